@@ -204,3 +204,83 @@ def test_many_equal_chunks_ask_whether_they_grow() -> None:
     )
     action = explained(chunks).actions[0].remedy
     assert action.text.startswith("see whether their number grows")
+
+
+def test_a_class_for_every_string_is_looked_for() -> None:
+    slot = oom("1024,380000", "out/Adam_1/Assign")
+    assert first(slot) == "fewer-classes"
+    assert first(oom("1024,3800", "out/Adam_1/Assign")) != "fewer-classes"
+    assigned = oom("48,9000000", "", kernel="assign_op.h").partition("\n")[0]
+    assert first(assigned) == "fewer-classes"
+
+
+def test_a_variable_that_is_assigned_is_known_by_its_source() -> None:
+    text = oom("2,2,2,256,512", "", kernel="assign_op.h").partition("\n")[0]
+    assert (leading(text), first(text)) == ("parameters-dominate", "see-device-users")
+    assert leading(text.replace("assign_op", "cwise_op")) != "parameters-dominate"
+
+
+def test_a_first_value_of_next_to_nothing_means_a_full_device() -> None:
+    text = oom("", "net/conv/w/Initializer/truncated_normal/stddev")
+    assert first(text) == "see-device-users"
+
+
+def test_a_kernel_without_type_or_op_is_a_weight() -> None:
+    cut = "OOM when allocating tensor with shape"
+    assert first(f"`Resource exhausted: {cut}[3, 3, 96, 192]`") == "see-device-users"
+    host = f"ResourceExhaustedError: {cut}[5,5,128,256] and type float on {CPU} by"
+    assert "Out of host RAM" in explained(host).verdict
+    assert first(host) == "smaller-model"
+
+
+def test_one_volume_is_cut_into_patches() -> None:
+    said = f"OOM when allocating tensor with shape[1,112,112,112,24] and type float on {GPU}"
+    assert first(said) == "smaller-input"
+    assert "an eighth" in explained(said).actions[0].remedy.text
+    assert first(said.replace("[1,112,112,112,24]", "[1,16,16,16,24]")) != "smaller-input"
+
+
+def test_trying_to_train_is_no_advice() -> None:
+    said = "When I try to train it with input (96, 96, 96, 1) and batch size = 1, it fails.\n"
+    volume = oom("1,96,96,96,40", "net/conv3d/Conv3D")
+    texts = [action.remedy.text for action in explained(said + volume).actions]
+    assert any("the batch is 1 already" in text for text in texts)
+    advice = explained("Try to set batch_size=1.\n" + oom("96,96,96,40", "net/conv/Conv2D")).actions
+    assert not any("the batch is 1 already" in action.remedy.text for action in advice)
+
+
+def test_a_number_of_samples_that_is_no_batch_is_a_set() -> None:
+    assert leading(oom("1130,96,96,24", "net/pool/MaxPool")) == "whole-set-in-one-batch"
+    assert leading(oom("1024,96,96,24", "net/pool/MaxPool")) != "whole-set-in-one-batch"
+
+
+def test_a_full_pool_is_met_with_less_of_all() -> None:
+    text = statistics(1_900_000_000, 1_900_000_000) + "OOM when allocating tensor with shape[3072]"
+    assert "need less in all" in explained(text).actions[0].remedy.text
+    half = statistics(1_900_000_000, 900_000_000) + "OOM when allocating tensor with shape[3072]"
+    assert "need less in all" not in explained(half).actions[0].remedy.text
+
+
+def test_a_small_part_of_a_card_that_the_program_grants_itself() -> None:
+    code = "config.gpu_options.per_process_gpu_memory_fraction = {}\n"
+    failed = "I use a GTX 1060 6GB\n" + oom("80,40000", "match/Mul")
+    assert leading(code.format("0.25") + failed) == "limit-of-your-own"
+    assert leading(code.format("0.7") + failed) != "limit-of-your-own"
+
+
+def test_a_card_that_is_named_with_its_bus() -> None:
+    table = oom("400000,256", "embeddings/Adam/Initializer/zeros")
+    assert first("Machine: 4 * Tesla V100-PCIE-16GB\n" + table) == "see-device-users"
+    assert first(table) != "see-device-users"
+
+
+def test_a_server_is_sent_less() -> None:
+    died = "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
+    assert first(f"The request to TFServing fails:\n{died}") == "smaller-requests"
+    assert first(f"The program fails:\n{died}") != "smaller-requests"
+
+
+def test_a_killed_process_on_a_jetson_leaves_the_gpu_less() -> None:
+    board = "name: NVIDIA Tegra X2 major: 6 minor: 2\ntotalMemory: 7.67GiB freeMemory: 6.14GiB\n"
+    assert first(f"{board}loading the model\nKilled\n") == "room-beside-the-pool"
+    assert first("loading the model\nKilled\n") != "room-beside-the-pool"

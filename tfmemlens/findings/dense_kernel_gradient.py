@@ -15,7 +15,14 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.rows import alike, place, requests, rows, size_of, tensor_text
-from tfmemlens.findings.support.weights import Weight, copies, in_summary, optimizer_of, weight_of
+from tfmemlens.findings.support.weights import (
+    Weight,
+    copies,
+    fewer_classes,
+    in_summary,
+    optimizer_of,
+    weight_of,
+)
 from tfmemlens.knowledge.kernel_shapes import flattened
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
@@ -130,6 +137,7 @@ def _finding(case: Case, index: int, moment: Moment, request: Request) -> Findin
         detail=_image(inputs),
         remedies=(
             *(lighter if need < _TOO_LARGE_BYTES else ()),
+            *((classes,) if (classes := fewer_classes(request)) else ()),
             *_remedies(case, what, inputs, units, need, times),
             *(lighter if need >= _TOO_LARGE_BYTES else ()),
         ),

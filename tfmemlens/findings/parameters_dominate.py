@@ -27,7 +27,13 @@ from tfmemlens.findings.support.rows import (
     tensor_text,
     total,
 )
-from tfmemlens.findings.support.weights import Weight, finds_a_full_device, optimizer_of, weight_of
+from tfmemlens.findings.support.weights import (
+    Weight,
+    fewer_classes,
+    finds_a_full_device,
+    optimizer_of,
+    weight_of,
+)
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -179,6 +185,8 @@ def _of_kind(case: Case, moment: Moment, request: Request) -> Iterator[Remedy]:
             " all",
             slug="count-parameters",
         )
+    if classes := fewer_classes(request):
+        yield classes
     rows = (request.failed.shape or (0,))[0] or 0
     first_value = request.owner.kind is Kind.PARAMETER and request.failed.node is None
     if what is Weight.DENSE and first_value and rows < _MANY_ROWS:

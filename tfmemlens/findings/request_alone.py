@@ -12,6 +12,7 @@ error file.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.phase import other_than_training
@@ -50,7 +51,7 @@ _OF_A_MATRIX = regex(r"MatMul(?:_\d+)?_grad/MatMul_1\Z")
 _MAKES_WEIGHTS = ("Mul", "AddV2", "Add", "Sub", "Sqrt", "RealDiv", "RandomUniform", "RandomNormal", "Fill")
 """Ops of an initialiser or of an optimizer's update, where they run eagerly."""
 _OF_TABLES = 100_000
-_PIXELS = 1_000_000
+_PIXELS, _SIDE, _SIDE_OF_A_VOLUME = 1_000_000, 256, 32
 _LARGE_BYTES = 256 * MIB
 """A smaller request most likely failed for what other calls left behind."""
 _NOTEBOOK = regex(r"(?:Cell )?In ?\[|<ipython-input|/content/|/kaggle/|/tmp/ipykernel_")
@@ -91,35 +92,42 @@ def _known_of(request: Request) -> str:
     node, shape = failed.node or "", failed.shape or ()
     if _OF_A_KERNEL.search(node):
         return "the gradient of a kernel, as large whatever the batch"
-    if _OF_A_MATRIX.search(node) and ("transpose_a", "true") in failed.attributes:
+    if _OF_A_MATRIX.search(node) and dict(failed.attributes).get("transpose_a", "true") == "true":
         return "the gradient of a weight, as large whatever the batch"
     if _is_weight(request):
         kind = "a convolution's kernel" if len(shape) > 2 else "a table or a kernel"
         return f"by its shape {kind} (its first value, gradient or slot), as large whatever the batch"
-    if size := _one_image(request):
-        return f"one image or map of {size[0]:,} x {size[1]:,}, at a batch of 1"
+    if size := _one_sample(request):
+        return f"one image, map or volume of {_sides(size)}, at a batch of 1"
     return ""
 
 
 def _is_weight(request: Request) -> bool:
     """Whether an op that makes or updates weights asked for the shape of one."""
     failed, shape = request.failed, request.failed.shape or ()
-    if request.batch or (failed.op or failed.node or "") not in _MAKES_WEIGHTS:
+    if request.batch or failed.keras_layer:
+        return False
+    name = failed.op or failed.node or ""
+    if name not in _MAKES_WEIGHTS and (name or failed.kernel or not like_a_kernel(shape)):
         return False
     table = len(shape) == 2 and (shape[0] or 0) >= _OF_TABLES and not (shape[1] or 1) % 4
     return like_a_kernel(shape) or table
 
 
-def _one_image(request: Request) -> tuple[int, int] | None:
-    """Height and width of a large image that went alone, channels last or first."""
+def _one_sample(request: Request) -> tuple[int, ...] | None:
+    """The sides of a large image or volume that went alone, channels last or first."""
     shape = request.failed.shape or ()
-    if len(shape) != 4 or shape[0] != 1 or not all(shape):
+    if len(shape) not in (4, 5) or shape[0] != 1 or not all(shape):
         return None
-    _, first, second, last = (size or 1 for size in shape)
-    height, width = (
-        (first, second) if last <= max(first, second) and last < min(first, second) else (second, last)
-    )
-    return (height, width) if height * width >= _PIXELS and min(height, width) >= 256 else None
+    sizes = [size or 1 for size in shape[1:]]
+    last, first = tuple(sizes[:-1]), tuple(sizes[1:])
+    sides = last if sizes[-1] < min(last) else first
+    least = _SIDE if len(shape) == 4 else _SIDE_OF_A_VOLUME
+    return sides if prod(sides) >= _PIXELS and min(sides) >= least else None
+
+
+def _sides(size: tuple[int, ...]) -> str:
+    return " x ".join(f"{side:,}" for side in size)
 
 
 def _of_programs(case: Case) -> Iterator[Remedy]:
@@ -139,21 +147,24 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     if not large:
         yield from _of_programs(case)
     owner = moment.request.owner
-    if finds_a_full_device(case, moment) and _is_weight(moment.request):
+    full = finds_a_full_device(case, moment)
+    of_model = owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+    if full and (of_model or _is_weight(moment.request)):
         yield Remedy(
             "so small a weight finds no room only where the device is full already: see what holds it before"
             " your run starts (another process, an earlier model in a notebook's kernel), and end that",
             "nvidia-smi",
             slug="see-device-users",
         )
-    if size := _one_image(moment.request):
+    if size := _one_sample(moment.request):
+        part = "a quarter" if len(size) == 2 else "an eighth"
         yield Remedy(
-            f"make the image smaller, or cut it into tiles: at half of {size[0]:,} x {size[1]:,} every map of"
-            " the network takes a quarter",
+            f"make it smaller, or cut it into tiles (patches): at half of {_sides(size)} every map of the"
+            f" network takes {part}",
             slug="smaller-input",
         )
         return
-    if _is_weight(moment.request) and not finds_a_full_device(case, moment):
+    if _is_weight(moment.request) and not full:
         yield Remedy(
             "shrink the model, or what its optimizer keeps: the request is for a weight, its gradient or a"
             " slot, so a smaller batch does not help here (a table that need not be trained:"

@@ -79,6 +79,12 @@ def looped(owner: Owner, executions: int) -> Owner:
     return owner
 
 
+def _is_assigned(request: FailedRequest, owner: Owner) -> bool:
+    """Whether a variable of a graph got its value, as the C++ source tells where no node does."""
+    of_assign = (request.kernel or "").rpartition("/")[2].startswith("assign_op")
+    return of_assign and owner.kind is Kind.UNATTRIBUTED and len(request.shape or ()) >= 2
+
+
 def attribute_request(request: FailedRequest) -> Owner:
     """The owner of a failed request; the Keras layer or the forward op that a message names count where the
     node betrays nothing.
@@ -88,7 +94,7 @@ def attribute_request(request: FailedRequest) -> Owner:
         owner = replace(owner, layer=None)  # an eager op has no name of its own
     if request.caller and (owner.layer is None or _LOOP_ALONE.match(owner.layer)):
         owner = replace(owner, layer=owner_of(request.caller).layer)
-    if request.creating or _is_initial_value(request, owner):
+    if request.creating or _is_initial_value(request, owner) or _is_assigned(request, owner):
         making = Kind.OPTIMIZER_SLOT if request.updating else Kind.PARAMETER
         owner = (
             owner

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from math import prod
 
 from tfmemlens.findings.support.rows import device_limit, on_host
 from tfmemlens.knowledge.kernel_shapes import flattened, like_a_kernel
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Moment, Request
+from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
@@ -77,6 +79,22 @@ def copies(request: Request) -> tuple[int, str]:
     return 2 + slots, f"with its gradient and {kept} of {title}"
 
 
+_MANY_CLASSES = 100_000
+
+
+def fewer_classes(request: Request) -> Remedy | None:
+    """Of a kernel with more columns than most problems have classes; None of others."""
+    columns = (request.failed.shape or (0,))[-1] or 0
+    if weight_of(request) is not Weight.DENSE or columns < _MANY_CLASSES:
+        return None
+    return Remedy(
+        f"look where the {columns:,} classes or words come from: labels or ids that are too large, or a list"
+        " of unique strings taken for the alphabet, make an output layer this wide",
+        slug="fewer-classes",
+    )
+
+
+_FLOAT_BYTES = 4
 _SMALL_BYTES, _SMALL_SHARE = 32 * MIB, 0.05
 """A weight of this size, or of this share of a device, is not what fills a device."""
 
@@ -86,10 +104,15 @@ def finds_a_full_device(case: Case, moment: Moment) -> bool:
     then something filled the device before. An update comes after a step's activations, which may have.
     """
     request = moment.request
+    shape = request.failed.shape if request else None
     need = request.needed_bytes if request else None
+    if need is None and shape is not None and all(shape):
+        need = _FLOAT_BYTES * prod(size or 1 for size in shape)  # TF 1.4 and older print no type
     if request is None or need is None or moment.balance.in_use is not None or on_host(moment):
         return False
-    if request.failed.updating or request.owner.phase in (Phase.OPTIMIZER, Phase.GRADIENT):
+    of_slot = "Initializer" in (request.failed.node or "")
+    phase = request.owner.phase
+    if request.failed.updating or phase is Phase.GRADIENT or (phase is Phase.OPTIMIZER and not of_slot):
         return False
     limit = device_limit(case, moment)
     return need <= (_SMALL_SHARE * limit.bytes if limit else _SMALL_BYTES)
