@@ -17,6 +17,7 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.live_model import LiveModel, LiveVariable
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.recording.inside import keras_models
 
 DUMP = SAMPLES / "oom_log" / "2.21-gradients-stored.txt"
 TRACE = SAMPLES / "xspace" / "2.21-function.xplane.pb"
@@ -214,3 +215,47 @@ def test_a_damaged_document_is_refused_or_empty(tmp_path: Path, key: str, rest: 
         assert "cut" in problem.sentence
     else:
         assert not capture.incidents
+
+
+NET = LiveModel(
+    ("net",),
+    (("enc1", "Conv3D"), ("enc2", "Conv3D"), ("items", "Embedding"), ("score", "Dense")),
+    tuple(
+        LiveVariable(f"{layer}/kernel", layer, Kind.PARAMETER, TensorType(shape, "float32"))
+        for layer, shape in (("enc1", (3, 3, 3, 1, 8)), ("enc2", (3, 3, 3, 8, 16)), ("score", (80, 4)))
+    ),
+    unbuilt=(("items", (4000, 64)), ("other", (None, 7))),
+)
+
+
+@pytest.mark.parametrize(
+    ("op", "shape", "layer"),
+    [
+        ("Conv3DBackpropInputV2", (1, 64**3, 216), "enc2"),  # patches of the kernel
+        ("Conv3DBackpropInputV2", (1, 64, 64, 64, 8), "enc2"),
+        ("Conv3DBackpropFilterV2", (3, 3, 3, 1, 8), "enc1"),
+        ("ReluGrad", (1, 64, 64, 64, 16), "enc2"),
+        ("ReluGrad", (9, 16), "ReluGrad"),
+        ("Conv3DBackpropInputV2", (1, 64, 64, 64, 3), "Conv3DBackpropInputV2"),
+        ("StatelessRandomUniformV2", (4000, 64), "items"),
+        ("StatelessRandomUniformV2", (4001, 64), "StatelessRandomUniformV2"),
+        ("Fill", (5, 7), "other"),
+    ],
+)
+def test_an_eager_op_is_named_by_the_only_layer_with_such_a_kernel(
+    op: str, shape: tuple[int, ...], layer: str
+) -> None:
+    request = FailedRequest(node=op, op=op, shape=shape, dtype="float32")
+    assert LiveNames(NET).of_request(owner_of(op, op), request).layer == layer
+
+
+def test_a_table_that_was_never_called_says_what_it_will_make() -> None:
+    class Embedding:
+        name, built, weights = "items", False, ()
+
+        def __init__(self, **known: int) -> None:
+            self.__dict__.update(known)
+
+    assert keras_models._layer("items", Embedding(input_dim=9, output_dim=4))["makes"] == [9, 4]
+    assert keras_models._layer("score", Embedding(units=4))["makes"] == [None, 4]
+    assert "makes" not in keras_models._layer("score", Embedding(rate=4))

@@ -44,6 +44,8 @@ class LiveModel:
 
     tensors: tuple[StandingTensors, ...] = ()
     """The most bytes first."""
+    unbuilt: tuple[tuple[str, tuple[int | None, ...]], ...] = ()
+    """(path, shape) of the weight that a layer makes when it is first called, for layers that never were."""
     failed_in: str | None = None
     """The path of the layer whose own code a failure came through."""
 
@@ -67,6 +69,23 @@ class LiveModel:
                 if each.layer and each.layer not in told and _ends_alike(each.tensor.shape, shape)
             ]
         return tuple(path for path in dict.fromkeys(found) if kind in (None, classes.get(path)))
+
+    def being_made(self, shape: tuple[int | None, ...]) -> tuple[str, ...]:
+        """The layers without weights as yet whose first weight has this shape."""
+        return tuple(path for path, known in self.unbuilt if _fits(known, shape))
+
+    def differentiated(self, op: str, shape: tuple[int | None, ...]) -> tuple[str, ...]:
+        """The layers with a kernel of which an op of the backward pass makes this shape: the gradient of the
+        kernel, of what the layer read, of its activation, or the patches of a convolution.
+        """
+        found = []
+        for each in self.variables:
+            kernel = each.tensor.shape
+            if each.layer is None or each.kind is not Kind.PARAMETER or kernel is None or len(kernel) < 2:
+                continue
+            if _of_gradient(op, kernel, shape):
+                found.append(each.layer)
+        return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +116,25 @@ class HeldTensors:
 
 def _ends_alike(kernel: tuple[int | None, ...] | None, shape: tuple[int | None, ...]) -> bool:
     return kernel is not None and len(kernel) > 1 and kernel[-1] == shape[-1]
+
+
+def _fits(known: tuple[int | None, ...], shape: tuple[int | None, ...]) -> bool:
+    return len(known) == len(shape) and all(
+        mine in (None, theirs) for mine, theirs in zip(known, shape, strict=True)
+    )
+
+
+def _of_gradient(op: str, kernel: tuple[int | None, ...], shape: tuple[int | None, ...]) -> bool:
+    """Whether an op of the backward pass of a layer with this kernel may have made the shape."""
+    if "Conv" in op:
+        if len(kernel) < 3:
+            return False
+        patch = 1
+        for size in kernel[:-1]:
+            patch *= size or 0
+        if "Filter" in op:
+            return shape == kernel or shape[-1] == patch
+        return (len(shape) == len(kernel) and shape[-1] == kernel[-2]) or shape[-1] == patch
+    if "MatMul" in op:
+        return len(kernel) == len(shape) == 2 and (shape == kernel or shape[-1] == kernel[0])
+    return op.endswith("Grad") and len(shape) == len(kernel) and shape[-1] == kernel[-1]

@@ -58,11 +58,21 @@ class LiveNames:
         """
         owner = self.owner(owner)
         model, shape = self.model, request.shape
-        if model is None or not shape or owner.phase is not Phase.FORWARD:
+        if model is None or not shape:
+            return owner
+        op = request.op or ""
+        nobody = (None, op, _bare(request.node))
+        if owner.layer in (*nobody, *model.names) and len(made := model.being_made(shape)) == 1:
+            return replace(owner, layer=made[0])
+        backward = owner.phase is Phase.GRADIENT or "Backprop" in op or op.endswith("Grad")
+        if backward and owner.layer in nobody:
+            of = model.differentiated(op, shape)
+            return replace(owner, layer=of[0]) if len(of) == 1 else owner
+        if owner.phase is not Phase.FORWARD:
             return owner
         classes = dict(model.layers)
         kind = owner.layer if owner.layer in classes.values() else None
-        if owner.layer in classes or not (kind or owner.layer in (None, request.op, _bare(request.node))):
+        if owner.layer in classes or not (kind or owner.layer in nobody):
             return owner
         inside = model.failed_in or ""
         makers = model.makers_of(shape, kind)

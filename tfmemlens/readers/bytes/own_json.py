@@ -49,6 +49,14 @@ def number(row: dict[str, Any], key: str) -> int | None:
     return value if isinstance(value, int) and value >= 0 else None
 
 
+def open_shape(row: dict[str, Any], key: str) -> tuple[int | None, ...]:
+    """The sizes of a shape, None where one is not known."""
+    listed = row.get(key)
+    return (
+        tuple(size if isinstance(size, int) else None for size in listed) if isinstance(listed, list) else ()
+    )
+
+
 def shape(row: dict[str, Any]) -> tuple[int, ...]:
     """The sizes of a shape."""
     listed = row.get("shape")

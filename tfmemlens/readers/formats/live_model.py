@@ -54,6 +54,12 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
                 for row in own_json.rows(document, "tensors")
                 if (count := own_json.number(row, "count"))
             ),
+            tuple(
+                (str(layer.get("path")), own_json.open_shape(layer, "makes"))
+                for model in models
+                for layer in own_json.rows(model, "layers")
+                if layer.get("makes")
+            ),
             failed if isinstance(failed := document.get("failed_in"), str) else None,
         ),
     )

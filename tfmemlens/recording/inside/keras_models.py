@@ -129,7 +129,7 @@ def _alone(layers: List[Any], rows: Rows, places: Dict[int, str]) -> Dict[str, A
     told: List[Dict[str, Any]] = []
     for layer in layers:
         inside = _model(layer, rows, places, str(layer.name))
-        told += [{"path": str(layer.name), "class": type(layer).__name__, "outputs": _outputs(layer)}]
+        told.append(_layer(str(layer.name), layer))
         told += inside["layers"]
     return {"name": "program", "class": None, "optimizer": None, "layers": told[:MAX_LAYERS]}
 
@@ -139,7 +139,7 @@ def _model(model: Any, rows: Rows, places: Dict[int, str], root: str = "") -> Di
     for path, layer in _walk(model, root):
         places.setdefault(id(layer), path)
         if layer is not model:
-            layers.append({"path": path, "class": type(layer).__name__, "outputs": _outputs(layer)})
+            layers.append(_layer(path, layer))
     for path, layer in reversed(
         list(_walk(model, root))
     ):  # what is inside first: a variable belongs to one layer
@@ -152,6 +152,16 @@ def _model(model: Any, rows: Rows, places: Dict[int, str], root: str = "") -> Di
         "optimizer": type(optimizer).__name__ if optimizer is not None else None,
         "layers": layers,
     }
+
+
+def _layer(path: str, layer: Any) -> Dict[str, Any]:
+    """What is told of a layer; of one that was not called yet the shape of the weight that it then makes."""
+    told: Dict[str, Any] = {"path": path, "class": type(layer).__name__, "outputs": _outputs(layer)}
+    known = vars(layer)
+    sizes = [known.get(name) for name in ("input_dim", "output_dim", "units")]
+    if not getattr(layer, "built", True) and isinstance(sizes[1] or sizes[2], int):
+        told["makes"] = sizes[:2] if sizes[1] else [None, sizes[2]]
+    return told
 
 
 def _walk(model: Any, root: str = "") -> Iterator[Tuple[str, Any]]:
