@@ -93,10 +93,15 @@ def of_keras_2(kind: Optimizer, version: str | None) -> Optimizer:
     """The same as Keras 2 writes it: since 2.11 plain SGD has the slots of momentum, too, and the step
     stands in them; what momentum 0 multiplies is folded away, except for tables of which rows are written.
     """
-    digits = tuple(int(each) for each in (version or "").split(".")[:2] if each.isdecimal())
-    if kind.name != "sgd" or (len(digits) == 2 and digits < _FIRST_KERAS_2_WITH_THESE):
+    if kind.name != "sgd" or is_older(version, _FIRST_KERAS_2_WITH_THESE):
         return kind
     return _IDLE_MOMENTUM
+
+
+def is_older(version: str | None, than: tuple[int, int]) -> bool:
+    """Whether a file says that an older Keras wrote it; one that says nothing is taken for a new one's."""
+    digits = tuple(int(each) for each in (version or "").split(".")[:2] if each.isdecimal())
+    return len(digits) == len(than) and digits < than
 
 
 def prepare(
@@ -136,7 +141,7 @@ def update(
         return
     elif _sparse_2(tape, kind, weight, grad):
         step = _rows(tape, grad, ready)
-    elif kind is _IDLE_MOMENTUM:
+    elif kind.name == _IDLE_MOMENTUM.name:
         step = tape.op("Mul", [grad], weight.shape, over=[grad])
         tape.consume("AssignVariableOp", [step], replaces=slots[0])
     elif kind.name == "momentum":

@@ -18,6 +18,8 @@ from tfmemlens.values import dataclass, field, replace
 
 _HANDLE_BYTES = 200
 """About what a handle asks for: its chunk has 256."""
+_FIRST_TO_FUSE_VOLUMES = (2, 5)
+"""Keras 2.4 did not, 2.11 does (their `BatchNormalization.build`)."""
 Made = dict[tuple[str, int], list[TapeValue]]
 
 
@@ -62,7 +64,9 @@ def build(
     """The step of a network whose shapes are known."""
     keras_3 = network.dialect == "keras-3"
     step = TrainingStep(Tape(training, keras_3, scatters=training and keras_3 and optimizer.scatters))
-    _Builder(step, device, threads, keras_3, dtype, workers, l3_bytes, onednn).network(network, {}, "")
+    fuses_volumes = not optimizers.is_older(network.version, _FIRST_TO_FUSE_VOLUMES)
+    builder = _Builder(step, device, threads, keras_3, dtype, workers, l3_bytes, onednn, fuses_volumes)
+    builder.network(network, {}, "")
     outputs = step.outputs
     step.scalars = [
         step.tape.source(f"counters and metrics/{at}", (), "float32", Kind.CONSTANT)
@@ -187,6 +191,7 @@ class _Builder:
     workers: int
     l3_bytes: int | None = None
     onednn: bool = False
+    fuses_volumes: bool = True
     weights: dict[str, dict[str, TapeValue]] = field(default_factory=dict)
     holder: str | None = None
     """The layer of the user's model that runs the layers of a nested one as its own: TimeDistributed."""
@@ -255,6 +260,7 @@ class _Builder:
             self.workers,
             l3_bytes=self.l3_bytes,
             onednn=self.onednn,
+            fuses_volumes=self.fuses_volumes,
         )
         if not known(job) and path not in self.step.unknown:
             self.step.unknown.append(path)

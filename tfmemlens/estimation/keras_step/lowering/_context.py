@@ -47,6 +47,8 @@ class LoweringContext:
     """What Conv3D's gradients fill."""
     onednn: bool = False
     """Whether oneDNN computes convolutions: its gradients book no patches."""
+    fuses_volumes: bool = True
+    """Whether Keras 2 has one kernel for the batch normalisation of volumes, as of pictures; 2.4 has not."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     not_understood: str | None = None
     """Why the ops of this layer could not be told, though its kind is known."""

@@ -50,7 +50,7 @@ def _batch_norm(job: LoweringContext) -> list[TapeValue]:
         weights = [value for value in (scale, offset) if value is not None]
         product = multiply(tape, x, weights[0]) if weights else scaled(tape, x)
         return [add(tape, [product, weights[-1]], x.shape) if weights else product]
-    if not job.keras_3 and len(x.shape) == 4:
+    if not job.keras_3 and len(x.shape) in (4, 5 if job.fuses_volumes else 4):
         return [_fused(job, x, scale, offset)]
     return [_unfused(tape, x, scale, offset)]
 
