@@ -100,6 +100,10 @@ def test_a_kernel_as_cudnn_turns_it_shows_no_batch() -> None:
 def test_a_pool_of_next_to_nothing_is_another_process() -> None:
     tiny = statistics(60_000_000, 2048) + f"{DST} [Op:IteratorGetNext]"
     assert (leading(tiny), first(tiny)) == ("cut-dump", "see-device-users")
+    full = statistics(400_000_100, 399_990_000) + "OOM when allocating tensor with shape[1,600,400,3]"
+    assert (leading(full), first(full)) == ("cut-dump", "see-device-users")
+    own = full.replace("400000100", "419430400")
+    assert first(own) != "see-device-users"
     idle = statistics(9_000_000_000, 20_480)
     assert (leading(idle), first(idle)) == ("cut-dump", "find-the-size")
     half = statistics(9_000_000_000, 4_500_000_000)
@@ -284,3 +288,11 @@ def test_a_killed_process_on_a_jetson_leaves_the_gpu_less() -> None:
     board = "name: NVIDIA Tegra X2 major: 6 minor: 2\ntotalMemory: 7.67GiB freeMemory: 6.14GiB\n"
     assert first(f"{board}loading the model\nKilled\n") == "room-beside-the-pool"
     assert first("loading the model\nKilled\n") != "room-beside-the-pool"
+
+
+def test_a_matrix_behind_flatten_is_pooled_first() -> None:
+    slot = oom("131072,2048", "training/Adam/mul_3")
+    code = "```\nmodel.add(TimeDistributed(Flatten(), input_shape=(24, 8, 8, 2048)))\n```\n"
+    assert first(code + slot) == "pool-first"
+    assert first(slot) == "smaller-vocabulary"
+    assert first(oom("123008,512", "training/Adam/mul_3")) == "pool-first"

@@ -58,7 +58,12 @@ _USERS = Remedy("see who else holds the device", "nvidia-smi", slug="see-device-
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         incident = moment.incident
-        if incident is None or attributed(moment) or moment.balance.missing:
+        if incident is None or attributed(moment):
+            continue
+        if _is_tiny(moment, request):
+            yield _of_a_tiny_pool(index, moment)
+            continue
+        if moment.balance.missing:
             continue
         if request.failed.kind is RequestKind.PROFILE:
             continue  # an account, of which nothing is cut
@@ -71,6 +76,35 @@ def check(case: Case) -> Iterator[Finding]:
             yield _of_statistics(case, index, moment, request)
         elif dumped and not state.limit and request.needed_bytes is None and len(moment.attribution.table):
             yield _of_chunks(index, moment)
+
+
+def _is_tiny(moment: Moment, request: Request) -> bool:
+    """Whether a GPU's pool is smaller than any GPU, by a number that nobody sets: what others left of it."""
+    state = moment.incident.state if moment.incident else None
+    limit = state.limit if state else None
+    if limit is None or not 0 < limit.bytes < _TINY_POOL or limit.low != limit.high or on_host(moment):
+        return False
+    named = request.failed.allocator or "GPU"
+    return named.startswith("GPU") and "host" not in named and limit.bytes % MIB != 0
+
+
+def _of_a_tiny_pool(index: int, moment: Moment) -> Finding:
+    assert moment.incident and moment.incident.state.limit
+    state = moment.incident.state
+    assert state.limit
+    because = (
+        f"TensorFlow's pool may take only {human_size(state.limit)} of this GPU: most likely another process"
+        " held nearly all of it when this one started"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=because,
+        because=because,
+        explains=state.limit.bytes,
+        evidence=(Evidence(f"limit: {human_size(state.limit)}", state.line_of("limit")),),
+        remedies=(_ENDED, _OWN_LIMIT),
+        moment=index,
+    )
 
 
 def _is_idle(case: Case, moment: Moment, request: Request) -> bool:
@@ -87,18 +121,10 @@ def _of_idle(index: int, moment: Moment) -> Finding:
     assert moment.incident
     state = moment.incident.state
     assert state.limit and state.in_use
-    if state.limit.bytes < _TINY_POOL:
-        because = (
-            f"TensorFlow's pool may take only {human_size(state.limit)} of this GPU: most likely another"
-            " process held nearly all of it when this one started, or a limit was set"
-        )
-        advice = [_ENDED, _OWN_LIMIT]
-    else:
-        because = (
-            "next to nothing was in use, so what was asked for is larger than nearly all of the device by"
-            " itself: most likely a whole data set as one tensor, or a size that is a mistake"
-        )
-        advice = [_FIND_THE_SIZE, _WHOLE]
+    because = (
+        "next to nothing was in use, so what was asked for is larger than nearly all of the device by"
+        " itself: most likely a whole data set as one tensor, or a size that is a mistake"
+    )
     return Finding(
         severity=Severity.CAUSE,
         headline=because,
@@ -108,7 +134,7 @@ def _of_idle(index: int, moment: Moment) -> Finding:
             Evidence(f"in use: {human_size(state.in_use)}", state.line_of("in_use")),
             Evidence(f"limit: {human_size(state.limit)}", state.line_of("limit")),
         ),
-        remedies=tuple(advice),
+        remedies=(_FIND_THE_SIZE, _WHOLE),
         moment=index,
     )
 

@@ -145,6 +145,27 @@ def _finding(case: Case, index: int, moment: Moment, request: Request) -> Findin
     )
 
 
+_FEWER_ROWS = Remedy(
+    "if it is an embedding table: fewer rows (a smaller vocabulary, hashing of rare ids), or split it"
+    " over devices",
+    slug="smaller-vocabulary",
+)
+_POOL = Remedy(
+    "if its inputs are a flattened image: pool before the layer, so that only the channels are left",
+    slug="pool-first",
+)
+
+
+def _of_flatten(case: Case, inputs: int) -> bool:
+    """Whether as many inputs are rather a flattened map than a vocabulary: quoted code flattens one, or the
+    number is that of a map and no power of two.
+    """
+    if flattened(inputs) is None:
+        return False
+    quoted = any("Flatten(" in line.text for line in case.capture.surroundings.code)
+    return quoted or bool(inputs & (inputs - 1))
+
+
 def _remedies(case: Case, what: Weight, inputs: int, units: int, need: int, times: int) -> Iterator[Remedy]:
     if what is Weight.DENSE and inputs > units and (flattened(inputs) or inputs >= _FLATTENED):
         yield Remedy(
@@ -155,15 +176,8 @@ def _remedies(case: Case, what: Weight, inputs: int, units: int, need: int, time
             slug="pool-first",
         )
     if what is Weight.MATRIX:
-        yield Remedy(
-            "if it is an embedding table: fewer rows (a smaller vocabulary, hashing of rare ids), or split it"
-            " over devices",
-            slug="smaller-vocabulary",
-        )
-        yield Remedy(
-            "if its inputs are a flattened image: pool before the layer, so that only the channels are left",
-            slug="pool-first",
-        )
+        steps = [_FEWER_ROWS, _POOL]
+        yield from reversed(steps) if _of_flatten(case, inputs) else steps
     narrower = "make it narrower" if what is Weight.MATRIX else "make the layer narrower"
     yield Remedy(
         f"{narrower}: {units:,} -> {max(units // 2, 1):,} halves the matrix, its gradient and slots",
