@@ -130,3 +130,18 @@ def test_a_desktop_is_not_ended(kind: str, name: str, held: int, ended: bool) ->
     report = pipeline.explain(HEADING + table + CREATED + oom("128,64,112,112"))
     code = next(each.remedy.code for each in report.actions if each.remedy.slug == "end-the-process")
     assert code == ("kill 3911 1933" if ended else "kill 3911")
+
+
+def test_what_saves_next_to_nothing_comes_last() -> None:
+    report = pipeline.explain(SAMPLES / "memory_profile" / "2.4-function.memory_profile.json.gz")
+    savings = [action.remedy.saves_bytes for action in report.actions]
+    assert min(each for each in savings if each) < 0.01 * 69 * MIB and savings[-1] == min(
+        filter(None, savings)
+    )
+
+
+def test_a_pool_with_nothing_free_has_nothing() -> None:
+    full = dump(32, 200, 200) + oom("32,512,512")
+    assert finding(full, "memory-shortage").because.startswith("nothing of 200.00 MiB was free")
+    nearly = dump(32, 200, 198, (2,)) + oom("32,512,512")
+    assert finding(nearly, "memory-shortage").because.startswith("only 2.00 MiB of 200.00 MiB was free")

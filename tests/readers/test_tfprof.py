@@ -57,7 +57,7 @@ def test_scratch_memory_and_variables_are_in_it_and_the_graph_too() -> None:
 
 
 def test_steps_are_listed_and_chosen() -> None:
-    assert "2 traced steps; this is 3" in pipeline.capture(LENET).notes[0].text
+    assert "2 traced steps; this is step 3" in pipeline.capture(LENET).notes[0].text
     assert not pipeline.capture(LENET, Hints(step=2)).notes
     with pytest.raises(UsageError, match="no step 7"):
         pipeline.capture(LENET, Hints(step=7))

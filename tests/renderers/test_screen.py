@@ -198,3 +198,24 @@ def test_a_line_that_runs_a_whole_model_is_no_place_of_a_tensor(code: str, label
 )
 def test_code_is_cut_where_the_room_ends(text: str, width: int, cut: str) -> None:
     assert _screen._cut(text, width) == cut
+
+
+@pytest.mark.parametrize(
+    ("code", "room", "shown"),
+    [
+        ("x = f(y)   # not g(y)", 21, "x = f(y)   # not g(y)"),
+        ("x = f(y)   # not g(y)", 20, "x = f(y)"),
+        ("x = f(y)   # not g(y)", 7, ""),
+        ("a\nb", 9, ""),
+    ],
+)
+def test_a_remark_goes_before_the_code(code: str, room: int, shown: str) -> None:
+    assert _screen._one_line(code, room) == shown
+
+
+def test_a_step_that_did_not_fail_must_not_be_mended() -> None:
+    traced = SAMPLES / "run_metadata" / "2.21-inference.pb"
+    assert "TO USE LESS MEMORY" in terminal.render(pipeline.explain(traced), View())
+    assert "TO USE LESS MEMORY" not in terminal.render(
+        pipeline.explain(SAMPLES / "oom_log" / "2.21-leak.txt"), View()
+    )

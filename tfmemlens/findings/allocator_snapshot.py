@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.rows import requests
+from tfmemlens.findings.support.rows import of_blocks, requests
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human_size
@@ -37,7 +37,7 @@ def check(case: Case) -> Iterator[Finding]:
             and books.free.bytes >= 0.2 * books.pool.bytes
             and books.largest_free_chunk.bytes <= 0.5 * books.free.bytes
         )
-        pieces = f" in {state.free_chunks} blocks" if state.free_chunks else ""
+        pieces = f" in {of_blocks(state.free_chunks)}" if state.free_chunks else ""
         shape = (
             f"{human_size(books.free)} of it free{pieces}, the largest {human_size(books.largest_free_chunk)}"
             if books.free

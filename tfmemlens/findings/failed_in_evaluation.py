@@ -24,7 +24,7 @@ EXPLAINS = "what the request has beyond a training batch's, where both batches a
 
 _WORDS = {
     EVALUATION: (
-        "use a smaller batch for evaluation; the training batch may stay",
+        "use a smaller batch for evaluation alone; that of training may stay",
         "smaller-evaluation-batch",
     ),
     PREDICTION: ("use a smaller batch for prediction", "smaller-prediction-batch"),
@@ -124,7 +124,7 @@ def _remedy(case: Case, moment: Moment, phase: str, request: Request) -> Remedy:
         if training and training < batch:
             smaller = training
         beside = f", in training {training}" if training and training != batch else ""
-        text += f" (here it is {batch}{beside})"
+        text += f" (this one had {batch}{beside})"
     code = None if case.api.is_tf1 else _CODE[phase].format(smaller)
     setting = case.capture.surroundings.setting("validation_batch_size")
     if code and phase == EVALUATION and setting and ".batch(" in setting[1].text:

@@ -17,7 +17,14 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.kept import joined_to_itself
-from tfmemlens.findings.support.rows import NEARLY_FULL, device_limit, failures, is_fragmented, is_full
+from tfmemlens.findings.support.rows import (
+    NEARLY_FULL,
+    device_limit,
+    failures,
+    is_fragmented,
+    is_full,
+    of_blocks,
+)
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -43,7 +50,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         assert books.available and books.requested
         state = moment.incident.state
-        pieces = f" in {state.free_chunks} blocks" if state.free_chunks else ""
+        pieces = f" in {of_blocks(state.free_chunks)}" if state.free_chunks else ""
         yield Finding(
             severity=_severity(case, moment),
             headline=f"{human(books.requested)} did not fit although {_pieces(moment)}",
@@ -76,7 +83,7 @@ def _pieces(moment: Moment) -> str:
     """
     books, state = moment.balance, moment.incident.state if moment.incident else None
     assert books.available
-    blocks = f" in {state.free_chunks} blocks" if state and state.free_chunks else ""
+    blocks = f" in {of_blocks(state.free_chunks)}" if state and state.free_chunks else ""
     if books.largest_free_chunk is None:
         wanted = human(books.requested or 0)
         return f"{human_size(books.available)} was free{blocks}, but not in one block of {wanted}"
@@ -84,7 +91,8 @@ def _pieces(moment: Moment) -> str:
     if books.free and books.growable and books.growable.bytes:
         return (
             f"{human_size(books.available)} was free: {human_size(books.free)}{blocks} of the pool, the"
-            f" largest of {largest}, and {human_size(books.growable)} that the pool may still take"
+            f" largest of {largest}, and {human_size(books.growable)} that the pool may still take; none of"
+            " these is large enough"
         )
     return f"{human_size(books.available)} was free{blocks}, but the largest free block is {largest}"
 

@@ -50,7 +50,8 @@ def check(case: Case) -> Iterator[Finding]:
                 if case.capture.timelines
                 else (
                     Remedy(
-                        "record one good step at a smaller batch to see all of them",
+                        "record one good step at a smaller batch: it shows every tensor, this list only"
+                        " the largest",
                         code_snippets.profile_memory(case.api),
                         slug="record-a-step",
                     ),

@@ -28,7 +28,7 @@ from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.units import human, human_size, percent
+from tfmemlens.units import Size, human, human_size, percent
 
 BASIS = Basis.FIGURES
 EXPLAINS = "the missing bytes; of a device that is nearly full, the request"
@@ -58,7 +58,7 @@ def check(case: Case) -> Iterator[Finding]:
         full = "a full device" if is_full(case, moment) else "a nearly full device"
         short = full if in_pieces else f"{human(missing)} short"
         few = bool(limit) and missing < LEAST_OF_A_CAUSE * whole_bytes(case, moment)
-        only = f"only {human_size(books.available)}{of_limit} was free"
+        only = f"{_amount(books.available)}{of_limit} was free"
         yield Finding(
             severity=Severity.FACTOR if few and not in_pieces else Severity.CAUSE,
             headline=(
@@ -76,6 +76,10 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=() if attributed(moment) else _remedies(case, moment, request),
             moment=index,
         )
+
+
+def _amount(free: Size) -> str:
+    return f"only {human_size(free)}" if free.bytes else "nothing"
 
 
 def _mostly(moment: Moment) -> str:

@@ -68,8 +68,8 @@ def _remedies(case: Case) -> Iterator[Remedy]:
         )
     else:
         yield Remedy(
-            "count the model: parameters x 4 bytes, three times that with Adam; what is left is kept by"
-            " something else",
+            "count the parameters of the model: 4 bytes each, 12 with Adam; what is in use beyond that,"
+            " something else keeps",
             slug="count-parameters",
         )
     yield Remedy(

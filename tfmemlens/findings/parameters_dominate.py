@@ -181,8 +181,8 @@ def _of_kind(case: Case, moment: Moment, request: Request) -> Iterator[Remedy]:
         yield Remedy("make the layer narrower: half the filters halve its kernel", slug="narrower-layer")
     elif (request.failed.tensor_bytes or 0) < 32 * MIB or what is Weight.OTHER:
         yield Remedy(
-            "count the parameters of the model: weights of this size fail only where the rest takes nearly"
-            " all",
+            "count the parameters of the model (4 bytes each, 12 with Adam): this weight is small, so others"
+            " take nearly all",
             slug="count-parameters",
         )
     if classes := fewer_classes(request):

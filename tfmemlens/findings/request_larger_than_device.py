@@ -124,10 +124,10 @@ def _dimension_remedies(case: Case, index: int, need: int, limit: int) -> Iterat
             fits, first = bound.start(sizes[0]), f"{in_words(bound, sizes[0])}; this tensor then"
         elif bound and bound.most(sizes[0]):
             fits = bound.start(sizes[0])
-            first = f"its first dimension is {sizes[0]}: with {fits} (a guess) the tensor"
+            first = f"make its first dimension smaller, {sizes[0]} -> {fits} (a guess): the tensor then"
         else:
             fits = max(sizes[0] // -(-need // limit), 1)
-            first = f"its first dimension is {sizes[0]}: with {fits} the tensor"
+            first = f"make its first dimension smaller, {sizes[0]} -> {fits}: the tensor then"
         yield Remedy(
             f"{first} takes {human(need // sizes[0] * fits)}",
             saves_bytes=need - need // sizes[0] * fits,

@@ -24,9 +24,12 @@ def first_remedies(report: Report, count: int = 3) -> list[Remedy]:
 
 
 def advice(report: Report, count: int = 3) -> list[tuple[str, str, str]]:
-    """What to do first as (text, what it saves in words, code): of a fit its largest savings."""
+    """What to do first as (text, what it saves in words, code): of a fit its largest savings, and nothing
+    that would need more.
+    """
     if report.fit is not None:
-        return [(each.text, of_saving(each), "") for each in report.fit.savings[:count]]
+        saving = [each for each in report.fit.savings if each.best_bytes is None or each.best_bytes > 0]
+        return [(each.text, of_saving(each), "") for each in saving[:count]]
     return [
         (each.text, of_remedy(each, brief=number > 0), each.code or "")
         for number, each in enumerate(first_remedies(report, count))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tfmemlens.findings.support.ranking import LEAST_OF_A_FACTOR, whole_bytes
 from tfmemlens.findings.support.sufficiency import enough_first, shortfall
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Action, Finding, Remedy
@@ -13,8 +14,8 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     """The actions of the moment that matters most: a remedy that several rules advise is one action of all of
     them, where the first of them stands and in its words. The order is that of the findings, which are ranked
     by what they explain, and within a finding that of its rule: what ends the cause comes before what saves
-    more by the way. What buys nothing or needs more memory is last, and what cannot be enough gives way to
-    what may be.
+    more by the way. What buys nothing, next to nothing, or needs more memory is last, and what cannot be
+    enough gives way to what may be.
     """
     ours = [finding for finding in findings if finding.moment == 0]
     advised: dict[str, tuple[Remedy, list[str]]] = {}
@@ -29,7 +30,8 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
                 rules.append(finding.rule)
     actions = _one_way_to_know_more([Action(remedy, tuple(rules)) for remedy, rules in advised.values()])
     short = shortfall(case, case.moments[0]) if case.moments else None
-    return enough_first(sorted(actions, key=_buys_nothing), short)
+    least = LEAST_OF_A_FACTOR * whole_bytes(case, case.moments[0]) if case.moments else 0
+    return enough_first(sorted(actions, key=lambda action: _buys_nothing(action, least)), short)
 
 
 _TELLING_MORE = ("read-the-log", "record-a-step", "dump-file", "list-tensors")
@@ -57,6 +59,6 @@ def _thing(remedy: Remedy) -> str:
     return "in parts" if remedy.slug in _IN_PARTS else remedy.slug or remedy.text
 
 
-def _buys_nothing(action: Action) -> bool:
+def _buys_nothing(action: Action, least: float) -> bool:
     saves = action.remedy.saves_bytes
-    return saves is not None and saves <= 0
+    return saves is not None and saves <= least

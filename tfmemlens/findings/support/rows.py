@@ -124,6 +124,11 @@ def is_forward_only(moment: Moment) -> bool:
     )
 
 
+def of_blocks(count: int) -> str:
+    """`1 block`, `17 blocks`."""
+    return "1 block" if count == 1 else f"{count} blocks"
+
+
 def device_limit(case: Case, moment: Moment) -> Size | None:
     """What the device can hold: the allocator's limit, else the user's word, else what TensorFlow logged of
     the device, `nvidia-smi` shows or the text says. Host RAM is not bounded by what a GPU holds.

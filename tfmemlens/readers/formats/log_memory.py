@@ -253,8 +253,8 @@ def _step(log: _Log, hints: Hints, path: str) -> tuple[int | None, list[ReadNote
         return step, []
     return step, [
         ReadNote(
-            f"{path} holds {len(log.steps)} steps; this is {step}, which has the highest peak (--step for"
-            f" another: {others})"
+            f"{path} holds {len(log.steps)} steps; this is step {step}, which has the highest peak. --step"
+            f" shows another: {others}"
         )
     ]
 

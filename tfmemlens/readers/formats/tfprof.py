@@ -87,8 +87,8 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
         others = ", ".join(str(each) for each in numbers[:12] if each != step)
         notes.append(
             ReadNote(
-                f"{opened.path} holds {len(numbers)} traced steps; this is {step} (--step for another:"
-                f" {others})"
+                f"{opened.path} holds {len(numbers)} traced steps; this is step {step}. --step shows another:"
+                f" {others}"
             )
         )
     timelines = [

@@ -9,7 +9,8 @@ from pathlib import PurePath
 
 from tfmemlens.escaping import visible
 from tfmemlens.model.attribution import Kind
-from tfmemlens.model.case import Moment
+from tfmemlens.model.case import Fits, Moment
+from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
 from tfmemlens.patterns import regex
@@ -259,7 +260,8 @@ def _held(report: Report, view: View) -> list[str]:
     traced = next((other for other in others if other.timeline), None)
     if moment.request and traced and _holders.nameless(moment):
         return _largest(traced, "largest layers of the traced step beside it", view)
-    return _largest(moment, "largest layers", view)
+    profile = moment.request is not None and moment.request.failed.kind is RequestKind.PROFILE
+    return _largest(moment, "made in" if profile else "largest layers", view)
 
 
 def _largest(moment: Moment, title: str, view: View) -> list[str]:
@@ -293,9 +295,26 @@ def _actions(report: Report, count: int, codes: int, view: View) -> list[str]:
         lines += [
             styled(line, "green", view.color) for line in paragraph(words, view.width, "   ", f"{number}. ")
         ]
-        if code and "\n" not in code and len(code) <= view.width - 5 and number <= codes:
-            lines.append(f"   | {code}")
-    return _heading("do this first", view) + lines if lines else []
+        shown = _one_line(code, view.width - 5)
+        if shown and number <= codes:
+            lines.append(f"   | {shown}")
+    return _heading(_todo(report), view) + lines if lines else []
+
+
+def _todo(report: Report) -> str:
+    """What stands above the advice: where nothing failed and nothing is too large, nothing must be done."""
+    must = not report.case.moments or any(
+        moment.request is not None or moment.fits in (Fits.NO, Fits.UNDECIDED)
+        for moment in report.case.moments
+    )
+    return "do this first" if must or report.fit is not None else "to use less memory"
+
+
+def _one_line(code: str, room: int) -> str:
+    """Code of one line that fits, without its remark where only that is too much; else nothing."""
+    if "\n" not in code and display_width(code) > room:
+        code = code.partition("   #")[0]
+    return code if "\n" not in code and display_width(code) <= room else ""
 
 
 def _clauses(text: str, room: int) -> str:
