@@ -11,10 +11,20 @@ from tests.builders import MIB, capture, row, timeline
 from tfmemlens import pipeline
 from tfmemlens.model.attribution import NOBODY, Kind
 from tfmemlens.model.case import Balance, Moment
+from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line, ReadNote
 from tfmemlens.model.report import Report
 from tfmemlens.renderers import origin, savings
-from tfmemlens.renderers.terminal import _balance, _copies, _holders, _layers, _request, _screen, _timeline
+from tfmemlens.renderers.terminal import (
+    _balance,
+    _copies,
+    _fit,
+    _holders,
+    _layers,
+    _request,
+    _screen,
+    _timeline,
+)
 from tfmemlens.renderers.view import View
 from tfmemlens.units import Size
 from tfmemlens.values import replace
@@ -184,7 +194,7 @@ def test_what_failed_beside_its_heading() -> None:
     ],
 )
 def test_the_line_of_code(told: dict[str, str], shown: str) -> None:
-    assert _screen._code(told, VIEW) == shown
+    assert _screen._code(told, _request.CODE, VIEW) == shown
 
 
 @pytest.mark.parametrize(
@@ -256,27 +266,27 @@ def test_a_curve_beside_its_name(width: int, said: str, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    "request_, traced, nameless, beside",
+    "kind, traced, nameless, title",
     [
-        (1, 1, True, True),
-        (1, 1, False, False),
-        (1, None, True, False),
-        (None, 1, True, False),
+        (RequestKind.TENSOR, 1, True, "largest layers of the traced step beside it"),
+        (RequestKind.TENSOR, 1, False, "largest layers"),
+        (RequestKind.TENSOR, None, True, "largest layers"),
+        (RequestKind.PROFILE, None, True, "made in"),
+        (None, 1, True, "largest layers"),
     ],
 )
 def test_whose_layers_are_shown(
-    request_: int | None, traced: int | None, nameless: bool, beside: bool, monkeypatch: pytest.MonkeyPatch
+    kind: RequestKind | None, traced: int | None, nameless: bool, title: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_screen, "_largest", lambda moment, title, view: [title, moment.name])
     monkeypatch.setattr(_holders, "nameless", lambda moment: nameless)
     moments = [
-        Made(name="first", request=request_, timeline=None),
+        Made(name="first", request=kind and Made(failed=Made(kind=kind)), timeline=None),
         Made(name="second", request=None, timeline=None),
         Made(name="third", request=None, timeline=traced),
     ]
     report: Any = Made(case=Made(moments=moments))
-    expected = ["largest layers of the traced step beside it", "third"]
-    assert _screen._held(report, VIEW) == (expected if beside else ["largest layers", "first"])
+    assert _screen._held(report, VIEW) == [title, "third" if "traced" in title else "first"]
 
 
 def test_the_largest_layers() -> None:
@@ -325,10 +335,11 @@ def test_an_advice_has_its_code_where_that_is_one_line_that_fits(monkeypatch: py
     monkeypatch.setattr(savings, "advice", lambda report, count: advices[:count])
     report = the_report()
     assert _screen._actions(report, 4, 4, VIEW) == [
-        "DO THIS FIRST", "1. one (saves 1 B)", f"   | {'x' * 55}", "2. two", "3. three", "4. four", "   | w",
+        "TO USE LESS MEMORY", "1. one (saves 1 B)", f"   | {'x' * 55}", "2. two", "3. three", "4. four",
+        "   | w",
     ]  # fmt: skip
     assert _screen._actions(report, 4, 3, VIEW)[-1] == "4. four"
-    assert _screen._actions(report, 1, 0, VIEW) == ["DO THIS FIRST", "1. one (saves 1 B)"]
+    assert _screen._actions(report, 1, 0, VIEW) == ["TO USE LESS MEMORY", "1. one (saves 1 B)"]
     assert _screen._actions(report, 0, 0, VIEW) == []
     monkeypatch.setattr(savings, "advice", lambda report, count: [("a" * 58, "", "")])
     assert _screen._actions(report, 1, 1, VIEW)[1] == f"1. {'a' * 19}…{'a' * 37}"
@@ -387,3 +398,31 @@ def test_the_memory_section_has_figures_only_beside_a_limit(monkeypatch: pytest.
     assert told(Balance(in_use=size))[0] == "MEMORY USE  held 4.00 MiB (limit unknown)"
     monkeypatch.setattr(_balance, "bar", lambda moment, view: [])
     assert told(Balance()) == []
+
+
+def test_what_is_next_to_nothing_has_no_row() -> None:
+    groups = tuple(
+        Made(name=name, total_bytes=size, kinds=((Kind.ACTIVATION, size),))
+        for name, size in (("a", 1000), ("b", 10), ("c", 9))
+    )
+    moment: Any = Made(
+        attribution=Made(table=[1], by=lambda key: groups, owners=(Made(kind=Kind.ACTIVATION, layer="a"),)),
+        incident=None,
+        accounted_bytes=1019,
+    )
+    assert [line.split()[0] for line in _screen._largest(moment, "largest", VIEW)[1:]] == ["a", "b"]
+
+
+def test_standard_input_has_a_name() -> None:
+    report: Any = Made(case=Made(capture=Made(source=Made(path="-"))))
+    assert _screen.files(report, 60) == "standard input"
+
+
+def test_rows_of_a_fit_stay_within_the_page() -> None:
+    told = Made(
+        batch=1024, bytes=1000 * MIB + 1, measured_bytes=None, low_bytes=900 * MIB, high_bytes=1001 * MIB
+    )
+    fit: Any = Made(predictions=[told], certainty=None, largest_batch=1, limit_bytes=5)
+    wide, narrow = (_fit.peaks(fit, width) for width in (66, 65))
+    assert len(narrow[0]) == 62 and len(wide[0]) == 66
+    assert wide[0].split() == narrow[0].split()

@@ -7,7 +7,7 @@ from __future__ import annotations
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import BatchPrediction, Fit
 from tfmemlens.renderers import savings
-from tfmemlens.renderers.terminal._blocks import columns, heading, paragraph
+from tfmemlens.renderers.terminal._blocks import columns, display_width, heading, paragraph
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, percent
 
@@ -18,7 +18,7 @@ def page(fit: Fit, view: View) -> list[str]:
         heading(f"what grows, at batch {fit.reported_batch}", view)
         + _parts(fit, view)
         + heading("the peak at other batches", view)
-        + peaks(fit)
+        + peaks(fit, view.width)
         + _checks(fit, view)
         + _remedies(fit, view)
     )
@@ -81,8 +81,8 @@ _BATCH_SOURCES = {
 }
 
 
-def peaks(fit: Fit) -> list[str]:
-    """A line for each batch."""
+def peaks(fit: Fit, width: int) -> list[str]:
+    """A line for each batch; with one space between its cells where two leave no room."""
     rows, fitting = [], "may fit" if fit.certainty is Certainty.BOUND else "fits"
     for each in fit.predictions:
         measured = each.measured_bytes is not None
@@ -93,7 +93,9 @@ def peaks(fit: Fit) -> list[str]:
         fits = fitting if each.batch <= (fit.largest_batch or 0) else "does not fit"
         fits = fits if fit.limit_bytes is not None else ""
         rows.append([f"batch {each.batch}", human(each.bytes), mark, fits])
-    return columns(rows, right=frozenset({1}))
+    lines = columns(rows, right=frozenset({1}))
+    wide = max(map(display_width, lines), default=0) > width
+    return columns(rows, right=frozenset({1}), gap=" ", indent=" ") if wide else lines
 
 
 def _checks(fit: Fit, view: View) -> list[str]:

@@ -31,8 +31,12 @@ ROWS = 23
 """Lines of a terminal that nobody made larger, less the prompt below the page: its title stays in sight."""
 _MAX_LAYERS = 5
 _MAX_ACTIONS = 3
+_WORTH_A_ROW = 0.01
+"""Of the first row of a table: what is less stands on the whole page alone."""
 _LEAST_ROWS = 3
 """Of a table, its heading among them."""
+_ROWS_OF_AN_AIRY_TABLE = 5
+"""Rows come before empty lines."""
 _AIRY, _TIGHT = ("",), ()
 _SHORTER: tuple[tuple[tuple[str, ...], int, int], ...] = (
     (_AIRY, _MAX_ACTIONS, _MAX_ACTIONS),
@@ -57,7 +61,8 @@ def page(report: Report, view: View) -> list[str]:
     for gap, count, codes in _SHORTER:
         todo = _actions(report, count, codes, view)
         room = ROWS - len(said) - len(last) - (len(todo) + len(gap) if todo else 0)
-        if room >= sum(min(len(part), _LEAST_ROWS) + len(gap) for part in parts):
+        least = _ROWS_OF_AN_AIRY_TABLE if gap else _LEAST_ROWS
+        if room >= sum(min(len(part), least) + len(gap) for part in parts):
             break
     middle: list[str] = []
     for part in parts:
@@ -84,6 +89,8 @@ def _title(report: Report, view: View) -> list[str]:
 def files(report: Report, width: int) -> str:
     """Paths as they are, or too many of them as a count with the first and the last name."""
     path = report.case.capture.source.path
+    if path == "-":
+        return "standard input"
     paths = path.split(", ")
     if len(path) <= width or len(paths) < 3:
         return path
@@ -117,7 +124,7 @@ def shorten_end(text: str, width: int) -> str:
 def sections(report: Report, view: View) -> list[list[str]]:
     """What stands between verdict and actions, the most important first."""
     if report.fit is not None:
-        return [_heading("the peak at other batches", view) + _fit.peaks(report.fit)]
+        return [_heading("the peak at other batches", view) + _fit.peaks(report.fit, view.width)]
     if not report.case.moments:
         study = report.case.layout
         tried = _copies.trials(report.case, view)
@@ -271,10 +278,12 @@ def _largest(moment: Moment, title: str, view: View) -> list[str]:
         return []
     if _holders.nameless(moment):
         sizes = sorted(table, key=lambda row: -row.total_bytes)[:_MAX_LAYERS]
+        sizes = [row for row in sizes if row.total_bytes >= _WORTH_A_ROW * sizes[0].total_bytes]
         rows = [(f"{row.count} × {human(row.size_bytes)}", human(row.total_bytes)) for row in sizes]
         return _heading("largest chunks (no names)", view) + columns(rows, frozenset({0, 1}))
     whole = moment.accounted_bytes  # as the bar above
     groups = [group for group in moment.attribution.by("layer") if group.total_bytes][:_MAX_LAYERS]
+    groups = [group for group in groups if group.total_bytes >= _WORTH_A_ROW * groups[0].total_bytes]
     width = min(
         max((display_width(group.name or "(no layer)") for group in groups), default=0), view.width - 46
     )
