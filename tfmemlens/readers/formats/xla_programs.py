@@ -25,6 +25,8 @@ from tfmemlens.values import replace
 HOLDS = Holds.FAILURES
 KEY = "tfmemlens_programs"
 FORMAT = "xla-programs"
+_LEAST_RESULT = 64 << 20
+"""Smaller arrays of one size are made in many places."""
 _OPEN = (RequestKind.HOST, RequestKind.XLA)
 _LIBRARIES = ("site-packages", "dist-packages", "<frozen")
 
@@ -83,6 +85,8 @@ def _explained(incident: Incident, programs: list[Incident]) -> Incident:
             )
             asked = replace(request, kind=RequestKind.XLA, executable=program.request.executable)
             return replace(incident, request=asked, compiler=known, holders=program.holders)
+    if size < _LEAST_RESULT:
+        return incident
     return next(
         (_of_result(incident, program, row) for program in programs if (row := _result(program, size))),
         incident,
