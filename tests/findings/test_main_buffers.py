@@ -151,3 +151,22 @@ def test_what_is_recomputed_already_is_not_advised_again() -> None:
     name = "transpose(jvp(Net))/layers/while/body/checkpoint/rematted_computation/mul"
     report = listing(("bf16[24,8,2048,4096]", name))
     assert "recompute-body" not in [action.remedy.slug for action in report.actions]
+
+
+SCORES = """Ran out of memory in memory space hbm. Used 63.80G of 30.75G hbm. Exceeded hbm capacity by 33.05G.
+  Largest program allocations in hbm:
+
+  1. Size: {size}
+     Operator: op_name="jit(step)/jvp(Falcon)/h/0/self_attention/...qhd,...khd->...hqk/dot_general"
+     Shape: f32[32,{side},{side}]{{1,2,0:T(8,128)}}
+     Unpadded size: {size}
+     XLA label: fusion.1265 = fusion(custom-call.224)
+     Allocation type: HLO temp
+     ==========================
+"""
+
+
+@pytest.mark.parametrize(("size", "side", "told"), [("2.00G", 4096, True), ("128.00M", 1024, False)])
+def test_the_first_entry_of_a_pasted_list_stands_for_its_kind(size: str, side: int, told: bool) -> None:
+    report = pipeline.explain(SCORES.format(size=size, side=side))
+    assert ("blockwise-attention" in [action.remedy.slug for action in report.actions]) is told

@@ -83,3 +83,11 @@ def test_what_grows_is_looked_for_before_a_limit_is_raised(text: str, grows: boo
     assert ("a larger limit only delays the end" in explained(text).verdict) is grows
     assert (slugs(text)[0] == "watch-ram") is grows
     assert "raise-container-limit" in slugs(text)
+
+
+@pytest.mark.parametrize(("before", "maps"), [("JIT session error: ", True), ("OSError: [Errno 12] ", False)])
+def test_a_compiler_without_room_for_code_has_too_many_programs(before: str, maps: bool) -> None:
+    report = explained(f"import jax\n{before}Cannot allocate memory\n")
+    assert ("the system's limit of memory maps" in report.verdict) is maps
+    assert ("fewer-programs" in [action.remedy.slug for action in report.actions]) is maps
+    assert ("check-the-device" in [action.remedy.slug for action in report.actions]) is not maps

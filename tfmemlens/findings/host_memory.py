@@ -88,6 +88,12 @@ def check(case: Case) -> Iterator[Finding]:
                 f"JAX runs ahead of Python, so an earlier call asked{asked}{kind}; this line only"
                 " waits for its result"
             )
+        elif _JIT_SESSION in said:
+            because = (
+                "the compiler found no room for a new program's code: as a rule many programs are kept, one"
+                " for each new shape or function, and the system's limit of memory maps is met before its RAM"
+                " is full"
+            )
         elif words_of_a_client(case, moment):
             because = "most likely host RAM, not GPU memory (JAX's message on the CPU has these words)"
         elif moment.incident and moment.incident.compiler and failed.size:
@@ -123,6 +129,20 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+_JIT_SESSION = "JIT session error"
+_FEWER_PROGRAMS = (
+    Remedy(
+        "let fewer programs be compiled: pad inputs (graphs, sequences) to a few sizes, and make jitted"
+        " functions once, outside of loops; let go of those of earlier shapes",
+        "jax.clear_caches()   # jax.config.update('jax_log_compiles', True) counts them",
+        slug="fewer-programs",
+    ),
+    Remedy(
+        "raise the limit of memory maps of a process",
+        "sysctl vm.max_map_count=1000000   # wc -l /proc/PID/maps tells how many it has",
+        slug="more-memory-maps",
+    ),
+)
 _FILLS = regex(r"\b(?:np|numpy)\.(?P<call>zeros|ones|empty)\((?!.*dtype)")
 
 
@@ -215,6 +235,9 @@ def _last_large(case: Case) -> str:
 def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     assert moment.request
     failed = moment.request.failed
+    if _JIT_SESSION in said:
+        yield from _FEWER_PROGRAMS
+        return
     serving = situation(case, moment).program == "TensorFlow Serving"
     if serving:
         yield remedies.smaller_requests(case)

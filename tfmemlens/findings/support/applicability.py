@@ -244,6 +244,8 @@ TABLE: dict[str, Applicability] = {
         _OF_JAX, done="donate_argnums=.*", not_in=frozenset({"Keras", "NumPyro"})
     ),
     "fewer-draws": Applicability(_OF_JAX),
+    "fewer-programs": Applicability(_OF_JAX),
+    "more-memory-maps": Applicability(devices=_HOST, shell=True),
     "compile-the-call": Applicability(_OF_JAX),
     "donatable-results": Applicability(_OF_JAX),
     "smaller-tree": Applicability(_OF_JAX),

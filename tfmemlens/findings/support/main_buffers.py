@@ -24,6 +24,8 @@ _LEAST_SHARE = 0.3
 """Of the listed buffers: less explains nothing of a program."""
 _LEAST_OF_NEED = 0.04
 """Of all that the program needs: a list is cut after its largest, and these may be a hundredth of it."""
+_FEW, _LEAST_OF_FEW = 3, 0.01
+"""Of a list that was pasted in part: its first entries stand for many of their kind."""
 _SHORTEST, _FEWEST_WORDS, _MANY_ROWS = 64, 5000, 1000
 _LOGITS = regex(
     r"logit|lm_?head|log_?softmax|cross_?entropy|nll_?loss|vocab|output_?projection|unembed|\bmlm|decoder/dense"
@@ -93,7 +95,8 @@ def main_buffers(moment: Moment, framework: str | None) -> Buffers | None:
     if not found:
         return None
     held, mine, build = max(found, key=lambda each: each[0])
-    if held < _LEAST_BYTES or held < max(_LEAST_SHARE * whole, _LEAST_OF_NEED * _need(moment)):
+    of_need = _LEAST_OF_NEED if len(listed) > _FEW else _LEAST_OF_FEW
+    if held < _LEAST_BYTES or held < max(_LEAST_SHARE * whole, of_need * _need(moment)):
         return None
     return build(mine, held, framework)
 
