@@ -63,3 +63,21 @@ def test_a_command_draws_on_a_terminal_but_never_with_json(
     monkeypatch.setattr(sys, "stdout", Terminal())
     assert main(["profile", str(SAMPLES / "log_memory" / "1.15-lenet.log.gz"), *arguments]) == 0
     assert ("reading 1.15-lenet.log.gz" in errors.getvalue()) == drawn
+
+
+@pytest.mark.parametrize("command", [("diff", "TRACE", "TRACE"), ("check", "TRACE", "--max-peak", "1GiB")])
+def test_the_line_is_gone_before_the_answer_stands_on_the_same_terminal(
+    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Screen(io.TextIOWrapper):
+        def isatty(self) -> bool:
+            return True
+
+    screen = Screen(io.BytesIO(), encoding="utf-8", write_through=True)
+    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setattr(sys, "stderr", screen)
+    trace = str(SAMPLES / "run_metadata" / "2.21-unet.pb.gz")
+    main([trace if word == "TRACE" else word for word in command])
+    lines = screen.buffer.getvalue().decode().split("\n")  # type: ignore[attr-defined]
+    drawn = [line for line in lines if "reading " in line]
+    assert drawn and not any("reading " in line.rpartition("\r")[2] for line in drawn)

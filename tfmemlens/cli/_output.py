@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tfmemlens import progress
 from tfmemlens.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def write(content: str | bytes, path: str) -> None:
     """Text as UTF-8, or bytes as they are, to a file, or to standard output for `-`. Raises UsageError."""
     raw = content.encode("utf-8", "replace") if isinstance(content, str) else content
     if path == "-":
+        progress.done()  # a line of how far it is may stand on the same terminal
+        sys.stdout.flush()
         sys.stdout.buffer.write(raw)
         return
     with writing(path):

@@ -9,7 +9,7 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from tfmemlens import renderers
+from tfmemlens import progress, renderers
 from tfmemlens.cli import _options, _output
 from tfmemlens.errors import UsageError
 from tfmemlens.model.case import Fits
@@ -67,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
     budgets = check.budgets(report, args.max_peak, args.max_layer, before, args.max_growth or 0.0)
     if args.junit:
         _output.write(renderers.render(budgets, "budgets", "junit"), args.junit)
+    progress.done()
     if args.junit != "-":
         print(renderers.render(budgets, "budgets"), end="")
     if args.github or os.environ.get("GITHUB_ACTIONS") == "true":
