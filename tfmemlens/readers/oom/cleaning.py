@@ -176,11 +176,11 @@ _UNFINISHED = (
         "memory while trying to allocate",
         regex(r"trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))"),
     ),
-    ("Ran out of memory in", regex(r"memory in memory space \w|memory in (?!memory|\Z)")),
     (
         "Ran out of memory in memory space",
         regex(r"Used \S+ of \S+ \w+\.\s*Exceeded \w+ capacity by \d+(?:\.\d+)?[KMGT]"),
     ),
+    ("Ran out of memory in", regex(r"memory in memory space \w|memory in (?!memory|\Z)")),
     (
         "Bin (",
         regex(
