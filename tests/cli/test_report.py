@@ -65,6 +65,16 @@ def test_every_sample_becomes_a_page(sample: Path) -> None:
         assert len(alive) == len(moment.attribution.table) == len(ledger.alive(shown))
 
 
+def test_every_word_has_its_entry(tmp_path: Path) -> None:
+    """Also one with an apostrophe, which HTML escapes."""
+    target = tmp_path / "report.html"
+    assert main(["report", "sample_traces/oom_log/2.11-unet-layout.txt", "-o", str(target)]) == 0
+    text = target.read_text(encoding="utf-8")
+    linked = set(re.findall(r'href="#(term-[^"]*)"', text))
+    assert "term-not-in-TensorFlows-list" in linked
+    assert linked <= set(re.findall(r'id="(term-[^"]*)"', text))
+
+
 def test_nothing_is_loaded_from_anywhere(tmp_path: Path) -> None:
     target = tmp_path / "report.html"
     assert main(["report", LENET, "-o", str(target)]) == 0

@@ -108,11 +108,16 @@ def _explained(page: Page, text: str) -> str:
         environment()
         .get_template("glossary.html.j2")
         .render(
-            terms={name: said for name, said in _glossary.TERMS.items() if name.replace(" ", "-") in linked},
+            terms={name: said for name, said in _glossary.TERMS.items() if _anchor(name) in linked},
             kinds={name: said for name, said in _glossary.KINDS.items() if name in drawn},
             rules={slug: _glossary.rule(said) for slug, said in sorted(page.rules.items()) if slug in fired},
         )
     )
+
+
+def _anchor(term: str) -> str:
+    """The name of a word's entry in an address: no letter that HTML or a selector would have to escape."""
+    return term.replace(" ", "-").replace("'", "")
 
 
 def style() -> str:
@@ -155,7 +160,13 @@ def environment() -> Environment:
         loader=Installed(), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     jinja.filters.update(
-        human=human, human_size=human_size, shape=format_shape, readable=readable, cut=_cut, said=_said
+        human=human,
+        human_size=human_size,
+        shape=format_shape,
+        readable=readable,
+        cut=_cut,
+        said=_said,
+        anchor=_anchor,
     )
     jinja.globals.update(
         percent=percent,
