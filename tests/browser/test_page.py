@@ -432,6 +432,19 @@ def test_a_link_shows_what_its_sender_saw_and_back_goes_back(show: Open, tmp_pat
     assert tab.complaints == []
 
 
+def test_a_link_keeps_an_instant_between_two_events(show: Open) -> None:
+    tab = show(UNET)
+    box = place(tab)
+    tab.page.mouse.click(box["x"] + 0.7 * box["width"], box["y"] + 60)
+    until(tab, "time=")
+    said = tab.page.locator(".moment-said").inner_text()
+    link = tab.page.url
+    tab.page.goto("about:blank")
+    tab.page.goto(link)
+    tab.page.wait_for_selector("#moment-0-0[data-ready]")
+    assert tab.page.locator(".moment-said").inner_text() == said
+
+
 def test_the_legend_hides_kinds_and_tells_the_moment(show: Open) -> None:
     tab = show(UNET)
     known = tfmemlens.read(UNET).peak.to_frame().groupby("kind")["total_bytes"].sum()

@@ -25,7 +25,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.renderers import origin, palette, run_facts, savings
 from tfmemlens.renderers.html import _glossary, _joined
 from tfmemlens.renderers.html._pack import packed
-from tfmemlens.renderers.terminal import _request
+from tfmemlens.renderers.terminal import _request, _screen
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, human_size, percent
 
@@ -171,6 +171,7 @@ def environment() -> Environment:
     jinja.globals.update(
         percent=percent,
         facts=_request.facts,
+        files=_screen.files,
         run_facts=run_facts.facts,
         saving=savings.of_remedy,
         first_remedies=savings.first_remedies,

@@ -1,6 +1,6 @@
 // The balance: limit, in use by kind, what is not in TensorFlow's list, free, the largest free block. One bar and its legend.
 
-import { element, inkOn, kindColours, swatch, telling } from "./canvas.js";
+import { element, inkOn, kindColours, on, swatch, telling } from "./canvas.js";
 import { counted, human, percent } from "./format.js";
 
 /** The parts of the bar at an instant: {name, bytes, kind} with `kind` -1 for what is no row. */
@@ -84,10 +84,10 @@ export class BalanceView {
       ...found.map((part) => {
         const text = [swatch(part.kind >= 0 ? "" : part.free ? "free" : "outside", colours[part.kind]), element("span", { text: part.name }), element("b", { text: human(part.bytes), "data-bytes": part.bytes }), element("span", { class: "dim", text: part.free ? "" : percent(part.bytes, held) })];
         if (part.kind < 0) return element("li", {}, element("span", { class: "entry" }, ...text));
-        const on = this.state.onlyKind === part.kind;
-        const button = element("button", { class: "entry", type: "button", "aria-pressed": String(on), "data-kind": part.name, title: `${on ? "show all kinds" : "show only this kind"} in the picture and the table` }, ...text);
-        button.addEventListener("click", () => {
-          this.state.set({ onlyKind: on ? undefined : part.kind });
+        const chosen = this.state.onlyKind === part.kind;
+        const button = element("button", { class: "entry", type: "button", "aria-pressed": String(chosen), "data-kind": part.name, title: `${chosen ? "show all kinds" : "show only this kind"} in the picture and the table` }, ...text);
+        on(button, "click", () => {
+          this.state.set({ onlyKind: chosen ? undefined : part.kind });
           this.room.querySelector(`[data-kind="${part.name}"]`)?.focus();
         });
         return element("li", {}, button);

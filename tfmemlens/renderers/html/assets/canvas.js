@@ -25,9 +25,19 @@ export function inkOn(hex) {
   return light > 0.179 ? "#000" : "#fff";
 }
 
+/** Let something hear an event. */
+export function on(target, name, heard) {
+  target.addEventListener(name, heard);
+}
+
+/** How wide a canvas may be (CSS pixels). */
+export function widthOf(canvas) {
+  return Math.max(canvas.parentElement.clientWidth, 100);
+}
+
 /** A canvas made as wide as its room and as high as asked, cleared; returns its pen and its width in CSS pixels. */
 export function prepared(canvas, height) {
-  const width = Math.max(canvas.parentElement.clientWidth, 100);
+  const width = widthOf(canvas);
   const ratio = window.devicePixelRatio || 1;
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
     canvas.width = Math.round(width * ratio);
@@ -73,12 +83,12 @@ function showTip(event, lines) {
 /** Let an element tell what is under the pointer: `lines` gives texts, or nothing. */
 export function telling(target, lines) {
   const hide = () => tip && (tip.hidden = true);
-  target.addEventListener("pointermove", (event) => {
+  on(target, "pointermove", (event) => {
     const told = lines(event);
     if (told) showTip(event, told.filter(Boolean));
     else hide();
   });
-  target.addEventListener("pointerleave", hide);
+  on(target, "pointerleave", hide);
 }
 
 /** The square of colour before a name. */
@@ -93,7 +103,7 @@ export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name === "text") made.textContent = value;
-    else if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (name.startsWith("on")) on(made, name.slice(2), value);
     else if (value !== undefined && value !== null && value !== false) made.setAttribute(name, value === true ? "" : value);
   }
   made.append(...children);

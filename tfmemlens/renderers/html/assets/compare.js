@@ -1,6 +1,6 @@
 // Two inputs side by side: their curves over one another, and as an icicle what grew and what shrank, as wide as the change.
 
-import { colour, element, fitted, prepared, telling } from "./canvas.js";
+import { colour, element, fitted, on, prepared, telling, widthOf } from "./canvas.js";
 import { human, percent, readable } from "./format.js";
 import { Ledger, unpack } from "./ledger.js";
 import { label, ticks } from "./scale.js";
@@ -51,7 +51,7 @@ export class DifferenceView {
   constructor(canvas, rows) {
     this.canvas = canvas;
     this.path = [scopes(rows)];
-    canvas.addEventListener("click", (event) => {
+    on(canvas, "click", (event) => {
       const hit = this._hit(event);
       if (!hit) return;
       this.path = hit.path.length === this.path.length && this.path.length > 1 ? this.path.slice(0, -1) : hit.path;
@@ -64,7 +64,7 @@ export class DifferenceView {
   }
 
   draw() {
-    const width = Math.max(this.canvas.parentElement.clientWidth, 100);
+    const width = widthOf(this.canvas);
     const root = this.path.at(-1);
     this.boxes = [];
     const place = (node, x, level, path) => {
@@ -178,8 +178,8 @@ async function reported(file) {
 
 /** Let another report be dropped on this one; `current` gives the name and ledger that it is compared with. */
 export function hearDrops(main, current) {
-  document.addEventListener("dragover", (event) => event.preventDefault());
-  document.addEventListener("drop", async (event) => {
+  on(document, "dragover", (event) => event.preventDefault());
+  on(document, "drop", async (event) => {
     event.preventDefault();
     const file = event.dataTransfer?.files[0];
     const here = current();

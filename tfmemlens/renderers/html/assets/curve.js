@@ -1,7 +1,7 @@
 // When: what was in use over the step, stacked by kind, layer or allocation. A click or a drag chooses the moment that all other views show.
 
 import { largest, paint, walk } from "./bands.js";
-import { colour, element, fitted, kindColours, palette, prepared, swatch, telling } from "./canvas.js";
+import { colour, element, fitted, kindColours, on, palette, prepared, swatch, telling } from "./canvas.js";
 import { human, readable } from "./format.js";
 import { label, ticks } from "./scale.js";
 
@@ -226,7 +226,7 @@ export class CurveView {
     this.legend.replaceChildren(
       ...used.map(({ name, at }) => {
         const button = element("button", { type: "button", class: "entry", "aria-pressed": String(!this.hidden.has(at)), "data-group": at, title: "show or hide it in the curve" }, swatch("", groups.colours[at]), element("bdi", { text: readable(name, 60) }), element("b", { "data-value": at }));
-        button.addEventListener("click", () => {
+        on(button, "click", () => {
           if (!this.hidden.delete(at)) this.hidden.add(at);
           this.draw();
           this.legend.querySelector(`[data-group="${at}"]`)?.focus();
@@ -287,32 +287,32 @@ export class CurveView {
     const { front } = this;
     let held = false;
     const place = (event) => Math.min(Math.max(event.clientX - front.getBoundingClientRect().left, 0), this.width - 1);
-    front.addEventListener("pointerdown", (event) => {
+    on(front, "pointerdown", (event) => {
       held = true;
       front.setPointerCapture?.(event.pointerId);
       if (event.shiftKey) this._chosen = [place(event), place(event)];
       else this.state.set(this.at(place(event)));
     });
-    front.addEventListener("pointermove", (event) => {
+    on(front, "pointermove", (event) => {
       if (held && this._chosen) {
         this._chosen[1] = place(event);
         this.mark();
       } else if (held) this.state.set(this.at(place(event)));
     });
-    front.addEventListener("pointerup", () => {
+    on(front, "pointerup", () => {
       const ends = this._chosen?.toSorted((a, b) => a - b);
       this._chosen = null;
       if (ends && ends[1] - ends[0] > 3) this.state.zoom(...ends.map((x) => this.timeAt(x)));
       else if (ends) this.mark();
     });
-    front.addEventListener("dblclick", () => this._zoom("all"));
-    for (const button of this.room.querySelectorAll("[data-zoom]")) button.addEventListener("click", () => this._zoom(button.dataset.zoom));
+    on(front, "dblclick", () => this._zoom("all"));
+    for (const button of this.room.querySelectorAll("[data-zoom]")) on(button, "click", () => this._zoom(button.dataset.zoom));
     telling(front, (event) => this._tell(place(event), event.clientY - front.getBoundingClientRect().top));
-    for (const name of ["pointerup", "pointercancel"]) front.addEventListener(name, () => (held = false));
-    front.addEventListener("keydown", (event) => this._key_(event));
-    for (const button of this.room.querySelectorAll("[data-stack]")) button.addEventListener("click", () => this.state.set({ stack: button.dataset.stack }));
+    for (const name of ["pointerup", "pointercancel"]) on(front, name, () => (held = false));
+    on(front, "keydown", (event) => this._key_(event));
+    for (const button of this.room.querySelectorAll("[data-stack]")) on(button, "click", () => this.state.set({ stack: button.dataset.stack }));
     this.detail.max = DETAILS.length - 1;
-    this.detail.addEventListener("input", () => this.draw());
+    on(this.detail, "input", () => this.draw());
     this.room.querySelector("[data-go=peak]").addEventListener("click", () => this.choose(this.state.ledger.peak));
   }
 

@@ -1,6 +1,6 @@
 // Where: scopes, layers and ops as an icicle; as wide as their bytes, coloured by kind, zoomable by pointer and keys.
 
-import { colour, element, fitted, inkOn, kindColours, prepared, telling } from "./canvas.js";
+import { colour, element, fitted, inkOn, kindColours, on, prepared, telling, widthOf } from "./canvas.js";
 import { counted, human, percent, readable } from "./format.js";
 
 const SCOPE_LINE = 24;
@@ -21,7 +21,7 @@ export class IcicleView {
     const { tree, root, index, matched } = this.state;
     this.sums = tree.fill(index);
     this.found = matched ? tree.fill(index, this.state.ledger.size.map((size, row) => (matched[row] ? size : 0))) : null;
-    const width = Math.max(this.canvas.parentElement.clientWidth, 100);
+    const width = widthOf(this.canvas);
     this.boxes = tree.layout(root, this.sums, width);
     const levels = this.boxes.reduce((most, box) => Math.max(most, box.level), 0) + 1;
     const { pen } = prepared(this.canvas, Math.max(levels, 2) * SCOPE_LINE + 1);
@@ -101,7 +101,7 @@ export class IcicleView {
     this.crumbs.replaceChildren(
       ...tree.path(root).map((node) => {
         const button = element("button", { type: "button", class: "crumb", text: readable(node === 0 ? "all" : tree.label[node], 60), "aria-current": node === root ? "true" : undefined });
-        button.addEventListener("click", () => this.zoom(node));
+        on(button, "click", () => this.zoom(node));
         return element("li", {}, button);
       }),
     );
@@ -128,7 +128,7 @@ export class IcicleView {
 
   _hear() {
     const { canvas } = this;
-    canvas.addEventListener("click", (event) => {
+    on(canvas, "click", (event) => {
       const hit = this._hit(event);
       if (!hit) return;
       this.zoom(hit.node === this.state.root && hit.node ? this.state.tree.parent[hit.node] : hit.node);
@@ -143,10 +143,10 @@ export class IcicleView {
       if (this.found) lines.push(`found by the search: ${human(this.found[hit.node])}`);
       return lines;
     });
-    for (const name of ["focus", "blur"]) canvas.addEventListener(name, () => this.draw());
-    canvas.addEventListener("keydown", (event) => this._key(event));
+    for (const name of ["focus", "blur"]) on(canvas, name, () => this.draw());
+    on(canvas, "keydown", (event) => this._key(event));
     for (const button of this.room.querySelectorAll("[data-mode]")) {
-      button.addEventListener("click", () => {
+      on(button, "click", () => {
         for (const each of this.room.querySelectorAll("[data-mode]")) each.setAttribute("aria-pressed", String(each === button));
         this.chosen = 0;
         this.state.set({ mode: button.dataset.mode });

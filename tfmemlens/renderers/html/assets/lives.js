@@ -1,6 +1,6 @@
 // The lives of the largest tensors as bars under the curve.
 
-import { colour, fitted, inkOn, kindColours, prepared, telling } from "./canvas.js";
+import { colour, fitted, inkOn, kindColours, on, prepared, telling } from "./canvas.js";
 import { human } from "./format.js";
 
 const LIFE_LINE = 16;
@@ -11,7 +11,7 @@ export class LivesView {
     this.canvas = room.querySelector("canvas.lives");
     this.state = state;
     telling(this.canvas, (event) => this._tell(event));
-    this.canvas.addEventListener("click", (event) => this._choose(event));
+    on(this.canvas, "click", (event) => this._choose(event));
     state.listen((changes) => ("index" in changes || "window" in changes || "theme" in changes || "query" in changes || "onlyKind" in changes) && this.draw());
   }
 

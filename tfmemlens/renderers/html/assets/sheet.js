@@ -1,6 +1,6 @@
 // Tables as CSV files, and tables of the page's text that sort.
 
-import { element } from "./canvas.js";
+import { element, on } from "./canvas.js";
 
 const FORMULA = /^[=+\-@\t\r]/;
 
@@ -36,7 +36,7 @@ export function sortable(table) {
   heads.forEach((head, column) => {
     const button = element("button", { type: "button", text: head.textContent });
     head.replaceChildren(button);
-    button.addEventListener("click", () => {
+    on(button, "click", () => {
       const up = head.getAttribute("aria-sort") === "descending" || (!head.hasAttribute("aria-sort") && !head.classList.contains("number"));
       for (const each of heads) each.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", up ? "ascending" : "descending");
@@ -48,7 +48,7 @@ export function sortable(table) {
     });
   });
   const field = element("input", { type: "search", placeholder: "name or kind", autocomplete: "off", "aria-label": `Filter ${table.parentElement.getAttribute("aria-label")}` });
-  field.addEventListener("input", () => {
+  on(field, "input", () => {
     const sought = field.value.toLowerCase();
     for (const row of rows()) row.hidden = !row.textContent.toLowerCase().includes(sought);
   });

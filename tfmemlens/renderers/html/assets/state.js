@@ -50,6 +50,7 @@ export class State {
     const { ledger } = this;
     const kept = {};
     if (this.index !== ledger.peak) kept.at = this.index;
+    if (this.time > (ledger.times[this.index] ?? 0)) kept.time = Number(this.time.toFixed(3));
     if (this.zoomed) kept.part = this.window.join("~");
     if (this.shown !== "alive") kept.rows = this.shown;
     if (this.query) kept.find = this.query;
@@ -68,9 +69,12 @@ export class State {
     const part = ledger.timed && from >= 0 && from < to && to <= ledger.span ? [from, to] : [0, ledger.span];
     const mode = MODES.includes(words.by) ? words.by : "scope";
     const kind = ledger.kinds.indexOf(words.kind);
+    const index = whole(words.at, ledger.events) ?? ledger.peak;
+    const time = Number(words.time);
     this.set({
       window: part,
-      index: whole(words.at, ledger.events) ?? ledger.peak,
+      index,
+      ...(time <= ledger.span && ledger.settled(ledger.indexAt(time)) === index ? { time } : {}),
       shown: "alive",
       query: words.find ?? "",
       onlyKind: kind < 0 ? undefined : kind,

@@ -1,6 +1,6 @@
 // The allocations of the moment as a table: sorted, searched, and only those of the part that the icicle shows.
 
-import { element, swatch } from "./canvas.js";
+import { element, on, swatch } from "./canvas.js";
 import { counted, human, percent, readable } from "./format.js";
 import { csv, save } from "./sheet.js";
 
@@ -40,7 +40,7 @@ export class TableView {
     this.foot = room.querySelector(".table-said");
     this.more = room.querySelector("[data-more]");
     this.choices = [...room.querySelectorAll("[data-rows]")];
-    for (const button of this.choices) button.addEventListener("click", () => state.set({ shown: state.shown === button.dataset.rows ? "alive" : button.dataset.rows }));
+    for (const button of this.choices) on(button, "click", () => state.set({ shown: state.shown === button.dataset.rows ? "alive" : button.dataset.rows }));
     this.filters = {};
     const { ledger } = state;
     this.empty = new Set(NAMED.filter((key) => !(key === "node" && ledger.timed) && !ledger[key].some((name) => ledger.names[name])));
@@ -49,8 +49,8 @@ export class TableView {
     room.querySelector("[data-save]").addEventListener("click", () => this.save());
     for (const button of room.querySelectorAll("th button")) button.parentElement.hidden = this.empty.has(button.dataset.key);
     this._orders = {};
-    for (const button of room.querySelectorAll("th button")) button.addEventListener("click", () => this.sort(button.dataset.key));
-    this.more.addEventListener("click", () => {
+    for (const button of room.querySelectorAll("th button")) on(button, "click", () => this.sort(button.dataset.key));
+    on(this.more, "click", () => {
       this.shown += 4 * PAGE;
       this.draw();
     });
@@ -69,7 +69,7 @@ export class TableView {
       const place = element("td", { hidden: this.empty.has(key) });
       if (TEXTS.has(key)) {
         const field = element("input", { type: "search", autocomplete: "off", spellcheck: "false", "aria-label": `Filter by ${key}`, placeholder: "filter" });
-        field.addEventListener("input", () => {
+        on(field, "input", () => {
           this.filters[key] = field.value.toLowerCase();
           this.shown = PAGE;
           this.draw();

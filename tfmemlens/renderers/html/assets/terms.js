@@ -1,6 +1,6 @@
 // Words explained where they stand: a click opens the glossary's entry beside the word.
 
-import { element } from "./canvas.js";
+import { element, on } from "./canvas.js";
 
 let shown = null;
 
@@ -27,7 +27,7 @@ function explain(link, entry) {
 
 /** Let all words of the page explain themselves; without popovers a word leads to the glossary. */
 export function hearTerms() {
-  document.addEventListener("click", (event) => {
+  on(document, "click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a.term") : null;
     const entry = link && document.getElementById(link.hash.slice(1));
     if (!entry) return;

@@ -1,7 +1,7 @@
 // What if: another batch, another input size, other settings. Measured bytes scaled by what is known of each row.
 
 import { bar, parts } from "./balance.js";
-import { element } from "./canvas.js";
+import { element, on } from "./canvas.js";
 import { human, percent } from "./format.js";
 
 const SURE = { exact: "exact", bound: "at most", estimate: "estimate" };
@@ -81,7 +81,7 @@ export class WhatIfView {
     const whole = known && known > 1;
     const input = element("input", { type: "range", id, min: whole ? 1 : -8, max: whole ? Math.max(4 * known, 4) : 8, step: 1, value: whole ? known : 0, "data-lever": key });
     const shown = element("output", { for: id, text: whole ? known : "× 1" });
-    input.addEventListener("input", () => {
+    on(input, "input", () => {
       this.choice[key] = whole ? input.valueAsNumber / known : 2 ** (input.valueAsNumber / 4);
       shown.textContent = whole ? `${input.value}${input.valueAsNumber === known ? "" : ` (was ${known})`}` : `× ${this.choice[key].toFixed(2)}`;
       this.draw();
@@ -91,7 +91,7 @@ export class WhatIfView {
 
   _switch(lever, bit) {
     const input = element("input", { type: "checkbox", "data-lever": lever.slug });
-    input.addEventListener("change", () => {
+    on(input, "change", () => {
       this.choice.levers = input.checked ? this.choice.levers | (1 << bit) : this.choice.levers & ~(1 << bit);
       this.draw();
     });
