@@ -161,3 +161,46 @@ def test_of_a_file_only_loops_that_ran_keep_something(running: set[int] | None, 
 def test_lines_that_the_traceback_goes_through_are_known() -> None:
     program = explained(LOG).case.capture.surroundings.program()
     assert {each.running for each in program if each.line.source} == {frozenset({16})}
+
+
+TILES = """import sys
+import jax.numpy as jnp
+weight = jnp.ones((8, 4000))
+maps = []
+for tile in range(60):
+    patch = jnp.full((10000, 8), float(tile))
+    heat = (patch @ weight).block_until_ready()
+    maps.append(heat.mean() if "off" in sys.argv else heat)
+"""
+TRACEBACK = """Traceback (most recent call last):
+  File "tiles.py", line 7, in <module>
+    heat = (patch @ weight).block_until_ready()
+jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 160000000 bytes.
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "named"),
+    [
+        ("heat.mean() if quick else heat", True),
+        ("heat", True),
+        ("heat.mean()", False),  # a number
+        ("patch", False),  # another line makes it
+    ],
+)
+def test_what_the_failing_line_makes_is_what_the_list_keeps(tmp_path: Path, kept: str, named: bool) -> None:
+    kept_line = f"    maps.append({kept})"
+    program = "\n".join([*TILES.splitlines()[:-1], kept_line, ""])
+    (tmp_path / "tiles.py").write_text(program, encoding="utf-8")
+    log = tmp_path / "run.log"
+    log.write_text(TRACEBACK, encoding="utf-8")
+    told = "`maps` (line 8 of tiles.py) keeps every result of each turn in host RAM, and it failed where"
+    assert any(each.startswith(told) for each in headlines(log)) is named
+
+
+def test_the_batch_that_a_program_states_is_not_taken_for_the_one_that_ran(log: Path) -> None:
+    told = "import sys\nbatch_size = 4 if 'off' in sys.argv else 64\n"
+    path = log.parent / "settings.py"
+    path.write_text(told + "tf.config.experimental.set_memory_growth(gpu, True)\n", encoding="utf-8")
+    settings = pipeline.explain([log, path]).case.capture.surroundings.settings
+    assert [name for name, *_ in settings] == ["allow_growth"]

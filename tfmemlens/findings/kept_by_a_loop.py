@@ -75,8 +75,11 @@ def _proof(case: Case, moment: Moment, request: Request, found: Kept) -> tuple[s
         full = found.most * found.each if found.most and found.each else None
         full = min(full, whole) if full and whole else full
         return f"so small a request ({human(need)}) fails only where the device is full", full or None, False
-    if found.line.text.strip() in (request.failed.source_text or "", *(_own_lines(request))):
+    if found.line.text.strip() in _failing_lines(request):
         return "and this line is the one that failed", None, False
+    failing = _failing_lines(request)
+    if any(line.text.strip() in failing for line in found.made):
+        return "and it failed where the next one of them is made", None, False
     if turns >= _MANY_STEPS:
         return f"it failed after {turns:,} turns that went well", None, False
     if on_host(moment) and found.each:
@@ -91,8 +94,10 @@ def _fills(found: Kept, whole: int | None) -> bool:
     )
 
 
-def _own_lines(request: Request) -> list[str]:
-    return [frame.text.strip() for frame in request.failed.frames if frame.text]
+def _failing_lines(request: Request) -> set[str]:
+    """The user's lines that the traceback quotes."""
+    told = [request.failed.source_text or "", *(frame.text for frame in request.failed.frames)]
+    return {text.strip() for text in told if text.strip()}
 
 
 def _chunks(moment: Moment, request: Request, found: Kept) -> tuple[str, int | None, bool] | None:
@@ -152,7 +157,8 @@ def _finding(
     if found.each and found.most:
         what += f", up to {human(found.each * found.most)} in {found.most:,} entries,"
     times = "each turn" if found.every == 1 else f"every {found.every}th turn"
-    told = f"`{found.container}` ({found.line.place}) keeps {what} of {times} {where}: {proof}"
+    joint = ", " if proof.startswith("and ") else ": "
+    told = f"`{found.container}` ({found.line.place}) keeps {what} of {times} {where}{joint}{proof}"
     return Finding(
         severity=Severity.CAUSE,
         headline=told,

@@ -57,6 +57,8 @@ class Kept:
     model: bool = False
     uses: tuple[tuple[str, Line], ...] = ()
     """What later lines do with it."""
+    made: tuple[Line, ...] = ()
+    """The lines that make what is kept, where a name stands for it."""
 
     def after(self, turns: int) -> int:
         """How many entries there are after so many turns."""
@@ -175,7 +177,15 @@ class _Names:
             gradients=self._of(value, _GRADIENTS),
             model=self._is_model(value),
             uses=tuple(self._uses(name, node)),
+            made=tuple(self._made(value)),
         )
+
+    def _made(self, value: ast.expr) -> Iterator[Line]:
+        """Where the names are made that a value is, one of several or one of two."""
+        for each in value.elts if isinstance(value, ast.Tuple | ast.List) else [value]:
+            for part in (each.body, each.orelse) if isinstance(each, ast.IfExp) else (each,):
+                if isinstance(part, ast.Name):
+                    yield from (line for _, line in self._values(part.id))
 
     def _is_dict(self, name: str) -> bool:
         """Whether a name is a dict that the text makes empty."""

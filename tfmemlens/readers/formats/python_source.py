@@ -20,6 +20,8 @@ LARGEST = 1 << 20
 _IMPORTS = regex(r"(?m)^(?:import|from) +[\w.]+")
 _FROM_CODE = ("settings", "purposes", "libraries", "clipping", "stores", "one_tape", "over_time")
 """What a line of code shows wherever it stands; the rest, such as figures and readings, only a log tells."""
+_CHOSEN_AT_LAST = frozenset({"batch_size"})
+"""What a program states more than once, or lets its command line state: the failed shapes tell it."""
 _ADVICE = (
     "{name} is a program, and no log of it: `tfmemlens run -- python {name}` runs it and explains its failure"
 )
@@ -43,6 +45,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """What its code shows; strings that look like messages of a failure are none."""
     found = dispatch.read_text(opened, hints).surroundings
     told = {name: getattr(found, name) for name in _FROM_CODE}
+    told["settings"] = tuple(each for each in found.settings if each[0] not in _CHOSEN_AT_LAST)
     texts_of_it = enumerate(_decoded(opened.all()).splitlines(), 1)
     lines = tuple(Line(number, text, opened.label) for number, text in texts_of_it)
     return Capture(
