@@ -70,7 +70,8 @@ def test_alone_it_is_an_account_and_no_failure() -> None:
 
 def test_a_damaged_program_is_left_out_with_a_note(tmp_path: Path) -> None:
     document = json.loads(STEP.read_text())
-    for damage in ("!", document["programs"][0]["hlo_proto"][:400], ""):
+    whole = document["programs"][0]["hlo_proto"]
+    for damage in ("!", whole[:400], f"!{whole}", ""):
         document["programs"][0]["hlo_proto"] = damage
         report = explained(tmp_path, NEEDS, json.dumps(document))
         assert any("cannot be read" in note.text for note in report.case.capture.notes), damage
