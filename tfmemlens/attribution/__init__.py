@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tfmemlens.attribution.moments.arguments import with_arguments
 from tfmemlens.attribution.moments.balance import balance, holders, rounded_request
 from tfmemlens.attribution.moments.first_dimension import first_dimension
 from tfmemlens.attribution.moments.neighbours import beside
@@ -160,6 +161,8 @@ def without_copies(capture: Capture) -> LayoutStudy:
 def _failure(capture: Capture, incident: Incident, scopes: Scopes, live: LiveNames) -> Moment:
     table = holders(incident)
     attribution = live.attribution(scopes.attribution(attribute_table(table)))
+    if incident.compiler is not None:
+        attribution = with_arguments(attribution, incident.compiler.values)
     owner = live.of_request(scopes.owner(attribute_request(incident.request)), incident.request)
     owner = live.owner(beside(owner, incident.request.node, capture.graph))
     first = first_dimension(incident.request, owner)
@@ -184,10 +187,13 @@ def _scheduled(incident: Incident, peak: Attribution, scopes: Scopes) -> Timelin
     if schedule is None:
         return None
     owned = scopes.attribution(attribute_table(schedule.table))
-    told = {
-        row.node: owner
-        for known in (owned, peak)
-        for row, owner in zip(known.table, known.owners, strict=True)
-        if row.node
-    }
+    told: dict[str, Owner] = {}
+    for known in (owned, peak):
+        mine: dict[str, Owner] = {}
+        for row, owner in zip(known.table, known.owners, strict=True):
+            if row.node:
+                first = mine.setdefault(row.node, owner)
+                if first.layer != owner.layer:  # one name for values of several layers
+                    mine[row.node] = replace(owner, layer=None)
+        told.update(mine)
     return schedule.owned(told)

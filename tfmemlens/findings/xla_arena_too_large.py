@@ -32,6 +32,7 @@ from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weig
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import CompilerMemory, RequestKind
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, Size, human, human_size, parse_size
 
@@ -88,7 +89,8 @@ def check(case: Case) -> Iterator[Finding]:
             headline=_headline(case, moment, compiler),
             because=_because(case, moment, compiler, failed.size)
             + ("" if _ends_no_step(case) else _largest(buffers))
-            + program_account.mostly_of_a_layer(moment, compiler),
+            + program_account.mostly_of_a_layer(moment, compiler)
+            + program_account.mostly_made_at(moment, compiler),
             explains=_needed(compiler, failed.size),
             evidence=tuple(_evidence(moment, compiler)),
             detail=_detail(moment, compiler),
@@ -439,6 +441,10 @@ def _evidence(moment: Moment, compiler: CompilerMemory) -> Iterator[Evidence]:
             yield Evidence(f"{name}: {human_size(size)}", line)
     for row in rows(moment)[:3]:
         yield quote(row)
+    for value, held in program_account.made_at(moment, compiler)[:2]:
+        file, _, number = (value.place or "").rpartition(":")
+        if value.text and number.isdecimal():
+            yield Evidence(f"makes {human(held)} of this", Line(int(number), value.text, file))
 
 
 def _largest(buffers: Buffers | None) -> str:

@@ -206,6 +206,20 @@ class PaddedBuffer:
 
 
 @dataclass(frozen=True, slots=True)
+class ProgramValue:
+    """Where a large value of a compiled program comes from, beyond its name."""
+
+    node: str
+    size_bytes: int
+    place: str | None = None
+    """The user's line that makes it, `train.py:30`."""
+    text: str | None = None
+    """What stands in that line."""
+    arguments: tuple[str, ...] = ()
+    """The nearest arguments of the program that it is computed with: `params['decoder']['w']`."""
+
+
+@dataclass(frozen=True, slots=True)
 class CompilerMemory:
     """What an XLA compiler says of one executable: sizes by purpose, never more than one executable."""
 
@@ -231,6 +245,8 @@ class CompilerMemory:
     """Between which instructions each value of the arena lives, where the compiler's files say so; a listing
     of the largest buffers has no order.
     """
+    values: tuple[ProgramValue, ...] = ()
+    """Where its largest values come from, the largest first."""
 
     def section(self, *names: str) -> Size | None:
         """The size stated for one purpose, whichever of its names the input uses."""

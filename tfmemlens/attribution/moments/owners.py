@@ -54,11 +54,11 @@ def _owner(row: Allocation) -> Owner:
     if row.purpose == "temp":
         return replace(owner, kind=Kind.WORKSPACE)
     if row.purpose == "parameter":
-        return replace(owner, kind=_argument_kind(row.node), phase=Phase.NONE)
+        return replace(owner, kind=argument_kind(row.node), phase=Phase.NONE)
     return owner
 
 
-def _argument_kind(name: str) -> Kind:
+def argument_kind(name: str) -> Kind:
     """An argument of a compiled program is a weight, a slot or a batch; JAX names it after the argument's
     path.
     """

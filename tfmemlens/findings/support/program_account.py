@@ -4,15 +4,16 @@ donating them buys.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, jax_lines, remedies
 from tfmemlens.findings.support.rows import of_kind, rows, total
 from tfmemlens.findings.support.situation import situation
-from tfmemlens.model.attribution import Kind
+from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Remedy
-from tfmemlens.model.incident import NOTHING, CompilerMemory
+from tfmemlens.model.incident import NOTHING, CompilerMemory, ProgramValue
 from tfmemlens.model.program import Program
 from tfmemlens.units import MIB, Size, human, human_size
 
@@ -41,6 +42,33 @@ def mostly_of_a_layer(moment: Moment, compiler: CompilerMemory) -> str:
     if layer is None or held[layer] < _LARGE * whole:
         return ""
     return f"; `{layer}` holds most of them, {human(held[layer])}"
+
+
+def mostly_made_at(moment: Moment, compiler: CompilerMemory) -> str:
+    """The user's line that makes most of what lives at the worst instruction, as a clause; empty where no
+    line makes a fifth.
+    """
+    held = {value.place: size for value, size in made_at(moment, compiler) if value.place}
+    place = next(iter(held), None)
+    whole = total(rows(moment))
+    if place is None or held[place] < _LARGE * whole:
+        return ""
+    return f"; {os.path.basename(place)} makes {human(held[place])} of them"
+
+
+def made_at(moment: Moment, compiler: CompilerMemory) -> list[tuple[ProgramValue, int]]:
+    """One value for each line of the user's with the bytes of all that it made and that live at the worst
+    instruction, the most first. A gradient counts for none: its line is that of what it is derived through.
+    """
+    known = {(value.node, value.size_bytes): value for value in reversed(compiler.values) if value.place}
+    first: dict[str, ProgramValue] = {}
+    held: dict[str, int] = {}
+    for row in rows(moment):
+        value = known.get((row.allocation.node or "", row.allocation.size_bytes))
+        if value is not None and value.place and row.owner.phase is not Phase.GRADIENT:
+            first.setdefault(value.place, value)
+            held[value.place] = held.get(value.place, 0) + row.allocation.total_bytes
+    return [(first[place], held[place]) for place in sorted(held, key=lambda each: -held[each])]
 
 
 def donatable_bytes(compiler: CompilerMemory) -> int | None:

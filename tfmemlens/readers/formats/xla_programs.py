@@ -19,7 +19,7 @@ from tfmemlens.model.line import ReadNote
 from tfmemlens.readers.bytes import own_json
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
-from tfmemlens.readers.timelines import compiled_program, hlo_order
+from tfmemlens.readers.timelines import compiled_program, hlo_order, hlo_origin
 from tfmemlens.values import replace
 
 HOLDS = Holds.FAILURES
@@ -28,7 +28,6 @@ FORMAT = "xla-programs"
 _LEAST_RESULT = 64 << 20
 """Smaller arrays of one size are made in many places."""
 _OPEN = (RequestKind.HOST, RequestKind.XLA)
-_LIBRARIES = ("site-packages", "dist-packages", "<frozen")
 
 
 def sniff(sample: Sample) -> Confidence:
@@ -81,7 +80,10 @@ def _explained(incident: Incident, programs: list[Incident]) -> Incident:
         own = program.compiler
         if own and own.temporaries and own.temporaries.bytes == size:
             known = replace(
-                incident.compiler or CompilerMemory(), sections=own.sections, schedule=own.schedule
+                incident.compiler or CompilerMemory(),
+                sections=own.sections,
+                schedule=own.schedule,
+                values=own.values,
             )
             asked = replace(request, kind=RequestKind.XLA, executable=program.request.executable)
             return replace(incident, request=asked, compiler=known, holders=program.holders)
@@ -122,13 +124,19 @@ def _program(row: dict[str, Any], label: str) -> Incident:
         raise ValueError("no allocations")
     account = compiled_program.incident(program, module.name or None)
     told = row.get("lines")
-    place, text = _made_at(module, told if isinstance(told, dict) else {})
-    return replace(account, request=replace(account.request, source=place, source_text=text))
+    lines = {str(place): str(text) for place, text in told.items()} if isinstance(told, dict) else {}
+    place, text = _made_at(module, lines)
+    values = tuple(hlo_origin.Origins(proto).values(lines))
+    return replace(
+        account,
+        request=replace(account.request, source=place, source_text=text),
+        compiler=replace(account.compiler or CompilerMemory(), values=values),
+    )
 
 
 def _made_at(module: Any, lines: dict[str, str]) -> tuple[str | None, str | None]:
     """The user's line of the program's result."""
     for place in hlo_order.places_of_result(module):
-        if not any(part in place for part in _LIBRARIES):
-            return place, str(lines.get(place, "")) or None
+        if not any(part in place for part in hlo_origin.LIBRARIES):
+            return place, lines.get(place) or None
     return None, None

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tfmemlens.model.line import Line
+from tfmemlens.readers.timelines import hlo_origin
 from tfmemlens.readers.timelines.compiled_program import Block, Placed, Program
 from tfmemlens.units import Size
 
@@ -48,9 +49,8 @@ def program_of(proto: Any, label: str) -> Program:
         program.blocks.append(block)
     program.total = sum((block.size for block in program.blocks), Size.exactly(0))
     program.total_line = program.blocks[0].line if program.blocks else None
-    for each in known.values():
-        if name := each.metadata.op_name:
-            program.metadata[each.name] = f'op_name="{name}"'
+    for instruction, name in hlo_origin.Origins(proto).names():
+        program.metadata[instruction] = f'op_name="{name}"'
     _lives(program, module, known)
     return program
 
@@ -61,20 +61,8 @@ def places_of_result(module: Any) -> Iterator[str]:
     if entry is None:
         return
     root = next((each for each in entry.instructions if each.id == entry.root_id), None)
-    index = module.stack_frame_index
-    frame = root.metadata.stack_frame_id if root is not None else 0
-    for _ in range(_MOST_DEPTH):
-        if not 0 < frame <= len(index.stack_frames):
-            return
-        told = index.stack_frames[frame - 1]
-        if not 0 < told.file_location_id <= len(index.file_locations):
-            return
-        place = index.file_locations[told.file_location_id - 1]
-        if 0 < place.file_name_id <= len(index.file_names):
-            yield f"{index.file_names[place.file_name_id - 1]}:{place.line}"
-        if told.parent_frame_id == frame:
-            return
-        frame = told.parent_frame_id
+    if root is not None:
+        yield from hlo_origin.places(module, root.metadata.stack_frame_id)
 
 
 def _flags(row: Any, placed: Sequence[Placed]) -> str:

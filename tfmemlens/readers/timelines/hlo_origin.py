@@ -1,0 +1,158 @@
+"""Where the values of XLA's HloProto come from, beyond their own names: the user's line of code, the
+arguments that they are computed with, and for those without a name the name of what they are made for.
+
+XLA gives no name to what it adds itself: copies, and the zeros that a loop fills. These are told by the
+instruction that reads them; what goes into a loop, by what the loop's body writes to the same place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tfmemlens.model.incident import ProgramValue
+
+LIBRARIES = ("site-packages", "dist-packages", "<frozen")
+_MOST_DEPTH = 60
+_MOST_STEPS = 4
+"""From a value to the argument that it is computed with: a product, a conversion, an activation function."""
+_MOST_READERS = 6
+_LEAST_BYTES = 1 << 20
+_MOST_VALUES = 400
+
+
+class Origins:
+    """The instructions of one program with who reads them and where they lie."""
+
+    def __init__(self, proto: Any) -> None:
+        self._module = proto.hlo_module
+        computations = {each.id: each for each in self._module.computations}
+        self._known: dict[int, Any] = {}
+        self._inside: dict[int, int] = {}
+        for computation in computations.values():
+            for each in computation.instructions:
+                self._known[each.id] = each
+                self._inside[each.id] = computation.id
+        self._readers: dict[int, list[int]] = {}
+        self._callers: dict[int, int] = {}
+        for each in self._known.values():
+            for operand in each.operand_ids:
+                self._readers.setdefault(operand, []).append(each.id)
+            for called in each.called_computation_ids:
+                self._callers.setdefault(called, each.id)
+        self._places = _places(proto)
+        self._at: dict[tuple[int, int, int], list[int]] = {}
+        for number, place in self._places.items():
+            self._at.setdefault(place, []).append(number)
+        self._named = {number: self._name_of(number) for number in self._known}
+
+    def names(self) -> Iterator[tuple[str, str]]:
+        """(instruction, name) of all that have a name, their own or what they are made for."""
+        for number, named in self._named.items():
+            if named:
+                yield self._known[number].name, self._known[named].metadata.op_name
+
+    def values(self, lines: Mapping[str, str]) -> Iterator[ProgramValue]:
+        """The largest values, the largest first; `lines` are the user's own as `train.py:30` and their
+        texts.
+        """
+        sized = sorted(self._places, key=lambda number: -self._places[number][2])[:_MOST_VALUES]
+        for number in sized:
+            size, named = self._places[number][2], self._named.get(number)
+            if size < _LEAST_BYTES or number not in self._known or not named:
+                continue
+            frame = self._known[named].metadata.stack_frame_id
+            place = next(filter(_is_users, places(self._module, frame)), None)
+            name = self._known[named].metadata.op_name
+            arguments = tuple(self._arguments(number))
+            if place or arguments:
+                yield ProgramValue(name, size, place, lines.get(place or "") or None, arguments)
+
+    def _name_of(self, number: int) -> int | None:
+        """The instruction whose name this one has."""
+        if self._known[number].metadata.op_name:
+            return number
+        level, seen = [number], {number}
+        for _ in range(_MOST_READERS):
+            level = [reader for each in level for reader in self._after(each) if reader not in seen]
+            seen.update(level)
+            for reader in sorted(level, key=lambda each: self._known[each].opcode != "while"):
+                if self._known[reader].metadata.op_name:
+                    inside = self._known[reader].opcode == "while" and self._written(number, reader)
+                    return inside or reader
+        return None
+
+    def _after(self, number: int) -> list[int]:
+        """Who reads it; of what a loop's body is given, and of what it gives back, the loop."""
+        readers = self._readers.get(number, [])
+        caller = self._callers.get(self._inside[number])
+        if caller is None or (readers and self._known[number].opcode != "parameter"):
+            return readers
+        return [caller]
+
+    def _written(self, number: int, loop: int) -> int | None:
+        """What the loop's body writes to the place of a value that goes into it."""
+        bodies = set(self._known[loop].called_computation_ids)
+        beside = self._at.get(self._places.get(number, (-1, -1, -1)), ())
+        return next(
+            (each for each in beside if self._inside[each] in bodies and self._known[each].metadata.op_name),
+            None,
+        )
+
+    def _arguments(self, number: int) -> Iterator[str]:
+        """The nearest arguments of the program that a value is computed with."""
+        level = [number]
+        for _ in range(_MOST_STEPS):
+            level = list(
+                dict.fromkeys(
+                    operand
+                    for each in level
+                    for operand in self._known[each].operand_ids
+                    if operand in self._known
+                )
+            )[:_MOST_VALUES]
+            found = [self._known[each] for each in level if self._is_argument(each)]
+            if found:
+                yield from (each.metadata.op_name for each in found)
+                return
+
+    def _is_argument(self, number: int) -> bool:
+        each = self._known[number]
+        entry = self._inside[number] == self._module.entry_computation_id
+        return entry and each.opcode == "parameter" and bool(each.metadata.op_name)
+
+
+def _places(proto: Any) -> dict[int, tuple[int, int, int]]:
+    """For each instruction that makes a value of the arena (allocation, offset, bytes) of its largest."""
+    assignment = proto.buffer_assignment
+    made_by = {value.id: value.defined_at.instruction_id for value in assignment.logical_buffers}
+    found: dict[int, tuple[int, int, int]] = {}
+    for row in assignment.buffer_allocations:
+        if row.is_thread_local or row.is_entry_computation_parameter or row.is_constant:
+            continue
+        for place in row.assigned:
+            number = made_by.get(place.logical_buffer_id)
+            if number is not None and place.size > found.get(number, (0, 0, 0))[2]:
+                found[number] = row.index, place.offset, place.size
+    return found
+
+
+def places(module: Any, frame: int) -> Iterator[str]:
+    """The lines of code behind a frame, `train.py:30`, the innermost first."""
+    index = module.stack_frame_index
+    for _ in range(_MOST_DEPTH):
+        if not 0 < frame <= len(index.stack_frames):
+            return
+        told = index.stack_frames[frame - 1]
+        if not 0 < told.file_location_id <= len(index.file_locations):
+            return
+        place = index.file_locations[told.file_location_id - 1]
+        if 0 < place.file_name_id <= len(index.file_names):
+            yield f"{index.file_names[place.file_name_id - 1]}:{place.line}"
+        if told.parent_frame_id == frame:
+            return
+        frame = told.parent_frame_id
+
+
+def _is_users(place: str) -> bool:
+    return not any(part in place for part in LIBRARIES)
