@@ -32,7 +32,8 @@ def request(shape: tuple[int | None, ...] | None = None, **given: Any) -> Any:
     owner = Made(phase=given.pop("phase", Phase.NONE), kind=given.pop("kind_held", Kind.UNATTRIBUTED))
     failed = {
         "op": None, "node": None, "shape": shape, "attributes": (), "source_text": None, "frames": (),
-        "kind": RequestKind.TENSOR, "updating": False, "size": None, "allocator": None, **given,
+        "kind": RequestKind.TENSOR, "updating": False, "size": None, "allocator": None, "keras_layer": None,
+        "kernel": None, **given,
     }  # fmt: skip
     return Made(failed=Made(**failed), owner=owner, needed_bytes=needed, **own)
 
@@ -81,7 +82,7 @@ def test_an_op_that_makes_weights_asks_for_the_shape_of_one(
     ],
 )
 def test_one_large_image(shape: Any, sides: tuple[int, int] | None) -> None:
-    assert request_alone._one_image(request(shape)) == sides
+    assert request_alone._one_sample(request(shape)) == sides
 
 
 @pytest.mark.parametrize(
@@ -94,11 +95,11 @@ def test_one_large_image(shape: Any, sides: tuple[int, int] | None) -> None:
             {"node": "a/MatMul_grad/MatMul_1", "attributes": (("transpose_a", "true"),)},
             "the gradient of a weight",
         ),
-        ((8, 8), {"node": "a/MatMul_grad/MatMul_1"}, ""),
+        ((8, 8), {"node": "a/MatMul_grad/MatMul_1", "attributes": (("transpose_a", "false"),)}, ""),
         ((8, 8), {"node": "a/MatMul_grad/MatMul", "attributes": (("transpose_a", "true"),)}, ""),
         ((3, 3, 64, 128), {"op": "Mul"}, "by its shape a convolution's kernel"),
         ((100_000, 64), {"op": "Mul"}, "by its shape a table or a kernel"),
-        ((1, 1000, 1200, 3), {}, "one image or map of 1,000 x 1,200, at a batch of 1"),
+        ((1, 1000, 1200, 3), {}, "one image, map or volume of 1,000 x 1,200, at a batch of 1"),
         (None, {}, ""),
     ],
 )
@@ -425,9 +426,9 @@ def test_what_adam_keeps_of_a_weight(
     "shape, need, limit, words",
     [
         ((7,), 100, 10, "find what makes a vector of 7 numbers"),
-        ((8, 5), 100, 50, "its first dimension is 8: with 4 the tensor takes 48 B"),
-        ((8, 5), 101, 50, "its first dimension is 8: with 2 the tensor takes 24 B"),
-        ((8, 5), 1000, 50, "its first dimension is 8: with 1 the tensor takes 125 B"),
+        ((8, 5), 100, 50, "make its first dimension smaller, 8 -> 4: the tensor then takes 48 B"),
+        ((8, 5), 101, 50, "make its first dimension smaller, 8 -> 2: the tensor then takes 24 B"),
+        ((8, 5), 1000, 50, "make its first dimension smaller, 8 -> 1: the tensor then takes 125 B"),
     ],
 )
 def test_a_first_dimension_that_fits(

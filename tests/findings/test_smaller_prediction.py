@@ -48,5 +48,5 @@ def test_validation_has_a_batch_of_its_own_among_the_settings() -> None:
     )
     report = pipeline.explain(log.format(options=", validation_batch_size=16", shape="64,128,64,64,16"))
     (remedy,) = next(each for each in report.findings if each.rule == "failed-in-evaluation").remedies
-    assert "(here it is 16)" in remedy.text
+    assert "(this one had 16)" in remedy.text
     assert remedy.code == "model.fit(..., validation_batch_size=4)   # or batch the validation set itself"

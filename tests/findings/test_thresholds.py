@@ -61,7 +61,12 @@ EDGES: dict[str, tuple[str, str, str]] = {
     "fewer than 2,000 samples are a batch": (
         "whole-set-in-one-batch",
         oom("2000,28,28,32"),
-        oom("1999,28,28,32"),
+        oom("1996,28,28,32"),
+    ),
+    "500 samples of an odd number are a set": (
+        "whole-set-in-one-batch",
+        oom("501,28,28,64"),
+        oom("499,28,28,64"),
     ),
     "5,000 words are a vocabulary": (
         "vocabulary-logits",

@@ -61,7 +61,7 @@ def test_variables_and_slots_stand_before_the_step_under_their_names(log: Path) 
 def test_each_step_can_be_asked_for() -> None:
     peaks = [pipeline.capture(LENET, Hints(step=step)).timelines[0].peak_bytes for step in (1, 2, 3)]
     assert max(peaks) == pipeline.capture(LENET).timelines[0].peak_bytes == peaks[1]
-    assert "3 steps; this is 2, which has the highest peak" in pipeline.capture(LENET).notes[0].text
+    assert "3 steps; this is step 2, which has the highest peak" in pipeline.capture(LENET).notes[0].text
     with pytest.raises(UsageError, match="no step 9"):
         pipeline.capture(LENET, Hints(step=9))
 

@@ -278,7 +278,8 @@ def test_three_remedies_the_first_says_that_it_is_enough(monkeypatch: pytest.Mon
         ("2", "brief True", ""),
         ("4", "brief True", ""),
     ]
-    fitted: Any = Made(fit=Made(savings=[Made(text=str(at)) for at in range(5)]))
+    saves = [Made(text=str(at), best_bytes=size) for at, size in enumerate((None, 7, 1, 0, -3, 5))]
+    fitted: Any = Made(fit=Made(savings=saves))
     monkeypatch.setattr(savings, "of_saving", lambda saving: "saves")
     assert savings.advice(fitted) == [(str(at), "saves", "") for at in range(3)]
 
