@@ -74,7 +74,8 @@ def test_code_alone_is_no_failure() -> None:
         explained(HEAD + LAMBDA + "\nthis is slow on my GPU\n").verdict
         == "No out-of-memory message was found."
     )
-    assert not explained(LAMBDA.replace("jax.", "lib.") + "\nthis ends with an OOM\n").findings
+    told = explained(LAMBDA.replace("jax.", "lib.") + "\nthis ends with an OOM\n").findings
+    assert [each.rule for each in told] == ["told-in-words"]
 
 
 def test_a_small_request_is_not_what_the_program_makes() -> None:

@@ -160,3 +160,56 @@ def test_a_bounded_buffer_counts_where_it_may_be_larger_than_the_device(most: in
     assert bool(finding) == fires
     if finding:
         assert "up to 21.03 GiB in 200,000 entries" in finding.headline and finding.explains
+
+
+LAYER = """
+class Watched(Dense):
+    def {method}(self, inputs):
+        parts = []
+        outputs = super().call(inputs)
+        parts.append(outputs)
+        {keeps}
+        return outputs
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "keeps", "lists"),
+    [
+        ("call", "self.seen.append(outputs)", ["self.seen"]),
+        ("__call__", "self.seen += [outputs]", ["self.seen"]),
+        ("call", "self.seen = self.seen + (outputs,)", ["self.seen"]),
+        ("call", "self.seen = other.seen + (outputs,)", []),
+        ("call", "self.last = outputs", []),
+        ("build", "self.seen.append(outputs)", []),  # once
+    ],
+)
+def test_what_a_layer_keeps_at_each_call(method: str, keeps: str, lists: list[str]):
+    keeps_of = of(LAYER.format(method=method, keeps=keeps))
+    assert [each.container for each in keeps_of] == lists
+    assert all(each.by_calls for each in keeps_of)
+
+
+def test_a_list_that_grows_by_adding_outlasts_its_loop():
+    code = "kept = []\nfor x in data:\n    kept = kept + [model(x)]\n    fresh = [x] + [x]\n"
+    assert [(each.container, each.by_calls) for each in of(code)] == [("kept", False)]
+
+
+@pytest.mark.parametrize(("count", "named"), [(40, True), (7, False)])
+def test_what_a_layer_keeps_needs_chunks_that_show_it(count: int, named: bool):
+    """In a graph a method runs once, while it is traced: that it keeps something is no evidence alone."""
+    code = LAYER.format(method="call", keeps="self.seen.append(outputs)")
+    rows = "".join(f"InUse at 7f{at:010x} of size 8388608 next {at}\n" for at in range(count))
+    text = (
+        f"{code}\nAllocator (GPU_0_bfc) ran out of memory trying to allocate 8.00MiB (rounded to 8388608)"
+        f"requested by op Relu\n{rows}Stats:\nLimit:                  345000000\nInUse:                 "
+        f" {count * 8388608}\n"
+        "ResourceExhaustedError: OOM when allocating tensor with shape[8,64,64,64] and type float on"
+        " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc [Op:Relu]\n"
+    )
+    told = found(text)
+    assert (told is not None) is named
+    if told:
+        assert told.headline.startswith("`self.seen` (line 7) keeps every result of each call on the device")
+        rules = [each.rule for each in pipeline.explain(text).findings]
+        assert rules.index("kept-by-a-loop") < rules.index("equal-chunks"), "it names the line"

@@ -127,6 +127,7 @@ CASES: dict[str, tuple[str, str]] = {
         "import jax\nh = jax.hessian(loss)(w)\nthis ends with an OOM\n",
         "import jax\nh = jax.grad(loss)(w)\nthis ends with an OOM\n",
     ),
+    "told-in-words": ("my GPU runs out of memory\n", "my GPU runs out of memory\n" + oom("8,8")),
     "attention-scores": (oom("8,12,1024,1024", ATTENTION), oom("8,12,1024,64", ATTENTION)),
     "changed-batch": (
         oom("64,8,8,3") + FAILED_AGAIN + oom("96,8,8,3"),

@@ -37,6 +37,7 @@ _MANY_STEPS = 10
 _MANY_CHUNKS = 8
 _SMALL_BYTES = 64 * MIB
 _LONGEST_CODE = 70
+_REDUCE = "reduce each result to what you want of it in the end (a mean, a score)"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -60,6 +61,8 @@ def _proof(case: Case, moment: Moment, request: Request, found: Kept) -> tuple[s
     held = found.after(turns) * found.each if found.each and turns else None
     if chunks := _chunks(moment, request, found):
         return chunks
+    if found.by_calls:
+        return None
     if (risen := _risen(case, found)) is not None:
         return risen
     limit = device_limit(case, moment)
@@ -156,7 +159,8 @@ def _finding(
         what = "a whole set of gradients" + (f" ({human(found.each)})" if found.each else "")
     if found.each and found.most:
         what += f", up to {human(found.each * found.most)} in {found.most:,} entries,"
-    times = "each turn" if found.every == 1 else f"every {found.every}th turn"
+    turn = "call" if found.by_calls else "turn"
+    times = f"each {turn}" if found.every == 1 else f"every {found.every}th {turn}"
     joint = ", " if proof.startswith("and ") else ": "
     told = f"`{found.container}` ({found.line.place}) keeps {what} of {times} {where}{joint}{proof}"
     return Finding(
@@ -172,6 +176,7 @@ def _finding(
         ),
         remedies=tuple(_remedies(case, moment, found)),
         moment=index,
+        of_code=True,
     )
 
 
@@ -203,9 +208,9 @@ def _remedies(case: Case, moment: Moment, found: Kept) -> Iterator[Remedy]:
     use = next((each for each in found.uses if not joins.search(each[0])), None)
     shown = use[0] if use and len(use[0]) <= _LONGEST_CODE and "\n" not in use[0] else None
     yield Remedy(
-        f"compute in the loop what you want of it in the end ({use[1].place}), and keep only that"
+        f"{_REDUCE} ({use[1].place} uses it), and keep only that"
         if use
-        else "compute in the loop what you want of it in the end, and keep only that",
+        else f"{_REDUCE}, and keep only that",
         f"{shown}   # per turn" if shown else None,
         slug="reduce-parts",
     )

@@ -53,6 +53,8 @@ _SPARSE_UPDATE = regex(
 """Ops of an update that has no kernel of its own: of Adam for the sparse gradient of a lookup."""
 _MANY_ROWS = 10_000
 """Rows of a fully connected kernel from which on a rule of its own tells of it."""
+_SMALL_BYTES = 32 * MIB
+"""A weight below it is none of those that fill a device."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -179,10 +181,11 @@ def _of_kind(case: Case, moment: Moment, request: Request) -> Iterator[Remedy]:
         yield Remedy("place the table on the CPU, or split it over devices", slug="table-on-host")
     elif what is Weight.KERNEL:
         yield Remedy("make the layer narrower: half the filters halve its kernel", slug="narrower-layer")
-    elif (request.failed.tensor_bytes or 0) < 32 * MIB or what is Weight.OTHER:
+    elif (request.failed.tensor_bytes or 0) < _SMALL_BYTES or what is Weight.OTHER:
+        small = (request.failed.tensor_bytes or 0) < _SMALL_BYTES
+        whose = "this weight is small, so others take nearly all" if small else "how much they take in all"
         yield Remedy(
-            "count the parameters of the model (4 bytes each, 12 with Adam): this weight is small, so others"
-            " take nearly all",
+            f"count the parameters of the model (4 bytes each, 12 with Adam): {whose}",
             slug="count-parameters",
         )
     if classes := fewer_classes(request):

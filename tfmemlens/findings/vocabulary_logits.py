@@ -4,7 +4,8 @@ What it means: the last layer of a language model makes [batch x length, vocabul
 logarithm and the gradient are each as large again. With 30,000 words this is often the largest tensor of the
 model.
 When it fires: the failing tensor's last dimension is at least 5,000 and no image dimension, in an op of an
-output layer or a loss; or one-hot vectors of tokens are made to look up an embedding.
+output layer or a loss, and it is no square matrix, which holds a number for each pair; or one-hot vectors of
+tokens are made to look up an embedding.
 What to do: a sampled softmax or shorter batches of positions, the sparse loss instead of one-hot labels, a
 smaller vocabulary.
 """
@@ -45,7 +46,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         *outer, words = (size or 1 for size in shape)
         positions = math.prod(outer)
-        if words >= _WORDS and positions < 100 * words and _in_an_output_layer(request):
+        every_pair = len(shape) == 2 and positions == words  # as many classes as samples would be by chance
+        if words >= _WORDS and not every_pair and positions < 100 * words and _in_an_output_layer(request):
             of_tokens = "embedding" in f"{request.failed.node} {request.failed.source_text}".lower()
             if "OneHot" not in (request.owner.op, request.failed.op):
                 yield _finding(case, index, moment, request, positions, words, need)

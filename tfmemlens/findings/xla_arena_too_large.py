@@ -67,6 +67,7 @@ _SMALL_ARRAY = 384 * MIB
 """A twentieth of the smallest GPUs that JAX is used on: a single array below it fails only on a full one."""
 _SMALL_SHARE = 0.03
 _MUCH = 0.25
+_PART = 0.1
 _MOST_OF_A_DEVICE = 0.95
 _MAX_GAIN = _MOST_OF_A_DEVICE / 0.75
 """What a pool of 95 % of the device holds for one that JAX takes unless told otherwise."""
@@ -88,7 +89,7 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.CAUSE,
             headline=_headline(case, moment, compiler),
             because=_because(case, moment, compiler, failed.size)
-            + ("" if _ends_no_step(case) else _largest(buffers))
+            + ("" if _ends_no_step(case) or _explains_little(buffers, compiler) else _largest(buffers))
             + program_account.mostly_of_a_layer(moment, compiler)
             + program_account.mostly_made_at(moment, compiler),
             explains=_needed(compiler, failed.size),
@@ -97,6 +98,12 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, moment, compiler, buffers)),
             moment=index,
         )
+
+
+def _explains_little(buffers: Buffers | None, compiler: CompilerMemory) -> bool:
+    """Whether the largest temporaries are a small part beside what is given back in memory of its own."""
+    need = compiler.needed.bytes if compiler.needed else 0
+    return buffers is not None and program_account.undonated(compiler) and buffers.bytes < _PART * need
 
 
 def _asked_of_tensorflow(case: Case) -> Iterator[Finding]:

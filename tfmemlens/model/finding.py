@@ -123,6 +123,8 @@ class Finding:
     """The rule's slug; filled in by whoever runs the rules."""
     moment: int = 0
     """Index of the moment it is about."""
+    of_code: bool = False
+    """Whether it names the line of the user's own code that does it."""
     rules_out: tuple[str, ...] = ()
     """Slugs of remedies that cannot help where this is so, whichever rule advises them."""
 

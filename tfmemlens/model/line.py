@@ -25,3 +25,7 @@ class ReadNote(NamedTuple):
 
     text: str
     line: Line | None = None
+
+
+UNREAD = "unrecognised memory message"
+"""The note of a line that speaks of memory and that no reader took; beside a failure it may be prose."""

@@ -180,6 +180,9 @@ TABLE: dict[str, Applicability] = {
     "size-the-slabs": Applicability(_TENSORFLOW, until=(1, 13), devices=_HOST),
     # Of logs: what would tell more.
     "read-the-log": _ANYWHERE,
+    "read-the-kernels-log": _ANYWHERE,
+    "find-what-grows": _ANYWHERE,
+    "shuffle-names": _ANYWHERE,
     "read-with-log": _ANYWHERE,
     "record-a-step": Applicability(code=_NAMED, python=True),
     "list-tensors": Applicability(_TENSORFLOW, since=(1, 5), devices=_WITH_BFC, python=True),
@@ -318,6 +321,8 @@ TABLE: dict[str, Applicability] = {
     "larger-paging-file": Applicability(devices=_HOST),
     "batch-per-replica": _IN_TENSORFLOW,
     "fewer-pairs": _ANYWHERE,
+    "fewer-columns": _IN_TENSORFLOW,
+    "elementwise-diagonal": _IN_TENSORFLOW,
     "broadcast-instead": _TENSORFLOW_CODE,
     "without-vectorized-map": _IN_TENSORFLOW,
     "smaller-crops": _ANYWHERE,

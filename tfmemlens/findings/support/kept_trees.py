@@ -31,8 +31,8 @@ _TYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "float": "floa
 _GRADIENTS = frozenset({"gradient", "grad", "compute_gradients"})
 _MODELS = regex(r"(?i)\A(?:(?:build|make|create|get)_?\w*|Model|Sequential|\w*net\d*)\Z")
 _MODEL_NAME = regex(r"(?i)\A(?:\w*_)?(?:model|net|clf|classifier)\d?\Z")
-_EACH_TURN = regex(r"on_(?:\w+_)?batch_end\Z")
-"""What a callback does at each batch, as a loop's body does."""
+_EACH_TURN = regex(r"(?:on_(?:\w+_)?batch_end|(?P<call>call|__call__|forward|train_step))\Z")
+"""What a callback does at each batch, or a layer at each call, as a loop's body does."""
 _FLOAT_BYTES = 4
 
 
@@ -59,6 +59,8 @@ class Kept:
     """What later lines do with it."""
     made: tuple[Line, ...] = ()
     """The lines that make what is kept, where a name stands for it."""
+    by_calls: bool = False
+    """Whether a layer's method keeps it: in a graph that is once, while it is traced."""
 
     def after(self, turns: int) -> int:
         """How many entries there are after so many turns."""
@@ -79,7 +81,7 @@ def kept_by_loops(told: Surroundings) -> list[Kept]:
     for statement in code.statements:
         names = _Names(code, statement, told)
         for each, loops in _additions(statement.node, ()):
-            if any(statement.runs(loop.node) for loop in loops):
+            if any(isinstance(loop.node, ast.FunctionDef) or statement.runs(loop.node) for loop in loops):
                 found.append(names.seen(each, loops))
     return [each for each in found if each.container]
 
@@ -98,6 +100,11 @@ def _additions(node: ast.AST, loops: tuple[_Loop, ...]) -> Iterator[tuple[ast.st
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.stmt | ast.ExceptHandler):
             yield from _additions(child, loops)
+
+
+def _is_called(function: ast.FunctionDef) -> bool:
+    match = _EACH_TURN.match(function.name)
+    return match is not None and match["call"] is not None
 
 
 def _every(test: ast.expr) -> int | None:
@@ -158,9 +165,10 @@ class _Names:
         if target is None or value is None:
             return nothing
         name, loop = ast.unparse(target), loops[-1]
-        if _root(target) in _assigned(loop.node) or len(name) > 40:
+        grows = isinstance(node, ast.Assign) and _grows(node)
+        if (_root(target) in _assigned(loop.node) and not grows) or len(name) > 40:
             return nothing
-        if isinstance(node, ast.Assign) and not self._is_dict(name):
+        if isinstance(node, ast.Assign) and not grows and not self._is_dict(name):
             return nothing
         size, shape = self._size(value, line)
         return Kept(
@@ -178,6 +186,7 @@ class _Names:
             model=self._is_model(value),
             uses=tuple(self._uses(name, node)),
             made=tuple(self._made(value)),
+            by_calls=isinstance(loop.node, ast.FunctionDef) and _is_called(loop.node),
         )
 
     def _made(self, value: ast.expr) -> Iterator[Line]:
@@ -286,12 +295,28 @@ def _added(node: ast.AST) -> tuple[ast.expr | None, ast.expr | None]:
         call = node.value
         if isinstance(call.func, ast.Attribute) and call.func.attr in _ADDS and call.args:
             return call.func.value, call.args[-1]
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) and _grows(node):
+        more = node.value.right
+        assert isinstance(more, ast.Tuple | ast.List)
+        return node.targets[0], more.elts[0] if len(more.elts) == 1 else more
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and isinstance(node.value, ast.List):
         return node.target, node.value.elts[0] if len(node.value.elts) == 1 else node.value
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
         target = node.targets[0]
         return (None, None) if isinstance(target.slice, ast.Constant) else (target.value, node.value)
     return None, None
+
+
+def _grows(node: ast.Assign) -> bool:
+    """Whether it is `kept = kept + [each]`."""
+    value = node.value
+    return (
+        isinstance(value, ast.BinOp)
+        and isinstance(value.op, ast.Add)
+        and isinstance(value.right, ast.Tuple | ast.List)
+        and len(node.targets) == 1
+        and ast.unparse(node.targets[0]) == ast.unparse(value.left)
+    )
 
 
 def _inside(value: ast.expr) -> ast.expr:

@@ -36,9 +36,9 @@ def graded(case: Case, finding: Finding) -> Finding:
     return replace(finding, share=share, severity=severity)
 
 
-def rank(finding: Finding) -> tuple[int, int, float, float, int]:
+def rank(finding: Finding) -> tuple[int, int, float, float, int, bool]:
     """The place of a graded finding: the failure that matters most first, then severity, then what it
-    explains.
+    explains; of equals the one that names the line that does it.
     """
     trust = TRUST[finding.basis or Basis.NAME]
     return (
@@ -47,6 +47,7 @@ def rank(finding: Finding) -> tuple[int, int, float, float, int]:
         -finding.share * trust,
         0.0 if finding.severity is Severity.NOTE else -trust,
         -(finding.explains or 0),
+        not finding.of_code,
     )
 
 

@@ -14,7 +14,7 @@ from functools import partial
 
 from tfmemlens.model.capture import Capture, DeviceInfo, Hints, Holds, HostUse, Source
 from tfmemlens.model.incident import Incident, RequestKind
-from tfmemlens.model.line import Line, ReadNote
+from tfmemlens.model.line import UNREAD, Line, ReadNote
 from tfmemlens.model.program import Program
 from tfmemlens.patterns import regex
 from tfmemlens.readers.bytes import regions, texts
@@ -203,7 +203,7 @@ class _Stream:
     def _note(self, line: Line) -> None:
         self.unread += 1
         if len(self.notes) < _MAX_NOTES:
-            self.notes.append(ReadNote("unrecognised memory message", line))
+            self.notes.append(ReadNote(UNREAD, line))
 
     def unread_rows(self) -> list[ReadNote]:
         """How many rows of which kind could not be read, with the first of them."""

@@ -34,7 +34,7 @@ def with_programs(capture: Capture, places: Sequence[inputs.Place]) -> Capture:
     found = [read for file in [*files][:_MOST_FILES] if (read := _read(file)) is not None]
     told = merge_logs.surroundings([capture, *found]) if found else capture.surroundings
     names = " and ".join(os.path.basename(each.source.path) for each in found)
-    note = ReadNote(f"the code of {names} was read, too, since it has the line that the traceback quotes")
+    note = ReadNote(f"{names} was read with the log: the line that the traceback quotes stands in it")
     return replace(
         capture,
         surroundings=replace(told, program=partial(_marked, told.program, tuple(frames))),

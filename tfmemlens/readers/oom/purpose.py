@@ -144,13 +144,22 @@ IN_VAIN = LineRule(
 """JAX's warning that no result takes a donated array's place."""
 SHORT = LineRule(
     r"(?i)(?<!\bno )(?<!without )(?<!avoid )(?<!prevent )(?:\bOOMs?\b|\bout[- ]of[- ]memory\b"
+    r"|(?<!\.)(?<!except )(?<!import )\bresource ?exhausted ?error\b|\bresource exhausted\b"
+    r"|\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:deplet\w{1,4}|exhaust(?:s|ed)|fills? up)\b"
+    r"|\bmemory (?:allocation|consumption) (?:issues?|problems?|errors?)\b"
+    r"|\btoo much (?:\w{1,12} )?(?:RAM|memory)\b|\bcrash\w{0,3}\b[^.\n]{0,60}\b(?:all|available) RAM\b"
+    r"|\u5185\u5b58(?:\u5206\u914d\u9519\u8bef|\u4e0d\u8db3)|\u663e\u5b58\u4e0d\u8db3"
     r"|\bruns? out of (?:\w{1,12} )?memory\b|\bran out of (?:\w{1,12} )?memory\b|\bRESOURCE_EXHAUSTED\b"
     r"|\bmemory (?:errors?|blow\w{0,8}|explo\w{0,8}|leaks?)\b|\bleak(?:s|ing)? memory\b)"
-    r"(?! (?:is|are|was|were) (?:gone|solved|fixed))",
+    r"(?!(?: \w{1,10})? (?:is|are|was|were) (?:gone|solved|fixed))",
     "this ends with an OOM on my GPU",
     "I'm getting consistent out of memory errors when jitting functions",
     "Running the following example with `--jit` leaks memory",
-    needs=("oom", "memory", "resource_exhausted"),
+    "I get a ResourceExhaustedError during my training",
+    "the cpu ram is consumed until it depletes",
+    "I just cannot avoid running into the memory allocation issue",
+    "pjit uses too much memory",
+    needs=("oom", "memory", "resource", "ram", "\u5185\u5b58", "\u663e\u5b58"),
 )
 """The text says in words that memory ran out."""
 ON_A_TPU = LineRule(
@@ -163,10 +172,13 @@ ON_A_TPU = LineRule(
 GROWING = LineRule(
     r"(?i)\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)|climbs?|climbing)\b"
     r"|\b(?:growing|increasing) (?:\w{1,12} )?(?:RAM|memory)\b|\bmemory leak"
-    r"|\bleak(?:s|ing)? (?:\w{1,12} )?memory\b",
+    r"|\bleak(?:s|ing)? (?:\w{1,12} )?memory\b|\bhigher memory usage\b|\bcauses? (?:a|the) leak\b"
+    r"|\bfree (?:\w{1,12} )?memory\b[^.\n]{0,50}\b(?:decreas\w{1,3}|falls?|drops?|shrinks?)\b",
     "the container's RAM grows steadily over about 50 minutes until it's OOMKilled",
     "memory usage keeps increasing during training",
-    needs=("ram", "memory"),
+    "training hundreds of models causes the leak",
+    "the free GPU memory decreases in steps",
+    needs=("ram", "memory", "leak"),
 )
 """The text says in words that memory grows."""
 WHOLE_GRAPH = LineRule(

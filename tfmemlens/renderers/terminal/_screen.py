@@ -11,7 +11,7 @@ from tfmemlens.escaping import visible
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Fits, Moment
 from tfmemlens.model.incident import RequestKind
-from tfmemlens.model.line import Line
+from tfmemlens.model.line import UNREAD, Line
 from tfmemlens.model.report import Report
 from tfmemlens.patterns import regex
 from tfmemlens.renderers import origin, run_facts, savings
@@ -340,7 +340,7 @@ def _more(report: Report) -> str:
     if moments > 1 and report.fit is None:
         what = "failures" if report.case.moments[0].request else "allocators"
         other = f"1 of {moments} {what} (--all shows all). "
-    notes = report.case.capture.notes
+    notes = [note for note in report.case.capture.notes if not (moments and note.text == UNREAD)]
     first = f"Note: {_clauses(notes[0].text, 120)}. " if notes else ""
     count = f" and all {findings} findings" if findings > 1 else ""
     return f"{other}{first}--full shows the evidence{count}; `tfmemlens report` draws the page."

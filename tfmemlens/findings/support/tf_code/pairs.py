@@ -82,6 +82,50 @@ ROWS = (
         least_first=4096,
     ),
     Idiom(
+        "covariance",
+        regex(
+            r"\bmatmul\(\s*(?P<one>\w{1,40})\s*,\s*(?P=one)\s*,\s*(?:transpose_a|adjoint_a)\s*=\s*True"
+            r"|\bmatmul\(\s*tf\.transpose\(\s*(?P<left>\w{1,40})\s*\)\s*,\s*(?P=left)\s*\)"
+            r"|\btf\.transpose\(\s*(?P<first_of>\w{1,40})\s*\)\s*@\s*(?P=first_of)\b"
+        ),
+        ("transpose_a", "adjoint_a", "transpose("),
+        (Told.LINE,),
+        "the line makes a number for each pair of columns{at}: {shape}, whatever the batch",
+        (
+            Advice(
+                "fewer-columns",
+                "bring the columns down first (a projection, PCA), or split them into groups that are"
+                " multiplied apart: half as many columns take a quarter",
+                "x = tf.matmul(x, projection)   # [n, {first}] -> [n, k], then the product is [k, k]",
+            ),
+        ),
+        (
+            "covariance = tf.matmul(centred, centred, transpose_a=True) / n",
+            "c = tf.matmul(tf.transpose(x), x)",
+            "gram = tf.transpose(h) @ h",
+        ),
+        ("dw = tf.matmul(x, grad, transpose_a=True)", "y = tf.transpose(x) @ w"),
+        ranks=(2,),
+        least_first=1024,
+    ),
+    Idiom(
+        "dense-diagonal",
+        regex(r"\btf\.(?:linalg\.(?:tensor_)?|matrix_)?diag\(|\b(?:K|np|jnp)\.diag\("),
+        ("diag(",),
+        (Told.LINE,),
+        "the line writes a whole matrix for each diagonal{at}: {shape}, nearly all of it zeros",
+        (
+            Advice(
+                "elementwise-diagonal",
+                "do not make the matrix: a product with a diagonal matrix is an elementwise product with its"
+                " diagonal",
+                "y = d[..., None] * x   # instead of tf.matmul(tf.linalg.diag(d), x)",
+            ),
+        ),
+        ("m = tf.linalg.diag(scale(x))", "w = tf.matrix_diag(d)"),
+        ("d = tf.linalg.diag_part(m)", "x = set_diag(m, d)"),
+    ),
+    Idiom(
         "meshgrid",
         regex(r"\b(?:tf|np)\.meshgrid\("),
         ("meshgrid(",),

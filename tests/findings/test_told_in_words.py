@@ -1,0 +1,85 @@
+"""A failure that is told in words alone: which memory, whether it grows, and what to ask for."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.logs import oom
+from tfmemlens import pipeline
+from tfmemlens.model.line import UNREAD
+from tfmemlens.renderers.terminal import report as terminal
+
+RULE = "told-in-words"
+
+
+def slugs(text: str) -> list[str] | None:
+    report = pipeline.explain(text + "\n")
+    told = [finding for finding in report.findings if finding.rule == RULE]
+    return [each.slug for each in told[0].remedies] if told else None
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("My GPU runs out of memory at batch 1.", "a device's memory ran out"),
+        ("I get a ResourceExhaustedError during my training", "memory ran out"),
+        ("During training the cpu ram is consumed until it depletes.", "host RAM ran out"),
+        ("It crashes when it has taken all RAM, in the end.", "host RAM ran out"),
+        ("pjit uses too much memory", "memory ran out"),
+        ("我的模型因内存分配错误而崩溃", "memory ran out"),
+        ("The RAM of the GPU machine is exhausted", "memory ran out"),  # both
+        ("Memory usage keeps increasing while I fit one model after another.", "memory grows"),
+        ("free GPU memory drops in steps over the epochs", "a device's memory grows"),
+    ],
+)
+def test_which_memory_the_words_are_about(text: str, what: str) -> None:
+    verdict = pipeline.explain(f"Hello,\n{text}\n").verdict
+    assert verdict == f"The text says in words that {what} (line 2), and quotes no message of it."
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("it ends with an OOM", ["read-the-log"]),
+        ("training hundreds of models causes the leak", ["find-what-grows", "read-the-log"]),
+        ("RAM is exhausted after an hour", ["read-the-log", "read-the-kernels-log"]),
+        (
+            "RAM fills up if shuffle is set, which runs out of memory",
+            ["shuffle-names", "read-the-log", "read-the-kernels-log"],
+        ),
+        ("the GPU's memory is exhausted with shuffle", ["read-the-log"]),
+        ("there is no memory error", None),
+        ("the out of memory errors are gone", None),
+        ("except tf.errors.ResourceExhaustedError:", None),
+        ("from tensorflow.errors import ResourceExhaustedError", None),
+        ("report_tensor_allocations_upon_oom=True", None),
+        ("it remembers a program", None),
+        ("I ran out of memory\n" + oom("8,64,64,32"), None),  # the message tells more
+        ("I ran out of memory\nOSError: [Errno 28] No space left on device", None),
+        (
+            "out of memory\ntorch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU"
+            " 0; 8.00 GiB total capacity; 5.44 GiB already allocated)",
+            None,
+        ),
+    ],
+)
+def test_what_is_advised(text: str, advice: list[str] | None) -> None:
+    assert slugs(text) == advice
+
+
+def test_jax_is_not_sent_to_keras() -> None:
+    (code,) = [
+        each.code
+        for finding in pipeline.explain("import jax\nmy memory usage keeps increasing\n").findings
+        for each in finding.remedies
+        if each.slug == "find-what-grows"
+    ]
+    assert code is None
+
+
+@pytest.mark.parametrize(("failed", "noted"), [(True, False), (False, True)])
+def test_prose_beside_a_failure_is_no_doubt_of_it(failed: bool, noted: bool) -> None:
+    prose = "the allocator ran out of memory trying to allocate a lot, see below\n"
+    report = pipeline.explain(prose + (oom("8,64,64,32") if failed else ""))
+    assert UNREAD in [note.text for note in report.case.capture.notes]
+    assert (UNREAD in terminal.render(report)) is noted

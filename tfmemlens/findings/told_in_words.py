@@ -1,0 +1,87 @@
+"""The text says in words that memory ran out or grows, and quotes no message of it.
+
+What it means: whoever asks for help often tells the failure and leaves the message out. Words tell which
+memory it was and whether it grew; how much was asked for, by which line, and what was in use stands in the
+message alone.
+When it fires: no message was found, and a line of prose speaks of memory that ran out or grows. Not beside
+another framework's message, nor where quoted code of JAX shows what most likely is too large.
+What to do: where memory grows, find what is kept from step to step; else add the message with its traceback.
+For host RAM the kernel's log tells who was ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings import code_without_message
+from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes: no message says how much was requested"
+
+_HOST = regex(r"(?i)\b(?:cpu|system|host|main) (?:ram|memory)\b|\bRAM\b|\bswap\b|\bcontainer\b|\bkilled?\b")
+_DEVICE = regex(r"(?i)\bGPUs?\b|\bVRAM\b|\bCUDA\b|\bTPUs?\b|\bHBM\b|\bdevices?\b|\u663e\u5b58")
+_SHUFFLE = regex(r"(?i)\bshuffle\b|\bcache\(\)|\bprefetch\b")
+
+
+def check(case: Case) -> Iterator[Finding]:
+    told = case.capture.surroundings
+    said, grows = told.shows("running short"), told.shows("growing in words")
+    line = said or grows
+    if line is None or case.moments or told.foreign or told.without_figures or told.elsewhere:
+        return
+    if any(code_without_message.check(case)):
+        return
+    where = _where(line)
+    what = f"{where} grows" if grows is not None and said in (None, grows) else f"{where} ran out"
+    yield Finding(
+        severity=Severity.FACTOR,
+        headline=f"the text says in words that {what} ({line.place}), and quotes no message of it",
+        evidence=tuple(Evidence("what the text says", each) for each in dict.fromkeys((line, grows or line))),
+        remedies=tuple(_remedies(case, told, line, grows)),
+    )
+
+
+def _where(line: Line) -> str:
+    """Which memory the line speaks of."""
+    host, device = _HOST.search(line.text), _DEVICE.search(line.text)
+    if host and not device:
+        return "host RAM"
+    return "a device's memory" if device and not host else "memory"
+
+
+def _remedies(case: Case, told: Surroundings, line: Line, grows: Line | None) -> Iterator[Remedy]:
+    if grows:
+        yield Remedy(
+            "print what is in use after each step or epoch; if it grows, something is kept: results in a"
+            " list, arrays of a data set, or models and functions that a loop makes anew",
+            None
+            if framework_of(case) == JAX
+            else "tf.keras.backend.clear_session(); gc.collect()   # between models made in a loop",
+            slug="find-what-grows",
+        )
+    host = _where(line) == "host RAM"
+    if host and (_SHUFFLE.search(line.text) or told.pipeline_buffers):
+        yield Remedy(
+            "make the buffers of the input pipeline smaller: shuffle names of files before they are decoded,"
+            " and cache nothing decoded",
+            "files = files.shuffle(len(paths)).map(decode)   # not: map(decode).shuffle(50_000)",
+            slug="shuffle-names",
+        )
+    yield Remedy(
+        "add the message itself and its traceback (from `RESOURCE_EXHAUSTED`, `ran out of memory` or `OOM"
+        " when allocating` on): they say how much was asked for, by which line, and what was in use",
+        "python train.py 2>&1 | tee train.log; tfmemlens explain train.log",
+        slug="read-the-log",
+    )
+    if host:
+        yield Remedy(
+            "if the process ended without a message, the kernel's log says whether it was killed for memory",
+            "dmesg -T | grep -i -E 'killed process|out of memory'",
+            slug="read-the-kernels-log",
+        )
