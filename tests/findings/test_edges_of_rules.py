@@ -15,6 +15,7 @@ from tfmemlens.findings import (
     fragmented_free_memory,
     kept_by_a_loop,
     limit_of_your_own,
+    one_chunk_dominates,
     outside_the_report,
     shared_memory_board,
     xla_arena_too_large,
@@ -163,6 +164,55 @@ def test_a_board_that_got_little(
     (found,) = shared_memory_board.check(case(moment, devices=(board,)))
     assert (found.severity, found.explains) == (severity, explains)
     assert ("TensorFlow got" in found.headline) is (limit is not None)
+
+
+@pytest.mark.parametrize(
+    "low, high, shape, reduced",
+    [
+        (20_000, 20_000, (50, 20), (50, 20, 5)),
+        (17_000, 22_000, (50, 20), (50, 20, 5)),  # of 4,000 bytes each: five times alone
+        (16_000, 20_000, (50, 20), None),  # or four
+        (4_000, 4_000, (50, 20), None),
+        (8_000, 8_000, (50, 20), (50, 20, 2)),
+        (19_980, 19_980, (37, 27), None),  # fewer than a thousand numbers
+        (20_000, 20_000, (50, None), None),
+    ],
+)
+def test_the_tensor_that_an_op_sums_up(low: int, high: int, shape: Any, reduced: Any) -> None:
+    size = 4 * shape[0] * (shape[1] or 1)
+    made: Any = Made(failed=Made(shape=shape, tensor_bytes=size))
+    assert one_chunk_dominates._reduced(made, low, high) == reduced
+    made.failed.tensor_bytes = None
+    assert one_chunk_dominates._reduced(made, low, high) is None
+
+
+@pytest.mark.parametrize(
+    "code, said", [("d = x[:, None] - y[None]", True), ("d = x - y", False), (None, False)]
+)
+def test_a_sum_over_every_pair_of_rows(code: str | None, said: bool) -> None:
+    failed = {"shape": (50, 20), "dtype": "float32", "op": "Sum", "source_text": code}
+    told = one_chunk_dominates._guess(asked(size=4000, **failed), 20_000, 20_000)
+    assert told == ", most likely the [50,20,5] that this op sums up" + (
+        ": every pair of rows" if said else ""
+    )
+    assert one_chunk_dominates._guess(asked(size=4000, **failed), 16_000, 20_000) == ""
+
+
+@pytest.mark.parametrize(
+    "low, high, op, shape, said",
+    [
+        (80_000, 84_000, "MatMul", (1000, 9), ", most likely a matrix of 1,000 columns and 20 to 21 rows"),
+        (80_000, 88_000, "MatMul", (1000, 9), ""),  # 20 to 22: too open
+        (4_000, 4_000, "MatMul", (1000, 9), ""),
+        (80_000, 84_000, "MatMul", (9, 1000), ", most likely a matrix of 1,000 columns and 20 to 21 rows"),
+        (80_000, 80_000, "MatMul", (999, 9), ""),
+        (80_000, 80_000, "Relu", (1000, 9), ""),
+        (80_000, 80_000, "MatMul", (1000, 9, 1), ""),
+    ],
+)
+def test_a_matrix_that_a_product_reads(low: int, high: int, op: str, shape: Any, said: str) -> None:
+    request = asked(size=36_000, shape=shape, dtype="float32", op=op)
+    assert one_chunk_dominates._guess(request, low, high) == said
 
 
 # ------------------------------------------------------------------ what a loop keeps
