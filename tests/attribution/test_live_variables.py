@@ -90,6 +90,35 @@ class TestWhatStands:
         assert with_variables(timeline(), [self.constant], None) == [self.constant]
 
 
+class TestChunksOfADump:
+    """1200 bytes are 1280 in BFC's words."""
+
+    @pytest.mark.parametrize(
+        "baseline, chunks, sizes",
+        [
+            (9999, [2048, 1280], [1280, 2048]),
+            (9999, [2304, 2048, 1536], [1536, 2048]),
+            (2 * 1280 + 767, [2048], [1280, 1280]),
+            (2 * 1280 + 768, [2048], [2048, 1280]),
+            (9999, [1024], [1280, 1280]),
+            (9999, [], [1280, 1280]),
+        ],
+    )
+    def test_a_variable_has_the_smallest_chunk_that_was_asked_for_with_its_bytes(
+        self, baseline: int, chunks: list[int], sizes: list[int]
+    ) -> None:
+        assert self.sizes(baseline, [("bfc", 1200, size) for size in chunks]) == sizes
+
+    def test_of_another_allocator_or_for_another_size_none(self) -> None:
+        assert self.sizes(9999, [("GPU_0_bfc", 1200, 2048), ("bfc", 1204, 2048)]) == [1280, 1280]
+
+    @staticmethod
+    def sizes(baseline: int, chunks: list[tuple[str, int, int]]) -> list[int]:
+        live = replace(model(variable("a/w", 300), variable("b/w", 300)), chunks=tuple(chunks))
+        step = replace(timeline(), baseline_bytes=baseline, allocator="bfc")
+        return [row.size_bytes for row, _ in with_variables(step, [], live)]
+
+
 class TestTensorsThatPythonHeld:
     @staticmethod
     def held(baseline: int, *tensors: tuple[int, int, str], device: str = "") -> list[int]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from array import array
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.conftest import SAMPLES
+from tfmemlens import pipeline
 from tfmemlens.model.incident import SizeClass
 from tfmemlens.model.line import Line
 from tfmemlens.readers.oom.dump import DumpCollector
@@ -403,3 +407,17 @@ class TestFigures:
 @pytest.mark.parametrize("text, size", [("12", 12), ("-12", -12), ("1.0KiB", 1024)])
 def test_a_figure(text: str, size: int) -> None:
     assert figure(text).bytes == size
+
+
+def test_a_live_model_has_the_chunks_in_use_of_the_dump_beside_it(tmp_path: Path) -> None:
+    """What each was asked for stands in a binary dump alone."""
+    shutil.copy(SAMPLES / "memory_dump" / "2.11-unet.pb", tmp_path / "bfc.1")
+    (tmp_path / "model.json").write_text('{"tfmemlens_model": 1, "models": [], "variables": []}')
+    capture = pipeline.capture(tmp_path)
+    (incident,) = capture.incidents
+    assert capture.live_model is not None and incident.state is not None and incident.state.in_use is not None
+    chunks = capture.live_model.chunks
+    assert {allocator for allocator, _, _ in chunks} == {incident.request.allocator}
+    assert all(1024 <= asked <= size for _, asked, size in chunks)
+    small = incident.state.in_use.bytes - sum(size for _, _, size in chunks)
+    assert 0 <= small < 0.001 * incident.state.in_use.bytes

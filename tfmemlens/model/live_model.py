@@ -48,6 +48,8 @@ class LiveModel:
     """(path, shape) of the weight that a layer makes when it is first called, for layers that never were."""
     failed_in: str | None = None
     """The path of the layer whose own code a failure came through."""
+    chunks: tuple[tuple[str, int, int], ...] = ()
+    """(allocator, bytes asked for, bytes of the chunk) of what was in use in a dump beside it."""
 
     def makers_of(self, shape: tuple[int | None, ...], kind: str | None = None) -> tuple[str, ...]:
         """The layers, of this class if one is given, whose output has this shape, whatever the batch. Where

@@ -122,4 +122,21 @@ def _with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel) 
     needed = sum(row.size_bytes for row, _ in rows)
     if any(owner.kind in kinds for _, owner in known) or needed > timeline.baseline_bytes - held:
         return list(known)
-    return [*known, *rows]
+    return [*known, *_in_chunks(rows, timeline, model, timeline.baseline_bytes - held - needed)]
+
+
+def _in_chunks(rows: Sequence[Row], timeline: Timeline, model: LiveModel, left: int) -> Iterator[Row]:
+    """The same with the chunks that a dump of this allocator shows for what they ask for, as far as there is
+    room: BFC gives up to twice of that. Of several the smallest.
+    """
+    sizes: dict[int, list[int]] = {}
+    for allocator, asked, size in sorted(model.chunks, key=lambda each: -each[2]):
+        if allocator == timeline.allocator:
+            sizes.setdefault(asked, []).append(size)
+    for row, owner in rows:
+        alike = sizes.get(row.requested_bytes or 0)
+        more = max(alike.pop() - row.size_bytes, 0) if alike else 0
+        if more <= left:
+            left -= more
+            row = replace(row, size_bytes=row.size_bytes + more)
+        yield row, owner

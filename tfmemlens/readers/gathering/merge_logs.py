@@ -10,10 +10,13 @@ from typing import Any
 from tfmemlens.model.capture import Capture, Holds, Source, Surroundings
 from tfmemlens.model.incident import Incident
 from tfmemlens.model.line import ReadNote
+from tfmemlens.model.live_model import LiveModel
 from tfmemlens.model.program import Program
 from tfmemlens.values import fields, replace
 
 _MAX_NAMES = 4
+_LEAST_CHUNK = 1024
+"""A smaller one tells nothing: scalars of all kinds have it."""
 
 
 def merge(captures: list[Capture]) -> Capture:
@@ -36,9 +39,28 @@ def merge(captures: list[Capture]) -> Capture:
         graph=next((capture.graph for capture in captures if capture.graph), None),
         with_types=next((capture.with_types for capture in captures if capture.with_types), None),
         surroundings=surroundings(captures),
-        live_model=next((capture.live_model for capture in captures if capture.live_model), None),
+        live_model=_live_model(captures),
         living=tuple(group for capture in captures for group in capture.living),
         notes=(*silent(captures), *(note for capture in captures for note in capture.notes)),
+    )
+
+
+def _live_model(captures: Sequence[Capture]) -> LiveModel | None:
+    """The first, with the chunks of the first dump that says what each was asked for."""
+    model = next((capture.live_model for capture in captures if capture.live_model), None)
+    found = (chunks for capture in captures for each in capture.incidents if (chunks := _chunks(each)))
+    return replace(model, chunks=next(found, ())) if model is not None else None
+
+
+def _chunks(incident: Incident) -> tuple[tuple[str, int, int], ...]:
+    told = incident.chunks
+    if told is None or not incident.request.allocator or len(told.requested_bytes) != len(told):
+        return ()
+    rows = zip(told.in_use, told.requested_bytes, told.size_bytes, strict=True)
+    return tuple(
+        (incident.request.allocator, asked, size)
+        for used, asked, size in rows
+        if used and asked is not None and asked >= _LEAST_CHUNK
     )
 
 
