@@ -181,7 +181,9 @@ class Watched(Dense):
         ("call", "self.seen = self.seen + (outputs,)", ["self.seen"]),
         ("call", "self.seen = other.seen + (outputs,)", []),
         ("call", "self.last = outputs", []),
+        ("learn", "self.seen.append(outputs)", ["self.seen"]),
         ("build", "self.seen.append(outputs)", []),  # once
+        ("__init__", "self.seen.append(outputs)", []),
     ],
 )
 def test_what_a_layer_keeps_at_each_call(method: str, keeps: str, lists: list[str]):
@@ -195,15 +197,18 @@ def test_a_list_that_grows_by_adding_outlasts_its_loop():
     assert [(each.container, each.by_calls) for each in of(code)] == [("kept", False)]
 
 
-@pytest.mark.parametrize(("count", "named"), [(40, True), (7, False)])
-def test_what_a_layer_keeps_needs_chunks_that_show_it(count: int, named: bool):
+@pytest.mark.parametrize(
+    ("count", "size", "named"),
+    [(40, 8388608, True), (7, 8388608, False), (640, 524288, True), (127, 524288, False)],
+)
+def test_what_a_layer_keeps_needs_chunks_that_show_it(count: int, size: int, named: bool):
     """In a graph a method runs once, while it is traced: that it keeps something is no evidence alone."""
     code = LAYER.format(method="call", keeps="self.seen.append(outputs)")
-    rows = "".join(f"InUse at 7f{at:010x} of size 8388608 next {at}\n" for at in range(count))
+    rows = "".join(f"InUse at 7f{at:010x} of size {size} next {at}\n" for at in range(count))
     text = (
         f"{code}\nAllocator (GPU_0_bfc) ran out of memory trying to allocate 8.00MiB (rounded to 8388608)"
         f"requested by op Relu\n{rows}Stats:\nLimit:                  345000000\nInUse:                 "
-        f" {count * 8388608}\n"
+        f" {count * size}\n"
         "ResourceExhaustedError: OOM when allocating tensor with shape[8,64,64,64] and type float on"
         " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc [Op:Relu]\n"
     )

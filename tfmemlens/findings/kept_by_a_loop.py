@@ -108,7 +108,7 @@ def _chunks(moment: Moment, request: Request, found: Kept) -> tuple[str, int | N
     if found.each is None:
         most = next(iter(rows(moment)), None)
         size, many = (most.allocation.size_bytes, most.allocation.count) if most else (0, 0)
-        if many < _MANY_CHUNKS or size < MIB:
+        if many < _MANY_CHUNKS or (size < MIB and many * size < _SMALL_BYTES):
             return None
         likely = f"most likely these are the {many} chunks of {human(size)} that are in use"
         next_one = size if request.needed_bytes == size else 0

@@ -31,8 +31,10 @@ _TYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "float": "floa
 _GRADIENTS = frozenset({"gradient", "grad", "compute_gradients"})
 _MODELS = regex(r"(?i)\A(?:(?:build|make|create|get)_?\w*|Model|Sequential|\w*net\d*)\Z")
 _MODEL_NAME = regex(r"(?i)\A(?:\w*_)?(?:model|net|clf|classifier)\d?\Z")
-_EACH_TURN = regex(r"(?:on_(?:\w+_)?batch_end|(?P<call>call|__call__|forward|train_step))\Z")
-"""What a callback does at each batch, or a layer at each call, as a loop's body does."""
+_EACH_TURN = regex(r"on_(?:\w+_)?batch_end\Z")
+"""What a callback does at each batch, as a loop's body does."""
+_ONCE = frozenset({"__init__", "build", "setup", "__post_init__"})
+"""Methods that an object runs once; any other may be called again and again."""
 _FLOAT_BYTES = 4
 
 
@@ -60,7 +62,7 @@ class Kept:
     made: tuple[Line, ...] = ()
     """The lines that make what is kept, where a name stands for it."""
     by_calls: bool = False
-    """Whether a layer's method keeps it: in a graph that is once, while it is traced."""
+    """Whether a method keeps it: a layer's runs once in a graph, while it is traced."""
 
     def after(self, turns: int) -> int:
         """How many entries there are after so many turns."""
@@ -86,12 +88,15 @@ def kept_by_loops(told: Surroundings) -> list[Kept]:
     return [each for each in found if each.container]
 
 
-def _additions(node: ast.AST, loops: tuple[_Loop, ...]) -> Iterator[tuple[ast.stmt, tuple[_Loop, ...]]]:
-    """The statements that may add to something, with the loops around each."""
+def _additions(
+    node: ast.AST, loops: tuple[_Loop, ...], in_class: bool = False
+) -> Iterator[tuple[ast.stmt, tuple[_Loop, ...]]]:
+    """The statements that may add to something, with the loops around each; a method is as good as one."""
     if isinstance(node, ast.For | ast.While):
         loops = (*loops, _Loop(node))
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        each_turn = isinstance(node, ast.FunctionDef) and _EACH_TURN.match(node.name)
+        again = in_class and getattr(node, "name", "") not in _ONCE
+        each_turn = isinstance(node, ast.FunctionDef) and (again or _EACH_TURN.match(node.name))
         loops = (_Loop(node),) if isinstance(node, ast.FunctionDef) and each_turn else ()
     if isinstance(node, ast.If) and loops and (every := _every(node.test)):
         loops = (*loops[:-1], _Loop(loops[-1].node, every))
@@ -99,12 +104,7 @@ def _additions(node: ast.AST, loops: tuple[_Loop, ...]) -> Iterator[tuple[ast.st
         yield node, loops
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.stmt | ast.ExceptHandler):
-            yield from _additions(child, loops)
-
-
-def _is_called(function: ast.FunctionDef) -> bool:
-    match = _EACH_TURN.match(function.name)
-    return match is not None and match["call"] is not None
+            yield from _additions(child, loops, isinstance(node, ast.ClassDef))
 
 
 def _every(test: ast.expr) -> int | None:
@@ -186,7 +186,7 @@ class _Names:
             model=self._is_model(value),
             uses=tuple(self._uses(name, node)),
             made=tuple(self._made(value)),
-            by_calls=isinstance(loop.node, ast.FunctionDef) and _is_called(loop.node),
+            by_calls=isinstance(loop.node, ast.FunctionDef) and not _EACH_TURN.match(loop.node.name),
         )
 
     def _made(self, value: ast.expr) -> Iterator[Line]:
