@@ -1,4 +1,4 @@
-"""Where a line of JAX code may stand, and how much must have been asked for, before the line explains it."""
+"""Edges of lines of JAX code: where they may stand, how much they explain; unrolled loops; cut patches."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from tfmemlens.findings.support import jax_idioms
+from tests.findings.test_support import case, held
+from tfmemlens.findings import patch_extraction
+from tfmemlens.findings.support import jax_idioms, jax_lines
 from tfmemlens.findings.support.jax_idioms import TABLE, Idiom, shown_by
 from tfmemlens.model.incident import Frame
 from tfmemlens.model.line import Line
@@ -71,3 +73,54 @@ def test_what_must_stand_beside_it(row: Idiom, monkeypatch: pytest.MonkeyPatch) 
     assert not list(shown_by((), example, (Line(1, "y = jax_grad(x)"),), 64 * MIB))
     assert list(shown_by((), example, (Line(1, "y = 1"), Line(2, "g = jax.grad(f)")), 64 * MIB))
     assert list(shown_by((), f"{example}; jax.grad(f)", (), 64 * MIB))
+
+
+LOOP = ["def step(s):", "    for i in range(20):", "        s = f(s)", "    return s"]
+
+
+@pytest.mark.parametrize(
+    "lines, need, line",
+    [
+        (["@jax.jit", *LOOP], 64 * MIB, 3),
+        (["@jax.jit", *LOOP], 64 * MIB - 1, None),
+        (["@jax.jit", *LOOP], None, None),
+        (["@jax.jit", *LOOP[:1], "    for i in range(19):"], 64 * MIB, None),
+        (
+            ["@jax.jit", *LOOP[:1], "for i in range(20):", "    step(s)"],
+            64 * MIB,
+            None,
+        ),  # it calls the function
+        (["@wraps(f)", *LOOP], 64 * MIB, None),
+        (["jax.jit(other)", *LOOP], 64 * MIB, None),
+        ([*LOOP, "g = jax.grad(step)"], 64 * MIB, 2),
+        ([*LOOP, "g = jax.grad(steps)"], 64 * MIB, None),
+        ([*LOOP, "@jax.jit"], 64 * MIB, None),  # of what stands below, and not above
+        (LOOP, 64 * MIB, None),
+    ],
+)
+def test_a_loop_that_is_unrolled(lines: list[str], need: int | None, line: int | None) -> None:
+    code = [Line(number, text) for number, text in enumerate(lines, 1)]
+    found = jax_lines._unrolled(code, need)
+    assert (found is not None) is (line is not None)
+    if found is not None:
+        assert f"loop of `step` (line {line}): its 20 turns" in found.what
+
+
+@pytest.mark.parametrize(
+    "shape, size, node, kernels",
+    [
+        ((8, 20, 20, 27), 1000, "a/ExtractImagePatches", True),
+        ((8, 9, 20, 20, 27), 1000, "a/extract_volume_patches", True),
+        ((20, 20, 27), 1000, "a/ExtractImagePatches", False),
+        ((8, 9, 9, 20, 20, 27), 1000, "a/ExtractImagePatches", False),
+        ((8, 20, None, 27), 1000, "a/ExtractImagePatches", False),
+        ((8, 20, 20, 27), 0, "a/ExtractImagePatches", False),
+        ((8, 20, 20, 27), None, "a/ExtractImagePatches", False),
+        ((8, 20, 20, 27), 1000, "a/Conv2D", False),
+        ((8, 20, 20, 27), 1000, None, False),
+        (None, 1000, "a/ExtractImagePatches", False),
+    ],
+)
+def test_patches_that_are_cut_out(shape: Any, size: int | None, node: str | None, kernels: bool) -> None:
+    found = patch_extraction._patches(case(held()), node, "Op", shape, size)
+    assert (found is not None) is kernels
