@@ -40,6 +40,7 @@ LIMITS: dict[str, tuple[tuple[int, ...], int, int]] = {
     "tensor-of-that-size": (ANY, 0, 64),
     "logits": ((2, 3), 0, 64),
     "copy-of-a-model": (ANY, 0, 1),
+    "covariance": ((2,), 1024, 32),
     "replay-buffer": (ANY, 1000, 32),
     "saving": (ANY, 0, 0),
     "converting": (ANY, 0, 0),

@@ -244,7 +244,7 @@ def test_whether_all_entries_are_more_than_the_device_has(found: Any, whole: int
         (keeping("a"), MIB, 99, MIB,
          ("most likely these are the 99 chunks of 1.00 MiB that are in use, and the next one failed",
           100 * MIB, True)),
-        (keeping("a"), MIB - 1, 99, 1, None),
+        (keeping("a"), MIB - 1, 8, 1, None),
         (keeping("a"), MIB, 1, 1, None),
     ],
 )  # fmt: skip

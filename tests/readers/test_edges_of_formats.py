@@ -206,6 +206,7 @@ def test_lines_of_code_beside_a_program(
     monkeypatch.setattr(xla_programs.hlo_order, "program_of", lambda proto, label: program)
     bare = Incident(FailedRequest(RequestKind.PROGRAM), fatal=False)
     monkeypatch.setattr(xla_programs.compiled_program, "incident", lambda program, name: bare)
+    monkeypatch.setattr(xla_programs.hlo_origin, "Origins", lambda proto: Made(values=lambda lines: ()))
     made = xla_programs._program({"hlo_proto": "", "lines": lines}, "p.json")
     assert (made.request.source, made.request.source_text) == ("t.py:3", text)
     program.blocks = []
