@@ -1,11 +1,11 @@
-"""Graphs of predictions.py's third, fifth and sixth set, in the style of TensorFlow 1, and their real runs:
+"""Graphs of predictions.py's third, fifth, sixth and seventh set, in the style of TensorFlow 1, and their real runs:
 
     predictions_graphs_run.py make FOLDER CASES.json
-    predictions_graphs_run.py measure OUT.jsonl CASES.json
+    predictions_graphs_run.py measure OUT.jsonl CASES.json [LIMIT_OF_CASE.json]
 
 Run by the Python of TensorFlow 1.15. `make` writes each case's MetaGraph, with an open batch. `measure` runs
 four steps in a session, each case in a process of its own, and writes the allocator's peak of the whole
-process, which it prints when it cannot serve a last, impossible request.
+process, which it prints when it cannot serve a last, impossible request; with limits, only whether all ran.
 """
 
 import json
@@ -18,6 +18,7 @@ import tempfile
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0")
 os.environ.update(TF_CPU_ALLOCATOR_USE_BFC="1", TF_CPU_BFC_MEM_LIMIT_IN_MB="3000")
 import numpy as np
+import predictions_seventh_graphs_run
 
 STEPS = 4
 
@@ -222,7 +223,8 @@ def step_of(case):
 
     tf.logging.set_verbosity(tf.logging.ERROR)
     np.random.seed(1)
-    loss, feed, clips = globals()[case["model"]](tf, case["batch"])
+    make = globals().get(case["model"]) or getattr(predictions_seventh_graphs_run, case["model"])
+    loss, feed, clips = make(tf, case["batch"])
     train = tf.train
     optimizer = {
         "sgd": lambda: train.GradientDescentOptimizer(0.01),
@@ -255,22 +257,33 @@ def run(case):
         session.run(tf.global_variables_initializer())
         for _ in range(STEPS):
             session.run(step, feed)
+        print("all steps ran", flush=True)
         try:
             session.run(huge)
         except tf.errors.ResourceExhaustedError:
             pass
 
 
-def main(what, out, cases):
+def main(what, out, cases, limits=None):
+    bounds = json.load(open(limits)) if limits else {}
     for case in json.load(open(cases)):
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             json.dump(case, file)
             file.flush()
             single = ["save", os.path.join(out, case["file"])] if what == "make" else ["run", ""]
+            if case["key"] in bounds:
+                os.environ["TF_CPU_BFC_MEM_LIMIT_IN_MB"] = str(bounds[case["key"]])
             told = subprocess.run(
-                [sys.executable, __file__, *single, file.name], stderr=subprocess.PIPE, timeout=180, text=True
+                [sys.executable, __file__, *single, file.name],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                timeout=180,
+                universal_newlines=True,
             )
-        if what == "measure":
+        if case["key"] in bounds:
+            with open(out, "a") as file:
+                file.write(json.dumps({"key": case["key"], "ran": "all steps ran" in told.stdout}) + "\n")
+        elif what == "measure":
             peaks = re.findall(r"^MaxInUse: +(\d+)$", told.stderr, re.M)
             if not peaks:
                 print(case["key"], "failed", told.stderr[-400:], flush=True)

@@ -3,17 +3,22 @@
     predictions_run.py make FOLDER CASES.json
     predictions_run.py measure OUT.jsonl CASES.json [LIMIT_OF_CASE.json]
     predictions_run.py alone OUT.jsonl CASES.json
+    predictions_run.py serve OUT.jsonl -
 
 `make` saves every case's compiled model in a process of its own. `measure` trains the same code with `fit`,
 each case in a process of its own with a BFC allocator on the CPU, and writes a line per case: the allocator's
 peak in each step after the first epoch, and what was in use before the step. With limits, the allocator gets
 no more than what is stated there, and the line says only whether all steps ran. `alone` measures
 `train_on_batch` on one batch: the step without the data set that `fit` copies and the batches that it fetches
-ahead. Of a case with `live`, `make` writes a module whose function `build` returns the compiled model.
+ahead. Of a case with `live`, `make` writes a module whose function `build` returns the compiled model. `serve` reads
+jobs from its input, one line of JSON each ("work", "case", "limit_mib"), and does what the other words do;
+`steps` says whether the first four steps of a batch run under a limit, with the case's `samples` in arrays
+for `fit`, or without them by `train_on_batch`.
 """
 
 import json
 import os
+import re
 import signal
 import sys
 
@@ -22,6 +27,8 @@ os.environ.update(TF_CPU_ALLOCATOR_USE_BFC="1", TF_CPU_BFC_MEM_LIMIT_IN_MB="3000
 import numpy as np
 import predictions_fifth_run
 import predictions_fourth_run
+import predictions_seventh_live_run
+import predictions_seventh_run
 import predictions_sixth_run
 import predictions_third_run
 import tensorflow as tf
@@ -498,7 +505,14 @@ def built(case):
     """The case's model and its facts, from whichever set it is in."""
     keras.utils.set_random_seed(1)
     model = case["model"]
-    sets = (predictions_third_run, predictions_fourth_run, predictions_fifth_run, predictions_sixth_run)
+    sets = (
+        predictions_third_run,
+        predictions_fourth_run,
+        predictions_fifth_run,
+        predictions_sixth_run,
+        predictions_seventh_run,
+        predictions_seventh_live_run,
+    )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
 
@@ -531,7 +545,7 @@ def sizes_of(tensor, case):
 
 def data_of(model, facts, case):
     """Inputs and targets for STEPS batches; no targets for a model that takes none."""
-    random, count = np.random.RandomState(3), case["batch"] * STEPS
+    random, count = np.random.RandomState(3), case.get("samples", case["batch"] * STEPS)
     if "inputs" in facts:
         return told_data(random, count, facts)
     inputs = {}
@@ -546,7 +560,9 @@ def data_of(model, facts, case):
     targets = {}
     for name, each in zip(model.output_names, model.outputs):
         shape = [count] + sizes_of(each, case)
-        if facts.get("classes") and name != "price":
+        if facts.get("outs", {}).get(name):
+            targets[name] = random.randint(0, facts["outs"][name], shape[:-1]).astype(np.int32)
+        elif facts.get("classes") and name != "price":
             targets[name] = random.randint(0, facts["classes"], shape[:-1]).astype(np.int32)
         else:
             targets[name] = random.rand(*shape).astype(np.float32)
@@ -561,6 +577,8 @@ def told_data(random, count, facts):
     """The same for one input, of a model that tells neither inputs nor outputs."""
     (sizes,) = facts["inputs"].values()
     x, shape = random.rand(count, *sizes).astype(np.float32), facts["targets"]
+    if facts.get("words"):
+        x = random.randint(0, facts["words"], (count, *sizes)).astype(np.int32)
     if shape is None:
         return x, None
     if facts.get("classes"):
@@ -614,8 +632,11 @@ def measure(case, limit_mib):
         os.environ["TF_CPU_BFC_MEM_LIMIT_IN_MB"] = str(limit_mib)
     tf.config.threading.set_inter_op_parallelism_threads(case["threads"])
     tf.config.threading.set_intra_op_parallelism_threads(case["threads"])
-    model, facts = compiled(case)
-    x, y = data_of(model, facts, case)
+    try:
+        model, facts = compiled(case)
+        x, y = data_of(model, facts, case)
+    except tf.errors.ResourceExhaustedError:
+        return {"key": case["key"], "ran": False, "limit_mib": limit_mib, "arrays_bytes": 0}
     found = Peaks()
     try:
         model.fit(x, y, batch_size=case["batch"], epochs=2, shuffle=False, verbose=0, callbacks=[found])
@@ -659,6 +680,52 @@ def alone(case):
     return {"key": case["key"], "peaks": peaks[1:]}
 
 
+class Enough(Exception):
+    """Four steps have run."""
+
+
+class Four(keras.callbacks.Callback):
+    """Ends training after four steps."""
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.count = getattr(self, "count", 0) + 1
+        if self.count > STEPS:
+            raise Enough
+
+
+def steps(case, limit_mib):
+    os.environ["TF_CPU_BFC_MEM_LIMIT_IN_MB"] = str(limit_mib)
+    tf.config.threading.set_inter_op_parallelism_threads(case["threads"])
+    tf.config.threading.set_intra_op_parallelism_threads(case["threads"])
+    samples = case.get("samples")
+    case = {**case, "samples": samples or case["batch"]}
+    said = {"key": case["key"], "batch": case["batch"], "limit_mib": limit_mib}
+    try:
+        model, facts = compiled(case)
+        x, y = data_of(model, facts, case)
+        if samples:
+            model.fit(x, y, batch_size=case["batch"], epochs=5, shuffle=False, verbose=0, callbacks=[Four()])
+        else:
+            for _ in range(STEPS + 1):
+                model.train_on_batch(x, y)
+    except Enough:
+        pass
+    except (tf.errors.ResourceExhaustedError, tf.errors.InternalError) as error:
+        if isinstance(error, tf.errors.InternalError) and not re.search("memory|Dst tensor", str(error)):
+            raise
+        return {**said, "ran": False}
+    return {**said, "ran": True}
+
+
+def serve(out):
+    """One job a line, until the input ends; says "done" after each."""
+    for line in sys.stdin:
+        job = json.loads(line)
+        work = {"measure": measure, "steps": steps}[job["work"]]
+        apart(work, out, job["case"], job.get("limit_mib"))
+        print("done", flush=True)
+
+
 def apart(work, out, *arguments):
     """Run in a process of its own, which appends its line to `out`."""
     child = os.fork()
@@ -679,6 +746,8 @@ def apart(work, out, *arguments):
 
 
 def main(what, out, cases, limits=None):
+    if what == "serve":
+        return serve(out)
     bounds = json.load(open(limits)) if limits else {}
     for case in json.load(open(cases)):
         if what == "make":

@@ -1,0 +1,297 @@
+"""The largest batch that `tfmemlens fit` predicts for models of predictions.py, against real runs.
+
+    predictions_fit.py --predict OUT.json --from PREDICTIONS.json --models FOLDER
+    predictions_fit.py --measure OUT.json PREDICTIONS.json --seed 7 [--processes 3]
+    predictions_fit.py --table OUT.json  # Markdown
+
+A limit is drawn before any truth is known: 0.7 to 2 times what is predicted for the batch. Half of the cases
+are of `train_on_batch`, half of `fit` with twelve batches in its arrays (`--samples`). `--measure` takes
+everything that is predicted in one random order, so that a part is a fair sample: peaks, whether three steps
+run with the upper ends as the allocator's limit, and batches round the one that was told. A told batch holds
+when it runs and one 5 % (or two samples) larger does not; else the truth is looked for by halving.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import predictions
+
+Results = dict[str, Any]
+KEPT = ("largest_batch", "sure_batch", "told_batch", "per_sample_bytes", "fixed_bytes")
+
+
+class Servers:
+    """A process for each TensorFlow with and without oneDNN, which reads it once."""
+
+    def __init__(self, pythons: dict[str, str], out: Path) -> None:
+        self.pythons, self.out = pythons, out
+        self.running: dict[tuple[str, bool], subprocess.Popen[str]] = {}
+
+    def ask(self, work: str, case: Results, limit_mib: int | None = None) -> Results | None:
+        """What a run says, None where it ended without an answer."""
+        self.out.unlink(missing_ok=True)
+        if case["version"] == "1.15":
+            limits = None if limit_mib is None else {case["key"]: limit_mib}
+            predictions.child(self.pythons["1.15"], "measure", self.out, [case], limits)
+        else:
+            running = self._of(case)
+            assert running.stdin and running.stdout
+            running.stdin.write(json.dumps({"work": work, "case": case, "limit_mib": limit_mib}) + "\n")
+            running.stdin.flush()
+            for line in running.stdout:
+                if line == "done\n":
+                    break
+                print("   ", line.rstrip()[:300], flush=True)
+        found: Results | None = json.loads(self.out.read_text()) if self.out.exists() else None
+        return found
+
+    def _of(self, case: Results) -> subprocess.Popen[str]:
+        name = (case["version"], case["onednn"])
+        if name not in self.running or self.running[name].poll() is not None:
+            script = predictions.HERE / "predictions_run.py"
+            self.running[name] = subprocess.Popen(
+                ["nice", "-n", "5", self.pythons[case["version"]], str(script), "serve", str(self.out), "-"],
+                env={**os.environ, "TF_ENABLE_ONEDNN_OPTS": str(int(case["onednn"]))},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+        return self.running[name]
+
+
+def chosen(seen: Results, only: str, seed: int, count: int) -> list[tuple[Results, int, bool]]:
+    """Cases with a saved file, limits in MiB, and whether the arrays of `fit` are counted."""
+    draw = random.Random(seed)
+    rows = [
+        case
+        for case in predictions.cases(only)
+        if case["version"] != "1.15" and not case.get("jit") and case["key"] in seen["cases"]
+    ]
+    draw.shuffle(rows)
+    found = []
+    for place, case in enumerate(rows[:count]):
+        said = seen["cases"][case["key"]]["predicted"]
+        limit = round(draw.uniform(0.7, 2.0) * said.get("bytes", 96 << 20) / predictions.MIB)
+        found.append((case, limit, place % 2 == 1))
+    return found
+
+
+def told(case: Results, limit: int, samples: int | None, folder: Path) -> Results:
+    """What `tfmemlens fit --json` says, or its refusal."""
+    command = [sys.executable, "-m", "tfmemlens", "fit"]
+    if case.get("live"):
+        return {"refused": "not asked: fit takes files"}
+    command += [str(folder / case["file"]), "--batch", str(case["batch"]), "--limit", f"{limit}MiB"]
+    command += ["--threads", str(case["threads"]), "--onednn" if case["onednn"] else "--no-onednn"]
+    command += ["--samples", str(samples)] if samples else []
+    run = subprocess.run(
+        [*command, "--json"],
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(predictions.HERE.parents[1])},
+    )
+    if run.returncode:
+        return {"refused": run.stderr.strip().replace(f"{folder}/", "")}
+    fit = json.loads(run.stdout)["fit"]
+    return {name: fit.get(name) for name in KEPT} if fit else {"refused": "no answer"}
+
+
+def predict(out: Path, seen: Results, only: str, folder: Path, seed: int, count: int) -> None:
+    """Asks `fit` for each case, and keeps what it answered."""
+    results = json.loads(out.read_text()) if out.exists() else {"commit": seen["commit"], "cases": {}}
+    for case, limit, arrays in chosen(seen, only, seed, count):
+        samples = 12 * case["batch"] if arrays else None
+        name = f"{case['key']}|{limit}|{samples or 'alone'}"
+        if name not in results["cases"]:
+            said = told(case, limit, samples, folder)
+            results["cases"][name] = {"limit_mib": limit, "samples": samples, "told": said, "runs": {}}
+            predictions._write(out, results)
+            print(name, said, flush=True)
+
+
+def next_batch(known: Results) -> int | None:
+    """The batch to try next, None when the answer is judged and the truth is near enough."""
+    said = known["told"].get("largest_batch")
+    if said is None:
+        return None
+    runs = {int(batch): ran for batch, ran in known["runs"].items()}
+    low = max([0, *(batch for batch, ran in runs.items() if ran)])
+    high = min([batch for batch, ran in runs.items() if not ran], default=None)
+    wanted = max(said, 1)
+    if wanted not in runs:
+        return wanted
+    if runs[wanted]:
+        above = max(said + 2, int(said / 0.95) + 1)
+        if known["samples"] and said >= known["samples"]:
+            return None
+        if above not in runs:
+            return above
+        if not runs[above]:
+            return None
+    elif said > 0:
+        below = min(said - 1, -int(-said // 1.05))
+        if below > 0 and below not in runs:
+            return below
+        if below <= 0 or runs[below]:
+            return None
+    if len(runs) >= 7:
+        return None
+    if high is None:
+        return 2 * low
+    if high - low <= max(1, 0.04 * low):
+        return None
+    return (low + high) // 2
+
+
+def measure(out: Path, path: Path, args: argparse.Namespace, pythons: dict[str, str]) -> None:
+    """Everything that is predicted, in a random order; stops by the clock and goes on from there."""
+    seen, fits = json.loads(path.read_text()), json.loads(out.read_text())
+    by_key = {case["key"]: case for case in predictions.cases()}
+    jobs = [("peak", key) for key in seen["cases"]] + [("fit", name) for name in fits["cases"]]
+    random.Random(args.seed).shuffle(jobs)
+    jobs = jobs[args.start :: args.every]
+    servers = Servers(pythons, out.with_suffix(f".job{args.start}.jsonl"))
+    for turn in range(args.processes):
+        for kind, name in jobs:
+            if predictions._late(args.until):
+                return
+            begun = time.monotonic()
+            if kind == "peak":
+                known = seen["cases"][name]
+                if len(known.get("measured", [])) + known.get("failed", 0) > turn:
+                    continue
+                _peak(known, by_key[name], servers, turn)
+                said: Any = {each: known.get(each) for each in ("measured", "runs_at_bar", "runs_at_high")}
+                _merge(path, name, known)
+            elif turn == 0:
+                known = fits["cases"][name]
+                case = by_key[name.split("|")[0]]
+                while (batch := next_batch(known)) is not None and not predictions._late(args.until):
+                    settings = {"batch": batch, **({"samples": known["samples"]} if known["samples"] else {})}
+                    found = servers.ask("steps", {**case, **settings}, known["limit_mib"])
+                    if found is None:
+                        known["failed"] = known.get("failed", 0) + 1
+                        break
+                    known["runs"][str(batch)] = found["ran"]
+                    _merge(out, name, known)
+                said = known["runs"]
+            else:
+                continue
+            print(
+                f"{time.strftime('%H:%M:%S')} {time.monotonic() - begun:5.0f} s {kind} {name} {said}",
+                flush=True,
+            )
+
+
+def _peak(known: Results, case: Results, servers: Servers, turn: int) -> None:
+    """One process' peaks; at the first turn, whether the steps run at both upper ends."""
+    found = servers.ask("measure", case)
+    if found is None:
+        known["failed"] = known.get("failed", 0) + 1
+        return
+    known.setdefault("measured", []).append(
+        {each: found[each] for each in ("peaks", "before", "aligned_bytes") if each in found}
+    )
+    said = known["predicted"]
+    if turn or "bytes" not in said:
+        return
+    for name, high in (("runs_at_bar", "high_bytes"), ("runs_at_high", "needed_limit_high_bytes")):
+        limit = -(-said[high] // predictions.MIB)
+        if name == "runs_at_high" and limit == -(-said["high_bytes"] // predictions.MIB):
+            known[name] = known.get("runs_at_bar")
+            continue
+        found = servers.ask("measure", case, limit)
+        if found is not None:
+            known[name] = found["ran"]
+
+
+def _merge(path: Path, name: str, known: Results) -> None:
+    """Another process may write the same file: only this case is replaced."""
+    results = json.loads(path.read_text())
+    results["cases"][name] = known
+    predictions._write(path, results)
+
+
+def bounds(known: Results) -> tuple[int, int | None]:
+    """The largest batch that ran, and the smallest that did not."""
+    runs = {int(batch): ran for batch, ran in known["runs"].items()}
+    low = max([0, *(batch for batch, ran in runs.items() if ran)])
+    return low, min([batch for batch, ran in runs.items() if not ran], default=None)
+
+
+def verdict(known: Results) -> str:
+    """Whether what was told is right within 5 % or one sample, too many or too few; empty when not judged."""
+    said = known["told"].get("largest_batch")
+    if said is None or not known["runs"]:
+        return ""
+    low, high = bounds(known)
+    if known["samples"] and said >= known["samples"] and low >= known["samples"]:
+        return "right"
+    if high is not None and said >= high:
+        near = low >= said - max(1, 0.05 * low)
+        return "near, above" if near else "too many"
+    if high is None:
+        return "too few" if low > said + max(1, 0.05 * low) else ""
+    return "right" if said >= high - 1 - max(1, 0.05 * (high - 1)) else "too few"
+
+
+def table(out: Path) -> None:
+    """A line a case."""
+    results = json.loads(out.read_text())
+    print("| model | TensorFlow | conditions | arrays | limit, MiB | told | runs | does not run | |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for name, known in results["cases"].items():
+        key = name.split("|")[0]
+        model, version, *rest = key.split("/")
+        said = known["told"].get("largest_batch", "refused")
+        low, high = bounds(known)
+        print(
+            f"| {model} | {version} | {', '.join(rest)} | {known['samples'] or 'none'} | {known['limit_mib']}"
+            f" | {said} | {low or ''} | {high or ''} | {verdict(known)} |"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--predict", type=Path, metavar="OUT.json")
+    parser.add_argument("--from", dest="seen", type=Path, metavar="PREDICTIONS.json")
+    parser.add_argument("--models", type=Path, help="the folder that predictions.py --predict made")
+    parser.add_argument("--set", default="seventh")
+    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--measure", type=Path, nargs=2, metavar=("OUT.json", "PREDICTIONS.json"))
+    parser.add_argument("--table", type=Path)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--processes", type=int, default=3)
+    parser.add_argument("--until", default="24:00", metavar="HH:MM")
+    parser.add_argument("--start", type=int, default=0, help="of several that measure: this one")
+    parser.add_argument("--every", type=int, default=1, help="of so many")
+    args = parser.parse_args()
+    pythons = {
+        version: str(predictions.ENVIRONMENTS / f"tf{version}/bin/python")
+        for version in predictions._SUFFIXES
+    }
+    if args.predict:
+        seen = json.loads(args.seen.read_text())
+        predict(args.predict, seen, args.set, args.models, args.seed, args.count)
+    elif args.measure:
+        measure(*args.measure, args, pythons)
+    else:
+        table(args.table)
+
+
+if __name__ == "__main__":
+    main()
