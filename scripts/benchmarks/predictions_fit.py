@@ -75,7 +75,10 @@ def chosen(seen: Results, only: str, seed: int, count: int) -> list[tuple[Result
     rows = [
         case
         for case in predictions.cases(only)
-        if case["version"] != "1.15" and not case.get("jit") and case["key"] in seen["cases"]
+        if case["version"] != "1.15"
+        and not case.get("jit")
+        and not case.get("live")  # `fit` takes files
+        and case["key"] in seen["cases"]
     ]
     draw.shuffle(rows)
     found = []
@@ -89,8 +92,6 @@ def chosen(seen: Results, only: str, seed: int, count: int) -> list[tuple[Result
 def told(case: Results, limit: int, samples: int | None, folder: Path) -> Results:
     """What `tfmemlens fit --json` says, or its refusal."""
     command = [sys.executable, "-m", "tfmemlens", "fit"]
-    if case.get("live"):
-        return {"refused": "not asked: fit takes files"}
     command += [str(folder / case["file"]), "--batch", str(case["batch"]), "--limit", f"{limit}MiB"]
     command += ["--threads", str(case["threads"]), "--onednn" if case["onednn"] else "--no-onednn"]
     command += ["--samples", str(samples)] if samples else []
@@ -271,7 +272,7 @@ def main() -> None:
     parser.add_argument("--from", dest="seen", type=Path, metavar="PREDICTIONS.json")
     parser.add_argument("--models", type=Path, help="the folder that predictions.py --predict made")
     parser.add_argument("--set", default="seventh")
-    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--count", type=int, default=48)
     parser.add_argument("--measure", type=Path, nargs=2, metavar=("OUT.json", "PREDICTIONS.json"))
     parser.add_argument("--table", type=Path)
     parser.add_argument("--seed", type=int, default=7)
