@@ -75,17 +75,16 @@ def chosen(seen: Results, only: str, seed: int, count: int) -> list[tuple[Result
     rows = [
         case
         for case in predictions.cases(only)
-        if case["version"] != "1.15"
-        and not case.get("jit")
-        and not case.get("live")  # `fit` takes files
-        and case["key"] in seen["cases"]
+        if case["version"] != "1.15" and not case.get("jit") and not case.get("live")  # `fit` takes files
     ]
     draw.shuffle(rows)
     found = []
     for place, case in enumerate(rows[:count]):
-        said = seen["cases"][case["key"]]["predicted"]
-        limit = round(draw.uniform(0.7, 2.0) * said.get("bytes", 96 << 20) / predictions.MIB)
-        found.append((case, limit, place % 2 == 1))
+        share = draw.uniform(0.7, 2.0)
+        said = seen["cases"].get(case["key"], {}).get("predicted", {})
+        if said:
+            limit = round(share * said.get("bytes", 96 << 20) / predictions.MIB)
+            found.append((case, limit, place % 2 == 1))
     return found
 
 
