@@ -124,7 +124,7 @@ def predict(out: Path, seen: Results, only: str, folder: Path, seed: int, count:
 
 def next_batch(known: Results) -> int | None:
     """The batch to try next, None when the answer is judged and the truth is near enough."""
-    said = known["told"].get("largest_batch")
+    said: int | None = known["told"].get("largest_batch")
     if said is None:
         return None
     runs = {int(batch): ran for batch, ran in known["runs"].items()}
@@ -288,7 +288,8 @@ def main() -> None:
         seen = json.loads(args.seen.read_text())
         predict(args.predict, seen, args.set, args.models, args.seed, args.count)
     elif args.measure:
-        measure(*args.measure, args, pythons)
+        out, path = args.measure
+        measure(out, path, args, pythons)
     else:
         table(args.table)
 
