@@ -23,7 +23,8 @@ def row(size: int, count: int = 1, layer: str | None = None, **named: Any) -> An
         (None, [], None, None),
         (None, [(MIB, 99)], 5, 99 * MIB),
         (None, [(MIB, 99)], MIB, 100 * MIB),
-        (None, [(MIB - 1, 99)], 5, None),
+        (None, [(MIB - 1, 64)], 5, None),
+        (None, [(MIB - 1, 65)], 5, 65 * (MIB - 1)),  # small ones count where they are 64 MiB together
         (None, [(MIB, 1)], 5, None),
         (7, [(7, 90), (8, 5), (7, 9)], 5, 99 * 7),
         (7, [(7, 1), (8, 99)], 5, None),
