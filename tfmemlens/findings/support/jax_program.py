@@ -7,13 +7,18 @@ A program is read where no traceback shows the line that failed; what it makes i
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from tfmemlens.findings.support.jax_stack import MadeByLine
+from tfmemlens.knowledge.tree_values import dotted
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Statement
+
+_Node = TypeVar("_Node", bound=ast.AST)
 
 _MAKES_ARRAYS = frozenset(
     "array asarray device_put load zeros ones full empty random rand randn normal uniform randint eye arange"
@@ -44,7 +49,7 @@ def _vmapped(program: list[Statement]) -> MadeByLine | None:
     found = [
         (statement, node)
         for statement, node in _nodes(program, ast.Call)
-        if isinstance(node, ast.Call) and _last(node.func) in ("vmap", "filter_vmap") and node.args
+        if _last(node.func) in ("vmap", "filter_vmap") and node.args
     ]
     if not found:
         return None
@@ -74,9 +79,7 @@ def _vmapped(program: list[Statement]) -> MadeByLine | None:
 def _captured(program: list[Statement]) -> MadeByLine | None:
     """A function that is compiled with an array of the scope around it: the array becomes a constant."""
     arrays = dict(_arrays(program))
-    functions = {
-        node.name: node for _, node in _nodes(program, ast.FunctionDef) if isinstance(node, ast.FunctionDef)
-    }
+    functions = {node.name: node for _, node in _nodes(program, ast.FunctionDef)}
     for statement, node, inside in _compiled(program, functions):
         name = next((free for free in _free(inside) if free in arrays), None)
         if name is None:
@@ -106,18 +109,16 @@ def _captured(program: list[Statement]) -> MadeByLine | None:
 
 def _compiled(
     program: list[Statement], functions: dict[str, ast.FunctionDef]
-) -> Iterator[tuple[Statement, ast.AST, ast.AST]]:
+) -> Iterator[tuple[Statement, ast.AST, ast.Lambda | ast.FunctionDef]]:
     """What `jax.jit(f)` or `@jax.jit` compiles: the statement, where it stands, and the function."""
     for statement, node in _nodes(program, ast.Call):
-        assert isinstance(node, ast.Call)
         given = node.args[0] if _last(node.func) == "jit" and node.args else None
         inside = functions.get(given.id) if isinstance(given, ast.Name) else given
         if isinstance(inside, ast.Lambda | ast.FunctionDef):
             yield statement, node, inside
-    for statement, node in _nodes(program, ast.FunctionDef):
-        assert isinstance(node, ast.FunctionDef)
-        if any(_last(part) == "jit" for each in node.decorator_list for part in ast.walk(each)):
-            yield statement, node, node
+    for statement, function in _nodes(program, ast.FunctionDef):
+        if any(_last(part) == "jit" for each in function.decorator_list for part in ast.walk(each)):
+            yield statement, function, function
 
 
 def _derivative(program: list[Statement]) -> MadeByLine | None:
@@ -125,7 +126,6 @@ def _derivative(program: list[Statement]) -> MadeByLine | None:
     made_of: dict[str, str] = {}
     found: tuple[bool, Line] | None = None
     for statement, node in _nodes(program, ast.Call):
-        assert isinstance(node, ast.Call)
         kind = _last(node.func)
         if kind not in _DERIVATIVES or not node.args:
             continue
@@ -163,11 +163,8 @@ def _derivative(program: list[Statement]) -> MadeByLine | None:
 
 def _scanned(program: list[Statement]) -> MadeByLine | None:
     """A scan whose stacked results are used, or one in code that takes a gradient."""
-    graded = any(
-        _last(node.func) in _GRADIENTS for _, node in _nodes(program, ast.Call) if isinstance(node, ast.Call)
-    )
+    graded = any(_last(node.func) in _GRADIENTS for _, node in _nodes(program, ast.Call))
     for statement, node in _nodes(program, ast.Call):
-        assert isinstance(node, ast.Call)
         if _last(node.func) != "scan" or not node.args:
             continue
         line = statement.line_of(node)
@@ -228,7 +225,6 @@ def _whole_before_sharded(program: list[Statement]) -> MadeByLine | None:
     """`device_put(jnp.zeros(...), sharding)`: the first device makes all of it."""
     arrays = dict(_arrays(program, of_jax=True))
     for statement, node in _nodes(program, ast.Call):
-        assert isinstance(node, ast.Call)
         if _last(node.func) != "device_put" or len(node.args) < 2:
             continue
         given, where = node.args[:2]
@@ -265,7 +261,7 @@ _READINGS: tuple[Callable[[list[Statement]], MadeByLine | None], ...] = (
 """The surest first."""
 
 
-def _nodes(program: list[Statement], kind: type[ast.AST]) -> Iterator[tuple[Statement, ast.AST]]:
+def _nodes(program: list[Statement], kind: type[_Node]) -> Iterator[tuple[Statement, _Node]]:
     for statement in program:
         for node in ast.walk(statement.node):
             if isinstance(node, kind):
@@ -275,7 +271,6 @@ def _nodes(program: list[Statement], kind: type[ast.AST]) -> Iterator[tuple[Stat
 def _arrays(program: list[Statement], *, of_jax: bool = False) -> Iterator[tuple[str, Line]]:
     """Names that are assigned a new array of some size, outside of what is compiled."""
     for statement, node in _nodes(program, ast.Assign):
-        assert isinstance(node, ast.Assign)
         value = node.value
         if not isinstance(value, ast.Call) or _last(value.func) not in _MAKES_ARRAYS:
             continue
@@ -293,16 +288,12 @@ def _is_small(call: ast.Call) -> bool:
     sizes = [each.value for each in ast.walk(call) if isinstance(each, ast.Constant)]
     names = [each for each in ast.walk(call) if isinstance(each, ast.Name)]
     figures = [size for size in sizes if isinstance(size, int) and size > 1]
-    product = 1
-    for figure in figures[:8]:
-        product *= figure
     only_figures = len(names) == 1  # the module's own name
-    return only_figures and product < _SMALL
+    return only_figures and math.prod(figures[:8]) < _SMALL
 
 
-def _free(function: ast.AST) -> list[str]:
+def _free(function: ast.Lambda | ast.FunctionDef) -> list[str]:
     """Names that a function reads and does not make."""
-    assert isinstance(function, ast.Lambda | ast.FunctionDef)
     arguments = function.args
     own = {each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
     names = [each for each in ast.walk(function) if isinstance(each, ast.Name)]
@@ -339,7 +330,6 @@ def _is_recomputed(program: list[Statement]) -> bool:
     return any(
         _last(decorator) in _RECOMPUTES
         for _, node in _nodes(program, ast.FunctionDef)
-        if isinstance(node, ast.FunctionDef)
         for decorator in node.decorator_list
     )
 
@@ -351,8 +341,6 @@ def _last(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _first(node: ast.AST) -> str:
+def _first(node: ast.expr) -> str:
     """`jnp` of `jnp.fft.fft`."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
+    return dotted(node).partition(".")[0]

@@ -36,9 +36,7 @@ def sniff(sample: Sample) -> Confidence:
 
 def is_program(opened: Opened) -> bool:
     """Whether the whole of it parses."""
-    from tfmemlens.readers.program.parsing import parse
-
-    return parse(_decoded(opened.all())) is not None
+    return bool(_program(_lines(opened)))
 
 
 def read(opened: Opened, hints: Hints = Hints()) -> Capture:
@@ -46,13 +44,16 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     found = dispatch.read_text(opened, hints).surroundings
     told = {name: getattr(found, name) for name in _FROM_CODE}
     told["settings"] = tuple(each for each in found.settings if each[0] not in _CHOSEN_AT_LAST)
-    texts_of_it = enumerate(_decoded(opened.all()).splitlines(), 1)
-    lines = tuple(Line(number, text, opened.label) for number, text in texts_of_it)
     return Capture(
         Source(opened.path),
-        surroundings=Surroundings(**told, program=partial(_program, lines)),
+        surroundings=Surroundings(**told, program=partial(_program, _lines(opened))),
         notes=() if opened.label else (ReadNote(_ADVICE.format(name=opened.name)),),
     )
+
+
+def _lines(opened: Opened) -> tuple[Line, ...]:
+    texts_of_it = enumerate(_decoded(opened.all()).splitlines(), 1)
+    return tuple(Line(number, text, opened.label) for number, text in texts_of_it)
 
 
 def _decoded(content: bytes) -> str:

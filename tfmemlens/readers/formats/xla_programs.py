@@ -12,6 +12,7 @@ import binascii
 from typing import Any
 
 from tfmemlens import schema
+from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.incident import CompilerMemory, Incident, RequestKind
@@ -136,7 +137,5 @@ def _program(row: dict[str, Any], label: str) -> Incident:
 
 def _made_at(module: Any, lines: dict[str, str]) -> tuple[str | None, str | None]:
     """The user's line of the program's result."""
-    for place in hlo_order.places_of_result(module):
-        if not any(part in place for part in hlo_origin.LIBRARIES):
-            return place, lines.get(place) or None
-    return None, None
+    place = next(filter(user_frame, hlo_order.places_of_result(module)), None)
+    return place, lines.get(place or "") or None

@@ -101,7 +101,7 @@ def _read(path: str) -> Capture | None:
     try:
         with (opened := opening.open_input(inputs.Input(path))).file:
             opened.label = os.path.basename(path)
-            if not opened.all() or not python_source.is_program(opened):
+            if not python_source.is_program(opened):
                 return None
             capture = python_source.read(opened)
     except TfmemlensError:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.incident import ProgramValue
 
-LIBRARIES = ("site-packages", "dist-packages", "<frozen")
 _MOST_DEPTH = 60
 _MOST_STEPS = 4
 """From a value to the argument that it is computed with: a product, a conversion, an activation function."""
@@ -62,7 +62,7 @@ class Origins:
             if size < _LEAST_BYTES or number not in self._known or not named:
                 continue
             frame = self._known[named].metadata.stack_frame_id
-            place = next(filter(_is_users, places(self._module, frame)), None)
+            place = next(filter(user_frame, places(self._module, frame)), None)
             name = self._known[named].metadata.op_name
             arguments = tuple(self._arguments(number))
             if place or arguments:
@@ -152,7 +152,3 @@ def places(module: Any, frame: int) -> Iterator[str]:
         if told.parent_frame_id == frame:
             return
         frame = told.parent_frame_id
-
-
-def _is_users(place: str) -> bool:
-    return not any(part in place for part in LIBRARIES)
