@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -97,6 +98,40 @@ def test_a_bundle_is_explained_as_its_log_is(folder: Path, capsys: pytest.Captur
     assert verdict(whole) == verdict(alone)
     assert "LayoutOptimizer" in verdict(whole)
     assert main(["report", str(folder / "evidence"), "-o", str(folder / "again.html")]) == 0
+
+
+@pytest.fixture
+def program(folder: Path) -> Path:
+    """A program of which a run's output quotes a line."""
+    return Path(shutil.copy(SAMPLES / "with_program" / "keep_features.py", folder))
+
+
+def failing_run(folder: Path) -> subprocess.CompletedProcess[str]:
+    log = SAMPLES / "with_program" / "2.11-keep-features.txt"
+    return run(folder, "--out", "evidence", "--", "sh", "-c", f"cat '{log}' >&2; exit 1")
+
+
+def test_a_bundle_keeps_the_files_that_its_traceback_names(
+    folder: Path, program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):
+        assert "feature_bank" in failing_run(folder).stderr
+        assert left_in(folder / "evidence") == [
+            "log.txt",
+            "report.html",
+            "run.json",
+            "tfmemlens-program/keep_features.py",
+        ]
+    (folder / "evidence").rename(folder / "elsewhere")
+    program.unlink()
+    assert main(["explain", str(folder / "elsewhere")]) == 0
+    assert "feature_bank" in verdict(capsys.readouterr().out)
+
+
+def test_a_file_that_is_not_what_ran_is_not_kept(folder: Path, program: Path) -> None:
+    program.write_text("import os\n" + program.read_text(encoding="utf-8"), encoding="utf-8")
+    failing_run(folder)
+    assert left_in(folder / "evidence") == ["log.txt", "report.html", "run.json"]
 
 
 def test_out_keeps_a_run_that_ends_well_and_is_used_again(folder: Path) -> None:

@@ -108,6 +108,7 @@ def _gathered(
     if out or report:
         folder, kept = (folder, True) if out else _moved(folder, problems)
         if report:
+            _keep_program(folder, report)
             _write_page(folder, problems)
         return Outcome(status, report, folder if kept else None, tuple(problems))
     shutil.rmtree(folder, ignore_errors=True)
@@ -262,6 +263,17 @@ def _write(folder: str, name: str, text: str, problems: list[str]) -> bool:
             file.unlink(missing_ok=True)
         return False
     return True
+
+
+def _keep_program(folder: str, report: Report) -> None:
+    """Copies of the user's files that the traceback names, so that the bundle tells as much elsewhere."""
+    from tfmemlens.readers.gathering import program_files
+
+    target = Path(folder, program_files.FOLDER)
+    with suppress(OSError):  # what was read from them stands in the page already
+        for file in program_files.files(report.case.capture, [folder]):
+            target.mkdir(exist_ok=True)
+            shutil.copyfile(file, target / os.path.basename(file))
 
 
 def _write_page(folder: str, problems: list[str]) -> None:

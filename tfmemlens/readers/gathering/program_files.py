@@ -19,6 +19,8 @@ from tfmemlens.readers.formats import python_source
 from tfmemlens.readers.gathering import inputs, merge_logs, opening
 from tfmemlens.values import replace
 
+FOLDER = "tfmemlens-program"
+"""Where a bundle keeps the files of the program that it explains."""
 _MOST_FAILURES = 3
 _MOST_FILES = 4
 
@@ -27,11 +29,10 @@ def with_programs(capture: Capture, places: Sequence[inputs.Place]) -> Capture:
     """The same with the programs that the tracebacks of its failures name, read where they still are what
     ran: the line that the traceback quotes must stand in the file under its number.
     """
-    frames = [frame for incident in capture.incidents[:_MOST_FAILURES] for frame in _frames(incident)]
+    frames = _frames_of(capture)
     if not frames:
         return capture
-    files = dict.fromkeys(file for frame in frames for file in _files(frame, places))
-    found = [read for file in [*files][:_MOST_FILES] if (read := _read(file)) is not None]
+    found = [read for file in _files_of(frames, places) if (read := _read(file)) is not None]
     told = merge_logs.surroundings([capture, *found]) if found else capture.surroundings
     names = " and ".join(os.path.basename(each.source.path) for each in found)
     note = ReadNote(f"{names} was read with the log: the line that the traceback quotes stands in it")
@@ -40,6 +41,19 @@ def with_programs(capture: Capture, places: Sequence[inputs.Place]) -> Capture:
         surroundings=replace(told, program=partial(_marked, told.program, tuple(frames))),
         notes=(*capture.notes, note) if found else capture.notes,
     )
+
+
+def files(capture: Capture, places: Sequence[inputs.Place]) -> list[str]:
+    """The files of the user's that the tracebacks name, where they still are what ran."""
+    return _files_of(_frames_of(capture), places)
+
+
+def _frames_of(capture: Capture) -> list[Frame]:
+    return [frame for incident in capture.incidents[:_MOST_FAILURES] for frame in _frames(incident)]
+
+
+def _files_of(frames: Sequence[Frame], places: Sequence[inputs.Place]) -> list[str]:
+    return [*dict.fromkeys(file for frame in frames for file in _files(frame, places))][:_MOST_FILES]
 
 
 def _marked(program: Callable[[], Program], frames: Sequence[Frame]) -> Program:
@@ -76,10 +90,10 @@ def _files(frame: Frame, places: Sequence[inputs.Place]) -> Iterator[str]:
 
 
 def _candidates(path: str, places: Sequence[inputs.Place]) -> Iterator[str]:
-    """Where the file may lie: where the traceback says, else beside the log or here."""
+    """Where the file may lie: where the traceback says, else beside the log, in its bundle or here."""
     folders = [str(Path(place).parent) for place in places if os.path.exists(place)]
     folders += [os.fspath(place) for place in places if os.path.isdir(place)]
-    for folder in ("", *folders):
+    for folder in ("", *folders, *(os.path.join(folder, FOLDER) for folder in folders)):
         yield os.path.join(folder, path)
         yield os.path.join(folder, os.path.basename(path))
 

@@ -13,7 +13,7 @@ from tfmemlens.recording.inside import bundle, function_graphs, start
 
 STARTUP = str(Path(bundle.__file__).resolve().parent / "startup")
 _FILE = r"(?:step-\d{7}(?:\.xplane)?\.pb|device_memory\.prof)(?:\.new)?"
-_FOLDER = r"rank-[\w-]+|process-\d+|\.window-\d+"
+_FOLDER = r"rank-[\w-]+|process-\d+|\.window-\d+|tfmemlens-program"
 
 
 def environment(known: Mapping[str, str], folder: str, every: int | None) -> dict[str, str]:
@@ -42,5 +42,5 @@ def is_file(name: str) -> bool:
 
 
 def is_folder(place: Path) -> bool:
-    """Whether a folder of a bundle is that of a rank or of a further process."""
+    """Whether a folder of a bundle is that of a rank, of a further process or of the program's own files."""
     return place.is_dir() and not place.is_symlink() and re.fullmatch(_FOLDER, place.name) is not None
