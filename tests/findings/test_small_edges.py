@@ -11,10 +11,11 @@ from tests.findings.test_outputs_by_size import told
 from tfmemlens.findings import report_not_enabled
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import enumerated
+from tfmemlens.model.line import Line
 
 
 def stating(batch: str | None, /, **hints: Any) -> Any:
-    setting = None if batch is None else (batch, Made(number=3))
+    setting = None if batch is None else (batch, Line(3, ""))
     surroundings = Made(setting=lambda name: setting if name == "batch_size" else None)
     given = Made(**{"batch": None, "input_shape": None, **hints})
     return Made(capture=Made(surroundings=surroundings, hints=given))

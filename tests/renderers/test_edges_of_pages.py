@@ -13,6 +13,7 @@ from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
 from tfmemlens.model.capture import Holds
 from tfmemlens.model.case import Balance, Moment
 from tfmemlens.model.finding import Basis, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.model.scan_summary import _BYTES_A_FILE, ScanSummary
 from tfmemlens.readers.gathering import step_choice
 from tfmemlens.renderers import run_facts
@@ -212,7 +213,7 @@ def test_samples_that_say_the_same_stand_with_the_first() -> None:
 def test_what_was_printed_last_of_a_hosts_ram() -> None:
     def use(what: str, used: int, total: int | None, line: int) -> Any:
         whole = None if total is None else Size.exactly(total)
-        return Made(what=what, used=Size.exactly(used), total=whole, line=Made(number=line))
+        return Made(what=what, used=Size.exactly(used), total=whole, line=Line(line, ""))
 
     uses = [use("free", MIB, 4 * MIB, 1), use("psutil", 3 * MIB, None, 2), use("free", 2 * MIB, 4 * MIB, 3)]
     report: Any = Made(case=Made(capture=Made(surroundings=Made(host_uses=uses))))

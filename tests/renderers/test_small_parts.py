@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.builders import MIB, row, timeline
+from tfmemlens.model.line import Line
 from tfmemlens.renderers import run_facts
 from tfmemlens.renderers.chrome_trace import curve
 from tfmemlens.renderers.html import fleet, page
@@ -110,10 +111,8 @@ def test_a_host_whose_failures_are_half_others_doing_looks_so() -> None:
 
 
 def told_of(limit: object = None, devices: object = (), **uses: Any) -> list[str]:
-    use = Made(
-        used=Size.exactly(GIB), total=Size.exactly(2 * GIB), device="0", model="T4", line=Made(number=3)
-    )
-    named = Made(total=Size.exactly(16 * GIB + 5), model=None, line=Made(number=4))
+    use = Made(used=Size.exactly(GIB), total=Size.exactly(2 * GIB), device="0", model="T4", line=Line(3, ""))
+    named = Made(total=Size.exactly(16 * GIB + 5), model=None, line=Line(4, ""))
     shown = Made(device_uses=[Made(**{**vars(use), **uses})], devices=devices, named_devices=[named])
     report: Any = Made(case=Made(capture=Made(surroundings=shown)))
     moment: Any = Made(balance=Made(limit=limit))

@@ -92,7 +92,7 @@ def _of_other_ranks(case: Case) -> Iterator[tuple[int, Evidence]]:
     ranks = ", ".join(each for each, _ in told.on_one_device[:8])
     code = next((line for line in told.code if _CONFIG.search(line.text)), None)
     unpinned = code is not None and not any(_PINNED.search(line.text) for line in told.code)
-    why = f"; line {code.number} makes the session without visible_device_list" if code and unpinned else ""
+    why = f"; {code.place} makes the session without visible_device_list" if code and unpinned else ""
     yield (
         max(got)[0] - least,
         Evidence(

@@ -128,7 +128,7 @@ def _remedy(case: Case, moment: Moment, phase: str, request: Request) -> Remedy:
     code = None if case.api.is_tf1 else _CODE[phase].format(smaller)
     setting = case.capture.surroundings.setting("validation_batch_size")
     if code and phase == EVALUATION and setting and ".batch(" in setting[1].text:
-        text, code = f"{text}, line {setting[1].number}", f"validation_data=validation.batch({smaller})"
+        text, code = f"{text}, {setting[1].place}", f"validation_data=validation.batch({smaller})"
     return Remedy(text, code, slug=slug)
 
 

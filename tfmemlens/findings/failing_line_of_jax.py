@@ -75,7 +75,7 @@ def check(case: Case) -> Iterator[Finding]:
         whole = case.capture.surroundings.shows("replicating weights")
         if whole and "shard-arguments" in slugs and slugs & _OF_MADE_WEIGHTS:
             what = (
-                f"line {whole.number} gives weights or state no axis to be sharded over, so every device"
+                f"{whole.place} gives weights or state no axis to be sharded over, so every device"
                 f" holds all of them; {what}"
             )
             remedies = (
@@ -88,7 +88,7 @@ def check(case: Case) -> Iterator[Finding]:
             remedies = (_SHARDED_FROM_THE_START, *others)
         if "smaller-moments" in slugs and (lora := _trains_a_part(case)):
             remedies = (_MOMENTS_OF_A_PART, *remedies)
-            what += f"; line {lora.number} says that a part of them is trained, and all of them get moments"
+            what += f"; {lora.place} says that a part of them is trained, and all of them get moments"
         at = f" at {request.failed.source}" if request.failed.source and not made.line else ""
         quoted = (Evidence("the code", made.line),) if made.line else ()
         yield Finding(

@@ -42,7 +42,7 @@ def check(case: Case) -> Iterator[Finding]:
             if unfreezes
             else "this stage needs more than the one before (more trained layers, larger inputs or batch)"
         )
-        what = f"it failed at the first step of another stage (line {stage.number}), not for growth: {more}"
+        what = f"it failed at the first step of another stage ({stage.place}), not for growth: {more}"
         yield Finding(
             severity=Severity.CAUSE,
             headline=what,

@@ -117,7 +117,7 @@ def _by_quoted_code(case: Case, moment: Moment, request: Request) -> str | None:
             if alike
             else f" (`{request.failed.node}` is one of them)"
         )
-        return f"line {line.number} makes a new `{op}` each time it runs{holds}"
+        return f"{line.place} makes a new `{op}` each time it runs{holds}"
     return None
 
 

@@ -64,7 +64,7 @@ def check(case: Case) -> Iterator[Finding]:
             who = "the machine, its container or its job" if surely_for_memory(moment) else ""
             whose = own_limit(moment)
             if limit:
-                who = f"the container or job, whose limit is {limit[0]} (line {limit[1].number}),"
+                who = f"the container or job, whose limit is {limit[0]} ({limit[1].place}),"
             because = (
                 f"{who} had no host RAM left, and the process was killed"
                 if surely_for_memory(moment)
@@ -78,7 +78,7 @@ def check(case: Case) -> Iterator[Finding]:
             if _large_in_a_step(case) and not another_program(moment):
                 because += f"; {_last_large(case).rpartition('; ')[2]}, while steps ran"
             if grows := case.capture.surroundings.shows("growing in words"):
-                because += f"; line {grows.number} says that it grows: a larger limit only delays the end"
+                because += f"; {grows.place} says that it grows: a larger limit only delays the end"
             if other := another_program(moment):
                 because = f"the machine had none left, and the kernel killed {other}, not the training"
         elif waits_for_another(moment):
@@ -227,8 +227,8 @@ def _last_large(case: Case) -> str:
     times = sum(size == other for other, _ in large)
     many = f", the last of {times} of this size" if times > 1 else ""
     return (
-        f"its message states no amount; before it TensorFlow requested {human_size(size)} at once (line"
-        f" {line.number}{many})"
+        f"its message states no amount; before it TensorFlow requested {human_size(size)} at once"
+        f" ({line.place}{many})"
     )
 
 
@@ -319,8 +319,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield from remedies.offered(case, moment, "smaller-batch", "recompute")
     elif was_killed(moment) and (line := _large_in_a_step(case)):
         yield Remedy(
-            "a smaller batch, or smaller samples: the training step itself asked for this much (line"
-            f" {line.number})",
+            "a smaller batch, or smaller samples: the training step itself asked for this much"
+            f" ({line.place})",
             slug="smaller-batch",
         )
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
@@ -420,7 +420,7 @@ def _device_seen(case: Case, moment: Moment) -> Iterator[Remedy]:
             )
         return
     yield Remedy(
-        f"line {fallback.number} says that {name} runs on the CPU: if the machine has a GPU, install the"
+        f"{fallback.place} says that {name} runs on the CPU: if the machine has a GPU, install the"
         " build for it",
         'pip install -U "jax[cuda12]"',
         slug="mend-the-gpu-build",

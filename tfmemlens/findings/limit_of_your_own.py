@@ -63,8 +63,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         has = f" of this GPU's {human(whole)} or more" if whole else ""
         because = (
-            f"the program lets TensorFlow have only {human_size(limit)}{has} (`{name}`, line"
-            f" {line.number}), and that was not enough"
+            f"the program lets TensorFlow have only {human_size(limit)}{has} (`{name}`, "
+            f"{line.place}), and that was not enough"
         )
         yield Finding(
             severity=Severity.CAUSE,
@@ -74,7 +74,7 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("the setting", line),),
             remedies=(
                 Remedy(
-                    f"raise or remove `{name}` on line {line.number}, unless another program needs the rest"
+                    f"raise or remove `{name}` on {line.place}, unless another program needs the rest"
                     " of the GPU",
                     slug="raise-own-limit",
                 ),
@@ -138,7 +138,7 @@ def _part_for_jax(case: Case) -> Iterator[Finding]:
         pool = f", about {human(round(share * whole.bytes))} here" if whole else ""
         because = (
             f"the program lets JAX have only {round(100 * share)} % of the GPU{pool} (`{_PART}={part[0]}`,"
-            f" line {part[1].number}), and that was not enough"
+            f" {part[1].place}), and that was not enough"
         )
         yield Finding(
             severity=Severity.CAUSE,
@@ -149,13 +149,13 @@ def _part_for_jax(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("the setting", part[1]), Evidence("the message", request.failed.line)),
             remedies=(
                 Remedy(
-                    f"raise it on line {part[1].number}, as far as the other processes of line"
-                    f" {sharing.number} leave room: all of their parts together below 1",
+                    f"raise it on {part[1].place}, as far as the other processes of "
+                    f"{sharing.place} leave room: all of their parts together below 1",
                     slug="raise-own-limit",
                 )
                 if sharing
                 else Remedy(
-                    f"raise it on line {part[1].number}, before JAX starts, unless other programs need the"
+                    f"raise it on {part[1].place}, before JAX starts, unless other programs need the"
                     " rest of the GPU",
                     f"export {_PART}=.90",
                     slug="raise-own-limit",
@@ -195,7 +195,7 @@ def _unmeasured(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
     need = request.needed_bytes
     if not room and told.setting("memory_limit"):
         return
-    because = f"the program lets TensorFlow have only {has} (`{name}`, line {line.number})"
+    because = f"the program lets TensorFlow have only {has} (`{name}`, {line.place})"
     if need and room:
         because += f", and this request alone is {human(need)}"
     share = need / room if need and room else 0.0
@@ -211,7 +211,7 @@ def _unmeasured(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
         detail="What the GPU itself has, this text does not tell.",
         remedies=(
             Remedy(
-                f"raise or remove `{name.partition('=')[0]}` on line {line.number}, if the GPU has more and"
+                f"raise or remove `{name.partition('=')[0]}` on {line.place}, if the GPU has more and"
                 " no other program needs it",
                 slug="raise-own-limit",
             ),

@@ -39,7 +39,7 @@ def check(case: Case) -> Iterator[Finding]:
         match = _TURNS.search(loop.text)
         many = f"{match['turns']} turns" if match else "turns"
         what = (
-            f"the tape of line {tape.number} keeps what each of the {many} of the loop in line {loop.number}"
+            f"the tape of {tape.place} keeps what each of the {many} of the loop in {loop.place}"
             " makes, until the gradient is taken"
         )
         yield Finding(

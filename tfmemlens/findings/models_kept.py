@@ -74,16 +74,16 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _what(told: Surroundings, many: bool) -> str:
     if many and told.models:
-        line = f" (line {told.models[1].number})"
+        line = f" ({told.models[1].place})"
         kept = f", and `{told.stores[0]}` keeps them" if _list(told) and told.stores else ""
         return f"{told.models[0]} models are alive at once{line}{kept}"
-    line = f" (line {told.alone.number})" if told.alone else ""
+    line = f" ({told.alone.place})" if told.alone else ""
     return f"it goes well alone{line}, so most likely what ran before it in this process is still held"
 
 
 def _of_loop(found: Kept) -> str:
     return (
-        f"`{found.container}` (line {found.line.number}) keeps every model that the loop makes, each with its"
+        f"`{found.container}` ({found.line.place}) keeps every model that the loop makes, each with its"
         " weights and its optimizer's slots"
     )
 
@@ -93,4 +93,4 @@ def _list(told: Surroundings, by_loop: Kept | None = None) -> str:
     if by_loop:
         return f", keep only its figures in `{by_loop.container}`"
     stores = told.stores
-    return f" (`{stores[0]}`, line {stores[1].number})" if stores and keeps_model(stores[1].text) else ""
+    return f" (`{stores[0]}`, {stores[1].place})" if stores and keeps_model(stores[1].text) else ""

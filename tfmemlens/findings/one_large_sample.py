@@ -56,7 +56,7 @@ def check(case: Case) -> Iterator[Finding]:
         kind = "volume" if len(sides) == 3 else "image"
         size = " x ".join(map(str, sides))
         asked = _asked_for(case, request, max(sides))
-        size += f" (line {asked[1].number} asks for {asked[0]})" if asked else ""
+        size += f" ({asked[1].place} asks for {asked[0]})" if asked else ""
         kept = ", and training keeps one and more for each layer of this size" if trains else ""
         what = f"one {kind} of {size} makes {human(need // batch)} with {channels} channels{kept}"
         yield Finding(

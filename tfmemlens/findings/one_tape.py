@@ -26,7 +26,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         tape, loop = shown
         what = (
-            f"one tape (line {tape.number}) is around the loop over micro-batches (line {loop.number}), so it"
+            f"one tape ({tape.place}) is around the loop over micro-batches ({loop.place}), so it"
             " keeps the activations of all of them"
         )
         yield Finding(

@@ -168,8 +168,8 @@ def _of_stated(
 ) -> Finding:
     """The text itself has both operands."""
     one, other = sorted(stated, key=lambda each: len(each.sizes))
-    shapes = f"{format_shape(one.sizes)} (line {one.line.number}) and {format_shape(other.sizes)}"
-    shapes += f" (line {other.line.number})" if other.line.number != one.line.number else ""
+    shapes = f"{format_shape(one.sizes)} ({one.line.place}) and {format_shape(other.sizes)}"
+    shapes += f" ({other.line.place})" if other.line.place != one.line.place else ""
     shape = moment.request.failed.shape if moment.request else None
     what = f"{op} of {shapes} broadcasts to {format_shape(shape or ())}: most likely they lack one shape"
     column = other.sizes == (*one.sizes, 1)

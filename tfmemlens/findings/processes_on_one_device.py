@@ -53,9 +53,9 @@ def check(case: Case) -> Iterator[Finding]:
         if need is not None and limit and need > limit.high:
             continue  # it would not fit alone
         alone = told.alone if of_tensorflow else None
-        because = f"line {sharing.number} tells of several processes on one GPU: {_each_takes(case)}"
+        because = f"{sharing.place} tells of several processes on one GPU: {_each_takes(case)}"
         if alone:
-            because = f"it goes well alone (line {alone.number}), and {because}"
+            because = f"it goes well alone ({alone.place}), and {because}"
         yield Finding(
             severity=Severity.FACTOR if of_tensorflow and moment.balance.limit else Severity.CAUSE,
             headline=because,

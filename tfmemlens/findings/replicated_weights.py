@@ -38,7 +38,7 @@ def check(case: Case) -> Iterator[Finding]:
             yield _of_the_batch(index, request.needed_bytes, line)
         explains = _explained(case, moment)
         because = (
-            f"line {line.number} gives weights or state no axis to be sharded over, so that every device"
+            f"{line.place} gives weights or state no axis to be sharded over, so that every device"
             " holds all of them"
         )
         yield Finding(
@@ -68,7 +68,7 @@ def _shards_no_batch(case: Case) -> bool:
 def _of_the_batch(index: int, need: int | None, line: Line) -> Finding:
     because = (
         "no line that the text shows shards the batch over the mesh, so that most likely every device"
-        f" computes all of it, with all its activations (line {line.number} puts the weights on all of them)"
+        f" computes all of it, with all its activations ({line.place} puts the weights on all of them)"
     )
     return Finding(
         severity=Severity.CAUSE,

@@ -73,7 +73,7 @@ def _quoted(case: Case, index: int, request: Request) -> Iterator[Finding]:
         return  # the rule of loops says which list, and how much
     name, line = stores
     told = (
-        f"`{name}` (line {line.number}) most likely keeps a tensor of each step on the device: it failed for"
+        f"`{name}` ({line.place}) most likely keeps a tensor of each step on the device: it failed for"
         f" {human(need or 0)} after {steps:,} {'steps' if steps >= _MANY_STEPS else 'epochs'} that went well"
     )
     yield Finding(

@@ -77,7 +77,7 @@ def _remedies(case: Case, moment: Moment, named: Sequence[NamedSize], need: int)
     if (image := told.get(Meaning.IMAGE)) and not many:  # fewer at a time cost nothing there
         name = f"`{image.name}`" if image.name else "the image"
         yield Remedy(
-            f"lower {name} (line {image.line.number}): half of each side makes this tensor and all like it a"
+            f"lower {name} ({image.line.place}): half of each side makes this tensor and all like it a"
             " quarter",
             saves_bytes=need - need // 4 if saving else None,
             certainty=Certainty.EXACT,

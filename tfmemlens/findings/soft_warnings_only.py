@@ -31,7 +31,7 @@ def check(case: Case) -> Iterator[Finding]:
         f" for {human_size(largest.size)}"
     )
     nan = case.capture.surroundings.shows("no number") if alone else None
-    other = f"; that the loss is nan (line {nan.number}) has another cause than memory" if nan else ""
+    other = f"; that the loss is nan ({nan.place}) has another cause than memory" if nan else ""
     whole = f"{text}: no failure, {framework_name(case)} chose a slower plan with less workspace{other}"
     yield Finding(
         severity=Severity.FACTOR if alone else Severity.NOTE,

@@ -108,14 +108,14 @@ def _last_lines(failed: FailedRequest, own: Sequence[Frame]) -> list[Frame]:
 def _quoted(request: Request, code: Sequence[Line]) -> list[Frame]:
     """The only quoted line that makes such an op, where the failure names none."""
     line = line_of_op(request, code)
-    return [Frame(f"line {line.number}", line.text.strip())] if line else []
+    return [Frame(line.place, line.text.strip())] if line else []
 
 
 def _marked(failed: FailedRequest, code: Sequence[Line]) -> list[Frame]:
     """The line that a notebook's arrow marks, where no frame is told: the last one above the failure."""
     above = [line for line in code if failed.line is None or line.number <= failed.line.number]
     marked = ((line, _MARKED.search(line.text)) for line in reversed(above))
-    return next(([Frame(f"line {line.number}", match["code"])] for line, match in marked if match), [])
+    return next(([Frame(line.place, match["code"])] for line, match in marked if match), [])
 
 
 def _fits(idiom: Idiom, request: Request) -> bool:
@@ -183,7 +183,7 @@ def _of_text(
         match = idiom.match(line.text)
         if match is None:
             continue
-        place = f"line {line.number}"
+        place = line.place
         if by_number and (number := _agreeing(idiom, match, request, numbers)):
             return _Shown(idiom, Told.NUMBER, match, place, line, number)
         if by_op or in_ram or quoted:

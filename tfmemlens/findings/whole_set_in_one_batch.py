@@ -124,9 +124,7 @@ def _stated_array(case: Case) -> str | None:
         size = math.prod(stated.sizes) * _ITEM_BYTES[kind]
         if len(stated.sizes) > 1 and size >= _LEAST_ARRAY:
             name = f"`{stated.name.removesuffix('.shape')}` " if stated.name else ""
-            text = (
-                f"{name}{format_shape(stated.sizes)} of line {stated.line.number}, {human(size)} as {kind},"
-            )
+            text = f"{name}{format_shape(stated.sizes)} of {stated.line.place}, {human(size)} as {kind},"
             large.setdefault(stated.sizes, text)
     return next(iter(large.values())) if len(large) == 1 else None
 

@@ -333,7 +333,7 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
         )
     if _waits(moment):
         earlier = next((line for line in case.capture.surroundings.code if calls_program(line.text)), None)
-        which = f", most likely the step that line {earlier.number} calls" if earlier else ""
+        which = f", most likely the step that {earlier.place} calls" if earlier else ""
         return (
             f"JAX runs ahead of Python, so an earlier call asked for it{which}; the line that failed only"
             " waits for a result"
@@ -506,7 +506,7 @@ def _remedies(
     if _is_full(case, moment, compiler):
         if stores := case.capture.surroundings.stores:
             yield Remedy(
-                f"keep numbers, not arrays, in `{stores[0]}` (line {stores[1].number})",
+                f"keep numbers, not arrays, in `{stores[0]}` ({stores[1].place})",
                 f"{stores[0]}.append(jax.device_get(result))   # a loss: float(loss)",
                 slug="keep-numbers",
             )
@@ -563,7 +563,7 @@ def _remedies(
             yield from remedies.offered(case, moment, "recompute")
     if not of_arguments and (padding := case.capture.surroundings.shows("padding to a length")):
         yield Remedy(
-            f"pad less (line {padding.number} pads every text to one length): to the longest of each batch,"
+            f"pad less ({padding.place} pads every text to one length): to the longest of each batch,"
             " rounded up to a few lengths, since each new shape is compiled anew",
             "tokenizer(texts, padding='longest', pad_to_multiple_of=128, truncation=True)",
             slug="shorter-sequences",
@@ -652,7 +652,7 @@ def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
         return
     told = case.capture.surroundings
     if "mark_step" in text or "torch_xla.sync" in text or told.shows("ending steps"):
-        kept = f" in `{told.stores[0]}` (line {told.stores[1].number})" if told.stores else ""
+        kept = f" in `{told.stores[0]}` ({told.stores[1].place})" if told.stores else ""
         yield Remedy(
             f"steps are ended already: keep numbers instead of tensors{kept} (loss.item()), and delete"
             " tensors of earlier steps",

@@ -88,4 +88,4 @@ def _host(report: Report) -> list[str]:
 
 
 def _where(line: Line) -> str:
-    return f" (line {line.number})"
+    return f" ({line.place})"

@@ -231,7 +231,7 @@ def made_by(
         if line is not None and not quoted:
             continue
         what, remedies = row.told(match)
-        return MadeByLine(f"most likely {what} (line {line.number})" if line else what, remedies, line=line)
+        return MadeByLine(f"most likely {what} ({line.place})" if line else what, remedies, line=line)
     if made := layers_op_by_op(frames, text, need):
         return made
     if not program and need >= LEAST_BYTES and (made := _copied(text, need)):
@@ -292,7 +292,7 @@ def _unrolled(code: Sequence[Line], need: int | None) -> MadeByLine | None:
                 continue
             turns = int(match["many"])
             return MadeByLine(
-                f"most likely the Python loop of `{named}` (line {line.number}): its {turns:,} turns are"
+                f"most likely the Python loop of `{named}` ({line.place}): its {turns:,} turns are"
                 " unrolled into one program, and a gradient keeps what each of them needs",
                 (
                     Remedy(

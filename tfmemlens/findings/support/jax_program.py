@@ -63,7 +63,7 @@ def _vmapped(program: list[Statement]) -> MadeByLine | None:
     name = f"`{given.id}`" if isinstance(given, ast.Name) else "its function"
     pairs = " for every pair of rows" if inner else " for all rows"
     return MadeByLine(
-        f"the vmap of line {statement.line_of(node).number} runs {name}{pairs} at once: what it makes for one"
+        f"the vmap of {statement.line_of(node).place} runs {name}{pairs} at once: what it makes for one"
         " of them, copies that .at[] makes included, exists for each",
         (
             Remedy(
@@ -86,8 +86,8 @@ def _captured(program: list[Statement]) -> MadeByLine | None:
             continue
         line, again = statement.line_of(node), _in_a_loop(statement.node, node)
         what = (
-            f"the function that line {line.number} compiles uses the array `{name}` (line"
-            f" {arrays[name].number}) without being given it, so that all of it becomes a constant of the"
+            f"the function that {line.place} compiles uses the array `{name}`"
+            f" ({arrays[name].place}) without being given it, so that all of it becomes a constant of the"
             " program, beside the array itself"
         )
         if again:
@@ -141,7 +141,7 @@ def _derivative(program: list[Statement]) -> MadeByLine | None:
     second, line = found
     matrix = "Hessian" if second else "Jacobian"
     return MadeByLine(
-        f"all rows of the {matrix} of line {line.number} are computed at once: every intermediate value"
+        f"all rows of the {matrix} of {line.place} are computed at once: every intermediate value"
         " of the function then exists once for each number that it is differentiated by",
         (
             Remedy(
@@ -174,7 +174,7 @@ def _scanned(program: list[Statement]) -> MadeByLine | None:
         if graded:
             recomputed = again or _is_recomputed(program)
             return MadeByLine(
-                f"the gradient keeps what each step of the scan of line {line.number} needs for the way back,"
+                f"the gradient keeps what each step of the scan of {line.place} needs for the way back,"
                 " stacked over all steps"
                 + (
                     " (with jax.checkpoint around a step it still keeps every step's carry)"
@@ -205,7 +205,7 @@ def _scanned(program: list[Statement]) -> MadeByLine | None:
             )
         if stacked:
             return MadeByLine(
-                f"the scan of line {line.number} stacks `{targets[1]}`, one row for each of its steps, before"
+                f"the scan of {line.place} stacks `{targets[1]}`, one row for each of its steps, before"
                 " anything reduces it",
                 (
                     Remedy(
@@ -239,7 +239,7 @@ def _whole_before_sharded(program: list[Statement]) -> MadeByLine | None:
         if made:
             line = statement.line_of(node)
             return MadeByLine(
-                f"line {line.number} shards an array that is made before, whole, on one device: that device"
+                f"{line.place} shards an array that is made before, whole, on one device: that device"
                 " must hold all of it first",
                 (
                     Remedy(

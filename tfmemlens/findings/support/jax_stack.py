@@ -342,7 +342,7 @@ def restored_beside(frames: Sequence[Frame], text: str | None, code: Sequence[Li
     if made is None or match is None:
         return None
     return MadeByLine(
-        f"the checkpoint is read to the device beside `{match['state']}` (line {made.number}), which was made"
+        f"the checkpoint is read to the device beside `{match['state']}` ({made.place}), which was made"
         " before it: for a while both are there",
         (
             Remedy(

@@ -77,7 +77,7 @@ class NamedSize:
     @property
     def words(self) -> str:
         """`batch_size` (line 3); 1500 (`max_dimension`, line 9) / 16."""
-        at = f"`{self.name}`, line {self.line.number}" if self.name else f"line {self.line.number}"
+        at = f"`{self.name}`, {self.line.place}" if self.name else self.line.place
         if self.times:
             first, second = (f"{each.stated} ({_at(each)})" for each in (self, self.times))
             return f"{first} over {second}" if self.over else f"{first} x {second}"
@@ -85,12 +85,12 @@ class NamedSize:
             return f"{self.stated} ({at}) / {round(self.stated / self.size)}"
         if self.of_data:
             whose = f"`{self.name}`" if self.name else "the data"
-            return f"the length in {whose} (line {self.line.number})"
-        return f"`{self.name}` (line {self.line.number})" if self.name else f"of {at}"
+            return f"the length in {whose} ({self.line.place})"
+        return f"`{self.name}` ({self.line.place})" if self.name else f"of {at}"
 
 
 def _at(named: NamedSize) -> str:
-    return f"`{named.name}`, line {named.line.number}" if named.name else f"line {named.line.number}"
+    return f"`{named.name}`, {named.line.place}" if named.name else named.line.place
 
 
 def in_words(named: Sequence[NamedSize]) -> str:

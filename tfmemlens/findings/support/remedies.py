@@ -177,7 +177,7 @@ def smaller_requests(case: Case) -> Remedy:
     stated = case.capture.surroundings.setting("batch_size")
     now = int(stated[0]) if stated and stated[0].isdigit() else 0
     most = max(now // 4, 1) if now > 1 else 4
-    told = f" (here {now}, line {stated[1].number})" if stated and now > 1 else ""
+    told = f" (here {now}, {stated[1].place})" if stated and now > 1 else ""
     return Remedy(
         f"send fewer examples in a request, and cap what the server puts together{told}",
         f"max_batch_size {{ value: {most} }}   # --batching_parameters_file",
@@ -190,12 +190,12 @@ def shorter(length: NamedSize) -> Remedy:
     if length.of_data:
         whose = f"`{length.name}`" if length.name else "the data"
         return Remedy(
-            f"shorter sequences ({whose} in line"
-            f" {length.line.number} has {length.size:,} steps): cut the few long ones, or take longer steps",
+            f"shorter sequences ({whose} in "
+            f"{length.line.place} has {length.size:,} steps): cut the few long ones, or take longer steps",
             slug="shorter-sequences",
         )
     return Remedy(
-        f"lower `{length.name}` (line {length.line.number}: {length.size}), and pad each batch only to its"
+        f"lower `{length.name}` ({length.line.place}: {length.size}), and pad each batch only to its"
         " own longest: every activation shrinks with the length, and attention scores with its square",
         slug="shorter-sequences",
     )

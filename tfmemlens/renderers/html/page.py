@@ -216,7 +216,7 @@ def _label(moment: Any, number: int) -> str:
         return f"peak of {moment.timeline.allocator} on {moment.timeline.device}"
     failed = moment.request.failed
     at = moment.request.owner.layer or failed.node or failed.op or failed.kind.value
-    line = f", line {failed.line.number}" if failed.line else ""
+    line = f", {failed.line.place}" if failed.line else ""
     return f"failure {number + 1}{line}: {at}"
 
 
