@@ -81,7 +81,7 @@ STEADY = "the container takes all of its RAM at once and is OOMKilled\n"
 @pytest.mark.parametrize(("text", "grows"), [(GROWS, True), (STEADY, False)])
 def test_what_grows_is_looked_for_before_a_limit_is_raised(text: str, grows: bool) -> None:
     assert ("a larger limit only delays the end" in explained(text).verdict) is grows
-    assert (slugs(text)[0] == "watch-ram") is grows
+    assert (slugs(text)[0] == "find-what-grows") is grows
     assert "raise-container-limit" in slugs(text)
 
 

@@ -296,3 +296,16 @@ def test_a_matrix_behind_flatten_is_pooled_first() -> None:
     assert first(code + slot) == "pool-first"
     assert first(slot) == "smaller-vocabulary"
     assert first(oom("123008,512", "training/Adam/mul_3")) == "pool-first"
+
+
+@pytest.mark.parametrize(
+    ("limit", "rule", "not_it"),
+    [
+        (60_000_000, "cut-dump", "limit-of-your-own"),  # what was free when the process started
+        (64 << 20, "limit-of-your-own", "cut-dump"),  # what somebody sets
+    ],
+)
+def test_a_tiny_pool_has_one_reason(limit: int, rule: str, not_it: str) -> None:
+    failed = "OOM when allocating tensor with shape[256] and type float on {} by allocator GPU_0_bfc\n"
+    rules = [each.rule for each in explained(statistics(limit, limit - 512) + failed.format(GPU)).findings]
+    assert rule in rules and not_it not in rules

@@ -17,18 +17,17 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import attributed, held, on_host, requests
 from tfmemlens.findings.support.situation import GPU, TENSORFLOW, situation
+from tfmemlens.findings.support.tiny_pools import left_by_others
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
-from tfmemlens.units import MIB, human, human_size, percent
+from tfmemlens.units import human, human_size, percent
 
 BASIS = Basis.FIGURES
 EXPLAINS = "what is in use of a full pool, else what is not; or the largest chunks of one size"
 
 _IDLE = 0.02
 """Share of the limit below which a pool is as good as empty."""
-_TINY_POOL = 768 * MIB
-"""Less than any GPU has for which TensorFlow is built."""
 _FULL = 0.95
 """Share of the limit above which a pool has no room worth naming."""
 _WHOLE = Remedy(
@@ -56,12 +55,14 @@ _USERS = Remedy("see who else holds the device", "nvidia-smi", slug="see-device-
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, moment, request in list(requests(case))[:1]:
+    for number, (index, moment, request) in enumerate(requests(case)):
+        if left_by_others(moment):
+            yield _of_a_tiny_pool(index, moment)
+            continue
+        if number:
+            continue
         incident = moment.incident
         if incident is None or attributed(moment):
-            continue
-        if _is_tiny(moment, request):
-            yield _of_a_tiny_pool(index, moment)
             continue
         if moment.balance.missing:
             continue
@@ -76,16 +77,6 @@ def check(case: Case) -> Iterator[Finding]:
             yield _of_statistics(case, index, moment, request)
         elif dumped and not state.limit and request.needed_bytes is None and len(moment.attribution.table):
             yield _of_chunks(index, moment)
-
-
-def _is_tiny(moment: Moment, request: Request) -> bool:
-    """Whether a GPU's pool is smaller than any GPU, by a number that nobody sets: what others left of it."""
-    state = moment.incident.state if moment.incident else None
-    limit = state.limit if state else None
-    if limit is None or not 0 < limit.bytes < _TINY_POOL or limit.low != limit.high or on_host(moment):
-        return False
-    named = request.failed.allocator or "GPU"
-    return named.startswith("GPU") and "host" not in named and limit.bytes % MIB != 0
 
 
 def _of_a_tiny_pool(index: int, moment: Moment) -> Finding:

@@ -24,6 +24,7 @@ from tfmemlens.findings.support.rows import (
     words_of_a_client,
 )
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_name, framework_of, situation
+from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -307,7 +308,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         case.capture.surroundings.shows("sampling") or case.api.library == "NumPyro"
     )
     if was_killed(moment) and case.capture.surroundings.shows("growing in words"):
-        yield _FIND_THE_GROWTH
+        yield find_what_grows(case, of_host=True)
     limited = was_killed(moment) and bool(limit or own_limit(moment)) and not another_program(moment)
     if limited:
         yield _a_larger_limit(own_limit(moment), limit[0] if limit else None)
@@ -357,12 +358,6 @@ _FEWER_DRAWS = Remedy(
     "keep fewer draws (thinning, fewer sites), and go through them in parts when they are transformed or"
     " summed up afterwards: else all chains, draws and sites exist at once",
     slug="fewer-draws",
-)
-_FIND_THE_GROWTH = Remedy(
-    "find what grows: print the process's RAM at each step, and leave out parts (checkpoints, callbacks,"
-    " lists of results, workers) until it stays flat",
-    "print(step, psutil.Process().memory_info().rss >> 20, 'MiB')",
-    slug="watch-ram",
 )
 _COMMANDS = {
     "the batch job": "#SBATCH --mem=128G   # seff JOBID, or sacct -j JOBID -o MaxRSS, say what it took",

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import device_limit, failures, on_host, requests
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TPU, framework_of, situation
+from tfmemlens.findings.support.tiny_pools import without_room
 from tfmemlens.knowledge.gpu_memory import least_bytes
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -37,8 +38,6 @@ _LARGE_PART = 0.1
 """The share of the stated limit from which a request shows that the limit is what it met."""
 
 
-_TINY, _TINY_FOR_A_GPU = 8 * MIB, 64 * MIB
-"""No larger limit leaves room for a network; on a GPU the libraries' own memory takes more."""
 _LEAST_PART = 0.7
 """Of the device: a smaller part is less than JAX takes unless it is told otherwise."""
 _PART = "XLA_PYTHON_CLIENT_MEM_FRACTION"
@@ -85,10 +84,9 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 def _tiny(moment: Moment, index: int) -> Iterator[Finding]:
-    """A limit in which nothing has room: a wrong unit, or what others leave of the device."""
-    limit, pool = moment.balance.limit, moment.request.failed.allocator if moment.request else None
-    most = _TINY if on_host(moment) else _TINY_FOR_A_GPU
-    if not limit or not 0 < limit.high <= most or "bfc" not in (pool or "").lower():
+    """A limit in which nothing has room: most likely a wrong unit."""
+    limit = moment.balance.limit
+    if limit is None or not without_room(moment):
         return
     because = (
         f"TensorFlow may use only {human_size(limit)} here: that is the limit of its memory pool, not what"

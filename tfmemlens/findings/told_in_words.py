@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings import code_without_message
-from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -56,22 +56,15 @@ def _where(line: Line) -> str:
 
 
 def _remedies(case: Case, told: Surroundings, line: Line, grows: Line | None) -> Iterator[Remedy]:
-    if grows:
-        yield Remedy(
-            "print what is in use after each step or epoch; if it grows, something is kept: results in a"
-            " list, arrays of a data set, or models and functions that a loop makes anew",
-            None
-            if framework_of(case) == JAX
-            else "tf.keras.backend.clear_session(); gc.collect()   # between models made in a loop",
-            slug="find-what-grows",
-        )
     host = _where(line) == "host RAM"
+    if grows:
+        yield find_what_grows(case, host)
     if host and (_SHUFFLE.search(line.text) or told.pipeline_buffers):
         yield Remedy(
             "make the buffers of the input pipeline smaller: shuffle names of files before they are decoded,"
             " and cache nothing decoded",
             "files = files.shuffle(len(paths)).map(decode)   # not: map(decode).shuffle(50_000)",
-            slug="shuffle-names",
+            slug="shuffle-files",
         )
     yield Remedy(
         "add the message itself and its traceback (from `RESOURCE_EXHAUSTED`, `ran out of memory` or `OOM"
@@ -83,5 +76,5 @@ def _remedies(case: Case, told: Surroundings, line: Line, grows: Line | None) ->
         yield Remedy(
             "if the process ended without a message, the kernel's log says whether it was killed for memory",
             "dmesg -T | grep -i -E 'killed process|out of memory'",
-            slug="read-the-kernels-log",
+            slug="read-the-kernel-log",
         )

@@ -180,9 +180,7 @@ TABLE: dict[str, Applicability] = {
     "size-the-slabs": Applicability(_TENSORFLOW, until=(1, 13), devices=_HOST),
     # Of logs: what would tell more.
     "read-the-log": _ANYWHERE,
-    "read-the-kernels-log": _ANYWHERE,
     "find-what-grows": _ANYWHERE,
-    "shuffle-names": _ANYWHERE,
     "read-with-log": _ANYWHERE,
     "record-a-step": Applicability(code=_NAMED, python=True),
     "list-tensors": Applicability(_TENSORFLOW, since=(1, 5), devices=_WITH_BFC, python=True),
