@@ -7,7 +7,8 @@ tests that execute a mutant's line run on it, in a fork of one process that has 
 (`forks.py`), until the first that fails: unit tests first, those that are quick and execute little before the
 others; then those that compare golden pages and verdicts. Where they are too many, the closest run, those of
 files that name the module before all others, and of the rest some spread over all (`_UNIT_SECONDS`,
-`_GOLDEN_SECONDS`): the figures err towards survivors.
+`_GOLDEN_SECONDS`): the figures err towards survivors. Of a line that runs at the import, such as a value's
+default, these are the tests of its part, too.
 
 A test that fails without the error, too, notices nothing, and the mutant is judged again without it. A
 mutant is `noticed` by a unit test, or by a `golden` page only, or it took too long (`timeout`, noticed
@@ -168,8 +169,8 @@ def trial_of(root: Path, mutant: Mutant, coverage: covering.Coverage) -> Trial:
     source = (root / mutant.file).read_text(encoding="utf-8")
     executed = executed_with(root, mutant.file, source, mutant.line)
     tests = {test for file, lines in executed.items() for test in coverage.tests_of(file, lines)}
-    if not tests and mutant.line not in executed.get(mutant.file, ()):  # it runs at the import
-        tests = coverage.below(f"tests/{Path(mutant.file).parts[1]}/")
+    if mutant.line not in executed.get(mutant.file, ()):  # it runs at the import: no line tells who sees it
+        tests |= coverage.below(f"tests/{Path(mutant.file).parts[1]}/")
     naming = _naming(root, Path(mutant.file))
     units = _chosen(tests - coverage.golden, coverage, _UNIT_SECONDS, naming)
     goldens = _chosen(tests & coverage.golden, coverage, _GOLDEN_SECONDS, naming)

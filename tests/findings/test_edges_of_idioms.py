@@ -46,6 +46,25 @@ LIMITS: dict[str, tuple[tuple[int, ...], int, int]] = {
     "converting": (ANY, 0, 0),
 }
 """Dimensions, the least first one, and MiB; of all others any, none and 32."""
+KEEPING = {
+    "attention-in-decoder", "cache", "conv-lstm", "converting", "copy-of-a-model", "data-set-as-list",
+    "deque-of-steps", "gradient-penalty", "gradients-of-examples", "histograms", "loop-of-the-graph",
+    "models-in-a-list", "moving-average", "outer-tape", "persistent-tape", "predict-in-a-loop",
+    "prefetch-many", "rnn-over-time", "saving", "shuffle-buffer", "worker-processes",
+}  # fmt: skip
+"""What keeps memory beside what was asked for."""
+AXES = {
+    "one-hot": -1, "logits": -1, "padded-batch": 0, "embedding-table": 0, "variable-of-that-size": 0,
+    "tensor-of-that-size": 0, "replay-buffer": 0,
+}  # fmt: skip
+"""The dimension that a stated number must be; any of all others."""
+TIMES = {"global-batch-on-each-replica": 2, "crops-of-proposals": 1}
+
+
+@pytest.mark.parametrize("idiom", TABLE, ids=lambda idiom: idiom.slug)
+def test_what_such_a_line_keeps_and_which_number_of_it_counts(idiom: Any) -> None:
+    assert idiom.keeps is (idiom.slug in KEEPING)
+    assert (idiom.axis, idiom.times) == (AXES.get(idiom.slug), TIMES.get(idiom.slug, 0))
 
 
 @pytest.mark.parametrize("idiom", TABLE, ids=lambda idiom: idiom.slug)

@@ -9,7 +9,11 @@ import pytest
 
 from tests.builders import capture, row, timeline
 from tfmemlens import pipeline
-from tfmemlens.model.attribution import Kind
+from tfmemlens.model.allocation import Allocation, AllocationTable
+from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
+from tfmemlens.model.budget import Budget
+from tfmemlens.model.capture import Holds
+from tfmemlens.model.case import Fits
 from tfmemlens.model.fleet import NewCauses, Side, Tally, Windows
 from tfmemlens.model.incident import CompilerMemory
 from tfmemlens.model.live_model import LiveModel, LiveVariable
@@ -23,6 +27,34 @@ KIB256 = 256 << 10
 
 def test_hours_are_those_of_the_seconds() -> None:
     assert [Tally(1, 1, seconds).hours_lost for seconds in (None, 0, 5400)] == [None, 0.0, 1.5]
+
+
+@pytest.mark.parametrize(
+    "low, high, fits",
+    [
+        (100, 100, Fits.YES),
+        (100, 101, Fits.UNDECIDED),
+        (101, 101, Fits.NO),
+        (101, None, Fits.NO),
+        (100, None, Fits.UNDECIDED),
+    ],
+)
+def test_a_need_that_just_fits(low: int, high: int | None, fits: Fits) -> None:
+    assert Budget("peak", 100, low, high).fits is fits
+
+
+def test_what_a_format_can_hold_rises_from_a_table_of_processes_to_every_allocation() -> None:
+    names = ["SURROUNDINGS", "FAILURES", "MODEL", "GRAPH", "OUTPUTS", "SAMPLES", "ALLOCATIONS"]
+    assert [Holds[name].name for name in names] == [each.name for each in sorted(Holds)] == names
+    assert [each.name for each in Holds if each.is_step] == names[4:]
+
+
+def test_only_layers_are_called() -> None:
+    table = AllocationTable.of([Allocation("a/x", 5), Allocation("b/x", 3)])
+    owners = [Owner(name, Kind.ACTIVATION, Phase.FORWARD) for name in "ab"]
+    held = Attribution(table, owners, calls={"a": 3})
+    assert [(group.name, group.calls) for group in held.by("layer")] == [("a", 3), ("b", 1)]
+    assert [(group.name, group.calls) for group in held.by("scope")] == [("a", 1), ("b", 1)]
 
 
 def test_both_windows_are_as_long_as_the_last() -> None:
