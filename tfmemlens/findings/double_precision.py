@@ -23,7 +23,7 @@ EXPLAINS = "half of the failing tensor, and of held tensors of the same size"
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         failed, need = request.failed, request.failed.tensor_bytes or 0
-        if failed.dtype not in ("float64", "double") or need < MIB or failed.kind is not RequestKind.TENSOR:
+        if failed.dtype != "float64" or need < MIB or failed.kind is not RequestKind.TENSOR:
             continue
         yield Finding(
             severity=Severity.FACTOR,
