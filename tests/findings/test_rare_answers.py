@@ -9,6 +9,7 @@ import pytest
 
 from tfmemlens.findings import im2col_at_the_peak, kept_by_a_loop, request_larger_than_device
 from tfmemlens.findings.support import batch_bound, program_account
+from tfmemlens.model.incident import ProgramValue
 from tfmemlens.units import IMPOSSIBLE, MIB, Size
 
 
@@ -124,3 +125,22 @@ def test_as_many_volumes_as_fill_a_cache(
     monkeypatch.setattr(im2col_at_the_peak, "_convolution", lambda layer, dtype: None)
     layer: Any = Made(weights=(1,) * 5, positions=positions, patch=10)
     assert im2col_at_the_peak._counts(layer, row(size), 4) == (volumes,)
+
+
+@pytest.mark.parametrize(
+    "text, function, told",
+    [
+        ("h = jnp.tanh(x @ w)", "cell", "the line of `h` (train.py:7)"),
+        ("for w in layers: x = f(x, w)", "net", "the line of `x` (train.py:7)"),
+        ("q, k, v = project(x)", None, "the line of `q, k, v` (train.py:7)"),
+        ("self.cache: Array = f(x)", None, "the line of `self.cache` (train.py:7)"),
+        ("return jnp.dot(x, w, precision=None)", "fit.<locals>.body", "train.py:7 in `body`"),
+        ("if x == y: return f(a, b=2)", "<lambda>", "train.py:7"),
+        (None, None, "train.py:7"),
+    ],
+)
+def test_a_line_is_told_by_the_array_that_it_assigns(
+    text: str | None, function: str | None, told: str
+) -> None:
+    value = ProgramValue("n", 1, "/home/me/train.py:7", text, function=function)
+    assert program_account._line_of(value) == told

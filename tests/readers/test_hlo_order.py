@@ -194,7 +194,8 @@ def located(frame: int, frames: list[tuple[int, int]], places: list[tuple[int, i
     entry = Made(id=5, root_id=root, instructions=(step(1, "add"), result))
     index = Made(
         stack_frames=[Made(file_location_id=at, parent_frame_id=parent) for at, parent in frames],
-        file_locations=[Made(file_name_id=at, line=line) for at, line in places],
+        file_locations=[Made(file_name_id=at, line=line, function_name_id=1) for at, line in places],
+        function_names=["step"],
         file_names=["a.py", "b.py"],
     )
     return Made(computations=[Made(id=4), entry], entry_computation_id=5, stack_frame_index=index)

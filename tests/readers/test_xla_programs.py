@@ -90,11 +90,11 @@ def _page(tmp_path: Path, name: str) -> str:
 def test_without_scopes_the_weights_in_a_dictionary_name_the_layer(tmp_path: Path) -> None:
     page = _page(tmp_path, "autoencoder")
     assert "`net['decoder']['hidden']` holds most of them, 6.71 GiB" in page
-    assert "jax_without_scopes.py:25 makes 3.35 GiB of them" in page
+    assert "the line of `wide` (jax_without_scopes.py:25) makes 3.35 GiB of them" in page
     assert 'wide = jnp.tanh(code @ net["decoder"]["hidden"])' in page
 
 
-def test_what_goes_into_a_loop_has_the_name_of_what_the_loop_writes_there(tmp_path: Path) -> None:
+def test_what_a_scan_stacks_is_told_by_the_line_of_its_body(tmp_path: Path) -> None:
     page = _page(tmp_path, "scan")
     assert "values that a scan keeps of all 20,000 steps for the backward pass" in page
-    assert "jax_without_scopes.py:46 makes" in page and "jax.lax.scan(cell" in page
+    assert "the line of `h` (jax_without_scopes.py:43) makes" in page and "h = jnp.tanh(h @" in page

@@ -217,6 +217,8 @@ class ProgramValue:
     """What stands in that line."""
     arguments: tuple[str, ...] = ()
     """The nearest arguments of the program that it is computed with: `params['decoder']['w']`."""
+    function: str | None = None
+    """The user's function that the line stands in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,17 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.incident import NOTHING, CompilerMemory, ProgramValue
 from tfmemlens.model.program import Program
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, Size, human, human_size
 
 _LEAST_CONSTANT = 256 * MIB
 """Smaller constants are tables and masks."""
 _LEAST_GAIN = 0.02
 """Of the request: less is not worth a change."""
+_ASSIGNED = regex(
+    r"(?:\A|[:;]\s)\s*(?P<name>[A-Za-z_][\w.]*(?:\s*,\s*[A-Za-z_][\w.]*){0,3})\s*(?::[^=:]+)?=(?!=)"
+)
+"""The array that a line of code assigns: `h` of `h = f(x)`, `q, k` of `for x in xs: q, k = f(x)`."""
 _LARGE = 0.2
 _MOST = 0.5
 """A part of the whole that decides what helps."""
@@ -48,12 +53,22 @@ def mostly_made_at(moment: Moment, compiler: CompilerMemory) -> str:
     """The user's line that makes most of what lives at the worst instruction, as a clause; empty where no
     line makes a fifth.
     """
-    held = {value.place: size for value, size in made_at(moment, compiler) if value.place}
-    place = next(iter(held), None)
-    whole = total(rows(moment))
-    if place is None or held[place] < _LARGE * whole:
+    value, held = next(iter(made_at(moment, compiler)), (None, 0))
+    if value is None or not value.place or held < _LARGE * total(rows(moment)):
         return ""
-    return f"; {os.path.basename(place)} makes {human(held[place])} of them"
+    return f"; {_line_of(value)} makes {human(held)} of them"
+
+
+def _line_of(value: ProgramValue) -> str:
+    """A line by the array that it assigns, else by the function that it stands in, as far as these are
+    known.
+    """
+    place = os.path.basename(value.place or "")
+    assigned = _ASSIGNED.search(value.text or "")
+    if assigned:
+        return f"the line of `{assigned['name']}` ({place})"
+    function = (value.function or "").rpartition(".")[2]  # `fit.<locals>.body`
+    return f"{place} in `{function}`" if function.isidentifier() else place
 
 
 def made_at(moment: Moment, compiler: CompilerMemory) -> list[tuple[ProgramValue, int]]:

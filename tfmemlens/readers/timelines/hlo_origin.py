@@ -12,11 +12,14 @@ from typing import Any
 
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.incident import ProgramValue
+from tfmemlens.readers.timelines.hlo_flow import Flow
 
 _MOST_DEPTH = 60
 _MOST_STEPS = 4
 """From a value to the argument that it is computed with: a product, a conversion, an activation function."""
 _MOST_READERS = 6
+_MOST_MOVES = 8
+"""Copies and changes of shape between a row and the stack that it is put into."""
 _LEAST_BYTES = 1 << 20
 _MOST_VALUES = 400
 
@@ -26,20 +29,12 @@ class Origins:
 
     def __init__(self, proto: Any) -> None:
         self._module = proto.hlo_module
-        computations = {each.id: each for each in self._module.computations}
-        self._known: dict[int, Any] = {}
-        self._inside: dict[int, int] = {}
-        for computation in computations.values():
-            for each in computation.instructions:
-                self._known[each.id] = each
-                self._inside[each.id] = computation.id
+        self._flow = Flow(self._module)
+        self._known, self._inside, self._callers = self._flow.known, self._flow.inside, self._flow.callers
         self._readers: dict[int, list[int]] = {}
-        self._callers: dict[int, int] = {}
         for each in self._known.values():
             for operand in each.operand_ids:
                 self._readers.setdefault(operand, []).append(each.id)
-            for called in each.called_computation_ids:
-                self._callers.setdefault(called, each.id)
         self._places = _places(proto)
         self._at: dict[tuple[int, int, int], list[int]] = {}
         for number, place in self._places.items():
@@ -61,12 +56,31 @@ class Origins:
             size, named = self._places[number][2], self._named.get(number)
             if size < _LEAST_BYTES or number not in self._known or not named:
                 continue
-            frame = self._known[named].metadata.stack_frame_id
-            place = next(filter(user_frame, places(self._module, frame)), None)
+            place, function = self._line_of(self._stacked(named))
             name = self._known[named].metadata.op_name
             arguments = tuple(self._arguments(number))
             if place or arguments:
-                yield ProgramValue(name, size, place, lines.get(place or "") or None, arguments)
+                yield ProgramValue(name, size, place, lines.get(place or "") or None, arguments, function)
+
+    def _line_of(self, number: int) -> tuple[str | None, str | None]:
+        """The user's innermost line of an instruction, and its function."""
+        found = frames(self._module, self._known[number].metadata.stack_frame_id)
+        return next((each for each in found if user_frame(each[0])), (None, None))
+
+    def _stacked(self, number: int) -> int:
+        """Of what a loop stacks, row by row: the instruction of its body that makes a row, where that has a
+        line of its own. The stack itself has the line of the loop.
+        """
+        row = self._flow.row_of_stack(number)
+        line = self._line_of(number)[0]
+        for _ in range(_MOST_MOVES):
+            if row is None:
+                return number
+            place = self._line_of(row)[0]
+            if place is not None and place != line:
+                return row
+            row = self._flow.moved_from(row)
+        return number
 
     def _name_of(self, number: int) -> int | None:
         """The instruction whose name this one has."""
@@ -101,16 +115,11 @@ class Origins:
 
     def _arguments(self, number: int) -> Iterator[str]:
         """The nearest arguments of the program that a value is computed with."""
-        level = [number]
+        level, seen = [number], {number}
         for _ in range(_MOST_STEPS):
-            level = list(
-                dict.fromkeys(
-                    operand
-                    for each in level
-                    for operand in self._known[each].operand_ids
-                    if operand in self._known
-                )
-            )[:_MOST_VALUES]
+            before = (source for each in level for source in self._flow.computed_with(each))
+            level = list(dict.fromkeys(each for each in before if each not in seen))[:_MOST_VALUES]
+            seen.update(level)
             found = [self._known[each] for each in level if self._is_argument(each)]
             if found:
                 yield from (each.metadata.op_name for each in found)
@@ -139,6 +148,11 @@ def _places(proto: Any) -> dict[int, tuple[int, int, int]]:
 
 def places(module: Any, frame: int) -> Iterator[str]:
     """The lines of code behind a frame, `train.py:30`, the innermost first."""
+    return (place for place, _ in frames(module, frame))
+
+
+def frames(module: Any, frame: int) -> Iterator[tuple[str, str | None]]:
+    """The same, each with the function that it lies in."""
     index = module.stack_frame_index
     for _ in range(_MOST_DEPTH):
         if not 0 < frame <= len(index.stack_frames):
@@ -148,7 +162,9 @@ def places(module: Any, frame: int) -> Iterator[str]:
             return
         place = index.file_locations[told.file_location_id - 1]
         if 0 < place.file_name_id <= len(index.file_names):
-            yield f"{index.file_names[place.file_name_id - 1]}:{place.line}"
+            names, number = index.function_names, place.function_name_id
+            function = names[number - 1] if 0 < number <= len(names) else None
+            yield f"{index.file_names[place.file_name_id - 1]}:{place.line}", function
         if told.parent_frame_id == frame:
             return
         frame = told.parent_frame_id
