@@ -259,3 +259,35 @@ def test_a_table_that_was_never_called_says_what_it_will_make() -> None:
     assert keras_models._layer("items", Embedding(input_dim=9, output_dim=4))["makes"] == [9, 4]
     assert keras_models._layer("score", Embedding(units=4))["makes"] == [None, 4]
     assert "makes" not in keras_models._layer("score", Embedding(rate=4))
+
+
+@pytest.mark.parametrize(
+    "known, inputs, constants",
+    [
+        ({"batch": 16, "inputs": [[None, 3], [8]], "types": ["float32", "int64"]}, [(16, 3), (8,)], 0),
+        ({"batch": None, "inputs": [[None, 3], "x", []], "types": ["float32"] * 3}, [], 0),
+        ({"inputs": [[4]], "types": 3}, [], 0),
+        ({"constants": [{"name": "c", "shape": [2], "type": 1, "bytes": 8, "chunk": 256}]}, [], 1),
+        ({"constants": [{"name": "c", "bytes": -1, "chunk": 256}, 3]}, [], 0),
+    ],
+)
+def test_what_a_step_was_given_and_what_sessions_keep(
+    known: dict[str, Any], inputs: list[tuple[int, ...]], constants: int, tmp_path: Path
+) -> None:
+    (tmp_path / "step-0000002.xplane.pb").write_bytes(TRACE.read_bytes())
+    (tmp_path / "model.json").write_text(json.dumps({**model(), **known}))
+    live = pipeline.timelines(tmp_path).live_model
+    assert live is not None
+    assert [each.shape for each in live.inputs] == inputs
+    assert [each.tensor.dtype for each in live.constants] == ["float32"] * constants
+
+
+def test_beside_a_step_the_newest_dump_tells_of_chunks(tmp_path: Path) -> None:
+    (tmp_path / "step-0000002.xplane.pb").write_bytes(TRACE.read_bytes())
+    (tmp_path / "model.json").write_text(json.dumps(model()))
+    (tmp_path / "bfc_older.1").write_bytes(b"nothing that could be read")
+    sample = TRACE.parents[1] / "memory_dump" / "2.11-fragmentation.pb"
+    (tmp_path / "bfc_other.2").write_bytes(sample.read_bytes())
+    captured = pipeline.timelines(tmp_path)
+    assert captured.live_model is not None and captured.live_model.chunks
+    assert captured.timelines and not captured.incidents

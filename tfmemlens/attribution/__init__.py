@@ -92,6 +92,7 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
     if capture.timelines:
         from tfmemlens.attribution.moments.consumers import graph_of
         from tfmemlens.attribution.moments.layers import summaries
+        from tfmemlens.attribution.moments.live_inputs import named_inputs
         from tfmemlens.attribution.moments.live_variables import named_before, with_variables
         from tfmemlens.attribution.moments.timelines import index_of, moment_at, standing_of
         from tfmemlens.attribution.moments.updates import owners_of_updates
@@ -99,7 +100,8 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
         if capture.graph is None:
             capture = replace(capture, graph=graph_of(capture.timelines[0]))
         updates = owners_of_updates(capture.graph)
-        named = [named_before(timeline, capture.live_model) for timeline in capture.timelines]
+        model = capture.live_model
+        named = [named_inputs(named_before(each, model), model) for each in capture.timelines]
         owned = (
             timeline.owned(_told_of(timeline, scopes.of_rows(timeline.table), updates, live))
             for timeline in named

@@ -18,6 +18,13 @@ class LiveVariable:
     layer: str | None
     kind: Kind
     tensor: TensorType
+    device: str = ""
+    """Such as `CPU:0`; empty where it is not known."""
+
+    def may_be_on(self, device: str) -> bool:
+        """Whether it may lie on a device (`/device:GPU:0`), as far as both are known."""
+        mine, theirs = self.device.partition(":")[0], device.upper()
+        return not mine or "PU:" not in theirs or f"{mine}:" in theirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,18 @@ class StandingTensors:
     count: int
     device: str = ""
     """Such as `CPU:0`; empty where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptConstant:
+    """A constant that a session keeps for one of its graphs, not always the traced step's."""
+
+    name: str
+    tensor: TensorType
+    requested_bytes: int
+    size_bytes: int
+    """Of the allocator's chunk."""
+    allocator: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +65,10 @@ class LiveModel:
     """The most bytes first."""
     unbuilt: tuple[tuple[str, tuple[int | None, ...]], ...] = ()
     """(path, shape) of the weight that a layer makes when it is first called, for layers that never were."""
+    inputs: tuple[TensorType, ...] = ()
+    """What the traced step was given, the batch in its place."""
+    constants: tuple[KeptConstant, ...] = ()
+    """The most bytes first."""
     failed_in: str | None = None
     """The path of the layer whose own code a failure came through."""
     chunks: tuple[tuple[str, int, int], ...] = ()

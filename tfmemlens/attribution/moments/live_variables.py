@@ -4,8 +4,11 @@ sum.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from tfmemlens.attribution.moments.live_inputs import BATCH, HELD_TENSOR, LEAST_BYTES, OF_TENSOR
+from tfmemlens.attribution.names.owner_cache import owner_like
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, Allocation
 from tfmemlens.model.attribution import NOBODY, Kind, Owner, Phase
 from tfmemlens.model.live_model import LiveModel, LiveVariable
@@ -14,11 +17,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.units import round_up
 from tfmemlens.values import replace
 
-HELD_TENSOR = "EagerTensor"
-"""The class of what Python holds: it has no name."""
 _MOST_TENSORS = 2000
-_LEAST_BYTES = 1024
-"""A size below tells nothing: scalars of all kinds have it."""
 _ASSIGNS = regex(r"(?:\A|/)Assign(?:Add|Sub)?(?:VariableOp)?(?:_\d{1,9})?\Z")
 Row = tuple[Allocation, Owner]
 
@@ -31,7 +30,7 @@ def named_before(timeline: Timeline, model: LiveModel | None) -> Timeline:
     rows = [
         row
         for row in timeline.freed_preexisting
-        if table.node[row] is None and table.size_bytes[row] >= _LEAST_BYTES
+        if table.node[row] is None and table.size_bytes[row] >= LEAST_BYTES
     ]
     if model is None or not rows:
         return timeline
@@ -83,28 +82,50 @@ def with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel | 
     if model is None:
         return list(known)
     rows = _with_variables(timeline, known, model)
+    rows += _constants(timeline, rows, model)
     return [*rows, *_tensors(timeline, rows, model)]
+
+
+def _constants(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> Iterator[Row]:
+    """What other graphs of the session keep, as far as there is room; the step's own are known."""
+    left = timeline.baseline_bytes - sum(row.size_bytes for row, _ in known if row.size_bytes > 0)
+    named = {row.node for row, _ in known}
+    for each in model.constants:
+        if each.allocator != timeline.allocator or each.name in named or each.size_bytes > left:
+            continue
+        left -= each.size_bytes
+        row = Allocation(
+            each.name, each.size_bytes, "Const", timeline.device, timeline.allocator, each.requested_bytes,
+            shape=each.tensor.shape, dtype=each.tensor.dtype or None, purpose=PERSISTENT,
+        )  # fmt: skip
+        yield row, replace(owner_like(each.name, "Const"), kind=Kind.CONSTANT, phase=Phase.NONE)
 
 
 def _tensors(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> Iterator[Row]:
     left = timeline.baseline_bytes - sum(row.size_bytes for row, _ in known if row.size_bytes > 0)
     on_gpu = "GPU" in timeline.device
+    table = timeline.table
+    freed = Counter(
+        table.size_bytes[row] for row in timeline.freed_preexisting if table.node[row] in (HELD_TENSOR, BATCH)
+    )
     for each in model.tensors:
         size = round_up(each.tensor.bytes or 0)
-        if size < _LEAST_BYTES or (each.device and ("GPU" in each.device) is not on_gpu):
+        if size < LEAST_BYTES or (each.device and ("GPU" in each.device) is not on_gpu):
             continue
-        count = min(each.count, left // size, _MOST_TENSORS)
+        count = min(each.count - freed[size], left // size, _MOST_TENSORS)
+        if count <= 0:
+            continue
         left -= count * size
         row = Allocation(
             HELD_TENSOR, size, None, timeline.device, timeline.allocator, each.tensor.bytes,
             shape=each.tensor.shape, dtype=each.tensor.dtype, purpose=PERSISTENT,
         )  # fmt: skip
-        yield from [(row, replace(NOBODY, kind=Kind.CONSTANT))] * count
+        yield from [(row, OF_TENSOR)] * count
 
 
 def _with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> list[Row]:
     kinds = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
-    listed = {row.node for row, owner in known if owner.kind in kinds}
+    listed = {row.node for row, owner in known if owner.kind in kinds and row.size_bytes}  # a size is known
     listed |= {timeline.table.node[row] for row in timeline.freed_preexisting}
     held = sum(row.size_bytes for row, _ in known if row.size_bytes > 0)
     rows = [
@@ -117,12 +138,29 @@ def _with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel) 
             _owner(variable),
         )
         for variable in model.variables
-        if variable.name not in listed
+        if variable.name not in listed and variable.may_be_on(timeline.device)
     ]  # fmt: skip
     needed = sum(row.size_bytes for row, _ in rows)
-    if any(owner.kind in kinds for _, owner in known) or needed > timeline.baseline_bytes - held:
+    left = timeline.baseline_bytes - held
+    if any(owner.kind in kinds for _, owner in known):
+        return [*known, *_missing(rows, listed, model, left)]
+    if needed > left:
         return list(known)
-    return [*known, *_in_chunks(rows, timeline, model, timeline.baseline_bytes - held - needed)]
+    return [*known, *_in_chunks(rows, timeline, model, left - needed)]
+
+
+def _missing(
+    rows: Sequence[Row], listed: Collection[str | None], model: LiveModel, left: int
+) -> Iterator[Row]:
+    """Of a step that names its variables as the program does: those that it does not show, because it only
+    looks rows up in them or because they are handed to one op, the largest first, as far as there is room.
+    """
+    if not any(variable.name in listed for variable in model.variables):
+        return
+    for row, owner in sorted(rows, key=lambda each: -each[0].size_bytes):
+        if LEAST_BYTES <= row.size_bytes <= left:
+            left -= row.size_bytes
+            yield row, owner
 
 
 def _in_chunks(rows: Sequence[Row], timeline: Timeline, model: LiveModel, left: int) -> Iterator[Row]:

@@ -25,7 +25,7 @@ and where it applies
 - `COMPANIONS`, endings or whole names of files that are written beside it and tell nothing of memory:
   they are passed over when a directory is read;
 - `BESIDE_STEPS`, whole names of files that describe the program and are read with a traced step of their
-  directory.
+  directory; of those that a pattern (`bfc_*`) names, the newest.
 
 `keras_models/` keeps the same contract for models that never ran: their captures hold a `network`.
 """

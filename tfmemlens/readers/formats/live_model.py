@@ -8,8 +8,8 @@ from typing import Any
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
-from tfmemlens.model.live_model import LiveModel, LiveVariable, StandingTensors
-from tfmemlens.model.tensor import TensorType
+from tfmemlens.model.live_model import KeptConstant, LiveModel, LiveVariable, StandingTensors
+from tfmemlens.model.tensor import TensorType, numpy_dtype_of_enum
 from tfmemlens.readers.bytes import own_json
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
@@ -60,6 +60,8 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
                 for layer in own_json.rows(model, "layers")
                 if layer.get("makes")
             ),
+            tuple(_inputs(document)),
+            tuple(_constants(document)),
             failed if isinstance(failed := document.get("failed_in"), str) else None,
         ),
     )
@@ -72,6 +74,30 @@ def _given(document: dict[str, Any]) -> Iterator[ReadNote]:
     if batch:
         of = f": {', '.join(shapes[:3])}" if shapes else ""
         yield ReadNote(f"the traced step had a batch of {batch}{of}"[:200])
+
+
+def _constants(document: dict[str, Any]) -> Iterator[KeptConstant]:
+    for row in own_json.rows(document, "constants"):
+        sizes = own_json.number(row, "bytes"), own_json.number(row, "chunk")
+        if sizes[0] is None or sizes[1] is None:
+            continue
+        dtype = numpy_dtype_of_enum(own_json.number(row, "type") or 0)
+        tensor = TensorType(own_json.shape(row), dtype or "")
+        yield KeptConstant(str(row.get("name")), tensor, sizes[0], sizes[1], str(row.get("allocator")))
+
+
+def _inputs(document: dict[str, Any]) -> Iterator[TensorType]:
+    """Where all sizes are known; the first of them may be the batch, which stands beside them."""
+    shapes, dtypes = document.get("inputs"), document.get("types")
+    batch = own_json.number(document, "batch")
+    if not isinstance(shapes, list) or not isinstance(dtypes, list):
+        return
+    for shape, dtype in zip(shapes, dtypes, strict=False):
+        sizes = list(shape) if isinstance(shape, list) else []
+        if sizes and sizes[0] is None:
+            sizes[0] = batch
+        if sizes and all(isinstance(size, int) for size in sizes):
+            yield TensorType(tuple(sizes), str(dtype))
 
 
 def _outputs(layer: dict[str, Any]) -> Iterator[tuple[str, tuple[int | None, ...]]]:
@@ -89,6 +115,7 @@ def _variable(row: dict[str, Any]) -> LiveVariable:
         None if layer is None else str(layer),
         _KINDS.get(str(row.get("kind")), Kind.PARAMETER),
         _tensor(row),
+        str(row.get("device") or ""),
     )
 
 

@@ -22,6 +22,8 @@ from tfmemlens.values import replace
 
 HOLDS = Holds.FAILURES
 SUFFIXES = (".bin",)
+BESIDE_STEPS = ("bfc_*",)
+"""What `tfmemlens run` calls them: the chunks that variables lie in."""
 _NAME, _BIN, _CHUNK = 0x0A, 0x12, 0x1A
 """The tags of the first fields: allocator name, bin summary, chunk."""
 

@@ -103,9 +103,12 @@ def _of_place(place: inputs.Place, hints: Hints, logs: bool) -> tuple[list[input
 
 def _described(place: inputs.Place) -> list[inputs.Input]:
     """What describes the program in a directory itself: a bundle has its model there."""
-    names = catalogue.beside_steps()
-    paths = (os.path.join(place, name) for name in sorted(names))
-    return [inputs.Input(path) for path in paths if os.path.isfile(path) and os.path.getsize(path)]
+    found = []
+    for name in sorted(catalogue.beside_steps()):
+        paths = Path(place).glob(name)
+        newest = max((path for path in paths if path.is_file() and path.stat().st_size), default=None)
+        found += [] if newest is None else [inputs.Input(os.fspath(newest))]
+    return found
 
 
 def _beside(place: inputs.Place, steps: list[TracedStep]) -> list[inputs.Input]:

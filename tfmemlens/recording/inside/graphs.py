@@ -8,9 +8,10 @@ ours is on the stack while a graph runs, and a traceback looks as it always does
 import sys
 import threading
 import time
+import weakref
 from typing import Any, Callable, Dict, List, cast
 
-from . import inputs
+from . import inputs, run_records
 from .after_import import stands_for
 from .recorder import Recorder
 
@@ -28,7 +29,8 @@ class Options:
 
     def SerializeToString(self) -> bytes:  # noqa: N802
         """The list of tensors on a failure, and for a step that is due its allocations and graphs."""
-        due = self._runs.begin(sys._getframe(1).f_locals.get("fetches"))
+        known = sys._getframe(1).f_locals
+        due = self._runs.begin(known.get("fetches"), known.get("self"))
         if due:
             self._runs.given(inputs.of_call(1))
         return cast(bytes, self._runs.traced_bytes if due else self._runs.plain_bytes)
@@ -44,7 +46,7 @@ class Metadata:
         if self._always:
             self._runs.begin_callable(self._always)
             return True  # a callable with a list of tensors but without metadata ends the process
-        return self._runs.is_due
+        return self._runs.is_wanted
 
     def ParseFromString(self, data: bytes) -> None:  # noqa: N802
         """Called after the run with what TensorFlow recorded."""
@@ -54,8 +56,10 @@ class Metadata:
 class Runs:
     """The runs of all sessions of a process."""
 
-    def __init__(self, recorder: Recorder, run_options: Any) -> None:
+    def __init__(self, recorder: Recorder, run_options: Any, run_metadata: Any = None) -> None:
         self._recorder, self._local = recorder, threading.local()
+        self._run_metadata, self._constants = run_metadata, run_records.Constants()
+        recorder.constants = self._constants
         self.plain = run_options(report_tensor_allocations_upon_oom=True)
         self.plain_bytes = self.plain.SerializeToString()
         self.traced = run_options(
@@ -74,11 +78,20 @@ class Runs:
         """Whether the run that this thread is in is traced."""
         return bool(getattr(self._local, "due", False))
 
-    def _begin(self, fetches: Any) -> bool:
-        what = _names(fetches)
-        self._local.due, self._local.what, self._local.start = False, what, time.perf_counter()
-        self._local.due = self._recorder.begins(what)
-        return bool(self._local.due)
+    @property
+    def is_wanted(self) -> bool:
+        """Whether its record is asked for: of a run that is traced, and of the first of its kind, which the
+        list of tensors makes TensorFlow write anyway.
+        """
+        return self.is_due or bool(getattr(self._local, "first", False))
+
+    def _begin(self, fetches: Any, session: Any = None) -> bool:
+        what, local = _names(fetches), self._local
+        local.due, local.first, local.start = False, False, time.perf_counter()
+        local.due = self._recorder.begins(what)
+        local.first = self._recorder.steps.get(what) == 1 and self._constants.wanted
+        local.session = weakref.ref(session) if local.first and session is not None else None
+        return bool(local.due)
 
     def _begin_callable(self, what: str) -> None:
         """A Keras function; its truth is asked for before the run and after it."""
@@ -90,10 +103,15 @@ class Runs:
     def _end(self, data: bytes) -> None:
         local = self._local
         due, local.due, local.calling = self.is_due, False, None
+        first, local.first = getattr(local, "first", False), False
+        stats = run_records.stats(data, self._run_metadata) if due or first else None
+        if first and stats is not None:
+            self._constants.take(stats, local.session)
         self._recorder.first_step_done()
         if due:
             seconds = time.perf_counter() - local.start
-            self._recorder.ended(data, ".pb", seconds / 2, [])
+            size = None if stats is None else run_records.allocated(stats)
+            self._recorder.ended(run_records.kept(data), ".pb", seconds / 2, [], size)
 
 
 def _names(fetches: Any) -> str:
@@ -113,7 +131,7 @@ def _runs(recorder: Recorder, module: Any) -> Runs:
             getattr(module, "config_pb2", None)
             or sys.modules[module.__name__.split(".")[0] + ".core.protobuf.config_pb2"]
         )
-        runs = Runs(recorder, config.RunOptions)
+        runs = Runs(recorder, config.RunOptions, getattr(config, "RunMetadata", None))
         recorder._runs = runs  # type: ignore[attr-defined]
     return runs
 
@@ -135,13 +153,13 @@ class Hook:
 
     def before_run(self, context: Any) -> Any:
         """The options for this run."""
-        due = self._runs.begin(context.original_args.fetches)
+        due = self._runs.begin(context.original_args.fetches, getattr(context, "session", None))
         return self._arguments(None, options=self._runs.traced if due else self._runs.plain)
 
     def after_run(self, context: Any, values: Any) -> None:
         """Keep what was recorded."""
         del context
-        self._runs.end(values.run_metadata.SerializeToString() if self._runs.is_due else b"")
+        self._runs.end(values.run_metadata.SerializeToString() if self._runs.is_wanted else b"")
 
 
 def monitored_sessions(module: Any, recorder: Recorder) -> None:

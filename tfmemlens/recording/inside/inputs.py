@@ -3,7 +3,7 @@ them. Nothing is kept of them but numbers.
 """
 
 import sys
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 _MOST = 12
 _MOST_FRAMES = 14
@@ -17,15 +17,18 @@ def of_call(depth: int) -> Dict[str, Any]:
         frame = sys._getframe(depth + 1)
         known = frame.f_locals
         given = [known.get(name) for name in ("args", "kwds", "feed_dict")]
-        shapes = [shape for shape in _shapes(given) if shape][:_MOST]
+        found = [(shape, dtype) for shape, dtype in _types(given) if shape][:_MOST]
+        shapes = [shape for shape, _ in found]
         batch = _first_sizes(shapes) or _of_frames(frame)
     except Exception:  # of somebody else's objects, and nothing that a program may fail by
         return {}
-    return {"inputs": shapes, "batch": batch} if shapes or batch else {}
+    if not shapes and not batch:
+        return {}
+    return {"inputs": shapes, "types": [dtype for _, dtype in found], "batch": batch}
 
 
-def _shapes(value: Any) -> Iterator[List[Any]]:
-    """Of tensors and arrays in containers, and of what an iterator gives."""
+def _types(value: Any) -> Iterator[Tuple[List[Any], str]]:
+    """Shapes and dtypes of tensors and arrays in containers, and of what an iterator gives."""
     waiting, count = [value], 0
     while waiting and count < 200:
         each, count = waiting.pop(0), count + 1
@@ -39,7 +42,9 @@ def _shapes(value: Any) -> Iterator[List[Any]]:
             shape = each.shape
             rank = getattr(shape, "rank", 0)
             if rank is not None:
-                yield [None if size is None else int(size) for size in tuple(shape)]
+                dtype = getattr(each, "dtype", None)
+                name = getattr(dtype, "name", None) or str(dtype or "")
+                yield [None if size is None else int(size) for size in tuple(shape)], name
 
 
 def _first_sizes(shapes: List[List[Any]]) -> Optional[int]:

@@ -209,6 +209,7 @@ def _add(variable: Any, rows: Rows, layer: Optional[str], kind: str) -> Optional
         "shape": shape,
         "dtype": dtype[0],
         "bytes": _product(shape) * dtype[1],
+        "device": _device(variable),
     }
     rows.add(variable, row)
     return row
@@ -259,6 +260,11 @@ def _shape(tensor: Any) -> Optional[List[Any]]:
         ]
     except Exception:
         return None
+
+
+def _device(variable: Any) -> str:
+    """`CPU:0`, empty where it is not told: a graph's variable may be placed when it runs."""
+    return str(getattr(getattr(variable, "_value", variable), "device", "") or "").rpartition("device:")[2]
 
 
 def _dtype(tensor: Any) -> Optional[Tuple[str, int]]:

@@ -42,7 +42,11 @@ class Recorder:
         self._told = False
         self._models_written = 0.0
         self._standing: List[Dict[str, Any]] = []
+        self.constants: Optional[Any] = None
+        """What tells the constants that sessions keep, where there are sessions."""
         self._inputs: Dict[str, Any] = {}
+        self._kind = ""
+        """Of the step that is traced now."""
 
     def restart(self, folder: str, every: Optional[int]) -> None:
         """The same from the beginning, into another folder."""
@@ -71,16 +75,26 @@ class Recorder:
             self.steps[what] = count
         if count < 2:
             return False
-        return count == 2 or (count % self.every == 0 if self.every else time.time() >= self._next)
+        due = count == 2 or (count % self.every == 0 if self.every else time.time() >= self._next)
+        if due:
+            self._kind = what
+        return due
 
     def ended(
-        self, data: bytes, suffix: str, cost_seconds: float, standing: Optional[List[Dict[str, Any]]] = None
+        self,
+        data: bytes,
+        suffix: str,
+        cost_seconds: float,
+        standing: Optional[List[Dict[str, Any]]] = None,
+        size: Optional[int] = None,
     ) -> None:
         """Keep the record of a traced step with the tensors that stood before it, and wait for as long as its
         cost demands.
         """
         start = time.perf_counter()
-        if data and self.bundle.keep_trace(sum(self.steps.values()), data, suffix):
+        if data and self.bundle.keep_trace(
+            sum(self.steps.values()), data, suffix, size, self.steps.get(self._kind, 0)
+        ):
             self.traced += 1
             if standing is not None:
                 self._standing = standing
@@ -102,7 +116,9 @@ class Recorder:
         self._models_written = time.time()
         described = keras_models.describe(models, living.objects_of(trace))
         described.update(self._inputs, tensors=self._standing)
-        if described["models"] or self._standing:
+        if self.constants is not None:
+            described["constants"] = self.constants.told()
+        if described["models"] or self._standing or described.get("constants"):
             self.bundle.write_json(bundle.MODEL, described)
 
     def failed(self, error: Any, trace: Any = None) -> None:

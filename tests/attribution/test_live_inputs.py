@@ -1,0 +1,135 @@
+"""Batches and tensors of the live program among buffers without a name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.builders import timeline
+from tfmemlens.attribution.moments.live_inputs import named_inputs
+from tfmemlens.attribution.moments.live_variables import with_variables
+from tfmemlens.model.allocation import BEFORE, Allocation
+from tfmemlens.model.attribution import NOBODY, Kind
+from tfmemlens.model.live_model import (
+    KeptConstant,
+    LiveModel,
+    LiveVariable,
+    StandingTensors,
+)
+from tfmemlens.model.tensor import TensorType
+from tfmemlens.values import replace
+
+BATCH = TensorType((300,), "float32")
+"""1200 bytes, 1280 in BFC's chunks."""
+
+
+def model(**known: Any) -> LiveModel:
+    return LiveModel((), (), **known)
+
+
+def freed(size: int, node: str | None = None) -> Allocation:
+    return Allocation(node, size, start_micros=0.0, end_micros=5.0, purpose=BEFORE)
+
+
+def made(asked: int, size: int = 1280) -> Allocation:
+    return Allocation(None, size, requested_bytes=asked, start_micros=1.0, end_micros=4.0)
+
+
+def names(row: Allocation, live: LiveModel) -> list[str | None]:
+    return list(named_inputs(timeline(row), live).table.node)
+
+
+@pytest.mark.parametrize(
+    "row, name",
+    [
+        (made(1200), "input batch"),
+        (made(1204), None),
+        (freed(1280), "input batch"),
+        (freed(2559), "input batch"),  # a chunk is less than twice what it was asked for
+        (freed(2560), None),
+        (freed(1024), None),
+    ],
+)
+def test_a_batch_is_known_by_its_bytes(row: Allocation, name: str | None) -> None:
+    assert names(row, model(inputs=(BATCH,))) == [name]
+
+
+@pytest.mark.parametrize(
+    "row, name", [(made(1200), "EagerTensor"), (freed(1280), "EagerTensor"), (freed(1536), None)]
+)
+def test_a_tensor_that_python_held_has_its_class(row: Allocation, name: str | None) -> None:
+    assert names(row, model(tensors=(StandingTensors(BATCH, 1),))) == [name]
+
+
+def test_each_tensor_is_freed_once_and_then_stands_no_more() -> None:
+    live = model(tensors=(StandingTensors(BATCH, 2),))
+    step = replace(named_inputs(timeline(freed(1280), freed(1280), freed(1280)), live), baseline_bytes=9999)
+    assert list(step.table.node) == ["EagerTensor", "EagerTensor", None]
+    assert list(with_variables(step, [], live)) == []
+    one = replace(named_inputs(timeline(freed(1280)), live), baseline_bytes=9999)
+    assert len(with_variables(one, [], live)) == 1
+
+
+def test_what_has_a_name_keeps_it_and_small_sizes_tell_nothing() -> None:
+    assert names(freed(1280, "w"), model(inputs=(BATCH,))) == ["w"]
+    small = TensorType((100,), "float32")
+    assert names(freed(512), model(inputs=(small,))) == [None]
+    step = timeline(made(1200))
+    assert named_inputs(step, model()) is step and named_inputs(step, None) is step
+
+
+def test_an_owner_goes_with_the_name() -> None:
+    owners = named_inputs(timeline(made(1200)), model(inputs=(BATCH,))).owners
+    assert owners["input batch"].kind is Kind.INPUT
+
+
+def constant(name: str, size: int, allocator: str = "bfc") -> KeptConstant:
+    return KeptConstant(name, TensorType((size // 4,), "float32"), size, size, allocator)
+
+
+@pytest.mark.parametrize(
+    "baseline, told",
+    [
+        (9999, ["a/w/Initializer/zeros", "c"]),
+        (4096, ["a/w/Initializer/zeros"]),
+        (4095, ["c"]),
+        (2047, []),
+    ],
+)
+def test_constants_of_other_graphs_stand_as_far_as_there_is_room(baseline: int, told: list[str]) -> None:
+    kept = (constant("a/w/Initializer/zeros", 4096), constant("c", 2048), constant("d", 2048, "GPU_0_bfc"))
+    step = replace(timeline(), baseline_bytes=baseline, allocator="bfc")
+    rows = with_variables(step, [], model(constants=kept))
+    assert [row.node for row, _ in rows] == told
+    assert all(owner.kind is Kind.CONSTANT for _, owner in rows)
+
+
+def variable(name: str, count: int, device: str = "") -> LiveVariable:
+    return LiveVariable(name, name.split("/")[0], Kind.PARAMETER, TensorType((count,), "float32"), device)
+
+
+class TestVariablesThatAStepDoesNotShow:
+    """Rows are looked up in a table, and its handle says nothing of its size."""
+
+    @staticmethod
+    def named(baseline: int, *known: Allocation, live: LiveModel, device: str = "/device:CPU:0") -> list[Any]:
+        step = replace(timeline(), baseline_bytes=baseline, device=device)
+        rows = [(row, replace(NOBODY, kind=Kind.PARAMETER)) for row in known]
+        return [row.node for row, _ in with_variables(step, rows, live) if row.size_bytes]
+
+    shown, table = Allocation("a/w", 1280), Allocation("b/table", 0)
+
+    @pytest.mark.parametrize("baseline, told", [(1280 + 4096, ["a/w", "b/table"]), (1280 + 4095, ["a/w"])])
+    def test_are_added_where_there_is_room(self, baseline: int, told: list[str]) -> None:
+        live = model(variables=(variable("a/w", 300), variable("b/table", 1024)))
+        assert self.named(baseline, self.shown, self.table, live=live) == told
+
+    def test_not_where_the_step_has_other_names(self) -> None:
+        live = model(variables=(variable("x/w", 300), variable("b/table", 1024)))
+        assert self.named(99999, self.shown, live=live) == ["a/w"]
+
+    @pytest.mark.parametrize("lies, told", [("CPU:0", 2), ("", 2), ("GPU:0", 1)])
+    def test_not_of_another_device(self, lies: str, told: int) -> None:
+        live = model(variables=(variable("a/w", 300), variable("b/table", 1024, lies)))
+        assert len(self.named(99999, self.shown, live=live)) == told

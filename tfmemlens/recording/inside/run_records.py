@@ -1,0 +1,121 @@
+"""What a RunMetadata of TensorFlow 1 tells in the process itself: how much a step allocates, and the
+constants that a session keeps.
+
+A session keeps the constants of every graph that it ever ran as long as it lives: the initial values of
+variables, a data set that is part of the graph. A step's own record shows only its own, so that the first run
+of each kind is asked for what its constants hold.
+"""
+
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
+
+from .bundle import MAX_TRACE_BYTES
+
+MAX_BYTES = 32 << 20
+"""A larger record of a step is not looked at."""
+MAX_RUNS, MAX_ROWS, LEAST_BYTES = 12, 400, 1024
+_CONST = " = Const("
+
+
+def stats(data: bytes, run_metadata: Optional[Callable[[], Any]]) -> Optional[Any]:
+    """The step's own record, without the graphs; None where there is none, or it is too large."""
+    end = _end_of_stats(data)
+    if run_metadata is None or not 0 < end <= MAX_BYTES:
+        return None
+    metadata = run_metadata()
+    metadata.ParseFromString(data[:end])
+    return metadata.step_stats
+
+
+def kept(data: bytes) -> bytes:
+    """What is written of it: all, or the record alone where a graph has a data set in it and is too large."""
+    return data if len(data) <= MAX_TRACE_BYTES else data[: _end_of_stats(data)]
+
+
+def allocated(step_stats: Any) -> int:
+    """The bytes that a step allocates, whenever it frees them."""
+    return sum(
+        int(memory.total_bytes)
+        for device in step_stats.dev_stats
+        for node in device.node_stats
+        for memory in node.memory
+    )
+
+
+class Constants:
+    """Those of a process, as long as their sessions live."""
+
+    def __init__(self) -> None:
+        self._runs = 0
+        self._kept: List[Tuple[Callable[[], bool], List[Dict[str, Any]]]] = []
+        self._seen: Set[Any] = set()
+
+    @property
+    def wanted(self) -> bool:
+        """Whether another run is to be looked at."""
+        return self._runs < MAX_RUNS
+
+    def take(self, step_stats: Any, session: Optional[Callable[[], Any]]) -> None:
+        """What a run's constants hold; `session` is a weak reference, None where it is not known."""
+        self._runs += 1
+        rows = [row for row in _rows(step_stats) if self._is_new(row)]
+        if rows:
+            self._kept.append((_alive(session), rows))
+
+    def told(self) -> List[Dict[str, Any]]:
+        """As rows of a document, the most bytes first."""
+        rows = [row for alive, mine in self._kept if alive() for row in mine]
+        return sorted(rows, key=lambda row: -int(row["chunk"]))[:MAX_ROWS]
+
+    def _is_new(self, row: Dict[str, Any]) -> bool:
+        """Each buffer once, though several runs show it."""
+        key = row["allocator"], row.pop("place") or (row["name"], self._runs)
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        return True
+
+
+def _alive(session: Optional[Callable[[], Any]]) -> Callable[[], bool]:
+    """Whether a session still has its graphs."""
+    if session is None:
+        return lambda: True
+    known = session
+    return lambda: known() is not None and not getattr(known(), "_closed", False)
+
+
+def _rows(step_stats: Any) -> Iterator[Dict[str, Any]]:
+    """The constants with a buffer of their own: name, bytes asked for, and the allocator's chunk."""
+    for device in step_stats.dev_stats:
+        for node in device.node_stats:
+            if _CONST not in node.timeline_label:
+                continue
+            for output in node.output:
+                told = output.tensor_description
+                where = told.allocation_description
+                size = where.allocated_bytes or where.requested_bytes
+                if size < LEAST_BYTES or not (where.ptr or where.allocation_id):
+                    continue
+                yield {
+                    "name": node.node_name,
+                    "shape": [int(each.size) for each in told.shape.dim],
+                    "type": int(told.dtype),
+                    "bytes": int(where.requested_bytes),
+                    "chunk": int(size),
+                    "allocator": where.allocator_name,
+                    "place": int(where.ptr),
+                }
+
+
+def _end_of_stats(data: bytes) -> int:
+    """Where the first field of a RunMetadata ends, the step's record; 0 where it is no such message."""
+    if data[:1] != b"\x0a":
+        return 0
+    at, size, shift = 1, 0, 0
+    while at < len(data):
+        byte = data[at]
+        at += 1
+        size |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            break
+    return at + size if at + size <= len(data) else 0
