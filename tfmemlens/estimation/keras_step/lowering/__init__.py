@@ -4,7 +4,13 @@ of TensorFlow 2.11 and 2.21 after Grappler.
 
 from __future__ import annotations
 
-from tfmemlens.estimation.keras_step.lowering import convolution, core, normalization, sequence
+from tfmemlens.estimation.keras_step.lowering import (
+    convolution,
+    core,
+    locally_connected,
+    normalization,
+    sequence,
+)
 from tfmemlens.estimation.keras_step.lowering._context import LoweringContext, NotLowered
 from tfmemlens.estimation.keras_step.tape import TapeValue
 from tfmemlens.knowledge.keras_layers import operations
@@ -12,7 +18,13 @@ from tfmemlens.knowledge.keras_layers._context import LayerCall
 
 __all__ = ["LoweringContext", "known", "lower"]
 
-RULES = {**core.RULES, **convolution.RULES, **normalization.RULES, **sequence.RULES}
+RULES = {
+    **core.RULES,
+    **convolution.RULES,
+    **normalization.RULES,
+    **sequence.RULES,
+    **locally_connected.RULES,
+}
 
 
 def known(job: LoweringContext) -> bool:

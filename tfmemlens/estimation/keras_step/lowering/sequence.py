@@ -98,7 +98,8 @@ def _projected(job: LoweringContext, x: TapeValue, name: str, shape: tuple[int, 
         if name != "attention_output"
         else kernel
     )
-    made = matmul(job.tape, x, flat, shape, per_sample=job.keras_3)
+    per_sample = job.keras_3 and len(job.inputs[0].shape) == 3  # of more axes tf.einsum itself is called
+    made = matmul(job.tape, x, flat, shape, per_sample=per_sample)
     return biased(job.tape, made, job.weight(f"{name}/bias"))
 
 
@@ -111,19 +112,33 @@ def _multi_head(job: LoweringContext) -> list[TapeValue]:
     deep = int(job.config.get("key_dim") or job.config.get("head_dim") or 1)
     wide = int(job.config.get("value_dim") or deep)
     shared = int(job.config.get("num_key_value_heads") or heads)
-    batch, length, others = query.shape[0], math.prod(query.shape[1:-1]), math.prod(value.shape[1:-1])
+    (apart, length), (_, others) = (_attended(job, each) for each in (query, value))
+    batch = query.shape[0] * apart
     q = _projected(job, query, "query", (batch, length, heads, deep))
     k = _projected(job, key, "key", (batch, others, shared, deep))
     v = _projected(job, value, "value", (batch, others, shared, wide))
     if shared != heads:
         k, v = (copied(tape, each, "Tile", (batch, others, heads, each.shape[-1]), "Sum") for each in (k, v))
     q = scaled(tape, q)
-    if job.keras_3 and (job.config.get("dropout") or len(job.outputs) > 1):
+    if job.keras_3 and len(query.shape) == 3 and (job.config.get("dropout") or len(job.outputs) > 1):
         weights, joined = _by_products(job, q, k, v)
     else:
         weights, joined = _by_einsum(job, q, k, v)
     made = _projected(job, tape.alias(joined, (batch, length, heads * wide)), "attention_output", job.shape)
     return [made, weights][: len(job.outputs)]
+
+
+def _attended(job: LoweringContext, x: TapeValue) -> tuple[int, int]:
+    """How many places of a sample look at none of the others' places, and how many look at each other:
+    `attention_axes` names the axes of these, all between batch and features where it is not given.
+    """
+    axes = job.config.get("attention_axes")
+    inner = range(1, len(x.shape) - 1)
+    axes = [axes] if isinstance(axes, int) else axes
+    named = axes if isinstance(axes, list | tuple) else inner
+    chosen = {axis % len(x.shape) for axis in named if isinstance(axis, int)}
+    length = math.prod(x.shape[axis] for axis in inner if axis in chosen)
+    return math.prod(x.shape[1:-1]) // max(length, 1), length
 
 
 def _by_einsum(job: LoweringContext, q: TapeValue, k: TapeValue, v: TapeValue) -> tuple[TapeValue, TapeValue]:
@@ -217,8 +232,9 @@ def _loop(
     items = tape.op("TensorListFromTensor", [source], listed)
     held = [source] if reverse and not job.keras_3 else []
     ahead = [] if tape.training else _ahead(job, spec, items, each, sequence)
+    begins = job.inputs[1:]
     state = tape.op(
-        "While", [items, *ahead, *held, *job.weights.values()], (batch, *each), job.dtype, work=work
+        "While", [items, *ahead, *held, *begins, *job.weights.values()], (batch, *each), job.dtype, work=work
     )
     stacks = _stacks(job, spec, state, steps)
     if tape.training and not job.keras_3:
@@ -240,10 +256,19 @@ def _loop(
         if tape.needs(x):
             grads = tape.op("TensorListSetItem", [last, *begun, *held], listed, x.dtype, over=begun)
             data = time_in_front(tape, tape.op("TensorListStack", [grads, *held]), x.shape, held)
-        return [data, *(tape.op("While", [last], weight.shape, weight.dtype) for weight in weights)]
+        return [data, *(tape.op("While", [last], each.shape, each.dtype) for each in (*begins, *weights))]
 
-    tape.gradient(made, [x, *weights], back)
-    return [made, *(tape.op("Slice", [made], sizes_of(kind)) for kind in job.outputs[1:outputs])]
+    tape.gradient(made, [x, *begins, *weights], back)
+    return [made, *(_last_state(tape, made, sizes_of(kind)) for kind in job.outputs[1:outputs])]
+
+
+def _last_state(tape: Tape, made: TapeValue, shape: Sizes) -> TapeValue:
+    """A state after the last step: its gradient goes through the loop beside that of the outputs, zeros where
+    nobody reads these.
+    """
+    state = tape.op("Slice", [made], shape)
+    tape.gradient(state, [made], lambda grad: [tape.op("ZerosLike", [grad], made.shape)])
+    return state
 
 
 def _ahead(
@@ -409,7 +434,7 @@ def _bidirectional(job: LoweringContext) -> list[TapeValue]:
         return both
     made = tape.op("ConcatV2", both, job.shape)
     tape.gradient(made, both, lambda grad: [tape.op("Slice", [grad], each.shape) for each in both])
-    return [made, *(tape.op("Slice", [made], sizes_of(kind)) for kind in job.outputs[1:])]
+    return [made, *(_last_state(tape, made, sizes_of(kind)) for kind in job.outputs[1:])]
 
 
 RULES: dict[str, Rule] = {
