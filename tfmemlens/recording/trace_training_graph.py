@@ -48,7 +48,7 @@ def traced(tf, model, args, outer):
     """The graph of a step of a model, called or not yet, and what to tell of it."""
     inputs, labels = specifications(tf, model, args)
     optimizer = chosen_optimizer(tf, model, args)
-    concrete = traced_step(tf, model, args, optimizer, inputs, labels)
+    concrete = traced_with_some(labels, lambda each: traced_step(tf, model, args, optimizer, inputs, each))
     graph_def, fetches, names = flattened(tf, concrete, outer, set() if args.inference else handles_of(optimizer))
     facts = {"fetches": fetches, "tensorflow": tf.__version__, "variables": names, "parameters": int(model.count_params())}
     return facts, graph_def
@@ -75,6 +75,17 @@ def chosen_optimizer(tf, model, args):
     compiled = tf.keras.optimizers.deserialize(described) if described else getattr(model, "optimizer", None)
     compiled = getattr(compiled, "inner_optimizer", compiled)
     return compiled if hasattr(compiled, "apply_gradients") else make_optimizer(tf, "adam")
+
+
+def traced_with_some(guesses, trace):
+    """The step with the first of these guesses of its labels that it takes; the error of the first where it takes none."""
+    refused = None
+    for labels in guesses:
+        try:
+            return trace(labels)
+        except (TypeError, ValueError) as error:  # what the user's own code says of labels of another type or shape
+            refused = refused or error
+    raise refused
 
 
 def traced_step(tf, model, args, optimizer, inputs, labels):
@@ -158,7 +169,7 @@ def specifications(tf, model, args):
         called = input_types_of_call(tf, model, given, args.batch)
         outputs = tf.function(lambda each: model(each, training=False), autograph=False).get_concrete_function(called).structured_outputs
         outputs = [each for each in tf.nest.flatten(outputs) if hasattr(each, "shape")]
-        return called, label_types(tf, [tf.TensorSpec((args.batch, *tuple(each.shape)[1:]), each.dtype) for each in outputs], compiled_losses(model))
+        return called, label_guesses(tf, model, tf.nest.flatten(called), [tf.TensorSpec((args.batch, *tuple(each.shape)[1:]), each.dtype) for each in outputs])
     inputs = []
     for index, tensor in enumerate(tf.nest.flatten(model.inputs)):
         sizes = given[index] if index < len(given) else tuple(tensor.shape)[1:]
@@ -168,7 +179,7 @@ def specifications(tf, model, args):
     if isinstance(model.inputs, dict):
         inputs = dict(zip(model.inputs, inputs))
     labels = [tf.TensorSpec((args.batch, *tuple(each.shape)[1:]), each.dtype) for each in tf.nest.flatten(model.outputs)]
-    return inputs if len(inputs) > 1 or isinstance(inputs, dict) else inputs[0], label_types(tf, labels, compiled_losses(model))
+    return inputs if len(inputs) > 1 or isinstance(inputs, dict) else inputs[0], label_guesses(tf, model, tf.nest.flatten(inputs), labels)
 
 
 def input_types_of_call(tf, model, given, batch):
@@ -183,6 +194,16 @@ def input_types_of_call(tf, model, given, batch):
     dtype = tf.int32 if tables and tables[0] is model.layers[0] else tf.float32
     specs = [tf.TensorSpec((batch, *sizes), dtype, name="input_%d" % index) for index, sizes in enumerate(given)]
     return specs if len(specs) > 1 else specs[0]
+
+
+def label_guesses(tf, model, inputs, outputs):
+    """What the labels may be, the likeliest first: a step of the model's own may take what no compiled loss tells, as pictures for pictures."""
+    told = label_types(tf, outputs, compiled_losses(model))
+    if compiled_losses(model) or not has_own_step(tf, model):
+        return [told]
+    values = [tf.TensorSpec(tuple(1 if size is None else size for size in each.shape), tf.float32, name="label_%d" % index) for index, each in enumerate(outputs)]
+    like_inputs = any(len(each.shape) > 2 and tuple(each.shape) == tuple(given.shape) for each in outputs for given in inputs)
+    return [values, told] if like_inputs else [told, values]
 
 
 def label_types(tf, outputs, losses=()):
