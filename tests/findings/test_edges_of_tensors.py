@@ -22,7 +22,7 @@ from tfmemlens.findings import (
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.case import Api, Balance, Moment
 from tfmemlens.model.finding import Basis, Finding, Severity
-from tfmemlens.model.incident import Argument, Frame, Incident, RequestKind
+from tfmemlens.model.incident import AllocatorState, Argument, Frame, Incident, RequestKind
 from tfmemlens.units import human
 from tfmemlens.values import replace
 
@@ -38,13 +38,17 @@ def failed(
     kind: Kind = A,
     books: Balance = Balance(),
     layer: str | None = None,
+    what: RequestKind = RequestKind.TENSOR,
+    state: AllocatorState = AllocatorState(),
     **facts: Any,
 ) -> Moment:
+    """A request of this shape that failed; `kind` is its owner's, `what` its own."""
     facts = {"dtype": "float32", **facts}
     request = replace(
-        asked(size=facts.pop("size", None), shape=shape, node=node, **facts), owner=Owner(layer, kind, phase)
+        asked(size=facts.pop("size", None), shape=shape, node=node, kind=what, **facts),
+        owner=Owner(layer, kind, phase),
     )
-    return held(*rows, request=request, books=books, incident=Incident(request.failed))
+    return held(*rows, request=request, books=books, incident=Incident(request.failed, state=state))
 
 
 def found(rule: Any, moment: Moment, api: Api = Api(), **told: Any) -> list[Finding]:
