@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings import ended_after_a_warning
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.units import human_size
@@ -49,6 +50,8 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("the warning", vain),),
         )
     large = case.capture.surroundings.large_host_requests
+    if any(ended_after_a_warning.check(case)):
+        return
     if large:
         size, line = max(large, key=lambda request: request[0].bytes)
         times = f" (the largest of {len(large)})" if len(large) > 1 else ""

@@ -28,6 +28,8 @@ EXPLAINS = "what is in use of a full pool, else what is not; or the largest chun
 
 _IDLE = 0.02
 """Share of the limit below which a pool is as good as empty."""
+_LEAST_OF_A_DEVICE = 256 * MIB
+"""Chunks that hold less in all explain no GPU that is full."""
 _FULL = 0.95
 """Share of the limit above which a pool has no room worth naming."""
 _WHOLE = Remedy(
@@ -207,6 +209,19 @@ def _smaller(case: Case, moment: Moment) -> tuple[Remedy, ...]:
 def _of_chunks(index: int, moment: Moment) -> Finding:
     most = max(moment.attribution.table, key=lambda row: row.total_bytes)
     share = percent(most.total_bytes, held(moment))
+    if held(moment) < _LEAST_OF_A_DEVICE:
+        what = f"a part of a dump, {human(held(moment))} in {len(moment.attribution.table)} sizes of chunks"
+        return Finding(
+            severity=Severity.FACTOR,
+            headline=f"{what}, which tells neither what was requested nor what held the device",
+            because="only a part of its dump is here, which tells neither what was requested nor what held"
+            " the device",
+            explains=0,
+            basis=Basis.MEASURED,
+            evidence=(Evidence("the chunks", most.line),),
+            remedies=(_WHOLE,),
+            moment=index,
+        )
     what = (
         f"{most.count} chunks of {human(most.size_bytes)} hold {human(most.total_bytes)}, {share} of the"
         f" chunks"

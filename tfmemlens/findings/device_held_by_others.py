@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tfmemlens.findings.support import code_snippets, device_users
+from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.rows import device_limit, failures, on_host
 from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
 from tfmemlens.knowledge.gpu_memory import least_bytes, shares_ram
@@ -226,6 +227,7 @@ def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
         and books.limit.bytes < GIB
         and "memory_limit" not in settings
         and (moment.request and "GPU" in (moment.request.failed.allocator or ""))
+        and board(case) is None
     ):
         yield (
             books.limit.bytes,

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
+from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.kills import another_program, own_limit, surely_for_memory, was_killed
 from tfmemlens.findings.support.rows import (
     failures,
@@ -36,7 +37,9 @@ BASIS = Basis.FIGURES
 EXPLAINS = "the request"
 HEDGED = (Severity.FACTOR, Severity.NOTE)
 
-_OF_DATA = regex(r"Iterator|Dataset|_dataset_op|FIFOQueue|input_producer|shuffle_batch")
+_OF_DATA = regex(
+    r"Iterator|Dataset|for the batch of component|_dataset_op|FIFOQueue|input_producer|shuffle_batch"
+)
 """Ops of an input pipeline, which run on the CPU wherever the model does."""
 _ON_THE_CPU = "runs on the CPU"
 """Words of messages at the start that tell of a GPU that is not used."""
@@ -294,9 +297,12 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         or failed.pipeline
         or was_killed(moment)
         or serving
-        or _OF_DATA.search(f"{failed.node} {failed.kernel}")
+        or _OF_DATA.search(f"{failed.node} {failed.kernel} {said}")
     ):
         yield from _device_seen(case, moment)
+    on_board = board(case) if was_killed(moment) else None
+    if on_board:
+        yield from what_helps(on_board[0])
     if other := another_program(moment):
         yield Remedy(
             f"give {other.partition(' ')[0]} a smaller heap or cache, or a machine of its own; or the machine"
@@ -312,6 +318,12 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     limited = was_killed(moment) and bool(limit or own_limit(moment)) and not another_program(moment)
     if limited:
         yield _a_larger_limit(own_limit(moment), limit[0] if limit else None)
+    if "for the batch of component" in said:
+        yield Remedy(
+            "make what a batch holds smaller: fewer samples in it, smaller images, or narrower values (uint8"
+            " until the model converts them)",
+            slug="smaller-batch",
+        )
     stated = case.capture.surroundings.setting("batch_size")
     if "bad_alloc" in said and stated and int(stated[0]) > 1 and not serving:
         half = int(stated[0]) // 2
@@ -331,11 +343,11 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
     if was_killed(moment) and (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
         yield _MORE_FOR_WSL
-    elif not limited and not _of_network(moment):
+    elif not (limited or on_board or _of_network(moment)):
         yield Remedy(
             "check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)", slug="container-limit"
         )
-    if not (of_array or sampling or serving or _of_network(moment) or _reads_data(case, moment)):
+    if not (of_array or sampling or serving or on_board or _of_network(moment) or _reads_data(case, moment)):
         yield Remedy(
             f"if it trains: shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline"
         )
@@ -380,8 +392,8 @@ def _reads_data(case: Case, moment: Moment) -> bool:
     trains.
     """
     told = case.capture.surroundings
-    trains = told.shows("training") or told.steps or told.progress or told.large_host_requests
-    return not was_killed(moment) or bool(trains or told.pipeline_buffers)
+    trains = bool(told.shows("training") or told.steps or told.progress or told.pipeline_buffers)
+    return not was_killed(moment) or trains or bool(told.large_host_requests and board(case) is None)
 
 
 def _shared_with_the_gpu(case: Case) -> str:

@@ -5,7 +5,8 @@ outer difference of all pairs, a data set. The op that failed is the next one af
 rounding bounds how large the tensor in the chunk is; where that is a whole multiple of what failed, the
 failing op most likely reduces it.
 When it fires: no report names owners, one chunk holds at least half of what is in use, and what failed is at
-most half of it or, where another copy of it failed, as large.
+most half of it or, where another copy of it failed, as large. Where a copy of unknown size failed, the chunk
+must hold a quarter of the device.
 What to do: find the tensor of that size. Its rows, its classes or its pairs are what to make fewer.
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.rows import all_in_use, attributed, requests, tensor_in
+from tfmemlens.findings.support.rows import all_in_use, attributed, device_limit, requests, tensor_in
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -28,6 +29,8 @@ EXPLAINS = "the chunk"
 
 _SHARE = 0.5
 _LEAST = 16 * MIB
+_OF_THE_DEVICE = 0.25
+_KINDS = (RequestKind.TENSOR, RequestKind.DUMP, RequestKind.COPY)
 _MAX_FACTOR = 65536
 _REDUCTION = regex(r"reduction_ops|(?:\A|[/ ])(?:Sum|Mean|Max|Min|Prod|ArgMax|ArgMin)(?:_\d+)?(?:\Z| )")
 _ALL_PAIRS = regex(r"\[[^\]]*\b(?:None|tf\.newaxis|np\.newaxis)\b[^\]]*\]|\bexpand_dims\(")
@@ -37,7 +40,10 @@ _ALL_PAIRS = regex(r"\[[^\]]*\b(?:None|tf\.newaxis|np\.newaxis)\b[^\]]*\]|\bexpa
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         chunk, need = _largest(moment), request.needed_bytes
-        if chunk is None or not need or request.failed.kind not in (RequestKind.TENSOR, RequestKind.DUMP):
+        if chunk is None or request.failed.kind not in _KINDS:
+            continue
+        if not need:
+            yield from _beside_a_copy(case, index, moment, chunk)
             continue
         low, high = tensor_in(chunk, moment)
         again = low <= need <= high and request.failed.shape is None
@@ -67,6 +73,33 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _beside_a_copy(case: Case, index: int, moment: Moment, chunk: Allocation) -> Iterator[Finding]:
+    """A copy of unknown size failed beside one tensor that holds most of the device."""
+    request, limit = moment.request, device_limit(case, moment)
+    if request is None or request.failed.kind is not RequestKind.COPY:
+        return
+    if limit is None or chunk.size_bytes < _OF_THE_DEVICE * limit.bytes:
+        return
+    size, of_all = human(chunk.size_bytes), percent(chunk.size_bytes, all_in_use(moment))
+    what = f"one tensor holds {size} already, {of_all} of what is in use"
+    yield Finding(
+        severity=Severity.CAUSE,
+        headline=f"{what}: most likely a whole data set that was copied to the device",
+        because=f"{what}, most likely a whole data set that was copied to the device",
+        explains=chunk.size_bytes,
+        evidence=(Evidence(f"1 x {size}", chunk.line),),
+        remedies=(
+            Remedy(
+                "keep the data on the host, and copy one batch at a time: a generator, or a data set built"
+                " under the CPU device",
+                "with tf.device('CPU:0'): dataset = tf.data.Dataset.from_tensor_slices(x).batch(32)",
+                slug="keep-off-the-device",
+            ),
+        ),
+        moment=index,
+    )
 
 
 def _largest(moment: Moment) -> Allocation | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
+from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.rows import (
     OF_SLOTS,
     OF_UPDATE,
@@ -119,7 +120,7 @@ def _while_making(case: Case) -> Iterator[Finding]:
                 basis=Basis.SHAPE if failed.creating or what is Weight.TABLE else None,
                 evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
                 remedies=(
-                    *((_USERS,) if finds_a_full_device(case, moment) else ()),
+                    *((_USERS,) if finds_a_full_device(case, moment) and board(case) is None else ()),
                     *_of_kind(case, moment, request),
                 ),
                 moment=index,

@@ -2,7 +2,7 @@
 
 What it means: on Jetson boards (Tegra, Xavier, Orin) TensorFlow gets what the system leaves free when it
 starts. The desktop, a browser, Python itself and the data in RAM all take from the same memory.
-When it fires: the log names such a GPU, and a request on it failed.
+When it fires: the log or the text names such a board, and a request on its GPU failed.
 What to do: start without a desktop, end other programs, add swap for what may leave RAM, and run a smaller
 model: in float16, converted by TensorRT.
 """
@@ -11,45 +11,54 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.board import RASPBERRY_PI, board, what_helps
 from tfmemlens.findings.support.rows import failures, on_host
+from tfmemlens.findings.support.weights import finds_a_full_device
 from tfmemlens.knowledge.gpu_memory import shares_ram
-from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.knowledge.kernel_shapes import like_a_kernel
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.units import GIB, human_size
 
 BASIS = Basis.MEASURED
-EXPLAINS = "what the board's other programs hold of the GPU's share"
+EXPLAINS = "what TensorFlow got of the board's RAM; or the small weight for which nothing was left"
 _LITTLE = 2 * GIB
 """A model that was made for such boards fits into as much."""
 
 
 def check(case: Case) -> Iterator[Finding]:
-    device = next((each for each in case.capture.surroundings.devices if shares_ram(each.model)), None)
-    if device is None:
+    named = board(case)
+    if named is None:
         return
+    name, line = named
+    device = next((each for each in case.capture.surroundings.devices if shares_ram(each.model)), None)
     for index, moment in list(failures(case))[:1]:
-        if on_host(moment):
+        if on_host(moment) or name == RASPBERRY_PI:
             continue
-        got = f": TensorFlow got {human_size(device.limit)} when it started" if device.limit else ""
-        because = f"CPU and GPU of this board ({device.model}) share one RAM{got}, what other programs left"
-        little = device.limit is not None and device.limit.bytes < _LITTLE
+        limit = device.limit if device else moment.balance.limit
+        got = f": TensorFlow got {human_size(limit)} when it started" if limit else ""
+        because = f"CPU and GPU of this board ({name}) share one RAM{got}, what other programs left"
+        if limit is None:
+            because = f"CPU and GPU of this board ({name}) share one RAM with all other programs"
+        little = limit is not None and limit.bytes < _LITTLE
+        full = _is_weight(moment) and finds_a_full_device(case, moment)
+        asked = moment.request.needed_bytes if moment.request else None
         yield Finding(
-            severity=Severity.CAUSE if little else Severity.FACTOR,
+            severity=Severity.CAUSE if little or full else Severity.FACTOR,
             headline=because,
             because=because,
-            explains=device.limit.bytes if device.limit and little else None,
-            evidence=(Evidence(f"the device is {device.model}", device.line),),
-            remedies=(
-                Remedy(
-                    "free RAM before the program starts: run without a desktop, close browsers and other"
-                    " programs, and watch what is left",
-                    "sudo systemctl isolate multi-user.target   # then: tegrastats",
-                    slug="free-shared-ram",
-                ),
-                Remedy(
-                    "run a smaller model: convert it with TensorRT in float16, or a net made for such boards",
-                    slug="smaller-model",
-                ),
-            ),
+            explains=limit.bytes if limit and little else (asked if full else None),
+            evidence=(Evidence(f"the device is {name}", line),),
+            remedies=what_helps(name),
             moment=index,
         )
+
+
+def _is_weight(moment: Moment) -> bool:
+    """Whether a weight was refused, by its owner or its shape."""
+    request = moment.request
+    if request is None:
+        return False
+    of_model = request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+    return of_model or like_a_kernel(request.failed.shape or ())

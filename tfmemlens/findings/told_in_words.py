@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings import code_without_message
+from tfmemlens.findings.support.board import RASPBERRY_PI, board, what_helps
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
@@ -38,13 +39,24 @@ def check(case: Case) -> Iterator[Finding]:
     if any(code_without_message.check(case)):
         return
     where = _where(line)
+    on_board = board(case)
     what = f"{where} grows" if grows is not None and said in (None, grows) else f"{where} ran out"
     yield Finding(
         severity=Severity.FACTOR,
-        headline=f"the text says in words that {what} ({line.place}), and quotes no message of it",
+        headline=(
+            f"the text says in words that {what} ({line.place}), and quotes no message of it"
+            f"{_of_the_board(on_board[0]) if on_board else ''}"
+        ),
         evidence=tuple(Evidence("what the text says", each) for each in dict.fromkeys((line, grows or line))),
         remedies=tuple(_remedies(case, told, line, grows)),
     )
+
+
+def _of_the_board(name: str) -> str:
+    """What is known of the machine, whatever the message."""
+    if name == RASPBERRY_PI:
+        return "; the RAM of this board is small"
+    return f"; CPU and GPU of this board ({name}) share one RAM"
 
 
 def _where(line: Line) -> str:
@@ -56,6 +68,8 @@ def _where(line: Line) -> str:
 
 
 def _remedies(case: Case, told: Surroundings, line: Line, grows: Line | None) -> Iterator[Remedy]:
+    if on_board := board(case):
+        yield from what_helps(on_board[0])
     host = _where(line) == "host RAM"
     if grows:
         yield find_what_grows(case, host)

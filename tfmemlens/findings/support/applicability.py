@@ -167,7 +167,8 @@ TABLE: dict[str, Applicability] = {
     "keep-off-the-device": Applicability(code=_TENSORFLOW, devices=_ACCELERATORS),
     "find-the-reader": _TENSORFLOW_CODE,
     "check-the-device": Applicability(code=_NAMED, done=r"jax\.devices=.*|CUDA_VISIBLE_DEVICES=.*"),
-    "free-shared-ram": Applicability(devices=_ON_GPU, shell=True),
+    "free-shared-ram": Applicability(shell=True),
+    "add-swap": Applicability(shell=True),
     "room-for-others": Applicability(devices=_HOST),
     "raise-container-limit": Applicability(devices=_HOST),
     "wait-for-each-call": Applicability(_OF_JAX, devices=_HOST),
@@ -413,6 +414,10 @@ TABLE: dict[str, Applicability] = {
 """Every remedy, by slug."""
 
 
+_TOOLS = {"vendor=AMD": "rocm-smi", "platform=Jetson": "tegrastats   # top says which process it is"}
+"""What shows who holds the memory, where no `nvidia-smi` is."""
+
+
 def applies(slug: str, case: Case, moment: Moment) -> bool:
     """Whether the remedy of this slug applies to what the case shows."""
     return TABLE[slug].holds(situation(case, moment))
@@ -420,9 +425,9 @@ def applies(slug: str, case: Case, moment: Moment) -> bool:
 
 def applicable(remedies: Iterable[Remedy], run: Situation) -> tuple[Remedy, ...]:
     """Those of these remedies that apply to the run, with code only where it runs there."""
-    if "vendor=AMD" in run.settings:
+    if tool := next((tool for setting, tool in _TOOLS.items() if setting in run.settings), None):
         remedies = [
-            replace(remedy, code="rocm-smi") if remedy.code == "nvidia-smi" else remedy for remedy in remedies
+            replace(remedy, code=tool) if remedy.code == "nvidia-smi" else remedy for remedy in remedies
         ]
     declared = [(remedy, TABLE.get(remedy.slug, _ANYWHERE)) for remedy in remedies]
     return tuple(

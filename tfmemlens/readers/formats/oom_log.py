@@ -223,7 +223,7 @@ class _Stream:
 
     def drafts(self) -> list[IncidentDraft]:
         """The failures of this process."""
-        self.dumps.finish()
+        self.dumps.settle()
         self.report.finish()
         if CUDNN_VERSION in self.surroundings.elsewhere:
             self.disguises.drop_unexplained_libraries()

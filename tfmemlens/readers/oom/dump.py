@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from tfmemlens.model.incident import SizeClass
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.dump_figures import Dump, figure
 from tfmemlens.readers.oom.rules import FIRST, LAST, SIZE, Era, LineRule, RuleTable, narrow, whole_allocator
 from tfmemlens.units import ALIGNMENT, Size, parse_size
@@ -172,6 +173,9 @@ _OF_A_DUMP = RuleTable.of(
     *_DUMP_RULES, START, CHUNK, STATS, HEADLESS, MAP, ENDED, EMPTY_MAP, ASYNC, ASYNC_FREE, HISTOGRAM, BORING
 )
 """Lines that are a dump's where none has begun."""
+
+_OF_A_FAILURE = regex(r"rounded to|requested by|summary follows")
+"""What the head of a dump says and the head of a warning does not."""
 
 
 class DumpCollector:
@@ -379,3 +383,16 @@ class DumpCollector:
         if self.dump and not self._retold(self.dump):
             self.finished.append(self.dump)
         self.dump, self._in_stats, self._in_histogram, self._largest = None, False, False, 0
+
+    def settle(self) -> None:
+        """Close the last dump, and leave out what only quotes a harmless refusal: a title or a sentence that
+        repeats the head of such a warning without what the warning goes on to say.
+        """
+        self.finish()
+        self.finished = [dump for dump in self.finished if not self._quotes_a_warning(dump)]
+
+    def _quotes_a_warning(self, dump: Dump) -> bool:
+        whole = dump.start is None or _OF_A_FAILURE.search(dump.start.text)
+        if whole or dump.told or dump.size is None:
+            return False
+        return any(size.low <= dump.size.high and dump.size.low <= size.high for size, _, _ in self.soft)

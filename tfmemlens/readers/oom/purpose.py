@@ -253,6 +253,30 @@ DECODING = LineRule(
     needs=("infer_", "beam"),
 )
 """Sentences are made from a trained model."""
+WARNED = LineRule(
+    r"exceeds \d+% of (?:the )?(?:free )?system memory",
+    'it stops with "Allocation exceeds 10% of system memory"',
+    needs="system memory",
+)
+"""TensorFlow's warning of a large request of host RAM, or the text's words for it."""
+ENDED = LineRule(
+    r"(?i)(?<!never )(?<!not )(?<!n't )(?:\b(?:script|program|process|kernel|session|training|notebook|server"
+    r"|container|code|app|it|python|everything|computer|machine|laptop|pc)\b[^.\n]{0,40}"
+    r"(?<!never )(?<!not )(?<!n't )"
+    r"\b(?:fails?|failed|crash(?:es|ed|ing)?|dies|died|stops|stopped|hangs|freezes|froze|terminat(?:es|ed)|stuck"
+    r"|aborts?|aborted|quits?|exits)\b|\b(?:gets?|got|getting|was|were|is|been|be|being) killed\b|\bKilled\b"
+    r"|\b(?:RAM|memory)\b[^.\n]{0,60}\bnot enough\b|\bnot enough (?:RAM|memory)\b|\u5361\u6b7b)",
+    "The script then fails.",
+    "my program got killed soon after",
+    "The message is `Allocation of 171 exceeds 10% of free system memory. Killed`",
+    "the kernel terminates during the prediction",
+    "I have 8 GB of memory, which is not enough",
+    needs=(
+        "fail", "crash", "die", "stop", "hang", "freez", "froze", "terminat", "stuck", "abort", "quit",
+        "exits", "killed", "not enough", "\u5361\u6b7b",
+    ),
+)  # fmt: skip
+"""The text says in words that the program came to an end of its own."""
 PURPOSES = {
     "decoding": DECODING,
     "training": TRAINING,
@@ -274,6 +298,8 @@ PURPOSES = {
     "capturing": CAPTURING,
     "donating in vain": IN_VAIN,
     "whole graph": WHOLE_GRAPH,
+    "warned of large requests": WARNED,
+    "ended in words": ENDED,
     "no number": NO_NUMBER,
     "without a GPU": WITHOUT_GPU,
     "sharing the device": SHARING,

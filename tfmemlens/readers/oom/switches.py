@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.patterns import regex
+from tfmemlens.readers.oom.platforms import PLATFORM, platform
 from tfmemlens.readers.oom.rules import LineRule, RuleTable, Words
 
 _TO = r"['\"\])]*\s*(?:[=:,]|\s)\s*['\"]?"
@@ -257,12 +258,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     ),
     (
         "platform",
-        LineRule(
-            r"(?P<value>WSL2|microsoft-standard|\bTegra\b|\bJetson\b|name: (?:Orin|Xavier|NVIDIA Tegra))",
-            "Linux host 5.15.90.1-microsoft-standard-WSL2",
-            "device: 0, name: NVIDIA Tegra X1, pci bus id: 0000:00:00.0, compute capability: 5.3",
-            needs=("wsl2", "microsoft-standard", "tegra", "jetson", "orin", "xavier"),
-        ),
+        PLATFORM,
     ),
     (
         "data_format",
@@ -407,7 +403,8 @@ _WORDS = Words(
     "Device(", "call first", "org.tens", "tfjs-", "tensorflow_mod", "ModelServer", "low_serving", "servable",
     "TFServing", "TF Serving", "w/serving:",
     "reticulate", "->Run(",
-    "WSL2", "microsoft-standard", "Tegra", "Jetson", "name: Orin", "name: Xavier", "HIP_", "hip",
+    "WSL2", "microsoft-standard", "Tegra", "tegra", "Jetson", "jetson", "name: Orin", "name: Xavier",
+    " nano", " Nano", "aspb", "RPi", "HIP_", "hip",
     "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
 )  # fmt: skip
 """What a line must hold to be looked at closely."""
@@ -419,7 +416,7 @@ def settings(text: str) -> Iterator[tuple[str, str]]:
         return
     for name, rule in _SWITCHES.likely(text):
         shown = rule.search(text)
-        if shown and not _ADVICE.search(text, 0, shown.start()):
+        if shown and (rule is PLATFORM or not _ADVICE.search(text, 0, shown.start())):
             yield name, shown["value"] if name in _NUMBERS else _value(shown["value"] or "True")
 
 
@@ -435,11 +432,6 @@ _PROGRAMS = {
     "TF Serving": "TensorFlow Serving",
     "reticulate::": "R",
     "session->Run(": "C++",
-    "microsoft-standard": "WSL2",
-    "Tegra": "Jetson",
-    "name: NVIDIA Tegra": "Jetson",
-    "name: Orin": "Jetson",
-    "name: Xavier": "Jetson",
     "HIP_ERROR": "AMD",
     "hipError": "AMD",
     "hipMalloc": "AMD",
@@ -447,8 +439,8 @@ _PROGRAMS = {
 
 
 def _value(text: str) -> str:
-    if text in _PROGRAMS:
-        return _PROGRAMS[text]
+    if named := _PROGRAMS.get(text) or platform(text):
+        return named
     lowered = text.lower()
     if lowered in _FALSE:
         return "False"

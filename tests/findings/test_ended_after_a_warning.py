@@ -1,0 +1,101 @@
+"""A large request that was granted, and a program that ended; and warnings that are quoted in part."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.logs import dump, oom
+from tests.findings.test_texts_of_strangers import COPY, DST, explained, leading
+
+LARGE = (
+    "W tensorflow/core/framework/cpu_allocator_impl.cc:81] Allocation of 805306368 exceeds 10% of free system"
+    " memory.\n"
+)
+RULE = "ended-after-a-warning"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "The script then fails without any message."),
+        ("my program got killed after this:\n", ""),
+        ("the notebook's kernel dies here\n", ""),
+        ("My memory is 8 GB and still not enough\n", ""),
+        ("一运行train就卡死\n", ""),
+    ],
+)
+def test_an_end_in_words_after_the_warning_is_most_likely_host_ram(before: str, after: str) -> None:
+    found = explained(before + LARGE + after)
+    assert found.findings[0].rule == RULE
+    assert "768.00 MiB at once" in found.verdict
+    assert not any(finding.rule == "alarming-but-harmless" for finding in found.findings)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    ["", "It never crashes, but I wonder.", "The training does not stop.", "How can I switch this off?"],
+)
+def test_the_warning_alone_is_no_failure(beside: str) -> None:
+    assert leading(LARGE + beside) == "alarming-but-harmless"
+
+
+def test_words_of_the_warning_are_enough() -> None:
+    found = explained('the kernel terminates while predicting: "Allocation exceeds 10% of system memory"')
+    assert found.findings[0].rule == RULE
+    assert found.actions[0].remedy.slug == "smaller-input"
+    trains = explained('model.fit(x, y)\nit got killed: "Allocation exceeds 10% of system memory"')
+    assert trains.actions[0].remedy.slug == "smaller-batch"
+
+
+def test_a_failure_beside_it_says_more() -> None:
+    assert leading(LARGE + "then the script fails\n" + oom("8,64,64,32")) != RULE
+
+
+SOFT = (
+    "Allocator (GPU_0_bfc) ran out of memory trying to allocate {size} with freed_by_count=0. The caller"
+    " indicates that this is not a failure, but may mean that there could be performance gains\n"
+)
+HEAD = "Allocator (GPU_0_bfc) ran out of memory trying to allocate {size}"
+
+
+def test_a_title_that_quotes_a_harmless_warning_is_no_failure() -> None:
+    text = f"# {HEAD.format(size='24.00MiB')}\n\n{SOFT.format(size='24.00MiB')}"
+    assert explained(text).verdict.startswith("1 warning that an allocation failed harmlessly")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        HEAD.format(size="96.00MiB"),
+        HEAD.format(size="24.00MiB") + ".  Current allocation summary follows.",
+        HEAD.format(size="24.00MiB") + " (rounded to 25165824)",
+    ],
+)
+def test_a_refusal_of_its_own_beside_such_warnings_is_one(head: str) -> None:
+    assert explained(f"{head}\n{SOFT.format(size='24.00MiB')}").verdict.startswith("Out of memory")
+
+
+def chunks(*sizes: int) -> str:
+    rows = [f"InUse at 7f{index}000000000 of size {size} next {index}" for index, size in enumerate(sizes)]
+    return "\n".join(rows) + "\n"
+
+
+def test_a_few_chunks_of_a_cut_dump_say_nothing_of_the_device() -> None:
+    assert "only a part of its dump is here" in explained(chunks(9 << 20, 1 << 18, 256)).verdict
+    assert "one chunk of 3.00 GiB" in explained(chunks(3 << 30, 1 << 18, 256)).verdict
+
+
+def test_one_large_tensor_beside_a_failed_copy_is_the_data_set() -> None:
+    copy = f"{COPY} _EagerConst: {DST}"
+    held = explained(dump(64, 8192, 6000).partition("\n")[2] + copy)
+    assert "one tensor holds 5.86 GiB already" in held.verdict
+    assert held.actions[0].remedy.slug == "keep-off-the-device"
+    little = explained(dump(64, 8192, 600).partition("\n")[2] + copy)
+    assert "one tensor holds" not in little.verdict
+
+
+def test_a_batch_that_host_ram_has_no_room_for_asks_for_no_gpu() -> None:
+    said = "Failed to allocate memory for the batch of component 0\n\t [[node IteratorGetNext (defined at"
+    found = explained(f"ResourceExhaustedError: 2 root error(s) found.\n  (0) Resource exhausted:  {said}")
+    assert found.actions[0].remedy.slug == "smaller-batch"
+    assert "check-the-device" not in [action.remedy.slug for action in found.actions]

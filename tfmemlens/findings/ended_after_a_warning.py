@@ -1,0 +1,71 @@
+"""TensorFlow warned of a large request of host RAM, and the text says that the program ended.
+
+What it means: `Allocation of N exceeds 10% of free system memory` is a warning: that request was granted. A
+program that ends right after it, without any other message, most likely was ended for the host RAM that
+went on growing: the kernel kills without a word, Windows lets the program stop, a notebook's kernel dies.
+When it fires: such a warning, or its words, and prose that says that the program was killed, crashed or
+stopped, and no failure beside them.
+What to do: need less host RAM at once; see that it was RAM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.board import board, what_helps
+from tfmemlens.findings.support.situation import situation
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.units import human_size
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes: a warning of one request tells nothing of all of them"
+
+
+def check(case: Case) -> Iterator[Finding]:
+    told = case.capture.surroundings
+    warned, ended = told.shows("warned of large requests"), told.shows("ended in words")
+    if case.moments or warned is None or ended is None or told.foreign or told.elsewhere or told.crash:
+        return
+    large = max(told.large_host_requests, key=lambda request: request[0].bytes, default=None)
+    asked = f" for {human_size(large[0])} at once" if large else ""
+    yield Finding(
+        severity=Severity.FACTOR,
+        headline=(
+            f"most likely host RAM (not GPU memory) ran out: TensorFlow warned that it asked the host{asked},"
+            f" which by itself is no failure, and the text says that the program ended ({ended.place})"
+        ),
+        evidence=(Evidence("the warning", large[1] if large else warned), Evidence("its end", ended)),
+        remedies=(*_of_board(case), *_remedies(case)),
+    )
+
+
+def _of_board(case: Case) -> tuple[Remedy, ...]:
+    named = board(case)
+    return what_helps(named[0]) if named else ()
+
+
+def _remedies(case: Case) -> Iterator[Remedy]:
+    told = case.capture.surroundings
+    if told.shows("training"):
+        yield Remedy(
+            "train with a smaller batch, and read the data in parts instead of as one array",
+            slug="smaller-batch",
+        )
+    else:
+        yield Remedy(
+            "need less at once: smaller images or shorter inputs, fewer of them in one call (a tool's own"
+            " options for tiles, scale or batch do this)",
+            slug="smaller-input",
+        )
+    yield Remedy(
+        "watch RAM while it runs (top; on Windows the Task Manager): where it fills up, that was it; if it"
+        " does not, the end has another reason, and the warning nothing to do with it",
+        slug="watch-ram",
+    )
+    if situation(case).program is None:
+        yield Remedy(
+            "on Linux the kernel says whom it killed for memory",
+            "dmesg -T | grep -i -E 'killed process|out of memory'",
+            slug="read-the-kernels-log",
+        )
