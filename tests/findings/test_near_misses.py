@@ -127,6 +127,25 @@ CASES: dict[str, tuple[str, str]] = {
         "import jax\nh = jax.hessian(loss)(w)\nthis ends with an OOM\n",
         "import jax\nh = jax.grad(loss)(w)\nthis ends with an OOM\n",
     ),
+    "ended-after-a-warning": (
+        "W cpu_allocator_impl.cc:81] Allocation of 805306368 exceeds 10% of free system memory.\nthen it"
+        " crashes\n",
+        "W cpu_allocator_impl.cc:81] Allocation of 805306368 exceeds 10% of free system memory.\n",
+    ),
+    "bare-message": (
+        "ResourceExhaustedError: Graph execution error:\n",
+        "ResourceExhaustedError: Graph execution error:\n" + oom("8,8"),
+    ),
+    "whole-pool-at-start": (
+        "Why is tensorflow using all of the GPU memory?\n",
+        "Why is tensorflow using all of the GPU memory?\n" + oom("8,8"),
+    ),
+    "transformer-weights": (
+        f"{48 * 3} Chunks of size 16777216 totalling 2.25GiB\n3 Chunks of size {4 * 30522 * 1024} totalling"
+        " 357.68MiB\nSum Total of in-use chunks: 2.60GiB\n",
+        f"{48 * 3} Chunks of size 16777216 totalling 2.25GiB\n3 Chunks of size {4 * 30524 * 1024} totalling"
+        " 357.70MiB\nSum Total of in-use chunks: 2.60GiB\n",
+    ),
     "told-in-words": ("my GPU runs out of memory\n", "my GPU runs out of memory\n" + oom("8,8")),
     "attention-scores": (oom("8,12,1024,1024", ATTENTION), oom("8,12,1024,64", ATTENTION)),
     "changed-batch": (

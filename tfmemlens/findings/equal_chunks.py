@@ -45,7 +45,7 @@ _MIN_REQUEST_BYTES = 16 << 10
 _STORED, _MIN_COUNT, _MIN_CERTAIN_COUNT = 10, 16, 100
 """Chunks of one size that something must have left behind: where the failing line adds to a list, with and
 without another sign of it."""
-_SERVED, _FULL, _LAST_OF_SESSIONS = 5, 0.95, (2, 0)
+_SERVED, _FULL, _LISTED, _LAST_OF_SESSIONS = 5, 0.95, 0.9, (2, 0)
 """So many times the chunks in use an allocator has served, long after a session's first step."""
 
 _PRINT = "print(tf.config.experimental.get_memory_info('GPU:0')['current'])   # after each step"
@@ -185,6 +185,8 @@ def _long_after_its_start(case: Case, moment: Moment) -> bool:
     in_use, limit = moment.balance.in_use, moment.balance.limit
     if served is None or in_use is None or limit is None or case.api.newest > _LAST_OF_SESSIONS:
         return False
+    if held(moment) < _LISTED * in_use.bytes:
+        return False  # the summary begins above this part: nobody can tell how many chunks there are
     chunks = sum(row.count for row in moment.attribution.table)
     return in_use.bytes >= _FULL * limit.bytes and served >= _SERVED * chunks
 

@@ -25,6 +25,7 @@ from tfmemlens.findings.support.rows import (
     is_full,
     of_blocks,
 )
+from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -72,7 +73,7 @@ def check(case: Case) -> Iterator[Finding]:
                     state.line_of("pool"),
                 ),
             ),
-            remedies=tuple(_remedies(moment)),
+            remedies=tuple(_remedies(case, moment)),
             moment=index,
         )
 
@@ -103,10 +104,15 @@ def _severity(case: Case, moment: Moment) -> Severity:
     return Severity.CAUSE if _much(case, moment) and not _grows(moment) else Severity.FACTOR
 
 
-def _remedies(moment: Moment) -> Iterator[Remedy]:
-    """First what mends the holes without a price, then what surely fits."""
+def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """First what mends the holes without a price, then what surely fits; in a step of a training whose shapes
+    nobody says to differ that is a smaller batch.
+    """
     pages, *others = _REMEDIES
-    for remedy in (pages, *_nearest_exit(moment), *others):
+    exit_ = tuple(_nearest_exit(moment))
+    if not exit_ and not _of_weights(moment) and situation(case, moment).training:
+        exit_ = remedies.offered(case, moment, "smaller-batch")
+    for remedy in (pages, *exit_, *others):
         if remedy.slug != "constant-shapes" or not _of_weights(moment):
             yield remedy
 

@@ -37,18 +37,25 @@ def check(case: Case) -> Iterator[Finding]:
         if framework_of(case) != TENSORFLOW:
             continue
         by_loop = next((each for each in kept(told) if each.model), None)
-        if not (many or told.alone or by_loop):
+        in_loop = told.shows("models in a loop")
+        if not (many or told.alone or by_loop or in_loop):
             continue
         if not many and told.shows("sharing the device"):
             continue  # processes of their own: processes-on-one-device says what they share
         what = _of_loop(by_loop) if by_loop and not many else _what(told, many)
+        if in_loop and not (many or told.alone or by_loop):
+            what = (
+                f"{in_loop.place} says that models are trained one after another in one process, so most"
+                " likely earlier ones still hold memory"
+            )
         yield Finding(
-            severity=Severity.CAUSE,
+            severity=Severity.CAUSE if many or told.alone or by_loop else Severity.FACTOR,
             headline=what,
             because=what,
             evidence=(
                 *((Evidence("models that are alive", told.models[1]),) if many and told.models else ()),
                 *((Evidence("it goes well alone", told.alone),) if told.alone else ()),
+                *((Evidence("one model after another", in_loop),) if in_loop else ()),
                 *((Evidence("the loop keeps each model", by_loop.line),) if by_loop else ()),
                 *(
                     (Evidence(f"`{told.stores[0]}` keeps what is added", told.stores[1]),)
@@ -56,20 +63,26 @@ def check(case: Case) -> Iterator[Finding]:
                     else ()
                 ),
             ),
-            remedies=(
-                Remedy(
-                    f"drop each model when it is done{_list(told, by_loop)}, and clear what Keras keeps",
-                    "del model; gc.collect(); tf.keras.backend.clear_session()",
-                    slug="drop-models",
-                ),
-                Remedy(
-                    "or run each in a process of its own, whose end frees everything (pytest: --forked of"
-                    " pytest-forked)",
-                    slug="own-process",
-                ),
-            ),
+            remedies=_remedies(told, by_loop),
             moment=index,
         )
+
+
+def _remedies(told: Surroundings, by_loop: Kept | None) -> tuple[Remedy, ...]:
+    """What surely helps stands first where clearing was tried in vain."""
+    tried = told.shows("clearing the session") is not None
+    drop = Remedy(
+        f"{'or ' if tried else ''}drop each model when it is done{_list(told, by_loop)}, and clear what Keras"
+        " keeps",
+        "del model; gc.collect(); tf.keras.backend.clear_session()",
+        slug="drop-models",
+    )
+    alone = Remedy(
+        f"{'' if tried else 'or '}run each in a process of its own, whose end frees everything (pytest:"
+        " --forked of pytest-forked)",
+        slug="own-process",
+    )
+    return (alone, drop) if tried else (drop, alone)
 
 
 def _what(told: Surroundings, many: bool) -> str:

@@ -43,12 +43,14 @@ def check(case: Case) -> Iterator[Finding]:
             because = f"CPU and GPU of this board ({name}) share one RAM with all other programs"
         little = limit is not None and limit.bytes < _LITTLE
         full = _is_weight(moment) and finds_a_full_device(case, moment)
-        asked = moment.request.needed_bytes if moment.request else None
+        explains = moment.request.needed_bytes if moment.request and full else None
+        if limit and little:
+            explains = limit.bytes
         yield Finding(
             severity=Severity.CAUSE if little or full else Severity.FACTOR,
             headline=because,
             because=because,
-            explains=limit.bytes if limit and little else (asked if full else None),
+            explains=explains,
             evidence=(Evidence(f"the device is {name}", line),),
             remedies=what_helps(name),
             moment=index,

@@ -62,6 +62,11 @@ def _is_weight(request: Request) -> bool:
     return request.fixed or request.failed.creating or request.failed.updating or of_weights
 
 
+def _is_volume(named: Sequence[NamedSize]) -> bool:
+    """Whether three sides are named, so that half of each makes an eighth."""
+    return sum(each.meaning is Meaning.IMAGE for each in named) > 2
+
+
 def _part(named: Sequence[NamedSize], shape: Sequence[int | None]) -> float:
     """How much of the tensor's size the named factors make."""
     whole = sum(math.log(size) for size in shape if size)
@@ -76,10 +81,11 @@ def _remedies(case: Case, moment: Moment, named: Sequence[NamedSize], need: int)
     many = ran is not None and ran[0] in (EVALUATION, PREDICTION) and several
     if (image := told.get(Meaning.IMAGE)) and not many:  # fewer at a time cost nothing there
         name = f"`{image.name}`" if image.name else "the image"
+        part, left = ("an eighth", need // 8) if _is_volume(named) else ("a quarter", need // 4)
         yield Remedy(
-            f"lower {name} ({image.line.place}): half of each side makes this tensor and all like it a"
-            " quarter",
-            saves_bytes=need - need // 4 if saving else None,
+            f"lower {name} ({image.line.place}): half of each side makes this tensor and all like it"
+            f" {part}",
+            saves_bytes=need - left if saving else None,
             certainty=Certainty.EXACT,
             slug="smaller-input",
         )

@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings import code_without_message
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.board import RASPBERRY_PI, board, what_helps
+from tfmemlens.findings.support.situation import situation
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
@@ -52,6 +54,25 @@ def check(case: Case) -> Iterator[Finding]:
     )
 
 
+_ONE_BATCH_AT_A_TIME = Remedy(
+    "let the server put requests together and bound how many run at once: each thread that serves keeps"
+    " buffers of its own",
+    "tensorflow_model_server --enable_batching=true --tensorflow_session_parallelism=4 ...",
+    slug="bound-requests",
+)
+_OWN_PROCESS = Remedy(
+    "train each model in a process of its own, whose end frees everything: that works whatever it is that"
+    " stays",
+    "with multiprocessing.get_context('spawn').Pool(1, maxtasksperchild=1) as pool: pool.map(train, folds)",
+    slug="own-process",
+)
+_SMALLER_BATCH = Remedy(
+    "train with a smaller batch: that helps most trainings; if it fails at a batch of 1, too, make the"
+    " samples (images, sequences) or the model smaller",
+    slug="smaller-batch",
+)
+
+
 def _of_the_board(name: str) -> str:
     """What is known of the machine, whatever the message."""
     if name == RASPBERRY_PI:
@@ -68,10 +89,18 @@ def _where(line: Line) -> str:
 
 
 def _remedies(case: Case, told: Surroundings, line: Line, grows: Line | None) -> Iterator[Remedy]:
+    serving = situation(case).program == "TensorFlow Serving"
+    if serving:
+        yield remedies.smaller_requests(case)
+        yield _ONE_BATCH_AT_A_TIME
+    if grows and (told.shows("clearing the session") or told.shows("models in a loop")):
+        yield _OWN_PROCESS
+    if told.shows("training") and not grows and _where(line) != "host RAM":
+        yield _SMALLER_BATCH
     if on_board := board(case):
         yield from what_helps(on_board[0])
     host = _where(line) == "host RAM"
-    if grows:
+    if grows and not serving:
         yield find_what_grows(case, host)
     if host and (_SHUFFLE.search(line.text) or told.pipeline_buffers):
         yield Remedy(

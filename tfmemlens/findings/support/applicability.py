@@ -189,6 +189,7 @@ TABLE: dict[str, Applicability] = {
     "tidy": Applicability(program=frozenset({"Node"}), shell=True),
     "close-tensors": Applicability(program=frozenset({"Java"}), shell=True),
     "smaller-requests": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
+    "bound-requests": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "smaller-examples": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "ask-what-is-in-use": Applicability(_OF_JAX, devices=_ON_GPU),
     "return-less": Applicability(code=_OF_JAX),

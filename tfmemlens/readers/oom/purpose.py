@@ -6,6 +6,7 @@ advised where something shows training.
 
 from __future__ import annotations
 
+from tfmemlens.readers.oom.prose import PROSE
 from tfmemlens.readers.oom.rules import LineRule
 
 TRAINING = LineRule(
@@ -16,7 +17,7 @@ TRAINING = LineRule(
     r"|\bTrainState\b|\bsvi\.(?:run|update)\(|tf\.gradients\(|transpose\(jvp"
     r"|/jvp\(|\baten__\w{0,80}backward|\bupdate_fn\b|\bloss\s*[=:]\s*\d"
     r"|\bEpoch[ :#]*\d+/\d+"
-    r"|--epochs?\b|\bepochs\s*=)",
+    r"|--epochs?\b|\bepochs\s*=|\bcallbacks\s*=\s*\[|\b(?:first|second|last|\d(?:st|nd|rd|th)) epoch\b)",
     "  model.fit(x_train, y_train, batch_size=64)",
     "    return self.train_step(data)",
     'File "train.py", line 30, in <module>',
@@ -44,6 +45,7 @@ TRAINING = LineRule(
         "svi.",
         "jvp",
         "aten__",
+        "callbacks",
         "loss=",
         "loss:",
         "loss =",
@@ -172,11 +174,17 @@ ON_A_TPU = LineRule(
 GROWING = LineRule(
     r"(?i)\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)|climbs?|climbing)\b"
     r"|\b(?:growing|increasing) (?:\w{1,12} )?(?:RAM|memory)\b|\bmemory leak"
-    r"|\bleak(?:s|ing)? (?:\w{1,12} )?memory\b|\bhigher memory usage\b|\bcauses? (?:a|the) leak\b"
+    r"|\bleak(?:s|ing)? (?:\w{1,12} )?memory\b|\bhigh(?:er)? memory (?:usage|consumption)\b"
+    r"|\b(?:increase|growth|rise) (?:in|of) (?:the )?(?:\w{1,12} )?(?:RAM|memory)\b"
+    r"|\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:goes up|going up|adds up|piles up|never (?:freed|released)"
+    r"|(?:not|isn't|is not|can ?not|can't|cannot) be(?:ing)? (?:freed|released)|not (?:freed|released))\b"
+    r"|\bcauses? (?:a|the) leak\b"
     r"|\bfree (?:\w{1,12} )?memory\b[^.\n]{0,50}\b(?:decreas\w{1,3}|falls?|drops?|shrinks?)\b",
     "the container's RAM grows steadily over about 50 minutes until it's OOMKilled",
     "memory usage keeps increasing during training",
     "training hundreds of models causes the leak",
+    "memory usage goes up quickly, and memory is not released afterwards",
+    "Sharp increase in memory usage",
     "the free GPU memory decreases in steps",
     needs=("ram", "memory", "leak"),
 )
@@ -253,30 +261,6 @@ DECODING = LineRule(
     needs=("infer_", "beam"),
 )
 """Sentences are made from a trained model."""
-WARNED = LineRule(
-    r"exceeds \d+% of (?:the )?(?:free )?system memory",
-    'it stops with "Allocation exceeds 10% of system memory"',
-    needs="system memory",
-)
-"""TensorFlow's warning of a large request of host RAM, or the text's words for it."""
-ENDED = LineRule(
-    r"(?i)(?<!never )(?<!not )(?<!n't )(?:\b(?:script|program|process|kernel|session|training|notebook|server"
-    r"|container|code|app|it|python|everything|computer|machine|laptop|pc)\b[^.\n]{0,40}"
-    r"(?<!never )(?<!not )(?<!n't )"
-    r"\b(?:fails?|failed|crash(?:es|ed|ing)?|dies|died|stops|stopped|hangs|freezes|froze|terminat(?:es|ed)|stuck"
-    r"|aborts?|aborted|quits?|exits)\b|\b(?:gets?|got|getting|was|were|is|been|be|being) killed\b|\bKilled\b"
-    r"|\b(?:RAM|memory)\b[^.\n]{0,60}\bnot enough\b|\bnot enough (?:RAM|memory)\b|\u5361\u6b7b)",
-    "The script then fails.",
-    "my program got killed soon after",
-    "The message is `Allocation of 171 exceeds 10% of free system memory. Killed`",
-    "the kernel terminates during the prediction",
-    "I have 8 GB of memory, which is not enough",
-    needs=(
-        "fail", "crash", "die", "stop", "hang", "freez", "froze", "terminat", "stuck", "abort", "quit",
-        "exits", "killed", "not enough", "\u5361\u6b7b",
-    ),
-)  # fmt: skip
-"""The text says in words that the program came to an end of its own."""
 PURPOSES = {
     "decoding": DECODING,
     "training": TRAINING,
@@ -298,10 +282,9 @@ PURPOSES = {
     "capturing": CAPTURING,
     "donating in vain": IN_VAIN,
     "whole graph": WHOLE_GRAPH,
-    "warned of large requests": WARNED,
-    "ended in words": ENDED,
     "no number": NO_NUMBER,
     "without a GPU": WITHOUT_GPU,
     "sharing the device": SHARING,
+    **PROSE,
 }
 """What a program does, and how a line shows it."""

@@ -56,11 +56,14 @@ STEP = LineRule(
 )
 PARAMETERS = LineRule(r"Total params: (?P<count>[\d,]+)", "Total params: 3,274,634", needs="Total params")
 VERSION = LineRule(
-    r"[Tt]ensor[Ff]low(?:[-_ ]?(?:gpu|cpu))?(?:(?: [Vv]ersion| is| installed from .*| \(use command"
-    r" below\))+[ :=v]{1,4}|[:=v ]{1,4}(?=[012]\.\d{1,2}\.\d)| ?[:=]{1,2} ?)"
+    r"[Tt]ensor[Ff]low(?:[-_ ]?(?:gpu|cpu|[Ss]erving|Library|ModelServer))?"
+    r"(?:(?: [Vv]ersion| is| installed from .*| \(use command below\))+[ :=v*]{1,6}"
+    r"|[:=v ]{1,4}(?=[012]\.\d{1,2}\.\d)| ?[:=]{1,2} ?)"
     r"(?P<major>[012])\.(?P<minor>\d{1,2})(?:\.\d+)?\b",
     "TensorFlow version: 2.4.1",
     "tensorflow-gpu==1.13.1",
+    "TensorFlow Library: 2.3.0",
+    "**TensorFlow Serving version**: 2.3",
     needs="low",
 )
 HARMLESS = {

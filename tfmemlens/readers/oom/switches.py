@@ -220,7 +220,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         LineRule(
             r"(?P<value>\borg\.tensorflow\.|\btfjs-node|\btensorflow_model_server|\breticulate::|\bsession->Run\("
             r"|Running gRPC ModelServer|\btensorflow_serving/|servable version|\btensorflow/serving:"
-            r"|\bTF ?Serving\b)",
+            r"|\bTF ?Serving\b|\b[Tt]ensor[Ff]low[- ][Ss]erving\b)",
             "\tat org.tensorflow.Session.run(Session.java:830)",
             "    at Object.kernelFunc (/app/node_modules/@tensorflow/tfjs-node-gpu/dist/Relu.js:33:24)",
             "status = session->Run({{\"input:0\", img}}, {\"out:0\"}, {}, &outputs);",
@@ -401,7 +401,7 @@ _WORDS = Words(
     "donate_a", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION", "fp16", "bf16",
     "amp", "jnp.", "dtype=torch.",
     "Device(", "call first", "org.tens", "tfjs-", "tensorflow_mod", "ModelServer", "low_serving", "servable",
-    "TFServing", "TF Serving", "w/serving:",
+    "TFServing", "TF Serving", "w/serving:", "ow-serving", "ow Serving", "ow serving",
     "reticulate", "->Run(",
     "WSL2", "microsoft-standard", "Tegra", "tegra", "Jetson", "jetson", "name: Orin", "name: Xavier",
     " nano", " Nano", "aspb", "RPi", "HIP_", "hip",
@@ -429,6 +429,10 @@ _PROGRAMS = {
     "servable version": "TensorFlow Serving",
     "tensorflow/serving:": "TensorFlow Serving",
     "TFServing": "TensorFlow Serving",
+    "tensorflow-serving": "TensorFlow Serving",
+    "TensorFlow Serving": "TensorFlow Serving",
+    "tensorflow serving": "TensorFlow Serving",
+    "Tensorflow Serving": "TensorFlow Serving",
     "TF Serving": "TensorFlow Serving",
     "reticulate::": "R",
     "session->Run(": "C++",

@@ -1,0 +1,74 @@
+"""The message names neither a tensor nor a size: what is here begins or ends within it.
+
+What it means: a post that is cut, or a title alone, says that memory ran out on a device and not for what.
+Nobody can tell a cause from that; what helps most programs of this kind is still worth a try.
+When it fires: a failure of TensorFlow without shape, size, list, dump or figures.
+What to do: in training a smaller batch, else smaller inputs; and add the rest of the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.board import board
+from tfmemlens.findings.support.phase import other_than_training
+from tfmemlens.findings.support.rows import failures, on_host
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes"
+GENERAL = True
+
+_REST = Remedy(
+    "add the rest of the message: the line `OOM when allocating tensor with shape[...]` says what was asked"
+    " for, the allocator's lines above it what was in use",
+    slug="read-the-log",
+)
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment in list(failures(case))[:1]:
+        request = moment.request
+        if request is None or framework_of(case) != TENSORFLOW or on_host(moment) or board(case):
+            continue
+        failed, incident = request.failed, moment.incident
+        if failed.kind is not RequestKind.TENSOR or failed.shape or failed.size or incident is None:
+            continue
+        told = incident.state.limit or incident.state.in_use or incident.chunks or incident.size_classes
+        if told or len(moment.attribution.table) or (failed.line and "failed to alloc" in failed.line.text):
+            continue
+        what = "what is here does not say what was asked for"
+        yield Finding(
+            severity=Severity.FACTOR,
+            headline=what,
+            because=what,
+            evidence=(Evidence("the message", failed.line),),
+            remedies=(*_remedies(case, moment), _REST),
+            moment=index,
+        )
+
+
+def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """What helps most programs that do the same."""
+    run = situation(case, moment)
+    if run.program:
+        return
+    batch = case.capture.surroundings.setting("batch_size")
+    at_one = batch is not None and batch[0] == "1"
+    if run.training and not at_one:
+        half = f" ({batch[0]} -> {int(batch[0]) // 2})" if batch and batch[0].isdigit() else ""
+        yield Remedy(
+            f"train with a smaller batch{half}: that helps most trainings; if it fails at a batch of 1, too,"
+            " make the samples or the model smaller",
+            slug="smaller-batch",
+        )
+    elif run.training or (moment.request and other_than_training(case, moment.request)):
+        yield Remedy("smaller inputs: smaller images, shorter sequences", slug="smaller-input")
+    else:
+        yield Remedy(
+            "if it trains, with a smaller batch; else smaller inputs (images, sequences), fewer at a time",
+            slug="smaller-batch",
+        )

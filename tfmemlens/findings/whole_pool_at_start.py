@@ -1,0 +1,50 @@
+"""TensorFlow takes nearly all of a GPU when it starts, which is no failure.
+
+What it means: unless told otherwise TensorFlow reserves nearly all memory of every GPU that it sees, and
+deals it out itself. `nvidia-smi` shows what is reserved, the same for a large model and for none.
+When it fires: the text says that all of a GPU's memory is taken, and quotes no failure.
+What to do: let the pool grow, or give it a limit, where others need the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes"
+
+
+def check(case: Case) -> Iterator[Finding]:
+    told = case.capture.surroundings
+    line = told.shows("taking the whole GPU")
+    if case.moments or line is None or framework_of(case) != TENSORFLOW:
+        return
+    if told.shows("running short") or told.foreign or told.elsewhere or told.without_figures:
+        return
+    serving = situation(case).program == "TensorFlow Serving"
+    what = (
+        "no failure: TensorFlow reserves nearly all of a GPU's memory when it starts, whatever the model"
+        " needs, so what nvidia-smi shows is not what the model uses"
+    )
+    yield Finding(
+        severity=Severity.FACTOR,
+        headline=what,
+        because=what,
+        evidence=(Evidence("what the text says", line),),
+        remedies=(
+            Remedy(
+                "where other programs need the rest: let the server take memory as needed (the variable"
+                " TF_FORCE_GPU_ALLOW_GROWTH=true), or a part of it (its flag"
+                " --per_process_gpu_memory_fraction=0.3)"
+                if serving
+                else "where other programs need the rest: let TensorFlow take memory as needed",
+                None if serving else code_snippets.growth(case.api),
+                slug="growth",
+            ),
+        ),
+    )

@@ -1,0 +1,68 @@
+"""What the prose of a post tells of a run: how it ended, what it does again and again, what was tried."""
+
+from __future__ import annotations
+
+from tfmemlens.readers.oom.rules import LineRule
+
+WARNED = LineRule(
+    r"exceeds \d+% of (?:the )?(?:free )?system memory",
+    'it stops with "Allocation exceeds 10% of system memory"',
+    needs="system memory",
+)
+"""TensorFlow's warning of a large request of host RAM, or the text's words for it."""
+ENDED = LineRule(
+    r"(?i)(?<!never )(?<!not )(?<!n't )(?:\b(?:script|program|process|kernel|session|training|notebook|server"
+    r"|container|code|app|it|python|everything|computer|machine|laptop|pc)\b[^.\n]{0,40}"
+    r"(?<!never )(?<!not )(?<!n't )"
+    r"\b(?:fails?|failed|crash(?:es|ed|ing)?|dies|died|stops|stopped|hangs|freezes|froze|terminat(?:es|ed)|stuck"
+    r"|aborts?|aborted|quits?|exits)\b|\b(?:gets?|got|getting|was|were|is|been|be|being) killed\b|\bKilled\b"
+    r"|\b(?:RAM|memory)\b[^.\n]{0,60}\bnot enough\b|\bnot enough (?:RAM|memory)\b|\u5361\u6b7b)",
+    "The script then fails.",
+    "my program got killed soon after",
+    "The message is `Allocation of 171 exceeds 10% of free system memory. Killed`",
+    "the kernel terminates during the prediction",
+    "I have 8 GB of memory, which is not enough",
+    needs=(
+        "fail", "crash", "die", "stop", "hang", "freez", "froze", "terminat", "stuck", "abort", "quit",
+        "exits", "killed", "not enough", "\u5361\u6b7b",
+    ),
+)  # fmt: skip
+"""The text says in words that the program came to an end of its own."""
+IN_A_LOOP = LineRule(
+    r"(?i)\b(?:(?:re)?train\w*|fit\w*|(?:build|creat)\w*|models?)\b[^.\n]{0,60}\b(?:in|within|inside) (?:a )?"
+    r"(?:for[- ])?loops?\b|\bk-?folds?\b|\bcross[- ]validation\b|\bgrid ?search\b"
+    r"|\bhyper-?param\w* (?:search|tuning|optimi[sz]ation)\b|\bkeras[- ]?tuner\b"
+    r"|\b(?:several|many|multiple|different|\d+) models\b[^.\n]{0,40}\b(?:one after|sequential|in a row)"
+    r"|\bafter (?:the )?\d+(?:st|nd|rd|th)? (?:models?|folds?|trials?)\b",
+    "Resource exhausted when training in a loop",
+    "I fit a model for each fold of a 10-fold cross validation",
+    "it fails after the 3rd trial",
+    needs=("loop", "fold", "validation", "search", "tuning", "optimi", "tuner", "models", "trial"),
+)
+"""The text says that one model after another is trained in one process."""
+CLEARING = LineRule(
+    r"\bclear_session\b", "tf.keras.backend.clear_session() does not help", needs="clear_session"
+)
+_TAKES = (
+    r"(?:us(?:es?|ing)|tak(?:es?|ing)|alloc\w+|occup\w+|consum\w+|eat(?:s|ing)|hog(?:s|ging)|reserv\w+"
+    r"|fills?)"
+)
+TAKING_ALL = LineRule(
+    rf"(?i)\b{_TAKES} (?:up )?(?:(?:nearly|almost) )?"
+    r"(?:all|the whole|the entire|entire|whole|full|the full|100 ?%|9\d ?%)(?: of)?"
+    r"(?: the| my| available| its)* (?:GPUs?\b|VRAM|video|graphics)"
+    r"|\bGPU memory\b[^.\n]{0,40}\b(?:very|too) much\b"
+    r"|\bGPU memory usage:? ?(?:is )?\d+ ?Mi?B ?/ ?\d+ ?Mi?B",
+    "Why is tensorflow using all of the GPU memory?",
+    "but GPU Memory Usage 11201MiB/12288MiB.",
+    needs="GPU",
+)
+"""The text says that the whole memory of a GPU is taken."""
+PROSE = {
+    "warned of large requests": WARNED,
+    "ended in words": ENDED,
+    "models in a loop": IN_A_LOOP,
+    "clearing the session": CLEARING,
+    "taking the whole GPU": TAKING_ALL,
+}
+"""What is told, and how a line tells it."""
