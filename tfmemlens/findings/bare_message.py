@@ -35,7 +35,12 @@ def check(case: Case) -> Iterator[Finding]:
         if request is None or framework_of(case) != TENSORFLOW or on_host(moment) or board(case):
             continue
         failed, incident = request.failed, moment.incident
-        if failed.kind is not RequestKind.TENSOR or failed.shape or failed.size or incident is None:
+        if (
+            failed.kind is not RequestKind.TENSOR
+            or failed.shape is not None
+            or failed.size
+            or incident is None
+        ):
             continue
         told = incident.state.limit or incident.state.in_use or incident.chunks or incident.size_classes
         if told or len(moment.attribution.table) or (failed.line and "failed to alloc" in failed.line.text):

@@ -15,13 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.rows import attributed, held, on_host, requests
 from tfmemlens.findings.support.situation import GPU, TENSORFLOW, situation
 from tfmemlens.findings.support.tiny_pools import left_by_others
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
-from tfmemlens.units import human, human_size, percent
+from tfmemlens.units import MIB, human, human_size, percent
 
 BASIS = Basis.FIGURES
 EXPLAINS = "what is in use of a full pool, else what is not; or the largest chunks of one size"
@@ -58,6 +59,8 @@ _USERS = Remedy("see who else holds the device", "nvidia-smi", slug="see-device-
 
 def check(case: Case) -> Iterator[Finding]:
     for number, (index, moment, request) in enumerate(requests(case)):
+        if left_by_others(moment) and board(case):
+            continue  # what the board's other programs left of its one RAM
         if left_by_others(moment):
             yield _of_a_tiny_pool(index, moment)
             continue

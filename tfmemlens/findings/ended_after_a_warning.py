@@ -67,5 +67,5 @@ def _remedies(case: Case) -> Iterator[Remedy]:
         yield Remedy(
             "on Linux the kernel says whom it killed for memory",
             "dmesg -T | grep -i -E 'killed process|out of memory'",
-            slug="read-the-kernels-log",
+            slug="read-the-kernel-log",
         )

@@ -357,7 +357,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             "dmesg -T | grep -i 'killed process'",
             slug="read-the-kernel-log",
         )
-    if "bad_alloc" in said and case.api.newest < (2, 0):
+    if "bad_alloc" in said and not serving:
         yield from _SLABS
 
 

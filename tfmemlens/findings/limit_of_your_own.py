@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.rows import device_limit, failures, on_host, requests
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TPU, framework_of, situation
 from tfmemlens.findings.support.tiny_pools import without_room
@@ -53,8 +52,7 @@ def check(case: Case) -> Iterator[Finding]:
         need = moment.request.needed_bytes if moment.request else None
         told = _setting(case, limit.bytes) if limit and not on_host(moment) else None
         if told is None or limit is None or need is None:
-            if on_host(moment) or board(case) is None:  # a board's GPU has what its RAM has left
-                yield from _tiny(moment, index)
+            yield from _tiny(moment, index)
             yield from _unmeasured(case, moment, index)
             yield from _round(case, moment, index)
             continue

@@ -83,8 +83,7 @@ def _remedies(case: Case, moment: Moment, named: Sequence[NamedSize], need: int)
         name = f"`{image.name}`" if image.name else "the image"
         part, left = ("an eighth", need // 8) if _is_volume(named) else ("a quarter", need // 4)
         yield Remedy(
-            f"lower {name} ({image.line.place}): half of each side makes this tensor and all like it"
-            f" {part}",
+            f"lower {name} ({image.line.place}): half of each side makes this tensor and all like it {part}",
             saves_bytes=need - left if saving else None,
             certainty=Certainty.EXACT,
             slug="smaller-input",
