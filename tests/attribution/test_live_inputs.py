@@ -84,6 +84,23 @@ def test_an_owner_goes_with_the_name() -> None:
     assert owners["input batch"].kind is Kind.INPUT
 
 
+@pytest.mark.parametrize(
+    "ahead, baseline, device, told",
+    [
+        (True, 1280, "/host:CPU", ["input batch"]),
+        (True, 1279, "/host:CPU", []),
+        (True, 9999, "/device:GPU:0", []),
+        (False, 9999, "/host:CPU", []),
+    ],
+)
+def test_an_iterator_has_the_next_batch_ready(
+    ahead: bool, baseline: int, device: str, told: list[str]
+) -> None:
+    step = replace(timeline(), baseline_bytes=baseline, device=device)
+    rows = with_variables(step, [], model(inputs=(BATCH,), ahead=ahead))
+    assert [row.node for row, _ in rows] == told
+
+
 def constant(name: str, size: int, allocator: str = "bfc") -> KeptConstant:
     return KeptConstant(name, TensorType((size // 4,), "float32"), size, size, allocator)
 

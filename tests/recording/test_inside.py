@@ -264,6 +264,8 @@ class Data:
         ((Spec(8, 3), Spec(8)), None, {"inputs": [[8, 3], [8]], "batch": 8}),
         ((Spec(8, 3), Spec(4)), None, {"inputs": [[8, 3], [4]], "batch": None}),
         (([{"x": Spec(8, 3)}],), None, {"inputs": [[8, 3]], "batch": 8}),
+        ((SimpleNamespace(element_spec=(Spec(None, 3), Spec(None)), get_next=None),), Data(32),
+         {"inputs": [[None, 3], [None]], "batch": 32, "ahead": True}),
         ((SimpleNamespace(element_spec=(Spec(None, 3), Spec(None))),), Data(32),
          {"inputs": [[None, 3], [None]], "batch": 32}),
         ((), Data(None, behind=16), {"inputs": [], "batch": 16}),

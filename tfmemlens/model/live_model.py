@@ -67,6 +67,8 @@ class LiveModel:
     """(path, shape) of the weight that a layer makes when it is first called, for layers that never were."""
     inputs: tuple[TensorType, ...] = ()
     """What the traced step was given, the batch in its place."""
+    ahead: bool = False
+    """Whether an iterator gives them: the next batch is made before it is asked for."""
     constants: tuple[KeptConstant, ...] = ()
     """The most bytes first."""
     failed_in: str | None = None

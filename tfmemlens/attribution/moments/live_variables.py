@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from tfmemlens.attribution.moments.live_inputs import BATCH, HELD_TENSOR, LEAST_BYTES, OF_TENSOR
+from tfmemlens.attribution.moments.live_inputs import BATCH, HELD_TENSOR, LEAST_BYTES, OF_BATCH, OF_TENSOR
 from tfmemlens.attribution.names.owner_cache import owner_like
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, Allocation
 from tfmemlens.model.attribution import NOBODY, Kind, Owner, Phase
@@ -83,7 +83,8 @@ def with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel | 
         return list(known)
     rows = _with_variables(timeline, known, model)
     rows += _constants(timeline, rows, model)
-    return [*rows, *_tensors(timeline, rows, model)]
+    rows += _tensors(timeline, rows, model)
+    return [*rows, *_next_batch(timeline, rows, model)]
 
 
 def _constants(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> Iterator[Row]:
@@ -121,6 +122,22 @@ def _tensors(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> Iter
             shape=each.tensor.shape, dtype=each.tensor.dtype, purpose=PERSISTENT,
         )  # fmt: skip
         yield from [(row, OF_TENSOR)] * count
+
+
+def _next_batch(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> Iterator[Row]:
+    """The batch that the input pipeline has ready for the step after this one, on the host, as far as there
+    is room.
+    """
+    left = timeline.baseline_bytes - sum(row.size_bytes for row, _ in known if row.size_bytes > 0)
+    for each in model.inputs if model.ahead and "GPU" not in timeline.device else ():
+        size = round_up(each.bytes or 0)
+        if LEAST_BYTES <= size <= left:
+            left -= size
+            row = Allocation(
+                BATCH, size, None, timeline.device, timeline.allocator, each.bytes, shape=each.shape,
+                dtype=each.dtype, purpose=PERSISTENT,
+            )  # fmt: skip
+            yield row, OF_BATCH
 
 
 def _with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> list[Row]:

@@ -61,6 +61,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
                 if layer.get("makes")
             ),
             tuple(_inputs(document)),
+            document.get("ahead") is True,
             tuple(_constants(document)),
             failed if isinstance(failed := document.get("failed_in"), str) else None,
         ),

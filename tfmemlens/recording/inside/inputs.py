@@ -24,11 +24,17 @@ def of_call(depth: int) -> Dict[str, Any]:
         return {}
     if not shapes and not batch:
         return {}
-    return {"inputs": shapes, "types": [dtype for _, dtype in found], "batch": batch}
+    told = {"inputs": shapes, "types": [dtype for _, dtype in found], "batch": batch}
+    return dict(told, ahead=True) if any(_are_ahead(each) for each in _each(given)) else told
 
 
-def _types(value: Any) -> Iterator[Tuple[List[Any], str]]:
-    """Shapes and dtypes of tensors and arrays in containers, and of what an iterator gives."""
+def _are_ahead(each: Any) -> bool:
+    """Whether it is an iterator, whose data set makes batches before they are asked for."""
+    return hasattr(each, "element_spec") and hasattr(each, "get_next")
+
+
+def _each(value: Any) -> Iterator[Any]:
+    """What is in containers, and what an iterator gives after it."""
     waiting, count = [value], 0
     while waiting and count < 200:
         each, count = waiting.pop(0), count + 1
@@ -36,9 +42,16 @@ def _types(value: Any) -> Iterator[Tuple[List[Any], str]]:
             waiting += list(each.values())
         elif isinstance(each, (list, tuple)):
             waiting += list(each)
-        elif hasattr(each, "element_spec"):
-            waiting.append(each.element_spec)
-        elif hasattr(each, "shape") and not hasattr(each, "assign"):
+        else:
+            if hasattr(each, "element_spec"):
+                waiting.append(each.element_spec)
+            yield each
+
+
+def _types(value: Any) -> Iterator[Tuple[List[Any], str]]:
+    """Shapes and dtypes of tensors and arrays in containers, and of what an iterator gives."""
+    for each in _each(value):
+        if hasattr(each, "shape") and not hasattr(each, "assign") and not hasattr(each, "element_spec"):
             shape = each.shape
             rank = getattr(shape, "rank", 0)
             if rank is not None:
