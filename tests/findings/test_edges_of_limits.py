@@ -161,12 +161,7 @@ def test_a_stated_limit_where_no_allocator_tells_its_own(
 ) -> None:
     told: dict[str, Any] = {**settings(**values), "named_devices": (card(whole),) if whole else ()}
     moment = limited(None, need)
-    # a named device is a limit, too, unless the setting says another one
-    seen = [
-        each
-        for each in found(limit_of_your_own, moment, **told)
-        if "Only" not in each.headline and each.basis
-    ]
+    seen = [each for each in found(limit_of_your_own, moment, **told) if each.basis]
     assert [(each.explains, each.basis) for each in seen] == ([(explains, basis)] if basis else [])
     assert all(words in each.because for each in seen)
     for other in (RequestKind.DUMP, RequestKind.HOST):
