@@ -242,3 +242,54 @@ def test_settings_of_the_input_of_the_user_and_of_the_allocator() -> None:
         found = situation(case(at, settings=settings, hints=Hints(batch=4)), at).settings
         always = {"allow_growth=True", "batch_size=4"}
         assert found == always | ({"TF_GPU_ALLOCATOR=cuda_malloc_async"} if told else set())
+
+
+# ------------------------------------------------------------------ what the table says of each
+
+
+OF_TRAINING = {
+    "batch-norm-training", "clip-per-variable", "drop-channels", "fewer-microbatches", "fewer-trained-layers",
+    "first-order", "freeze-weights", "gradient-accumulation", "keep-slices", "lighter-optimizer",
+    "penalty-on-part", "recompute", "sampled-loss", "smaller-moments", "sparse-labels", "sparse-updates",
+    "swap-to-host", "truncate",
+}  # fmt: skip
+"""Gradients, slots and losses are of training alone."""
+WHERE_TRAINING_SHOWS = {"gradient-accumulation", "mixed-precision", "recompute"}
+"""Each costs something that a run which only infers should not pay."""
+IN_32_BITS = {"mixed-precision", "tensor-cores"}
+OF_PYTHON = {"find-the-growth", "freeze-weights", "list-tensors", "mixed-precision", "record-a-step"}
+OF_A_SHELL = {
+    "close-tensors", "dump-file", "free-shared-ram", "larger-message", "more-memory-maps",
+    "more-pinned-memory", "more-ram-for-wsl", "raise-host-limit", "see-device-users", "smaller-examples",
+    "smaller-requests", "tidy",
+}  # fmt: skip
+"""Their code is a shell's, or the other program's own."""
+ELSEWHERE = Situation(settings=frozenset({"program=R"}), training=True)
+
+
+@pytest.mark.parametrize("slug", TABLE)
+def test_what_a_run_must_be_for_each_remedy(slug: str) -> None:
+    anywhen: dict[str, Any] = {"since": FIRST, "until": LAST, "frameworks": frozenset({TENSORFLOW})}
+    where = replace(TABLE[slug], **anywhen, session=None, program=None)
+    trains = Situation(training=True)
+    assert where.holds(trains)
+    offered = {training: where.holds(replace(trains, training=training)) for training in (None, False)}
+    shown = slug in WHERE_TRAINING_SHOWS
+    assert offered == {None: not shown, False: not shown and slug not in OF_TRAINING}
+    assert where.holds(replace(trains, half=True)) is (slug not in IN_32_BITS)
+    assert where.holds(replace(trains, optimizer=False)) is (slug != "lighter-optimizer")
+    serves = replace(trains, settings=frozenset({"program=Java"}))
+    assert where.holds(serves) is (slug not in OF_PYTHON | OF_TRAINING)
+    assert where.runs_code(ELSEWHERE) is (slug in OF_A_SHELL)
+
+
+@pytest.mark.parametrize("slug", TABLE)
+def test_whether_sessions_have_each_remedy(slug: str) -> None:
+    runs = {session: Situation(session=session, training=True, oldest=(1, 0)) for session in (True, False)}
+    where = replace(TABLE[slug], frameworks=frozenset({TENSORFLOW}), program=None)
+    without = {
+        "fewer-steps", "fill-one-array", "first-order", "freeze-weights", "keep-numbers", "one-signature",
+        "parts-to-host", "pass-arrays", "plain-tapes", "tape-inside-loop",
+    }  # fmt: skip
+    held = {session: where.holds(run) for session, run in runs.items()}
+    assert held == {True: slug not in without, False: slug != "finalize-graph"}
