@@ -482,6 +482,24 @@ _SEVENTH: list[tuple[Any, ...]] = [
 ]
 """Written without reading what estimates, and predicted before any of it was measured."""
 
+_EIGHTH: list[tuple[Any, ...]] = [
+    ("lanterns", "2.21", 16, "adam", 1, False, False),
+    ("quarries", "2.11", 24, "rmsprop", 1, False, False),
+    ("ferries", "2.21", 48, "adam", 1, False, False),
+    ("beacons", "2.21", 16, "adamw", 1, False, True),
+    ("ponds", "2.11", 512, "adam", 1, False, False),
+    ("ribbons", "2.21", 512, "adam", 1, False, False),
+    ("kilns", "2.11", 16, "momentum", 1, False, False),
+    ("anchors", "2.21", 16, "sgd", 1, False, True),
+    ("violins", "2.11", 24, "adam", 1, False, False),
+    ("grottos", "2.21", 12, "adam", 1, False, False),
+    ("meadows", "2.11", 12, "adam", 1, False, False),
+    ("pylons", "2.21", 512, "adamw", 1, False, False),
+    ("tunnels", "2.21", 24, "adam", 1, False, False),
+    ("couriers", "2.11", 24, "adam", 1, False, False),
+    ("plateaus", "2.21", 32, "rmsprop", 2, False, False),
+    ("canyons", "2.11", 24, "adam", 1, True, False),
+]
 _SETS = {
     "first": _CASES,
     "second": _SECOND,
@@ -490,6 +508,7 @@ _SETS = {
     "fifth": _FIFTH,
     "sixth": _SIXTH,
     "seventh": _SEVENTH,
+    "eighth": _EIGHTH,
 }
 _SUFFIXES = {"2.21": ".keras", "2.11": ".h5", "1.15": ".meta"}
 _SHAPES = {

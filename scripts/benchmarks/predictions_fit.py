@@ -27,7 +27,15 @@ from typing import Any
 import predictions
 
 Results = dict[str, Any]
-KEPT = ("largest_batch", "sure_batch", "told_batch", "per_sample_bytes", "fixed_bytes")
+KEPT = (
+    "largest_batch",
+    "sure_batch",
+    "likely_low_batch",
+    "likely_high_batch",
+    "told_batch",
+    "per_sample_bytes",
+    "fixed_bytes",
+)
 
 
 class Servers:

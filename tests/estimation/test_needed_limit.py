@@ -54,3 +54,27 @@ def test_another_past_raises_the_upper_end_alone() -> None:
 def test_batches_fetched_ahead_come_on_top_of_both() -> None:
     without, having = needed(kept(1.0), peak=2 * MIB), needed(kept(1.0), peak=2 * MIB, batch=MIB)
     assert [more - less for less, more in zip(without, having, strict=True)] == [2 * MIB, 2 * MIB]
+
+
+def test_what_serves_the_calls_alone_holds_no_reserve() -> None:
+    """No batch that is fetched ahead, no other past; at both ends what the bar makes of the requests."""
+    room, other = kept(1.5, 3.0, 6.0, 12.0, 25.0), kept(1.5, 3.0, 6.0, 12.0, 25.0, 12.0)
+    found = needed_limit([room, other], 48 * MIB, 0.5, MIB, likely_share=0.1)
+    assert found is not None and found.serving is not None
+    low, middle, high = found.serving.low_bytes, found.serving.bytes, found.serving.high_bytes
+    assert low < middle <= high < found.high_bytes
+    assert serves(room, middle)
+    assert serves([(number, round(1.1 * size)) for number, size in room], high)
+
+
+def test_the_lower_end_is_never_above_the_peak() -> None:
+    """Where nothing were lost to pieces the peak would do."""
+    peak = round(92.5 * MIB)
+    found = needed_limit([kept(*FULL, 31.5)], peak, 0.001)
+    assert found is not None and found.serving is not None
+    assert found.serving.low_bytes <= peak < found.serving.bytes
+
+
+def test_a_bar_as_wide_as_the_step_leaves_requests_at_its_lower_end() -> None:
+    found = needed_limit([kept(1.0, 2.0)], 3 * MIB, 1.0)
+    assert found is not None and found.serving is not None and found.serving.low_bytes > 0

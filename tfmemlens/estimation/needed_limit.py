@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfmemlens.knowledge.bfc import FIRST_REGION_BYTES, Call, serves, smallest_limit
-from tfmemlens.model.timeline import NeededLimit
+from tfmemlens.model.timeline import NeededLimit, ServingLimits
 
 MAX_CALLS = 100_000
 """Beyond it a limit would take seconds to find: some 16,000 allocations a step."""
@@ -39,6 +39,8 @@ FETCHED_BATCHES = 2
 
 _PARTS = (0.25, 0.5, 0.75, 1.0)
 """Parts of the error bar by which all requests are enlarged."""
+_LEAST_PART = 0.05
+"""No bar is so wide that less of the requests is left at its lower end."""
 _MAX_TRIED_CALLS = 400_000
 """Of all trials together: the first come first."""
 
@@ -49,6 +51,7 @@ def needed_limit(
     share: float,
     batch_bytes: int = 0,
     first_region_bytes: int = FIRST_REGION_BYTES,
+    likely_share: float | None = None,
 ) -> NeededLimit | None:
     """The smallest limit, to about a hundredth, under which an allocator serves the calls of the first steps,
     from the first weight on, and two further batches of `batch_bytes`. `pasts` holds these calls first as
@@ -60,13 +63,17 @@ def needed_limit(
     needs 88 MiB once it grows by a tenth: the last region has to hold the next large tensor in one piece.
     Three of four steps that failed at the limit stated stood below such an edge (TensorFlow 2.11 and 2.21).
 
+    `likely_share` is what the peak is mostly off by, without what a limit holds in reserve.
+
     Neither end is below the peak. None for too many calls to try.
     """
     likely = pasts[0]
     if len(likely) > MAX_CALLS:
         return None
     within = peak_bytes // 100
-    served = smallest_limit(likely, peak_bytes, within, first_region_bytes)
+    usual = share if likely_share is None else likely_share
+    serving = _serving(likely, peak_bytes, usual, first_region_bytes)
+    served = max(serving.bytes, peak_bytes)
     high = max(served, round(peak_bytes * (1 + share)))
     trials = [(likely, share * part) for part in _PARTS]
     trials += [(calls, share * part) for calls in pasts[1:] for part in (0.0, 0.5)]
@@ -75,8 +82,27 @@ def needed_limit(
         left -= len(calls)
         if left < 0:
             break
-        larger = [(number, round(request * (1 + more))) for number, request in calls]
+        larger = _enlarged(calls, 1 + more)
         if not serves(larger, high, first_region_bytes):
             high = smallest_limit(larger, high, within, first_region_bytes)
     ahead = FETCHED_BATCHES * batch_bytes
-    return NeededLimit(served + ahead, high + ahead)
+    return NeededLimit(served + ahead, high + ahead, serving)
+
+
+def _serving(calls: Sequence[Call], peak_bytes: int, share: float, first_region_bytes: int) -> ServingLimits:
+    """To a hundredth: what serves the calls, and the same with smaller and with larger requests."""
+    least, most = max(1 - share, _LEAST_PART), 1 + share
+    low, middle, high = (
+        smallest_limit(
+            _enlarged(calls, times), round(peak_bytes * times), peak_bytes // 100, first_region_bytes
+        )
+        for times in (least, 1.0, most)
+    )
+    return ServingLimits(min(low, peak_bytes), middle, max(middle, high))
+
+
+def _enlarged(calls: Sequence[Call], times: float) -> Sequence[Call]:
+    """The calls with so many times the bytes; what is given back stays 0."""
+    if times == 1:
+        return calls
+    return [(number, max(round(request * times), 1) if request else 0) for number, request in calls]

@@ -65,6 +65,11 @@ class Fit:
     """The largest batch of which the upper end of the error bar fits; None without a limit, and where only a
     bound is known.
     """
+    likely_low_batch: int | None = None
+    """Of a prediction, between this and the next the largest batch likely lies: with all requests at either
+    end of the error bar.
+    """
+    likely_high_batch: int | None = None
     certainty: Certainty = Certainty.ESTIMATE
     constraint: str | None = None
     """What holds most at the largest batch."""

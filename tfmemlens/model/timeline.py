@@ -56,6 +56,20 @@ class CurveSource(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class ServingLimits:
+    """The smallest limits, in bytes, that serve a predicted step from the first weight on: what decides
+    whether a batch runs. Without batches that are fetched ahead, and without the pasts that an upper end
+    allows for.
+    """
+
+    low_bytes: int
+    """With all requests at the lower end of the error bar, or where nothing were lost to pieces."""
+    bytes: int
+    high_bytes: int
+    """With all requests at the upper end of the bar."""
+
+
+@dataclass(frozen=True, slots=True)
 class NeededLimit:
     """The limit that an allocator needs to run a predicted step in `fit`: never below the predicted peak. It
     holds what is lost where free memory lies in pieces, what making the weights takes, and the batches that
@@ -65,6 +79,7 @@ class NeededLimit:
     bytes: int
     high_bytes: int
     """With the upper end of the error bar on the step: what a limit is judged by."""
+    serving: ServingLimits | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

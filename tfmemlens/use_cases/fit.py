@@ -186,6 +186,22 @@ def _check(known: FitBasis, other: FitBasis) -> BatchPrediction:
     return replace(predict(known.step, other.step.batch), measured_bytes=measured)
 
 
+def _how_sure(result: Fit) -> str:
+    """` (likely 445 to 733, 356 for sure)`, as far as these differ from the largest batch."""
+    low, high, sure, most = (
+        result.likely_low_batch,
+        result.likely_high_batch,
+        result.sure_batch,
+        result.largest_batch,
+    )
+    told = []
+    if low is not None and high is not None and low < high:
+        told.append(f"likely {low} to {high}")
+    if sure is not None and most is not None and sure < most:
+        told.append(f"{sure or 'none'} for sure")
+    return f" ({', '.join(told)})" if told else ""
+
+
 def verdict(result: Fit, known: FitBasis) -> str:
     """The answer in one sentence."""
     remark = f" {known.remark}." if known.remark else ""
@@ -201,7 +217,6 @@ def verdict(result: Fit, known: FitBasis) -> str:
         return f"Not even one sample fits into {human(result.limit_bytes)}: {measured}, {grows}.{remark}"
     bound = "At most" if not known.complete else "About"
     samples = "1 sample fits" if result.largest_batch == 1 else f"{result.largest_batch} samples fit"
-    sure = ""
-    if result.sure_batch is not None and result.sure_batch < result.largest_batch:
-        sure = f" ({result.sure_batch or 'none'} for sure)"
-    return f"{bound} {samples}{sure} into {human(result.limit_bytes)}: {measured}, {grows}.{remark}"
+    return (
+        f"{bound} {samples}{_how_sure(result)} into {human(result.limit_bytes)}: {measured}, {grows}.{remark}"
+    )

@@ -13,6 +13,7 @@ from tfmemlens.model.case import Moment
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import BatchPrediction, Fit, Scale
 from tfmemlens.model.graph import Graph
+from tfmemlens.model.timeline import ServingLimits
 from tfmemlens.values import dataclass, replace
 from tfmemlens.what_if.summed import RowsBasis
 
@@ -79,6 +80,7 @@ def fit(known: FitBasis) -> Fit:
         + sum(size for row, size in alive if step.laws[row].scale is Scale.FIXED)
     )
     constraint, runner_up = constraints(known, told)
+    likely = _likely_batches(known, largest_fitting)
     rank = input_rank(known.graph)
     return Fit(
         batch=batch,
@@ -90,6 +92,8 @@ def fit(known: FitBasis) -> Fit:
         limit_bytes=known.limit_bytes,
         largest_batch=largest_fitting,
         sure_batch=sure,
+        likely_low_batch=likely[0],
+        likely_high_batch=likely[1],
         certainty=Certainty.ESTIMATE if known.complete else Certainty.BOUND,
         constraint=constraint,
         runner_up=runner_up,
@@ -108,12 +112,36 @@ def _sure_batch(known: FitBasis, largest_fitting: int | None) -> int | None:
         limit, repredict = known.limit_bytes, known.repredict
         guess = int(largest_fitting / (1 + error_share(known.step)))
         return min(
-            nearest(lambda batch: _limit_for_sure(repredict(batch).step) <= limit, guess), largest_fitting
+            crossing(lambda batch: _limit_for_sure(repredict(batch).step), limit, guess), largest_fitting
         )
     within = replace(known, limit_bytes=int(known.limit_bytes / (1 + error_share(known.step))))
     sure = min(largest_batch(known.step, within), largest_fitting)
     measured = not known.step.timeline.predicted and known.step.batch <= largest_fitting
     return max(sure, known.step.batch) if measured else sure
+
+
+def _likely_batches(known: FitBasis, largest_fitting: int | None) -> tuple[int | None, int | None]:
+    """The largest batches with all requests at the upper, and at the lower end of the bar; None for both
+    where the step was measured, or cannot be predicted anew.
+    """
+    limit, repredict = known.limit_bytes, known.repredict
+    if limit is None or largest_fitting is None or repredict is None or _serving(known.step) is None:
+        return None, None
+    share = error_share(known.step)
+
+    def needs(batch: int, end: str) -> int:
+        step = repredict(batch).step
+        serving = _serving(step)
+        return int(getattr(serving, end)) if serving else step.timeline.peak_bytes
+
+    low = crossing(lambda batch: needs(batch, "high_bytes"), limit, int(largest_fitting / (1 + share)))
+    high = crossing(lambda batch: needs(batch, "low_bytes"), limit, int(largest_fitting * (1 + share)))
+    return min(low, largest_fitting), max(high, largest_fitting)
+
+
+def _serving(step: ReplayedStep) -> ServingLimits | None:
+    needed = step.timeline.needed_limit
+    return needed.serving if needed else None
 
 
 def _limit_for_sure(step: ReplayedStep) -> int:
@@ -176,11 +204,16 @@ def largest_batch(step: ReplayedStep, known: FitBasis) -> int:
     scaled = largest(lambda batch: step.fits(batch, limit, known.grows), step.batch)
     if known.most_batch is not None:
         return min(scaled, known.most_batch)
-    return (
-        scaled
-        if repredict is None
-        else nearest(lambda batch: repredict(batch).step.fits(batch, limit, known.grows), scaled)
-    )
+    if repredict is None:
+        return scaled
+    if _serving(step) is not None:
+        return crossing(lambda batch: _serving_bytes(repredict(batch).step), limit, scaled)
+    return nearest(lambda batch: repredict(batch).step.fits(batch, limit, known.grows), scaled)
+
+
+def _serving_bytes(step: ReplayedStep) -> int:
+    serving = _serving(step)
+    return serving.bytes if serving else step.timeline.peak_bytes
 
 
 def largest(fits: Callable[[int], bool], start: int) -> int:
@@ -214,6 +247,34 @@ def nearest(fits: Callable[[int], bool], guess: int) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
+
+
+def crossing(needs: Callable[[int], int], limit: int, guess: int) -> int:
+    """The largest number of which no more than `limit` is needed, 0 if none: asked round a guess, then where
+    a straight line between what is known reaches the limit. It is taken to grow with the number; the answer
+    is exact up to 200, then to a half per cent.
+    """
+    low, high = 0, 0
+    known: dict[int, int] = {}
+    at = max(guess, 1)
+    while not high or high - low > max(low // 200, 1):
+        known[at] = needs(at)
+        low, high = (at, high) if known[at] <= limit else (low, at)
+        if low >= _MAX_BATCH:
+            return low
+        at = _next_asked(known, limit, low, high)
+    return low
+
+
+def _next_asked(known: dict[int, int], limit: int, low: int, high: int) -> int:
+    """A little beyond where the need is proportional, until there are two ends; then between them."""
+    if not high:
+        return max(low + 1, min(round(1.05 * low * limit / max(known[low], 1)), 2 * low))
+    if not low:
+        return min(high - 1, max(round(0.95 * high * limit / known[high]), high // 2)) if high > 1 else 0
+    gap = high - low
+    part = (limit - known[low]) / max(known[high] - known[low], 1)
+    return low + min(max(round(gap * min(max(part, 0.1), 0.9)), 1), gap - 1)
 
 
 def constraints(known: FitBasis, batch: int) -> tuple[str | None, str | None]:

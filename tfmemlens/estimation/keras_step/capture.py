@@ -75,15 +75,17 @@ def capture(network: Network, settings: StepSettings = StepSettings(), strictly:
     predicted, chosen = _predicted(network, settings, chosen)
     share = error_share(predicted, chosen)
     _check_what_is_known(network, predicted, share, strictly)
-    lower = _lower_share(network, predicted, chosen, share)
+    lower, likely = _lower_share(network, predicted, chosen, share), share
     if share is not None and chosen.device == "cpu":
         loose = _loose_share(predicted)
         lower, share = (lower or share, share + loose) if loose else (lower, share)
         unsteady = _PARTLY_SUMMED * _partly_summed_bytes(predicted) / max(predicted.timeline.peak_bytes, 1)
-        lower, share = (min(each + unsteady, _MAX_SHARE_BELOW) if each else None for each in (lower, share))
+        lower, share, likely = (
+            min(each + unsteady, _MAX_SHARE_BELOW) if each else None for each in (lower, share, likely)
+        )
     if share is not None and settings.device == "gpu":
         lower, share = gpu_shares(chosen, share)
-    needed = _needed_limit(predicted, chosen, share)
+    needed = _needed_limit(predicted, chosen, share, likely)
     timeline = replace(predicted.timeline, error_share=share, lower_error_share=lower, needed_limit=needed)
     return Capture(
         Source(network.path or network.name, (network.dialect,), "tensorflow", None),
@@ -145,7 +147,7 @@ def _lower_share(
 
 
 def _needed_limit(
-    predicted: PredictedStep, settings: StepSettings, share: float | None
+    predicted: PredictedStep, settings: StepSettings, share: float | None, likely: float | None
 ) -> NeededLimit | None:
     """What the step takes of a pool with a limit, beside the batches that are fetched ahead. None on a GPU,
     whose pool is one region, and where the limit is too dear to find.
@@ -154,7 +156,8 @@ def _needed_limit(
         return None
     batch = 0 if settings.samples else sum(value.bytes for value in predicted.step.inputs)
     reserve = _LOOP_RESERVE if _loops(predicted) else 0.0
-    return needed_limit(predicted.pasts, predicted.timeline.peak_bytes, share + reserve, batch)
+    peak = predicted.timeline.peak_bytes
+    return needed_limit(predicted.pasts, peak, share + reserve, batch, likely_share=likely)
 
 
 def _waiting_bytes(predicted: PredictedStep) -> int:

@@ -16,6 +16,8 @@ def part(fit: Fit) -> dict[str, Any]:
         "limit_bytes": fit.limit_bytes,
         "largest_batch": fit.largest_batch,
         "sure_batch": fit.sure_batch,
+        "likely_low_batch": fit.likely_low_batch,
+        "likely_high_batch": fit.likely_high_batch,
         "peak_bytes": fit.peak_bytes,
         "told_batch": fit.reported_batch,
         "fixed_bytes": fit.fixed_bytes,
