@@ -144,3 +144,77 @@ def test_half_of_three_sides_is_an_eighth() -> None:
 def test_pieces_of_a_training_step_get_a_smaller_batch_before_fixed_shapes() -> None:
     advice = slugs("model.fit(x, y, epochs=2)\n" + dump(100, 400, 280, (60, 60)))
     assert advice.index("smaller-batch") < advice.index("constant-shapes")
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("I get an OOM at the time of evaluation", "smaller-evaluation-batch"),
+        ("my GPU runs out of memory during validation", "smaller-evaluation-batch"),
+        ("out of memory with horovod on 4 GPUs", "one-device-each"),
+        ("mpirun -np 8 python fit.py\nRAM is exhausted", "shard-the-data"),
+        ("mpirun noticed that process rank 3 exited on signal 9 (Killed).", "shard-the-data"),
+        ("The first fold is fine, the second runs out of memory", "own-process"),
+        ("tfjs 3.7: memory leak in my page", "tidy"),
+        ("the GPU memory grows until the WebGL context crashes", "tidy"),
+        ("out of memory", "read-the-log"),
+    ],
+)
+def test_words_of_when_and_where_choose_the_advice(text: str, first: str) -> None:
+    assert slugs(text)[0] == first
+
+
+def test_no_python_is_offered_to_a_browser() -> None:
+    codes = [action.remedy.code or "" for action in explained("tfjs: memory keeps growing").actions]
+    assert any("tf.tidy" in code for code in codes)
+    assert not any("python" in code or "print(" in code for code in codes)
+
+
+TABLE = """+-------------------------------+----------------------+----------------------+
+|   0  GeForce RTX 208...  On   | 00000000:85:00.0 Off |                  N/A |
+| 27%   22C    P8     1W / 250W |  {used}MiB / 10989MiB |      0%      Default |
++-------------------------------+----------------------+----------------------+
+"""
+
+
+@pytest.mark.parametrize(("used", "full"), [("10633", True), (" 1633", False)])
+def test_a_table_that_shows_a_full_gpu_is_named(used: str, full: bool) -> None:
+    found = explained("my training cannot allocate memory\n" + TABLE.format(used=used))
+    assert ("shows GPU 0 with 10.38 GiB of 10.73 GiB in use" in found.verdict) is full
+    assert (found.actions[0].remedy.slug == "see-device-users") is full
+
+
+SOFT = (
+    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.09GiB with freed_by_count=0. The caller"
+    " indicates that this is not a failure, but may mean that there could be performance gains\n"
+)
+
+
+def test_harmless_warnings_of_a_run_that_a_smaller_batch_saves() -> None:
+    found = explained(SOFT + "when I reduce the batch size, the error stops")
+    assert "a smaller batch helps" in found.verdict
+    assert found.actions[0].remedy.slug == "smaller-batch"
+    assert "no failure" in explained(SOFT + "when I reduce the learning rate, it works").verdict
+
+
+SPLIT = "history = model.fit(x, y, batch_size=8, validation_split=0.2)\n"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "ResourceExhaustedError: OOM when allocating tensor with shape[48000,96,96,3]",
+        oom("90000,96,96,1", "x").replace("[[{{node x}}]]", "[Op:GatherV2]"),
+    ],
+)
+def test_arrays_that_fit_splits_are_no_batch(message: str) -> None:
+    found = explained(SPLIT + message)
+    assert "as one tensor, copied to the device" in found.verdict
+    assert found.actions[0].remedy.slug == "split-on-the-host"
+    assert "split-on-the-host" not in slugs(message)
+
+
+def test_a_library_of_amd_is_called_by_its_name() -> None:
+    found = explained("MIOpen Error: handlehip.cpp:68: Memory not available to allocate buffer: 805306368")
+    assert "MIOpen" in found.verdict
+    assert not any("nvidia-smi" in (action.remedy.code or "") for action in found.actions)

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.kills import another_program, own_limit, surely_for_memory, was_killed
+from tfmemlens.findings.support.prose_advice import SHARD_THE_DATA
 from tfmemlens.findings.support.rows import (
     failures,
     on_host,
@@ -309,6 +310,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             " more RAM",
             slug="room-for-others",
         )
+    if was_killed(moment) and case.capture.surroundings.shows("several ranks"):
+        yield SHARD_THE_DATA
     limit = case.capture.surroundings.setting("container_memory")
     sampling = was_killed(moment) and (
         case.capture.surroundings.shows("sampling") or case.api.library == "NumPyro"

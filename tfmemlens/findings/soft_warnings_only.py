@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.situation import framework_name
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.units import human_size
 
 BASIS = Basis.FIGURES
@@ -30,6 +31,10 @@ def check(case: Case) -> Iterator[Finding]:
         f"{len(soft)} warning{'s' if len(soft) > 1 else ''} that an allocation failed harmlessly, the largest"
         f" for {human_size(largest.size)}"
     )
+    helps = case.capture.surroundings.shows("a smaller batch helps") if alone else None
+    if helps:
+        yield _of_a_batch(text, largest.line, helps)
+        return
     nan = case.capture.surroundings.shows("no number") if alone else None
     other = f"; that the loss is nan ({nan.place}) has another cause than memory" if nan else ""
     whole = f"{text}: no failure, {framework_name(case)} chose a slower plan with less workspace{other}"
@@ -41,6 +46,31 @@ def check(case: Case) -> Iterator[Finding]:
             *((Evidence("the loss is no number", nan),) if nan else ()),
         ),
         remedies=(_FIND_THE_NAN,) if nan else (),
+    )
+
+
+def _of_a_batch(text: str, warning: Line, helps: Line) -> Finding:
+    """The text says that a smaller batch ends what it calls the error: then there was one besides."""
+    what = (
+        f"{text}; but {helps.place} says that a smaller batch helps, so the step most likely needs more than"
+        " the GPU has, and the message of the failure is not here"
+    )
+    return Finding(
+        severity=Severity.FACTOR,
+        headline=what,
+        evidence=(Evidence("the largest of them", warning), Evidence("a smaller batch helps", helps)),
+        remedies=(
+            Remedy(
+                "keep the smaller batch, and accumulate gradients over several steps where you need the"
+                " larger one's effect",
+                slug="smaller-batch",
+            ),
+            Remedy(
+                "to make room for the larger one: 16-bit activations (mixed precision), smaller inputs, a"
+                " smaller model",
+                slug="smaller-model",
+            ),
+        ),
     )
 
 

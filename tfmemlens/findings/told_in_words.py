@@ -14,15 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings import code_without_message
-from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.board import RASPBERRY_PI, board, what_helps
-from tfmemlens.findings.support.situation import situation
-from tfmemlens.findings.support.watching import find_what_grows
+from tfmemlens.findings.support.board import RASPBERRY_PI, board
+from tfmemlens.findings.support.prose_advice import advice, full_device
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.units import human
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: no message says how much was requested"
@@ -47,30 +46,11 @@ def check(case: Case) -> Iterator[Finding]:
         severity=Severity.FACTOR,
         headline=(
             f"the text says in words that {what} ({line.place}), and quotes no message of it"
-            f"{_of_the_board(on_board[0]) if on_board else ''}"
+            f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case)}"
         ),
         evidence=tuple(Evidence("what the text says", each) for each in dict.fromkeys((line, grows or line))),
         remedies=tuple(_remedies(case, told, line, grows)),
     )
-
-
-_ONE_BATCH_AT_A_TIME = Remedy(
-    "let the server put requests together and bound how many run at once: each thread that serves keeps"
-    " buffers of its own",
-    "tensorflow_model_server --enable_batching=true --tensorflow_session_parallelism=4 ...",
-    slug="bound-requests",
-)
-_OWN_PROCESS = Remedy(
-    "train each model in a process of its own, whose end frees everything: that works whatever it is that"
-    " stays",
-    "with multiprocessing.get_context('spawn').Pool(1, maxtasksperchild=1) as pool: pool.map(train, folds)",
-    slug="own-process",
-)
-_SMALLER_BATCH = Remedy(
-    "train with a smaller batch: that helps most trainings; if it fails at a batch of 1, too, make the"
-    " samples (images, sequences) or the model smaller",
-    slug="smaller-batch",
-)
 
 
 def _of_the_board(name: str) -> str:
@@ -78,6 +58,15 @@ def _of_the_board(name: str) -> str:
     if name == RASPBERRY_PI:
         return "; the RAM of this board is small"
     return f"; CPU and GPU of this board ({name}) share one RAM"
+
+
+def _of_the_table(case: Case) -> str:
+    """What nvidia-smi says of a device that is full."""
+    use = full_device(case)
+    if use is None or use.used is None or use.total is None:
+        return ""
+    name = f"GPU {use.device}" if use.device.isdigit() else "the GPU"
+    return f"; {use.line.place} shows {name} with {human(use.used.bytes)} of {human(use.total.bytes)} in use"
 
 
 def _where(line: Line) -> str:
@@ -89,19 +78,8 @@ def _where(line: Line) -> str:
 
 
 def _remedies(case: Case, told: Surroundings, line: Line, grows: Line | None) -> Iterator[Remedy]:
-    serving = situation(case).program == "TensorFlow Serving"
-    if serving:
-        yield remedies.smaller_requests(case)
-        yield _ONE_BATCH_AT_A_TIME
-    if grows and (told.shows("clearing the session") or told.shows("models in a loop")):
-        yield _OWN_PROCESS
-    if told.shows("training") and not grows and _where(line) != "host RAM":
-        yield _SMALLER_BATCH
-    if on_board := board(case):
-        yield from what_helps(on_board[0])
     host = _where(line) == "host RAM"
-    if grows and not serving:
-        yield find_what_grows(case, host)
+    yield from advice(case, host, grows)
     if host and (_SHUFFLE.search(line.text) or told.pipeline_buffers):
         yield Remedy(
             "make the buffers of the input pipeline smaller: shuffle names of files before they are decoded,"

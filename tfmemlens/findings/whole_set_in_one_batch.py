@@ -51,10 +51,10 @@ def _copies_an_array(case: Case, request: Request) -> bool:
     name = failed.op or failed.node or ""
     if name.startswith("_EagerConst"):
         return True
+    if name == "GatherV2" and (failed.kind is RequestKind.COPY or _splits(case, failed)):
+        return True
     if failed.kind is not RequestKind.COPY:
         return False
-    if name == "GatherV2":
-        return True
     ran = other_than_training(case, request)
     return bool(_FED.search(failed.node or "") and ran and ran[0] in (EVALUATION, PREDICTION))
 
@@ -71,7 +71,8 @@ def _images(request: Request) -> bool:
     samples = shape[0] or 0
     uneven = samples >= _UNEVEN and samples % 4 != 0 and request.batch == samples
     whole = samples >= _SAMPLES or uneven
-    return whole and (shape[1] or 0) > 1 and (request.failed.tensor_bytes or 0) >= 64 * MIB
+    least = request.failed.tensor_bytes or math.prod(size or 1 for size in shape)  # of a byte each, at least
+    return whole and (shape[1] or 0) > 1 and least >= 64 * MIB
 
 
 def _pieces(request: Request, shape: tuple[int | None, ...]) -> bool:
@@ -83,6 +84,7 @@ def _pieces(request: Request, shape: tuple[int | None, ...]) -> bool:
 
 
 def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copying: bool) -> Finding:
+    copying = copying or _splits(case, failed)
     samples, where = failed.shape[0] if failed.shape else None, place(moment)
     many = f"{samples:,} samples" if samples else "a whole array"
     at = f" at {where}" if where else ""
@@ -90,7 +92,9 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
     remedies: tuple[Remedy, ...] = (_VALIDATION, _ONE_BATCH) if validating else (_ONE_BATCH, _HOST)
     if _FED.search(failed.node or ""):
         remedies = (_batches(case, None, None),)
-    elif (failed.op or failed.node) == "GatherV2" and _splits(case, failed):
+    elif ((failed.op or failed.node) == "GatherV2" or not (failed.op or failed.node)) and _splits(
+        case, failed
+    ):
         remedies = (_SPLIT, _ONE_BATCH)
     if copying and not samples and (array := _stated_array(case)):
         many = f"most likely {array}"

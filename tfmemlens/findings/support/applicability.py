@@ -23,7 +23,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.values import dataclass, replace
 
-_INFERENCE = ("Java", "Node", "C++", "TensorFlow Serving")
+_INFERENCE = ("Java", "Node", "TensorFlow.js", "C++", "TensorFlow Serving")
 """Programs that run a model which was trained elsewhere."""
 _FIRST, _LAST = (0, 0), (2, 99)
 _ALL = frozenset({TENSORFLOW, JAX, TORCH_XLA})
@@ -186,7 +186,8 @@ TABLE: dict[str, Applicability] = {
     "record-a-step": Applicability(code=_NAMED, python=True),
     "list-tensors": Applicability(_TENSORFLOW, since=(1, 5), devices=_WITH_BFC, python=True),
     "dump-file": Applicability(_TENSORFLOW, since=(2, 1), devices=_WITH_BFC, shell=True),
-    "tidy": Applicability(program=frozenset({"Node"}), shell=True),
+    "tidy": Applicability(program=frozenset({"Node", "TensorFlow.js"}), shell=True),
+    "shard-the-data": _TENSORFLOW_CODE,
     "close-tensors": Applicability(program=frozenset({"Java"}), shell=True),
     "smaller-requests": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "bound-requests": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
@@ -196,8 +197,8 @@ TABLE: dict[str, Applicability] = {
     "name-the-buffers": Applicability(done="xla_dump_to=.*"),
     "other-tool": _ANYWHERE,
     "close-other-programs": _ANYWHERE,
-    "tidy-textures": _ANYWHERE,
-    "count-tensors": _ANYWHERE,
+    "tidy-textures": Applicability(shell=True),
+    "count-tensors": Applicability(shell=True),
     "without-delegate": _ANYWHERE,
     "fewer-versions": _ANYWHERE,
     "mend-the-gpu-build": Applicability(code=_OF_JAX),

@@ -8,7 +8,8 @@ from tfmemlens.model.case import Moment
 from tfmemlens.patterns import regex
 
 _LIBRARIES = {
-    "cuDNN": regex(r"cudnn|onvolution|No algorithm|\bDNN\b|MIOpen", re.IGNORECASE),
+    "MIOpen": regex(r"MIOpen"),
+    "cuDNN": regex(r"cudnn|onvolution|No algorithm|\bDNN\b", re.IGNORECASE),
     "cuSOLVER": regex(r"cusolver|gpusolver", re.IGNORECASE),
     "cuSPARSE": regex(r"cusparse|gpusparse", re.IGNORECASE),
     "cuFFT": regex(r"cufft", re.IGNORECASE),

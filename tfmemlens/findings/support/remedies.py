@@ -166,7 +166,7 @@ BUILD_ONCE = Remedy(
     slug="build-once",
 )
 TIDY = Remedy(
-    "free what each call makes: tensors of Node stay until they are disposed",
+    "free what each call makes: TensorFlow.js keeps tensors until they are disposed of",
     "tf.tidy(() => model.predict(x))   // tensor.dispose(); watch tf.memory()",
     slug="tidy",
 )

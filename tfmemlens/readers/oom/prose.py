@@ -33,11 +33,14 @@ IN_A_LOOP = LineRule(
     r"(?:for[- ])?loops?\b|\bk-?folds?\b|\bcross[- ]validation\b|\bgrid ?search\b"
     r"|\bhyper-?param\w* (?:search|tuning|optimi[sz]ation)\b|\bkeras[- ]?tuner\b"
     r"|\b(?:several|many|multiple|different|\d+) models\b[^.\n]{0,40}\b(?:one after|sequential|in a row)"
+    r"|\bfirst (?:model|fold|training|run|one)\b[^.\n]{0,40}\b(?:fine|ok|okay|well|works?)\b"
+    r"[^\n]{0,60}\bsecond\b"
     r"|\bafter (?:the )?\d+(?:st|nd|rd|th)? (?:models?|folds?|trials?)\b",
     "Resource exhausted when training in a loop",
     "I fit a model for each fold of a 10-fold cross validation",
     "it fails after the 3rd trial",
-    needs=("loop", "fold", "validation", "search", "tuning", "optimi", "tuner", "models", "trial"),
+    "The first model trains fine, but during the second training I get it",
+    needs=("second", "loop", "fold", "validation", "search", "tuning", "optimi", "tuner", "models", "trial"),
 )
 """The text says that one model after another is trained in one process."""
 CLEARING = LineRule(
@@ -58,7 +61,34 @@ TAKING_ALL = LineRule(
     needs="GPU",
 )
 """The text says that the whole memory of a GPU is taken."""
+IN_EVALUATION = LineRule(
+    r"(?i)\b(?:during|while|when|at|in|upon|on|end of)\b[^.\n]{0,40}"
+    r"\b(?:validat(?:ion|ing)|evaluat(?:ion|ing)|predict(?:ion|ing)|inference|testing)\b"
+    r"|\bvalidation\b[^.\n]{0,60}\bout of memory\b",
+    "I get an OOM error at the time of evaluation",
+    "out of memory during validation after the first epoch",
+    needs=("validat", "evaluat", "predict", "inference", "testing"),
+)
+"""The text says that it fails where nothing is trained."""
+RANKS = LineRule(
+    r"\b(?i:horovod\w*)\b|\bhvd\.\w|\bmpi(?:run|exec)\b|\btorchrun\b|\bsrun\b[^\n]{0,60} -n ?\d"
+    r"|\bMultiWorkerMirroredStrategy\b",
+    "mpirun -np 8 python train.py",
+    "I train with Horovod on 4 GPUs",
+    needs=("horovod", "hvd.", "mpirun", "mpiexec", "torchrun", "srun", "multiworker"),
+)
+"""Several processes of one program run side by side."""
+SMALLER_HELPS = LineRule(
+    r"(?i)\b(?:reduc\w+|lower\w*|decreas\w+|smaller)\b[^.\n]{0,20}\bbatch[- _]?size\b[^.\n]{0,60}"
+    r"\b(?:works?|worked|fine|stops?|disappear\w*|goes away|gone|solve[sd]?|runs?|no (?:error|problem))\b",
+    "when I reduce the batch size, the error stops",
+    needs=("batch",),
+)
+"""The text says that a smaller batch ends it."""
 PROSE = {
+    "failing in evaluation": IN_EVALUATION,
+    "several ranks": RANKS,
+    "a smaller batch helps": SMALLER_HELPS,
     "warned of large requests": WARNED,
     "ended in words": ENDED,
     "models in a loop": IN_A_LOOP,

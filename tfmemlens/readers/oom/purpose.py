@@ -152,7 +152,10 @@ SHORT = LineRule(
     r"|\btoo much (?:\w{1,12} )?(?:RAM|memory)\b|\bcrash\w{0,3}\b[^.\n]{0,60}\b(?:all|available) RAM\b"
     r"|\u5185\u5b58(?:\u5206\u914d\u9519\u8bef|\u4e0d\u8db3)|\u663e\u5b58\u4e0d\u8db3"
     r"|\bruns? out of (?:\w{1,12} )?memory\b|\bran out of (?:\w{1,12} )?memory\b|\bRESOURCE_EXHAUSTED\b"
-    r"|\bmemory (?:errors?|blow\w{0,8}|explo\w{0,8}|leaks?)\b|\bleak(?:s|ing)? memory\b)"
+    r"|\b(?:short(?:age)? of|insufficient|not enough|no more|lack of) (?:\w{1,12} )?(?:memory|RAM)\b"
+    r"|\bmemory shortage\b|\berror:? allocat\w{1,4} (?:\w{1,12} )?memory\b"
+    r"|\b(?:can ?not|can't|could not|couldn't|unable to|fail(?:s|ed)? to) alloc\w+ (?:\w{1,12} ){0,2}memory\b"
+    r"|\bmemory (?:allocation )?(?:errors?|blow\w{0,8}|explo\w{0,8}|leaks?)\b|\bleak(?:s|ing)? memory\b)"
     r"(?!(?: \w{1,10})? (?:is|are|was|were) (?:gone|solved|fixed))",
     "this ends with an OOM on my GPU",
     "I'm getting consistent out of memory errors when jitting functions",

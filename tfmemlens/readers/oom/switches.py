@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.platforms import PLATFORM, platform
+from tfmemlens.readers.oom.programs import PROGRAM, program
 from tfmemlens.readers.oom.rules import LineRule, RuleTable, Words
 
 _TO = r"['\"\])]*\s*(?:[=:,]|\s)\s*['\"]?"
@@ -217,27 +218,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     ),
     (
         "program",
-        LineRule(
-            r"(?P<value>\borg\.tensorflow\.|\btfjs-node|\btensorflow_model_server|\breticulate::|\bsession->Run\("
-            r"|Running gRPC ModelServer|\btensorflow_serving/|servable version|\btensorflow/serving:"
-            r"|\bTF ?Serving\b|\b[Tt]ensor[Ff]low[- ][Ss]erving\b)",
-            "\tat org.tensorflow.Session.run(Session.java:830)",
-            "    at Object.kernelFunc (/app/node_modules/@tensorflow/tfjs-node-gpu/dist/Relu.js:33:24)",
-            "status = session->Run({{\"input:0\", img}}, {\"out:0\"}, {}, &outputs);",
-            "Successfully loaded servable version {name: ocr version: 7}",
-            "docker run --gpus all tensorflow/serving:2.6.0-gpu",
-            "a request to TFServing fails",
-            needs=(
-                "org.tensor",
-                "tfjs-node",
-                "tensorflow_",
-                "reticulate",
-                "session->",
-                "modelserver",
-                "servable",
-                "serving",
-            ),
-        ),
+        PROGRAM,
     ),
     (
         "jax.devices",
@@ -251,9 +232,10 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "vendor",
         LineRule(
-            r"\b(?P<value>HIP_ERROR|hipError|hipMalloc)",
+            r"\b(?P<value>HIP_ERROR|hipError|hipMalloc|MIOpen|(?i:rocm))",
             "failed to allocate 2.00GiB (2147483648 bytes) from device: HIP_ERROR_OutOfMemory",
-            needs=("hip",),
+            "MIOpen Error: handlehip.cpp:68: Memory not available to allocate buffer: 805306368",
+            needs=("hip", "miopen", "rocm"),
         ),
     ),
     (
@@ -400,11 +382,12 @@ _WORDS = Words(
     "ALLOCAT", "CLIENT_", "ONEDNN", "CUDNN_W", "xla_dump", "inter_op_p", "jit_comp", "swap_mem", "drop_rem",
     "donate_a", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION", "fp16", "bf16",
     "amp", "jnp.", "dtype=torch.",
-    "Device(", "call first", "org.tens", "tfjs-", "tensorflow_mod", "ModelServer", "low_serving", "servable",
+    "Device(", "call first", "org.tens", "tfjs", "low.js", "WebGL", "webGL", "webgl", "tf.memory(",
+    "tensorflow_mod", "ModelServer", "low_serving", "servable",
     "TFServing", "TF Serving", "w/serving:", "ow-serving", "ow Serving", "ow serving",
     "reticulate", "->Run(",
     "WSL2", "microsoft-standard", "Tegra", "tegra", "Jetson", "jetson", "name: Orin", "name: Xavier",
-    " nano", " Nano", "aspb", "RPi", "HIP_", "hip",
+    " nano", " Nano", "aspb", "RPi", "HIP_", "hip", "MIOpen", "ROCm", "rocm",
     "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
 )  # fmt: skip
 """What a line must hold to be looked at closely."""
@@ -420,30 +403,18 @@ def settings(text: str) -> Iterator[tuple[str, str]]:
             yield name, shown["value"] if name in _NUMBERS else _value(shown["value"] or "True")
 
 
-_PROGRAMS = {
-    "org.tensorflow.": "Java",
-    "tfjs-node": "Node",
-    "tensorflow_model_server": "TensorFlow Serving",
-    "Running gRPC ModelServer": "TensorFlow Serving",
-    "tensorflow_serving/": "TensorFlow Serving",
-    "servable version": "TensorFlow Serving",
-    "tensorflow/serving:": "TensorFlow Serving",
-    "TFServing": "TensorFlow Serving",
-    "tensorflow-serving": "TensorFlow Serving",
-    "TensorFlow Serving": "TensorFlow Serving",
-    "tensorflow serving": "TensorFlow Serving",
-    "Tensorflow Serving": "TensorFlow Serving",
-    "TF Serving": "TensorFlow Serving",
-    "reticulate::": "R",
-    "session->Run(": "C++",
+_VENDORS = {
     "HIP_ERROR": "AMD",
     "hipError": "AMD",
     "hipMalloc": "AMD",
+    "MIOpen": "AMD",
+    "ROCm": "AMD",
+    "rocm": "AMD",
 }
 
 
 def _value(text: str) -> str:
-    if named := _PROGRAMS.get(text) or platform(text):
+    if named := _VENDORS.get(text) or program(text) or platform(text):
         return named
     lowered = text.lower()
     if lowered in _FALSE:

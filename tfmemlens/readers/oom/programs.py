@@ -1,0 +1,53 @@
+"""What runs the model, where that is no plain Python program: a server, a browser, Java, C++, R."""
+
+from __future__ import annotations
+
+from tfmemlens.readers.oom.rules import LineRule
+
+PROGRAM = LineRule(
+    r"(?P<value>\borg\.tensorflow\.|\btfjs-node|\btensorflow_model_server|\breticulate::|\bsession->Run\("
+    r"|Running gRPC ModelServer|\btensorflow_serving/|servable version|\btensorflow/serving:"
+    r"|\bTF ?Serving\b|\b[Tt]ensor[Ff]low[- ][Ss]erving\b"
+    r"|\b[Tt]ensor[Ff]low\.js\b|@tensorflow/tfjs(?!-node)\b|\btf\.memory\(\)|\b(?i:webgl)\b"
+    r"|\btfjs(?:-core|-layers)?\b(?!-node))",
+    "\tat org.tensorflow.Session.run(Session.java:830)",
+    "    at Object.kernelFunc (/app/node_modules/@tensorflow/tfjs-node-gpu/dist/Relu.js:33:24)",
+    'status = session->Run({{"input:0", img}}, {"out:0"}, {}, &outputs);',
+    "Successfully loaded servable version {name: ocr version: 7}",
+    "docker run --gpus all tensorflow/serving:2.6.0-gpu",
+    "a request to TFServing fails",
+    needs=(
+        "org.tensor",
+        "tfjs-node",
+        "tensorflow_",
+        "reticulate",
+        "session->",
+        "modelserver",
+        "servable",
+        "serving",
+        "tfjs",
+        "low.js",
+        "webgl",
+        "tf.memory",
+    ),
+)
+_NAMES = (
+    (("org.tensorflow",), "Java"),
+    (("tfjs-node",), "Node"),
+    (("tensorflow.js", "@tensorflow/tfjs", "tfjs", "tf.memory", "webgl"), "TensorFlow.js"),
+    (
+        ("tensorflow_model_server", "running grpc", "tensorflow_serving/", "servable version"),
+        "TensorFlow Serving",
+    ),
+    (("tensorflow/serving", "tfserving", "tf serving", "tensorflow-serving"), "TensorFlow Serving"),
+    (("tensorflow serving",), "TensorFlow Serving"),
+    (("reticulate",), "R"),
+    (("session->",), "C++"),
+)
+"""What a program is called, by how the words that show it begin."""
+
+
+def program(text: str) -> str | None:
+    """The program that words show; None of any other word."""
+    small = text.lower()
+    return next((name for starts, name in _NAMES if small.startswith(starts)), None)
