@@ -51,8 +51,24 @@ def failed(
     return held(*rows, request=request, books=books, incident=Incident(request.failed, state=state))
 
 
+FIRST_ALONE = {
+    "earlier_cells", "equal_arrays", "failed_in_evaluation", "growing_graph", "kept_by_a_loop",
+    "longest_batch", "matrix_without_a_name", "models_kept", "parts_joined_at_once", "request_alone",
+    "retraced_functions", "vectorised_jacobian", "weights_beyond_device", "weights_loaded",
+}  # fmt: skip
+"""Rules that speak of the first failure of an input alone."""
+IN_PART = {"loop_state", "stale_graphs"}
+"""They do where a name or a summary says it, and speak of each where its rows do."""
+
+
 def found(rule: Any, moment: Moment, api: Api = Api(), **told: Any) -> list[Finding]:
-    return list(rule.check(replace(case(moment, **told), api=api)))
+    """What a rule says of a failure; where it failed so twice, of the first alone or of both."""
+    seen = list(rule.check(replace(case(moment, **told), api=api)))
+    both = [each.moment for each in rule.check(replace(case(moment, moment, **told), api=api))]
+    name = rule.__name__.rpartition(".")[2]
+    assert both.count(0) == len(seen), name
+    assert both.count(1) == (0 if name in FIRST_ALONE else len(seen)) or name in IN_PART, name
+    return seen
 
 
 def slugs(findings: list[Finding]) -> list[str]:
