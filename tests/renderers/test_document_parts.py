@@ -14,10 +14,11 @@ from tfmemlens.findings.one_chunk_dominates import _reduced
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
 from tfmemlens.model.case import Balance, Candidate, Moment, Naming
+from tfmemlens.model.difference import ComparedItem, Difference, Side
 from tfmemlens.model.line import Line
 from tfmemlens.model.step import TracedStep
 from tfmemlens.model.tensor import TensorType
-from tfmemlens.renderers.json import report
+from tfmemlens.renderers.json import difference, report
 from tfmemlens.units import Size
 from tfmemlens.values import replace
 
@@ -138,3 +139,26 @@ def test_what_an_op_sums_up(
 ) -> None:
     """The request's shape with one more dimension that makes it as large as the tensor that is held."""
     assert _reduced(asked(shape=shape, dtype="float32"), low, high) == found
+
+
+# ------------------------------------------------------------------ a difference
+
+
+def test_names_of_both_sides_stand_in_a_difference() -> None:
+    side = Side("a.pb", "peak", 100, 0, {Kind.ACTIVATION: 100})
+    items = (
+        ComparedItem("net/a", "net/b", 60, 80, "activation", "net"),
+        ComparedItem(None, "net/c", 0, 20, "activation", "net"),
+        ComparedItem("", None, 40, 0),
+    )
+    told = difference.document(Difference(side, replace(side, total_bytes=120), items, (), items))
+    names = [(each["node"], each["node_before"], each["node_after"]) for each in told["allocations"]]
+    assert names == [("net/b", "net/a", "net/b"), ("net/c", None, "net/c"), (None, None, None)]
+    layers = [(each["layer"], each["layer_before"], each["layer_after"]) for each in told["layers"]]
+    assert layers == names
+    assert [(each["change_bytes"], each["state"]) for each in told["layers"]] == [
+        (20, "grew"),
+        (20, "new"),
+        (-40, "gone"),
+    ]
+    assert (told["change_bytes"], told["change_share"]) == (20, 0.2)
