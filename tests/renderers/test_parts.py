@@ -193,6 +193,8 @@ def test_the_curve_of_a_step_in_ten_columns() -> None:
     assert lines[3] == "  forw─back─"
     whole = _timeline.curve(replace(shown, phases=()), View(width=14))
     assert len(whole) == 3
+    last = _timeline.curve(replace(shown, peak_micros=10_000.0), View(width=14))
+    assert last[1].startswith("           ▲")
     assert _timeline.curve(moment(), View()) == []
     assert _timeline.curve(replace(shown, timeline=timeline()), View()) == []
 

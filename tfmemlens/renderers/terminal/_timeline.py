@@ -84,7 +84,7 @@ def millis(micros: float) -> str:
     return f"{micros / 1000:,.1f} ms" if micros < 1e6 else f"{micros / 1e6:,.2f} s"
 
 
-def lifetime(start: float | None, end: float | None, origin: float, ordinal: bool = False) -> str:
+def lifetime(start: float | None, end: float | None, origin: float, ordinal: bool) -> str:
     """When a tensor was born and died, from the step's first allocation on; in a log without a clock, between
     which lines.
     """
