@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import timeline
 from tfmemlens.attribution.moments.live_inputs import named_inputs
-from tfmemlens.attribution.moments.live_variables import with_variables
+from tfmemlens.attribution.moments.live_variables import named_in_larger_chunks, with_variables
 from tfmemlens.model.allocation import BEFORE, Allocation
 from tfmemlens.model.attribution import NOBODY, Kind
 from tfmemlens.model.live_model import (
@@ -150,3 +150,34 @@ class TestVariablesThatAStepDoesNotShow:
     def test_not_of_another_device(self, lies: str, told: int) -> None:
         live = model(variables=(variable("a/w", 300), variable("b/table", 1024, lies)))
         assert len(self.named(99999, self.shown, live=live)) == told
+
+
+class TestAVariableInALargerChunk:
+    """262,144 bytes lay in a chunk of 499,712, and the step made a new buffer for it."""
+
+    @staticmethod
+    def named(old: int, *variables: LiveVariable, new: int = 262144, ends: float | None = None) -> Any:
+        made = Allocation("Sub", new, requested_bytes=new, start_micros=1.0, end_micros=ends)
+        return named_in_larger_chunks(timeline(freed(old), made), model(variables=variables)).table.node[0]
+
+    kernel = variable("a/kernel", 65536)
+
+    @pytest.mark.parametrize(
+        "old, told",
+        [(499712, "a/kernel"), (524287, "a/kernel"), (524288, None), (262143, None), (262144, "a/kernel")],
+    )
+    def test_is_named_by_its_size(self, old: int, told: str | None) -> None:
+        assert self.named(old, self.kernel) == told
+
+    def test_not_without_a_new_buffer_that_stays(self) -> None:
+        assert self.named(499712, self.kernel, ends=4.0) is None
+        assert self.named(499712, self.kernel, new=262400) is None
+
+    def test_of_several_the_largest(self) -> None:
+        assert self.named(499712, variable("b/w", 65535), self.kernel) == "a/kernel"
+
+    def test_one_that_is_named_already_is_not_named_again(self) -> None:
+        step = timeline(freed(499712), freed(262144, "a/kernel"))
+        live = model(variables=(self.kernel,))
+        assert list(named_in_larger_chunks(step, live).table.node) == [None, "a/kernel"]
+        assert named_in_larger_chunks(step, None) is step

@@ -93,7 +93,11 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
         from tfmemlens.attribution.moments.consumers import graph_of
         from tfmemlens.attribution.moments.layers import summaries
         from tfmemlens.attribution.moments.live_inputs import named_inputs
-        from tfmemlens.attribution.moments.live_variables import named_before, with_variables
+        from tfmemlens.attribution.moments.live_variables import (
+            named_before,
+            named_in_larger_chunks,
+            with_variables,
+        )
         from tfmemlens.attribution.moments.timelines import index_of, moment_at, standing_of
         from tfmemlens.attribution.moments.updates import owners_of_updates
 
@@ -101,7 +105,8 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
             capture = replace(capture, graph=graph_of(capture.timelines[0]))
         updates = owners_of_updates(capture.graph)
         model = capture.live_model
-        named = [named_inputs(named_before(each, model), model) for each in capture.timelines]
+        exact = (named_inputs(named_before(each, model), model) for each in capture.timelines)
+        named = [named_in_larger_chunks(each, model) for each in exact]
         owned = (
             timeline.owned(_told_of(timeline, scopes.of_rows(timeline.table), updates, live))
             for timeline in named

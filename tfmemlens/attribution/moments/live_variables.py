@@ -50,6 +50,37 @@ def named_before(timeline: Timeline, model: LiveModel | None) -> Timeline:
     return replace(timeline, table=replace(table, node=nodes, purpose=purposes), owners=owners)
 
 
+def named_in_larger_chunks(timeline: Timeline, model: LiveModel | None) -> Timeline:
+    """The same for variables whose old buffers lay in chunks of up to twice their size, as far as nothing
+    fits better: for each the step must have made a new buffer that asks for its bytes and stays.
+    """
+    table = timeline.table
+    freed = timeline.freed_preexisting
+    rows = [row for row in freed if table.node[row] is None and table.size_bytes[row] >= LEAST_BYTES]
+    if model is None or not rows:
+        return timeline
+    named = {table.node[row] for row in freed}
+    sizes = [(each.tensor.bytes or 0, each) for each in model.variables]
+    columns = zip(table.requested_bytes, table.end_micros, strict=True)
+    new = Counter(asked for asked, end in columns if asked and end is None)
+    new.subtract(size for size, each in sizes if each.name in named)
+    nodes, owners = list(table.node), dict(timeline.owners)
+    for row in rows:
+        near = [
+            (size, each)
+            for size, each in sizes
+            if each.name not in named
+            and new[size] > 0
+            and round_up(size) <= table.size_bytes[row] < 2 * round_up(size)
+        ]
+        if near:
+            size, best = max(near, key=lambda pair: (pair[0], pair[1].kind is Kind.PARAMETER))
+            new[size] -= 1
+            named.add(best.name)
+            nodes[row], owners[best.name] = best.name, _owner(best)
+    return replace(timeline, table=replace(table, node=nodes), owners=owners)
+
+
 def _written_for(timeline: Timeline, old: int, known: Mapping[str, Owner]) -> int | None:
     """The assignment whose buffer took the place of one that stood before: as large, there before the old one
     went, and still there at the end; of several that nobody owns yet the last.
