@@ -55,6 +55,7 @@ FOUR_EQUAL = (
     .replace("1 Chunks of size 167772160", "5 Chunks of size 33554432")
     .replace("InUse at 7f0000000000 of size 167772160 next 1\n", "")
 )
+XLA_ASKED = "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes.\n"
 LAYOUT_FAILED = (
     "E layout failed: Invalid argument: Size of values 0 does not match size of permutation 4 @ fanin shape\n"
 )
@@ -397,6 +398,17 @@ CASES: dict[str, tuple[str, str]] = {
         oom("48,64,64,32", "gradient_tape/critic/conv/Conv2D/Conv2DBackpropInput"),
     ),
     "second-order-matrix": (HESSIAN, HESSIAN.replace("25769238784", "25769238788")),
+    "pmap-within-jit": (
+        "UserWarning: The jitted function f includes a pmap. Using jit-of-pmap can lead to more.\n"
+        + XLA_ASKED,
+        "import jax\n" + XLA_ASKED,
+    ),
+    "scratch-of-a-transform": (
+        "cuda_fft.cc:439] failed to initialize batched cufft plan with customized allocator: Allocating"
+        " 8000000160 bytes exceeds the memory limit of 4294967296 bytes.\n",
+        "cuda_fft.cc:253] failed to allocate work area.\n",
+    ),
+    "structure-predicted": ("colabfold, a sequence of 900 AA\n" + XLA_ASKED, "import jax\n" + XLA_ASKED),
     "processes-on-one-device": (
         "Two notebooks are open on the same GPU.\n" + XLA,
         "Two notebooks are open, each on its own GPU.\n" + XLA,

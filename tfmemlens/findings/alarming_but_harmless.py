@@ -21,6 +21,10 @@ BASIS = Basis.NAME
 EXPLAINS = "no bytes"
 
 
+_WORTH_A_WORD = "XLA "
+"""What is said of XLA stands for a question of its own; Grappler's warnings alone say nothing of memory."""
+
+
 def check(case: Case) -> Iterator[Finding]:
     if case.moments:
         for what, count, line in case.capture.surroundings.harmless:
@@ -31,6 +35,14 @@ def check(case: Case) -> Iterator[Finding]:
                 evidence=(Evidence("the line", line),),
             )
         return
+    for what, count, line in case.capture.surroundings.harmless:
+        if what.startswith(_WORTH_A_WORD) and not _something_else(case):
+            lines = f" ({count} lines)" if count > 1 else ""
+            yield Finding(
+                severity=Severity.NOTE,
+                headline=f"no failure: {what}{lines}",
+                evidence=(Evidence("the line", line),),
+            )
     if goal := case.capture.surroundings.shows("short of XLA's goal"):
         yield Finding(
             severity=Severity.NOTE,

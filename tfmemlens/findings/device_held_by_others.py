@@ -4,8 +4,9 @@ What it means: another process (a forgotten notebook, a second training, the dis
 same GPU) or a setting holds the device, and TensorFlow's pool is only what was left. The model itself may
 well fit.
 When it fires: TensorFlow logged little free memory at start; or its limit is a small part of the device; or
-the driver refused allocations while the pool was nearly empty; or the pool holds almost nothing while a small
-request fails; or an `nvidia-smi` table in the log lists others with a tenth of the device or more.
+the driver refused allocations while the pool was nearly empty; or the pool holds almost nothing, as its
+figures or the map at the end of the dump show, while a small request fails; or an `nvidia-smi` table in the
+log lists others with a tenth of the device or more.
 What to do: look at `nvidia-smi`, end the other process, pin each rank to its own GPU, check
 `per_process_gpu_memory_fraction`.
 """
@@ -22,13 +23,22 @@ from tfmemlens.knowledge.gpu_memory import least_bytes, shares_ram
 from tfmemlens.model.capture import DeviceInfo
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, Size, human, human_size, percent
 
 BASIS = Basis.MEASURED
 EXPLAINS = "what TensorFlow could not get of the device"
 
+_OF_THE_PROGRAM = (
+    "smaller-batch",
+    "recompute",
+    "donate-buffers",
+    "in-pieces",
+    "larger-pool",
+    "mixed-precision",
+)
+"""What makes a program smaller, which is not to blame where nothing of the pool was in use."""
 _OF_THE_POOL = (RequestKind.TENSOR, RequestKind.DUMP, RequestKind.XLA)
 
 
@@ -65,6 +75,7 @@ def check(case: Case) -> Iterator[Finding]:
                 ),
             ),
             moment=index,
+            rules_out=_OF_THE_PROGRAM if _is_empty(moment) else (),
         )
 
 
@@ -222,6 +233,8 @@ def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
                 incident.state.line_of("in_use"),
             ),
         )
+    elif incident and (empty := _is_empty_pool(case, incident, moment)):
+        yield empty
     elif (
         books.limit
         and books.limit.bytes < GIB
@@ -262,6 +275,33 @@ def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
     for device in case.capture.surroundings.devices:
         if device.total is None and (evidence := _small_share(device, settings)):
             yield evidence
+
+
+def _is_empty(moment: Moment) -> bool:
+    """Whether the map at the dump's end shows nothing of the pool in use."""
+    return moment.incident is not None and moment.incident.state.occupied == 0
+
+
+_LEAST_DEVICE = 3 * GIB
+"""What every pool of a whole GPU has that these frameworks are used on."""
+
+
+def _is_empty_pool(case: Case, incident: Incident, moment: Moment) -> tuple[int, Evidence] | None:
+    """Nothing of the pool was in use, as the map at the dump's end shows, and a request that any whole GPU
+    has room for did not fit: so the pool never got the GPU.
+    """
+    failed, line = incident.request, incident.state.line_of("occupied")
+    need = failed.size.bytes if failed.size else None
+    limit = device_limit(case, moment)
+    if not _is_empty(moment) or need is None or failed.kind not in _OF_THE_POOL:
+        return None
+    if "GPU" not in (failed.allocator or "GPU") or need > (0.5 * limit.bytes if limit else _LEAST_DEVICE):
+        return None
+    return need, Evidence(
+        f"nothing of the pool was in use, and {human(need)} still did not fit: the pool is smaller than that,"
+        " because others held the GPU when it was made, or a setting limits it",
+        line,
+    )
 
 
 def _small_share(device: DeviceInfo, settings: Mapping[str, str]) -> tuple[int, Evidence] | None:

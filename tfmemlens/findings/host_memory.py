@@ -192,6 +192,13 @@ def _is_pool_of_jax(failed: FailedRequest) -> bool:
 
 
 def _remedies_of_pinned(case: Case) -> Iterator[Remedy]:
+    if case.capture.surroundings.shows("saving"):
+        yield Remedy(
+            "a checkpoint's arrays wait on the host until they are written: let each save end before the"
+            " next, save less often, or copy them without pinned memory",
+            "manager.wait_until_finished()   # Orbax: after save(); enable_pinned_host_transfer=False",
+            slug="one-checkpoint-at-a-time",
+        )
     yield Remedy(
         "free host RAM: end other programs on the machine, and let less wait for its copy to the GPU (smaller"
         f" batches, {_buffers(case)})",

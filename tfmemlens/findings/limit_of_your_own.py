@@ -44,6 +44,7 @@ _PART = "XLA_PYTHON_CLIENT_MEM_FRACTION"
 
 
 def check(case: Case) -> Iterator[Finding]:
+    yield from _more_than_the_gpu(case)
     if framework_of(case) == JAX:
         yield from _part_for_jax(case)
         return
@@ -161,6 +162,24 @@ def _part_for_jax(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _more_than_the_gpu(case: Case) -> Iterator[Finding]:
+    """A fraction above 1, which only unified memory has a use for."""
+    part = case.capture.surroundings.setting(_PART)
+    if part is None or case.capture.surroundings.setting("TF_FORCE_UNIFIED_MEMORY") or _share(part[0]) <= 1:
+        return
+    yield Finding(
+        severity=Severity.FACTOR,
+        headline=(
+            f"`{_PART}={part[0]}` (line {part[1].number}) is a fraction of the GPU: above 1 JAX takes all of"
+            " it, and NCCL, cuDNN and the driver find none"
+        ),
+        evidence=(Evidence("the setting", part[1]),),
+        remedies=(Remedy("set it below 1", f"export {_PART}=.80", slug="smaller-part"),),
+        moment=0,
+        basis=Basis.NAME,
+    )
 
 
 def _share(text: str) -> float:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from tfmemlens.findings import code_without_message
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.prose_advice import advice, full_device
+from tfmemlens.findings.support.prose_of_jax import of_constructs
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -26,7 +27,9 @@ from tfmemlens.units import human
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: no message says how much was requested"
 
-_HOST = regex(r"(?i)\b(?:cpu|system|host|main) (?:ram|memory)\b|\bRAM\b|\bswap\b|\bcontainer\b|\bkilled?\b")
+_HOST = regex(
+    r"(?i)\b(?:cpu|system|host|main) (?:ram|memory)\b|\bXLA:CPU\b|\bRAM\b|\bswap\b|\bcontainer\b|\bkilled?\b"
+)
 _DEVICE = regex(r"(?i)\bGPUs?\b|\bVRAM\b|\bCUDA\b|\bTPUs?\b|\bHBM\b|\bdevices?\b|\u663e\u5b58")
 _SHUFFLE = regex(r"(?i)\bshuffle\b|\bcache\(\)|\bprefetch\b")
 
@@ -37,6 +40,8 @@ def check(case: Case) -> Iterator[Finding]:
     line = said or grows
     if line is None or case.moments or told.foreign or told.without_figures or told.elsewhere:
         return
+    if told.refusals or "CUDA_ERROR" in line.text:
+        return  # a log's words, and no failure's
     if any(code_without_message.check(case)):
         return
     where = _where(line)
@@ -79,6 +84,7 @@ def _where(line: Line) -> str:
 
 def _remedies(case: Case, told: Surroundings, line: Line, grows: Line | None) -> Iterator[Remedy]:
     host = _where(line) == "host RAM"
+    yield from of_constructs(case)
     yield from advice(case, host, grows)
     if host and (_SHUFFLE.search(line.text) or told.pipeline_buffers):
         yield Remedy(

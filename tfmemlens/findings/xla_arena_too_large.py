@@ -22,11 +22,11 @@ from tfmemlens.findings.support import (
     weights_on_a_tpu,
 )
 from tfmemlens.findings.support.growth import steadily
-from tfmemlens.findings.support.jax_stack import calls_program
+from tfmemlens.findings.support.jax_stack import calls_compiled, calls_program
 from tfmemlens.findings.support.main_buffers import Buffers, main_buffers, of_a_whole_graph
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.rows import device_limit, is_buffer, of_a_program, quote, requests, rows
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.model.case import Case, Moment
@@ -61,6 +61,16 @@ _MARK_STEP = Remedy(
     " and keep numbers (loss.item())",
     "xm.mark_step()   # after opt.step(); or loader = pl.MpDeviceLoader(loader, device)",
     slug="mark-step",
+)
+_WHAT_RUNS_THEN = Remedy(
+    "it ran well for long: find what runs only then (an evaluation, a report, a checkpoint, a batch of"
+    " another shape, which is a program of its own), and make that smaller",
+    slug="what-runs-then",
+)
+_FEWER_ENVIRONMENTS = Remedy(
+    "run fewer environments at once, or fewer steps of them between updates: all that they return is held"
+    " until the update",
+    slug="fewer-environments",
 )
 _SMALL_BYTES = 256 * MIB
 _SMALL_ARRAY = 384 * MIB
@@ -167,7 +177,7 @@ def _detail(moment: Moment, compiler: CompilerMemory) -> str:
 
 def _needed(compiler: CompilerMemory, size: Size | None) -> int | None:
     """All that the program or buffer needs: it is the whole problem, however little of it does not fit."""
-    need = compiler.needed or size
+    need = compiler.needed or (compiler.reduced_to if compiler.arguments_and_results else None) or size
     return need.bytes if need else None
 
 
@@ -243,6 +253,8 @@ def _on_device(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
 
 
 def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | None) -> str:
+    if compiler.arguments_and_results:
+        return program_account.of_what_is_given(compiler)
     if compiler.reduced_to and compiler.goal and compiler.goal.bytes > 0:
         return (
             f"even after rematerialisation it needs {human_size(compiler.reduced_to)}, and"
@@ -289,6 +301,11 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
         return f"the module's weights are being moved to the device{many}{free}"
     if heavy := weights_on_a_tpu.too_heavy(case, moment, compiler):
         return weights_on_a_tpu.because(heavy, compiler)
+    if compiler.free and size and compiler.free.high < _NEXT_TO_NOTHING:
+        return (
+            f"only {human_size(compiler.free)} of the device was free, in pieces: arrays and programs kept"
+            " alive hold the rest"
+        )
     if compiler.free and size and compiler.free.bytes >= size.bytes:
         return (
             f"{human_size(compiler.free)} was free on the device, and not where the program needs it: in one"
@@ -297,7 +314,7 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
     if compiler.free:
         return (
             f"only {human_size(compiler.free)} was free on the device: arrays and programs that are kept"
-            " alive hold the rest"
+            f" alive hold the rest{program_account.of_living_results(compiler)}"
         )
     if case.capture.surroundings.shows("picking algorithms") and not compiler.sections:
         return (
@@ -305,10 +322,7 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
             " no room for its operands and its workspace"
         )
     if _is_full(case, moment, compiler):
-        return (
-            "so small a request fails only where the device is full already: arrays kept alive by earlier"
-            " steps or by other code, or another process"
-        )
+        return _full(case, moment)
     if program_account.undonated(compiler):
         return program_account.of_undonated(compiler)
     if compiler.one_operation:
@@ -325,6 +339,8 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
             "the list of its buffers begins behind the largest, and neither its need nor the device's size is"
             " in the text"
         )
+    if program_account.mostly_arguments(compiler):
+        return program_account.of_arguments(case, moment, compiler)
     if of_a_program(moment):
         return "XLA allocates all temporaries of a program as one block"
     if states := kept.whole_states(case, moment):
@@ -347,14 +363,44 @@ def _because(case: Case, moment: Moment, compiler: CompilerMemory, size: Size | 
         )
     if calls_program(moment.request.failed.source_text if moment.request else None):
         return "most likely all temporaries of the compiled step, which XLA allocates as one block"
+    failed = moment.request.failed if moment.request else None
+    compiled = calls_compiled(failed.source_text, failed.frames) if failed else None
+    if compiled and framework_of(case) == JAX and size and size.bytes <= _LARGEST_DEVICE:
+        return (
+            f"most likely all temporaries of `{compiled}`, which the line calls and XLA compiled to one"
+            " program (a function in Python would have a frame of its own)"
+        )
     if size and size.bytes > _LARGEST_DEVICE:
         return (
             "no single device has so much, whatever else it holds: a size is a mistake, or the work must be"
             " cut into parts (the message does not say whether it is one array or a program's temporaries)"
         )
-    return "one array, or all temporaries of a compiled program (the message does not say which)"
+    unknown = "one array, or all temporaries of a compiled program (the message does not say which)"
+    limit = device_limit(case, moment)
+    if size and limit and size.low > limit.high and framework_of(case) != TENSORFLOW:
+        return f"more than all of the device ({human_size(limit)}), whatever else it holds: {unknown}"
+    return unknown
 
 
+def _full(case: Case, moment: Moment) -> str:
+    """What may fill a device on which so small a request fails. Where the pool itself is full it is this
+    process, not another.
+    """
+    occupied = moment.incident.state.occupied if moment.incident else None
+    known = occupied is not None and occupied >= _FULL
+    kept = "results kept from earlier steps"
+    if case.capture.surroundings.shows("differentiating"):
+        kept = "what the gradient keeps until its way back, or results kept from earlier steps"
+    fills = f"weights, data, {kept}"
+    if known:
+        return f"so small a request fails only since the pool was full before it: {fills}"
+    return f"so small a request fails only where the device is full already: {fills}, or another process"
+
+
+_FULL = 0.9
+"""Of the pool's map: what is left are pieces."""
+_NEXT_TO_NOTHING = 256 * MIB
+"""Of a TPU's core, which has 8 GiB and more: with less free it is full, however that lies."""
 _WAITS = regex(r"\bblock_until_ready\b|\bdevice_get\(|\.item\(\)|\A\s*(?:\w+\s*=\s*)?(?:print|float|int)\(\w")
 
 
@@ -426,7 +472,9 @@ def _evidence(moment: Moment, compiler: CompilerMemory) -> Iterator[Evidence]:
     assert moment.request
     if moment.request.failed.line:
         yield Evidence("the message", moment.request.failed.line)
-    if compiler.reduced_to and compiler.reduced_line:
+    if compiler.arguments_and_results and compiler.reduced_line:
+        yield Evidence("what XLA says of its arguments and results", compiler.reduced_line)
+    elif compiler.reduced_to and compiler.reduced_line:
         was = f" (from {human_size(compiler.reduced_from)})" if compiler.reduced_from else ""
         yield Evidence(
             f"the compiler already reduced it to {human_size(compiler.reduced_to)}{was}",
@@ -473,17 +521,22 @@ def _remedies(
                 slug="smaller-kernel-blocks",
             )
             return
-        yield Remedy(
+        smaller = Remedy(
             "make the kernel's blocks smaller (Pallas: block shapes, number of buffers)"
             + (attention if _OF_SEQUENCES.search(name) else ""),
             slug="smaller-kernel-blocks",
         )
-        if space == "vmem":
-            yield Remedy(
-                "give this kernel more of it, if the core has more",
-                "pl.pallas_call(..., compiler_params=pltpu.CompilerParams(vmem_limit_bytes=...))",
-                slug="larger-vmem",
-            )
+        larger = Remedy(
+            "give this kernel more of it, if the core has more",
+            "pl.pallas_call(..., compiler_params=pltpu.CompilerParams(vmem_limit_bytes=...))",
+            slug="larger-vmem",
+        )
+        if space != "vmem":
+            yield smaller
+        elif _is_scoped(moment):
+            yield from (larger, smaller)  # a limit that was set, not the end of the chip's memory
+        else:
+            yield from (smaller, larger)
         return
     if weights_on_a_tpu.too_heavy(case, moment, compiler) and not _moves_weights(moment):
         yield from weights_on_a_tpu.remedies(case)
@@ -510,17 +563,24 @@ def _remedies(
                 f"{stores[0]}.append(jax.device_get(result))   # a loss: float(loss)",
                 slug="keep-numbers",
             )
+        if case.capture.surroundings.shows("differentiating"):
+            yield from remedies.offered(case, moment, "recompute", "smaller-batch")
         yield Remedy(
             "find what keeps arrays alive (a list of losses or outputs, old weights, a second model): a"
             " profile names the lines that made them",
             code_snippets.profile_memory(case.api),
             slug="record-a-step",
         )
-        if not case.capture.surroundings.shows("on a TPU"):
+        occupied = moment.incident.state.occupied if moment.incident else None
+        if not case.capture.surroundings.shows("on a TPU") and (occupied is None or occupied < _FULL):
             yield Remedy(
                 "see whether another process holds the device", "nvidia-smi", slug="see-device-users"
             )
         return
+    if compiler.arguments_and_results:
+        yield from program_account.less_given(situation(case, moment).training)
+        return
+    yield from _more_unified(case, moment)
     if compiler.one_operation:
         yield from program_account.for_one_op(moment)
         return
@@ -555,12 +615,19 @@ def _remedies(
     undecided = not line and _may_be_what_was_held(case, moment)
     if undecided and _is_modest(case, moment):
         yield remedies.ask_what_is_in_use()
-    if buffers and (not of_arguments or _are_much(buffers, compiler)):
+    alone = of_arguments and program_account.arguments_do_not_fit(compiler)
+    if alone:
+        yield from program_account.smaller_arguments(case, moment, compiler)
+    if buffers and (not of_arguments or buffers.again or _are_much(buffers, compiler)):
         yield from buffers.remedies
         if "attention" in buffers.what:
             yield from remedies.offered(case, moment, "mixed-precision")
         if not buffers.batch and buffers.recompute:
             yield from remedies.offered(case, moment, "recompute")
+    if undecided and case.capture.surroundings.shows("failing late"):
+        yield _WHAT_RUNS_THEN
+    if not (of_arguments or line or buffers) and case.capture.surroundings.shows("environments"):
+        yield _FEWER_ENVIRONMENTS
     if not of_arguments and (padding := case.capture.surroundings.shows("padding to a length")):
         yield Remedy(
             f"pad less ({padding.place} pads every text to one length): to the longest of each batch,"
@@ -575,7 +642,7 @@ def _remedies(
         yield program_account.donate(case, compiler)
     if framework_of(case) == TORCH_XLA and program_account.donatable_bytes(compiler):
         yield program_account.alias(compiler)
-    if of_arguments:
+    if of_arguments and not alone:
         yield from program_account.smaller_arguments(case, moment, compiler)
     if _larger_pool_may_do(case, moment, compiler):
         yield Remedy(
@@ -672,9 +739,27 @@ def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
     )
 
 
+def _more_unified(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """With unified memory the pool may be larger than the GPU, as many times as a setting says."""
+    told, limit = case.capture.surroundings, device_limit(case, moment)
+    asked = moment.request.failed.size if moment.request else None
+    if told.setting("TF_FORCE_UNIFIED_MEMORY") is None or asked is None:
+        return
+    part = told.setting("XLA_PYTHON_CLIENT_MEM_FRACTION")
+    set_to = f" (line {part[1].number}: {part[0]})" if part else ""
+    times = max(4, -(-2 * asked.bytes // limit.bytes)) if limit and limit.bytes else 8
+    yield Remedy(
+        "with unified memory JAX may use host RAM, too, up to XLA_PYTHON_CLIENT_MEM_FRACTION times what the"
+        f" GPU has{set_to}: raise it, as far as the host has room for all of it",
+        f"export XLA_PYTHON_CLIENT_MEM_FRACTION={times}.0   # with TF_FORCE_UNIFIED_MEMORY=1",
+        slug="more-unified-memory",
+    )
+
+
 def _larger_pool_may_do(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
     """Whether the pool at its largest may hold what is needed, as far as the pool is known."""
-    if case.capture.surroundings.shows("sharing the device"):
+    told = case.capture.surroundings
+    if told.shows("sharing the device") or told.setting("TF_FORCE_UNIFIED_MEMORY"):
         return False  # a larger part leaves others less
     pool, device = compiler.goal or moment.balance.limit, device_limit(case, moment)
     asked = moment.request.failed.size if moment.request else None

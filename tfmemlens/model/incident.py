@@ -138,6 +138,8 @@ class AllocatorState:
     allocations: int | None = None
     largest_allocation: Size | None = None
     """The largest single allocation that the allocator ever made."""
+    occupied: float | None = None
+    """The share of the pool that its printed map shows in use, 0 to 1."""
     lines: tuple[tuple[str, Line], ...] = ()
     """The line behind a figure: (`in_use`, line)."""
 
@@ -241,6 +243,10 @@ class CompilerMemory:
     """
     cut: bool = False
     """Whether the first, largest buffers of the list are missing from the input."""
+    arguments_and_results: Size | None = None
+    """What it is given and returns, where XLA found that this alone exceeds its limit; temporaries cannot be
+    reduced enough then.
+    """
     free: Size | None = None
     """What the device had left when a loaded program or a buffer asked for its memory."""
     schedule: Timeline | None = None

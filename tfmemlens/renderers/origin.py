@@ -48,6 +48,8 @@ def described(report: Report) -> str:
         if report.case.moments:
             return "part of an OOM message"
         return "log without an OOM message" if report.findings else "no known format"
+    if source.formats == ("nvidia-smi",) and source.framework is None:
+        return formats
     if source.formats == ("oom-disguise",) and not source.version and source.framework == "tensorflow":
         return formats  # words of the system: nothing says which framework ran
     library = report.case.api.library

@@ -73,7 +73,7 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
             )
     weights = stated_weights(told)
     if weights is None or need is None:
-        return made
+        return made or _of_loading(case, moment, weights)
     if made:
         slugs = {remedy.slug for remedy in made.remedies}
         of_weights = _OF_WEIGHTS_MADE & slugs and "smaller-generation" not in slugs
@@ -87,6 +87,8 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
             loads,
             weights.bytes,
         )
+    if only := _of_loading(case, moment, weights):
+        return only
     if not _may_be_weights(case, moment, weights):
         return None
     return MadeByLine(
@@ -115,7 +117,7 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
 
 
 _OF_WEIGHTS_MADE = frozenset({"smaller-moments", "smaller-model", "narrow-weights", "low-rank-tuning"})
-_LOADER = regex(r"\bfrom_(?:pretrained|preset)\(")
+_LOADER = regex(r"\bfrom_(?:pretrained|preset)\(|\bFlax\w{1,40}Pipe?line\(")
 
 
 def _loader(case: Case, moment: Moment) -> Line | None:
@@ -128,6 +130,39 @@ def _loader(case: Case, moment: Moment) -> Line | None:
 def _room(case: Case, moment: Moment) -> int:
     limit = device_limit(case, moment)
     return limit.bytes if limit else _SMALL_DEVICE
+
+
+_RUNS = regex(r"\b(?:generate|predict|fit|apply|pipe\w*|model)\(")
+
+
+_WITHOUT_INIT = regex(r"\A[^#]*_do_init\s*=\s*False")
+_WITHOUT_RANDOM_WEIGHTS = Remedy(
+    "load without random weights first, which Transformers' Flax models make on the device beside those of"
+    " the file",
+    "model, params = FlaxModel.from_pretrained(name, _do_init=False)   # params stay on the host",
+    slug="without-random-weights",
+)
+
+
+def _of_loading(case: Case, moment: Moment, weights: StatedWeights | None) -> MadeByLine | None:
+    """A model that is loaded where the text shows nothing that runs it: then this is what failed, however
+    small the last array was.
+    """
+    failed, told = moment.request.failed if moment.request else None, case.capture.surroundings
+    if failed is None or failed.frames or told.shows("training"):
+        return None
+    loads = _loader(case, moment)
+    if loads is None or any(_RUNS.search(line.text) for line in told.code if line.number > loads.number):
+        return None
+    made = loaded_by((), loads.text)
+    if made is None:
+        return None
+    many = f" ({weights.text}, {human(weights.bytes)} in float32)" if weights else ""
+    what = f"line {loads.number} loads a model, and its weights{many} most likely fill the device"
+    remedies = made.remedies
+    if "from_pretrained(" in loads.text and not any(_WITHOUT_INIT.search(line.text) for line in told.code):
+        remedies = (_WITHOUT_RANDOM_WEIGHTS, *remedies)
+    return replace(made, what=what, line=loads, remedies=remedies)
 
 
 _SMALL_DEVICE = 16 * GIB

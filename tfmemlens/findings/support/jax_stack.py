@@ -39,6 +39,39 @@ def calls_program(text: str | None) -> bool:
     return bool(text and _PROGRAM.search(text))
 
 
+_CALL = regex(
+    r"\A\s*(?:return |yield |await |[\w.,\s()\[\]*'\"]+?(?<![=!<>])=(?!=)\s*|=\s+)?"
+    r"(?P<name>[A-Za-z_][\w.]*)\("
+)
+_OF_LIBRARIES = regex(
+    r"(?:jnp|np|onp|numpy|jax|lax|random|jr|jrandom|jsp|scipy|optax|nnx?|eqx|hk|flax|tf|torch|plt|pd|os|ocp|orbax"
+    r"|einops|pickle|print|float|int|bool|str|list|len|range|zip|tuple|dict|map|max|min|sum|abs|round|sorted|next"
+    r"|isinstance|super|getattr|sys|exit|asyncio|subprocess|device_put|vmap|pmap|jit|grad)(?:\.|\Z)"
+)
+_OF_ARRAYS = regex(
+    r"(?:\.|\A)(?:[A-Z]\w*|init\w*|apply|load\w*|restore\w*|from_\w+|append|array|asarray|astype|copy|sum|mean|dot"
+    r"|reshape|transpose|item|tolist|block_until_ready|save\w*|get|put|set|add|numpy|view|replicate|concat\w*"
+    r"|stack|main|run|train|read\w*|make\w*|create\w*|build\w*|main\w*|cli)\Z"
+)
+"""Calls that run eagerly, make or move arrays, or go on into more of Python."""
+
+
+_INTERNAL = regex(r"[/\\](?:jax|jaxlib|flax|equinox|haiku|optax|chex)[/\\]|contextlib\.py|^jax[._]")
+
+
+def calls_compiled(text: str | None, frames: Sequence[Frame] = ()) -> str | None:
+    """The function that a user's deepest line calls, where it most likely is compiled: a function in Python
+    would have a frame of its own below it, be it of a library.
+    """
+    last = max((at for at, frame in enumerate(frames) if frame.text == text), default=None)
+    if last is not None and any(not _INTERNAL.search(frame.place) for frame in frames[last + 1 :]):
+        return None
+    match = _CALL.match(text or "")
+    if match is None or _OF_LIBRARIES.match(match["name"]) or _OF_ARRAYS.search(match["name"]):
+        return None
+    return match["name"]
+
+
 LEAST_BYTES = 64 * MIB
 """A smaller request fails for what is held beside it, and no call explains that."""
 _HUGE_BYTES = 4 * GIB
@@ -90,12 +123,14 @@ _STATE_INIT = regex(
     r"|\bTrainState\.create\("
     r"|\bnnx\.(?:Model(?:And))?Optimizer\("
 )
+_INIT_OF_STATE = regex(r"_?(?:init|create|make|setup|initiali[sz]e)_\w*state\w*")
+"""A function that makes weights and the optimizer's state."""
 _ZEROS_OF_WEIGHTS = regex(
     r"(?:tree\.map|tree_map)\(\s*(?:jnp\.(?:zeros_like|ones_like)|lambda \w+: jnp\.zeros(?:_like)?\()"
 )
 """Slots that a program makes by hand: one array of zeros for each weight."""
 _LOADING = regex(
-    r"\bfrom_pretrained\(|\bload_(?:params|weights|checkpoint|state_dict|pretrained)\w*\(|\brestore\w*\("
+    r"\bfrom_pretrained\(|\bFlax\w{1,40}Pipe?line\(|\bload_(?:params|weights|checkpoint|state_dict|pretrained)\w*\(|\brestore\w*\("
     r"|\bconvert_pytorch_state_dict\w*\(|\bsafetensors\b"
 )
 _REPLICATING = regex(r"\breplicate\(|\bdevice_put_replicated\(")
@@ -141,23 +176,32 @@ _SHARDED = Remedy(
 )
 
 
+_SMALLER_MOMENTS = Remedy(
+    "keep the first moments in 16 bits, or use an optimizer that keeps less (Adafactor, Lion, SGD)",
+    "tx = optax.adamw(1e-3, mu_dtype=jnp.bfloat16)   # or optax.adafactor(1e-3)",
+    slug="smaller-moments",
+)
+
+
 def _slots(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
     """State that an optimizer keeps of the weights, when it is made."""
     made = _runs_through(frames, _OPTIMIZER_FILES, _MAKES_SLOTS)
     updated = _runs_through(frames, _OPTIMIZER_FILES, _UPDATES)
     by_hand = _code(own[-1:], _ZEROS_OF_WEIGHTS)
-    if updated or not (made or by_hand or _code(own[-1:], _STATE_INIT)):
+    named = bool(own and _INIT_OF_STATE.fullmatch(own[-1].name))
+    if updated or not (made or by_hand or named or _code(own[-1:], _STATE_INIT)):
         return None
     del need
+    if named and not (made or by_hand):
+        what = (
+            f"`{own[-1].name}` makes the weights and the optimizer's state: with Adam three numbers for each"
+        )
+        what += " weight, whatever the batch"
+        return MadeByLine(what, (_SHARDED, _SMALLER_MOMENTS))
     return MadeByLine(
         "the line makes the optimizer's state: Adam's is two numbers for each weight, whatever the batch",
         (
-            Remedy(
-                "keep the first moments in 16 bits, or use an optimizer that keeps less (Adafactor, Lion,"
-                " SGD)",
-                "tx = optax.adamw(1e-3, mu_dtype=jnp.bfloat16)   # or optax.adafactor(1e-3)",
-                slug="smaller-moments",
-            ),
+            _SMALLER_MOMENTS,
             Remedy("shard weights and optimizer state over devices", slug="shard-arguments"),
         ),
     )

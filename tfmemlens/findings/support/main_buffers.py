@@ -14,6 +14,7 @@ from tfmemlens.knowledge.vocabularies import VOCABULARIES
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Moment
 from tfmemlens.model.finding import Certainty, Remedy
+from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human_size
@@ -36,7 +37,7 @@ _CLASSES = regex(r"lm_?head|vocab|unembed|\bmlm|decoder|embed|one_hot|prediction
 _ATTENTION = regex(
     r"att(?:entio)?n|softmax|\bmha|scores|einsum|[a-z]*q[a-z]*k[a-z]*,|->|\bexp\b|masked_fill", re.IGNORECASE
 )
-_IMAGES = regex(r"conv|pool|batch_?norm|group_?norm|resize|up_?sampl", re.IGNORECASE)
+_IMAGES = regex(r"conv(?!ert)|pool|batch_?norm|group_?norm|resize|up_?sampl", re.IGNORECASE)
 _LOOP = regex(r"(?:/|\A|\()(?:while|scan)\)?/body\b|/(?:while|scan)(?:/|\))")
 _OF_LAYERS = regex(
     r"(?:\A|/)(?:layers?|blocks?|transformer_blocks?|h|decoder_layers?|encoder_layers?|\w*ScanLayers?\w*)/(?:while|scan)|\((?:\w+/)?(?:layers?|blocks?)\)",
@@ -76,6 +77,8 @@ class Buffers:
     """Whether it helps to compute them again in the backward pass."""
     batch: bool = True
     """Whether a smaller batch may make them smaller."""
+    again: bool = False
+    """Whether they are what the program is given, once more."""
 
 
 def main_buffers(moment: Moment, framework: str | None) -> Buffers | None:
@@ -98,7 +101,19 @@ def main_buffers(moment: Moment, framework: str | None) -> Buffers | None:
     of_need = _LEAST_OF_NEED if len(listed) > _FEW else _LEAST_OF_FEW
     if held < _LEAST_BYTES or held < max(_LEAST_SHARE * whole, of_need * _need(moment)):
         return None
-    return build(mine, held, framework)
+    kind = build(mine, held, framework)
+    if framework == JAX and moment.request and moment.request.failed.kind is RequestKind.TPU:
+        remedies = tuple(_on_a_tpu(each) for each in kind.remedies)
+        return replace(kind, remedies=remedies)
+    return kind
+
+
+def _on_a_tpu(remedy: Remedy) -> Remedy:
+    """The same with the kernel that a TPU has: cuDNN's is for GPUs."""
+    if remedy.slug != "blockwise-attention":
+        return remedy
+    kernel = "from jax.experimental.pallas.ops.tpu.flash_attention import flash_attention"
+    return replace(remedy, code=kernel)
 
 
 def _need(moment: Moment) -> int:
@@ -131,6 +146,40 @@ def _in_words(mine: list[Row]) -> str:
 def _is_weight(row: Row, weights: Iterable[object]) -> bool:
     """Whether its shape is a weight's of the program: then it is its gradient, its new value or a copy."""
     return row.allocation.shape in weights
+
+
+def _is_converted(row: Row, weights: Iterable[object]) -> bool:
+    """A matrix that is given and converted to another type before it is used."""
+    del weights
+    name, shape = row.allocation.node or "", _shape(row)
+    converted = name.endswith("convert_element_type") and (row.allocation.op or "").startswith("convert")
+    return converted and len(shape) == 2 and min(shape) >= _LEAST_WIDTH and not _GRADIENT.search(name)
+
+
+_LEAST_WIDTH = 512
+"""Of a weight's shorter side, in a model whose weights matter."""
+
+
+def _converted(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    dtype = mine[0].allocation.dtype or "another type"
+    return Buffers(
+        f"weights once more, converted to {dtype}",
+        _in_words(mine),
+        held,
+        (
+            Remedy(
+                f"give the program weights that are {dtype} already: nothing is then converted, and no second"
+                " set exists",
+                f"params = jax.tree.map(lambda w: w.astype('{dtype}'), params)   # once, before it is called"
+                if framework == JAX and mine[0].allocation.dtype
+                else None,
+                slug="narrow-weights",
+            ),
+        ),
+        recompute=False,
+        batch=False,
+        again=True,
+    )
 
 
 def _is_gradient_of_weights(row: Row, weights: Iterable[object]) -> bool:
@@ -189,7 +238,8 @@ def _is_pairs(row: Row, weights: Iterable[object]) -> bool:
 
 def _is_vmapped(row: Row, weights: Iterable[object]) -> bool:
     name = row.allocation.node or ""
-    return "vmap(" in name and len(_shape(row)) >= 2 and not _is_weight(row, weights)
+    many = len(_shape(row)) >= 2 and _shape(row)[0] >= _SHORTEST
+    return "vmap(" in name and many and not _is_weight(row, weights)
 
 
 def _is_dispatch(row: Row, weights: Iterable[object]) -> bool:
@@ -268,8 +318,7 @@ def _logits(mine: list[Row], held: int, framework: str | None) -> Buffers:
 def _scores(mine: list[Row], held: int, framework: str | None) -> Buffers:
     shape = _shape(mine[0])
     code = {
-        JAX: "out = jax.nn.dot_product_attention(q, k, v, implementation='cudnn')   # on a TPU: splash"
-        " attention",
+        JAX: "out = jax.nn.dot_product_attention(q, k, v, implementation='cudnn')",
         TORCH_XLA: "from torch_xla.experimental.custom_kernel import flash_attention",
     }.get(framework or "")
     return Buffers(
@@ -472,6 +521,7 @@ def _gradients(mine: list[Row], held: int, framework: str | None) -> Buffers:
 Test = Callable[[Row, Iterable[object]], bool]
 Build = Callable[[list[Row], int, "str | None"], Buffers]
 _KINDS: tuple[tuple[Test, Build], ...] = (
+    (_is_converted, _converted),
     (_is_weight, _gradients),
     (_is_gradient_of_weights, _gradients_of_weights),
     (_is_dispatch, _dispatch),

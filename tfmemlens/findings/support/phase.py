@@ -85,6 +85,7 @@ _LOADS = regex(
     r"\.(?:load_weights|set_weights|from_pretrained|from_preset|restore)\(|\b(?:load_model|batch_set_value)\("
 )
 _TRAINS = regex(r"\b\w*(?:train|fit|grad|update|learn|optimi[sz]e)\w*\(", re.IGNORECASE)
+_GRADED = regex(r"\b(?:value_and_)?grad\(|\bfilter_(?:value_and_)?grad\b|\bjax\.vjp\(")
 _STEPS = regex(r"(?:train\w*_|grad\w*_|make_|opt\w*_)?step\w*|update\w*|loss\w*|\w*grads?")
 """Functions that are a training's step, or a part of one, whatever they call."""
 _NAMED_AFTER = {
@@ -102,6 +103,8 @@ def _by_function(frames: Sequence[Frame], text: str | None) -> str | None:
     where one of a training comes before them.
     """
     own = [frame for frame in reversed(frames) if user_frame(frame.place)] or [Frame("", text or "")]
+    if any(_GRADED.search(frame.text) for frame in own):
+        return None  # a gradient is taken through it
     for frame in own:
         if _STEPS.fullmatch(frame.name):
             return None

@@ -299,6 +299,33 @@ def return_less(compiler: CompilerMemory) -> Remedy:
     )
 
 
+def of_what_is_given(compiler: CompilerMemory) -> str:
+    """`its arguments and results alone are 7.92 GiB, more than the 5.82 GiB that XLA may use: …`."""
+    assert compiler.arguments_and_results and compiler.goal
+    return (
+        f"its arguments and results alone are {human_size(compiler.arguments_and_results)}, more than the"
+        f" {human_size(compiler.goal)} that XLA may use here, so that smaller temporaries do not help"
+    )
+
+
+def less_given(training: bool | None) -> Iterator[Remedy]:
+    """What makes arguments and results less, where nobody says what they are."""
+    yield Remedy(
+        "find the largest argument and result: a replay buffer or data set that is given, or results that are"
+        " stacked for every step of a scan",
+        "jax.tree.map(lambda x: x.size * x.dtype.itemsize, (args, jax.eval_shape(f, *args)))   # bytes",
+        slug="list-arguments",
+    )
+    yield Remedy(
+        "return less: reduce inside the compiled function, or run fewer steps, members or samples in one"
+        " call, and bring each call's results to the host",
+        "return carry, metrics.mean()   # in the scan's body, instead of one row for every step",
+        slug="return-less",
+    )
+    what = "weights, optimizer state, data" if training else "weights, data"
+    yield Remedy(f"or shard them over several devices ({what})", slug="shard-arguments")
+
+
 def mostly_constants(compiler: CompilerMemory) -> bool:
     """Whether more than half of the program are constants, which no batch changes."""
     constants = compiler.constants
@@ -357,6 +384,20 @@ def of_arguments(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
     return f"{human_size(compiler.arguments)} of it are its arguments ({what})"
 
 
+def arguments_do_not_fit(compiler: CompilerMemory) -> bool:
+    """Whether what it is given is more than the device has, whatever else it needs."""
+    given, capacity = compiler.arguments, compiler.capacity
+    return bool(given and capacity and given.bytes > capacity.bytes)
+
+
+def of_living_results(compiler: CompilerMemory) -> str:
+    """`; 5.06 GiB are results of such a program, …`, where these are most of what it keeps."""
+    results, given = compiler.results, compiler.arguments
+    if not results or results.bytes < _LEAST_CONSTANT or results.bytes < 2 * (given.bytes if given else 0):
+        return ""
+    return f"; this program alone returns {human_size(results)}, which stays as long as Python refers to it"
+
+
 def smaller_arguments(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[Remedy]:
     """What makes them less: another optimizer where one may be among them, more devices; a smaller batch only
     where temporaries or data are among what does not fit.
@@ -367,9 +408,10 @@ def smaller_arguments(case: Case, moment: Moment, compiler: CompilerMemory) -> I
     if returned:
         yield from remedies.offered(case, moment, "lighter-optimizer")
     yield Remedy(
-        "shard the arguments over several devices (weights, optimizer state), or keep weights in 16 bits",
+        "shard the arguments over several devices (weights, optimizer state), or keep weights in 16 bits"
+        if returned
+        else "shard what it is given (weights, data) over several devices: each then holds its part",
         slug="shard-arguments",
     )
-    alone = compiler.capacity and compiler.arguments and compiler.arguments.bytes > compiler.capacity.bytes
-    if not alone:
+    if not arguments_do_not_fit(compiler):
         yield from remedies.offered(case, moment, "smaller-batch", "recompute")

@@ -141,6 +141,11 @@ def _what(case: Case, moment: Moment) -> str:
     at = _at(moment)
     if failed.kind is RequestKind.XLA:
         who = "A compiled program" if of_a_program(moment) else "XLA"
+        compiler = moment.incident.compiler if moment.incident else None
+        if compiler and compiler.arguments_and_results and compiler.needed == failed.size:
+            return f"{who} needs {tensor_text(moment)}"
+        if failed.size is None and who != "XLA":
+            return f"{who} did not fit"
         return f"{who} could not allocate {tensor_text(moment)}"
     if failed.kind is RequestKind.PROFILE and not len(moment.attribution.table):
         return _device(moment)

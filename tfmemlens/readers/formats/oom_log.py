@@ -47,6 +47,8 @@ SHARED = True
 SUFFIXES = (".log", ".txt")
 COMPANIONS = (".py", ".pyc", ".png", ".npy", ".npz")
 _SUSPECT = ("OOM", "ut of memory", "allocat", "RESOURCE_EXHAUSTED", "esource exhausted", "bfc_allocator")
+_PICKER = "algorithm_picker"
+"""The file in which XLA tries algorithms: one that finds no room fails nothing."""
 _MAX_NOTES = 20
 _PROSE = regex(
     r"\b(?:I|I'm|I've|my|we|our|you|your|anyone|please|thanks|somebody|why|how (?:can|do|to)|is this"
@@ -166,6 +168,9 @@ class _Stream:
             self.logged = logged_in(cleaned.month)
         if framework := frameworks.mention(line.text):
             self.mentions[framework] += 1
+        if _PICKER in cleaned.origin and any(word in line.text for word in _SUSPECT):
+            self.surroundings.tried(line)
+            return
         code = self.sentences.quotes_code and not _RAISED.match(line.text)
         if not (code or "bfc_allocator" in cleaned.origin) and self.surroundings.not_ours(line):
             return
@@ -225,6 +230,8 @@ class _Stream:
         """The failures of this process."""
         self.dumps.settle()
         self.report.finish()
+        failed = [dump.start for dump in self.dumps.finished if dump.start]
+        self.compiler.finish(failed[-1] if failed else None)
         if CUDNN_VERSION in self.surroundings.elsewhere:
             self.disguises.drop_unexplained_libraries()
         joiner = Joiner(self.rank, self.log_below)
@@ -258,6 +265,8 @@ class _Stream:
         if any(part.what != "driver" or part.size is None for part in refused):
             return False
         last = refused[-1].line.number
+        if self.surroundings.last_tried:
+            return True  # for an algorithm that XLA tried, and it goes on with others
         if not any(line.number > last for _, line in self.surroundings.steps):
             return False
         self.surroundings.refusals += [(part.size, part.line) for part in refused if part.size]
@@ -276,7 +285,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
     ranks = tuple(stream.rank for stream in streams if stream.rank)
     incidents = _with_statistics(tuple(order(merge_ranks(drafted))), streams)
     host_uses = tuple(use for stream in streams for use in stream.host.found)
-    incidents = tuple(_with_host(each, host_uses) for each in incidents)
+    incidents = tuple(_on_its_device(_with_host(each, host_uses), streams) for each in incidents)
     main = max(streams, key=lambda stream: len(stream.sentences.finished), default=None)
     soft = [warning for stream in streams for warning in stream.dumps.soft]
     notes = tuple(note for stream in streams for note in stream.notes)
@@ -390,6 +399,22 @@ def _with_host(incident: Incident, uses: tuple[HostUse, ...]) -> Incident:
     return replace(incident, state=replace(state, limit=last.total, in_use=in_use, lines=lines))
 
 
+def _on_its_device(incident: Incident, streams: list[_Stream]) -> Incident:
+    """A failure whose message has a device's number alone, where the text says that the device is a TPU, or
+    that there is no GPU.
+    """
+    request, told = incident.request, {what for stream in streams for what in stream.surroundings.purposes}
+    numbered = request.kind is RequestKind.XLA and request.allocator is None
+    if not numbered or not (request.device or "").startswith("/device:GPU:"):
+        return incident
+    if "without a GPU" in told:
+        return replace(incident, request=replace(request, device="/device:CPU:0", kind=RequestKind.HOST))
+    if "on a TPU" not in told:
+        return incident
+    device = (request.device or "").replace("GPU", "TPU")
+    return replace(incident, request=replace(request, device=device))
+
+
 def _one_model(named_devices: list[DeviceInfo]) -> tuple[DeviceInfo, ...]:
     """The device that the text names, unless it names several."""
     amounts = {device.total for device in named_devices}
@@ -422,13 +447,16 @@ def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str |
     )
     messages = [line.text for incident in incidents for line in incident.tellings]
     messages += [line.text for program in programs for line in program.tellings]
+    apart = frameworks.is_built_for_jax(origin for stream in streams for origin in stream.origins)
     if framework := frameworks.likeliest(mentions, messages):
-        return framework
+        nobodys = framework == frameworks.OTHER and not mentions[frameworks.OTHER]
+        return frameworks.JAX if apart and nobodys else framework
     if any(stream.stats.finished for stream in streams):
         return frameworks.JAX
+    if apart:
+        return frameworks.JAX
     if not incidents:
-        apart = frameworks.is_built_for_jax(origin for stream in streams for origin in stream.origins)
-        return frameworks.JAX if apart else None
+        return None
     first = incidents[0]
     allocated = any(
         one.request.kind is RequestKind.TENSOR or one.state.limit for one in incidents if not one.compiler

@@ -51,6 +51,13 @@ REMAT = LineRule(
     " (13958643712 bytes), down from 13.01GiB (13969381130 bytes) originally",
     needs="Can't reduce memory use",
 )
+BEYOND = LineRule(
+    r"The byte size of input/output arguments \((?P<bytes>\d+)\) exceeds the base limit \((?P<limit>\d+)\)",
+    "The byte size of input/output arguments (8501100448) exceeds the base limit (6244368384). This indicates"
+    " an error in the calculation!",
+    needs="exceeds the base limit",
+)
+"""What a program is given and returns is more than XLA may use, whatever its temporaries are."""
 ANALYSIS = LineRule(
     r"\bCompiledMemoryStats\((?P<stats>(?:\w+=[^,)]*,? ?)+)",
     "CompiledMemoryStats(generated_code_size_in_bytes=0, argument_size_in_bytes=102400000,"
@@ -135,6 +142,13 @@ ON_STACK = LineRule(
     " %gated_matmul_kernel.18 = bf16[2048,4096]{1,0:T(8,128)(2,1)} custom-call(",
     needs="while allocating on stack",
 )
+SCOPED = LineRule(
+    rf"(?:Scoped allocation with size )?(?P<used>{TPU_SIZE}) and limit (?P<capacity>{TPU_SIZE}) exceeded"
+    rf" scoped (?P<space>\w+) limit by (?P<excess>{TPU_SIZE})",
+    "Scoped allocation with size 40.50M and limit 32.00M exceeded scoped vmem limit by 8.50M.",
+    needs="exceeded scoped",
+)
+"""The end of that sentence, where its head is missing or on another line."""
 TWO_CORES = LineRule(
     rf"TPU TensorCore Hbm usage: (?P<tensor>{TPU_SIZE}), SparseCore Hbm usage:? (?P<sparse>{TPU_SIZE}),"
     rf" exceeding available bytes: (?P<capacity>{TPU_SIZE})",
@@ -233,7 +247,7 @@ BORING = LineRule(
 
 _OUTSIDE_A_LIST = RuleTable.of(
     XLA, REQUEST, ALLOCATING, ANALYSIS, TPU, ESTIMATED, TPU_RESERVE, EARLY, ON_CHIP, ON_STACK,
-    TWO_CORES, REMAT,
+    SCOPED, TWO_CORES, REMAT, BEYOND,
     DEBUGGING, PEAK_BUFFERS, TPU_TOTAL, BUFFER, TPU_ENTRY, TPU_LEDGER,
 )  # fmt: skip
 _PRINTED_PARAMETERS = regex(r"\[(?:\\n|\s)*\w+=.*\Z", re.DOTALL)
@@ -292,6 +306,8 @@ class Executable:
     free: Size | None = None
     excess: Size | None = None
     remat: tuple[Size, Size, Size | None, Line] | None = None
+    beyond: tuple[Size, Size, Line] | None = None
+    """What it is given and returns, XLA's limit that this alone exceeds, and the line that says so."""
     sections: list[tuple[str, Size, Line]] = field(default_factory=list)
     buffers: list[XlaBuffer] = field(default_factory=list)
     tellings: list[Line] = field(default_factory=list)
@@ -315,7 +331,7 @@ class Executable:
     @property
     def listed(self) -> bool:
         """Whether more than the one sentence is known of it."""
-        return bool(self.buffers or self.sections or self.remat or self.capacity)
+        return bool(self.buffers or self.sections or self.remat or self.beyond or self.capacity)
 
     def memory(self) -> CompilerMemory:
         """The compiler's figures as a value."""
@@ -328,17 +344,19 @@ class Executable:
         if not padded and together and together.unpadded.bytes < together.size.bytes:
             padded = (together,)
         goal, reached, down, line = self.remat or (None, None, None, None)
+        given, limit, told = self.beyond or (None, None, None)
         return CompilerMemory(
             tuple(self.sections),
             self.needed,
             self.capacity,
             down,
             reached,
-            goal,
-            line,
+            limit or goal,
+            told or line,
             padded,
             self.excess,
             self.cut,
+            given,
             self.free,
         )
 
@@ -364,6 +382,7 @@ class CompilerCollector:
         self.finished: list[Executable] = []
         self._buffer: XlaBuffer | None = None
         self._remat: tuple[Size, Size, Size | None, Line] | None = None
+        self._beyond: tuple[Size, Size, Line] | None = None
         self._listing = False
 
     def offer(self, line: Line) -> bool:
@@ -382,8 +401,10 @@ class CompilerCollector:
             (EARLY, self._early),
             (ON_CHIP, self._on_chip),
             (ON_STACK, self._on_stack),
+            (SCOPED, self._scoped),
             (TWO_CORES, self._two_cores),
             (REMAT, self._reduced),
+            (BEYOND, self._exceeds),
         ):
             if match := rule.search(text):
                 take(match.groupdict(), line)
@@ -464,12 +485,12 @@ class CompilerCollector:
         return self.finished[-1]
 
     def _new(self, line: Line, kind: RequestKind) -> Executable:
-        program = Executable(line, kind, remat=self._remat, context=Context(line))
+        program = Executable(line, kind, remat=self._remat, beyond=self._beyond, context=Context(line))
         program.tellings.append(line)
         quoted = METADATA.search(line.text)
         if quoted and user_frame(quoted["file"]):
             program.place = f"{quoted['file']}:{quoted['line']}"
-        self._remat, self._buffer, self._listing = None, None, False
+        self._remat, self._beyond, self._buffer, self._listing = None, None, None, False
         self.finished.append(program)
         return program
 
@@ -536,6 +557,15 @@ class CompilerCollector:
             program.capacity = parse_size(groups["capacity"] or "0B")
             program.excess = parse_size((groups["excess"] or "0B").rstrip("."))
 
+    def _scoped(self, groups: dict[str, str | None], line: Line) -> None:
+        last = self.finished[-1] if self.finished else None
+        unfinished = last and last.allocator == groups["space"] and last.capacity is None
+        program = last if last and unfinished else self._new(line, RequestKind.TPU)
+        program.allocator = groups["space"]
+        program.size = program.needed = parse_size(groups["used"] or "0B")
+        program.capacity = parse_size(groups["capacity"] or "0B")
+        program.excess = parse_size((groups["excess"] or "0B").rstrip("."))
+
     def _two_cores(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)
         tensor, sparse = (parse_size(groups[name] or "0B") for name in ("tensor", "sparse"))
@@ -570,6 +600,27 @@ class CompilerCollector:
         )
         if self.finished and self.finished[-1].remat is None and not self.finished[-1].tellings:
             self.finished[-1].remat = self._remat
+
+    def _exceeds(self, groups: dict[str, str | None], line: Line) -> None:
+        self._beyond = (
+            Size.exactly(int(groups["bytes"] or 0)),
+            Size.exactly(int(groups["limit"] or 0)),
+            line,
+        )
+
+    def finish(self, dumped: Line | None = None) -> None:
+        """Make a failure of a program of which XLA warned, where what it is given and returns alone is more
+        than XLA may use and no message of the failure is in the text, or where an allocator's dump follows
+        the warning; a goal that is missed otherwise fails no program.
+        """
+        if self._remat and self._beyond is None and self._remat[0].bytes < 0:
+            goal, reached, _, line = self._remat  # older versions print how much remains of the limit
+            self._beyond = (reached, Size.exactly(reached.bytes + goal.bytes), line)
+        if self._beyond and self._beyond[0].bytes > self._beyond[1].bytes > 0 and not self.finished:
+            needed = self._remat[1] if self._remat else self._beyond[0]
+            self._new(self._beyond[2], RequestKind.XLA).needed = needed
+        elif self._remat and dumped and dumped.number > self._remat[3].number and not self.finished:
+            self._new(self._remat[3], RequestKind.XLA)
 
     def _section(self, groups: dict[str, str | None], line: Line) -> None:
         if not groups["size"] or groups["size"] == "unknown size":

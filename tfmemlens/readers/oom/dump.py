@@ -254,7 +254,9 @@ class DumpCollector:
         if match := ENDED.search(text):  # the last line of dumps up to 1.0
             self._ended(parse_size(match["size"], ALIGNMENT), line)
             return True
-        if MAP.search(text) or EMPTY_MAP.search(text):
+        if (match := MAP.search(text)) or EMPTY_MAP.search(text):
+            if self.dump:
+                self.dump.map = (match["map"] if match else "_", line)
             self.finish()
             return True
         if self.dump and COLLAPSED.search(text):

@@ -44,6 +44,8 @@ class Dump:
     stats: dict[str, tuple[Size, Line]] = field(default_factory=dict)
     ended_chunks: bool = False
     collapsed: Line | None = None
+    map: tuple[str, Line] | None = None
+    """The bar at its end: a character for each hundredth of the pool, `_` where it is free."""
     damaged: list[Line] = field(default_factory=list)
     """Rows of the summary whose figures contradict one another: some of their digits are gone."""
     era: Era = (FIRST, LAST)
@@ -76,6 +78,8 @@ class Dump:
         largest, line = self._largest_free()
         if line:
             lines["largest_free_chunk"] = line
+        if self.map:
+            lines["occupied"] = self.map[1]
         free = (
             Size(
                 max(pool.bytes - in_use.bytes, 0),
@@ -97,6 +101,7 @@ class Dump:
             free_chunks=sum(1 for used in self.used if not used) if self.complete else None,
             requested_in_use=self._requested(in_use),
             allocations=allocations[0].bytes if allocations else None,
+            occupied=1 - self.map[0].count("_") / len(self.map[0]) if self.map else None,
             lines=tuple(lines.items()),
         )
 

@@ -25,6 +25,7 @@ _MENTIONS = Words(
     "torch_xla",
     "PyTorch/XLA",
     "XlaRuntimeError",
+    "in-memory CUBIN",
     "aten__",
     "xla__",
     "pmap",
@@ -60,6 +61,8 @@ _MENTIONS = Words(
     "MJX",
     "mjx",
     "axText",
+    "fold",
+    "Fold",
 )
 """What a line must hold to be looked at closely."""
 _TORCH_XLA = regex(
@@ -80,9 +83,10 @@ _JAX = regex(
     r"|\b)|\bjit\("
     r"|of a replicated computation|Execution of replica \d+ failed|CompiledMemoryStats|\bjit_\w|\boptax\b"
     r"|XLA_PYTHON_CLIENT|\bhaiku\b|\b(?:jnp|eqx)\.\w|\bequinox\b|\bnumpyro\b|\bJAX\b"
-    r"|\b(?:[Bb]rax|MJX|mjx|[Tt]rax|MaxText|[Mm]axtext)\b(?!\.js)",
+    r"|\b(?:[Bb]rax|MJX|mjx|[Tt]rax|MaxText|[Mm]axtext)\b(?!\.js)"
+    r"|\b(?:[Aa]lpha|[Cc]olab|[Ll]ocal_?colab)[Ff]old\w*",
 )
-_NOBODY = regex(r"XlaRuntimeError")
+_NOBODY = regex(r"XlaRuntimeError|Failed to load in-memory CUBIN")
 """Words that show XLA without its caller, which may be JAX, TensorFlow or PyTorch/XLA."""
 
 
@@ -100,7 +104,7 @@ def mention(text: str) -> str | None:
     return NOBODYS if _NOBODY.search(text) else None
 
 
-_BUILT_APART = regex(r"external/(?:org_tensorflow/tensorflow/compiler/xla|xla/xla)/")
+_BUILT_APART = regex(r"external/(?:org_tensorflow/tensorflow/compiler/xla|xla/xla|tsl/tsl)/")
 """Where jaxlib's build has XLA; TensorFlow has it at `tensorflow/compiler/xla` or `external/local_xla`."""
 
 

@@ -108,6 +108,11 @@ def _best_program(draft: IncidentDraft) -> Executable | None:
     best = max(draft.executables, key=lambda program: (len(program.buffers), len(program.sections)))
     best.size = best.size or next((program.size for program in draft.executables if program.size), None)
     best.remat = best.remat or next((program.remat for program in draft.executables if program.remat), None)
+    best.beyond = best.beyond or next(
+        (program.beyond for program in draft.executables if program.beyond), None
+    )
+    if best.beyond and not draft.dumps:
+        best.size = best.size or best.needed
     best.size = best.size or next(
         (size for name, size, _ in best.sections if name == "preallocated temp"), None
     )

@@ -61,9 +61,12 @@ EXPLAINING = LineRule(
     needs=("explainer(", "shap_values", "integrated", "gradcam"),
 )
 SAMPLING = LineRule(
-    r"\bmcmc\.run\(|\bsample_chain\(|\bNUTS\(|\bHMC\(",
+    r"\bmcmc\.run\(|\bsample_chain\(|\bNUTS\b|\bHMC\b|\bMCMC\b|\bnum_warmup\b"
+    r"|\b(?:numpyro|blackjax)\b[^.\n]{0,20}\b(?:samplers?|models?|chains?)\b|\bposterior (?:samples|draws)\b",
     "mcmc.run(key, X, y)",
-    needs=("mcmc.run", "sample_chain", "nuts(", "hmc("),
+    "using either the numpyro or blackjax samplers",
+    "|num_samples | num_warmup | chain method |",
+    needs=("mcmc", "sample_chain", "nuts", "hmc", "num_warmup", "numpyro", "blackjax", "posterior"),
 )
 STEPPING = LineRule(
     r"\bopt\w{0,40}\.step\(\)",
@@ -151,6 +154,7 @@ SHORT = LineRule(
     r"|\bmemory (?:allocation|consumption) (?:issues?|problems?|errors?)\b"
     r"|\btoo much (?:\w{1,12} )?(?:RAM|memory)\b|\bcrash\w{0,3}\b[^.\n]{0,60}\b(?:all|available) RAM\b"
     r"|\u5185\u5b58(?:\u5206\u914d\u9519\u8bef|\u4e0d\u8db3)|\u663e\u5b58\u4e0d\u8db3"
+    r"|\b(?:process|kernel|job|session|run|script) (?:is|was|gets?|got) (?:\w{1,12} )?killed\b"
     r"|\bruns? out of (?:\w{1,12} )?memory\b|\bran out of (?:\w{1,12} )?memory\b|\bRESOURCE_EXHAUSTED\b"
     r"|\b(?:short(?:age)? of|insufficient|not enough|no more|lack of) (?:\w{1,12} )?(?:memory|RAM)\b"
     r"|\bmemory shortage\b|\berror:? allocat\w{1,4} (?:\w{1,12} )?memory\b"
@@ -164,11 +168,11 @@ SHORT = LineRule(
     "the cpu ram is consumed until it depletes",
     "I just cannot avoid running into the memory allocation issue",
     "pjit uses too much memory",
-    needs=("oom", "memory", "resource", "ram", "\u5185\u5b58", "\u663e\u5b58"),
+    needs=("oom", "memory", "resource", "ram", "killed", "\u5185\u5b58", "\u663e\u5b58"),
 )
 """The text says in words that memory ran out."""
 ON_A_TPU = LineRule(
-    r"\bTPUs?\b(?! (?:is|was) not)|\btpu-?v[2-7]|\bv[2-6][ep]?-\d{1,4}\b",
+    r"(?<![/|])\bTPUs?\b(?![?/|]| (?:is|was) not)|\btpu-?v[2-7]|\bv[2-6][ep]?-\d{1,4}\b",
     "an error occurs on v3-8 as follows",
     "I train on a TPU",
     needs=("tpu", "v2-", "v3-", "v4-", "v5", "v6"),
@@ -176,7 +180,7 @@ ON_A_TPU = LineRule(
 """The text says that the device is a TPU."""
 GROWING = LineRule(
     r"(?i)\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)|climbs?|climbing)\b"
-    r"|\b(?:growing|increasing) (?:\w{1,12} )?(?:RAM|memory)\b|\bmemory leak"
+    r"|\b(?:grow(?:s|ing)?|increas(?:es|ing)) (?:\w{1,12} ){0,2}(?:RAM|memory)\b|\bmemory leak"
     r"|\bleak(?:s|ing)? (?:\w{1,12} )?memory\b|\bhigh(?:er)? memory (?:usage|consumption)\b"
     r"|\b(?:increase|growth|rise) (?:in|of) (?:the )?(?:\w{1,12} )?(?:RAM|memory)\b"
     r"|\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:goes up|going up|adds up|piles up|never (?:freed|released)"
@@ -192,6 +196,89 @@ GROWING = LineRule(
     needs=("ram", "memory", "leak"),
 )
 """The text says in words that memory grows."""
+VECTORISING = LineRule(
+    r"(?i)\b(?:jax\.|nested )?`?vmap",
+    "a function that, if `vmap`ed, runs out of memory",
+    "nested vmaps make large intermediate arrays",
+    needs=("vmap",),
+)
+"""A function is run for all rows at once."""
+LONG_SEQUENCES = LineRule(
+    r"(?i)\bseq(?:uence)?[_ ]?len\w*\b|\bcontext[_ ]length\b|\b(?:long|larger?) sequences?\b"
+    r"|\b\d[\d,]{2,6} (?:tokens|residues|amino acids)\b",
+    "LoRA runs with seq_len of 8192 run out of memory",
+    "jobs with long sequences fail",
+    "a sequence of 2500 residues",
+    needs=("seq", "context", "tokens", "residues", "amino"),
+)
+FOLDING = LineRule(
+    r"(?i)\b(?:alpha|colab|local_?colab)fold\w*|\bamino acids?\b|\b\d[\d,]{1,6} ?(?:residues?|aa)\b",
+    "Running colabfold 1.5 on a sequence of 900 AA",
+    'File "/app/alphafold/run_alphafold.py", line 420, in <module>',
+    "a length of about 1,100 amino acids",
+    needs=("fold", "amino", "residue", "aa"),
+)
+"""The structure of a protein is predicted."""
+PMAP_IN_JIT = LineRule(
+    r"The jitted function \S{1,120} includes a pmap",
+    "The jitted function sample_all includes a pmap. Using jit-of-pmap can lead to inefficient data movement",
+    needs="includes a pmap",
+)
+MANY_SHAPES = LineRule(
+    r"(?i)\b(?:different|varying|variable|changing|dynamic) (?:input )?(?:shapes?|lengths)\b",
+    "the jitted function is applied to inputs of different shapes",
+    needs=("shape", "lengths"),
+)
+"""Each call has another shape, which JAX compiles anew."""
+AFTER_AN_ERROR = LineRule(
+    r"(?i)\b(?:errors?|exceptions?|interrupt\w*|crash\w*)\b[^.\n]{0,120}\bmemory\b[^.\n]{0,20}\bnot"
+    r" (?:being )?(?:released|freed|de-?allocated)\b",
+    "if a call errors, the GPU memory is not released",
+    needs=("memory",),
+)
+"""What a call held stays when it ends with an exception."""
+FFT_SCRATCH = LineRule(
+    r"cufft plan with customized allocator: Allocating \d+ bytes exceeds the memory limit",
+    "failed to initialize batched cufft plan with customized allocator: Allocating 8000000160 bytes exceeds"
+    " the memory limit of 4294967296 bytes.",
+    needs="cufft plan",
+)
+LATE = LineRule(
+    r"(?i)\b(?:after|until)\b[^.\n]{0,30}\b(?:hundreds?|thousands?|dozens?|hours|days|\d{2,}(?:th)?)"
+    r" (?:or so )?(?:of )?(?:(?:these|those|them|such|the|training|MCMC|optimi[sz]ation) )?"
+    r"(?:of running|of training|iterations?|steps|runs?|trials|epochs|episodes|batches|models|calls"
+    r"|evaluations|these|them|fits)\b"
+    r"|\b(?:happens|occurs|crash\w*|fails) (?:\w+ )?after (?:several )?(?:hours|days)\b",
+    "it runs out of memory after about 40 iterations",
+    "I observe an OOM error after a few hundred of these",
+    "the OOM happens usually after hours of running",
+    needs=("after", "until"),
+)
+"""The text says in words that many runs or steps went well before."""
+SAVING = LineRule(
+    r"Transferring arrays to host memory|enable_pinned_host_transfer|\borbax\b[^\n]{0,40}(?:sav|check)"
+    r"|\bAsyncCheckpointer\b|\bsave_checkpoint\(|\bckptr\.save\(|\bcheckpoint_manager\.save\(",
+    "Transferring arrays to host memory with options: use_replica_parallel=True",
+    "    ckptr.save(path, state)",
+    needs=("transferring arrays", "pinned_host", "orbax", "checkpoint", "ckptr."),
+)
+"""A checkpoint is written, for which JAX's arrays are copied to the host."""
+ENVIRONMENTS = LineRule(
+    r"(?i)\benv_states?\b|\b(?:num|n)_envs\b|\brollouts?\b|\bgymnax\b|\b(?:ppo|sac|dqn)[./_]|\bmjx\b"
+    r"|\bbrax\b|\b(?:ppo|sac|dqn)\b[^\n]{0,40}\b(?:agent|train\w*|policy|environments?)\b",
+    "    state = training_epoch(training_state, env_state, key)",
+    "make_inference_fn, params, _ = ppo.train(environment=env, num_envs=4096)",
+    needs=("env", "rollout", "gymnax", "ppo", "sac", "dqn", "mjx", "brax"),
+)
+"""A policy is trained on environments that run on the device."""
+DIFFERENTIATING = LineRule(
+    r"\b(?:value_and_)?grad\(|\bfilter_(?:value_and_)?grad\b|\bjax\.vjp\(|\bbackprop\w* through\b"
+    r"|\bdifferentiat\w+ (?:over|through)\b",
+    "loss, grads = jax.value_and_grad(loss_fn)(params)",
+    "when I differentiate through the simulation",
+    needs=("grad", "vjp(", "backprop", "differentiat"),
+)
+"""A gradient is taken, which keeps what its way back needs."""
 WHOLE_GRAPH = LineRule(
     r"(?i)\A(?=.*(?:\bnodes\b|\bedges\b|jraph|\bGNN|\bGCN|\bGAT\b|\bogbn?\b|message passing))"
     r".*(?:\bfull[- ]graph\b|\bwhole graph\b|\bno mini-?batch)",
@@ -284,6 +371,17 @@ PURPOSES = {
     "on a TPU": ON_A_TPU,
     "capturing": CAPTURING,
     "donating in vain": IN_VAIN,
+    "structure prediction": FOLDING,
+    "pmap within jit": PMAP_IN_JIT,
+    "many shapes": MANY_SHAPES,
+    "after an error": AFTER_AN_ERROR,
+    "scratch of cuFFT": FFT_SCRATCH,
+    "vectorising": VECTORISING,
+    "long sequences": LONG_SEQUENCES,
+    "environments": ENVIRONMENTS,
+    "differentiating": DIFFERENTIATING,
+    "failing late": LATE,
+    "saving": SAVING,
     "whole graph": WHOLE_GRAPH,
     "no number": NO_NUMBER,
     "without a GPU": WITHOUT_GPU,

@@ -89,6 +89,12 @@ HARMLESS = {
         "memory_optimizer failed: Deadline exceeded: memory_optimizer exceeded deadline.",
         needs="failed: ",
     ),
+    "XLA computes a large constant while it compiles, which takes time and host RAM: pass the array to the"
+    " jitted function as an argument": LineRule(
+        r"Constant folding an instruction is taking > \d+s",
+        "Constant folding an instruction is taking > 2s:",
+        needs="Constant folding",
+    ),
     "BFC gave free regions back before it tried again": LineRule(
         r"Garbage collection: deallocate free memory regions",
         "Garbage collection: deallocate free memory regions (i.e., allocations) so that",
@@ -101,6 +107,10 @@ HARMLESS = {
     ),
 }
 
+_TRIED = (
+    "XLA tried the algorithms of a convolution or product when it compiled, and some found no room: it takes"
+    " another"
+)
 LARGE = LineRule(
     r"Allocation of (?P<bytes>\d+) exceeds (?P<percent>\d+)% of (?:free )?system memory",
     "Allocation of 3221225472 exceeds 10% of free system memory.",
@@ -201,6 +211,16 @@ class SurroundingsCollector:
         for library, rule in _LIBRARIES.likely(line.text):
             if library not in self.libraries and rule.search(line.text):
                 self.libraries[library] = line
+
+    def tried(self, line: Line) -> None:
+        """Note that XLA tried an algorithm that had no room, and goes on with others."""
+        count, first = self.harmless.get(_TRIED, (0, line))
+        self.harmless[_TRIED] = (count + 1, first)
+
+    @property
+    def last_tried(self) -> bool:
+        """Whether algorithms were tried that had no room."""
+        return _TRIED in self.harmless
 
     def not_ours(self, line: Line) -> bool:
         """Take the line if it says that something other than memory ran out, whatever error it says so with,

@@ -155,13 +155,23 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
+        "TF_FORCE_UNIFIED_MEMORY",
+        LineRule(
+            r"\bTF_FORCE_UNIFIED_MEMORY['\"`\]]*(?:\s*[=:]\s*| set to | to | )['\"]?(?P<value>1|(?i:true))\b",
+            "export TF_FORCE_UNIFIED_MEMORY=1",
+            "I have 'TF_FORCE_UNIFIED_MEMORY' set to 1",
+            needs="FORCE_UNIFIED",
+        ),
+    ),
+    (
         "XLA_PYTHON_CLIENT_ALLOCATOR",
         _variable("XLA_PYTHON_CLIENT_ALLOCATOR", 'os.environ["XLA_PYTHON_CLIENT_ALLOCATOR"]="platform"'),
     ),
     (
         "CUDA_VISIBLE_DEVICES",
         LineRule(
-            r"\bCUDA_VISIBLE_DEVICES['\"\]]*\s*=\s*['\"]?(?P<value>-1|(?=['\" ]|\Z))",
+            r"\bCUDA_VISIBLE_DEVICES(?:['\"]\]?\s*[=:,]\s*['\"]|=['\"](?!\s)|=(?!['\"]))"
+            r"(?P<value>-1|(?=['\"]|\s|\Z))",
             "CUDA_VISIBLE_DEVICES= python3 train.py",
             "os.environ['CUDA_VISIBLE_DEVICES'] = '-1'",
             'export CUDA_VISIBLE_DEVICES=""',
@@ -293,7 +303,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         LineRule(
             r"(?:[Mm]ixed[_ ]precision|auto_mixed_precision|AUTO_MIXED_PRECISION"
             r"|\b(?:use_)?(?:amp|fp16|bf16))['\"\]]*\s*[=:]\s*['\"]?"
-            r"(?P<value>[A-Za-z]\w{0,30}|[01]\b(?!\.\d))",
+            r"(?P<value>(?!latest\b)[A-Za-z]\w{0,30}|[01]\b(?!\.\d))",
             "export TF_ENABLE_AUTO_MIXED_PRECISION=1",
             "python train.py --mixed_precision=bf16",
             "trainer = Trainer(fp16=True)",
@@ -388,7 +398,7 @@ _WORDS = Words(
     "reticulate", "->Run(",
     "WSL2", "microsoft-standard", "Tegra", "tegra", "Jetson", "jetson", "name: Orin", "name: Xavier",
     " nano", " Nano", "aspb", "RPi", "HIP_", "hip", "MIOpen", "ROCm", "rocm",
-    "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
+    "FORCE_UNI", "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
 )  # fmt: skip
 """What a line must hold to be looked at closely."""
 

@@ -96,6 +96,7 @@ PHRASES = tuple(
         "memory limit",
         "low on resource: memory",
         "vmem capacity",
+        "exceeded scoped",
         "memory_limit_",
         "max memory used",
         "hbm usage",

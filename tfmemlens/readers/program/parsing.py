@@ -164,4 +164,9 @@ def _is_idle(node: ast.stmt) -> bool:
         return True
     if isinstance(node, ast.AnnAssign) and node.value is None:
         return not isinstance(node.annotation, ast.Constant | ast.Tuple | ast.List)
-    return isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call | ast.Await | ast.Yield)
+    if not isinstance(node, ast.Expr):
+        return False
+    value = node.value
+    while isinstance(value, ast.Attribute | ast.Subscript):  # what is read of a call: `f(x).shape`
+        value = value.value
+    return not isinstance(value, ast.Call | ast.Await | ast.Yield)

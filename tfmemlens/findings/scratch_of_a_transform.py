@@ -1,0 +1,54 @@
+"""cuFFT was refused its scratch: XLA lets one transform have 4 GiB of it, whatever the device has.
+
+What it means: a batched Fourier transform needs memory to work in beside its input and output, about as much
+as the array itself. XLA gives it up to a limit of its own and ends the process beyond it.
+When it fires: the text has XLA's message that a plan of cuFFT exceeds the limit.
+What to do: transform fewer rows in one call, or in 32 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
+from tfmemlens.units import human
+
+BASIS = Basis.MEASURED
+EXPLAINS = "what the transform asks for"
+
+_REFUSED = regex(
+    r"Allocating (?P<bytes>\d{1,18}) bytes exceeds the memory limit of (?P<limit>\d{1,18}) bytes"
+)
+
+
+def check(case: Case) -> Iterator[Finding]:
+    line = case.capture.surroundings.shows("scratch of cuFFT")
+    match = _REFUSED.search(line.text) if line else None
+    if line is None or match is None:
+        return
+    need, limit = int(match["bytes"]), int(match["limit"])
+    because = (
+        f"a Fourier transform needs {human(need)} of scratch in one call, and XLA gives cuFFT {human(limit)}"
+        " at most, whatever the GPU has"
+    )
+    yield Finding(
+        severity=Severity.CAUSE,
+        headline=because,
+        because=because,
+        explains=need,
+        evidence=(Evidence("the message", line),),
+        remedies=(
+            Remedy(
+                "transform fewer rows in one call",
+                "y = jax.lax.map(jnp.fft.rfft, x, batch_size=1)   # as many rows as stay below the limit",
+                slug="in-blocks",
+            ),
+            Remedy(
+                "or in 32 bits: half of it",
+                "jax.config.update('jax_enable_x64', False)",
+                slug="single-precision-jax",
+            ),
+        ),
+    )

@@ -1,0 +1,82 @@
+"""What helps where words or quoted code name what a program does: vmap, gradients, draws, environments,
+shapes that change, an exception in a notebook, long sequences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Remedy
+from tfmemlens.values import replace
+
+_IN_BLOCKS = Remedy(
+    "vmap holds what it makes for all rows at once: run it for some rows at a time, and reduce each part",
+    "y = jax.lax.map(f, xs, batch_size=256)   # vmap over 256 rows at a time",
+    slug="in-blocks",
+)
+_AGAIN = Remedy(
+    "a gradient keeps what its way back needs: let it compute a step or block again instead",
+    "_, ys = jax.lax.scan(jax.checkpoint(body), carry, xs)   # or jax.checkpoint(block)",
+    slug="recompute-body",
+)
+_SHORTER = Remedy(
+    "what a step keeps grows with the length of its sequences, attention scores with its square: shorter"
+    " ones, or padding to fewer lengths",
+    slug="shorter-sequences",
+)
+_FEWER_DRAWS = Remedy(
+    "every draw of every site, deterministic ones included, is held on the device until the end: fewer draws"
+    " or thinning, fewer sites, or several runs whose draws go to the host",
+    "mcmc.run(key, ...); mcmc.post_warmup_state = mcmc.last_state   # then run again for more draws",
+    slug="fewer-draws",
+)
+_FEWER_ENVIRONMENTS = Remedy(
+    "run fewer environments at once, or fewer steps of them between updates",
+    slug="fewer-environments",
+)
+_CLEARED = Remedy(
+    "a notebook keeps the last exception, and its frames keep their arrays: clear it, or catch the error",
+    "import gc, sys; sys.last_traceback = sys.last_value = None; gc.collect()",
+    slug="clear-the-exception",
+)
+_FEWER_SHAPES = Remedy(
+    "each new shape is compiled anew, and JAX keeps every program: pad to a few shapes, or drop the programs",
+    "jax.clear_caches()   # now and then; or pad x to a multiple of 512 before f_jit(x)",
+    slug="one-shape-of-jax",
+)
+_START_ANEW = Remedy(
+    "it ran well many times before, so something is left behind each time: drop the programs that were"
+    " compiled for it, keep results as NumPy arrays, or start a new process for each part of the work",
+    "results.append(jax.device_get(out)); del out; jax.clear_caches()   # after each of them",
+    slug="start-anew",
+)
+
+
+def of_constructs(case: Case) -> Iterator[Remedy]:
+    """What helps, the most particular first; code only where the program is JAX's."""
+    jax = framework_of(case) == JAX
+    for remedy in _named(case, jax):
+        yield remedy if jax or remedy is _CLEARED else replace(remedy, code=None)
+
+
+def _named(case: Case, jax: bool) -> Iterator[Remedy]:
+    told = case.capture.surroundings
+    late = told.shows("failing late")
+    if told.shows("after an error"):
+        yield _CLEARED
+    if late and not told.shows("growing in words"):
+        yield _START_ANEW
+    if told.shows("many shapes") and jax:
+        yield _FEWER_SHAPES
+    if told.shows("vectorising"):
+        yield _IN_BLOCKS
+    if (case.api.library == "NumPyro" or told.shows("sampling")) and not late:
+        yield _FEWER_DRAWS
+    if told.shows("environments") and jax:
+        yield _FEWER_ENVIRONMENTS
+    if told.shows("differentiating") and jax:
+        yield _AGAIN
+    if told.shows("long sequences"):
+        yield _SHORTER
