@@ -255,19 +255,33 @@ def verdict(known: Results) -> str:
     return "right" if said >= high - 1 - max(1, 0.05 * (high - 1)) else "too few"
 
 
+def within(known: Results) -> str:
+    """Whether the largest batch that runs lies where it was said to be likely; empty where that is open."""
+    least, most = known["told"].get("likely_low_batch"), known["told"].get("likely_high_batch")
+    if least is None or most is None or not known["runs"]:
+        return ""
+    low, high = bounds(known)
+    if low > most or (high is not None and high <= least):
+        return "no"
+    return "yes" if low >= least and high is not None and high - 1 <= most else ""
+
+
 def table(out: Path) -> None:
     """A line a case."""
     results = json.loads(out.read_text())
-    print("| model | TensorFlow | conditions | arrays | limit, MiB | told | runs | does not run | |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| model | TensorFlow | conditions | arrays | MiB | told | likely | runs | fails | | inside |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     for name, known in results["cases"].items():
         key = name.split("|")[0]
         model, version, *rest = key.split("/")
         said = known["told"].get("largest_batch", "refused")
         low, high = bounds(known)
+        likely = (
+            f"{known['told'].get('likely_low_batch', '')} to {known['told'].get('likely_high_batch', '')}"
+        )
         print(
             f"| {model} | {version} | {', '.join(rest)} | {known['samples'] or 'none'} | {known['limit_mib']}"
-            f" | {said} | {low or ''} | {high or ''} | {verdict(known)} |"
+            f" | {said} | {likely} | {low or ''} | {high or ''} | {verdict(known)} | {within(known)} |"
         )
 
 
