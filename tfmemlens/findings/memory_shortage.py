@@ -101,11 +101,7 @@ def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...
     """What helps where nobody knows who holds the memory."""
     of_model = request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
     if of_model or request.owner.phase is Phase.OPTIMIZER:
-        text = (
-            "shrink the model or its optimizer: the request is for a weight or a slot, so a smaller batch"
-            " does not help here"
-        )
-        return (Remedy(text, slug="smaller-model"),)
+        return (remedies.SMALLER_MODEL,)
     if situation(case, moment).program == "TensorFlow Serving":
         return (remedies.smaller_requests(case),)
     return remedies.offered(case, moment, "smaller-batch")

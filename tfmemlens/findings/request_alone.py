@@ -173,11 +173,7 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         )
         return
     if owner.phase is Phase.OPTIMIZER or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT):
-        yield Remedy(
-            "shrink the model or its optimizer: the request is for a weight or a slot, so a smaller"
-            " batch does not help here",
-            slug="smaller-model",
-        )
+        yield remedies.SMALLER_MODEL
     elif other_than_training(case, moment.request) is None:
         yield from remedies.offered(case, moment, "smaller-batch") or _if_it_is_the_batch(case, moment)
     if large:

@@ -165,6 +165,11 @@ BUILD_ONCE = Remedy(
     "tf.get_default_graph().finalize()",
     slug="build-once",
 )
+SMALLER_MODEL = Remedy(
+    "shrink the model or its optimizer: the request is for a weight or a slot, so a smaller batch does not"
+    " help here",
+    slug="smaller-model",
+)
 TIDY = Remedy(
     "free what each call makes: TensorFlow.js keeps tensors until they are disposed of",
     "tf.tidy(() => model.predict(x))   // tensor.dispose(); watch tf.memory()",
