@@ -61,7 +61,7 @@ def test_words_alone_are_answered_by_the_boards_own_remedies() -> None:
     text = "out of memory when I start your lane net on my jetson nano"
     assert slugs(text)[0] == "free-shared-ram"
     assert explained(text).verdict.endswith("CPU and GPU of this board (Jetson) share one RAM.")
-    assert slugs("out of memory when I start your lane net on my PC")[0] == "read-the-log"
+    assert slugs("out of memory when I start your lane net on my PC")[0] == "smaller-batch"
 
 
 def test_a_killed_program_on_a_raspberry_pi_has_no_input_pipeline_to_shrink() -> None:

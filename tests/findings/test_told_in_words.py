@@ -40,14 +40,14 @@ def test_which_memory_the_words_are_about(text: str, what: str) -> None:
 @pytest.mark.parametrize(
     ("text", "advice"),
     [
-        ("it ends with an OOM", ["read-the-log"]),
+        ("it ends with an OOM", ["smaller-batch", "read-the-log"]),
         ("training hundreds of models causes the leak", ["find-what-grows", "read-the-log"]),
-        ("RAM is exhausted after an hour", ["read-the-log", "read-the-kernel-log"]),
+        ("RAM is exhausted after an hour", ["map-the-file", "read-the-log", "read-the-kernel-log"]),
         (
             "RAM fills up if shuffle is set, which runs out of memory",
-            ["shuffle-files", "read-the-log", "read-the-kernel-log"],
+            ["shuffle-files", "map-the-file", "read-the-log", "read-the-kernel-log"],
         ),
-        ("the GPU's memory is exhausted with shuffle", ["read-the-log"]),
+        ("the GPU's memory is exhausted with shuffle", ["smaller-batch", "read-the-log"]),
         ("there is no memory error", None),
         ("the out of memory errors are gone", None),
         ("except tf.errors.ResourceExhaustedError:", None),

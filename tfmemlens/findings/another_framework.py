@@ -208,6 +208,26 @@ def _crash(case: Case) -> Iterator[Finding]:
 def _kernel_died(case: Case) -> Iterator[Finding]:
     """The notebook only sees that its process is gone."""
     line = case.capture.surroundings.kernel_died
+    buffers = case.capture.surroundings.pipeline_buffers
+    if line and buffers and not case.capture.surroundings.crash:
+        what, at = buffers[-1]
+        yield Finding(
+            severity=Severity.FACTOR,
+            headline=(
+                f"the notebook's kernel died while the input pipeline filled its {what} ({at.place}): most"
+                " likely host RAM (not GPU memory) ran out"
+            ),
+            evidence=(Evidence("the message", line), Evidence("what was filled", at)),
+            remedies=(
+                Remedy(
+                    "shuffle names of files before they are decoded, or let the buffer hold far fewer"
+                    " elements; cache nothing decoded",
+                    "files = files.shuffle(len(paths)).map(decode)   # not: map(decode).shuffle(50_000)",
+                    slug="shuffle-files",
+                ),
+            ),
+        )
+        return
     if line and not case.capture.surroundings.crash:
         yield Finding(
             severity=Severity.NOTE,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import prod
 
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
@@ -27,16 +28,26 @@ _SECOND_STAGE = regex(
     r"second_?stage|mrcnn|(?:\b|_)rois?(?:\b|_)|proposals?(?:\b|_)|mask_head", re.IGNORECASE
 )
 """Layers that see one crop for each box."""
+_MAPS, _MANY_BOXES, _FLOAT_BYTES = (7, 14, 15, 17, 28, 30, 56), 32, 4
+"""Sides of the maps that such detectors crop."""
+_MATTERPORT = regex(r"(?i)mask_rcnn\b(?!_)|matterport|mrcnn")
 
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
-        shape, need = request.failed.shape, request.failed.tensor_bytes
-        if not shape or len(shape) != 4 or not all(shape) or need is None or need < 16 * MIB:
+        shape = request.failed.shape
+        if not shape or len(shape) != 4 or not all(shape):
+            continue
+        need = request.failed.tensor_bytes or _FLOAT_BYTES * prod(size or 1 for size in shape)
+        if need < 16 * MIB:
             continue
         name = request.failed.node or request.failed.op or ""
         cut = bool(_CROPS.search(name))
-        if request.fixed or like_a_kernel(shape) or not (cut or _SECOND_STAGE.search(name)):
+        if (
+            request.fixed
+            or like_a_kernel(shape)
+            or not (cut or _SECOND_STAGE.search(name) or _of_a_detector(case, name, shape))
+        ):
             continue
         boxes, height, width, last = (size or 1 for size in shape)
         if not cut and height > last == width:
@@ -56,7 +67,7 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(
                 Remedy(
                     f"keep fewer boxes, as proposals or as results: {boxes:,} -> {max(boxes // 2, 1):,}"
-                    f"{_settings(name)}",
+                    f"{_settings(name) or _of_text(case)}",
                     saves_bytes=need // 2,
                     certainty=Certainty.EXACT,
                     slug="fewer-boxes",
@@ -72,6 +83,23 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _of_a_detector(case: Case, name: str, shape: tuple[int | None, ...]) -> bool:
+    """Whether the text speaks of a detector in two stages, and a tensor without a name has the small square
+    maps of its boxes, many of them.
+    """
+    boxes, one, two, three = (size or 1 for size in shape)
+    side = two if two == three else one
+    square = two in (one, three)
+    told = case.capture.surroundings.shows("detecting in two stages") is not None
+    return told and not name and square and side in _MAPS and boxes >= _MANY_BOXES
+
+
+def _of_text(case: Case) -> str:
+    """The settings of the program that the text names."""
+    line = case.capture.surroundings.shows("detecting in two stages")
+    return _settings("mrcnn") if line and _MATTERPORT.search(line.text) else ""
 
 
 _MASKS = Remedy("paste masks into the image one at a time, on the host", slug="masks-on-host")

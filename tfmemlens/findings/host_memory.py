@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.kills import another_program, own_limit, surely_for_memory, was_killed
-from tfmemlens.findings.support.prose_advice import SHARD_THE_DATA
+from tfmemlens.findings.support.prose_advice import DATA_IN_PARTS, SHARD_THE_DATA
 from tfmemlens.findings.support.rows import (
     failures,
     on_host,
@@ -317,6 +317,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             " more RAM",
             slug="room-for-others",
         )
+    in_a_notebook = "available RAM" in said and framework_of(case) == TENSORFLOW
+    if in_a_notebook:
+        yield DATA_IN_PARTS
     if was_killed(moment) and case.capture.surroundings.shows("several ranks"):
         yield SHARD_THE_DATA
     limit = case.capture.surroundings.setting("container_memory")
@@ -353,7 +356,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
     if was_killed(moment) and (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
         yield _MORE_FOR_WSL
-    elif not (limited or on_board or _of_network(moment)):
+    elif not (limited or on_board or in_a_notebook or _of_network(moment)):
         yield Remedy(
             "check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)", slug="container-limit"
         )

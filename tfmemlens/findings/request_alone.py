@@ -52,6 +52,8 @@ _MAKES_WEIGHTS = ("Mul", "AddV2", "Add", "Sub", "Sqrt", "RealDiv", "RandomUnifor
 """Ops of an initialiser or of an optimizer's update, where they run eagerly."""
 _OF_TABLES = 100_000
 _PIXELS, _SIDE, _SIDE_OF_A_VOLUME = 1_000_000, 256, 32
+_NUMBERS, _LEAST_SIDE = 32_000_000, 64
+"""Numbers that one sample makes by its channels where its sides are small."""
 _LARGE_BYTES = 256 * MIB
 """A smaller request most likely failed for what other calls left behind."""
 _NOTEBOOK = regex(r"(?:Cell )?In ?\[|<ipython-input|/content/|/kaggle/|/tmp/ipykernel_")
@@ -123,7 +125,8 @@ def _one_sample(request: Request) -> tuple[int, ...] | None:
     last, first = tuple(sizes[:-1]), tuple(sizes[1:])
     sides = last if sizes[-1] < min(last) else first
     least = _SIDE if len(shape) == 4 else _SIDE_OF_A_VOLUME
-    return sides if prod(sides) >= _PIXELS and min(sides) >= least else None
+    wide = prod(sizes) >= _NUMBERS and min(sides) >= _LEAST_SIDE
+    return sides if (prod(sides) >= _PIXELS and min(sides) >= least) or wide else None
 
 
 def _sides(size: tuple[int, ...]) -> str:

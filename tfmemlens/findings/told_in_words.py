@@ -85,7 +85,6 @@ def _where(line: Line) -> str:
 def _remedies(case: Case, told: Surroundings, line: Line, grows: Line | None) -> Iterator[Remedy]:
     host = _where(line) == "host RAM"
     yield from of_constructs(case)
-    yield from advice(case, host, grows)
     if host and (_SHUFFLE.search(line.text) or told.pipeline_buffers):
         yield Remedy(
             "make the buffers of the input pipeline smaller: shuffle names of files before they are decoded,"
@@ -93,6 +92,7 @@ def _remedies(case: Case, told: Surroundings, line: Line, grows: Line | None) ->
             "files = files.shuffle(len(paths)).map(decode)   # not: map(decode).shuffle(50_000)",
             slug="shuffle-files",
         )
+    yield from advice(case, host, grows)
     yield Remedy(
         "add the message itself and its traceback (from `RESOURCE_EXHAUSTED`, `ran out of memory` or `OOM"
         " when allocating` on): they say how much was asked for, by which line, and what was in use",

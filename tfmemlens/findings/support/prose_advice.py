@@ -33,6 +33,18 @@ SHARD_THE_DATA = Remedy(
     "data = data.shard(hvd.size(), hvd.rank())   # before batch(); arrays: np.load(path, mmap_mode='r')",
     slug="shard-the-data",
 )
+DATA_IN_PARTS = Remedy(
+    "hold the data in files and read a batch at a time, instead of one array of all of it; images stay uint8"
+    " until they are in a batch, other arrays are float32 rather than float64",
+    "train = tf.keras.utils.image_dataset_from_directory(folder)   # arrays: np.load(path, mmap_mode='r')",
+    slug="map-the-file",
+)
+_IF_IT_TRAINS = Remedy(
+    "if it trains, with a smaller batch; else smaller inputs (images, sequences), fewer at a time; if that"
+    " changes nothing, see what else holds the GPU",
+    "nvidia-smi",
+    slug="smaller-batch",
+)
 _ONE_GPU_EACH = Remedy(
     "let each rank see its own GPU alone, before TensorFlow starts: else each takes memory of all of them",
     "tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')   # or export CUDA_VISIBLE_DEVICES",
@@ -84,8 +96,14 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         yield from _of_tensorflow(case, of_host, grows)
     if grows and not program:
         yield find_what_grows(case, of_host)
-    if told.shows("training") and not (grows or of_host):
+    if program or grows or framework_of(case) != TENSORFLOW:
+        return
+    if of_host:
+        yield DATA_IN_PARTS
+    elif told.shows("training"):
         yield _SMALLER_BATCH
+    elif not (on_board or told.shows("failing in evaluation") or told.shows("several ranks")):
+        yield _IF_IT_TRAINS
 
 
 def _of_tensorflow(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:

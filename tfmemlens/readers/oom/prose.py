@@ -85,7 +85,16 @@ SMALLER_HELPS = LineRule(
     needs=("batch",),
 )
 """The text says that a smaller batch ends it."""
+TWO_STAGES = LineRule(
+    r"(?i)\bmask[-_ ]?r-?cnn|\bfaster[-_ ]?r-?cnn|\bkeras[-_]maskrcnn|\bmrcnn\b",
+    "I train Mask R-CNN on my own images",
+    'File "keras_maskrcnn/bin/train.py", line 314',
+    "Model name : faster_rcnn_inception_v2",
+    needs=("cnn",),
+)
+"""A detector whose second stage sees one crop for each box."""
 PROSE = {
+    "detecting in two stages": TWO_STAGES,
     "failing in evaluation": IN_EVALUATION,
     "several ranks": RANKS,
     "a smaller batch helps": SMALLER_HELPS,

@@ -149,7 +149,7 @@ IN_VAIN = LineRule(
 """JAX's warning that no result takes a donated array's place."""
 SHORT = LineRule(
     r"(?i)(?<!\bno )(?<!without )(?<!avoid )(?<!prevent )(?:\bOOMs?\b|\bout[- ]of[- ]memory\b"
-    r"|(?<!\.)(?<!except )(?<!import )\bresource ?exhausted ?error\b|\bresource exhausted\b"
+    r"|(?<!\.)(?<!except )(?<!import )\bresource ?exhaust(?:ed|ion) ?error\b|\bresource exhausted\b"
     r"|\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:deplet\w{1,4}|exhaust(?:s|ed)|fills? up)\b"
     r"|\bmemory (?:allocation|consumption) (?:issues?|problems?|errors?)\b"
     r"|\btoo much (?:\w{1,12} )?(?:RAM|memory)\b|\bcrash\w{0,3}\b[^.\n]{0,60}\b(?:all|available) RAM\b"
