@@ -47,8 +47,7 @@ def test_growth_that_clearing_did_not_stop_gets_a_process_of_its_own() -> None:
 
 def test_words_alone_of_a_training_get_a_smaller_batch_first() -> None:
     assert slugs("out of memory\n    model.fit(x, y, epochs=3)")[:2] == ["smaller-batch", "read-the-log"]
-    found = explained("out of memory\n    scores = model.predict(x)")
-    assert found.actions[0].remedy.text.startswith("if it trains")
+    assert slugs("out of memory\n    scores = model.predict(x)")[0] == "smaller-evaluation-batch"
     assert "smaller-batch" not in slugs("my memory grows\n    model.fit(x, y, epochs=3)")
 
 
@@ -270,3 +269,12 @@ def test_boxes_of_a_detector_are_no_batch(shape: str) -> None:
     assert "crops-of-boxes" not in [finding.rule for finding in explained(message).findings]
     few = message.replace("[300,", "[8,")
     assert "crops-of-boxes" not in [each.rule for each in explained(f"Mask R-CNN\n{few}").findings]
+
+
+@pytest.mark.parametrize(
+    "said", ["reducing batch_size is useless", "I lowered the batch size, but it didn't work"]
+)
+def test_who_tried_a_smaller_batch_in_vain_is_sent_elsewhere_first(said: str) -> None:
+    assert slugs(f"{said}\n{SMALL}")[0] == "see-device-users"
+    assert slugs(f"I want to keep the batch size\n{SMALL}")[0] == "smaller-batch"
+    assert slugs(f"{said}\n" + oom("640,2048000", "pump/dense_4/MatMul"))[0] != "see-device-users"

@@ -60,6 +60,15 @@ _NOTEBOOK = regex(r"(?:Cell )?In ?\[|<ipython-input|/content/|/kaggle/|/tmp/ipyk
 _PROGRAM = regex(r"\.py:\d+\Z")
 
 
+_BESIDES = Remedy(
+    "a smaller batch was tried in vain, and this request is small, so most likely something else fills the"
+    " device: what earlier calls, models or cells of this process made (run it alone, in a new process), or"
+    " another process",
+    "nvidia-smi",
+    slug="see-device-users",
+)
+
+
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in list(failures(case))[:1]:
         request = moment.request
@@ -178,6 +187,8 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     if owner.phase is Phase.OPTIMIZER or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT):
         yield remedies.SMALLER_MODEL
     elif other_than_training(case, moment.request) is None:
+        if not large and case.capture.surroundings.shows("a smaller batch in vain"):
+            yield _BESIDES
         yield from remedies.offered(case, moment, "smaller-batch") or _if_it_is_the_batch(case, moment)
     if large:
         yield from _of_programs(case)

@@ -64,9 +64,10 @@ TAKING_ALL = LineRule(
 IN_EVALUATION = LineRule(
     r"(?i)\b(?:during|while|when|at|in|upon|on|end of)\b[^.\n]{0,40}"
     r"\b(?:validat(?:ion|ing)|evaluat(?:ion|ing)|predict(?:ion|ing)|inference|testing)\b"
-    r"|\bvalidation\b[^.\n]{0,60}\bout of memory\b",
+    r"|\bvalidation\b[^.\n]{0,60}\bout of memory\b|\.(?:predict|evaluate)\b",
     "I get an OOM error at the time of evaluation",
     "out of memory during validation after the first epoch",
+    "I use model.predict on an array of 45,000 images and get",
     needs=("validat", "evaluat", "predict", "inference", "testing"),
 )
 """The text says that it fails where nothing is trained."""
@@ -93,7 +94,17 @@ TWO_STAGES = LineRule(
     needs=("cnn",),
 )
 """A detector whose second stage sees one crop for each box."""
+SMALLER_IN_VAIN = LineRule(
+    r"(?i)\b(?:reduc\w+|lower\w*|decreas\w+|smaller)\b[^.\n]{0,30}\bbatch[- _]?size\b[^.\n]{0,60}"
+    r"\b(?:useless|in vain|no (?:help|effect|luck|difference)|(?:did|does|do)(?: not|n't)"
+    r" (?:help|work|change)|still|same (?:error|issue|problem))\b",
+    "I already reduced the batch size to 3 but it didn't work",
+    "reducing batch_size is useless for me",
+    needs=("batch",),
+)
+"""The text says that a smaller batch was tried in vain."""
 PROSE = {
+    "a smaller batch in vain": SMALLER_IN_VAIN,
     "detecting in two stages": TWO_STAGES,
     "failing in evaluation": IN_EVALUATION,
     "several ranks": RANKS,
