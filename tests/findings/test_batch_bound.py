@@ -54,14 +54,14 @@ def test_what_cannot_fit_is_said_where_it_tells_more_than_the_failure() -> None:
     assert in_words(bound(0.5), 64).endswith("more than 32 cannot fit")
     assert "cannot fit" not in in_words(bound(0.9), 64)
     assert in_words(bound(0.9, divisor=2), 3) == "lower the batch: 3 -> 1"
-    assert "the backward pass is still to come" in in_words(bound(0.9, backward=True), 64)
+    assert "the backward pass comes on top" in in_words(bound(0.9, backward=True), 64)
 
 
 def test_before_the_backward_pass_a_quarter_fits_and_in_it_half() -> None:
     text = dump(49, 400, 380) + FIT
     forward = advised(text + oom("64,112,112,16"))
     assert forward.startswith(
-        "lower the batch: 64 -> 16 (a guess: the backward pass is still to come); if that runs, try 32"
+        "lower the batch: 64 -> 16 (a guess: the backward pass comes on top); if that runs, try 32"
     )
     backward = advised(text + oom("64,112,112,16", GRADIENT))
     assert backward.startswith("lower the batch: 64 -> 32; ")
@@ -70,7 +70,7 @@ def test_before_the_backward_pass_a_quarter_fits_and_in_it_half() -> None:
 def test_one_tensor_above_the_limit_needs_that_factor_and_more() -> None:
     said = advised(dump(1200, 400, 10) + oom("48,256,256,100") + FIT)
     assert (
-        "48 -> 4 (a guess: the backward pass is still to come); if that runs, try 8;" in said
+        "48 -> 4 (a guess: the backward pass comes on top); if that runs, try 8;" in said
         and "more than 15 cannot fit" in said
     )
 
@@ -80,7 +80,7 @@ def test_weights_by_name_are_not_taken_to_shrink() -> None:
     without = advised(dump(49, 400, 380) + oom("64,112,112,16") + FIT)
     with_weights = advised(dump(49, 400, 380) + oom("64,112,112,16") + weights + FIT)
     assert "64 -> 16" in without and "cannot fit" not in without
-    assert "64 -> 8 (a guess: the backward pass is still to come); if that runs, try 16, 32" in with_weights
+    assert "64 -> 8 (a guess: the backward pass comes on top); if that runs, try 16, 32" in with_weights
     many = "Total params: 110,000,000\n"
     assert "no batch fits" in advised(many + dump(49, 400, 380) + oom("64,112,112,16") + FIT)
 

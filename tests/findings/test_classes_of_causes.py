@@ -28,7 +28,7 @@ def turns(times: int, name: str = "integrate/MatMul") -> str:
 
 def test_a_loop_of_any_name_is_known_by_its_turns() -> None:
     said = explained(turns(34)).verdict
-    assert "a loop keeps every turn" in said and "integrate/MatMul is alive 34 times" in said
+    assert "a loop keeps every iteration" in said and "integrate/MatMul is alive 34 times" in said
     assert "100 more executions hold 12.50 MiB" in said
     assert "loop-state" not in rules(turns(15))
 

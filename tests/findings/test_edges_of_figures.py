@@ -124,9 +124,9 @@ def test_chunks_that_are_half_of_all(chunks: Any, words: str) -> None:
 @pytest.mark.parametrize(
     "kind, phase, rows, offered",
     [
-        (P, Phase.FORWARD, [], ["smaller-model"]),
-        (SLOT, Phase.FORWARD, [], ["smaller-model"]),
-        (A, Phase.OPTIMIZER, [], ["smaller-model"]),
+        (P, Phase.FORWARD, [], ["smaller-model", "lighter-optimizer"]),
+        (SLOT, Phase.FORWARD, [], ["smaller-model", "lighter-optimizer"]),
+        (A, Phase.OPTIMIZER, [], ["smaller-model", "lighter-optimizer"]),
         (A, Phase.FORWARD, [], ["smaller-batch"]),
         (A, Phase.FORWARD, [("a/x", 5, A)], []),
     ],
@@ -240,7 +240,7 @@ def test_what_keeps_tensors(api: Api, stores: str | None, words: str, code: str)
 @pytest.mark.parametrize(
     "retraced, stores, words, offered",
     [
-        (False, False, "something keeps what each turn makes", ["find-the-growth"]),
+        (False, False, "something keeps what each iteration makes", ["find-the-growth"]),
         (False, True, "most likely the list `outs`", ["drop-results", "find-the-growth"]),
         (True, True, "most likely the traces of `step`", ["one-signature", "find-the-growth"]),
     ],

@@ -51,12 +51,12 @@ def on_gpu(need: int | None = GIB, limit: int | None = None, rows: Any = (), **f
 @pytest.mark.parametrize(
     "each, turns, limit, words, explains",
     [
-        (MIB, 256, None, "256.00 MiB after 256 turns", 256 * MIB),
-        (MIB, 255, None, "it failed after 255 turns that went well", None),
-        (MIB, 256, 1024 * MIB, "256.00 MiB after 256 turns", 256 * MIB),
+        (MIB, 256, None, "256.00 MiB after 256 iterations", 256 * MIB),
+        (MIB, 255, None, "it failed after 255 iterations that went well", None),
+        (MIB, 256, 1024 * MIB, "256.00 MiB after 256 iterations", 256 * MIB),
         (MIB, 256, 1025 * MIB, None, None),
-        (GIB, 1, GIB, "1.00 GiB after 1 turns", GIB),
-        (None, 10, None, "it failed after 10 turns that went well", None),
+        (GIB, 1, GIB, "1.00 GiB after 1 iterations", GIB),
+        (None, 10, None, "it failed after 10 iterations that went well", None),
         (None, 9, None, None, None),
         (MIB, 0, None, None, None),
     ],
@@ -78,15 +78,15 @@ def test_how_much_is_kept_after_so_many_turns(
 @pytest.mark.parametrize(
     "every, turns, words",
     [
-        (4, 1024, "256.00 MiB after 1,024 turns, of which every 4th is kept"),
-        (1, 256, "256.00 MiB after 256 turns"),
+        (4, 1024, "256.00 MiB after 1,024 iterations, of which every 4th is kept"),
+        (1, 256, "256.00 MiB after 256 iterations"),
     ],
 )
 def test_every_fourth_turn_is_kept(
     every: int, turns: int, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (seen,) = loop(monkeypatch, on_gpu(), MIB, told=steps(turns), every=every)
-    assert seen.because.endswith(words) and (f"of every {every}th turn" in seen.because) is (every > 1)
+    assert seen.because.endswith(words) and (f"of every {every}th iteration" in seen.because) is (every > 1)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,11 @@ def test_so_small_a_request_fails_only_on_a_full_device(
 @pytest.mark.parametrize(
     "facts, made, words",
     [
-        ({"source_text": " outs.append(y) "}, (), "turn on the device, and this line is the one that failed"),
+        (
+            {"source_text": " outs.append(y) "},
+            (),
+            "iteration on the device, and this line is the one that failed",
+        ),
         ({"frames": (Frame("a.py:3", "outs.append(y)"),)}, (), "and this line is the one that failed"),
         (
             {"source_text": "y = f(x)"},
@@ -233,7 +237,7 @@ def test_a_weight_that_is_being_created_is_no_entry(monkeypatch: pytest.MonkeyPa
 
 def test_host_ram_fills_with_the_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     (seen,) = loop(monkeypatch, on_gpu(5, what=RequestKind.HOST), MIB)
-    assert seen.because.endswith("in host RAM: so host RAM fills with the turns")
+    assert seen.because.endswith("in host RAM: so host RAM fills with the iterations")
     assert slugs([seen]) == ["reduce-parts", "parts-to-disk"]
     assert not loop(monkeypatch, on_gpu(5, what=RequestKind.HOST))
 
@@ -241,12 +245,15 @@ def test_host_ram_fills_with_the_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "more, words",
     [
-        ({"each": MIB, "shape": "[5] f32"}, "keeps [5] f32 (1.00 MiB) of each turn on the device"),
-        ({"each": MIB}, "keeps every result of each turn on the device"),
-        ({"shape": "[5] f32"}, "keeps every result of each turn"),
-        ({"each": MIB, "gradients": True}, "keeps a whole set of gradients (1.00 MiB) of each turn"),
-        ({"gradients": True}, "keeps a whole set of gradients of each turn"),
-        ({"each": MIB, "most": 2000}, "keeps every result, up to 1.95 GiB in 2,000 entries, of each turn"),
+        ({"each": MIB, "shape": "[5] f32"}, "keeps [5] f32 (1.00 MiB) of each iteration on the device"),
+        ({"each": MIB}, "keeps every result of each iteration on the device"),
+        ({"shape": "[5] f32"}, "keeps every result of each iteration"),
+        ({"each": MIB, "gradients": True}, "keeps a whole set of gradients (1.00 MiB) of each iteration"),
+        ({"gradients": True}, "keeps a whole set of gradients of each iteration"),
+        (
+            {"each": MIB, "most": 2000},
+            "keeps every result, up to 1.95 GiB in 2,000 entries, of each iteration",
+        ),
     ],
     ids=str,
 )
@@ -290,10 +297,10 @@ def test_code_that_keeps_less(api: Api, gradients: bool, code: str, monkeypatch:
 @pytest.mark.parametrize(
     "uses, code, used",
     [
-        ([("m = mean(outs)", 9)], "m = mean(outs)   # per turn", True),
-        ([("outs = stack(outs)", 8), ("m = mean(outs)", 9)], "m = mean(outs)   # per turn", True),
+        ([("m = mean(outs)", 9)], "m = mean(outs)   # per iteration", True),
+        ([("outs = stack(outs)", 8), ("m = mean(outs)", 9)], "m = mean(outs)   # per iteration", True),
         ([("outs = stack(outs)", 8)], None, False),
-        ([("x" * 70, 9)], f"{'x' * 70}   # per turn", True),
+        ([("x" * 70, 9)], f"{'x' * 70}   # per iteration", True),
         ([("x" * 71, 9)], None, True),
         ([("x\ny", 9)], None, True),
         ([], None, False),
@@ -328,7 +335,7 @@ def test_stacks_of_a_loop(size: int, others: int, severity: Severity | None) -> 
     told = found(loop_state, stacked(("net/while/Push", size, 1), others=others))
     assert [(each.severity, each.explains) for each in told] == ([(severity, size)] if severity else [])
     saved = [{remedy.slug: remedy.saves_bytes for remedy in each.remedies} for each in told]
-    assert all((each["smaller-input"], each["swap-to-host"]) == (size // 2, size) for each in saved)
+    assert all((each["shorter-sequences"], each["swap-to-host"]) == (size // 2, size) for each in saved)
     assert all(each.detail.startswith("The report has one line") for each in told)
 
 
@@ -384,7 +391,9 @@ def again(
 def test_a_node_that_runs_again_and_again(
     moment: Moment, explains: int | None, severity: Severity | None
 ) -> None:
-    told = [each for each in found(loop_state, moment) if each.because.startswith("a loop keeps every turn")]
+    told = [
+        each for each in found(loop_state, moment) if each.because.startswith("a loop keeps every iteration")
+    ]
     assert [(each.explains, each.severity) for each in told] == ([(explains, severity)] if explains else [])
     assert all(("more executions hold 30 B" in each.because) is (explains == 190) for each in told)
 

@@ -439,7 +439,7 @@ def pieces(
         (pieces(10, 20, 9, count=None), "20.00 MiB was free, but the largest free block is 9.00 MiB"),
         (
             pieces(10, 20, 9, 5),
-            "25.00 MiB was free: 20.00 MiB in 2 blocks of the pool, the largest of 9.00 MiB, and 5.00 MiB",
+            "25.00 MiB was free, but in pieces: the largest free block is 9.00 MiB, and the pool can grow by",
         ),
         (pieces(10, 20, None, 0), "20.00 MiB was free in 2 blocks, but not in one block of 10.00 MiB"),
     ],
@@ -563,9 +563,9 @@ def numbered(*numbers: int, size: int = 5, name: str = "Const", count: int = 1) 
 @pytest.mark.parametrize(
     "numbers, told",
     [
-        ((100, 101, 102, 103, 104), "5 rows of 5 B are `Const_100` to `Const_104`: each turn"),
+        ((100, 101, 102, 103, 104), "5 rows of 5 B are `Const_100` to `Const_104`: each iteration"),
         ((100, 101, 102, 103), None),
-        ((100, 107, 114, 121, 128), "are `Const_100` to `Const_128`, 7 apart: each turn"),
+        ((100, 107, 114, 121, 128), "are `Const_100` to `Const_128`, 7 apart: each iteration"),
         ((100, 101, 102, 103, 105), None),
         ((200, 101, 102, 103, 104), None),
     ],
@@ -582,7 +582,7 @@ def test_rows_that_count_on(numbers: Any, told: str | None) -> None:
             "sess.run(w.assign(v))",
             (1, 2, 3),
             "x",
-            "line 7 makes a new `assign` each time it runs (each turn left a 5 B `Const`",
+            "line 7 makes a new `assign` each time it runs (each iteration left a 5 B `Const`",
         ),
         ("sess.run(w.assign(v))", (1, 2), "x", None),
         ("sess.run(w.assign(v))", (), "Assign_10", "(`Assign_10` is one of them)"),

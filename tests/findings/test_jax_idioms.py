@@ -187,7 +187,7 @@ def rollout(controls):
 
 def test_a_python_loop_within_a_compiled_function_is_unrolled() -> None:
     report = explained("loss, g = value_and_grad(controls)", 31 * GIB, LOOP)
-    assert "the Python loop of `rollout` (line 10): its 500 turns are unrolled" in report.verdict
+    assert "the Python loop of `rollout` (line 10): its 500 iterations are unrolled" in report.verdict
     assert report.actions[0].remedy.slug == "recompute-body"
     for other in (
         LOOP.replace("@jax.jit", ""),

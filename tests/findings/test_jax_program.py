@@ -43,7 +43,7 @@ def explained(text: str) -> Report:
     [
         (LAMBDA, "uses the array `data` (line 5) without being given it", "pass-as-argument"),
         (DECORATED, "uses the array `data` (line 5) without being given it", "pass-as-argument"),
-        (IN_A_LOOP, "each turn of the loop compiles it anew", "pass-as-argument"),
+        (IN_A_LOOP, "each iteration of the loop compiles it anew", "pass-as-argument"),
         (HESSIAN, "all rows of the Hessian of line 6", "in-blocks"),
         (JACOBIAN, "all rows of the Jacobian of line 5", "in-blocks"),
         (STACKED, "stacks `big`, one row for each of its steps", "stack-less"),

@@ -100,8 +100,8 @@ def test_what_left_the_device_counts_in_host_ram_only(value: str, host: bool):
 def test_the_bytes_after_the_turns_are_told():
     finding = found(LOOP + BAR + FAILED.format(size=64 * MIB))
     assert finding and finding.basis is Basis.MEASURED and finding.explains == 200 * 64 * MIB
-    assert "`outs` (line 6) keeps [64,512,512] float32 (64.00 MiB) of each turn" in finding.headline
-    assert "12.50 GiB after 200 turns" in finding.headline
+    assert "`outs` (line 6) keeps [64,512,512] float32 (64.00 MiB) of each iteration" in finding.headline
+    assert "12.50 GiB after 200 iterations" in finding.headline
 
 
 def test_a_few_turns_of_a_small_array_explain_no_large_request():

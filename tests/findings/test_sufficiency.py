@@ -144,9 +144,9 @@ def test_two_that_are_enough_together_say_so() -> None:
     [
         (None, "saves 50 B"),
         (Enough.PERHAPS, "saves 50 B"),
-        (Enough.YES, "saves 50 B: enough for the 80 B missing"),
-        (Enough.NO, "saves 50 B of the 80 B missing: not enough alone"),
-        (Enough.WITH_NEXT, "saves 50 B of the 80 B missing: enough only with the next"),
+        (Enough.YES, "saves 50 B: enough, 80 B more was needed"),
+        (Enough.NO, "saves 50 B of the 80 B more needed: not enough alone"),
+        (Enough.WITH_NEXT, "saves 50 B of the 80 B more needed: enough only with the next"),
     ],
 )
 def test_it_is_said_in_words(enough: Enough | None, words: str) -> None:

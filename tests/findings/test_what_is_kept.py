@@ -192,12 +192,12 @@ def test_rows_that_come_again_and_again_are_of_a_graph_that_grows() -> None:
     grown = found(rows_of(412, 406, 400, 394, 388), "growing-graph")
     assert grown and grown.severity is Severity.CAUSE
     assert grown.because == (
-        "5 rows of 18.38 MiB are `Const_388` to `Const_412`, 6 apart: each turn of a loop adds the same ops"
-        " to the graph"
+        "5 rows of 18.38 MiB are `Const_388` to `Const_412`, 6 apart: each iteration of a loop adds the"
+        " same ops to the graph"
     )
-    assert "each turn of a loop" in pipeline.explain(rows_of(412, 406, 400, 394, 388)).verdict
+    assert "each iteration of a loop" in pipeline.explain(rows_of(412, 406, 400, 394, 388)).verdict
     beside = found(rows_of(412, 411, 410, 409, 408), "growing-graph")
-    assert beside and "`Const_408` to `Const_412`: each turn" in (beside.because or "")
+    assert beside and "`Const_408` to `Const_412`: each iteration" in (beside.because or "")
 
 
 @pytest.mark.parametrize(

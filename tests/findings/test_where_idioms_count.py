@@ -103,7 +103,7 @@ def test_a_loop_that_is_unrolled(lines: list[str], need: int | None, line: int |
     found = jax_lines._unrolled(code, need)
     assert (found is not None) is (line is not None)
     if found is not None:
-        assert f"loop of `step` (line {line}): its 20 turns" in found.what
+        assert f"loop of `step` (line {line}): its 20 iterations" in found.what
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from tfmemlens.values import replace
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces" / "with_program"
 LOG, PROGRAM = SAMPLES / "2.11-keep-features.txt", SAMPLES / "keep_features.py"
-NAMED = "`feature_bank` (line 17 of keep_features.py) keeps every result of each turn"
+NAMED = "`feature_bank` (line 17 of keep_features.py) keeps every result of each iteration"
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ def test_what_the_failing_line_makes_is_what_the_list_keeps(tmp_path: Path, kept
     (tmp_path / "tiles.py").write_text(program, encoding="utf-8")
     log = tmp_path / "run.log"
     log.write_text(TRACEBACK, encoding="utf-8")
-    told = "`maps` (line 8 of tiles.py) keeps every result of each turn in host RAM, and it failed where"
+    told = "`maps` (line 8 of tiles.py) keeps every result of each iteration in host RAM, and it failed where"
     assert any(each.startswith(told) for each in headlines(log)) is named
 
 

@@ -161,24 +161,47 @@ def test_facts_that_fit_whole(width: int, line: str) -> None:
     assert told == [line]
 
 
-def failed(told: dict[str, str], other: str = "", line: Line | None = None) -> list[str]:
-    """What the section of the failure says of these facts."""
+def failed(
+    told: dict[str, str],
+    other: str = "",
+    line: Line | None = None,
+    *,
+    ranks: tuple[str, ...] = (),
+    said: str = "",
+) -> list[str]:
+    """What the section of the failure says of these facts below this verdict."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(_request, "facts", lambda moment: list(told.items()))
         patched.setattr(_request, "other_device", lambda failure: other)
-        moment: Any = Made(request=Made(failed=Made(kind=None, line=line)))
-        return _screen._failed(moment, View())
+        moment: Any = Made(request=Made(failed=Made(kind=None, line=line)), incident=Made(ranks=ranks))
+        return _screen._failed(moment, said, View())
 
 
 def test_what_failed_beside_its_heading() -> None:
     told = {"tensor": "T", "layer": "L", "program": "P", "device": "D", "op": "O"}
     assert failed({}) == []
-    assert failed(told) == ["WHAT FAILED  T, L, P, D"]
-    assert failed({"layer": "L", "device": "D"}) == ["WHAT FAILED  L, D"]
+    assert failed(told) == ["WHAT FAILED  T, L, P"]
+    assert failed({"program": "P", "device": "D"}) == ["WHAT FAILED  P, D"]
     assert failed(told, other="GPU:3") == ["WHAT FAILED  T, GPU:3, L, P"]
-    assert failed(told, line=Line(7, "OOM  when"))[1:] == ["  line 7: OOM when"]
-    assert failed({**told, "log": "in it"}, line=Line(7, "OOM"))[1:] == ["  in it: OOM"]
+    assert failed(told, line=Line(7, "OOM  when"))[1:] == ["  log line 7: OOM when"]
+    assert failed(told, line=Line(7, "OOM", "a.log"))[1:] == ["  line 7 of a.log: OOM"]
+    assert failed({**told, "log": "in it"}, line=Line(7, "OOM"), ranks=("r0",))[1:] == ["  in it: OOM"]
     assert failed({**told, "your code": "a.py:3"})[1:] == ["  your code: a.py:3"]
+
+
+def test_what_the_verdict_says_is_not_said_again() -> None:
+    told = {"tensor": "[2] float32 = 8 B", "layer": "net", "your code": "a.py:3"}
+    said = "Out of memory in `net` while allocating [2] float32 (8 B)"
+    below = ["WHAT FAILED  your code: a.py:3", "  log line 7: OOM"]
+    assert failed(told, line=Line(7, "OOM"), said=said) == below
+    other = failed(told, line=Line(7, "OOM"), said=said.replace("8 B", "16 B"))
+    assert other[0] == "WHAT FAILED  [2] float32 = 8 B"
+    assert failed(told, said=said.replace("net", "other"))[0] == "WHAT FAILED  net"
+    del told["your code"]
+    assert failed(told, line=Line(7, "OOM"), said=said) == ["WHAT FAILED  log line 7: OOM"]
+    assert failed(told, said=said) == ["WHAT FAILED"]
+    told["your code"] = "a" * 99
+    assert all(len(row) <= 80 for row in failed(told, line=Line(7, "b " * 60), said=said))
 
 
 @pytest.mark.parametrize(
@@ -207,10 +230,11 @@ def test_of_a_path_the_end(room: int, shown: str) -> None:
 
 def test_a_long_line_loses_what_the_logger_wrote() -> None:
     text = "2018-07-02 W tensorflow/core/op_kernel.cc:1318] OP_REQUIRES failed at conv_ops.cc:693 : OOM when"
-    line = Line(7, text)
-    assert _screen._proof(line, "", View(width=len(text) + 10)) == f"  line 7: {text}"
-    assert _screen._proof(line, "", View(width=len(text) + 9)) == "  line 7: OOM when"
-    assert _screen._proof(line, "there", View(width=len(text))) == "  there: OOM when"
+    line, moment = Line(7, text), the_report().case.moments[0]
+    assert _screen._proof(line, "", moment, False, len(text) + 8) == f"line 7: {text}"
+    assert _screen._proof(line, "", moment, False, len(text) + 7) == "line 7: OOM when"
+    several: Any = Made(incident=Made(ranks=("r0",)), request=None)
+    assert _screen._proof(line, "there", several, False, len(text)) == "there: OOM when"
 
 
 # ------------------------------------------------------------------ memory
@@ -317,7 +341,7 @@ def test_sizes_without_names_the_most_bytes_first() -> None:
     rows = [Made(count=count, size_bytes=1024, total_bytes=count * 1024) for count in (2, 7, 1, 3, 4, 5)]
     moment: Any = Made(attribution=Made(table=rows, owners=[NOBODY]), incident=None)
     lines = _screen._largest(moment, "title", VIEW)
-    assert lines[0] == "LARGEST CHUNKS (NO NAMES)"
+    assert lines[0] == "LARGEST CHUNKS IN USE (THE DUMP HAS NO NAMES)"
     assert [line.split()[0] for line in lines[1:]] == ["7", "5", "4", "3", "2"]
     assert lines[1] == "  7 × 1.0 KiB  7.0 KiB"
 
@@ -325,11 +349,31 @@ def test_sizes_without_names_the_most_bytes_first() -> None:
 # ------------------------------------------------------------------ advice, and what else there is
 
 
+@pytest.mark.parametrize(
+    "code, rows",
+    [
+        ("", []),
+        ("f(x)   # why", ["f(x)   # why"]),
+        ("f(x) and g(y)   # because of this", ["f(x) and g(y)"]),
+        ("first = f(x); second = g(x)", ["first = f(x);", "second = g(x)"]),
+        ("run(op, options=all_of_them)", ["run(op,", "    options=all_of_them)"]),
+        ("one\ntwo", ["one", "two"]),
+        ("one\ntwo\nthree", []),
+        ("one\n# or by hand:\ntwo", ["one"]),
+        ("a" * 26, []),
+        ("a; " + "b" * 26, []),
+    ],
+)
+def test_code_in_two_rows_at_most(code: str, rows: list[str]) -> None:
+    found = _screen._code_rows(code, 25)
+    assert [row.removesuffix(";") for row in found] == [row.removesuffix(";") for row in rows]
+
+
 def test_an_advice_has_its_code_where_that_is_one_line_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     advices = [
         ("one", "saves 1 B", "x" * 55),
         ("two", "", "y" * 56),
-        ("three", "", "z\nz"),
+        ("three", "", "z\nz\nz"),
         ("four", "", "w"),
     ]
     monkeypatch.setattr(savings, "advice", lambda report, count: advices[:count])
@@ -345,16 +389,16 @@ def test_an_advice_has_its_code_where_that_is_one_line_that_fits(monkeypatch: py
     assert _screen._actions(report, 1, 1, VIEW)[1] == f"1. {'a' * 19}…{'a' * 37}"
 
 
-FULL = "--full shows the evidence; `tfmemlens report` draws the page."
+FULL = "--full shows all, with its evidence; `tfmemlens report` makes an HTML page."
 
 
 @pytest.mark.parametrize(
     "moments, findings, notes, said",
     [
         (1, 1, (), FULL),
-        (1, 2, (), FULL.replace("evidence", "evidence and all 2 findings")),
+        (1, 2, (), FULL),
         (1, 0, ("so",), f"Note: so. {FULL}"),
-        (2, 1, (), f"1 of 2 allocators (--all shows all). {FULL}"),
+        (2, 1, (), f"This is 1 of 2 allocators (--all shows each). {FULL}"),
     ],
 )
 def test_what_else_there_is(moments: int, findings: int, notes: tuple[str, ...], said: str) -> None:

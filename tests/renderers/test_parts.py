@@ -268,7 +268,7 @@ def test_the_bar_has_the_limit_as_its_length() -> None:
 def test_what_has_no_name_stands_in_the_bar() -> None:
     books = Balance(in_use=Size.exactly(4 * MIB))
     (part,) = _balance.parts(moment(balance=books))
-    assert (part.name, part.bytes) == ("in use, owner unknown", 4 * MIB)
+    assert (part.name, part.bytes) == ("in use", 4 * MIB)
     outside = replace(books, outside_report=Size.exactly(MIB))
     assert [part.name for part in _balance.parts(moment(balance=outside))] == ["not in TensorFlow's list"]
     named = moment(owned("a", 3), balance=replace(books, outside_report=Size.exactly(MIB)))

@@ -38,7 +38,7 @@ from tfmemlens.values import replace
         (
             ("oom-disguise", "bfc-dump"),
             {"framework": "tensorflow"},
-            "indirect OOM message and BFC dump, TensorFlow",
+            "indirect OOM message and memory dump, TensorFlow",
         ),
     ],
 )  # fmt: skip
@@ -71,10 +71,10 @@ def test_four_arguments_of_a_call(count: int, last: str) -> None:
 @pytest.mark.parametrize(
     "enough, brief, words",
     [
-        ("YES", False, "saves 2.0 KiB: enough for the 1.0 KiB missing"),
+        ("YES", False, "saves 2.0 KiB: enough, 1.0 KiB more was needed"),
         ("YES", True, "saves 2.0 KiB"),
-        ("NO", True, "saves 2.0 KiB of the 1.0 KiB missing: not enough alone"),
-        ("WITH_NEXT", False, "saves 2.0 KiB of the 1.0 KiB missing: enough only with the next"),
+        ("NO", True, "saves 2.0 KiB of the 1.0 KiB more needed: not enough alone"),
+        ("WITH_NEXT", False, "saves 2.0 KiB of the 1.0 KiB more needed: enough only with the next"),
         ("PERHAPS", False, "saves 2.0 KiB"),
     ],
 )

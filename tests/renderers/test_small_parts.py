@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from tests.builders import MIB, row, timeline
+from tfmemlens.model.attribution import Kind
 from tfmemlens.model.line import Line
 from tfmemlens.renderers import run_facts
 from tfmemlens.renderers.chrome_trace import curve
 from tfmemlens.renderers.html import fleet, page
+from tfmemlens.renderers.kinds import in_words
 from tfmemlens.renderers.memory_viz._placing import Placing
 from tfmemlens.renderers.terminal import fleet_scan
 from tfmemlens.units import GIB, Size, human
@@ -127,3 +129,9 @@ def test_a_card_that_the_text_names_stands_where_nothing_shows_its_memory() -> N
     assert told_of(used=None) == named == told_of(total=None)
     assert told_of(used=None, limit=Size.exactly(GIB)) == []
     assert told_of(used=None, devices=(1,)) == []
+
+
+def test_kinds_in_words() -> None:
+    assert in_words(Kind.LOOP_STACK) == "kept by a loop"
+    assert in_words(Kind.ACTIVATION) == "activation"
+    assert not any("-" in in_words(kind) for kind in Kind)

@@ -121,7 +121,7 @@ class TestTheRequest:
         [
             (Line(7, ""), {}, "line 7"),
             (Line(7, "", "a.log"), {}, "line 7 of a.log"),
-            (Line(7, ""), {"occurrences": 3}, "line 7 (first of 3 reports)"),
+            (Line(7, ""), {"occurrences": 3}, "first reported on line 7 (3×)"),
             (Line(7, ""), {"ranks": ("0",)}, "line 7, by one process (0)"),
             (Line(7, ""), {"ranks": ("0", "1")}, "line 7, by 2 processes (0, 1)"),
             (Line(7, ""), {"ranks": tuple("01234")}, "line 7, by 5 processes (0, 1, 2, 3 …)"),
@@ -335,7 +335,7 @@ class TestMemoryUse:
         assert lines[4:6] == ["█ activation 5.00 MiB 100 %", "· free 5.00 MiB"]
         assert " ".join(lines[6:]) == (
             "in use 5.00 MiB, largest free block 2.00 MiB, lost to allocator rounding 1.00 MiB,"
-            " missing 3.00 MiB"
+            " 3.00 MiB more needed"
         )
 
     def test_without_one(self) -> None:

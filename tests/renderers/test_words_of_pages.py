@@ -10,6 +10,7 @@ import pytest
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.case import Balance, Request
 from tfmemlens.model.incident import FailedRequest
+from tfmemlens.model.line import Line
 from tfmemlens.renderers.terminal import _balance, _fleet, _holders, _request, _timeline
 from tfmemlens.renderers.view import View
 from tfmemlens.units import Size, human
@@ -177,15 +178,15 @@ def test_the_op_of_a_request(node: str | None, op: str | None, words: str) -> No
     "times, ranks, words",
     [
         (1, (), "line 7 of a.log"),
-        (3, (), "line 7 of a.log (first of 3 reports)"),
+        (3, (), "first reported on line 7 of a.log (3×)"),
         (1, ("a.log", "b.log"), "line 7 of a.log, in 2 files (a.log, b.log)"),
         (1, ("r0",), "line 7 of a.log, by one process (r0)"),
         (1, tuple("wxyz"), "line 7 of a.log, by 4 processes (w, x, y, z)"),
-        (2, tuple("vwxyz"), "line 7 of a.log (first of 2 reports), by 5 processes (v, w, x, y …)"),
+        (2, tuple("vwxyz"), "first reported on line 7 of a.log (2×), by 5 processes (v, w, x, y …)"),
     ],
 )
 def test_where_a_failure_was_reported(times: int, ranks: tuple[str, ...], words: str) -> None:
-    request = Made(line=Made(number=7, source="a.log"))
+    request = Made(line=Line(7, "", "a.log"))
     moment: Any = Made(incident=Made(request=request, occurrences=times, ranks=ranks))
     assert _request._reported(moment) == words
     request.line = None
@@ -205,7 +206,7 @@ def test_figures_beside_the_bar() -> None:
     assert told(largest_free_chunk=size) == []
     assert told(in_use=size, largest_free_chunk=size, free=size, waste=size, missing=2048) == [
         f"in use {words}", f"largest free block {words}", f"lost to allocator rounding {words}",
-        f"missing {words}",
+        f"{words} more needed",
     ]  # fmt: skip
 
 

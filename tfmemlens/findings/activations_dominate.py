@@ -40,7 +40,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         forward_only = is_forward_only(moment)
         purpose = "alive at once in the forward pass" if forward_only else "kept for the backward pass"
-        layers = layers_of(moment, Kind.ACTIVATION)[:3]
+        layers = layers_of(moment, Kind.ACTIVATION)[:2]
         most = f", most in {', '.join(layers)}" if layers else ""
         yield Finding(
             severity=Severity.CAUSE,
@@ -49,8 +49,8 @@ def check(case: Case) -> Iterator[Finding]:
                 f" most in {layers[0] if layers else 'unnamed layers'}"
             ),
             because=(
-                f"{percent(total(kept), held(moment))} of the {human(held(moment))} held are forward"
-                f" activations{most}"
+                f"{percent(total(kept), held(moment))} of the {human(held(moment))} held are layer outputs"
+                f" (activations) {purpose}{most}"
             ),
             explains=total(kept),
             evidence=tuple(quote(row) for row in kept[:3]),

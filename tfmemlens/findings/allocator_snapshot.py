@@ -53,7 +53,8 @@ def check(case: Case) -> Iterator[Finding]:
         if scattered:
             remedies.append(
                 Remedy(
-                    "keep shapes constant from step to step (pad or bucket), so that freed chunks fit again",
+                    "give all steps the same few shapes (pad inputs, or bucket them by length), so that a"
+                    " freed block fits the next step",
                     slug="constant-shapes",
                 )
             )
@@ -66,7 +67,7 @@ def check(case: Case) -> Iterator[Finding]:
             because=(
                 f"the pool of {human_size(books.pool)} is scattered, {shape}"
                 if scattered
-                else f"{human_size(books.in_use)} of the pool's {human_size(books.pool)} are in use, {shape}"
+                else f"the pool of {human_size(books.pool)} has {human_size(books.in_use)} in use, {shape}"
             ),
             explains=books.free.bytes if scattered and books.free else books.in_use.bytes,
             evidence=(Evidence(f"in use: {human_size(books.in_use)}", state.line_of("in_use")),),

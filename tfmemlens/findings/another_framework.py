@@ -129,8 +129,8 @@ def _grew(case: Case, what: str, line: Line) -> str:
     if "one message may hold" not in what or len(set(steps)) < 2:
         return ""
     return (
-        f"; steps as far as {max(steps)} went well before, so each turn of a loop adds ops or constants, and"
-        " the host keeps them all"
+        f"; steps as far as {max(steps)} went well before, so each iteration of a loop adds ops or"
+        " constants, and the host keeps them all"
     )
 
 

@@ -224,8 +224,9 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
         return
     if not kept:
         look = Remedy(
-            "if memory grows from step to step: look for a list that keeps tensors (losses, gradients to be"
-            " accumulated, outputs of a Python loop)",
+            "if memory grows from step to step: append numbers to your lists (losses, gradients, outputs),"
+            " not tensors",
+            "history.append(float(loss))   # not history.append(loss)",
             slug="look-for-lists",
         )
         smaller = remedies.offered(case, moment, "smaller-batch")
@@ -258,15 +259,16 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
         )
     elif _as_many_as_steps(case, moment):
         yield Remedy(
-            "find the list or buffer that keeps one of each step: keep arrays on the host, or cap its length",
+            "a list or buffer of your program keeps one of each step: keep arrays on the host in it, or cap"
+            " its length",
             "buffer = collections.deque(maxlen=500); buffer.append(y.numpy())",
             slug="keep-numbers",
         )
     elif _long_after_its_start(case, moment) and not _steps(case):
-        on_the_cpu = "; on the CPU such an array is the tensor's own memory" if on_host(moment) else ""
+        on_the_cpu = " (on the CPU such an array is the tensor's own memory)" if on_host(moment) else ""
         yield Remedy(
-            "look for results of sess.run that the program keeps, in a list, a hook or a callback"
-            f"{on_the_cpu}: keep a mean or a file instead",
+            "keep no results of sess.run in a list, a hook or a callback, but a mean of them, or a file"
+            f"{on_the_cpu}",
             "kept.append(codes.mean())   # not kept.append(codes)",
             slug="look-for-lists",
         )

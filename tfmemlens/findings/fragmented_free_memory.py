@@ -34,13 +34,13 @@ from tfmemlens.units import human, human_size
 BASIS = Basis.MEASURED
 EXPLAINS = "the free bytes that could not be used"
 
-_REMEDIES = (
-    remedies.REMAPPED_PAGES,
-    remedies.FIXED_SHAPES,
-    Remedy(
-        "create the largest tensors before training starts, while memory is still in one block",
-        slug="large-tensors-first",
-    ),
+_LARGEST_STEP_FIRST = Remedy(
+    "run one step with the largest batch and the longest input first, while the memory is still in one piece",
+    slug="large-tensors-first",
+)
+_LARGEST_WEIGHTS_FIRST = Remedy(
+    "create the largest tensors before training starts, while the memory is still in one piece",
+    slug="large-tensors-first",
 )
 
 
@@ -91,9 +91,8 @@ def _pieces(moment: Moment) -> str:
     largest = human_size(books.largest_free_chunk)
     if books.free and books.growable and books.growable.bytes:
         return (
-            f"{human_size(books.available)} was free: {human_size(books.free)}{blocks} of the pool, the"
-            f" largest of {largest}, and {human_size(books.growable)} that the pool may still take; none of"
-            " these is large enough"
+            f"{human_size(books.available)} was free, but in pieces: the largest free block is {largest}, and"
+            f" the pool can grow by {human_size(books.growable)} only"
         )
     return f"{human_size(books.available)} was free{blocks}, but the largest free block is {largest}"
 
@@ -108,13 +107,17 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     """First what mends the holes without a price, then what surely fits; in a step of a training whose shapes
     nobody says to differ that is a smaller batch.
     """
-    pages, *others = _REMEDIES
     exit_ = tuple(_nearest_exit(moment))
-    if not exit_ and not _of_weights(moment) and situation(case, moment).training:
+    of_weights = _of_weights(moment)
+    if not exit_ and not of_weights and situation(case, moment).training:
         exit_ = remedies.offered(case, moment, "smaller-batch")
-    for remedy in (pages, *exit_, *others):
-        if remedy.slug != "constant-shapes" or not _of_weights(moment):
-            yield remedy
+    yield remedies.REMAPPED_PAGES
+    yield from exit_
+    if of_weights:
+        yield _LARGEST_WEIGHTS_FIRST
+    else:
+        yield remedies.FIXED_SHAPES
+        yield _LARGEST_STEP_FIRST
 
 
 def _nearest_exit(moment: Moment) -> Iterator[Remedy]:

@@ -1,8 +1,8 @@
 """Names with high counters: the program adds ops to its graph in a loop.
 
 What it means: TensorFlow numbers ops of one name as they are made. `Variable_48211` is the 48,212th of that
-name, and no model has so many by design: a loop makes ops, or variables, anew in every turn, and the graph
-keeps them all.
+name, and no model has so many by design: a loop makes ops, or variables, anew in every iteration, and the
+graph keeps them all.
 When it fires: the failing op's name carries a counter of 5,000 or more; a session's line makes the op that it
 runs (`sess.run(tf.assign(...))`) and the counter is 100 or more, or ten steps went well before; an op of a
 session's graph was being made when host RAM ran out, after ten steps that went well; a list has five rows
@@ -113,7 +113,7 @@ def _by_quoted_code(case: Case, moment: Moment, request: Request) -> str | None:
             continue
         op = next(filter(None, match.groups()))
         holds = (
-            f" (each turn left a {human(alike[1])} `{alike[0]}` on the device)"
+            f" (each iteration left a {human(alike[1])} `{alike[0]}` on the device)"
             if alike
             else f" (`{request.failed.node}` is one of them)"
         )
@@ -125,7 +125,7 @@ _A_COUNTER = regex(r"(?P<name>[A-Za-z][\w.]*?)_(?P<number>\d{1,9})\Z")
 
 
 def _by_rows(moment: Moment) -> str | None:
-    """Rows of one size that are made at the same distance again and again: one for each turn of a loop."""
+    """Rows of one size that are made at the same distance again and again: one for each iteration."""
     alike: dict[tuple[str, int], set[int]] = {}
     for row in moment.attribution.table:
         match = _NUMBERED.match(row.node or "")
@@ -139,8 +139,8 @@ def _by_rows(moment: Moment) -> str | None:
             apart = f", {step} apart" if step > 1 else ""
             rows = f"{len(ordered)} rows of {human(size)}"
             return (
-                f"{rows} are `{name}_{ordered[0]}` to `{name}_{ordered[-1]}`{apart}: each turn of a loop adds"
-                " the same ops to the graph"
+                f"{rows} are `{name}_{ordered[0]}` to `{name}_{ordered[-1]}`{apart}: each iteration of a"
+                " loop adds the same ops to the graph"
             )
     return None
 

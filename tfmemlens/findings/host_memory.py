@@ -102,7 +102,7 @@ def check(case: Case) -> Iterator[Finding]:
         elif words_of_a_client(case, moment):
             because = "most likely host RAM, not GPU memory (JAX's message on the CPU has these words)"
         elif moment.incident and moment.incident.compiler and failed.size:
-            because = f"a program requested {human_size(failed.size)} of host RAM, not of GPU memory"
+            because = f"a compiled program asked for {human_size(failed.size)} at once"
         elif "paging file" in said:
             because = "Windows could promise no more of it: RAM and paging file together are its limit"
         elif failed.pipeline:

@@ -322,7 +322,8 @@ def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
     yield onednn(size)
     if not reading.forward:
         yield Remedy(
-            "run both gradients one after another, so that only one buffer lives at a time",
+            "run one op at a time, so that the two gradients of a convolution do not hold such a buffer at"
+            " once",
             code_snippets.one_op_at_a_time(case.api),
             size,
             Certainty.BOUND,

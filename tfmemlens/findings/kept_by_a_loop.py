@@ -1,7 +1,7 @@
-"""A loop of the quoted code adds to a list, and keeps with it what each turn made.
+"""A loop of the quoted code adds to a list, and keeps with it what each iteration made.
 
 What it means: an array lives as long as Python can reach it. A list that stands outside the loop keeps one
-result for each turn, and the turn that fails is the first for which nothing is left.
+result for each iteration, and the turn that fails is the first for which nothing is left.
 When it fires: the text quotes a loop that adds something larger than a number to what was made outside it,
 and the failure agrees: it is the line that failed, what is kept by then is a good part of the memory, the
 figures that the program printed rise by as much, chunks of its size fill the dump, or many turns went well.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tfmemlens.findings.support.kept_trees import Kept
 
 BASIS = Basis.NAME
-EXPLAINS = "what is kept when it fails, where sizes and turns are told; else no bytes"
+EXPLAINS = "what is kept when it fails, where sizes and iterations are told; else no bytes"
 
 _A_GOOD_PART = 0.25
 _MANY_STEPS = 10
@@ -72,7 +72,7 @@ def _proof(case: Case, moment: Moment, request: Request, found: Kept) -> tuple[s
             return None
         if held >= 256 * MIB:
             many = "" if found.every == 1 else f", of which every {found.every}th is kept"
-            return f"{human(held)} after {turns:,} turns{many}", held, True
+            return f"{human(held)} after {turns:,} iterations{many}", held, True
     need = request.needed_bytes
     if not on_host(moment) and need is not None and need <= _SMALL_BYTES and _fills(found, whole):
         full = found.most * found.each if found.most and found.each else None
@@ -84,9 +84,9 @@ def _proof(case: Case, moment: Moment, request: Request, found: Kept) -> tuple[s
     if any(line.text.strip() in failing for line in found.made):
         return "and it failed where the next one of them is made", None, False
     if turns >= _MANY_STEPS:
-        return f"it failed after {turns:,} turns that went well", None, False
+        return f"it failed after {turns:,} iterations that went well", None, False
     if on_host(moment) and found.each:
-        return "so host RAM fills with the turns", None, False
+        return "so host RAM fills with the iterations", None, False
     return None
 
 
@@ -159,7 +159,7 @@ def _finding(
         what = "a whole set of gradients" + (f" ({human(found.each)})" if found.each else "")
     if found.each and found.most:
         what += f", up to {human(found.each * found.most)} in {found.most:,} entries,"
-    turn = "call" if found.by_calls else "turn"
+    turn = "call" if found.by_calls else "iteration"
     times = f"each {turn}" if found.every == 1 else f"every {found.every}th {turn}"
     joint = ", " if proof.startswith("and ") else ": "
     told = f"`{found.container}` ({found.line.place}) keeps {what} of {times} {where}{joint}{proof}"
@@ -211,7 +211,7 @@ def _remedies(case: Case, moment: Moment, found: Kept) -> Iterator[Remedy]:
         f"{_REDUCE} ({use[1].place} uses it), and keep only that"
         if use
         else f"{_REDUCE}, and keep only that",
-        f"{shown}   # per turn" if shown else None,
+        f"{shown}   # per iteration" if shown else None,
         slug="reduce-parts",
     )
     if host:

@@ -71,9 +71,8 @@ def _finding(case: Case, moment: Moment, index: int, copies: list[Row], share: f
         ),
         explains=size if relief is None else round(relief * held(moment)),
         because=(
-            f"{percent(size, whole)} of the listed {human(whole)} are second copies that Grappler's"
-            " LayoutOptimizer"
-            f" made{forced}"
+            f"{percent(size, whole)} of the listed {human(whole)} are second copies in another memory layout"
+            f" that TensorFlow's LayoutOptimizer made{forced}"
         ),
         detail=(f"Layers: {shown}. {reason} {more}"),
         evidence=tuple(quote(row) for row in copies[:3])

@@ -108,8 +108,8 @@ def _tiny(moment: Moment, index: int) -> Iterator[Finding]:
 
 
 _RAISE_ON_HOST = Remedy(
-    "raise the limit, which is in MiB; or unset TF_CPU_ALLOCATOR_USE_BFC, which gives the CPU a pool with a"
-    " limit",
+    "raise the limit of the pool (the variable is in MiB), or unset TF_CPU_ALLOCATOR_USE_BFC: then there is"
+    " none",
     "export TF_CPU_BFC_MEM_LIMIT_IN_MB=8192",
     slug="raise-host-limit",
 )

@@ -26,6 +26,7 @@ from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, percent
+from tfmemlens.values import replace
 
 BASIS = Basis.MEASURED
 EXPLAINS = "what the loop keeps of its iterations"
@@ -89,14 +90,17 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=tuple(quote(row) for row in stacks[:3]),
             detail=_LINES if moment.timeline is None else "",
             remedies=(
-                remedies.of_change(
-                    case,
-                    index,
-                    "smaller-input",
-                    "halve the sequence (truncated back-propagation, or cut and bucket the data): the stack"
-                    " halves",
-                    total(stacks) // 2,
-                    Certainty.ESTIMATE,
+                replace(
+                    remedies.of_change(
+                        case,
+                        index,
+                        "smaller-input",
+                        "halve the sequence (truncated back-propagation, or cut and bucket the data): half as"
+                        " much is kept",
+                        total(stacks) // 2,
+                        Certainty.ESTIMATE,
+                    ),
+                    slug="shorter-sequences",
                 ),
                 *remedies.offered(case, moment, "smaller-batch"),
                 _swap(total(stacks)),
@@ -116,7 +120,7 @@ def _in_a_turn(case: Case) -> Iterator[Finding]:
             continue
         each = f" (of this one {tensor_text(moment)})" if need else ""
         where = "a loop's backward pass" if backward else "a loop that is trained"
-        what = f"in {where}, for which each turn's values are kept: more steps, more memory"
+        what = f"in {where}, for which each iteration's values are kept: more steps, more memory"
         yield Finding(
             severity=Severity.FACTOR,
             headline=f"it failed {what}{each}",
@@ -125,7 +129,7 @@ def _in_a_turn(case: Case) -> Iterator[Finding]:
             evidence=(Evidence(f"the failing op: {failed.node}", failed.line),),
             remedies=(
                 Remedy(
-                    "fewer turns: shorter sequences or fewer time steps, or truncated back-propagation",
+                    "fewer iterations: shorter sequences or fewer time steps, or truncated back-propagation",
                     slug="truncate",
                 ),
                 _swap(None),
@@ -195,9 +199,9 @@ def _run_again_and_again(case: Case, index: int, moment: Moment) -> Iterator[Fin
         return
     yield Finding(
         severity=Severity.CAUSE if size >= 0.3 * held(moment) else Severity.FACTOR,
-        headline=f"a loop keeps every turn: {node} is alive {times} times, {human(per_step)} each{more}",
+        headline=f"a loop keeps every iteration: {node} is alive {times} times, {human(per_step)} each{more}",
         because=(
-            f"a loop keeps every turn for the backward pass: {node} is alive {times} times with"
+            f"a loop keeps every iteration for the backward pass: {node} is alive {times} times with"
             f" {human(per_step)} each{more}"
         ),
         explains=size,
@@ -205,7 +209,7 @@ def _run_again_and_again(case: Case, index: int, moment: Moment) -> Iterator[Fin
         detail="The list has one line for each execution of a node, and only a loop runs a node again.",
         remedies=(
             Remedy(
-                "go through fewer turns at a time: memory grows with their number (truncated"
+                "go through fewer iterations at a time: memory grows with their number (truncated"
                 " backpropagation, larger steps)",
                 slug="truncate",
             ),

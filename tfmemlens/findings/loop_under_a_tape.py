@@ -1,4 +1,4 @@
-"""A loop over time runs under one tape, which keeps what every turn made.
+"""A loop over time runs under one tape, which keeps what every iteration made.
 
 What it means: `for t in range(T): state = cell(x[:, t], state)` inside a tape is an unrolled recurrent net:
 all of its turns stay alive until the gradient is taken, and memory grows with T. The turn that fails asks for
@@ -21,7 +21,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
 
 BASIS = Basis.NAME
-EXPLAINS = "no bytes: how many turns were kept, nobody tells"
+EXPLAINS = "no bytes: how many iterations were kept, nobody tells"
 
 _SMALL_BYTES, _SMALL_PART = 64 * MIB, 0.1
 _TURNS = regex(r"range\(\s*(?:\d+\s*,\s*)?(?P<turns>[\w.]{1,40})")
@@ -37,7 +37,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         tape, loop = shown
         match = _TURNS.search(loop.text)
-        many = f"{match['turns']} turns" if match else "turns"
+        many = f"{match['turns']} iterations" if match else "iterations"
         what = (
             f"the tape of {tape.place} keeps what each of the {many} of the loop in {loop.place}"
             " makes, until the gradient is taken"
@@ -52,7 +52,7 @@ def check(case: Case) -> Iterator[Finding]:
                 Remedy(
                     "take the gradient of shorter pieces (truncated backpropagation), and stop it between"
                     " them",
-                    "state = tf.stop_gradient(state)   # every 50 turns, with a tape for each piece",
+                    "state = tf.stop_gradient(state)   # every 50 iterations, with a tape for each piece",
                     slug="truncate",
                 ),
                 *remedies.offered(case, moment, "smaller-batch", "recompute"),

@@ -101,7 +101,31 @@ def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...
     """What helps where nobody knows who holds the memory."""
     of_model = request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
     if of_model or request.owner.phase is Phase.OPTIMIZER:
-        return (remedies.SMALLER_MODEL,)
+        if _is_small_part(moment, request):
+            return (Remedy(_SMALLER_BATCH, slug="smaller-batch"),)
+        return (remedies.SMALLER_MODEL, *remedies.offered(case, moment, "lighter-optimizer"))
     if situation(case, moment).program == "TensorFlow Serving":
         return (remedies.smaller_requests(case),)
     return remedies.offered(case, moment, "smaller-batch")
+
+
+_SMALLER_BATCH = (
+    "lower the batch: few chunks in use are as large as this weight, so most is something else, as a rule"
+    " activations that shrink with the batch"
+)
+_ALIKE = 1.35
+"""Chunks of up to this times a tensor may hold it: the allocator rounds."""
+_SMALL_PART = 0.35
+"""A model whose weights and slots make less than this of the chunks is not what fills the device."""
+
+
+def _is_small_part(moment: Moment, request: Request) -> bool:
+    """Whether chunks as large as the failing weight, its gradient and slots are few of those in use; where
+    larger ones hold more, which no weight of this size explains.
+    """
+    need, table = request.needed_bytes, moment.attribution.table
+    if not need or attributed(moment) or not len(table):
+        return False
+    alike = sum(row.total_bytes for row in table if need <= row.size_bytes < _ALIKE * need)
+    larger = sum(row.total_bytes for row in table if row.size_bytes >= _ALIKE * need)
+    return alike < _SMALL_PART * all_in_use(moment) and larger > alike

@@ -64,13 +64,7 @@ def check(case: Case) -> Iterator[Finding]:
                 "A dump has no names. The allocator may give a tensor a larger chunk than it needs, by less"
                 " than the tensor's own size and less than 128 MiB."
             ),
-            remedies=(
-                Remedy(
-                    f"find the tensor of about {human(high)}, and make it smaller: a one-hot, a difference"
-                    " of all pairs, a whole data set, weights; a part of its rows at a time",
-                    slug="in-blocks",
-                ),
-            ),
+            remedies=(_remedy(request, meaning, high),),
             moment=index,
         )
 
@@ -99,6 +93,23 @@ def _beside_a_copy(case: Case, index: int, moment: Moment, chunk: Allocation) ->
             ),
         ),
         moment=index,
+    )
+
+
+def _remedy(request: Request, meaning: str, high: int) -> Remedy:
+    """What makes the tensor smaller: of a data set that is given as arrays another way to give it."""
+    if "Iterator" in f"{request.owner.op or ''} {request.failed.op or ''} {request.failed.node or ''}":
+        return Remedy(
+            "give the data set in batches, not as whole arrays: from_tensor_slices copies all of it to the"
+            " device",
+            "ds = tf.data.Dataset.from_generator(rows, output_signature=spec).batch(64)",
+            slug="in-batches",
+        )
+    what = "this matrix" if "matrix" in meaning else f"the tensor of about {human(high)}"
+    return Remedy(
+        f"compute {what} for a part of its rows at a time (as a rule it is a one-hot, a difference of all"
+        " pairs, a whole data set, or weights)",
+        slug="in-blocks",
     )
 
 

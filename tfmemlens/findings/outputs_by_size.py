@@ -56,10 +56,10 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         count = sum(row.count for row in alike)
         what = (
-            f"{human(size)}, {percent(size, in_use)} of what is in use, lies in {count} chunks of"
+            f"{percent(size, in_use)} of what is in use ({human(size)}) is in {count} chunks of"
             f" {_sizes(alike)}: {_times(alike, request)} what was requested"
         )
-        waits = "" if is_forward_only(moment) else " that wait for the backward pass"
+        waits = "" if is_forward_only(moment) else ", kept for the backward pass"
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"{what}, most likely outputs of other layers{waits}",

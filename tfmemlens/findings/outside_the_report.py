@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.ranking import LEAST_OF_A_CAUSE, whole_bytes
 from tfmemlens.findings.support.rows import failures
 from tfmemlens.model.case import Case
@@ -68,12 +69,12 @@ def _remedies(case: Case) -> Iterator[Remedy]:
         )
     else:
         yield Remedy(
-            "count the parameters of the model: 4 bytes each, 12 with Adam; what is in use beyond that,"
-            " something else keeps",
+            "print how much weights and slots take; what is in use beyond that, something else keeps",
+            code_snippets.size_of_weights(case.api),
             slug="count-parameters",
         )
     yield Remedy(
-        "look for what lives between steps: results kept in lists without `.numpy()`, models built in a loop,"
-        " a dataset held as a constant",
+        "keep nothing between steps that need not be there: numbers instead of tensors in lists, one model"
+        " instead of one for each pass of a loop, batches instead of a whole data set as a constant",
         slug="look-between-steps",
     )

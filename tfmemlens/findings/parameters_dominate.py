@@ -186,7 +186,8 @@ def _of_kind(case: Case, moment: Moment, request: Request) -> Iterator[Remedy]:
         small = (request.failed.tensor_bytes or 0) < _SMALL_BYTES
         whose = "this weight is small, so others take nearly all" if small else "how much they take in all"
         yield Remedy(
-            f"count the parameters of the model (4 bytes each, 12 with Adam): {whose}",
+            f"print how much all weights and slots take: {whose}",
+            code_snippets.size_of_weights(case.api),
             slug="count-parameters",
         )
     if classes := fewer_classes(request):

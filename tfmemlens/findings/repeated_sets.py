@@ -48,7 +48,7 @@ def check(case: Case) -> Iterator[Finding]:
         share = percent(size, all_in_use(moment))
         sizes = " and ".join(human(row.size_bytes) for row in rows[:2]) + (", …" if len(rows) > 2 else "")
         what = f"about {count} copies of one set of tensors ({sizes}) are in use, {share} of all"
-        meaning = ", as large as weights and their gradients: kept copies, or layers alike"
+        meaning = ", as large as weights and their gradients: copies that the program keeps, or equal layers"
         if number:
             meaning = f", as large as weights, and {number} is at work: most likely earlier models are kept"
         yield Finding(

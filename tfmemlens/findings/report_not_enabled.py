@@ -67,7 +67,8 @@ def _remedies(case: Case, moment: Moment, incident: Incident) -> Iterator[Remedy
     code = code_snippets.enable_report(case.api)
     if code:
         yield Remedy(
-            "let the next failure print the list of live tensors, and explain that log",
+            "to see which layers hold the memory: let the next failure list its tensors, and explain that"
+            " log",
             code,
             slug="list-tensors",
         )
@@ -77,11 +78,12 @@ def _remedies(case: Case, moment: Moment, incident: Incident) -> Iterator[Remedy
             if case.api.newest < (1, 5)
             else "tf.function, eager mode and Keras cannot"
         )
-        hinted = " (TensorFlow's hint misleads)" if incident.hint else ""
+        hinted = ", whatever TensorFlow's hint says" if incident.hint else ""
         yield Remedy(
-            f"{why} print the list of live tensors{hinted}; record the memory of one good step at a"
-            " smaller batch instead",
-            code_snippets.profile_memory(case.api),
+            "to see which layers hold the memory: run it once more with `tfmemlens run --trace`, best at a"
+            f" batch that fits ({why} list live tensors{hinted})",
+            "tfmemlens run --trace -- python train.py\n# or by"
+            f" hand:\n{code_snippets.profile_memory(case.api)}",
             slug="record-a-step",
         )
     in_session = case.api.front_end is FrontEnd.SESSION and case.api.oldest < (2, 0)

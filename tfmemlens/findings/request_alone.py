@@ -178,9 +178,8 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         return
     if _is_weight(moment.request) and not full:
         yield Remedy(
-            "shrink the model, or what its optimizer keeps: the request is for a weight, its gradient or a"
-            " slot, so a smaller batch does not help here (a table that need not be trained:"
-            " trainable=False)",
+            "make this layer smaller: it is a weight, its gradient or a slot, which no smaller batch"
+            " shrinks (a table that need not be trained: trainable=False)",
             slug="smaller-model",
         )
         return

@@ -10,8 +10,9 @@ batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from tfmemlens.findings import pairwise_broadcast
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.batch_bound import batch_bound, in_words
 from tfmemlens.findings.support.rows import device_limit, on_host, place, requests, tensor_text
@@ -47,6 +48,7 @@ def check(case: Case) -> Iterator[Finding]:
         state = moment.incident.state if moment.incident else None
         one = "tensor" if request.failed.shape is not None else "request"
         where = f" at {place(moment)}" if place(moment) else ""
+        of_pairs = [found for found in pairwise_broadcast.check(case) if found.moment == index]
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"one {one} of {human(need)}{where} is larger than {what}: it can never fit",
@@ -62,7 +64,7 @@ def check(case: Case) -> Iterator[Finding]:
                     else ()
                 ),
             ),
-            remedies=tuple(_dimension_remedies(case, index, need, limit.bytes)),
+            remedies=tuple(_dimension_remedies(case, index, need, limit.bytes, of_pairs)),
             moment=index,
         )
 
@@ -108,7 +110,9 @@ def _of_a_count(size: int) -> Remedy:
     )
 
 
-def _dimension_remedies(case: Case, index: int, need: int, limit: int) -> Iterator[Remedy]:
+def _dimension_remedies(
+    case: Case, index: int, need: int, limit: int, of_pairs: Sequence[Finding] = ()
+) -> Iterator[Remedy]:
     moment = case.moments[index]
     request, bound = moment.request, batch_bound(case, moment)
     shape = request.failed.shape if request else None
@@ -119,7 +123,11 @@ def _dimension_remedies(case: Case, index: int, need: int, limit: int) -> Iterat
     if len(sizes) == 1:
         yield _of_a_count(sizes[0])
         return
-    if sizes[0] >= 2 and request and not request.fixed:
+    of_batch = bool(bound and request and request.batch == sizes[0] and bound.most(sizes[0]))
+    mistaken = any(remedy.slug == "one-shape" for found in of_pairs for remedy in found.remedies)
+    if mistaken or (of_pairs and not of_batch):
+        pass  # the rule of pairs says what to change: its first dimension alone is no size of the program's
+    elif sizes[0] >= 2 and request and not request.fixed:
         if bound and request.batch == sizes[0] and bound.most(sizes[0]):
             fits, first = bound.start(sizes[0]), f"{in_words(bound, sizes[0])}; this tensor then"
         elif bound and bound.most(sizes[0]):

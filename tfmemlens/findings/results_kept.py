@@ -1,10 +1,10 @@
 """The line that failed keeps its result: in a list, an attribute or a stack of many passes.
 
 What it means: a tensor lives as long as Python can reach it. `outputs.append(model(x))` keeps one result for
-each turn on the device, and so does `[model(x, training=True) for _ in range(100)]`: the turn that fails is
-the first for which nothing is left, and its batch is no larger than that of the others.
+each iteration on the device, and so does `[model(x, training=True) for _ in range(100)]`: the one that fails
+is the first for which nothing is left, and its batch is no larger than that of the others.
 When it fires: a line of the program on the way to an op that ran by itself adds a result to a list or
-collects one for each turn of a comprehension; not what leaves the device first (`.numpy()`, `predict`),
+collects one for each iteration of a comprehension; not what leaves the device first (`.numpy()`, `predict`),
 and not inside a layer's call. A cause after steps that went well, else a factor. Or the text quotes such a
 line without its loop, and an op that ran by itself failed for little after many steps.
 What to do: take each result off the device, or add up as you go.
@@ -42,7 +42,7 @@ def check(case: Case) -> Iterator[Finding]:
         after = _steps_before(case)
         often = f" after {after:,} steps that went well" if after >= _MANY_STEPS else ""
         what = f"`{name}`" if name else "the list"
-        told = f"{what} ({frame.place}) keeps every result on the device, so memory grows with each turn"
+        told = f"{what} ({frame.place}) keeps every result on the device, so memory grows with each iteration"
         yield Finding(
             severity=Severity.CAUSE if often else Severity.FACTOR,
             headline=f"{told}; it failed{often}" if often else told,

@@ -105,11 +105,11 @@ def _in_host_ram(case: Case) -> tuple[str, tuple[Remedy, ...]]:
             slug="drop-results",
         )
         return f"most likely the list `{told.stores[0]}`, which keeps results", (keep, _FIND)
-    return "something keeps what each turn makes", (_FIND,)
+    return "something keeps what each iteration makes", (_FIND,)
 
 
 def _of_node(readings: Sequence[tuple[int, Line]]) -> Iterator[Finding]:
-    """TensorFlow.js counts its tensors: a program that disposes of them has as many after each turn."""
+    """TensorFlow.js counts its tensors: a program that disposes of them has as many after each iteration."""
     if len(readings) < 2 or not all(one[0] < other[0] for one, other in pairwise(readings)):
         return
     (_, at), (last, end) = readings[0], readings[-1]

@@ -54,8 +54,8 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             remedies=(
                 Remedy(
-                    f"make the temporary buffer of {row_name(largest)} smaller; without it, the next highest"
-                    " moment of the step is the peak",
+                    f"make {where} smaller (fewer channels or smaller inputs): its temporary buffer makes the"
+                    " peak",
                     saves_bytes=moment.timeline.peak_bytes
                     - _peak_without(moment.timeline, largest.allocation),
                     certainty=Certainty.EXACT,

@@ -79,7 +79,7 @@ def _finding(case: Case, pairs: list[tuple[str, int, Line | None]], index: int, 
         evidence=tuple(Evidence(f"{node}: {human(size)}", line) for node, size, line in pairs[:3]),
         remedies=(
             Remedy(
-                "run ops one after another, so that only one workspace lives at a time (the step takes"
+                "run ops one after another, so that only one such buffer lives at a time (the step takes"
                 " longer)",
                 code_snippets.one_op_at_a_time(case.api),
                 smaller,

@@ -8,7 +8,7 @@ from tfmemlens.model.report import Report
 _FORMATS = {
     "oom-sentence": "OOM message",
     "oom-report": "allocation list",
-    "bfc-dump": "BFC dump",
+    "bfc-dump": "memory dump",
     "memory-dump": "binary memory dump",
     "xla-oom": "XLA OOM message",
     "xla-account": "memory analysis of a compiled program",
@@ -39,7 +39,7 @@ _FRAMEWORKS = {"jax": "JAX", "xla": "framework unknown", "torch_xla": "PyTorch/X
 
 
 def described(report: Report) -> str:
-    """`OOM message and BFC dump, TensorFlow 2.21 or newer`."""
+    """`OOM message and memory dump, TensorFlow 2.21 or newer`."""
     source = report.case.capture.source
     formats = _listed([_FORMATS.get(name, name.replace("-", " ")) for name in source.formats])
     if any(moment.predicted for moment in report.case.moments):

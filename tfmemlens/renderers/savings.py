@@ -10,10 +10,10 @@ from tfmemlens.units import human, rough
 _BEFORE = {Certainty.EXACT: "", Certainty.BOUND: "up to ", Certainty.ESTIMATE: "about "}
 _DIGITS = {Basis.REPLAY: 3}
 _ENOUGH = {
-    Enough.YES: ": enough for the {} missing",
+    Enough.YES: ": enough, {} more was needed",
     Enough.PERHAPS: "",
-    Enough.WITH_NEXT: " of the {} missing: enough only with the next",
-    Enough.NO: " of the {} missing: not enough alone",
+    Enough.WITH_NEXT: " of the {} more needed: enough only with the next",
+    Enough.NO: " of the {} more needed: not enough alone",
 }
 
 
@@ -37,8 +37,8 @@ def advice(report: Report, count: int = 3) -> list[tuple[str, str, str]]:
 
 
 def of_remedy(remedy: Remedy, brief: bool = False) -> str:
-    """`saves about 280 MiB of the 1.20 GiB missing: not enough alone`, `would need about 4.6 MiB more`; empty
-    where nothing is known. `brief` leaves out that it is enough.
+    """`saves about 280 MiB of the 1.20 GiB more needed: not enough alone`, `would need about 4.6 MiB more`;
+    empty where nothing is known. `brief` leaves out that it is enough.
     """
     words = in_words(remedy.saves_bytes, remedy.certainty, remedy.digits)
     if not words or remedy.enough is None or remedy.missing_bytes is None:

@@ -14,7 +14,7 @@ from tfmemlens.model.fit import BatchPrediction, Fit
 from tfmemlens.model.report import Report
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.what_if import Saving
-from tfmemlens.units import human
+from tfmemlens.units import human, rough
 from tfmemlens.use_cases.estimate import estimate, estimate_graph
 from tfmemlens.values import replace
 from tfmemlens.what_if.failure import of_failure
@@ -208,9 +208,7 @@ def verdict(result: Fit, known: FitBasis) -> str:
     measured = (
         f"batch {result.batch} {'needs' if known.complete else 'wanted at least'} {human(result.peak_bytes)}"
     )
-    grows = f"about {human(result.per_sample_bytes)} per sample" + (
-        f" + {human(result.fixed_bytes)} fixed" if result.fixed_bytes else ""
-    )
+    grows = _growth(result)
     if result.limit_bytes is None:
         return f"{measured[:1].upper()}{measured[1:]}: {grows}.{remark}"
     if not result.largest_batch:
@@ -220,3 +218,21 @@ def verdict(result: Fit, known: FitBasis) -> str:
     return (
         f"{bound} {samples}{_how_sure(result)} into {human(result.limit_bytes)}: {measured}, {grows}.{remark}"
     )
+
+
+def _growth(result: Fit) -> str:
+    """What a sample adds, between two batches of the table below, so that the sums agree; without a second
+    one what of the parts grows with the batch.
+    """
+    peaks = {each.batch: each.bytes for each in result.predictions}
+    other = result.reported_batch
+    apart = other - result.batch
+    step = (
+        (peaks[other] - peaks[result.batch]) // apart
+        if apart and {other, result.batch} <= peaks.keys()
+        else 0
+    )
+    if step <= 0:
+        return f"about {human(result.per_sample_bytes)} per sample"
+    which = "more for each further sample" if apart > 0 else "less for each sample fewer"
+    return f"about {rough(step, 3)} {which}"

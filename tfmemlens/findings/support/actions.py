@@ -48,6 +48,10 @@ def _one_way_to_know_more(actions: list[Action]) -> list[Action]:
 
 _IN_PARTS = ("in-blocks", "in-pieces", "in-batches", "one-batch-at-a-time")
 """Ways to do a thing in parts: what one rule says of it another need not say again."""
+_NARROWER = ("smaller-model", "narrower-layer", "smaller-vocabulary")
+"""Ways to have fewer weights."""
+_SHORTER = ("shorter-sequences", "truncate")
+"""Ways to have a loop keep fewer iterations."""
 
 
 def _things(remedies: Iterable[Remedy]) -> set[str]:
@@ -56,7 +60,8 @@ def _things(remedies: Iterable[Remedy]) -> set[str]:
 
 def _thing(remedy: Remedy) -> str:
     """What a remedy does, however a rule words it; of one without a slug its words."""
-    return "in parts" if remedy.slug in _IN_PARTS else remedy.slug or remedy.text
+    alike = next((slugs for slugs in (_IN_PARTS, _SHORTER, _NARROWER) if remedy.slug in slugs), None)
+    return alike[0] if alike else remedy.slug or remedy.text
 
 
 def _buys_nothing(action: Action, least: float) -> bool:

@@ -133,7 +133,7 @@ def in_words(bound: BatchBound, batch: int | None) -> str:
     """Which batch to begin with, and why."""
     if bound.of_program:
         return _of_program_in_words(bound, batch)
-    why = " (a guess: the backward pass is still to come)" if bound.backward_to_come else " (a guess)"
+    why = " (a guess: the backward pass comes on top)" if bound.backward_to_come else " (a guess)"
     if batch is None:
         part = _PARTS.get(bound.part, f"1/{bound.part}")
         return f"lower the batch to {part} of what it is now{why}; if that runs, double it"

@@ -67,6 +67,20 @@ def profile_memory(api: Api) -> str:
     )
 
 
+def size_of_weights(api: Api) -> str | None:
+    """How many bytes the variables take, with the optimizer's slots."""
+    if api.front_end in (FrontEnd.TORCH_XLA, FrontEnd.XLA):
+        return None
+    if api.front_end is FrontEnd.JAX:
+        return "print(sum(w.nbytes for w in jax.tree.leaves((params, opt_state))) >> 20, 'MiB')"
+    if of_functions(api) or api.front_end is FrontEnd.SESSION:
+        prefix = "tf" if api.newest < (1, 13) else "tf.compat.v1"
+        return (
+            f"n = sum(v.shape.num_elements() for v in {prefix}.global_variables()); print(4 * n >> 20, 'MiB')"
+        )
+    return "print(model.count_params() * 12 >> 20, 'MiB')   # float32 with Adam; SGD: * 4"
+
+
 def mixed_precision(api: Api, device: str | None = None) -> str | None:
     """Half-precision activations; None where this framework or TensorFlow has none for this device (`cpu`,
     `gpu`, `tpu`). Only GPUs compute well in float16.

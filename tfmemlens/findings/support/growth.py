@@ -55,7 +55,7 @@ class Rate(NamedTuple):
     """How fast printed readings rise."""
 
     bytes: float
-    """For each turn."""
+    """For each iteration."""
     turns: int
     """From one reading to the next, at the last."""
     risen: int

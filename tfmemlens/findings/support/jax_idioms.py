@@ -312,7 +312,7 @@ TABLE: tuple[Idiom, ...] = (
     Idiom(
         "trees-in-a-list",
         r"(?:tree\.map|tree_map)\(\s*lambda \*(?P<all>\w+):[^#]*\*(?P<list>\w+)",
-        "`{list}` keeps a whole tree of arrays of every turn (gradients or weights, as large as the"
+        "`{list}` keeps a whole tree of arrays of every iteration (gradients or weights, as large as the"
         " model), and this"
         " line puts them together beside them",
         (
@@ -572,10 +572,10 @@ TABLE: tuple[Idiom, ...] = (
     Idiom(
         "mapped-under-a-gradient",
         r"\blax\.map\(\s*(?!\s*jax\.(?:checkpoint|remat))(?:lambda (?P<row>\w+):|(?P<function>\w+)\s*,)",
-        "under a gradient lax.map keeps what each turn needs for the way back, of all turns",
+        "under a gradient lax.map keeps what each iteration needs for the way back, of all iterations",
         (
             Remedy(
-                "let the backward pass compute each turn again",
+                "let the backward pass compute each iteration again",
                 "y = jax.lax.map(jax.checkpoint(f), xs)",
                 slug="recompute-body",
             ),

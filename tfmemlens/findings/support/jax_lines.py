@@ -281,13 +281,13 @@ _TO_HOST = regex(r"device_get|np\.(?:as)?array|numpy\(|\bnumpy\.|onp\.|eval_shap
 
 
 def _kept_weights(text: str) -> MadeByLine | None:
-    """A list that keeps the weights of every turn on the device."""
+    """A list that keeps the weights of every iteration on the device."""
     match = _KEPT_WEIGHTS.search(text)
     if match is None or _TO_HOST.search(text):
         return None
     name = match["list"]
     return MadeByLine(
-        f"`{name}` keeps a whole set of weights on the device for every turn that comes here",
+        f"`{name}` keeps a whole set of weights on the device for every iteration that comes here",
         (
             Remedy(
                 "copy each to the host before it is kept",
@@ -310,7 +310,7 @@ _LEAST_TURNS = 20
 
 
 def _unrolled(code: Sequence[Line], need: int | None) -> MadeByLine | None:
-    """A Python loop in a function that is compiled or differentiated: each turn is code of its own."""
+    """A Python loop in a function that is compiled or differentiated: each iteration is code of its own."""
     if need is None or need < LEAST_BYTES:
         return None
     named: str | None = None
@@ -327,16 +327,16 @@ def _unrolled(code: Sequence[Line], need: int | None) -> MadeByLine | None:
                 continue
             turns = int(match["many"])
             return MadeByLine(
-                f"most likely the Python loop of `{named}` ({line.place}): its {turns:,} turns are"
+                f"most likely the Python loop of `{named}` ({line.place}): its {turns:,} iterations are"
                 " unrolled into one program, and a gradient keeps what each of them needs",
                 (
                     Remedy(
-                        "loop with scan, and let the backward pass compute each turn again",
+                        "loop with scan, and let the backward pass compute each iteration again",
                         "s, _ = jax.lax.scan(jax.checkpoint(lambda s, c: (step(s, c), None)), s, controls)",
                         slug="recompute-body",
                     ),
                     Remedy(
-                        "or go through fewer turns at a time, with jax.checkpoint around each part",
+                        "or go through fewer iterations at a time, with jax.checkpoint around each part",
                         slug="in-blocks",
                     ),
                 ),

@@ -91,7 +91,7 @@ def _captured(program: list[Statement]) -> MadeByLine | None:
             " program, beside the array itself"
         )
         if again:
-            what += "; each turn of the loop compiles it anew, and JAX keeps every program"
+            what += "; each iteration of the loop compiles it anew, and JAX keeps every program"
         return MadeByLine(
             what,
             (

@@ -346,7 +346,7 @@ def _root(node: ast.expr) -> str:
 
 
 def _assigned(loop: ast.For | ast.While | ast.FunctionDef) -> set[str]:
-    """Names that each turn makes anew."""
+    """Names that each iteration makes anew."""
     bound = [loop.target] if isinstance(loop, ast.For) else []
     for node in ast.walk(loop):
         if isinstance(node, ast.Assign):

@@ -152,7 +152,9 @@ REMAPPED_PAGES = Remedy(
     slug="async-allocator",
 )
 FIXED_SHAPES = Remedy(
-    "pad or bucket inputs to a few fixed shapes, so that freed chunks fit again", slug="constant-shapes"
+    "give all steps the same few shapes (pad inputs, or bucket them by length), so that a freed block fits"
+    " the next step",
+    slug="constant-shapes",
 )
 DEFAULT_ALGORITHM = Remedy(
     "let XLA take its default algorithm where it could not try any: slower, but it may run",
@@ -166,8 +168,8 @@ BUILD_ONCE = Remedy(
     slug="build-once",
 )
 SMALLER_MODEL = Remedy(
-    "shrink the model or its optimizer: the request is for a weight or a slot, so a smaller batch does not"
-    " help here",
+    "make the model smaller, or its optimizer's slots: this tensor is a weight or a copy of one, which no"
+    " smaller batch shrinks",
     slug="smaller-model",
 )
 TIDY = Remedy(

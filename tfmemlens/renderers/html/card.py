@@ -17,6 +17,7 @@ from tfmemlens.model.page import Card
 from tfmemlens.model.report import Report
 from tfmemlens.patterns import regex
 from tfmemlens.renderers import origin, palette, savings
+from tfmemlens.renderers.kinds import in_words
 from tfmemlens.renderers.terminal import _balance, _request, _screen
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, percent
@@ -137,7 +138,7 @@ def _layers(moment: Moment) -> list[str]:
             (group.name or "", ""),
             (human(group.total_bytes), "text-align:right"),
             (percent(group.total_bytes, whole), "text-align:right"),
-            (", ".join(kind.value for kind, _ in group.kinds[:2]), "opacity:.75"),
+            (", ".join(in_words(kind) for kind, _ in group.kinds[:2]), "opacity:.75"),
         )
         for group in groups
     )

@@ -175,6 +175,7 @@ def environment() -> Environment:
         run_facts=run_facts.facts,
         saving=savings.of_remedy,
         first_remedies=savings.first_remedies,
+        todo=_screen.todo,
         place=_place,
         largest=_largest,
         output_bytes=_output_bytes,

@@ -9,6 +9,7 @@ from tfmemlens.model.case import Moment
 from tfmemlens.model.finding import Finding
 from tfmemlens.model.report import Report
 from tfmemlens.renderers import savings
+from tfmemlens.renderers.kinds import in_words
 from tfmemlens.renderers.terminal import report as terminal
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, percent
@@ -45,7 +46,7 @@ def _moment(moment: Moment, view: View) -> list[str]:
     key = view.by or "layer"
     rows = [
         f"| {_code(group.name or 'no layer in the name')} | {human(group.total_bytes)} |"
-        f" {percent(group.total_bytes, whole)} | {', '.join(kind.value for kind, _ in group.kinds)} |"
+        f" {percent(group.total_bytes, whole)} | {', '.join(in_words(kind) for kind, _ in group.kinds)} |"
         for group in moment.attribution.by(key)[: view.top]
     ]
     return [f"| {key} | bytes | share | kinds |", "|---|--:|--:|---|", *rows, ""]

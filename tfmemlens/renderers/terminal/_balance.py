@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Moment
+from tfmemlens.renderers.kinds import in_words
 from tfmemlens.renderers.palette import TERMINAL
 from tfmemlens.renderers.terminal._blocks import columns, heading, paragraph, stacked_bar, styled
 from tfmemlens.renderers.view import View
@@ -27,7 +28,7 @@ LETTERS = {
 }
 
 UNLISTED = "in buffers that are not listed"
-NAMELESS = "in use, owner unknown"
+NAMELESS = "in use"
 UNLISTED_BY_TENSORFLOW = "not in TensorFlow's list"
 
 
@@ -100,7 +101,7 @@ def parts(moment: Moment) -> list[Part]:
     stretches = [
         Part(
             LETTERS[Kind(group.name)],
-            str(group.name),
+            in_words(Kind(group.name)),
             group.total_bytes,
             human(group.total_bytes),
             percent(group.total_bytes, whole),
@@ -157,7 +158,7 @@ def _peak(moment: Moment) -> str:
 
 
 def figures(moment: Moment) -> list[str]:
-    """What is in use, the largest free block, and what is missing, as far as the input says."""
+    """What is in use, the largest free block, and how much more is needed, as far as the input says."""
     books = moment.balance
     facts: list[str] = []
     if books.in_use:
@@ -167,5 +168,5 @@ def figures(moment: Moment) -> list[str]:
     if books.waste and books.waste.bytes:
         facts.append(f"lost to allocator rounding {human_size(books.waste)}")
     if books.missing:
-        facts.append(f"missing {human(books.missing)}")
+        facts.append(f"{human(books.missing)} more needed")
     return facts

@@ -6,6 +6,7 @@ from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Group, Kind
 from tfmemlens.model.case import Moment, Naming
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.renderers.kinds import in_words
 from tfmemlens.renderers.terminal import _timeline
 from tfmemlens.renderers.terminal._blocks import bar, columns, display_width, heading, paragraph, shorten
 from tfmemlens.renderers.view import View
@@ -58,7 +59,7 @@ def _groups(groups: tuple[Group, ...], whole: int, view: View) -> list[str]:
     for group in groups[: view.top]:
         times = f" ×{group.count}" if group.count > group.rows else ""
         times += f", {group.calls} calls" if group.calls > 1 else ""
-        kinds = ", ".join(kind.value for kind, _ in group.kinds[:3])
+        kinds = ", ".join(in_words(kind) for kind, _ in group.kinds[:3])
         rows.append(
             (
                 shorten(group.name or "(no layer in the name)", name_width - len(times)) + times,
@@ -94,7 +95,10 @@ def _tensors(moment: Moment, view: View) -> list[str]:
             explained.add(row.size_bytes)
         phase = f", {owner.phase.value}" if owner.phase.value not in ("none", owner.kind.value) else ""
         lines += paragraph(
-            f"{tensor}{owner.kind.value}{phase}{_lived(moment, row, index)}", view.width, " " * 20, " " * 19
+            f"{tensor}{in_words(owner.kind)}{phase}{_lived(moment, row, index)}",
+            view.width,
+            " " * 20,
+            " " * 19,
         )
     return lines
 

@@ -10,7 +10,7 @@ from tfmemlens.renderers.terminal._blocks import heading, paragraph
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, human_size
 
-CODE, CALL = "your code", "called at"
+CODE, CALL = "your code", "started by"
 """What stands before a line of the user's: the line that makes the tensor, or only the one that ran all."""
 _RUNS_ALL = regex(
     r"\.(?:fit|fit_generator|evaluate|predict|(?:train|test|predict)_on_batch|train_and_evaluate)\("
@@ -27,7 +27,7 @@ def page(moment: Moment, view: View) -> list[str]:
         return []
     name = HEADINGS.get(moment.request.failed.kind, "the failed request")
     return heading(name, view) + [
-        line for label, text in told for line in paragraph(text, view.width, " " * 12, f"  {label:10}")
+        line for label, text in told for line in paragraph(text, view.width, " " * 12, f"  {label:9} ")
     ]
 
 
@@ -119,7 +119,7 @@ def _reported(moment: Moment) -> str:
     if incident is None or incident.request.line is None:
         return ""
     count = incident.occurrences
-    times = f" (first of {count} reports)" if count > 1 else ""
+    times = f" ({count}×)" if count > 1 else ""
     names = ", ".join(incident.ranks[:4]) + (" …" if len(incident.ranks) > 4 else "")
     line = incident.request.line
     processes = "one process" if len(incident.ranks) == 1 else f"{len(incident.ranks)} processes"
@@ -128,5 +128,5 @@ def _reported(moment: Moment) -> str:
         if line.source in incident.ranks
         else f", by {processes} ({names})"
     )
-    source = f" of {line.source}" if line.source else ""
-    return f"line {line.number}{source}{times}{who if incident.ranks else ''}"
+    first = "first reported on " if count > 1 else ""
+    return f"{first}{line.place}{times}{who if incident.ranks else ''}"

@@ -15,6 +15,7 @@ from tfmemlens.model.line import UNREAD, Line
 from tfmemlens.model.report import Report
 from tfmemlens.patterns import regex
 from tfmemlens.renderers import origin, run_facts, savings
+from tfmemlens.renderers.kinds import in_words
 from tfmemlens.renderers.terminal import _balance, _copies, _fit, _holders, _layers, _request, _timeline
 from tfmemlens.renderers.terminal._blocks import (
     columns,
@@ -48,6 +49,8 @@ shorter.
 """
 _CLAUSE = regex(r"(?<=[;:.])\s")
 """Where a note may end early."""
+_BREAK = regex(r";\s|,\s|\((?=\S{12})")
+"""Where a line of code may go on in the next."""
 _LOGGER = regex(r"^(?:.{0,200}?\.(?:cc|cpp|h|py):\d+\] )?(?:OP_REQUIRES failed at \S+ : )?")
 """Time and source file before a message."""
 
@@ -138,7 +141,7 @@ def sections(report: Report, view: View) -> list[list[str]]:
         ]
     moment = report.case.moments[0]
     parts = [
-        _failed(moment, view),
+        _failed(moment, report.verdict, view),
         _run_facts(report, view),
         _memory(moment, view),
         _curve(moment, view),
@@ -159,27 +162,41 @@ def _heading(text: str, view: View, facts: Sequence[str] = ()) -> list[str]:
     return [f"{name}  {beside}"]
 
 
-def _failed(moment: Moment, view: View) -> list[str]:
-    """Where it failed, in a line, and the line of the input that says so."""
+def _failed(moment: Moment, verdict: str, view: View) -> list[str]:
+    """Where it failed, as far as the verdict does not say it, and the line of the input that says so."""
     told = dict(_request.facts(moment))
     if not told:
         return []
     failed = moment.request.failed if moment.request else None
     other = _request.other_device(failed) if failed else ""
-    facts = [told[name] for name in ("layer", "program", "device") if name in told]
+    named = told.keys() & {"tensor", "layer"}
+    facts = [told[name] for name in ("layer", "program", *(() if named else ("device",))) if name in told]
     if other:
         facts = [other, *(fact for fact in facts if fact != told.get("device"))]
     if "tensor" in told:
         facts.insert(0, told["tensor"])
-    where = told.get("log", "")
+    facts = [fact for fact in facts if not _is_said(fact, verdict)]
     name = _request.HEADINGS.get(failed.kind, "what failed") if failed else ""
-    lines, line = _heading(name, view, facts), failed.line if failed else None
-    code = [
-        _cut(f"  {name}: {visible(_code(told, name, view))}", view.width)
-        for name in (_request.CODE, _request.CALL)
-        if name in told
+    first = view.width - (2 if facts else len(name) + 2)
+    below = [
+        _cut(f"{label}: {visible(_code(told, label, view))}", view.width - 2)
+        for label in (_request.CODE, _request.CALL)
+        if label in told
     ]
-    return [*lines, *code, *([_proof(line, where, view)] if line else [])]
+    if below:
+        below[0] = _cut(below[0], first)
+    if failed and failed.line:
+        room = view.width - 2 if below else first
+        below.append(_proof(failed.line, told.get("log", ""), moment, view.color, room))
+    if facts or not below:
+        return [*_heading(name, view, facts), *(f"  {each}" for each in below)]
+    return [f"{_heading(name, view)[0]}  {below[0]}", *(f"  {each}" for each in below[1:])]
+
+
+def _is_said(fact: str, verdict: str) -> bool:
+    """Whether the sentence above has it: a tensor with its size in brackets, a layer as code."""
+    tensor, has_size, size = fact.partition(" = ")
+    return f"{tensor} ({size})" in verdict if has_size else f"`{fact}`" in verdict
 
 
 def _cut(text: str, width: int) -> str:
@@ -215,12 +232,16 @@ def _run_facts(report: Report, view: View) -> list[str]:
     return _heading("the run", view, told) if told else []
 
 
-def _proof(line: Line, where: str, view: View) -> str:
-    place = f"  {where}: " if where else f"  line {line.number}: "
-    text, room = " ".join(line.text.split()), view.width - len(place)
-    if display_width(text) > room:
+def _proof(line: Line, where: str, moment: Moment, color: bool, room: int) -> str:
+    """The line that says it; which processes say so only where several do."""
+    ranks = moment.incident.ranks if moment.incident else ()
+    failed = moment.request is not None and moment.request.failed.kind not in _request.HEADINGS
+    log = "log " if failed and not line.source else ""
+    place = f"{where}: " if ranks else f"{log}{line.place}: "
+    text, left = " ".join(line.text.split()), room - len(place)
+    if display_width(text) > left:
         text = _LOGGER.sub("", text)
-    return styled(place + shorten_end(text, room), "dim", view.color)
+    return styled(place + shorten_end(text, left), "dim", color)
 
 
 def _memory(moment: Moment, view: View) -> list[str]:
@@ -280,7 +301,9 @@ def _largest(moment: Moment, title: str, view: View) -> list[str]:
         sizes = sorted(table, key=lambda row: -row.total_bytes)[:_MAX_LAYERS]
         sizes = [row for row in sizes if row.total_bytes >= _WORTH_A_ROW * sizes[0].total_bytes]
         rows = [(f"{row.count} × {human(row.size_bytes)}", human(row.total_bytes)) for row in sizes]
-        return _heading("largest chunks (no names)", view) + columns(rows, frozenset({0, 1}))
+        return _heading("largest chunks in use (the dump has no names)", view) + columns(
+            rows, frozenset({0, 1})
+        )
     whole = moment.accounted_bytes  # as the bar above
     groups = [group for group in moment.attribution.by("layer") if group.total_bytes][:_MAX_LAYERS]
     groups = [group for group in groups if group.total_bytes >= _WORTH_A_ROW * groups[0].total_bytes]
@@ -289,7 +312,7 @@ def _largest(moment: Moment, title: str, view: View) -> list[str]:
     )
     lines = []
     for group in groups:
-        kinds = ", ".join(kind.value for kind, _ in group.kinds[:2])
+        kinds = ", ".join(in_words(kind) for kind, _ in group.kinds[:2])
         name = pad(shorten(group.name or "(no layer)", width), width)
         figures = f"{human(group.total_bytes):>11} {percent(group.total_bytes, whole):>5}"
         lines.append(shorten_end(f"  {name} {figures}  {kinds}", view.width))
@@ -304,26 +327,38 @@ def _actions(report: Report, count: int, codes: int, view: View) -> list[str]:
         lines += [
             styled(line, "green", view.color) for line in paragraph(words, view.width, "   ", f"{number}. ")
         ]
-        shown = _one_line(code, view.width - 5)
-        if shown and number <= codes:
-            lines.append(f"   | {shown}")
-    return _heading(_todo(report), view) + lines if lines else []
+        shown = _code_rows(code, view.width - 5)
+        if number <= codes:
+            lines += [f"   | {row}" for row in shown]
+    return _heading(todo(report), view) + lines if lines else []
 
 
-def _todo(report: Report) -> str:
+def todo(report: Report) -> str:
     """What stands above the advice: where nothing failed and nothing is too large, nothing must be done."""
     must = not report.case.moments or any(
-        moment.request is not None or moment.fits in (Fits.NO, Fits.UNDECIDED)
+        (moment.request is not None and moment.request.failed.kind not in _request.HEADINGS)
+        or moment.fits in (Fits.NO, Fits.UNDECIDED)
         for moment in report.case.moments
     )
     return "do this first" if must or report.fit is not None else "to use less memory"
 
 
-def _one_line(code: str, room: int) -> str:
-    """Code of one line that fits, without its remark where only that is too much; else nothing."""
-    if "\n" not in code and display_width(code) > room:
-        code = code.partition("   #")[0]
-    return code if "\n" not in code and display_width(code) <= room else ""
+def _code_rows(code: str, room: int) -> list[str]:
+    """Code of one or two lines that fit, without its remark where only that is too much and without what a
+    line of remarks leads to; a longer line is broken behind a `;`, a comma or an open bracket; else nothing.
+    """
+    rows = code.partition("\n#")[0].split("\n") if code else []
+    if len(rows) == 1 and display_width(code) > room:
+        code = code.partition("   #")[0].rstrip()
+        breaks = [match.end() for match in _BREAK.finditer(code) if match.end() <= room]
+        rows = [code] if display_width(code) <= room or not breaks else _broken(code, breaks[-1])
+    return rows if len(rows) <= 2 and all(display_width(row) <= room for row in rows) else []
+
+
+def _broken(code: str, at: int) -> list[str]:
+    """Two lines of one; a new statement is not indented."""
+    head, rest = code[:at].rstrip(), code[at:].lstrip()
+    return [head.removesuffix(";"), rest] if head.endswith(";") else [head, f"    {rest}"]
 
 
 def _clauses(text: str, room: int) -> str:
@@ -331,16 +366,15 @@ def _clauses(text: str, room: int) -> str:
     if len(text) <= room:
         return text
     ends = [match.start() for match in _CLAUSE.finditer(text) if match.start() <= room]
-    return text[: ends[-1]].rstrip(";:, ") if ends else shorten_end(text, room)
+    return text[: ends[-1]].rstrip(";:, ") if ends and ends[-1] > room // 2 else shorten_end(text, room)
 
 
 def _more(report: Report) -> str:
-    moments, findings = len(report.case.moments), len(report.findings)
+    moments = len(report.case.moments)
     other = ""
     if moments > 1 and report.fit is None:
         what = "failures" if report.case.moments[0].request else "allocators"
-        other = f"1 of {moments} {what} (--all shows all). "
+        other = f"This is 1 of {moments} {what} (--all shows each). "
     notes = [note for note in report.case.capture.notes if not (moments and note.text == UNREAD)]
     first = f"Note: {_clauses(notes[0].text, 120)}. " if notes else ""
-    count = f" and all {findings} findings" if findings > 1 else ""
-    return f"{other}{first}--full shows the evidence{count}; `tfmemlens report` draws the page."
+    return f"{other}{first}--full shows all, with its evidence; `tfmemlens report` makes an HTML page."

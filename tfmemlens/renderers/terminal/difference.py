@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tfmemlens.model.attribution import Kind
 from tfmemlens.model.difference import ComparedItem, Difference, Side
+from tfmemlens.renderers.kinds import in_words
 from tfmemlens.renderers.terminal._blocks import (
     as_text,
     columns,
@@ -80,7 +82,7 @@ def _table(name: str, changes: tuple[ComparedItem, ...], view: View) -> list[str
                 f"{human(change.before_bytes) if change.before is not None else '-'} ->"
                 f" {human(change.after_bytes) if change.after is not None else '-'}"
             ),
-            _name(change),
+            in_words(Kind(change.name)) if name == "by kind" else _name(change),
         )
         for change in changed[: view.top]
     ]

@@ -79,17 +79,18 @@ ROWS = (
         regex(r"\btf\.(?:compat\.v1\.)?(?P<call>while_loop|scan|map_fn|foldl|foldr)\("),
         ("while_loop(", "tf.scan(", "map_fn(", "fold"),
         (Told.OP, Told.LINE, Told.WAY),
-        "tf.{call} keeps what each turn makes until the backward pass, and runs ten turns side by side{at}",
+        "tf.{call} keeps what each iteration makes until the backward pass, and runs ten iterations side by"
+        " side{at}",
         (
             _SWAP,
             Advice(
                 "fewer-turns-at-once",
-                "run fewer turns side by side, and outside of training keep nothing for a gradient",
+                "run fewer iterations side by side, and outside of training keep nothing for a gradient",
                 "y = tf.map_fn(f, x, parallel_iterations=1)   # or tf.while_loop(...)",
             ),
             Advice(
                 "recompute",
-                "compute each turn again in the backward pass",
+                "compute each iteration again in the backward pass",
                 "body = tf.recompute_grad(body)",
                 "with tf.variable_scope('body', use_resource=True): y ="
                 " tf.contrib.layers.recompute_grad(body)(x)",
@@ -123,9 +124,9 @@ ROWS = (
         regex(r"\b(?P<what>\w{1,40})\.stack\(\s*\)"),
         (".stack(",),
         (Told.LINE, Told.OP),
-        "the line stacks what every turn of the loop wrote{at}: {shape} beside its parts",
+        "the line stacks what every iteration of the loop wrote{at}: {shape} beside its parts",
         (
-            Advice("reduce-parts", "write less in each turn, or reduce as you go"),
+            Advice("reduce-parts", "write less in each iteration, or reduce as you go"),
             _FEWER,
         ),
         ("out = ta.stack()",),

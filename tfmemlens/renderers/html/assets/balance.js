@@ -50,7 +50,7 @@ export class BalanceView {
     const whole = Math.max(balance.limit ?? 0, highest, 1);
     const unused = { name: "free", bytes: free, kind: -1, free: true };
     const largest = ledger.timed ? 0 : Math.min(balance.largest ?? 0, free ?? 0);
-    const gaps = free ? [{ ...unused, name: "largest free block", bytes: largest, one: true }, { ...unused, name: largest ? "free elsewhere" : "free", bytes: free - largest }] : [];
+    const gaps = free ? [{ ...unused, name: "largest free block", bytes: largest, one: true }, { ...unused, name: largest ? "free in other blocks" : "free", bytes: free - largest }] : [];
     const drawn = [...found, ...gaps.filter((gap) => gap.bytes)];
     if (free) found.push(unused);
     const pictures = drawn.length ? [bar(drawn, whole, ledger.kinds), this._legend(found, held)] : [element("p", { text: "This input does not say what was in use." })];
@@ -70,7 +70,7 @@ export class BalanceView {
     if (free !== null && free !== undefined) facts.push(["free", human(free)]);
     if (balance.largest !== null && !ledger.timed) facts.push(["largest free block", human(balance.largest)]);
     if (balance.waste && (!ledger.timed || this.state.index === ledger.peak)) facts.push(["lost to allocator rounding", human(balance.waste)]);
-    if (balance.missing) facts.push(["missing", human(balance.missing)]);
+    if (balance.missing) facts.push(["more needed", human(balance.missing)]);
     if (!balance.limit) facts.push(["limit", "unknown"]);
     return element("dl", { class: "figures" }, ...facts.map(([name, text]) => element("div", {}, element("dt", { text: name }), element("dd", { text }))));
   }

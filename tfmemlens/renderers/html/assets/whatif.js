@@ -133,7 +133,7 @@ export class WhatIfView {
     const wanted = request ? request.bytes * (request.grows ? this.choice.batch : 1) : 0;
     const free = limit - bytes;
     const about = this._sure() || balance.rounded ? "about " : "";
-    if (free < wanted) return `The limit is ${human(limit)}: ${about}${human(wanted - free)} would still be missing${request ? ` for the request of ${human(wanted)}` : ""}.`;
+    if (free < wanted) return `The limit is ${human(limit)}: ${about}${human(wanted - free)} would still be needed${request ? ` for the request of ${human(wanted)}` : ""}.`;
     return `The limit is ${human(limit)}: ${about}${human(free)} would be free${request ? `, enough for the request of ${human(wanted)} if it is in one piece` : ""}.`;
   }
 }

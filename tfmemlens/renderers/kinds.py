@@ -1,0 +1,18 @@
+"""Kinds of memory in words, where nothing beside them explains the names that data has."""
+
+from __future__ import annotations
+
+from tfmemlens.model.attribution import Kind
+
+_WORDS = {
+    Kind.LAYOUT_TRANSPOSE: "layout copy",
+    Kind.LOOP_STACK: "kept by a loop",
+    Kind.OPTIMIZER_SLOT: "optimizer slot",
+    Kind.WORKSPACE: "temporary buffer",
+    Kind.UNATTRIBUTED: "unknown",
+}
+
+
+def in_words(kind: Kind) -> str:
+    """`kept by a loop` for `loop-stack`; most kinds are words already."""
+    return _WORDS.get(kind, kind.value)
