@@ -93,7 +93,10 @@ def shows(*purposes: str, **more: Any) -> dict[str, Any]:
             program(16, arguments=9, results=9, temporaries=4, total=22),
             "9.00 GiB of it are results, made beside arguments of 9.00",
         ),
-        (program(16, arguments=9, results=9, temporaries=4, total=13), "XLA allocates all temporaries"),
+        (
+            program(16, arguments=9, results=9, temporaries=4, total=13),
+            "9.00 GiB of it are its arguments (returned anew, so most likely weights",
+        ),
         (
             program(16, arguments=9, results=9, temporaries=0, total=18),
             "one operation ran by itself, and its result (9.00 GiB)",
