@@ -152,7 +152,7 @@ def test_a_page_of_several_hosts_names_the_other_allocators(
 ) -> None:
     assert main(["profile", str(logdir), "--full"]) == 0
     page = capsys.readouterr().out
-    assert "1 MORE ALLOCATOR (--ALL SHOWS THEM WHOLE)" in page
+    assert "BESIDES: 1 ALLOCATOR\n  --all shows it whole\n" in page
     assert "on bfc_cpu_allocator_for_gpu of worker" in page
     assert main(["profile", str(logdir), "--all"]) == 0
     assert "allocator 2 of 2" in capsys.readouterr().out

@@ -66,10 +66,11 @@ def test_a_moment_in_a_line(moment: Any, line: str) -> None:
 @pytest.mark.usefixtures("sizes")
 def test_five_more_moments_are_named() -> None:
     assert report._more([step()], VIEW) == [
-        "", "1 MORE ALLOCATOR (--ALL SHOWS THEM WHOLE)", "  4.00 MiB on GPU_0_bfc of GPU:0",
+        "", "BESIDES: 1 ALLOCATOR", "  --all shows it whole", "  4.00 MiB on GPU_0_bfc of GPU:0",
     ]  # fmt: skip
     many = report._more([step(), failure(), *[step()] * 5], VIEW)
-    assert many[1] == "7 MORE FAILURES (--ALL SHOWS THEM WHOLE)" and len(many) == 2 + 5
+    assert many[1:3] == ["BESIDES: 6 ALLOCATORS AND 1 FAILURE", "  --all shows them whole"]
+    assert len(many) == 3 + 5
 
 
 def told(moments: list[Any], view: View = VIEW) -> list[str]:

@@ -410,11 +410,13 @@ def test_what_else_there_is(moments: int, findings: int, notes: tuple[str, ...],
     )
     many: Any = ("finding",) * findings
     assert _screen._more(replace(report, case=case, findings=many)) == said
-    asked: Any = Made()
+    asked: Any = Made(failed=Made(kind=RequestKind.TENSOR))
     one = replace(report.case.moments[0], request=asked)
-    failures = replace(case, moments=(one, *case.moments[1:]))
+    failures = replace(case, moments=(one,) * moments)
     other = _screen._more(replace(report, case=failures, findings=many))
     assert other == said.replace("allocators", "failures")
+    beside = replace(case, moments=(one, *case.moments))
+    assert "This is" not in _screen._more(replace(report, case=beside, findings=many)) or moments > 1
     fitted: Any = Made()
     assert "allocators" not in _screen._more(replace(report, case=case, findings=many, fit=fitted))
 

@@ -22,7 +22,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.model.page import Page
 from tfmemlens.model.tensor import format_shape, tensor_bytes
 from tfmemlens.patterns import regex
-from tfmemlens.renderers import origin, palette, run_facts, savings
+from tfmemlens.renderers import moments, origin, palette, run_facts, savings
 from tfmemlens.renderers.html import _glossary, _joined
 from tfmemlens.renderers.html._pack import packed
 from tfmemlens.renderers.terminal import _request, _screen
@@ -215,6 +215,8 @@ def _label(moment: Any, number: int) -> str:
     """What a moment is called in the list of moments."""
     if moment.timeline:
         return f"peak of {moment.timeline.allocator} on {moment.timeline.device}"
+    if (what := moments.noun(moment)) != "failure":
+        return what
     failed = moment.request.failed
     at = moment.request.owner.layer or failed.node or failed.op or failed.kind.value
     line = f", {failed.line.place}" if failed.line else ""

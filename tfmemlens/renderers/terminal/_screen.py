@@ -14,7 +14,7 @@ from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import UNREAD, Line
 from tfmemlens.model.report import Report
 from tfmemlens.patterns import regex
-from tfmemlens.renderers import origin, run_facts, savings
+from tfmemlens.renderers import moments, origin, run_facts, savings
 from tfmemlens.renderers.kinds import in_words
 from tfmemlens.renderers.terminal import _balance, _copies, _fit, _holders, _layers, _request, _timeline
 from tfmemlens.renderers.terminal._blocks import (
@@ -370,11 +370,9 @@ def _clauses(text: str, room: int) -> str:
 
 
 def _more(report: Report) -> str:
-    moments = len(report.case.moments)
-    other = ""
-    if moments > 1 and report.fit is None:
-        what = "failures" if report.case.moments[0].request else "allocators"
-        other = f"This is 1 of {moments} {what} (--all shows each). "
-    notes = [note for note in report.case.capture.notes if not (moments and note.text == UNREAD)]
+    shown = report.case.moments
+    alike = moments.counted(shown)[0] if shown and report.fit is None else ""
+    other = f"This is 1 of {alike} (--all shows each). " if alike.endswith("s") else ""
+    notes = [note for note in report.case.capture.notes if not (shown and note.text == UNREAD)]
     first = f"Note: {_clauses(notes[0].text, 120)}. " if notes else ""
     return f"{other}{first}--full shows all, with its evidence; `tfmemlens report` makes an HTML page."

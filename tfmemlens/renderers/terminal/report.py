@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tfmemlens.model.case import Moment
 from tfmemlens.model.report import Report
-from tfmemlens.renderers import origin
+from tfmemlens.renderers import moments, origin
 from tfmemlens.renderers.terminal import (
     _balance,
     _copies,
@@ -21,19 +21,19 @@ from tfmemlens.renderers.terminal import (
 )
 from tfmemlens.renderers.terminal._blocks import as_text, heading, paragraph, shorten, styled
 from tfmemlens.renderers.view import View
-from tfmemlens.units import human
+from tfmemlens.units import human, human_size
 
 
 def render(report: Report, view: View = View()) -> str:
     """One screen, or with `full` everything."""
     if not (view.full or view.all_moments):
         return as_text(_screen.page(report, view), view)
-    moments = range(len(report.case.moments)) if view.all_moments else range(min(len(report.case.moments), 1))
+    shown = range(len(report.case.moments)) if view.all_moments else range(min(len(report.case.moments), 1))
     lines = _title(report, view) + _verdict(report, view)
     if report.fit is not None:
         lines += _fit.page(report.fit, view)
-        moments = range(0)
-    for index in moments:
+        shown = range(0)
+    for index in shown:
         lines += _moment(report, index, view)
     if not report.case.moments:
         lines += _layout_pass(report, view) + _findings.page(report.findings, view)
@@ -96,12 +96,8 @@ def _ruler(report: Report, index: int, view: View) -> list[str]:
     """The line that parts one moment from the next, where all are shown."""
     if not view.all_moments:
         return []
-    what = "failure" if report.case.moments[index].request else "allocator"
-    return [
-        "",
-        "─" * view.width,
-        styled(f"{what} {index + 1} of {len(report.case.moments)}", "bold", view.color),
-    ]
+    where = moments.place(report.case.moments, index)
+    return ["", "─" * view.width, styled(where, "bold", view.color)]
 
 
 def _left_out(moment: Moment, view: View) -> list[str]:
@@ -144,10 +140,8 @@ def _beside(moment: Moment, view: View) -> list[str]:
 
 
 def _more(others: Sequence[Moment], view: View) -> list[str]:
-    what = "failure" if any(moment.request for moment in others) else "allocator"
-    lines = heading(
-        f"{len(others)} more {what}{'s' if len(others) > 1 else ''} (--all shows them whole)", view
-    )
+    lines = heading(f"besides: {' and '.join(moments.counted(others))}", view)
+    lines.append(f"  --all shows {'it' if len(others) == 1 else 'them'} whole")
     return lines + [shorten(f"  {_in_short(moment)}", view.width) for moment in others[:5]]
 
 
@@ -158,6 +152,10 @@ def _in_short(moment: Moment) -> str:
         where = f" on {timeline.allocator} of {timeline.device or 'its device'}" if timeline else ""
         return f"{human(moment.attribution.table.total_bytes)}{where}"
     failed = moment.request.failed
+    what = moments.noun(moment)
+    if what != "failure":
+        held = moment.balance.in_use
+        return f"{what}, {human_size(held)} in use" if held else what
     place = moment.request.owner.layer or failed.node or failed.op or failed.kind.value
     text = f"{_request.tensor(failed) or failed.kind.value} at {place}"
     if failed.line is None:
