@@ -120,7 +120,7 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
             moment_at(capture, timeline, index_of(timeline, at) if at else None, known)
             for timeline, known in zip(capture.timelines, standing, strict=True)
         ]
-        layers = capture.layers or summaries(capture.timelines, standing, capture.graph)
+        layers = capture.layers or summaries(capture.timelines, standing, capture.graph, capture.live_model)
         peaks = [
             replace(peak, attribution=live.attribution(scopes.attribution(peak.attribution)))
             for peak in peaks

@@ -12,6 +12,7 @@ from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.graph import Graph
 from tfmemlens.model.layers import LayerSummary
+from tfmemlens.model.live_model import LiveModel
 from tfmemlens.model.tensor import TensorType, tensor_bytes
 from tfmemlens.model.timeline import Timeline
 
@@ -23,10 +24,14 @@ Standing = Sequence[Sequence[tuple[Allocation, Owner]]]
 
 
 def summaries(
-    timelines: Sequence[Timeline], standing: Standing, graph: Graph | None = None
+    timelines: Sequence[Timeline],
+    standing: Standing,
+    graph: Graph | None = None,
+    model: LiveModel | None = None,
 ) -> tuple[LayerSummary, ...]:
     """A line for each layer that has weights or outputs, in the order in which the step ran them; the
-    devices' variables together.
+    devices' variables together. A layer of the live model has its weights, also those whose buffers the trace
+    leaves out.
     """
     shapes: dict[str, list[tuple[int, ...]]] = defaultdict(list)
     weights: dict[str, int] = defaultdict(int)
@@ -40,6 +45,9 @@ def summaries(
             weights[owner.layer] += size
         elif owner.kind is Kind.OPTIMIZER_SLOT:
             slots[owner.layer] += size
+    for layer, types in _told(model).items():
+        shapes[layer] = [tuple(part or 0 for part in each.shape or ()) for each in types]
+        weights[layer] = sum(tensor_bytes(each.shape, each.dtype) or 0 for each in types)
     outputs, order = _outputs(timelines)
     layers = [*order, *(layer for layer in weights if layer not in order)]
     return tuple(
@@ -54,6 +62,15 @@ def summaries(
         for layer in layers
         if weights[layer] or outputs.get(layer)
     )
+
+
+def _told(model: LiveModel | None) -> dict[str, list[TensorType]]:
+    """The weights of each layer of the live model."""
+    found: dict[str, list[TensorType]] = defaultdict(list)
+    for each in model.variables if model else ():
+        if each.kind is Kind.PARAMETER and each.layer is not None:
+            found[each.layer].append(each.tensor)
+    return found
 
 
 def _variables(
