@@ -94,6 +94,9 @@ def slugs(findings: list[Finding]) -> list[str]:
         (None, "gradients/embedding/x", GRADIENT, False),
         ((5000, 64), "gradients/dense/x", GRADIENT, False),
         ((5000, 64), "embedding/Initializer/x", UPDATE, False),
+        ((5000, 64), "embedding/table/Adam_1/Assign", UPDATE, False),  # its first value
+        ((5000, 64), "embedding/table/Adam_1/Assign_2", UPDATE, False),
+        ((5000, 64), "gradients/embedding/AssignSub/x", UPDATE, True),
     ],
 )
 def test_the_gradient_of_an_embedding_is_dense(shape: Any, node: str, phase: Phase, fires: bool) -> None:

@@ -87,7 +87,8 @@ def offered(found: Buffers | None) -> list[str]:
         ((16383, 16383), "jvp(f)/sub", None),
         ((16384, 16384), "jvp(f)/sub", PAIRS),
         ((16384, 16384), "transpose(jvp(f))/sub", None),
-        ((9, 7), "vmap(f)/sin", VMAPPED),
+        ((64, 7), "vmap(f)/sin", VMAPPED),
+        ((63, 7), "vmap(f)/sin", None),
         ((9,), "vmap(f)/sin", None),
         ((9, 7), "vmapped/sin", None),
         ((9, 7, 5), "router/mul", DISPATCH),
@@ -119,7 +120,7 @@ def test_a_shape_and_a_name_make_a_kind(shape: tuple[int, ...], node: str, what:
 
 NAMED = [
     ((64, 5000), "lm_head/mul"), ((2, 64, 64), "softmax"), ((9, 7), "while/body/dynamic_update_slice"),
-    ((1000, 1000), "sub"), ((9, 7), "vmap(f)/sin"), ((9, 7, 5), "router/mul"), ((9, 7), "net/gather"),
+    ((1000, 1000), "sub"), ((64, 7), "vmap(f)/sin"), ((9, 7, 5), "router/mul"), ((9, 7), "net/gather"),
     ((9, 7, 5, 3), "Conv_1/conv"), ((50_000, 8), "edges/mul"),
 ]  # fmt: skip
 
@@ -342,7 +343,7 @@ def test_code_of_jax_is_offered_for_jax_alone(shape: Any, node: str) -> None:
     [
         ((9, 7, 5), "router/mul", False, True),
         ((2, 64, 64), "softmax", True, True),
-        ((9, 7), "vmap(f)/sin", True, True),
+        ((64, 7), "vmap(f)/sin", True, True),
         ((9, 7), "net/gather", True, True),
         ((9, 7, 5, 3), "Conv_1/conv", True, True),
         ((50_000, 8), "edges/mul", True, False),

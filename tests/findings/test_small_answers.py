@@ -337,7 +337,7 @@ def test_an_array_that_is_copied_as_it_is(
     ran = given.pop("ran", None)
     told = ran and (getattr(whole_set_in_one_batch, ran, ran), None)
     monkeypatch.setattr(whole_set_in_one_batch, "other_than_training", lambda case, request: told)
-    case: Any = Made()
+    case: Any = Made(capture=Made(surroundings=Made(code=())))
     assert whole_set_in_one_batch._copies_an_array(case, request(**given)) is copied
 
 

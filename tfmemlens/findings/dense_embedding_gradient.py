@@ -30,6 +30,8 @@ _NAMES = regex(
 )
 
 
+_MADE = regex(r"/Assign(?:_\d+)?$")
+"""A variable or a slot gets its first value, or one of a checkpoint: no gradient is there yet."""
 _EMBEDDING = regex(r"embed|lookup|word2vec", re.IGNORECASE)
 
 
@@ -52,6 +54,7 @@ def check(case: Case) -> Iterator[Finding]:
             or rows <= width
             or owner.phase not in (Phase.GRADIENT, Phase.OPTIMIZER)
             or "Initializer" in name
+            or _MADE.search(failed.node or "")
         ):
             continue
         need = failed.tensor_bytes or 0

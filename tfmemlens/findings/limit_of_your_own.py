@@ -172,7 +172,7 @@ def _more_than_the_gpu(case: Case) -> Iterator[Finding]:
     yield Finding(
         severity=Severity.FACTOR,
         headline=(
-            f"`{_PART}={part[0]}` (line {part[1].number}) is a fraction of the GPU: above 1 JAX takes all of"
+            f"`{_PART}={part[0]}` ({part[1].place}) is a fraction of the GPU: above 1 JAX takes all of"
             " it, and NCCL, cuDNN and the driver find none"
         ),
         evidence=(Evidence("the setting", part[1]),),

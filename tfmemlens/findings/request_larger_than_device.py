@@ -110,6 +110,16 @@ def _of_a_count(size: int) -> Remedy:
     )
 
 
+def _smaller_maps(case: Case, index: int, text: str, of_request: int) -> Remedy:
+    """What the held rows save is no more than a part where the failed map, which becomes a quarter, too, is
+    larger.
+    """
+    of_rows = remedies.of_change(case, index, "smaller-input", text, of_request)
+    if (of_rows.saves_bytes or 0) >= of_request:
+        return of_rows
+    return Remedy(text, saves_bytes=of_request, certainty=Certainty.EXACT, slug="smaller-input")
+
+
 def _dimension_remedies(
     case: Case, index: int, need: int, limit: int, of_pairs: Sequence[Finding] = ()
 ) -> Iterator[Remedy]:
@@ -144,7 +154,7 @@ def _dimension_remedies(
         )
     if len(sizes) == 4 and sizes[1] > 8 and sizes[2] > 8:
         text = "halve height and width: every feature map becomes a quarter"
-        yield remedies.of_change(case, index, "smaller-input", text, need * 3 // 4)
+        yield _smaller_maps(case, index, text, need * 3 // 4)
     op = request.failed.op or request.owner.op if request else None
     if len(sizes) == 2 and min(sizes) > 1000 and (op is None or _OF_A_MATRIX.search(op)):
         yield Remedy(

@@ -746,7 +746,7 @@ def _more_unified(case: Case, moment: Moment) -> Iterator[Remedy]:
     if told.setting("TF_FORCE_UNIFIED_MEMORY") is None or asked is None:
         return
     part = told.setting("XLA_PYTHON_CLIENT_MEM_FRACTION")
-    set_to = f" (line {part[1].number}: {part[0]})" if part else ""
+    set_to = f" ({part[1].place}: {part[0]})" if part else ""
     times = max(4, -(-2 * asked.bytes // limit.bytes)) if limit and limit.bytes else 8
     yield Remedy(
         "with unified memory JAX may use host RAM, too, up to XLA_PYTHON_CLIENT_MEM_FRACTION times what the"

@@ -158,7 +158,7 @@ def _of_loading(case: Case, moment: Moment, weights: StatedWeights | None) -> Ma
     if made is None:
         return None
     many = f" ({weights.text}, {human(weights.bytes)} in float32)" if weights else ""
-    what = f"line {loads.number} loads a model, and its weights{many} most likely fill the device"
+    what = f"{loads.place} loads a model, and its weights{many} most likely fill the device"
     remedies = made.remedies
     if "from_pretrained(" in loads.text and not any(_WITHOUT_INIT.search(line.text) for line in told.code):
         remedies = (_WITHOUT_RANDOM_WEIGHTS, *remedies)
