@@ -148,14 +148,19 @@ IN_VAIN = LineRule(
 )
 """JAX's warning that no result takes a donated array's place."""
 SHORT = LineRule(
-    r"(?i)(?<!\bno )(?<!without )(?<!avoid )(?<!prevent )(?:\bOOMs?\b|\bout[- ]of[- ]memory\b"
+    r"(?i)(?<!\bno )(?<!without )(?<!avoid )(?<!prevent )(?:(?<![A-Za-z_])OOMs?(?![A-Za-z_])"
+    r"|\bout[- ]of[- ]memory\b"
     r"|(?<!\.)(?<!except )(?<!import )\bresource ?exhaust(?:ed|ion) ?error\b|\bresource exhausted\b"
     r"|\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:deplet\w{1,4}|exhaust(?:s|ed)|fills? up)\b"
     r"|\bmemory (?:allocation|consumption) (?:issues?|problems?|errors?)\b"
     r"|\btoo much (?:\w{1,12} )?(?:RAM|memory)\b|\bcrash\w{0,3}\b[^.\n]{0,60}\b(?:all|available) RAM\b"
     r"|\u5185\u5b58(?:\u5206\u914d\u9519\u8bef|\u4e0d\u8db3)|\u663e\u5b58\u4e0d\u8db3"
     r"|\b(?:process|kernel|job|session|run|script) (?:is|was|gets?|got) (?:\w{1,12} )?killed\b"
-    r"|\bruns? out of (?:\w{1,12} )?memory\b|\bran out of (?:\w{1,12} )?memory\b|\bRESOURCE_EXHAUSTED\b"
+    r"|\b(?:runs?|running|ran) out of (?:\w{1,12} ){0,2}(?:memory|V?RAM)\b|\bRESOURCE_EXHAUSTED\b"
+    r"|\b(?:RAM|memory) (?:gets|got|is|was|becomes) (?:\w{1,12} )?full\b|\bRAM errors?\b"
+    r"|\b[bz]?a?sh: killed\b"
+    r"|\b(?:eat(?:s|ing)?|us(?:es|ing)) up (?:all|my|the)(?: \w{1,12}){0,2} (?:memory|V?RAM)\b"
+    r"|\b(?:exhaust|blow)(?:s|ed|ing)? (?:up )?(?:my|the|all)(?: \w{1,12}){0,2} (?:memory|V?RAM)\b"
     r"|\b(?:short(?:age)? of|insufficient|not enough|no more|lack of) (?:\w{1,12} )?(?:memory|RAM)\b"
     r"|\bmemory shortage\b|\berror:? allocat\w{1,4} (?:\w{1,12} )?memory\b"
     r"|\b(?:can ?not|can't|could not|couldn't|unable to|fail(?:s|ed)? to) alloc\w+ (?:\w{1,12} ){0,2}memory\b"
@@ -168,6 +173,13 @@ SHORT = LineRule(
     "the cpu ram is consumed until it depletes",
     "I just cannot avoid running into the memory allocation issue",
     "pjit uses too much memory",
+    "\u51fa\u73b0oom\u95ee\u9898",
+    "Running out of GPU memory with my own model",
+    "the notebook's RAM gets full and it crashes",
+    "I got a RAM Error in the notebook",
+    "it ends with `zsh: killed`",
+    "the run is eating up all memory",
+    "compiling it exhausts my host memory",
     needs=("oom", "memory", "resource", "ram", "killed", "\u5185\u5b58", "\u663e\u5b58"),
 )
 """The text says in words that memory ran out."""
@@ -179,7 +191,8 @@ ON_A_TPU = LineRule(
 )
 """The text says that the device is a TPU."""
 GROWING = LineRule(
-    r"(?i)\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)|climbs?|climbing)\b"
+    r"(?i)\b(?:V?RAM|memory)\b[^.\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)|climbs?|climbing"
+    r"|explodes?)\b"
     r"|\b(?:grow(?:s|ing)?|increas(?:es|ing)) (?:\w{1,12} ){0,2}(?:RAM|memory)\b|\bmemory leak"
     r"|\bleak(?:s|ing)? (?:\w{1,12} )?memory\b|\bhigh(?:er)? memory (?:usage|consumption)\b"
     r"|\b(?:increase|growth|rise) (?:in|of) (?:the )?(?:\w{1,12} )?(?:RAM|memory)\b"
@@ -193,6 +206,7 @@ GROWING = LineRule(
     "memory usage goes up quickly, and memory is not released afterwards",
     "Sharp increase in memory usage",
     "the free GPU memory decreases in steps",
+    "VRAM usage explodes after some rounds",
     needs=("ram", "memory", "leak"),
 )
 """The text says in words that memory grows."""
