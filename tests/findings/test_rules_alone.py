@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace as Made
 from typing import Any
 
 import pytest
@@ -363,6 +364,24 @@ def living(*parts: tuple[str | None, str, int, int]) -> tuple[HeldTensors, ...]:
 def of_python(moment: Moment, *parts: tuple[str | None, str, int, int]) -> list[Finding]:
     made = case(moment)
     return list(held_by_python.check(replace(made, capture=replace(made.capture, living=living(*parts)))))
+
+
+@pytest.mark.parametrize(
+    "name, kind, shape, framework, code",
+    [
+        ("scores", "list", (8, 3), "tensorflow", "scores.append(float(tf.reduce_mean(x)))"),
+        ("self.bank", "list", (8, 3), "jax", "self.bank.append(float(x.mean()))"),
+        ("losses", "list", (), "tensorflow", "losses.append(float(loss))"),
+        ("losses", "list", (1,), "jax", "losses.append(float(loss))"),
+        ("by_step", "dict", (2,), "tensorflow", "by_step[key] = float(tf.reduce_mean(x))"),
+        ("bank[3]", "list", (2,), "tensorflow", "history.append(float(tf.reduce_mean(x)))"),
+    ],
+)
+def test_the_code_keeps_a_number_where_the_tensors_were(
+    name: str, kind: str, shape: tuple[int, ...], framework: str, code: str
+) -> None:
+    group: Any = Made(tensor=Made(shape=shape))
+    assert held_by_python._kept(name, (group, Holder(name, kind, 3, 300)), framework) == code
 
 
 def test_the_name_that_holds_most() -> None:

@@ -9,14 +9,17 @@ What to do: keep numbers, not tensors: `float(loss)`, `.numpy()` of what is smal
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import all_in_use, requests
+from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.live_model import HeldTensors, Holder
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent
 
 BASIS = Basis.MEASURED
@@ -24,6 +27,8 @@ EXPLAINS = "the tensors that the container holds"
 
 _LEAST_COUNT, _LEAST_SHARE = 3, 0.1
 _MAX_EVIDENCE = 3
+_NAME = regex(r"[A-Za-z_][\w.]{0,30}")
+"""A name that code may hold; `bank[3]` is a place within another."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -34,11 +39,23 @@ def check(case: Case) -> Iterator[Finding]:
             size, count = _bytes(parts), sum(holder.count for _, holder in parts)
             if count < _LEAST_COUNT or not whole or size < _LEAST_SHARE * whole:
                 break
-            yield _finding(name, parts, f"{percent(size, whole)} of {of_what}", index)
+            yield _finding(name, parts, f"{percent(size, whole)} of {of_what}", index, framework_of(case))
             break
 
 
-def _finding(name: str, parts: list[tuple[HeldTensors, Holder]], share: str, index: int) -> Finding:
+def _kept(name: str, part: tuple[HeldTensors, Holder], framework: str | None) -> str:
+    """One number of each in the container's own place: what an array is wanted for nobody knows."""
+    group, holder = part
+    number = "float(loss)"
+    if math.prod(size or 1 for size in group.tensor.shape or ()) > 1:
+        number = "float(x.mean())" if framework == JAX else "float(tf.reduce_mean(x))"
+    named = name if _NAME.fullmatch(name) else "history"
+    return f"{named}[key] = {number}" if holder.kind == "dict" else f"{named}.append({number})"
+
+
+def _finding(
+    name: str, parts: list[tuple[HeldTensors, Holder]], share: str, index: int, framework: str | None
+) -> Finding:
     size, count = _bytes(parts), sum(holder.count for _, holder in parts)
     first = parts[0][1]
     place = f" ({os.path.basename(first.file)}:{first.code_line})" if first.file and first.code_line else ""
@@ -61,7 +78,7 @@ def _finding(name: str, parts: list[tuple[HeldTensors, Holder]], share: str, ind
         remedies=(
             Remedy(
                 f"keep numbers in `{name}`, not tensors, or clear it when they are used up",
-                "history.append(float(loss))",
+                _kept(name, parts[0], framework),
                 saves_bytes=size,
                 certainty=Certainty.BOUND,
                 slug="keep-numbers",
