@@ -247,3 +247,11 @@ def test_a_small_file_elsewhere_is_asked_for_at_once(monkeypatch: pytest.MonkeyP
 )
 def test_what_is_packed(raw: bytes, packed: bool) -> None:
     assert opening.is_packed(raw[:1000]) is packed
+
+
+def test_a_lack_of_memory_is_no_error_of_the_storage() -> None:
+    def ask() -> None:
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        opening._ask(ask)

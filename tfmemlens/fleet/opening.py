@@ -128,6 +128,8 @@ def _ask(question: Callable[[], Any]) -> Any:
         raise GoneError(f"{type(problem).__name__}: {problem}") from None
     except PermissionError as problem:  # who grants it changes no file: the next scan asks again
         raise RefusedError(f"{type(problem).__name__}: {problem}") from None
+    except MemoryError:
+        raise  # of what a file may take: no storage's error
     except Exception as problem:
         told = f"{type(problem).__name__}: {problem}" if str(problem) else repr(problem)
         without = _NO_CREDENTIALS.search(type(problem).__name__)
