@@ -138,13 +138,11 @@ def test_parameters_that_the_text_counts_are_compared() -> None:
     "executable, said",
     [("gemm_fusion", "a kernel (gemm_fusion) does not fit"), (None, "a kernel does not fit")],
 )
-def test_a_kernel_that_does_not_fit_on_the_chip(
-    executable: str | None, said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(xla_arena_too_large, "_on_chip", lambda moment: "vmem")
-    moment = held(request=asked(size=5, kind=RequestKind.TPU, executable=executable))
-    told = xla_arena_too_large._headline(case(moment), moment, CompilerMemory())
-    assert told == f"{said} vmem, memory on the chip"
+def test_a_kernel_that_does_not_fit_on_the_chip(executable: str | None, said: str) -> None:
+    request = asked(size=5, kind=RequestKind.TPU, executable=executable, allocator="vmem")
+    moment = replace(held(request=request), incident=Made(compiler=CompilerMemory(), state=None))
+    (found,) = xla_arena_too_large.check(case(moment))
+    assert found.headline == f"{said} vmem, memory on the chip"
 
 
 @pytest.mark.parametrize(

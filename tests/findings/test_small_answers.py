@@ -14,10 +14,10 @@ from tfmemlens.findings import (
     request_alone,
     request_larger_than_device,
     whole_set_in_one_batch,
-    xla_arena_too_large,
 )
 from tfmemlens.findings.support import phase, program_account, weights
 from tfmemlens.findings.support.situation import GPU, JAX, TENSORFLOW
+from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import GIB, MIB, Size
@@ -253,12 +253,12 @@ def test_a_program_against_its_device() -> None:
 def test_a_request_that_is_no_large_part_of_a_device(
     size: int | None, limit: int | None, modest: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(xla_arena_too_large, "device_limit", lambda case, moment: limit and exactly(limit))
+    monkeypatch.setattr(facts, "device_limit", lambda case, moment: limit and exactly(limit))
     case: Any = Made()
     moment: Any = Made(request=request(size=None if size is None else exactly(size)))
-    assert xla_arena_too_large._is_modest(case, moment) is modest
+    assert facts.is_modest(case, moment) is modest
     moment.request = None
-    assert not xla_arena_too_large._is_modest(case, moment)
+    assert not facts.is_modest(case, moment)
 
 
 @pytest.mark.parametrize(
@@ -288,14 +288,14 @@ def test_nothing_tells_what_jax_held(
         ("other_than_training", given["elsewhere"]),
         ("device_limit", limit),
     ):
-        monkeypatch.setattr(xla_arena_too_large, name, lambda *_, value=value: value)
-    monkeypatch.setattr(xla_arena_too_large, "of_a_program", lambda moment: given["of_program"])
+        monkeypatch.setattr(facts, name, lambda *_, value=value: value)
+    monkeypatch.setattr(facts, "of_a_program", lambda moment: given["of_program"])
     case: Any = Made(capture=Made(surroundings=Made(readings=given["readings"])))
     size = given["size"] and exactly(given["size"])
     moment: Any = Made(request=request(size=size), balance=Made(in_use=given["in_use"]))
-    assert xla_arena_too_large._may_be_what_was_held(case, moment) is unknown
+    assert facts.may_be_what_was_held(case, moment) is unknown
     moment.request = None
-    assert not xla_arena_too_large._may_be_what_was_held(case, moment)
+    assert not facts.may_be_what_was_held(case, moment)
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_nothing_tells_what_jax_held(
 )
 def test_buffers_worth_a_change(count: int, given: dict[str, int], much: bool) -> None:
     buffers: Any = Made(bytes=count)
-    assert xla_arena_too_large._are_much(buffers, program(**given)) is much
+    assert facts.are_much(buffers, program(**given)) is much
 
 
 # ------------------------------------------------------------------ other rules

@@ -1,0 +1,310 @@
+"""What helps against a request of XLA's: a smaller program, or more room for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from tfmemlens.findings.support import (
+    code_snippets,
+    jax_lines,
+    kept,
+    program_account,
+    remedies,
+    weights_on_a_tpu,
+)
+from tfmemlens.findings.support.growth import steadily
+from tfmemlens.findings.support.main_buffers import Buffers, of_a_whole_graph
+from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
+from tfmemlens.findings.support.rows import device_limit, is_buffer
+from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, framework_of, situation
+from tfmemlens.findings.support.xla_arena import facts
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.incident import CompilerMemory
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+
+_DONATABLE = Remedy(
+    "let the step give back each array with the shape and dtype that it was given: it then takes the old"
+    " one's place",
+    "new = jax.tree.map(lambda n, o: n.astype(o.dtype), new, old)   # and donate no batch",
+    slug="donatable-results",
+)
+_OF_SEQUENCES = regex(r"attention|attn|paged|flash", re.IGNORECASE)
+WITHOUT_XLA = Remedy(
+    "run this step without XLA: each op then has its own tensors, freed one by one, and the error names"
+    " the op",
+    "model.compile(..., jit_compile=False)   # @tf.function(jit_compile=False)",
+    slug="without-xla",
+)
+_MARK_STEP = Remedy(
+    "end each step: until then its operations join one program with those of the next. Read a loss seldom,"
+    " and keep numbers (loss.item())",
+    "xm.mark_step()   # after opt.step(); or loader = pl.MpDeviceLoader(loader, device)",
+    slug="mark-step",
+)
+_WHAT_RUNS_THEN = Remedy(
+    "it ran well for long: find what runs only then (an evaluation, a report, a checkpoint, a batch of"
+    " another shape, which is a program of its own), and make that smaller",
+    slug="what-runs-then",
+)
+_FEWER_ENVIRONMENTS = Remedy(
+    "run fewer environments at once, or fewer steps of them between updates: all that they return is held"
+    " until the update",
+    slug="fewer-environments",
+)
+_LARGER_VMEM = Remedy(
+    "give this kernel more of it, if the core has more",
+    "pl.pallas_call(..., compiler_params=pltpu.CompilerParams(vmem_limit_bytes=...))",
+    slug="larger-vmem",
+)
+_SHARD_OR_NARROW = Remedy(
+    "if it holds weights or data: shard it over devices, or keep it in 16 bits",
+    slug="shard-arguments",
+)
+_LARGER_POOL = Remedy(
+    "JAX takes 75 % of the GPU at start (older versions 90 %): a larger part may be enough, if"
+    " nothing else needs the rest",
+    "export XLA_PYTHON_CLIENT_MEM_FRACTION=.95",
+    slug="larger-pool",
+)
+_WHOLE_MESSAGE = Remedy(
+    "give `tfmemlens explain` the whole message: the list begins behind its largest buffers, and the"
+    " lines above it say how much the program needs and what the device has",
+    slug="read-the-log",
+)
+
+
+def remedies_of(
+    case: Case, moment: Moment, compiler: CompilerMemory, buffers: Buffers | None
+) -> Iterator[Remedy]:
+    """What makes the request smaller, or leaves room for it, best first."""
+    if space := facts.on_chip(moment):
+        yield from _of_a_small_memory(moment, space)
+        return
+    if weights_on_a_tpu.too_heavy(case, moment, compiler) and not facts.moves_weights(moment):
+        yield from weights_on_a_tpu.remedies(case)
+        return
+    if compiler.free and framework_of(case) == TENSORFLOW:
+        yield from remedies.offered(case, moment, "smaller-batch")
+    if compiler.free:
+        yield from _let_go(case, moment)
+    if facts.moves_weights(moment):
+        return
+    instead = _of_no_program(case, moment, compiler)
+    if instead is not None:
+        yield from instead
+        return
+    yield from _more_unified(case, moment)
+    instead = _of_a_known_cause(case, moment, compiler, buffers)
+    if instead is not None:
+        yield from instead
+        return
+    if facts.ends_no_step(case):
+        yield _MARK_STEP
+    ran = other_than_training(case, moment.request) if moment.request else None
+    if ran and ran[0] in (EVALUATION, PREDICTION) and not len(moment.attribution.table):
+        return  # the rule of that phase says what helps
+    yield from _of_the_program(case, moment, compiler, buffers)
+
+
+def _of_a_small_memory(moment: Moment, space: str) -> Iterator[Remedy]:
+    """A kernel on a TPU core's own memory."""
+    name = (moment.request.failed.executable if moment.request else None) or ""
+    attention = ", or what it keeps per sequence: shorter sequences, fewer pages"
+    if space == "smem":
+        yield Remedy(
+            "make the tables of indices smaller that the kernel is given (prefetched scalars, page"
+            " tables): fewer sequences or pages in one call, or shorter sequences",
+            slug="smaller-kernel-blocks",
+        )
+        return
+    smaller = Remedy(
+        "make the kernel's blocks smaller (Pallas: block shapes, number of buffers)"
+        + (attention if _OF_SEQUENCES.search(name) else ""),
+        slug="smaller-kernel-blocks",
+    )
+    if space != "vmem":
+        yield smaller
+    elif facts.is_scoped(moment):
+        yield from (_LARGER_VMEM, smaller)  # a limit that was set, not the end of the chip's memory
+    else:
+        yield from (smaller, _LARGER_VMEM)
+
+
+def _of_no_program(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterable[Remedy] | None:
+    """For an op's request, a buffer, a full device, and arguments that alone are too much; none otherwise."""
+    if facts.of_an_op(case, moment):
+        return remedies.offered(case, moment, "smaller-batch", "mixed-precision")
+    if is_buffer(moment):
+        return (_SHARD_OR_NARROW,)
+    if facts.is_full(case, moment, compiler):
+        return _of_a_full_device(case, moment)
+    if compiler.arguments_and_results:
+        return program_account.less_given(situation(case, moment).training)
+    return None
+
+
+def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
+    told = case.capture.surroundings
+    if stores := told.stores:
+        yield Remedy(
+            f"keep numbers, not arrays, in `{stores[0]}` ({stores[1].place})",
+            f"{stores[0]}.append(jax.device_get(result))   # a loss: float(loss)",
+            slug="keep-numbers",
+        )
+    if told.shows("differentiating"):
+        yield from remedies.offered(case, moment, "recompute", "smaller-batch")
+    yield Remedy(
+        "find what keeps arrays alive (a list of losses or outputs, old weights, a second model): a"
+        " profile names the lines that made them",
+        code_snippets.profile_memory(case.api),
+        slug="record-a-step",
+    )
+    occupied = moment.incident.state.occupied if moment.incident else None
+    if not told.shows("on a TPU") and (occupied is None or occupied < facts.FULL):
+        yield Remedy("see whether another process holds the device", "nvidia-smi", slug="see-device-users")
+
+
+def _of_a_known_cause(
+    case: Case, moment: Moment, compiler: CompilerMemory, buffers: Buffers | None
+) -> Iterable[Remedy] | None:
+    """Where the text shows what makes the program large; none otherwise."""
+    size = moment.request.failed.size if moment.request else None
+    if compiler.one_operation:
+        return program_account.for_one_op(moment)
+    if program_account.mostly_constants(compiler) or facts.captured(case, compiler, size):
+        return program_account.without_constants()
+    if states := kept.whole_states(case, moment):
+        return kept.without_states(states)
+    if facts.of_one_graph(case, buffers):
+        recompute = remedies.offered(case, moment, "recompute")
+        return (*of_a_whole_graph(framework_of(case)), *recompute)
+    if steadily(case.capture.surroundings.readings):
+        return ()  # what grows between steps is no program's, and no batch makes it less
+    return None
+
+
+def _of_the_program(
+    case: Case, moment: Moment, compiler: CompilerMemory, buffers: Buffers | None
+) -> Iterator[Remedy]:
+    """A smaller program, by its parts: arguments, results, the largest buffers, all together."""
+    told = case.capture.surroundings
+    if told.shows("picking algorithms") and not compiler.sections:
+        yield remedies.DEFAULT_ALGORITHM
+    if facts.donated_in_vain(case, moment):
+        yield _DONATABLE
+    of_arguments = program_account.mostly_arguments(compiler)
+    undonated = program_account.undonated(compiler)
+    donatable = program_account.could_donate(case, moment, compiler)
+    if undonated and donatable:
+        yield program_account.donate(case, compiler)
+    if program_account.mostly_results(compiler):
+        yield program_account.return_less(compiler)
+    line = jax_lines.made_at(case, moment)
+    undecided = not line and facts.may_be_what_was_held(case, moment)
+    modest = undecided and facts.is_modest(case, moment)
+    if modest:
+        yield remedies.ask_what_is_in_use()
+    alone = of_arguments and program_account.arguments_do_not_fit(compiler)
+    if alone:
+        yield from program_account.smaller_arguments(case, moment, compiler)
+    if buffers and (not of_arguments or buffers.again or facts.are_much(buffers, compiler)):
+        yield from _of_buffers(case, moment, buffers)
+    if undecided and told.shows("failing late"):
+        yield _WHAT_RUNS_THEN
+    if not (of_arguments or line or buffers) and told.shows("environments"):
+        yield _FEWER_ENVIRONMENTS
+    if not of_arguments and (padding := told.shows("padding to a length")):
+        yield _pad_less(padding)
+    if not of_arguments and not line and (buffers is None or buffers.batch):
+        again = ("recompute",) if buffers is None or buffers.recompute else ()
+        yield from remedies.offered(case, moment, "smaller-batch", *again)
+    if not undonated and donatable:
+        yield program_account.donate(case, compiler)
+    if framework_of(case) == TORCH_XLA and program_account.donatable_bytes(compiler):
+        yield program_account.alias(compiler)
+    if of_arguments and not alone:
+        yield from program_account.smaller_arguments(case, moment, compiler)
+    if facts.larger_pool_may_do(case, moment, compiler):
+        yield _LARGER_POOL
+    if undecided and not modest:
+        yield remedies.ask_what_is_in_use()
+    if compiler.cut and not compiler.needed:
+        yield _WHOLE_MESSAGE
+    if not len(moment.attribution.table) and not line:
+        yield remedies.name_the_buffers()
+    yield WITHOUT_XLA
+
+
+def _of_buffers(case: Case, moment: Moment, buffers: Buffers) -> Iterator[Remedy]:
+    yield from buffers.remedies
+    if "attention" in buffers.what:
+        yield from remedies.offered(case, moment, "mixed-precision")
+    if not buffers.batch and buffers.recompute:
+        yield from remedies.offered(case, moment, "recompute")
+
+
+def _pad_less(line: Line) -> Remedy:
+    return Remedy(
+        f"pad less ({line.place} pads every text to one length): to the longest of each batch,"
+        " rounded up to a few lengths, since each new shape is compiled anew",
+        "tokenizer(texts, padding='longest', pad_to_multiple_of=128, truncation=True)",
+        slug="shorter-sequences",
+    )
+
+
+def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """What frees a device that earlier steps filled, for each framework."""
+    text = (moment.request.failed.source_text if moment.request else None) or ""
+    if facts.moves_weights(moment):
+        yield Remedy(
+            "load the weights in bfloat16: half of them",
+            "AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16)",
+            slug="narrow-weights-of-torch",
+        )
+        yield Remedy(
+            "shard them over the chips before they are moved: each then holds its part",
+            "model = SpmdFullyShardedDataParallel(model, mesh=mesh)   #"
+            " torch_xla.experimental.spmd_fully_sharded_data_parallel",
+            slug="shard-arguments",
+        )
+        return
+    told = case.capture.surroundings
+    if "mark_step" in text or "torch_xla.sync" in text or told.shows("ending steps"):
+        kept = f" in `{told.stores[0]}` ({told.stores[1].place})" if told.stores else ""
+        yield Remedy(
+            f"steps are ended already: keep numbers instead of tensors{kept} (loss.item()), and delete"
+            " tensors of earlier steps",
+            slug="mark-step",
+        )
+    else:
+        yield Remedy(
+            "end each step, so that the graph does not grow over several, and keep numbers instead of tensors"
+            " (loss.item())",
+            "xm.mark_step()   # torch_xla.sync() in newer versions",
+            slug="mark-step",
+        )
+    yield Remedy(
+        "let go of arrays and programs of earlier steps: drop references to them, or give buffers back",
+        "del x; jax.clear_caches()   # x.delete()",
+        slug="drop-references",
+    )
+
+
+def _more_unified(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """With unified memory the pool may be larger than the GPU, as many times as a setting says."""
+    told, limit = case.capture.surroundings, device_limit(case, moment)
+    asked = moment.request.failed.size if moment.request else None
+    if told.setting("TF_FORCE_UNIFIED_MEMORY") is None or asked is None:
+        return
+    part = told.setting("XLA_PYTHON_CLIENT_MEM_FRACTION")
+    set_to = f" ({part[1].place}: {part[0]})" if part else ""
+    times = max(4, -(-2 * asked.bytes // limit.bytes)) if limit and limit.bytes else 8
+    yield Remedy(
+        "with unified memory JAX may use host RAM, too, up to XLA_PYTHON_CLIENT_MEM_FRACTION times what the"
+        f" GPU has{set_to}: raise it, as far as the host has room for all of it",
+        f"export XLA_PYTHON_CLIENT_MEM_FRACTION={times}.0   # with TF_FORCE_UNIFIED_MEMORY=1",
+        slug="more-unified-memory",
+    )

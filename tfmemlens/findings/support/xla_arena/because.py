@@ -1,0 +1,245 @@
+"""What a request of XLA's most likely is, as one clause: the first answer that the text gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tfmemlens.findings.support import kept, program_account, weights_on_a_tpu
+from tfmemlens.findings.support.jax_stack import calls_compiled, calls_program
+from tfmemlens.findings.support.main_buffers import main_buffers
+from tfmemlens.findings.support.rows import device_limit, of_a_program
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
+from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
+from tfmemlens.findings.support.xla_arena import facts
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.incident import CompilerMemory
+from tfmemlens.units import MIB, Size, human, human_size
+
+_NEXT_TO_NOTHING = 256 * MIB
+"""Of a TPU's core, which has 8 GiB and more: with less free it is full, however that lies."""
+
+
+def because(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
+    """The clause; where nothing decides it says so."""
+    answers = (answer(case, moment, compiler) for answer in _ANSWERS)
+    return next((told for told in answers if told), _unknown(case, moment))
+
+
+def _size(moment: Moment) -> Size | None:
+    return moment.request.failed.size if moment.request else None
+
+
+def _of_the_compiler(case: Case, moment: Moment, compiler: CompilerMemory) -> str | None:
+    """What the compiler's account, or its warnings, blame."""
+    if compiler.arguments_and_results:
+        return program_account.of_what_is_given(compiler)
+    if compiler.reduced_to and compiler.goal and compiler.goal.bytes > 0:
+        return (
+            f"even after rematerialisation it needs {human_size(compiler.reduced_to)}, and"
+            f" {human_size(compiler.goal)} was the compiler's goal"
+        )
+    if program_account.mostly_constants(compiler):
+        return program_account.of_constants(compiler)
+    if captured := facts.captured(case, compiler, _size(moment)):
+        return (
+            f"JAX warned that {captured} of constants became part of the program: an array that the jitted"
+            " function uses without being given it, most likely a data set"
+        )
+    if array := facts.donated_in_vain(case, moment):
+        return (
+            f"JAX warned that donated arrays ({array} and others) were not usable: no result has their"
+            " shape and dtype, so that the old state and the new one exist side by side"
+        )
+    if facts.ends_no_step(case) and compiler.needed:
+        return (
+            "the quoted loop ends no step (no `mark_step`), so that the program most likely holds several"
+            " steps, as many as pass before a value is read"
+        )
+    return None
+
+
+def _beyond_a_capacity(case: Case, moment: Moment, compiler: CompilerMemory) -> str | None:
+    """What the device, or a small memory of its chip, has."""
+    space = facts.on_chip(moment)
+    if compiler.capacity and compiler.needed:
+        if space and facts.is_scoped(moment):
+            return (
+                f"the limit of this kernel is {human_size(compiler.capacity)} of {space}, memory on the chip,"
+                f" {facts.over(compiler)} too little; the core may have more"
+            )
+        if space:
+            return (
+                f"a TPU core has {human_size(compiler.capacity)} of {space}, which holds"
+                f" {facts.HOLDS[space]}, {facts.over(compiler)} too little"
+            )
+        heavy = weights_on_a_tpu.too_heavy(case, moment, compiler)
+        more = f"; {weights_on_a_tpu.because(heavy, compiler)}" if heavy else ""
+        return _on_device(case, moment, compiler) + more
+    if space:
+        return f"the {space} of a TPU core, which holds {facts.HOLDS[space]}, is too small for it"
+    return None
+
+
+def _on_device(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
+    """What the device has, and what of the program's need is no temporary, where that is most of it."""
+    assert compiler.capacity
+    has = f"the device has {human_size(compiler.capacity)}, {facts.over(compiler)} too little"
+    if program_account.undonated(compiler):
+        return f"{has}; {program_account.of_undonated(compiler)}"
+    if not program_account.mostly_arguments(compiler):
+        return has
+    return f"{has}; {program_account.of_arguments(case, moment, compiler)}"
+
+
+def _of_weights(case: Case, moment: Moment, compiler: CompilerMemory) -> str | None:
+    """Weights that are on their way to the device, or too heavy for it."""
+    if facts.moves_weights(moment):
+        weights = stated_weights(case.capture.surroundings)
+        many = f" ({weights.text}, {_weighing(case, weights)})" if weights else ""
+        free = f": only {human_size(compiler.free)} was left" if compiler.free else ""
+        return f"the module's weights are being moved to the device{many}{free}"
+    if heavy := weights_on_a_tpu.too_heavy(case, moment, compiler):
+        return weights_on_a_tpu.because(heavy, compiler)
+    return None
+
+
+def _weighing(case: Case, weights: StatedWeights) -> str:
+    """What weights take in the precision that the text says they are loaded in."""
+    told = case.capture.surroundings.setting("mixed_precision")
+    if told and "float16" in told[0] and "from_pretrained" in told[1].text:
+        return f"{human(weights.bytes // 2)} in {told[0]}"
+    return f"{human(weights.bytes)} in float32"
+
+
+def _of_what_was_free(case: Case, moment: Moment, compiler: CompilerMemory) -> str | None:
+    del case
+    size, free = _size(moment), compiler.free
+    if not free:
+        return None
+    if size and free.high < _NEXT_TO_NOTHING:
+        return (
+            f"only {human_size(free)} of the device was free, in pieces: arrays and programs kept"
+            " alive hold the rest"
+        )
+    if size and free.bytes >= size.bytes:
+        return (
+            f"{human_size(free)} was free on the device, and not where the program needs it: in one"
+            " piece, beside what arrays and programs that are kept alive hold"
+        )
+    return (
+        f"only {human_size(free)} was free on the device: arrays and programs that are kept"
+        f" alive hold the rest{program_account.of_living_results(compiler)}"
+    )
+
+
+def _of_a_full_device(case: Case, moment: Moment, compiler: CompilerMemory) -> str | None:
+    if case.capture.surroundings.shows("picking algorithms") and not compiler.sections:
+        return (
+            "XLA was trying algorithms for a convolution when it compiled the program, and one of them found"
+            " no room for its operands and its workspace"
+        )
+    return _full(case, moment) if facts.is_full(case, moment, compiler) else None
+
+
+def _full(case: Case, moment: Moment) -> str:
+    """What may fill a device on which so small a request fails. Where the pool itself is full it is this
+    process, not another.
+    """
+    occupied = moment.incident.state.occupied if moment.incident else None
+    known = occupied is not None and occupied >= facts.FULL
+    kept_results = "results kept from earlier steps"
+    if case.capture.surroundings.shows("differentiating"):
+        kept_results = "what the gradient keeps until its way back, or results kept from earlier steps"
+    fills = f"weights, data, {kept_results}"
+    if known:
+        return f"so small a request fails only since the pool was full before it: {fills}"
+    return f"so small a request fails only where the device is full already: {fills}, or another process"
+
+
+def _of_its_parts(case: Case, moment: Moment, compiler: CompilerMemory) -> str | None:
+    """Which part of the program the compiler's account shows the request to be."""
+    size = _size(moment)
+    if program_account.undonated(compiler):
+        return program_account.of_undonated(compiler)
+    if compiler.one_operation:
+        return program_account.of_one_op(compiler)
+    beyond = program_account.against_device(compiler, device_limit(case, moment))
+    if program_account.mostly_results(compiler):
+        return f"{program_account.of_results(compiler)}{beyond}"
+    if facts.is_part(compiler.results, size) and not facts.is_arena(compiler, size):
+        return f"these are the results of the program, which it makes beside its arguments{beyond}"
+    if facts.is_arena(compiler, size):
+        return f"these are the program's temporaries, which XLA allocates as one block{beyond}"
+    if compiler.cut and not compiler.needed and not main_buffers(moment, framework_of(case)):
+        return (
+            "the list of its buffers begins behind the largest, and neither its need nor the device's size is"
+            " in the text"
+        )
+    if program_account.mostly_arguments(compiler):
+        return program_account.of_arguments(case, moment, compiler)
+    if of_a_program(moment):
+        return "XLA allocates all temporaries of a program as one block"
+    return None
+
+
+def _of_the_code(case: Case, moment: Moment, compiler: CompilerMemory) -> str | None:
+    """What the code beside the message, or the op that it names, makes likely."""
+    del compiler
+    if states := kept.whole_states(case, moment):
+        return (
+            f"`{states}` keeps whole states, with all weights, of earlier epochs; the step then finds no room"
+        )
+    if facts.waits(moment):
+        earlier = next((line for line in case.capture.surroundings.code if calls_program(line.text)), None)
+        which = f", most likely the step that {earlier.place} calls" if earlier else ""
+        return (
+            f"JAX runs ahead of Python, so an earlier call asked for it{which}; the line that failed only"
+            " waits for a result"
+        )
+    if product := facts.stated(case, moment):
+        return f"to the byte it is {product.text}, sizes that the text states: one tensor, no program's arena"
+    if facts.of_an_op(case, moment):
+        return (
+            "an op of the graph asked for it, for its output or for memory to work with; the message does not"
+            " say which"
+        )
+    return _of_a_compiled_call(case, moment)
+
+
+def _of_a_compiled_call(case: Case, moment: Moment) -> str | None:
+    failed, size = moment.request.failed if moment.request else None, _size(moment)
+    if calls_program(failed.source_text if failed else None):
+        return "most likely all temporaries of the compiled step, which XLA allocates as one block"
+    compiled = calls_compiled(failed.source_text, failed.frames) if failed else None
+    if compiled and framework_of(case) == JAX and size and size.bytes <= facts.LARGEST_DEVICE:
+        return (
+            f"most likely all temporaries of `{compiled}`, which the line calls and XLA compiled to one"
+            " program (a function in Python would have a frame of its own)"
+        )
+    return None
+
+
+def _unknown(case: Case, moment: Moment) -> str:
+    size = _size(moment)
+    if size and size.bytes > facts.LARGEST_DEVICE:
+        return (
+            "no single device has so much, whatever else it holds: a size is a mistake, or the work must be"
+            " cut into parts (the message does not say whether it is one array or a program's temporaries)"
+        )
+    unknown = "one array, or all temporaries of a compiled program (the message does not say which)"
+    limit = device_limit(case, moment)
+    if size and limit and size.low > limit.high and framework_of(case) != TENSORFLOW:
+        return f"more than all of the device ({human_size(limit)}), whatever else it holds: {unknown}"
+    return unknown
+
+
+_ANSWERS: tuple[Callable[[Case, Moment, CompilerMemory], str | None], ...] = (
+    _of_the_compiler,
+    _beyond_a_capacity,
+    _of_weights,
+    _of_what_was_free,
+    _of_a_full_device,
+    _of_its_parts,
+    _of_the_code,
+)
+"""The surest first."""

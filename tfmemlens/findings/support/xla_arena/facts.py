@@ -1,0 +1,200 @@
+"""What a text shows of a request of XLA's, one question each."""
+
+from __future__ import annotations
+
+from tfmemlens.findings.support import program_account
+from tfmemlens.findings.support.main_buffers import Buffers
+from tfmemlens.findings.support.phase import other_than_training
+from tfmemlens.findings.support.rows import device_limit, of_a_program
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of
+from tfmemlens.findings.support.stated_sizes import Product, as_product
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.incident import CompilerMemory
+from tfmemlens.patterns import regex
+from tfmemlens.units import MIB, Size, human, human_size, parse_size
+
+_TILES = "the tiles that a kernel works on"
+HOLDS = {
+    "vmem": _TILES,
+    "cmem": _TILES,
+    "smem": "scalars: indices and tables of them that a kernel is given",
+    "sflag": "the semaphores of kernels and copies",
+    "imem": "the program itself",
+}
+"""What each of a TPU core's small memories is for."""
+SMALL_BYTES = 256 * MIB
+SMALL_ARRAY = 384 * MIB
+"""A twentieth of the smallest GPUs that JAX is used on: a single array below it fails only on a full one."""
+SMALL_SHARE = 0.03
+MUCH = 0.25
+PART = 0.1
+MOST_OF_A_DEVICE = 0.95
+MAX_GAIN = MOST_OF_A_DEVICE / 0.75
+"""What a pool of 95 % of the device holds for one that JAX takes unless told otherwise."""
+LARGE_REQUEST = 4 << 30
+LARGEST_DEVICE = 288 << 30
+FULL = 0.9
+"""Of the pool's map: what is left are pieces."""
+_CAPTURED = regex(r"constants were captured during lowering \((?P<size>[\d.]+ ?[KMGT]i?B) total\)")
+_MODULE = regex(r"torch[/\\]nn[/\\]modules[/\\]module\.py")
+_IN_VAIN = regex(r"not usable: (?:ShapedArray\()?(?P<array>\w+\[[\d,]*\])")
+_WAITS = regex(r"\bblock_until_ready\b|\bdevice_get\(|\.item\(\)|\A\s*(?:\w+\s*=\s*)?(?:print|float|int)\(\w")
+_CALLS = regex(r"(?:PartitionedCall|\bcluster_\d|XlaRun|XlaLaunch|_XlaCompile)")
+_OF_TENSORFLOW = ((4, "float32"), (2, "16 bits"))
+
+
+def on_chip(moment: Moment) -> str | None:
+    """The name of a TPU core's own small memory, where that ran out rather than HBM."""
+    space = moment.request.failed.allocator if moment.request else None
+    return space if space in HOLDS else None
+
+
+def is_scoped(moment: Moment) -> bool:
+    """Whether the kernel met the limit that was set for it, rather than the end of the chip's memory."""
+    line = moment.request.failed.line if moment.request else None
+    return line is not None and "scoped" in line.text.lower()
+
+
+def over(compiler: CompilerMemory) -> str:
+    """By how much it does not fit, in the compiler's own figure where it gives one."""
+    if compiler.excess:
+        return human_size(compiler.excess)
+    assert compiler.needed and compiler.capacity
+    return f"about {human(max(compiler.needed.bytes - compiler.capacity.bytes, 0))}"
+
+
+def explains_little(buffers: Buffers | None, compiler: CompilerMemory) -> bool:
+    """Whether the largest temporaries are a small part beside what is given back in memory of its own."""
+    need = compiler.needed.bytes if compiler.needed else 0
+    return buffers is not None and program_account.undonated(compiler) and buffers.bytes < PART * need
+
+
+def ends_no_step(case: Case) -> bool:
+    """Whether the code that the text quotes trains with PyTorch/XLA, keeps tensors of its steps, and ends
+    none of them.
+    """
+    told = case.capture.surroundings
+    loop = told.shows("stepping") and (told.stores or told.shows("reading seldom"))
+    return framework_of(case) == TORCH_XLA and bool(loop) and not told.shows("ending steps")
+
+
+def captured(case: Case, compiler: CompilerMemory, size: Size | None) -> str | None:
+    """The constants that JAX warned of when it compiled, as printed, where they are half of the request and
+    the compiler's account does not say otherwise.
+    """
+    line = case.capture.surroundings.shows("capturing")
+    match = _CAPTURED.search(line.text) if line else None
+    if match is None or size is None or compiler.constants is not None:
+        return None
+    constants = parse_size(match["size"])
+    return match["size"] if max(2 * constants.bytes, 2 * SMALL_BYTES) > size.bytes else None
+
+
+def donated_in_vain(case: Case, moment: Moment) -> str | None:
+    """The first donated array that JAX could not use, as printed; where the program's buffers are listed,
+    they tell more.
+    """
+    line = case.capture.surroundings.shows("donating in vain")
+    match = _IN_VAIN.search(line.text) if line and not len(moment.attribution.table) else None
+    return match["array"] if match else None
+
+
+def of_one_graph(case: Case, buffers: Buffers | None) -> bool:
+    """Whether the text says that a graph network works on its whole graph, and no buffer says otherwise."""
+    return buffers is None and bool(case.capture.surroundings.shows("whole graph"))
+
+
+def waits(moment: Moment) -> bool:
+    """Whether the user's failing line waits for what was computed before it."""
+    failed = moment.request.failed if moment.request else None
+    return failed is not None and bool(_WAITS.search(failed.source_text or ""))
+
+
+def of_an_op(case: Case, moment: Moment) -> bool:
+    """Whether TensorFlow names a plain op of its graph beside XLA's words, which its allocators use, too."""
+    node = moment.request.failed.node if moment.request else None
+    compiled = case.capture.surroundings.setting("jit_compile")
+    if framework_of(case) != TENSORFLOW or not node or of_a_program(moment):
+        return False
+    return "/" in node and not _CALLS.search(node) and (compiled is None or compiled[0] != "True")
+
+
+def stated(case: Case, moment: Moment) -> Product | None:
+    """The sizes of the text whose product the request is, where a plain op of TensorFlow's asked."""
+    size = moment.request.failed.size if moment.request else None
+    if size is None or not size.exact or not of_an_op(case, moment):
+        return None
+    return as_product(size.bytes, case.capture.surroundings.sizes, items=_OF_TENSORFLOW)
+
+
+def is_full(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
+    """Whether so small a request failed that the device must have been full before it; of a program all
+    that it needs must be small, too.
+    """
+    size = moment.request.failed.size if moment.request else None
+    if size is None or compiler.free or on_chip(moment) or compiler.reduced_to or compiler.capacity:
+        return False
+    needed = max(size.bytes, (program_account.whole(compiler) or size).bytes)
+    limit = device_limit(case, moment)
+    if limit:
+        return needed < SMALL_SHARE * limit.bytes
+    return needed < (SMALL_BYTES if of_a_program(moment) else SMALL_ARRAY)
+
+
+def is_arena(compiler: CompilerMemory, size: Size | None) -> bool:
+    """Whether the request is the arena that the compiler's account names, as far as printed figures tell."""
+    return is_part(compiler.temporaries, size)
+
+
+def is_part(part: Size | None, size: Size | None) -> bool:
+    """Whether the request may be this part of the program, as far as printed figures tell."""
+    return bool(part and part.bytes and size and part.may_be(size.bytes))
+
+
+def may_be_what_was_held(case: Case, moment: Moment) -> bool:
+    """Whether nothing tells what the request is, nor what was held before it."""
+    request = moment.request
+    if request is None or not request.failed.size or framework_of(case) != JAX or of_a_program(moment):
+        return False
+    limit = device_limit(case, moment)
+    known = moment.balance.in_use or case.capture.surroundings.readings
+    most = MOST_OF_A_DEVICE * limit.bytes if limit else LARGEST_DEVICE
+    alone = request.failed.size.bytes > most
+    return not (known or alone or other_than_training(case, request))
+
+
+def is_modest(case: Case, moment: Moment) -> bool:
+    """Whether the request is no such large part of a device that it must be to blame."""
+    size = moment.request.failed.size if moment.request else None
+    limit = device_limit(case, moment)
+    return size is not None and size.bytes < (MUCH * limit.bytes if limit else LARGE_REQUEST)
+
+
+def are_much(buffers: Buffers, compiler: CompilerMemory) -> bool:
+    """Whether these are worth a change although the arguments are more than half of the program."""
+    whole = compiler.section("total") or compiler.needed
+    return bool(whole) and buffers.bytes > MUCH * (whole.bytes if whole else 0)
+
+
+def moves_weights(moment: Moment) -> bool:
+    """Whether PyTorch was moving a module to the device."""
+    failed = moment.request.failed if moment.request else None
+    return failed is not None and any(
+        _MODULE.search(frame.place) and frame.name in ("convert", "_apply", "to") for frame in failed.frames
+    )
+
+
+def larger_pool_may_do(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
+    """Whether the pool at its largest may hold what is needed, as far as the pool is known."""
+    told = case.capture.surroundings
+    if told.shows("sharing the device") or told.setting("TF_FORCE_UNIFIED_MEMORY"):
+        return False  # a larger part leaves others less
+    pool, device = compiler.goal or moment.balance.limit, device_limit(case, moment)
+    asked = moment.request.failed.size if moment.request else None
+    needed = compiler.reduced_to or program_account.whole(compiler) or asked
+    if needed is None or not (pool or device):
+        return False
+    kept = moment.balance.in_use
+    beside = kept.low if kept and compiler.goal is None else 0
+    most = MAX_GAIN * pool.high if pool else MOST_OF_A_DEVICE * (device.high if device else 0)
+    return needed.low + beside <= most
