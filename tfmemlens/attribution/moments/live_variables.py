@@ -118,9 +118,14 @@ def with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel | 
     return [*rows, *_next_batch(timeline, rows, model)]
 
 
+def _room(timeline: Timeline, known: Sequence[Row]) -> int:
+    """The bytes of what stood before the step that nothing known explains."""
+    return timeline.baseline_bytes - sum(row.size_bytes for row, _ in known if row.size_bytes > 0)
+
+
 def _constants(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> Iterator[Row]:
     """What other graphs of the session keep, as far as there is room; the step's own are known."""
-    left = timeline.baseline_bytes - sum(row.size_bytes for row, _ in known if row.size_bytes > 0)
+    left = _room(timeline, known)
     named = {row.node for row, _ in known}
     for each in model.constants:
         if each.allocator != timeline.allocator or each.name in named or each.size_bytes > left:
@@ -134,7 +139,7 @@ def _constants(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> It
 
 
 def _tensors(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> Iterator[Row]:
-    left = timeline.baseline_bytes - sum(row.size_bytes for row, _ in known if row.size_bytes > 0)
+    left = _room(timeline, known)
     on_gpu = "GPU" in timeline.device
     table = timeline.table
     freed = Counter(
@@ -159,7 +164,7 @@ def _next_batch(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> I
     """The batch that the input pipeline has ready for the step after this one, on the host, as far as there
     is room.
     """
-    left = timeline.baseline_bytes - sum(row.size_bytes for row, _ in known if row.size_bytes > 0)
+    left = _room(timeline, known)
     for each in model.inputs if model.ahead and "GPU" not in timeline.device else ():
         size = round_up(each.bytes or 0)
         if LEAST_BYTES <= size <= left:
@@ -175,7 +180,6 @@ def _with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel) 
     kinds = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
     listed = {row.node for row, owner in known if owner.kind in kinds and row.size_bytes}  # a size is known
     listed |= {timeline.table.node[row] for row in timeline.freed_preexisting}
-    held = sum(row.size_bytes for row, _ in known if row.size_bytes > 0)
     rows = [
         (
             Allocation(
@@ -189,7 +193,7 @@ def _with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel) 
         if variable.name not in listed and variable.may_be_on(timeline.device)
     ]  # fmt: skip
     needed = sum(row.size_bytes for row, _ in rows)
-    left = timeline.baseline_bytes - held
+    left = _room(timeline, known)
     if any(owner.kind in kinds for _, owner in known):
         return [*known, *_missing(rows, listed, model, left)]
     if needed > left:
