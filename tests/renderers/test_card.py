@@ -133,18 +133,18 @@ def test_the_last_line_of_the_card() -> None:
 
 def test_what_a_moment_is_called() -> None:
     step: Any = Made(timeline=Made(allocator="bfc", device="GPU:0"))
-    assert page._label(step, 3) == "peak of bfc on GPU:0"
+    assert page._label(step, "step") == "peak of bfc on GPU:0"
     failed = Made(node=None, op=None, kind=Made(value="tensor"), line=None)
     moment: Any = Made(timeline=None, request=Made(failed=failed, owner=Made(layer=None)))
-    labels = [page._label(moment, 0)]
+    labels = [page._label(moment, "failure 1 of 2")]
     for holder, name, value in (
         (failed, "op", "Add"), (failed, "node", "net/n"), (moment.request.owner, "layer", "net"),
         (failed, "line", Line(7, "")),
     ):  # fmt: skip
         setattr(holder, name, value)
-        labels.append(page._label(moment, 1))
+        labels.append(page._label(moment, "failure"))
     assert labels == [
-        "failure 1: tensor", "failure 2: Add", "failure 2: net/n", "failure 2: net", "failure 2, line 7: net",
+        "failure 1 of 2: tensor", "failure: Add", "failure: net/n", "failure: net", "failure, line 7: net",
     ]  # fmt: skip
 
 

@@ -181,6 +181,7 @@ def environment() -> Environment:
         output_bytes=_output_bytes,
         origin=origin.described,
         label=_label,
+        moment_place=moments.place,
         held=_held,
     )
     return jinja
@@ -211,16 +212,16 @@ def _titles(page: Page) -> list[str]:
     return [short if shorts.count(short) == 1 else path for short, path in zip(shorts, paths, strict=True)]
 
 
-def _label(moment: Any, number: int) -> str:
-    """What a moment is called in the list of moments."""
+def _label(moment: Any, place: str) -> str:
+    """What a moment is called in the list of moments; `place` is its name there, as in `failure 1 of 2`."""
     if moment.timeline:
         return f"peak of {moment.timeline.allocator} on {moment.timeline.device}"
-    if (what := moments.noun(moment)) != "failure":
-        return what
+    if moments.noun(moment) != "failure":
+        return place
     failed = moment.request.failed
     at = moment.request.owner.layer or failed.node or failed.op or failed.kind.value
     line = f", {failed.line.place}" if failed.line else ""
-    return f"failure {number + 1}{line}: {at}"
+    return f"{place}{line}: {at}"
 
 
 def _place(line: Line, by_bytes: bool) -> str:
