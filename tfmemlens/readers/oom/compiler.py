@@ -531,11 +531,7 @@ class CompilerCollector:
         program.sections.append(("shared", shared, line))
 
     def _tpu(self, groups: dict[str, str | None], line: Line) -> None:
-        program = self._new(line, RequestKind.TPU)
-        program.allocator = groups["space"]
-        program.size = program.needed = parse_size(groups["used"] or "0B")
-        program.capacity = parse_size(groups["capacity"] or "0B")
-        program.excess = parse_size(groups["excess"]) if groups["excess"] else None
+        _exceeded(self._new(line, RequestKind.TPU), groups["space"], groups)
 
     def _estimated(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)
@@ -544,27 +540,19 @@ class CompilerCollector:
         program.capacity = _decimal(groups["capacity"] or "")
 
     def _early(self, groups: dict[str, str | None], line: Line) -> None:
-        program = self._new(line, RequestKind.TPU)
-        program.allocator = "hbm"
-        program.size = program.needed = parse_size(groups["used"] or "0B")
-        program.capacity = parse_size(groups["capacity"] or "0B")
+        _exceeded(self._new(line, RequestKind.TPU), "hbm", groups)
 
     def _on_stack(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)
         program.allocator, program.name = groups["space"], groups["name"]
         if groups["used"]:
-            program.size = program.needed = parse_size(groups["used"])
-            program.capacity = parse_size(groups["capacity"] or "0B")
-            program.excess = parse_size((groups["excess"] or "0B").rstrip("."))
+            _exceeded(program, groups["space"], groups)
 
     def _scoped(self, groups: dict[str, str | None], line: Line) -> None:
         last = self.finished[-1] if self.finished else None
         unfinished = last and last.allocator == groups["space"] and last.capacity is None
         program = last if last and unfinished else self._new(line, RequestKind.TPU)
-        program.allocator = groups["space"]
-        program.size = program.needed = parse_size(groups["used"] or "0B")
-        program.capacity = parse_size(groups["capacity"] or "0B")
-        program.excess = parse_size((groups["excess"] or "0B").rstrip("."))
+        _exceeded(program, groups["space"], groups)
 
     def _two_cores(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)
@@ -641,6 +629,15 @@ class CompilerCollector:
                 (match["name"], Size.exactly(int(match["bytes"].replace(",", ""))), line)
             )
         return bool(match)
+
+
+def _exceeded(program: Executable, space: str | None, groups: dict[str, str | None]) -> None:
+    """What the program needs of a memory, what that has, and by how much it is too little."""
+    program.allocator = space
+    program.size = program.needed = parse_size(groups["used"] or "0B")
+    program.capacity = parse_size(groups["capacity"] or "0B")
+    excess = groups.get("excess")
+    program.excess = parse_size(excess) if excess else None
 
 
 def _decimal(text: str) -> Size:
