@@ -203,7 +203,7 @@ def test_lines_of_code_beside_a_program(
     monkeypatch.setattr(xla_programs.hlo_order, "places_of_result", lambda module: iter(["t.py:3"]))
     monkeypatch.setattr(xla_programs.schema, "parse", lambda kind, raw: Made(hlo_module=Made(name="jit_f")))
     program = Made(blocks=[1])
-    monkeypatch.setattr(xla_programs.hlo_order, "program_of", lambda proto, label: program)
+    monkeypatch.setattr(xla_programs.hlo_order, "program_of", lambda proto, label, origins: program)
     bare = Incident(FailedRequest(RequestKind.PROGRAM), fatal=False)
     monkeypatch.setattr(xla_programs.compiled_program, "incident", lambda program, name: bare)
     monkeypatch.setattr(xla_programs.hlo_origin, "Origins", lambda proto: Made(values=lambda lines: ()))

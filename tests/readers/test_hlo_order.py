@@ -11,7 +11,8 @@ from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.incident import CompilerMemory, FailedRequest, HolderBlock, Incident, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.readers.formats import xla_programs
-from tfmemlens.readers.timelines import hlo_order
+from tfmemlens.readers.timelines import hlo_order, hlo_origin
+from tfmemlens.readers.timelines.compiled_program import Program
 from tfmemlens.units import Size
 from tfmemlens.values import replace
 
@@ -50,12 +51,16 @@ def proto(*computations: Any, allocations: tuple[Any, ...], values: dict[int, tu
     )
 
 
+def program_of(whole: Any, label: str) -> Program:
+    return hlo_order.program_of(whole, label, hlo_origin.Origins(whole))
+
+
 def lives(*computations: Any) -> dict[str, tuple[int, int]]:
     """Of each instruction of these the numbers between which its value lives."""
     steps = [each.id for part in computations for each in part.instructions]
     arena = allocation(0, 1, *((at, 0, 1) for at in steps))
     whole = proto(*computations, allocations=(arena,), values={at: (at,) for at in steps})
-    ranges = hlo_order.program_of(whole, "p").ranges
+    ranges = program_of(whole, "p").ranges
     return {name: (first, last) for (name, _), (first, last, _) in ranges.items()}
 
 
@@ -101,14 +106,14 @@ def test_bodies_that_run_one_another_end() -> None:
 def test_without_the_computation_that_is_run_first_nothing_is_known() -> None:
     whole = proto(computation(1, step(1, "add")), allocations=(), values={})
     whole.hlo_module.entry_computation_id = 7
-    program = hlo_order.program_of(whole, "p")
+    program = program_of(whole, "p")
     assert (program.instructions, program.ranges, program.total_line) == ([], {}, None)
     assert program.total == Size.exactly(0)
 
 
 def test_allocations_as_xla_has_them() -> None:
     steps = computation(1, step(1, "add", named="jit(f)/add"), step(2, "add"), step(3, "add"))
-    program = hlo_order.program_of(
+    program = program_of(
         proto(
             steps,
             allocations=(
@@ -138,7 +143,7 @@ def test_a_part_of_a_tuple_has_its_own_shape_and_life() -> None:
     steps = computation(1, step(1, "fusion"))
     steps.instructions[0].shape = shape(13, parts=(shape(11, 2), shape(13, parts=(shape(16, 4, 5),))))
     arena = allocation(0, 9, (1, 0, 8), (2, 8, 1))
-    program = hlo_order.program_of(proto(steps, allocations=(arena,), values={1: (1, 1, 0), 2: (1, 0)}), "p")
+    program = program_of(proto(steps, allocations=(arena,), values={1: (1, 1, 0), 2: (1, 0)}), "p")
     assert [(value.index, value.shape) for value in program.blocks[0].values] == [
         ("{1}{0}", "bf16[4,5]"),
         ("{0}", "f32[2]"),

@@ -120,14 +120,15 @@ def _of_result(incident: Incident, program: Incident, row: Allocation) -> Incide
 def _program(row: dict[str, Any], label: str) -> Incident:
     proto = schema.parse("HloProto", base64.b64decode(str(row.get("hlo_proto")), validate=True))
     module = proto.hlo_module
-    program = hlo_order.program_of(proto, label)
+    origins = hlo_origin.Origins(proto)
+    program = hlo_order.program_of(proto, label, origins)
     if not program.blocks:
         raise ValueError("no allocations")
     account = compiled_program.incident(program, module.name or None)
     told = row.get("lines")
     lines = {str(place): str(text) for place, text in told.items()} if isinstance(told, dict) else {}
     place, text = _made_at(module, lines)
-    values = tuple(hlo_origin.Origins(proto).values(lines))
+    values = tuple(origins.values(lines))
     return replace(
         account,
         request=replace(account.request, source=place, source_text=text),

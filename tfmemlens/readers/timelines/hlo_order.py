@@ -25,7 +25,7 @@ _RUN_INSIDE = {"while", "call", "conditional", "async-start"}
 _MOST_DEPTH = 60
 
 
-def program_of(proto: Any, label: str) -> Program:
+def program_of(proto: Any, label: str, origins: hlo_origin.Origins) -> Program:
     """The program. Evidence quotes allocations as XLA's text has them."""
     module, assignment = proto.hlo_module, proto.buffer_assignment
     known = {each.id: each for computation in module.computations for each in computation.instructions}
@@ -49,7 +49,7 @@ def program_of(proto: Any, label: str) -> Program:
         program.blocks.append(block)
     program.total = sum((block.size for block in program.blocks), Size.exactly(0))
     program.total_line = program.blocks[0].line if program.blocks else None
-    for instruction, name in hlo_origin.Origins(proto).names():
+    for instruction, name in origins.names():
         program.metadata[instruction] = f'op_name="{name}"'
     _lives(program, module, known)
     return program
