@@ -9,6 +9,9 @@ from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.values import dataclass
 
+LEAST_BYTES = 1024
+"""A smaller tensor tells nothing by its size: scalars of all kinds have it."""
+
 
 @dataclass(frozen=True, slots=True)
 class LiveVariable:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfmemlens.model.attribution import NOBODY, Kind, Owner, Phase
-from tfmemlens.model.live_model import LiveModel
+from tfmemlens.model.live_model import LEAST_BYTES, LiveModel
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import round_up
 from tfmemlens.values import replace
@@ -18,8 +18,6 @@ BATCH, HELD_TENSOR = "input batch", "EagerTensor"
 """What the rows are called. Tensors that Python holds have no name but their class."""
 OF_BATCH = replace(NOBODY, kind=Kind.INPUT, phase=Phase.INPUT)
 OF_TENSOR = replace(NOBODY, kind=Kind.CONSTANT)
-LEAST_BYTES = 1024
-"""A size below tells nothing: scalars of all kinds have it."""
 
 
 def named_inputs(timeline: Timeline, model: LiveModel | None) -> Timeline:

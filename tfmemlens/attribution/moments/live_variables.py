@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from tfmemlens.attribution.moments.live_inputs import BATCH, HELD_TENSOR, LEAST_BYTES, OF_BATCH, OF_TENSOR
+from tfmemlens.attribution.moments.live_inputs import BATCH, HELD_TENSOR, OF_BATCH, OF_TENSOR
 from tfmemlens.attribution.names.owner_cache import owner_like
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, Allocation
 from tfmemlens.model.attribution import NOBODY, Kind, Owner, Phase
-from tfmemlens.model.live_model import LiveModel, LiveVariable
+from tfmemlens.model.live_model import LEAST_BYTES, LiveModel, LiveVariable
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.patterns import regex
 from tfmemlens.units import round_up

@@ -265,7 +265,7 @@ class _Stream:
         if any(part.what != "driver" or part.size is None for part in refused):
             return False
         last = refused[-1].line.number
-        if self.surroundings.last_tried:
+        if self.surroundings.tried_algorithms:
             return True  # for an algorithm that XLA tried, and it goes on with others
         if not any(line.number > last for _, line in self.surroundings.steps):
             return False

@@ -10,13 +10,11 @@ from typing import Any
 from tfmemlens.model.capture import Capture, Holds, Source, Surroundings
 from tfmemlens.model.incident import Incident
 from tfmemlens.model.line import ReadNote
-from tfmemlens.model.live_model import LiveModel
+from tfmemlens.model.live_model import LEAST_BYTES, LiveModel
 from tfmemlens.model.program import Program
 from tfmemlens.values import fields, replace
 
 _MAX_NAMES = 4
-_LEAST_CHUNK = 1024
-"""A smaller one tells nothing: scalars of all kinds have it."""
 
 
 def merge(captures: list[Capture]) -> Capture:
@@ -60,7 +58,7 @@ def _chunks(incident: Incident) -> tuple[tuple[str, int, int], ...]:
     return tuple(
         (incident.request.allocator, asked, size)
         for used, asked, size in rows
-        if used and asked is not None and asked >= _LEAST_CHUNK
+        if used and asked is not None and asked >= LEAST_BYTES
     )
 
 

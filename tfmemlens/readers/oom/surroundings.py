@@ -218,7 +218,7 @@ class SurroundingsCollector:
         self.harmless[_TRIED] = (count + 1, first)
 
     @property
-    def last_tried(self) -> bool:
+    def tried_algorithms(self) -> bool:
         """Whether algorithms were tried that had no room."""
         return _TRIED in self.harmless
 
