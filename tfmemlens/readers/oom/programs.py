@@ -36,11 +36,19 @@ _NAMES = (
     (("tfjs-node",), "Node"),
     (("tensorflow.js", "@tensorflow/tfjs", "tfjs", "tf.memory", "webgl"), "TensorFlow.js"),
     (
-        ("tensorflow_model_server", "running grpc", "tensorflow_serving/", "servable version"),
+        (
+            "tensorflow_model_server",
+            "running grpc",
+            "tensorflow_serving/",
+            "servable version",
+            "tensorflow/serving",
+            "tfserving",
+            "tf serving",
+            "tensorflow-serving",
+            "tensorflow serving",
+        ),
         "TensorFlow Serving",
     ),
-    (("tensorflow/serving", "tfserving", "tf serving", "tensorflow-serving"), "TensorFlow Serving"),
-    (("tensorflow serving",), "TensorFlow Serving"),
     (("reticulate",), "R"),
     (("session->",), "C++"),
 )
