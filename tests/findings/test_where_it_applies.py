@@ -259,9 +259,10 @@ WHERE_TRAINING_SHOWS = {"gradient-accumulation", "mixed-precision", "recompute"}
 IN_32_BITS = {"mixed-precision", "tensor-cores"}
 OF_PYTHON = {"find-the-growth", "freeze-weights", "list-tensors", "mixed-precision", "record-a-step"}
 OF_A_SHELL = {
-    "add-swap", "bound-requests", "close-tensors", "count-tensors", "dump-file", "free-shared-ram",
-    "larger-message", "more-memory-maps", "more-pinned-memory", "more-ram-for-wsl", "raise-host-limit",
-    "see-device-users", "smaller-examples", "smaller-requests", "tidy", "tidy-textures",
+    "add-swap", "another-allocator", "another-backend", "bound-requests", "close-tensors", "count-tensors",
+    "dump-file", "free-shared-ram", "larger-message", "more-memory-maps", "more-pinned-memory",
+    "more-ram-for-wsl", "pool-for-unified-memory", "raise-host-limit", "save-in-parts", "see-device-users",
+    "smaller-examples", "smaller-requests", "tidy", "tidy-textures",
 }  # fmt: skip
 """Their code is a shell's, or the other program's own."""
 ELSEWHERE = Situation(settings=frozenset({"program=R"}), training=True)

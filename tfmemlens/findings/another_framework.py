@@ -70,6 +70,11 @@ _HELP = {
         "install the cuDNN that this version was built with, and let no other come first on the library path",
         slug="matching-driver",
     ),
+    "exportable allocation": Remedy(
+        "let JAX allocate with CUDA's own pool, or stay with the release before, until this is mended",
+        "export XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async",
+        slug="another-allocator",
+    ),
     "driver is too old": Remedy(
         "update the GPU's driver, or install a build for an older CUDA", slug="matching-driver"
     ),

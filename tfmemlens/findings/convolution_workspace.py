@@ -34,6 +34,9 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         said = " ".join(line.text for line in moment.incident.tellings)
         library = library_of(moment) or "cuDNN"
+        if "nullptr" in said:
+            yield _without_library(case, moment, index)
+            continue
         likely = "" if "ALLOC_FAILED" in said else "most likely "
         handle = library == "cuBLAS" or "handle" in said or "Create(" in said
         what = "handle" if handle else "workspace"
@@ -50,6 +53,33 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, moment, library, handle)),
             moment=index,
         )
+
+
+def _without_library(case: Case, moment: Moment, index: int) -> Finding:
+    """XLA has no cuDNN at all: as a rule a version that does not match, seldom a full device."""
+    assert moment.request
+    what = "XLA could start no cuDNN: its version does not match, or the device had no memory left for it"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        evidence=(Evidence("the message", moment.request.failed.line),),
+        remedies=(
+            Remedy(
+                "see whether cuDNN and CUDA are those that this jaxlib was built with, and run something"
+                " small: where that fails, too, the versions are the cause",
+                "pip list | grep -i -E 'jax|nvidia|cudnn'",
+                slug="matching-driver",
+            ),
+            Remedy("see whether another process holds the device", "nvidia-smi", slug="see-device-users"),
+            Remedy(
+                f"leave room outside {framework_name(case)}'s pool, where the library takes its memory",
+                code_snippets.growth(case.api),
+                slug="growth",
+            ),
+        ),
+        moment=index,
+    )
 
 
 def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterator[Remedy]:

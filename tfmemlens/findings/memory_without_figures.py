@@ -75,7 +75,18 @@ _HELP = {
             slug="see-device-users",
         ),
     ),
-    "WebGL": (
+    "larger texture": (
+        Remedy(
+            "make the tensor smaller: a smaller input, or another model whose layers and weights are smaller",
+            slug="smaller-input",
+        ),
+        Remedy(
+            "or compute without WebGL's textures",
+            "await tf.setBackend('wasm')   // import '@tensorflow/tfjs-backend-wasm'",
+            slug="another-backend",
+        ),
+    ),
+    "(WebGL)": (
         Remedy(
             "let each frame's tensors go, and dispose of those you keep",
             "const out = tf.tidy(() => model.predict(frame)); out.dispose();",

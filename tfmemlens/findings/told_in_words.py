@@ -15,14 +15,14 @@ from collections.abc import Iterator
 
 from tfmemlens.findings import code_without_message
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
-from tfmemlens.findings.support.prose_advice import advice, full_device
+from tfmemlens.findings.support.prose_advice import advice, full_device, small_pool
 from tfmemlens.findings.support.prose_of_jax import of_constructs
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import human
+from tfmemlens.units import human, human_size
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: no message says how much was requested"
@@ -44,17 +44,28 @@ def check(case: Case) -> Iterator[Finding]:
         return  # a log's words, and no failure's
     if any(code_without_message.check(case)):
         return
-    where = _where(line)
+    where = _where(told, line)
     on_board = board(case)
     what = f"{where} grows" if grows is not None and said in (None, grows) else f"{where} ran out"
     yield Finding(
         severity=Severity.FACTOR,
         headline=(
             f"the text says in words that {what} ({line.place}), and quotes no message of it"
-            f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case)}"
+            f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
         ),
         evidence=tuple(Evidence("what the text says", each) for each in dict.fromkeys((line, grows or line))),
         remedies=tuple(_remedies(case, told, line, grows)),
+    )
+
+
+def _of_the_pool(case: Case) -> str:
+    """A pool that is far below the GPU that it is of: another process was there first."""
+    device = small_pool(case)
+    if device is None or device.limit is None:
+        return ""
+    where = f"{device.line.place} shows" if device.line else "the log shows"
+    return (
+        f"; {where} a pool of {human_size(device.limit)} on a {device.model}: something else holds the rest"
     )
 
 
@@ -74,8 +85,14 @@ def _of_the_table(case: Case) -> str:
     return f"; {use.line.place} shows {name} with {human(use.used.bytes)} of {human(use.total.bytes)} in use"
 
 
-def _where(line: Line) -> str:
-    """Which memory the line speaks of."""
+def _where(told: Surroundings, line: Line) -> str:
+    """Which memory the line speaks of. An exception that is shown but cut may be of any: no writer knows it
+    for host RAM but by `MemoryError`.
+    """
+    if told.shows("raising MemoryError"):
+        return "host RAM"
+    if told.shows("raising an exception") or told.shows("saving in words"):
+        return "memory"
     host, device = _HOST.search(line.text), _DEVICE.search(line.text)
     if host and not device:
         return "host RAM"
@@ -83,7 +100,7 @@ def _where(line: Line) -> str:
 
 
 def _remedies(case: Case, told: Surroundings, line: Line, grows: Line | None) -> Iterator[Remedy]:
-    host = _where(line) == "host RAM"
+    host = _where(told, line) == "host RAM"
     yield from of_constructs(case)
     if host and (_SHUFFLE.search(line.text) or told.pipeline_buffers):
         yield Remedy(

@@ -19,6 +19,7 @@ from tfmemlens.findings.support.situation import (
     Situation,
     situation,
 )
+from tfmemlens.findings.support.tried import edits_no_program
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.values import dataclass, replace
@@ -178,6 +179,10 @@ TABLE: dict[str, Applicability] = {
     "narrow-array": Applicability(devices=_HOST),
     "more-ram-for-wsl": Applicability(devices=_HOST, shell=True),
     "read-the-kernel-log": Applicability(devices=_HOST),
+    "save-in-parts": Applicability(shell=True),
+    "newer-release": _ANYWHERE,
+    "make-once": _ANYWHERE,
+    "compare-with-cpu": Applicability(code=_NAMED),
     "size-the-slabs": Applicability(_TENSORFLOW, until=(1, 13), devices=_HOST),
     # Of logs: what would tell more.
     "read-the-log": _ANYWHERE,
@@ -197,6 +202,11 @@ TABLE: dict[str, Applicability] = {
     "name-the-buffers": Applicability(done="xla_dump_to=.*"),
     "other-tool": _ANYWHERE,
     "close-other-programs": _ANYWHERE,
+    "another-allocator": Applicability(
+        _OF_JAX, devices=_ON_GPU, shell=True, done="XLA_PYTHON_CLIENT_ALLOCATOR=.*"
+    ),
+    "pool-for-unified-memory": Applicability(_OF_JAX, devices=_ON_GPU, shell=True),
+    "another-backend": Applicability(shell=True),
     "tidy-textures": Applicability(shell=True),
     "count-tensors": Applicability(shell=True),
     "without-delegate": _ANYWHERE,
@@ -427,7 +437,11 @@ TABLE: dict[str, Applicability] = {
 """Every remedy, by slug."""
 
 
-_TOOLS = {"vendor=AMD": "rocm-smi", "platform=Jetson": "tegrastats   # top says which process it is"}
+_TOOLS = {
+    "vendor=AMD": "rocm-smi",
+    "platform=Jetson": "tegrastats   # top says which process it is",
+    "platform=Mac": "top -o mem   # or Activity Monitor, Memory",
+}
 """What shows who holds the memory, where no `nvidia-smi` is."""
 
 
@@ -444,7 +458,9 @@ def applicable(remedies: Iterable[Remedy], run: Situation) -> tuple[Remedy, ...]
         ]
     declared = [(remedy, TABLE.get(remedy.slug, _ANYWHERE)) for remedy in remedies]
     return tuple(
-        remedy if where.runs_code(run) else replace(remedy, code=None)
+        remedy
+        if where.runs_code(run) and (not run.tool or edits_no_program(remedy))
+        else replace(remedy, code=None)
         for remedy, where in declared
-        if where.holds(run)
+        if where.holds(run) and remedy.slug not in run.ruled_out
     )

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.board import board, what_helps
-from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.findings.support.watching import find_what_grows
-from tfmemlens.model.capture import DeviceUse
+from tfmemlens.knowledge.gpu_memory import least_bytes
+from tfmemlens.model.capture import DeviceInfo, DeviceUse
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
+from tfmemlens.values import replace
 
 JAVASCRIPT = ("Node", "TensorFlow.js")
-_FULL = 0.9
+_FULL, _LITTLE = 0.9, 0.25
 _ONE_BATCH_AT_A_TIME = Remedy(
     "let the server put requests together and bound how many run at once: each thread that serves keeps"
     " buffers of its own",
@@ -34,8 +37,8 @@ SHARD_THE_DATA = Remedy(
     slug="shard-the-data",
 )
 DATA_IN_PARTS = Remedy(
-    "hold the data in files and read a batch at a time, instead of one array of all of it; images stay uint8"
-    " until they are in a batch, other arrays are float32 rather than float64",
+    "hold less in RAM at once: fewer or smaller inputs in one go, and files that are read a batch at a time"
+    " instead of one array of all of them (images stay uint8 until they are in a batch)",
     "train = tf.keras.utils.image_dataset_from_directory(folder)   # arrays: np.load(path, mmap_mode='r')",
     slug="map-the-file",
 )
@@ -67,6 +70,27 @@ _SMALLER_BATCH = Remedy(
     " samples (images, sequences) or the model smaller",
     slug="smaller-batch",
 )
+_WHAT_ELSE = Remedy(
+    "see what else holds the GPU before this program starts: an earlier run, a notebook, another process",
+    "nvidia-smi",
+    slug="see-device-users",
+)
+_SAVE_IN_PARTS = Remedy(
+    "most likely host RAM: to be written, a checkpoint is copied there first. Ask the kernel's log whether it"
+    " killed the process; let one save end before the next begins, and save in parts or less often",
+    "dmesg -T | grep -i -E 'killed process|out of memory'",
+    slug="save-in-parts",
+)
+_NEWER_RELEASE = Remedy(
+    "it happens while XLA compiles, before anything runs, so what the data take plays little part: try a"
+    " newer release, and a slightly other size (padded, or one less)",
+    slug="newer-release",
+)
+_MAKE_ONCE = Remedy(
+    "where the part that grows is found: make once what it makes anew each time (data sets, functions,"
+    " models), and use it again; or run that part in a process of its own, whose end frees everything",
+    slug="make-once",
+)
 _SEE_USERS = Remedy(
     "see whose that memory is: end an earlier run or a notebook's kernel, or use another GPU",
     "nvidia-smi   # then: export CUDA_VISIBLE_DEVICES=1",
@@ -82,6 +106,18 @@ def full_device(case: Case) -> DeviceUse | None:
     )
 
 
+def small_pool(case: Case) -> DeviceInfo | None:
+    """A pool that has next to nothing of its GPU, by what a GPU of that name has."""
+    return next(
+        (
+            device
+            for device in case.capture.surroundings.devices
+            if device.limit and device.limit.bytes < _LITTLE * (least_bytes(device.model) or 0)
+        ),
+        None,
+    )
+
+
 def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
     """What fits such a program best, the most particular first."""
     told, program = case.capture.surroundings, situation(case).program
@@ -92,18 +128,68 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         yield from (remedies.smaller_requests(case), _ONE_BATCH_AT_A_TIME)
     if on_board := board(case):
         yield from what_helps(on_board[0])
+    if told.shows("saving in words"):
+        yield _SAVE_IN_PARTS
+        return
+    if of_host and told.shows("compiling in words"):
+        yield _NEWER_RELEASE
+        return
     if framework_of(case) == TENSORFLOW:
         yield from _of_tensorflow(case, of_host, grows)
     if grows and not program:
-        yield find_what_grows(case, of_host)
+        yield from _of_growth(case, of_host)
     if program or grows or framework_of(case) != TENSORFLOW:
         return
     if of_host:
-        yield DATA_IN_PARTS
-    elif told.shows("training"):
-        yield _SMALLER_BATCH
+        own = told.shows("training") and not told.shows("using a tool")
+        yield DATA_IN_PARTS if own else replace(DATA_IN_PARTS, code=None)
+    elif "smaller-batch" in ruled_out(case):
+        yield _WHAT_ELSE
+        yield _smaller_model(case)
+    elif small_pool(case):
+        return
+    elif told.shows("training") or told.shows("using a tool"):
+        yield _in_options(_SMALLER_BATCH) if told.shows("using a tool") else _SMALLER_BATCH
     elif not (on_board or told.shows("failing in evaluation") or told.shows("several ranks")):
         yield _IF_IT_TRAINS
+
+
+def _of_growth(case: Case, of_host: bool) -> Iterator[Remedy]:
+    told = case.capture.surroundings
+    if told.shows("on a Mac"):
+        jax = framework_of(case) == JAX
+        yield Remedy(
+            "run the same on the CPU alone: where memory stays flat there, the plug-in for Apple's GPU keeps"
+            " it, and a newer one, or the CPU for this part, is what helps",
+            "JAX_PLATFORMS=cpu python train.py"
+            if jax
+            else "tf.config.set_visible_devices([], 'GPU')   # first",
+            slug="compare-with-cpu",
+        )
+    if told.shows("watching memory"):
+        yield _MAKE_ONCE
+    yield find_what_grows(case, of_host or told.shows("on a Mac") is not None)
+
+
+def _in_options(remedy: Remedy) -> Remedy:
+    """The same for those who start a program that they did not write."""
+    return replace(
+        remedy,
+        text="use a smaller batch, or smaller or fewer inputs at a time, by the program's own options or its"
+        " configuration file; if it fails at a batch of 1, too, take a smaller model of those it offers",
+    )
+
+
+def _smaller_model(case: Case) -> Remedy:
+    """What is left where a batch is one sample, or plays no part."""
+    sample = "" if "smaller-input" in ruled_out(case) else "one sample is too large, or "
+    less = "" if "smaller-input" in ruled_out(case) else "smaller images or shorter sequences, "
+    return Remedy(
+        f"where the batch plays no part, {sample}the weights with their gradients and the optimizer's slots"
+        f" fill the device: {less}a smaller model, fewer layers that are trained, or an optimizer that keeps"
+        " less",
+        slug="smaller-model",
+    )
 
 
 def _of_tensorflow(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
@@ -114,5 +200,12 @@ def _of_tensorflow(case: Case, of_host: bool, grows: Line | None) -> Iterator[Re
         yield SHARD_THE_DATA if of_host else _ONE_GPU_EACH
     if told.shows("failing in evaluation") and not of_host:
         yield _SMALLER_EVALUATION
-    if full_device(case) and not of_host:
+    if small_pool(case) and not of_host:
+        yield Remedy(
+            "let each process take memory as needed, the one that starts the others, too: set it first of all"
+            " in each, or hide the GPU from those that do not compute on it",
+            code_snippets.growth(case.api),
+            slug="growth",
+        )
+    if (full_device(case) or small_pool(case)) and not of_host:
         yield _SEE_USERS

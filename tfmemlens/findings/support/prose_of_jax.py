@@ -52,6 +52,12 @@ _START_ANEW = Remedy(
     "results.append(jax.device_get(out)); del out; jax.clear_caches()   # after each of them",
     slug="start-anew",
 )
+_LEFT_OR_LATER = Remedy(
+    "it ran well for a while: print the memory in use at each step. Where it grows, something is kept (lists"
+    " of results, callbacks, programs compiled anew); where it stays flat, a later batch is larger than those"
+    " before it, or something else runs then (an evaluation, a checkpoint)",
+    slug="find-what-grows",
+)
 
 
 def of_constructs(case: Case) -> Iterator[Remedy]:
@@ -67,7 +73,10 @@ def _named(case: Case, jax: bool) -> Iterator[Remedy]:
     if told.shows("after an error"):
         yield _CLEARED
     if late and not told.shows("growing in words"):
-        yield _START_ANEW
+        if told.shows("many runs before"):
+            yield _START_ANEW
+        elif not told.shows("saving in words"):
+            yield _LEFT_OR_LATER
     if told.shows("many shapes") and jax:
         yield _FEWER_SHAPES
     if told.shows("vectorising"):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.phase import is_jacobian, other_than_training
 from tfmemlens.findings.support.rows import is_forward_only, on_host
+from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.knowledge.gpu_memory import is_older
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, FrontEnd, Moment
@@ -40,6 +41,10 @@ class Situation:
     """What the input says is set: `name=value`."""
     library: str | None = None
     """The library on top of JAX that the program is written with."""
+    tool: bool = False
+    """Whether its user starts and configures the program, and did not write it."""
+    ruled_out: frozenset[str] = frozenset()
+    """Slugs of remedies that the text says cannot help."""
 
     @property
     def program(self) -> str | None:
@@ -62,13 +67,15 @@ def situation(case: Case, moment: Moment | None = None) -> Situation:
         framework,
         case.api.oldest,
         case.api.newest,
-        _device(moment) if moment else None,
+        _device(moment) if moment else _device_in_words(case),
         framework == TENSORFLOW and (case.api.is_tf1 or case.api.front_end is FrontEnd.SESSION),
         _training(case, moment) if moment else None,
         _keeps_slots(moment) if moment else None,
         _is_half(moment) if moment else False,
         frozenset(_settings(case)),
         case.api.library,
+        case.capture.surroundings.shows("using a tool") is not None,
+        ruled_out(case),
     )
 
 
@@ -124,6 +131,11 @@ def _device(moment: Moment) -> str | None:
     return None
 
 
+def _device_in_words(case: Case) -> str | None:
+    """A TPU that the text names, where no failure says which device it was."""
+    return TPU if not case.moments and case.capture.surroundings.shows("on a TPU") else None
+
+
 def _is_half(moment: Moment) -> bool:
     """Whether most bytes of activations are in 16 bits."""
     held = {True: 0, False: 0}
@@ -157,6 +169,8 @@ def _settings(case: Case) -> Iterator[str]:
         yield f"batch_size={case.capture.hints.batch}"
     if without_tensor_cores(case):
         yield "tensor_cores=False"
+    if case.capture.surroundings.shows("on a Mac"):
+        yield "platform=Mac"
     if any(use.processes for use in case.capture.surroundings.device_uses):
         yield "nvidia-smi=shown"
     for moment in case.moments:

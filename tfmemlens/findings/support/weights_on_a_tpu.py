@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, framework_of
+from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, TPU, framework_of, situation
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
-from tfmemlens.model.incident import CompilerMemory, RequestKind
+from tfmemlens.model.incident import CompilerMemory, FailedRequest, RequestKind
 from tfmemlens.units import GIB, human
 
 _SMALLEST = 16 * GIB
@@ -25,13 +25,19 @@ def too_heavy(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWei
     """
     weights = stated_weights(case.capture.surroundings)
     failed = moment.request.failed if moment.request else None
-    if weights is None or failed is None or failed.kind is not RequestKind.TPU:
+    if weights is None or failed is None or not _on_a_tpu(case, moment, failed):
         return None
     if framework_of(case) == TENSORFLOW or failed.allocator not in (None, "hbm"):
         return None
     if compiler.capacity:
         return weights if weights.bytes // 2 > compiler.capacity.bytes else None
     return weights if weights.bytes > _SMALLEST else None
+
+
+def _on_a_tpu(case: Case, moment: Moment, failed: FailedRequest) -> bool:
+    """Whether it is a TPU's message, or XLA's own of a device that the text calls one."""
+    of_xla = failed.kind is RequestKind.XLA and situation(case, moment).device == TPU
+    return failed.kind is RequestKind.TPU or of_xla
 
 
 def because(weights: StatedWeights, compiler: CompilerMemory) -> str:

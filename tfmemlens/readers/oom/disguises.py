@@ -84,13 +84,15 @@ LIBRARY = LineRule(
     r"|(?i:gpu|cu)(?i:solver\w*|blas|sparse|fft)Create\w*\(.*failed|CU(?:SOLVER|SPARSE)_STATUS_ALLOC_FAILED"
     r"|Failure to initialize cublas may be due to OOM|CUFFT_ALLOC_FAILED"
     r"|cu(?:Solver|BLAS|SPARSE) (?:allocation|memory allocation) failed"
-    r"|No (?:DNN|BLAS support|BLAS) (?:in stream executor|for stream)|DNN library is not found|MIOpen Error:"
+    r"|No (?:DNN|BLAS support|BLAS) (?:in stream executor|for stream)|DNN library is not found"
+    r"|\bdnn != nullptr|MIOpen Error:"
     r" .*Memory not available",
     "NotFoundError: No algorithm worked!",
     "could not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED",
     "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED",
     "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR",
     "No DNN in stream executor. [Op:Conv2D] name:",
+    "INTERNAL: RET_CHECK failure (xla/service/gpu/gpu_compiler.cc:627) dnn != nullptr",
     "INTERNAL: jaxlib/gpu/handle_pool.cc:21: operation gpublasCreate(&handle) failed: cuBLAS internal error",
     "cusolverDnCreate(&handle) failed: CUSOLVER_STATUS_INTERNAL_ERROR",
     "cuSolver call failed: CUSOLVER_STATUS_ALLOC_FAILED",
@@ -108,6 +110,7 @@ LIBRARY = LineRule(
         "in stream executor",
         "for stream",
         "dnn library",
+        "dnn != nullptr",
         "miopen error",
     ),
 )

@@ -144,9 +144,14 @@ WITHOUT_FIGURES = {
         "[carb.graphics-vulkan.plugin] Out of GPU memory allocating resource 'Foundation Resource Allocator'",
         needs=("of_device_memory", "ofdevicememory", "graphics-vulkan"),
     ),
+    "a tensor needs a larger texture than WebGL has here: a fixed limit, no lack of memory": LineRule(
+        r"Requested texture size \[\d+x\d+\] greater than WebGL maximum",
+        "Requested texture size [6000x6000] greater than WebGL maximum on this browser / GPU [4096x4096].",
+        needs="texture size",
+    ),
     "the browser's GPU (WebGL) had no memory left for TensorFlow.js's textures": LineRule(
         r"High memory usage in GPU: [\d.]+ MB|CONTEXT_LOST_WEBGL.{0,400}context lost"
-        r"|Requested texture size \[\d+x\d+\] greater than WebGL maximum|Unable to create WebGLTexture",
+        r"|Unable to create WebGLTexture",
         "High memory usage in GPU: 1456.10 MB, most likely due to a memory leak",
         "WebGL: CONTEXT_LOST_WEBGL: loseContext: context lost",
         "Error: Unable to create WebGLTexture.",
@@ -272,6 +277,12 @@ ELSEWHERE = {
         "Cannot serialize protocol buffer of type tensorflow.GraphDef as the serialized size"
         " (2155902411bytes) would be larger than the limit (2147483647 bytes)",
         needs="GraphDef as",
+    ),
+    "the driver refused an exportable allocation, which WSL2 does from some size on, and calls it out of"
+    " memory": LineRule(
+        r"CUDA_ERROR_OUT_OF_MEMORY.{0,60}\bCU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR",
+        "cuMemCreate gives CUDA_ERROR_OUT_OF_MEMORY with CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR",
+        needs="POSIX_FILE_DESCRIPTOR",
     ),
     CUDNN_VERSION: LineRule(
         r"Loaded runtime CuDNN library: .* but source was compiled with",

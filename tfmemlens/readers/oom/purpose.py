@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tfmemlens.readers.oom.prose import PROSE
 from tfmemlens.readers.oom.rules import LineRule
+from tfmemlens.readers.oom.tried import TRIED
 
 TRAINING = LineRule(
     r"(?i:\.fit(?:_generator)?\(|train_(?:step|op|on_batch|function|one|epoch|loop|and_evaluate|batch)"
@@ -199,6 +200,9 @@ GROWING = LineRule(
     r"|\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:goes up|going up|adds up|piles up|never (?:freed|released)"
     r"|(?:not|isn't|is not|can ?not|can't|cannot) be(?:ing)? (?:freed|released)|not (?:freed|released))\b"
     r"|\bcauses? (?:a|the) leak\b"
+    r"|\beat(?:s|ing)? up (?:all|my|the)(?: \w{1,12}){0,2} (?:memory|V?RAM) until\b"
+    r"|\b(?:adds?|piles?) up (?:in|on) (?:my|the) (?:GPU|RAM)\b|\bmemory adds up\b"
+    r"|\bepochs?\b[^.\n]{0,60}\b(?:RAM|memory)\b[^.\n]{0,30}\b(?:full|fills?|filled|exhausted)\b"
     r"|\bfree (?:\w{1,12} )?memory\b[^.\n]{0,50}\b(?:decreas\w{1,3}|falls?|drops?|shrinks?)\b",
     "the container's RAM grows steadily over about 50 minutes until it's OOMKilled",
     "memory usage keeps increasing during training",
@@ -207,7 +211,10 @@ GROWING = LineRule(
     "Sharp increase in memory usage",
     "the free GPU memory decreases in steps",
     "VRAM usage explodes after some rounds",
-    needs=("ram", "memory", "leak"),
+    "a second training simply adds up in my GPU",
+    "after some epochs the RAM gets full",
+    "it is eating up all memory until the disk is full",
+    needs=("ram", "memory", "leak", "up in", "up on"),
 )
 """The text says in words that memory grows."""
 VECTORISING = LineRule(
@@ -269,6 +276,15 @@ LATE = LineRule(
     needs=("after", "until"),
 )
 """The text says in words that many runs or steps went well before."""
+MANY_RUNS = LineRule(
+    r"(?i)\b(?:after|until)\b[^.\n]{0,30}\b(?:hundreds?|thousands?|dozens?|\d{2,}(?:th)?)"
+    r" (?:or so )?(?:of )?(?:(?:these|those|them|such|the|MCMC|optimi[sz]ation) )?"
+    r"(?:runs?|trials|models|calls|evaluations|these|them|fits)\b",
+    "I observe an OOM error after a few hundred of these",
+    "it fails after 50 fits",
+    needs=("after", "until"),
+)
+"""The text says in words that many whole runs went well before."""
 SAVING = LineRule(
     r"Transferring arrays to host memory|enable_pinned_host_transfer|\borbax\b[^\n]{0,40}(?:sav|check)"
     r"|\bAsyncCheckpointer\b|\bsave_checkpoint\(|\bckptr\.save\(|\bcheckpoint_manager\.save\(",
@@ -395,11 +411,13 @@ PURPOSES = {
     "environments": ENVIRONMENTS,
     "differentiating": DIFFERENTIATING,
     "failing late": LATE,
+    "many runs before": MANY_RUNS,
     "saving": SAVING,
     "whole graph": WHOLE_GRAPH,
     "no number": NO_NUMBER,
     "without a GPU": WITHOUT_GPU,
     "sharing the device": SHARING,
     **PROSE,
+    **TRIED,
 }
 """What a program does, and how a line shows it."""

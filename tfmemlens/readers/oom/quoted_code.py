@@ -49,6 +49,8 @@ _MODEL = regex(
     r"[-_ ]?(?<=[-_ ])(?P<figure>\d{1,3}(?:\.\d)?)b(?![a-z\d])"
 )
 """A model whose name says how many billions of weights it has: `gemma_2b_en`, `Meta-Llama-3-8B`."""
+_SHORTLY = regex(r"(?<![\w.,:/@$#-])(?P<figure>[1-9]\d{0,2}(?:\.\d)?)b(?![\w/])", flags=0)
+"""`when I use 13b`: a small letter, which is no unit of memory."""
 MODEL_WEIGHTS = "parameters"
 _TUPLE = regex(
     r"(?:(?P<name>\b[A-Za-z_][\w.]{0,40})(?:[\"']?\s{0,3}(?:[=:]|[-=]>)?\s{0,3}))?"
@@ -148,7 +150,7 @@ def _sizes(text: str, line: Line) -> Iterator[StatedSize]:
         figure = _number(match["figure"], match["unit"] or "")
         if figure > 1 and match["name"].lower() not in _NO_NAMES:
             yield StatedSize(match["name"] if _is_name(match) else "", (figure,), line)
-    for match in list(_MODEL.finditer(text))[:1]:
+    for match in [*_MODEL.finditer(text), *_SHORTLY.finditer(text)][:1]:
         yield StatedSize(MODEL_WEIGHTS, (_number(match["figure"], "B"),), line)
     for match in _ARGUMENT.finditer(rest.partition("#")[0]):
         if (figure := _number(match["figure"], "")) > 1:

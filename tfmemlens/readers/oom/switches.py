@@ -37,7 +37,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         "batch_size",
         LineRule(
             r"(?<!\w)(?:(?:per_device_)?train_?|global_?|mini_?|local_?)?[Bb]atch[_ -]?size['\"]{0,2}\s*"
-            r"(?:[=:,]|is|\s)\s*(?P<value>\d+)L?\b",
+            r"(?:[=:,]|is|\s|from)\s*(?:\d{1,6} ?(?:to|->|\u2192) ?)?(?P<value>\d+)L?\b",
             "batch_size=32",
             "--batch_size=8",
             "---> 27 history = model.fit(x_train, y_train, batch_size=64, epochs=10)",
@@ -45,6 +45,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             "python train.py --batch-size 64",
             "history <- model %>% fit(x, y, epochs = 10, batch_size = 1024)",
             "When I try to train with input (96, 96, 96, 1) and batch size = 1, it fails",
+            "I went from train batch size 12 to 6",
             needs="atch",
         ),
     ),
@@ -81,7 +82,8 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             r"(?i)\A(?=[^\n]{0,400}\b(?:fails?|died|dies|crash\w*|same|still|no (?:help|difference|luck)"
             r"|nothing|OOMs?)\b)(?=[^\n]{0,400}\b(?:too|also|same|even|still|nothing|tried)\b)"
             r"(?:(?!\b(?:runs?|works?|fits?|fine|ok|works|ran)\b)[^\n]){0,300}"
-            r"(?:\b(?:train_)?batch(?:es|(?:[_ -]?size)?s?)\b|\bbs\b)(?:[=: ]| of | to ){1,3}\(?"
+            r"(?<!dev )(?<!test )(?<!val )(?<!validation )(?:\b(?:train_)?"
+            r"batch(?:es|(?:[_ -]?size)?s?)\b|\bbs\b)(?:[=: ]| of | to ){1,3}\(?"
             r"(?P<value>\d{1,5}(?:(?:,? (?:and|or|then|und|y|et) |, ?|/| -> |->)\d{1,5}){0,6})\b"
             r"(?![.,]?\d|k\b|%)"
             r"(?!.*\b(?:runs?|works?|fits?|fine|ran)\b)",

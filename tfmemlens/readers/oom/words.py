@@ -117,6 +117,7 @@ PHRASES = tuple(
         "handle) failed",
         "launch failed",
         "no dnn",
+        "dnn != nullptr",
         "cannot parse tensor",
         "not possible. there",
         "peak buffers",

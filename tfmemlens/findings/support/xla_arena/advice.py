@@ -299,6 +299,15 @@ def _more_unified(case: Case, moment: Moment) -> Iterator[Remedy]:
     asked = moment.request.failed.size if moment.request else None
     if told.setting("TF_FORCE_UNIFIED_MEMORY") is None or asked is None:
         return
+    alone = told.setting("XLA_PYTHON_CLIENT_ALLOCATOR")
+    if alone and alone[0] == "platform":
+        yield Remedy(
+            f"take XLA_PYTHON_CLIENT_ALLOCATOR=platform out ({alone[1].place}): unified memory is the"
+            " pool's, and this setting does without the pool",
+            "unset XLA_PYTHON_CLIENT_ALLOCATOR",
+            slug="pool-for-unified-memory",
+        )
+        return
     part = told.setting("XLA_PYTHON_CLIENT_MEM_FRACTION")
     set_to = f" ({part[1].place}: {part[0]})" if part else ""
     times = max(4, -(-2 * asked.bytes // limit.bytes)) if limit and limit.bytes else 8

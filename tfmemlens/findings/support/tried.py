@@ -1,0 +1,44 @@
+"""Remedies that cannot help since the text says so: its writer tried them, or the batch is one sample.
+
+One table for all rules: whoever advises such a remedy, it is left out.
+"""
+
+from __future__ import annotations
+
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Remedy
+from tfmemlens.patterns import regex
+
+_RULED_OUT = {
+    "a batch of one": ("smaller-batch", "gradient-accumulation"),
+    "any batch alike": ("smaller-batch", "gradient-accumulation"),
+    "any sample alike": ("smaller-input", "shorter-sequences", "truncate-inputs"),
+    "watching memory": ("find-what-grows", "watch-ram"),
+}
+"""Slugs of remedies, by what the text says."""
+_SHELL = regex(
+    r"\s*(?:export |sudo |[A-Z][A-Z_]{4,40}=\S|nvidia-smi|rocm-smi|tegrastats|dmesg|free |top\b|ps |kill "
+    r"|docker|pip |python3? -m|python3? \S+\.py|tfmemlens|ulimit|tensorflow_model_server|Get-|XLA_|wsl)"
+)
+"""How code begins that no program has to be edited for."""
+
+
+def ruled_out(case: Case) -> frozenset[str]:
+    """Slugs of the remedies that the text rules out. A failure's own shape says more of the batch than words:
+    the rules that read it know of a batch of one.
+    """
+    told = case.capture.surroundings
+    smaller_helps = told.shows("a smaller batch helps")
+    return frozenset(
+        slug
+        for purpose, slugs in _RULED_OUT.items()
+        if told.shows(purpose)
+        and not (smaller_helps and "batch" in purpose)
+        and not (case.moments and purpose == "a batch of one")
+        for slug in slugs
+    )
+
+
+def edits_no_program(remedy: Remedy) -> bool:
+    """Whether its code, if it has any, is a shell's."""
+    return remedy.code is None or _SHELL.match(remedy.code) is not None

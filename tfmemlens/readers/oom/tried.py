@@ -1,0 +1,134 @@
+"""What the prose of a post rules out: what its writer tried already, or does not program himself."""
+
+from __future__ import annotations
+
+from tfmemlens.readers.oom.rules import LineRule
+
+_BATCH = r"(?:mini-?)?batch(?:es\b|[- _]?sizes?\b)"
+_RUNS = (
+    r"(?:\A|[.!?;] )(?![^.!?;\n]{0,200}\b(?:works?|worked|runs|ran|fits?|fine|ok|okay|helps?|trains|can)\b)"
+    r"[^.!?;\n]{0,200}?"
+)
+"""From where a sentence begins that does not say that it runs."""
+_ANY = r"(?:regardless of|independent(?:ly)? of|irrespective of|no matter(?: how| what)?|what ?ever|any)"
+BATCH_OF_ONE = LineRule(
+    rf"(?i)(?:{_RUNS}\b{_BATCH}[`'\"]{{0,2}}\s{{0,24}}(?:=|:|->|is|was|of|to|at)?\s?"
+    r"(?:(?:always|already|only|just|set|fixed|reduced|down|now) ){0,2}(?:to |at )?(?:1|one)\b"
+    r"(?![.,/]?\d|[-:] ?\d))"
+    r"|\bIMAGES_PER_GPU\s{0,24}=?\s{0,4}1\b"
+    r"|batch[- _]?size[^\n]{0,12}(?:\u8c03\u6210|\u6539\u6210|\u8bbe\u4e3a|\u8bbe\u6210|\u964d\u5230|\u4e3a)"
+    r"(?:\u4e86)? ?1(?!\d)",
+    "Batch size is always 1.",
+    "even with a batch size of 1 it fails",
+    "BATCH_SIZE                     1",
+    "IMAGES_PER_GPU = 1",
+    "batch_size\u6211\u5df2\u7ecf\u8c03\u6210\u4e861",
+    needs=("atch", "images_per"),
+)
+"""The text says that a batch is one sample."""
+ANY_BATCH = LineRule(
+    rf"(?i)\b{_ANY}\b[^.\n]{{0,40}}\b{_BATCH}"
+    rf"|\b(?:not|n't|never) (?:\w+ ){{0,2}}(?:depend|rel(?:y|ies))\w* on\b[^.\n]{{0,60}}{_BATCH}"
+    rf"|\bnot on\b[^.\n]{{0,60}}{_BATCH}",
+    "it happens regardless of the batch size",
+    "memory does not depend on the batch size",
+    "it depends on the number of files and not on `train_batch_size`",
+    needs=("batch",),
+)
+"""The text says that the batch plays no part."""
+ANY_INPUT = LineRule(
+    rf"(?i)\b(?:{_ANY}|however (?:small|short))\b[^.\n]{{0,60}}\b(?:resolutions?|image sizes?|input sizes?"
+    r"|sequence[ _]?lengths?|seq[_ ]?len\w*|patch[_ ]sizes?)\b"
+    r"|\bseq(?:uence)?[_ ]?len\w*[^\n]{0,24}(?:\u8c03\u6210|\u6539\u6210|\u8bbe\u4e3a)(?:\u4e86)? ?1(?!\d)",
+    "Whatever image resolution I use, it crashes",
+    "however small I make `sequence_length`",
+    needs=("resolution", "size", "seq", "length"),
+)
+"""The text says that the size of a sample plays no part."""
+WATCHING = LineRule(
+    r"(?i)\bpsutil\.\w|\.memory_info\(\)|\bget_memory_(?:info|usage)\(|\bmemory_stats\(\)|\btracemalloc\b"
+    r"|\b(?:narrowed|tracked|traced|pinned|nailed) (?:it|this|the \w{1,12}) down\b"
+    r"|\bisolated (?:it|this|the)\b|\bhere is the problem\b",
+    "print(psutil.Process().memory_info().rss)",
+    "I narrowed it down to one line",
+    needs=("psutil", "memory_", "tracemalloc", " down", "isolated", "problem"),
+)
+"""Memory is printed already, or the line that makes it grow is found."""
+A_TOOL = LineRule(
+    r"(?i)\b(?:star-?dist\w*|deeplabcut|dlc|alphafold\w*|colabfold\w*|spleeter|demucs|deepspeech|rasa|cellpose"
+    r"|nnu-?net|sleap|deepvariant|chemprop|tensor2tensor|t2t-\w+|model_main(?:_tf2)?"
+    r"|object[ _]detection(?: api)?|pipeline\.config|deepfacelab|faceswap|style-?gan\w*|openpi|maxtext|easylm"
+    r"|run_(?:classifier|squad|pretraining)"
+    r"|matterport|mask[_ ]?r-?cnn|darkflow|magenta|openfold|rfdiffusion|scvi|basenji)\b",
+    "I train a StarDist model in 3D",
+    'File "/content/models/research/object_detection/model_main_tf2.py", line 106, in <module>',
+    "spleeter separate -p spleeter:4stems song.mp3",
+    needs=(
+        "dist", "dlc", "deep", "fold", "spleeter", "demucs", "rasa", "cellpose", "nnu", "sleap", "chemprop",
+        "tensor2tensor", "t2t-", "model_main", "detection", "pipeline.config", "swap", "gan", "openpi",
+        "maxtext", "easylm", "run_", "matterport", "cnn", "darkflow", "magenta", "rfdiffusion", "scvi",
+        "basenji",
+    ),
+)  # fmt: skip
+"""The program is one that its user starts and configures, and did not write."""
+A_MAC = LineRule(
+    r"\b[Mm]ac ?(?:OS\b|Book)|\btensorflow[-_](?:metal|macos)\b|\bjax-metal\b|\bmlcompute\b"
+    r"|\bApple (?:[Ss]ilicon|M\d|GPU)"
+    r"|\bM[1-5] (?:Pro|Max|Ultra)\b|\bMPS\b|\bMetal device set to\b",
+    "Mac OS 13 on an M1 Pro",
+    "pip install tensorflow-metal",
+    needs=("mac", "metal", "mlcompute", "apple", "m1 ", "m2 ", "m3 ", "m4 ", "m5 ", "mps"),
+)
+"""The machine is a Mac: one RAM for CPU and GPU, no tools of NVIDIA's."""
+RAISED = LineRule(
+    r"\bTraceback \(most recent call last\)|\A\s*File \"[^\"\n]{1,300}\", line \d+, in ",
+    "Traceback (most recent call last):",
+    needs=("traceback", "file "),
+)
+"""An exception ended it: whom the kernel kills says nothing more."""
+MEMORY_ERROR = LineRule(
+    r"\bMemoryError\b",
+    "MemoryError                               Traceback (most recent call last)",
+    needs="MemoryError",
+)
+"""Python's or NumPy's own exception: host RAM."""
+SAVING_IN_WORDS = LineRule(
+    r"(?i)\b(?:OOM\w*|memory|RAM|killed|crash\w*|dies|fails?)\b[^.\n]{0,60}\b(?:during|while|when|at|upon|before)\b"
+    r"[^.\n]{0,30}\b(?:checkpoint(?:s|ing)?|sav(?:e|es|ing)|serializ\w+)\b"
+    r"|\b(?:checkpoint(?:s|ing)|saving|serializ\w+)\b[^.\n]{0,40}\b(?:OOM\w*|out of memory|killed)\b",
+    "OOM during checkpoint serialization",
+    "it runs out of memory when saving the model",
+    needs=("checkpoint", "save", "saving", "serializ"),
+)
+"""The text says that it fails where a checkpoint is written."""
+COMPILING_IN_WORDS = LineRule(
+    r"(?i)\bcompil(?:es?|ing|ation)\b[^\n]{0,60}\b(?:memory|RAM|OOM\w*|killed)\b"
+    r"|\b(?:memory|RAM|OOM\w*|killed)\b[^.\n]{0,40}\b(?:during|while|when|at) (?:\w+ ){0,2}"
+    r"(?:jit[- ])?compil",
+    "Compiling it exhausts my host memory",
+    "it is killed while XLA compiles",
+    needs=("compil",),
+)
+"""The text says that it fails while a program is compiled."""
+MORE_THAN_EXPECTED = LineRule(
+    r"(?i)\b(?:more|higher|larger|much) (?:\w+ ){0,3}?(?:memory|VRAM)(?: \w+){0,2} than (?:\w+ )?"
+    r"(?:expected|needed|necessary|stated|documented|claimed|reported|the (?:paper|readme|docs?))",
+    "it takes more GPU memory than expected",
+    "LoRA finetuning requires more memory than expected",
+    needs=("than ",),
+)
+"""The text compares what is taken with what should be."""
+TRIED = {
+    "a batch of one": BATCH_OF_ONE,
+    "any batch alike": ANY_BATCH,
+    "any sample alike": ANY_INPUT,
+    "watching memory": WATCHING,
+    "using a tool": A_TOOL,
+    "on a Mac": A_MAC,
+    "raising an exception": RAISED,
+    "raising MemoryError": MEMORY_ERROR,
+    "saving in words": SAVING_IN_WORDS,
+    "compiling in words": COMPILING_IN_WORDS,
+    "more than expected": MORE_THAN_EXPECTED,
+}
+"""What is told, and how a line tells it."""
