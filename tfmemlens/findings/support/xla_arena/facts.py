@@ -87,7 +87,7 @@ def captured(case: Case, compiler: CompilerMemory, size: Size | None) -> str | N
     if match is None or size is None or compiler.constants is not None:
         return None
     constants = parse_size(match["size"])
-    return match["size"] if max(2 * constants.bytes, 2 * SMALL_BYTES) > size.bytes else None
+    return match["size"] if 2 * constants.bytes > size.bytes else None
 
 
 def donated_in_vain(case: Case, moment: Moment) -> str | None:
