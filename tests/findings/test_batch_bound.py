@@ -6,8 +6,12 @@ import pytest
 
 from tests.findings.logs import dump, oom, report
 from tfmemlens import pipeline
-from tfmemlens.findings.support.batch_bound import BatchBound, in_words
+from tfmemlens.findings import request_larger_than_device
+from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.batch_bound import BatchBound, in_words, of_traced, traced_below
+from tfmemlens.model.what_if import TracedFit
 from tfmemlens.units import MIB
+from tfmemlens.values import replace
 
 FIT = "    model.fit(x, y)\n"
 GRADIENT = "gradient_tape/net/conv/Relu/ReluGrad"
@@ -92,3 +96,40 @@ def test_without_a_limit_nothing_bounds_the_batch() -> None:
 def test_what_would_have_fitted_in_sum_bounds_nothing() -> None:
     pieces = dump(49, 400, 300, (40, 40))
     assert "a guess" not in advised(pieces + oom("64,112,112,16"))
+
+
+TRACED = TracedFit(batch=4, peak_bytes=150 * MIB, largest_batch=19, sure_batch=17)
+
+
+def test_which_batch_a_traced_step_leads_to() -> None:
+    step = "the step traced at batch 4 needs 150.00 MiB; by it about 19 fit"
+    assert of_traced(TRACED, 32) == f"lower the batch: 32 -> 17 ({step}, 17 for sure)"
+    assert of_traced(replace(TRACED, sure_batch=19), 32) == f"lower the batch: 32 -> 19 ({step})"
+
+
+@pytest.mark.parametrize(("batch", "told"), [(20, True), (19, False), (None, False)])
+def test_a_traced_step_tells_only_of_a_batch_that_is_too_large_by_it(batch: int | None, told: bool) -> None:
+    case = pipeline.explain(oom("32,128")).case
+    traced = replace(case, traced_fit=lambda moment: TRACED)
+    assert (traced_below(traced, traced.moments[0], batch) is TRACED) is told
+    assert traced_below(case, case.moments[0], batch) is None
+    no_failure = replace(traced.moments[0], request=None)
+    assert traced_below(replace(traced, moments=(no_failure,)), no_failure, batch) is None
+
+
+def test_the_advice_takes_the_batch_that_a_traced_step_shows() -> None:
+    case = pipeline.explain(oom("32,64,64,64") + FIT).case
+    traced = replace(case, traced_fit=lambda moment: TRACED)
+    advised = remedies.for_case("smaller-batch", traced, traced.moments[0])
+    assert advised and advised.text.startswith("lower the batch: 32 -> 17 (the step traced at batch 4")
+    usual = remedies.for_case("smaller-batch", case, case.moments[0])
+    assert usual and "traced" not in usual.text
+
+
+def test_a_tensor_larger_than_the_device_shrinks_to_the_batch_of_a_traced_step() -> None:
+    text = dump(1024, 500, 10) + oom("32,8,1024,1024", node="net/conv/Relu") + FIT
+    case = replace(pipeline.explain(text).case, traced_fit=lambda moment: TRACED)
+    (found,) = request_larger_than_device.check(case)
+    first = found.remedies[0]
+    assert first.text == f"{of_traced(TRACED, 32)}; this tensor then takes 544.00 MiB"
+    assert first.saves_bytes == 480 * MIB

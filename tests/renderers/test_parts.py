@@ -138,7 +138,9 @@ def test_a_sentence_loses_its_end(text: str, width: int, short: str) -> None:
     "path, width, shown",
     [
         ("a/x.log, a/y.log, a/z.log", 25, "a/x.log, a/y.log, a/z.log"),
-        ("a/x.log, a/y.log, a/z.log", 24, "3 files: x.log … z.log"),
+        ("a/x.log, a/y.log, a/z.log", 24, "a: 3 files"),
+        ("a/x.log, b/y.log, a/z.log", 24, "3 files: x.log … z.log"),
+        ("x.log, y.log, z.log", 18, "3 files: x.log … z.log"),
         ("a/x.log, a/y.log", 3, "a/x.log, a/y.log"),
     ],
 )

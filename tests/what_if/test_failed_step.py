@@ -25,7 +25,7 @@ from tfmemlens.values import replace
 from tfmemlens.what_if import basis as basis_of_rows
 from tfmemlens.what_if import changes
 from tfmemlens.what_if.failure import _growing, _likely_requests, _nameless, of_failure
-from tfmemlens.what_if.largest_batch import FitBasis, _limit_for_sure, _sure_batch, nearest
+from tfmemlens.what_if.largest_batch import FitBasis, _limit_for_sure, nearest, sure_batch
 from tfmemlens.what_if.summed import RowsBasis, saving
 
 UNKNOWN = Owner(None, Kind.UNATTRIBUTED, Phase.NONE)
@@ -186,12 +186,12 @@ def asked_again(asked: list[int], needs: bool = True) -> FitBasis:
 
 def test_a_prediction_is_asked_for_the_batch_whose_whole_bar_fits() -> None:
     asked: list[int] = []
-    assert _sure_batch(asked_again(asked), 100) == 12
+    assert sure_batch(asked_again(asked), 100) == 12
     assert asked[0] == int(100 / 1.06)
-    assert _sure_batch(asked_again([]), 10) == 10
-    assert _sure_batch(replace(asked_again([]), complete=False), 10) is None
-    assert _sure_batch(replace(asked_again([]), limit_bytes=None), 10) is None
-    assert _sure_batch(asked_again([], needs=False), 8) == 8  # by the measured step
+    assert sure_batch(asked_again([]), 10) == 10
+    assert sure_batch(replace(asked_again([]), complete=False), 10) is None
+    assert sure_batch(replace(asked_again([]), limit_bytes=None), 10) is None
+    assert sure_batch(asked_again([], needs=False), 8) == 8  # by the measured step
 
 
 def test_without_a_needed_limit_the_bar_of_the_peak_counts() -> None:

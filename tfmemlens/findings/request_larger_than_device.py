@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings import pairwise_broadcast
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.batch_bound import batch_bound, in_words
+from tfmemlens.findings.support.batch_bound import batch_bound, in_words, of_traced, traced_below
 from tfmemlens.findings.support.rows import device_limit, on_host, place, requests, tensor_text
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.model.case import Case, Moment
@@ -138,7 +138,10 @@ def _dimension_remedies(
     if mistaken or (of_pairs and not of_batch):
         pass  # the rule of pairs says what to change: its first dimension alone is no size of the program's
     elif sizes[0] >= 2 and request and not request.fixed:
-        if bound and request.batch == sizes[0] and bound.most(sizes[0]):
+        traced = traced_below(case, moment, request.batch)
+        if traced and request.batch == sizes[0]:
+            fits, first = traced.sure_batch, f"{of_traced(traced, sizes[0])}; this tensor then"
+        elif bound and request.batch == sizes[0] and bound.most(sizes[0]):
             fits, first = bound.start(sizes[0]), f"{in_words(bound, sizes[0])}; this tensor then"
         elif bound and bound.most(sizes[0]):
             fits = bound.start(sizes[0])

@@ -12,7 +12,7 @@ from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.layout import LayoutStudy, LayoutTrial
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import NeededLimit, Timeline
-from tfmemlens.model.what_if import WhatIf, nothing_known
+from tfmemlens.model.what_if import AskTracedFit, WhatIf, nothing_known, nothing_traced
 from tfmemlens.units import Size
 from tfmemlens.values import dataclass, field
 
@@ -284,3 +284,5 @@ class Case:
     """The pass tried again on edited graphs."""
     what_if: WhatIf = field(default=nothing_known, compare=False, repr=False)
     """What a change would buy at a moment; worked out when it is asked for."""
+    traced_fit: AskTracedFit = field(default=nothing_traced, compare=False, repr=False)
+    """Which batch a step traced beside a failure says to fit; worked out when it is asked for."""

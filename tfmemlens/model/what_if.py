@@ -59,6 +59,19 @@ class Saving:
         return self.best_bytes is not None
 
 
+@dataclass(frozen=True, slots=True)
+class TracedFit:
+    """Which batch fits under the limit of a failure, from a step of the program that was traced and ran."""
+
+    batch: int
+    """Of the traced step."""
+    peak_bytes: int
+    """The most that the traced step held."""
+    largest_batch: int
+    sure_batch: int
+    """The largest that fits even at the upper end of the bar."""
+
+
 UNKNOWN = Saving("")
 """Nothing asked, nothing known."""
 
@@ -70,6 +83,19 @@ class WhatIf(Protocol):
 
     def __call__(self, moment: int, change: str, to_batch: int | None = None) -> Saving:
         """The answer, without a figure where nothing is known."""
+
+
+class AskTracedFit(Protocol):
+    """Asked for a failure (its moment's index), answers what a step traced beside it says."""
+
+    def __call__(self, moment: int) -> TracedFit | None:
+        """None where no step was traced, or it does not tell."""
+
+
+def nothing_traced(moment: int) -> TracedFit | None:
+    """The answer where no engine stands behind a case."""
+    del moment
+    return None
 
 
 def nothing_known(moment: int, change: str, to_batch: int | None = None) -> Saving:

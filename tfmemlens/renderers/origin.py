@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tfmemlens.model.case import Api
 from tfmemlens.model.report import Report
 
@@ -35,13 +37,15 @@ _FORMATS = {
     "keras-3": "Keras 3 model",
     "variables": "the names and shapes of variables",
 }
+_MOST = 3
+"""So many formats are named; of more the first two, and how many others there are."""
 _FRAMEWORKS = {"jax": "JAX", "xla": "framework unknown", "torch_xla": "PyTorch/XLA"}
 
 
 def described(report: Report) -> str:
     """`OOM message and memory dump, TensorFlow 2.21 or newer`."""
     source = report.case.capture.source
-    formats = _listed([_FORMATS.get(name, name.replace("-", " ")) for name in source.formats])
+    formats = _listed(_few([_FORMATS.get(name, name.replace("-", " ")) for name in _ranked(source.formats)]))
     if any(moment.predicted for moment in report.case.moments):
         return f"{formats or 'no known format'}; predicted, nothing was run"
     if not formats:
@@ -65,6 +69,18 @@ def _tensorflow(api: Api) -> str:
     if low == high:
         return f"TensorFlow {low}"
     return f"TensorFlow {low} to {high}" if api.oldest > (0, 5) else f"TensorFlow {high} or older"
+
+
+def _ranked(formats: Sequence[str]) -> list[str]:
+    """As they were read; of many those that tell of a failure first."""
+    if len(formats) <= _MOST:
+        return list(formats)
+    known = list(_FORMATS)
+    return sorted(formats, key=lambda name: known.index(name) if name in known else len(known))
+
+
+def _few(names: list[str]) -> list[str]:
+    return names if len(names) <= _MOST else [*names[: _MOST - 1], f"{len(names) - _MOST + 1} more kinds"]
 
 
 def _listed(names: list[str]) -> str:

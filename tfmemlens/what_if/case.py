@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Case
-from tfmemlens.model.what_if import Saving
+from tfmemlens.model.what_if import Saving, TracedFit
 from tfmemlens.values import replace
 
 if TYPE_CHECKING:
@@ -32,4 +32,12 @@ def attach(case: Case, capture: Capture) -> Case:
 
         return savings(basis(moment), change, to_batch)
 
-    return replace(case, what_if=what_if)
+    @cache
+    def traced_fit(moment: int) -> TracedFit | None:
+        if len(case.moments) < 2:
+            return None
+        from tfmemlens.what_if import beside
+
+        return beside.traced_fit(case, moment, basis)
+
+    return replace(case, what_if=what_if, traced_fit=traced_fit)

@@ -68,7 +68,7 @@ def fit(known: FitBasis) -> Fit:
             "give the right one with --batch, or a RunMetadata with graphs",
         )
     largest_fitting = largest_batch(step, known) if known.limit_bytes is not None else None
-    sure = _sure_batch(known, largest_fitting)
+    sure = sure_batch(known, largest_fitting)
     told = 4 * batch if largest_fitting is None else max(largest_fitting, 1)
     alive = step.alive_at_peak(told)
     grown = step.standing_grown(told) + sum(
@@ -104,7 +104,7 @@ def fit(known: FitBasis) -> Fit:
     )
 
 
-def _sure_batch(known: FitBasis, largest_fitting: int | None) -> int | None:
+def sure_batch(known: FitBasis, largest_fitting: int | None) -> int | None:
     """The largest batch that runs in the limit even at the upper end of the error bar."""
     if known.limit_bytes is None or not known.complete or largest_fitting is None:
         return None

@@ -18,6 +18,7 @@ from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import CompilerMemory, RequestKind
+from tfmemlens.model.what_if import TracedFit
 from tfmemlens.units import human
 from tfmemlens.values import dataclass
 
@@ -127,6 +128,28 @@ def _fixed(case: Case, moment: Moment) -> int:
     named = sum(row.total_bytes for row, owner in zip(table, owners, strict=True) if owner.kind in _FIXED)
     told = case.capture.surroundings.parameters
     return max(named, 4 * told[0] if told else 0)
+
+
+def traced_below(case: Case, moment: Moment, batch: int | None) -> TracedFit | None:
+    """What a step that was traced beside the failure says to fit, where that is less than the batch that
+    failed; at a batch that fits by it, something else holds the memory.
+    """
+    if batch is None or moment.request is None:
+        return None
+    index = next(at for at, known in enumerate(case.moments) if known is moment)
+    traced = case.traced_fit(index)
+    return traced if traced and traced.largest_batch < batch else None
+
+
+def of_traced(traced: TracedFit, batch: int) -> str:
+    """Which batch to begin with, and which step tells so."""
+    step = f"the step traced at batch {traced.batch} needs {human(traced.peak_bytes)}"
+    more = (
+        f"; by it about {traced.largest_batch} fit, {traced.sure_batch} for sure"
+        if traced.sure_batch < traced.largest_batch
+        else f"; by it about {traced.largest_batch} fit"
+    )
+    return f"lower the batch: {batch} -> {traced.sure_batch} ({step}{more})"
 
 
 def in_words(bound: BatchBound, batch: int | None) -> str:

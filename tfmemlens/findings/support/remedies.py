@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from tfmemlens.findings.support import code_snippets, jax_lines
 from tfmemlens.findings.support.applicability import applies
-from tfmemlens.findings.support.batch_bound import batch_bound, in_words
+from tfmemlens.findings.support.batch_bound import batch_bound, in_words, of_traced, traced_below
 from tfmemlens.findings.support.graph_nets import rows_of_a_graph
 from tfmemlens.findings.support.named_sizes import NamedSize
 from tfmemlens.findings.support.phase import (
@@ -51,6 +51,8 @@ def for_case(slug: str, case: Case, moment: Moment) -> Remedy | None:
 def _of_first_batch(case: Case, index: int, moment: Moment, saving: Saving) -> Saving:
     """What the batch saves that is advised to begin with, where a failure bounds it; else what half does."""
     bound, batch = batch_bound(case, moment), batch_of(case, moment)
+    if traced := traced_below(case, moment, batch):
+        return case.what_if(index, "smaller-batch", traced.sure_batch) if batch == saving.batch else saving
     if bound is None or bound.none_fits:
         return saving
     if not batch and saving.best_bytes:
@@ -225,6 +227,11 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     if ran and ran[0] in (EVALUATION, PREDICTION):
         return None  # the rule of that phase says it, for the batch of its data set
     batch = saving.batch if saving.basis is Basis.REPLAY else batch_of(case, moment)
+    accumulate = applies("gradient-accumulation", case, moment) and not is_forward_only(moment)
+    again = "; accumulate gradients to keep the effective batch" if accumulate else ""
+    traced = traced_below(case, moment, batch)
+    if traced and batch:
+        return f"{of_traced(traced, batch)}{again}", None
     bound = batch_bound(case, moment)
     if bound and bound.none_fits and bound.of_program:
         return None  # no batch is small enough: the rule says what its arguments and results need
@@ -240,9 +247,7 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
             " sequences), or the model"
         )
         return text, None
-    accumulate = applies("gradient-accumulation", case, moment) and not is_forward_only(moment)
     if bound:
-        again = "; accumulate gradients to keep the effective batch" if accumulate else ""
         return f"{in_words(bound, batch)}{again}", None
     example = f" ({batch} -> {batch // 2})" if batch and batch > 1 else ""
     again = "; accumulate gradients over two steps if you need the same effective batch" if accumulate else ""

@@ -90,13 +90,18 @@ def _title(report: Report, view: View) -> list[str]:
 
 
 def files(report: Report, width: int) -> str:
-    """Paths as they are, or too many of them as a count with the first and the last name."""
+    """Paths as they are, or too many of them as a count: with their folder where all lie in one, else with
+    the first and the last name.
+    """
     path = report.case.capture.source.path
     if path == "-":
         return "standard input"
     paths = path.split(", ")
     if len(path) <= width or len(paths) < 3:
         return path
+    folders = {str(PurePath(each).parent) for each in paths}
+    if len(folders) == 1 and folders != {"."}:
+        return f"{folders.pop()}: {len(paths)} files"
     names = [PurePath(each).name for each in paths]
     return f"{len(paths)} files: {names[0]} … {names[-1]}"
 
