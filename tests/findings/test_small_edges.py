@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
+from tests.findings.logs import oom
 from tests.findings.test_outputs_by_size import told
+from tfmemlens import pipeline
 from tfmemlens.findings import report_not_enabled
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import enumerated
 from tfmemlens.model.line import Line
+from tfmemlens.model.live_model import LiveModel
+from tfmemlens.values import replace
 
 
 def stating(batch: str | None, /, **hints: Any) -> Any:
@@ -71,3 +75,30 @@ def test_words_in_a_row() -> None:
         "a and b",
         "a, b and c",
     ]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "model", "begins"),
+    [
+        (False, None, "to see which layers hold the memory: run it once more"),
+        (True, None, "this run recorded itself, but failed before a step could be traced"),
+        (True, "net.keras", "to see which layers hold the memory: run it once more"),
+    ],
+)
+def test_a_run_that_recorded_no_step_is_not_sent_to_record_itself(
+    recorded: bool, model: str | None, begins: str
+) -> None:
+    hint = (
+        "Hint: If you want to see a list of allocated tensors when OOM happens, add"
+        " report_tensor_allocations_upon_oom to RunOptions for current allocation info. This isn't available"
+        " when running in Eager mode.\n [Op:__inference_train_function_999]\n"
+    )
+    case = pipeline.explain(oom("32,64,64,64") + hint).case
+    capture = replace(
+        case.capture,
+        live_model=LiveModel((), ()) if recorded else None,
+        hints=replace(case.capture.hints, model=model),
+    )
+    (found,) = report_not_enabled.check(replace(case, capture=capture))
+    assert found.remedies[0].text.startswith(begins)
+    assert found.remedies[0].slug == "record-a-step"

@@ -22,6 +22,11 @@ from tfmemlens.model.incident import Incident, RequestKind
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
 GENERAL = 0.3
+_RECORDED_NO_STEP = Remedy(
+    "this run recorded itself, but failed before a step could be traced: run it the same way at a batch that"
+    " fits, and its page says which layers hold the memory, and which batch fits",
+    slug="record-a-step",
+)
 
 
 def _by_bfc(moment: Moment) -> bool:
@@ -72,20 +77,10 @@ def _remedies(case: Case, moment: Moment, incident: Incident) -> Iterator[Remedy
             code,
             slug="list-tensors",
         )
+    elif case.capture.live_model is not None and case.capture.hints.model is None:
+        yield _RECORDED_NO_STEP
     else:
-        why = (
-            "TensorFlow before 1.5 cannot"
-            if case.api.newest < (1, 5)
-            else "tf.function, eager mode and Keras cannot"
-        )
-        hinted = ", whatever TensorFlow's hint says" if incident.hint else ""
-        yield Remedy(
-            "to see which layers hold the memory: run it once more with `tfmemlens run --trace`, best at a"
-            f" batch that fits ({why} list live tensors{hinted})",
-            "tfmemlens run --trace -- python train.py\n# or by"
-            f" hand:\n{code_snippets.profile_memory(case.api)}",
-            slug="record-a-step",
-        )
+        yield _record_a_step(case, incident)
     in_session = case.api.front_end is FrontEnd.SESSION and case.api.oldest < (2, 0)
     if not in_session and "memory-dump" not in case.capture.source.formats and _by_bfc(moment):
         yield Remedy(
@@ -93,3 +88,18 @@ def _remedies(case: Case, moment: Moment, incident: Incident) -> Iterator[Remedy
             "export TF_BFC_MEMORY_DUMP=/tmp/bfc",
             slug="dump-file",
         )
+
+
+def _record_a_step(case: Case, incident: Incident) -> Remedy:
+    why = (
+        "TensorFlow before 1.5 cannot"
+        if case.api.newest < (1, 5)
+        else "tf.function, eager mode and Keras cannot"
+    )
+    hinted = ", whatever TensorFlow's hint says" if incident.hint else ""
+    return Remedy(
+        "to see which layers hold the memory: run it once more with `tfmemlens run --trace`, best at a"
+        f" batch that fits ({why} list live tensors{hinted})",
+        f"tfmemlens run --trace -- python train.py\n# or by hand:\n{code_snippets.profile_memory(case.api)}",
+        slug="record-a-step",
+    )
