@@ -30,32 +30,47 @@ def _of_stated(case: Case, first: int) -> int | None:
     return turns.pop() if len(turns) == 1 else None
 
 
+def _iterations(case: Case, shape: tuple[int | None, ...]) -> int | None:
+    """How many iterations a tensor holds: its first dimension, but of a matrix only what the text says, for
+    there rows and iterations may be one dimension.
+    """
+    first = shape[0] or 0
+    turns = _of_stated(case, first) or (first if len(shape) > 2 else None)
+    return turns if turns and turns > 1 else None
+
+
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         failed = request.failed
         if not is_jacobian(request) or failed.kind is not RequestKind.TENSOR or not failed.shape:
             continue
-        need, turns = failed.tensor_bytes, failed.shape[0] or 0
-        turns = _of_stated(case, turns) or turns
-        what = "the failing op runs in a vectorised loop (pfor), which works on all its iterations at once"
-        if turns < 2:
+        if failed.shape[0] == 1:
             continue
+        turns = _iterations(case, failed.shape)
+        many = f", most likely {turns:,}" if turns else ""
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"{what}: most likely {turns:,} of them, one for each output of a Jacobian",
-            because=f"a vectorised loop works on all its iterations at once, most likely {turns:,}",
-            explains=need,
+            headline="the failing op runs in a vectorised loop (pfor), which works on all its iterations at"
+            f" once{many}: one for each output of a Jacobian",
+            because=f"a vectorised loop works on all its iterations at once{many}",
+            explains=failed.tensor_bytes,
             evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
             remedies=(
-                Remedy(
-                    "compute the Jacobian in an ordinary loop, one output after the other: slower, and this"
-                    f" tensor is {turns:,} times smaller",
-                    "tape.jacobian(y, x, experimental_use_pfor=False)   # eager: persistent=True",
-                    need - need // turns if need else None,
-                    Certainty.ESTIMATE if need else None,
-                    slug="without-pfor",
-                ),
+                _one_after_the_other(failed.tensor_bytes, turns),
                 Remedy("or compute it for a few outputs at a time", slug="in-blocks"),
             ),
             moment=index,
         )
+
+
+def _one_after_the_other(need: int | None, turns: int | None) -> Remedy:
+    """Without vectorising; what it saves is known where bytes and iterations are."""
+    smaller = f"this tensor is {turns:,} times smaller" if turns else "it holds one output's tensors only"
+    saves = need - need // turns if need and turns else None
+    return Remedy(
+        f"compute the Jacobian in an ordinary loop, one output after the other: slower, and {smaller}",
+        "tape.jacobian(y, x, experimental_use_pfor=False)   # eager: persistent=True",
+        saves,
+        Certainty.ESTIMATE if saves else None,
+        slug="without-pfor",
+    )
