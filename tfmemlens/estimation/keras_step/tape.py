@@ -112,6 +112,8 @@ class Tape:
     """
     padded: dict[tuple[int, Sizes], TapeValue] = field(default_factory=dict)
     """What was padded, by the value and its new shape: Grappler computes the same once."""
+    turned_once: dict[tuple[int, Sizes], TapeValue] = field(default_factory=dict)
+    """What was turned for the gradients of products, by the buffer and its new shape, likewise."""
     partly_summed: set[Sizes] = field(default_factory=set)
     """Shapes of gradients so many that they are summed in parts."""
     wanted: set[int] = field(default_factory=set)

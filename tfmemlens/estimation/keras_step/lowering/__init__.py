@@ -7,6 +7,7 @@ from __future__ import annotations
 from tfmemlens.estimation.keras_step.lowering import (
     convolution,
     core,
+    dot,
     locally_connected,
     normalization,
     sequence,
@@ -24,6 +25,7 @@ RULES = {
     **normalization.RULES,
     **sequence.RULES,
     **locally_connected.RULES,
+    **dot.RULES,
 }
 
 

@@ -1,0 +1,92 @@
+"""Keras's `Dot` op by op, and which gradient of a product runs first in a short step.
+
+Rows are those that TensorFlow 2.11 booked for three `Dot((1, 1))` of one tensor of [samples, 6, 384] with
+gates of [samples, 6, 1]: one copy of it turned, and for each product a gradient that comes out turned and is
+turned back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.estimation.test_time_steps import ops, sizes, step
+from tests.estimation.test_updates import layer
+from tfmemlens.estimation.keras_step.tape import Tape
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.network import Network
+from tfmemlens.readers.keras_models._documents import network_of
+
+ROWS = 4 * 6 * 384 * 4
+GATE = 4 * 6 * 4
+
+
+def gated(products: int = 1, axes: Any = (1, 1), normalize: bool = False) -> Network:
+    """Experts of [6, 384], and gates of [6, 1] that weigh them."""
+    layers = [
+        layer("InputLayer", "x", batch_input_shape=[None, 6, 32], dtype="float32"),
+        layer("Dense", "experts", "x", units=384),
+    ]
+    for number in range(products):
+        layers.append(layer("Dense", f"gate_{number}", "x", units=1 if axes == (1, 1) else 384))
+        dot = layer("Dot", f"dot_{number}", axes=list(axes), normalize=normalize)
+        layers.append(dot | {"inbound_nodes": [[["experts", 0, 0, {}], [f"gate_{number}", 0, 0, {}]]]})
+    ends = [[f"dot_{number}", 0, 0] for number in range(products)]
+    return network_of(
+        {
+            "class_name": "Functional",
+            "config": {"name": "net", "layers": layers, "input_layers": [["x", 0, 0]], "output_layers": ends},
+            "keras_version": "2.11.0",
+        },
+        "net",
+    )
+
+
+def test_the_gradient_of_a_turned_tensor_is_turned_back() -> None:
+    predicted = step(gated(), 4)
+    assert sizes(predicted, "BatchMatMulV2") == [4 * 384 * 4, ROWS, GATE]
+    assert sizes(predicted, "Transpose") == [ROWS, ROWS]
+
+
+def test_products_of_one_tensor_share_what_was_turned_but_no_gradient() -> None:
+    predicted = step(gated(3), 4)
+    assert sizes(predicted, "Transpose") == [ROWS] * 4
+    assert sizes(predicted, "BatchMatMulV2").count(ROWS) == 3
+
+
+def test_the_second_tensor_is_turned_where_it_is_summed_over_its_last_axis() -> None:
+    predicted = step(gated(axes=(2, 2)), 4)
+    assert sizes(predicted, "BatchMatMulV2") == [4 * 6 * 6 * 4, ROWS, ROWS]
+    assert sizes(predicted, "Transpose") == [ROWS, ROWS]
+
+
+def test_negative_axes_count_from_the_end() -> None:
+    assert sizes(step(gated(axes=(-1, -1)), 4), "Transpose") == [ROWS, ROWS]
+
+
+def test_nothing_is_turned_without_training() -> None:
+    predicted = step(gated(), 4, training=False)
+    assert sizes(predicted, "BatchMatMulV2") == [4 * 384 * 4]
+    assert not ops(predicted, "Transpose")
+
+
+def test_vectors_need_no_turning_and_normalized_ones_are_scaled_first() -> None:
+    layers = [
+        layer("InputLayer", "x", batch_input_shape=[None, 32], dtype="float32"),
+        layer("Dense", "a", "x", units=64),
+        layer("Dense", "b", "x", units=64),
+        layer("Dot", "dot", axes=1, normalize=True) | {"inbound_nodes": [[["a", 0, 0, {}], ["b", 0, 0, {}]]]},
+    ]
+    config = {
+        "name": "net",
+        "layers": layers,
+        "input_layers": [["x", 0, 0]],
+        "output_layers": [["dot", 0, 0]],
+    }
+    net = network_of({"class_name": "Functional", "config": config, "keras_version": "3.9.0"}, "net")
+    predicted = step(net, 4)
+    assert not ops(predicted, "Transpose")
+    assert sizes(predicted, "Square") == [4 * 64 * 4] * 2
+    assert sizes(predicted, "Rsqrt") == [4 * 4] * 2
+    assert sizes(predicted, "BatchMatMulV2") == [4 * 4, 4 * 64 * 4, 4 * 64 * 4]
