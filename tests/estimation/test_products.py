@@ -90,3 +90,58 @@ def test_vectors_need_no_turning_and_normalized_ones_are_scaled_first() -> None:
     assert sizes(predicted, "Square") == [4 * 64 * 4] * 2
     assert sizes(predicted, "Rsqrt") == [4 * 4] * 2
     assert sizes(predicted, "BatchMatMulV2") == [4 * 4, 4 * 64 * 4, 4 * 64 * 4]
+
+
+def chained(length: int, kind: str, **config: Any) -> Network:
+    """A convolution or dense layer behind another, and so many activations."""
+    layers = [layer("InputLayer", "x", batch_input_shape=[None, 8, 8, 4], dtype="float32")]
+    names = ["x"]
+    for number in range(length):
+        layers.append(layer("Activation", f"act_{number}", names[-1], activation="relu"))
+        names.append(f"act_{number}")
+    for name in ("one", "two"):
+        layers.append(layer(kind, name, names[-1], **config))
+        names.append(name)
+    return network_of(
+        {
+            "class_name": "Functional",
+            "config": {
+                "name": "net",
+                "layers": layers,
+                "input_layers": [["x", 0, 0]],
+                "output_layers": [["two", 0, 0]],
+            },
+            "keras_version": "2.11.0",
+        },
+        "net",
+    )
+
+
+@pytest.mark.parametrize(("activations", "kernel_runs_first"), [(0, True), (110, False)])
+def test_a_convolutions_kernel_comes_first_in_short_steps_of_keras_2(
+    activations: int, kernel_runs_first: bool
+) -> None:
+    net = chained(activations, "Conv2D", filters=4, kernel_size=[3, 3], padding="same")
+    predicted = step(net, 2)
+    kernel = ops(predicted, "Conv2DBackpropFilter")[0]
+    data = ops(predicted, "Conv2DBackpropInput")[0]
+    assert (kernel.rank > data.rank) is kernel_runs_first
+
+
+@pytest.mark.parametrize(("activations", "either"), [(0, True), (110, False)])
+def test_a_dense_kernel_runs_first_as_often_as_not_there(activations: int, either: bool) -> None:
+    predicted = step(chained(activations, "Dense", units=4), 2)
+    products = [each for each in ops(predicted, "MatMul") if each.name.startswith("gradient_tape/two")]
+    data, kernel = (each.rank for each in products)
+    assert (kernel == data) is either
+    assert either or kernel < data
+
+
+@pytest.mark.parametrize(("forward", "short"), [(100, True), (101, False)])
+def test_a_step_is_short_up_to_a_hundred_ops_forward(forward: int, short: bool) -> None:
+    tape = Tape()
+    value = tape.source("weight", (4,), "float32", Kind.PARAMETER, trainable=True)
+    for _ in range(forward):
+        value = tape.op("Relu", [value])
+    tape.differentiate([])
+    assert tape.short is short

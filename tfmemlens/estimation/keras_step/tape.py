@@ -83,6 +83,8 @@ _SUMMED_BEYOND, _SUMMED_BYTES = 4, 128 << 20
 """
 _WAITING_SHARE = 0.4
 """How many of them wait at once then: 26 and 54 % of 576 were seen, by what the executor ran first."""
+_SHORT_OPS = 100
+"""A forward pass of no more ops makes a short step, whose graph Grappler leaves in another order."""
 Back = Callable[["TapeValue"], Sequence["TapeValue | None"]]
 
 
@@ -116,6 +118,8 @@ class Tape:
     """What was turned for the gradients of products, by the buffer and its new shape, likewise."""
     partly_summed: set[Sizes] = field(default_factory=set)
     """Shapes of gradients so many that they are summed in parts."""
+    short: bool = False
+    """Whether the forward pass has few ops: known when the gradients are written."""
     wanted: set[int] = field(default_factory=set)
     """Values (by index) whose gradient somebody needs: trainable weights, and whatever is computed from
     them.
@@ -274,7 +278,7 @@ class Tape:
 
     def differentiate(self, seeds: Sequence[tuple[TapeValue, TapeValue]]) -> None:
         """Write the backward ops: from the gradients of the outputs to the gradients of the weights."""
-        self.phase = Phase.GRADIENT
+        self.phase, self.short = Phase.GRADIENT, len(self.ops) <= _SHORT_OPS
         parts: dict[int, list[TapeValue]] = {}
         for value, grad in seeds:
             parts.setdefault(value.index, []).append(grad)
