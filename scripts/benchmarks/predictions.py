@@ -500,6 +500,26 @@ _EIGHTH: list[tuple[Any, ...]] = [
     ("plateaus", "2.21", 32, "rmsprop", 2, False, False),
     ("canyons", "2.11", 24, "adam", 1, True, False),
 ]
+_NINTH: list[tuple[Any, ...]] = [
+    ("bakeries", "2.21", 1024, "adagrad", 1, False, False),
+    ("kites", "2.11", 16, "adam", 1, False, False),
+    ("freights", "2.21", 48, "adam", 1, False, False),
+    ("gloves", "2.21", 256, "adam", 1, False, False),
+    ("lyrics", "2.11", 32, "adam", 1, False, False),
+    ("domes", "2.21", 24, "adamw", 1, False, True),
+    ("reefs", "2.11", 12, "adam", 1, False, False),
+    ("clocks", "2.21", 48, "rmsprop", 1, False, False),
+    ("barns", "2.11", 16, "momentum", 1, False, False),
+    ("caverns", "2.21", 12, "sgd", 1, False, False),
+    ("looms", "2.11", 256, "rmsprop", 1, False, False),
+    ("cellars", "2.11", 64, "adam", 1, False, False),
+    ("mills", "2.11", 96, "adam", 1, False, False),
+    ("mills", "2.21", 96, "adam", 2, False, False),
+    ("prairies", "2.21", 16, "adam", 1, True, True),
+    ("barns", "2.21", 16, "adam", 1, False, True),
+    ("reefs", "2.21", 12, "sgd", 1, False, False),
+    ("cellars", "2.21", 64, "adamw", 2, False, False),
+]
 _SETS = {
     "first": _CASES,
     "second": _SECOND,
@@ -509,6 +529,7 @@ _SETS = {
     "sixth": _SIXTH,
     "seventh": _SEVENTH,
     "eighth": _EIGHTH,
+    "ninth": _NINTH,
 }
 _SUFFIXES = {"2.21": ".keras", "2.11": ".h5", "1.15": ".meta"}
 _SHAPES = {
