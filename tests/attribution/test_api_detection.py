@@ -13,6 +13,8 @@ from tfmemlens.model.capture import Capture, Source, Surroundings
 from tfmemlens.model.case import FrontEnd
 from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.incident import FailedRequest, HolderBlock, Incident
+from tfmemlens.model.line import Line
+from tfmemlens.readers.program import read_file
 
 
 def failed(*held: str, **request: Any) -> Incident:
@@ -111,3 +113,25 @@ def test_a_graph_with_gradients_is_a_sessions() -> None:
 def test_other_frameworks_are_told_by_their_logs(framework: str, front_end: FrontEnd) -> None:
     capture = Capture(Source("x", framework=framework), (failed(node="model/x"),))
     assert api_of(capture).front_end is front_end
+
+
+@pytest.mark.parametrize(
+    "code, request_, front_end",
+    [
+        ("import jax", {}, FrontEnd.JAX),
+        ("from jax import numpy as jnp", {}, FrontEnd.JAX),
+        ("import jax.numpy as jnp\nimport tensorflow as tf", {}, FrontEnd.UNKNOWN),
+        ("import numpy as np", {}, FrontEnd.UNKNOWN),
+        ("from . import jax", {}, FrontEnd.UNKNOWN),
+        ("import jax", {"shape": (2, 3)}, FrontEnd.UNKNOWN),
+        ("import jax", {"node": "net/x"}, FrontEnd.UNKNOWN),
+        ("import jax", {"op": "Conv2D"}, FrontEnd.EAGER),
+        ("import jax", {"node": "net/x", "function": "__inference_step_12"}, FrontEnd.FUNCTION),
+    ],
+)
+def test_a_program_of_jax_beside_a_log_of_nobody(
+    code: str, request_: dict[str, Any], front_end: FrontEnd
+) -> None:
+    lines = tuple(Line(number, text) for number, text in enumerate(code.splitlines(), 1))
+    told = Surroundings(program=lambda: read_file(lines))
+    assert api_of(Capture(Source("-"), (failed(**request_),), surroundings=told)).front_end is front_end

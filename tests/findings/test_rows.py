@@ -12,7 +12,7 @@ from tests.findings.test_support import asked, case, held
 from tfmemlens.findings.support import rows
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Balance
-from tfmemlens.model.incident import CompilerMemory, FailedRequest, HolderBlock, Incident, RequestKind
+from tfmemlens.model.incident import CompilerMemory, FailedRequest, Frame, HolderBlock, Incident, RequestKind
 from tfmemlens.units import Size
 from tfmemlens.values import replace
 
@@ -102,6 +102,20 @@ def test_what_the_words_of_a_failure_tell(text: str | None, buffer: bool, waits:
     moment = held(request=asked(line=text and at(1, text)))
     assert (rows.is_buffer(moment), rows.waits_for_another(moment)) == (buffer, waits)
     assert not rows.is_buffer(held()) and not rows.waits_for_another(held())
+
+
+@pytest.mark.parametrize(
+    "place, name, waits",
+    [
+        ("lib/jax/_src/array.py:623", "_value", True),
+        ("lib/jax/_src/array.py:300", "__float__", False),
+        ("train.py:3", "_value", False),
+    ],
+)
+def test_reading_a_result_waits_for_what_made_it(place: str, name: str, waits: bool) -> None:
+    words = at(1, "RESOURCE_EXHAUSTED: Out of memory allocating 2097545536 bytes.")
+    moment = held(request=asked(line=words, frames=(Frame(place, "x", name),)))
+    assert rows.waits_for_another(moment) is waits
 
 
 @pytest.mark.parametrize(

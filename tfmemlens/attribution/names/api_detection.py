@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Api, FrontEnd
 from tfmemlens.model.graph import Graph
 from tfmemlens.model.incident import Incident
+from tfmemlens.model.program import Statement
 from tfmemlens.patterns import regex
 
 _KERAS = regex(
@@ -26,6 +29,8 @@ def api_of(capture: Capture) -> Api:
     """What version and front end betray themselves."""
     if capture.source.framework in _ELSEWHERE:
         return _of_xla(_ELSEWHERE[capture.source.framework], capture)
+    if _imports_jax_alone(capture):
+        return _of_xla(FrontEnd.JAX, capture)
     low, high = capture.source.version or ("0.5", "2.99")
     oldest, newest = _version(low), _version(high)
     if newest == (2, 21):
@@ -49,6 +54,29 @@ def api_of(capture: Capture) -> Api:
         ):
             front_end = FrontEnd.SESSION
     return Api(oldest, newest, front_end)
+
+
+def _imports_jax_alone(capture: Capture) -> bool:
+    """Whether nothing in the log says what wrote it, and the program imports JAX and no TensorFlow."""
+    requests = [incident.request for incident in capture.incidents]
+    if (
+        capture.source.version
+        or capture.graph is not None
+        or any(
+            request.op or request.node or request.function or request.shape is not None
+            for request in requests
+        )
+    ):
+        return False
+    roots = {name.partition(".")[0] for each in capture.surroundings.program() for name in _imported(each)}
+    return "jax" in roots and roots.isdisjoint(("tensorflow", "keras", "torch_xla"))
+
+
+def _imported(statement: Statement) -> list[str]:
+    node = statement.node
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    return [name.name for name in node.names] if isinstance(node, ast.Import) else []
 
 
 def _of_xla(front_end: FrontEnd, capture: Capture) -> Api:

@@ -247,8 +247,11 @@ def words_of_a_client(case: Case, moment: Moment) -> bool:
 
 def waits_for_another(moment: Moment) -> bool:
     """Whether JAX reports, at a line that waits for a result, what an earlier call on the CPU asked for."""
-    line = moment.request.failed.line if moment.request else None
-    return line is not None and "Error dispatching computation" in line.text
+    failed = moment.request.failed if moment.request else None
+    if failed is None or failed.line is None:
+        return False
+    fetches = any(frame.name == "_value" and "jax/_src/array.py" in frame.place for frame in failed.frames)
+    return fetches or "Error dispatching computation" in failed.line.text
 
 
 def alike(moment: Moment, test: Callable[[Row], bool] = lambda _: True) -> int:
