@@ -66,6 +66,11 @@ class _Reading(NamedTuple):
     def image_bytes(self) -> int:
         return self.bytes // self.buffer.images
 
+    @property
+    def factored(self) -> bool:
+        """Whether the columns are known, or likely, to be a certain square kernel over certain channels."""
+        return bool(self.exact) or self.volume or is_likely(self.kernel, self.channels)
+
     def text(self) -> str:
         grid = self.exact.grid if self.exact else None
         if grid is None and not self.volume:
@@ -81,7 +86,7 @@ class _Reading(NamedTuple):
                 f"{self.buffer.positions:,} {where} positions x {self.buffer.patch:,} values each (the"
                 " kernel's length x its channels)"
             )
-        if not self.exact and not self.volume and not is_likely(self.kernel, self.channels):
+        if not self.factored:
             return f"{self.buffer.positions:,} {where} positions x {self.buffer.patch:,} values each"
         return (
             f"{places} {where} positions x ({' x '.join(map(str, self.kernel))} kernel x {self.channels}"
@@ -283,20 +288,12 @@ def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
         )
         yield from _dense(reading)
         return
-    yield from _thinner(
-        reading,
-        "smaller-layer-input",
-        (
-            "halve the length of this layer's input (stride or pooling before it)"
-            if reading.one_axis
-            else "halve height and width of this layer's input (stride or pooling before it): a quarter of"
-            " the positions"
-        ),
-        reading.buffer.positions // (2 if reading.one_axis else 4),
-        patch,
-    )
-    if reading.one_axis:
+    text, part = _fewer_positions(reading)
+    yield from _thinner(reading, "smaller-layer-input", text, reading.buffer.positions // part, patch)
+    if reading.one_axis or not reading.factored:
         yield onednn(size)
+        if not reading.one_axis and not reading.forward:
+            yield _one_op_at_a_time(case, size)
         return
     side = reading.kernel[0]
     if set(reading.kernel) == {side} and side > 3 and not reading.forward:
@@ -321,14 +318,30 @@ def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
         )
     yield onednn(size)
     if not reading.forward:
-        yield Remedy(
-            "run one op at a time, so that the two gradients of a convolution do not hold such a buffer at"
-            " once",
-            code_snippets.one_op_at_a_time(case.api),
-            size,
-            Certainty.BOUND,
-            slug="one-op-at-a-time",
+        yield _one_op_at_a_time(case, size)
+
+
+def _fewer_positions(reading: _Reading) -> tuple[str, int]:
+    """How to make the layer's input smaller, and by what its positions are divided then."""
+    if reading.one_axis:
+        return "halve the length of this layer's input (stride or pooling before it)", 2
+    if not reading.factored:
+        return (
+            "halve the positions of this layer's input, such as its length (stride or pooling before it)",
+            2,
         )
+    text = "halve height and width of this layer's input (stride or pooling before it): a quarter of"
+    return f"{text} the positions", 4
+
+
+def _one_op_at_a_time(case: Case, size: int) -> Remedy:
+    return Remedy(
+        "run one op at a time, so that the two gradients of a convolution do not hold such a buffer at once",
+        code_snippets.one_op_at_a_time(case.api),
+        size,
+        Certainty.BOUND,
+        slug="one-op-at-a-time",
+    )
 
 
 def _thinner(reading: _Reading, slug: str, text: str, positions: int, patch: int) -> Iterator[Remedy]:

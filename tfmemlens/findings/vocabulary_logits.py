@@ -194,7 +194,8 @@ def _one_hot(
     if _FEATURES.search(f"{failed.node or ''} {failed.source_text or ''}"):
         return _one_hot_feature(case, index, moment, failed, rows, classes, need)
     item = need // (rows * classes)
-    what = f"{rows:,} labels as one-hot vectors of {classes:,} numbers each take {human(need)}"
+    noun = "ids" if failed.pipeline else "labels"
+    what = f"{rows:,} {noun} as one-hot vectors of {classes:,} numbers each take {human(need)}"
     return Finding(
         severity=Severity.CAUSE,
         headline=what,
@@ -202,7 +203,9 @@ def _one_hot(
         explains=alike(moment),
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
         remedies=(
-            Remedy(
+            _integer_ids(need)
+            if failed.pipeline
+            else Remedy(
                 "keep labels as integers, and use the sparse loss; or make one-hot vectors for one batch at a"
                 " time",
                 "loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
@@ -214,6 +217,18 @@ def _one_hot(
             ),
         ),
         moment=index,
+    )
+
+
+def _integer_ids(need: int) -> Remedy:
+    """For one-hot vectors that a function of the input pipeline makes: nobody knows what of."""
+    return Remedy(
+        "leave the ids integers in the input pipeline: an embedding takes inputs as they are, the sparse loss"
+        " labels",
+        "tf.keras.layers.Embedding(classes, 64)   # labels: SparseCategoricalCrossentropy",
+        need,
+        Certainty.BOUND,
+        slug="integer-ids",
     )
 
 

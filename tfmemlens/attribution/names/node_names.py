@@ -34,6 +34,8 @@ _LAYOUT_OTHER = (
 _UNIQUE = regex(r"_\d+\Z")
 _APPLIES = regex(r"(?:Resource)?(?:Sparse)?Apply[A-Z]")
 _FIRST_VALUE = regex(r"(?:\A|/)(?:Initializer|initial_value)(?:_\d+)?(?:/|\Z)")
+_MOMENT = regex(r"(?:\A|/)moments(?:_\d+)?/[^/]+\Z")
+"""The mean or variance of a batch, `moments/variance`: what a layer computes, no variable of that name."""
 _OF_VARIABLES = roles.ALL_VARIABLES | roles.READS | roles.ASSIGNS
 _CONTROL = regex(r"(?:while|cond)(?:_grad)?(?:_\d+)?\Z")
 """Scopes that TensorFlow opens for loops and branches."""
@@ -359,7 +361,8 @@ def _kind(reading: _Reading, op: str | None) -> Kind:
         return Kind.LOOP_STACK
     if reading.phase is Phase.GRADIENT:
         return Kind.GRADIENT
-    if op in _OF_VARIABLES or last in words.VARIABLES or last == "read" or _FIRST_VALUE.search(reading.rest):
+    named = last in words.VARIABLES and not _MOMENT.search(reading.rest)
+    if op in _OF_VARIABLES or named or last == "read" or _FIRST_VALUE.search(reading.rest):
         return Kind.PARAMETER
     if op in roles.ALL_CONSTANTS:
         return Kind.CONSTANT

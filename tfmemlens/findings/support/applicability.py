@@ -394,6 +394,7 @@ TABLE: dict[str, Applicability] = {
     "in-blocks": _ANYWHERE,
     "sampled-loss": Applicability(training=True, code=_TENSORFLOW),
     "sparse-labels-alone": _TENSORFLOW_CODE,
+    "integer-ids": _TENSORFLOW_CODE,
     "embed-the-feature": _TENSORFLOW_CODE,
     "shorter-sequences": _ANYWHERE,
     "sparse-labels": Applicability(training=True, code=_TENSORFLOW),
