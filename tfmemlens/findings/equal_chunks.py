@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.growth import rising
+from tfmemlens.findings.support.growth import rising, tracings
 from tfmemlens.findings.support.kept import is_eager, of_a_loop, stored_by, without_tape
 from tfmemlens.findings.support.rows import (
     all_in_use,
@@ -76,7 +76,7 @@ def check(case: Case) -> Iterator[Finding]:
             headline=what,
             because=f"{what}{meaning if equal else meaning.replace(': ', ': most likely ')}",
             explains=size,
-            basis=None if meaning else Basis.NAME,
+            basis=Basis.NAME if not meaning or _of_traces(case, most) else None,
             evidence=(
                 Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
                 *chunk_evidence(alive),
@@ -85,6 +85,12 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, moment, kept)),
             moment=index,
         )
+
+
+def _of_traces(case: Case, count: int) -> bool:
+    """Whether each tracing of a tf.function that is traced again and again may have left one of so many."""
+    told = tracings(case)
+    return told is not None and count >= told
 
 
 def _of_the_request(moment: Moment, request: Request) -> list[Allocation]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
@@ -21,8 +22,9 @@ EXPLAINS = "no bytes"
 
 def check(case: Case) -> Iterator[Finding]:
     shown = case.capture.surroundings.one_tape
-    for index, moment, _ in list(requests(case))[:1]:
-        if shown is None or on_host(moment):
+    for index, moment, request in list(requests(case))[:1]:
+        trains = request.failed.kind is RequestKind.TENSOR and not request.failed.pipeline
+        if shown is None or (on_host(moment) and not trains):
             continue
         tape, loop = shown
         what = (

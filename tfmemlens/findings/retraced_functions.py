@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.growth import rising
+from tfmemlens.findings.support.growth import counted_tracings, rising
 from tfmemlens.findings.support.rows import all_in_use, attributed, chunk_evidence, requests
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment
@@ -30,7 +30,6 @@ _MIN_CHUNK_BYTES = 16 << 10
 _MIN_SHARE = 0.3
 """Of what is in use, for chunks that traces left behind to be a cause."""
 _LIKELY = "A dump has no names; that each trace left one of these chunks is likely, not proved."
-_TIMES = regex(r"(?P<times>\d+) out of the last \d+ calls")
 _NAME = regex(r"<function (?P<name>[\w.<>]+) at ")
 _SIGNATURE = Remedy(
     "give the function one signature, and pass tensors instead of Python numbers",
@@ -61,7 +60,7 @@ def check(case: Case) -> Iterator[Finding]:
         if failed and failed.source == line.source and failed.number < line.number:
             continue
         function, of_keras = _function(line)
-        tracings = _tracings(times, line)
+        tracings = counted_tracings(times, line)
         left = _left_behind(moment, tracings) if times > 1 else []
         explained = sum((row.count - 1) * row.size_bytes for row in left) or (
             _growth(case) if times > 1 else 0
@@ -91,12 +90,6 @@ def _function(line: Line) -> tuple[str, bool]:
         return "Keras's function for a step", True
     name = match["name"].rpartition("<locals>.")[2] if match else ""
     return (f"the tf.function `{name}`" if name else "a tf.function"), False
-
-
-def _tracings(times: int, line: Line) -> int:
-    """How many tracings the warnings count: the first says five of the last calls, each further one more."""
-    match = _TIMES.search(line.text)
-    return (int(match["times"]) if match else 1) + times - 1
 
 
 def _left_behind(moment: Moment, tracings: int) -> list[Allocation]:

@@ -10,6 +10,23 @@ from tfmemlens.findings.support.rows import failures
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+
+_TIMES = regex(r"(?P<times>\d+) out of the last \d+ calls")
+
+
+def tracings(case: Case) -> int | None:
+    """How many tracings of a tf.function its warnings count: the first says five of the last calls, each
+    further one more. None where no second warning says that it goes on.
+    """
+    told = case.capture.surroundings.retraced
+    return counted_tracings(*told) if told and told[0] > 1 else None
+
+
+def counted_tracings(times: int, line: Line) -> int:
+    """The same of so many warnings, the first of which is this line."""
+    match = _TIMES.search(line.text)
+    return (int(match["times"]) if match else 1) + times - 1
 
 
 def rising(case: Case) -> list[int] | None:

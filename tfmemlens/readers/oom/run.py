@@ -174,6 +174,11 @@ _TAPE = regex(
 )
 _LOOP = regex(r"\A(?P<indent>[ >|]{0,80})for\b(?P<over>[^#\n]{1,200}):")
 _MICRO = regex(r"(?i)accum|micro|\b(?:n_)?acc(?:_steps)?\b|sub_?batch|\bchunks?\b")
+_NET = regex(
+    r"\A[ >|]{0,80}(?:self\.)?(?P<name>[A-Za-z_]\w{0,40}) *= *"
+    r"(?:\w{1,40}\.){0,4}(?:Sequential|\w{0,40}(?:Net|Model))\("
+)
+"""`unet = tf.keras.Sequential([`: a name for a net."""
 _RECURS = regex(
     r"(?<![\w.])(?P<state>[A-Za-z_]\w{0,40})(?:\s*,\s*\w{1,40}){0,3}\s*=\s*[\w.]{1,80}\([^#]{0,200}(?<![\w.])(?P=state)\b"
 )
@@ -231,12 +236,15 @@ class TapeCollector:
         self._tape: tuple[int, str, Line] | None = None
         self._loop: tuple[int, Line] | None = None
         self._called = False
+        self._nets = {"model"}
 
     def observe(self, line: Line) -> None:
         """Follow the blocks of the code by their indents."""
         text = line.text
         if self.found or not text.strip():
             return
+        if "(" in text and (net := _NET.search(text[:_LONGEST])):
+            self._nets.add(net["name"])
         if "GradientTape(" in text and (match := _TAPE.search(text)):
             self._tape, self._loop = (len(match["indent"]), match["name"], line), None
             self._turns = None
@@ -252,7 +260,7 @@ class TapeCollector:
         elif self._turns and indent > self._turns[0] and _RECURS.search(text):
             self.over_time = self.over_time or (tape, self._turns[1])
         elif self._loop and indent > self._loop[0]:
-            self._called = self._called or "model(" in text or "training=True" in text
+            self._called = self._called or "training=True" in text or self._calls_a_net(text)
             if f"{name}.gradient(" in text:
                 self._loop = None
         elif match := _LOOP.search(text):
@@ -260,6 +268,9 @@ class TapeCollector:
                 self._loop = indent, line
             elif "range(" in match["over"]:
                 self._turns = indent, line
+
+    def _calls_a_net(self, text: str) -> bool:
+        return any(f"{name}(" in text for name in self._nets)
 
 
 class RunCollector:
