@@ -201,6 +201,6 @@ def test_a_trace_names_what_the_failures_list_leaves_out(capsys: pytest.CaptureF
     )
     beside = capsys.readouterr().out
     assert "record one good step" in alone and "record one good step" not in beside
-    section = beside.partition("THE TRACED STEP BESIDE IT")[2]
+    section = beside.partition("A RECORDED STEP THAT RAN")[2]
     assert "optimizer-slot" in section or "activation" in section
     assert "rnn" in section

@@ -292,7 +292,7 @@ def test_a_curve_beside_its_name(width: int, said: str, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     "kind, traced, nameless, title",
     [
-        (RequestKind.TENSOR, 1, True, "largest layers of the traced step beside it"),
+        (RequestKind.TENSOR, 1, True, "largest layers of a recorded step that ran"),
         (RequestKind.TENSOR, 1, False, "largest layers"),
         (RequestKind.TENSOR, None, True, "largest layers"),
         (RequestKind.PROFILE, None, True, "made in"),
@@ -310,7 +310,7 @@ def test_whose_layers_are_shown(
         Made(name="third", request=None, timeline=traced),
     ]
     report: Any = Made(case=Made(moments=moments))
-    assert _screen._held(report, VIEW) == [title, "third" if "traced" in title else "first"]
+    assert _screen._held(report, VIEW) == [title, "third" if "recorded" in title else "first"]
 
 
 def test_the_largest_layers() -> None:

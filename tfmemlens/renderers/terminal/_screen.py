@@ -292,7 +292,7 @@ def _held(report: Report, view: View) -> list[str]:
     moment, *others = report.case.moments
     traced = next((other for other in others if other.timeline), None)
     if moment.request and traced and _holders.nameless(moment):
-        return _largest(traced, "largest layers of the traced step beside it", view)
+        return _largest(traced, "largest layers of a recorded step that ran", view)
     profile = moment.request is not None and moment.request.failed.kind is RequestKind.PROFILE
     return _largest(moment, "made in" if profile else "largest layers", view)
 

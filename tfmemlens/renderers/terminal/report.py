@@ -132,7 +132,7 @@ def _beside(moment: Moment, view: View) -> list[str]:
         " out has a name here, at this step's batch."
     )
     return [
-        *heading("the traced step beside it", view),
+        *heading("a recorded step that ran", view),
         *paragraph(told, view.width, "  "),
         "",
         *_holders.kinds_and_layers(moment, view),
