@@ -20,7 +20,7 @@ from tfmemlens.findings.support.kept_trees import Kept
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
 from tfmemlens.model.case import Balance, Moment
-from tfmemlens.model.incident import CompilerMemory, FailedRequest, Incident, RequestKind
+from tfmemlens.model.incident import CompilerMemory, FailedRequest, Incident, ProgramValue, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.units import GIB, Size
 from tfmemlens.values import replace
@@ -178,6 +178,25 @@ def test_the_layer_that_holds_most_at_the_worst_instruction(layers: Any, named: 
     ordered: Any = Made(schedule=object())
     assert program_account.mostly_of_a_layer(listing(*layers), ordered) == named
     assert program_account.mostly_of_a_layer(listing(*layers), CompilerMemory()) == ""
+
+
+@pytest.mark.parametrize(
+    "text, function, told",
+    [
+        ("w = a @ b", "block.<locals>.one", "the line of `w` (net.py:7)"),
+        ("return jax.nn.softmax(s) @ v", "block.<locals>.one", "`jax.nn.softmax(s) @ v` (net.py:7 in `one`)"),
+        ("f(s)", "<lambda>", "`f(s)` (net.py:7)"),
+        (60 * "s", "one", f"`{60 * 's'}` (net.py:7 in `one`)"),
+        (61 * "s", "one", "net.py:7 in `one`"),
+        ("f(`s`)", "one", "net.py:7 in `one`"),
+        (None, "one", "net.py:7 in `one`"),
+    ],
+)
+def test_the_line_that_makes_most(text: str | None, function: str, told: str) -> None:
+    value = ProgramValue("x", 20, "/home/me/net.py:7", text, function=function)
+    known: Any = Made(values=(value,))
+    assert program_account.mostly_made_at(listing((None, 20)), known) == f"; {told} makes 20 B of them"
+    assert program_account.mostly_made_at(listing((None, 20), ("a", 81)), known) == ""
 
 
 def account(**given: int | None) -> Any:

@@ -12,9 +12,13 @@ from tests.conftest import SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.cli import _options
 from tfmemlens.cli.main import main
+from tfmemlens.model.allocation import AllocationTable
+from tfmemlens.model.attribution import NOBODY, Attribution
 from tfmemlens.model.capture import Hints
+from tfmemlens.model.case import Balance, Moment, Request
+from tfmemlens.model.incident import FailedRequest
 from tfmemlens.renderers import savings
-from tfmemlens.renderers.terminal import _screen
+from tfmemlens.renderers.terminal import _request, _screen
 from tfmemlens.renderers.terminal import report as terminal
 from tfmemlens.renderers.terminal._blocks import display_width
 from tfmemlens.renderers.view import View
@@ -185,6 +189,26 @@ def test_a_line_that_runs_a_whole_model_is_no_place_of_a_tensor(code: str, label
         View(),
     )
     assert f"WHAT FAILED  {label}: train.py:96 `{code}`" in page
+
+
+@pytest.mark.parametrize(
+    ("code", "program", "label"),
+    [
+        ("print(step, float(loss))", "jit_step", "seen later at"),
+        ("losses.append(loss.item())", "jit_step", "seen later at"),
+        ("jax.block_until_ready(out)", "jit_step", "seen later at"),
+        ("print(train_step(params))", "jit_step", "your code"),
+        ("loss = train_step(params)", "jit_step", "your code"),
+        ("x = y", "jit_step", "your code"),
+        ("print(step, float(loss))", None, "your code"),
+    ],
+)
+def test_a_line_that_waits_for_a_compiled_program_did_not_start_it(
+    code: str, program: str | None, label: str
+) -> None:
+    failed = FailedRequest(executable=program, source="train.py:9", source_text=code)
+    moment = Moment(Attribution(AllocationTable.of([]), []), Balance(), request=Request(failed, NOBODY, None))
+    assert dict(_request.facts(moment))[label] == f"train.py:9 `{code}`"
 
 
 @pytest.mark.parametrize(

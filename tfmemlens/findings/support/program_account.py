@@ -27,6 +27,7 @@ _ASSIGNED = regex(
 )
 """The array that a line of code assigns: `h` of `h = f(x)`, `q, k` of `for x in xs: q, k = f(x)`."""
 _LARGE = 0.2
+_SHORT = 60
 _MOST = 0.5
 """A part of the whole that decides what helps."""
 
@@ -60,15 +61,19 @@ def mostly_made_at(moment: Moment, compiler: CompilerMemory) -> str:
 
 
 def _line_of(value: ProgramValue) -> str:
-    """A line by the array that it assigns, else by the function that it stands in, as far as these are
-    known.
+    """A line by the array that it assigns, else as it stands with the function that it stands in, as far as
+    these are known.
     """
     place = os.path.basename(value.place or "")
     assigned = _ASSIGNED.search(value.text or "")
     if assigned:
         return f"the line of `{assigned['name']}` ({place})"
     function = (value.function or "").rpartition(".")[2]  # `fit.<locals>.body`
-    return f"{place} in `{function}`" if function.isidentifier() else place
+    told = f"{place} in `{function}`" if function.isidentifier() else place
+    code = (value.text or "").removeprefix("return ").strip()
+    if code and len(code) <= _SHORT and "`" not in code:
+        return f"`{code}` ({told})"
+    return told
 
 
 def made_at(moment: Moment, compiler: CompilerMemory) -> list[tuple[ProgramValue, int]]:

@@ -10,12 +10,20 @@ from tfmemlens.renderers.terminal._blocks import heading, paragraph
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, human_size
 
-CODE, CALL = "your code", "started by"
-"""What stands before a line of the user's: the line that makes the tensor, or only the one that ran all."""
+CODE, CALL, LATER = "your code", "started by", "seen later at"
+"""What stands before a line of the user's: the line that makes the tensor, only the one that ran all, or one
+that waits for what an earlier line started.
+"""
 _RUNS_ALL = regex(
     r"\.(?:fit|fit_generator|evaluate|predict|(?:train|test|predict)_on_batch|train_and_evaluate)\("
 )
 """A line that runs a whole model says nothing about which tensor it was."""
+_CALLED = regex(r"([\w.]+)\s*\(")
+_WAIT = {
+    *("print", "float", "int", "bool", "str", "format", "round", "asarray", "array", "item", "tolist"),
+    *("block_until_ready", "device_get", "append", "write", "info", "flush"),
+}
+"""Calls that compute nothing of a compiled program: a line of these alone waits for its results."""
 
 HEADINGS = {RequestKind.PROGRAM: "the program", RequestKind.PROFILE: "the profile"}
 
@@ -57,7 +65,7 @@ def facts(moment: Moment) -> list[tuple[str, str]]:
             ),
         ),
         (
-            CALL if failed.source_text and _RUNS_ALL.search(failed.source_text) else CODE,
+            _label(failed),
             " ".join(
                 part
                 for part in (failed.source, f"`{failed.source_text}`" if failed.source_text else "")
@@ -69,6 +77,14 @@ def facts(moment: Moment) -> list[tuple[str, str]]:
         ("log", _reported(moment)),
     ]
     return [(name, text) for name, text in told if text]
+
+
+def _label(failed: FailedRequest) -> str:
+    text = failed.source_text or ""
+    called = {name.rpartition(".")[2] for name in _CALLED.findall(text)}
+    if failed.executable and called and called <= _WAIT:
+        return LATER
+    return CALL if _RUNS_ALL.search(text) else CODE
 
 
 _PLACE = regex(

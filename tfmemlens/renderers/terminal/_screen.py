@@ -185,7 +185,7 @@ def _failed(moment: Moment, verdict: str, view: View) -> list[str]:
     first = view.width - (2 if facts else len(name) + 2)
     below = [
         _cut(f"{label}: {visible(_code(told, label, view))}", view.width - 2)
-        for label in (_request.CODE, _request.CALL)
+        for label in (_request.CODE, _request.CALL, _request.LATER)
         if label in told
     ]
     if below:
