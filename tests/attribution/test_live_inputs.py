@@ -122,6 +122,39 @@ def test_constants_of_other_graphs_stand_as_far_as_there_is_room(baseline: int, 
     assert all(owner.kind is Kind.CONSTANT for _, owner in rows)
 
 
+@pytest.mark.parametrize(
+    "baseline, told",
+    [(9999, ["step/x"] * 3), (3 * 2048, ["step/x"] * 3), (3 * 2048 - 1, ["step/x"] * 2), (2047, [])],
+)
+def test_constants_of_all_traces_of_a_function_stand_whatever_the_allocator(
+    baseline: int, told: list[str]
+) -> None:
+    kept = (replace(constant("step/x", 2048, ""), count=3),)
+    step = replace(timeline(), baseline_bytes=baseline, allocator="bfc")
+    rows = with_variables(step, [], model(constants=kept))
+    assert [row.node for row, _ in rows] == told
+    assert all(owner.kind is Kind.CONSTANT for _, owner in rows)
+
+
+@pytest.mark.parametrize(
+    "baseline, sizes",
+    [
+        (9999, [3072, 2048, 2048]),
+        (6144 + 1024, [3072, 2048, 2048]),
+        (6144 + 1023, [2048] * 3),
+        (6143, [3072, 2048]),
+        (4096 + 1023, [2048] * 2),
+    ],
+)
+def test_tensors_have_the_chunks_that_a_dump_shows(baseline: int, sizes: list[int]) -> None:
+    """Three of 2000 bytes take 2048 each; the dump has one in a larger chunk."""
+    held = (StandingTensors(TensorType((2000,), "int8"), 3),)
+    chunks = (("bfc", 2000, 3072), ("other", 2000, 4096), ("bfc", 2001, 4096))
+    step = replace(timeline(), baseline_bytes=baseline, allocator="bfc")
+    rows = with_variables(step, [], model(tensors=held, chunks=chunks))
+    assert [row.size_bytes for row, _ in rows] == sizes
+
+
 def variable(name: str, count: int, device: str = "") -> LiveVariable:
     return LiveVariable(name, name.split("/")[0], Kind.PARAMETER, TensorType((count,), "float32"), device)
 

@@ -10,7 +10,9 @@ from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
 from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.incident import FailedRequest
-from tfmemlens.model.live_model import LiveModel
+from tfmemlens.model.live_model import LiveModel, LiveVariable
+from tfmemlens.model.tensor import TensorType
+from tfmemlens.values import replace
 
 Told = dict[str, tuple[str | None, Kind, Phase]]
 SLOT = ("net/conv", Kind.OPTIMIZER_SLOT, Phase.OPTIMIZER)
@@ -163,3 +165,33 @@ def test_a_request_is_of_the_one_layer_that_returns_its_shape(
     request = FailedRequest(shape=shape)
     assert NAMES.of_request(layer(known, phase), request).layer == name
     assert LiveNames(None).of_request(layer(known, phase), request).layer == known
+
+
+def weight(path: str, *shape: int, kind: Kind = Kind.PARAMETER) -> LiveVariable:
+    return LiveVariable(f"{path}/w", path, kind, TensorType(shape, "float32"))
+
+
+@pytest.mark.parametrize(
+    "known, kind, phase, shape, name",
+    [
+        (None, Kind.PARAMETER, Phase.FORWARD, (9, 4), "table"),
+        ("RandomUniform", Kind.PARAMETER, Phase.FORWARD, (9, 4), "table"),  # an eager op
+        (None, Kind.OPTIMIZER_SLOT, Phase.NONE, (9, 4), "table"),
+        (None, Kind.OPTIMIZER_SLOT, Phase.OPTIMIZER, (9, 4), None),  # told as the update's
+        (None, Kind.ACTIVATION, Phase.NONE, (9, 4), None),
+        ("mine", Kind.PARAMETER, Phase.FORWARD, (9, 4), "mine"),
+        (None, Kind.PARAMETER, Phase.FORWARD, (9, 5), None),  # only a slot has it
+        (None, Kind.PARAMETER, Phase.FORWARD, (4, 4), None),  # two layers have it
+        (None, Kind.PARAMETER, Phase.FORWARD, (4,), None),  # a vector
+    ],
+)
+def test_a_weight_that_is_being_made_is_of_the_one_layer_that_has_its_shape(
+    known: str | None, kind: Kind, phase: Phase, shape: tuple[int, ...], name: str | None
+) -> None:
+    slot = weight("table", 9, 5, kind=Kind.OPTIMIZER_SLOT)
+    live = LiveModel(
+        (), (), (weight("table", 9, 4), weight("a", 4, 4), weight("b", 4, 4), weight("c", 4), slot)
+    )
+    owner = replace(layer(known, phase), kind=kind)
+    request = FailedRequest(shape=shape, op="RandomUniform")
+    assert LiveNames(live).of_request(owner, request).layer == name

@@ -26,6 +26,7 @@ from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
 from tfmemlens.model.case import Api, Balance, FrontEnd, Moment
 from tfmemlens.model.finding import Basis, Severity
 from tfmemlens.model.incident import AllocatorState, RequestKind
+from tfmemlens.model.live_model import LiveModel, TracedFunction
 from tfmemlens.units import human
 from tfmemlens.values import replace
 
@@ -300,6 +301,34 @@ def test_chunks_that_traces_left_behind(times: int, chunks: Any, rest: int, expl
     assert slugs([seen]) == (["one-signature", "pass-arrays"] if explains else ["one-signature"])
     warnings = f"({times} warnings, at least {times + 4} tracings)" if times > 1 else "(a warning)"
     assert warnings in seen.headline
+
+
+@pytest.mark.parametrize(
+    "traces, kept, in_use, explains",
+    [
+        (5, 1000, 2666, 800),
+        (5, 1000, 2667, None),
+        (4, 1000, 2500, None),
+        (6, 999, 2766, 833),
+        (5, 1000, 0, None),
+    ],
+)
+@pytest.mark.parametrize("warned", [True, False])
+def test_constants_that_traces_keep(
+    traces: int, kept: int, in_use: int, explains: int | None, warned: bool
+) -> None:
+    live = LiveModel((), (), functions=(TracedFunction("step", traces, kept), TracedFunction("eval", 9, 10)))
+    told = {"retraced": (1, at(4, WARNED))} if warned else {}
+    known = case(replace(dump(), balance=books(in_use=in_use)), **told)
+    seen = list(retraced_functions.check(replace(known, capture=replace(known.capture, live_model=live))))
+    if explains is None:
+        assert [each.severity for each in seen] == [Severity.FACTOR] * warned
+        return
+    assert (seen[0].explains, seen[0].severity, len(seen[0].evidence)) == (explains, Severity.CAUSE, warned)
+    assert seen[0].because.startswith(
+        f"the tf.function `step` is traced again and again, and its {traces} traces"
+    )
+    assert slugs(seen) == ["one-signature", "pass-arrays", "one-function"]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ ON_CPU = {
     "onednn": ((2, 5), LAST),  # TF_ENABLE_ONEDNN_OPTS
     "size-the-slabs": (FIRST, (1, 13)),
 }  # fmt: skip
-WITHOUT_SESSION = {"one-signature": ((2, 0), LAST), "pass-arrays": ((2, 0), LAST)}
+WITHOUT_SESSION = dict.fromkeys(("one-function", "one-signature", "pass-arrays"), ((2, 0), LAST))
 
 
 @pytest.mark.parametrize("session", [True, False])
@@ -289,8 +289,8 @@ def test_whether_sessions_have_each_remedy(slug: str) -> None:
     runs = {session: Situation(session=session, training=True, oldest=(1, 0)) for session in (True, False)}
     where = replace(TABLE[slug], frameworks=frozenset({TENSORFLOW}), program=None)
     without = {
-        "fewer-steps", "fill-one-array", "first-order", "freeze-weights", "keep-numbers", "one-signature",
-        "parts-to-host", "pass-arrays", "plain-tapes", "tape-inside-loop",
+        "fewer-steps", "fill-one-array", "first-order", "freeze-weights", "keep-numbers", "one-function",
+        "one-signature", "parts-to-host", "pass-arrays", "plain-tapes", "tape-inside-loop",
     }  # fmt: skip
     held = {session: where.holds(run) for session, run in runs.items()}
     assert held == {True: slug not in without, False: slug != "finalize-graph"}

@@ -14,7 +14,16 @@ from typing import Any
 import pytest
 
 from tfmemlens.recording.beside import recorded
-from tfmemlens.recording.inside import after_import, bundle, inputs, keras_models, living, programs, recorder
+from tfmemlens.recording.inside import (
+    after_import,
+    bundle,
+    function_constants,
+    inputs,
+    keras_models,
+    living,
+    programs,
+    recorder,
+)
 
 SESSION = """
 class config_pb2:
@@ -357,3 +366,74 @@ def test_the_programs_that_may_have_asked_are_kept_the_surest_first(tmp_path: Pa
 def test_no_program_is_kept_where_none_is_as_large(tmp_path: Path) -> None:
     assert saved(tmp_path, "Out of memory allocating 700 bytes.", compiled(90, 4)) == []
     assert not (tmp_path / "programs.json").exists()
+
+
+class Op:
+    """One of a function's graph, as TensorFlow has it."""
+
+    def __init__(self, name: str, kind: str, shape: tuple[int, ...] | None, dtype: str = "float32") -> None:
+        self.name, self.type = name, kind
+        dtypes = SimpleNamespace(name=dtype, size=4, as_datatype_enum=1)
+        known = (
+            SimpleNamespace(rank=None)
+            if shape is None
+            else type("Shape", (tuple,), {"rank": len(shape)})(shape)
+        )
+        self.outputs = [SimpleNamespace(dtype=dtypes, shape=known)]
+
+
+class FuncGraph:
+    """The graph of a trace."""
+
+    def __init__(self, name: str, *ops: Op) -> None:
+        self.name, self._ops, self.asked = name, ops, 0
+
+    def get_operations(self) -> list[Op]:
+        self.asked += 1
+        return list(self._ops)
+
+
+def test_constants_of_functions_are_counted_over_their_traces() -> None:
+    bank, small = Op("bank", "Const", (16, 16)), Op("small", "Const", (255,))
+    others = [Op("x", "Placeholder", (16, 16)), Op("s", "Const", (999,), "string"), Op("u", "Const", None)]
+    graphs = [FuncGraph("step", bank, small, *others), FuncGraph("step", bank, Op("b", "Const", (257,)))]
+    graphs += [
+        FuncGraph("__backward_step_17", bank),
+        FuncGraph("keras_graph", bank),
+        FuncGraph("idle", small),
+    ]
+    known = function_constants.FunctionConstants()
+    rows, functions = known.told()
+    assert [(row["name"], row["shape"], row["bytes"], row["chunk"], row["count"]) for row in rows] == [
+        ("step/bank", [16, 16], 1024, 1024, 3),
+        ("step/b", [257], 1028, 1280, 1),
+    ]
+    assert functions == [{"name": "step", "traces": 2, "bytes": 3 * 1024 + 1028}]
+    assert known.told() == (rows, functions) and [graph.asked for graph in graphs] == [1, 1, 1, 0, 1]
+    del graphs
+    assert known.told() == ([], [])
+
+
+@pytest.mark.parametrize(
+    "asked, file, told",
+    [
+        ("bfc", "bfc.1", True),
+        ("bfc", "log.txt", False),
+        ("", "bfc.1", False),
+        ("gone/bfc", "bfc.1", False),
+    ],
+)
+def test_a_dump_tells_that_memory_ran_out(tmp_path: Path, asked: str, file: str, told: bool) -> None:
+    (tmp_path / file).touch()
+    environment = {"TF_BFC_MEMORY_DUMP": str(tmp_path / asked)} if asked else {}
+    assert bundle.is_dumped(environment) is told
+
+
+@pytest.mark.parametrize("dumped", [True, False])
+def test_models_are_described_where_a_library_hides_the_failure(tmp_path: Path, dumped: bool) -> None:
+    graph = FuncGraph("step", Op("bank", "Const", (16, 16)))
+    if dumped:
+        (tmp_path / "bfc.1").touch()
+    own = recorder.Recorder(str(tmp_path), {"TF_BFC_MEMORY_DUMP": str(tmp_path / "bfc")}, None)
+    own.finish()
+    assert (tmp_path / "model.json").exists() is dumped and graph.asked == dumped

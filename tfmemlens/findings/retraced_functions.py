@@ -5,7 +5,9 @@ and each time it is created. Every trace keeps a graph, its constants and what i
 with the number of traces; the warning comes after the fifth, and at most twice for a function.
 When it fires: the log has the warning before the failure. It is a cause where the warning came again and the
 dump has at least as many chunks of one size as there were tracings, which hold three tenths of what is in
-use beyond the one that each step needs, or where what is in use rose from failure to failure.
+use beyond the one that each step needs, or where what is in use rose from failure to failure; also without
+a warning where the program recorded itself (`run --trace`), and the constants of five and more traces of a
+function hold three tenths of what is in use.
 What to do: give the function one signature, pass tensors instead of Python numbers, create it outside the
 loop; pass large arrays as arguments, as each trace keeps a copy of what it uses from outside.
 """
@@ -49,8 +51,18 @@ _ARGUMENTS = Remedy(
     slug="pass-arrays",
 )
 
+_MIN_TRACES = 5
+_ONCE = Remedy(
+    "make the function once, outside of the loop, and give it what changes as a tensor",
+    "rate = tf.Variable(0.01)   # rate.assign(…) in the loop, read by one function",
+    slug="one-function",
+)
+
 
 def check(case: Case) -> Iterator[Finding]:
+    if known := list(_kept_by_traces(case)):
+        yield from known
+        return
     told = case.capture.surroundings.retraced
     if told is None:
         return
@@ -79,6 +91,30 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("the first warning", line), *chunk_evidence(left)),
             detail=_LIKELY if left else "",
             remedies=(_MODELS,) if of_keras else (_SIGNATURE, *([_ARGUMENTS] if left else [])),
+            moment=index,
+        )
+
+
+def _kept_by_traces(case: Case) -> Iterator[Finding]:
+    """The function whose traces keep most, as the program counted them; nothing where that is little."""
+    model, told = case.capture.live_model, case.capture.surroundings.retraced
+    function = next(iter(model.functions), None) if model else None
+    for index, moment, _ in list(requests(case))[:1]:
+        beyond = function.bytes - function.bytes // function.traces if function else 0
+        whole = all_in_use(moment)
+        if function is None or function.traces < _MIN_TRACES or not beyond >= _MIN_SHARE * whole > 0:
+            return
+        kept = f"{function.traces} traces keep {human(function.bytes)} of constants"
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=f"the tf.function `{function.name}` is traced again and again: its {kept}",
+            because=f"the tf.function `{function.name}` is traced again and again, and its {kept}",
+            explains=beyond,
+            basis=Basis.MEASURED,
+            evidence=(Evidence("the first warning", told[1]),) if told else (),
+            detail="Counted in the graphs that Python held; NumPy arrays that a function uses from outside"
+            " are constants of each trace.",
+            remedies=(_SIGNATURE, _ARGUMENTS, _ONCE),
             moment=index,
         )
 

@@ -42,7 +42,7 @@ class StandingTensors:
 
 @dataclass(frozen=True, slots=True)
 class KeptConstant:
-    """A constant that a session keeps for one of its graphs, not always the traced step's."""
+    """A constant that a session or a function keeps for one of its graphs, not always the traced step's."""
 
     name: str
     tensor: TensorType
@@ -50,6 +50,17 @@ class KeptConstant:
     size_bytes: int
     """Of the allocator's chunk."""
     allocator: str
+    """Empty where it is not known."""
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TracedFunction:
+    """A `tf.function` by its name, with the bytes of the constants that all its traces keep."""
+
+    name: str
+    traces: int
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +87,8 @@ class LiveModel:
     """The most bytes first."""
     failed_in: str | None = None
     """The path of the layer whose own code a failure came through."""
+    functions: tuple[TracedFunction, ...] = ()
+    """The most bytes first."""
     chunks: tuple[tuple[str, int, int], ...] = ()
     """(allocator, bytes asked for, bytes of the chunk) of what was in use in a dump beside it."""
 
@@ -103,6 +116,15 @@ class LiveModel:
     def being_made(self, shape: tuple[int | None, ...]) -> tuple[str, ...]:
         """The layers without weights as yet whose first weight has this shape."""
         return tuple(path for path, known in self.unbuilt if _fits(known, shape))
+
+    def with_weight(self, shape: tuple[int | None, ...]) -> tuple[str, ...]:
+        """The layers with a weight of this shape, of two dimensions or more: vectors are alike."""
+        found = (
+            each.layer
+            for each in self.variables
+            if each.layer and each.kind is Kind.PARAMETER and each.tensor.shape == shape and len(shape) > 1
+        )
+        return tuple(dict.fromkeys(found))
 
     def differentiated(self, op: str, shape: tuple[int | None, ...]) -> tuple[str, ...]:
         """The layers with a kernel of which an op of the backward pass makes this shape: the gradient of the

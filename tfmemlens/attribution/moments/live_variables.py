@@ -113,9 +113,10 @@ def with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel | 
     if model is None:
         return list(known)
     rows = _with_variables(timeline, known, model)
-    rows += _constants(timeline, rows, model)
-    rows += _tensors(timeline, rows, model)
-    return [*rows, *_next_batch(timeline, rows, model)]
+    more = list(_constants(timeline, rows, model))
+    more += _tensors(timeline, [*rows, *more], model)
+    more += _next_batch(timeline, [*rows, *more], model)
+    return [*rows, *_in_chunks(more, timeline, model, _room(timeline, [*rows, *more]))]
 
 
 def _room(timeline: Timeline, known: Sequence[Row]) -> int:
@@ -124,18 +125,22 @@ def _room(timeline: Timeline, known: Sequence[Row]) -> int:
 
 
 def _constants(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> Iterator[Row]:
-    """What other graphs of the session keep, as far as there is room; the step's own are known."""
+    """What other graphs of the session and all traces of functions keep, as far as there is room; the step's
+    own are known.
+    """
     left = _room(timeline, known)
     named = {row.node for row, _ in known}
     for each in model.constants:
-        if each.allocator != timeline.allocator or each.name in named or each.size_bytes > left:
+        count = min(each.count, left // max(each.size_bytes, 1), _MOST_TENSORS)
+        if each.allocator not in ("", timeline.allocator) or each.name in named or count <= 0:
             continue
-        left -= each.size_bytes
+        left -= count * each.size_bytes
         row = Allocation(
             each.name, each.size_bytes, "Const", timeline.device, timeline.allocator, each.requested_bytes,
             shape=each.tensor.shape, dtype=each.tensor.dtype or None, purpose=PERSISTENT,
         )  # fmt: skip
-        yield row, replace(owner_like(each.name, "Const"), kind=Kind.CONSTANT, phase=Phase.NONE)
+        owner = replace(owner_like(each.name, "Const"), kind=Kind.CONSTANT, phase=Phase.NONE)
+        yield from [(row, owner)] * count
 
 
 def _tensors(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> Iterator[Row]:

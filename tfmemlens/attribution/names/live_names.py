@@ -11,13 +11,14 @@ from functools import cached_property
 
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.model.allocation import AllocationTable
-from tfmemlens.model.attribution import Attribution, Owner, Phase
+from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
 from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.live_model import LiveModel
 from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass, replace
 
 _NUMBER = regex(r"_\d{1,4}\Z")
+_OF_WEIGHTS = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
 _MAX_SCOPES = 3
 """Scopes around a model: towers, steps, outer functions."""
 
@@ -64,6 +65,9 @@ class LiveNames:
         nobody = (None, op, _bare(request.node))
         if owner.layer in (*nobody, *model.names) and len(made := model.being_made(shape)) == 1:
             return replace(owner, layer=made[0])
+        if owner.layer in nobody and owner.kind in _OF_WEIGHTS and owner.phase is not Phase.OPTIMIZER:
+            owners = model.with_weight(shape)
+            return replace(owner, layer=owners[0]) if len(owners) == 1 else owner
         backward = owner.phase is Phase.GRADIENT or "Backprop" in op or op.endswith("Grad")
         if backward and owner.layer in nobody:
             of = model.differentiated(op, shape)

@@ -8,7 +8,13 @@ from typing import Any
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
-from tfmemlens.model.live_model import KeptConstant, LiveModel, LiveVariable, StandingTensors
+from tfmemlens.model.live_model import (
+    KeptConstant,
+    LiveModel,
+    LiveVariable,
+    StandingTensors,
+    TracedFunction,
+)
 from tfmemlens.model.tensor import TensorType, numpy_dtype_of_enum
 from tfmemlens.readers.bytes import own_json
 from tfmemlens.readers.contract import Confidence, Sample
@@ -64,6 +70,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
             document.get("ahead") is True,
             tuple(_constants(document)),
             failed if isinstance(failed := document.get("failed_in"), str) else None,
+            tuple(_functions(document)),
         ),
     )
 
@@ -84,7 +91,15 @@ def _constants(document: dict[str, Any]) -> Iterator[KeptConstant]:
             continue
         dtype = numpy_dtype_of_enum(own_json.number(row, "type") or 0)
         tensor = TensorType(own_json.shape(row), dtype or "")
-        yield KeptConstant(str(row.get("name")), tensor, sizes[0], sizes[1], str(row.get("allocator")))
+        count = max(own_json.number(row, "count") or 1, 1)
+        yield KeptConstant(str(row.get("name")), tensor, sizes[0], sizes[1], str(row.get("allocator")), count)
+
+
+def _functions(document: dict[str, Any]) -> Iterator[TracedFunction]:
+    for row in own_json.rows(document, "functions"):
+        traces, size = own_json.number(row, "traces"), own_json.number(row, "bytes")
+        if traces and size:
+            yield TracedFunction(str(row.get("name")), traces, size)
 
 
 def _inputs(document: dict[str, Any]) -> Iterator[TensorType]:

@@ -124,6 +124,16 @@ def clock() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S%z")
 
 
+def is_dumped(environment: Mapping[str, str]) -> bool:
+    """Whether TensorFlow wrote an allocator's state where the environment asks for it: a request failed."""
+    start = environment.get("TF_BFC_MEMORY_DUMP", "")
+    folder, name = os.path.split(start)
+    try:
+        return bool(start) and any(each.startswith(name) for each in os.listdir(folder or "."))
+    except OSError:
+        return False
+
+
 def _remove(path: str) -> None:
     try:
         os.unlink(path)

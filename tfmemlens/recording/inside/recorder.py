@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
-from . import bundle, keras_models, living, programs
+from . import bundle, function_constants, keras_models, living, programs
 from .safely import Guard
 
 SHARE = 0.05
@@ -44,6 +44,7 @@ class Recorder:
         self._standing: List[Dict[str, Any]] = []
         self.constants: Optional[Any] = None
         """What tells the constants that sessions keep, where there are sessions."""
+        self._functions = function_constants.FunctionConstants()
         self._inputs: Dict[str, Any] = {}
         self._kind = ""
         """Of the step that is traced now."""
@@ -116,9 +117,12 @@ class Recorder:
         self._models_written = time.time()
         described = keras_models.describe(models, living.objects_of(trace))
         described.update(self._inputs, tensors=self._standing)
+        kept, functions = self.guard(self._functions.told)() or ([], [])
         if self.constants is not None:
-            described["constants"] = self.constants.told()
-        if described["models"] or self._standing or described.get("constants"):
+            kept = self.constants.told() + kept
+        if kept:
+            described.update(constants=kept, functions=functions)
+        if described["models"] or self._standing or kept:
             self.bundle.write_json(bundle.MODEL, described)
 
     def failed(self, error: Any, trace: Any = None) -> None:
@@ -140,6 +144,8 @@ class Recorder:
         error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
         if error is not None:
             self.guard(self.failed)(error, getattr(sys, "last_traceback", None))
+        if self.active and not self._told and bundle.is_dumped(self._environment):
+            self.guard(self.describe_models)()  # memory ran out, and a library raised something else
         self.guard(self.write_record)()
 
     def write_record(self) -> None:
