@@ -292,6 +292,39 @@ def test_the_batch_of_a_call(args: tuple[Any, ...], adapter: Data | None, told: 
     del epoch_iterator
 
 
+def test_the_bytes_of_a_call() -> None:
+    def call(args: Any = None, feed_dict: Any = None) -> int:
+        return inputs.bytes_of_call(0)
+
+    array = SimpleNamespace(shape=(8, 3), dtype=SimpleNamespace(itemsize=8))
+    tensor = SimpleNamespace(shape=(8,), dtype=SimpleNamespace(size=4))
+    variable = SimpleNamespace(shape=(9,), dtype=SimpleNamespace(size=4), assign=None)
+    assert call(([array, {"y": tensor}], 3, variable)) == 8 * 3 * 8 + 8 * 4
+    assert call(feed_dict={"x": array}) == 192
+    assert call((Spec(8, 3),)) == 0  # a type that is not known
+    assert call(([tensor] * 300,)) == 195 * 32  # no more than so many parts are looked at
+
+
+@pytest.mark.parametrize(
+    "sizes, traced",
+    [
+        ([100, 100, 199, 200, 399, 400], [1, 3, 5]),
+        ([900, 100, 100, 900], [1, 3]),
+        ([0, 0, 0, 900], [1]),  # an iterator gives them
+    ],
+)
+def test_a_much_larger_step_is_not_waited_with(tmp_path: Path, sizes: list[int], traced: list[int]) -> None:
+    own = recorder.Recorder(str(tmp_path), {}, None)
+    seen = []
+    for at, size in enumerate(sizes):
+        if own.begins("step", size):
+            seen.append(at)
+            own.ended(b"", ".pb", 1000.0)
+    assert seen == traced
+    fixed = recorder.Recorder(str(tmp_path), {}, 1000)
+    assert [at for at, size in enumerate(sizes) if fixed.begins("step", size)] == [1]
+
+
 def test_what_stands_for_a_function_has_its_arguments() -> None:
     """Keras of TensorFlow 1.10 refuses a keyword that `getargspec` does not list, and annotations."""
 

@@ -30,7 +30,7 @@ class Options:
     def SerializeToString(self) -> bytes:  # noqa: N802
         """The list of tensors on a failure, and for a step that is due its allocations and graphs."""
         known = sys._getframe(1).f_locals
-        due = self._runs.begin(known.get("fetches"), known.get("self"))
+        due = self._runs.begin(known.get("fetches"), known.get("self"), inputs.bytes_of_call(1))
         if due:
             self._runs.given(inputs.of_call(1))
         return cast(bytes, self._runs.traced_bytes if due else self._runs.plain_bytes)
@@ -85,10 +85,10 @@ class Runs:
         """
         return self.is_due or bool(getattr(self._local, "first", False))
 
-    def _begin(self, fetches: Any, session: Any = None) -> bool:
+    def _begin(self, fetches: Any, session: Any = None, given_bytes: int = 0) -> bool:
         what, local = _names(fetches), self._local
         local.due, local.first, local.start = False, False, time.perf_counter()
-        local.due = self._recorder.begins(what)
+        local.due = self._recorder.begins(what, given_bytes)
         local.first = self._recorder.steps.get(what) == 1 and self._constants.wanted
         local.session = weakref.ref(session) if local.first and session is not None else None
         return bool(local.due)

@@ -5,8 +5,11 @@ them. Nothing is kept of them but numbers.
 import sys
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
+_GIVEN = ("args", "kwds", "feed_dict")
+"""What `tf.function` and `Session.run` call what they are given."""
 _MOST = 12
 _MOST_FRAMES = 14
+_MOST_PARTS = 200
 
 
 def of_call(depth: int) -> Dict[str, Any]:
@@ -16,7 +19,7 @@ def of_call(depth: int) -> Dict[str, Any]:
     try:
         frame = sys._getframe(depth + 1)
         known = frame.f_locals
-        given = [known.get(name) for name in ("args", "kwds", "feed_dict")]
+        given = [known.get(name) for name in _GIVEN]
         found = [(shape, dtype) for shape, dtype in _types(given) if shape][:_MOST]
         shapes = [shape for shape, _ in found]
         batch = _first_sizes(shapes) or _of_frames(frame)
@@ -28,6 +31,27 @@ def of_call(depth: int) -> Dict[str, Any]:
     return dict(told, ahead=True) if any(_are_ahead(each) for each in _each(given)) else told
 
 
+def bytes_of_call(depth: int) -> int:
+    """The bytes of the arrays and tensors that the function whose frame is so many calls above is given, 0
+    where an iterator gives them, or where that is not known.
+    """
+    try:
+        known = sys._getframe(depth + 1).f_locals
+        return sum(_bytes(each) for each in _each([known.get(name) for name in _GIVEN]))
+    except Exception:  # of somebody else's objects, and nothing that a program may fail by
+        return 0
+
+
+def _bytes(each: Any) -> int:
+    shape, dtype = getattr(each, "shape", None), getattr(each, "dtype", None)
+    if shape is None or hasattr(each, "assign") or getattr(shape, "rank", 0) is None:
+        return 0
+    size = int(getattr(dtype, "size", 0) or getattr(dtype, "itemsize", 0))
+    for dimension in tuple(shape):
+        size *= 0 if dimension is None else int(dimension)
+    return size
+
+
 def _are_ahead(each: Any) -> bool:
     """Whether it is an iterator, whose data set makes batches before they are asked for."""
     return hasattr(each, "element_spec") and hasattr(each, "get_next")
@@ -36,12 +60,12 @@ def _are_ahead(each: Any) -> bool:
 def _each(value: Any) -> Iterator[Any]:
     """What is in containers, and what an iterator gives after it."""
     waiting, count = [value], 0
-    while waiting and count < 200:
+    while waiting and count < _MOST_PARTS:
         each, count = waiting.pop(0), count + 1
         if isinstance(each, dict):
             waiting += list(each.values())
         elif isinstance(each, (list, tuple)):
-            waiting += list(each)
+            waiting += each[:_MOST_PARTS]
         else:
             if hasattr(each, "element_spec"):
                 waiting.append(each.element_spec)

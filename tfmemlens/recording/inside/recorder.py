@@ -13,6 +13,8 @@ from .safely import Guard
 
 SHARE = 0.05
 """Where no interval is asked for: tracing may cost this much of the time that passes."""
+_LARGER = 2
+"""A step with inputs of so many times those of all that were traced is traced at once: the next may fail."""
 _FAILURES = ("ResourceExhaustedError", "MemoryError", "XlaRuntimeError", "JaxRuntimeError")
 _WORDS = (
     "OOM when",
@@ -46,6 +48,8 @@ class Recorder:
         """What tells the constants that sessions keep, where there are sessions."""
         self._functions = function_constants.FunctionConstants()
         self._inputs: Dict[str, Any] = {}
+        self._largest: Dict[str, int] = {}
+        """The bytes of the inputs of the largest step that was traced, by its kind."""
         self._kind = ""
         """Of the step that is traced now."""
 
@@ -53,6 +57,7 @@ class Recorder:
         """The same from the beginning, into another folder."""
         self._root, self._bundle, self.every = folder, None, every
         self.steps, self.traced, self._next, self._told, self._models_written = {}, 0, 0.0, False, 0.0
+        self._largest = {}
         self.active = True
 
     @property
@@ -63,9 +68,9 @@ class Recorder:
             self._bundle = bundle.Bundle.of(self._root, self._environment)
         return self._bundle
 
-    def begins(self, what: str) -> bool:
+    def begins(self, what: str, given_bytes: int = 0) -> bool:
         """Whether this step is to be traced. The first of a kind builds graphs, so that the second is the
-        first that is traced.
+        first that is traced. Steps that are given much more than those before are not waited with.
         """
         if not self.active:
             return False
@@ -77,8 +82,11 @@ class Recorder:
         if count < 2:
             return False
         due = count == 2 or (count % self.every == 0 if self.every else time.time() >= self._next)
+        largest = self._largest.get(what, 0)
+        due = due or (not self.every and 0 < _LARGER * largest <= given_bytes)
         if due:
             self._kind = what
+            self._largest[what] = max(largest, given_bytes)
         return due
 
     def ended(

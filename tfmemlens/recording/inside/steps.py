@@ -44,7 +44,7 @@ class Windows:
         self._local.depth = depth + 1
         if depth or self._eager:
             return
-        if self._recorder.begins(name):
+        if self._recorder.begins(name, inputs.bytes_of_call(_ABOVE)):
             self._recorder.guard(self._recorder.given)(inputs.of_call(_ABOVE))
             self._of_call = self.open()
         elif self._recorder.steps.get(name) == 1:
