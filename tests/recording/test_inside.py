@@ -470,3 +470,13 @@ def test_models_are_described_where_a_library_hides_the_failure(tmp_path: Path, 
     own = recorder.Recorder(str(tmp_path), {"TF_BFC_MEMORY_DUMP": str(tmp_path / "bfc")}, None)
     own.finish()
     assert (tmp_path / "model.json").exists() is dumped and graph.asked == dumped
+
+
+def test_constants_of_a_session_that_its_failure_closed_are_kept(tmp_path: Path) -> None:
+    answers: list[list[dict[str, Any]]] = [[{"name": "zeros"}], [], [{"name": "ones"}]]
+    own = recorder.Recorder(str(tmp_path), {}, None)
+    own.constants = SimpleNamespace(told=lambda: answers.pop(0))
+    for name in ("zeros", "zeros", "ones"):
+        own.describe_models([])
+        (row,) = json.loads((tmp_path / "model.json").read_text())["constants"]
+        assert row == {"name": name}

@@ -46,6 +46,8 @@ class Recorder:
         self._standing: List[Dict[str, Any]] = []
         self.constants: Optional[Any] = None
         """What tells the constants that sessions keep, where there are sessions."""
+        self._constants: List[Dict[str, Any]] = []
+        """What it last told: a failure closes the session that a `with` has opened."""
         self._functions = function_constants.FunctionConstants()
         self._inputs: Dict[str, Any] = {}
         self._largest: Dict[str, int] = {}
@@ -127,7 +129,8 @@ class Recorder:
         described.update(self._inputs, tensors=self._standing)
         kept, functions = self.guard(self._functions.told)() or ([], [])
         if self.constants is not None:
-            kept = self.constants.told() + kept
+            self._constants = self.constants.told() or self._constants
+            kept = self._constants + kept
         if kept:
             described.update(constants=kept, functions=functions)
         if described["models"] or self._standing or kept:
