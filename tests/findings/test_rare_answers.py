@@ -134,8 +134,12 @@ def test_as_many_volumes_as_fill_a_cache(
         ("for w in layers: x = f(x, w)", "net", "the line of `x` (train.py:7)"),
         ("q, k, v = project(x)", None, "the line of `q, k, v` (train.py:7)"),
         ("self.cache: Array = f(x)", None, "the line of `self.cache` (train.py:7)"),
-        ("return jnp.dot(x, w, precision=None)", "fit.<locals>.body", "train.py:7 in `body`"),
-        ("if x == y: return f(a, b=2)", "<lambda>", "train.py:7"),
+        (
+            "return jnp.dot(x, w, precision=None)",
+            "f.<locals>.body",
+            "`jnp.dot(x, w, precision=None)` (train.py:7 in `body`)",
+        ),
+        ("if x == y: return f(a, b=2)", "<lambda>", "`if x == y: return f(a, b=2)` (train.py:7)"),
         (None, None, "train.py:7"),
     ],
 )

@@ -22,6 +22,7 @@ SOMETHING: dict[str, Any] = {
     # one allocation, one telling, one call: what is there at all is there once
     "Allocation.count": 1,
     "Group.calls": 1,
+    "KeptConstant.count": 1,
     "Incident.occurrences": 1,
     # a failure ends the run, a list is whole and a weight is trained, unless the input says otherwise
     "Incident.fatal": True,
