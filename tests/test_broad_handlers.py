@@ -39,6 +39,7 @@ ALLOWED = {
     "recording/inside/startup/sitecustomize.py ": "the same, before there is a bundle",
     "recording/inside/recorder.py is_for_memory": "the user's exceptions, whose texts may raise anything",
     "recording/inside/inputs.py of_call": "arguments of the user's calls, of any kind, in frames of anybody",
+    "recording/inside/inputs.py bytes_of_call": "the same",
     "recording/inside/after_import.py stands_for": "inspect raises either for what is not Python's",
     "recording/inside/keras_models.py _kind": "any class of the user's process",
     "recording/inside/bundle.py rank_of": "TF_CONFIG is what somebody wrote: any JSON, or none",
