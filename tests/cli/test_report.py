@@ -122,7 +122,7 @@ def test_many_files_of_one_run_are_counted(tmp_path: Path) -> None:
     assert main(["report", "--together", *(str(folder / name) for name in names), "-o", str(target)]) == 0
     source = re.search(r'<p class="source"><bdi title="([^"]*)">([^<]*)</bdi>', target.read_text("utf-8"))
     assert source
-    assert source[2] == "3 files: 1.10-lenet.pb … 1.15-lenet.pb"
+    assert source[2] == f"{folder}: 3 files"
     assert all(str(folder / name) in source[1] for name in names)
 
 
