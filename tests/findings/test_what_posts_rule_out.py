@@ -42,6 +42,15 @@ def first(text: str) -> Remedy:
         ("a model of cells", None),
         ("MacBook with 16 GB", "on a Mac"),
         ("a machine with 16 GB", None),
+        ("with batch = 1 it fails", "a batch of one"),
+        ("with batch = 16 it fails", None),
+        ("with batch size 1 it still runs out", "a batch of one"),
+        ("the host memory climbs", "host RAM in words"),
+        ("the host memory is fine", None),
+        ("with a big data set", "large data"),
+        ("with a big net", None),
+        ("after reloading the model", "reloading models"),
+        ("after reading the model", None),
         ("it dies when saving the weights", "saving in words"),
         ("saving memory is hard", None),
         ("jit compilation takes all RAM", "compiling in words"),
@@ -223,3 +232,64 @@ def test_weights_that_no_core_of_a_tpu_holds(said: str, heavy: bool) -> None:
         "RESOURCE_EXHAUSTED: Failed to allocate request for 625.00MiB (655360000B) on device ordinal 7\n"
     )
     assert ("most likely weights fill it" in explained(text).verdict) is heavy
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("The model leaks memory. The CPU's memory goes up.", "host RAM grows"),
+        ("The model leaks memory.", "memory grows"),
+        ("GPU memory keeps increasing. The host memory is fine.", "a device's memory grows"),
+        ("a scan increases the memory requirement", None),
+        ("a scan increases the memory at each step", "memory grows"),
+    ],
+)
+def test_which_memory_grows_may_stand_in_another_sentence(text: str, verdict: str | None) -> None:
+    if verdict is None:
+        assert "grows" not in explained(text).verdict
+    else:
+        assert f"that {verdict} (" in explained(text.replace(". ", ".\n")).verdict
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u663e\u5b58\u4e0d\u591f",
+        "\u30e1\u30e2\u30ea\u4e0d\u8db3\u3067\u3059",
+        "\uba54\ubaa8\ub9ac \ubd80\uc871",
+        "\u043d\u0435\u0445\u0432\u0430\u0442\u043a\u0430 \u043f\u0430\u043c\u044f\u0442\u0438",
+        "\u043d\u0435 \u0445\u0432\u0430\u0442\u0430\u0435\u0442 \u043f\u0430\u043c\u044f\u0442\u0438",
+        "mem\u00f3ria insuficiente",
+        "un manque de m\u00e9moire",
+        "zu wenig Arbeitsspeicher",
+        "line 3: it was 8 killed python",
+    ],
+)
+def test_other_languages_say_that_memory_ran_out(text: str) -> None:
+    assert "ran out" in explained(f"Hello\n{text}\n").verdict
+
+
+def test_memory_in_another_language_alone_is_no_failure() -> None:
+    assert "No out-of-memory message" in explained("mucha memoria\nviel Speicher\n\u5185\u5b58 16G").verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "slugs"),
+    [
+        ("TensorFlow Serving: memory grows when it reloads a model", ["another-malloc"]),
+        ("TensorFlow Serving: memory grows", ["smaller-requests", "bound-requests"]),
+        ("Out of memory with a big dataset", ["map-the-file", "smaller-batch"]),
+        ("Out of memory", ["smaller-batch"]),
+        ("import jax\nit exhausts my host memory", ["map-the-file"]),
+    ],
+)
+def test_what_fits_the_server_and_large_data(text: str, slugs: list[str]) -> None:
+    assert advised(text) == slugs
+
+
+def test_shared_memory_is_no_full_disk() -> None:
+    text = "NCCL: Error while creating shared memory segment /dev/shm/nccl-a1 (size 9637888), error: No space"
+    report = explained(f"{text} left on device (28)")
+    assert "/dev/shm" in report.verdict
+    assert [action.remedy.slug for action in report.actions] == ["more-shared-memory"]
+    assert "the disk was full" in explained("/data/a.ckpt: No space left on device").verdict

@@ -259,7 +259,8 @@ WHERE_TRAINING_SHOWS = {"gradient-accumulation", "mixed-precision", "recompute"}
 IN_32_BITS = {"mixed-precision", "tensor-cores"}
 OF_PYTHON = {"find-the-growth", "freeze-weights", "list-tensors", "mixed-precision", "record-a-step"}
 OF_A_SHELL = {
-    "add-swap", "another-allocator", "another-backend", "bound-requests", "close-tensors", "count-tensors",
+    "add-swap", "another-allocator", "another-backend", "another-malloc",
+    "bound-requests", "close-tensors", "count-tensors",
     "dump-file", "free-shared-ram", "larger-message", "more-memory-maps", "more-pinned-memory",
     "more-ram-for-wsl", "pool-for-unified-memory", "raise-host-limit", "save-in-parts", "see-device-users",
     "smaller-examples", "smaller-requests", "tidy", "tidy-textures",

@@ -29,6 +29,7 @@ EXPLAINS = "no bytes: no message says how much was requested"
 
 _HOST = regex(
     r"(?i)\b(?:cpu|system|host|main) (?:ram|memory)\b|\bXLA:CPU\b|\bRAM\b|\bswap\b|\bcontainer\b|\bkilled?\b"
+    r"|\u8fd0\u884c\u5185\u5b58"
 )
 _DEVICE = regex(r"(?i)\bGPUs?\b|\bVRAM\b|\bCUDA\b|\bTPUs?\b|\bHBM\b|\bdevices?\b|\u663e\u5b58")
 _SHUFFLE = regex(r"(?i)\bshuffle\b|\bcache\(\)|\bprefetch\b")
@@ -94,6 +95,8 @@ def _where(told: Surroundings, line: Line) -> str:
     if told.shows("raising an exception") or told.shows("saving in words"):
         return "memory"
     host, device = _HOST.search(line.text), _DEVICE.search(line.text)
+    if bool(host) is bool(device) and told.shows("host RAM in words"):
+        return "host RAM"
     if host and not device:
         return "host RAM"
     return "a device's memory" if device and not host else "memory"

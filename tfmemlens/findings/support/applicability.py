@@ -206,6 +206,7 @@ TABLE: dict[str, Applicability] = {
         _OF_JAX, devices=_ON_GPU, shell=True, done="XLA_PYTHON_CLIENT_ALLOCATOR=.*"
     ),
     "pool-for-unified-memory": Applicability(_OF_JAX, devices=_ON_GPU, shell=True),
+    "another-malloc": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "another-backend": Applicability(shell=True),
     "tidy-textures": Applicability(shell=True),
     "count-tensors": Applicability(shell=True),

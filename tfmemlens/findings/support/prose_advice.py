@@ -24,6 +24,13 @@ _ONE_BATCH_AT_A_TIME = Remedy(
     "tensorflow_model_server --enable_batching=true --tensorflow_session_parallelism=4 ...",
     slug="bound-requests",
 )
+_ANOTHER_MALLOC = Remedy(
+    "what an unloaded version held is given back to malloc, which keeps it for the process, and while a new"
+    " version loads the old one stays: let another malloc give it back, and see whether it grows at each"
+    " reload or only at the first ones",
+    "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 tensorflow_model_server ...",
+    slug="another-malloc",
+)
 _LOAD_ONCE = Remedy(
     "load the model once, not for each call, and end each scope that you start; after a call the number of"
     " tensors must be what it was before",
@@ -124,6 +131,9 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
     if program in JAVASCRIPT:
         yield from (remedies.TIDY, _LOAD_ONCE)
         return
+    if program == "TensorFlow Serving" and told.shows("reloading models"):
+        yield _ANOTHER_MALLOC
+        return
     if program == "TensorFlow Serving":
         yield from (remedies.smaller_requests(case), _ONE_BATCH_AT_A_TIME)
     if on_board := board(case):
@@ -138,11 +148,14 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         yield from _of_tensorflow(case, of_host, grows)
     if grows and not program:
         yield from _of_growth(case, of_host)
-    if program or grows or framework_of(case) != TENSORFLOW:
+    if program or grows or (framework_of(case) != TENSORFLOW and not of_host):
         return
     if of_host:
         own = told.shows("training") and not told.shows("using a tool")
         yield DATA_IN_PARTS if own else replace(DATA_IN_PARTS, code=None)
+    elif told.shows("large data") and not told.shows("a smaller batch helps"):
+        yield replace(DATA_IN_PARTS, code=None)
+        yield _IF_IT_TRAINS
     elif "smaller-batch" in ruled_out(case):
         yield _WHAT_ELSE
         yield _smaller_model(case)

@@ -187,6 +187,14 @@ WITHOUT_FIGURES = {
 
 CUDNN_VERSION = "cuDNN's version is not the one that this TensorFlow or JAX was built for"
 ELSEWHERE = {
+    "the shared memory between worker processes (/dev/shm) was too small": LineRule(
+        r"out of shared memory\b|insufficient shared memory|creating shared memory segment"
+        r"|unable to (?:open shared memory object|write to file </torch_)",
+        "RuntimeError: DataLoader worker (pid 4242) is killed by signal: Bus error. It is possible that"
+        " dataloader's workers are out of shared memory. Please try to raise your shared memory limit.",
+        "Error while creating shared memory segment /dev/shm/nccl-xUVtzy (size 9637888)",
+        needs="shared memory",
+    ),
     "a cloud service's quota of requests or machines was used up": LineRule(
         r"[Qq]uota exceeded for quota|exceed(?:s|ed)? quota limits?|\b429 (?:RESOURCE_EXHAUSTED|Resource"
         r" (?:has been )?exhausted)",
@@ -235,14 +243,6 @@ ELSEWHERE = {
         "OMP: Error #34: System unable to allocate necessary resources for OMP thread:",
         "bash: fork: retry: Resource temporarily unavailable",
         needs=("pthread_create", "start new thread", "thread creation", "omp thread", "fork"),
-    ),
-    "the shared memory between worker processes (/dev/shm) was too small": LineRule(
-        r"out of shared memory\b|insufficient shared memory|creating shared memory segment"
-        r"|unable to (?:open shared memory object|write to file </torch_)",
-        "RuntimeError: DataLoader worker (pid 4242) is killed by signal: Bus error. It is possible that"
-        " dataloader's workers are out of shared memory. Please try to raise your shared memory limit.",
-        "Error while creating shared memory segment /dev/shm/nccl-xUVtzy (size 9637888)",
-        needs="shared memory",
     ),
     "the process died of a bus error (SIGBUS): as a rule /dev/shm, or a mapped file's disk, was full": (
         LineRule(

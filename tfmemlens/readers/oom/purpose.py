@@ -148,6 +148,24 @@ IN_VAIN = LineRule(
     needs="donated buffers were not usable",
 )
 """JAX's warning that no result takes a donated array's place."""
+_WORDS_FOR_MEMORY = (
+    "\u5185\u5b58", "\u663e\u5b58", "\u30e1\u30e2\u30ea", "\uba54\ubaa8\ub9ac",
+    "\u043f\u0430\u043c\u044f\u0442", "memoria", "mem\u00f3ria", "m\u00e9moire", "speicher",
+)  # fmt: skip
+"""Chinese (host, device), Japanese, Korean, Russian, Spanish and Italian, Portuguese, French, German."""
+_IN_OTHER_LANGUAGES = "|".join(
+    (
+        r"\u5185\u5b58(?:\u5206\u914d\u9519\u8bef|\u4e0d\u8db3|\u4e0d\u591f|\u6ea2\u51fa)|\u5185\u5b58\u7206",
+        r"\u663e\u5b58(?:\u4e0d\u8db3|\u4e0d\u591f|\u6ea2\u51fa)|\u7206(?:\u5185\u5b58|\u663e\u5b58)",
+        r"\u30e1\u30e2\u30ea(?:\u4e0d\u8db3|\u304c\u8db3\u308a)|\uba54\ubaa8\ub9ac ?\ubd80\uc871",
+        r"\u043d\u0435\u0445\u0432\u0430\u0442\u043a\w{1,3} \u043f\u0430\u043c\u044f\u0442\u0438",
+        r"\u043d\u0435\u0434\u043e\u0441\u0442\u0430\u0442\w{1,5} \u043f\u0430\u043c\u044f\u0442\u0438",
+        r"\u043d\u0435 \u0445\u0432\u0430\u0442\u0430\u0435\u0442 \u043f\u0430\u043c\u044f\u0442\u0438",
+        r"\b(?:sin|sem|falta|insuficiente) (?:de )?mem[o\u00f3]ria\b|\bmem[o\u00f3]ria insuficiente\b",
+        r"\bm\u00e9moire insuffisante\b|\b(?:manque|plus|court) de m\u00e9moire\b",
+        r"\b(?:Arbeits|Grafik|Haupt)?speicher (?:reicht nicht|ist voll|voll\b)|\bzu wenig \w{0,10}speicher\b",
+    )
+)
 SHORT = LineRule(
     r"(?i)(?<!\bno )(?<!without )(?<!avoid )(?<!prevent )(?:(?<![A-Za-z_])OOMs?(?![A-Za-z_])"
     r"|\bout[- ]of[- ]memory\b"
@@ -155,7 +173,8 @@ SHORT = LineRule(
     r"|\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:deplet\w{1,4}|exhaust(?:s|ed)|fills? up)\b"
     r"|\bmemory (?:allocation|consumption) (?:issues?|problems?|errors?)\b"
     r"|\btoo much (?:\w{1,12} )?(?:RAM|memory)\b|\bcrash\w{0,3}\b[^.\n]{0,60}\b(?:all|available) RAM\b"
-    r"|\u5185\u5b58(?:\u5206\u914d\u9519\u8bef|\u4e0d\u8db3)|\u663e\u5b58\u4e0d\u8db3"
+    rf"|{_IN_OTHER_LANGUAGES}"
+    r"|\bkilled python\d?\b"
     r"|\b(?:process|kernel|job|session|run|script) (?:is|was|gets?|got) (?:\w{1,12} )?killed\b"
     r"|\b(?:runs?|running|ran) out of (?:\w{1,12} ){0,2}(?:memory|V?RAM)\b|\bRESOURCE_EXHAUSTED\b"
     r"|\b(?:RAM|memory) (?:gets|got|is|was|becomes) (?:\w{1,12} )?full\b|\bRAM errors?\b"
@@ -181,7 +200,11 @@ SHORT = LineRule(
     "it ends with `zsh: killed`",
     "the run is eating up all memory",
     "compiling it exhausts my host memory",
-    needs=("oom", "memory", "resource", "ram", "killed", "\u5185\u5b58", "\u663e\u5b58"),
+    "\u041d\u0435\u0434\u043e\u0441\u0442\u0430\u0442\u043e\u043a \u043f\u0430\u043c\u044f\u0442\u0438",
+    "der Grafikspeicher reicht nicht",
+    "se queda sin memoria",
+    "line 3: 8 killed python",
+    needs=("oom", "memory", "resource", "ram", "killed", *_WORDS_FOR_MEMORY),
 )
 """The text says in words that memory ran out."""
 ON_A_TPU = LineRule(
@@ -192,10 +215,11 @@ ON_A_TPU = LineRule(
 )
 """The text says that the device is a TPU."""
 GROWING = LineRule(
-    r"(?i)\b(?:V?RAM|memory)\b[^.\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)|climbs?|climbing"
-    r"|explodes?)\b"
-    r"|\b(?:grow(?:s|ing)?|increas(?:es|ing)) (?:\w{1,12} ){0,2}(?:RAM|memory)\b|\bmemory leak"
-    r"|\bleak(?:s|ing)? (?:\w{1,12} )?memory\b|\bhigh(?:er)? memory (?:usage|consumption)\b"
+    r"(?i)\b(?:V?RAM|memory)\b(?! requirement)[^.\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)"
+    r"|climbs?|climbing|explodes?)\b"
+    r"|\b(?:grow(?:s|ing)?|increas(?:es|ing)) (?:\w{1,12} ){0,2}(?:RAM|memory)\b(?! requirement)"
+    r"|\bmemory leak"
+    r"|\bleak(?:s|ing)? (?:\w{1,12} )?memory\b|\u5185\u5b58(?:\u66b4\u6da8|\u4e00\u76f4|\u4e0d\u65ad)"
     r"|\b(?:increase|growth|rise) (?:in|of) (?:the )?(?:\w{1,12} )?(?:RAM|memory)\b"
     r"|\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:goes up|going up|adds up|piles up|never (?:freed|released)"
     r"|(?:not|isn't|is not|can ?not|can't|cannot) be(?:ing)? (?:freed|released)|not (?:freed|released))\b"
@@ -214,7 +238,8 @@ GROWING = LineRule(
     "a second training simply adds up in my GPU",
     "after some epochs the RAM gets full",
     "it is eating up all memory until the disk is full",
-    needs=("ram", "memory", "leak", "up in", "up on"),
+    "\u8fd0\u884c\u5185\u5b58\u66b4\u6da8",
+    needs=("ram", "memory", "leak", "up in", "up on", "\u5185\u5b58"),
 )
 """The text says in words that memory grows."""
 VECTORISING = LineRule(

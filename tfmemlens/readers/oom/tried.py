@@ -6,7 +6,8 @@ from tfmemlens.readers.oom.rules import LineRule
 
 _BATCH = r"(?:mini-?)?batch(?:es\b|[- _]?sizes?\b)"
 _RUNS = (
-    r"(?:\A|[.!?;] )(?![^.!?;\n]{0,200}\b(?:works?|worked|runs|ran|fits?|fine|ok|okay|helps?|trains|can)\b)"
+    r"(?:\A|[.!?;] )(?![^.!?;\n]{0,200}"
+    r"\b(?:works?|worked|(?:runs|ran)(?! out)|fits?|fine|ok|okay|helps?|trains|can)\b)"
     r"[^.!?;\n]{0,200}?"
 )
 """From where a sentence begins that does not say that it runs."""
@@ -15,13 +16,15 @@ BATCH_OF_ONE = LineRule(
     rf"(?i)(?:{_RUNS}\b{_BATCH}[`'\"]{{0,2}}\s{{0,24}}(?:=|:|->|is|was|of|to|at)?\s?"
     r"(?:(?:always|already|only|just|set|fixed|reduced|down|now) ){0,2}(?:to |at )?(?:1|one)\b"
     r"(?![.,/]?\d|[-:] ?\d))"
-    r"|\bIMAGES_PER_GPU\s{0,24}=?\s{0,4}1\b"
+    rf"|(?:{_RUNS}\bbatch ?= ?1\b(?![.,]?\d))|\bIMAGES_PER_GPU\s{0, 24}=?\s{0, 4}1\b"
     r"|batch[- _]?size[^\n]{0,12}(?:\u8c03\u6210|\u6539\u6210|\u8bbe\u4e3a|\u8bbe\u6210|\u964d\u5230|\u4e3a)"
     r"(?:\u4e86)? ?1(?!\d)",
     "Batch size is always 1.",
     "even with a batch size of 1 it fails",
     "BATCH_SIZE                     1",
     "IMAGES_PER_GPU = 1",
+    "I set up batch = 1, 416x416",
+    "with fp16 and batch size 1, but it still runs out of memory",
     "batch_size\u6211\u5df2\u7ecf\u8c03\u6210\u4e861",
     needs=("atch", "images_per"),
 )
@@ -54,6 +57,32 @@ WATCHING = LineRule(
     needs=("psutil", "memory_", "tracemalloc", " down", "isolated", "problem"),
 )
 """Memory is printed already, or the line that makes it grow is found."""
+HOST_IN_WORDS = LineRule(
+    r"(?i)\b(?:CPU(?:'s)?|host|system|main) (?:RAM|memory)\b"
+    r"(?![^.\n]{0,30}\b(?:fine|ok|stable|constant|stays|enough|free|flat)\b)"
+    r"|\b(?:eat\w*|fill\w*|consum\w+|exhaust\w*|los(?:es|ing))\b[^.\n]{0,40}\bRAM\b"
+    r"|\bRAM\b[^.\n]{0,30}\b(?:full|fills|grows|increas\w+|explod\w+)\b|\bdocker stats\b"
+    r"|\u8fd0\u884c\u5185\u5b58",
+    "the CPU's memory continues going up",
+    "it eats so much RAM that the laptop hangs",
+    needs=("ram", "memory", "docker stats", "\u5185\u5b58"),
+)
+"""The text says that the memory is the host's."""
+LARGE_DATA = LineRule(
+    r"(?i)\b(?:big|large|huge|whole|entire|full) (?:[a-z]{1,12} ){0,2}(?:data ?sets?|corpus|corpora|csv)\b"
+    r"|\bdata ?set (?:is|was) (?:[a-z]{1,12} ){0,2}(?:big|large|huge)\b",
+    "Out of memory when training with a big dataset",
+    "I know that my dataset is pretty big",
+    needs=("dataset", "data set", "corp", "csv"),
+)
+"""The text says that the data are large."""
+RELOADING = LineRule(
+    r"(?i)\b(?:re-?load\w*|unload\w*|delet\w+|remov\w+|hot deploy\w*|updat\w+)\b[^.\n]{0,40}\bmodels?\b",
+    "memory grows when it reloads a new model",
+    "we unloaded all models",
+    needs=("model",),
+)
+"""Models of a server come and go."""
 A_TOOL = LineRule(
     r"(?i)\b(?:star-?dist\w*|deeplabcut|dlc|alphafold\w*|colabfold\w*|spleeter|demucs|deepspeech|rasa|cellpose"
     r"|nnu-?net|sleap|deepvariant|chemprop|tensor2tensor|t2t-\w+|model_main(?:_tf2)?"
@@ -123,6 +152,9 @@ TRIED = {
     "any batch alike": ANY_BATCH,
     "any sample alike": ANY_INPUT,
     "watching memory": WATCHING,
+    "host RAM in words": HOST_IN_WORDS,
+    "large data": LARGE_DATA,
+    "reloading models": RELOADING,
     "using a tool": A_TOOL,
     "on a Mac": A_MAC,
     "raising an exception": RAISED,
