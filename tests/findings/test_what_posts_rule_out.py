@@ -32,6 +32,7 @@ def first(text: str) -> Remedy:
         ("with batch size 1 it works", None),
         ("it fails at a batch size of 16", None),
         ("IMAGES_PER_GPU = 2", None),
+        ("IMAGES_PER_GPU = 1", "a batch of one"),
         ("no matter what batch size I choose", "any batch alike"),
         ("a batch size of 4 was no matter", None),
         ("Whatever image resolution I take, it ends", "any sample alike"),
@@ -51,6 +52,10 @@ def first(text: str) -> Remedy:
         ("with a big net", None),
         ("after reloading the model", "reloading models"),
         ("after reading the model", None),
+        ("it ends during model loading", "loading a model"),
+        ("it ends during modelling", None),
+        ("GPU memory is not released once training is done", "kept afterwards"),
+        ("GPU memory is released once training is done", None),
         ("it dies when saving the weights", "saving in words"),
         ("saving memory is hard", None),
         ("jit compilation takes all RAM", "compiling in words"),
@@ -242,6 +247,7 @@ def test_weights_that_no_core_of_a_tpu_holds(said: str, heavy: bool) -> None:
         ("GPU memory keeps increasing. The host memory is fine.", "a device's memory grows"),
         ("a scan increases the memory requirement", None),
         ("a scan increases the memory at each step", "memory grows"),
+        ("GPU memory? By increasing the tiles", None),
     ],
 )
 def test_which_memory_grows_may_stand_in_another_sentence(text: str, verdict: str | None) -> None:
@@ -263,6 +269,7 @@ def test_which_memory_grows_may_stand_in_another_sentence(text: str, verdict: st
         "un manque de m\u00e9moire",
         "zu wenig Arbeitsspeicher",
         "line 3: it was 8 killed python",
+        "it takes much RAM and gets killed",
     ],
 )
 def test_other_languages_say_that_memory_ran_out(text: str) -> None:
@@ -293,3 +300,33 @@ def test_shared_memory_is_no_full_disk() -> None:
     assert "/dev/shm" in report.verdict
     assert [action.remedy.slug for action in report.actions] == ["more-shared-memory"]
     assert "the disk was full" in explained("/data/a.ckpt: No space left on device").verdict
+
+
+def test_killed_by_a_mac_is_host_ram() -> None:
+    assert "no host RAM left" in explained("Iteration 1/1000\nKilled: 9").verdict
+    assert "no host RAM left" not in explained("Iteration 1/1000\nKilled: 9 rats").verdict
+
+
+def test_a_model_that_is_loaded_into_a_browser_is_too_large() -> None:
+    text = "TensorFlow.js runs out of memory in tf.{}"
+    assert advised(text.format("loadGraphModel(url)")) == ["smaller-files"]
+    assert advised(text.format("nextFrame()")) == ["tidy", "count-tensors"]
+
+
+def test_what_a_process_keeps_is_no_leak() -> None:
+    assert first("GPU memory is not freed after training").slug == "end-the-process"
+    assert first("GPU memory is not freed after each step").slug == "find-what-grows"
+    assert first("import jax\nGPU memory is not freed after training").slug == "find-what-grows"
+
+
+@pytest.mark.parametrize(
+    ("shape", "last"),
+    [("", True), ("64,1024,1023,1", True), ("64,1024,1024,1", False), ("64,1024,4096", False)],
+)
+def test_what_was_tried_in_vain_comes_last(shape: str, last: bool) -> None:
+    failed = oom(shape) if shape else "Dst tensor is not initialized.\n"
+    said = "I tried changing the batch size but still the same.\n"
+    with_words = of_failure(f"{said}model.fit(x)\n{failed}")
+    without = of_failure(f"model.fit(x)\n{failed}")
+    assert "smaller-batch" in without[:2]
+    assert (with_words[-1] == "smaller-batch") is last

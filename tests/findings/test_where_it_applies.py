@@ -262,7 +262,8 @@ OF_A_SHELL = {
     "add-swap", "another-allocator", "another-backend", "another-malloc",
     "bound-requests", "close-tensors", "count-tensors",
     "dump-file", "free-shared-ram", "larger-message", "more-memory-maps", "more-pinned-memory",
-    "more-ram-for-wsl", "pool-for-unified-memory", "raise-host-limit", "save-in-parts", "see-device-users",
+    "more-ram-for-wsl", "pool-for-unified-memory", "raise-host-limit", "save-in-parts",
+    "see-device-users", "smaller-files",
     "smaller-examples", "smaller-requests", "tidy", "tidy-textures",
 }  # fmt: skip
 """Their code is a shell's, or the other program's own."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tfmemlens.findings.support.ranking import LEAST_OF_A_FACTOR, whole_bytes
 from tfmemlens.findings.support.sufficiency import enough_first, shortfall
+from tfmemlens.findings.support.tried import tried_in_vain
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Action, Finding, Remedy
 
@@ -14,8 +15,8 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     """The actions of the moment that matters most: a remedy that several rules advise is one action of all of
     them, where the first of them stands and in its words. The order is that of the findings, which are ranked
     by what they explain, and within a finding that of its rule: what ends the cause comes before what saves
-    more by the way. What buys nothing, next to nothing, or needs more memory is last, and what cannot be
-    enough gives way to what may be.
+    more by the way. What was tried in vain, buys nothing or next to nothing, or needs more memory is last,
+    and what cannot be enough gives way to what may be.
     """
     ours = [finding for finding in findings if finding.moment == 0]
     advised: dict[str, tuple[Remedy, list[str]]] = {}
@@ -31,7 +32,9 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     actions = _one_way_to_know_more([Action(remedy, tuple(rules)) for remedy, rules in advised.values()])
     short = shortfall(case, case.moments[0]) if case.moments else None
     least = LEAST_OF_A_FACTOR * whole_bytes(case, case.moments[0]) if case.moments else 0
-    return enough_first(sorted(actions, key=lambda action: _buys_nothing(action, least)), short)
+    tried = tried_in_vain(case)
+    actions.sort(key=lambda action: (action.remedy.slug in tried, _buys_nothing(action, least)))
+    return enough_first(actions, short)
 
 
 _TELLING_MORE = ("read-the-log", "record-a-step", "dump-file", "list-tensors")

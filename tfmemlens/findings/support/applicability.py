@@ -207,6 +207,7 @@ TABLE: dict[str, Applicability] = {
     ),
     "pool-for-unified-memory": Applicability(_OF_JAX, devices=_ON_GPU, shell=True),
     "another-malloc": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
+    "smaller-files": Applicability(program=frozenset({"Node", "TensorFlow.js"}), shell=True),
     "another-backend": Applicability(shell=True),
     "tidy-textures": Applicability(shell=True),
     "count-tensors": Applicability(shell=True),

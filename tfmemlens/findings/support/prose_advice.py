@@ -31,6 +31,17 @@ _ANOTHER_MALLOC = Remedy(
     "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 tensorflow_model_server ...",
     slug="another-malloc",
 )
+_SMALLER_FILES = Remedy(
+    "while a model is loaded its weights are there several times: take a smaller model, or convert it with"
+    " weights of 8 or 16 bits, so that the browser or the phone's app has room for them",
+    "tensorflowjs_converter --quantize_uint8 '*' ...",
+    slug="smaller-files",
+)
+_KEPT_BY_THE_PROCESS = Remedy(
+    "TensorFlow gives a GPU's memory back when its process ends, and uses it again until then: that alone is"
+    " no leak. Run each training in a process of its own, or end the notebook's kernel",
+    slug="end-the-process",
+)
 _LOAD_ONCE = Remedy(
     "load the model once, not for each call, and end each scope that you start; after a call the number of"
     " tensors must be what it was before",
@@ -128,6 +139,9 @@ def small_pool(case: Case) -> DeviceInfo | None:
 def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
     """What fits such a program best, the most particular first."""
     told, program = case.capture.surroundings, situation(case).program
+    if program in JAVASCRIPT and told.shows("loading a model"):
+        yield _SMALLER_FILES
+        return
     if program in JAVASCRIPT:
         yield from (remedies.TIDY, _LOAD_ONCE)
         return
@@ -146,6 +160,8 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         return
     if framework_of(case) == TENSORFLOW:
         yield from _of_tensorflow(case, of_host, grows)
+    if grows and told.shows("kept afterwards") and framework_of(case) == TENSORFLOW:
+        yield _KEPT_BY_THE_PROCESS
     if grows and not program:
         yield from _of_growth(case, of_host)
     if program or grows or (framework_of(case) != TENSORFLOW and not of_host):

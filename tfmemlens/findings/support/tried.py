@@ -8,6 +8,7 @@ from __future__ import annotations
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.patterns import regex
+from tfmemlens.units import MIB
 
 _RULED_OUT = {
     "a batch of one": ("smaller-batch", "gradient-accumulation"),
@@ -37,6 +38,20 @@ def ruled_out(case: Case) -> frozenset[str]:
         and not (case.moments and purpose == "a batch of one")
         for slug in slugs
     )
+
+
+_IN_VAIN = {"a smaller batch in vain": ("smaller-batch", "gradient-accumulation")}
+_MUCH = 256 * MIB
+"""A request that a smaller batch may still make fit, though one was tried."""
+
+
+def tried_in_vain(case: Case) -> frozenset[str]:
+    """Slugs of what the text says did not help: to be advised last, if at all."""
+    told = case.capture.surroundings
+    asked = [moment.request.needed_bytes or 0 for moment in case.moments[:1] if moment.request]
+    if any(size >= _MUCH for size in asked):
+        return frozenset()
+    return frozenset(slug for purpose, slugs in _IN_VAIN.items() if told.shows(purpose) for slug in slugs)
 
 
 def edits_no_program(remedy: Remedy) -> bool:

@@ -174,7 +174,7 @@ SHORT = LineRule(
     r"|\bmemory (?:allocation|consumption) (?:issues?|problems?|errors?)\b"
     r"|\btoo much (?:\w{1,12} )?(?:RAM|memory)\b|\bcrash\w{0,3}\b[^.\n]{0,60}\b(?:all|available) RAM\b"
     rf"|{_IN_OTHER_LANGUAGES}"
-    r"|\bkilled python\d?\b"
+    r"|\bkilled python\d?\b|\b(?:RAM|memory)\b[^.\n]{0,40}\b(?:gets?|got|is|was) killed\b"
     r"|\b(?:process|kernel|job|session|run|script) (?:is|was|gets?|got) (?:\w{1,12} )?killed\b"
     r"|\b(?:runs?|running|ran) out of (?:\w{1,12} ){0,2}(?:memory|V?RAM)\b|\bRESOURCE_EXHAUSTED\b"
     r"|\b(?:RAM|memory) (?:gets|got|is|was|becomes) (?:\w{1,12} )?full\b|\bRAM errors?\b"
@@ -204,6 +204,7 @@ SHORT = LineRule(
     "der Grafikspeicher reicht nicht",
     "se queda sin memoria",
     "line 3: 8 killed python",
+    "it consumes a lot of RAM and gets killed",
     needs=("oom", "memory", "resource", "ram", "killed", *_WORDS_FOR_MEMORY),
 )
 """The text says in words that memory ran out."""
@@ -215,7 +216,7 @@ ON_A_TPU = LineRule(
 )
 """The text says that the device is a TPU."""
 GROWING = LineRule(
-    r"(?i)\b(?:V?RAM|memory)\b(?! requirement)[^.\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)"
+    r"(?i)\b(?:V?RAM|memory)\b(?! requirement)[^.?\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)"
     r"|climbs?|climbing|explodes?)\b"
     r"|\b(?:grow(?:s|ing)?|increas(?:es|ing)) (?:\w{1,12} ){0,2}(?:RAM|memory)\b(?! requirement)"
     r"|\bmemory leak"

@@ -16,7 +16,8 @@ BATCH_OF_ONE = LineRule(
     rf"(?i)(?:{_RUNS}\b{_BATCH}[`'\"]{{0,2}}\s{{0,24}}(?:=|:|->|is|was|of|to|at)?\s?"
     r"(?:(?:always|already|only|just|set|fixed|reduced|down|now) ){0,2}(?:to |at )?(?:1|one)\b"
     r"(?![.,/]?\d|[-:] ?\d))"
-    rf"|(?:{_RUNS}\bbatch ?= ?1\b(?![.,]?\d))|\bIMAGES_PER_GPU\s{0, 24}=?\s{0, 4}1\b"
+    rf"|(?:{_RUNS}\bbatch ?= ?1\b(?![.,]?\d))"
+    r"|\bIMAGES_PER_GPU\s{0,24}=?\s{0,4}1\b"
     r"|batch[- _]?size[^\n]{0,12}(?:\u8c03\u6210|\u6539\u6210|\u8bbe\u4e3a|\u8bbe\u6210|\u964d\u5230|\u4e3a)"
     r"(?:\u4e86)? ?1(?!\d)",
     "Batch size is always 1.",
@@ -83,6 +84,21 @@ RELOADING = LineRule(
     needs=("model",),
 )
 """Models of a server come and go."""
+LOADING = LineRule(
+    r"\bload(?:Graph|Layers)Model\b|\bconcatenateArrayBuffers\b|(?i:\bmodel load(?:ing)?\b)",
+    "const model = await tf.loadGraphModel(url)",
+    "the app terminates during model loading",
+    needs=("loadgraph", "loadlayers", "concatenatearray", "model load"),
+)
+"""A model is being loaded."""
+KEPT_AFTERWARDS = LineRule(
+    r"(?i)\b(?:GPUs?|VRAM|GPU (?:memory|space))\b[^.\n]{0,40}\b(?:not|n't|never) (?:being )?"
+    r"(?:freed|released|emptied|empty|cleared|free|release)\b"
+    r"[^.\n]{0,40}\b(?:after|when|once)\b[^.\n]{0,30}\b(?:train\w*|fit|predict\w*|inference|finish\w*|done)\b",
+    "GPU memory is not freed after training",
+    needs=("gpu", "vram"),
+)
+"""What a process keeps of a GPU when its work is done."""
 A_TOOL = LineRule(
     r"(?i)\b(?:star-?dist\w*|deeplabcut|dlc|alphafold\w*|colabfold\w*|spleeter|demucs|deepspeech|rasa|cellpose"
     r"|nnu-?net|sleap|deepvariant|chemprop|tensor2tensor|t2t-\w+|model_main(?:_tf2)?"
@@ -155,6 +171,8 @@ TRIED = {
     "host RAM in words": HOST_IN_WORDS,
     "large data": LARGE_DATA,
     "reloading models": RELOADING,
+    "loading a model": LOADING,
+    "kept afterwards": KEPT_AFTERWARDS,
     "using a tool": A_TOOL,
     "on a Mac": A_MAC,
     "raising an exception": RAISED,
