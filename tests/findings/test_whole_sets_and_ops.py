@@ -35,10 +35,10 @@ JACOBIAN = oom("786432,4096", "loop_body/MatMul/pfor/MatMul")
 
 @pytest.mark.parametrize(
     ("stated", "turns"),
-    [("x (256, 3072), y (256, 3072)", "3,072"), ("x (128, 3072)", "786,432"), ("", "786,432")],
+    [("x (256, 3072), y (256, 3072)", ", most likely 3,072"), ("x (128, 3072)", ""), ("", "")],
 )
 def test_the_iterations_of_a_jacobian_are_those_of_the_stated_shape(stated: str, turns: str) -> None:
-    assert f"most likely {turns}" in explained(f"{stated}\n{JACOBIAN}").verdict
+    assert f"all its iterations at once{turns}." in explained(f"{stated}\n{JACOBIAN}").verdict
 
 
 def chunks(op: str) -> str:
