@@ -95,6 +95,8 @@ def _headline(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
             f"the compiled program needs {human_size(compiler.needed)}{where} of"
             f" {human_size(compiler.capacity).removeprefix('about ')}: {facts.over(compiler)} too much"
         )
+    if facts.in_host_space(moment) and compiler.needed:
+        return f"the compiled program needs {human_size(compiler.needed)} of the host's RAM"
     if space := facts.on_chip(moment):
         name = moment.request.failed.executable
         kernel = f"a kernel ({name})" if name else "a kernel"

@@ -384,6 +384,7 @@ TABLE: dict[str, Applicability] = {
     "shard-the-batch": Applicability(_OF_JAX),
     "smaller-kernel-blocks": Applicability(devices=frozenset({TPU})),
     "larger-vmem": Applicability(devices=frozenset({TPU})),
+    "offload-less": Applicability(devices=frozenset({TPU})),
     "aligned-shapes": Applicability(devices=frozenset({TPU})),
     "clip-per-variable": _IN_TRAINING,
     "single-precision": _TENSORFLOW_CODE,

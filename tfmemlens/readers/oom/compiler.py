@@ -185,6 +185,14 @@ TPU_LEDGER = LineRule(
 TPU_TOTAL = LineRule(
     rf"Total (?P<space>\w+) usage >= (?P<size>{TPU_SIZE})", "Total hbm usage >= 42.26G:", needs="usage >="
 )
+TPU_REQUIREMENT = LineRule(
+    rf"Program (?P<space>\w+) requirement:? +(?P<size>{TPU_SIZE}):",
+    "Program hbm requirement 41.74G:",
+    "Program host requirement 145.69G:",
+    needs=" requirement",
+)
+"""The head of a listing, which may be all that is left of the message. `host` is the host's RAM, where arrays
+are offloaded to."""
 TPU_ROW = LineRule(
     r"(?:\A|\s)(?P<name>reserved|program|arguments|output|HLO"
     rf" temp|global|scoped|overlays|stack)(?:\([^)]*\))? +(?P<size>{TPU_SIZE}|unknown size)"
@@ -228,13 +236,12 @@ TPU_TYPE = LineRule(
     r"Allocation type: (?P<type>.+?)\s*\Z", "     Allocation type: HLO temp", needs="Allocation type"
 )
 BORING = LineRule(
-    r"Largest program allocations|Program \w+ requirement|Output size unknown|Compilation failure"
+    r"Largest program allocations|Output size unknown|Compilation failure"
     r"|Persistent allocations include|Heap allocator status|Max free chunk|heap allocations|profiler will"
     r" not|XLA:TPU compile permanent error|xprof|Total allocation time|Total allocations?\b",
     "  Largest program allocations in hbm:",
     needs=(
         "allocation",
-        "program ",
         "output size",
         "compilation failure",
         "heap",
@@ -248,7 +255,7 @@ BORING = LineRule(
 _OUTSIDE_A_LIST = RuleTable.of(
     XLA, REQUEST, ALLOCATING, ANALYSIS, TPU, ESTIMATED, TPU_RESERVE, EARLY, ON_CHIP, ON_STACK,
     SCOPED, TWO_CORES, REMAT, BEYOND,
-    DEBUGGING, PEAK_BUFFERS, TPU_TOTAL, BUFFER, TPU_ENTRY, TPU_LEDGER,
+    DEBUGGING, PEAK_BUFFERS, TPU_TOTAL, TPU_REQUIREMENT, BUFFER, TPU_ENTRY, TPU_LEDGER,
 )  # fmt: skip
 _PRINTED_PARAMETERS = regex(r"\[(?:\\n|\s)*\w+=.*\Z", re.DOTALL)
 """Older JAX prints a primitive with its parameters: `concatenate[dimension=0]`."""
@@ -416,6 +423,9 @@ class CompilerCollector:
                 program.size = program.needed = parse_size(total["size"])
             self._listing = True
             return True
+        if match := TPU_REQUIREMENT.search(text):
+            self._required(match.groupdict(), line)
+            return True
         if not self._listing and (match := BUFFER.search(text) or TPU_ENTRY.search(text)):
             program = self._program(line, RequestKind.TPU if "Size" in text else RequestKind.XLA)
             program.cut = program.cut or int(match["index"]) > 1
@@ -532,6 +542,13 @@ class CompilerCollector:
 
     def _tpu(self, groups: dict[str, str | None], line: Line) -> None:
         _exceeded(self._new(line, RequestKind.TPU), groups["space"], groups)
+
+    def _required(self, groups: dict[str, str | None], line: Line) -> None:
+        """What the listing is of, where the sentence above it is missing."""
+        program, self._listing = self._program(line, RequestKind.TPU), True
+        if program.needed is None:
+            program.allocator = program.allocator or groups["space"]
+            program.size = program.needed = parse_size(groups["size"] or "0B")
 
     def _estimated(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)

@@ -59,6 +59,11 @@ _LARGER_VMEM = Remedy(
     "pl.pallas_call(..., compiler_params=pltpu.CompilerParams(vmem_limit_bytes=...))",
     slug="larger-vmem",
 )
+_OFFLOAD_LESS = Remedy(
+    "offload less: shard the arrays that are offloaded over the devices, or let the backward pass compute"
+    " some of them again",
+    slug="offload-less",
+)
 _SHARD_OR_NARROW = Remedy(
     "if it holds weights or data: shard it over devices, or keep it in 16 bits",
     slug="shard-arguments",
@@ -82,6 +87,9 @@ def remedies_of(
     """What makes the request smaller, or leaves room for it, best first."""
     if space := facts.on_chip(moment):
         yield from _of_a_small_memory(moment, space)
+        return
+    if facts.in_host_space(moment):
+        yield from (_OFFLOAD_LESS, *remedies.offered(case, moment, "smaller-batch"))
         return
     if weights_on_a_tpu.too_heavy(case, moment, compiler) and not facts.moves_weights(moment):
         yield from weights_on_a_tpu.remedies(case)

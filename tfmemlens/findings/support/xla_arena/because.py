@@ -61,6 +61,11 @@ def _of_the_compiler(case: Case, moment: Moment, compiler: CompilerMemory) -> st
 def _beyond_a_capacity(case: Case, moment: Moment, compiler: CompilerMemory) -> str | None:
     """What the device, or a small memory of its chip, has."""
     space = facts.on_chip(moment)
+    if facts.in_host_space(moment):
+        return (
+            "it is the host's RAM, not the device's: the memory space `host`, to which a program offloads"
+            " arrays"
+        )
     if compiler.capacity and compiler.needed:
         if space and facts.is_scoped(moment):
             return (

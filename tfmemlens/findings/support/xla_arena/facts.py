@@ -35,6 +35,7 @@ LARGE_REQUEST = 4 << 30
 LARGEST_DEVICE = 288 << 30
 FULL = 0.9
 """Of the pool's map: what is left are pieces."""
+_HOST_SPACE = "host"
 _CAPTURED = regex(r"constants were captured during lowering \((?P<size>[\d.]+ ?[KMGT]i?B) total\)")
 _MODULE = regex(r"torch[/\\]nn[/\\]modules[/\\]module\.py")
 _IN_VAIN = regex(r"not usable: (?:ShapedArray\()?(?P<array>\w+\[[\d,]*\])")
@@ -47,6 +48,11 @@ def on_chip(moment: Moment) -> str | None:
     """The name of a TPU core's own small memory, where that ran out rather than HBM."""
     space = moment.request.failed.allocator if moment.request else None
     return space if space in HOLDS else None
+
+
+def in_host_space(moment: Moment) -> bool:
+    """Whether a TPU program's values on the host, where arrays are offloaded to, found no room."""
+    return bool(moment.request and moment.request.failed.allocator == _HOST_SPACE)
 
 
 def is_scoped(moment: Moment) -> bool:
