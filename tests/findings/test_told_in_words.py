@@ -92,3 +92,38 @@ def test_prose_beside_a_failure_is_no_doubt_of_it(failed: bool, noted: bool) -> 
     report = pipeline.explain(prose + (oom("8,64,64,32") if failed else ""))
     assert UNREAD in [note.text for note in report.case.capture.notes]
     assert (UNREAD in terminal.render(report)) is noted
+
+
+KILLED = "that the program was killed, as the kernel does where host RAM is full"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("convert.py is killed after two minutes", KILLED),
+        ('At "Training model..." the shell reports killed.', KILLED),
+        ("Last line: Created device /device:CPU:0; Killed", KILLED),
+        ("Sometimes Killed without an error.", KILLED),
+        ("RAM goes to zero, Killed", "in words that host RAM ran out"),
+        ("Memory and swap fill, then an error", "in words that host RAM ran out"),
+    ],
+)
+def test_a_program_that_was_killed_is_told_so_and_no_more(text: str, said: str) -> None:
+    verdict = pipeline.explain(f"Hello,\n{text}\n").verdict
+    assert verdict == f"The text says {said} (line 2), and quotes no message of it."
+    assert ("read-the-log" in (slugs(text) or [])) is (said != KILLED)
+    assert "read-the-kernel-log" in (slugs(text) or [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I killed the training after an hour",
+        "training was killed by me",
+        "the zombie is killed. Killed by arrows",
+        "the branch of the tree was killed",
+        "memory fits",
+    ],
+)
+def test_who_ended_a_program_himself_tells_of_no_memory(text: str) -> None:
+    assert slugs(text) is None

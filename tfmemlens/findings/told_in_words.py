@@ -32,6 +32,18 @@ _HOST = regex(
     r"|\u8fd0\u884c\u5185\u5b58"
 )
 _DEVICE = regex(r"(?i)\bGPUs?\b|\bVRAM\b|\bCUDA\b|\bTPUs?\b|\bHBM\b|\bdevices?\b|\u663e\u5b58")
+_KILLED = regex(r"(?i)\bkilled\b")
+_RAN_OUT = regex(
+    r"(?i)\bOOM|\bout of\b|exhaust|deplet|\bfull\b|\bfills?\b|\bto zero\b|insufficient|\benough\b|\bleak"
+    r"|\btoo much\b|\bshort(?:age)? of\b|\bmemory (?:error|issue|problem)|\beat(?:s|ing)? up\b"
+    r"|\bgrow|\bincreas"
+)
+_ADD_THE_MESSAGE = Remedy(
+    "add the message itself and its traceback (from `RESOURCE_EXHAUSTED`, `ran out of memory` or `OOM"
+    " when allocating` on): they say how much was asked for, by which line, and what was in use",
+    "python train.py 2>&1 | tee train.log; tfmemlens explain train.log",
+    slug="read-the-log",
+)
 _SHUFFLE = regex(r"(?i)\bshuffle\b|\bcache\(\)|\bprefetch\b")
 
 
@@ -47,16 +59,23 @@ def check(case: Case) -> Iterator[Finding]:
         return
     where = _where(told, line)
     on_board = board(case)
-    what = f"{where} grows" if grows is not None and said in (None, grows) else f"{where} ran out"
+    what = f"in words that {where} {'grows' if grows is not None and said in (None, grows) else 'ran out'}"
+    if grows is None and _only_killed(line):
+        what = "that the program was killed, as the kernel does where host RAM is full"
     yield Finding(
         severity=Severity.FACTOR,
         headline=(
-            f"the text says in words that {what} ({line.place}), and quotes no message of it"
+            f"the text says {what} ({line.place}), and quotes no message of it"
             f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
         ),
         evidence=tuple(Evidence("what the text says", each) for each in dict.fromkeys((line, grows or line))),
         remedies=tuple(_remedies(case, told, line, grows)),
     )
+
+
+def _only_killed(line: Line) -> bool:
+    """Whether the line tells who was ended and nothing of memory that ran out."""
+    return bool(_KILLED.search(line.text)) and not _RAN_OUT.search(line.text)
 
 
 def _of_the_pool(case: Case) -> str:
@@ -90,7 +109,7 @@ def _where(told: Surroundings, line: Line) -> str:
     """Which memory the line speaks of. An exception that is shown but cut may be of any: no writer knows it
     for host RAM but by `MemoryError`.
     """
-    if told.shows("raising MemoryError"):
+    if told.shows("raising MemoryError") or _only_killed(line):
         return "host RAM"
     if told.shows("raising an exception") or told.shows("saving in words"):
         return "memory"
@@ -113,12 +132,8 @@ def _remedies(case: Case, told: Surroundings, line: Line, grows: Line | None) ->
             slug="shuffle-files",
         )
     yield from advice(case, host, grows)
-    yield Remedy(
-        "add the message itself and its traceback (from `RESOURCE_EXHAUSTED`, `ran out of memory` or `OOM"
-        " when allocating` on): they say how much was asked for, by which line, and what was in use",
-        "python train.py 2>&1 | tee train.log; tfmemlens explain train.log",
-        slug="read-the-log",
-    )
+    if grows is not None or not _only_killed(line):
+        yield _ADD_THE_MESSAGE
     if host:
         yield Remedy(
             "if the process ended without a message, the kernel's log says whether it was killed for memory",

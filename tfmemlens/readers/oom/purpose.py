@@ -175,7 +175,12 @@ SHORT = LineRule(
     r"|\btoo much (?:\w{1,12} )?(?:RAM|memory)\b|\bcrash\w{0,3}\b[^.\n]{0,60}\b(?:all|available) RAM\b"
     rf"|{_IN_OTHER_LANGUAGES}"
     r"|\bkilled python\d?\b|\b(?:RAM|memory)\b[^.\n]{0,40}\b(?:gets?|got|is|was) killed\b"
-    r"|\b(?:process|kernel|job|session|run|script) (?:is|was|gets?|got) (?:\w{1,12} )?killed\b"
+    r"|\b(?:process|kernel|job|session|run|script|training|program|python|[\w-]{1,40}\.(?:py|sh))"
+    r" (?:is|was|gets?|got) (?:\w{1,12} )?killed\b(?! by (?:me|the user|hand))"
+    r"|\b(?:shell|terminal|console|it|log) (?:reports?|says?|prints?|shows?|reads?):? (?:just |only )?"
+    r"[`'\"]?killed\b"
+    r"|(?-i:(?:[.;,:]|\b(?:title|then|just|only|[Ss]ometimes|randomly)):? Killed\b)(?! by)"
+    r"|\b(?:RAM|memory)(?: and swap)? (?:fills?|is exhausted|goes? to zero|drops? to zero|runs? full)\b"
     r"|\b(?:runs?|running|ran) out of (?:\w{1,12} ){0,2}(?:memory|V?RAM)\b|\bRESOURCE_EXHAUSTED\b"
     r"|\b(?:RAM|memory) (?:gets|got|is|was|becomes) (?:\w{1,12} )?full\b|\bRAM errors?\b"
     r"|\b[bz]?a?sh: killed\b"
@@ -198,6 +203,11 @@ SHORT = LineRule(
     "the notebook's RAM gets full and it crashes",
     "I got a RAM Error in the notebook",
     "it ends with `zsh: killed`",
+    "convert.py is killed after two minutes",
+    'at "Training..." the shell reports killed',
+    "last line: Created device; Killed",
+    "memory and swap fill, then an error",
+    "RAM goes to zero",
     "the run is eating up all memory",
     "compiling it exhausts my host memory",
     "\u041d\u0435\u0434\u043e\u0441\u0442\u0430\u0442\u043e\u043a \u043f\u0430\u043c\u044f\u0442\u0438",
