@@ -127,3 +127,16 @@ def test_a_program_that_was_killed_is_told_so_and_no_more(text: str, said: str) 
 )
 def test_who_ended_a_program_himself_tells_of_no_memory(text: str) -> None:
     assert slugs(text) is None
+
+
+def test_a_warning_beside_the_words_tells_its_bytes() -> None:
+    warning = (
+        "W external/xla/xla/tsl/framework/bfc_allocator.cc:291] Allocator (GPU_0_bfc)"
+        " ran out of memory trying to allocate {}GiB with freed_by_count=0. The caller indicates that this is"
+        " not a failure, but this may mean that there could be performance gains if more memory were"
+        " available."
+    )
+    text = f"Training ends in an out of memory error\n{warning.format('2.50')}\n{warning.format('26.32')}\n"
+    (found,) = (each for each in pipeline.explain(text).findings if each.rule == RULE)
+    told = "and quotes only a warning: about 26.32 GiB found no room at once (line 3)"
+    assert found.headline == f"the text says in words that memory ran out (line 1), {told}"

@@ -65,12 +65,20 @@ def check(case: Case) -> Iterator[Finding]:
     yield Finding(
         severity=Severity.FACTOR,
         headline=(
-            f"the text says {what} ({line.place}), and quotes no message of it"
+            f"the text says {what} ({line.place}), and quotes {_quoted(told)}"
             f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
         ),
         evidence=tuple(Evidence("what the text says", each) for each in dict.fromkeys((line, grows or line))),
         remedies=tuple(_remedies(case, told, line, grows)),
     )
+
+
+def _quoted(told: Surroundings) -> str:
+    """What stands there of the failure itself: at most a warning."""
+    if not told.soft_warnings:
+        return "no message of it"
+    largest = max(told.soft_warnings, key=lambda warning: warning.size.bytes)
+    return f"only a warning: {human_size(largest.size)} found no room at once ({largest.line.place})"
 
 
 def _only_killed(line: Line) -> bool:

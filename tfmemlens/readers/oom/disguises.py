@@ -126,10 +126,12 @@ PROFILING = LineRule(
 CUDA_ERROR = LineRule(
     r"CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|HIP_ERROR_OutOfMemory|hipErrorOutOfMemory|CUDA"
     r" error: out of memory|[Cc]uda failure:?(?: \d+)? '?out of memory|NCCL.{0,80}out of memory"
-    r"|Failed to CUDA (?:host )?(?:c|m)?alloc\b"
+    r"|Failed to CUDA (?:host )?(?:c|m)?alloc\b|\b(?:cuda|hip)[A-Z]\w{2,40}\([^\n]{0,200}\): out of memory"
     r"|CUDA runtime implicit initialization .*out of"
     r" memory",
     "failed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY",
+    "RuntimeError: :0: cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, size): out of"
+    " memory",
     "INTERNAL: NCCL operation ncclCommInitRank(&comm, n, id, rank) failed: unhandled cuda error. Last NCCL"
     " warning(error) log entry (may be unrelated) 'Cuda failure 2 'out of memory''.",
     "INTERNAL: NCCL operation ncclCommInitRankConfig failed: unhandled cuda error (run with"
