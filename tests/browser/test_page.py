@@ -19,6 +19,7 @@ from tfmemlens.cli.main import main
 from tfmemlens.model import page as model
 from tfmemlens.readers.formats import xla_dump
 from tfmemlens.renderers.html import page as html
+from tfmemlens.renderers.kinds import slug
 from tfmemlens.units import human
 from tfmemlens.use_cases.difference import difference
 from tfmemlens.use_cases.page import build_page
@@ -114,7 +115,7 @@ def test_a_click_on_the_curve_shows_that_moment_everywhere(trace: Path, show: Op
         for selector in (".moment-said", ".balance-view", ".table-said", "canvas.icicle"):
             assert tab.number(selector) == expected, (share, selector)
         assert tab.number(".table-said", "rows") == len(alive)
-        kinds = alive.groupby("kind")["total_bytes"].sum()
+        kinds = alive.groupby(alive["kind"].map(slug))["total_bytes"].sum()
         for button in tab.page.locator(".legend [data-kind]").all():
             assert (
                 int(button.locator("[data-bytes]").get_attribute("data-bytes"))
@@ -451,7 +452,7 @@ def test_the_legend_hides_kinds_and_tells_the_moment(show: Open) -> None:
     values = tab.page.locator(".curve-legend [data-value]")
     assert sum(float(value.get_attribute("data-bytes")) for value in values.all()) == known.sum()
     before = tab.page.locator("canvas.curve").screenshot()
-    button = tab.page.locator(".curve-legend button", has_text="workspace")
+    button = tab.page.locator(".curve-legend button", has_text="temporary-buffer")
     button.click()
     assert button.get_attribute("aria-pressed") == "false"
     assert tab.page.locator("canvas.curve").screenshot() != before

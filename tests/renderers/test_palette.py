@@ -11,6 +11,7 @@ import pytest
 from tfmemlens.model.attribution import Kind
 from tfmemlens.renderers import palette
 from tfmemlens.renderers.html import page as html
+from tfmemlens.renderers.kinds import slug
 
 NORMAL = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 PROTANOPIA = (
@@ -125,7 +126,7 @@ def test_every_kind_has_its_colour_in_every_look() -> None:
     assert set(palette.LIGHT) == set(palette.DARK) == set(palette.TERMINAL) == set(Kind)
     style = html.style()
     for kind in Kind:
-        assert style.count(f"--kind-{kind.value}: {palette.LIGHT[kind]};") == 1
-        assert style.count(f"--kind-{kind.value}: {palette.DARK[kind]};") == 2
-        assert f".kind-{kind.value} {{" in style
+        assert style.count(f"--kind-{slug(kind)}: {palette.LIGHT[kind]};") == 1
+        assert style.count(f"--kind-{slug(kind)}: {palette.DARK[kind]};") == 2
+        assert f".kind-{slug(kind)} {{" in style
     assert not set(palette.LAYERS) & set(palette.LIGHT.values())

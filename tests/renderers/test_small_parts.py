@@ -11,9 +11,9 @@ import pytest
 from tests.builders import MIB, row, timeline
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.line import Line
-from tfmemlens.renderers import run_facts
+from tfmemlens.renderers import kinds, run_facts
 from tfmemlens.renderers.chrome_trace import curve
-from tfmemlens.renderers.html import fleet, page
+from tfmemlens.renderers.html import _glossary, fleet, page
 from tfmemlens.renderers.kinds import in_words
 from tfmemlens.renderers.memory_viz._placing import Placing
 from tfmemlens.renderers.terminal import fleet_scan
@@ -135,3 +135,20 @@ def test_kinds_in_words() -> None:
     assert in_words(Kind.LOOP_STACK) == "kept by a loop"
     assert in_words(Kind.ACTIVATION) == "activation"
     assert not any("-" in in_words(kind) for kind in Kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "slug"),
+    [
+        (Kind.WORKSPACE, "temporary buffer", "temporary-buffer"),
+        (Kind.LOOP_STACK, "kept by a loop", "kept-by-a-loop"),
+        (Kind.UNATTRIBUTED, "unknown", "unknown"),
+        (Kind.ACTIVATION, "activation", "activation"),
+    ],
+)
+def test_a_kind_is_called_the_same_in_every_form(kind: Kind, said: str, slug: str) -> None:
+    assert (kinds.in_words(kind), kinds.slug(kind), kinds.slug(kind.value)) == (said, slug, slug)
+
+
+def test_every_kind_of_a_page_is_explained() -> None:
+    assert set(_glossary.KINDS) == {kinds.slug(kind) for kind in Kind}

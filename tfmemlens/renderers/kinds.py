@@ -16,3 +16,8 @@ _WORDS = {
 def in_words(kind: Kind) -> str:
     """`kept by a loop` for `loop-stack`; most kinds are words already."""
     return _WORDS.get(kind, kind.value)
+
+
+def slug(kind: Kind | str) -> str:
+    """The words as one, `kept-by-a-loop`: what a page calls a kind in its text, classes and address."""
+    return in_words(Kind(kind)).replace(" ", "-")

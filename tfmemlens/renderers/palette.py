@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tfmemlens.model.attribution import Kind
+from tfmemlens.renderers.kinds import slug
 
 LIGHT: Mapping[Kind, str] = {
     Kind.PARAMETER: "#3962c8",
@@ -82,11 +83,11 @@ LAYERS_DARK = (
 def variables(kinds: Mapping[Kind, str], layers: Sequence[str]) -> str:
     """Colours as properties of a style sheet."""
     return " ".join(
-        [f"--kind-{kind.value}: {colour};" for kind, colour in kinds.items()]
+        [f"--kind-{slug(kind)}: {colour};" for kind, colour in kinds.items()]
         + [f"--layer-{number}: {colour};" for number, colour in enumerate(layers)]
     )
 
 
 def classes() -> str:
     """A class of a style sheet for each kind."""
-    return "\n".join(f".kind-{kind.value} {{ background: var(--kind-{kind.value}); }}" for kind in LIGHT)
+    return "\n".join(f".kind-{slug(kind)} {{ background: var(--kind-{slug(kind)}); }}" for kind in LIGHT)

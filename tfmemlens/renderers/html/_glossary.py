@@ -20,22 +20,22 @@ KINDS = {
         "The output of a layer. In training it is kept until the backward pass has used it, so it is usually"
         " the largest part, and it grows with the batch."
     ),
-    "layout-transpose": (
+    "layout-copy": (
         "A second copy of a tensor in another order of its dimensions (NHWC or NCHW), made by TensorFlow's"
         " LayoutOptimizer."
     ),
-    "workspace": (
-        "A temporary buffer of one running op: convolution patches, sorted indices. It is freed as soon as"
+    "temporary-buffer": (
+        "Scratch memory of one running op: convolution patches, sorted indices. It is freed as soon as"
         " the op is done."
     ),
-    "loop-stack": (
+    "kept-by-a-loop": (
         "What a while loop keeps of every iteration, so that it can be run backwards. It grows with the"
         " number of iterations."
     ),
     "constant": "A value that is part of the graph.",
     "input": "A batch on its way into the model.",
     "transfer": "A tensor that comes from or goes to another device or the host.",
-    "unattributed": "Memory whose owner is unknown.",
+    "unknown": "Memory whose owner is unknown.",
 }
 
 TERMS = {

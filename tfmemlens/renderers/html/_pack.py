@@ -15,9 +15,11 @@ from tfmemlens.model.ledger import Ledger
 from tfmemlens.model.page import Tab
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.renderers.kinds import slug
 from tfmemlens.units import Size
 
-KINDS = [kind.value for kind in Kind]
+KINDS = [slug(kind) for kind in Kind]
+_NUMBERS = {kind: number for number, kind in enumerate(Kind)}
 _WORDS = {"exact": "", "estimate": "about ", "lower bound": "at least "}
 MAX_CHUNKS = 200_000
 
@@ -121,7 +123,7 @@ def _rows(ledger: Ledger, names: Names) -> dict[str, Any]:
         "node": pick(named(table.node), delta=True),
         "op": pick(named(op or owner.op for op, owner in zip(table.op, owners, strict=True))),
         "layer": pick(named(owner.layer for owner in owners)),
-        "kind": pick(_each([owner.kind for owner in owners], lambda kind: KINDS.index(kind.value))),
+        "kind": pick(_each([owner.kind for owner in owners], lambda kind: _NUMBERS[kind])),
         "phase": pick(_each([owner.phase for owner in owners], lambda phase: names.of(phase.value))),
         "device": pick([places[pair] for pair in pairs]),
         "shape": pick(shapes),
@@ -221,7 +223,7 @@ def _chunks(moment: Moment, names: Names) -> dict[str, Any] | None:
     if chunks is None or not len(chunks):
         return None
     kinds = {
-        node: KINDS.index(owner.kind.value)
+        node: _NUMBERS[owner.kind]
         for node, owner in zip(moment.attribution.table.node, moment.attribution.owners, strict=True)
         if node
     }

@@ -25,6 +25,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.renderers import moments, origin, palette, run_facts, savings
 from tfmemlens.renderers.html import _glossary, _joined
 from tfmemlens.renderers.html._pack import packed
+from tfmemlens.renderers.kinds import slug
 from tfmemlens.renderers.terminal import _request, _screen
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, human_size, percent
@@ -95,9 +96,9 @@ def render(page: Page, view: View = View()) -> str:
 def _explained(page: Page, text: str) -> str:
     """The glossary: words that a page's text uses, kinds that it draws, rules that fired."""
     fired = {finding.rule for tab in page.tabs for finding in tab.report.findings}
-    drawn = {owner.kind.value for tab in page.tabs for ledger in tab.ledgers for owner in ledger.owners}
+    drawn = {slug(owner.kind) for tab in page.tabs for ledger in tab.ledgers for owner in ledger.owners}
     drawn |= {
-        kind.value
+        slug(kind)
         for difference in page.differences
         for side in (difference.before, difference.after)
         for kind, count in side.kinds.items()
@@ -167,6 +168,7 @@ def environment() -> Environment:
         cut=_cut,
         said=_said,
         anchor=_anchor,
+        kind=slug,
     )
     jinja.globals.update(
         percent=percent,

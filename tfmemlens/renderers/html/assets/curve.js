@@ -12,7 +12,7 @@ const OTHERS = 9;
 const DETAILS = [10, 25, 50, 100, 250, 500, 1000, 2500];
 const TOLD = 5;
 // What stands during the whole step lies below, what comes and goes above.
-const STACK = "parameter optimizer-slot unattributed constant input transfer activation loop-stack layout-transpose gradient workspace".split(" ");
+const STACK = "parameter optimizer-slot unknown constant input transfer activation kept-by-a-loop layout-copy gradient temporary-buffer".split(" ");
 
 export class CurveView {
   constructor(room, state) {
@@ -36,7 +36,7 @@ export class CurveView {
   _groups() {
     const { ledger } = this.state;
     if (this.state.stack !== "layer") return { of: ledger.kind, names: ledger.kinds, colours: kindColours(ledger.kinds), order: STACK.map((kind) => ledger.kinds.indexOf(kind)) };
-    if (this._layers) return { ...this._layers, colours: [...palette(OTHERS), colour("kind-unattributed")] };
+    if (this._layers) return { ...this._layers, colours: [...palette(OTHERS), colour("kind-unknown")] };
     const sums = ledger.sums(ledger.peak, ledger.layer, ledger.names.length);
     const top = [...new Set(ledger.layer)].sort((a, b) => sums[b] - sums[a]).slice(0, OTHERS);
     const place = new Int32Array(ledger.names.length).fill(OTHERS);
