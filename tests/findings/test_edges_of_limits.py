@@ -483,3 +483,36 @@ def test_of_a_small_request_the_calls_before_come_first(size: int, large: bool) 
     (told,) = found(request_alone, moment, **settings(program="Node"))
     offered = slugs([told])
     assert ("tidy" in offered) and (offered.index("tidy") == 0) is (not large)
+
+
+@pytest.mark.parametrize(
+    "shape, count, steps",
+    [
+        ((24, 900, 320), 900, 900),  # 24 x 320 float32 are 30 KiB
+        ((900, 24, 320), 6310, 900),
+        ((24, 900, 320), 899, None),
+        ((24, 900, 321), 900, None),
+        ((900, 24 * 320), 900, None),
+        ((24, 320, 900), 900, None),  # the last dimension is no time
+        ((24, None, 320), 900, None),
+        (None, 900, None),
+    ],
+)
+def test_chunks_that_are_steps_of_the_sequence(shape: Any, count: int, steps: int | None) -> None:
+    moment = chunks((30, count), need=None, node="acoustic/rnn/transpose")
+    assert moment.request
+    asked = replace(moment.request, failed=replace(moment.request.failed, shape=shape, dtype="float32"))
+    (told,) = found(equal_chunks, replace(moment, request=asked))
+    words = "most likely one step each of a sequence of 900, which a recurrent layer keeps"
+    assert (words in told.because) is bool(steps)
+    assert ("shorter-sequences" in slugs([told])) is bool(steps)
+    assert any("900 -> 450 steps" in each.text for each in told.remedies) is bool(steps)
+
+
+@pytest.mark.parametrize(("shape", "steps"), [((2, 16, 512), 16), ((2, 15, 512), None)])
+def test_a_sequence_has_sixteen_steps_at_the_least(shape: Any, steps: int | None) -> None:
+    moment = chunks((4, 200), need=None, node="acoustic/rnn/transpose")  # 2 x 512 float32 are 4 KiB
+    assert moment.request
+    asked = replace(moment.request, failed=replace(moment.request.failed, shape=shape, dtype="float32"))
+    (told,) = found(equal_chunks, replace(moment, request=asked))
+    assert ("shorter-sequences" in slugs([told])) is bool(steps)

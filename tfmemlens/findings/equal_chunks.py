@@ -7,7 +7,8 @@ leaves behind. Otherwise it may as well be as many layers of one shape, unless n
 When it fires: no report names owners, and at least four chunks of the request's size hold half of what is
 in use, or a hundred of another size do; sixteen, where steps went well before, where what is in use rose
 from failure to failure or where an op failed that ran by itself, ten, where the failing line adds to a list;
-so too where a session has served many times what it holds, as only steps that went well make it;
+so too where a session has served many times what it holds, as only steps that went well make it; a step each
+of the sequence that was asked for, where they are as large as that and at least as many;
 in a loop the sizes that have sixteen chunks and more, from three tenths on. A thousand of one size, and fifty
 for each step that went well, are a loop's.
 What to do: find the list that keeps them (history of losses or gradients, outputs of a loop); keep numbers
@@ -105,7 +106,7 @@ def _of_the_request(moment: Moment, request: Request) -> list[Allocation]:
 def _of_any_size(case: Case, moment: Moment, request: Request) -> list[Allocation]:
     """The sizes of which a loop keeps many chunks, or the one of which something else does."""
     table = sorted(moment.attribution.table, key=lambda row: -row.total_bytes)
-    if _in_loop(request) or of_a_loop(case, moment):
+    if _in_loop(request) or of_a_loop(case, moment) or _steps_of_sequence(moment):
         kept = [row for row in table if row.count >= _MIN_COUNT and _share(moment, [row]) >= 0.01]
         return kept if _share(moment, kept) >= 0.3 else []
     if without_tape(case, request):
@@ -167,6 +168,10 @@ def _meaning(case: Case, moment: Moment) -> str:
     request = moment.request
     if request and (_in_loop(request) or of_a_loop(case, moment)):
         return ": the state that a loop keeps of each iteration"
+    if steps := _steps_of_sequence(moment):
+        return (
+            f": one step each of a sequence of {steps:,}, which a recurrent layer keeps for its backward pass"
+        )
     if _pinned(moment):
         return ": batches that wait in pinned host RAM for their copy to the GPU (prefetch)"
     if _of_the_pipeline(moment):
@@ -200,6 +205,26 @@ def _long_after_its_start(case: Case, moment: Moment) -> bool:
 def _in_loop(request: Request) -> bool:
     """Whether it failed in a loop, or where the tensors of a loop's turns are stacked or dealt out."""
     return request.owner.in_loop or bool(_STACKS.search(request.failed.node or ""))
+
+
+def _steps_of_sequence(moment: Moment) -> int | None:
+    """How many steps the sequence has that was asked for, where most of the chunks are one of its steps each:
+    as large as it without that dimension, and at least as many.
+    """
+    failed = moment.request.failed if moment.request else None
+    most = max(moment.attribution.table, key=lambda row: row.total_bytes, default=None)
+    need, shape = (failed.tensor_bytes, failed.shape) if failed else (None, None)
+    if most is None or not need or not shape or len(shape) < 3 or not all(shape):
+        return None
+    found = (
+        steps
+        for steps in shape[:2]
+        if steps
+        and steps >= _MIN_COUNT
+        and most.count >= steps
+        and most.size_bytes == round_up(need // steps)
+    )
+    return next(found, None)
 
 
 def _of_the_pipeline(moment: Moment) -> bool:
@@ -244,7 +269,14 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
         )
         return
     request = moment.request
-    if request and (_in_loop(request) or of_a_loop(case, moment)):
+    if steps := _steps_of_sequence(moment):
+        yield Remedy(
+            f"shorter sequences: {steps:,} -> {steps // 2:,} steps keep half as much (cut or bucket the data,"
+            " or truncate backpropagation)",
+            slug="shorter-sequences",
+        )
+        yield from remedies.offered(case, moment, "smaller-batch")
+    elif request and (_in_loop(request) or of_a_loop(case, moment)):
         if not _in_loop(request):
             yield Remedy(
                 "compare this step's sequence length with those before, which fitted; cap or bucket the"
