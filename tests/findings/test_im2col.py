@@ -11,12 +11,16 @@ import pytest
 
 from tests.builders import MIB, capture, row, timeline
 from tests.conftest import SAMPLES
-from tests.findings.logs import CPU, oom
+from tests.findings.logs import CPU, dump, oom
 from tfmemlens import pipeline
+from tfmemlens.findings import im2col_buffer
 from tfmemlens.knowledge.convolution import filters_of, most_bytes, volume_kernels_of
 from tfmemlens.knowledge.convolution.col_buffer import of_convolution
+from tfmemlens.model.case import Balance
 from tfmemlens.model.convolution import Convolution, ConvolutionKind
-from tfmemlens.model.finding import Certainty, Finding
+from tfmemlens.model.finding import Certainty, Finding, Severity
+from tfmemlens.units import Size
+from tfmemlens.values import replace as model_replace
 
 FILTER = "gradients/refine/Conv2D_grad/Conv2DBackpropFilter"
 
@@ -144,3 +148,28 @@ def test_pointwise_kernels_of_volumes_are_unrolled_as_well() -> None:
 )
 def test_the_likeliest_kernel_of_a_volume(patch: int, kernel: tuple[int, int]) -> None:
     assert volume_kernels_of(patch)[0] == kernel
+
+
+@pytest.mark.parametrize(
+    ("limit", "in_use", "last_straw"),
+    [(361, 307, True), (361, 306, False), (360, 306, False), (None, 306, False), (361, None, False)],
+)
+def test_a_small_buffer_on_a_full_device_is_no_cause(
+    limit: int | None, in_use: int | None, last_straw: bool
+) -> None:
+    """The buffer has 36 MiB; 85 % of 361 are 306.85."""
+    sentence = oom("256,256,144", FILTER, on=CPU, by="cpu", kernel="conv_grad_filter_ops.cc") + "\n"
+    case = pipeline.explain(sentence).case
+    size = {
+        name: value and Size.exactly(value * MIB) for name, value in (("limit", limit), ("in_use", in_use))
+    }
+    moment = model_replace(case.moments[0], balance=Balance(**size))
+    (found,) = im2col_buffer.check(model_replace(case, moments=(moment,)))
+    assert found.explains == 36 * MIB
+    assert (found.severity is Severity.FACTOR) is last_straw
+
+
+def test_one_batch_is_advised_once() -> None:
+    whole = dump(108, 250, 60, (64, 40, 40), op="net/conv/Relu") + oom("24,64,64,288", "net/conv/Relu")
+    texts = [action.remedy.text for action in pipeline.explain(whole + "    model.fit(x)\n").actions]
+    assert sum("24 -> 12" in text for text in texts) <= 1

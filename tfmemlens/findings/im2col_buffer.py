@@ -19,7 +19,7 @@ from typing import NamedTuple
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.convolutions import KnownConvolution, known
 from tfmemlens.findings.support.remedies import onednn
-from tfmemlens.findings.support.rows import failures, place, tensor_text
+from tfmemlens.findings.support.rows import device_limit, failures, place, tensor_text
 from tfmemlens.knowledge.convolution import (
     ColBuffer,
     col_buffer_of,
@@ -38,6 +38,8 @@ from tfmemlens.units import human
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the failing buffer"
+_SMALL_PART, _NEARLY_ALL = 0.1, 0.85
+"""Of the limit: so small a buffer, where so much was in use, is only what met the end."""
 
 
 class _Reading(NamedTuple):
@@ -108,7 +110,7 @@ def check(case: Case) -> Iterator[Finding]:
             ("a transposed convolution" if reading.forward else "a convolution's gradient"),
         )
         yield Finding(
-            severity=Severity.CAUSE,
+            severity=Severity.FACTOR if _is_last_straw(case, moment, reading.bytes) else Severity.CAUSE,
             headline=f"the failing {tensor_text(moment)} is the im2col buffer of {owner}: {what}",
             because=f"{owner} on the CPU unrolls {noun} into a patch matrix, {what}",
             explains=reading.bytes,
@@ -123,6 +125,14 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, reading)),
             moment=index,
         )
+
+
+def _is_last_straw(case: Case, moment: Moment, size: int) -> bool:
+    """Whether so small a part of the device failed since nearly all of it was taken before."""
+    limit, in_use = device_limit(case, moment), moment.balance.in_use
+    if limit is None or in_use is None:
+        return False
+    return size < _SMALL_PART * limit.bytes and in_use.bytes >= _NEARLY_ALL * limit.bytes
 
 
 def _read(case: Case, moment: Moment) -> _Reading | None:

@@ -53,6 +53,8 @@ _IN_PARTS = ("in-blocks", "in-pieces", "in-batches", "one-batch-at-a-time")
 """Ways to do a thing in parts: what one rule says of it another need not say again."""
 _NARROWER = ("smaller-model", "narrower-layer", "smaller-vocabulary")
 """Ways to have fewer weights."""
+_BATCHES = ("smaller-batch", "batch-for-the-block")
+"""Ways to have a smaller batch."""
 _SHORTER = ("shorter-sequences", "truncate")
 """Ways to have a loop keep fewer iterations."""
 
@@ -63,7 +65,9 @@ def _things(remedies: Iterable[Remedy]) -> set[str]:
 
 def _thing(remedy: Remedy) -> str:
     """What a remedy does, however a rule words it; of one without a slug its words."""
-    alike = next((slugs for slugs in (_IN_PARTS, _SHORTER, _NARROWER) if remedy.slug in slugs), None)
+    alike = next(
+        (slugs for slugs in (_IN_PARTS, _SHORTER, _NARROWER, _BATCHES) if remedy.slug in slugs), None
+    )
     return alike[0] if alike else remedy.slug or remedy.text
 
 
