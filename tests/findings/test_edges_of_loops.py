@@ -617,3 +617,19 @@ def test_on_a_jetson_the_gpu_uses_the_same_ram() -> None:
     assert seen.because.endswith("; on a Jetson the GPU uses the same RAM")
     (other,) = found(host_memory, host(), settings=(("platform", "WSL2", at(2)),))
     assert "Jetson" not in other.because
+
+
+@pytest.mark.parametrize(
+    ("use", "drawn"),
+    [
+        ("past = outs[rng.randint(0, len(outs))]", True),
+        ("batch = random.sample(outs, 32)", True),
+        ("mean = jnp.mean(jnp.stack(outs))", False),
+    ],
+)
+def test_a_memory_that_samples_are_drawn_from_is_capped(
+    use: str, drawn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (seen,) = loop(monkeypatch, on_gpu(), MIB, told=steps(256), uses=((use, at(7)),))
+    assert seen.remedies[0].text.startswith("cap `outs`, from which line 7 draws samples") is drawn
+    assert ("reduce-parts" in slugs([seen])) is not drawn

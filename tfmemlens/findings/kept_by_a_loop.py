@@ -23,6 +23,7 @@ from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.findings.support.stage import is_epoch
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
@@ -37,6 +38,8 @@ _MANY_STEPS = 10
 _MANY_CHUNKS = 8
 _SMALL_BYTES = 64 * MIB
 _LONGEST_CODE = 70
+_PICKED = regex(r"\b(?:randint|choice|sample|choices|integers|randrange|permutation|shuffle)\(")
+"""Whoever picks among what was kept needs it as it is: a memory of samples."""
 _REDUCE = "reduce each result to what you want of it in the end (a mean, a score)"
 
 
@@ -206,6 +209,9 @@ def _remedies(case: Case, moment: Moment, found: Kept) -> Iterator[Remedy]:
         return
     joins = regex(rf"\A{re.escape(found.container)} = [\w.]+\({re.escape(found.container)}(?:, [^()]*)?\)\Z")
     use = next((each for each in found.uses if not joins.search(each[0])), None)
+    if use and _PICKED.search(use[0]):
+        yield _capped(found.container, use[1])
+        return
     shown = use[0] if use and len(use[0]) <= _LONGEST_CODE and "\n" not in use[0] else None
     yield Remedy(
         f"{_REDUCE} ({use[1].place} uses it), and keep only that"
@@ -225,5 +231,14 @@ def _remedies(case: Case, moment: Moment, found: Kept) -> Iterator[Remedy]:
     yield Remedy(
         f"or take each result off the device before it is kept, if host RAM has room{needs}",
         f"{found.container}.append({moved})",
+        slug="keep-numbers",
+    )
+
+
+def _capped(container: str, use: Line) -> Remedy:
+    """A memory from which samples are drawn forgets the oldest, and lies outside the device."""
+    return Remedy(
+        f"cap `{container}`, from which {use.place} draws samples: keep the newest, as arrays of NumPy",
+        f"{container} = collections.deque(maxlen=1000); {container}.append(np.asarray(x))",
         slug="keep-numbers",
     )
