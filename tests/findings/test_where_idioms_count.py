@@ -8,8 +8,8 @@ import pytest
 
 from tests.findings.test_support import case, held
 from tfmemlens.findings import patch_extraction
-from tfmemlens.findings.support import jax_idioms, jax_lines
-from tfmemlens.findings.support.jax_idioms import TABLE, Idiom, shown_by
+from tfmemlens.findings.support import jax_code, jax_lines
+from tfmemlens.findings.support.jax_code import TABLE, Idiom, shown_by
 from tfmemlens.model.incident import Frame
 from tfmemlens.model.line import Line
 from tfmemlens.values import replace
@@ -33,7 +33,7 @@ OF_MANY_ARRAYS = set(
 
 def alone(row: Idiom, monkeypatch: pytest.MonkeyPatch) -> str:
     """An example of a row that is all there is, whatever must stand beside it."""
-    monkeypatch.setattr(jax_idioms, "TABLE", (replace(row, beside=""),))
+    monkeypatch.setattr(jax_code, "TABLE", (replace(row, beside=""),))
     return row.examples[0]
 
 
@@ -68,7 +68,7 @@ def test_where_a_row_may_stand(row: Idiom, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("row", [row for row in TABLE if row.beside], ids=lambda row: row.slug)
 def test_what_must_stand_beside_it(row: Idiom, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jax_idioms, "TABLE", (replace(row, beside="jax[.]grad"),))
+    monkeypatch.setattr(jax_code, "TABLE", (replace(row, beside="jax[.]grad"),))
     example = row.examples[0]
     assert not list(shown_by((), example, (Line(1, "y = jax_grad(x)"),), 64 * MIB))
     assert list(shown_by((), example, (Line(1, "y = 1"), Line(2, "g = jax.grad(f)")), 64 * MIB))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from tfmemlens.findings.support.jax_idioms import IN_BLOCKS, shown_by
+from tfmemlens.findings.support.jax_code import IN_BLOCKS, shown_by
 from tfmemlens.findings.support.jax_program import made_by_program, stacked_by_program
 from tfmemlens.findings.support.jax_stack import (
     LEAST_BYTES,

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tfmemlens.findings.support.jax_idioms import IN_BLOCKS
+from tfmemlens.findings.support.jax_code import IN_BLOCKS
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine, calls_program
 from tfmemlens.model.capture import StatedSize
 from tfmemlens.model.case import Case

@@ -6,7 +6,7 @@ import pytest
 
 from tfmemlens import pipeline
 from tfmemlens.findings.support.applicability import TABLE as REMEDIES
-from tfmemlens.findings.support.jax_idioms import TABLE, Idiom, Where, shown_by
+from tfmemlens.findings.support.jax_code import TABLE, Idiom, Where, shown_by
 from tfmemlens.findings.support.jax_lines import made_by
 from tfmemlens.model.incident import Frame
 from tfmemlens.model.line import Line

@@ -1,0 +1,33 @@
+"""Changes that several rows of the table advise."""
+
+from __future__ import annotations
+
+from tfmemlens.model.finding import Remedy
+
+IN_BLOCKS = Remedy(
+    "go through the rows in blocks, and reduce each block at once",
+    "y = jax.lax.map(f, x, batch_size=256)   # f of one row against all others",
+    slug="in-blocks",
+)
+INTEGER_LABELS = Remedy(
+    "keep labels as integers: the loss, or a look-up, needs no one-hot rows",
+    "loss = optax.softmax_cross_entropy_with_integer_labels(logits, labels)   # table[labels]",
+    slug="sparse-labels",
+)
+KERAS_INTEGER_LABELS = Remedy(
+    "keep labels as integers: the loss takes them as they are",
+    "model.compile(..., loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))",
+    slug="sparse-labels",
+)
+FEWER_DRAWS = Remedy(
+    "keep fewer draws: thin them, run and save in several parts, and compute large deterministic sites"
+    " afterwards with Predictive",
+    "MCMC(kernel, num_warmup=..., num_samples=500, thinning=4)",
+    slug="fewer-draws",
+)
+SHARDED = Remedy("shard weights and optimizer state over devices", slug="shard-arguments")
+UINT8_ON_HOST = Remedy(
+    "keep the data in NumPy on the host, in its own dtype, and copy and convert one batch at a time",
+    "batch = jax.device_put(data[i : i + 256])   # in the step: batch.astype(jnp.float32) / 255",
+    slug="one-batch-to-the-device",
+)
