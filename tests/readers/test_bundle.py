@@ -13,11 +13,14 @@ from tfmemlens import pipeline
 from tfmemlens.attribution.names.live_names import LiveNames
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.errors import UnreadableInput
+from tfmemlens.findings.support import remedies
 from tfmemlens.model.attribution import Kind
+from tfmemlens.model.capture import Hints
 from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.live_model import LiveModel, LiveVariable
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.recording.inside import keras_models
+from tfmemlens.what_if.step import batch_and_source
 
 DUMP = SAMPLES / "oom_log" / "2.21-gradients-stored.txt"
 TRACE = SAMPLES / "xspace" / "2.21-function.xplane.pb"
@@ -189,6 +192,21 @@ def test_the_batch_of_the_traced_step_is_told(tmp_path: Path) -> None:
     }
     (tmp_path / "model.json").write_text(json.dumps({**model(), "batch": "x", "inputs": 3}))
     assert not any("batch" in note.text for note in pipeline.timelines(tmp_path).notes)
+
+
+def test_the_batch_of_the_step_that_failed_is_another(tmp_path: Path) -> None:
+    (tmp_path / "step-0000002.xplane.pb").write_bytes(TRACE.read_bytes())
+    (tmp_path / "model.json").write_text(json.dumps({**model(), "batch": 16, "failed_batch": 512}))
+    capture = pipeline.timelines(tmp_path)
+    assert capture.live_model and (capture.live_model.batch, capture.live_model.failed_batch) == (16, 512)
+    assert "the step that failed was given a batch of 512" in {note.text for note in capture.notes}
+    assert batch_and_source(capture.timelines[0], None, Hints(), capture.live_model) == (
+        16,
+        "what the step was given",
+    )
+    assert batch_and_source(capture.timelines[0], None, Hints(batch=8), capture.live_model) == (8, "--batch")
+    case = pipeline.case(capture)
+    assert remedies.batch_of(case, case.moments[0]) == 512
 
 
 def test_the_recorder_tells_the_version(tmp_path: Path) -> None:

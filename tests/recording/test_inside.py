@@ -480,3 +480,35 @@ def test_constants_of_a_session_that_its_failure_closed_are_kept(tmp_path: Path)
         own.describe_models([])
         (row,) = json.loads((tmp_path / "model.json").read_text())["constants"]
         assert row == {"name": name}
+
+
+def told_of(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "model.json").read_text())
+    return {name: found.get(name) for name in ("batch", "failed_batch")}
+
+
+def test_the_inputs_told_are_those_of_the_step_that_is_kept(tmp_path: Path) -> None:
+    FuncGraph("step", Op("bank", "Const", (16, 16)))
+    own = recorder.Recorder(str(tmp_path), {}, 1)
+    own.begins("step")
+    own.begins("step")
+    own.given({"batch": 4})
+    own.ended(b"x" * 100, ".pb", 0.0, [{"shape": [4]}])
+    own.begins("step")
+    own.given({"batch": 9})
+    own.failing()
+    own.ended(b"x", ".pb", 0.0, [])  # too small beside the other
+    own.failed(MemoryError())
+    assert told_of(tmp_path) == {"batch": 4, "failed_batch": 9}
+
+
+def test_a_step_that_is_not_traced_tells_no_batch_where_it_fails(tmp_path: Path) -> None:
+    FuncGraph("step", Op("bank", "Const", (16, 16)))
+    own = recorder.Recorder(str(tmp_path), {}, 2)
+    own.begins("step")
+    own.begins("step")
+    own.given({"batch": 4})
+    own.ended(b"x" * 100, ".pb", 0.0, [{"shape": [4]}])
+    own.begins("step")
+    own.failed(MemoryError())
+    assert told_of(tmp_path) == {"batch": 4, "failed_batch": None}

@@ -81,6 +81,10 @@ class LiveModel:
     """(path, shape) of the weight that a layer makes when it is first called, for layers that never were."""
     inputs: tuple[TensorType, ...] = ()
     """What the traced step was given, the batch in its place."""
+    batch: int | None = None
+    """How many samples the traced step was given."""
+    failed_batch: int | None = None
+    """How many the step was given that failed, where it is another."""
     ahead: bool = False
     """Whether an iterator gives them: the next batch is made before it is asked for."""
     constants: tuple[KeptConstant, ...] = ()

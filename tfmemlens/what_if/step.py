@@ -12,6 +12,7 @@ from tfmemlens.model.attribution import Owner
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.case import Moment
 from tfmemlens.model.graph import Graph
+from tfmemlens.model.live_model import LiveModel
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.values import replace
 from tfmemlens.what_if.largest_batch import FitBasis
@@ -35,7 +36,7 @@ def of_timeline(
     batch, source = (
         (capture.hints.batch or hints.batch or 32, "--batch")
         if timeline.predicted
-        else batch_and_source(named, graph, hints)
+        else batch_and_source(named, graph, hints, capture.live_model)
     )
     owners = owners_of(named)
     likely = conv3d_cache.this_machines_cache_bytes()
@@ -58,7 +59,7 @@ def of_timeline(
 
 def batch_of_step(capture: Capture, timeline: Timeline) -> int:
     """The batch that `of_timeline` finds. Raises UsageError when it cannot be told."""
-    return batch_and_source(timeline, _with_types(capture), capture.hints)[0]
+    return batch_and_source(timeline, _with_types(capture), capture.hints, capture.live_model)[0]
 
 
 def _named(
@@ -76,14 +77,20 @@ def _with_types(capture: Capture) -> Graph | None:
     return capture.with_types(capture.graph) if capture.with_types else capture.graph
 
 
-def batch_and_source(timeline: Timeline, graph: Graph | None, hints: Hints) -> tuple[int, str]:
-    """The batch of a step, and how it is known. Raises UsageError."""
+def batch_and_source(
+    timeline: Timeline, graph: Graph | None, hints: Hints, live: LiveModel | None = None
+) -> tuple[int, str]:
+    """The batch of a step, and how it is known: as the user says, as the program was given it, as the tensors
+    show it. Raises UsageError.
+    """
     if hints.batch is not None:
         if hints.batch < 1:
             raise UsageError(
                 f"--batch {hints.batch} is no batch", "give the number of samples of the measured step"
             )
         return hints.batch, "--batch"
+    if live is not None and live.batch:
+        return live.batch, "what the step was given"
     from_tensors = batch_of(timeline, graph)
     if from_tensors is None:
         raise UsageError("the batch of this step cannot be told from its tensors", "give it with --batch")

@@ -386,6 +386,9 @@ def _stated_batch(case: Case) -> int | None:
     hints = case.capture.hints
     if stated := hints.batch or (hints.input_shape[0] if hints.input_shape else None):
         return stated
+    live = case.capture.live_model
+    if live is not None and live.failed_batch:
+        return live.failed_batch
     setting = case.capture.surroundings.setting("batch_size")
     stated = int(setting[0]) or None if setting else None
     failed = _failed_batch(case)

@@ -67,6 +67,8 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
                 if layer.get("makes")
             ),
             tuple(_inputs(document)),
+            own_json.number(document, "batch") or None,
+            own_json.number(document, "failed_batch") or None,
             document.get("ahead") is True,
             tuple(_constants(document)),
             failed if isinstance(failed := document.get("failed_in"), str) else None,
@@ -82,6 +84,9 @@ def _given(document: dict[str, Any]) -> Iterator[ReadNote]:
     if batch:
         of = f": {', '.join(shapes[:3])}" if shapes else ""
         yield ReadNote(f"the traced step had a batch of {batch}{of}"[:200])
+    failed = own_json.number(document, "failed_batch")
+    if failed:
+        yield ReadNote(f"the step that failed was given a batch of {failed}")
 
 
 def _constants(document: dict[str, Any]) -> Iterator[KeptConstant]:

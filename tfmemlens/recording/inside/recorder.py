@@ -50,6 +50,11 @@ class Recorder:
         """What it last told: a failure closes the session that a `with` has opened."""
         self._functions = function_constants.FunctionConstants()
         self._inputs: Dict[str, Any] = {}
+        """Of the step whose record is kept."""
+        self._given: Dict[str, Any] = {}
+        """Of the step that runs now, where it is traced."""
+        self._failed: Dict[str, Any] = {}
+        """Of the step that failed, where it was traced."""
         self._largest: Dict[str, int] = {}
         """The bytes of the inputs of the largest step that was traced, by its kind."""
         self._kind = ""
@@ -76,6 +81,7 @@ class Recorder:
         """
         if not self.active:
             return False
+        self._given = {}
         with self._lock:
             count = self.steps.get(what, 0) + 1
             if count == 1 and len(self.steps) > 1000:
@@ -107,6 +113,7 @@ class Recorder:
             sum(self.steps.values()), data, suffix, size, self.steps.get(self._kind, 0)
         ):
             self.traced += 1
+            self._inputs = self._given
             if standing is not None:
                 self._standing = standing
                 self.describe_models()
@@ -114,7 +121,11 @@ class Recorder:
 
     def given(self, inputs: Dict[str, Any]) -> None:
         """What the step that is traced next is given."""
-        self._inputs = inputs
+        self._given = inputs
+
+    def failing(self) -> None:
+        """The step that runs now is about to fail, for whatever reason."""
+        self._failed = self._failed or self._given
 
     def first_step_done(self) -> None:
         """The model stands now: describe it once, for a process that will be killed cannot."""
@@ -127,6 +138,8 @@ class Recorder:
         self._models_written = time.time()
         described = keras_models.describe(models, living.objects_of(trace))
         described.update(self._inputs, tensors=self._standing)
+        if self._failed.get("batch"):
+            described["failed_batch"] = self._failed["batch"]
         kept, functions = self.guard(self._functions.told)() or ([], [])
         if self.constants is not None:
             self._constants = self.constants.told() or self._constants
@@ -141,6 +154,7 @@ class Recorder:
         if self._told or not self.active or not is_for_memory(error):
             return
         self._told = True
+        self.failing()
         self.describe_models(trace=trace if trace is not None else getattr(error, "__traceback__", None))
         held = living.living(trace)
         if held["groups"]:

@@ -55,6 +55,8 @@ class Windows:
         if self._local.depth:
             return
         self._graphs.close()
+        if error is not None:
+            self._recorder.failing()
         if self._of_call:
             self.close()
         if error is not None:
