@@ -229,6 +229,19 @@ def test_a_silent_program_is_told_that_its_terminal_was_closed(tmp_path: Path) -
         assert not alive(program)
 
 
+def test_a_terminal_that_closes_while_the_program_starts_changes_nothing(tmp_path: Path) -> None:
+    """Whose group the program is in is asked once: an answer after the terminal has gone is another one."""
+    code = (
+        "import os, sys\n"
+        "from tfmemlens.recording.beside import relay\n"
+        "asked = []\n"
+        "os.isatty = lambda number: asked.append(number) or False\n"
+        "relay.run([sys.executable, '-c', 'pass'], dict(os.environ), lambda stream, data: None)\n"
+        "sys.exit(asked.count(0))\n"
+    )
+    assert subprocess.run(python(code), timeout=PATIENCE).returncode == 1
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells who is alive")
 def test_a_closed_terminal_ends_both(tmp_path: Path) -> None:
     code = "READY\nwhile True:\n    print('step', flush=True)\n    time.sleep(0.01)"

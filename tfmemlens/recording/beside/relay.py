@@ -81,9 +81,10 @@ def run(command: Sequence[str], environment: Mapping[str, str], keep: Callable[[
     before = {each: signal.signal(each, _nothing) for each in watched}
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     streams = _Streams()
+    own_group = not os.isatty(0)  # asked once: the terminal may be closed at any moment
     try:
-        process = _start(command, environment, streams, mask)
-        listener = _Listener(process.pid, streams, watched, woken)
+        process = _start(command, environment, streams, mask, own_group)
+        listener = _Listener(process.pid, streams, watched, woken, own_group)
         listener.thread.start()
         try:
             status, usage = _attend(process.pid, streams, wake, keep)
@@ -166,9 +167,13 @@ def _identity(number: int) -> tuple[int, int, int] | None:
 
 
 def _start(
-    command: Sequence[str], environment: Mapping[str, str], streams: _Streams, mask: Iterable[int]
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    streams: _Streams,
+    mask: Iterable[int],
+    own_group: bool,
 ) -> subprocess.Popen[bytes]:
-    us, own_group = os.getpid(), not os.isatty(0)
+    us = os.getpid()
     prctl = getattr(ctypes.CDLL(None, use_errno=True), "prctl", None) if sys.platform == "linux" else None
 
     def prepare() -> None:
@@ -195,9 +200,11 @@ def _start(
 class _Listener:
     """A thread that waits for signals: they reach the command even while its output cannot be passed on."""
 
-    def __init__(self, child: int, streams: _Streams, watched: set[signal.Signals], woken: int) -> None:
+    def __init__(
+        self, child: int, streams: _Streams, watched: set[signal.Signals], woken: int, own_group: bool
+    ) -> None:
         self._child, self._streams, self._watched, self._woken = child, streams, watched, woken
-        self._own_group = not os.isatty(0)
+        self._own_group = own_group
         self._ended = False
         self.thread = threading.Thread(target=self._listen, daemon=True)
 
