@@ -273,7 +273,8 @@ def test_which_memory_grows_may_stand_in_another_sentence(text: str, verdict: st
     ],
 )
 def test_other_languages_say_that_memory_ran_out(text: str) -> None:
-    assert "ran out" in explained(f"Hello\n{text}\n").verdict
+    said = "was killed" if "killed" in text else "ran out"
+    assert said in explained(f"Hello\n{text}\n").verdict
 
 
 def test_memory_in_another_language_alone_is_no_failure() -> None:
