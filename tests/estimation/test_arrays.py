@@ -86,6 +86,7 @@ def test_a_functions_graph_holds_them_and_a_sessions_does_not() -> None:
         assert (beside.peak_bytes > alone.peak_bytes) is grows
 
 
+@pytest.mark.whole
 def test_fit_holds_them_at_every_batch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Also at batches larger than the arrays, of which `fit` cuts one batch."""
     model = tmp_path / "lenet.json"

@@ -185,7 +185,7 @@ def test_a_batch_that_was_measured_below_the_limit_fits_or_nothing_is_said() -> 
     _check_what_was_measured_fits(replace(told, limit_bytes=peak, largest_batch=told.batch), known)
 
 
-def test_thesure_batch_leaves_room_for_the_bar() -> None:
+def test_the_sure_batch_leaves_room_for_the_bar() -> None:
     fit = fit_report([UNET], Hints(limit_bytes=1024 * MIB)).fit
     assert fit and fit.largest_batch and fit.sure_batch
     assert fit.batch <= fit.sure_batch <= fit.largest_batch
@@ -193,7 +193,8 @@ def test_thesure_batch_leaves_room_for_the_bar() -> None:
     assert within and within.largest_batch == fit.sure_batch
 
 
-def test_thesure_batch_of_a_model_leaves_room_for_the_limit_it_needs(tmp_path: Path) -> None:
+@pytest.mark.whole
+def test_the_sure_batch_of_a_model_leaves_room_for_the_limit_it_needs(tmp_path: Path) -> None:
     file = tmp_path / "model.json"
     file.write_text(json.dumps(document("transformer")))
     settings = StepSettings(8, optimizer="adam", workers=1, threads=1, onednn=False)
@@ -210,6 +211,7 @@ def test_thesure_batch_of_a_model_leaves_room_for_the_limit_it_needs(tmp_path: P
     assert estimate(file, replace(settings, batch=fit.sure_batch + 1)).timelines[0].peak_bytes < limit
 
 
+@pytest.mark.whole
 def test_a_model_that_leaves_a_size_open_has_no_fit_without_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -88,6 +88,7 @@ WRONG = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("run", WRONG)
 def test_no_remedy_is_another_frameworks(run: str) -> None:
     """Every sample, asked as if it came from this framework: the same rules fire, the advice differs."""

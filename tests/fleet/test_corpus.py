@@ -29,6 +29,7 @@ def corpus() -> ModuleType:
     return module
 
 
+@pytest.mark.whole
 def test_every_failure_is_found_once(
     corpus: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -122,6 +122,7 @@ def test_nothing_leaves_its_place_on_the_page(tmp_path: Path) -> None:
     assert "alert(1)" in text
 
 
+@pytest.mark.whole
 def test_a_page_of_hostile_lengths_stays_small(tmp_path: Path) -> None:
     long = "<'\u202e" * 3000
     report = json.dumps({"actions": [{"text": long, "code": long}] * 3, "findings": []})

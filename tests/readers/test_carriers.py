@@ -57,6 +57,7 @@ def test_one_carrier_changes_no_fact(
         assert facts(carried(lines_of(log, form), CARRIERS[name]), tmp_path) == plain(log, form), sample
 
 
+@pytest.mark.whole
 def test_two_carriers_in_a_row_change_next_to_none(
     tmp_path: Path, plain: Callable[[Path, str], dict[str, Any]]
 ) -> None:

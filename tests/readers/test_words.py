@@ -42,6 +42,7 @@ def test_every_failure_has_a_phrase() -> None:
         assert words.names_a_failure(raw) or not words.may_tell(raw), sample
 
 
+@pytest.mark.whole
 def test_a_text_is_passed_over_where_the_reader_finds_nothing() -> None:
     told = {sample.stem: words.may_tell(sample.read_bytes()) for sample in SAMPLES}
     found = {sample.stem: bool(words.failures(pipeline.capture(sample))) for sample in SAMPLES}
