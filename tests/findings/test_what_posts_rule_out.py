@@ -10,7 +10,7 @@ from tests.findings.test_what_is_no_batch import slugs as of_failure
 from tfmemlens import pipeline
 from tfmemlens.model.finding import Remedy
 from tfmemlens.readers.oom import switches
-from tfmemlens.readers.oom.tried import TRIED
+from tfmemlens.readers.oom.told_besides import TOLD_BESIDES
 
 MORE = ("read-the-log", "read-the-kernel-log")
 
@@ -65,7 +65,7 @@ def first(text: str) -> Remedy:
     ],
 )
 def test_what_a_line_tells(text: str, told: str | None) -> None:
-    assert [name for name, rule in TRIED.items() if rule.search(text)] == ([told] if told else [])
+    assert [name for name, rule in TOLD_BESIDES.items() if rule.search(text)] == ([told] if told else [])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tfmemlens.readers.oom.prose import PROSE
 from tfmemlens.readers.oom.rules import LineRule
-from tfmemlens.readers.oom.tried import TRIED
+from tfmemlens.readers.oom.told_besides import TOLD_BESIDES
 
 TRAINING = LineRule(
     r"(?i:\.fit(?:_generator)?\(|train_(?:step|op|on_batch|function|one|epoch|loop|and_evaluate|batch)"
@@ -454,6 +454,6 @@ PURPOSES = {
     "without a GPU": WITHOUT_GPU,
     "sharing the device": SHARING,
     **PROSE,
-    **TRIED,
+    **TOLD_BESIDES,
 }
 """What a program does, and how a line shows it."""

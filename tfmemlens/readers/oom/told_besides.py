@@ -1,4 +1,6 @@
-"""What the prose of a post rules out: what its writer tried already, or does not program himself."""
+"""What the prose of a post tells besides its failure: what was tried, whose program it is, on what machine,
+and what it was doing.
+"""
 
 from __future__ import annotations
 
@@ -163,7 +165,7 @@ MORE_THAN_EXPECTED = LineRule(
     needs=("than ",),
 )
 """The text compares what is taken with what should be."""
-TRIED = {
+TOLD_BESIDES = {
     "a batch of one": BATCH_OF_ONE,
     "any batch alike": ANY_BATCH,
     "any sample alike": ANY_INPUT,
