@@ -35,22 +35,25 @@ def check(case: Case) -> Iterator[Finding]:
         "no failure: TensorFlow reserves nearly all of a GPU's memory when it starts, whatever the model"
         " needs, so what nvidia-smi shows is not what the model uses"
     )
-    yield Finding(
+    grow = Remedy(
+        "where other programs need the rest: let the server take memory as needed (the variable"
+        " TF_FORCE_GPU_ALLOW_GROWTH=true), or a part of it (its flag"
+        " --per_process_gpu_memory_fraction=0.3)"
+        if serving
+        else "where other programs need the rest: let TensorFlow take memory as needed",
+        None if serving else code_snippets.growth(case.api),
+        slug="growth",
+    )
+    yield _no_failure(what, line, grow)
+
+
+def _no_failure(what: str, line: Line, remedy: Remedy) -> Finding:
+    return Finding(
         severity=Severity.FACTOR,
         headline=what,
         because=what,
         evidence=(Evidence("what the text says", line),),
-        remedies=(
-            Remedy(
-                "where other programs need the rest: let the server take memory as needed (the variable"
-                " TF_FORCE_GPU_ALLOW_GROWTH=true), or a part of it (its flag"
-                " --per_process_gpu_memory_fraction=0.3)"
-                if serving
-                else "where other programs need the rest: let TensorFlow take memory as needed",
-                None if serving else code_snippets.growth(case.api),
-                slug="growth",
-            ),
-        ),
+        remedies=(remedy,),
     )
 
 
@@ -60,17 +63,10 @@ def _more_than_expected(line: Line) -> Finding:
         "no failure is quoted, and what nvidia-smi shows need not be what the program uses: JAX takes 75 % of"
         " a GPU when it starts (projects often set 90 %), TensorFlow nearly all of it"
     )
-    return Finding(
-        severity=Severity.FACTOR,
-        headline=what,
-        because=what,
-        evidence=(Evidence("what the text says", line),),
-        remedies=(
-            Remedy(
-                "see what it really uses: let it take memory as needed, and look again. Where it fails on a"
-                " smaller GPU under JAX, let it take more than 75 % (XLA_PYTHON_CLIENT_MEM_FRACTION=.90)",
-                "export XLA_PYTHON_CLIENT_PREALLOCATE=false TF_FORCE_GPU_ALLOW_GROWTH=true   # for the look",
-                slug="growth",
-            ),
-        ),
+    look = Remedy(
+        "see what it really uses: let it take memory as needed, and look again. Where it fails on a"
+        " smaller GPU under JAX, let it take more than 75 % (XLA_PYTHON_CLIENT_MEM_FRACTION=.90)",
+        "export XLA_PYTHON_CLIENT_PREALLOCATE=false TF_FORCE_GPU_ALLOW_GROWTH=true   # for the look",
+        slug="growth",
     )
+    return _no_failure(what, line, look)
