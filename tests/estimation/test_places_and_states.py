@@ -5,12 +5,10 @@ showed them in other models.
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from tests.estimation.test_time_steps import ops, sizes, step, tags
-from tests.estimation.test_updates import layer
+from tests.estimation.test_updates import layer, network
 from tfmemlens.estimation.keras_step.capture import capture
 from tfmemlens.estimation.keras_step.prediction import PredictedStep
 from tfmemlens.model.network import Network
@@ -21,26 +19,18 @@ from tfmemlens.units import MIB
 VERSIONS = ("2.11.0", "3.9.0")
 
 
-def network(version: str, *layers: dict[str, Any]) -> Network:
-    config = {
-        "name": "net",
-        "layers": list(layers),
-        "input_layers": [[layers[0]["name"], 0, 0]],
-        "output_layers": [[layers[-1]["name"], 0, 0]],
-    }
-    return network_of({"class_name": "Functional", "config": config, "keras_version": version}, "net")
-
-
 def looks(version: str, axes: list[int] | None, *places: int) -> PredictedStep:
     """Two heads of 8 look along these axes of 5 samples; what they see needs gradients."""
     more = {} if axes is None else {"attention_axes": axes}
     attention = layer("MultiHeadAttention", "look", num_heads=2, key_dim=8, dropout=0.0, **more)
     attention["inbound_nodes"] = [[["wide", 0, 0, {"value": ["wide", 0, 0]}]]]
     net = network(
+        [
+            layer("InputLayer", "x", batch_input_shape=[None, *places, 24], dtype="float32"),
+            layer("Dense", "wide", "x", units=16),
+            attention,
+        ],
         version,
-        layer("InputLayer", "x", batch_input_shape=[None, *places, 24], dtype="float32"),
-        layer("Dense", "wide", "x", units=16),
-        attention,
     )
     return step(net, 5)
 
@@ -107,12 +97,19 @@ def test_near_miss_states_that_nobody_reads_give_no_gradient(version: str) -> No
 
 def places(implementation: int = 1) -> PredictedStep:
     net = network(
+        [
+            layer("InputLayer", "x", batch_input_shape=[None, 9, 9, 2], dtype="float32"),
+            layer("Conv2D", "conv", "x", filters=4, kernel_size=[1, 1]),
+            layer(
+                "LocallyConnected2D",
+                "own",
+                "conv",
+                filters=6,
+                kernel_size=[3, 3],
+                implementation=implementation,
+            ),
+        ],
         "2.11.0",
-        layer("InputLayer", "x", batch_input_shape=[None, 9, 9, 2], dtype="float32"),
-        layer("Conv2D", "conv", "x", filters=4, kernel_size=[1, 1]),
-        layer(
-            "LocallyConnected2D", "own", "conv", filters=6, kernel_size=[3, 3], implementation=implementation
-        ),
     )
     return step(net, 8)
 

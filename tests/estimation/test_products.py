@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from tests.estimation.test_time_steps import ops, sizes, step
-from tests.estimation.test_updates import layer
+from tests.estimation.test_updates import layer, network
 from tfmemlens.estimation.keras_step.tape import Tape
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.network import Network
-from tfmemlens.readers.keras_models._documents import network_of
 
 ROWS = 4 * 6 * 384 * 4
 GATE = 4 * 6 * 4
@@ -32,15 +31,7 @@ def gated(products: int = 1, axes: Any = (1, 1), normalize: bool = False) -> Net
         layers.append(layer("Dense", f"gate_{number}", "x", units=1 if axes == (1, 1) else 384))
         dot = layer("Dot", f"dot_{number}", axes=list(axes), normalize=normalize)
         layers.append(dot | {"inbound_nodes": [[["experts", 0, 0, {}], [f"gate_{number}", 0, 0, {}]]]})
-    ends = [[f"dot_{number}", 0, 0] for number in range(products)]
-    return network_of(
-        {
-            "class_name": "Functional",
-            "config": {"name": "net", "layers": layers, "input_layers": [["x", 0, 0]], "output_layers": ends},
-            "keras_version": "2.11.0",
-        },
-        "net",
-    )
+    return network(layers, "2.11.0", [f"dot_{number}" for number in range(products)])
 
 
 def test_the_gradient_of_a_turned_tensor_is_turned_back() -> None:
@@ -78,14 +69,7 @@ def test_vectors_need_no_turning_and_normalized_ones_are_scaled_first() -> None:
         layer("Dense", "b", "x", units=64),
         layer("Dot", "dot", axes=1, normalize=True) | {"inbound_nodes": [[["a", 0, 0, {}], ["b", 0, 0, {}]]]},
     ]
-    config = {
-        "name": "net",
-        "layers": layers,
-        "input_layers": [["x", 0, 0]],
-        "output_layers": [["dot", 0, 0]],
-    }
-    net = network_of({"class_name": "Functional", "config": config, "keras_version": "3.9.0"}, "net")
-    predicted = step(net, 4)
+    predicted = step(network(layers), 4)
     assert not ops(predicted, "Transpose")
     assert sizes(predicted, "Square") == [4 * 64 * 4] * 2
     assert sizes(predicted, "Rsqrt") == [4 * 4] * 2
@@ -102,19 +86,7 @@ def chained(length: int, kind: str, **config: Any) -> Network:
     for name in ("one", "two"):
         layers.append(layer(kind, name, names[-1], **config))
         names.append(name)
-    return network_of(
-        {
-            "class_name": "Functional",
-            "config": {
-                "name": "net",
-                "layers": layers,
-                "input_layers": [["x", 0, 0]],
-                "output_layers": [["two", 0, 0]],
-            },
-            "keras_version": "2.11.0",
-        },
-        "net",
-    )
+    return network(layers, "2.11.0")
 
 
 @pytest.mark.parametrize(("activations", "kernel_runs_first"), [(0, True), (110, False)])

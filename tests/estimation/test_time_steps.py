@@ -176,19 +176,7 @@ def pooled(between: str | None = None) -> Network:
         layer("MaxPooling2D", "pool", "between" if between else "conv", pool_size=[2, 2], strides=[2, 2]),
         layer("Conv2D", "end", "pool", filters=4, kernel_size=[1, 1]),
     ]
-    return network_of(
-        {
-            "class_name": "Functional",
-            "config": {
-                "name": "net",
-                "layers": layers,
-                "input_layers": [["x", 0, 0]],
-                "output_layers": [["end", 0, 0]],
-            },
-            "keras_version": "3.9.0",
-        },
-        "net",
-    )
+    return network(layers)
 
 
 POOLED_FROM = 8 * 32 * 32 * 16 * 4
@@ -242,19 +230,7 @@ def test_two_convolutions_share_what_is_padded_for_both() -> None:
         layer("Conv1D", "c", "x", **gated, dilation_rate=[1]),
         layer("Add", "sum") | {"inbound_nodes": [[[name, 0, 0, {}] for name in "abc"]]},
     ]
-    net = {
-        "class_name": "Functional",
-        "config": {
-            "name": "net",
-            "layers": layers,
-            "input_layers": [["x", 0, 0]],
-            "output_layers": [["sum", 0, 0]],
-        },
-        "keras_version": "3.9.0",
-    }
-    assert sorted(sizes(step(network_of(net, "net"), 2), "Pad")) == [
-        2 * (40 + reach) * 8 * 4 for reach in (1, 4)
-    ]
+    assert sorted(sizes(step(network(layers), 2), "Pad")) == [2 * (40 + reach) * 8 * 4 for reach in (1, 4)]
 
 
 def bar(net: Network) -> tuple[float, float | None]:
@@ -292,19 +268,7 @@ def normalised(kind: str, **config: Any) -> Network:
         layer("Conv2D", "next", "swish", filters=48, kernel_size=[3, 3], padding="same"),
         layer("GlobalAveragePooling2D", "pool", "next"),
     ]
-    return network_of(
-        {
-            "class_name": "Functional",
-            "keras_version": "3.9.0",
-            "config": {
-                "name": "net",
-                "layers": layers,
-                "input_layers": [["bands", 0, 0]],
-                "output_layers": [["pool", 0, 0]],
-            },
-        },
-        "net",
-    )
+    return network(layers)
 
 
 def test_group_normalisation_scales_with_a_number_a_channel() -> None:

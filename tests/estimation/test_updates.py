@@ -5,6 +5,7 @@ TensorFlow 2.21 (one executor thread), here in round figures.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -26,14 +27,17 @@ def layer(kind: str, name: str, before: str | None = None, **config: Any) -> dic
     return {"class_name": kind, "name": name, "config": {"name": name, **config}, "inbound_nodes": inbound}
 
 
-def network(layers: list[dict[str, Any]], **compiled: Any) -> Network:
+def network(
+    layers: list[dict[str, Any]], version: str = "3.9.0", ends: Sequence[str] = (), **compiled: Any
+) -> Network:
+    """From the first layer to the last, or to those that `ends` names, as this version of Keras has it."""
     config = {
         "name": "net",
         "layers": layers,
         "input_layers": [[layers[0]["name"], 0, 0]],
-        "output_layers": [[layers[-1]["name"], 0, 0]],
+        "output_layers": [[name, 0, 0] for name in ends or [layers[-1]["name"]]],
     }
-    document: dict[str, Any] = {"class_name": "Functional", "config": config, "keras_version": "3.9.0"}
+    document: dict[str, Any] = {"class_name": "Functional", "config": config, "keras_version": version}
     if compiled:
         document["compile_config"] = compiled
     return network_of(json.loads(json.dumps(document)), "net")
