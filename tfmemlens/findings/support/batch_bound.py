@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from tfmemlens.findings.support.rows import device_limit, has_backward, held, of_a_program
+from tfmemlens.findings.support.rows import device_limit, has_backward, held, index_of, of_a_program
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
@@ -136,8 +136,7 @@ def traced_below(case: Case, moment: Moment, batch: int | None) -> TracedFit | N
     """
     if batch is None or moment.request is None:
         return None
-    index = next(at for at, known in enumerate(case.moments) if known is moment)
-    traced = case.traced_fit(index)
+    traced = case.traced_fit(index_of(case, moment))
     return traced if traced and traced.largest_batch < batch else None
 
 

@@ -17,7 +17,13 @@ from tfmemlens.findings.support.phase import (
     is_jacobian,
     other_than_training,
 )
-from tfmemlens.findings.support.rows import attributed, is_constant_of_graph, is_forward_only, of_a_program
+from tfmemlens.findings.support.rows import (
+    attributed,
+    index_of,
+    is_constant_of_graph,
+    is_forward_only,
+    of_a_program,
+)
 from tfmemlens.findings.support.situation import GPU, JAX, TENSORFLOW, situation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
@@ -36,7 +42,7 @@ def for_case(slug: str, case: Case, moment: Moment) -> Remedy | None:
     """The remedy for this run, None where it does not apply."""
     if not applies(slug, case, moment):
         return None
-    index = next(at for at, known in enumerate(case.moments) if known is moment)
+    index = index_of(case, moment)
     saving = case.what_if(index, slug)
     if slug == "smaller-batch":
         if not saving.best_bytes and (not shows_batch(case, moment) or _one_alone(case, moment)):

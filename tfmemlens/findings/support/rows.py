@@ -129,6 +129,11 @@ def of_blocks(count: int) -> str:
     return "1 block" if count == 1 else f"{count} blocks"
 
 
+def index_of(case: Case, moment: Moment) -> int:
+    """The moment's place among the case's."""
+    return next(at for at, known in enumerate(case.moments) if known is moment)
+
+
 def device_limit(case: Case, moment: Moment) -> Size | None:
     """What the device can hold: the allocator's limit, else the user's word, else what TensorFlow logged of
     the device, `nvidia-smi` shows or the text says. Host RAM is not bounded by what a GPU holds.
