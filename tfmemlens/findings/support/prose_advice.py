@@ -211,8 +211,9 @@ def _in_options(remedy: Remedy) -> Remedy:
 
 def _smaller_model(case: Case) -> Remedy:
     """What is left where a batch is one sample, or plays no part."""
-    sample = "" if "smaller-input" in ruled_out(case) else "one sample is too large, or "
-    less = "" if "smaller-input" in ruled_out(case) else "smaller images or shorter sequences, "
+    sample, less = "one sample is too large, or ", "smaller images or shorter sequences, "
+    if "smaller-input" in ruled_out(case):
+        sample, less = "", ""
     return Remedy(
         f"where the batch plays no part, {sample}the weights with their gradients and the optimizer's slots"
         f" fill the device: {less}a smaller model, fewer layers that are trained, or an optimizer that keeps"
