@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.jax_program import made_by_program, stacked_by_program
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 
@@ -25,6 +24,8 @@ def check(case: Case) -> Iterator[Finding]:
     if case.moments or told.foreign or told.without_figures or not told.shows("using JAX"):
         return
     said = told.shows("running short")
+    from tfmemlens.findings.support.jax_program import made_by_program, stacked_by_program  # reads trees
+
     made = (made_by_program(told) or stacked_by_program(told)) if said else None
     if said is None or made is None:
         return

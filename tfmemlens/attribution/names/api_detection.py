@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Api, FrontEnd
 from tfmemlens.model.graph import Graph
@@ -73,6 +71,8 @@ def _imports_jax_alone(capture: Capture) -> bool:
 
 
 def _imported(statement: Statement) -> list[str]:
+    import ast  # only where there is code
+
     node = statement.node
     if isinstance(node, ast.ImportFrom):
         return [node.module or ""]

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from tfmemlens.findings.support.jax_code import IN_BLOCKS, shown_by
-from tfmemlens.findings.support.jax_program import made_by_program, stacked_by_program
 from tfmemlens.findings.support.jax_stack import (
     LEAST_BYTES,
     MadeByLine,
@@ -105,6 +104,8 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
     if made := made_by(failed.source_text, need, failed.frames, told.code, quoted=False):
         return made
     large = need is not None and need >= LEAST_BYTES and not calls_program(failed.source_text)
+    from tfmemlens.findings.support.jax_program import made_by_program, stacked_by_program  # reads trees
+
     for made in (
         made_by_program(told) if large else None,
         made_by(failed.source_text, need, failed.frames, told.code),
