@@ -149,6 +149,16 @@ def test_colours_are_the_kinds_or_one_for_each_layer() -> None:
     assert colours[9] == palette.LAYERS[8]
 
 
+def test_kinds_stand_in_words_in_the_legends() -> None:
+    """`kept by a loop`, as on all pages, for what the data calls `loop-stack`."""
+    copied = row("net/a-0-TransposeNHWCToNCHW-LayoutOptimizer", 4, 1, 5)
+    made = _curve(capture(timeline(copied, row("net/while/TensorListReserve", 2, 1, 5))), "kind", None)
+    stacked, layers = drawn(made, "curve", "layers")
+    for axes, others in ((stacked, ["before the step"]), (layers, [])):
+        shown = [text.get_text() for text in axes.get_legend().get_texts()]
+        assert sorted(shown) == sorted(["kept by a loop", "layout copy", *others])
+
+
 @pytest.mark.parametrize(
     "names, room, labels",
     [

@@ -11,6 +11,7 @@ from tfmemlens.model.case import Moment
 from tfmemlens.model.series import LiveCurve, Sheet
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.renderers import palette
+from tfmemlens.renderers.kinds import in_words
 from tfmemlens.units import GIB, KIB, MIB, human
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def draw_curve(axes: Axes, curve: LiveCurve) -> None:
     axes.stackplot(
         [micros / scale for micros in series.micros],
         *[[size / unit for size in series.bytes_by_group[group]] for group in groups],
-        labels=distinct(groups, _NAME),
+        labels=distinct(_shown(groups, curve.key), _NAME),
         colors=_colors(groups, curve.key),
         step="mid",
         linewidth=0,
@@ -138,6 +139,12 @@ def _colors(groups: Sequence[str], key: str) -> list[str]:
     if key == "kind":
         return [kinds.get(group, palette.OTHER) for group in groups]
     return [palette.OTHER, *(palette.LAYERS[place % len(palette.LAYERS)] for place in range(len(groups) - 1))]
+
+
+def _shown(groups: Sequence[str], key: str) -> list[str]:
+    """The kinds in words, as all other pages call them; what is no kind keeps its name."""
+    words = {kind.value: in_words(kind) for kind in palette.LIGHT} if key == "kind" else {}
+    return [words.get(group, group) for group in groups]
 
 
 def _mark(axes: Axes, moment: Moment, unit: int, name: str) -> None:
@@ -223,7 +230,7 @@ def _draw_layers(axes: Axes, moment: Moment) -> None:
     for kind, color in palette.LIGHT.items():
         widths = [sizes.get(kind, 0) / unit for sizes in held]
         if any(widths):
-            axes.barh(range(len(groups)), widths, left=lefts, color=color, label=kind.value)
+            axes.barh(range(len(groups)), widths, left=lefts, color=color, label=in_words(kind))
             lefts = [left + width for left, width in zip(lefts, widths, strict=True)]
     axes.set_yticks(
         range(len(groups)), distinct([group.name or "(no layer)" for group in groups], _NAME), fontsize=8
