@@ -66,6 +66,7 @@ def predicted(document: object, settings: StepSettings, folder: Path) -> str:
     return "; ".join([*map(step_of, captured.timelines), f"layers {sums}"])
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("version", ["2.11", "2.21"])
 @pytest.mark.parametrize("words", SETTINGS)
 def test_the_step_of_each_small_model(
@@ -78,6 +79,7 @@ def test_the_step_of_each_small_model(
     golden(f"figures/{version}, {words}.txt", "".join(lines))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("path", GRAPHS, ids=lambda path: path.name)
 def test_the_step_of_a_graph(path: Path, golden: Callable[[str, str], None]) -> None:
     (timeline,) = estimate_graph(path, StepSettings(3, threads=2, workers=2)).timelines

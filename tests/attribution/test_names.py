@@ -345,6 +345,7 @@ def test_no_wrapping_stays_in_a_layer(name: str, end: str) -> None:
     assert "//" not in layer
 
 
+@pytest.mark.whole
 @given(st.text(max_size=200))
 def test_any_text_is_somebodys_or_nobodys(name: str) -> None:
     owner_of(name)

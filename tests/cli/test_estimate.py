@@ -58,6 +58,7 @@ def test_lenet_reads_well(
     )
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["nested", "transformer", "recurrent"])
 def test_other_models_read_well(
     name: str,
@@ -120,6 +121,7 @@ def test_inference_needs_less_and_has_no_slots(lenet: str, capsys: pytest.Captur
     assert not any(layer.get("slot_bytes") or layer.get("gradient_bytes") for layer in inference["layers"])
 
 
+@pytest.mark.whole
 def test_batch_norm_trains_half_of_its_state(capsys: pytest.CaptureFixture[str]) -> None:
     found = told(capsys, APPLICATION.format("ResNet50"), "--batch", "2")
     norm = next(layer for layer in found["layers"] if layer["layer"] == "conv1_bn")
@@ -139,6 +141,7 @@ def test_mixed_precision_halves_activations_and_keeps_weights(capsys: pytest.Cap
     assert mixed["peaks"][0]["bytes"] < 0.75 * plain["peaks"][0]["bytes"]
 
 
+@pytest.mark.whole
 def test_sequence_and_input_shape_fill_what_the_model_leaves_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -179,6 +182,7 @@ def test_a_limit_decides_the_status(lenet: str, capsys: pytest.CaptureFixture[st
     assert "does not fit 1.00 MiB" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.whole
 def test_the_limit_that_is_needed_decides_whether_it_fits(
     lenet: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -130,6 +130,7 @@ def test_without_partition_graphs_the_labels_make_one() -> None:
     assert made.nodes["_arg_images_0_0"].outputs[0].shape == (64, 28, 28, 1)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [("unet", [UNET, "--limit", "1GiB"]),

@@ -117,6 +117,7 @@ def all_remedies() -> Iterator[Remedy]:
             yield from finding.remedies
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("code", "devices"),
     [("TF_GPU_ALLOCATOR|memory_growth|allow_growth|CUDNN|nvidia-smi|CUDA_VISIBLE", {GPU}), ("ONEDNN", {CPU})],

@@ -351,6 +351,7 @@ def test_a_storage_on_the_net_that_fails_twice(name: str, reader: Reader, storag
     assert retries == 3
 
 
+@pytest.mark.whole
 def test_a_file_that_hangs_is_given_up_and_the_next_is_read(reader: Reader, storage: tuple[str, Any]) -> None:
     list(inputs(reader, [Reading(listed(LOG), SETTINGS)], LIMITS))
     url = f"{storage[0]}/never"

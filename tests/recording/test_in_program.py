@@ -171,6 +171,7 @@ def test_a_callback_needs_a_keras_that_is_loaded(tmp_path: Path) -> None:
         keras.MemoryCallback(out=tmp_path)
 
 
+@pytest.mark.whole
 def test_a_failure_for_memory_becomes_a_bundle(tmp_path: Path) -> None:
     own = in_program.into(tmp_path / "bundle")
     try:

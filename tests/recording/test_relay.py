@@ -172,6 +172,7 @@ def test_stopping_and_going_on(tmp_path: Path) -> None:
         assert process.wait(PATIENCE) == 3
 
 
+@pytest.mark.whole
 def test_what_the_program_leaves_running_does_not_hold_us(tmp_path: Path) -> None:
     process = beside(tmp_path / "kept", "sh", "-c", "echo done; sleep 600 & echo $!", stdout=subprocess.PIPE)
     out, _ = process.communicate(timeout=PATIENCE)
