@@ -270,7 +270,7 @@ def offered(
 @pytest.mark.parametrize(
     "batch, words",
     [
-        (None, "halve the batch; accumulate"),
+        (None, "halve the batch; gradient accumulation"),
         (1, "the batch is 1 already: make the samples themselves smaller"),
         (2, "the batch is 2 already: make the samples themselves smaller"),
         (3, "halve the batch (3 -> 1)"),

@@ -209,7 +209,7 @@ OOM when allocating tensor with shape[{},64,8192,8192] and type float on /device
 
 def test_keras_3_predicts_and_trains_with_functions_of_one_name() -> None:
     one = advice(PREDICTED.format("mask = run(x)", "predict", "predict", 1))
-    assert "the batch is 1 already" in one and "accumulate" not in one
+    assert "the batch is 1 already" in one and "accumulation" not in one
     many = advice(PREDICTED.format("mask = run(x)", "evaluate", "evaluate", 8))
     assert "for evaluation" in many and "this one had 8" in many
     assert "8 -> 4" in advice(PREDICTED.format("run(x)", "fit", "fit", 8)).replace("8 -> 2", "8 -> 4")

@@ -77,13 +77,13 @@ RAN = {
 def test_nothing_of_training_is_advised_where_none_runs(name: str) -> None:
     said = advice(RAN[name])
     assert "use a smaller batch for" in said
-    assert "accumulate" not in said and "checkpointing" not in said and "halve the batch" not in said
+    assert "accumulation" not in said and "checkpointing" not in said and "halve the batch" not in said
 
 
 def test_a_frozen_layer_inside_training_is_training() -> None:
     near = RAN["a layer that does not train"].replace("}}]]", "}}]]" + FIT)
     assert "use a smaller batch for" not in advice(near)
-    assert "accumulate" in advice(oom("256,56,56,8") + FIT)
+    assert "accumulation" in advice(oom("256,56,56,8") + FIT)
 
 
 def test_the_input_pipeline_is_no_training() -> None:
@@ -91,7 +91,7 @@ def test_the_input_pipeline_is_no_training() -> None:
         "(0) Resource exhausted:  OOM when allocating tensor with shape[4096,4096,3] and type float on"
         f" {CPU} by allocator cpu\n\t [[{{{{node resize/ResizeBilinear}}}}]]\n\t [[IteratorGetNext]]\n"
     )
-    assert "input pipeline" in said and "mixed precision" not in said and "accumulate" not in said
+    assert "input pipeline" in said and "mixed precision" not in said and "accumulation" not in said
 
 
 def test_a_named_cause_makes_general_advice_unnecessary() -> None:

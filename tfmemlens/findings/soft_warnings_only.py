@@ -61,8 +61,8 @@ def _of_a_batch(text: str, warning: Line, helps: Line) -> Finding:
         evidence=(Evidence("the largest of them", warning), Evidence("a smaller batch helps", helps)),
         remedies=(
             Remedy(
-                "keep the smaller batch, and accumulate gradients over several steps where you need the"
-                " larger one's effect",
+                "keep the smaller batch; gradient accumulation (one update for several batches) has the"
+                " effect of the larger one",
                 slug="smaller-batch",
             ),
             Remedy(

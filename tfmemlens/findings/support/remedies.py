@@ -234,7 +234,11 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         return None  # the rule of that phase says it, for the batch of its data set
     batch = saving.batch if saving.basis is Basis.REPLAY else batch_of(case, moment)
     accumulate = applies("gradient-accumulation", case, moment) and not is_forward_only(moment)
-    again = "; accumulate gradients to keep the effective batch" if accumulate else ""
+    again = (
+        "; gradient accumulation (one update for several batches) keeps the effective batch"
+        if accumulate
+        else ""
+    )
     traced = traced_below(case, moment, batch)
     if traced and batch:
         return f"{of_traced(traced, batch)}{again}", None
@@ -256,7 +260,9 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     if bound:
         return f"{in_words(bound, batch)}{again}", None
     example = f" ({batch} -> {batch // 2})" if batch and batch > 1 else ""
-    again = "; accumulate gradients over two steps if you need the same effective batch" if accumulate else ""
+    again = (
+        "; gradient accumulation (one update for two batches) keeps the effective batch" if accumulate else ""
+    )
     return f"halve the batch{example}{again}", code_snippets.accumulate(case.api) if accumulate else None
 
 

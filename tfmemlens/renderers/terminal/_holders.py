@@ -138,6 +138,6 @@ def _sizes(moment: Moment, view: View) -> list[str]:
         )
         for row in sorted(table, key=lambda row: -row.total_bytes)[: view.top]
     ]
-    return heading("what is in use, by chunk size (the dump has no names)", view) + columns(
+    return heading("what is in use, by size (the dump does not say whose it is)", view) + columns(
         rows, frozenset({0, 1})
     )
