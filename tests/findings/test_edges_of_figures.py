@@ -123,6 +123,22 @@ def test_chunks_that_are_half_of_all(chunks: Any, words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "times, chunks, words",
+    [
+        (2, ((12, 1), (11, 1), (10, 1)), "the tf.function `step` is traced again and again, and each trace"),
+        (1, ((12, 1), (11, 1), (10, 1)), ""),  # one warning may be the last
+        (2, ((10, 4), (40, 1)), "4 chunks of 10 B hold"),
+        (2, (), ""),
+    ],
+)
+def test_traces_that_keep_chunks_of_other_sizes(times: int, chunks: Any, words: str) -> None:
+    moment = dump(*chunks, books=books(requested=100, free=60, missing=40))
+    (told,) = found(memory_shortage, moment, retraced=(times, at(4, WARNED)))
+    assert told.because.startswith(f"only 60 B was free; {words}" if words else "only 60 B was free")
+    assert words or told.because == "only 60 B was free"
+
+
+@pytest.mark.parametrize(
     "kind, phase, rows, offered",
     [
         (P, Phase.FORWARD, [], ["smaller-model", "lighter-optimizer"]),

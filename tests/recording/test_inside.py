@@ -447,6 +447,33 @@ def test_constants_of_functions_are_counted_over_their_traces() -> None:
     assert known.told() == ([], [])
 
 
+def test_tensors_that_one_trace_captured_are_its_own() -> None:
+    """What several traces share, such as a global tensor, is none that tracing multiplies."""
+
+    class EagerTensor:
+        def __init__(self, *shape: int, dtype: str = "float32") -> None:
+            self.shape, self.dtype = shape, Op("x", "Const", shape, dtype).outputs[0].dtype
+
+    class Tensor(EagerTensor):
+        pass
+
+    common, graphs = EagerTensor(99, 99), []
+    for size in (256, 300, 255):  # 255 is less than a row is worth
+        graph = FuncGraph("step")
+        graph.external_captures = [
+            common,
+            EagerTensor(size),
+            Tensor(9999),
+            EagerTensor(999, dtype="resource"),
+        ]
+        graphs.append(graph)
+    known = function_constants.FunctionConstants()
+    assert known.told() == ([], [{"name": "step", "traces": 3, "bytes": 4 * (256 + 300)}])
+    graphs[2].external_captures = []
+    graphs[1].external_captures = []
+    assert known.told()[1] == [{"name": "step", "traces": 3, "bytes": 4 * (256 + 99 * 99)}]
+
+
 @pytest.mark.parametrize(
     "asked, file, told",
     [

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.code_snippets import ONE_SIGNATURE
 from tfmemlens.findings.support.growth import rising
 from tfmemlens.findings.support.rows import failures, held, rows
 from tfmemlens.findings.support.stage import began_again, began_stage, counters_before, is_epoch
@@ -43,7 +44,7 @@ _REMEDIES = (
     ),
     Remedy(
         "a tf.function is traced anew for every new shape or Python value; give it one signature",
-        "@tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)])",
+        ONE_SIGNATURE,
         slug="one-signature",
     ),
 )

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.growth import traced_function, tracings
 from tfmemlens.findings.support.ranking import LEAST_OF_A_CAUSE, whole_bytes
 from tfmemlens.findings.support.rows import (
     NEARLY_FULL,
@@ -65,7 +66,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f"{short}: {human(books.requested)} was requested,"
                 f" {human_size(books.available)} was free{in_use}"
             ),
-            because=f"{only}{', in pieces that are too small' if in_pieces else ''}{_mostly(moment)}",
+            because=f"{only}{', in pieces that are too small' if in_pieces else ''}{_mostly(case, moment)}",
             explains=books.requested if in_pieces else missing,
             evidence=(
                 Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
@@ -82,15 +83,20 @@ def _amount(free: Size) -> str:
     return f"only {human_size(free)}" if free.bytes else "nothing"
 
 
-def _mostly(moment: Moment) -> str:
-    """The chunks of one size that are half of what a dump without names lists."""
+def _mostly(case: Case, moment: Moment) -> str:
+    """The chunks of one size that are half of what a dump without names lists; without such, a function that
+    TensorFlow warned of, since what its traces keep differs in size.
+    """
     table = moment.attribution.table
     if attributed(moment) or not len(table):
         return ""
+    traced = case.capture.surroundings.retraced if tracings(case) else None
     most = max(table, key=lambda row: row.total_bytes)
     whole = all_in_use(moment)
     if most.count < _MANY or most.total_bytes < _HALF * whole:
-        return ""
+        if traced is None:
+            return ""
+        return f"; {traced_function(traced[1])[0]} is traced again and again, and each trace stays in memory"
     return (
         f"; {most.count} chunks of {human(most.size_bytes)} hold {human(most.total_bytes)},"
         f" {percent(most.total_bytes, whole)} of what is in use"

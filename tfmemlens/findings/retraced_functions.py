@@ -6,8 +6,8 @@ with the number of traces; the warning comes after the fifth, and at most twice 
 When it fires: the log has the warning before the failure. It is a cause where the warning came again and the
 dump has at least as many chunks of one size as there were tracings, which hold three tenths of what is in
 use beyond the one that each step needs, or where what is in use rose from failure to failure; also without
-a warning where the program recorded itself (`run --trace`), and the constants of five and more traces of a
-function hold three tenths of what is in use.
+a warning where the program recorded itself (`run --trace`), and what five and more traces of a function
+keep, constants and tensors that each captured, holds three tenths of what is in use.
 What to do: give the function one signature, pass tensors instead of Python numbers, create it outside the
 loop; pass large arrays as arguments, as each trace keeps a copy of what it uses from outside.
 """
@@ -16,13 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.growth import counted_tracings, rising
+from tfmemlens.findings.support.code_snippets import ONE_SIGNATURE
+from tfmemlens.findings.support.growth import counted_tracings, rising, traced_function
 from tfmemlens.findings.support.rows import all_in_use, attributed, chunk_evidence, requests
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.line import Line
-from tfmemlens.patterns import regex
 from tfmemlens.units import human
 
 BASIS = Basis.NAME
@@ -32,10 +31,9 @@ _MIN_CHUNK_BYTES = 16 << 10
 _MIN_SHARE = 0.3
 """Of what is in use, for chunks that traces left behind to be a cause."""
 _LIKELY = "A dump has no names; that each trace left one of these chunks is likely, not proved."
-_NAME = regex(r"<function (?P<name>[\w.<>]+) at ")
 _SIGNATURE = Remedy(
     "give the function one signature, and pass tensors instead of Python numbers",
-    "@tf.function(input_signature=[tf.TensorSpec([None, None], tf.float32)])",
+    ONE_SIGNATURE,
     slug="one-signature",
 )
 _MODELS = Remedy(
@@ -71,7 +69,7 @@ def check(case: Case) -> Iterator[Finding]:
         failed = request.failed.line
         if failed and failed.source == line.source and failed.number < line.number:
             continue
-        function, of_keras = _function(line)
+        function, of_keras = traced_function(line)
         tracings = counted_tracings(times, line)
         left = _left_behind(moment, tracings) if times > 1 else []
         explained = sum((row.count - 1) * row.size_bytes for row in left) or (
@@ -104,7 +102,7 @@ def _kept_by_traces(case: Case) -> Iterator[Finding]:
         whole = all_in_use(moment)
         if function is None or function.traces < _MIN_TRACES or not beyond >= _MIN_SHARE * whole > 0:
             return
-        kept = f"{function.traces} traces keep {human(function.bytes)} of constants"
+        kept = f"{function.traces} traces keep {human(function.bytes)} of constants and captured tensors"
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"the tf.function `{function.name}` is traced again and again: its {kept}",
@@ -113,19 +111,10 @@ def _kept_by_traces(case: Case) -> Iterator[Finding]:
             basis=Basis.MEASURED,
             evidence=(Evidence("the first warning", told[1]),) if told else (),
             detail="Counted in the graphs that Python held; NumPy arrays that a function uses from outside"
-            " are constants of each trace.",
+            " are constants of each trace, tensors made while it is traced are captured by it.",
             remedies=(_SIGNATURE, _ARGUMENTS, _ONCE),
             moment=index,
         )
-
-
-def _function(line: Line) -> tuple[str, bool]:
-    """What the warning calls the function, and whether it is Keras's own."""
-    match = _NAME.search(line.text)
-    if match and "make_" in match["name"]:
-        return "Keras's function for a step", True
-    name = match["name"].rpartition("<locals>.")[2] if match else ""
-    return (f"the tf.function `{name}`" if name else "a tf.function"), False
 
 
 def _left_behind(moment: Moment, tracings: int) -> list[Allocation]:

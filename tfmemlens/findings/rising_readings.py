@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from tfmemlens.findings.support.code_snippets import ONE_SIGNATURE
 from tfmemlens.findings.support.growth import steadily
 from tfmemlens.findings.support.kept import without_states
 from tfmemlens.findings.support.remedies import TIDY
@@ -38,7 +39,7 @@ _FIND = Remedy(
 )
 _SIGNATURE = Remedy(
     "give the function one signature, and pad inputs to few shapes: each trace keeps its graph in host RAM",
-    "@tf.function(input_signature=[tf.TensorSpec([None, None], tf.float32)])",
+    ONE_SIGNATURE,
     slug="one-signature",
 )
 

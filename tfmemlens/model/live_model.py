@@ -56,7 +56,9 @@ class KeptConstant:
 
 @dataclass(frozen=True, slots=True)
 class TracedFunction:
-    """A `tf.function` by its name, with the bytes of the constants that all its traces keep."""
+    """A `tf.function` by its name, with the bytes of the constants that all its traces keep, and of the
+    tensors that one of them alone captured.
+    """
 
     name: str
     traces: int

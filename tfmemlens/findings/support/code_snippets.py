@@ -124,6 +124,10 @@ def donate(api: Api) -> str | None:
     return _DONATED.get(api.library or "", _DONATED[""]) if api.front_end is FrontEnd.JAX else None
 
 
+ONE_SIGNATURE = "@tf.function(input_signature=[tf.TensorSpec([None, 3])])   # None: any size"
+"""What a tf.function takes, so that it is traced once."""
+
+
 def accumulate(api: Api) -> str | None:
     """Add up the gradients of two steps before the weights change; None where no wrapper is known."""
     if api.library == "Keras":

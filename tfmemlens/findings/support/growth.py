@@ -12,6 +12,7 @@ from tfmemlens.model.case import Case
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 
+_NAME = regex(r"<function (?P<name>[\w.<>]+) at ")
 _TIMES = regex(r"(?P<times>\d+) out of the last \d+ calls")
 
 
@@ -27,6 +28,15 @@ def counted_tracings(times: int, line: Line) -> int:
     """The same of so many warnings, the first of which is this line."""
     match = _TIMES.search(line.text)
     return (int(match["times"]) if match else 1) + times - 1
+
+
+def traced_function(line: Line) -> tuple[str, bool]:
+    """What the warning calls the function, and whether it is Keras's own."""
+    match = _NAME.search(line.text)
+    if match and "make_" in match["name"]:
+        return "Keras's function for a step", True
+    name = match["name"].rpartition("<locals>.")[2] if match else ""
+    return (f"the tf.function `{name}`" if name else "a tf.function"), False
 
 
 def rising(case: Case) -> list[int] | None:

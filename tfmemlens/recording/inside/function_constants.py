@@ -1,12 +1,13 @@
-"""The constants in the graphs of `tf.function`s: every trace keeps those that it was made with for as long as
-the function lives, and a step's own record shows them without a name.
+"""The constants in the graphs of `tf.function`s, and the tensors that one trace alone captured: every trace
+keeps those that it was made with for as long as the function lives, and a step's own record shows them
+without a name.
 """
 
 import gc
 import weakref
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Set, Tuple
 
-from .living import Clock
+from .living import Clock, tensor_type
 
 LEAST_BYTES, MAX_ROWS, SECONDS = 1024, 1000, 1.0
 _CHUNK = 256
@@ -25,11 +26,13 @@ class FunctionConstants:
 
     def told(self) -> Tuple[List[Dict[str, Any]], List[Dict[str, Any]]]:
         """The constants as rows of a document, equal ones together, the most bytes first; and the functions
-        with their traces and the bytes of all their constants.
+        with their traces and the bytes of all their constants and of the tensors that one trace captured.
         """
         clock = Clock(SECONDS)
         counts = {}  # type: Dict[Tuple[str, Row], int]
         traces = {}  # type: Dict[str, List[int]]
+        captured: Dict[int, Tuple[str, int]] = {}
+        shared: Set[int] = set()
         for graph in _graphs():
             if clock.is_over():
                 break
@@ -42,6 +45,13 @@ class FunctionConstants:
             for row in rows:
                 trace[1] += row[3]
                 counts[name, row] = counts.get((name, row), 0) + 1
+            for key, size in _captured(graph):
+                if key in captured:
+                    shared.add(key)
+                captured[key] = name, size
+        for key, (name, size) in captured.items():
+            if key not in shared:
+                traces[name][1] += size
         ordered = sorted(counts.items(), key=lambda pair: -pair[0][1][3] * pair[1])[:MAX_ROWS]
         kept = sorted((-size, name, count) for name, (count, size) in traces.items() if size)[:MAX_ROWS]
         functions = [{"name": name, "traces": count, "bytes": -size} for size, name, count in kept]
@@ -84,6 +94,14 @@ def _constants(graph: Any, clock: Clock) -> Iterator[Row]:
             size *= each
         if size >= LEAST_BYTES:
             yield str(op.name), shape, int(dtype.as_datatype_enum), size
+
+
+def _captured(graph: Any) -> Iterator[Tuple[int, int]]:
+    """The eager tensors that a graph uses from outside: which, and their bytes."""
+    for tensor in list(getattr(graph, "external_captures", ())):
+        known = tensor_type(tensor) if type(tensor).__name__ == "EagerTensor" else None
+        if known is not None and known[3] >= LEAST_BYTES:
+            yield id(tensor), known[3]
 
 
 def _name(name: str) -> Tuple[str, bool]:

@@ -57,7 +57,7 @@ def standing() -> List[Dict[str, Any]]:
     """
     rows: Dict[Tuple[Any, ...], List[int]] = {}
     for each in gc.get_objects():
-        known = _type(each) if type(each).__name__ == "EagerTensor" else None
+        known = tensor_type(each) if type(each).__name__ == "EagerTensor" else None
         if known is not None:
             row = rows.setdefault((*known[1:3], _device(each)), [0, 0])
             row[0] += 1
@@ -153,7 +153,7 @@ class Held:
         if id(tensor) in self.seen:
             return
         self.seen.add(id(tensor))
-        known = _type(tensor)
+        known = tensor_type(tensor)
         if known is None:
             return
         framework, shape, dtype, size = known
@@ -199,7 +199,7 @@ def _last(name: str) -> str:
     return name.split("[")[0].rpartition(".")[2]
 
 
-def _type(tensor: Any) -> Optional[Tuple[str, Tuple[int, ...], str, int]]:
+def tensor_type(tensor: Any) -> Optional[Tuple[str, Tuple[int, ...], str, int]]:
     """Framework, shape, dtype and bytes; None for handles and for what was given away."""
     try:
         if type(tensor).__name__ == "EagerTensor":

@@ -144,9 +144,9 @@ class Recorder:
         if self.constants is not None:
             self._constants = self.constants.told() or self._constants
             kept = self._constants + kept
-        if kept:
+        if kept or functions:
             described.update(constants=kept, functions=functions)
-        if described["models"] or self._standing or kept:
+        if described["models"] or self._standing or kept or functions:
             self.bundle.write_json(bundle.MODEL, described)
 
     def failed(self, error: Any, trace: Any = None) -> None:
