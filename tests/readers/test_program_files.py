@@ -202,3 +202,38 @@ def test_the_batch_that_a_program_states_is_not_taken_for_the_one_that_ran(log: 
     path.write_text(told + "tf.config.experimental.set_memory_growth(gpu, True)\n", encoding="utf-8")
     settings = pipeline.explain([log, path]).case.capture.surroundings.settings
     assert [name for name, *_ in settings] == ["allow_growth"]
+
+
+CALLS = """\
+loader = make(1)
+model.fit(
+    pairs(2),
+    callbacks=[Say(3)],
+)
+model.fit(x, y,
+          verbose=0, callbacks=[Say(
+              4)])
+other(1)
+limits = (1, 2),
+""".splitlines()
+
+
+@pytest.mark.parametrize(
+    ("number", "statement"),
+    [
+        (1, "loader = make(1)"),
+        (2, "model.fit("),
+        (3, "model.fit( pairs(2), callbacks=[Say(3)], )"),
+        (4, "model.fit( pairs(2), callbacks=[Say(3)], )"),
+        (5, "model.fit( pairs(2), callbacks=[Say(3)], )"),
+        (6, "model.fit(x, y,"),
+        (8, "model.fit(x, y, verbose=0, callbacks=[Say( 4)])"),
+        (9, "other(1)"),
+        (10, "limits = (1, 2),"),
+    ],
+)
+def test_the_call_that_a_line_is_the_end_of(number: int, statement: str) -> None:
+    """A line that opens a bracket is its statement's first; one without a call above it stays as it is."""
+    assert program_files.whole_statement(CALLS, number) == statement
+    assert program_files.whole_statement(["f(", *["a(1),"] * 18, ")"], 20) != ")"
+    assert program_files.whole_statement(["f(", *["a(1),"] * 19, ")"], 21) == ")"

@@ -23,6 +23,8 @@ FOLDER = "tfmemlens-program"
 """Where a bundle keeps the files of the program that it explains."""
 _MOST_FAILURES = 3
 _MOST_FILES = 4
+_MOST_ROWS = 20
+"""Of one statement."""
 
 
 def with_programs(capture: Capture, places: Sequence[inputs.Place]) -> Capture:
@@ -38,9 +40,61 @@ def with_programs(capture: Capture, places: Sequence[inputs.Place]) -> Capture:
     note = ReadNote(f"{names} was read with the log: the line that the traceback quotes stands in it")
     return replace(
         capture,
+        incidents=tuple(_with_statements(each, places) for each in capture.incidents)
+        if found
+        else capture.incidents,
         surroundings=replace(told, program=partial(_marked, told.program, tuple(frames))),
         notes=(*capture.notes, note) if found else capture.notes,
     )
+
+
+def _with_statements(incident: Incident, places: Sequence[inputs.Place]) -> Incident:
+    """The same with the whole statement where the traceback quotes a later line of it."""
+    request = incident.request
+    ran_by = request.ran_by and request.ran_by._replace(text=_statement(request.ran_by, places))
+    text = request.source_text
+    if request.source and text:
+        text = _statement(Frame(request.source, text), places)
+    return replace(incident, request=replace(request, source_text=text, ran_by=ran_by))
+
+
+def _statement(frame: Frame, places: Sequence[inputs.Place]) -> str:
+    number = frame.place.rpartition(":")[2]
+    if not number.isdecimal() or not _is_part(frame.text):
+        return frame.text
+    lines = next((_lines(file) for file in _files(frame, places)), [])
+    return whole_statement(lines, int(number)) if lines else frame.text
+
+
+def whole_statement(lines: Sequence[str], number: int) -> str:
+    """The call that a line of a file is the end of, on one line; the line as it is where no call begins
+    above it. Python up to 3.7 names the line of a call's last argument.
+    """
+    line = lines[number - 1].strip()
+    if not _is_part(line):
+        return line
+    first, last, rows = number - 1, number, [line]
+    opened = 0 if _depth(rows) < 0 else 1
+    while _depth(rows) < opened and first and len(rows) < _MOST_ROWS:
+        first -= 1
+        rows.insert(0, lines[first].strip())
+    begins = _depth(rows) >= opened
+    while _depth(rows) > 0 and last < len(lines) and len(rows) < _MOST_ROWS:
+        rows.append(lines[last].strip())
+        last += 1
+    return " ".join(rows) if begins and _depth(rows) == 0 else line
+
+
+def _is_part(text: str) -> bool:
+    """Whether a line can only be a later one of a statement."""
+    depth = _depth([text])
+    return depth < 0 or (depth == 0 and text.rstrip().endswith(","))
+
+
+def _depth(rows: Sequence[str]) -> int:
+    """How many brackets stay open; a comment or a string that holds some is rare, and then nothing fits."""
+    text = "".join(rows)
+    return sum(map(text.count, "([{")) - sum(map(text.count, ")]}"))
 
 
 def files(capture: Capture, places: Sequence[inputs.Place]) -> list[str]:
@@ -100,15 +154,22 @@ def _candidates(path: str, places: Sequence[inputs.Place]) -> Iterator[str]:
 
 def _quoted(path: str, number: int, text: str) -> bool:
     """Whether a file of a sensible size has this line under this number."""
+    lines = _lines(path)
+    if not 0 < number <= len(lines):
+        return False
+    return text.strip() in (lines[number - 1].strip(), whole_statement(lines, number))
+
+
+def _lines(path: str) -> list[str]:
+    """A file of a sensible size; nothing where it cannot be read."""
     try:
         if not os.path.isfile(path) or os.path.getsize(path) > python_source.LARGEST:
-            return False
+            return []
         with open(path, "rb") as file:
             content = file.read(python_source.LARGEST)
     except (OSError, ValueError):
-        return False
-    lines = content.decode(texts.encoding_of(content[:4096]), "replace").splitlines()
-    return 0 < number <= len(lines) and lines[number - 1].strip() == text.strip()
+        return []
+    return content.decode(texts.encoding_of(content[:4096]), "replace").splitlines()
 
 
 def _read(path: str) -> Capture | None:
