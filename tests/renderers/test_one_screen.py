@@ -210,6 +210,8 @@ def test_what_the_verdict_says_is_not_said_again() -> None:
         ({"your code": "a.py:3 `y = f(x)`", "run by": "b.py:1 `g()`"}, "a.py:3 `y = f(x)`"),
         ({"your code": "a.py:3"}, "a.py:3"),
         ({"your code": "a.py:3", "run by": "b.py:1 `g()`"}, "a.py:3, run by b.py:1 `g()`"),
+        ({"your code": "/b/a.py:3", "run by": "/b/a.py:71 `g()`"}, "/b/a.py:3, run by line 71 `g()`"),
+        ({"your code": "/b/a.py:3", "run by": "/b/a.pyx:71 `g()`"}, "/b/a.py:3, run by /b/a.pyx:71 `g()`"),
         (
             {"your code": "/one/two/three/four/five/six/a.py:3", "run by": "/one/two/three/four/b.py:1 `g`"},
             "…/three/four/five/six/a.py:3, run by …/three/four/b.py:1 `g`",

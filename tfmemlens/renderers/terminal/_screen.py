@@ -220,7 +220,10 @@ def _code(told: dict[str, str], name: str, view: View) -> str:
     place = _nearer(told[name], view.width // 2)
     if "`" in place or "run by" not in told:
         return place
-    return f"{place}, run by {_nearer(told['run by'], view.width // 3)}"
+    file, runs = told[name].rpartition(":")[0], told["run by"]
+    if file and runs.startswith(f"{file}:"):
+        return f"{place}, run by line {runs.removeprefix(f'{file}:')}"
+    return f"{place}, run by {_nearer(runs, view.width // 3)}"
 
 
 def _nearer(place: str, room: int) -> str:
