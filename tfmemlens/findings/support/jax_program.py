@@ -174,7 +174,7 @@ def _scanned(program: list[Statement]) -> MadeByLine | None:
         if graded:
             recomputed = again or _is_recomputed(program)
             return MadeByLine(
-                f"the gradient keeps what each step of the scan of {line.place} needs for the way back,"
+                f"the gradient keeps what each step of the scan of {line.place} needs for the backward pass,"
                 " stacked over all steps"
                 + (
                     " (with jax.checkpoint around a step it still keeps every step's carry)"

@@ -17,7 +17,7 @@ _IN_BLOCKS = Remedy(
     slug="in-blocks",
 )
 _AGAIN = Remedy(
-    "a gradient keeps what its way back needs: let it compute a step or block again instead",
+    "a gradient keeps what its backward pass needs: let it compute a step or block again instead",
     "_, ys = jax.lax.scan(jax.checkpoint(body), carry, xs)   # or jax.checkpoint(block)",
     slug="recompute-body",
 )

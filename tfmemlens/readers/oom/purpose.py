@@ -344,7 +344,7 @@ DIFFERENTIATING = LineRule(
     "when I differentiate through the simulation",
     needs=("grad", "vjp(", "backprop", "differentiat"),
 )
-"""A gradient is taken, which keeps what its way back needs."""
+"""A gradient is taken, which keeps what its backward pass needs."""
 WHOLE_GRAPH = LineRule(
     r"(?i)\A(?=.*(?:\bnodes\b|\bedges\b|jraph|\bGNN|\bGCN|\bGAT\b|\bogbn?\b|message passing))"
     r".*(?:\bfull[- ]graph\b|\bwhole graph\b|\bno mini-?batch)",

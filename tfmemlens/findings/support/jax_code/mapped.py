@@ -78,8 +78,7 @@ ROWS: tuple[Idiom, ...] = (
         "differential-equation",
         r"\bdiffeqsolve\(|\bodeint\(",
         "the solver keeps the states that are asked for (SaveAt), and under a gradient those that the"
-        " way back"
-        " needs",
+        " backward pass needs",
         (
             Remedy(
                 "save fewer times, or what is needed of each state alone",
@@ -100,7 +99,7 @@ ROWS: tuple[Idiom, ...] = (
     Idiom(
         "scan",
         r"\b(?:lax\.)?scan\(",
-        "scan stacks what each step returns, and under a gradient what each step needs for the way back",
+        "scan stacks what each step returns, and under a gradient what each step needs for the backward pass",
         (
             Remedy(
                 "let the backward pass compute a step again instead of keeping it",
@@ -179,7 +178,7 @@ ROWS: tuple[Idiom, ...] = (
     Idiom(
         "mapped-under-a-gradient",
         r"\blax\.map\(\s*(?!\s*jax\.(?:checkpoint|remat))(?:lambda (?P<row>\w+):|(?P<function>\w+)\s*,)",
-        "under a gradient lax.map keeps what each iteration needs for the way back, of all iterations",
+        "under a gradient lax.map keeps what each iteration needs for the backward pass, of all iterations",
         (
             Remedy(
                 "let the backward pass compute each iteration again",

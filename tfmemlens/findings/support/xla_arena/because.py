@@ -154,7 +154,7 @@ def _full(case: Case, moment: Moment) -> str:
     known = occupied is not None and occupied >= facts.FULL
     kept_results = "results kept from earlier steps"
     if case.capture.surroundings.shows("differentiating"):
-        kept_results = "what the gradient keeps until its way back, or results kept from earlier steps"
+        kept_results = "what the gradient keeps for its backward pass, or results kept from earlier steps"
     fills = f"weights, data, {kept_results}"
     if known:
         return f"so small a request fails only since the pool was full before it: {fills}"
