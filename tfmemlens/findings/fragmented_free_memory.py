@@ -21,6 +21,7 @@ from tfmemlens.findings.support.rows import (
     NEARLY_FULL,
     device_limit,
     failures,
+    in_pieces,
     is_fragmented,
     is_full,
     of_blocks,
@@ -54,8 +55,8 @@ def check(case: Case) -> Iterator[Finding]:
         pieces = f" in {of_blocks(state.free_chunks)}" if state.free_chunks else ""
         yield Finding(
             severity=_severity(case, moment),
-            headline=f"{human(books.requested)} did not fit although {_pieces(moment)}",
-            because=_pieces(moment),
+            headline=f"{human(books.requested)} did not fit although {in_pieces(moment)}",
+            because=in_pieces(moment),
             explains=books.available.bytes,
             evidence=(
                 *(
@@ -76,25 +77,6 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, moment)),
             moment=index,
         )
-
-
-def _pieces(moment: Moment) -> str:
-    """`45.11 MiB was free in 2 blocks, but the largest free block is 16.00 MiB`; what the pool may still take
-    is a piece of its own.
-    """
-    books, state = moment.balance, moment.incident.state if moment.incident else None
-    assert books.available
-    blocks = f" in {of_blocks(state.free_chunks)}" if state and state.free_chunks else ""
-    if books.largest_free_chunk is None:
-        wanted = human(books.requested or 0)
-        return f"{human_size(books.available)} was free{blocks}, but not in one block of {wanted}"
-    largest = human_size(books.largest_free_chunk)
-    if books.free and books.growable and books.growable.bytes:
-        return (
-            f"{human_size(books.available)} was free, but in pieces: the largest free block is {largest}, and"
-            f" the pool can grow by {human_size(books.growable)} only"
-        )
-    return f"{human_size(books.available)} was free{blocks}, but the largest free block is {largest}"
 
 
 def _severity(case: Case, moment: Moment) -> Severity:

@@ -12,7 +12,17 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.named_sizes import in_words, named_sizes
-from tfmemlens.findings.support.rows import device_limit, held, place, quote, requests, rows, tensor_text
+from tfmemlens.findings.support.rows import (
+    device_limit,
+    held,
+    in_pieces,
+    is_fragmented,
+    place,
+    quote,
+    requests,
+    rows,
+    tensor_text,
+)
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
@@ -44,7 +54,7 @@ def check(case: Case) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.CAUSE,
                 headline=f"the failing tensor alone takes {human(need)}{share}",
-                because=f"this tensor alone takes {human(need)}{share}{_named(case, moment)}",
+                because=f"this tensor alone takes {human(need)}{share}{_besides(case, moment)}",
                 explains=need,
                 evidence=(
                     Evidence(
@@ -76,6 +86,14 @@ def check(case: Case) -> Iterator[Finding]:
                 evidence=(quote(row),),
                 moment=index,
             )
+
+
+def _besides(case: Case, moment: Moment) -> str:
+    """What its sizes are, else what was free where that is as much as was asked for."""
+    named = _named(case, moment)
+    if named or moment.incident is None or not is_fragmented(moment.balance):
+        return named
+    return f"; {in_pieces(moment)}"
 
 
 def _named(case: Case, moment: Moment) -> str:

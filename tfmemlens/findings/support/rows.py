@@ -151,6 +151,25 @@ def device_limit(case: Case, moment: Moment) -> Size | None:
     return next((size for size in sizes if size and size.bytes), None)
 
 
+def in_pieces(moment: Moment) -> str:
+    """`45.11 MiB was free in 2 blocks, but the largest free block is 16.00 MiB`; what the pool may still take
+    is a piece of its own.
+    """
+    books, state = moment.balance, moment.incident.state if moment.incident else None
+    assert books.available
+    blocks = f" in {of_blocks(state.free_chunks)}" if state and state.free_chunks else ""
+    if books.largest_free_chunk is None:
+        wanted = human(books.requested or 0)
+        return f"{human_size(books.available)} was free{blocks}, but not in one block of {wanted}"
+    largest = human_size(books.largest_free_chunk)
+    if books.free and books.growable and books.growable.bytes:
+        return (
+            f"{human_size(books.available)} was free, but in pieces: the largest free block is {largest}, and"
+            f" the pool can grow by {human_size(books.growable)} only"
+        )
+    return f"{human_size(books.available)} was free{blocks}, but the largest free block is {largest}"
+
+
 def is_fragmented(books: Balance) -> bool:
     """Enough in sum, not enough in one piece. Where the largest piece is not told, the refusal shows that it
     was too small, if the pool itself had as much free and no room to grow.
