@@ -121,6 +121,16 @@ def test_nearly_is_not_enough() -> None:
     assert not found(OOM.format(shape="[64,100000]") + code)
 
 
+@pytest.mark.parametrize(("limit", "fires"), [("Limit:  209715200\n", True), ("", False)])
+def test_a_cpu_whose_pool_has_a_limit_is_a_device(limit: str, fires: bool) -> None:
+    """Without a limit it is host RAM, which other things than tensors fill."""
+    asked = OOM.format(shape="[100000,64]").replace(
+        "GPU:0 by allocator GPU_0_bfc", "CPU:0 by allocator x_cpu"
+    )
+    dump = f"W bfc_allocator.cc:491] Stats: \n{limit}InUse:  199000000\n" if limit else ""
+    assert bool(found(dump + asked + "emb = Embedding(100000, 64)\n")) is fires
+
+
 def test_two_things_of_one_size_are_not_told_apart() -> None:
     code = "a = Embedding(100000, 64)\nb = Embedding(100000, 64)\n"
     assert not found(OOM.format(shape="[100000,64]") + code)

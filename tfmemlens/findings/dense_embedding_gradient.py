@@ -5,7 +5,7 @@ by norm, adding to another gradient, a second use of the table, or some optimize
 of [vocabulary, width] each step.
 When it fires: a gradient or update op of an embedding asks for (or holds) a tensor of at least 5,000 rows.
 What to do: keep it sparse: clip by value on the slices, use an optimizer with sparse updates, do not tie the
-table to the output layer.
+table to the output layer. Keras 3's optimizers make it dense themselves: there one without slots helps.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
+from tfmemlens.findings.support.weights import optimizer_of
 from tfmemlens.model.attribution import Phase
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
@@ -58,7 +59,8 @@ def check(case: Case) -> Iterator[Finding]:
         ):
             continue
         need = failed.tensor_bytes or 0
-        table = "the embedding" if _EMBEDDING.search(name) else "a gathered table, such as an embedding,"
+        table = "the embedding" if _EMBEDDING.search(name) else "a gathered table, such as an embedding"
+        comma = "," if "," in table else ""
         yield Finding(
             severity=Severity.CAUSE,
             headline=(
@@ -66,34 +68,45 @@ def check(case: Case) -> Iterator[Finding]:
                 f" {human(need)} each step"
             ),
             because=(
-                f"the gradient of {table} is dense, {rows:,} x {width}, although a batch touches few rows"
+                f"the gradient of {table}{comma} is dense, {rows:,} x {width}, although a batch touches few"
+                " rows"
             ),
             explains=alike(moment),
             evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
-            remedies=(
-                Remedy(
-                    "keep the gradient as IndexedSlices: clip by value or per slice instead of clip_by_norm"
-                    " over a converted tensor",
-                    saves_bytes=need,
-                    certainty=Certainty.BOUND,
-                    slug="keep-slices",
-                ),
-                Remedy(
-                    "use an optimizer with sparse updates for the table, such as SGD, Adagrad or a lazy Adam",
-                    code_snippets.lazy_adam(case.api),
-                    saves_bytes=need,
-                    certainty=Certainty.BOUND,
-                    slug="sparse-updates",
-                ),
-                Remedy(
-                    "place the table on the CPU",
-                    (
-                        "with tf.device('/cpu:0'): table = tf.get_variable('embedding', [vocab, width])"
-                        if case.api.is_tf1
-                        else None
-                    ),
-                    slug="table-on-host",
-                ),
-            ),
+            remedies=tuple(_remedies(case, request, need)),
             moment=index,
         )
+
+
+def _remedies(case: Case, request: Request, need: int) -> Iterator[Remedy]:
+    """Nobody is told to clip otherwise where the optimizer makes it dense and nothing shows clipping."""
+    clips = "clip" in (request.failed.node or "") or case.capture.surroundings.clipping
+    if clips or request.owner.phase is Phase.GRADIENT:
+        yield Remedy(
+            "keep the gradient as IndexedSlices: clip by value or per slice instead of clip_by_norm over a"
+            " converted tensor",
+            saves_bytes=need,
+            certainty=Certainty.BOUND,
+            slug="keep-slices",
+        )
+    slots = optimizer_of(request)
+    if case.api.oldest > (2, 15) and slots and request.owner.phase is Phase.OPTIMIZER:
+        title, count = slots
+        kept = "one" if count == 1 else "two"
+        yield Remedy(
+            f"use an optimizer that keeps no slots, such as SGD: {title} keeps {kept} as large as the table"
+            " (Keras 3 makes the gradient dense for either)",
+            saves_bytes=count * need,
+            certainty=Certainty.ESTIMATE,
+            slug="lighter-optimizer",
+        )
+    else:
+        yield Remedy(
+            "use an optimizer with sparse updates for the table, such as SGD, Adagrad or a lazy Adam",
+            code_snippets.lazy_adam(case.api),
+            saves_bytes=need,
+            certainty=Certainty.BOUND,
+            slug="sparse-updates",
+        )
+    on_cpu = "with tf.device('/cpu:0'): table = tf.get_variable('embedding', [vocab, width])"
+    yield Remedy("place the table on the CPU", on_cpu if case.api.is_tf1 else None, slug="table-on-host")

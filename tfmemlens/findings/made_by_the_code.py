@@ -51,11 +51,16 @@ _BUCKETS = 10
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
-        if request.failed.kind not in _KINDS or another_program(moment) or on_host(moment):
+        if request.failed.kind not in _KINDS or another_program(moment) or _of_host(moment):
             continue
         made = [each for each in _made(case) if each.bytes >= _LEAST_BYTES]
         if (one := _the_one(made, request, moment)) is not None:
             yield _finding(case, index, moment, request, one)
+
+
+def _of_host(moment: Moment) -> bool:
+    """Whether it is host RAM: a device CPU:0 whose pool has a limit is one like any other."""
+    return on_host(moment) and moment.balance.limit is None
 
 
 def _made(case: Case) -> Sequence[Made]:
