@@ -98,6 +98,8 @@ class TestChunksOfADump:
         [
             (9999, [2048, 1280], [1280, 2048]),
             (9999, [2304, 2048, 1536], [1536, 2048]),
+            (1536 + 2304 + 256, [2304, 2048, 1536], [1536, 2304]),  # which leaves little without a name
+            (1536 + 2304 + 257, [2304, 2048, 1536], [1536, 2048]),
             (2 * 1280 + 767, [2048], [1280, 1280]),
             (2 * 1280 + 768, [2048], [2048, 1280]),
             (9999, [1024], [1280, 1280]),
@@ -108,6 +110,13 @@ class TestChunksOfADump:
         self, baseline: int, chunks: list[int], sizes: list[int]
     ) -> None:
         assert self.sizes(baseline, [("bfc", 1200, size) for size in chunks]) == sizes
+
+    @pytest.mark.parametrize(("baseline", "names"), [(2560, ["a/w", "b/w"]), (2559, ["a/w"]), (1279, [])])
+    def test_slots_that_were_made_since_are_left_out(self, baseline: int, names: list[str]) -> None:
+        slot = variable("b/w", 300)
+        live = model(variable("a/w", 300), replace(slot, kind=Kind.OPTIMIZER_SLOT))
+        step = replace(timeline(), baseline_bytes=baseline)
+        assert [row.node for row, _ in with_variables(step, [], live)] == names
 
     def test_of_another_allocator_or_for_another_size_none(self) -> None:
         assert self.sizes(9999, [("GPU_0_bfc", 1200, 2048), ("bfc", 1204, 2048)]) == [1280, 1280]

@@ -201,6 +201,9 @@ def _with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel) 
     left = _room(timeline, known)
     if any(owner.kind in kinds for _, owner in known):
         return [*known, *_missing(rows, listed, model, left)]
+    if needed > left:  # slots of an optimizer that was made since
+        rows = [(row, owner) for row, owner in rows if owner.kind is Kind.PARAMETER]
+        needed = sum(row.size_bytes for row, _ in rows)
     if needed > left:
         return list(known)
     return [*known, *_in_chunks(rows, timeline, model, left - needed)]
@@ -222,16 +225,24 @@ def _missing(
 
 def _in_chunks(rows: Sequence[Row], timeline: Timeline, model: LiveModel, left: int) -> Iterator[Row]:
     """The same with the chunks that a dump of this allocator shows for what they ask for, as far as there is
-    room: BFC gives up to twice of that. Of several the smallest.
+    room: BFC gives up to twice of that. Of several the smallest; the last of its size the largest that there
+    is room for, where that explains most of the room.
     """
     sizes: dict[int, list[int]] = {}
     for allocator, asked, size in sorted(model.chunks, key=lambda each: -each[2]):
         if allocator == timeline.allocator:
             sizes.setdefault(asked, []).append(size)
+    waiting = Counter(row.requested_bytes or 0 for row, _ in rows)
     for row, owner in rows:
-        alike = sizes.get(row.requested_bytes or 0)
-        more = max(alike.pop() - row.size_bytes, 0) if alike else 0
-        if more <= left:
-            left -= more
-            row = replace(row, size_bytes=row.size_bytes + more)
+        asked = row.requested_bytes or 0
+        waiting[asked] -= 1
+        alike = sizes.get(asked)
+        fitting = [size for size in alike or () if row.size_bytes <= size <= row.size_bytes + left]
+        if alike and fitting:
+            chunk, largest = fitting[-1], fitting[0]
+            if not waiting[asked] and left + row.size_bytes - largest <= largest - chunk:
+                chunk = largest
+            alike.remove(chunk)
+            left -= chunk - row.size_bytes
+            row = replace(row, size_bytes=chunk)
         yield row, owner
