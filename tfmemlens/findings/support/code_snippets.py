@@ -124,7 +124,7 @@ def donate(api: Api) -> str | None:
     return _DONATED.get(api.library or "", _DONATED[""]) if api.front_end is FrontEnd.JAX else None
 
 
-ONE_SIGNATURE = "@tf.function(input_signature=[tf.TensorSpec([None, 3])])   # None: any size"
+ONE_SIGNATURE = "@tf.function(input_signature=[tf.TensorSpec([None]), ...])   # per argument"
 """What a tf.function takes, so that it is traced once."""
 
 
