@@ -8,9 +8,10 @@
     tfmemlens.estimate("model.keras", batch=64)          # a step that never ran
     tfmemlens.fit("run_metadata.pb", limit="11GiB").fit.largest_batch
     tfmemlens.diff("before.pb", "after.pb").change_bytes
-    trace = tfmemlens.trace_step(step, batch)            # one call of a step, recorded; with tfmemlens.watch(): a block
+    trace = tfmemlens.trace_step(step, batch)            # one call of a step; with tfmemlens.watch(): a block
 
-`%load_ext tfmemlens` gives notebooks `%memlens FILE`, and `%%memlens`, which runs a cell and explains its failure.
+`%load_ext tfmemlens` gives notebooks `%memlens FILE`, and `%%memlens`, which runs a cell and explains its
+failure.
 
 Sizes are bytes, and limits may be texts such as "11GiB"; times are microseconds. What goes wrong is a
 TfmemlensError, with a hint.

@@ -211,7 +211,8 @@ def add_full(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--full",
         action="store_true",
-        help="print everything: all findings with their evidence, all tables (--all, --by and --top imply it)",
+        help="print everything: all findings with their evidence, all tables (--all, --by and --top imply"
+        " it)",
     )
 
 

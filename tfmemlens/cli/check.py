@@ -20,7 +20,7 @@ EXAMPLES = """examples:
   tfmemlens check step.pb --max-layer 'encoder/*=1GiB' --max-layer 'head=64MiB'
   tfmemlens check new.pb --baseline old.pb --max-growth 3%
   tfmemlens check model.keras --batch 64 --max-peak 8GiB --junit memory.xml
-exit status: 0 all within, 1 one is over, 3 undecided (the limit lies inside the error bar, or only a lower bound is
+exit status: 0 all within, 1 one is over, 3 undecided (the limit lies inside the bar, or only a lower bound is
   known), 2 unreadable or usage"""
 
 

@@ -18,10 +18,10 @@ EXAMPLES = """examples:
   tfmemlens estimate architecture.json --batch 8 --input-shape 224x224x3 --limit 8GiB
   tfmemlens estimate model.h5 --batch 32 --sequence 512 --mode inference --json
   tfmemlens estimate saved_model/ --batch 32 --csv > layers.csv
-  tfmemlens estimate train.meta --fetch train_op --batch 32                  # a MetaGraph or GraphDef: its ops, one by one
-  tfmemlens estimate model.keras --tensorflow --python ~/tf/bin/python       # TensorFlow makes the training graph, without weights
-  tfmemlens estimate my_models:build --batch 16 --python ~/tf/bin/python     # a function that returns a Keras model
-exit status: 0 predicted, and --limit runs it even at the upper end; 1 not even the lower end of the peak fits;
+  tfmemlens estimate train.meta --fetch train_op --batch 32              # a MetaGraph or GraphDef, op by op
+  tfmemlens estimate model.keras --tensorflow --python ~/tf/bin/python   # by TensorFlow's training graph
+  tfmemlens estimate my_models:build --batch 16 --python ~/tf/bin/python # a function that returns a model
+exit status: 0 predicted, and fits even at the upper end; 1 not even the lower end of the peak fits;
   3 undecided; 2 unreadable, usage, or too much is not known for a prediction"""
 _STATUS = {None: 0, Fits.YES: 0, Fits.NO: 1, Fits.UNDECIDED: 3}
 

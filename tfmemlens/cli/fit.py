@@ -13,7 +13,7 @@ EXAMPLES = """examples:
   tfmemlens fit small.pb large.pb --limit 11GiB       # two steps at different batches: one checks the other
   tfmemlens fit step.xplane.pb --batch 32 --limit 8GiB
   tfmemlens fit oom.txt --batch 64                    # from an OOM report: an upper bound
-  tfmemlens fit model.keras --batch 32 --limit 8GiB   # from a prediction; a MetaGraph with --fetch train_op, too
+  tfmemlens fit model.keras --batch 32 --limit 8GiB   # from a prediction; a MetaGraph with --fetch
 exit status: 0 shown; 2 unreadable, usage, too much is not known for a prediction, or the inputs contradict
   each other or the answer"""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 EXAMPLES = """examples:
-  tfmemlens fleet scan 's3://logs/jobs/**/*.log' -o failures --job-pattern 'jobs/(?P<team>[^/]+)/(?P<job>[^/]+)/'
+  tfmemlens fleet scan 's3://logs/jobs/**/*.log' -o failures --job-pattern 'jobs/(?P<job>[^/]+)/'
   tfmemlens fleet top failures --since 7d                 # the causes, by the jobs that they hit
   tfmemlens fleet top failures --by host
   tfmemlens fleet report failures -o fleet.html           # a page to send to a colleague

@@ -12,11 +12,11 @@ from tfmemlens.model.report import Report
 from tfmemlens.values import replace
 
 EXAMPLES = """examples:
-  tfmemlens layout run_metadata.pb                       # a graph that has been through the pass: traced with output_partition_graphs=True
-  tfmemlens layout graph.meta --gpu P100 --batch 16      # one that has not: the real pass is run on it, without a GPU
+  tfmemlens layout run_metadata.pb                       # after the pass: output_partition_graphs=True
+  tfmemlens layout graph.meta --gpu P100 --batch 16      # before it: the real pass is run, without a GPU
   tfmemlens layout graph.meta --python /envs/tf1.10/bin/python --try batch-norm-training --try pass-off
   tfmemlens layout --print-exporter > export_graph.py    # then: python export_graph.py train.py
-  tfmemlens layout evidence                              # what `tfmemlens run --trace --out evidence` kept of a run
+  tfmemlens layout evidence                              # what `tfmemlens run --trace --out evidence` kept
   tfmemlens layout after.pb --json
 exit status: 0 shown, 1 no copies, 2 unreadable or usage"""
 

@@ -128,7 +128,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def _check_command(word: str) -> None:
-    """Raises UsageError for what is no command: a slip of the finger, an option of none, or the file alone."""
+    """Raises UsageError for what is no command: a slip of the finger, an option of none, or a file."""
     known = discovery.names(cli)
     if word in OVERVIEW or word in known:
         return

@@ -14,7 +14,7 @@ from tfmemlens.use_cases import traced_step
 EXAMPLES = """examples:
   tfmemlens profile run_metadata.pb
   tfmemlens profile logdir/plugins/profile            # the TF2 profiler's folder
-  tfmemlens profile logdir --list                     # the steps in it; --step or --tag choose one, else the newest
+  tfmemlens profile logdir --list                     # the steps in it; --step or --tag choose one
   tfmemlens profile trace.pb --by kind --top 20
   tfmemlens profile trace.pb --at 12.5ms              # another moment than the peak; a node's name works, too
   tfmemlens profile trace.pb --csv allocations.csv

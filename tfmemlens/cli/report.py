@@ -16,8 +16,8 @@ EXAMPLES = """examples:
   tfmemlens report train.log -o report.html --open
   tfmemlens report run_metadata.pb -o report.html         # a traced step: any instant of it can be looked at
   tfmemlens report before.pb after.pb -o report.html      # a tab for each, and a comparison
-  tfmemlens report train.log run_metadata.pb --together -o report.html   # one run: its failure and a traced step
-  tfmemlens report model.keras --batch 64 -o report.html  # a prediction; beside a trace it is compared with it
+  tfmemlens report train.log run_metadata.pb --together -o report.html  # one run: failure and step
+  tfmemlens report model.keras --batch 64 -o report.html  # a prediction; beside a trace compared
 exit status: 0 written, 1 written and no memory figures found, 2 unreadable or usage"""
 
 

@@ -56,7 +56,8 @@ def document() -> str:
 
     parts = [
         "# The rules",
-        "Written by `tfmemlens rules --markdown`. Each finding comes from one of these rules; the JSON document"
+        "Written by `tfmemlens rules --markdown`. Each finding comes from one of these rules; the"
+        " JSON document"
         " names it in `rule`.",
         f"```text\n{_order()}\n```",
     ]
@@ -74,8 +75,10 @@ def _order() -> str:
     kinds = [f"  {basis:8}  x {trust}  {ranking.MEANING[basis]}" for basis, trust in ranking.TRUST.items()]
     return "\n".join(
         (
-            "Findings are ranked by severity, then by the share of the limit that they explain (of the request,",
-            "where it alone exceeds the limit; without a limit, of all that is held), times the value of their",
+            "Findings are ranked by severity, then by the share of the limit that they explain (of"
+            " the request,",
+            "where it alone exceeds the limit; without a limit, of all that is held), times the value"
+            " of their",
             f"evidence. Whatever explains less than {ranking.LEAST_OF_A_CAUSE * 100:.0f} % is no cause.",
             "",
             *kinds,

@@ -16,7 +16,7 @@ from tfmemlens.errors import UsageError
 
 EXAMPLES = """examples:
   tfmemlens run -- python train.py --batch 64
-  tfmemlens run --trace -- python train.py                        # also steps, layers' names, who holds tensors
+  tfmemlens run --trace -- python train.py                        # also steps, layers, who holds tensors
   tfmemlens run --out evidence -- mpirun -np 2 python train.py    # always keeps log.txt and run.json
   tfmemlens explain evidence                                      # the same page again, --full for all of it
 exit status: the program's own, 128 + N when signal N killed it; 126 it cannot be run, 127 it does not exist,
@@ -35,7 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=0,
         type=_interval,
-        help="let the program record itself: its layers and variables, each N-th step (default: as many as cost"
+        help="let the program record itself: its layers and variables, each N-th step (default: as many as"
+        " cost"
         " little), the tensors that Python holds when it fails",
     )
     parser.add_argument("command", nargs=argparse.REMAINDER, help="the program and its arguments, after --")

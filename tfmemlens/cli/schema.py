@@ -1,4 +1,4 @@
-"""Print the JSON schema that `--json` keeps: of the report, of `diff`, of `conv`, or of a command of `fleet`."""
+"""Print the JSON schema that `--json` keeps: of the report, `diff`, `conv`, or a command of `fleet`."""
 
 from __future__ import annotations
 

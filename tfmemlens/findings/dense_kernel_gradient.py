@@ -40,7 +40,8 @@ _TOO_LARGE_BYTES = 2 << 30
 """A kernel of this size and its gradient alone overburden a GPU, whatever the optimizer keeps beside them."""
 
 _WEIGHT_GRADIENT = regex(
-    r"MatMul(?:_\d+)?(?:_grad)?/(?:MatMul_1|MatMul_\d*[13579])\Z|MatMul(?:_\d+)?_grad/tuple/control_dependency_1|zeros_like"
+    r"MatMul(?:_\d+)?(?:_grad)?/(?:MatMul_1|MatMul_\d*[13579])\Z"
+    r"|MatMul(?:_\d+)?_grad/tuple/control_dependency_1|zeros_like"
     r"|(?:\A|/)(?:Mul|L2Loss|Square)(?:_\d+)?_grad|L2Loss|AddN",
     re.IGNORECASE,
 )

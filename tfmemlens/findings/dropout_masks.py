@@ -23,7 +23,8 @@ BASIS = Basis.MEASURED
 EXPLAINS = "the masks, or the one that was requested"
 
 _MASK = regex(
-    r"dropout.*/(?:random_uniform|RandomUniform|GreaterEqual|Cast|Floor|mul|Mul|SelectV2|truediv|stateless_random_uniform)",
+    r"dropout.*/(?:random_uniform|RandomUniform|GreaterEqual|Cast|Floor|mul|Mul|SelectV2|truediv"
+    r"|stateless_random_uniform)",
     re.IGNORECASE,
 )
 

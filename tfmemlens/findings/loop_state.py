@@ -54,7 +54,8 @@ _BACKWARD = regex(
 )
 """Names of the ops of a loop's backward pass."""
 _RECURRENT = regex(
-    r"(?i)\A(?!.*(?:nonmax|preprocess|postprocess|map(?:_\d+)?/while|train\w*loop|infer|predict|beam|sampl|generat))"
+    r"(?i)\A(?!.*(?:nonmax|preprocess|postprocess|map(?:_\d+)?/while|train\w*loop|infer|predict|beam"
+    r"|sampl|generat))"
     r"[^\n]*(?:decoder|rnn|lstm|gru|recurrent|cell|attention)[^\n]*/while(?:_\d+)?/"
 )
 """Names of the ops of a loop over the steps of a sequence."""

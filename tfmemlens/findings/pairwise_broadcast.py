@@ -52,7 +52,8 @@ _BOTH_AXES = regex(
 )
 """`tf.expand_dims(a, 1) - tf.expand_dims(b, 0)`: two axes that differ make all pairs."""
 _OF_A_LOSS = regex(
-    r"loss|error|residual|y_true|y_pred|target|label|predict|\bm[as]e\b|huber|\breturns\b|rewards?\b|advantages?\b"
+    r"loss|error|residual|y_true|y_pred|target|label|predict|\bm[as]e\b|huber|\breturns\b|rewards?\b"
+    r"|advantages?\b"
     r"|critic",
     re.IGNORECASE,
 )

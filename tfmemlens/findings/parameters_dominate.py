@@ -45,7 +45,8 @@ BASIS = Basis.NAME
 EXPLAINS = "weights and slots; or the failing one and held ones of the same size"
 
 _MAKING = regex(
-    r"(?:/|\A)(?:Initializer|initial_value|Assign|zeros_like|Adam(?:_\d+)?|Momentum|RMSProp(?:_\d+)?|random_uniform|random_normal|truncated_normal|stateless_random_\w+)(?:_\d+)?(?:/|\Z)"
+    r"(?:/|\A)(?:Initializer|initial_value|Assign|zeros_like|Adam(?:_\d+)?|Momentum|RMSProp(?:_\d+)?"
+    r"|random_uniform|random_normal|truncated_normal|stateless_random_\w+)(?:_\d+)?(?:/|\Z)"
 )
 
 _SPARSE_UPDATE = regex(

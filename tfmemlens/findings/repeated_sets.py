@@ -28,7 +28,8 @@ EXPLAINS = "the chunks of these sizes"
 _LEAST_COUNT, _LEAST_BYTES = 5, 256 * KIB
 _GRADIENT_CALL = regex(r"\.gradients?\(|\bcompute_gradients\(")
 _NUMBERED = regex(
-    r"(?:\A|/)(?P<name>adam\w*?|sgd|rmsprop|nadam|lion|adagrad|model|sequential|functional)_(?P<number>\d+)(?:/|\Z)"
+    r"(?:\A|/)(?P<name>adam\w*?|sgd|rmsprop|nadam|lion|adagrad|model|sequential"
+    r"|functional)_(?P<number>\d+)(?:/|\Z)"
 )
 _OF_A_WEIGHT = regex(r"MatMul_1(?:_\d+)?\Z|Backprop(?:Filter|Weights)")
 

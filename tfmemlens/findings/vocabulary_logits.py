@@ -32,7 +32,8 @@ BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor, and held tensors of the same size"
 
 _NAMES = regex(
-    r"logit|softmax|cross_?entropy|vocab|output_?(?:projection|layer)?|lm_head|predictions|one_?hot|decoder|xent|log_prob|embedding|(?:word|token|char)s?_|\bmlm\b|\blm\b|translat|seq2seq",
+    r"logit|softmax|cross_?entropy|vocab|output_?(?:projection|layer)?|lm_head|predictions|one_?hot"
+    r"|decoder|xent|log_prob|embedding|(?:word|token|char)s?_|\bmlm\b|\blm\b|translat|seq2seq",
     re.IGNORECASE,
 )
 _PRODUCTS = regex(r"BiasAdd|MatMul|Tensordot|einsum", re.IGNORECASE)

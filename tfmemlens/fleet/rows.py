@@ -101,7 +101,8 @@ def _binary(raw: bytes, rest: streams.Guarded, origin: Origin) -> ReadResult:
     """
     with tempfile.SpooledTemporaryFile(max_size=inputs.SMALL) as spool:
         spool.write(raw)
-        opened = inputs.Opened(origin.source, os.path.basename(origin.source), spool, len(raw))  # type: ignore[arg-type]
+        name = os.path.basename(origin.source)
+        opened = inputs.Opened(origin.source, name, spool, len(raw))  # type: ignore[arg-type]
         matches = dispatch.recognise(opened)
         if not matches:
             return ReadResult(

@@ -33,7 +33,8 @@ def list_that_keeps(code: str) -> str | None:
 
 
 _NUMBER = regex(
-    r"\A[(\s\[]{0,9}(?:\w{0,40}_)?(?:loss|losses|acc|accuracy|metric|metrics|lr|step|epoch|reward|score|time)\d?\s{0,9}[)\]]"
+    r"\A[(\s\[]{0,9}(?:\w{0,40}_)?(?:loss|losses|acc|accuracy|metric|metrics|lr|step|epoch|reward"
+    r"|score|time)\d?\s{0,9}[)\]]"
 )
 
 
@@ -56,10 +57,12 @@ def keeps_each_result(code: str) -> str | None:
 
 
 _STATE = regex(
-    r"\bnnx\.(?:state|split)\(|(?<![.\w])(?:train_?state|state|params?|opt_state|variables|model|weights)(?![.\w(])"
+    r"\bnnx\.(?:state|split)\(|(?<![.\w])(?:train_?state|state|params?|opt_state|variables|model"
+    r"|weights)(?![.\w(])"
 )
 _CALL = regex(
-    r"(?<![\w.])(?!nnx\.(?:state|split)\(|(?:copy\.)?(?:deep)?copy\(|tuple\(|dict\()[\w.]{1,80}\([^()]{0,300}\)"
+    r"(?<![\w.])(?!nnx\.(?:state|split)\(|(?:copy\.)?(?:deep)?copy\(|tuple\("
+    r"|dict\()[\w.]{1,80}\([^()]{0,300}\)"
 )
 """A call that makes something else of what it is given."""
 

@@ -9,8 +9,10 @@ from tfmemlens.patterns import regex
 __all__ = ["user_frame"]
 
 _LIBRARY = regex(
-    r"(?:site|dist)-packages|/lib/python\d|\\lib\\(?!.*train)|<frozen|<string>|tensorflow[/\\]python|runpy\.py"
-    r"|importlib|bazel-out|\.runfiles|ipykernel[/\\]|tornado[/\\]|traitlets|keras[/\\](?:engine|src|utils|layers)"
+    r"(?:site|dist)-packages|/lib/python\d|\\lib\\(?!.*train)|<frozen|<string>|tensorflow[/\\]python"
+    r"|runpy\.py"
+    r"|importlib|bazel-out|\.runfiles|ipykernel[/\\]|tornado[/\\]|traitlets|keras[/\\](?:engine|src"
+    r"|utils|layers)"
     r"|asyncio|multiprocessing|threading\.py|abc\.py|contextlib",
     re.IGNORECASE,
 )

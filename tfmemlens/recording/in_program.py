@@ -73,8 +73,9 @@ def session_hook(out: str | os.PathLike[str] | None = None, every: int | None = 
     own = into(out, every)
     own.active = True
     runs = graphs.Runs(own, tensorflow.compat.v1.RunOptions)
+    base: Any = tensorflow.compat.v1.train.SessionRunHook
 
-    class MemoryHook(graphs.Hook, tensorflow.compat.v1.train.SessionRunHook):  # type: ignore[misc, name-defined]
+    class MemoryHook(graphs.Hook, base):  # type: ignore[misc]
         """Ours as TensorFlow wants it."""
 
         def end(self, session: Any) -> None:

@@ -21,14 +21,17 @@ _LAYERS = regex(
     r"|_?Fused(?:Conv2D|MatMul|BatchNorm(?:Grad)?(?:V\d|Ex)?)|BatchNorm\w*|BiasAdd(?:V1)?"
     r"|(?:Leaky|Crelu|S?e)?[Rr]?elu6?(?:Grad)?|Relu(?:6|Grad|6Grad)?|Elu(?:Grad)?|Selu(?:Grad)?"
     r"|Softplus(?:Grad)?|Softmax|LogSoftmax|Tanh(?:Grad)?|Sigmoid(?:Grad)?|Erf"
-    r"|(?:Max|Avg)Pool(?:3D)?(?:Grad)?(?:V\d|WithArgmax)?|LRN(?:Grad)?|Resize(?:Nearest\w*|Bi\w+)|Mirror\w+|Pad\w*"
+    r"|(?:Max|Avg)Pool(?:3D)?(?:Grad)?(?:V\d|WithArgmax)?|LRN(?:Grad)?|Resize(?:Nearest\w*|Bi\w+)"
+    r"|Mirror\w+|Pad\w*"
     r"|BatchMatMul(?:V\d)?|MatMul|GRUBlockCell\w*|LSTMBlockCell\w*"
     r"|DepthToSpace|ExtractImagePatches|convolution|conv(?:2d)?_transpose|depthwise|separable_conv2d"
 )
 """Ops of layers: what they make has the batch first, of two dimensions or more."""
 _ELEMENTWISE = regex(
-    r"Add(?:V2|N)?|Sub|Mul|RealDiv|Maximum|Minimum|Square|Sqrt|Rsqrt|Neg|Abs|Exp|Log|Pow|Cast|ConcatV2|Concat|Select(?:V2)?"
-    r"|GreaterEqual|RandomUniform|StatelessRandomUniform(?:V2)?|Mean|Split|SplitV|Slice|StridedSlice|Pack|Transpose|Identity"
+    r"Add(?:V2|N)?|Sub|Mul|RealDiv|Maximum|Minimum|Square|Sqrt|Rsqrt|Neg|Abs|Exp|Log|Pow|Cast|ConcatV2"
+    r"|Concat|Select(?:V2)?"
+    r"|GreaterEqual|RandomUniform|StatelessRandomUniform(?:V2)?|Mean|Split|SplitV|Slice|StridedSlice"
+    r"|Pack|Transpose|Identity"
     r"|GatherV2|Gather|ResourceGather|Einsum|OneHot",
     re.IGNORECASE,
 )

@@ -16,13 +16,15 @@ from tfmemlens.values import replace
 
 _COLOCATED = regex(r"loc:@([^\"\]]+)")
 _MAKING = regex(
-    r"(?:/|\A)(?:Initializer|initial_value|truncated_normal|Variable(?:_\d+)?/Assign|kernel/Assign)(?:_\d+)?(?:/|\Z)"
+    r"(?:/|\A)(?:Initializer|initial_value|truncated_normal|Variable(?:_\d+)?/Assign"
+    r"|kernel/Assign)(?:_\d+)?(?:/|\Z)"
 )
 _RANDOM = regex(
     r"(?:Stateless)?(?:RandomUniform|RandomStandardNormal|RandomNormal|TruncatedNormal)(?:V2)?(?:_\d+)?\Z"
 )
 _FIRST_VALUE = regex(
-    r"Fill|(?:Zeros|Ones)Like|(?:Stateless)?(?:RandomUniform|RandomStandardNormal|RandomNormal|TruncatedNormal)(?:V2)?"
+    r"Fill|(?:Zeros|Ones)Like|(?:Stateless)?(?:RandomUniform|RandomStandardNormal|RandomNormal"
+    r"|TruncatedNormal)(?:V2)?"
 )
 """Ops that a dump names as types alone, and that run before any layer does."""
 _MIN_TABLE_ROWS = 2048

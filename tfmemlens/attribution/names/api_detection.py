@@ -10,7 +10,8 @@ from tfmemlens.model.program import Statement
 from tfmemlens.patterns import regex
 
 _KERAS = regex(
-    r"(?:\A|/)(?:model|sequential|functional)(?:_\d+)?/|(?:\A|/)training(?:_\d+)?/|__inference_(?:train|test|predict)_function|_?(?:conv2d|dense|lstm|embedding)(?:_\d+)?/"
+    r"(?:\A|/)(?:model|sequential|functional)(?:_\d+)?/|(?:\A|/)training(?:_\d+)?/"
+    r"|__inference_(?:train|test|predict)_function|_?(?:conv2d|dense|lstm|embedding)(?:_\d+)?/"
 )
 _KERAS_FUNCTION = regex(r"(?:train|test|predict)_function")
 _FIRST_LAYOUT_PASS = regex(

@@ -10,7 +10,8 @@ from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.patterns import regex
 
 _WRAPPER = regex(
-    r"(?:jit|pjit|pmap|xmap|shard_map|named|core_call|xla_call|custom_jvp_call|custom_vjp_call\w*)\(.*\)\Z|jit_[\w.]+\Z"
+    r"(?:jit|pjit|pmap|xmap|shard_map|named|core_call|xla_call|custom_jvp_call"
+    r"|custom_vjp_call\w*)\(.*\)\Z|jit_[\w.]+\Z"
 )
 _AROUND = regex(r"(jvp|transpose|vmap|remat|checkpoint|rematted_computation)\((.*)\)\Z")
 _FRAMES = frozenset(

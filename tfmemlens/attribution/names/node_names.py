@@ -44,7 +44,8 @@ _CELL = regex(r"(?:\A|_)(?:cell|rnn)(?:_\d+)?\Z")
 _PARTITION = regex(r"part_\d+\Z")
 _RULE = r"[A-Z][A-Za-z0-9]+"
 _WRAPPED = regex(
-    r"ptimizer|ConstantFolding|AutoMixed|Recompute|swap_|scoped_allocator|AutoParallel|Call|Func/|replica_|cluster_|xla_run|__|\A_|edge_|/_|while|oop"
+    r"ptimizer|ConstantFolding|AutoMixed|Recompute|swap_|scoped_allocator|AutoParallel|Call|Func/"
+    r"|replica_|cluster_|xla_run|__|\A_|edge_|/_|while|oop"
 )
 """What a name must hold for the costly steps to find anything; most names are plain."""
 
@@ -102,7 +103,8 @@ def _grappler(reading: _Reading) -> None:
         reading.kind, reading.op = reading.kind or Kind.CONSTANT, reading.op or "Const"
         reading.rest = re.sub(r"/_\d+\Z", "", match["x"])
         reading.rest = re.sub(
-            r"(-folded|-matshapes|-bcastargs|-broadcastto_shape|-reduction_indices)(-\d+)*\Z|_(recip|enter|const_axis)\Z",
+            r"(-folded|-matshapes|-bcastargs|-broadcastto_shape|-reduction_indices)(-\d+)*\Z|_(recip"
+            r"|enter|const_axis)\Z",
             "",
             reading.rest,
         )

@@ -8,7 +8,8 @@ from tfmemlens.attribution.names import vocabulary as words
 from tfmemlens.patterns import regex
 
 _TF1 = regex(
-    rf"(?P<x>.+)/(?:{'|'.join(sorted(words.TF1_SLOTS))})(?:_\d+)?(?:/(?:read|Assign|Read/ReadVariableOp|Initializer/.*))?\Z"
+    rf"(?P<x>.+)/(?:{'|'.join(sorted(words.TF1_SLOTS))})(?:_\d+)?(?:/(?:read|Assign|Read/ReadVariableOp"
+    rf"|Initializer/.*))?\Z"
 )
 _OPTIMIZER = (
     rf"(?:training(?:_\d+)?/)?(?:{'|'.join(sorted(words.KERAS_OPTIMIZERS, key=len, reverse=True))})(?:_\d+)?"

@@ -1,8 +1,8 @@
 """Tell which signatures of failures are new since a date, for an alert.
 
-New is a signature of failures since --after that no failure before --before has. A side without any input is no
-evidence: nothing scanned before means that nothing can be called new, nothing scanned since that nothing can be called
-calm; the exit status says so.
+New is a signature of failures since --after that no failure before --before has. A side without any input is
+no evidence: nothing scanned before means that nothing can be called new, nothing scanned since that nothing
+can be called calm; the exit status says so.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from tfmemlens.cli.fleet_commands import _groups
 
 EXAMPLES = """examples:
   tfmemlens fleet diff failures --after 2026-11-20
-  tfmemlens fleet diff failures --after 1d --json         # the last day that the data cover, against all before it
+  tfmemlens fleet diff failures --after 1d --json         # the last day of the data, against all before
   tfmemlens fleet diff failures --before 2026-11-01 --after 2026-11-20    # leaves a roll-out between them out
-exit status: 0 nothing is new, 1 a signature is new, 3 undecided (one side has no inputs), 2 unreadable or usage"""
+exit status: 0 nothing is new, 1 a signature is new, 3 undecided (one side is empty), 2 unreadable or usage"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

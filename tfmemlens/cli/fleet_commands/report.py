@@ -1,4 +1,4 @@
-"""Write one HTML page about the failures of a scan: causes, days, hosts, and what the logs behind them say."""
+"""Write one HTML page about the failures of a scan: causes, days, hosts, and what the logs say."""
 
 from __future__ import annotations
 

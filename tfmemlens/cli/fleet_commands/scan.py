@@ -12,10 +12,10 @@ from tfmemlens.errors import TfmemlensError, UsageError
 
 EXAMPLES = """examples:
   tfmemlens fleet scan logs/ -o failures
-  tfmemlens fleet scan 's3://logs/jobs/**/*.log.gz' -o s3://logs/failures --job-pattern 'jobs/(?P<team>[^/]+)/(?P<job>[^/]+)/'
+  tfmemlens fleet scan 's3://logs/jobs/**/*.gz' -o s3://logs/failures --job-pattern 'jobs/(?P<job>[^/]+)/'
   tfmemlens fleet scan 'gs://logs/2026-11-*' -o failures --since 7d --scheduler tcp://scheduler:8786
   find /logs -name '*.out' | tfmemlens fleet scan - -o failures
-exit status: 0 read (also when some files were unreadable), 2 cut short or usage, 130 interrupted; what was read is kept"""
+exit status: 0 read (some files may be unreadable), 2 cut short or usage, 130 interrupted"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--job-pattern",
         metavar="REGEX",
-        help="searched in each source; its named groups team, job, rank and host fill these columns, others labels"
+        help="searched in each source; its named groups team, job, rank and host fill these columns,"
+        " others labels"
         " (default: that of the scan before)",
     )
     chosen = parser.add_argument_group("what is read")

@@ -1,7 +1,7 @@
 """Rank the failures of a scan: jobs hit, hours lost, trend, one example each.
 
-A job's retries and ranks count as one job. Hours lost are the time that the logs of its failed runs cover, ranks side
-by side counted once. A length of time such as 7d counts back from how far the data reach.
+A job's retries and ranks count as one job. Hours lost are the time that the logs of its failed runs cover,
+ranks side by side counted once. A length of time such as 7d counts back from how far the data reach.
 """
 
 from __future__ import annotations

@@ -18,8 +18,10 @@ _MIN_SHARE = 0.1
 _WORTH_ENDING = 0.05
 """Of the device, for one process."""
 _DESKTOP = regex(
-    r"(?i)(?:\A|[/\\])(?:Xorg|X|Xwayland|[\w-]*-(?:shell|session|settings-daemon|display-manager)|gdm\w*|sddm|lightdm"
-    r"|kwin\w*|plasmashell|compiz|cinnamon|mutter|dwm(?:\.exe)?|explorer\.exe|chrom\w*|firefox\w*|code|teams|slack)"
+    r"(?i)(?:\A|[/\\])(?:Xorg|X|Xwayland|[\w-]*-(?:shell|session|settings-daemon|display-manager)"
+    r"|gdm\w*|sddm|lightdm"
+    r"|kwin\w*|plasmashell|compiz|cinnamon|mutter|dwm(?:\.exe)?|explorer\.exe|chrom\w*|firefox\w*|code"
+    r"|teams|slack)"
     r"(?:\s|\Z)"
 )
 _CONTEXT_BYTES = 2 * GIB

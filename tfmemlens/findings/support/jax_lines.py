@@ -186,7 +186,8 @@ def _may_be_weights(case: Case, moment: Moment, weights: StatedWeights) -> bool:
 
 
 _PARTLY = regex(
-    r"(?i)lora|\btrainable\s*=\s*False|set_to_zero|stop_gradient|optax\.masked|multi_transform|freeze|adapter|fsdp|P\([\"']"
+    r"(?i)lora|\btrainable\s*=\s*False|set_to_zero|stop_gradient|optax\.masked|multi_transform|freeze"
+    r"|adapter|fsdp|P\([\"']"
 )
 
 

@@ -44,12 +44,15 @@ _CALL = regex(
     r"(?P<name>[A-Za-z_][\w.]*)\("
 )
 _OF_LIBRARIES = regex(
-    r"(?:jnp|np|onp|numpy|jax|lax|random|jr|jrandom|jsp|scipy|optax|nnx?|eqx|hk|flax|tf|torch|plt|pd|os|ocp|orbax"
-    r"|einops|pickle|print|float|int|bool|str|list|len|range|zip|tuple|dict|map|max|min|sum|abs|round|sorted|next"
+    r"(?:jnp|np|onp|numpy|jax|lax|random|jr|jrandom|jsp|scipy|optax|nnx?|eqx|hk|flax|tf|torch|plt|pd"
+    r"|os|ocp|orbax"
+    r"|einops|pickle|print|float|int|bool|str|list|len|range|zip|tuple|dict|map|max|min|sum|abs|round"
+    r"|sorted|next"
     r"|isinstance|super|getattr|sys|exit|asyncio|subprocess|device_put|vmap|pmap|jit|grad)(?:\.|\Z)"
 )
 _OF_ARRAYS = regex(
-    r"(?:\.|\A)(?:[A-Z]\w*|init\w*|apply|load\w*|restore\w*|from_\w+|append|array|asarray|astype|copy|sum|mean|dot"
+    r"(?:\.|\A)(?:[A-Z]\w*|init\w*|apply|load\w*|restore\w*|from_\w+|append|array|asarray|astype|copy"
+    r"|sum|mean|dot"
     r"|reshape|transpose|item|tolist|block_until_ready|save\w*|get|put|set|add|numpy|view|replicate|concat\w*"
     r"|stack|main|run|train|read\w*|make\w*|create\w*|build\w*|main\w*|cli)\Z"
 )
@@ -130,7 +133,8 @@ _ZEROS_OF_WEIGHTS = regex(
 )
 """Slots that a program makes by hand: one array of zeros for each weight."""
 _LOADING = regex(
-    r"\bfrom_pretrained\(|\bFlax\w{1,40}Pipe?line\(|\bload_(?:params|weights|checkpoint|state_dict|pretrained)\w*\(|\brestore\w*\("
+    r"\bfrom_pretrained\(|\bFlax\w{1,40}Pipe?line\(|\bload_(?:params|weights|checkpoint|state_dict"
+    r"|pretrained)\w*\(|\brestore\w*\("
     r"|\bconvert_pytorch_state_dict\w*\(|\bsafetensors\b"
 )
 _REPLICATING = regex(r"\breplicate\(|\bdevice_put_replicated\(")
@@ -369,7 +373,8 @@ _RESTORES = regex(
 _RESTORING = regex(r"\brestore\w*\(|\b(?:load_checkpoint|from_bytes|from_state_dict|tree_deserialise\w*)\(")
 _MADE_FOR_IT = regex(
     r"\b(?P<state>\w*(?:state|params|variables|model|network|net))(?:\s*,\s*\w+)*\s*=(?!=)\s*(?:self\.)?"
-    r"(?:\w*(?:create|init|make|build)\w*(?:state|params|model|network|net)?\w*\(|\w+(?:\.\w+)*\.init(?:_weights)?\("
+    r"(?:\w*(?:create|init|make|build)\w*(?:state|params|model|network|net)?\w*\("
+    r"|\w+(?:\.\w+)*\.init(?:_weights)?\("
     r"|(?:\w+\.)?TrainState\.create\(|[A-Z]\w*\([^#]*\b(?:rngs|key)\s*=)"
 )
 _OF_SHAPES = regex(r"eval_shape|abstract|ShapeDtypeStruct|\bjit\(")

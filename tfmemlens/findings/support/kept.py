@@ -18,9 +18,11 @@ _JOINED = regex(
 """Code that joins a tensor to itself: `queue = tf.concat([queue, x], 0)`. A name alone is a list of parts."""
 _AXIS = regex(r"(?:axis\s*=\s*|\]\s*,\s*)(?P<axis>-?\d+)\s*\)")
 _ASSIGNED = regex(
-    r"\bassign\(\s*(?P<name>[\w.]+)\s*,\s*(?:\w+\.)*(?:concat|concatenate|stack)\(\s*(?:axis\s*=[^,]{0,9},\s*)?"
+    r"\bassign\(\s*(?P<name>[\w.]+)\s*,\s*(?:\w+\.)*(?:concat|concatenate"
+    r"|stack)\(\s*(?:axis\s*=[^,]{0,9},\s*)?"
     r"[\[(][^\])=]{0,200}?\b(?P=name)\b"
-    r"|(?P<own>[\w.]+)\.assign\(\s*(?:\w+\.)*(?:concat|concatenate|stack)\(\s*[\[(][^\])=]{0,200}?\b(?P=own)\b"
+    r"|(?P<own>[\w.]+)\.assign\(\s*(?:\w+\.)*(?:concat|concatenate"
+    r"|stack)\(\s*[\[(][^\])=]{0,200}?\b(?P=own)\b"
 )
 """A variable that is joined to itself: `tf.assign(seen, tf.concat([seen, x], 0))`, `seen.assign(...)`."""
 _CUT = regex(r"\)\s*\[[^\]\[]{0,80}:[^\]\[]{0,80}\]")

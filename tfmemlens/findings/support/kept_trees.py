@@ -24,7 +24,8 @@ _TO_NUMBERS = frozenset({"item", "result", "global_norm", "reduce_mean", "reduce
 _TO_HOST = frozenset({"numpy", "tolist", "device_get", "predict", "predict_on_batch", "run", "eval", "load"})
 _OF_NUMPY = frozenset({"np", "numpy", "onp", "librosa", "cv2"})
 _A_NUMBER = regex(
-    r"(?i)\A(?:\w*_)?(?:loss|l|acc|accuracy|metrics?|lr|step|epoch|reward|r|score|time|name|path|key|id|done)s?\d?\Z"
+    r"(?i)\A(?:\w*_)?(?:loss|l|acc|accuracy|metrics?|lr|step|epoch|reward|r|score|time|name|path|key"
+    r"|id|done)s?\d?\Z"
 )
 _SHAPE = regex(r"[(\[]\s?(?P<sizes>\d[\d_]*(?:\s?,\s?\d[\d_]*){1,7}),?\s?[)\]]\s*,?\s*(?P<type>\w{2,9})?")
 _TYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "float": "float32", "double": "float64"}

@@ -23,7 +23,8 @@ _KILLED = regex(
 
 _NAMED = regex(r"\bKill(?:ed)? process (?P<pid>\d{1,9}),? (?:[^(\n]{0,40})?\((?P<name>[^)\n]{1,64})\)")
 _OTHERS = regex(
-    r"java|mysqld|postgres|redis-server|mongod|node|chrome|chromium|firefox|gnome-shell|Xorg|dockerd|containerd"
+    r"java|mysqld|postgres|redis-server|mongod|node|chrome|chromium|firefox|gnome-shell|Xorg|dockerd"
+    r"|containerd"
     r"|slack|code|elasticsearch|clickhouse-serv|prometheus|grafana|nginx|filebeat|influxd"
 )
 """Names of programs that train nothing, as the kernel writes them."""

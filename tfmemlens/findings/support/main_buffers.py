@@ -29,7 +29,8 @@ _FEW, _LEAST_OF_FEW = 3, 0.01
 """Of a list that was pasted in part: its first entries stand for many of their kind."""
 _SHORTEST, _FEWEST_WORDS, _MANY_ROWS = 64, 5000, 1000
 _LOGITS = regex(
-    r"logit|lm_?head|log_?softmax|cross_?entropy|nll_?loss|vocab|output_?projection|unembed|\bmlm|decoder/dense"
+    r"logit|lm_?head|log_?softmax|cross_?entropy|nll_?loss|vocab|output_?projection|unembed|\bmlm"
+    r"|decoder/dense"
     r"|one_hot|embed.*(?:attend|dot_general)|predictions",
     re.IGNORECASE,
 )
@@ -40,7 +41,8 @@ _ATTENTION = regex(
 _IMAGES = regex(r"conv(?!ert)|pool|batch_?norm|group_?norm|resize|up_?sampl", re.IGNORECASE)
 _LOOP = regex(r"(?:/|\A|\()(?:while|scan)\)?/body\b|/(?:while|scan)(?:/|\))")
 _OF_LAYERS = regex(
-    r"(?:\A|/)(?:layers?|blocks?|transformer_blocks?|h|decoder_layers?|encoder_layers?|\w*ScanLayers?\w*)/(?:while|scan)|\((?:\w+/)?(?:layers?|blocks?)\)",
+    r"(?:\A|/)(?:layers?|blocks?|transformer_blocks?|h|decoder_layers?|encoder_layers?"
+    r"|\w*ScanLayers?\w*)/(?:while|scan)|\((?:\w+/)?(?:layers?|blocks?)\)",
     re.IGNORECASE,
 )
 _ONE_HOT = regex(r"one_hot", re.IGNORECASE)

@@ -46,7 +46,8 @@ _MEANINGS = (
     (
         Meaning.IMAGE,
         regex(
-            r"(?i)im(?:g|age)|height|(?<!beam_)width|\A(?:min|max)_dim|resol|crop|patch|tile|(?:input|target)_(?:size|shape)"
+            r"(?i)im(?:g|age)|height|(?<!beam_)width|\A(?:min|max)_dim|resol|crop|patch|tile|(?:input"
+            r"|target)_(?:size|shape)"
             r"|\A[hw]\Z|\Asize\Z|\Asides?\Z"
         ),
     ),

@@ -40,7 +40,8 @@ _STAMP = regex(
     r"(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6})|\b[IWE]\d{4} \d\d:\d\d:(?P<seconds>\d{10}\.\d{6})"
 )
 _VARIABLE = regex(
-    r"(?P<variable>.+?)/(?:Assign|AssignVariableOp|initial_value|Initializer/.+|read|Read/ReadVariableOp)(?:_\d+)?"
+    r"(?P<variable>.+?)/(?:Assign|AssignVariableOp|initial_value|Initializer/.+|read"
+    r"|Read/ReadVariableOp)(?:_\d+)?"
 )
 _NO_KERNEL = "Unknown"
 """`Unknown (from Proto)` allocates what a constant is made of."""

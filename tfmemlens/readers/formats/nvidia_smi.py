@@ -39,7 +39,8 @@ MEMORY = LineRule(
     needs="MiB /",
 )
 PROCESS = LineRule(
-    r"\|\s*(?P<device>\d{1,3})\s+(?:(?:N/A|\d+)\s+(?:N/A|\d+)\s+)?(?P<pid>\d{1,10})\s+(?P<type>C\+G|M\+C|[CGM])\s+"
+    r"\|\s*(?P<device>\d{1,3})\s+(?:(?:N/A|\d+)\s+(?:N/A|\d+)\s+)?(?P<pid>\d{1,10})\s+(?P<type>C\+G"
+    r"|M\+C|[CGM])\s+"
     r"(?P<name>\S[^|]*?)\s+(?:(?P<used>\d{1,8})MiB|N/A)\s*\|",
     "|    0   N/A  N/A     12345      C   python                           7897MiB |",
     "|    0      1183      G   /usr/lib/xorg/Xorg                            53MiB |",

@@ -34,7 +34,8 @@ _RULE_BYTES = regex(rb"(?m)^-{8,}\+-{8,}")
 _LABEL = regex(r"\s*(?P<key>\w+): +(?P<value>\S+)\s*\Z")
 _VALUE = regex(rf"\s*(?P<size>{_SIZE})\s{{2,}}(?P<name>\S.*?)\s*\Z")
 _OF_JAX = regex(
-    r"_|<|(?:apply_primitive|backend_compile\w*|cache_miss|compile\w*|reraise_with_filtered_traceback|wrapper|bind\w*"
+    r"_|<|(?:apply_primitive|backend_compile\w*|cache_miss|compile\w*|reraise_with_filtered_traceback"
+    r"|wrapper|bind\w*"
     r"|device_put\w*|batched_device_put|process_primitive|call_impl_cache_miss|fun|main|run_code)\Z"
 )
 """Functions of JAX's own, and of Python's modules."""

@@ -68,7 +68,9 @@ def run_of(path: str) -> tuple[str, float | None] | None:
     if date is None:
         return (folder.name, None) if folder.parent.name == "profile" else None
     try:
-        return folder.name, datetime(*map(int, date.groups()), tzinfo=timezone.utc).timestamp()  # type: ignore[misc, arg-type]
+        year, month, day, hour, minute, second = map(int, date.groups())
+        written = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
+        return folder.name, written.timestamp()
     except ValueError:
         return folder.name, None
 

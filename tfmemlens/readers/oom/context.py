@@ -20,7 +20,8 @@ _OUTPUT = ("DstT", "dtype", "tensor_type", "output_type", "out_type", "elem_type
 """Attributes that name the dtype of an op's output, the first that is there."""
 _BOOLEAN = regex(r"(?:Not)?Equal|(?:Greater|Less)(?:Equal)?|Logical\w+|Is(?:Nan|Inf|Finite)|ApproximateEqual")
 _OF_ANOTHER_TYPE = regex(
-    r"Arg(?:Max|Min)|Where|Shape(?:N)?|Size|Rank|ListDiff|NonMaxSuppression\w*|SearchSorted|(?:Lower|Upper)Bound|InTopK\w*"
+    r"Arg(?:Max|Min)|Where|Shape(?:N)?|Size|Rank|ListDiff|NonMaxSuppression\w*|SearchSorted|(?:Lower"
+    r"|Upper)Bound|InTopK\w*"
 )
 
 

@@ -13,7 +13,8 @@ Frames = Sequence[Frame]
 """The outermost first."""
 
 _OPTIMIZER = regex(
-    r"keras[/\\](?:src[/\\])?optimizers|optimizer_v[12]|training[/\\](?:adam|optimizer|momentum|rmsprop|adagrad)\w*\.py"
+    r"keras[/\\](?:src[/\\])?optimizers|optimizer_v[12]|training[/\\](?:adam|optimizer|momentum"
+    r"|rmsprop|adagrad)\w*\.py"
 )
 _OF_GRADIENTS = regex(r"_?(?:compute|get)_gradients|_compute_grad|_scale_loss|get_scaled_loss")
 """Functions of optimizers in which the gradients are made, and nothing is updated."""
@@ -22,15 +23,18 @@ _OPTIMIZER_FILE = regex(
     r"(?P<name>adam\w*|nadam|lamb|lion|rmsprop|adagrad|adadelta|ftrl|momentum|gradient_descent|sgd)\.py"
 )
 _CREATION = regex(
-    r"init_ops(?:_v\d)?\.py|initializers\w*\.py|random_initializers|variable_scope\.py|\badd_weight\(|\badd_slot\("
+    r"init_ops(?:_v\d)?\.py|initializers\w*\.py|random_initializers|variable_scope\.py|\badd_weight\("
+    r"|\badd_slot\("
     r"|\badd_variable(?:_from_reference)?\(|\badd_optimizer_variables\(|\bget_variable\("
 )
 """Frames and lines of code that create a variable."""
 _BUILDS = regex(
     r"\b(?:Dense|Embedding|LSTM|GRU|(?:Separable|Depthwise)?Conv[123]D(?:Transpose)?|MultiHeadAttention)\("
-    r"|\blayers\.[A-Z]\w*\(|\bSequential\(\s*(?:\[|\Z)|\bapplications\.(?:\w+\.)?[A-Z]\w*\(|\bfrom_(?:config|pretrained)\("
+    r"|\blayers\.[A-Z]\w*\(|\bSequential\(\s*(?:\[|\Z)|\bapplications\.(?:\w+\.)?[A-Z]\w*\("
+    r"|\bfrom_(?:config|pretrained)\("
     r"|\bbuild_(?!data|input|batch|feature|vocab|index|graph|tree|pipeline|target|label)\w*\("
-    r"|\b(?:make|create|get|define|load|init)_\w*(?:model|net|coder|generator|critic|discriminator|classifier)\w*\("
+    r"|\b(?:make|create|get|define|load|init)_\w*(?:model|net|coder|generator|critic|discriminator"
+    r"|classifier)\w*\("
 )
 """Lines of the user's that make a layer or a model."""
 _FIRST_VALUES = regex(

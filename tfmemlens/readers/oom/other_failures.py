@@ -297,7 +297,8 @@ ELSEWHERE = {
         needs=("driver version", "ptx_version"),
     ),
     "a kernel on the GPU crashed or reached outside its memory": LineRule(
-        r"CUDA_ERROR_(?:ILLEGAL_ADDRESS|LAUNCH_FAILED|MISALIGNED_ADDRESS|ECC_UNCORRECTABLE|ILLEGAL_INSTRUCTION)",
+        r"CUDA_ERROR_(?:ILLEGAL_ADDRESS|LAUNCH_FAILED|MISALIGNED_ADDRESS|ECC_UNCORRECTABLE"
+        r"|ILLEGAL_INSTRUCTION)",
         "Error polling for event status: failed to query event: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory"
         " access was encountered",
         needs="CUDA_ERROR_",

@@ -14,7 +14,8 @@ ENDED = LineRule(
     r"(?i)(?<!never )(?<!not )(?<!n't )(?:\b(?:script|program|process|kernel|session|training|notebook|server"
     r"|container|code|app|it|python|everything|computer|machine|laptop|pc)\b[^.\n]{0,40}"
     r"(?<!never )(?<!not )(?<!n't )"
-    r"\b(?:fails?|failed|crash(?:es|ed|ing)?|dies|died|stops|stopped|hangs|freezes|froze|terminat(?:es|ed)|stuck"
+    r"\b(?:fails?|failed|crash(?:es|ed|ing)?|dies|died|stops|stopped|hangs|freezes|froze|terminat(?:es"
+    r"|ed)|stuck"
     r"|aborts?|aborted|quits?|exits)\b|\b(?:gets?|got|getting|was|were|is|been|be|being) killed\b|\bKilled\b"
     r"|\b(?:RAM|memory)\b[^.\n]{0,60}\bnot enough\b|\bnot enough (?:RAM|memory)\b|\u5361\u6b7b)",
     "The script then fails.",

@@ -12,7 +12,8 @@ from tfmemlens.readers.oom.told_besides import TOLD_BESIDES
 
 TRAINING = LineRule(
     r"(?i:\.fit(?:_generator)?\(|train_(?:step|op|on_batch|function|one|epoch|loop|and_evaluate|batch)"
-    r"|\btrain\w{0,80}\.py\b|trainer\b|\.train\(|\brun\(\[?\s*train|optax|value_and_grad|\bgrad\(|(?:apply|compute)_gradients"
+    r"|\btrain\w{0,80}\.py\b|trainer\b|\.train\(|\brun\(\[?\s*train|optax|value_and_grad|\bgrad\("
+    r"|(?:apply|compute)_gradients"
     r"|\.minimize\(|\b(?:make|update|fit|optimi[sz]er?)_step\w{0,80}\(|update_p?map\w{0,80}\("
     r"|\bgrad_step\w{0,80}\(|\bgrads\b[^=(]{0,200}=(?!=)|(?<![a-z])opt(?:im\w{0,40})?_state\b|nnx\.Optimizer"
     r"|\bTrainState\b|\bsvi\.(?:run|update)\(|tf\.gradients\(|transpose\(jvp"
@@ -75,14 +76,16 @@ STEPPING = LineRule(
     needs=".step()",
 )
 ENDING = LineRule(
-    r"\bmark_step\(|\boptimizer_step\(|\bMpDeviceLoader\b|\bParallelLoader\b|\btorch_xla\.(?:sync|step|compile)\(",
+    r"\bmark_step\(|\boptimizer_step\(|\bMpDeviceLoader\b|\bParallelLoader\b|\btorch_xla\.(?:sync|step"
+    r"|compile)\(",
     "    xm.mark_step()",
     "    for x, y in pl.MpDeviceLoader(loader, device):",
     needs=("mark_step", "optimizer_step", "loader", "torch_xla"),
 )
 """What ends a step of PyTorch/XLA, so that its graph is run."""
 SHARDING = LineRule(
-    r"\bNamedSharding\(|\b\w{0,40}_?sharding\(\w|\bjax\.(?:sharding\.)?(?:Mesh|make_mesh)\(|\bMesh\(|\bshard_pytree\("
+    r"\bNamedSharding\(|\b\w{0,40}_?sharding\(\w|\bjax\.(?:sharding\.)?(?:Mesh|make_mesh)\(|\bMesh\("
+    r"|\bshard_pytree\("
     r"|\bget_partition_spec\(",
     "    sh = fsdp_sharding(params, mesh)",
     "mesh = jax.make_mesh((8,), ('data',))",

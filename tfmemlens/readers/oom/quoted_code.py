@@ -54,11 +54,13 @@ _SHORTLY = regex(r"(?<![\w.,:/@$#-])(?P<figure>[1-9]\d{0,2}(?:\.\d)?)b(?![\w/])"
 MODEL_WEIGHTS = "parameters"
 _TUPLE = regex(
     r"(?:(?P<name>\b[A-Za-z_][\w.]{0,40})(?:[\"']?\s{0,3}(?:[=:]|[-=]>)?\s{0,3}))?"
-    r"(?<![\w\])])[(\[]\s{0,2}(?P<sizes>\d[\d_]{0,14}\s{0,2}(?:,\s{0,2}\d[\d_]{0,14}\s{0,2}){0,6},?)\s{0,2}[)\]](?!\{)"
+    r"(?<![\w\])])[(\[]\s{0,2}(?P<sizes>\d[\d_]{0,14}\s{0,2}(?:,\s{0,2}\d[\d_]{0,14}\s{0,2}){0,6},?)\s"
+    r"{0,2}[)\]](?!\{)"
 )
 _TIMES = regex(r"(?<![\w.x×])(?P<sizes>\d[\d_]{0,8}(?:\s?[x×]\s?\d[\d_]{0,8}){1,5})(?![\w.x×])")
 _IN_COMMENT = regex(
-    r"\b(?P<name>[A-Za-z_]\w{0,40})\s?=(?!=)[^#]{0,200}#[^\d#]{0,12}(?P<figure>\d[\d_,]{0,14})(?P<unit>[kKM])?(?![\w.%])"
+    r"\b(?P<name>[A-Za-z_]\w{0,40})\s?=(?!=)[^#]{0,200}#[^\d#]{0,12}(?P<figure>\d[\d_,]{0,14})(?P<unit"
+    r">[kKM])?(?![\w.%])"
 )
 _ARGUMENT = regex(r"(?<=[(,:])\s?(?P<figure>\d[\d_]{0,14})(?=\s?[,)\]])")
 """A number as it stands in a call or a slice of code: `split(key, 64)`, `x[:256]`."""

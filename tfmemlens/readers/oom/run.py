@@ -125,7 +125,8 @@ PRINTING = LineRule(
 """Code that prints what is in use, last of all in its line."""
 _UNITS = {"1e9": 10**9, "1e6": 10**6, "30": 1 << 30, "20": 1 << 20, "*3": 1 << 30, "*2": 1 << 20}
 _ROW = regex(
-    r"\A\s*(?:[\w%=:.-]{1,24}[\s,]+){0,8}?\d{1,9}[\s,]+(?:\d[\d.e+-]{0,20}[\s,]+){0,6}(?P<last>\d{1,6}(?:\.\d{1,9})?)\s*\Z"
+    r"\A\s*(?:[\w%=:.-]{1,24}[\s,]+){0,8}?\d{1,9}[\s,]+(?:\d[\d.e+-]{0,20}[\s,]+){0,6}(?P<last>\d{1,6}"
+    r"(?:\.\d{1,9})?)\s*\Z"
 )
 """A row of what such code prints: its counter, and the reading behind all others."""
 STAGE = LineRule(
@@ -140,7 +141,8 @@ STAGE = LineRule(
 )
 """Another stage of a training begins: as a rule with layers that were frozen."""
 LENGTH = LineRule(
-    r"(?i:\b(?:batch(?=[\s=:]*[(\[]\d+\s*[,x])|frames|shapes?|(?:seq|src|tgt|max|audio|text|input)_?len\w*|lengths?|tokens|bucket"
+    r"(?i:\b(?:batch(?=[\s=:]*[(\[]\d+\s*[,x])|frames|shapes?|(?:seq|src|tgt|max|audio|text"
+    r"|input)_?len\w*|lengths?|tokens|bucket"
     r"|n_?nodes|img_?size"
     r"|resolution|seq)\b)[\s=:]*[(\[]?(?P<sizes>\d{1,8}(?:\s*[,x]\s*\d{1,8}){0,3})\b(?!\.\d|[KMG%])",
     "[02:11:40] step 13900 loss 2.405 batch frames (16, 768) 0.41s/step",
@@ -180,7 +182,8 @@ _NET = regex(
 )
 """`unet = tf.keras.Sequential([`: a name for a net."""
 _RECURS = regex(
-    r"(?<![\w.])(?P<state>[A-Za-z_]\w{0,40})(?:\s*,\s*\w{1,40}){0,3}\s*=\s*[\w.]{1,80}\([^#]{0,200}(?<![\w.])(?P=state)\b"
+    r"(?<![\w.])(?P<state>[A-Za-z_]\w{0,40})(?:\s*,\s*\w{1,40}){0,3}\s*=\s*[\w.]{1,80}\([^#]{0,200}(?<"
+    r"![\w.])(?P=state)\b"
 )
 """`state = cell(x[:, t], state)`: a turn goes on from the one before."""
 _OF_A_STEP = regex(r"(?i:\b(?:step|iter\w{0,40}|batch|epoch)\b)")

@@ -226,7 +226,8 @@ HINT = LineRule(
     needs="If you want to see",
 )
 EXCEPTION = LineRule(
-    r"(?:\A|[\s.:])(?P<name>ResourceExhaustedError|InternalError|UnknownError|XlaRuntimeError|JaxRuntimeError|NotFoundError|AbortedError)\b",
+    r"(?:\A|[\s.:])(?P<name>ResourceExhaustedError|InternalError|UnknownError|XlaRuntimeError"
+    r"|JaxRuntimeError|NotFoundError|AbortedError)\b",
     "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Graph execution error:",
     needs="Error",
 )

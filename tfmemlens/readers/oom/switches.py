@@ -124,7 +124,8 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "allow_growth",
         LineRule(
-            r"(?:allow_growth\s*=|set_memory_growth\([^)]*?,|TF_FORCE_GPU_ALLOW_GROWTH['\"\]]*\s*[=:])\s*['\"]?"
+            r"(?:allow_growth\s*=|set_memory_growth\([^)]*?,"
+            r"|TF_FORCE_GPU_ALLOW_GROWTH['\"\]]*\s*[=:])\s*['\"]?"
             r"(?P<value>(?i:true|false))\b",
             "config.gpu_options.allow_growth = True",
             "tf.config.experimental.set_memory_growth(gpu, True)",
@@ -276,7 +277,8 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "mixed_precision",
         LineRule(
-            r"(?:[Pp]olicy\w*['\"]?\s*(?:\(\s*(?:name\s*=\s*)?|[=:]\s*|(?=\"))|\bdtype\s*=\s*)['\"](?P<value>mixed_b?float16)",
+            r"(?:[Pp]olicy\w*['\"]?\s*(?:\(\s*(?:name\s*=\s*)?|[=:]\s*|(?=\"))"
+            r"|\bdtype\s*=\s*)['\"](?P<value>mixed_b?float16)",
             "tf.keras.mixed_precision.set_global_policy('mixed_float16')",
             "policy = mixed_precision.Policy(name=\"mixed_bfloat16\")",
             '<Policy "mixed_float16">',
@@ -341,7 +343,8 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "recompute",
         LineRule(
-            r"\b(?P<value>(?:jax|nn|hk|eqx|keras|ops|linen|flax)\.(?:checkpoint|remat)|(?:tf|layers|contrib)\.recompute_grad"
+            r"\b(?P<value>(?:jax|nn|hk|eqx|keras|ops|linen|flax)\.(?:checkpoint|remat)|(?:tf|layers"
+            r"|contrib)\.recompute_grad"
             r"|RematScope|remat_scope|gradient_checkpointing_enable|rematted_computation)\b(?!\.\w)",
             "y = jax.checkpoint(block)(x)",
             "@tf.recompute_grad",
@@ -364,7 +367,8 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "gradient_accumulation",
         LineRule(
-            r"(?:\b(?:grad(?:ient)?_accum(?:ulation)?(?:_steps)?|accum(?:ulation|ulate)?_(?:steps|grad_batches)"
+            r"(?:\b(?:grad(?:ient)?_accum(?:ulation)?(?:_steps)?|accum(?:ulation|ulate)?_(?:steps"
+            r"|grad_batches)"
             r"|every_k_schedule)|Gradient Accumulation steps)"
             rf"{_TO}(?P<value>\d+)",
             "optimizer = keras.optimizers.Adam(1e-3, gradient_accumulation_steps=4)",

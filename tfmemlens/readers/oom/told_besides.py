@@ -96,13 +96,15 @@ LOADING = LineRule(
 KEPT_AFTERWARDS = LineRule(
     r"(?i)\b(?:GPUs?|VRAM|GPU (?:memory|space))\b[^.\n]{0,40}\b(?:not|n't|never) (?:being )?"
     r"(?:freed|released|emptied|empty|cleared|free|release)\b"
-    r"[^.\n]{0,40}\b(?:after|when|once)\b[^.\n]{0,30}\b(?:train\w*|fit|predict\w*|inference|finish\w*|done)\b",
+    r"[^.\n]{0,40}\b(?:after|when|once)\b[^.\n]{0,30}\b(?:train\w*|fit|predict\w*|inference|finish\w*"
+    r"|done)\b",
     "GPU memory is not freed after training",
     needs=("gpu", "vram"),
 )
 """What a process keeps of a GPU when its work is done."""
 A_TOOL = LineRule(
-    r"(?i)\b(?:star-?dist\w*|deeplabcut|dlc|alphafold\w*|colabfold\w*|spleeter|demucs|deepspeech|rasa|cellpose"
+    r"(?i)\b(?:star-?dist\w*|deeplabcut|dlc|alphafold\w*|colabfold\w*|spleeter|demucs|deepspeech|rasa"
+    r"|cellpose"
     r"|nnu-?net|sleap|deepvariant|chemprop|tensor2tensor|t2t-\w+|model_main(?:_tf2)?"
     r"|object[ _]detection(?: api)?|pipeline\.config|deepfacelab|faceswap|style-?gan\w*|openpi|maxtext|easylm"
     r"|run_(?:classifier|squad|pretraining)"
@@ -140,7 +142,8 @@ MEMORY_ERROR = LineRule(
 )
 """Python's or NumPy's own exception: host RAM."""
 SAVING_IN_WORDS = LineRule(
-    r"(?i)\b(?:OOM\w*|memory|RAM|killed|crash\w*|dies|fails?)\b[^.\n]{0,60}\b(?:during|while|when|at|upon|before)\b"
+    r"(?i)\b(?:OOM\w*|memory|RAM|killed|crash\w*|dies|fails?)\b[^.\n]{0,60}\b(?:during|while|when|at"
+    r"|upon|before)\b"
     r"[^.\n]{0,30}\b(?:checkpoint(?:s|ing)?|sav(?:e|es|ing)|serializ\w+)\b"
     r"|\b(?:checkpoint(?:s|ing)|saving|serializ\w+)\b[^.\n]{0,40}\b(?:OOM\w*|out of memory|killed)\b",
     "OOM during checkpoint serialization",

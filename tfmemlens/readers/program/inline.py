@@ -11,7 +11,8 @@ from tfmemlens.readers.program.marks import Row
 from tfmemlens.readers.program.parsing import parse
 
 _CALL = regex(
-    r"(?:\b(?P<name>[A-Za-z_]\w{0,40})\s{0,2}(?:->|=|:|\u2192)\s{0,2})?(?<![\w.])(?P<call>[A-Za-z_][\w.]{1,60})\("
+    r"(?:\b(?P<name>[A-Za-z_]\w{0,40})\s{0,2}(?:->|=|:"
+    r"|\u2192)\s{0,2})?(?<![\w.])(?P<call>[A-Za-z_][\w.]{1,60})\("
 )
 _MOST = 12
 _LONGEST = 300

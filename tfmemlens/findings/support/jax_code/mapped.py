@@ -159,7 +159,8 @@ ROWS: tuple[Idiom, ...] = (
     ),
     Idiom(
         "ensemble-of-keys",
-        r"vmap\(\s*(?:\w+\.)*(?:create|make|build|init)_?(?:model|net\w*|state|params|member|train_state)?\s*\)"
+        r"vmap\(\s*(?:\w+\.)*(?:create|make|build|init)_?(?:model|net\w*|state|params|member"
+        r"|train_state)?\s*\)"
         r"\(\s*(?P<keys>\w*(?:keys|rngs|seeds))\b",
         "vmap makes a whole model for each of `{keys}`, all at once: weights, and what training adds to them,"
         " exist that many times",

@@ -6,8 +6,10 @@ from tfmemlens.findings.support.tf_code.idiom import Advice, Idiom, Told
 from tfmemlens.patterns import regex
 
 _SET = (
-    r"(?:(?:[xXyY]|images?|imgs|data|features?|labels|inputs?|samples|all)_?(?:train(?:ing)?|tests?|val(?:id\w*)?|all|data"
-    r"|full)\w{0,12}|(?:train(?:ing)?|tests?|val(?:id\w*)?|all)_?(?:x|X|images?|imgs|data\w*|features?|set|inputs?|samples|vols?"
+    r"(?:(?:[xXyY]|images?|imgs|data|features?|labels|inputs?|samples|all)_?(?:train(?:ing)?|tests?"
+    r"|val(?:id\w*)?|all|data"
+    r"|full)\w{0,12}|(?:train(?:ing)?|tests?|val(?:id\w*)?|all)_?(?:x|X|images?|imgs|data\w*|features?"
+    r"|set|inputs?|samples|vols?"
     r"|volumes|windows|patches|tiles|frames|crops)\w{0,12}|X|dataset|mnist\.(?:test|train)\.images)"
 )
 """Names of whole data sets."""
@@ -76,7 +78,8 @@ ROWS = (
     Idiom(
         "slices-of-arrays",
         regex(
-            r"\b(?:from_tensor_slices|from_tensors|TensorSliceDataset)\(\s*[({\[]*\s*(?P<what>[\w.'\":]{0,60})"
+            r"\b(?:from_tensor_slices|from_tensors|TensorSliceDataset)\(\s*[({\[]*\s*(?P<what>[\w.'\":"
+            r"]{0,60})"
         ),
         ("from_tensor",),
         (Told.LINE,),
@@ -94,7 +97,8 @@ ROWS = (
     Idiom(
         "array-as-tensor",
         regex(
-            rf"\b(?:tf|K|ops)\.(?P<call>constant|convert_to_tensor|cast|Variable|variable|identity)\(\s*(?P<what>{_SET})\s*[,)/]"
+            rf"\b(?:tf|K|ops)\.(?P<call>constant|convert_to_tensor|cast|Variable|variable"
+            rf"|identity)\(\s*(?P<what>{_SET})\s*[,)/]"
         ),
         ("constant(", "convert_to_tensor(", "cast(", "ariable(", "identity("),
         (Told.LINE,),
@@ -107,7 +111,8 @@ ROWS = (
     Idiom(
         "whole-set-called",
         regex(
-            rf"\b(?P<net>[\w.]{{0,40}}(?:model|net|unet|encoder|decoder|generator|classifier|extractor|backbone|base)\w{{0,20}})\(\s*(?:tf\.\w+\()?"
+            rf"\b(?P<net>[\w.]{{0,40}}(?:model|net|unet|encoder|decoder|generator|classifier|extractor"
+            rf"|backbone|base)\w{{0,20}})\(\s*(?:tf\.\w+\()?"
             rf"(?P<what>{_SET})\s*[,)]"
         ),
         ("(",),
@@ -132,7 +137,8 @@ ROWS = (
     Idiom(
         "whole-set-fed",
         regex(
-            rf"(?:\bfeed_dict\s*=\s*|\.run\([^{{]{{1,120}},\s*)\{{[^}}]{{0,120}}?:\s*(?P<what>{_SET})\b(?!\s*\[)"
+            r"(?:\bfeed_dict\s*=\s*|\.run\([^{]{1,120},\s*)\{[^}]{0,120}?:\s*"
+            rf"(?P<what>{_SET})\b(?!\s*\[)"
         ),
         ("feed_dict", ".run("),
         (Told.LINE, Told.WAY),
@@ -207,7 +213,8 @@ ROWS = (
     Idiom(
         "shuffle-buffer",
         regex(
-            r"\.(?:shuffle|shuffle_and_repeat)\(\s*(?:buffer_size\s*=\s*)?(?P<number>\d[\d_]{3,}|len\([\w.]{1,40}\)|[A-Z_]{3,40})\b"
+            r"\.(?:shuffle|shuffle_and_repeat)\(\s*(?:buffer_size\s*=\s*)?(?P<number>\d[\d_]{3,}"
+            r"|len\([\w.]{1,40}\)|[A-Z_]{3,40})\b"
         ),
         (".shuffle",),
         (Told.RAM,),
@@ -229,7 +236,8 @@ ROWS = (
     Idiom(
         "prefetch-many",
         regex(
-            r"\.(?P<call>prefetch|prefetch_to_device)\(\s*(?:buffer_size\s*=\s*)?(?P<number>\d[\d_]{1,})\s*[,)]"
+            r"\.(?P<call>prefetch|prefetch_to_device)\(\s*(?:buffer_size\s*=\s*)?(?P<number>\d[\d_]{1,"
+            r"})\s*[,)]"
         ),
         (".prefetch",),
         (Told.RAM,),
@@ -249,7 +257,8 @@ ROWS = (
     Idiom(
         "data-set-as-list",
         regex(
-            r"\blist\(\s*(?P<what>\w{0,30}(?:ds|dataset|loader|generator|gen|reader)\w{0,30})(?:\.as_numpy_iterator\(\))?\s*\)"
+            r"\blist\(\s*(?P<what>\w{0,30}(?:ds|dataset|loader|generator|gen"
+            r"|reader)\w{0,30})(?:\.as_numpy_iterator\(\))?\s*\)"
             r"|\[\s*\w{1,40}(?:\.numpy\(\))? for [\w, ]{1,40} in"
             r" (?P<looped>\w{0,30}(?:ds|dataset|loader|generator))\b"
         ),
@@ -265,8 +274,11 @@ ROWS = (
     Idiom(
         "array-of-files",
         regex(
-            r"\bnp\.(?P<call>array|stack|asarray|concatenate|vstack)\(\s*\[[^\]]{0,120}(?:read|load|open|decode)\w{0,30}\("
-            r"|\b(?P<name>\w{1,30})\s*=\s*np\.(?P<joined>array|stack|asarray|concatenate|vstack)\(\s*(?P<what>images?|imgs|frames|all_\w{1,30}|data|x_\w{1,20}|clips|volumes)\s*[,)]"
+            r"\bnp\.(?P<call>array|stack|asarray|concatenate|vstack)\(\s*\[[^\]]{0,120}(?:read|load"
+            r"|open|decode)\w{0,30}\("
+            r"|\b(?P<name>\w{1,30})\s*=\s*np\.(?P<joined>array|stack|asarray|concatenate"
+            r"|vstack)\(\s*(?P<what>images?|imgs|frames|all_\w{1,30}|data|x_\w{1,20}|clips"
+            r"|volumes)\s*[,)]"
         ),
         ("np.",),
         (Told.LINE, Told.RAM),
@@ -285,7 +297,8 @@ ROWS = (
     Idiom(
         "array-converted",
         regex(
-            r"\b(?P<what>\w{1,40})\s*=\s*(?:(?P=what)|[\w.\[\]]{1,40})\.astype\(\s*['\"]?(?:np\.|tf\.)?(?P<dtype>float\w{0,4})"
+            r"\b(?P<what>\w{1,40})\s*=\s*(?:(?P=what)|[\w.\[\]]{1,40})\.astype\(\s*['\"]?(?:np\."
+            r"|tf\.)?(?P<dtype>float\w{0,4})"
             r"|\b(?P<scaled>[xX]\w{0,20}|images?|data)\s*(?:/=?)\s*255"
         ),
         ("astype(", "255"),
@@ -307,7 +320,8 @@ ROWS = (
     Idiom(
         "worker-processes",
         regex(
-            r"\buse_multiprocessing\s*=\s*True|\bworkers\s*=\s*(?P<number>[2-9]|\d\d)\b|\bmax_queue_size\s*=\s*\d{2,}"
+            r"\buse_multiprocessing\s*=\s*True|\bworkers\s*=\s*(?P<number>[2-9]|\d\d)\b"
+            r"|\bmax_queue_size\s*=\s*\d{2,}"
         ),
         ("use_multiprocessing", "workers", "max_queue_size"),
         (Told.RAM,),

@@ -45,7 +45,8 @@ ROWS = (
     Idiom(
         "one-hot",
         regex(
-            r"\b(?:tf|K|backend|ops)\.one_hot\(\s*(?P<what>[\w.]{1,60})(?:\s*,\s*(?:depth\s*=\s*)?(?P<number>\w{1,40}))?"
+            r"\b(?:tf|K|backend|ops)\.one_hot\(\s*(?P<what>[\w.]{1,60})(?:\s*,\s*(?:depth\s*=\s*)?(?P<"
+            r"number>\w{1,40}))?"
         ),
         ("one_hot(",),
         (Told.LINE, Told.NUMBER),
@@ -68,7 +69,8 @@ ROWS = (
     Idiom(
         "multi-hot-layer",
         regex(
-            r"\b(?P<layer>CategoryEncoding|StringLookup|IntegerLookup|TextVectorization|Hashing|Discretization)\("
+            r"\b(?P<layer>CategoryEncoding|StringLookup|IntegerLookup|TextVectorization|Hashing"
+            r"|Discretization)\("
             r"[^)]{0,200}?(?:output_mode\s*=\s*)?['\"](?:one_hot|multi_hot|binary|count|tf_?idf)['\"]"
         ),
         ("_hot", "binary", "count", "idf"),

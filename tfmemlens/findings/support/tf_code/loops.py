@@ -36,7 +36,8 @@ ROWS = (
     Idiom(
         "attention-in-decoder",
         regex(
-            r"\b(?P<call>BahdanauAttention|LuongAttention|AttentionWrapper|attention_decoder|embedding_attention_seq2seq"
+            r"\b(?P<call>BahdanauAttention|LuongAttention|AttentionWrapper|attention_decoder"
+            r"|embedding_attention_seq2seq"
             r"|dynamic_decode|BasicDecoder|BeamSearchDecoder)\("
         ),
         ("Attention", "attention_", "ecode"),
@@ -57,7 +58,8 @@ ROWS = (
     Idiom(
         "rnn-over-time",
         regex(
-            r"\b(?P<call>tf\.nn\.(?:bidirectional_)?(?:dynamic|static|raw)_rnn|(?:bidirectional_)?dynamic_rnn|static_rnn|tf\.contrib\.rnn\.static_rnn)\("
+            r"\b(?P<call>tf\.nn\.(?:bidirectional_)?(?:dynamic|static|raw)_rnn"
+            r"|(?:bidirectional_)?dynamic_rnn|static_rnn|tf\.contrib\.rnn\.static_rnn)\("
         ),
         ("_rnn(",),
         (Told.OP, Told.LINE),
@@ -136,7 +138,8 @@ ROWS = (
     Idiom(
         "gradient-penalty",
         regex(
-            r"(?i)\bgp\s*=\s*\w|\b(?:\w{1,20}_)?penalty\w{0,20}\(|\b(?:r1|r2)_(?:reg|loss|penalty)|path_length_(?:reg|penalty)"
+            r"(?i)\bgp\s*=\s*\w|\b(?:\w{1,20}_)?penalty\w{0,20}\(|\b(?:r1|r2)_(?:reg|loss|penalty)"
+            r"|path_length_(?:reg|penalty)"
             r"|\bpenalty\s*="
         ),
         ("gp", "enalty", "r1_", "r2_", "R1_", "path_length"),
@@ -155,7 +158,9 @@ ROWS = (
     Idiom(
         "outer-tape",
         regex(
-            r"\bGradientTape\([^)]{0,60}\)\s+as\s+(?P<tape>(?:outer|meta|query|second|hess)\w{0,20}|\w{0,20}(?:outer|meta)\w{0,10})|\bfor\b.{1,40}\b(?:inner_?steps|n_inner|inner_updates|adapt\w{0,8}_steps)\b"
+            r"\bGradientTape\([^)]{0,60}\)\s+as\s+(?P<tape>(?:outer|meta|query|second|hess)\w{0,20}"
+            r"|\w{0,20}(?:outer|meta)\w{0,10})|\bfor\b.{1,40}\b(?:inner_?steps|n_inner|inner_updates"
+            r"|adapt\w{0,8}_steps)\b"
         ),
         ("GradientTape(", "inner", "adapt"),
         (Told.WAY, Told.TEXT),
@@ -199,7 +204,8 @@ ROWS = (
     Idiom(
         "gradients-of-examples",
         regex(
-            r"\b(?P<call>(?:Vectorized)?DP(?:Keras)?(?:Adam|SGD|Adagrad)\w{0,20}|num_microbatches\s*=\s*(?P<number>\d{1,6}))"
+            r"\b(?P<call>(?:Vectorized)?DP(?:Keras)?(?:Adam|SGD|Adagrad)\w{0,20}"
+            r"|num_microbatches\s*=\s*(?P<number>\d{1,6}))"
         ),
         ("DP", "num_microbatches"),
         (Told.OP, Told.WAY, Told.LINE),

@@ -13,7 +13,8 @@ ROWS = (
     Idiom(
         "boxes-in-pairs",
         regex(
-            rf"(?i)\b{_BOXES}\w{{0,12}}\s*{_AXIS}.{{0,120}}?\b{_BOXES}\w{{0,12}}\s*{_AXIS}|\b\w{{0,20}}iou\w{{0,20}}\([^)]{{0,80}}\b{_BOXES}"
+            rf"(?i)\b{_BOXES}\w{{0,12}}\s*{_AXIS}.{{0,120}}?\b{_BOXES}\w{{0,12}}\s*{_AXIS}"
+            rf"|\b\w{{0,20}}iou\w{{0,20}}\([^)]{{0,80}}\b{_BOXES}"
             rf"|\btf\.(?:broadcast_to|tile|repeat)\(\s*[^,]{{0,60}}\b{_BOXES}"
         ),
         ("anchor", "box", "gt", "prior", "proposals", "Anchor", "Box"),
@@ -39,8 +40,10 @@ ROWS = (
     Idiom(
         "pairs-by-new-axes",
         regex(
-            rf"(?P<one>\b[\w.]{{1,40}}){_AXIS}\s*(?:[-+*/<>=&|]+|,)\s*(?:tf\.\w{{1,20}}\()?(?P<other>[\w.]{{1,40}}){_AXIS}"
-            r"|expand_dims\(\s*(?P<first_of>[\w.]{1,40}).{0,60}?(?:[-+*/]|,\s?)\s*(?:tf|K)\.expand_dims\(\s*(?P<second_of>[\w.]{1,40})"
+            rf"(?P<one>\b[\w.]{{1,40}}){_AXIS}\s*(?:[-+*/<>=&|]+"
+            rf"|,)\s*(?:tf\.\w{{1,20}}\()?(?P<other>[\w.]{{1,40}}){_AXIS}"
+            r"|expand_dims\(\s*(?P<first_of>[\w.]{1,40}).{0,60}?(?:[-+*/]|,\s?)\s*(?:tf"
+            r"|K)\.expand_dims\(\s*(?P<second_of>[\w.]{1,40})"
         ),
         ("None", "newaxis", "expand_dims"),
         (Told.LINE,),
@@ -64,7 +67,9 @@ ROWS = (
     Idiom(
         "gram-matrix",
         regex(
-            r"\b(?:tf\.(?:linalg\.)?)?matmul\(\s*(?P<one>\w{1,40})\s*,\s*(?P<other>\w{1,40})\s*,\s*(?:transpose_b|adjoint_b)\s*=\s*True|\b(?P<left>\w{1,40})\s*@\s*tf\.transpose\(\s*(?P<right>\w{1,40})"
+            r"\b(?:tf\.(?:linalg\.)?)?matmul\(\s*(?P<one>\w{1,40})\s*,\s*(?P<other>\w{1,40})\s*,\s*(?:"
+            r"transpose_b|adjoint_b)\s*=\s*True|\b(?P<left>\w{1,40})\s*@\s*tf\.transpose\(\s*(?P<right"
+            r">\w{1,40})"
         ),
         ("transpose_b", "adjoint_b", "@"),
         (Told.LINE,),
@@ -141,7 +146,8 @@ ROWS = (
     Idiom(
         "copies-by-tile",
         regex(
-            r"\b(?:tf|K|np)\.(?P<call>tile|repeat|broadcast_to|repeat_elements)\(\s*(?P<what>[\w.]{1,40})|\bRepeatVector\(\s*(?P<number>\w{1,40})"
+            r"\b(?:tf|K|np)\.(?P<call>tile|repeat|broadcast_to"
+            r"|repeat_elements)\(\s*(?P<what>[\w.]{1,40})|\bRepeatVector\(\s*(?P<number>\w{1,40})"
         ),
         ("tile(", "repeat(", "broadcast_to(", "repeat_elements(", "RepeatVector("),
         (Told.LINE,),
@@ -159,7 +165,8 @@ ROWS = (
     Idiom(
         "gathered-rows",
         regex(
-            r"\b(?:tf|K)\.(?P<call>gather|gather_nd|batch_gather|compat\.v1\.gather)\(\s*(?P<what>[\w.]{1,40})\s*,\s*(?P<rows>[\w.]{1,40})"
+            r"\b(?:tf|K)\.(?P<call>gather|gather_nd|batch_gather"
+            r"|compat\.v1\.gather)\(\s*(?P<what>[\w.]{1,40})\s*,\s*(?P<rows>[\w.]{1,40})"
         ),
         ("gather",),
         (Told.LINE,),
@@ -174,7 +181,8 @@ ROWS = (
         ("msg = tf.gather(h, src)",),
         ("row = gather(x)", "z = all_gather(z)"),
         unless=regex(
-            r"(?i)\b(?:Graph)?SAGE|\bGCN|\bGAT(?:v2)?(?:Conv|Layer)?\b|edge_index|graph_?net|spektral|message_passing|adjacency"
+            r"(?i)\b(?:Graph)?SAGE|\bGCN|\bGAT(?:v2)?(?:Conv|Layer)?\b|edge_index|graph_?net|spektral"
+            r"|message_passing|adjacency"
         ),
         least_first=1000,
         least_bytes=256 << 20,
@@ -200,7 +208,8 @@ ROWS = (
     Idiom(
         "overlapping-frames",
         regex(
-            r"\btf\.(?:contrib\.|compat\.v1\.)?signal\.(?P<call>frame|stft|overlap_and_add|mfccs_from_log_mel_spectrograms)\("
+            r"\btf\.(?:contrib\.|compat\.v1\.)?signal\.(?P<call>frame|stft|overlap_and_add"
+            r"|mfccs_from_log_mel_spectrograms)\("
         ),
         ("signal.",),
         (Told.LINE,),
@@ -221,7 +230,8 @@ ROWS = (
     Idiom(
         "square-factored",
         regex(
-            r"\btf\.(?:linalg\.)?(?P<call>cholesky|inv|svd|eigh|self_adjoint_eig|matrix_inverse|qr|lu|logdet|slogdet|expm)\("
+            r"\btf\.(?:linalg\.)?(?P<call>cholesky|inv|svd|eigh|self_adjoint_eig|matrix_inverse|qr|lu"
+            r"|logdet|slogdet|expm)\("
         ),
         ("tf.",),
         (Told.LINE,),
@@ -243,7 +253,8 @@ ROWS = (
     Idiom(
         "crops-of-proposals",
         regex(
-            r"\b(?P<setting>first_stage_max_proposals|max_proposals|TRAIN_ROIS_PER_IMAGE|POST_NMS_ROIS_\w{1,20}"
+            r"\b(?P<setting>first_stage_max_proposals|max_proposals|TRAIN_ROIS_PER_IMAGE"
+            r"|POST_NMS_ROIS_\w{1,20}"
             r"|(?:num|n|max)_?(?:rois?|proposals|boxes))\s*[:=]\s*(?P<number>\d{1,5})"
         ),
         ("roposals", "ROIS", "roi", "boxes"),
@@ -282,7 +293,8 @@ ROWS = (
         "results-stacked",
         regex(
             r"\btf\.(?P<call>stack|concat|parallel_stack)\(\s*\[\s*[^\[\]]{1,120}\bfor\b[^\[\]]{1,60}\]"
-            r"|\btf\.(?P<stacks>stack|parallel_stack)\(\s*\w{0,30}(?:outputs|results|preds|feats|features|frames|states|history|samples|parts|chunks|embeddings|shifts|volumes)\b"
+            r"|\btf\.(?P<stacks>stack|parallel_stack)\(\s*\w{0,30}(?:outputs|results|preds|feats"
+            r"|features|frames|states|history|samples|parts|chunks|embeddings|shifts|volumes)\b"
         ),
         ("tf.stack(", "tf.concat(", "parallel_stack("),
         (Told.LINE,),

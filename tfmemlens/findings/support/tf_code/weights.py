@@ -20,7 +20,8 @@ ROWS = (
         "embedding-table",
         regex(
             r"\bEmbedding\(\s*(?:input_dim\s*=\s*)?(?P<number>[\w.]{1,40})(?:\s*\+\s*1)?\s*,"
-            r"|\bget_variable\(\s*['\"][^'\"]{0,60}emb\w{0,20}['\"]\s*,\s*(?:shape\s*=\s*)?\[\s*(?P<rows>[\w.]{1,40})"
+            r"|\bget_variable\(\s*['\"][^'\"]{0,60}emb\w{0,20}['\"]\s*,\s*(?:shape\s*=\s*)?\[\s*(?P<ro"
+            r"ws>[\w.]{1,40})"
         ),
         ("Embedding(", "get_variable("),
         (Told.NUMBER,),
@@ -62,7 +63,8 @@ ROWS = (
     Idiom(
         "variable-of-that-size",
         regex(
-            r"\b(?:tf\.(?:compat\.v1\.)?(?P<call>Variable|get_variable)|(?:self\.)?add_weight)\(.{0,80}?[\[(]\s*(?P<number>\d[\d_]{2,})\s*,"
+            r"\b(?:tf\.(?:compat\.v1\.)?(?P<call>Variable|get_variable)"
+            r"|(?:self\.)?add_weight)\(.{0,80}?[\[(]\s*(?P<number>\d[\d_]{2,})\s*,"
         ),
         ("ariable(", "add_weight("),
         (Told.NUMBER, Told.LINE),
@@ -78,7 +80,8 @@ ROWS = (
     Idiom(
         "tensor-of-that-size",
         regex(
-            r"\b(?:tf|K)\.(?:random\.)?(?P<call>normal|uniform|truncated_normal|random_normal|random_uniform|zeros|ones|fill|eye)\(\s*[\[(]?\s*(?P<number>\d[\d_]{2,})\s*[,)]"
+            r"\b(?:tf|K)\.(?:random\.)?(?P<call>normal|uniform|truncated_normal|random_normal"
+            r"|random_uniform|zeros|ones|fill|eye)\(\s*[\[(]?\s*(?P<number>\d[\d_]{2,})\s*[,)]"
         ),
         ("normal(", "uniform(", "zeros(", "ones(", "fill(", "eye("),
         (Told.LINE,),
@@ -94,8 +97,10 @@ ROWS = (
     Idiom(
         "logits",
         regex(
-            r"\b(?:Dense|dense|linear|fully_connected|Linear)\(\s*(?:[\w.]{1,40}\s*,\s*)?(?:units\s*=\s*|num_outputs\s*=\s*)?"
-            r"(?P<number>[\w.]{0,30}(?:vocab|VOCAB|n_words|num_words|num_tokens|n_tokens|n_items|num_items|num_classes|n_classes|NUM_CLASSES|symbols|labels|chars)\w{0,20}|\d[\d_]{3,})"
+            r"\b(?:Dense|dense|linear|fully_connected|Linear)\(\s*(?:[\w.]{1,40}\s*,\s*)?(?:units\s*="
+            r"\s*|num_outputs\s*=\s*)?"
+            r"(?P<number>[\w.]{0,30}(?:vocab|VOCAB|n_words|num_words|num_tokens|n_tokens|n_items"
+            r"|num_items|num_classes|n_classes|NUM_CLASSES|symbols|labels|chars)\w{0,20}|\d[\d_]{3,})"
         ),
         ("ense(", "inear(", "fully_connected("),
         (Told.LINE, Told.NUMBER),
@@ -120,7 +125,8 @@ ROWS = (
     Idiom(
         "moving-average",
         regex(
-            r"\b(?P<call>ExponentialMovingAverage|MovingAverage|SWA|EMA)\(|\b(?P<name>ema\w{0,10})\.apply\(|\buse_ema\s*=\s*True"
+            r"\b(?P<call>ExponentialMovingAverage|MovingAverage|SWA|EMA)\("
+            r"|\b(?P<name>ema\w{0,10})\.apply\(|\buse_ema\s*=\s*True"
         ),
         ("MovingAverage(", "ema", "EMA(", "SWA("),
         (Told.OP, Told.LINE),
@@ -138,7 +144,9 @@ ROWS = (
     Idiom(
         "copy-of-a-model",
         regex(
-            r"\b(?:tf\.keras\.models\.|keras\.models\.|models\.)?(?P<call>clone_model|deepcopy)\(\s*(?:self\.)?(?P<what>\w{0,30}(?:model|net|critic|actor|policy|agent)\w{0,20})"
+            r"\b(?:tf\.keras\.models\.|keras\.models\.|models\.)?(?P<call>clone_model"
+            r"|deepcopy)\(\s*(?:self\.)?(?P<what>\w{0,30}(?:model|net|critic|actor|policy"
+            r"|agent)\w{0,20})"
         ),
         ("clone_model(", "deepcopy("),
         (Told.LINE, Told.WAY),
@@ -159,7 +167,8 @@ ROWS = (
     Idiom(
         "replay-buffer",
         regex(
-            r"\b(?P<call>\w{0,20}ReplayBuffer\w{0,10})\((?:.{0,160}?\b(?:max_length|capacity|max_size|size|buffer_size)\s*=\s*(?P<number>\w{1,40}))?"
+            r"\b(?P<call>\w{0,20}ReplayBuffer\w{0,10})\((?:.{0,160}?\b(?:max_length|capacity|max_size"
+            r"|size|buffer_size)\s*=\s*(?P<number>\w{1,40}))?"
         ),
         ("ReplayBuffer",),
         (Told.LINE, Told.NUMBER),
@@ -182,7 +191,10 @@ ROWS = (
     Idiom(
         "saving",
         regex(
-            r"\b(?P<what>[\w.]{0,30}(?:model|net|gan|generator|critic|encoder|decoder|estimator|ckpt|checkpoint|manager|saver)\w{0,10})\.(?P<call>save|save_weights|save_pretrained|export\w{0,20}|get_weights)\(|\btf\.(?P<saved>saved_model\.save|train\.Checkpoint)\(|\b(?P<frozen>convert_variables_to_constants\w{0,4}|freeze_graph)\("
+            r"\b(?P<what>[\w.]{0,30}(?:model|net|gan|generator|critic|encoder|decoder|estimator|ckpt"
+            r"|checkpoint|manager|saver)\w{0,10})\.(?P<call>save|save_weights|save_pretrained"
+            r"|export\w{0,20}|get_weights)\(|\btf\.(?P<saved>saved_model\.save|train\.Checkpoint)\("
+            r"|\b(?P<frozen>convert_variables_to_constants\w{0,4}|freeze_graph)\("
         ),
         (
             ".save",
@@ -217,7 +229,8 @@ ROWS = (
     Idiom(
         "converting",
         regex(
-            r"\b(?:TFLiteConverter\.\w{1,40}|converter\.convert|tf2onnx\.convert|TrtGraphConverterV?2?|converter\.build)\b"
+            r"\b(?:TFLiteConverter\.\w{1,40}|converter\.convert|tf2onnx\.convert|TrtGraphConverterV?2?"
+            r"|converter\.build)\b"
         ),
         ("onvert",),
         (Told.LINE, Told.WAY),
@@ -237,7 +250,8 @@ ROWS = (
     Idiom(
         "histograms",
         regex(
-            r"\bTensorBoard\([^)]{0,120}\bhistogram_freq\s*=\s*(?P<number>[1-9]\d{0,3})|\bwrite_grads\s*=\s*True"
+            r"\bTensorBoard\([^)]{0,120}\bhistogram_freq\s*=\s*(?P<number>[1-9]\d{0,3})"
+            r"|\bwrite_grads\s*=\s*True"
         ),
         ("histogram_freq", "write_grads"),
         (Told.OP,),
@@ -259,8 +273,11 @@ ROWS = (
     Idiom(
         "models-in-a-list",
         regex(
-            r"(?P<list>\b\w{0,20}(?:models|nets|ensemble|members|learners|networks|agents)\w{0,10})(?:\.append\(|\s*\+=\s*\[)\s*\w{1,30}\s*[\])]"
-            r"|(?P<made>\b\w{0,20}(?:models|nets|ensemble|members|learners|networks|agents))\s*=\s*\[\s*\w{0,30}(?:model|net|build|make|create)\w{0,30}\([^\[\]]{0,80}\)\s*for\b"
+            r"(?P<list>\b\w{0,20}(?:models|nets|ensemble|members|learners|networks"
+            r"|agents)\w{0,10})(?:\.append\(|\s*\+=\s*\[)\s*\w{1,30}\s*[\])]"
+            r"|(?P<made>\b\w{0,20}(?:models|nets|ensemble|members|learners|networks"
+            r"|agents))\s*=\s*\[\s*\w{0,30}(?:model|net|build|make"
+            r"|create)\w{0,30}\([^\[\]]{0,80}\)\s*for\b"
         ),
         ("models", "nets", "ensemble", "members", "learners", "networks", "agents"),
         (Told.TEXT,),
