@@ -48,7 +48,7 @@ ALLOWED = {
     "recording/inside/keras_models.py _slots": "optimizers of five generations of Keras",
     "recording/inside/keras_models.py _outputs": "layers of five generations of Keras",
     "recording/inside/keras_models.py _shape": "tensors of any framework",
-    "recording/inside/living.py _type": "tensors of any framework, some given away",
+    "recording/inside/living.py tensor_type": "tensors of any framework, some given away",
     "recording/inside/living.py _inside": "any object of the user's process",
     "recording/printed.py __exit__": "sys.stdout may be None, closed, or anything that somebody put there",
     "recording/printed.py _listen": "the same: it may forbid that its write is another one",
