@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
+from tfmemlens.knowledge import program_shapes
+from tfmemlens.knowledge.layer_calls import ARGUMENTS, READ
 from tfmemlens.knowledge.program_shapes import Role, made_by
 from tfmemlens.model.line import Line
 from tfmemlens.readers.program import read_program
@@ -157,3 +161,27 @@ def test_bytes_flattened_sides_and_a_long_call() -> None:
     assert (
         of(f"w = tf.get_variable('n{name}', [8, 8])")[0] == f"tf.get_variable('n{name}', [8, 8])"[:57] + "..."
     )
+
+
+ODD = "None True 0 -5 2.5 1e999 'odd' ... [1] [2,n] ((1,2),3) [-1,-1] [0,8] {1:2} 10**30".split()
+"""Settings that no Keras takes."""
+
+
+@pytest.mark.parametrize("layer", sorted(ARGUMENTS))
+def test_a_setting_that_no_keras_takes_leaves_the_sizes_unknown(layer: str) -> None:
+    """The rules for layers refuse every one of them by themselves."""
+    usual = {"units": 5, "filters": 4, "kernel_size": 3, "input_dim": 7, "output_dim": 6}
+    names = {"dilation_rate", *ARGUMENTS[layer]}.intersection(READ)
+    for name, odd in product(sorted(names), ODD):
+        call = ", ".join(f"{each}={value}" for each, value in {**usual, name: odd}.items())
+        for shape in ("", "8,", "8, 3", "0, 8, 3", "8, True, 8, 3", "8, n, n, 3"):
+            assert all(min(sizes) > 0 for _, sizes in made(f"x = Input(({shape}))\ny = {layer}({call})(x)"))
+
+
+def test_an_error_of_ours_in_a_rule_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def mistaken(call: object) -> object:
+        raise TypeError("a slip of ours")
+
+    monkeypatch.setattr(program_shapes, "describe", mistaken)
+    with pytest.raises(TypeError, match="a slip of ours"):
+        made("x = Input((8,))\ny = Dense(5)(x)")

@@ -342,7 +342,7 @@ class _Reader:
         spec = LayerSpec("", layer.class_name, config)
         try:
             specs = describe(LayerCall(spec, (TensorType(asked, "float32"),)))
-        except (UnsupportedLayer, ValueError, TypeError, ArithmeticError):
+        except UnsupportedLayer:
             return _UNKNOWN
         out = specs.outputs[0].shape if specs.outputs else None
         if not opened:
