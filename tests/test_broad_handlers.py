@@ -54,8 +54,7 @@ ALLOWED = {
     "recording/printed.py _listen": "the same: it may forbid that its write is another one",
     "recording/printed.py _writes_to": "the same: it may have no descriptor",
     "recording/training_graph.py record_live": "runs the user's own code, which may raise anything",
-    "knowledge/program_shapes.py of_layer": "settings as strangers write them, of any type and any size",
-    "use_cases/estimate.py estimate_live": "Keras raises them for a model that has no description",
+    "use_cases/estimate.py _description": "Keras raises them for a model that has none; only it is asked",
 }
 """A function, and why it may."""
 

@@ -69,6 +69,44 @@ def test_who_is_traced(model: Any, is_traced: bool, monkeypatch: pytest.MonkeyPa
         assert not asked
 
 
+@pytest.mark.parametrize(
+    "ours", ["tfmemlens.readers.keras_models.of_text", "tfmemlens.use_cases.estimate.estimate"]
+)
+@pytest.mark.parametrize("error", [TypeError, ValueError, NotImplementedError])
+def test_an_error_of_ours_in_the_prediction_comes_out(
+    ours: str, error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The traced graph would hide it: only what Keras raises says that the model has no description."""
+
+    def mistaken(*given: Any, **named: Any) -> Any:
+        raise error("a slip of ours")
+
+    def recorded(model: Any, out: str, settings: StepSettings) -> dict[str, list[object]]:
+        raise AssertionError("the model describes itself")
+
+    monkeypatch.setitem(sys.modules, "tensorflow", object())
+    monkeypatch.setattr(training_graph, "record_live", recorded)
+    monkeypatch.setattr(ours, mistaken)
+    with pytest.raises(error, match="a slip of ours"):
+        estimate.estimate_live(Described(), StepSettings(8))
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError, NotImplementedError])
+def test_what_keras_raises_for_a_model_without_a_description_is_no_error_of_ours(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Undescribed(Subclass):
+        def to_json(self) -> str:
+            raise error("Object was created by passing non-serializable argument values")
+
+    def recorded(model: Any, out: str, settings: StepSettings) -> dict[str, list[object]]:
+        raise UnreadableInput("enough", "of this")
+
+    monkeypatch.setattr(training_graph, "record_live", recorded)
+    with pytest.raises(UnreadableInput, match="enough"):
+        estimate.estimate_live(Undescribed(), StepSettings(8))
+
+
 def test_a_function_whose_model_tells_nothing_is_traced_by_its_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

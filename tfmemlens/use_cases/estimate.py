@@ -133,15 +133,14 @@ def estimate_live(model: Any, settings: StepSettings) -> Capture:
     name = str(getattr(model, "name", "model"))
     traceable = "tensorflow" in sys.modules
     described = None
-    if not _has_own_step(model):
+    text = None if _has_own_step(model) else _description(model)
+    if text is not None:
         try:
-            described = of_text(model.to_json(), name)
+            described = of_text(text, name)
             return estimate(described, settings, strictly=traceable)
         except (Unpredictable, UnreadableInput):
             if not traceable:
                 raise
-        except (NotImplementedError, TypeError, ValueError):
-            pass  # a subclass, or a layer, without `get_config`
     try:
         return _of_training_graph(
             lambda out: training_graph.record_live(model, out, settings), name, settings
@@ -150,6 +149,14 @@ def estimate_live(model: Any, settings: StepSettings) -> Capture:
         if described is None:
             raise
         return estimate(described, settings)
+
+
+def _description(model: Any) -> str | None:
+    """What Keras says of the model, in JSON; None for a subclass, or a layer, without `get_config`."""
+    try:
+        return str(model.to_json())
+    except (NotImplementedError, TypeError, ValueError):
+        return None
 
 
 def _has_own_step(model: Any) -> bool:
