@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
-from functools import cached_property
 from typing import Any
 
 import pytest
@@ -118,33 +117,3 @@ def test_a_value_prints_itself_briefly() -> None:
     assert repr(Kept("a", tuple(range(9)))) == "Kept(name='a', parts=<tuple of 9>)"
     assert repr(Kept("a", (Kept("b"),))) == "Kept(name='a', parts=(Kept(name='b', parts=()),))"
     assert len(repr(Kept("long" * 1000, (Kept("long" * 1000),)))) < 250
-
-
-@values.dataclass(frozen=True)
-class Summed:
-    numbers: tuple[int, ...]
-    name: str = ""
-
-    @cached_property
-    def total(self) -> int:
-        return sum(self.numbers)
-
-    @cached_property
-    def longest(self) -> int:
-        return max(self.numbers)
-
-
-def test_what_was_worked_out_is_kept_where_it_is_named() -> None:
-    value = Summed((1, 2))
-    assert "total" not in vars(values.replace_keeping(value, ["total"], name="a")), (
-        "nothing was worked out yet"
-    )
-    assert (value.total, value.longest) == (3, 2)
-    changed = values.replace_keeping(value, ["total"], name="b", numbers=(5,))
-    assert (changed.name, changed.total, changed.longest) == ("b", 3, 5)
-    assert values.replace(value, numbers=(5,)).total == 5
-
-
-def test_what_is_kept_must_be_a_cached_property() -> None:
-    with pytest.raises(TypeError, match=r"Summed\.name is no cached property"):
-        values.replace_keeping(Summed((1,)), ["name"])

@@ -8,13 +8,9 @@ To the functions of the standard library (`dataclasses.asdict`…) the values ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
-__all__ = ["dataclass", "field", "fields", "replace", "replace_keeping"]
-
-_Value = TypeVar("_Value")
+__all__ = ["dataclass", "field", "fields", "replace"]
 
 if TYPE_CHECKING:  # to a type checker they are the standard ones
     from dataclasses import dataclass, field, fields, replace
@@ -208,19 +204,3 @@ else:
     def _setstate(self, state):
         for each, value in zip(fields(self), state, strict=True):
             object.__setattr__(self, each.name, value)
-
-
-def replace_keeping(value: _Value, kept: Iterable[str], **changes: Any) -> _Value:
-    """The same value with these changes; of these cached properties what was worked out stays, since the
-    changes do not touch what it is made of.
-
-    Raises:
-        TypeError: one of the names is no cached property of the class.
-    """
-    changed: _Value = replace(value, **changes)  # type: ignore[type-var]
-    for name in kept:
-        if not isinstance(getattr(type(value), name, None), cached_property):
-            raise TypeError(f"{type(value).__name__}.{name} is no cached property")
-        if name in vars(value):
-            vars(changed)[name] = vars(value)[name]
-    return changed

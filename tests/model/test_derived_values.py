@@ -280,6 +280,23 @@ class TestTimelines:
         other = replace(owned, table=table(*self.lives.table))
         assert other.events is not self.lives.events
 
+    @pytest.mark.parametrize("column", ["size_bytes", "start_micros", "end_micros"])
+    def test_more_said_of_the_rows_changes_no_curve(self, column: str) -> None:
+        """Sizes and times are what the curve is made of."""
+        lives = timeline(row("a", 4, 0, 3), row("b", 2, 1, 2), baseline_mib=10)
+        named = replace(lives, table=replace(lives.table, op=["Relu", "Relu"]), original=lives)
+        assert named.events is lives.events and named.curve is lives.curve
+        other: Any = {column: [7, 9]}
+        changed = replace(lives, table=replace(lives.table, **other), original=lives)
+        assert changed.events == replace(changed, original=None).events != lives.events
+
+    def test_the_peak_of_a_curve_is_the_originals(self) -> None:
+        lives = timeline(row("a", 4, 0, 3), row("b", 2, 1, 2), baseline_mib=10)
+        assert lives.peak_index == 1
+        lives.__dict__["peak_index"] = 7  # nobody looks through the curve again
+        assert replace(lives, original=lives).peak_index == 7
+        assert lives.standing_on(0, None, BaselineSource.LOG).peak_index == 1
+
     @pytest.mark.parametrize(
         "changed, precision",
         [

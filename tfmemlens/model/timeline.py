@@ -139,8 +139,8 @@ class Timeline:
     fragmentation: Sequence[tuple[float, float]] = ()
     """When, and what share of what was free lay in small pieces then (0.0 to 1.0), as the allocator says."""
     original: Timeline | None = field(default=None, compare=False, repr=False)
-    """The timeline that this one is a copy of with another baseline or other owners: what follows from the
-    same table alone is asked of it.
+    """The timeline that this one is a copy of with another baseline, other owners, or more said of its rows:
+    what follows from the same sizes and times alone is asked of it.
     """
 
     @property
@@ -169,14 +169,25 @@ class Timeline:
     @cached_property
     def curve(self) -> Sequence[int]:
         """Bytes in use after each event, baseline included."""
-        original = self._original()
-        if original is not None and original.baseline_bytes == self.baseline_bytes:
+        if (original := self._original_on_this_baseline()) is not None:
             return original.curve
         return list(accumulate(self.events[1], initial=self.baseline_bytes))[1:]
 
     def _original(self) -> Timeline | None:
-        """The original, where the table is still the same."""
-        return self.original if self.original is not None and self.original.table is self.table else None
+        """The original, where sizes and times are still the same columns."""
+        if self.original is None:
+            return None
+        own, before = self.table, self.original.table
+        is_same = (
+            own.size_bytes is before.size_bytes
+            and own.start_micros is before.start_micros
+            and own.end_micros is before.end_micros
+        )
+        return self.original if is_same else None
+
+    def _original_on_this_baseline(self) -> Timeline | None:
+        original = self._original()
+        return original if original is not None and original.baseline_bytes == self.baseline_bytes else None
 
     def standing_on(self, baseline_bytes: int, confidence: float | None, source: BaselineSource) -> Timeline:
         """The same allocations on another baseline; their order is not worked out again."""
@@ -225,6 +236,8 @@ class Timeline:
     @cached_property
     def peak_index(self) -> int:
         """The event that reached the peak, -1 if nothing was ever allocated."""
+        if (original := self._original_on_this_baseline()) is not None:
+            return original.peak_index
         return max(range(len(self.curve)), key=self.curve.__getitem__) if self.curve else -1
 
     @property

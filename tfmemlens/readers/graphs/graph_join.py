@@ -16,7 +16,7 @@ from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import BaselineSource, Timeline
 from tfmemlens.patterns import regex
 from tfmemlens.units import round_up
-from tfmemlens.values import replace, replace_keeping
+from tfmemlens.values import replace
 
 _UPDATES = regex(r"Resource(?:Sparse)?Apply|Assign\w*VariableOp")
 
@@ -65,7 +65,7 @@ def with_variables(timeline: Timeline, graph: Graph) -> Timeline:
     if not added:
         return timeline
     standing = AllocationTable.of([*timeline.standing, *added])
-    return replace_keeping(timeline, ("events",), standing=standing).standing_on(
+    return replace(timeline, standing=standing, original=timeline).standing_on(
         timeline.baseline_bytes + sum(row.size_bytes for row in added), None, BaselineSource.STANDING
     )
 
@@ -102,11 +102,11 @@ def _by_name(graph: Graph) -> dict[str, Node]:
 
 def _joined(timeline: Timeline, known: Mapping[str, Node]) -> Timeline:
     """The same curve, its rows with what the graph adds."""
-    return replace_keeping(
+    return replace(
         timeline,
-        ("events", "curve", "peak_index"),
         table=_described(timeline.table, known),
         standing=_described(timeline.standing, known),
+        original=timeline,
     )
 
 
