@@ -23,7 +23,7 @@ from tfmemlens.model.capture import Hints, StatedSize, Surroundings
 from tfmemlens.model.case import Api, Case, FrontEnd, Moment
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.incident import CompilerMemory, Incident, RequestKind
-from tfmemlens.model.what_if import Basis, Saving
+from tfmemlens.model.what_if import Basis, Saving, Shrunk
 from tfmemlens.values import replace
 
 MIB = 1 << 20
@@ -341,11 +341,13 @@ def test_a_rules_own_words_with_the_engines_figure(known: bool, saved: int) -> N
         else Saving("smaller-input")
     )
     given = knowing(case(held(("a/x", 1, A))), smaller_input=saving)
-    found = remedies.of_change(given, 0, "smaller-input", "x", 77)
+    found = remedies.of_change(given, 0, "x", Shrunk("smaller-input", 77, 1, 0))
     assert found.saves_bytes == saved and found.certainty is (
         Certainty.ESTIMATE if known else Certainty.EXACT
     )
-    assert remedies.of_change(knowing(case(held())), 0, "smaller-input", "x", None).certainty is None
+    assert found.slug == "smaller-input" and found.change == ("smaller-input" if known else None)
+    nothing = remedies.of_change(knowing(case(held())), 0, "x", Shrunk("smaller-input", None))
+    assert nothing.saves_bytes is nothing.certainty is None
 
 
 @pytest.mark.parametrize("saves, certainty", [(None, None), (5, Certainty.BOUND)])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
+from tests.findings.test_edges_of_tensors import failed
+from tests.findings.test_support import case
 from tests.findings.test_what_is_no_batch import explained
 from tfmemlens.findings import request_larger_than_device
-from tfmemlens.model.finding import Remedy
-from tfmemlens.units import MIB
+from tfmemlens.model.case import Balance
+from tfmemlens.model.what_if import Basis, Saving
+from tfmemlens.units import MIB, Size
+from tfmemlens.values import replace
 
 RAN_OUT = (
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.25TiB (rounded to 1374521760000)requested"
@@ -30,11 +32,11 @@ def test_no_other_framework_is() -> None:
 
 
 @pytest.mark.parametrize("of_rows, saves", [(None, 192), (6, 192), (192, 192), (200, 200)])
-def test_smaller_maps_save_a_part_of_the_failed_one_at_least(
-    monkeypatch: pytest.MonkeyPatch, of_rows: int | None, saves: int
-) -> None:
-    held = Remedy("halve", saves_bytes=of_rows and of_rows * MIB)
-    monkeypatch.setattr(request_larger_than_device.remedies, "of_change", lambda *given: held)
-    case: Any = None
-    told = request_larger_than_device._smaller_maps(case, 0, "halve", 192 * MIB)
-    assert told.saves_bytes == saves * MIB
+def test_smaller_maps_save_a_part_of_the_failed_one_at_least(of_rows: int | None, saves: int) -> None:
+    def of_the_list(moment: int, change: str, *_: object, **__: object) -> Saving:
+        return Saving(change, Basis.LIST, of_rows and of_rows * MIB)
+
+    moment = failed((64, 64, 64, 256), "net/Relu", books=Balance(limit=Size.exactly(100 * MIB)))
+    (told,) = request_larger_than_device.check(replace(case(moment), what_if=of_the_list))
+    (maps,) = (each for each in told.remedies if each.slug == "smaller-input")
+    assert maps.saves_bytes == saves * MIB

@@ -21,6 +21,7 @@ from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import GIB, MIB, Size
+from tfmemlens.what_if.one_tensor import of_tensor
 
 exactly = Size.exactly
 
@@ -435,6 +436,6 @@ def test_a_first_dimension_that_fits(
     shape: tuple[int, ...], need: int, limit: int, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_larger_than_device, "batch_bound", lambda case, moment: None)
-    case: Any = Made(moments=(Made(request=request(shape)),))
+    case: Any = Made(moments=(Made(request=request(shape)),), of_tensor=of_tensor)
     found = next(iter(request_larger_than_device._dimension_remedies(case, 0, need, limit)))
     assert found.text.startswith(words)

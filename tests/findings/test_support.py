@@ -17,8 +17,10 @@ from tfmemlens.model.finding import Basis, Finding, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.timeline import Executions
+from tfmemlens.model.what_if import Saving
 from tfmemlens.units import Size
 from tfmemlens.values import replace
+from tfmemlens.what_if import one_tensor
 
 A, G, P, U = Kind.ACTIVATION, Kind.GRADIENT, Kind.PARAMETER, Kind.UNATTRIBUTED
 exactly = Size.exactly
@@ -43,7 +45,16 @@ def case(*moments: Moment, hints: Hints = Hints(), **told: Any) -> Case:
     capture = Capture(
         Source("x.log", ("oom-sentence",), "tensorflow"), hints=hints, surroundings=Surroundings(**told)
     )
-    return Case(capture, moments)
+    return answering(Case(capture, moments))
+
+
+def answering(given: Case) -> Case:
+    """The same with the part of the engine that needs no more than a tensor or a step."""
+
+    def without(moment: int, allocation: Allocation, change: str) -> Saving:
+        return one_tensor.without(given.moments[moment].timeline, allocation, change)
+
+    return replace(given, of_tensor=one_tensor.of_tensor, without=without)
 
 
 # ------------------------------------------------------------------ rows

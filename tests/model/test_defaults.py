@@ -24,6 +24,7 @@ SOMETHING: dict[str, Any] = {
     "Group.calls": 1,
     "KeptConstant.count": 1,
     "Incident.occurrences": 1,
+    "Shrunk.count": 1,
     # a failure ends the run, a list is whole and a weight is trained, unless the input says otherwise
     "Incident.fatal": True,
     "ChunkMap.complete": True,
@@ -44,6 +45,10 @@ SOMETHING: dict[str, Any] = {
     "Network.dialect": "keras-3",
     "LayoutStudy.source_format": "NHWC",
     "LayoutStudy.target_format": "NCHW",
+    # half of one side
+    "Shrunk.before": 2,
+    "Shrunk.after": 1,
+    "Shrunk.axes": 1,
     # two digits of an estimate
     "Remedy.digits": 2,
 }

@@ -22,7 +22,7 @@ from tfmemlens.model.what_if import Basis, Saving
 from tfmemlens.renderers.savings import in_words
 from tfmemlens.units import MIB
 from tfmemlens.what_if import basis, changes
-from tfmemlens.what_if.savings import savings
+from tfmemlens.what_if.savings import divided, savings
 from tfmemlens.what_if.sliders import with_sliders
 
 HELD = (
@@ -51,6 +51,19 @@ def test_half_the_batch_saves_half_of_what_grows_with_it(case: Case) -> None:
     assert (half.low_bytes, half.high_bytes) == (GROWING // 4, (GROWING + 40 * MIB) // 2)
     assert half.basis is Basis.LIST and half.certainty is Certainty.ESTIMATE
     assert of(case, changes.GRADIENT_ACCUMULATION).best_bytes == GROWING // 2  # no weight is listed
+
+
+@pytest.mark.parametrize("divisor, share", [(2, 1), (4, 1.5), (8, 1.75), (1, 0)])
+def test_where_no_batch_is_known_a_divisor_says_how_much_smaller(
+    case: Case, divisor: int, share: float
+) -> None:
+    half, other = of(case, changes.SMALLER_BATCH), case.what_if(0, changes.SMALLER_BATCH, divisor=divisor)
+    assert other == divided(half, divisor)
+    assert half.best_bytes and half.low_bytes and half.high_bytes
+    assert (other.best_bytes, other.low_bytes, other.high_bytes) == tuple(
+        round(share * size) for size in (half.best_bytes, half.low_bytes, half.high_bytes)
+    )
+    assert divided(Saving("x"), divisor) == Saving("x")
 
 
 def test_mixed_precision_saves_nine_twentieths_of_what_it_halves(case: Case) -> None:

@@ -23,6 +23,7 @@ from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import human
 
@@ -116,7 +117,7 @@ def _shorter(
             f"leave attention out at this resolution ({side} x {side} = {queries:,} positions), or halve"
             " height and width: each of these matrices becomes a sixteenth"
         )
-        yield remedies.of_change(case, index, "smaller-input", text, need and need * 15 // 16)
+        yield remedies.of_change(case, index, text, Shrunk("smaller-input", need, axes=4))
         return
     stated = stated_length(case.capture.surroundings)
     if stated and stated.size == queries and not stated.of_data:
@@ -125,7 +126,7 @@ def _shorter(
     text = (
         f"halve the sequence length ({queries} -> {queries // 2}): each of these matrices becomes a quarter"
     )
-    yield remedies.of_change(case, index, "smaller-input", text, need and need * 3 // 4)
+    yield remedies.of_change(case, index, text, Shrunk("smaller-input", need, axes=2))
 
 
 def _fewer_samples(
@@ -142,7 +143,7 @@ def _fewer_samples(
     if bound and not bound.none_fits:
         yield from remedies.offered(case, moment, "smaller-batch")
         return
-    yield remedies.of_change(case, index, "smaller-batch", text, need and need // 2)
+    yield remedies.of_change(case, index, text, Shrunk("smaller-batch", need))
 
 
 def _speaks_of_attention(failed: FailedRequest) -> bool:

@@ -13,10 +13,12 @@ import re
 from collections.abc import Iterator
 from math import prod
 
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
@@ -65,19 +67,17 @@ def check(case: Case) -> Iterator[Finding]:
             explains=alike(moment),
             evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment)}", request.failed.line),),
             remedies=(
-                Remedy(
+                remedies.of_tensor(
+                    case,
                     f"keep fewer boxes, as proposals or as results: {boxes:,} -> {max(boxes // 2, 1):,}"
                     f"{_settings(name) or _of_text(case)}",
-                    saves_bytes=need // 2,
-                    certainty=Certainty.EXACT,
-                    slug="fewer-boxes",
+                    Shrunk("fewer-boxes", need),
                 ),
-                Remedy(
+                remedies.of_tensor(
+                    case,
                     f"smaller {'images or ' if cut else ''}crops: half the height and width make a quarter of"
                     " this",
-                    saves_bytes=need * 3 // 4,
-                    certainty=Certainty.EXACT,
-                    slug="smaller-input",
+                    Shrunk("smaller-input", need, axes=2),
                 ),
                 *((_MASKS,) if cut and "mask" in name.lower() else ()),
             ),

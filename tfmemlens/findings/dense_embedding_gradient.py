@@ -13,12 +13,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.findings.support.weights import optimizer_of
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
@@ -93,12 +94,11 @@ def _remedies(case: Case, request: Request, need: int) -> Iterator[Remedy]:
     if case.api.oldest > (2, 15) and slots and request.owner.phase is Phase.OPTIMIZER:
         title, count = slots
         kept = "one" if count == 1 else "two"
-        yield Remedy(
+        yield remedies.of_tensor(
+            case,
             f"use an optimizer that keeps no slots, such as SGD: {title} keeps {kept} as large as the table"
             " (Keras 3 makes the gradient dense for either)",
-            saves_bytes=count * need,
-            certainty=Certainty.ESTIMATE,
-            slug="lighter-optimizer",
+            Shrunk("lighter-optimizer", need, 1, 0, count=count, certainty=Certainty.ESTIMATE),
         )
     else:
         yield Remedy(

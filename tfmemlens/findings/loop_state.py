@@ -24,6 +24,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, percent
 from tfmemlens.values import replace
@@ -95,11 +96,9 @@ def check(case: Case) -> Iterator[Finding]:
                     remedies.of_change(
                         case,
                         index,
-                        "smaller-input",
                         "halve the sequence (truncated back-propagation, or cut and bucket the data): half as"
                         " much is kept",
-                        total(stacks) // 2,
-                        Certainty.ESTIMATE,
+                        Shrunk("smaller-input", total(stacks), certainty=Certainty.ESTIMATE),
                     ),
                     slug="shorter-sequences",
                 ),

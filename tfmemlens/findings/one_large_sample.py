@@ -22,9 +22,10 @@ from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situa
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Request
-from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
+from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
@@ -69,7 +70,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *((Evidence("the size that is asked for", asked[1]),) if asked else ()),
             ),
             remedies=(
-                _patches(sides, need, trains),
+                _patches(case, sides, need, trains),
                 *remedies.offered(case, moment, "mixed-precision", "recompute"),
                 Remedy(
                     "fewer channels in the layers of full size, or a strided first layer",
@@ -138,17 +139,16 @@ def _likely(each: tuple[Sequence[int], int]) -> tuple[bool, float]:
     return channels in (1, 2, 3, 4) or channels % 8 == 0, min(sides) / max(sides)
 
 
-def _patches(sides: Sequence[int], need: int, trains: bool) -> Remedy:
+def _patches(case: Case, sides: Sequence[int], need: int, trains: bool) -> Remedy:
     """Patches of half the sides: the share of each feature map that is left."""
     half = [math.ceil(side / 2 / 16) * 16 for side in sides]
-    left = need * math.prod(half) // math.prod(sides)
     size = " x ".join(map(str, half))
     how = f"train on patches of {size}" if trains else f"go through it in tiles of {size} that overlap"
     if len(sides) == 2:
         how = f"make it smaller, or {how}"
-    return Remedy(
-        f"{how}: each of these maps then takes {human(left)}",
-        saves_bytes=need - left,
-        certainty=Certainty.EXACT,
-        slug="smaller-input",
+    whole, left = math.prod(sides), math.prod(half)
+    return remedies.of_tensor(
+        case,
+        f"{how}: each of these maps then takes {human(need * left // whole)}",
+        Shrunk("smaller-input", need, whole, left),
     )

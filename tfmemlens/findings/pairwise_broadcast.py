@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.quoted_line import line_of_op
 from tfmemlens.findings.support.rows import device_limit, place, requests, tensor_text
 from tfmemlens.model.capture import StatedSize
@@ -26,6 +27,7 @@ from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
@@ -85,7 +87,7 @@ def check(case: Case) -> Iterator[Finding]:
         if not 2 <= len(shape) <= 3 or min(shape[:2]) < 256:
             continue
         if len(set(shape)) == 1 and len(shape) == 3:
-            yield _of_triplets(index, moment, need, shape[0])
+            yield _of_triplets(case, index, moment, need, shape[0])
             continue
         grown = _above_any_operand(case, moment, op)
         if shape[0] != shape[1] and not (grown or _tells_of_pairs(case, request)):
@@ -194,7 +196,7 @@ def _of_stated(
     )
 
 
-def _of_triplets(index: int, moment: Moment, need: int, rows: int) -> Finding:
+def _of_triplets(case: Case, index: int, moment: Moment, need: int, rows: int) -> Finding:
     """Every triple of one batch, as triplet losses make them."""
     assert moment.request
     what = f"every triplet of {rows:,} rows is made at once, which grows with their cube: {human(need)}"
@@ -205,11 +207,10 @@ def _of_triplets(index: int, moment: Moment, need: int, rows: int) -> Finding:
         explains=need,
         evidence=(Evidence(f"requested: {tensor_text(moment)}", moment.request.failed.line),),
         remedies=(
-            Remedy(
+            remedies.of_tensor(
+                case,
                 f"fewer rows at once: with {rows // 2:,} this takes {human(need // 8)}",
-                saves_bytes=need - need // 8,
-                certainty=Certainty.EXACT,
-                slug="smaller-batch",
+                Shrunk("smaller-batch", need, axes=3),
             ),
             Remedy(
                 "or choose for each anchor one positive and one negative (mining): pairs, no triplets, are"

@@ -18,8 +18,9 @@ from tfmemlens.findings.support.batch_bound import batch_bound, in_words, of_tra
 from tfmemlens.findings.support.rows import device_limit, on_host, place, requests, tensor_text
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, IMPOSSIBLE, Size, human, human_size
 
@@ -110,14 +111,15 @@ def _of_a_count(size: int) -> Remedy:
     )
 
 
-def _smaller_maps(case: Case, index: int, text: str, of_request: int) -> Remedy:
+def _smaller_maps(case: Case, index: int, need: int) -> Remedy:
     """What the held rows save is no more than a part where the failed map, which becomes a quarter, too, is
     larger.
     """
-    of_rows = remedies.of_change(case, index, "smaller-input", text, of_request)
-    if (of_rows.saves_bytes or 0) >= of_request:
-        return of_rows
-    return Remedy(text, saves_bytes=of_request, certainty=Certainty.EXACT, slug="smaller-input")
+    text = "halve height and width: every feature map becomes a quarter"
+    failed = Shrunk("smaller-input", need, axes=2)
+    of_rows = remedies.of_change(case, index, text, failed)
+    of_request = remedies.of_tensor(case, text, failed)
+    return of_rows if (of_rows.saves_bytes or 0) >= (of_request.saves_bytes or 0) else of_request
 
 
 def _dimension_remedies(
@@ -149,15 +151,13 @@ def _dimension_remedies(
         else:
             fits = max(sizes[0] // -(-need // limit), 1)
             first = f"make its first dimension smaller, {sizes[0]} -> {fits}: the tensor then"
-        yield Remedy(
+        yield remedies.of_tensor(
+            case,
             f"{first} takes {human(need // sizes[0] * fits)}",
-            saves_bytes=need - need // sizes[0] * fits,
-            certainty=Certainty.EXACT,
-            slug="smaller-batch",
+            Shrunk("smaller-batch", need, sizes[0], fits),
         )
     if len(sizes) == 4 and sizes[1] > 8 and sizes[2] > 8:
-        text = "halve height and width: every feature map becomes a quarter"
-        yield _smaller_maps(case, index, text, need * 3 // 4)
+        yield _smaller_maps(case, index, need)
     op = request.failed.op or request.owner.op if request else None
     if len(sizes) == 2 and min(sizes) > 1000 and (op is None or _OF_A_MATRIX.search(op)):
         yield Remedy(

@@ -20,6 +20,7 @@ from tfmemlens.knowledge.convolution import is_shuffled_volume
 from tfmemlens.knowledge.convolution.cpu_backward import FIRST_3D_BUFFER
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.what_if import Shrunk
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the failing copy"
@@ -59,16 +60,14 @@ def check(case: Case) -> Iterator[Finding]:
                 remedies.of_change(
                     case,
                     index,
-                    "smaller-input",
                     "halve depth, height and width of this layer's input: an eighth",
-                    failed.tensor_bytes * 7 // 8,
+                    Shrunk("smaller-input", failed.tensor_bytes, axes=3),
                 ),
                 remedies.of_change(
                     case,
                     index,
-                    "smaller-batch",
                     "half the batch: these copies hold all of it",
-                    failed.tensor_bytes // 2,
+                    Shrunk("smaller-batch", failed.tensor_bytes),
                 ),
                 Remedy(
                     "split the volume into patches, with the overlap that the kernels need",

@@ -19,7 +19,8 @@ from tfmemlens.findings.support.rows import requests, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment, Request
-from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.what_if import Shrunk
 from tfmemlens.units import MIB
 
 BASIS = Basis.NAME
@@ -81,12 +82,11 @@ def _remedies(case: Case, moment: Moment, named: Sequence[NamedSize], need: int)
     many = ran is not None and ran[0] in (EVALUATION, PREDICTION) and several
     if (image := told.get(Meaning.IMAGE)) and not many:  # fewer at a time cost nothing there
         name = f"`{image.name}`" if image.name else "the image"
-        part, left = ("an eighth", need // 8) if _is_volume(named) else ("a quarter", need // 4)
-        yield Remedy(
+        part, axes = ("an eighth", 3) if _is_volume(named) else ("a quarter", 2)
+        yield remedies.of_tensor(
+            case,
             f"lower {name} ({image.line.place}): half of each side makes this tensor and all like it {part}",
-            saves_bytes=need - left if saving else None,
-            certainty=Certainty.EXACT,
-            slug="smaller-input",
+            Shrunk("smaller-input", need if saving else None, axes=axes),
         )
     if length := told.get(Meaning.LENGTH):
         yield remedies.shorter(length)

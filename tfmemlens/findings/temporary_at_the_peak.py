@@ -15,10 +15,9 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import held, of_kind, row_name, total
-from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.units import human, percent
 
@@ -53,13 +52,10 @@ def check(case: Case) -> Iterator[Finding]:
                 if row.allocation.total_bytes > 0.01 * total(scratch)
             ),
             remedies=(
-                Remedy(
+                remedies.of_saving_alone(
                     f"make {where} smaller (fewer channels or smaller inputs): its temporary buffer makes the"
                     " peak",
-                    saves_bytes=moment.timeline.peak_bytes
-                    - _peak_without(moment.timeline, largest.allocation),
-                    certainty=Certainty.EXACT,
-                    slug="smaller-temporary",
+                    case.without(index, largest.allocation, "smaller-temporary"),
                 ),
                 *(
                     _other_kernels(moment.timeline)
@@ -81,12 +77,3 @@ def _other_kernels(timeline: Timeline) -> Iterator[Remedy]:
         )
     else:
         yield remedies.onednn()
-
-
-def _peak_without(timeline: Timeline, scratch: Allocation) -> int:
-    table = timeline.table
-    return timeline.peak_without(
-        lambda row: (
-            (table.start_micros[row], table.size_bytes[row]) == (scratch.start_micros, scratch.size_bytes)
-        )
-    )

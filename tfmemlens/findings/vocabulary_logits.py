@@ -25,6 +25,7 @@ from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest
+from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
@@ -90,7 +91,7 @@ def _finding(
         remedies=(
             *((_SAMPLED,) if sampled else _fewer_positions(case, moment, need)),
             *_sparse(request),
-            *_in_parts(need),
+            _in_parts(case, need),
             *(() if _pretrained(request) else (_VOCABULARY,)),
         ),
         moment=index,
@@ -128,11 +129,10 @@ def _of_decoding(
             *((Evidence("decoding", line),) if line else ()),
         ),
         remedies=(
-            Remedy(
+            remedies.of_tensor(
+                case,
                 "decode fewer sentences at once, or with fewer beams: half of either halves all of it",
-                saves_bytes=need // 2,
-                certainty=Certainty.EXACT,
-                slug="smaller-prediction-batch",
+                Shrunk("smaller-prediction-batch", need),
             ),
         ),
         moment=index,
@@ -171,20 +171,18 @@ def _may_sample(case: Case, request: Request) -> bool:
 def _fewer_positions(case: Case, moment: Moment, need: int) -> Iterator[Remedy]:
     """A smaller batch or shorter sequences make less of all copies."""
     yield from remedies.offered(case, moment, "smaller-batch")
-    yield Remedy(
+    yield remedies.of_tensor(
+        case,
         "shorten the sequences: half the positions make half of each copy of the logits",
-        saves_bytes=need // 2,
-        certainty=Certainty.ESTIMATE,
-        slug="shorter-sequences",
+        Shrunk("shorter-sequences", need, certainty=Certainty.ESTIMATE),
     )
 
 
-def _in_parts(need: int) -> Iterator[Remedy]:
-    yield Remedy(
+def _in_parts(case: Case, need: int) -> Remedy:
+    return remedies.of_tensor(
+        case,
         "compute the loss for part of the positions at a time",
-        saves_bytes=need // 2,
-        certainty=Certainty.ESTIMATE,
-        slug="part-of-positions",
+        Shrunk("part-of-positions", need, certainty=Certainty.ESTIMATE),
     )
 
 

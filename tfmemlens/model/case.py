@@ -12,7 +12,16 @@ from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.layout import LayoutStudy, LayoutTrial
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import NeededLimit, Timeline
-from tfmemlens.model.what_if import AskTracedFit, WhatIf, nothing_known, nothing_traced
+from tfmemlens.model.what_if import (
+    AskTensor,
+    AskTracedFit,
+    AskWithout,
+    WhatIf,
+    no_step_known,
+    no_tensor_known,
+    nothing_known,
+    nothing_traced,
+)
 from tfmemlens.units import Size
 from tfmemlens.values import dataclass, field
 
@@ -284,5 +293,9 @@ class Case:
     """The pass tried again on edited graphs."""
     what_if: WhatIf = field(default=nothing_known, compare=False, repr=False)
     """What a change would buy at a moment; worked out when it is asked for."""
+    of_tensor: AskTensor = field(default=no_tensor_known, compare=False, repr=False)
+    """What a change takes off one tensor alone."""
+    without: AskWithout = field(default=no_step_known, compare=False, repr=False)
+    """How much lower a step's peak is without one allocation; worked out when it is asked for."""
     traced_fit: AskTracedFit = field(default=nothing_traced, compare=False, repr=False)
     """Which batch a step traced beside a failure says to fit; worked out when it is asked for."""

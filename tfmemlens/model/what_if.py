@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Protocol
 
+from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.finding import Certainty
 from tfmemlens.values import dataclass
 
@@ -27,6 +28,8 @@ class Basis(str, Enum):
     """The traced step's curve with each row scaled; the allocator's chunks are not simulated."""
     LIST = "what was held, summed by kind"
     """One moment's tensors, scaled and added up: another moment may then be the peak."""
+    TENSOR = "one tensor by its shape"
+    """What becomes of one tensor alone; what else the change makes smaller is not counted."""
     NOTHING = "nothing"
 
     __str__ = str.__str__
@@ -72,17 +75,60 @@ class TracedFit:
     """The largest that fits even at the upper end of the bar."""
 
 
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """A tensor that a change makes smaller: of what it counts by `before` only `after` are left, in each of
+    `axes` dimensions.
+    """
+
+    change: str
+    """The slug of what is done."""
+    size_bytes: int | None
+    """What it takes now, None where nobody knows."""
+    before: int = 2
+    """Samples, or positions along a side; the default and `after`'s are the half of it."""
+    after: int = 1
+    """0 where the tensor goes away."""
+    axes: int = 1
+    """2 where both sides of an image shrink, or both of a matrix of length by length; 4 of the matrix over
+    all pairs of an image's positions.
+    """
+    count: int = 1
+    """How many tensors of this size there are."""
+    certainty: Certainty = Certainty.EXACT
+    """How sure it is that the tensor answers like this."""
+
+
 UNKNOWN = Saving("")
 """Nothing asked, nothing known."""
 
 
 class WhatIf(Protocol):
     """Asked for a moment (its index) and a change (its slug), answers what it would buy there; of another
-    batch than half the measured one `to_batch` says which.
+    batch than half the measured one `to_batch` says which. Where the batch is not known, `divisor` says by
+    what it is divided instead of by 2.
     """
 
-    def __call__(self, moment: int, change: str, to_batch: int | None = None) -> Saving:
+    def __call__(
+        self, moment: int, change: str, to_batch: int | None = None, divisor: float | None = None
+    ) -> Saving:
         """The answer, without a figure where nothing is known."""
+
+
+class AskTensor(Protocol):
+    """Asked for one tensor and a change, answers what the change takes off this tensor alone."""
+
+    def __call__(self, tensor: Shrunk) -> Saving:
+        """The answer, without a figure where the tensor's size is not known."""
+
+
+class AskWithout(Protocol):
+    """Asked for a moment of a traced step (its index), an allocation and what ends it (a slug), answers how
+    much lower the step's peak is without the allocation.
+    """
+
+    def __call__(self, moment: int, allocation: Allocation, change: str) -> Saving:
+        """The answer, without a figure where no step was traced."""
 
 
 class AskTracedFit(Protocol):
@@ -98,7 +144,20 @@ def nothing_traced(moment: int) -> TracedFit | None:
     return None
 
 
-def nothing_known(moment: int, change: str, to_batch: int | None = None) -> Saving:
+def nothing_known(
+    moment: int, change: str, to_batch: int | None = None, divisor: float | None = None
+) -> Saving:
     """The answer where no engine stands behind a case."""
-    del moment
+    del moment, divisor
     return Saving(change, to_batch=to_batch)
+
+
+def no_tensor_known(tensor: Shrunk) -> Saving:
+    """The answer where no engine stands behind a case."""
+    return Saving(tensor.change)
+
+
+def no_step_known(moment: int, allocation: Allocation, change: str) -> Saving:
+    """The answer where no engine stands behind a case."""
+    del moment, allocation
+    return Saving(change)

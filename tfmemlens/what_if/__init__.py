@@ -2,6 +2,6 @@
 
 `changes` names the changes; `basis` says what is known of a moment, from most to least: a traced step
 (`step`), a timeline or a moment's list (`rows`), nothing. `savings.savings(basis, change)` answers for all of
-them;
+them; `one_tensor` says what a change takes off one tensor alone.
 `case.attach` lets the findings ask, `sliders` the HTML page.
 """

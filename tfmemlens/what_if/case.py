@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Case
-from tfmemlens.model.what_if import Saving, TracedFit
+from tfmemlens.model.what_if import Saving, Shrunk, TracedFit
 from tfmemlens.values import replace
 
 if TYPE_CHECKING:
@@ -27,10 +28,23 @@ def attach(case: Case, capture: Capture) -> Case:
         return basis_of(capture, case.moments[moment])
 
     @cache
-    def what_if(moment: int, change: str, to_batch: int | None = None) -> Saving:
-        from tfmemlens.what_if.savings import savings
+    def what_if(
+        moment: int, change: str, to_batch: int | None = None, divisor: float | None = None
+    ) -> Saving:
+        from tfmemlens.what_if.savings import divided, savings
 
-        return savings(basis(moment), change, to_batch)
+        saving = savings(basis(moment), change, to_batch)
+        return saving if divisor is None else divided(saving, divisor)
+
+    def of_tensor(tensor: Shrunk) -> Saving:
+        from tfmemlens.what_if import one_tensor
+
+        return one_tensor.of_tensor(tensor)
+
+    def without(moment: int, allocation: Allocation, change: str) -> Saving:
+        from tfmemlens.what_if import one_tensor
+
+        return one_tensor.without(case.moments[moment].timeline, allocation, change)
 
     @cache
     def traced_fit(moment: int) -> TracedFit | None:
@@ -40,4 +54,4 @@ def attach(case: Case, capture: Capture) -> Case:
 
         return beside.traced_fit(case, moment, basis)
 
-    return replace(case, what_if=what_if, traced_fit=traced_fit)
+    return replace(case, what_if=what_if, of_tensor=of_tensor, without=without, traced_fit=traced_fit)

@@ -40,6 +40,16 @@ def savings(basis: FitBasis | RowsBasis | None, change: str, to_batch: int | Non
     )
 
 
+def divided(saving: Saving, divisor: float) -> Saving:
+    """What half of a batch saves, as a batch divided by this does: what shrinks is in proportion to it."""
+    factor = 2 * (1 - 1 / divisor)
+    best, low, high = (
+        None if size is None else round(factor * size)
+        for size in (saving.best_bytes, saving.low_bytes, saving.high_bytes)
+    )
+    return replace(saving, best_bytes=best, low_bytes=low, high_bytes=high)
+
+
 def ranked_savings(basis: FitBasis) -> tuple[Saving, ...]:
     """What each change buys that applies to this step, the one that allows the largest batch first. What buys
     nothing, or costs, stands at the end.

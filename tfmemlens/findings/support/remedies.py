@@ -29,12 +29,11 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.incident import RequestKind
-from tfmemlens.model.what_if import Basis, Saving
+from tfmemlens.model.what_if import Basis, Saving, Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
-from tfmemlens.values import replace
 
-_DIGITS = {Basis.REPLAY: 3, Basis.TIMELINE: 2, Basis.LIST: 2, Basis.NOTHING: 2}
+_DIGITS = {Basis.REPLAY: 3, Basis.TIMELINE: 2, Basis.LIST: 2, Basis.TENSOR: 2, Basis.NOTHING: 2}
 """How many digits of a saving are worth printing."""
 
 
@@ -62,19 +61,10 @@ def _of_first_batch(case: Case, index: int, moment: Moment, saving: Saving) -> S
     if bound is None or bound.none_fits:
         return saving
     if not batch and saving.best_bytes:
-        return _scaled(saving, 2 * (1 - 1 / bound.part))
+        return case.what_if(index, "smaller-batch", divisor=bound.part)
     if not batch or batch != saving.batch:
         return saving
     return case.what_if(index, "smaller-batch", bound.start(batch))
-
-
-def _scaled(saving: Saving, factor: float) -> Saving:
-    """What half of a batch saves, as another part of it does."""
-    best, low, high = (
-        None if size is None else round(factor * size)
-        for size in (saving.best_bytes, saving.low_bytes, saving.high_bytes)
-    )
-    return replace(saving, best_bytes=best, low_bytes=low, high_bytes=high)
 
 
 def _is_beside_the_point(moment: Moment) -> bool:
@@ -107,21 +97,24 @@ def of_saving(text: str, code: str | None, saving: Saving) -> Remedy:
     )
 
 
-def of_change(
-    case: Case,
-    index: int,
-    slug: str,
-    text: str,
-    tensor_bytes: int | None,
-    certainty: Certainty | None = Certainty.EXACT,
-) -> Remedy:
+def of_change(case: Case, index: int, text: str, tensor: Shrunk) -> Remedy:
     """A change in a rule's own words: what the engine says it saves at this moment, else what it takes off
     the rule's own tensors alone.
     """
-    saving = case.what_if(index, slug)
-    if saving.known:
-        return of_saving(text, None, saving)
-    return Remedy(text, None, tensor_bytes, None if tensor_bytes is None else certainty, slug=slug)
+    saving = case.what_if(index, tensor.change)
+    return of_saving(text, None, saving) if saving.known else of_tensor(case, text, tensor)
+
+
+def of_tensor(case: Case, text: str, tensor: Shrunk) -> Remedy:
+    """A remedy with what the engine says it takes off one tensor alone."""
+    return of_saving_alone(text, case.of_tensor(tensor))
+
+
+def of_saving_alone(text: str, saving: Saving) -> Remedy:
+    """A remedy of one tensor with what the engine says of it. No change of the whole moment: no page asks
+    the engine for more.
+    """
+    return Remedy(text, None, saving.best_bytes, saving.certainty, slug=saving.change)
 
 
 def onednn(saves_bytes: int | None = None) -> Remedy:
