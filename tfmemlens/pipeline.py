@@ -52,8 +52,11 @@ def capture(source: Input | Iterable[Input], hints: Hints = Hints(), device: str
 def _predicted(network: Network, hints: Hints) -> Capture:
     """Nothing was measured, so the step is predicted from the model's description."""
     from tfmemlens.estimation.keras_step import capture
+    from tfmemlens.estimation.possible_step import check_is_possible
 
-    return capture.capture(network, StepSettings.of(hints))
+    settings = StepSettings.of(hints)
+    check_is_possible(settings)
+    return capture.capture(network, settings)
 
 
 def with_names(capture: Capture, model: Input | None) -> Capture:

@@ -9,7 +9,7 @@ import pytest
 from tests.models import document
 from tfmemlens import pipeline
 from tfmemlens.api import Explanation
-from tfmemlens.errors import Unpredictable, UsageError
+from tfmemlens.errors import Unpredictable
 from tfmemlens.estimation import conditions
 from tfmemlens.estimation.keras_step.capture import capture
 from tfmemlens.estimation.keras_step.lowering._context import volume_bytes
@@ -126,11 +126,6 @@ def test_volumes_fill_the_cache_and_none_are_unrolled_beyond_25_times_the_tensor
     )
     found = volume_bytes(unrolled, l3_bytes, x.shape, kernel.shape, (2, 8, 8, 8, 16))
     assert found == volumes * 512 * 216 * 4
-
-
-def test_no_threads_run_nothing() -> None:
-    with pytest.raises(UsageError):
-        StepSettings(workers=0)
 
 
 def test_a_gpu_gets_a_range_and_is_said_to_be_unmeasured() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.builders import MIB, row, timeline
-from tfmemlens.errors import BooksDoNotBalance, UsageError
+from tfmemlens.errors import BooksDoNotBalance
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase, group_rows
 from tfmemlens.model.capture import (
@@ -715,17 +715,6 @@ class TestNetworks:
 
 
 class TestSettings:
-    @pytest.mark.parametrize("name", ["batch", "threads", "workers", "sequence"])
-    def test_counts_start_at_one(self, name: str) -> None:
-        assert getattr(StepSettings(**{name: 1}), name) == 1
-        with pytest.raises(UsageError):
-            StepSettings(**{name: 0})
-
-    @pytest.mark.parametrize("given", [{"dtype": "int8"}, {"device": "abacus"}])
-    def test_what_keras_has_not(self, given: dict[str, Any]) -> None:
-        with pytest.raises(UsageError):
-            StepSettings(**given)
-
     @pytest.mark.parametrize(
         "hints, batch, inputs",
         [

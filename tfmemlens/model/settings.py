@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tfmemlens.errors import UsageError
 from tfmemlens.model.capture import Hints
 from tfmemlens.values import dataclass, field
 
@@ -47,27 +46,6 @@ class StepSettings:
     """Whether oneDNN computes on the CPU; None: not known."""
     jit: bool | None = None
     """Whether XLA compiles the step; None: as the model was compiled."""
-
-    def __post_init__(self) -> None:
-        """Raises UsageError for a step that there cannot be."""
-        if self.batch < 1:
-            raise UsageError(f"a batch of {self.batch} is no batch", "give a batch of 1 or more")
-        for count in (self.threads, self.workers):
-            if count is not None and count < 1:
-                raise UsageError(f"{count} threads run nothing", "give 1 or more")
-        if self.sequence is not None and self.sequence < 1:
-            raise UsageError(f"a sequence of {self.sequence} is none", "give a sequence of 1 or more")
-        if self.samples is not None and self.samples < self.batch:
-            raise UsageError(
-                f"arrays of {self.samples} samples hold no batch of {self.batch}",
-                "--samples is the length of the arrays that are given to fit(x, y)",
-            )
-        if self.dtype is not None and self.dtype not in DTYPES:
-            raise UsageError(
-                f"the dtype {self.dtype} is no policy that Keras has", f"one of {', '.join(DTYPES)}"
-            )
-        if self.device not in DEVICES:
-            raise UsageError(f"the device {self.device} is not known", f"one of {', '.join(DEVICES)}")
 
     @classmethod
     def of(cls, hints: Hints) -> StepSettings:

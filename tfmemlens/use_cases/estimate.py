@@ -12,6 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from tfmemlens.errors import Unpredictable, UnreadableInput, UsageError
+from tfmemlens.estimation.possible_step import check_is_possible
 from tfmemlens.model.capture import Capture, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.settings import StepSettings
@@ -35,6 +36,7 @@ def estimate(
     from tfmemlens.estimation.keras_step import capture
     from tfmemlens.readers import keras_models
 
+    check_is_possible(settings)
     network = keras_models.read(model, python) if isinstance(model, str | PathLike) else model
     return capture.capture(network, settings, strictly)
 
@@ -46,6 +48,7 @@ def estimate_graph(
     from tfmemlens.estimation.graph_step import capture
     from tfmemlens.readers.formats import graph_file
 
+    check_is_possible(settings)
     return capture.capture(
         graph_file.read_graph(path),
         Source(str(path), ("graph-def",), "tensorflow", holds=Holds.GRAPH),
@@ -61,6 +64,7 @@ def estimate_file(model: str, settings: StepSettings = StepSettings(), python: s
     """
     from tfmemlens.readers import keras_models
 
+    check_is_possible(settings)
     if keras_models.is_spec(model):
         return _of_function(model, settings, python)
     try:
@@ -117,6 +121,7 @@ def estimate_with_tensorflow(model: str, settings: StepSettings, python: str | N
     """
     from tfmemlens.recording import training_graph
 
+    check_is_possible(settings)
     return _of_training_graph(
         lambda out: training_graph.record(model, out, settings, python), model, settings
     )
@@ -130,6 +135,7 @@ def estimate_live(model: Any, settings: StepSettings) -> Capture:
     from tfmemlens.readers.keras_models import of_text
     from tfmemlens.recording import training_graph
 
+    check_is_possible(settings)
     name = str(getattr(model, "name", "model"))
     traceable = "tensorflow" in sys.modules
     described = None

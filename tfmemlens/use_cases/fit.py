@@ -9,6 +9,7 @@ from functools import cache
 from tfmemlens import attribution, pipeline
 from tfmemlens.errors import Contradiction, UnreadableInput
 from tfmemlens.estimation.graph_step.capture import has_open_batch
+from tfmemlens.estimation.possible_step import check_is_possible
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.fit import BatchPrediction, Fit
 from tfmemlens.model.report import Report
@@ -45,6 +46,7 @@ def fit_report(
     Contradiction when the inputs disagree, or the largest batch with a batch that was measured.
     """
     settings = _settled(settings, hints)
+    check_is_possible(settings)
     captures = [_captured(source, hints, device, fetches, settings) for source in sources]
     known = [
         known_of(capture, hints if index == 0 else replace(hints, batch=None), settings.l3_bytes)
