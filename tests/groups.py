@@ -36,12 +36,12 @@ class Groups:
 
     def lines(self) -> list[str]:
         """A line for each group: how many ran, how many were skipped, and how to get these."""
-        return [
-            f"{group:10} {self.ran[group]:4} ran, {self.skipped[group]}"
-            f" skipped{f': {how}' if self.skipped[group] else ''}"
-            for group, how in HOW.items()
-            if self.ran[group] or self.skipped[group]
-        ]
+        asked = [group for group in HOW if self.ran[group] or self.skipped[group]]
+        return [self._line(group) for group in asked]
+
+    def _line(self, group: str) -> str:
+        counted = f"{group:10} {self.ran[group]:4} ran, {self.skipped[group]} skipped"
+        return f"{counted}: {HOW[group]}" if self.skipped[group] else counted
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.lines():

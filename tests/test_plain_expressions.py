@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FILES = sorted((ROOT / "tfmemlens").rglob("*.py"))
+FILES = sorted(file for part in ("tfmemlens", "tests", "scripts") for file in (ROOT / part).rglob("*.py"))
 
 
 def offences(source: str) -> Iterator[str]:

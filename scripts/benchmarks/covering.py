@@ -139,7 +139,7 @@ def measured(copy: Path, kept: Path, processes: int, afresh: bool = False) -> Co
         return len(recorder.tests)
 
     for name, count in forks.each(missing, record, processes, lambda _: _LIMIT_SECONDS, kept / "log"):
-        print(f"{name}: {'left out' if count is None else f'{count} tests'}", flush=True)
+        print(f"{name}:", "left out" if count is None else f"{count} tests", flush=True)
     coverage = Coverage()
     for path in records.values():
         if path.exists():

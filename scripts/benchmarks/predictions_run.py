@@ -658,8 +658,10 @@ def measure(case, limit_mib):
 
 def bytes_of(arrays, alignment=1):
     """Of those that lie where `alignment` asks: TensorFlow takes such an array over, and copies others."""
-    found = arrays.values() if isinstance(arrays, dict) else [] if arrays is None else [arrays]
-    return sum(each.nbytes for each in found if each.ctypes.data % alignment == 0)
+    if arrays is None:
+        return 0
+    given = arrays.values() if isinstance(arrays, dict) else [arrays]
+    return sum(each.nbytes for each in given if each.ctypes.data % alignment == 0)
 
 
 def alone(case):

@@ -894,8 +894,10 @@ def main() -> int:
             continue
         for index, error in run(environment, python, asked).items():
             missing = error.startswith("ModuleNotFoundError")
-            counted["library missing" if missing else "failed" if error else "ran"] += 1
-            if error:
+            if not error:
+                counted["ran"] += 1
+            else:
+                counted["library missing" if missing else "failed"] += 1
                 print(f"{environment}: {CASES[index].code.splitlines()[0][:90]}\n    {error}")
     for code in gone:
         print(f"stands nowhere: {code[:100]}")

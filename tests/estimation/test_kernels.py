@@ -64,7 +64,9 @@ class Bench:
             places = [
                 at for at, each in enumerate(self.inputs) if each.buffer and each.buffer is token.buffer
             ]
-            where = "nowhere" if token.buffer is None else f"in {places[0]}" if places else "new"
+            where = f"in {places[0]}" if places else "new"
+            if token.buffer is None:
+                where = "nowhere"
             size = "x".join(map(str, token.shape)) or "one"
             values = "" if token.values is None else f" {list(token.values)}"
             words.append(f"{where}: {token.dtype} {size}{values}")

@@ -237,8 +237,7 @@ def test_a_damaged_description_is_a_prediction_or_one_sentence(name: str, place:
 
 
 def _holders(value: Any) -> Any:
-    for key, inner in (
-        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    ):
+    inside: Any = value.items() if isinstance(value, dict) else ()
+    for key, inner in enumerate(value) if isinstance(value, list) else inside:
         yield value, key
         yield from _holders(inner)

@@ -97,7 +97,9 @@ def main():
     for program in programs():
         if (args.names and program.name not in args.names) or (args.apply and program.name not in remedies):
             continue
-        extra = program.without if args.without else remedies[program.name] if args.apply else ""
+        extra = remedies[program.name] if args.apply else ""
+        if args.without:
+            extra = program.without
         target = os.path.join(args.folder, program.name + ".log")
         status, seconds = run(program, extra, target)
         print("%-34s exit %3d %4.0f s %8d bytes" % (program.name, status, seconds, os.path.getsize(target)), flush=True)
