@@ -7,7 +7,14 @@ from __future__ import annotations
 import configparser
 from pathlib import Path
 
+import pytest
+
 PACKAGE = Path(__file__).parent.parent / "tfmemlens"
+SETTINGS = configparser.ConfigParser()
+SETTINGS.read(PACKAGE.parent / "setup.cfg")
+REQUIREMENTS = "\n".join(
+    [SETTINGS["options"]["install_requires"], *SETTINGS["options.extras_require"].values()]
+)
 
 
 def test_every_folder_of_the_package_is_installed() -> None:
@@ -16,9 +23,7 @@ def test_every_folder_of_the_package_is_installed() -> None:
 
 
 def test_every_file_of_the_page_is_installed() -> None:
-    settings = configparser.ConfigParser()
-    settings.read(PACKAGE.parent / "setup.cfg")
-    patterns = settings["options.package_data"]
+    patterns = SETTINGS["options.package_data"]
     covered = {
         file
         for package, names in patterns.items()
@@ -30,3 +35,9 @@ def test_every_file_of_the_page_is_installed() -> None:
     others = {file for file in PACKAGE.rglob("*") if file.is_file() and file.suffix not in (".py", ".pyc")}
     assert others
     assert others - covered == set()
+
+
+@pytest.mark.parametrize("requirement", sorted(filter(None, REQUIREMENTS.split("\n"))))
+def test_every_requirement_has_a_lower_bound(requirement: str) -> None:
+    """The oldest version that was tried: without it, pip may take one from ten years ago."""
+    assert ">=" in requirement.partition(";")[0]
