@@ -5,20 +5,23 @@ from __future__ import annotations
 import argparse
 from importlib import resources
 
-NAMES = ("report", "diff", "convolution", "fleet-scan", "fleet-top", "fleet-diff")
+PACKAGE, FOLDER = "tfmemlens.renderers.json", "schemas"
+SUFFIX = ".json"
 EXAMPLES = """examples:
   tfmemlens schema                     # explain, profile, estimate, fit, layout
   tfmemlens schema diff > diff.schema.json
+  tfmemlens schema steps               # profile --list
   tfmemlens schema fleet-top           # fleet top; likewise fleet-scan, fleet-diff"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    names = schema_names()
     parser.add_argument(
         "name",
         nargs="?",
-        choices=NAMES,
+        choices=names,
         default="report",
-        help=f"which document: {', '.join(NAMES)} (default report)",
+        help=f"which document: {', '.join(names)} (default report)",
     )
 
 
@@ -27,8 +30,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def schema_names() -> list[str]:
+    """The documents that have a schema: each is a file in the folder that is shipped with the package."""
+    files = (file.name for file in (resources.files(PACKAGE) / FOLDER).iterdir())
+    return sorted(name.removesuffix(SUFFIX) for name in files if name.endswith(SUFFIX))
+
+
 def schema_text(name: str) -> str:
     """The schema of one document as JSON text, as it is shipped with the package."""
-    return (resources.files("tfmemlens.renderers.json") / "schemas" / f"{name}.json").read_text(
-        encoding="utf-8"
-    )
+    return (resources.files(PACKAGE) / FOLDER / f"{name}{SUFFIX}").read_text(encoding="utf-8")
