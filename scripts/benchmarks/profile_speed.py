@@ -60,6 +60,17 @@ TFPROF = (
     "tf.profiler.profile(graph, run_meta=metadata, cmd='scope', options=options)",
 )
 
+LIMIT_SECONDS, LIMIT_BYTES, OF_BYTES = 2.5, 350 << 20, 107e6
+"""What the page of a trace of 107 MB may take. Others may in proportion, but for small ones, of which the
+imports are the most.
+"""
+
+
+def limits(size_bytes: int) -> tuple[float, float]:
+    """The most processor seconds, and the most memory (bytes), that the page of a trace so large may take."""
+    share = size_bytes / OF_BYTES
+    return LIMIT_SECONDS * share, LIMIT_BYTES * share
+
 
 def measured(python: str | Path, parts: tuple[str, str], arguments: Sequence[str]) -> tuple[float, float]:
     """CPU seconds and the largest memory (bytes) of one run."""
@@ -113,6 +124,13 @@ def main() -> None:
             seconds, memory = statistics.median(found for found, _ in seen), max(found for _, found in seen)
             print(
                 f"{Path(trace).name:20}{name:22}{seconds:9.3f}{ratio:9.2f}{memory / 2**20:7.0f}", flush=True
+            )
+        size_bytes = Path(trace).stat().st_size
+        if size_bytes > OF_BYTES / 2:
+            seconds, memory = limits(size_bytes)
+            print(
+                f"{Path(trace).name:20}our page may take {seconds:.2f} s, {memory / 2**20:.0f} MiB",
+                flush=True,
             )
         curve = statistics.median(each["our timeline()"][0] / each["our read"][0] for each in rounds)
         print(f"{Path(trace).name:20}timeline() takes {curve:.2f} x read() (limit 2)", flush=True)
