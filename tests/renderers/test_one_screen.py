@@ -253,11 +253,14 @@ def parts(*sizes: tuple[str, int, Kind | None]) -> list[_balance.Part]:
     "width, shown",
     [
         (80, "  b name b 9 B   a name a 5 B   · free 7 B"),
-        (44, "  b name b 9 B   a name a 5 B   · free 7 B"),
-        (43, "  b name b 9 B   a name a 5 B"),
-        (31, "  b name b 9 B   a name a 5 B"),
-        (30, "  b name b 9 B   …"),
-        (9, "  b name b 9 B   …"),
+        (43, "  b name b 9 B   a name a 5 B   · free 7 B"),
+        (42, "  b name b 9 B   a name a 5 B"),
+        (30, "  b name b 9 B   a name a 5 B"),
+        (29, "  b name b 9 B  a name a"),  # every letter of the bar is said, bytes of the smaller ones not
+        (25, "  b name b 9 B  a name a"),
+        (24, "  b name b 9 B  …"),
+        (18, "  b name b 9 B  …"),
+        (17, "  b name b 9 B"),
     ],
 )
 def test_the_letters_that_fit(width: int, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ what to do first. `--full` prints the rest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from tfmemlens.escaping import visible
@@ -261,22 +261,37 @@ def _memory(moment: Moment, view: View) -> list[str]:
     return [*_heading("memory use", view, facts), *drawn, _legend(moment, view)]
 
 
+_Cell = tuple[str, "Kind | None"]
+
+
 def _legend(moment: Moment, view: View) -> str:
     """The letters of the bar with their bytes, as shares would be of another whole: the largest first."""
     books, parts = moment.balance, sorted(_balance.parts(moment), key=lambda part: -part.bytes)
     nameless = len(parts) == 1 and parts[0].kind is Kind.UNATTRIBUTED
-    cells = [
-        (f"{part.letter} {_balance.NAMELESS if nameless else part.name} {part.size}", part.kind)
-        for part in parts
-    ]
-    if books.available and books.available.bytes:
-        cells.append((f"· free {human_size(books.available)}", None))
-    kept = len(cells)
-    while kept > 1 and sum(display_width(text) + 3 for text, _ in cells) > view.width - 1:
-        kept -= 1
-        cells = [*cells[:kept], *([("…", None)] if kept < len(parts) else [])]
+    short = [(f"{part.letter} {_balance.NAMELESS if nameless else part.name}", part.kind) for part in parts]
+    whole = [(f"{name} {part.size}", kind) for (name, kind), part in zip(short, parts, strict=True)]
+    free = human_size(books.available) if books.available and books.available.bytes else ""
+    fitting = (each for each in _legends(whole, short, free) if _width(*each) < view.width)
+    gap, cells = next(fitting, ("", whole[:1]))
     drawn = [styled(text[:1], _balance.style(kind), view.color) + text[1:] for text, kind in cells]
-    return f"  {'   '.join(drawn)}"
+    return f"  {gap.join(drawn)}"
+
+
+def _legends(whole: list[_Cell], short: list[_Cell], free: str) -> Iterator[tuple[str, list[_Cell]]]:
+    """Ever shorter ones, with what stands between their cells: without what is free, without the bytes of
+    the smaller ones, without these.
+    """
+    if free:
+        yield "   ", [*whole, (f"· free {free}", None)]
+    yield "   ", whole
+    for kept in range(len(whole) - 1, 0, -1):
+        yield "  ", [*whole[:kept], *short[kept:]]
+    for kept in range(len(whole) - 1, 0, -1):
+        yield "  ", [*whole[:1], *short[1:kept], ("…", None)]
+
+
+def _width(gap: str, cells: list[_Cell]) -> int:
+    return 2 + len(gap) * (len(cells) - 1) + sum(display_width(text) for text, _ in cells)
 
 
 def _curve(moment: Moment, view: View) -> list[str]:
