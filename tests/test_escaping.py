@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from tests.conftest import SAMPLES
 from tfmemlens import api, renderers
 from tfmemlens.cli.main import main
-from tfmemlens.escaping import inert, visible
+from tfmemlens.escaping import in_json, inert, visible
 from tfmemlens.renderers.terminal._blocks import as_text, columns, paragraph, shorten, styled
 from tfmemlens.renderers.view import View
 
@@ -59,12 +60,19 @@ def test_only_our_own_styles_reach_the_terminal(text: str, color: bool) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("form", ["terminal", "markdown"])
+@pytest.mark.parametrize("form", ["terminal", "markdown", "json", "speedscope"])
 @pytest.mark.parametrize("full", [False, True])
 def test_no_name_of_a_log_commands(command: str, form: str, full: bool) -> None:
     report = api.explain(LOG.replace("shared_model", f"shared{command}model"))
     page = renderers.render(report, "report", form, View(full=full))
     assert not _UNSAFE.search(page.replace("\n", ""))
+
+
+@given(st.text())
+def test_a_json_text_commands_nothing_and_says_the_same(text: str) -> None:
+    written = in_json(json.dumps([text], indent=1, ensure_ascii=False))
+    assert json.loads(written) == [text]
+    assert not _UNSAFE.search(written.replace("\n", ""))
 
 
 @pytest.mark.parametrize("command", ["\x1bc", "\u202egnol"])

@@ -35,6 +35,11 @@ def inert(cell: str) -> str:
     return f"'{text}" if text[:1] in _FORMULA else text
 
 
+def in_json(text: str) -> str:
+    r"""A JSON text whose strings command nothing either: `\u202e` is the same letter to whoever reads it."""
+    return _COMMANDS.sub(lambda match: match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}", text)
+
+
 def _written_out(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tfmemlens.escaping import in_json
 from tfmemlens.model.report import Report
 from tfmemlens.renderers.view import View
 
@@ -47,4 +48,4 @@ def render(report: Report, view: View = View()) -> str:
         "name": report.case.capture.source.path,
         "exporter": "tfmemlens",
     }
-    return json.dumps(document, ensure_ascii=False) + "\n"
+    return in_json(json.dumps(document, ensure_ascii=False)) + "\n"
