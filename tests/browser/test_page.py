@@ -452,7 +452,7 @@ def test_the_legend_hides_kinds_and_tells_the_moment(show: Open) -> None:
     values = tab.page.locator(".curve-legend [data-value]")
     assert sum(float(value.get_attribute("data-bytes")) for value in values.all()) == known.sum()
     before = tab.page.locator("canvas.curve").screenshot()
-    button = tab.page.locator(".curve-legend button", has_text="temporary-buffer")
+    button = tab.page.locator(".curve-legend button", has_text="temporary buffer")
     button.click()
     assert button.get_attribute("aria-pressed") == "false"
     assert tab.page.locator("canvas.curve").screenshot() != before

@@ -7,7 +7,7 @@ import { counted, human, percent } from "./format.js";
 export function parts(ledger, index, size = ledger.size) {
   const { balance } = ledger;
   const sums = ledger.sums(index, ledger.kind, ledger.kinds.length, size);
-  const found = Array.from(sums, (bytes, kind) => ({ name: ledger.kinds[kind], bytes, kind })).filter((part) => part.bytes > 0);
+  const found = Array.from(sums, (bytes, kind) => ({ name: ledger.kindNames[kind], slug: ledger.kinds[kind], bytes, kind })).filter((part) => part.bytes > 0);
   found.sort((a, b) => b.bytes - a.bytes);
   if (balance.outside) found.push({ name: "not in TensorFlow's list", bytes: balance.outside, kind: -1 });
   if (balance.unlisted) found.push({ name: "in buffers that are not listed", bytes: balance.unlisted, kind: -1 });
@@ -85,10 +85,10 @@ export class BalanceView {
         const text = [swatch(part.kind >= 0 ? "" : part.free ? "free" : "outside", colours[part.kind]), element("span", { text: part.name }), element("b", { text: human(part.bytes), "data-bytes": part.bytes }), element("span", { class: "dim", text: part.free ? "" : percent(part.bytes, held) })];
         if (part.kind < 0) return element("li", {}, element("span", { class: "entry" }, ...text));
         const chosen = this.state.onlyKind === part.kind;
-        const button = element("button", { class: "entry", type: "button", "aria-pressed": String(chosen), "data-kind": part.name, title: `${chosen ? "show all kinds" : "show only this kind"} in the picture and the table` }, ...text);
+        const button = element("button", { class: "entry", type: "button", "aria-pressed": String(chosen), "data-kind": part.slug ?? part.name, title: `${chosen ? "show all kinds" : "show only this kind"} in the picture and the table` }, ...text);
         on(button, "click", () => {
           this.state.set({ onlyKind: chosen ? undefined : part.kind });
-          this.room.querySelector(`[data-kind="${part.name}"]`)?.focus();
+          this.room.querySelector(`[data-kind="${part.slug ?? part.name}"]`)?.focus();
         });
         return element("li", {}, button);
       }),

@@ -11,7 +11,7 @@ export function narrowings(state) {
   const found = [];
   if (state.zoomed) found.push([`part of the step: ${ledger.part(state.window)}`, { window: [0, ledger.span], shown: "alive" }]);
   if (state.shown !== "alive") found.push([`rows: ${ROWS[state.shown]}`, { shown: "alive" }]);
-  if (state.onlyKind !== undefined) found.push([`kind: ${ledger.kinds[state.onlyKind]}`, { onlyKind: undefined }]);
+  if (state.onlyKind !== undefined) found.push([`kind: ${ledger.kindNames[state.onlyKind]}`, { onlyKind: undefined }]);
   if (state.query) found.push([`search: ${state.query}`, { query: "" }]);
   if (state.root) found.push([`within: ${tree.path(state.root).slice(1).map((node) => tree.label[node]).join("/")}`, { root: 0 }]);
   return found;

@@ -35,7 +35,7 @@ export class CurveView {
   /** Group of each row, names and colours of the groups, bottom first. */
   _groups() {
     const { ledger } = this.state;
-    if (this.state.stack !== "layer") return { of: ledger.kind, names: ledger.kinds, colours: kindColours(ledger.kinds), order: STACK.map((kind) => ledger.kinds.indexOf(kind)) };
+    if (this.state.stack !== "layer") return { of: ledger.kind, names: ledger.kindNames, colours: kindColours(ledger.kinds), order: STACK.map((kind) => ledger.kinds.indexOf(kind)) };
     if (this._layers) return { ...this._layers, colours: [...palette(OTHERS), colour("kind-unknown")] };
     const sums = ledger.sums(ledger.peak, ledger.layer, ledger.names.length);
     const top = [...new Set(ledger.layer)].sort((a, b) => sums[b] - sums[a]).slice(0, OTHERS);

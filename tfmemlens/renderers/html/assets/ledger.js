@@ -28,6 +28,7 @@ export class Ledger {
   constructor(moment, names, kinds) {
     this.names = names;
     this.kinds = kinds;
+    this.kindNames = kinds.map((kind) => kind.replaceAll("-", " "));
     this.balance = moment.balance;
     this.scaling = moment.scaling;
     this.request = moment.request;
@@ -232,7 +233,7 @@ export class Ledger {
   /** A row in a few lines. */
   told(row) {
     const tensor = `${this.name("shape", row) ?? ""} ${this.name("dtype", row) ?? ""}`.trim();
-    return [this.label(row), `${human(this.size[row])}, ${this.kinds[this.kind[row]]}`, tensor, this.lifetime(row), this.reader[row] ? `kept for ${this.name("reader", row)}` : ""];
+    return [this.label(row), `${human(this.size[row])}, ${this.kindNames[this.kind[row]]}`, tensor, this.lifetime(row), this.reader[row] ? `kept for ${this.name("reader", row)}` : ""];
   }
 
   /** What a row is called where it has no node: its size in a dump without names. */

@@ -125,7 +125,7 @@ export class State {
     const found = new Uint8Array(ledger.rows).fill(1);
     for (const word of words) {
       const inName = ledger.names.map((name) => name !== null && name.toLowerCase().includes(word));
-      const inKind = ledger.kinds.map((kind) => kind.includes(word));
+      const inKind = ledger.kindNames.map((name, kind) => name.includes(word) || ledger.kinds[kind].includes(word));
       for (let row = 0; row < ledger.rows; row++) {
         found[row] &= inKind[ledger.kind[row]] || inName[ledger.node[row]] || inName[ledger.layer[row]] || inName[ledger.op[row]] || inName[ledger.shape[row]] || inName[ledger.dtype[row]];
       }

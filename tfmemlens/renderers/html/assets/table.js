@@ -86,7 +86,7 @@ export class TableView {
     const { ledger } = this.state;
     const asked = Object.entries(this.filters).filter(([, sought]) => sought);
     const fits = asked.map(([key, sought]) => {
-      const texts = key === "kind" ? ledger.kinds : ledger.names;
+      const texts = key === "kind" ? ledger.kindNames : ledger.names;
       const found = texts.map((text) => (text ?? "").toLowerCase().includes(sought));
       return (row) => found[ledger[key][row]];
     });
@@ -169,7 +169,7 @@ export class TableView {
       long(ledger.name("layer", row), "layer"),
       long(ledger.name("node", row) ?? (ledger.timed ? ledger.label(row) : ""), "node"),
       element("td", { "data-column": "op" }, element("bdi", { text: readable(ledger.name("op", row) ?? "", 60) })),
-      element("td", { class: "kind" }, swatch(`kind-${kind}`), element("a", { class: "term", href: `#term-${kind}`, text: kind })),
+      element("td", { class: "kind" }, swatch(`kind-${kind}`), element("a", { class: "term", href: `#term-${kind}`, text: ledger.kindNames[ledger.kind[row]] })),
       element("td", { "data-column": "shape", text: ledger.name("shape", row) ?? "" }),
       element("td", { "data-column": "dtype", text: ledger.name("dtype", row) ?? "" }),
       element("td", { class: "number", "data-column": "start", text: ledger.start(row) }),

@@ -6,7 +6,7 @@ export const NOBODY = "(no layer in the name)";
 const PATHS = {
   scope: (ledger, row) => ledger.name("layer", row)?.split("/") ?? [NOBODY],
   layer: (ledger, row) => [ledger.name("layer", row) ?? NOBODY],
-  kind: (ledger, row) => [ledger.kinds[ledger.kind[row]], ledger.name("layer", row) ?? NOBODY],
+  kind: (ledger, row) => [ledger.kindNames[ledger.kind[row]], ledger.name("layer", row) ?? NOBODY],
   device: (ledger, row) => [ledger.name("device", row) ?? "(device unknown)", ledger.name("layer", row) ?? NOBODY],
 };
 
