@@ -104,6 +104,42 @@ def test_several_inputs_are_tabs(tmp_path: Path) -> None:
     assert len(figures(target.read_text(encoding="utf-8"))) == 1
 
 
+def test_without_a_name_the_page_is_report_html(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, step = (
+        str(SAMPLES.resolve() / name) for name in ("oom_log/2.21-leak.txt", "run_metadata/1.15-lenet.pb")
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", log]) == 0
+    first = Path("report.html").read_text("utf-8")
+    assert first.startswith("<!doctype html>") and capsys.readouterr().err.startswith("report.html (")
+    assert main(["report", step]) == 0
+    assert Path("report.html").read_text("utf-8") != first
+
+
+@pytest.mark.parametrize("found", ["file", "folder", "link"])
+def test_what_tfmemlens_did_not_write_is_left_alone(
+    found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = str(SAMPLES.resolve() / "oom_log/2.21-leak.txt")
+    monkeypatch.chdir(tmp_path)
+    page = Path("report.html")
+    if found == "file":
+        page.write_text("<!doctype html>\n<title>by hand, about tfmemlens</title>\n")
+    elif found == "folder":
+        page.mkdir()
+    else:
+        page.symlink_to("elsewhere.html")
+    assert main(["report", log]) == 2
+    said = capsys.readouterr().err
+    assert "report.html is here already" in said and "hint: name another file with -o FILE" in said
+    assert not Path("elsewhere.html").exists()
+    if found == "file":
+        assert "by hand" in page.read_text()
+        assert main(["report", log, "-o", "report.html"]) == 0
+
+
 @pytest.mark.parametrize(
     "arguments", [["no-such-file.pb", "-o", "x.html"], [LENET, "-o", "/no/such/folder/x.html"]]
 )

@@ -45,6 +45,11 @@ def complaint(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
                 " options"
             ),
         ),
+        (["report", LOG, "--blank"], "tfmemlens report has no option --blank\n"),
+        (["plot", STEP, "--pannel", "curve"], "tfmemlens plot has no option --pannel\n"),
+        (["plot", STEP, "--pannel", "curve"], "did you mean --panel? `tfmemlens plot --help` shows all"),
+        (["plot", STEP, "--pan", "curve", "--", "--pannel"], "are required: -o/--output"),
+        (["fleet", "scan", "logs", "--sinse", "7d"], "tfmemlens fleet scan has no option --sinse"),
         (["explain", LOG, "--fulll"], "did you mean --full? `tfmemlens explain --help` shows all options"),
         (["report", LOG, "--zzz=1", "-o", "x"], "tfmemlens report has no option --zzz\n"),
         (["report", LOG, "--zzz=1", "-o", "x"], "hint: `tfmemlens report --help` shows all options"),

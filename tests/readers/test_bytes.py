@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tfmemlens.errors import UnreadableInput
-from tfmemlens.readers.bytes import batches, json_events, own_json, texts
+from tfmemlens.readers.bytes import batches, json_events, own_json, own_pages, texts
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 
@@ -221,3 +221,34 @@ class TestEvents:
         assert self.of(raw) == [event]
         monkeypatch.setattr(json_events, "_LARGEST_EVENT", 30)
         assert self.of(raw) == ["one of its events is damaged"]
+
+
+class TestOwnPages:
+    MARK = b'<meta name="generator" content="tfmemlens">'
+
+    @pytest.mark.parametrize(
+        "head",
+        [
+            b"<!doctype html>\n<head>" + MARK,
+            b"\xef\xbb\xbf\n<!DOCTYPE HTML>" + MARK,
+            b"<!-- saved from a browser --><html>" + MARK,
+            b"<html><meta name=generator content=tfmemlens>",
+            b'<html><meta name="generator" content="tfmemlens 0.2">',
+        ],
+    )
+    def test_pages_bear_their_mark(self, head: bytes) -> None:
+        assert own_pages.is_page(head)
+
+    @pytest.mark.parametrize(
+        "head",
+        [
+            b"",
+            MARK,  # a log that quotes a page
+            b"grep says: <html>" + MARK,
+            b"<html><title>tfmemlens</title>",
+            b'<html><meta name="generator" content="another">tfmemlens',
+            b'<html><meta name="generator" content="tfmemlensing">',
+        ],
+    )
+    def test_others_do_not(self, head: bytes) -> None:
+        assert not own_pages.is_page(head)

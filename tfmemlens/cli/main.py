@@ -6,6 +6,7 @@ The library lets its own defects raise; here alone they become an apology, unles
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import re
 import shutil
@@ -28,7 +29,7 @@ EXAMPLES = """to begin with:
   tfmemlens explain train.log                            a run that failed: a log, a notebook, pasted text
   tfmemlens profile logdir                               a traced step: what holds memory, and when
   tfmemlens fit run_metadata.pb --limit 11GiB            the largest batch
-  tfmemlens report train.log -o report.html              a page to send to a colleague
+  tfmemlens report train.log                             report.html, a page to send to a colleague
 `tfmemlens COMMAND --help` shows more"""
 
 
@@ -89,15 +90,33 @@ def _apology(defect: Exception) -> TfmemlensError:
     )
 
 
+class _Missing(UsageError):
+    """An argument that a command needs is not there: a mistyped option may be why."""
+
+
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in a sentence, as our own failures do, instead of listing every option first."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """What a command does not know is refused here, where its own help can be named."""
-        known, rest = super().parse_known_args(args, namespace)
+        try:
+            known, rest = super().parse_known_args(args, namespace)
+        except (
+            _Missing
+        ) as problem:  # from here on it is an answer: the parser of all commands leaves it alone
+            for word in self._unknown(args):
+                self._refuse(word)
+            raise UsageError(problem.sentence, problem.hint) from None
         if rest:
             self._refuse(rest[0])
         return known, rest
+
+    def _unknown(self, words: Iterable[str]) -> list[str]:
+        """The words that look like long options and that no option begins with."""
+        options = re.findall(r"--[\w-]+", self.format_usage())
+        before = itertools.takewhile(lambda word: word != "--", words)
+        long = [word for word in before if word.startswith("--")]
+        return [word for word in long if not any(each.startswith(word.partition("=")[0]) for each in options)]
 
     def _refuse(self, word: str) -> NoReturn:
         if not word.startswith("-"):
@@ -115,9 +134,8 @@ class _Parser(argparse.ArgumentParser):
         match = re.fullmatch(r"(argument \S+): invalid choice: '(.*)' \(choose from (.*)\)", message)
         choices = re.findall(r"[\w-]+", match[3]) if match else []
         near = nearest(match[2], choices) if match else ""
-        raise UsageError(
-            message, f"did you mean {near}?" if near else f"`{self.prog} --help` shows all options"
-        )
+        kind = _Missing if "are required:" in message else UsageError
+        raise kind(message, f"did you mean {near}?" if near else f"`{self.prog} --help` shows all options")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from tfmemlens.model.capture import Hints
 from tfmemlens.model.page import Page, Tab
 from tfmemlens.model.report import Report
 from tfmemlens.pipeline import Input
+from tfmemlens.readers.bytes import own_pages
 from tfmemlens.use_cases.difference import compare, must_hold_figures
 from tfmemlens.values import replace
 from tfmemlens.what_if.sliders import with_sliders
@@ -47,6 +48,15 @@ def comparison_page(before: Input, after: Input, hints: Hints = Hints(), device:
     for tab in content.tabs:
         must_hold_figures(tab.report.case)
     return replace(content, opens_with_comparison=True)
+
+
+def is_own_page(path: str) -> bool:
+    """Whether a file is a page that was written here, so that a newer one may take its place."""
+    try:
+        with open(path, "rb") as file:
+            return own_pages.is_page(file.read(own_pages.HEAD))
+    except OSError:
+        return False
 
 
 def tab_of(report: Report) -> Tab:
