@@ -160,7 +160,7 @@ def test_the_card_says_what_the_short_page_says() -> None:
     elements = _Elements()
     elements.feed(card)
     assert elements.tags == {"div", "span", "button"}
-    assert elements.attributes == {"style", "type", "data-page", "onclick"}
+    assert elements.attributes == {"style", "type", "data-page", "data-tfmemlens", "onclick"}
     first = report.actions[0].remedy.text
     said = re.sub(r"<[^>]*>", "", card)
     for text in (report.verdict, first, "DO THIS FIRST", "activation 92 %", "400.00 MiB"):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import tfmemlens
 from tests.conftest import ROOT
 from tests.mangling import MANGLERS
 from tfmemlens import pipeline
@@ -188,3 +189,12 @@ def test_what_is_compressed_is_read(how: str, tmp_path: Path) -> None:
         assert (row["line"], row["signature"]) == (expected["line"], expected["signature"])
     with pytest.raises(UnreadableInput, match="damaged after"):
         rows.incidents(pack(raw)[:300])
+
+
+def test_a_page_of_ours_among_logs_is_no_failure() -> None:
+    report = tfmemlens.explain(UNET)
+    for text in (report.to_html(), report._repr_html_()):
+        for raw in (text.encode(), text.encode() + UNET.read_bytes() * 99):
+            result = read(raw)
+            assert (result.rows, result.status) == ([], schema.NO_FAILURE)
+            assert result.reason == "a page that tfmemlens wrote"

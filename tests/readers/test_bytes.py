@@ -252,3 +252,42 @@ class TestOwnPages:
     )
     def test_others_do_not(self, head: bytes) -> None:
         assert not own_pages.is_page(head)
+
+    CARD = b'<div style="color:inherit" data-tfmemlens="train.log">'
+
+    @pytest.mark.parametrize(
+        "head, own",
+        [
+            (CARD, True),
+            (b"\n<html><body>" + CARD, True),
+            (b"<!-- kept -->" + b" " * 1011 + CARD, True),
+            (b"<!-- kept -->" + b" " * 1012 + CARD, False),  # a notebook that holds a card tells more
+            (b"the card: " + CARD, False),
+            (b'<div style="color:inherit">', False),
+        ],
+    )
+    def test_cards_are_known_where_they_begin(self, head: bytes, own: bool) -> None:
+        assert own_pages.is_own(head) is own
+        assert not own_pages.is_page(head)
+
+    @pytest.mark.parametrize(
+        "source, hint",
+        [
+            ("train.log", "give the file that it was made from, train.log"),
+            ("a &amp; b.log", "give the file that it was made from, a & b.log"),
+            ("", "give the file that it was made from"),
+            ("(text)", "give the file that it was made from"),
+            ("-", "give the file that it was made from"),
+        ],
+    )
+    def test_they_are_refused_with_what_they_were_made_from(self, source: str, hint: str) -> None:
+        page = b'<html>%b<p class="source"><bdi title="%b">' % (self.MARK, source.encode())
+        card = b'<div style="" data-tfmemlens="%b">' % source.encode()
+        for head in (page, card):
+            with pytest.raises(UnreadableInput) as refused:
+                own_pages.refuse(head, "old.html")
+            assert refused.value.sentence == "old.html is a page that tfmemlens wrote, not a log or trace"
+            assert refused.value.hint == hint
+
+    def test_other_pages_are_read(self) -> None:
+        own_pages.refuse(b"<html><pre>OOM when allocating</pre>", "issue.html")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,15 @@ import pytest
 
 import tfmemlens
 from tests.conftest import ROOT, SAMPLES
-from tfmemlens import pipeline
+from tfmemlens import pipeline, renderers
 from tfmemlens.cli.main import main
 from tfmemlens.errors import UnreadableInput
+from tfmemlens.model.page import Card
 from tfmemlens.readers.bytes import texts
 from tfmemlens.readers.gathering import inputs, opening, traced_steps
 
 LOG = SAMPLES / "oom_log" / "1.15-im2col.txt"
+TRACE = SAMPLES / "run_metadata" / "1.15-lenet.pb"
 TEXT = LOG.read_text(encoding="utf-8")
 COMMAND = [sys.executable, "-m", "tfmemlens"]
 
@@ -242,6 +246,48 @@ def test_a_web_page_in_place_of_a_trace_is_called_one(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     assert not any("is a web page" in note.text for note in pipeline.explain(str(file)).case.capture.notes)
+
+
+OWN = ("page", "card", "card in a page", "comparison", "card of a comparison", "short card")
+
+
+@cache
+def _own_pages() -> dict[str, str]:
+    """What tfmemlens writes for a browser: pages and cards, of reports and of comparisons."""
+    report, changed = tfmemlens.explain(LOG), tfmemlens.diff(TRACE, TRACE)
+    return {
+        "page": report.to_html(),
+        "card": report._repr_html_(),
+        "card in a page": f"<!DOCTYPE html>\n<html><body>{report._repr_html_()}</body></html>",
+        "comparison": changed.to_html(),
+        "card of a comparison": changed._repr_html_(),
+        "short card": renderers.render(Card(report), "card", "html"),
+    }
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_what_tfmemlens_wrote_is_no_log(kind: str, tmp_path: Path) -> None:
+    saved = tmp_path / "saved.html"
+    saved.write_text(_own_pages()[kind], encoding="utf-8")
+    for read in (pipeline.explain, pipeline.timelines):
+        with pytest.raises(UnreadableInput, match=r"saved\.html is a page that tfmemlens wrote") as refused:
+            read(str(saved))
+        assert (str(LOG) in refused.value.hint) is ("comparison" not in kind)
+
+
+def test_beside_logs_what_tfmemlens_wrote_is_passed_over(tmp_path: Path) -> None:
+    shutil.copy(LOG, tmp_path / "train.log")
+    alone = pipeline.explain(str(tmp_path))
+    for kind, text in _own_pages().items():
+        (tmp_path / f"{kind}.html").write_text(text, encoding="utf-8")
+    beside = pipeline.explain(str(tmp_path))
+    assert len(beside.case.moments) == len(alone.case.moments)
+    assert beside.verdict == alone.verdict and beside.case.capture.notes == alone.case.capture.notes
+    (tmp_path / "train.log").unlink()
+    with pytest.raises(UnreadableInput):
+        pipeline.explain(str(tmp_path / "page.html"))
+    only = pipeline.explain(str(tmp_path))
+    assert not only.case.moments and "is a page that tfmemlens wrote" in only.case.capture.notes[0].text
 
 
 def test_a_directory_where_a_file_is_wanted_is_called_one(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from tfmemlens.fleet import ranges, schema, streams, texts
 from tfmemlens.fleet.flow import Origin, Places, ReadResult, Row, explained, status_of
 from tfmemlens.model.capture import Capture, Hints, Holds
 from tfmemlens.readers import dispatch
+from tfmemlens.readers.bytes import own_pages
 from tfmemlens.readers.bytes.texts import encoding_of, looks_binary
 from tfmemlens.readers.gathering import inputs, opening
 
@@ -84,6 +85,8 @@ def read_bytes(
     if not raw:
         status = schema.UNREADABLE if guarded.problem else schema.NO_FAILURE
         return ReadResult([], status, guarded.problem or "it is empty")
+    if own_pages.is_own(raw[:_HEAD]):
+        return ReadResult([], schema.NO_FAILURE, "a page that tfmemlens wrote", size_read=len(raw))
     if looks_binary(raw[:_HEAD]):
         return _binary(raw, guarded, origin)
     if len(raw) <= WHOLE:

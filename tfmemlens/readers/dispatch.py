@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.model.capture import Capture, Hints, Holds, Source, Surroundings
 from tfmemlens.readers import catalogue
-from tfmemlens.readers.bytes import texts
+from tfmemlens.readers.bytes import own_pages, texts
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.values import fields, replace
@@ -65,6 +65,7 @@ def read(opened: Opened, hints: Hints) -> Capture:
     """What all formats that the input is of say together. Raises UnreadableInput, UsageError."""
     if not opened.size:
         raise _nothing_in(opened)
+    own_pages.refuse(opened.head(), "standard input" if opened.path == "-" else opened.path)
     try:
         return _read(opened, recognise(opened), hints)
     except UnreadableInput as problem:  # what was left out may be why

@@ -17,7 +17,7 @@ from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.model.line import UNREAD, Line, ReadNote
 from tfmemlens.model.program import Program
 from tfmemlens.patterns import regex
-from tfmemlens.readers.bytes import regions, texts
+from tfmemlens.readers.bytes import own_pages, regions, texts
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.oom import frameworks
@@ -73,7 +73,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     del hints
     lines, whole = texts.text_lines(opened)
     capture = read_lines(lines, opened.path, opened.label)
-    if not capture.incidents and _is_page(opened.head(4096)):
+    if not capture.incidents and own_pages.is_html(opened.head(4096)):
         page = ReadNote(
             f"{opened.path} is a web page, not the file behind its link: download it with the site's button"
             " for raw files"
@@ -89,11 +89,6 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     )
     source = replace(capture.source, by_bytes=True)
     return replace(capture, source=source, notes=(*capture.notes, note))
-
-
-def _is_page(head: bytes) -> bool:
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:200].lower()
-    return start.startswith((b"<!doctype html", b"<html"))
 
 
 def read_lines(lines: Iterable[Physical], path: str = "-", source: str = "") -> Capture:

@@ -9,6 +9,7 @@ from typing import BinaryIO, NamedTuple
 from tfmemlens.errors import MissingInput, UnreadableInput
 from tfmemlens.model.line import ReadNote
 from tfmemlens.readers import catalogue
+from tfmemlens.readers.bytes import own_pages
 from tfmemlens.values import dataclass, field
 
 SMALL = 16 << 20
@@ -86,7 +87,7 @@ def _one(source: Place) -> list[Input]:
             raise UnreadableInput(
                 f"{text} is an empty directory", "name a log, a trace, or a directory that holds some"
             )
-        return [Input(each) for each in files]
+        return [Input(each) for each in _without_own_pages(files)]
     if os.path.exists(text):
         return [Input(text)]
     import glob
@@ -97,6 +98,19 @@ def _one(source: Place) -> list[Input]:
     if isinstance(source, str) and _looks_pasted(text):
         return [Input("(text)", text)]
     raise MissingInput(text, "check the path, or pipe the text: `tfmemlens explain - < train.log`")
+
+
+def _without_own_pages(files: list[str]) -> list[str]:
+    """What a directory holds besides pages that were made here; where there is nothing else, these."""
+    return [file for file in files if not (file.endswith(own_pages.ENDINGS) and _is_own(file))] or files
+
+
+def _is_own(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return own_pages.is_own(file.read(own_pages.HEAD))
+    except OSError:  # who reads it will say so
+        return False
 
 
 def files_in(folder: str) -> list[str]:

@@ -49,7 +49,7 @@ def render(card: Card, view: View = View()) -> str:
     report = card.report
     if isinstance(report, str):
         parts = [_lines([[report.strip()]]), *([_last(card)] if card.html else [])]
-        return f'<div style="{_FRAME}">{"".join(parts)}</div>'
+        return _framed(parts)
     moment = report.case.moments[0] if report.case.moments else None
     parts = [_div(f"{_name(report)} · {origin.described(report)}", "font-size:12px;opacity:.7")]
     parts.append(_coded(report.verdict, "font-size:15px;font-weight:600;margin:3px 0"))
@@ -59,7 +59,13 @@ def render(card: Card, view: View = View()) -> str:
         parts += [_lines(_screen.sections(report, View()))]
     parts += _actions(report)
     parts.append(_last(card))
-    return f'<div style="{_FRAME}">{"".join(parts)}</div>'
+    return _framed(parts, report.case.capture.source.path)
+
+
+def _framed(parts: list[str], source: str = "") -> str:
+    """The card's element, marked as ours with what it was made from, for whoever is given it to explain."""
+    mark = escape(visible(source[:300]))
+    return f'<div style="{_FRAME}" data-tfmemlens="{mark}">{"".join(parts)}</div>'
 
 
 def _name(report: Report) -> str:
