@@ -10,6 +10,7 @@ from tfmemlens.model.finding import Finding
 from tfmemlens.model.report import Report
 from tfmemlens.renderers import savings
 from tfmemlens.renderers.kinds import in_words
+from tfmemlens.renderers.markdown._fences import fenced
 from tfmemlens.renderers.terminal import report as terminal
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, percent
@@ -67,7 +68,7 @@ def _findings(findings: list[Finding]) -> list[str]:
             saves = f" *{savings.of_remedy(remedy)}*" if savings.of_remedy(remedy) else ""
             lines.append(f"- **try:** {_escape(remedy.text)}{saves}")
             if remedy.code:
-                lines += ["  ```python", *(f"  {line}" for line in remedy.code.split("\n")), "  ```"]
+                lines += fenced(remedy.code, indent="  ")
         lines.append("")
     return lines
 
