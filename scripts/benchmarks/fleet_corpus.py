@@ -270,7 +270,7 @@ def read(places: Iterable[str]) -> dict[str, Found]:
     """What is in some files, by source, as a task of a scan reads it."""
     found: dict[str, Found] = {}
     for listed in sources.find(sorted(places), {}).inputs:
-        for message in reading.read(reading.Reading(listed, reading.Settings("check"))):
+        for message in reading.read(reading.Reading(listed, reading.ScanSettings("check"))):
             if isinstance(message, reading.Done):
                 offsets = [row["offset"] for row in message.incidents]
                 found[message.row["source"]] = Found(message.row["status"], offsets)

@@ -20,7 +20,7 @@ from typing import Any
 from tfmemlens import pipeline
 from tfmemlens.attribution.moments.held import held
 from tfmemlens.model.capture import Hints
-from tfmemlens.model.what_if import Basis
+from tfmemlens.model.what_if import SavingBasis
 from tfmemlens.units import human
 from tfmemlens.what_if import changes, summed
 from tfmemlens.what_if.basis import scaled
@@ -63,7 +63,7 @@ def promises(trace: Path) -> dict[str, dict[str, Any]]:
     """For each change what is promised from the replayed step and from the list at its peak."""
     report = pipeline.report(pipeline.timelines(str(trace)))
     moment = report.case.moments[0]
-    listed = scaled(moment, held(moment), Hints(), Basis.LIST)
+    listed = scaled(moment, held(moment), Hints(), SavingBasis.LIST)
     return {
         change: {"replay": report.case.what_if(0, change), "list": summed.saving(listed, change)}
         for change in changes.CHANGES

@@ -20,7 +20,7 @@ from tfmemlens.cli.main import main, parser
 from tfmemlens.errors import UsageError
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.convolution import ConvolutionKind
-from tfmemlens.model.difference import Difference, Side
+from tfmemlens.model.difference import ComparedInput, Difference
 from tfmemlens.renderers.view import View
 from tfmemlens.units import MIB
 from tfmemlens.use_cases import run as use_case
@@ -377,7 +377,7 @@ def test_how_much_may_be_added(text: str | None, allowed: float | None) -> None:
     ],
 )
 def test_whether_it_grew_by_more(before: int, after: int, allowed: float | None, exceeds: bool) -> None:
-    sides = [Side("x", "peak", total, 0, {}) for total in (before, after)]
+    sides = [ComparedInput("x", "peak", total, 0, {}) for total in (before, after)]
     assert diff._exceeds(Difference(sides[0], sides[1], (), (), ()), allowed) is exceeds
 
 
@@ -452,9 +452,9 @@ class TestStatuses:
         report = pipeline.report(Capture(Source("x")))
         asked: list[Any] = []
 
-        def ended(command: list[str], out: str | None, *_: object) -> use_case.Outcome:
+        def ended(command: list[str], out: str | None, *_: object) -> use_case.RunOutcome:
             asked.append((command, out))
-            return use_case.Outcome(7, report, str(tmp_path), ("one thing was lost",))
+            return use_case.RunOutcome(7, report, str(tmp_path), ("one thing was lost",))
 
         monkeypatch.setattr(use_case, "run", ended)
         monkeypatch.setattr(_options, "short_page", lambda *_: "THE PAGE")

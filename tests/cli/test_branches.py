@@ -269,9 +269,9 @@ def test_what_a_run_is_asked(
 ) -> None:
     seen: list[Any] = []
 
-    def ran(*given: Any) -> run_use_case.Outcome:
+    def ran(*given: Any) -> run_use_case.RunOutcome:
         seen.append(given)
-        return run_use_case.Outcome(7)
+        return run_use_case.RunOutcome(7)
 
     monkeypatch.setattr(run_use_case, "run", ran)
     assert main(["run", *words]) == 7
@@ -288,9 +288,12 @@ def test_what_stands_below_a_failure(
     kept = tmp_path / "my run"
     kept.mkdir()
     for outcome, last in (
-        (run_use_case.Outcome(1, None, str(kept), ("no disk",)), "tfmemlens: no disk"),
-        (run_use_case.Outcome(1, report, None, ("no disk",)), "tfmemlens: no disk"),
-        (run_use_case.Outcome(1, report, str(kept)), "tfmemlens: this is kept: `tfmemlens explain 'my run'`"),
+        (run_use_case.RunOutcome(1, None, str(kept), ("no disk",)), "tfmemlens: no disk"),
+        (run_use_case.RunOutcome(1, report, None, ("no disk",)), "tfmemlens: no disk"),
+        (
+            run_use_case.RunOutcome(1, report, str(kept)),
+            "tfmemlens: this is kept: `tfmemlens explain 'my run'`",
+        ),
     ):
         monkeypatch.setattr(run_use_case, "run", lambda *_, outcome=outcome: outcome)
         assert main(["run", "--", "a"]) == 1
@@ -322,7 +325,7 @@ def test_what_cannot_be_started(
     if there:
         (tmp_path / name).write_text("")
 
-    def refused(*_: Any) -> run_use_case.Outcome:
+    def refused(*_: Any) -> run_use_case.RunOutcome:
         raise error
 
     monkeypatch.setattr(run_use_case, "run", refused)

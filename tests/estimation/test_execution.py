@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.models import small
 from tfmemlens.estimation.keras_step.prediction import predict
-from tfmemlens.estimation.keras_step.schedule import Plan, run
+from tfmemlens.estimation.keras_step.schedule import SchedulePlan, run
 from tfmemlens.estimation.keras_step.tape import Tape
 from tfmemlens.knowledge.bfc import Pool
 from tfmemlens.model.attribution import Kind
@@ -22,7 +22,7 @@ def test_an_op_writes_over_an_input_that_nobody_else_needs() -> None:
     tape = Tape()
     first = tape.op("Conv2D", [], (1024,), "float32")
     tape.op("Relu", [first], over=[first])
-    assert run(Plan(tape.ops, tape.buffers), Pool()).peak_bytes == 4096
+    assert run(SchedulePlan(tape.ops, tape.buffers), Pool()).peak_bytes == 4096
 
 
 def test_an_input_that_is_read_again_stays() -> None:
@@ -30,7 +30,7 @@ def test_an_input_that_is_read_again_stays() -> None:
     first = tape.op("Conv2D", [], (1024,), "float32")
     second = tape.op("Relu", [first], over=[first])
     tape.op("AddN", [first, second], over=[first, second])
-    assert run(Plan(tape.ops, tape.buffers), Pool()).peak_bytes == 8192
+    assert run(SchedulePlan(tape.ops, tape.buffers), Pool()).peak_bytes == 8192
 
 
 def test_an_update_copies_while_somebody_still_reads() -> None:
@@ -43,7 +43,7 @@ def test_an_update_copies_while_somebody_still_reads() -> None:
         tape.consume("AssignSubVariableOp", [weight, step], updates=weight)
         chunk = pool.allocate(4096)
         assert chunk
-        return run(Plan(tape.ops, tape.buffers), pool, {weight.buffer: chunk}).peak_bytes
+        return run(SchedulePlan(tape.ops, tape.buffers), pool, {weight.buffer: chunk}).peak_bytes
 
     assert peak(waits=True) >= peak(waits=False) + 4096
 
@@ -59,7 +59,7 @@ def test_an_idle_thread_needs_time_to_take_an_op() -> None:
         for _ in range(2):
             tape.op("Conv2D", [first], (64,), work=work)
         _, (_, begun, ended), (_, next_begun, _) = run(
-            Plan(tape.ops, tape.buffers), Pool(), workers=2
+            SchedulePlan(tape.ops, tape.buffers), Pool(), workers=2
         ).executions
         assert begun <= next_begun
         return next_begun < ended
@@ -74,7 +74,7 @@ def test_the_gradient_of_the_input_goes_on_first() -> None:
     grad = tape.op("ReluGrad", [], (64,), "float32")
     for name, rank in (("BiasAddGrad", 0), ("Conv2DBackpropFilter", -1), ("Conv2DBackpropInput", 1)):
         tape.op(name, [grad], (64,), rank=rank)
-    order = [name for name, _, _ in run(Plan(tape.ops, tape.buffers), Pool(), workers=1).executions]
+    order = [name for name, _, _ in run(SchedulePlan(tape.ops, tape.buffers), Pool(), workers=1).executions]
     assert order == ["ReluGrad", "Conv2DBackpropInput", "BiasAddGrad", "Conv2DBackpropFilter"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.findings.test_edges_of_support import at
 from tests.findings.test_support import asked
 from tfmemlens.findings import what_the_code_makes
-from tfmemlens.findings.support.tf_code import TABLE, Of, Told
+from tfmemlens.findings.support.tf_code import TABLE, Agreement, Of
 from tfmemlens.model.incident import Frame, RequestKind
 from tfmemlens.values import replace
 
@@ -91,7 +91,7 @@ def test_of_what_nobody_knows_the_size_only_a_copy_fits(idiom: Any) -> None:
         assert what_the_code_makes._fits(plain, asked(kind=kind)) is may
         assert not any(what_the_code_makes._fits(each, asked(kind=kind)) for each in limited)
     assert what_the_code_makes._fits(replace(plain, keeps=True), asked(kind=RequestKind.TENSOR))
-    in_ram = Told.RAM in idiom.told
+    in_ram = Agreement.RAM in idiom.told
     assert what_the_code_makes._fits(plain, asked(kind=RequestKind.HOST)) is in_ram
 
 
@@ -112,14 +112,14 @@ def test_a_line_that_states_another_size_explains_nothing(
 ) -> None:
     monkeypatch.setattr(what_the_code_makes, "_agreeing", lambda *given: agreeing)
     monkeypatch.setattr(what_the_code_makes, "_stated", lambda *given: stated)
-    idiom = replace(TABLE[0], told=(Told.LINE,), axis=axis)
+    idiom = replace(TABLE[0], told=(Agreement.LINE,), axis=axis)
     frames = [Frame("train.py:3", idiom.examples[0])]
     request = asked(size=64 * MIB, shape=(64, 9), line=at(5))
-    found = what_the_code_makes._of_frames(idiom, Told.LINE, frames, request, {})
+    found = what_the_code_makes._of_frames(idiom, Agreement.LINE, frames, request, {})
     assert (found is not None) is shown
     if found is not None:
         assert (found.number, found.place, found.line) == (agreeing, "train.py:3", at(5))
-    assert what_the_code_makes._of_frames(idiom, Told.WAY, frames, request, {}) is None
+    assert what_the_code_makes._of_frames(idiom, Agreement.WAY, frames, request, {}) is None
 
 
 def test_an_arrow_marks_the_last_line_above_the_failure() -> None:

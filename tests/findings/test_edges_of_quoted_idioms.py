@@ -10,8 +10,8 @@ from tests.findings.test_edges_of_support import at
 from tests.findings.test_edges_of_tensors import failed, slugs
 from tests.findings.test_support import A, P, case
 from tfmemlens.findings import what_the_code_makes
-from tfmemlens.findings.support.tf_code import Of, Told
-from tfmemlens.findings.support.tf_code.idiom import Advice, Idiom
+from tfmemlens.findings.support.tf_code import Agreement, Of
+from tfmemlens.findings.support.tf_code.idiom import CodeChange, TensorFlowIdiom
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import StatedSize
 from tfmemlens.model.case import Api, FrontEnd, Moment
@@ -20,13 +20,16 @@ from tfmemlens.model.incident import Frame, RequestKind
 from tfmemlens.patterns import regex
 from tfmemlens.values import replace
 
-ROW = Idiom(
+ROW = TensorFlowIdiom(
     "made-up",
     regex(r"make\((?P<number>[\w.]*)"),
     ("make",),
-    (Told.LINE,),
+    (Agreement.LINE,),
     "it makes {shape}",
-    (Advice("in-batches", "do less", "less()", "tf1()"), Advice("plain", "else of {first}", "x()", "")),
+    (
+        CodeChange("in-batches", "do less", "less()", "tf1()"),
+        CodeChange("plain", "else of {first}", "x()", ""),
+    ),
     (),
     (),
     least_bytes=0,
@@ -56,12 +59,12 @@ def kinds_of(found: list[Finding]) -> list[Any]:
 @pytest.mark.parametrize(
     "ways, frames, place, basis, guessed",
     [
-        ((Told.LINE,), [], "a.py:3", Basis.SHAPE, False),
-        ((Told.WAY,), [], None, None, False),
-        ((Told.WAY,), ["f.py:9"], "f.py:9", Basis.NAME, True),
-        ((Told.LINE, Told.WAY), ["f.py:9"], "a.py:3", Basis.SHAPE, False),
-        ((Told.WAY,), ["f.py:9", "g.py:5"], "g.py:5", Basis.NAME, True),
-        ((Told.WAY,), ["/usr/lib/python3.8/site-packages/keras/a.py:5"], None, None, False),
+        ((Agreement.LINE,), [], "a.py:3", Basis.SHAPE, False),
+        ((Agreement.WAY,), [], None, None, False),
+        ((Agreement.WAY,), ["f.py:9"], "f.py:9", Basis.NAME, True),
+        ((Agreement.LINE, Agreement.WAY), ["f.py:9"], "a.py:3", Basis.SHAPE, False),
+        ((Agreement.WAY,), ["f.py:9", "g.py:5"], "g.py:5", Basis.NAME, True),
+        ((Agreement.WAY,), ["/usr/lib/python3.8/site-packages/keras/a.py:5"], None, None, False),
     ],
 )
 def test_a_line_that_failed_or_lies_on_the_way(
@@ -132,7 +135,9 @@ def test_a_number_of_a_quoted_line(
     )
     code = quoted("tf.app.flags.DEFINE_integer('flag', 7_00, 'x')", f"x = make({number})", sizes=sizes)
     moment = failed(shape, size=5)
-    found = told(moment, monkeypatch, surroundings=code, told=(Told.NUMBER,), makes="it makes{at}", **more)
+    found = told(
+        moment, monkeypatch, surroundings=code, told=(Agreement.NUMBER,), makes="it makes{at}", **more
+    )
     assert [(each.because, each.basis) for each in found] == (
         [("it makes (line 3)", Basis.MEASURED)] if agrees else []
     )
@@ -165,26 +170,26 @@ def test_the_op_of_a_quoted_line(
     node: str, of: Of, kind: Kind, fires: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moment, code = failed((64, 9), node, kind=kind), quoted("x = make(3)")
-    found = told(moment, monkeypatch, surroundings=code, told=(Told.OP,), op=regex("rnn"), of=of)
+    found = told(moment, monkeypatch, surroundings=code, told=(Agreement.OP,), op=regex("rnn"), of=of)
     assert kinds_of(found) == ([Basis.MEASURED] if fires else [])
-    assert not told(moment, monkeypatch, surroundings=code, told=(Told.OP,), of=of)
+    assert not told(moment, monkeypatch, surroundings=code, told=(Agreement.OP,), of=of)
     for source in ({"op": "rnn"}, {"forward_node": "rnn"}, {"keras_layer": ("a", "rnn")}):
         named = failed((64, 9), "x", kind=kind, **source)
-        other = told(named, monkeypatch, surroundings=code, told=(Told.OP,), op=regex("rnn"), of=of)
+        other = told(named, monkeypatch, surroundings=code, told=(Agreement.OP,), op=regex("rnn"), of=of)
         assert bool(other) is ((of is not Of.DATA or kind is A) and (of is not Of.WEIGHT or kind is not A))
 
 
 @pytest.mark.parametrize(
     "ways, kind, basis",
     [
-        ((Told.RAM,), RequestKind.HOST, Basis.NAME),
-        ((Told.RAM,), RequestKind.TENSOR, None),
-        ((Told.TEXT,), RequestKind.TENSOR, Basis.NAME),
-        ((Told.TEXT, Told.RAM), RequestKind.HOST, Basis.NAME),
-        ((Told.LINE,), RequestKind.TENSOR, None),
-        ((Told.TEXT,), RequestKind.COPY, Basis.NAME),
-        ((Told.TEXT,), RequestKind.DUMP, Basis.NAME),
-        ((Told.TEXT,), RequestKind.XLA, None),
+        ((Agreement.RAM,), RequestKind.HOST, Basis.NAME),
+        ((Agreement.RAM,), RequestKind.TENSOR, None),
+        ((Agreement.TEXT,), RequestKind.TENSOR, Basis.NAME),
+        ((Agreement.TEXT, Agreement.RAM), RequestKind.HOST, Basis.NAME),
+        ((Agreement.LINE,), RequestKind.TENSOR, None),
+        ((Agreement.TEXT,), RequestKind.COPY, Basis.NAME),
+        ((Agreement.TEXT,), RequestKind.DUMP, Basis.NAME),
+        ((Agreement.TEXT,), RequestKind.XLA, None),
     ],
 )
 def test_what_a_quoted_line_needs_besides(
@@ -196,13 +201,13 @@ def test_what_a_quoted_line_needs_besides(
     moment = replace(moment, request=request)
     found = told(moment, monkeypatch, surroundings=quoted("x = 3", "x = make(3)"), told=ways)
     assert kinds_of(found) == ([basis] if basis else [])
-    way = "host RAM ran out" if Told.RAM in ways else "the text quotes it"
+    way = "host RAM ran out" if Agreement.RAM in ways else "the text quotes it"
     assert all(each.because.startswith("most likely ") and way in each.evidence[0].fact for each in found)
 
 
 def test_of_several_ways_a_number_says_most(monkeypatch: pytest.MonkeyPatch) -> None:
     code = quoted("x = make(3)", "x = make(64)")
-    ways = {"told": (Told.OP, Told.NUMBER), "op": regex("rnn"), "makes": "it makes{at}"}
+    ways = {"told": (Agreement.OP, Agreement.NUMBER), "op": regex("rnn"), "makes": "it makes{at}"}
     (found,) = told(failed((64, 9), "rnn"), monkeypatch, surroundings=code, **ways)
     assert found.because == "it makes (line 2)" and "the op that failed" in found.evidence[0].fact
     (found,) = told(failed((64, 9), "rnn"), monkeypatch, surroundings=quoted("x = make(64)"), **ways)
@@ -216,7 +221,7 @@ def test_another_line_may_show_that_it_is_harmless(monkeypatch: pytest.MonkeyPat
 
 def test_two_lines_at_most_and_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [
-        replace(ROW, slug=str(number), told=(Told.TEXT,), code=regex(rf"make\((?P<number>{number})"))
+        replace(ROW, slug=str(number), told=(Agreement.TEXT,), code=regex(rf"make\((?P<number>{number})"))
         for number in (1, 1, 2, 3)
     ]
     rows.append(replace(ROW, slug="line", makes="it failed"))
@@ -312,5 +317,5 @@ def test_the_request_is_quoted_unless_it_is_the_line(
 ) -> None:
     moment = at_line() if same else failed((64, 9), line=at(8))
     surroundings = None if same else quoted("x = make(3)")
-    (found,) = told(moment, monkeypatch, surroundings=surroundings, told=(Told.LINE, Told.TEXT))
+    (found,) = told(moment, monkeypatch, surroundings=surroundings, told=(Agreement.LINE, Agreement.TEXT))
     assert len(found.evidence) == shown

@@ -23,7 +23,7 @@ from tfmemlens.model.capture import Hints, StatedSize, Surroundings
 from tfmemlens.model.case import Api, Case, FrontEnd, Moment
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.incident import CompilerMemory, Incident, RequestKind
-from tfmemlens.model.what_if import Basis, Saving, Shrunk
+from tfmemlens.model.what_if import Saving, SavingBasis, Shrunk
 from tfmemlens.values import replace
 
 MIB = 1 << 20
@@ -296,7 +296,7 @@ def test_what_is_as_large_whatever_the_batch_gets_no_smaller_one() -> None:
     fixed = replace(moment, request=replace(moment.request, fixed=True))
     assert offered("smaller-batch", fixed) is None and offered("mixed-precision", fixed) is None
     saves = {
-        change: Saving(change.replace("_", "-"), Basis.REPLAY, 5 * MIB, 5 * MIB, 5 * MIB)
+        change: Saving(change.replace("_", "-"), SavingBasis.REPLAY, 5 * MIB, 5 * MIB, 5 * MIB)
         for change in ("smaller_batch", "mixed_precision")
     }
     assert offered("smaller-batch", fixed, saves=saves) is not None
@@ -320,15 +320,16 @@ def test_a_request_larger_than_all_that_is_listed(
     moment = held(
         *((name, each * MIB, kind) for name, each, kind in rows), request=request, incident=incident
     )
-    saves = {"recompute": Saving("recompute", Basis.LIST, 5, 4, 6, Certainty.ESTIMATE)}
+    saves = {"recompute": Saving("recompute", SavingBasis.LIST, 5, 4, 6, Certainty.ESTIMATE)}
     found = offered("recompute", moment, saves=saves)
     assert found is not None and (found.saves_bytes, found.digits) == (saved, 2)
 
 
 @pytest.mark.parametrize(
-    "basis, digits", [(Basis.REPLAY, 3), (Basis.TIMELINE, 2), (Basis.LIST, 2), (Basis.NOTHING, 2)]
+    "basis, digits",
+    [(SavingBasis.REPLAY, 3), (SavingBasis.TIMELINE, 2), (SavingBasis.LIST, 2), (SavingBasis.NOTHING, 2)],
 )
-def test_a_saving_is_printed_with_as_many_digits_as_are_worth_it(basis: Basis, digits: int) -> None:
+def test_a_saving_is_printed_with_as_many_digits_as_are_worth_it(basis: SavingBasis, digits: int) -> None:
     found = remedies.of_saving("x", None, Saving("recompute", basis, 5, 4, 6, Certainty.ESTIMATE))
     assert (found.digits, found.saves_bytes, found.low_bytes, found.high_bytes) == (digits, 5, 4, 6)
 
@@ -336,7 +337,7 @@ def test_a_saving_is_printed_with_as_many_digits_as_are_worth_it(basis: Basis, d
 @pytest.mark.parametrize("known, saved", [(True, 5), (False, 77)])
 def test_a_rules_own_words_with_the_engines_figure(known: bool, saved: int) -> None:
     saving = (
-        Saving("smaller-input", Basis.REPLAY, 5, 4, 6, Certainty.ESTIMATE)
+        Saving("smaller-input", SavingBasis.REPLAY, 5, 4, 6, Certainty.ESTIMATE)
         if known
         else Saving("smaller-input")
     )

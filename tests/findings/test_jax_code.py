@@ -6,7 +6,7 @@ import pytest
 
 from tfmemlens import pipeline
 from tfmemlens.findings.support.applicability import TABLE as REMEDIES
-from tfmemlens.findings.support.jax_code import TABLE, Idiom, Where, shown_by
+from tfmemlens.findings.support.jax_code import TABLE, JaxIdiom, Where, shown_by
 from tfmemlens.findings.support.jax_lines import made_by
 from tfmemlens.model.incident import Frame
 from tfmemlens.model.line import Line
@@ -17,7 +17,7 @@ LIB = "/env/lib/python3.11/site-packages"
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.slug)
-def test_a_row_fits_its_examples_and_not_its_near_misses(row: Idiom) -> None:
+def test_a_row_fits_its_examples_and_not_its_near_misses(row: JaxIdiom) -> None:
     assert row.examples and row.near
     for line in row.examples:
         match = row.in_line(line)
@@ -30,7 +30,7 @@ def test_a_row_fits_its_examples_and_not_its_near_misses(row: Idiom) -> None:
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.slug)
-def test_an_example_is_explained_by_its_own_row(row: Idiom) -> None:
+def test_an_example_is_explained_by_its_own_row(row: JaxIdiom) -> None:
     """No row before it takes the line."""
     for line in row.examples:
         beside = ("MCMC(kernel, chain_method='vectorized')", "g = jax.grad(loss)(params)")

@@ -9,7 +9,7 @@ from tests.findings.test_support import case
 from tests.findings.test_what_is_no_batch import explained
 from tfmemlens.findings import request_larger_than_device
 from tfmemlens.model.case import Balance
-from tfmemlens.model.what_if import Basis, Saving
+from tfmemlens.model.what_if import Saving, SavingBasis
 from tfmemlens.units import MIB, Size
 from tfmemlens.values import replace
 
@@ -34,7 +34,7 @@ def test_no_other_framework_is() -> None:
 @pytest.mark.parametrize("of_rows, saves", [(None, 192), (6, 192), (192, 192), (200, 200)])
 def test_smaller_maps_save_a_part_of_the_failed_one_at_least(of_rows: int | None, saves: int) -> None:
     def of_the_list(moment: int, change: str, *_: object, **__: object) -> Saving:
-        return Saving(change, Basis.LIST, of_rows and of_rows * MIB)
+        return Saving(change, SavingBasis.LIST, of_rows and of_rows * MIB)
 
     moment = failed((64, 64, 64, 256), "net/Relu", books=Balance(limit=Size.exactly(100 * MIB)))
     (told,) = request_larger_than_device.check(replace(case(moment), what_if=of_the_list))

@@ -13,7 +13,7 @@ import pytest
 from tests.findings.logs import CPU, GPU, oom
 from tests.findings.test_what_is_no_batch import explained
 from tfmemlens.findings.support.applicability import TABLE as APPLICABLE
-from tfmemlens.findings.support.tf_code import TABLE, Idiom, Told
+from tfmemlens.findings.support.tf_code import TABLE, Agreement, TensorFlowIdiom
 from tfmemlens.model.finding import Finding
 
 RULE = "what-the-code-makes"
@@ -31,7 +31,7 @@ def found(text: str) -> list[Finding]:
 
 
 @pytest.mark.parametrize("idiom", TABLE, ids=lambda idiom: idiom.slug)
-def test_a_row_knows_its_lines_and_no_others(idiom: Idiom) -> None:
+def test_a_row_knows_its_lines_and_no_others(idiom: TensorFlowIdiom) -> None:
     assert idiom.examples and idiom.near and idiom.told and idiom.advice
     for line in idiom.examples:
         assert idiom.match(line), line
@@ -41,12 +41,12 @@ def test_a_row_knows_its_lines_and_no_others(idiom: Idiom) -> None:
 
 
 @pytest.mark.parametrize("idiom", TABLE, ids=lambda idiom: idiom.slug)
-def test_a_row_names_only_what_is_known(idiom: Idiom) -> None:
+def test_a_row_names_only_what_is_known(idiom: TensorFlowIdiom) -> None:
     known = WORDS | set(re.compile(idiom.code.pattern).groupindex)
     for text in (idiom.makes, *(advice.text for advice in idiom.advice)):
         assert {name for _, name, _, _ in string.Formatter().parse(text) if name} <= known
     assert "{at}" in idiom.makes, "the user's line is named"
-    assert (Told.OP in idiom.told) <= (idiom.op is not None)
+    assert (Agreement.OP in idiom.told) <= (idiom.op is not None)
 
 
 def test_slugs_are_unique_and_every_advice_says_where_it_applies() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.findings.test_support import case, held
 from tfmemlens.findings import patch_extraction
 from tfmemlens.findings.support import jax_code, jax_lines
-from tfmemlens.findings.support.jax_code import TABLE, Idiom, shown_by
+from tfmemlens.findings.support.jax_code import TABLE, JaxIdiom, shown_by
 from tfmemlens.model.incident import Frame
 from tfmemlens.model.line import Line
 from tfmemlens.values import replace
@@ -31,7 +31,7 @@ OF_MANY_ARRAYS = set(
 """They explain a small request, too; all others one of 64 MiB and more."""
 
 
-def alone(row: Idiom, monkeypatch: pytest.MonkeyPatch) -> str:
+def alone(row: JaxIdiom, monkeypatch: pytest.MonkeyPatch) -> str:
     """An example of a row that is all there is, whatever must stand beside it."""
     monkeypatch.setattr(jax_code, "TABLE", (replace(row, beside=""),))
     return row.examples[0]
@@ -44,7 +44,7 @@ def test_each_row_is_spoken_of() -> None:
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.slug)
-def test_how_much_a_row_explains(row: Idiom, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_much_a_row_explains(row: JaxIdiom, monkeypatch: pytest.MonkeyPatch) -> None:
     example = alone(row, monkeypatch)
     assert len(list(shown_by((), example, (), 64 * MIB))) == 1
     assert len(list(shown_by((), example, (), 64 * MIB - 1))) == (row.slug in OF_MANY_ARRAYS)
@@ -52,7 +52,7 @@ def test_how_much_a_row_explains(row: Idiom, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.slug)
-def test_where_a_row_may_stand(row: Idiom, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_row_may_stand(row: JaxIdiom, monkeypatch: pytest.MonkeyPatch) -> None:
     example = alone(row, monkeypatch)
     above, code = Frame("train.py:3", example, "main"), Line(7, example)
 
@@ -67,7 +67,7 @@ def test_where_a_row_may_stand(row: Idiom, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("row", [row for row in TABLE if row.beside], ids=lambda row: row.slug)
-def test_what_must_stand_beside_it(row: Idiom, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_must_stand_beside_it(row: JaxIdiom, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jax_code, "TABLE", (replace(row, beside="jax[.]grad"),))
     example = row.examples[0]
     assert not list(shown_by((), example, (Line(1, "y = jax_grad(x)"),), 64 * MIB))

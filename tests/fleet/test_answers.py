@@ -17,12 +17,12 @@ from tests.fleet.made import at, failure, log, write
 from tfmemlens.errors import UnreadableInput, UsageError
 from tfmemlens.fleet import answers
 from tfmemlens.fleet.questions import moment
-from tfmemlens.model.fleet import Group
+from tfmemlens.model.fleet import FailureGroup
 
 pytest.importorskip("pyarrow")
 
 
-def groups(found: Any) -> dict[str | None, Group]:
+def groups(found: Any) -> dict[str | None, FailureGroup]:
     return {group.name: group for group in found.groups}
 
 

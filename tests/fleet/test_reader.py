@@ -19,21 +19,21 @@ from tests.conftest import SAMPLES
 from tests.fleet.needed import fleet
 from tfmemlens.fleet import opening, reading, sources
 from tfmemlens.fleet.reader import GaveUpError, KilledError, Limits, Reader, inputs
-from tfmemlens.fleet.reading import Began, Done, End, Reading, Settings
+from tfmemlens.fleet.reading import Began, Done, End, Reading, ScanSettings
 from tfmemlens.fleet.sources import Listed
 
 pytestmark = fleet
 
 LOG = SAMPLES / "oom_log" / "1.15-unet-report.txt"
 TWICE = SAMPLES / "oom_log" / "1.15-caught-and-again.txt"
-SETTINGS = Settings("2026-1", job_pattern=r"(?P<team>[^/]+)/[^/]+$")
+SETTINGS = ScanSettings("2026-1", job_pattern=r"(?P<team>[^/]+)/[^/]+$")
 
 
 def listed(file: Path) -> Listed:
     return sources.find([str(file)], {}).inputs[0]
 
 
-def rows(file: Path, settings: Settings = SETTINGS) -> list[Done]:
+def rows(file: Path, settings: ScanSettings = SETTINGS) -> list[Done]:
     return [
         message for message in reading.answered(Reading(listed(file), settings)) if isinstance(message, Done)
     ]

@@ -84,7 +84,7 @@ A = {"/l/a.log": 2, "/l/b.log": 0, "/l/t.tar!/1": 1, "/l/t.tar!/2": 1}
 def test_what_is_committed_is_in_the_tables_and_known(folder: Store) -> None:
     stage(folder, FIRST, "x", A)
     assert tables(folder) == ([], [])
-    known: dict[str, store.Known] = {}
+    known: dict[str, store.KnownFile] = {}
     done = folder.commit(FIRST, ["x"], known, "n")
     assert dict(done.counts) == {"read": 3, "no failure": 1, "incidents": 4}
     assert tables(folder) == read_of(FIRST, A)
@@ -95,7 +95,7 @@ def test_what_is_committed_is_in_the_tables_and_known(folder: Store) -> None:
 
 def test_what_is_read_again_replaces_what_was_there(folder: Store) -> None:
     stage(folder, FIRST, "x", A | {"/l/stays": 1})
-    known: dict[str, store.Known] = {}
+    known: dict[str, store.KnownFile] = {}
     folder.commit(FIRST, ["x"], known, "n1")
     again = {"/l/a.log": 1, "/l/b.log": 3, "/l/t.tar!/2": 0}
     stage(folder, SECOND, "x", again)
@@ -110,7 +110,7 @@ def test_what_is_read_again_replaces_what_was_there(folder: Store) -> None:
 
 
 def test_a_late_task_of_an_old_scan_replaces_nothing(folder: Store) -> None:
-    known: dict[str, store.Known] = {}
+    known: dict[str, store.KnownFile] = {}
     stage(folder, SECOND, "x", A)
     folder.commit(SECOND, ["x"], known, "n1")
     stage(folder, FIRST, "late", {"/l/a.log": 5})
@@ -150,7 +150,7 @@ def steps(folder: Store, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_commit_that_is_cut_short_anywhere_is_whole_afterwards(
     count: int, folder: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known: dict[str, store.Known] = {}
+    known: dict[str, store.KnownFile] = {}
     stage(folder, FIRST, "x", A | {"/l/stays": 1})
     folder.commit(FIRST, ["x"], known, "n1")
     again = {"/l/a.log": 1, "/l/t.tar!/1": 0, "/l/new": 2}
@@ -193,7 +193,7 @@ def test_what_was_staged_and_never_committed_is_saved(folder: Store) -> None:
 def test_a_reader_sees_a_commit_whole_while_it_is_on_its_way(
     folder: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known: dict[str, store.Known] = {}
+    known: dict[str, store.KnownFile] = {}
     stage(folder, FIRST, "x", A)
     folder.commit(FIRST, ["x"], known, "n1")
     stage(folder, SECOND, "x", {"/l/a.log": 1})
@@ -257,7 +257,7 @@ def test_a_second_scan_waits(folder: Store) -> None:
 
 
 def test_a_full_disk_is_told_and_leaves_nothing_half(folder: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    known: dict[str, store.Known] = {}
+    known: dict[str, store.KnownFile] = {}
     stage(folder, FIRST, "x", A)
     folder.commit(FIRST, ["x"], known, "n1")
     stage(folder, SECOND, "x", {"/l/a.log": 3})

@@ -21,7 +21,7 @@ from tfmemlens.model.capture import (
 )
 from tfmemlens.model.case import Api, Balance, Case, Fits, Moment, Request
 from tfmemlens.model.convolution import Convolution, ConvolutionKind
-from tfmemlens.model.difference import ComparedItem, Difference, Side
+from tfmemlens.model.difference import ComparedInput, ComparedItem, Difference
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.fit import BatchPrediction
 from tfmemlens.model.graph import Graph, Node, split_reference, variables_on
@@ -241,7 +241,7 @@ def test_a_compared_item(before: int | None, after: int | None, state: str, chan
     "before, after, share", [(100, 105, 0.05), (100, 50, -0.5), (0, 5, None), (0, 0, 0.0), (8, 8, 0.0)]
 )
 def test_a_difference(before: int, after: int, share: float | None) -> None:
-    sides = [Side("x", "peak", total, 0, {}) for total in (before, after)]
+    sides = [ComparedInput("x", "peak", total, 0, {}) for total in (before, after)]
     found = Difference(sides[0], sides[1], (), (), ())
     assert (found.change_bytes, found.change_share) == (after - before, share)
 

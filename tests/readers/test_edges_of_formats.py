@@ -55,7 +55,7 @@ def test_an_output_is_of_the_execution_that_ended_a_microsecond_later() -> None:
         ("a", 1.0, 8.0), ("b:x", 1.0, 6.0), ("a", 6.0, 7.0), ("a", 9.0, 10.0),
     ]  # fmt: skip
     told = [[(each.reference, each.until) for each in run.outputs] for run in runs]
-    born = graph_liveness.Output("a:0", "", 0, 0, 0, 0, None, None).until
+    born = graph_liveness.OutputTensor("a:0", "", 0, 0, 0, 0, None, None).until
     assert told[0] == [("a:0", born)] and born != 12.0  # of a name that ran twice only the last death is told
     assert told[1:] == [[("b:x", 0.0)], [("a:1", 11.0)], [("a:0", 12.0)]]
 

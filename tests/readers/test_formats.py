@@ -22,7 +22,7 @@ STEP_FORMAT = '''
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.capture import Capture, Holds, Source
 from tfmemlens.model.timeline import Timeline
-from tfmemlens.readers.contract import Confidence, Step
+from tfmemlens.readers.contract import Confidence, ListedStep
 
 HOLDS = Holds.ALLOCATIONS
 SUFFIXES = (".dummy",)
@@ -34,7 +34,7 @@ def sniff(sample):
 
 
 def steps(opened):
-    return (Step(None, number, 1_000.0 + number) for number in (4, 5))
+    return (ListedStep(None, number, 1_000.0 + number) for number in (4, 5))
 
 
 def read(opened, hints):

@@ -8,7 +8,7 @@ import pytest
 
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
-from tfmemlens.readers.timelines.graph_liveness import NodeRun, Output, devices_of, timelines
+from tfmemlens.readers.timelines.graph_liveness import NodeRun, OutputTensor, devices_of, timelines
 from tfmemlens.readers.timelines.step_liveness import _inputs, _run, _scratch
 from tfmemlens.readers.timelines.step_liveness import timelines as of_step
 from tfmemlens.schema import message
@@ -16,11 +16,11 @@ from tfmemlens.schema import message
 GPU, CPU = "/job:localhost/replica:0/task:0/device:GPU:0", "/job:localhost/replica:0/task:0/device:CPU:0"
 
 
-def output(size: int, reference: str = "x", buffer: int = 0, address: int = 8, **more: Any) -> Output:
-    return Output(reference, "bfc", size, more.pop("requested", size - 1), buffer, address, **more)
+def output(size: int, reference: str = "x", buffer: int = 0, address: int = 8, **more: Any) -> OutputTensor:
+    return OutputTensor(reference, "bfc", size, more.pop("requested", size - 1), buffer, address, **more)
 
 
-def run(node: str, start: float, end: float, *outputs: Output, reads: str = "", **more: Any) -> NodeRun:
+def run(node: str, start: float, end: float, *outputs: OutputTensor, reads: str = "", **more: Any) -> NodeRun:
     return NodeRun(node, more.pop("op", "Relu"), start, end, reads.split(), list(outputs), **more)
 
 

@@ -12,7 +12,7 @@ from tfmemlens.model.incident import CompilerMemory, FailedRequest, HolderBlock,
 from tfmemlens.model.line import Line
 from tfmemlens.readers.formats import xla_programs
 from tfmemlens.readers.timelines import hlo_order, hlo_origin
-from tfmemlens.readers.timelines.compiled_program import Program
+from tfmemlens.readers.timelines.compiled_program import ProgramDraft
 from tfmemlens.units import Size
 from tfmemlens.values import replace
 
@@ -51,7 +51,7 @@ def proto(*computations: Any, allocations: tuple[Any, ...], values: dict[int, tu
     )
 
 
-def program_of(whole: Any, label: str) -> Program:
+def program_of(whole: Any, label: str) -> ProgramDraft:
     return hlo_order.program_of(whole, label, hlo_origin.Origins(whole))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tfmemlens.readers.oom.prefixes import _tells_processes
-from tfmemlens.readers.oom.wraps import LOST, Frame, chopped_at, with_loss, without_last_word
+from tfmemlens.readers.oom.wraps import LOST, PaneFrame, chopped_at, with_loss, without_last_word
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,14 @@ def test_the_width_at_which_lines_were_cut() -> None:
 @pytest.mark.parametrize(
     "frame, text, inside",
     [
-        (Frame(), " a  ", " a  "),
-        (Frame(padded=True), " a  ", " a"),
-        (Frame(boxed=True), "│ a b  │", "a b"),
-        (Frame(boxed=True), "│a b│", "a b"),
-        (Frame(boxed=True), "a b  ", "a b  "),
+        (PaneFrame(), " a  ", " a  "),
+        (PaneFrame(padded=True), " a  ", " a"),
+        (PaneFrame(boxed=True), "│ a b  │", "a b"),
+        (PaneFrame(boxed=True), "│a b│", "a b"),
+        (PaneFrame(boxed=True), "a b  ", "a b  "),
     ],
 )
-def test_what_stands_in_a_box(frame: Frame, text: str, inside: str) -> None:
+def test_what_stands_in_a_box(frame: PaneFrame, text: str, inside: str) -> None:
     assert frame.inside(text) == inside
 
 

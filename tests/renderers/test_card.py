@@ -55,8 +55,8 @@ def test_what_failed(
 
 def test_the_bar_and_its_legend(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = [
-        _balance.Part("a", "activation", 30, "30 B", "75 %", Kind.ACTIVATION),
-        _balance.Part("o", "beyond the list", 10, "10 B"),
+        _balance.BarPart("a", "activation", 30, "30 B", "75 %", Kind.ACTIVATION),
+        _balance.BarPart("o", "beyond the list", 10, "10 B"),
     ]
     monkeypatch.setattr(_balance, "bar", lambda moment, view: ["bar"])
     monkeypatch.setattr(_balance, "parts", lambda moment: parts)

@@ -14,7 +14,7 @@ from tfmemlens.findings.one_chunk_dominates import _reduced
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
 from tfmemlens.model.case import Balance, Candidate, Moment, Naming
-from tfmemlens.model.difference import ComparedItem, Difference, Side
+from tfmemlens.model.difference import ComparedInput, ComparedItem, Difference
 from tfmemlens.model.line import Line
 from tfmemlens.model.step import TracedStep
 from tfmemlens.model.tensor import TensorType
@@ -145,7 +145,7 @@ def test_what_an_op_sums_up(
 
 
 def test_names_of_both_sides_stand_in_a_difference() -> None:
-    side = Side("a.pb", "peak", 100, 0, {Kind.ACTIVATION: 100})
+    side = ComparedInput("a.pb", "peak", 100, 0, {Kind.ACTIVATION: 100})
     items = (
         ComparedItem("net/a", "net/b", 60, 80, "activation", "net"),
         ComparedItem(None, "net/c", 0, 20, "activation", "net"),

@@ -242,10 +242,11 @@ def test_a_long_line_loses_what_the_logger_wrote() -> None:
 # ------------------------------------------------------------------ memory
 
 
-def parts(*sizes: tuple[str, int, Kind | None]) -> list[_balance.Part]:
+def parts(*sizes: tuple[str, int, Kind | None]) -> list[_balance.BarPart]:
     """Stretches of a bar: letter, bytes, kind."""
     return [
-        _balance.Part(letter, f"name {letter}", size, f"{size} B", "", kind) for letter, size, kind in sizes
+        _balance.BarPart(letter, f"name {letter}", size, f"{size} B", "", kind)
+        for letter, size, kind in sizes
     ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tfmemlens.model.fleet import Example, Group, Ranking, Read, Tally, Windows
+from tfmemlens.model.fleet import Example, FailureGroup, Ranking, Read, Tally, Windows
 from tfmemlens.model.scan_summary import ScanSummary
 from tfmemlens.renderers.html import fleet as html
 from tfmemlens.renderers.json import causes as document
@@ -21,7 +21,7 @@ from tfmemlens.values import replace
 
 DAY, NIGHT = datetime(2026, 11, 1, 8), datetime(2026, 11, 8, 8)
 EXAMPLE = Example("a.log", 7, NIGHT, "vision", "train", "h1", "It was full.", None)
-GROUP = Group("cause", Tally(3, 2, 7200), 2, 1, DAY, NIGHT, EXAMPLE)
+GROUP = FailureGroup("cause", Tally(3, 2, 7200), 2, 1, DAY, NIGHT, EXAMPLE)
 RANKING = Ranking(
     "out", "signature", (GROUP,), 0, 0, Tally(3, 2, 7200), None, None, None, Read({"read": 4}, DAY, NIGHT), 0
 )

@@ -9,7 +9,7 @@ from tfmemlens.model.budget import Budget
 from tfmemlens.model.difference import ComparedItem
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import BatchPrediction, Fit
-from tfmemlens.model.what_if import Basis, Saving
+from tfmemlens.model.what_if import Saving, SavingBasis
 from tfmemlens.renderers.terminal import _fit, difference
 from tfmemlens.renderers.view import View
 from tfmemlens.units import GIB, KIB, MIB
@@ -102,8 +102,8 @@ FIT = Fit(
     largest_batch=16, constraint="activations", runner_up="weights", pixel_bytes=50 * MIB,
     sequence_bytes=25 * MIB,
     savings=(
-        Saving("x", Basis.REPLAY, 123_456_789, 0, 0, Certainty.ESTIMATE, "do so", 8, 31),
-        Saving("y", Basis.LIST, 123_456_789, 0, 0, Certainty.ESTIMATE, "or so", 8),
+        Saving("x", SavingBasis.REPLAY, 123_456_789, 0, 0, Certainty.ESTIMATE, "do so", 8, 31),
+        Saving("y", SavingBasis.LIST, 123_456_789, 0, 0, Certainty.ESTIMATE, "or so", 8),
     ),
     predictions=(
         BatchPrediction(8, 60 * MIB, 60 * MIB, 60 * MIB, 60 * MIB),

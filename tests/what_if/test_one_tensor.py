@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import MIB, row, timeline
 from tfmemlens.model.finding import Certainty
-from tfmemlens.model.what_if import Basis, Saving, Shrunk
+from tfmemlens.model.what_if import Saving, SavingBasis, Shrunk
 from tfmemlens.values import replace
 from tfmemlens.what_if.one_tensor import of_tensor, without
 
@@ -28,13 +28,13 @@ from tfmemlens.what_if.one_tensor import of_tensor, without
 )
 def test_what_is_left_of_a_side_is_left_of_the_tensor(tensor: Shrunk, saved: int) -> None:
     """In bytes, rounded down for each tensor; an exact figure is its own interval."""
-    exact = Saving(tensor.change, Basis.TENSOR, saved, saved, saved, Certainty.EXACT)
+    exact = Saving(tensor.change, SavingBasis.TENSOR, saved, saved, saved, Certainty.EXACT)
     assert of_tensor(tensor) == exact
 
 
 def test_a_guess_has_no_interval() -> None:
     told = of_tensor(Shrunk("half", 1000, certainty=Certainty.ESTIMATE))
-    assert told == Saving("half", Basis.TENSOR, 500, certainty=Certainty.ESTIMATE)
+    assert told == Saving("half", SavingBasis.TENSOR, 500, certainty=Certainty.ESTIMATE)
 
 
 def test_without_a_size_nothing_is_known() -> None:
@@ -47,7 +47,7 @@ def test_a_peak_without_one_allocation_may_lie_elsewhere() -> None:
     step = timeline(kept, scratch, later)
     assert step.peak_bytes == 160 * MIB
     saved = 20 * MIB
-    expected = Saving("smaller-temporary", Basis.TIMELINE, saved, saved, saved, Certainty.EXACT)
+    expected = Saving("smaller-temporary", SavingBasis.TIMELINE, saved, saved, saved, Certainty.EXACT)
     assert without(step, scratch, "smaller-temporary") == expected
     assert without(step, later, "smaller-temporary").best_bytes == 0
 

@@ -23,7 +23,7 @@ from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import BatchPrediction
 from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.tensor import TensorType
-from tfmemlens.model.what_if import Basis, Saving
+from tfmemlens.model.what_if import Saving, SavingBasis
 from tfmemlens.values import replace
 from tfmemlens.what_if import basis as basis_of_rows
 from tfmemlens.what_if import changes
@@ -99,7 +99,7 @@ def test_what_a_change_saves(
 ) -> None:
     found = saving(known(W, M), change, to_batch)
     assert figures(found) == (low, best, high, largest)
-    assert (found.basis, found.certainty, found.batch) == (Basis.REPLAY, Certainty.ESTIMATE, 8)
+    assert (found.basis, found.certainty, found.batch) == (SavingBasis.REPLAY, Certainty.ESTIMATE, 8)
     if change == changes.SMALLER_BATCH:
         assert found.to_batch == (4 if to_batch is None else to_batch)
     else:
@@ -402,9 +402,9 @@ def test_what_lives_at_the_peak() -> None:
 # ------------------------------------------------------------------ how much is walked
 
 
-@pytest.mark.parametrize("most, basis", [(3, Basis.TIMELINE), (2, Basis.LIST)])
+@pytest.mark.parametrize("most, basis", [(3, SavingBasis.TIMELINE), (2, SavingBasis.LIST)])
 def test_a_curve_is_scaled_up_to_so_many_rows(
-    most: int, basis: Basis, monkeypatch: pytest.MonkeyPatch
+    most: int, basis: SavingBasis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of 20,000 rows; of a larger step, and at another moment than the peak, the moment's own rows are."""
     assert (basis_of_rows.MAX_REPLAYED_ROWS, basis_of_rows.MAX_WALKED_ROWS) == (5_000, 20_000)

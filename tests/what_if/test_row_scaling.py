@@ -15,7 +15,7 @@ from tfmemlens.model.incident import CompilerMemory, FailedRequest, Incident
 from tfmemlens.model.ledger import Ledger
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import TensorType
-from tfmemlens.model.what_if import Basis
+from tfmemlens.model.what_if import SavingBasis
 from tfmemlens.units import Size
 from tfmemlens.values import replace
 from tfmemlens.what_if import changes
@@ -38,7 +38,7 @@ def rows(*given: Row, dtype: str | None = "float32", count: int = 1) -> tuple[Mo
 
 def known(*given: Row, hints: Hints = Hints(), **kept: Any) -> RowsBasis:
     moment, ledger = rows(*given, **kept)
-    return RowsBasis(moment, replace(ledger, scaling=scaling_of(moment, ledger, hints)), Basis.LIST)
+    return RowsBasis(moment, replace(ledger, scaling=scaling_of(moment, ledger, hints)), SavingBasis.LIST)
 
 
 def test_the_batch_is_what_most_bytes_begin_with() -> None:

@@ -18,7 +18,7 @@ from tfmemlens.cli.main import main
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.report import Report
-from tfmemlens.model.what_if import Basis, Saving
+from tfmemlens.model.what_if import Saving, SavingBasis
 from tfmemlens.renderers.savings import in_words
 from tfmemlens.units import MIB
 from tfmemlens.what_if import basis, changes
@@ -49,7 +49,7 @@ def test_half_the_batch_saves_half_of_what_grows_with_it(case: Case) -> None:
     half = of(case, changes.SMALLER_BATCH)
     assert half.best_bytes == GROWING // 2
     assert (half.low_bytes, half.high_bytes) == (GROWING // 4, (GROWING + 40 * MIB) // 2)
-    assert half.basis is Basis.LIST and half.certainty is Certainty.ESTIMATE
+    assert half.basis is SavingBasis.LIST and half.certainty is Certainty.ESTIMATE
     assert of(case, changes.GRADIENT_ACCUMULATION).best_bytes == GROWING // 2  # no weight is listed
 
 
@@ -227,9 +227,9 @@ def test_a_step_too_large_to_replay_on_a_page_has_an_interval_that_meets_fits(
     known = basis.basis_of(case.capture, case.moments[0])
     for slug, exact in replayed.items():
         rough = savings(known, slug)
-        if exact.basis is Basis.REPLAY and rough.known and exact.known:
+        if exact.basis is SavingBasis.REPLAY and rough.known and exact.known:
             assert rough.certainty is Certainty.ESTIMATE or slug == changes.RECOMPUTE
-            assert rough.basis is (Basis.TIMELINE if rows else Basis.LIST)
+            assert rough.basis is (SavingBasis.TIMELINE if rows else SavingBasis.LIST)
             assert (exact.low_bytes or 0) <= (rough.high_bytes or 0), slug
             assert (rough.low_bytes or 0) <= (exact.high_bytes or 0), slug
 

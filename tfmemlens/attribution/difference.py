@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from tfmemlens.model.attribution import Attribution, Kind, Owner
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.difference import ComparedItem, Difference, Side
+from tfmemlens.model.difference import ComparedInput, ComparedItem, Difference
 from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent
 from tfmemlens.values import dataclass, replace
@@ -68,10 +68,10 @@ def compared(case: Case) -> Moment:
     return case.moments[0]
 
 
-def _side(case: Case, moment: Moment) -> Side:
+def _side(case: Case, moment: Moment) -> ComparedInput:
     table, books = moment.attribution.table, moment.balance
     kinds = {Kind(str(group.name)): group.total_bytes for group in moment.attribution.by("kind")}
-    return Side(
+    return ComparedInput(
         case.capture.source.path,
         _what(moment),
         table.total_bytes,

@@ -20,7 +20,7 @@ from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.quoted_line import line_of_op
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
-from tfmemlens.findings.support.tf_code import TABLE, Advice, Idiom, Of, Told
+from tfmemlens.findings.support.tf_code import TABLE, Agreement, CodeChange, Of, TensorFlowIdiom
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import Surroundings
@@ -40,7 +40,7 @@ _MOST = 2
 _LEAST_NUMBER = 16
 """Smaller numbers are sizes of many tensors by chance."""
 _A_HUNDRED = 100
-_BASIS = {Told.NUMBER: Basis.MEASURED, Told.OP: Basis.MEASURED, Told.LINE: Basis.SHAPE}
+_BASIS = {Agreement.NUMBER: Basis.MEASURED, Agreement.OP: Basis.MEASURED, Agreement.LINE: Basis.SHAPE}
 _MARKED = regex(r"\A\s*-{2,}> ?\d{1,5}[ :]\s*(?P<code>\S.*)")
 """A line that a notebook marks as the one that failed."""
 _BATCH = regex(r"(?i)\Abatch|batch_?size\Z|\Abs\Z")
@@ -50,8 +50,8 @@ _FLAG = regex(r"DEFINE_integer\(\s*['\"](?P<name>\w{1,60})['\"]\s*,\s*(?P<value>
 class _Shown(NamedTuple):
     """A line that shows an idiom, and how the failure agrees with it."""
 
-    idiom: Idiom
-    told: Told
+    idiom: TensorFlowIdiom
+    told: Agreement
     match: re.Match[str]
     place: str
     """`train.py:30`, `line 12`."""
@@ -65,7 +65,7 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         if not _may_be_code(moment, request):
             continue
-        shown = sorted(_shown(case, moment, request), key=lambda each: list(Told).index(each.told))
+        shown = sorted(_shown(case, moment, request), key=lambda each: list(Agreement).index(each.told))
         told: set[str] = set()
         for each in shown:
             if each.match.string not in told and len(told) < _MOST:
@@ -90,8 +90,8 @@ def _shown(case: Case, moment: Moment, request: Request) -> Iterator[_Shown]:
         if not _fits(idiom, request) or _is_harmless(idiom, code):
             continue
         found = (
-            _of_frames(idiom, Told.LINE, last, request, numbers)
-            or _of_frames(idiom, Told.WAY, list(reversed(own)), request, numbers)
+            _of_frames(idiom, Agreement.LINE, last, request, numbers)
+            or _of_frames(idiom, Agreement.WAY, list(reversed(own)), request, numbers)
             or _of_text(idiom, moment, request, code, numbers)
         )
         if found:
@@ -118,14 +118,14 @@ def _marked(failed: FailedRequest, code: Sequence[Line]) -> list[Frame]:
     return next(([Frame(line.place, match["code"])] for line, match in marked if match), [])
 
 
-def _fits(idiom: Idiom, request: Request) -> bool:
+def _fits(idiom: TensorFlowIdiom, request: Request) -> bool:
     """Whether what was asked for can be what such a line makes, by its kind and its size."""
     failed = request.failed
     if idiom.of is Of.DATA and _is_weight(request):
         return False
-    if idiom.op is not None and Told.OP not in idiom.told and not idiom.op.search(_names(failed)):
+    if idiom.op is not None and Agreement.OP not in idiom.told and not idiom.op.search(_names(failed)):
         return False
-    if idiom.keeps or (Told.RAM in idiom.told and failed.kind is RequestKind.HOST):
+    if idiom.keeps or (Agreement.RAM in idiom.told and failed.kind is RequestKind.HOST):
         return True
     shape, need = failed.shape, request.needed_bytes
     if need is None or shape is None:
@@ -135,7 +135,7 @@ def _fits(idiom: Idiom, request: Request) -> bool:
     return ((shape[0] or 0) if shape else 0) >= idiom.least_first
 
 
-def _is_harmless(idiom: Idiom, code: Sequence[Line]) -> bool:
+def _is_harmless(idiom: TensorFlowIdiom, code: Sequence[Line]) -> bool:
     """Whether another line of the text shows that this idiom is no cause here."""
     return idiom.unless is not None and any(idiom.unless.search(line.text) for line in code)
 
@@ -149,7 +149,11 @@ def _is_weight(request: Request) -> bool:
 
 
 def _of_frames(
-    idiom: Idiom, told: Told, frames: Sequence[Frame], request: Request, numbers: Mapping[str, int]
+    idiom: TensorFlowIdiom,
+    told: Agreement,
+    frames: Sequence[Frame],
+    request: Request,
+    numbers: Mapping[str, int],
 ) -> _Shown | None:
     """A frame of the traceback that shows the idiom."""
     if told not in idiom.told:
@@ -166,26 +170,26 @@ def _of_frames(
 
 
 def _of_text(
-    idiom: Idiom, moment: Moment, request: Request, code: Sequence[Line], numbers: Mapping[str, int]
+    idiom: TensorFlowIdiom, moment: Moment, request: Request, code: Sequence[Line], numbers: Mapping[str, int]
 ) -> _Shown | None:
     """A line of code that the text quotes, with whose numbers, op or place of memory the failure agrees."""
     failed = request.failed
-    by_op = Told.OP in idiom.told and idiom.op is not None and bool(idiom.op.search(_names(failed)))
+    by_op = Agreement.OP in idiom.told and idiom.op is not None and bool(idiom.op.search(_names(failed)))
     by_op = by_op and (idiom.of is not Of.WEIGHT or _is_weight(request))
-    in_ram = Told.RAM in idiom.told and failed.kind is RequestKind.HOST and on_host(moment)
-    by_number = Told.NUMBER in idiom.told and failed.shape is not None
-    quoted = Told.TEXT in idiom.told and not in_ram
+    in_ram = Agreement.RAM in idiom.told and failed.kind is RequestKind.HOST and on_host(moment)
+    by_number = Agreement.NUMBER in idiom.told and failed.shape is not None
+    quoted = Agreement.TEXT in idiom.told and not in_ram
     if not (by_op or in_ram or by_number or quoted):
         return None
-    agreeing = ((Told.OP, by_op), (Told.RAM, in_ram), (Told.TEXT, quoted))
-    told = next((way for way, agrees in agreeing if agrees), Told.NUMBER)
+    agreeing = ((Agreement.OP, by_op), (Agreement.RAM, in_ram), (Agreement.TEXT, quoted))
+    told = next((way for way, agrees in agreeing if agrees), Agreement.NUMBER)
     for line in code:
         match = idiom.match(line.text)
         if match is None:
             continue
         place = line.place
         if by_number and (number := _agreeing(idiom, match, request, numbers)):
-            return _Shown(idiom, Told.NUMBER, match, place, line, number)
+            return _Shown(idiom, Agreement.NUMBER, match, place, line, number)
         if by_op or in_ram or quoted:
             return _Shown(idiom, told, match, place, line)
     return None
@@ -205,7 +209,9 @@ def _numbers(told: Surroundings) -> dict[str, int]:
     return named
 
 
-def _agreeing(idiom: Idiom, match: re.Match[str], request: Request, numbers: Mapping[str, int]) -> int | None:
+def _agreeing(
+    idiom: TensorFlowIdiom, match: re.Match[str], request: Request, numbers: Mapping[str, int]
+) -> int | None:
     """The figure of the line that is a size of what was asked for."""
     value, shape = _stated(match, numbers), request.failed.shape
     if value is None or not shape or value < _LEAST_NUMBER:
@@ -229,7 +235,7 @@ def _finding(case: Case, index: int, moment: Moment, request: Request, shown: _S
     idiom, words = shown.idiom, _words(request, shown)
     words["factors"] = _factors(case.capture.surroundings, request.failed.shape)
     what = idiom.makes.format_map(words)
-    guess = "most likely " if shown.told in (Told.WAY, Told.RAM, Told.TEXT) else ""
+    guess = "most likely " if shown.told in (Agreement.WAY, Agreement.RAM, Agreement.TEXT) else ""
     return Finding(
         severity=Severity.CAUSE,
         headline=f"{guess}{what}",
@@ -288,7 +294,9 @@ def _words(request: Request, shown: _Shown) -> dict[str, str]:
     return groups
 
 
-def _remedy(advice: Advice, case: Case, moment: Moment, request: Request, words: Mapping[str, str]) -> Remedy:
+def _remedy(
+    advice: CodeChange, case: Case, moment: Moment, request: Request, words: Mapping[str, str]
+) -> Remedy:
     session = situation(case, moment).session
     code = advice.tf1 if session and advice.tf1 is not None else advice.code
     text, need, shape = advice.text.format_map(words), request.needed_bytes, request.failed.shape

@@ -18,8 +18,8 @@ from tfmemlens.fleet import columns, questions, tallies
 from tfmemlens.fleet.columns import NEVER, Coded, Ints, as_datetime, as_seconds
 from tfmemlens.fleet.extras import load
 from tfmemlens.fleet.questions import BY, When
-from tfmemlens.fleet.tallies import Rows
-from tfmemlens.model.fleet import Example, Group, NewCauses, Ranking, Read, Side, Tally, Windows
+from tfmemlens.fleet.tallies import FailureRows
+from tfmemlens.model.fleet import Example, FailureGroup, NewCauses, Ranking, Read, Side, Tally, Windows
 from tfmemlens.values import dataclass, replace
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def diff(source: Any, *, after: When, before: When | None = None) -> DataFrame:
     return frame
 
 
-def _frame(groups: Sequence[Group], by: str) -> DataFrame:
+def _frame(groups: Sequence[FailureGroup], by: str) -> DataFrame:
     import pandas
 
     rows = [
@@ -87,7 +87,7 @@ class Failures:
     path: str
     table: columns.Table
     inputs: columns.Table | None
-    rows: Rows
+    rows: FailureRows
     """All failures, in group 0."""
     coded: dict[str, Coded]
     first: Ints
@@ -154,7 +154,9 @@ def failures(source: Any, *names: str) -> Failures:
         when = np.where(when == NEVER, spans[name][codes], when)
     job = tallies.jobs_of(coded["team"], coded["job"], coded["source"])
     count = len(when)
-    rows = Rows(np.arange(count), np.zeros(count, np.int64), job, coded["source"], numbers["line"], when)
+    rows = FailureRows(
+        np.arange(count), np.zeros(count, np.int64), job, coded["source"], numbers["line"], when
+    )
     tomorrow = as_seconds(datetime.now(timezone.utc).replace(tzinfo=None) + timedelta(days=1))
     read = columns.what_was_read(inputs, tomorrow)
     known = when[(when != NEVER) & (when <= tomorrow)]
@@ -206,7 +208,7 @@ def ranking(
     )
 
 
-def whole(data: Failures, rows: Rows) -> Tally:
+def whole(data: Failures, rows: FailureRows) -> Tally:
     """All these failures together."""
     rows = rows.grouped(np.zeros(len(rows), np.int64))
     seconds = tallies.seconds_by_group(rows, data.first, data.last, 1)[0]
@@ -234,13 +236,13 @@ def _windows(data: Failures, begin: datetime | None) -> Windows | None:
 
 def _groups(
     data: Failures,
-    rows: Rows,
+    rows: FailureRows,
     keys: Coded,
     windows: Windows | None,
-    everything: Rows,
+    everything: FailureRows,
     limit: int | None,
     report: bool,
-) -> tuple[list[Group], list[int]]:
+) -> tuple[list[FailureGroup], list[int]]:
     """The first groups, and how many failures each of the others has."""
     size = keys.size
     counts = np.bincount(rows.group, minlength=size)
@@ -257,7 +259,7 @@ def _groups(
     chosen = tallies.latest(rows, size)[shown]
     examples = _examples(data, rows, chosen, report)
     groups = [
-        Group(
+        FailureGroup(
             name=names[at],
             tally=tally(counts[at], jobs[at], seconds[at]),
             jobs_now=None if now is None else int(now[at]),
@@ -271,7 +273,7 @@ def _groups(
     return groups, [int(counts[at]) for at in order[len(shown) :]]
 
 
-def _trend(rows: Rows, windows: Windows | None, size: int) -> tuple[Ints | None, Ints | None]:
+def _trend(rows: FailureRows, windows: Windows | None, size: int) -> tuple[Ints | None, Ints | None]:
     """Jobs of each group in the two windows."""
     if windows is None:
         return None, None
@@ -283,7 +285,7 @@ def _trend(rows: Rows, windows: Windows | None, size: int) -> tuple[Ints | None,
     )
 
 
-def _examples(data: Failures, rows: Rows, positions: Ints, report: bool) -> list[Example]:
+def _examples(data: Failures, rows: FailureRows, positions: Ints, report: bool) -> list[Example]:
     return examples(data, rows.number[positions], rows.when[positions], report)
 
 
@@ -329,7 +331,7 @@ def compare(source: Any, after: When, before: When | None = None, limit: int | N
     )
 
 
-def _side(data: Failures, rows: Rows, start: int | None, end: int | None) -> Side:
+def _side(data: Failures, rows: FailureRows, start: int | None, end: int | None) -> Side:
     """Of a frame, which has no inputs, those that failed are all that is known."""
     read = columns.covering(data.inputs, start, end)
     return Side(whole(data, rows), max(read, len(np.unique(rows.source.codes))))

@@ -14,7 +14,7 @@ from tfmemlens.fleet import answers, tallies
 from tfmemlens.fleet.answers import Failures
 from tfmemlens.fleet.columns import NEVER, Coded, Ints, as_datetime, as_seconds
 from tfmemlens.fleet.questions import When
-from tfmemlens.fleet.tallies import Rows
+from tfmemlens.fleet.tallies import FailureRows
 from tfmemlens.model.fleet import (
     BAD_FAILURES,
     BAD_JOBS,
@@ -26,7 +26,7 @@ from tfmemlens.model.fleet import (
     Host,
     Job,
     Proof,
-    Sample,
+    SampleIncident,
 )
 from tfmemlens.values import dataclass
 
@@ -41,7 +41,7 @@ _TABLES = ("team", "rule", "layer", "version", "device")
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class TimeAxis:
     """Columns of the same number of days, the last of which holds the end of the data."""
 
     start: int
@@ -87,17 +87,17 @@ def overview(source: Any, since: When | None = None) -> Fleet:
     )
 
 
-def _axis(data: Failures) -> Axis:
+def _axis(data: Failures) -> TimeAxis:
     """From the first failure to the end of the data; a clock that is years behind does not stretch it."""
     if data.end is None:
-        return Axis(0, 1, 0)
+        return TimeAxis(0, 1, 0)
     earliest = as_seconds(data.end - _LONGEST)
     dated = data.rows.when[data.rows.when >= earliest]
     end = as_seconds(data.end) // _DAY * _DAY
     start = min(int(dated.min()) // _DAY * _DAY, end) if len(dated) else end
     days = max(-(-((end - start) // _DAY + 1) // COLUMNS), 1)
     count = -(-((end - start) // _DAY + 1) // days)
-    return Axis(end - (count * days - 1) * _DAY, days, count)
+    return TimeAxis(end - (count * days - 1) * _DAY, days, count)
 
 
 def _counts(group: Ints, column: Ints, size: int, width: int) -> tuple[tuple[int, ...], ...]:
@@ -108,7 +108,7 @@ def _counts(group: Ints, column: Ints, size: int, width: int) -> tuple[tuple[int
 
 
 def _causes(
-    data: Failures, names: Iterable[str | None], groups: Iterable[Any], column: Ints, axis: Axis
+    data: Failures, names: Iterable[str | None], groups: Iterable[Any], column: Ints, axis: TimeAxis
 ) -> Iterable[Cause]:
     """The signatures with their jobs and samples."""
     keys = data.coded["signature"]
@@ -132,7 +132,7 @@ def _causes(
 class _Pairs:
     """The jobs behind signatures: each pair of them with what it weighs."""
 
-    def __init__(self, data: Failures, rows: Rows, pair: Ints, group: Ints) -> None:
+    def __init__(self, data: Failures, rows: FailureRows, pair: Ints, group: Ints) -> None:
         self.data, self.rows, self.pair, self.group = data, rows, pair, group
         size = len(group)
         self.failures = np.bincount(pair, minlength=size)
@@ -181,11 +181,11 @@ class _Pairs:
         )
         return np.array(order[:SAMPLES], np.int64)
 
-    def samples(self, positions: Ints) -> list[Sample]:
+    def samples(self, positions: Ints) -> list[SampleIncident]:
         """Those failures with what their documents say."""
         rows = self.rows
         told = answers.examples(self.data, rows.number[positions], rows.when[positions], report=True)
-        return [Sample(example, *_told(example.report)) for example in told]
+        return [SampleIncident(example, *_told(example.report)) for example in told]
 
 
 def _told(report: str | None) -> tuple[tuple[Advice, ...], Proof | None]:

@@ -390,7 +390,7 @@ class _Search:
         start, end = self._bounds(first, last)
         text = self.window.bytes(start, end)
         head = self._quiet_head(start)
-        parts = (inputs.Part(0, len(head)), inputs.Part(start, len(text)))
+        parts = (inputs.LogPart(0, len(head)), inputs.LogPart(start, len(text)))
         given = [inputs.Input(self.origin.source, raw=head + text, parts=parts if head else parts[1:])]
         story = _Story(start, text, self._line_of)
         return explained(lambda: readers.read(given), self.origin, story, self.year)

@@ -42,7 +42,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Settings:
+class ScanSettings:
     """What holds for all inputs of a scan."""
 
     scan: str
@@ -57,7 +57,7 @@ class Reading:
     """One input to read, or a range of it; of an archive, without its first members."""
 
     listed: Listed
-    settings: Settings
+    settings: ScanSettings
     range: ranges.Range | None = None
     skip: int = 0
 

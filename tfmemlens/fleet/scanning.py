@@ -17,10 +17,10 @@ from tfmemlens.errors import TfmemlensError, UsageError
 from tfmemlens.fleet import engine, opening, questions, ranges, schema, sources, tasks
 from tfmemlens.fleet.questions import When
 from tfmemlens.fleet.reader import Limits
-from tfmemlens.fleet.reading import STORAGE, Reading, Settings, row_of
+from tfmemlens.fleet.reading import STORAGE, Reading, ScanSettings, row_of
 from tfmemlens.fleet.sources import Listed, StorageOptions
-from tfmemlens.fleet.store import Known, OutputFailed, Store
-from tfmemlens.fleet.tasks import Outcome, Plan, Task
+from tfmemlens.fleet.store import KnownFile, OutputFailed, Store
+from tfmemlens.fleet.tasks import ScanPlan, Task, TaskOutcome
 from tfmemlens.model.scan_summary import ScanSummary
 from tfmemlens.readers.bytes.texts import looks_binary
 from tfmemlens.values import dataclass, field
@@ -51,9 +51,9 @@ class Scan:
     """One scan on its way."""
 
     store: Store
-    plan: Plan
+    plan: ScanPlan
     client: Any
-    known: dict[str, Known]
+    known: dict[str, KnownFile]
     summary: ScanSummary
     told: Callable[[ScanSummary], None]
     staged: list[str] = field(default_factory=list)
@@ -121,7 +121,7 @@ class Scan:
             future.release()
         self.told(self.summary)
 
-    def _finished(self, task: Task, outcome: Outcome) -> None:
+    def _finished(self, task: Task, outcome: TaskOutcome) -> None:
         if outcome.output_problem:
             raise OutputFailed(
                 outcome.output_problem, "make room, then run the same again: what is committed stays"
@@ -177,7 +177,7 @@ class Scan:
         )
         with where as stage:
             stage.add_input(row_of(reading, reading.listed.source, schema.UNREADABLE, reason))
-        self._finished(task, Outcome(inputs=1, unreadable=1))
+        self._finished(task, TaskOutcome(inputs=1, unreadable=1))
 
     def commit(self) -> None:
         """Make what is staged part of the tables."""
@@ -270,7 +270,9 @@ def scan(
         known, saved = store.recover(started)
         job_pattern = _pattern(store, job_pattern, bool(known) and rescan not in (ALL, True))
         newest = max((each.scan for each in known.values()), default="")
-        settings = Settings(started if started > newest else f"{newest}+", job_pattern, limit_read, options)
+        settings = ScanSettings(
+            started if started > newest else f"{newest}+", job_pattern, limit_read, options
+        )
         summary.scan = settings.scan
         summary.problems = listing.problems
         summary.listed = len(listing.inputs)
@@ -289,7 +291,7 @@ def scan(
         client = stack.enter_context(engine.connected(client, scheduler, workers))
         (connected or _nobody)(client)
         summary.workers = len(client.nthreads())
-        plan = Plan(place, settings, limits, dict(out_options or {}))
+        plan = ScanPlan(place, settings, limits, dict(out_options or {}))
         running = Scan(store, plan, client, known, summary, tell)
         try:
             running.run(_tasks(running, chosen))
@@ -319,7 +321,7 @@ def _nobody(news: Any) -> None:
 
 def _chosen(
     files: Iterable[Listed],
-    known: dict[str, Known],
+    known: dict[str, KnownFile],
     summary: ScanSummary,
     oldest: datetime | None,
     rescan: str,
@@ -335,7 +337,7 @@ def _chosen(
             yield file
 
 
-def _is_settled(file: Listed, before: Known, rescan: str) -> bool:
+def _is_settled(file: Listed, before: KnownFile, rescan: str) -> bool:
     """Whether what is known of a file need not be asked again."""
     if rescan == ALL or (rescan == UNREADABLE and before.status == schema.UNREADABLE):
         return False
@@ -364,7 +366,7 @@ def _tasks(scan: Scan, files: list[Listed]) -> Iterator[Task]:
         yield Task(f"group-{number:06d}", group)
 
 
-def _ranges(file: Listed, settings: Settings) -> list[ranges.Range]:
+def _ranges(file: Listed, settings: ScanSettings) -> list[ranges.Range]:
     """The ranges of a big log; none of what is no plain text, and of what cannot be looked at now."""
     try:
         with opening.stored(file, settings.storage) as stream:
@@ -376,7 +378,7 @@ def _ranges(file: Listed, settings: Settings) -> list[ranges.Range]:
     return ranges.ranges(file.size or 0)
 
 
-def _range_name(file: Listed, part: ranges.Range, settings: Settings) -> str:
+def _range_name(file: Listed, part: ranges.Range, settings: ScanSettings) -> str:
     """The same for the same bytes, read in the same way: so a range that was read once is not read again."""
     identity = (file.source, file.size, file.mtime, file.etag, part, settings.job_pattern)
     version = (schema.VERSION, tasks.version(), "" if file.mtime or file.etag else settings.scan)

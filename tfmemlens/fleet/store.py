@@ -51,7 +51,7 @@ class OutputFailed(TfmemlensError):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownFile:
     """What the tables say of a file: as what it was read, by which scan, and the part with its rows."""
 
     size: int | None
@@ -192,9 +192,9 @@ class Store:
 
     # ---- what is known
 
-    def known(self) -> dict[str, Known]:
+    def known(self) -> dict[str, KnownFile]:
         """What the tables hold of each file."""
-        known: dict[str, Known] = {}
+        known: dict[str, KnownFile] = {}
         for part in self._names(INPUTS):
             with self._open(INPUTS, part) as file:
                 table = load("pyarrow.parquet").read_table(file, columns=list(_KNOWN))
@@ -204,7 +204,7 @@ class Store:
 
     # ---- committing
 
-    def commit(self, scan: str, names: Sequence[str], known: dict[str, Known], name: str) -> Committed:
+    def commit(self, scan: str, names: Sequence[str], known: dict[str, KnownFile], name: str) -> Committed:
         """Make what tasks of a scan have staged part of the tables, all of it or nothing. The rows of a file
         that was read before give way, unless this scan or a later one has read it meanwhile. `known` follows.
 
@@ -213,7 +213,7 @@ class Store:
         staged = [f"{_STAGING}/{scan}/{each}{_STAGED}" for each in names]
         part = f"{name}{_PART}"
         origin: dict[str, str] = {}
-        fresh: dict[str, Known] = {}
+        fresh: dict[str, KnownFile] = {}
         done = Committed()
         for path in staged:
             for row in _rows(self._staged_inputs(path), (*_KNOWN, INCIDENTS)):
@@ -242,9 +242,9 @@ class Store:
         self,
         name: str,
         staged: list[str],
-        fresh: dict[str, Known],
+        fresh: dict[str, KnownFile],
         origin: dict[str, str],
-        known: dict[str, Known],
+        known: dict[str, KnownFile],
     ) -> dict[str, Any]:
         """The record of a commit whose parts are written aside: parts that lose rows, and the new one."""
         outdated: dict[str, set[str]] = {}
@@ -284,7 +284,7 @@ class Store:
             for name, record in self._pending().items():
                 self._apply(name, record)
 
-    def recover(self, name: str) -> tuple[dict[str, Known], Committed]:
+    def recover(self, name: str) -> tuple[dict[str, KnownFile], Committed]:
         """Bring everything in order that killed scans have left: finish commits, commit what was staged and
         sweep up. Returns what is known then, and what was saved.
         """
@@ -481,10 +481,10 @@ def _containers(batch: Any) -> list[str]:
     return [container(source) for source in batch.column("source").to_pylist()]
 
 
-def _know(known: dict[str, Known], row: Row, part: str) -> None:
+def _know(known: dict[str, KnownFile], row: Row, part: str) -> None:
     """Note what a row of the table of inputs says of its file; of an archive's members each says it."""
     size = None if MEMBER in row["source"] else row["size"]
-    known[container(row["source"])] = Known(
+    known[container(row["source"])] = KnownFile(
         size, row["mtime"], row["etag"] or "", row["scan"] or "", part, row["status"], row["reason"] or ""
     )
 

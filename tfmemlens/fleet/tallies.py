@@ -15,7 +15,7 @@ from tfmemlens.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class FailureRows:
     """Failures by column."""
 
     number: Ints
@@ -27,9 +27,9 @@ class Rows:
     when: Ints
     """Seconds since 1970, NEVER where unknown."""
 
-    def where(self, mask: npt.NDArray[Any]) -> Rows:
+    def where(self, mask: npt.NDArray[Any]) -> FailureRows:
         """Those failures alone."""
-        return Rows(
+        return FailureRows(
             self.number[mask],
             self.group[mask],
             self.job[mask],
@@ -38,11 +38,11 @@ class Rows:
             self.when[mask],
         )
 
-    def grouped(self, group: Ints) -> Rows:
+    def grouped(self, group: Ints) -> FailureRows:
         """The same in other groups."""
-        return Rows(self.number, group, self.job, self.source, self.line, self.when)
+        return FailureRows(self.number, group, self.job, self.source, self.line, self.when)
 
-    def between(self, start: int, end: int) -> Rows:
+    def between(self, start: int, end: int) -> FailureRows:
         """Those of [start, end)."""
         return self.where((self.when >= start) & (self.when < end))
 
@@ -56,7 +56,7 @@ def jobs_of(team: Coded, job: Coded, source: Coded) -> Ints:
     return np.where(job.codes > 0, named, team.size * job.size + source.codes)
 
 
-def pairs(rows: Rows) -> tuple[Ints, Ints]:
+def pairs(rows: FailureRows) -> tuple[Ints, Ints]:
     """The different pairs of group and job, as the group of each; and of each row its pair."""
     jobs, job = np.unique(rows.job, return_inverse=True)
     width = max(len(jobs), 1)
@@ -64,7 +64,7 @@ def pairs(rows: Rows) -> tuple[Ints, Ints]:
     return found // width, pair.reshape(-1)
 
 
-def jobs_by_group(rows: Rows, size: int) -> Ints:
+def jobs_by_group(rows: FailureRows, size: int) -> Ints:
     """Jobs in each of so many groups."""
     groups, _ = pairs(rows)
     return np.bincount(groups, minlength=size)
@@ -102,7 +102,7 @@ def _different(keys: Ints) -> Ints:
     return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
 
 
-def seconds_by_group(rows: Rows, first: Ints, last: Ints, size: int) -> Ints:
+def seconds_by_group(rows: FailureRows, first: Ints, last: Ints, size: int) -> Ints:
     """The same, summed over the jobs of each of so many groups; -1 where none has time stamps."""
     groups, pair = pairs(rows)
     seconds = seconds_by_pair(pair, rows.source, first, last, len(groups))
@@ -112,7 +112,7 @@ def seconds_by_group(rows: Rows, first: Ints, last: Ints, size: int) -> Ints:
     return total
 
 
-def extent(rows: Rows, size: int) -> tuple[Ints, Ints]:
+def extent(rows: FailureRows, size: int) -> tuple[Ints, Ints]:
     """The first and the last time of each group; NEVER where no failure of it has one."""
     dated = rows.where(rows.when != NEVER)
     first, last = np.full(size, np.iinfo(np.int64).max), np.full(size, NEVER)
@@ -121,7 +121,7 @@ def extent(rows: Rows, size: int) -> tuple[Ints, Ints]:
     return np.where(last == NEVER, NEVER, first), last
 
 
-def latest(rows: Rows, size: int) -> Ints:
+def latest(rows: FailureRows, size: int) -> Ints:
     """Of each group the position of its latest failure; of several at that time the first by source and line,
     so that the order of the data set plays no part. -1 for a group without one.
     """

@@ -12,7 +12,7 @@ from tfmemlens.fleet import schema
 from tfmemlens.fleet.extras import load
 from tfmemlens.fleet.ranges import Range
 from tfmemlens.fleet.reader import Limits, Reader, inputs
-from tfmemlens.fleet.reading import Reading, Settings
+from tfmemlens.fleet.reading import Reading, ScanSettings
 from tfmemlens.fleet.sources import Listed
 from tfmemlens.fleet.store import OutputFailed, Store
 from tfmemlens.values import dataclass, field
@@ -41,17 +41,17 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ScanPlan:
     """What every task of a scan has to know."""
 
     out: str
-    settings: Settings
+    settings: ScanSettings
     limits: Limits
     out_options: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TaskOutcome:
     """How a task went; its rows are staged."""
 
     inputs: int = 0
@@ -63,7 +63,7 @@ class Outcome:
     """Why its rows could not be staged."""
 
 
-def run(task: Task, plan: Plan) -> Outcome:
+def run(task: Task, plan: ScanPlan) -> TaskOutcome:
     """Read the files of a task. Nothing in them makes it fail."""
     began = time.monotonic()
     store = Store(plan.out, plan.out_options)
@@ -81,8 +81,8 @@ def run(task: Task, plan: Plan) -> Outcome:
                 unreadable += done.row["status"] == schema.UNREADABLE
                 retries += attempts
     except OutputFailed as problem:
-        return Outcome(output_problem=f"{problem.sentence}")
-    return Outcome(count, incidents, unreadable, retries, time.monotonic() - began)
+        return TaskOutcome(output_problem=f"{problem.sentence}")
+    return TaskOutcome(count, incidents, unreadable, retries, time.monotonic() - began)
 
 
 @contextmanager

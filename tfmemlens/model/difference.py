@@ -9,7 +9,7 @@ from tfmemlens.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ComparedInput:
     """One of the two inputs: what is compared of it, in bytes."""
 
     path: str
@@ -63,8 +63,8 @@ class Difference:
     come first.
     """
 
-    before: Side
-    after: Side
+    before: ComparedInput
+    after: ComparedInput
     layers: tuple[ComparedItem, ...]
     kinds: tuple[ComparedItem, ...]
     allocations: tuple[ComparedItem, ...]

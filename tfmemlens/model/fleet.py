@@ -50,7 +50,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FailureGroup:
     """Failures that agree in a column."""
 
     name: str | None
@@ -99,7 +99,7 @@ class Ranking:
 
     path: str
     by: str
-    groups: tuple[Group, ...]
+    groups: tuple[FailureGroup, ...]
     others: int
     """Groups beyond those."""
     others_failures: int
@@ -132,7 +132,7 @@ class NewCauses:
     after: datetime
     earlier: Side
     later: Side
-    new: tuple[Group, ...]
+    new: tuple[FailureGroup, ...]
     others: int
     """New signatures beyond those."""
     known: int
@@ -183,7 +183,7 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class SampleIncident:
     """An incident with what its own page says first."""
 
     example: Example
@@ -195,12 +195,12 @@ class Sample:
 class Cause:
     """A signature with what the page shows behind it."""
 
-    group: Group
+    group: FailureGroup
     counts: tuple[int, ...]
     """Failures by column of the page's time axis."""
     jobs: tuple[Job, ...]
     more_jobs: int
-    samples: tuple[Sample, ...]
+    samples: tuple[SampleIncident, ...]
     """The latest failures of different jobs."""
 
 

@@ -19,7 +19,7 @@ class Change:
     """What is done, in a few words."""
 
 
-class Basis(str, Enum):
+class SavingBasis(str, Enum):
     """From what a saving was computed, the best first."""
 
     REPLAY = "the step simulated again"
@@ -41,7 +41,7 @@ class Saving:
 
     change: str
     """The change's slug."""
-    basis: Basis = Basis.NOTHING
+    basis: SavingBasis = SavingBasis.NOTHING
     best_bytes: int | None = None
     low_bytes: int | None = None
     """The truth is expected in [low, high]."""

@@ -58,7 +58,7 @@ class Sample:
         return searched if encoding == "utf-8-sig" else searched.decode(encoding, "replace").encode()
 
 
-class Step(NamedTuple):
+class ListedStep(NamedTuple):
     """A traced step as its file tells it; nothing known is a file that is one step as a whole."""
 
     tag: str | None = None

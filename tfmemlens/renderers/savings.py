@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tfmemlens.model.finding import Certainty, Enough, Remedy
 from tfmemlens.model.report import Report
-from tfmemlens.model.what_if import Basis, Saving
+from tfmemlens.model.what_if import Saving, SavingBasis
 from tfmemlens.units import human, rough
 
 _BEFORE = {Certainty.EXACT: "", Certainty.BOUND: "up to ", Certainty.ESTIMATE: "about "}
-_DIGITS = {Basis.REPLAY: 3}
+_DIGITS = {SavingBasis.REPLAY: 3}
 _ENOUGH = {
     Enough.YES: ": enough, {} more was needed",
     Enough.PERHAPS: "",

@@ -30,7 +30,7 @@ _TIDY_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """How the program ended, and what explains it."""
 
     exit_status: int
@@ -44,7 +44,7 @@ class Outcome:
 
 def run(
     command: Sequence[str], out: str | None = None, trace: bool = False, every: int | None = None
-) -> Outcome:
+) -> RunOutcome:
     """Run a command to its end. The bundle is kept in `out`, or in a new folder of the current one if the
     program failed for memory. With `trace` the program records itself: its model, a step now and then (each
     `every`-th, by default as many as cost little), and who holds tensors when it fails. Raises UsageError
@@ -89,12 +89,12 @@ def run(
     try:
         return _gathered(folder, out, record, log, problems)
     except KeyboardInterrupt:  # whoever does not wait for the page still gets the program's status
-        return Outcome(ending.exit_status, None, folder, tuple(problems))
+        return RunOutcome(ending.exit_status, None, folder, tuple(problems))
 
 
 def _gathered(
     folder: str, out: str | None, record: dict[str, Any], log: KeptLog, problems: list[str]
-) -> Outcome:
+) -> RunOutcome:
     """The bundle, as far as there is something to keep."""
     status, report = record["exit_status"], None
     _tidy(folder)
@@ -110,9 +110,9 @@ def _gathered(
         if report:
             _keep_program(folder, report)
             _write_page(folder, problems)
-        return Outcome(status, report, folder if kept else None, tuple(problems))
+        return RunOutcome(status, report, folder if kept else None, tuple(problems))
     shutil.rmtree(folder, ignore_errors=True)
-    return Outcome(status, None, None, tuple(problems))
+    return RunOutcome(status, None, None, tuple(problems))
 
 
 def _explained(folder: str, log: KeptLog, problems: list[str], written: bool) -> Report | None:

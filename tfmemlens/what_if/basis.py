@@ -11,7 +11,7 @@ from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.case import Moment
 from tfmemlens.model.ledger import Ledger
 from tfmemlens.model.timeline import Timeline
-from tfmemlens.model.what_if import Basis
+from tfmemlens.model.what_if import SavingBasis
 from tfmemlens.values import replace
 from tfmemlens.what_if.row_scaling import scaling_of
 from tfmemlens.what_if.summed import RowsBasis
@@ -71,13 +71,13 @@ def rows_basis(moment: Moment, hints: Hints) -> RowsBasis | None:
     ):
         from tfmemlens.attribution.moments.ledger import rows_of
 
-        return scaled(moment, rows_of(moment), hints, Basis.TIMELINE)
+        return scaled(moment, rows_of(moment), hints, SavingBasis.TIMELINE)
     compiled = moment.incident is not None and moment.incident.compiler is not None
     if not compiled and all(owner.kind is Kind.UNATTRIBUTED for owner in moment.attribution.owners):
         return None
-    return scaled(moment, held(moment), hints, Basis.LIST)
+    return scaled(moment, held(moment), hints, SavingBasis.LIST)
 
 
-def scaled(moment: Moment, rows: Ledger, hints: Hints, basis: Basis) -> RowsBasis:
+def scaled(moment: Moment, rows: Ledger, hints: Hints, basis: SavingBasis) -> RowsBasis:
     """Rows with how each answers to changes."""
     return RowsBasis(moment, replace(rows, scaling=scaling_of(moment, rows, hints)), basis)

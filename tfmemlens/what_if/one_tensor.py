@@ -9,7 +9,7 @@ from __future__ import annotations
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.timeline import Timeline
-from tfmemlens.model.what_if import Basis, Saving, Shrunk
+from tfmemlens.model.what_if import Saving, SavingBasis, Shrunk
 
 
 def of_tensor(tensor: Shrunk) -> Saving:
@@ -19,7 +19,7 @@ def of_tensor(tensor: Shrunk) -> Saving:
     whole, left = tensor.before**tensor.axes, tensor.after**tensor.axes
     return _saving(
         tensor.change,
-        Basis.TENSOR,
+        SavingBasis.TENSOR,
         tensor.count * (tensor.size_bytes * (whole - left) // whole),
         tensor.certainty,
     )
@@ -33,10 +33,10 @@ def without(timeline: Timeline | None, allocation: Allocation, change: str) -> S
         return Saving(change)
     table, gone = timeline.table, (allocation.start_micros, allocation.size_bytes)
     peak = timeline.peak_without(lambda row: (table.start_micros[row], table.size_bytes[row]) == gone)
-    return _saving(change, Basis.TIMELINE, timeline.peak_bytes - peak, Certainty.EXACT)
+    return _saving(change, SavingBasis.TIMELINE, timeline.peak_bytes - peak, Certainty.EXACT)
 
 
-def _saving(change: str, basis: Basis, saved: int, certainty: Certainty) -> Saving:
+def _saving(change: str, basis: SavingBasis, saved: int, certainty: Certainty) -> Saving:
     """A point where it is exact, no interval where it is not."""
     end = saved if certainty is Certainty.EXACT else None
     return Saving(change, basis, saved, end, end, certainty)

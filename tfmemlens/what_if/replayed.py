@@ -12,7 +12,7 @@ from tfmemlens.estimation.batch_scaling.scaling import input_rank, length_axis, 
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import Scale
-from tfmemlens.model.what_if import Basis, Saving
+from tfmemlens.model.what_if import Saving, SavingBasis
 from tfmemlens.units import human
 from tfmemlens.values import dataclass
 from tfmemlens.what_if import changes
@@ -63,7 +63,7 @@ def saving(known: FitBasis, change: str, to_batch: int | None = None) -> Saving:
     low, high = _interval(step, applied.step, part, best)
     return Saving(
         change,
-        Basis.REPLAY,
+        SavingBasis.REPLAY,
         best,
         (low if applied.between is None else min(low, applied.between[0])) - applied.unsure_bytes,
         high if applied.between is None else max(high, min(applied.between[1], step.timeline.peak_bytes)),
@@ -82,7 +82,7 @@ def _other_batch(known: FitBasis, other: int) -> Saving:
     low, high = _interval(step, step, other, best)
     return Saving(
         changes.SMALLER_BATCH,
-        Basis.REPLAY,
+        SavingBasis.REPLAY,
         best,
         low,
         high,
@@ -210,7 +210,7 @@ def _no_copies(known: FitBasis) -> Saving:
         return Saving(change)
     saved = max(timeline.peak_bytes - curve_without(timeline, known.graph, copies), 0)
     text = changes.CHANGES[change].text
-    return Saving(change, Basis.TIMELINE, saved, 0, saved, Certainty.BOUND, text, known.step.batch)
+    return Saving(change, SavingBasis.TIMELINE, saved, 0, saved, Certainty.BOUND, text, known.step.batch)
 
 
 def _smaller_input(known: FitBasis) -> Applied | None:

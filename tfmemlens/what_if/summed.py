@@ -16,7 +16,7 @@ from tfmemlens.model.case import Moment
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.incident import CompilerMemory
 from tfmemlens.model.ledger import Ledger
-from tfmemlens.model.what_if import Basis, Saving
+from tfmemlens.model.what_if import Saving, SavingBasis
 from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 from tfmemlens.what_if import changes
@@ -50,7 +50,7 @@ class RowsBasis:
 
     moment: Moment
     rows: Ledger
-    basis: Basis
+    basis: SavingBasis
     """LIST or TIMELINE."""
 
 
@@ -97,7 +97,7 @@ def _bytes(known: RowsBasis, parts: Parts) -> int:
     ]
     gone = [size * part for size, part in zip(sizes, parts, strict=True)]
     timeline = known.moment.timeline
-    if known.basis is Basis.LIST or timeline is None:
+    if known.basis is SavingBasis.LIST or timeline is None:
         return round(sum(gone))
     return round(
         _highest(known.rows, sizes)
@@ -201,7 +201,7 @@ def _recompute(known: RowsBasis) -> Saving:
         if owner.kind is Kind.ACTIVATION and owner.phase is Phase.FORWARD and size
     ]
     total, many = sum(size * count for size, count in kept), sum(count for _, count in kept)
-    if known.basis is not Basis.LIST or many < 2:
+    if known.basis is not SavingBasis.LIST or many < 2:
         return Saving(changes.RECOMPUTE)
     grows = zip(table.size_bytes, table.count, known.rows.scaling.grows, strict=True)
     high = max(sum(size * count for size, count, grew in grows if grew), total)

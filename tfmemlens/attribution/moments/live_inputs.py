@@ -25,7 +25,7 @@ def named_inputs(timeline: Timeline, model: LiveModel | None) -> Timeline:
     if model is None or not (model.inputs or model.tensors):
         return timeline
     table, freed = timeline.table, set(timeline.freed_preexisting)
-    known = _Known(model)
+    known = _KnownSizes(model)
     nodes, owners = list(table.node), dict(timeline.owners)
     for row, node in enumerate(nodes):
         if node is not None or table.size_bytes[row] < LEAST_BYTES:
@@ -37,7 +37,7 @@ def named_inputs(timeline: Timeline, model: LiveModel | None) -> Timeline:
     return replace(timeline, table=replace(table, node=nodes), owners=owners)
 
 
-class _Known:
+class _KnownSizes:
     """The bytes of inputs, and of tensors as often as there are some."""
 
     def __init__(self, model: LiveModel) -> None:

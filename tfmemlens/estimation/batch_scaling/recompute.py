@@ -14,7 +14,7 @@ _MIN_SHARE_KEPT = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RecomputePlan:
     """The rows that stay as cut points, and the order of events with all others freed early and made
     again.
     """
@@ -23,7 +23,7 @@ class Plan:
     order: tuple[tuple[int, bool], ...]
 
 
-def plan(step: ReplayedStep, owners: Sequence[Owner]) -> Plan | None:
+def plan(step: ReplayedStep, owners: Sequence[Owner]) -> RecomputePlan | None:
     """Cut points so that what is kept plus the largest stretch between two of them is least; None when
     nothing is kept for the backward pass.
     """
@@ -88,7 +88,7 @@ def _order(
     segments: Sequence[tuple[int, int]],
     births: dict[int, int],
     deaths: dict[int, int],
-) -> Plan:
+) -> RecomputePlan:
     """Each stretch is freed when its cut point is there, and born again when the backward pass has left the
     stretch behind it.
     """
@@ -107,4 +107,4 @@ def _order(
     for index, event in enumerate(step.events):
         order.append(event)
         order += inserted.get(index, [])
-    return Plan(tuple(cuts), tuple(order))
+    return RecomputePlan(tuple(cuts), tuple(order))

@@ -15,7 +15,7 @@ from typing import Any
 
 from tfmemlens.errors import MalformedNode
 from tfmemlens.estimation.graph_step.compiled import Edge, Item, compiled
-from tfmemlens.estimation.graph_step.frames import Frame, Tagged
+from tfmemlens.estimation.graph_step.frames import LoopFrame, Tagged
 from tfmemlens.estimation.graph_step.kernels import KernelCall, UnknownShapeError, guessed, is_known, run
 from tfmemlens.estimation.graph_step.resources import Variables
 from tfmemlens.estimation.graph_step.tokens import DEAD, LARGEST_BYTES, Memory, Token, Variable
@@ -82,8 +82,8 @@ class Executor:
         """Run once."""
         self.order = []
         self.state: dict[str, Any] = {}
-        self.frames: dict[tuple[str, int, int], Frame] = {}
-        root = Frame("")
+        self.frames: dict[tuple[str, int, int], LoopFrame] = {}
+        root = LoopFrame("")
         self.root = root
         self.queue: deque[Tagged] = deque()
         self.fetched: list[Token] = []
@@ -146,7 +146,7 @@ class Executor:
             else:
                 inline.append(current)
 
-    def _run(self, index: int, frame: Frame, iteration: int) -> list[Tagged]:
+    def _run(self, index: int, frame: LoopFrame, iteration: int) -> list[Tagged]:
         item = self.items[index]
         slots, is_dead = frame.take(index, iteration)
         op = item.node.op
@@ -259,7 +259,7 @@ class Executor:
         return int(self.iterations[name] <= _UNKNOWN_ITERATIONS)
 
     def _propagate(
-        self, index: int, frame: Frame, iteration: int, outputs: list[Token], is_dead: bool
+        self, index: int, frame: LoopFrame, iteration: int, outputs: list[Token], is_dead: bool
     ) -> list[Tagged]:
         """ExecutorState::PropagateOutputs: tokens go to their consumers; those that miss nothing more are
         ready.
@@ -293,7 +293,7 @@ class Executor:
         self._activate(item, target_frame, target_iteration, outputs, is_dead, ready)
         return ready
 
-    def _clean(self, frame: Frame, iteration: int, ready: list[Tagged]) -> None:
+    def _clean(self, frame: LoopFrame, iteration: int, ready: list[Tagged]) -> None:
         """FrameState::CleanupIterations: iterations that are over make room for those held back; a loop that
         is over tells its parent.
         """
@@ -318,19 +318,19 @@ class Executor:
                 continue
             iteration += 1
 
-    def _forget(self, frame: Frame) -> None:
+    def _forget(self, frame: LoopFrame) -> None:
         """Tokens that never met all their companions die with the loop."""
         for slots in frame.waiting.values():
             for token in slots.values():
                 self.memory.release(token.buffer)
         frame.waiting.clear()
 
-    def _frame(self, node: Node, parent: Frame, iteration: int) -> Frame:
+    def _frame(self, node: Node, parent: LoopFrame, iteration: int) -> LoopFrame:
         name = str(node.attributes.get("frame_name"))
         key = (name, id(parent), iteration)
         if key not in self.frames:
             parallel = node.attributes.get("parallel_iterations")
-            self.frames[key] = Frame(
+            self.frames[key] = LoopFrame(
                 name,
                 parent,
                 iteration,
@@ -341,14 +341,14 @@ class Executor:
         self.frames[key].entries -= 1
         return self.frames[key]
 
-    def _keep_constant(self, frame: Frame, index: int, token: Token, ready: list[Tagged]) -> None:
+    def _keep_constant(self, frame: LoopFrame, index: int, token: Token, ready: list[Tagged]) -> None:
         """A loop's constant is given to every iteration, those that have begun and those to come."""
         frame.constants.append((index, token))
         self.memory.hold(token.buffer)
         for iteration in range(frame.reached + 1):
             self._activate(self.items[index], frame, iteration, [token], False, ready)
 
-    def _begin(self, frame: Frame, iteration: int, ready: list[Tagged]) -> None:
+    def _begin(self, frame: LoopFrame, iteration: int, ready: list[Tagged]) -> None:
         if iteration > frame.reached:
             frame.reached = iteration
             for index, token in frame.constants:
@@ -357,7 +357,7 @@ class Executor:
     def _activate(
         self,
         item: Item,
-        frame: Frame,
+        frame: LoopFrame,
         iteration: int,
         outputs: list[Token],
         is_dead: bool,
@@ -387,7 +387,7 @@ class Executor:
         self,
         edge: Edge,
         target: Item,
-        frame: Frame,
+        frame: LoopFrame,
         key: tuple[int, int],
         token: Token | None,
         died: bool,

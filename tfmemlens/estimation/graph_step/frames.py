@@ -11,11 +11,11 @@ from tfmemlens.values import dataclass, field
 
 
 @dataclass(slots=True)
-class Frame:
+class LoopFrame:
     """One run of a loop's body in one iteration of its parent: tokens that wait, nodes that wait for them."""
 
     name: str
-    parent: Frame | None = None
+    parent: LoopFrame | None = None
     parent_iteration: int = 0
     pending: dict[tuple[int, int], int] = field(default_factory=dict)
     waiting: dict[tuple[int, int], dict[int, Token]] = field(default_factory=dict)
@@ -65,5 +65,5 @@ class Tagged(NamedTuple):
     """A node that is ready to run, in an iteration of a frame."""
 
     number: int
-    frame: Frame
+    frame: LoopFrame
     iteration: int

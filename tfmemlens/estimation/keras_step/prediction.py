@@ -8,7 +8,7 @@ from random import Random
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.keras_step import optimizers, training_step
 from tfmemlens.estimation.keras_step.initial_state import allocate_persistent
-from tfmemlens.estimation.keras_step.schedule import Life, Plan, ScheduledRun, run
+from tfmemlens.estimation.keras_step.schedule import Life, ScheduledRun, SchedulePlan, run
 from tfmemlens.estimation.keras_step.tape import TapeBuffer
 from tfmemlens.knowledge.bfc import Call, Chunk, RecordedPool
 from tfmemlens.knowledge.keras_layers import model_types
@@ -86,7 +86,7 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
     kept = frozenset(value.buffer for value in step.outputs) if not settings.training else frozenset()
     size = len(step.tape.ops)
     steps = next((count for ops, count in _STEPS if size < ops), _LIMITED_STEPS)
-    plan = Plan(step.tape.ops, step.tape.buffers, kept)
+    plan = SchedulePlan(step.tape.ops, step.tape.buffers, kept)
     runs, calls = _settled(step, plan, settings, steps)
     pasts = [calls]
     middle = runs[len(runs) // 2]
@@ -102,7 +102,7 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
 
 def _settled(
     step: training_step.TrainingStep,
-    plan: Plan,
+    plan: SchedulePlan,
     settings: StepSettings,
     count: int,
     history: int = 0,

@@ -91,7 +91,7 @@ class _Worker:
     busy: bool = False
 
 
-class Plan:
+class SchedulePlan:
     """What all runs of a step share: who reads what, and which op waits for which. `kept` are buffers that
     outlive the step.
     """
@@ -146,7 +146,7 @@ class Plan:
 class _Memory:
     """Which buffer lives in which chunk, and who still needs it."""
 
-    def __init__(self, plan: Plan, standing: Mapping[int, Chunk], pool: Pool) -> None:
+    def __init__(self, plan: SchedulePlan, standing: Mapping[int, Chunk], pool: Pool) -> None:
         self.plan, self.pool = plan, pool
         self.users = plan.users.copy()
         self.updaters = plan.updaters.copy()
@@ -248,7 +248,7 @@ class _Memory:
 
 
 def run(
-    plan: Plan,
+    plan: SchedulePlan,
     pool: Pool,
     standing: Mapping[int, Chunk] | None = None,
     workers: int = 4,

@@ -29,11 +29,17 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.incident import RequestKind
-from tfmemlens.model.what_if import Basis, Saving, Shrunk
+from tfmemlens.model.what_if import Saving, SavingBasis, Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
-_DIGITS = {Basis.REPLAY: 3, Basis.TIMELINE: 2, Basis.LIST: 2, Basis.TENSOR: 2, Basis.NOTHING: 2}
+_DIGITS = {
+    SavingBasis.REPLAY: 3,
+    SavingBasis.TIMELINE: 2,
+    SavingBasis.LIST: 2,
+    SavingBasis.TENSOR: 2,
+    SavingBasis.NOTHING: 2,
+}
 """How many digits of a saving are worth printing."""
 
 
@@ -47,7 +53,7 @@ def for_case(slug: str, case: Case, moment: Moment) -> Remedy | None:
         if not saving.best_bytes and (not shows_batch(case, moment) or _one_alone(case, moment)):
             return _in_pieces(case, moment)
         saving = _of_first_batch(case, index, moment, saving)
-    if saving.basis is Basis.LIST and _is_beside_the_point(moment):
+    if saving.basis is SavingBasis.LIST and _is_beside_the_point(moment):
         saving = Saving(slug)
     words = _WORDS[slug](case, moment, saving)
     return of_saving(*words, saving) if words else None
@@ -225,7 +231,7 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     ran = other_than_training(case, moment.request) if moment.request else None
     if ran and ran[0] in (EVALUATION, PREDICTION):
         return None  # the rule of that phase says it, for the batch of its data set
-    batch = saving.batch if saving.basis is Basis.REPLAY else batch_of(case, moment)
+    batch = saving.batch if saving.basis is SavingBasis.REPLAY else batch_of(case, moment)
     accumulate = applies("gradient-accumulation", case, moment) and not is_forward_only(moment)
     again = (
         "; gradient accumulation (one update for several batches) keeps the effective batch"

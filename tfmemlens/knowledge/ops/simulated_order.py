@@ -20,10 +20,10 @@ _STANDING = roles.STORED | roles.ASSIGNS
 
 def peak(graph: Graph, types: Types, left_out: Collection[str] = ()) -> int:
     """The most bytes alive at once; nodes in `left_out` pass their input on instead of copying it."""
-    return _Step(graph, types, frozenset(left_out)).run()
+    return _SimulatedStep(graph, types, frozenset(left_out)).run()
 
 
-class _Step:
+class _SimulatedStep:
     """Buffers with their sizes and the reads that are still to come."""
 
     def __init__(self, graph: Graph, types: Types, left_out: frozenset[str]) -> None:

@@ -165,7 +165,7 @@ def _attach(runs: list[graph_liveness.NodeRun], pid: str, trace: _Trace) -> None
         producer.outputs.append(output)
 
 
-def _output(reference: str, text: str) -> graph_liveness.Output:
+def _output(reference: str, text: str) -> graph_liveness.OutputTensor:
     """A TensorDescription in protobuf's text format, its quotes stripped by timeline.py."""
     facts = dict(_FACT.findall(text))
     number = {
@@ -175,7 +175,7 @@ def _output(reference: str, text: str) -> graph_liveness.Output:
     }
     shape = None if "unknown_rank" in facts else tuple(int(size or 0) for size in _DIMENSION.findall(text))
     requested = number.get("requested_bytes", 0)
-    return graph_liveness.Output(
+    return graph_liveness.OutputTensor(
         reference, facts.get("allocator_name", ""), number.get("allocated_bytes", 0) or requested, requested,
         number.get("allocation_id", 0),
         number.get("ptr", 0), shape, numpy_dtype(facts["dtype"]) if "dtype" in facts else None,

@@ -33,7 +33,7 @@ _WORDS = (b"space", b"bytes", b"buffer", b"device")
 """Strings of JAX's profiles, which no other program's memory profile has together."""
 
 
-class Frame(NamedTuple):
+class StackFrame(NamedTuple):
     """One frame of a stack."""
 
     function: str
@@ -47,10 +47,10 @@ class Frame(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StackHolding:
     """What one stack holds on one device."""
 
-    stack: tuple[Frame, ...]
+    stack: tuple[StackFrame, ...]
     """Innermost first."""
     count: int
     size_bytes: int
@@ -98,7 +98,7 @@ def _unzipped(raw: bytes) -> bytes:
         return b""
 
 
-def samples(raw: bytes) -> tuple[list[Held], bool]:
+def samples(raw: bytes) -> tuple[list[StackHolding], bool]:
     """The samples of a profile, and whether it is whole."""
     strings: list[str] = []
     functions: dict[int, tuple[int, int]] = {}
@@ -124,10 +124,10 @@ def samples(raw: bytes) -> tuple[list[Held], bool]:
     def text(index: int) -> str:
         return strings[index] if 0 <= index < len(strings) else ""
 
-    def frame(location: int) -> Frame:
+    def frame(location: int) -> StackFrame:
         function, line = locations.get(location, (0, 0))
         name, file = functions.get(function, (0, 0))
-        return Frame(text(name), text(file), line)
+        return StackFrame(text(name), text(file), line)
 
     held = []
     for start, end in spans:
@@ -135,7 +135,9 @@ def samples(raw: bytes) -> tuple[list[Held], bool]:
         named = {text(key): text(value) for key, value in labels}
         if len(values) >= 2:
             frames = tuple(frame(each) for each in stack)
-            held.append(Held(frames, values[0], values[1], named.get("kind", ""), named.get("device", "")))
+            held.append(
+                StackHolding(frames, values[0], values[1], named.get("kind", ""), named.get("device", ""))
+            )
     return held, whole
 
 
@@ -177,16 +179,16 @@ def _repeated(raw: bytes, field: wire.Field) -> Iterator[int]:
         yield number
 
 
-def _by_device(held: list[Held]) -> list[tuple[str, list[Held]]]:
+def _by_device(held: list[StackHolding]) -> list[tuple[str, list[StackHolding]]]:
     """What each device holds, the fullest first. Executables of the CPU have no device and no bytes."""
-    devices: dict[str, list[Held]] = defaultdict(list)
+    devices: dict[str, list[StackHolding]] = defaultdict(list)
     for each in held:
         if each.size_bytes:
             devices[each.device or "unknown device"].append(each)
     return sorted(devices.items(), key=lambda item: -sum(each.size_bytes for each in item[1]))
 
 
-def _incident(device: str, held: list[Held]) -> Incident:
+def _incident(device: str, held: list[StackHolding]) -> Incident:
     rows = sorted((_row(each, device) for each in held), key=lambda row: -row.size_bytes)
     total = Size.exactly(sum(row.total_bytes for row in rows))
     return Incident(
@@ -197,7 +199,7 @@ def _incident(device: str, held: list[Held]) -> Incident:
     )
 
 
-def _row(held: Held, device: str) -> Allocation:
+def _row(held: StackHolding, device: str) -> Allocation:
     """One row a stack: named after the user's functions, outermost first, and the library's that they
     call.
     """

@@ -22,7 +22,7 @@ from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype
 from tfmemlens.model.timeline import BaselineSource, CurveSource, Timeline
 from tfmemlens.patterns import regex
-from tfmemlens.readers.contract import Confidence, Sample, Step
+from tfmemlens.readers.contract import Confidence, ListedStep, Sample
 from tfmemlens.readers.gathering import inputs
 from tfmemlens.readers.timelines.columns import Columns
 from tfmemlens.values import dataclass, field
@@ -107,21 +107,21 @@ def read(opened: inputs.Opened, hints: Hints = Hints()) -> Capture:
     )
 
 
-def steps(opened: inputs.Opened) -> Iterator[Step]:
+def steps(opened: inputs.Opened) -> Iterator[ListedStep]:
     """The steps of the log: their handles (feeds and fetches), their numbers, when they began where the log
     has stamps; eager code and functions have no steps, and the log is one.
     """
-    return iter(list(_stated(opened)) or [Step()])
+    return iter(list(_stated(opened)) or [ListedStep()])
 
 
-def _stated(opened: inputs.Opened) -> Iterator[Step]:
+def _stated(opened: inputs.Opened) -> Iterator[ListedStep]:
     opened.file.seek(0)
     for raw in opened.file:
         if MARK in raw and b"MemoryLogStep" in raw:
             text = raw.decode("utf-8", "replace")
             stamp, number = _STAMP.search(text), dict(_NUMBER.findall(text)).get("step_id")
             if number is not None:
-                yield Step(
+                yield ListedStep(
                     dict(_WORD.findall(text)).get("handle"),
                     int(number),
                     _micros(stamp) / 1e6 if stamp else None,

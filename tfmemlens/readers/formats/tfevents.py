@@ -18,7 +18,7 @@ from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.patterns import regex
 from tfmemlens.readers.bytes.damaged_protobuf import parse_prefix
-from tfmemlens.readers.contract import Confidence, Sample, Step
+from tfmemlens.readers.contract import Confidence, ListedStep, Sample
 from tfmemlens.readers.formats import run_metadata
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.values import dataclass, field
@@ -51,9 +51,9 @@ def sniff(sample: Sample) -> Confidence:
     return Confidence.CERTAIN if _VERSION in sample.binary[:64] else Confidence.NO
 
 
-def steps(opened: Opened) -> Iterator[Step]:
+def steps(opened: Opened) -> Iterator[ListedStep]:
     """The traced steps of the file, by tag."""
-    return (Step(tag, step, time) for tag, (step, time, _) in _events(opened).steps.items())
+    return (ListedStep(tag, step, time) for tag, (step, time, _) in _events(opened).steps.items())
 
 
 def read(opened: Opened, hints: Hints = Hints()) -> Capture:

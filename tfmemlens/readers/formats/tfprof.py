@@ -20,7 +20,7 @@ from tfmemlens.model.timeline import Timeline
 from tfmemlens.patterns import regex
 from tfmemlens.readers.bytes.damaged_protobuf import parse_prefix
 from tfmemlens.readers.bytes.wire import varint
-from tfmemlens.readers.contract import Confidence, Sample, Step
+from tfmemlens.readers.contract import Confidence, ListedStep, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.timelines import graph_liveness
 
@@ -142,14 +142,14 @@ def _inputs(node: Any, profile: Any) -> list[str]:
     ]
 
 
-def steps(opened: Opened) -> Iterator[Step]:
+def steps(opened: Opened) -> Iterator[ListedStep]:
     """The steps that the file holds: no tag, the number, when the first node of each ran."""
     profile, _ = parse_prefix("ProfileProto", opened.all(), depth=0)
     began: dict[int, int] = {}
     for node in _nodes(profile) if profile is not None else ():
         for step, executed in node.execs.items():
             began[step] = min(began.get(step, executed.all_start_micros), executed.all_start_micros)
-    return (Step(None, step, micros / 1e6 or None) for step, micros in sorted(began.items()))
+    return (ListedStep(None, step, micros / 1e6 or None) for step, micros in sorted(began.items()))
 
 
 def _by_device(profile: Any, step: int) -> dict[str, list[Any]]:
@@ -230,7 +230,7 @@ def _reference(name: str, port: int) -> str:
     return f"{name}:{port}" if port else name
 
 
-def _output(node: Any, slot: int, memory: Any) -> graph_liveness.Output:
+def _output(node: Any, slot: int, memory: Any) -> graph_liveness.OutputTensor:
     shape = tuple(node.output_shapes[slot].int64_values) if slot in node.output_shapes else None
     where = _DEVICE if "gpu" in node.canonical_device.lower() else _HOST
     dtype = next(
@@ -242,7 +242,7 @@ def _output(node: Any, slot: int, memory: Any) -> graph_liveness.Output:
         None,
     )
     requested = tensor_bytes(shape, dtype)
-    return graph_liveness.Output(
+    return graph_liveness.OutputTensor(
         _reference(node.name, slot),
         where,
         memory.bytes,

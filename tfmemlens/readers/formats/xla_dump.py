@@ -20,7 +20,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering import inputs, opening
 from tfmemlens.readers.oom.rules import SIZE
-from tfmemlens.readers.timelines.compiled_program import Block, Placed, Program, incident
+from tfmemlens.readers.timelines.compiled_program import Placed, ProgramBlock, ProgramDraft, incident
 from tfmemlens.units import Size, parse_size
 
 HOLDS = Holds.FAILURES
@@ -62,7 +62,7 @@ def sniff(sample: Sample) -> Confidence:
 def read(opened: inputs.Opened, hints: Hints = Hints()) -> Capture:
     """The program as one account of memory, no failure."""
     del hints
-    program = Program()
+    program = ProgramDraft()
     _parse(program, opening.document(opened), opened.label)
     for beside, raw in _parts_beside(opened):
         _parse(program, raw, beside)
@@ -91,15 +91,15 @@ def _parts_beside(opened: inputs.Opened) -> Iterator[tuple[str, bytes]]:
             yield beside.name, beside.read_bytes()
 
 
-def _parse(program: Program, raw: bytes, label: str) -> None:
-    block: Block | None = None
+def _parse(program: ProgramDraft, raw: bytes, label: str) -> None:
+    block: ProgramBlock | None = None
     at_peak = table_over = in_order = False
     for number, text in enumerate(raw.decode("utf-8", "replace").split("\n"), 1):
         line = Line(number, text.strip(), label)
         row = _ROW.match(text)
         if match := None if table_over else _ALLOCATION.match(row["allocation"] if row else text):
             size = Size.exactly(int(match["size"])) if match["size"].isdigit() else parse_size(match["size"])
-            block = Block(line, size, match["flags"] or "")
+            block = ProgramBlock(line, size, match["flags"] or "")
             program.blocks.append(block)
         elif (match := _VALUE.match(text)) and block:
             block.values.append(
@@ -137,7 +137,7 @@ def _part(index: str | None) -> str:
     return "" if index in (None, "{}") else str(index)
 
 
-def _missing(program: Program) -> Iterator[ReadNote]:
+def _missing(program: ProgramDraft) -> Iterator[ReadNote]:
     """What a cut or rounded file leaves out; a total that is not stated is summed up."""
     if program.total is None:
         program.total = sum((block.size for block in program.blocks), Size.exactly(0))

@@ -18,7 +18,7 @@ TAIL = 8 << 20
 """Bytes at the end of a big log that are searched first, for more words."""
 
 
-class Part(NamedTuple):
+class LogPart(NamedTuple):
     """A part of a long log: where it begins in that, and how many bytes it has."""
 
     start: int
@@ -36,7 +36,7 @@ class Input:
     step: int | None = None
     raw: bytes | None = None
     """Its bytes, where somebody else read them: out of storage, an archive, a part of a long log."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[LogPart, ...] = ()
     """Of which parts of a long log these bytes are made; lines are then numbered by their byte positions."""
 
     @property
@@ -153,7 +153,7 @@ class Opened:
     """Whose lines other formats of the same text read."""
     notes: list[ReadNote] = field(default_factory=list)
     """What had to be left out when it was opened."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[LogPart, ...] = ()
     """Of which parts of a long log it is made; none where it is a whole."""
 
     def head(self, count: int = 1 << 16) -> bytes:

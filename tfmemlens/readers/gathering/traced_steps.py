@@ -14,7 +14,7 @@ from tfmemlens.model.capture import Capture
 from tfmemlens.model.step import TracedStep
 from tfmemlens.patterns import regex
 from tfmemlens.readers import catalogue, dispatch
-from tfmemlens.readers.contract import Step
+from tfmemlens.readers.contract import ListedStep
 from tfmemlens.readers.gathering import inputs, opening
 from tfmemlens.values import replace
 
@@ -56,7 +56,7 @@ def _of_file(path: str) -> list[TracedStep]:
     return [_step(path, match, each, several=len(stated) > 1) for each in stated]
 
 
-def _step(path: str, match: dispatch.Match, stated: Step, several: bool) -> TracedStep:
+def _step(path: str, match: dispatch.Match, stated: ListedStep, several: bool) -> TracedStep:
     """A step of a file; what the file does not tell of it, its name or its run tells."""
     inside = several or stated.seconds is not None
     name, when = _run(path, match.module) or (catalogue.stem(os.path.basename(path)), None)
@@ -79,7 +79,7 @@ def _run(path: str, module: ModuleType) -> tuple[str, float | None] | None:
     return run
 
 
-def _stated(path: str) -> tuple[dispatch.Match | None, list[Step]]:
+def _stated(path: str) -> tuple[dispatch.Match | None, list[ListedStep]]:
     """The format of a file's content, and the steps that it states; of a format that states none the file is
     one step. Of an archive only the start is unzipped to know it: a folder may hold data sets.
     """
@@ -87,11 +87,13 @@ def _stated(path: str) -> tuple[dispatch.Match | None, list[Step]]:
     if start:
         match = next(iter(dispatch.recognise(inputs.Opened(path, path, BytesIO(start), len(start)))), None)
         if match is None or not match.holds.is_step or not hasattr(match.module, "steps"):
-            return match, [Step()]
+            return match, [ListedStep()]
     with (opened := opening.open_input(inputs.Input(path))).file:
         if not start:
             match = next(iter(dispatch.recognise(opened)), None)
-        stated = list(match.module.steps(opened)) if match and hasattr(match.module, "steps") else [Step()]
+        stated = (
+            list(match.module.steps(opened)) if match and hasattr(match.module, "steps") else [ListedStep()]
+        )
     return match, stated
 
 

@@ -239,7 +239,7 @@ def without_last_word(text: str) -> str:
     return f"{text.rpartition(' ')[0]} {LOST}"
 
 
-class Frame(NamedTuple):
+class PaneFrame(NamedTuple):
     """What a pane, a box or an editor put around all lines."""
 
     boxed: bool = False
@@ -257,15 +257,15 @@ class Frame(NamedTuple):
         return text.rstrip() if self.padded else text
 
 
-def find_frame(texts: Sequence[str]) -> Frame:
+def find_frame(texts: Sequence[str]) -> PaneFrame:
     """What stands around the lines of a text."""
     filled = [text for text in texts if text.strip()]
     if len(filled) < _FEWEST:
-        return Frame()
+        return PaneFrame()
     size, count = Counter(map(len, filled)).most_common(1)[0]
     in_pane = size >= 60 and count >= 0.9 * len(filled) and _blank_ends(filled) >= 0.3 * count
     times = sum(1 for text in filled if _TIME.fullmatch(text))
-    return Frame(
+    return PaneFrame(
         boxed=sum(map(_in_box, filled)) >= 0.8 * len(filled),
         padded=in_pane or _blank_ends(filled) >= 0.9 * len(filled),
         spaced=not any(one.strip() and other.strip() for one, other in pairwise(texts)),

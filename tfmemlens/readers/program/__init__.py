@@ -26,7 +26,7 @@ def read_program(lines: Sequence[Line]) -> Program:
     pieces, prose = rows.pieces(bare)
     quoted = {row.text.strip() for piece in pieces for row in piece if not row.of_frame}
     found: list[Statement] = []
-    budget = parsing.Budget()
+    budget = parsing.ParsingBudget()
     for piece in pieces:
         if piece[0].of_frame and piece[0].text.strip() in quoted:
             continue  # the traceback quotes a line of the code beside it

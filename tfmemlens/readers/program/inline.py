@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tfmemlens.model.program import Statement
 from tfmemlens.patterns import regex
-from tfmemlens.readers.program.marks import Row
+from tfmemlens.readers.program.marks import UnmarkedLine
 from tfmemlens.readers.program.parsing import parse
 
 _CALL = regex(
@@ -18,7 +18,7 @@ _MOST = 12
 _LONGEST = 300
 
 
-def calls(row: Row) -> Iterator[Statement]:
+def calls(row: UnmarkedLine) -> Iterator[Statement]:
     """The calls with a number, a text or a name for an argument, that stand in a sentence."""
     end = 0
     for match in list(_CALL.finditer(row.text))[:_MOST]:

@@ -12,7 +12,7 @@ from tfmemlens.patterns import regex
 LONGEST = 400
 
 
-class Row(NamedTuple):
+class UnmarkedLine(NamedTuple):
     """A line without the marks before its code."""
 
     text: str
@@ -37,13 +37,13 @@ _CELL = regex(r"\A\s*(?:<ipython-input-\S|Cell In ?\[?|Input In ?\[|/\S{1,200}\.
 _FENCE = regex(r"\A\s*(?:`{3,}|~{3,})")
 
 
-def without_marks(lines: Sequence[Line]) -> list[Row]:
+def without_marks(lines: Sequence[Line]) -> list[UnmarkedLine]:
     """The lines as rows of code may stand in them; fences and headers of frames are gone."""
     numbered = _numbered(lines)
     return list(_rows(lines, numbered))
 
 
-def _rows(lines: Sequence[Line], numbered: set[int]) -> Iterator[Row]:
+def _rows(lines: Sequence[Line], numbered: set[int]) -> Iterator[UnmarkedLine]:
     left, cell, last = 0, False, 0
     for index, line in enumerate(lines):
         text = line.text[:LONGEST].expandtabs(4).rstrip()
@@ -60,15 +60,15 @@ def _rows(lines: Sequence[Line], numbered: set[int]) -> Iterator[Row]:
         cell = cell and (index in numbered or line.number == last + 1)
         left, last = (left - 1 if in_frame else 0), line.number
         if index in numbered and (match := _NUMBER.search(text)):
-            yield Row(match["code"], line, cell or in_frame, number=int(match["number"]))
+            yield UnmarkedLine(match["code"], line, cell or in_frame, number=int(match["number"]))
         elif match := _PROMPT.search(text):
-            yield Row(text[match.end() :], line, begins=True)
+            yield UnmarkedLine(text[match.end() :], line, begins=True)
         elif match := _MORE.search(text):
-            yield Row(text[match.end() :], line)
+            yield UnmarkedLine(text[match.end() :], line)
         elif match := _DIFF.search(text):
-            yield Row(match["code"], line)
+            yield UnmarkedLine(match["code"], line)
         elif not _REMOVED.search(text):
-            yield Row(text, line, in_frame)
+            yield UnmarkedLine(text, line, in_frame)
 
 
 def _numbered(lines: Sequence[Line]) -> set[int]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Statement
 from tfmemlens.patterns import regex
-from tfmemlens.readers.program.marks import Row
+from tfmemlens.readers.program.marks import UnmarkedLine
 from tfmemlens.readers.program.rows import bare, brackets, indent
 
 _MOST_PARSES = 400
@@ -22,7 +22,7 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _FAILURES = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
-class Budget:
+class ParsingBudget:
     """How often a text may be parsed."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Budget:
         return self.left >= 0
 
 
-def statements(piece: Sequence[Row], budget: Budget) -> Iterator[Statement]:
+def statements(piece: Sequence[UnmarkedLine], budget: ParsingBudget) -> Iterator[Statement]:
     """The statements of one piece, without names and numbers that stand alone."""
     lines = tuple(row.line for row in piece)
     texts = _whole([_dedented(row.text, indent(piece[0].text)) for row in piece])
@@ -95,7 +95,7 @@ def _without_comment(text: str) -> str:
     return text if '""' in plain or "#" not in text else text[: text.index("#")]
 
 
-def _parsed(texts: list[str], budget: Budget) -> ast.Module | None:
+def _parsed(texts: list[str], budget: ParsingBudget) -> ast.Module | None:
     """The tree, after at most so many mends; rows that nothing mends say `pass`."""
     for _ in range(min(2 * len(texts) + 4, _MOST_OF_ONE)):
         if not budget.spend():

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tfmemlens.patterns import regex
-from tfmemlens.readers.program.marks import Row
+from tfmemlens.readers.program.marks import UnmarkedLine
 
 _STRINGS = regex(
     r"'''.*?'''|\"\"\".*?\"\"\"|(?<![A-Za-z])[rbfuRBFU]{0,2}'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|#.*"
@@ -40,11 +40,11 @@ _NOT_CODE = regex(
 _MOST_ROWS = 200
 
 
-def pieces(rows: Sequence[Row]) -> tuple[list[list[Row]], list[Row]]:
+def pieces(rows: Sequence[UnmarkedLine]) -> tuple[list[list[UnmarkedLine]], list[UnmarkedLine]]:
     """Rows that make up one statement each, and the rows that are no code."""
-    found: list[list[Row]] = []
-    prose: list[Row] = []
-    current: list[Row] = []
+    found: list[list[UnmarkedLine]] = []
+    prose: list[UnmarkedLine] = []
+    current: list[UnmarkedLine] = []
     depth = 0
     for row in rows:
         stripped = row.text.strip()
@@ -79,14 +79,14 @@ def pieces(rows: Sequence[Row]) -> tuple[list[list[Row]], list[Row]]:
     return found, prose
 
 
-def _close(current: list[Row], found: list[list[Row]]) -> None:
+def _close(current: list[UnmarkedLine], found: list[list[UnmarkedLine]]) -> None:
     while current and (not current[-1].text.strip() or _COMMENT.search(current[-1].text)):
         current = current[:-1]
     if current:
         found.append(current)
 
 
-def is_code(row: Row) -> bool:
+def is_code(row: UnmarkedLine) -> bool:
     """Whether a row looks like a statement, or like the end of one."""
     text = row.text
     if _NOT_CODE.search(text):
@@ -122,7 +122,7 @@ def brackets(text: str) -> int:
     return sum(map(plain.count, "([{")) - sum(map(plain.count, ")]}"))
 
 
-def _ends_open(row: Row, current: Sequence[Row]) -> bool:
+def _ends_open(row: UnmarkedLine, current: Sequence[UnmarkedLine]) -> bool:
     """Whether a row begins anew although brackets are open: they were cut, or never closed."""
     if row.begins or _NOT_CODE.search(row.text) or row.of_frame != current[0].of_frame:
         return True
@@ -136,7 +136,7 @@ def _ends_open(row: Row, current: Sequence[Row]) -> bool:
     )
 
 
-def _belongs(row: Row, current: Sequence[Row]) -> bool:
+def _belongs(row: UnmarkedLine, current: Sequence[UnmarkedLine]) -> bool:
     """Whether a row is inside the statement before it."""
     if not current or len(current) >= _MOST_ROWS or row.begins or row.of_frame != current[0].of_frame:
         return False
@@ -148,13 +148,13 @@ def _belongs(row: Row, current: Sequence[Row]) -> bool:
     return _in_block(row, current)
 
 
-def _in_block(row: Row, current: Sequence[Row]) -> bool:
+def _in_block(row: UnmarkedLine, current: Sequence[UnmarkedLine]) -> bool:
     """Whether a row stands deeper than a statement that has a block."""
     if not current or indent(row.text) <= indent(current[0].text):
         return False
     return any(bare(each.text).rstrip().endswith(":") for each in current)
 
 
-def _may_be_statement(row: Row) -> bool:
+def _may_be_statement(row: UnmarkedLine) -> bool:
     """Whether a row within a block may be one of its statements, however it looks: no sentence does."""
     return len(row.text.split()) <= 3 or any(mark in row.text for mark in "()[]=")

@@ -37,7 +37,7 @@ class Placed:
 
 
 @dataclass
-class Block:
+class ProgramBlock:
     """One allocation of the program, as it is read."""
 
     line: Line
@@ -57,10 +57,10 @@ class Block:
 
 
 @dataclass
-class Program:
+class ProgramDraft:
     """What is known of one program."""
 
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[ProgramBlock] = field(default_factory=list)
     total: Size | None = None
     total_line: Line | None = None
     alive: dict[str, Line] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Program:
     """For each value, by name and index, the first and the last instruction of its life."""
 
 
-def incident(program: Program, name: str | None) -> Incident:
+def incident(program: ProgramDraft, name: str | None) -> Incident:
     """The program as one account of memory, no failure."""
     schedule = _schedule(program, name)
     return Incident(
@@ -87,7 +87,7 @@ def incident(program: Program, name: str | None) -> Incident:
     )
 
 
-def _sections(program: Program) -> Iterator[tuple[str, Size, Line]]:
+def _sections(program: ProgramDraft) -> Iterator[tuple[str, Size, Line]]:
     for purpose in dict.fromkeys(block.purpose for block in program.blocks):
         mine = [block for block in program.blocks if block.purpose == purpose]
         total = Size.exactly(0)
@@ -96,7 +96,7 @@ def _sections(program: Program) -> Iterator[tuple[str, Size, Line]]:
         yield purpose, total, max(mine, key=lambda block: block.size.bytes).line
 
 
-def _table(program: Program, schedule: Timeline | None) -> AllocationTable:
+def _table(program: ProgramDraft, schedule: Timeline | None) -> AllocationTable:
     """What the program holds at its worst point."""
     if schedule is None:
         return AllocationTable.of(list(_rows(program)))
@@ -105,7 +105,7 @@ def _table(program: Program, schedule: Timeline | None) -> AllocationTable:
     return AllocationTable.of([*schedule.standing, *sorted(rows, key=lambda row: -row.size_bytes)])
 
 
-def _schedule(program: Program, name: str | None) -> Timeline | None:
+def _schedule(program: ProgramDraft, name: str | None) -> Timeline | None:
     """The program's values in the order of its instructions, None where the file does not state it.
 
     What of the arena holds no value at the worst point stands beside them, so that the curve's highest point
@@ -132,7 +132,7 @@ def _schedule(program: Program, name: str | None) -> Timeline | None:
     return timeline(name, values, beside, instructions)
 
 
-def _rows(program: Program, with_arena: bool = True) -> Iterator[Allocation]:
+def _rows(program: ProgramDraft, with_arena: bool = True) -> Iterator[Allocation]:
     """A row for each allocation; the arena of temporaries as what lives in it at the peak, and the rest of
     it.
     """
@@ -169,7 +169,7 @@ def _rows(program: Program, with_arena: bool = True) -> Iterator[Allocation]:
         )
 
 
-def _arena(program: Program, block: Block) -> Iterator[Allocation]:
+def _arena(program: ProgramDraft, block: ProgramBlock) -> Iterator[Allocation]:
     """Values that share a place are one tensor under several names."""
     taken: list[tuple[int, int]] = []
     left = block.size.bytes
@@ -186,13 +186,13 @@ def _arena(program: Program, block: Block) -> Iterator[Allocation]:
         yield Allocation(None, left, op="gap in the arena", purpose=block.purpose, line=block.line)
 
 
-def _of_value(program: Program, block: Block, value: Placed, line: Line) -> Allocation:
+def _of_value(program: ProgramDraft, block: ProgramBlock, value: Placed, line: Line) -> Allocation:
     shape, dtype, _ = parse_hlo_shape(value.shape)
     node, op = _named(program, value.name)
     return Allocation(node, value.size, op=op, shape=shape, dtype=dtype, purpose=block.purpose, line=line)
 
 
-def _named(program: Program, value: str) -> tuple[str, str | None]:
+def _named(program: ProgramDraft, value: str) -> tuple[str, str | None]:
     """The framework's name and op type of an instruction, else its own name with XLA's `%`."""
     metadata = program.metadata.get(value, "")
     name = re.search(r'op_name="([^"]*)"', metadata)

@@ -26,7 +26,7 @@ _JUST_AFTER = 0.5
 
 
 @dataclass(slots=True)
-class Output:
+class OutputTensor:
     """One tensor that one execution of a node put out, and the buffer it lies in."""
 
     reference: str
@@ -52,7 +52,7 @@ class NodeRun:
     start: float
     end: float
     inputs: Sequence[str] = ()
-    outputs: list[Output] = field(default_factory=list)
+    outputs: list[OutputTensor] = field(default_factory=list)
     released: float = 0.0
     """When it let go of its inputs, where that is told apart from its end."""
     scratch: Sequence[tuple[str, int]] = ()
@@ -76,7 +76,7 @@ def timelines(device: str, runs: Sequence[NodeRun], everywhere: Iterable[NodeRun
     runs `everywhere` may read an output.
     """
     _extend_lives(list(everywhere) or runs)
-    lanes: dict[str, list[tuple[NodeRun, Output]]] = defaultdict(list)
+    lanes: dict[str, list[tuple[NodeRun, OutputTensor]]] = defaultdict(list)
     for run in runs:
         for output in run.outputs:
             lanes[output.allocator].append((run, output))
@@ -136,7 +136,7 @@ def _extend_lives(runs: Sequence[NodeRun]) -> None:
     """Each output lives on to the end of the last execution that reads it; of a name that ran often, a reader
     takes the newest.
     """
-    born: dict[str, list[tuple[float, Output]]] = defaultdict(list)
+    born: dict[str, list[tuple[float, OutputTensor]]] = defaultdict(list)
     for run in runs:
         for output in run.outputs:
             output.until = max(output.until, run.end)
@@ -152,7 +152,7 @@ def _extend_lives(runs: Sequence[NodeRun]) -> None:
                 output.until = max(output.until, run.end, run.released)
 
 
-def _known(reference: str, born: dict[str, list[tuple[float, Output]]]) -> str | None:
+def _known(reference: str, born: dict[str, list[tuple[float, OutputTensor]]]) -> str | None:
     """The output that a reference means: `x:0` is `x`; `x/_12` is what came over from another device (Send
     and Recv are not traced).
     """
@@ -163,7 +163,7 @@ def _known(reference: str, born: dict[str, list[tuple[float, Output]]]) -> str |
     return source if source in born else None
 
 
-def _buffers(outputs: list[tuple[NodeRun, Output]]) -> Iterator[list[tuple[NodeRun, Output]]]:
+def _buffers(outputs: list[tuple[NodeRun, OutputTensor]]) -> Iterator[list[tuple[NodeRun, OutputTensor]]]:
     """Outputs that lie in one buffer, by its id where ids are unique, else by its address for as long as
     somebody is alive there.
     """
@@ -172,7 +172,7 @@ def _buffers(outputs: list[tuple[NodeRun, Output]]) -> Iterator[list[tuple[NodeR
         if output.buffer:
             addresses[output.buffer].add(output.address)
     unique = all(len(known) == 1 for known in addresses.values())
-    groups: dict[int | str, list[tuple[NodeRun, Output]]] = defaultdict(list)
+    groups: dict[int | str, list[tuple[NodeRun, OutputTensor]]] = defaultdict(list)
     for run, output in outputs:
         if unique and output.buffer:
             groups[output.buffer].append((run, output))
@@ -186,11 +186,11 @@ def _buffers(outputs: list[tuple[NodeRun, Output]]) -> Iterator[list[tuple[NodeR
             yield from _tenants(group)
 
 
-def _tenants(group: list[tuple[NodeRun, Output]]) -> Iterator[list[tuple[NodeRun, Output]]]:
+def _tenants(group: list[tuple[NodeRun, OutputTensor]]) -> Iterator[list[tuple[NodeRun, OutputTensor]]]:
     """Addresses are given again once they are free (malloc): whoever comes after all have gone is a new
     buffer.
     """
-    current: list[tuple[NodeRun, Output]] = []
+    current: list[tuple[NodeRun, OutputTensor]] = []
     last = 0.0
     for run, output in group:
         if current and run.start > last and not _stands(current):
@@ -201,11 +201,11 @@ def _tenants(group: list[tuple[NodeRun, Output]]) -> Iterator[list[tuple[NodeRun
     yield current
 
 
-def _stands(group: list[tuple[NodeRun, Output]]) -> bool:
+def _stands(group: list[tuple[NodeRun, OutputTensor]]) -> bool:
     return any(run.stands for run, _ in group)
 
 
-def _row(group: list[tuple[NodeRun, Output]], table: Columns, standing: Columns) -> None:
+def _row(group: list[tuple[NodeRun, OutputTensor]], table: Columns, standing: Columns) -> None:
     """A row for a buffer: named after its first output, as large as its largest."""
     owner = next((pair for pair in group if pair[0].stands), group[0])
     run, output = owner

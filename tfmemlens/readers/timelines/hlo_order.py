@@ -12,7 +12,7 @@ from typing import Any
 
 from tfmemlens.model.line import Line
 from tfmemlens.readers.timelines import hlo_origin
-from tfmemlens.readers.timelines.compiled_program import Block, Placed, Program
+from tfmemlens.readers.timelines.compiled_program import Placed, ProgramBlock, ProgramDraft
 from tfmemlens.units import Size
 
 _DTYPES = {
@@ -25,12 +25,12 @@ _RUN_INSIDE = {"while", "call", "conditional", "async-start"}
 _MOST_DEPTH = 60
 
 
-def program_of(proto: Any, label: str, origins: hlo_origin.Origins) -> Program:
+def program_of(proto: Any, label: str, origins: hlo_origin.Origins) -> ProgramDraft:
     """The program. Evidence quotes allocations as XLA's text has them."""
     module, assignment = proto.hlo_module, proto.buffer_assignment
     known = {each.id: each for computation in module.computations for each in computation.instructions}
     values = {value.id: value for value in assignment.logical_buffers}
-    program = Program()
+    program = ProgramDraft()
     for number, row in enumerate(assignment.buffer_allocations, 1):
         if row.is_thread_local:
             continue
@@ -45,7 +45,7 @@ def program_of(proto: Any, label: str, origins: hlo_origin.Origins) -> Program:
         placed.sort(key=lambda value: -value.size)
         flags = _flags(row, placed)
         line = Line(number, f"allocation {row.index}: size {row.size}, {flags}", label)
-        block = Block(line, Size.exactly(row.size), flags, placed)
+        block = ProgramBlock(line, Size.exactly(row.size), flags, placed)
         program.blocks.append(block)
     program.total = sum((block.size for block in program.blocks), Size.exactly(0))
     program.total_line = program.blocks[0].line if program.blocks else None
@@ -86,7 +86,7 @@ def _shape(shape: Any, index: Any) -> str:
     return f"{dtype}[{','.join(map(str, shape.dimensions))}]" if dtype else ""
 
 
-def _lives(program: Program, module: Any, known: dict[int, Any]) -> None:
+def _lives(program: ProgramDraft, module: Any, known: dict[int, Any]) -> None:
     """From where to where each value of the arena lives, by the numbers of instructions."""
     computations = {each.id: each for each in module.computations}
     order: dict[int, int] = {}

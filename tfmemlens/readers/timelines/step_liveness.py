@@ -77,11 +77,11 @@ def _inputs(label: str) -> list[str]:
     return label[at + 1 : label.rfind(")")].split(", ") if at >= 0 else []
 
 
-def _output(node: str, output: Any) -> graph_liveness.Output:
+def _output(node: str, output: Any) -> graph_liveness.OutputTensor:
     description = output.tensor_description
     where = description.allocation_description
     shape = None if description.shape.unknown_rank else tuple(dim.size for dim in description.shape.dim)
-    return graph_liveness.Output(
+    return graph_liveness.OutputTensor(
         f"{node}:{output.slot}" if output.slot else node, where.allocator_name,
         where.allocated_bytes or where.requested_bytes, where.requested_bytes,
         where.allocation_id, where.ptr, shape, numpy_dtype_of_enum(description.dtype),

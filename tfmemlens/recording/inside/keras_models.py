@@ -13,7 +13,7 @@ _NO_LAYERS = {"Metric", "Loss", "InputLayer"}
 _FRAMEWORKS = ("tensorflow", "keras", "tf_keras")
 
 
-class Rows:
+class VariableRows:
     """Variables, each once, though Keras 3 wraps TensorFlow's."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ def describe(models: Optional[List[Any]] = None, running: Sequence[Any] = ()) ->
     that is a layer is the one that failed.
     """
     found, loose, layers = _living() if models is None else (list(models), [], [])
-    rows, places = Rows(), {}  # type: Rows, Dict[int, str]
+    rows, places = VariableRows(), {}  # type: VariableRows, Dict[int, str]
     described = [_model(model, rows, places) for model in _outermost(found)[:MAX_MODELS]]
     alone = [layer for layer in layers if id(layer) not in places and getattr(layer, "built", False)]
     if alone:
@@ -124,7 +124,7 @@ def _outermost(models: List[Any], least: int = 1) -> List[Any]:
     return [model for _, model in kept]
 
 
-def _alone(layers: List[Any], rows: Rows, places: Dict[int, str]) -> Dict[str, Any]:
+def _alone(layers: List[Any], rows: VariableRows, places: Dict[int, str]) -> Dict[str, Any]:
     """Layers that a program calls itself, with what is inside, as a model without a name."""
     told: List[Dict[str, Any]] = []
     for layer in layers:
@@ -134,7 +134,7 @@ def _alone(layers: List[Any], rows: Rows, places: Dict[int, str]) -> Dict[str, A
     return {"name": "program", "class": None, "optimizer": None, "layers": told[:MAX_LAYERS]}
 
 
-def _model(model: Any, rows: Rows, places: Dict[int, str], root: str = "") -> Dict[str, Any]:
+def _model(model: Any, rows: VariableRows, places: Dict[int, str], root: str = "") -> Dict[str, Any]:
     layers: List[Dict[str, Any]] = []
     for path, layer in _walk(model, root):
         places.setdefault(id(layer), path)
@@ -195,7 +195,7 @@ def _own_variables(layer: Any) -> List[Any]:
         return []
 
 
-def _add(variable: Any, rows: Rows, layer: Optional[str], kind: str) -> Optional[Dict[str, Any]]:
+def _add(variable: Any, rows: VariableRows, layer: Optional[str], kind: str) -> Optional[Dict[str, Any]]:
     """The new row of a variable, None where it has one; Keras 3 wraps TensorFlow's."""
     if rows.known(variable):
         return None
@@ -215,7 +215,7 @@ def _add(variable: Any, rows: Rows, layer: Optional[str], kind: str) -> Optional
     return row
 
 
-def _slots(optimizer: Any, rows: Rows) -> None:
+def _slots(optimizer: Any, rows: VariableRows) -> None:
     """An optimizer's variables; each with the layer of the weight whose name and shape it has."""
     own = getattr(optimizer, "variables", None)
     try:

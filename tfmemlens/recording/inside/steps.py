@@ -23,7 +23,7 @@ _ABOVE = 3
 """Calls from a function's own to ours: Trace, the guard, what enters."""
 
 
-class Windows:
+class RecordedSteps:
     """The steps of a process; one at a time is recorded."""
 
     def __init__(self, recorder: Recorder) -> None:
@@ -190,11 +190,11 @@ def profilers(module: Any, recorder: Recorder) -> None:
     module.start = stands_for(start, original)
 
 
-def windows_of(recorder: Recorder) -> Windows:
+def windows_of(recorder: Recorder) -> RecordedSteps:
     """One for the process."""
     windows = getattr(recorder, "_windows", None)
     if windows is None:
-        windows = Windows(recorder)
+        windows = RecordedSteps(recorder)
         recorder._windows = windows  # type: ignore[attr-defined]
     return windows
 

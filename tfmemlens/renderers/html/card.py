@@ -131,7 +131,7 @@ def _memory(moment: Moment) -> list[str]:
     return [_heading("memory use", ", ".join(facts)), _raw(bar, edge), _raw(legend, "font-size:12px")]
 
 
-def _color(part: _balance.Part) -> str:
+def _color(part: _balance.BarPart) -> str:
     return palette.LIGHT[part.kind] if part.kind else palette.OTHER
 
 

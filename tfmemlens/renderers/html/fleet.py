@@ -17,7 +17,7 @@ from tfmemlens.model.fleet import (
     Fleet,
     Host,
     Job,
-    Sample,
+    SampleIncident,
     Tally,
 )
 from tfmemlens.renderers.html.page import asset, environment, joined, style
@@ -228,9 +228,9 @@ def _weeks(dates: Sequence[str]) -> list[tuple[str, int]]:
     return [(dates[at][5:], len(dates[at : at + 7])) for at in range(0, len(dates), 7)]
 
 
-def _alike(samples: Sequence[Sample]) -> list[tuple[Sample, list[Example]]]:
+def _alike(samples: Sequence[SampleIncident]) -> list[tuple[SampleIncident, list[Example]]]:
     """Samples that say something of their own, each with those that say the same."""
-    told: dict[tuple[object, ...], tuple[Sample, list[Example]]] = {}
+    told: dict[tuple[object, ...], tuple[SampleIncident, list[Example]]] = {}
     for sample in samples:
         key = (sample.example.verdict, sample.actions)
         if key in told:

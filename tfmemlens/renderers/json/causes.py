@@ -7,7 +7,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from tfmemlens.model.fleet import Group, Ranking, Tally
+from tfmemlens.model.fleet import FailureGroup, Ranking, Tally
 from tfmemlens.renderers.json._text import written
 from tfmemlens.renderers.view import View
 
@@ -35,7 +35,7 @@ def render(ranking: Ranking, view: View = View()) -> str:
     return written(document)
 
 
-def group(group: Group) -> dict[str, Any]:
+def group(group: FailureGroup) -> dict[str, Any]:
     """One group; `jobs_now` and `jobs_before` are those of the trend's two windows."""
     example = group.example
     return {

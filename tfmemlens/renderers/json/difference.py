@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfmemlens.model.difference import ComparedItem, Difference, Side
+from tfmemlens.model.difference import ComparedInput, ComparedItem, Difference
 from tfmemlens.renderers.json._text import written
 from tfmemlens.renderers.view import View
 
@@ -57,7 +57,7 @@ def _layer(change: ComparedItem) -> str | None:
     return change.name or None
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: ComparedInput) -> dict[str, Any]:
     return {
         "path": side.path,
         "what": side.what,

@@ -63,7 +63,7 @@ def bar(moment: Moment, view: View) -> list[str]:
     return [f"  [{colored}{'·' * (view.width - 4 - len(drawn))}]"]
 
 
-def _says_nothing(moment: Moment, stretches: list[Part]) -> bool:
+def _says_nothing(moment: Moment, stretches: list[BarPart]) -> bool:
     """Whether the bar would draw what failed alone, and nobody knows of what: no limit, no buffer by name."""
     return moment.balance.limit is None and all(part.name == UNLISTED for part in stretches)
 
@@ -84,7 +84,7 @@ def scale(moment: Moment) -> int:
     return max(limit.bytes if limit else 0, sum(part.bytes for part in parts(moment)))
 
 
-class Part(NamedTuple):
+class BarPart(NamedTuple):
     """A stretch of the bar: its letter, what it stands for, its bytes, and how the page prints them."""
 
     letter: str
@@ -95,11 +95,11 @@ class Part(NamedTuple):
     kind: Kind | None = None
 
 
-def parts(moment: Moment) -> list[Part]:
+def parts(moment: Moment) -> list[BarPart]:
     """The stretches of the bar; shares are of all that is in use, whether listed or not."""
     whole = moment.accounted_bytes
     stretches = [
-        Part(
+        BarPart(
             LETTERS[Kind(group.name)],
             in_words(Kind(group.name)),
             group.total_bytes,
@@ -117,7 +117,7 @@ def parts(moment: Moment) -> list[Part]:
     )
     if not stretches and in_use and in_use.bytes and not (outside and outside.bytes):
         stretches.append(
-            Part(
+            BarPart(
                 LETTERS[Kind.UNATTRIBUTED],
                 NAMELESS,
                 in_use.bytes,
@@ -127,7 +127,7 @@ def parts(moment: Moment) -> list[Part]:
         )
     if outside and outside.bytes:
         stretches.append(
-            Part(
+            BarPart(
                 "o",
                 UNLISTED_BY_TENSORFLOW,
                 outside.bytes,
@@ -136,7 +136,7 @@ def parts(moment: Moment) -> list[Part]:
             )
         )
     if unlisted:
-        stretches.append(Part("?", UNLISTED, unlisted, human(unlisted), percent(unlisted, whole)))
+        stretches.append(BarPart("?", UNLISTED, unlisted, human(unlisted), percent(unlisted, whole)))
     return stretches
 
 

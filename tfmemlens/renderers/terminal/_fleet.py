@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from itertools import islice
 
-from tfmemlens.model.fleet import Example, Group, Ranking, Read, Tally, Windows
+from tfmemlens.model.fleet import Example, FailureGroup, Ranking, Read, Tally, Windows
 from tfmemlens.renderers.terminal._blocks import display_width, shorten, styled
 from tfmemlens.renderers.terminal._screen import shorten_end
 from tfmemlens.renderers.view import View
@@ -30,12 +30,12 @@ def hours(tally: Tally) -> str:
     return f"{lost:,.0f}" if lost >= 100 else f"{lost:,.1f}"
 
 
-def name(group: Group, by: str) -> str:
+def name(group: FailureGroup, by: str) -> str:
     """What a group is called; a column without a value is said to have none."""
     return group.name or f"(no {by})"
 
 
-def trend(group: Group) -> str:
+def trend(group: FailureGroup) -> str:
     """Jobs in the earlier and in the later window: `12 → 31`, `new`."""
     if group.jobs_now is None or group.jobs_before is None:
         return NOTHING

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from tfmemlens.model.fleet import Group, Ranking
+from tfmemlens.model.fleet import FailureGroup, Ranking
 from tfmemlens.renderers.terminal import _fleet
 from tfmemlens.renderers.terminal._blocks import (
     as_text,
@@ -45,7 +45,7 @@ def _nothing(ranking: Ranking) -> str:
     return "; ".join(filter(None, (f"No memory failure was found{where}{since}", *_notes(ranking)))) + "."
 
 
-def table(groups: Sequence[Group], by: str, view: View) -> list[str]:
+def table(groups: Sequence[FailureGroup], by: str, view: View) -> list[str]:
     """Of each group its name, below it its figures and where to look."""
     heads = ("jobs", "failures", "hours lost", "trend")
     trends = any(group.jobs_now is not None for group in groups)
@@ -60,12 +60,12 @@ def table(groups: Sequence[Group], by: str, view: View) -> list[str]:
     return lines
 
 
-def _figures(group: Group) -> tuple[str, str, str, str]:
+def _figures(group: FailureGroup) -> tuple[str, str, str, str]:
     tally = group.tally
     return f"{tally.jobs:,}", f"{tally.failures:,}", _fleet.hours(tally), _fleet.trend(group)
 
 
-def _row(figures: str, group: Group, view: View) -> Iterable[str]:
+def _row(figures: str, group: FailureGroup, view: View) -> Iterable[str]:
     """The figures and the example's place; with `full` the whole place, what it says and what to do."""
     example = group.example
     if not view.full:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfmemlens.model.attribution import Kind
-from tfmemlens.model.difference import ComparedItem, Difference, Side
+from tfmemlens.model.difference import ComparedInput, ComparedItem, Difference
 from tfmemlens.renderers.kinds import in_words
 from tfmemlens.renderers.terminal._blocks import (
     as_text,
@@ -62,7 +62,7 @@ def _head(difference: Difference, view: View) -> list[str]:
     ]
 
 
-def _side(name: str, side: Side) -> tuple[str, str, str]:
+def _side(name: str, side: ComparedInput) -> tuple[str, str, str]:
     about = "about " if side.error_bytes else ""
     return (
         name,

@@ -9,20 +9,20 @@ from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings.support.jax_code import arrays, beside, kept, mapped
 from tfmemlens.findings.support.jax_code.changes import IN_BLOCKS
-from tfmemlens.findings.support.jax_code.idiom import Idiom, Where
+from tfmemlens.findings.support.jax_code.idiom import JaxIdiom, Where
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.incident import Frame
 from tfmemlens.model.line import Line
 
-__all__ = ["IN_BLOCKS", "TABLE", "Idiom", "Where", "shown_by"]
+__all__ = ["IN_BLOCKS", "TABLE", "JaxIdiom", "Where", "shown_by"]
 
-TABLE: tuple[Idiom, ...] = (*kept.ROWS, *mapped.ROWS, *arrays.ROWS, *beside.ROWS)
+TABLE: tuple[JaxIdiom, ...] = (*kept.ROWS, *mapped.ROWS, *arrays.ROWS, *beside.ROWS)
 """Every idiom: of several that a line shows the first counts."""
 
 
 def shown_by(
     frames: Sequence[Frame], text: str, code: Sequence[Line], need: int, *, way: bool = True
-) -> Iterator[tuple[Idiom, re.Match[str] | None, Line | None]]:
+) -> Iterator[tuple[JaxIdiom, re.Match[str] | None, Line | None]]:
     """The rows that the failing line, the frames or quoted code show, the surest first; the line where it is
     quoted code alone. Without `way` no line above the failing one is asked.
     """

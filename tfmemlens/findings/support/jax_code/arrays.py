@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tfmemlens.findings.support.jax_code.changes import IN_BLOCKS, UINT8_ON_HOST
-from tfmemlens.findings.support.jax_code.idiom import Idiom, Where
+from tfmemlens.findings.support.jax_code.idiom import JaxIdiom, Where
 from tfmemlens.model.finding import Remedy
 
-ROWS: tuple[Idiom, ...] = (
-    Idiom(
+ROWS: tuple[JaxIdiom, ...] = (
+    JaxIdiom(
         "logits",
         r"lm_head\(|softmax_cross_entropy\w*\(|log_softmax\(|\blogits\s*=(?!=).*(?:@|einsum\(|\bdot\()",
         "the line makes logits, or a copy of them for the loss: one number for every class and position",
@@ -24,7 +24,7 @@ ROWS: tuple[Idiom, ...] = (
         ("loss = optax.softmax_cross_entropy(logits, labels).mean()", "logits = h @ table.T"),
         ("logits = []",),
     ),
-    Idiom(
+    JaxIdiom(
         "attention-mask",
         r"\bmake_(?:causal|attention)_mask\(|\btril\(\s*jnp\.ones\(|\b\w*mask\w*\s*=.*\btri[lu]?\(",
         "the line makes an attention mask of length x length",
@@ -42,7 +42,7 @@ ROWS: tuple[Idiom, ...] = (
         ("mask = nn.make_causal_mask(x)", "mask = jnp.tril(jnp.ones((n, n)))"),
         ("mask = x > 0",),
     ),
-    Idiom(
+    JaxIdiom(
         "attention-scores",
         r"dot_product_attention\(|softmax\(\s*(?:scores|attn|att|sim|qk)\b|\bq\w*\s*@\s*k",
         "attention scores are made whole: length x length for each head and sample",
@@ -58,7 +58,7 @@ ROWS: tuple[Idiom, ...] = (
         ("a = jax.nn.softmax(scores, -1)", "s = q @ k.T"),
         ("p = jax.nn.softmax(logits)",),
     ),
-    Idiom(
+    JaxIdiom(
         "functional-update",
         r"\.at\[[^=]*\]\.(?:set|add|multiply|mul|max|min)\(",
         "outside of jit, .at[...] copies the whole array for each change",
@@ -72,7 +72,7 @@ ROWS: tuple[Idiom, ...] = (
         ("buf = buf.at[i].set(x)",),
         ("x = buf[i]",),
     ),
-    Idiom(
+    JaxIdiom(
         "shuffled-copy",
         r"\brandom\.permutation\(\s*[\w.()\[\]]+\s*,\s*(?!len\(|[\d_]+\s*[,)]|n\w{0,8}\s*[,)]"
         r"|\w+\.shape)\w|\brandom\.shuffle\("
@@ -92,7 +92,7 @@ ROWS: tuple[Idiom, ...] = (
             "b = x[perm[:8]]",
         ),
     ),
-    Idiom(
+    JaxIdiom(
         "gathered-rows",
         r"\bsegment_(?:sum|max|mean|softmax)\(|\[\s*(?:\w+\.)?(?:senders|receivers|src|dst|edges?)\s*\]"
         r"|\b(?:jnp\.take|take_along_axis)\(|\bedge_index\[",
@@ -108,7 +108,7 @@ ROWS: tuple[Idiom, ...] = (
         ("m = nodes[senders]", "h = jax.ops.segment_sum(m, dst, n)"),
         ("nodes = senders", "intake(x)", "state = init(jnp.array(key.take(2)), x)"),
     ),
-    Idiom(
+    JaxIdiom(
         "dense-of-sparse",
         r"\.to_?dense\(",
         "the sparse matrix is made dense: every zero takes as much as a number",
@@ -122,7 +122,7 @@ ROWS: tuple[Idiom, ...] = (
         ("a = A.todense()",),
         ("A = BCOO.fromdense(a)",),
     ),
-    Idiom(
+    JaxIdiom(
         "prefetched",
         r"prefetch_to_device\(|device_prefetch\w*\(",
         "batches are copied to the device ahead of the step, and wait there",
@@ -139,7 +139,7 @@ ROWS: tuple[Idiom, ...] = (
         frame=r"\bprefetch_to_device\Z|flax[/\\]jax_utils\.py\S* enqueue\Z",
         least_bytes=0,
     ),
-    Idiom(
+    JaxIdiom(
         "eager-convolution",
         r"\b(?:lax\.)?conv(?:_general_dilated(?!_patches)\w*|_transpose)?\("
         r"|\bConv(?:Transpose)?(?:\dD(?:Transpose)?)?\([^()]*(?:\([^()]*\)[^()]*)*\)\(",
@@ -154,7 +154,7 @@ ROWS: tuple[Idiom, ...] = (
         ("x = nn.Conv(64, (3, 3))(x)",),
         ("self.conv = nn.Conv(64, (3, 3))",),
     ),
-    Idiom(
+    JaxIdiom(
         "patches",
         r"\bconv_general_dilated_patches\(|\bextract_patches\(|\bsliding_window_view\(|\bunfold\(",
         "every pixel is copied into each patch that holds it: as many copies as a patch has pixels",
@@ -169,7 +169,7 @@ ROWS: tuple[Idiom, ...] = (
         ("p = jax.lax.conv_general_dilated_patches(x, (7, 7), (1, 1), 'SAME')",),
         ("x = refold(x)",),
     ),
-    Idiom(
+    JaxIdiom(
         "full-svd",
         r"linalg\.svd\((?![^#]*full_matrices\s*=\s*False)",
         "svd makes square matrices of singular vectors unless told otherwise",
@@ -183,7 +183,7 @@ ROWS: tuple[Idiom, ...] = (
         ("u, s, vt = jnp.linalg.svd(a)",),
         ("u, s, vt = jnp.linalg.svd(a, full_matrices=False)",),
     ),
-    Idiom(
+    JaxIdiom(
         "decomposition",
         r"linalg\.(?:inv|pinv|solve|cholesky|eigh?|qr|lstsq|det|slogdet)\(|\bcho_(?:factor|solve)\("
         r"|\bcholesky\(",
@@ -202,7 +202,7 @@ ROWS: tuple[Idiom, ...] = (
         ("L = jnp.linalg.cholesky(K)",),
         ("x = jnp.linalg.norm(a)",),
     ),
-    Idiom(
+    JaxIdiom(
         "transform",
         r"\bjnp\.fft\.\w*fft\w*\(",
         "the transform's result is complex, 8 bytes for each number, and it needs as much again to work in",
@@ -217,7 +217,7 @@ ROWS: tuple[Idiom, ...] = (
         ("f = jnp.fft.fftn(x)",),
         ("f = jnp.fft.fftfreq",),
     ),
-    Idiom(
+    JaxIdiom(
         "repeated",
         r"\bjnp\.(?:kron|outer|tile|repeat|broadcast_to|meshgrid)\(",
         "the call repeats its operand, and holds all copies at once",
@@ -228,7 +228,7 @@ ROWS: tuple[Idiom, ...] = (
         ("k = jnp.kron(a, b)", "x = jnp.broadcast_to(x, (k, *x.shape))"),
         ("x = jnp.arange(9)",),
     ),
-    Idiom(
+    JaxIdiom(
         "joined-results",
         r"\bjnp\.(?:concatenate|stack|vstack|hstack)\(\s*(?P<list>\w*(?:all|pred|logit|out|feat|emb"
         r"|result|prob|score|repr|hist)\w*)\b",
@@ -244,7 +244,7 @@ ROWS: tuple[Idiom, ...] = (
         ("logits = jnp.concatenate(all_logits, axis=0)", "f = jnp.stack(feats)"),
         ("x = jnp.concatenate([a, b])",),
     ),
-    Idiom(
+    JaxIdiom(
         "joined",
         r"\bjnp\.(?:concatenate|stack|vstack|hstack|append)\(",
         "the call joins arrays into one, beside the parts",
@@ -256,7 +256,7 @@ ROWS: tuple[Idiom, ...] = (
         ("x = jnp.concatenate([a, b])",),
         ("xs.append(x)",),
     ),
-    Idiom(
+    JaxIdiom(
         "resized",
         r"\bimage\.(?:resize|scale_and_translate)\(|\bmap_coordinates\(",
         "all images are resized at once, on the device and in floating point",

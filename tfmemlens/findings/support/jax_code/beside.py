@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tfmemlens.findings.support.jax_code.changes import IN_BLOCKS, SHARDED
-from tfmemlens.findings.support.jax_code.idiom import Idiom, Where
+from tfmemlens.findings.support.jax_code.idiom import JaxIdiom, Where
 from tfmemlens.model.finding import Remedy
 
-ROWS: tuple[Idiom, ...] = (
-    Idiom(
+ROWS: tuple[JaxIdiom, ...] = (
+    JaxIdiom(
         "search-tree",
         r"\bmctx\.\w+_policy\(|\bnum_simulations\s*=",
         "the search tree keeps an embedding of every simulation, for every root of the batch",
@@ -26,7 +26,7 @@ ROWS: tuple[Idiom, ...] = (
         ("import mctx", "num_simulation_steps = 3"),
         Where.WAY,
     ),
-    Idiom(
+    JaxIdiom(
         "whole-on-every-device",
         r"\bin_(?:specs|shardings)\s*=(?:(?!\bout_)[^#])*?\bP(?:artitionSpec)?\(\s*\)",
         "an argument with the spec `P()` is whole on every device, and what is computed from it as well",
@@ -42,7 +42,7 @@ ROWS: tuple[Idiom, ...] = (
         ("f = jax.shard_map(g, mesh=mesh, in_specs=(P('x'), P('dp')), out_specs=P())",),
         Where.CODE,
     ),
-    Idiom(
+    JaxIdiom(
         "history-of-gradients",
         r"\b(?:optax\.)?(?:scale_by_)?lbfgs\(|\bLBFGS\(",
         "L-BFGS keeps the last steps and gradients: twice its memory size as many copies of the weights",
@@ -58,7 +58,7 @@ ROWS: tuple[Idiom, ...] = (
         Where.CODE,
         frame=r"(?:optax|jaxopt)[/\\].*lbfgs",
     ),
-    Idiom(
+    JaxIdiom(
         "preconditioner",
         r"\b(?:distributed_)?shampoo\(|\bsoap\(|\bkfac_jax\b",
         "the optimizer keeps matrices of rows x rows and columns x columns for each weight, beside momenta",
@@ -74,7 +74,7 @@ ROWS: tuple[Idiom, ...] = (
         ("x = soapy(y)",),
         Where.CODE,
     ),
-    Idiom(
+    JaxIdiom(
         "pytorch-beside",
         r"(?P<call>\.to\(\s*(?:device\s*=\s*)?[\"']cuda[^)]*\)|\.cuda\(\)|\bdevice_map\s*=\s*[\"'](?:auto"
         r"|cuda)[^\"']*[\"'])",

@@ -23,7 +23,7 @@ class Where(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Idiom:
+class JaxIdiom:
     """What a line makes. `what` and the remedies may name groups of the pattern: `{list}`."""
 
     slug: str

@@ -9,11 +9,11 @@ from tfmemlens.findings.support.jax_code.changes import (
     SHARDED,
     UINT8_ON_HOST,
 )
-from tfmemlens.findings.support.jax_code.idiom import Idiom, Where
+from tfmemlens.findings.support.jax_code.idiom import JaxIdiom, Where
 from tfmemlens.model.finding import Remedy
 
-ROWS: tuple[Idiom, ...] = (
-    Idiom(
+ROWS: tuple[JaxIdiom, ...] = (
+    JaxIdiom(
         "replay-buffer",
         r"\b\w*(?:buffer|replay|\brb)\w*\.init\(|\bmake_(?:flat|item|trajectory|prioriti[sz]ed\w*)_buffer\(",
         "the replay buffer is made whole before the first step: a row on the device for every transition that"
@@ -33,7 +33,7 @@ ROWS: tuple[Idiom, ...] = (
         ("params = net.init(key, x)", "state = tx.init(params)"),
         frame=r"flashbax[/\\]buffers[/\\].* init\Z",
     ),
-    Idiom(
+    JaxIdiom(
         "replay-buffer-of-brax",
         r"\bsac\.train\b(?!.*\bmax_replay_size)",
         "Brax's SAC makes its replay buffer whole before the first step, for as many transitions as"
@@ -50,7 +50,7 @@ ROWS: tuple[Idiom, ...] = (
         Where.CODE,
         frame=r"brax[/\\]training[/\\]replay_buffers\.py",
     ),
-    Idiom(
+    JaxIdiom(
         "cache-of-keys",
         r"\binit_cache\(|\b\w*kv_cache\w*\s*=\s*(?!None)|\b(?:make|init|create)_\w*cache\(|\.init_cache\b",
         "the cache of keys and values is made for generation: for every prompt, layer and position up to the"
@@ -70,7 +70,7 @@ ROWS: tuple[Idiom, ...] = (
         frame=r"\binit_cache\Z|generation[/\\]flax_utils",
         least_bytes=0,
     ),
-    Idiom(
+    JaxIdiom(
         "full-covariance-guide",
         r"\bAutoMultivariateNormal\(|\bAutoLaplaceApproximation\(",
         "the guide keeps a full covariance: a matrix of all latent values by all latent values",
@@ -85,7 +85,7 @@ ROWS: tuple[Idiom, ...] = (
         ("guide = AutoNormal(model)",),
         Where.CODE,
     ),
-    Idiom(
+    JaxIdiom(
         "one-hot-of-keras",
         r"\b(?:keras\.(?:ops|utils)\.)(?:one_hot|to_categorical)\(",
         "one_hot makes a row as long as there are classes for each label",
@@ -93,7 +93,7 @@ ROWS: tuple[Idiom, ...] = (
         ("y = keras.ops.one_hot(labels, n_words)", "y = keras.utils.to_categorical(y, 1000)"),
         ("y = keras.ops.argmax(p, -1)",),
     ),
-    Idiom(
+    JaxIdiom(
         "one-hot",
         r"\bone_hot\(",
         "one_hot makes a row as long as there are classes for each label",
@@ -101,7 +101,7 @@ ROWS: tuple[Idiom, ...] = (
         ("targets = jax.nn.one_hot(ids, cfg.vocab)",),
         ("one_hot_loss = loss(x)",),
     ),
-    Idiom(
+    JaxIdiom(
         "replicated-array",
         r"\bdevice_put\([^#]*(?:NamedSharding\([^()]*,\s*P(?:artitionSpec)?\(\s*\)\)|\breplicat\w+)",
         "the line copies all of it to every device: each must hold the whole, however many there are",
@@ -118,7 +118,7 @@ ROWS: tuple[Idiom, ...] = (
         ("x = jax.device_put(x, NamedSharding(mesh, P('data')))", "x = jax.device_put(batch)"),
         least_bytes=0,
     ),
-    Idiom(
+    JaxIdiom(
         "state-made-by-a-call",
         r"\b(?:self\.)?(?P<state>(?:train_)?state|params|variables|opt_state)\s*=(?!=)\s*"
         r"(?:[\w.]*\.)?(?:p_)?init_?(?!ial_)(?:fn|xmap|state|params|model|train_state|pmap|jit|all)?\(",
@@ -141,7 +141,7 @@ ROWS: tuple[Idiom, ...] = (
         ("params = initial_guess(x)", "state = env.reset(key)", "carry = cell.init(key)", "state == init(x)"),
         least_bytes=0,
     ),
-    Idiom(
+    JaxIdiom(
         "restored-beside",
         r"\brestore\w*\([^#]*\b(?P<state>\w*(?:state|params|target|template))\)",
         "the checkpoint is restored beside `{state}`, which is on the device already: both are there at once",
@@ -166,7 +166,7 @@ ROWS: tuple[Idiom, ...] = (
         Where.WAY,
         least_bytes=0,
     ),
-    Idiom(
+    JaxIdiom(
         "set-kept-on-device",
         r"\[\s*(?:jax\.)?(?:device_put|jnp\.(?:as)?array"
         r"|shard)\([^()]*(?:\([^()]*\)[^()]*)*\)\s+for \w+(?:, ?\w+)* in (?P<set>[\w.]+)",
@@ -183,7 +183,7 @@ ROWS: tuple[Idiom, ...] = (
         Where.CODE,
         least_bytes=0,
     ),
-    Idiom(
+    JaxIdiom(
         "trees-in-a-list",
         r"(?:tree\.map|tree_map)\(\s*lambda \*(?P<all>\w+):[^#]*\*(?P<list>\w+)",
         "`{list}` keeps a whole tree of arrays of every iteration (gradients or weights, as large as the"
@@ -201,7 +201,7 @@ ROWS: tuple[Idiom, ...] = (
         ("grads = jax.tree.map(lambda g: g / 8, grads)",),
         least_bytes=0,
     ),
-    Idiom(
+    JaxIdiom(
         "gathered-from-all",
         r"\bprocess_allgather\(|\b(?:lax\.)?all_gather\(|\bgather_params\w*\(|\bfully_replicated\b",
         "the line gathers the parts of all devices: each device then holds the whole, however it was sharded",
@@ -220,7 +220,7 @@ ROWS: tuple[Idiom, ...] = (
         Where.WAY,
         least_bytes=0,
     ),
-    Idiom(
+    JaxIdiom(
         "dense-adjacency",
         r"\b(?:\w+_)?adj(?:acency|_\w+)?\s*=(?!=)[^#]*(?:\b(?:zeros|eye|ones)\(|\.at\[|to_?dense|toarray"
         r"|todense)"
@@ -238,7 +238,7 @@ ROWS: tuple[Idiom, ...] = (
         ("adjust = jnp.ones(3)", "buf = buf.at[i].set(x)"),
         Where.CODE,
     ),
-    Idiom(
+    JaxIdiom(
         "copied-weights",
         r"(?P<copy>\b\w+)?(?:\s*=\s*)?(?:\b(?:jax\.)?(?:tree\.map|tree_map"
         r"|tree_util\.tree_map)\(\s*(?:jnp\.copy\b"

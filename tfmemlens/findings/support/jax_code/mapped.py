@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tfmemlens.findings.support.jax_code.changes import FEWER_DRAWS
-from tfmemlens.findings.support.jax_code.idiom import Idiom, Where
+from tfmemlens.findings.support.jax_code.idiom import JaxIdiom, Where
 from tfmemlens.model.finding import Remedy
 
-ROWS: tuple[Idiom, ...] = (
-    Idiom(
+ROWS: tuple[JaxIdiom, ...] = (
+    JaxIdiom(
         "per-example-gradients",
         r"\bvmap\(\s*(?:jax\.)?(?:grad|value_and_grad|jac\w+)\(",
         "vmap of a gradient makes one gradient, as large as the weights, for each example",
@@ -23,7 +23,7 @@ ROWS: tuple[Idiom, ...] = (
         ("g = jax.grad(lambda w: jax.vmap(f)(xs).mean())(w)",),
         Where.CODE,
     ),
-    Idiom(
+    JaxIdiom(
         "vectorized-chains",
         r"\bmcmc\.run\(",
         "all chains run at once (chain_method='vectorized'): what one chain computes of the data, and"
@@ -47,7 +47,7 @@ ROWS: tuple[Idiom, ...] = (
         Where.WAY,
         beside=r"chain_method\s*=\s*[\"']vectorized",
     ),
-    Idiom(
+    JaxIdiom(
         "mcmc-draws",
         r"\bmcmc\.run\(",
         "MCMC keeps every draw of every site, deterministic ones too, until all chains are done",
@@ -57,7 +57,7 @@ ROWS: tuple[Idiom, ...] = (
         Where.WAY,
         frame=r"numpyro[/\\].* fori_collect\Z",
     ),
-    Idiom(
+    JaxIdiom(
         "posterior-predictive",
         r"\bPredictive\(|\blog_likelihood\(|\bpredictive\(|\bfrom_numpyro\(",
         "every site is computed for all posterior draws at once",
@@ -74,7 +74,7 @@ ROWS: tuple[Idiom, ...] = (
         ("y = predict(x)",),
         Where.WAY,
     ),
-    Idiom(
+    JaxIdiom(
         "differential-equation",
         r"\bdiffeqsolve\(|\bodeint\(",
         "the solver keeps the states that are asked for (SaveAt), and under a gradient those that the"
@@ -96,7 +96,7 @@ ROWS: tuple[Idiom, ...] = (
         ("import diffrax", "sol.ys.mean()"),
         Where.WAY,
     ),
-    Idiom(
+    JaxIdiom(
         "scan",
         r"\b(?:lax\.)?scan\(",
         "scan stacks what each step returns, and under a gradient what each step needs for the backward pass",
@@ -119,7 +119,7 @@ ROWS: tuple[Idiom, ...] = (
         ("scanned = parse(x)",),
         Where.WAY,
     ),
-    Idiom(
+    JaxIdiom(
         "vmap-of-environments",
         r"\bvmap\(\s*(?:\w+\.)*(?:mjx\.(?:step|make_data|put_data)|env\w*\.(?:step|reset)|env_(?:step"
         r"|reset)|(?:step|reset)_env)\b",
@@ -135,7 +135,7 @@ ROWS: tuple[Idiom, ...] = (
         ("y = jax.vmap(f)(x)",),
         Where.CODE,
     ),
-    Idiom(
+    JaxIdiom(
         "ensemble",
         r"vmap\(\s*(?:\w+\.)*(?:(?:create|make|build|init)_?\w*|[A-Z]\w*)\s*(?:,[^#]{0,60})?\)\("
         r"[^#]*\bsplit\([^,()]+,\s*(?P<many>[\w.]+)\)",
@@ -157,7 +157,7 @@ ROWS: tuple[Idiom, ...] = (
         ("y = jax.vmap(f)(jax.random.split(key, 8))", "keys = jax.random.split(key, 64)"),
         Where.CODE,
     ),
-    Idiom(
+    JaxIdiom(
         "ensemble-of-keys",
         r"vmap\(\s*(?:\w+\.)*(?:create|make|build|init)_?(?:model|net\w*|state|params|member"
         r"|train_state)?\s*\)"
@@ -176,7 +176,7 @@ ROWS: tuple[Idiom, ...] = (
         ("envs = jax.vmap(reset)(keys)", "y = jax.vmap(make_features)(points)"),
         least_bytes=0,
     ),
-    Idiom(
+    JaxIdiom(
         "mapped-under-a-gradient",
         r"\blax\.map\(\s*(?!\s*jax\.(?:checkpoint|remat))(?:lambda (?P<row>\w+):|(?P<function>\w+)\s*,)",
         "under a gradient lax.map keeps what each iteration needs for the backward pass, of all iterations",
@@ -197,7 +197,7 @@ ROWS: tuple[Idiom, ...] = (
         Where.CODE,
         beside=r"\bgrad\(|value_and_grad\(",
     ),
-    Idiom(
+    JaxIdiom(
         "environments",
         r"\bnum_envs\s*[=:]\s*(?P<many>\d[\d_]{3,})",
         "a rollout of {many} environments is held whole, with every step of each until the update",
@@ -217,7 +217,7 @@ ROWS: tuple[Idiom, ...] = (
         ("num_eval_envs=128", "envs = make(n)", "sac.train, num_envs=128"),
         Where.CODE,
     ),
-    Idiom(
+    JaxIdiom(
         "vmap",
         r"\bvmap\(",
         "vmap runs the function for all rows at once, so that what it makes for one row exists for every row",

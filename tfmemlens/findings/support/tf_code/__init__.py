@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tfmemlens.findings.support.tf_code import data, features, loops, pairs, weights
-from tfmemlens.findings.support.tf_code.idiom import Advice, Idiom, Of, Told
+from tfmemlens.findings.support.tf_code.idiom import Agreement, CodeChange, Of, TensorFlowIdiom
 
-__all__ = ["TABLE", "Advice", "Idiom", "Of", "Told"]
+__all__ = ["TABLE", "Agreement", "CodeChange", "Of", "TensorFlowIdiom"]
 
-TABLE: tuple[Idiom, ...] = (*features.ROWS, *data.ROWS, *pairs.ROWS, *loops.ROWS, *weights.ROWS)
+TABLE: tuple[TensorFlowIdiom, ...] = (*features.ROWS, *data.ROWS, *pairs.ROWS, *loops.ROWS, *weights.ROWS)
 """Every idiom, the most particular of a kind first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfmemlens.findings.support.tf_code.idiom import Advice, Idiom, Told
+from tfmemlens.findings.support.tf_code.idiom import Agreement, CodeChange, TensorFlowIdiom
 from tfmemlens.patterns import regex
 
 _SET = (
@@ -13,18 +13,18 @@ _SET = (
     r"|volumes|windows|patches|tiles|frames|crops)\w{0,12}|X|dataset|mnist\.(?:test|train)\.images)"
 )
 """Names of whole data sets."""
-_BATCHES = Advice(
+_BATCHES = CodeChange(
     "in-batches",
     "go in batches, and bring each result to the host: {per_hundred} for 100 of them",
     "y = model.predict(x, batch_size=32)   # of a call: model(b).numpy()",
     "for i in range(0, n, 100): sess.run(fetch, {x_: x[i:i + 100]})",
 )
-_ON_HOST = Advice(
+_ON_HOST = CodeChange(
     "keep-off-the-device",
     "keep the arrays on the host: make the data set under the CPU device",
     "with tf.device('CPU:0'): dataset = tf.data.Dataset.from_tensor_slices(x)",
 )
-_FROM_FILES = Advice(
+_FROM_FILES = CodeChange(
     "one-batch-at-a-time",
     "or read one batch at a time, out of a mapped file if need be",
     "ds = tf.data.Dataset.from_generator(batches, output_signature=...)",
@@ -35,18 +35,18 @@ _COPIES = regex(r"\A\W*\Z|Const|Cast|Identity|Copy|Slice|Dataset|Gather")
 _LARGE = 256 << 20
 
 ROWS = (
-    Idiom(
+    TensorFlowIdiom(
         "predict-in-a-loop",
         regex(
             r"\.predict\(\s*(?:np\.|tf\.)?(?:expand_dims\(|\w{1,40}\[\s*(?:None|np\.newaxis|tf\.newaxis)|\[)"
         ),
         (".predict(",),
-        (Told.RAM,),
+        (Agreement.RAM,),
         "predict is called for one sample at a time{at}: each call builds an input pipeline of its own,"
         " and host"
         " RAM is known to grow with such calls",
         (
-            Advice(
+            CodeChange(
                 "one-call",
                 "call the model itself, or predict all samples of a batch at once",
                 "y = model(x[None], training=False).numpy()   # or: model.predict(batch_of_frames)",
@@ -56,14 +56,14 @@ ROWS = (
         ("p = model.predict(x_test, batch_size=64)",),
         keeps=True,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "deque-of-steps",
         regex(r"\bdeque\(\s*(?:\[\s*\]\s*,\s*)?maxlen\s*=\s*(?P<number>\w{1,40})"),
         ("deque(",),
-        (Told.RAM,),
+        (Agreement.RAM,),
         "a buffer of {number} entries{at} fills host RAM as steps go on",
         (
-            Advice(
+            CodeChange(
                 "shorter-buffer",
                 "fewer entries, or single frames as uint8 instead of stacks of them in float32: a"
                 " sixteenth for"
@@ -75,14 +75,14 @@ ROWS = (
         ("q = deque()", "scores = deque([])"),
         keeps=True,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "slices-of-arrays",
         regex(
             r"\b(?:from_tensor_slices|from_tensors|TensorSliceDataset)\(\s*[({\[]*\s*(?P<what>[\w.'\":"
             r"]{0,60})"
         ),
         ("from_tensor",),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "from_tensor_slices makes one tensor of the whole array {what} where it runs{at}",
         (_ON_HOST, _FROM_FILES),
         ("    ds = tf.data.Dataset.from_tensor_slices((X, y))",),
@@ -94,21 +94,21 @@ ROWS = (
         op=_COPIES,
         least_bytes=64 << 20,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "array-as-tensor",
         regex(
             rf"\b(?:tf|K|ops)\.(?P<call>constant|convert_to_tensor|cast|Variable|variable"
             rf"|identity)\(\s*(?P<what>{_SET})\s*[,)/]"
         ),
         ("constant(", "convert_to_tensor(", "cast(", "ariable(", "identity("),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "`{call}` makes one tensor of all of `{what}`: {first} samples at once{at}",
         (_FROM_FILES, _ON_HOST),
         ("x = tf.constant(x_train, dtype=tf.float32)", "X = tf.convert_to_tensor(X_train)"),
         ("x = tf.constant(0.5)", "x = tf.cast(batch, tf.float32)", "w = tf.Variable(init)"),
         least_first=500,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "whole-set-called",
         regex(
             rf"\b(?P<net>[\w.]{{0,40}}(?:model|net|unet|encoder|decoder|generator|classifier|extractor"
@@ -116,7 +116,7 @@ ROWS = (
             rf"(?P<what>{_SET})\s*[,)]"
         ),
         ("(",),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "`{net}({what})` sends all {first} samples through the network at once: a direct call makes"
         " no batches{at}",
         (_BATCHES,),
@@ -134,14 +134,14 @@ ROWS = (
         least_first=200,
         ranks=(2, 3, 4, 5),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "whole-set-fed",
         regex(
             r"(?:\bfeed_dict\s*=\s*|\.run\([^{]{1,120},\s*)\{[^}]{0,120}?:\s*"
             rf"(?P<what>{_SET})\b(?!\s*\[)"
         ),
         ("feed_dict", ".run("),
-        (Told.LINE, Told.WAY),
+        (Agreement.LINE, Agreement.WAY),
         "the run is fed all of `{what}`: {first} samples go through the graph at once{at}",
         (_BATCHES,),
         (
@@ -151,20 +151,20 @@ ROWS = (
         ("sess.run(train, feed_dict={x: bx, y_: by})", "sess.run(acc, feed_dict={x: x_test[i:i+100]})"),
         least_first=500,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "predictions-joined",
         regex(r"\b(?P<name>\w{1,60})\s*=\s*[\w.]{1,60}\.predict\(\s*(?P<what>[\w.]{1,60})"),
         (".predict(",),
-        (Told.OP,),
+        (Agreement.OP,),
         "predict keeps every batch's output and joins them at the end: {shape} beside its parts{at}",
         (
-            Advice(
+            CodeChange(
                 "parts-to-host",
                 "predict batch by batch, and reduce or store each result at once",
                 "for x in ds: out.append(np.argmax(model.predict_on_batch(x), -1))",
                 "for x in parts: out.append(np.argmax(model.predict_on_batch(x), -1))",
             ),
-            Advice(
+            CodeChange(
                 "reduce-parts",
                 "or let the model return less: the class instead of all probabilities, or a smaller dtype",
             ),
@@ -173,14 +173,14 @@ ROWS = (
         ("cls = clf.predict_proba(x)",),
         op=regex(r"(?i)(?:\A|[/ _])concat(?:v2|_\d+)?(?=\Z|[ /])"),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "images-at-once",
         regex(rf"\btf\.image\.(?P<call>\w{{1,40}})\(\s*(?P<what>{_SET}|images)\s*,"),
         ("tf.image.",),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "tf.image.{call} works on all {first} images at once{at}",
         (
-            Advice(
+            CodeChange(
                 "resize-in-pipeline",
                 "do it image by image in the input pipeline, on the host",
                 "ds = images.map(lambda x: tf.image.resize(x, size)).batch(32)",
@@ -191,15 +191,15 @@ ROWS = (
         ("x = tf.image.resize(image, (224, 224))",),
         least_first=200,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "cache",
         regex(r"\.cache\(\s*\)"),
         (".cache(",),
-        (Told.RAM,),
+        (Agreement.RAM,),
         "cache(){at} keeps every element of the data set in host RAM, in the form that it has there (decoded,"
         " float32), and grows through the first epoch",
         (
-            Advice(
+            CodeChange(
                 "cache-to-file",
                 "cache to a file, or cache what is small: the bytes before they are decoded, or uint8 before"
                 " they are converted",
@@ -210,19 +210,19 @@ ROWS = (
         ("ds = ds.cache('/ssd/cache')", "without ds.cache() it is the same", "cache.cache_clear()"),
         keeps=True,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "shuffle-buffer",
         regex(
             r"\.(?:shuffle|shuffle_and_repeat)\(\s*(?:buffer_size\s*=\s*)?(?P<number>\d[\d_]{3,}"
             r"|len\([\w.]{1,40}\)|[A-Z_]{3,40})\b"
         ),
         (".shuffle",),
-        (Told.RAM,),
+        (Agreement.RAM,),
         "shuffle({number}){at} keeps as many elements in host RAM as its buffer is long, in the form"
         " that they"
         " have there (decoded, float32)",
         (
-            Advice(
+            CodeChange(
                 "shuffle-files",
                 "shuffle file names or records before they are decoded, and keep only a small buffer of"
                 " decoded ones",
@@ -233,17 +233,17 @@ ROWS = (
         ("ds = ds.shuffle(100)", "random.shuffle(files)", "np.random.shuffle(idx)"),
         keeps=True,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "prefetch-many",
         regex(
             r"\.(?P<call>prefetch|prefetch_to_device)\(\s*(?:buffer_size\s*=\s*)?(?P<number>\d[\d_]{1,"
             r"})\s*[,)]"
         ),
         (".prefetch",),
-        (Told.RAM,),
+        (Agreement.RAM,),
         "{call}({number}){at} keeps {number} whole batches ready in host RAM",
         (
-            Advice(
+            CodeChange(
                 "prefetch-few",
                 "prefetch one or two batches",
                 "ds = ds.batch(64).prefetch(tf.data.AUTOTUNE)",
@@ -254,7 +254,7 @@ ROWS = (
         ("ds = ds.prefetch(2)", "ds = ds.prefetch(AUTO)"),
         keeps=True,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "data-set-as-list",
         regex(
             r"\blist\(\s*(?P<what>\w{0,30}(?:ds|dataset|loader|generator|gen"
@@ -263,15 +263,15 @@ ROWS = (
             r" (?P<looped>\w{0,30}(?:ds|dataset|loader|generator))\b"
         ),
         ("list(", " for "),
-        (Told.LINE, Told.RAM),
+        (Agreement.LINE, Agreement.RAM),
         "the line makes a list of the whole data set{at}: every element stays in memory",
-        (Advice("one-batch-at-a-time", "go through the data set batch by batch, and keep none of it"),),
+        (CodeChange("one-batch-at-a-time", "go through the data set batch by batch, and keep none of it"),),
         ("batches = list(train_ds.as_numpy_iterator())", "data = [x.numpy() for x, _ in val_ds]"),
         ("names = list(files)", "for x in ds:"),
         keeps=True,
         least_bytes=0,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "array-of-files",
         regex(
             r"\bnp\.(?P<call>array|stack|asarray|concatenate|vstack)\(\s*\[[^\]]{0,120}(?:read|load"
@@ -281,20 +281,22 @@ ROWS = (
             r"|volumes)\s*[,)]"
         ),
         ("np.",),
-        (Told.LINE, Told.RAM),
+        (Agreement.LINE, Agreement.RAM),
         "the line puts all samples into one array in host RAM{at}, beside the list that they come from",
         (
-            Advice(
+            CodeChange(
                 "map-the-file",
                 "fill a mapped file sample by sample, and read batches out of it",
                 "x = np.lib.format.open_memmap('x.npy', 'w+', np.uint8, shape)",
             ),
-            Advice("narrow-array", "keep images as uint8 until they are in a batch: a quarter of float32"),
+            CodeChange(
+                "narrow-array", "keep images as uint8 until they are in a batch: a quarter of float32"
+            ),
         ),
         ("X = np.array([imread(f) for f in files])", "x_train = np.stack(images)"),
         ("a = np.array([1, 2, 3])", "m = np.concatenate(losses)"),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "array-converted",
         regex(
             r"\b(?P<what>\w{1,40})\s*=\s*(?:(?P=what)|[\w.\[\]]{1,40})\.astype\(\s*['\"]?(?:np\."
@@ -302,33 +304,35 @@ ROWS = (
             r"|\b(?P<scaled>[xX]\w{0,20}|images?|data)\s*(?:/=?)\s*255"
         ),
         ("astype(", "255"),
-        (Told.LINE, Told.RAM),
+        (Agreement.LINE, Agreement.RAM),
         "the line converts a whole array{at}: the new one takes {bytes} beside the old, and each further step"
         " of arithmetic makes one more",
         (
-            Advice(
+            CodeChange(
                 "narrow-array",
                 "keep it as uint8, and convert one batch at a time",
                 "ds = ds.map(lambda x, y: (tf.cast(x, tf.float32) / 255, y))",
                 "x = tf.cast(x_, tf.float32) / 255.   # in the graph",
             ),
-            Advice("map-the-file", "or work in place", "np.divide(x, 255, out=x)   # x is float32 already"),
+            CodeChange(
+                "map-the-file", "or work in place", "np.divide(x, 255, out=x)   # x is float32 already"
+            ),
         ),
         ("x_train = x_train.astype('float32') / 255", "X = X / 255.0"),
         ("y = y.astype('int32')", "gray = 255 - x"),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "worker-processes",
         regex(
             r"\buse_multiprocessing\s*=\s*True|\bworkers\s*=\s*(?P<number>[2-9]|\d\d)\b"
             r"|\bmax_queue_size\s*=\s*\d{2,}"
         ),
         ("use_multiprocessing", "workers", "max_queue_size"),
-        (Told.RAM,),
+        (Agreement.RAM,),
         "each worker process{at} may hold a copy of what the generator holds, and max_queue_size batches wait"
         " in host RAM",
         (
-            Advice(
+            CodeChange(
                 "fewer-workers",
                 "use threads, or fewer workers, and a short queue",
                 "model.fit(seq, workers=2, use_multiprocessing=False, max_queue_size=4)",
@@ -339,19 +343,19 @@ ROWS = (
         ("workers=1, use_multiprocessing=False",),
         keeps=True,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "padded-batch",
         regex(r"\.padded_batch\(\s*(?:batch_size\s*=\s*)?(?P<number>\w{1,40})"),
         ("padded_batch(",),
-        (Told.NUMBER,),
+        (Agreement.NUMBER,),
         "padded_batch({number}) pads all {number} samples to the longest of them{at}: here {longest}",
         (
-            Advice(
+            CodeChange(
                 "truncate-inputs",
                 "leave out or cut samples that are much longer than the others",
                 "ds = ds.filter(lambda x, y: tf.shape(x)[0] <= longest)",
             ),
-            Advice(
+            CodeChange(
                 "bucket-sequences",
                 "or put samples of a like length together, fewer of the long ones",
                 "ds = ds.bucket_by_sequence_length(length, bounds, sizes)   # TF 2.6+",
@@ -364,44 +368,44 @@ ROWS = (
         ranks=(3, 4, 5),
         also=("smaller-batch",),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "ragged-made-dense",
         regex(r"\b(?P<what>\w{1,40})\.to_tensor\(|\bpad_sequences\(\s*(?P<list>\w{1,40})"),
         (".to_tensor(", "pad_sequences("),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "the line pads every row to the longest one{at}: {shape}",
         (
-            Advice(
+            CodeChange(
                 "truncate-inputs",
                 "cap the length: one long row decides for all",
                 "x = ragged.to_tensor(shape=[None, 512])   # pad_sequences(x, maxlen=512)",
                 "x = pad_sequences(x, maxlen=512, truncating='post')",
             ),
-            Advice("bucket-sequences", "or pad batch by batch, with samples of a like length in each"),
+            CodeChange("bucket-sequences", "or pad batch by batch, with samples of a like length in each"),
         ),
         ("x = tokens.to_tensor()", "X = pad_sequences(sequences)"),
         ("t = img_to_tensor(x)",),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "global-batch-on-each-replica",
         regex(
             r"(?P<number>[A-Za-z_]\w{0,40}|\d{1,6})\s*\*\s*[\w.]{1,60}\bnum_replicas_in_sync\b"
             r"|\bnum_replicas_in_sync\s*\*\s*(?P<rows>[A-Za-z_]\w{0,40}|\d{1,6})"
         ),
         ("num_replicas_in_sync",),
-        (Told.NUMBER,),
+        (Agreement.NUMBER,),
         "each replica got the batch of all of them: {first} = {number} x {times}, and"
         " num_replicas_in_sync{at} was"
         " meant to be shared out",
         (
-            Advice(
+            CodeChange(
                 "batch-per-replica",
                 "batch by what one replica takes where the data set is not shared out for you, and"
                 " by the product"
                 " only where it is (experimental_distribute_dataset, fit)",
                 "ds = files.batch(context.get_per_replica_batch_size(GLOBAL))",
             ),
-            Advice("smaller-batch", "or lower the batch of one replica: {number} or less here"),
+            CodeChange("smaller-batch", "or lower the batch of one replica: {number} or less here"),
         ),
         (
             "GLOBAL = PER_GPU * strategy.num_replicas_in_sync",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from tfmemlens.findings.support.tf_code.idiom import Advice, Idiom, Told
+from tfmemlens.findings.support.tf_code.idiom import Agreement, CodeChange, TensorFlowIdiom
 from tfmemlens.patterns import regex
 
-_SPARSE_LABELS = Advice(
+_SPARSE_LABELS = CodeChange(
     "sparse-labels-alone",
     "if these are labels: keep them as integers, and use the sparse loss",
     "loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)",
     "tf.nn.sparse_softmax_cross_entropy_with_logits(labels=ids, logits=logits)",
 )
-_EMBED = Advice(
+_EMBED = CodeChange(
     "embed-the-feature",
     "if this is a feature: look it up in an embedding, which makes no such rows",
     "x = tf.keras.layers.Embedding(values, 32)(ids)",
@@ -19,19 +19,19 @@ _EMBED = Advice(
 )
 
 ROWS = (
-    Idiom(
+    TensorFlowIdiom(
         "indicator-column",
         regex(r"\bindicator_column\(\s*(?P<column>\w{0,60})"),
         ("indicator_column",),
-        (Told.LINE, Told.OP),
+        (Agreement.LINE, Agreement.OP),
         "indicator_column({column}) makes a dense row of {last} numbers for each of {samples} examples{at}",
         (
-            Advice(
+            CodeChange(
                 "embed-the-feature",
                 "use an embedding_column for it, which looks a short row up; or hash it to fewer values",
                 "tf.feature_column.embedding_column(column, dimension=32)",
             ),
-            Advice(
+            CodeChange(
                 "stay-sparse-column",
                 "or give the column itself to a linear model, which takes it sparse",
                 "tf.estimator.LinearClassifier(feature_columns=[column])",
@@ -42,31 +42,31 @@ ROWS = (
         op=regex(r"(?i)indicator|one_?hot|input_layer|dense_features"),
         least_bytes=64 << 20,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "one-hot",
         regex(
             r"\b(?:tf|K|backend|ops)\.one_hot\(\s*(?P<what>[\w.]{1,60})(?:\s*,\s*(?:depth\s*=\s*)?(?P<"
             r"number>\w{1,40}))?"
         ),
         ("one_hot(",),
-        (Told.LINE, Told.NUMBER),
+        (Agreement.LINE, Agreement.NUMBER),
         "one_hot of `{what}` makes a row of {last} numbers for each of {samples} ids{at}",
         (_SPARSE_LABELS, _EMBED),
         ("y = tf.one_hot(labels, 250000)", "    onehot = tf.one_hot(ids, depth=VOCAB)"),
         ("def one_hot(labels):", "y = sklearn.one_hot(y)", "no tf.one_hot(labels, 10) any more"),
         axis=-1,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "to-categorical",
         regex(r"\bto_categorical\(\s*(?P<what>[\w.]{1,60})"),
         ("to_categorical(",),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "to_categorical makes a row of {last} numbers for each of {samples} labels of `{what}`{at}",
         (_SPARSE_LABELS,),
         ("y_train = keras.utils.to_categorical(y_train, 50000)",),
         ("from keras.utils import to_categorical",),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "multi-hot-layer",
         regex(
             r"\b(?P<layer>CategoryEncoding|StringLookup|IntegerLookup|TextVectorization|Hashing"
@@ -74,15 +74,15 @@ ROWS = (
             r"[^)]{0,200}?(?:output_mode\s*=\s*)?['\"](?:one_hot|multi_hot|binary|count|tf_?idf)['\"]"
         ),
         ("_hot", "binary", "count", "idf"),
-        (Told.LINE, Told.OP),
+        (Agreement.LINE, Agreement.OP),
         "{layer} makes a dense row of {last} numbers for each of {samples} examples{at}",
         (
-            Advice(
+            CodeChange(
                 "embed-the-feature",
                 "let the layer return integers, and look them up in an embedding",
                 "x = tf.keras.layers.Embedding(n, 32)(tf.keras.layers.StringLookup()(x))",
             ),
-            Advice(
+            CodeChange(
                 "stay-sparse-layer",
                 "or let it return a sparse tensor",
                 "output_mode='multi_hot', sparse=True",
@@ -95,22 +95,22 @@ ROWS = (
         ("vec = TextVectorization(max_tokens=20000, output_mode='int')",),
         op=regex(r"(?i)category_encoding|lookup|vectorization|hashing|discretization|bincount|one_?hot"),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "made-dense",
         regex(
             r"\b(?P<call>tf\.sparse(?:\.|_tensor_)to_dense|tf\.sparse_to_dense)\("
             r"|\b(?P<what>\w{1,40})\.(?:toarray|todense)\(\s*\)"
         ),
         ("to_dense(", "toarray(", "todense("),
-        (Told.LINE, Told.RAM),
+        (Agreement.LINE, Agreement.RAM),
         "the line writes a sparse matrix out in full: {shape}, zeros as well{at}",
         (
-            Advice(
+            CodeChange(
                 "sparse-product",
                 "keep it sparse: multiply it as it is, which reads only what is not zero",
                 "y = tf.sparse.sparse_dense_matmul(a, x)",
             ),
-            Advice(
+            CodeChange(
                 "one-batch-at-a-time",
                 "or make one batch dense at a time",
                 "batches = (x[i:i + 64].toarray() for i in range(0, n, 64))",

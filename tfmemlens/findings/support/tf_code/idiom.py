@@ -9,7 +9,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 
-class Told(Enum):
+class Agreement(Enum):
     """How the text must agree with a line before the line explains a failure."""
 
     LINE = "it is the user's line that failed"
@@ -29,7 +29,7 @@ class Of(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
+class CodeChange:
     """A change that fits the line; `tf1` is its code for sessions, where that differs."""
 
     slug: str
@@ -39,7 +39,7 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True)
-class Idiom:
+class TensorFlowIdiom:
     """What a line makes, whose bytes that explains, and what would make less.
 
     `makes` and the texts of the advice may name the pattern's groups, the sizes of what was asked for
@@ -53,9 +53,9 @@ class Idiom:
     """What shows it in a line."""
     needs: tuple[str, ...]
     """Words of which the line holds one."""
-    told: tuple[Told, ...]
+    told: tuple[Agreement, ...]
     makes: str
-    advice: tuple[Advice, ...]
+    advice: tuple[CodeChange, ...]
     examples: tuple[str, ...]
     near: tuple[str, ...]
     """Lines that look alike and mean nothing."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tfmemlens.findings.support.tf_code.idiom import Advice, Idiom, Of, Told
+from tfmemlens.findings.support.tf_code.idiom import Agreement, CodeChange, Of, TensorFlowIdiom
 from tfmemlens.patterns import regex
 
-_FEWER = Advice("fewer-steps", "fewer or shorter steps: half as many keep half of it")
-_FEWER_TF1 = Advice("shorter-sequences", "shorter sequences: half as many steps keep half of it")
-_SWAP = Advice(
+_FEWER = CodeChange("fewer-steps", "fewer or shorter steps: half as many keep half of it")
+_FEWER_TF1 = CodeChange("shorter-sequences", "shorter sequences: half as many steps keep half of it")
+_SWAP = CodeChange(
     "swap-to-host",
     "let the loop keep its values in host RAM",
     None,
@@ -16,15 +16,15 @@ _SWAP = Advice(
 _LOOP = regex(r"(?i)\bwhile|rnn|lstm|gru|decoder|scan|loop|TensorList|StackPush|TensorArray")
 
 ROWS = (
-    Idiom(
+    TensorFlowIdiom(
         "conv-lstm",
         regex(r"\b(?P<call>ConvLSTM[123]D(?:Cell)?|ConvLSTMCell|ConvGRU\w{0,6})\("),
         ("ConvLSTM", "ConvGRU"),
-        (Told.OP,),
+        (Agreement.OP,),
         "{call} keeps its gates (four feature maps) of every time step until the backward pass{at}",
         (
             _FEWER,
-            Advice("smaller-input", "smaller frames, fewer filters, or a strided convolution before it"),
+            CodeChange("smaller-input", "smaller frames, fewer filters, or a strided convolution before it"),
             _SWAP,
         ),
         ("x = layers.ConvLSTM2D(64, 3, padding='same', return_sequences=True)(x)",),
@@ -33,7 +33,7 @@ ROWS = (
         keeps=True,
         also=("smaller-batch",),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "attention-in-decoder",
         regex(
             r"\b(?P<call>BahdanauAttention|LuongAttention|AttentionWrapper|attention_decoder"
@@ -41,13 +41,15 @@ ROWS = (
             r"|dynamic_decode|BasicDecoder|BeamSearchDecoder)\("
         ),
         ("Attention", "attention_", "ecode"),
-        (Told.OP, Told.LINE),
+        (Agreement.OP, Agreement.LINE),
         "each step of the decoder keeps scores over the whole source{at}, for as many steps as the"
         " target has",
         (
             _SWAP,
-            Advice("shorter-sequences", "shorter source and target sequences, in buckets of like length"),
-            Advice("cheaper-attention", "LuongAttention, which makes no [batch, source, units] in each step"),
+            CodeChange("shorter-sequences", "shorter source and target sequences, in buckets of like length"),
+            CodeChange(
+                "cheaper-attention", "LuongAttention, which makes no [batch, source, units] in each step"
+            ),
         ),
         ("attn = tf.contrib.seq2seq.BahdanauAttention(units, memory)",),
         ("x = MultiHeadAttention(8, 64)(x, x)",),
@@ -55,14 +57,14 @@ ROWS = (
         keeps=True,
         also=("smaller-batch",),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "rnn-over-time",
         regex(
             r"\b(?P<call>tf\.nn\.(?:bidirectional_)?(?:dynamic|static|raw)_rnn"
             r"|(?:bidirectional_)?dynamic_rnn|static_rnn|tf\.contrib\.rnn\.static_rnn)\("
         ),
         ("_rnn(",),
-        (Told.OP, Told.LINE),
+        (Agreement.OP, Agreement.LINE),
         "{call} keeps what each time step made until the backward pass{at}",
         (_SWAP, _FEWER_TF1),
         ("out, state = tf.nn.dynamic_rnn(cell, x, dtype=tf.float32)",),
@@ -76,21 +78,21 @@ ROWS = (
         keeps=True,
         also=("smaller-batch",),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "loop-of-the-graph",
         regex(r"\btf\.(?:compat\.v1\.)?(?P<call>while_loop|scan|map_fn|foldl|foldr)\("),
         ("while_loop(", "tf.scan(", "map_fn(", "fold"),
-        (Told.OP, Told.LINE, Told.WAY),
+        (Agreement.OP, Agreement.LINE, Agreement.WAY),
         "tf.{call} keeps what each iteration makes until the backward pass, and runs ten iterations side by"
         " side{at}",
         (
             _SWAP,
-            Advice(
+            CodeChange(
                 "fewer-turns-at-once",
                 "run fewer iterations side by side, and outside of training keep nothing for a gradient",
                 "y = tf.map_fn(f, x, parallel_iterations=1)   # or tf.while_loop(...)",
             ),
-            Advice(
+            CodeChange(
                 "recompute",
                 "compute each iteration again in the backward pass",
                 "body = tf.recompute_grad(body)",
@@ -104,38 +106,38 @@ ROWS = (
         keeps=True,
         also=("smaller-batch",),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "time-distributed",
         regex(r"\bTimeDistributed\(\s*(?P<layer>[\w.]{1,40})"),
         ("TimeDistributed(",),
-        (Told.OP,),
+        (Agreement.OP,),
         "TimeDistributed({layer}) sees every frame of every sample as a sample of its own{at}:"
         " {first} at once{factors}",
         (
-            Advice(
+            CodeChange(
                 "fewer-frames", "fewer frames in a clip, or a smaller batch: the layer sees their product"
             ),
-            Advice("smaller-input", "smaller frames: half the height and width is a quarter"),
+            CodeChange("smaller-input", "smaller frames: half the height and width is a quarter"),
         ),
         ("x = TimeDistributed(base_cnn)(clip)",),
         ("from keras.layers import TimeDistributed",),
         op=regex(r"(?i)time_?distributed"),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "stacked-array",
         regex(r"\b(?P<what>\w{1,40})\.stack\(\s*\)"),
         (".stack(",),
-        (Told.LINE, Told.OP),
+        (Agreement.LINE, Agreement.OP),
         "the line stacks what every iteration of the loop wrote{at}: {shape} beside its parts",
         (
-            Advice("reduce-parts", "write less in each iteration, or reduce as you go"),
+            CodeChange("reduce-parts", "write less in each iteration, or reduce as you go"),
             _FEWER,
         ),
         ("out = ta.stack()",),
         ("x = np.stack([a, b])", "t = tf.stack(xs)"),
         op=regex(r"TensorList(?:Stack|Gather|ConcatV2)|TensorArrayGather|TensorArrayStack"),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "gradient-penalty",
         regex(
             r"(?i)\bgp\s*=\s*\w|\b(?:\w{1,20}_)?penalty\w{0,20}\(|\b(?:r1|r2)_(?:reg|loss|penalty)"
@@ -143,11 +145,15 @@ ROWS = (
             r"|\bpenalty\s*="
         ),
         ("gp", "enalty", "r1_", "r2_", "R1_", "path_length"),
-        (Told.WAY, Told.LINE, Told.TEXT),
+        (Agreement.WAY, Agreement.LINE, Agreement.TEXT),
         "a gradient penalty{at} is the gradient of a gradient: the outer tape keeps the inner"
         " backward pass and its"
         " activations beside the plain loss's",
-        (Advice("penalty-on-part", "compute the penalty for part of the batch, or only every few steps"),),
+        (
+            CodeChange(
+                "penalty-on-part", "compute the penalty for part of the batch, or only every few steps"
+            ),
+        ),
         ("    gp = self.gradient_penalty(batch, real, fake)", "    gp = penalty(self.critic, real, fake)"),
         ("l2 = tf.keras.regularizers.l2(1e-4)", "gpus = tf.config.list_physical_devices('GPU')"),
         of=Of.DATA,
@@ -155,7 +161,7 @@ ROWS = (
         keeps=True,
         also=("smaller-batch",),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "outer-tape",
         regex(
             r"\bGradientTape\([^)]{0,60}\)\s+as\s+(?P<tape>(?:outer|meta|query|second|hess)\w{0,20}"
@@ -163,11 +169,11 @@ ROWS = (
             r"|adapt\w{0,8}_steps)\b"
         ),
         ("GradientTape(", "inner", "adapt"),
-        (Told.WAY, Told.TEXT),
+        (Agreement.WAY, Agreement.TEXT),
         "the outer tape{at} records every inner step with its gradients, so that memory grows with"
         " their number",
         (
-            Advice(
+            CodeChange(
                 "first-order",
                 "take the inner gradients as constants (first-order MAML), or make fewer inner steps"
                 " or tasks at once",
@@ -180,15 +186,15 @@ ROWS = (
         keeps=True,
         also=("smaller-batch",),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "persistent-tape",
         regex(r"\bGradientTape\(\s*persistent\s*=\s*True"),
         ("persistent",),
-        (Told.WAY, Told.LINE, Told.TEXT),
+        (Agreement.WAY, Agreement.LINE, Agreement.TEXT),
         "a persistent tape{at} keeps everything it recorded until it is deleted, and not only until its first"
         " gradient",
         (
-            Advice(
+            CodeChange(
                 "plain-tapes",
                 "take all gradients of it at once, or delete it after the last one; for two losses"
                 " use two tapes",
@@ -201,17 +207,17 @@ ROWS = (
         keeps=True,
         also=("smaller-batch",),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "gradients-of-examples",
         regex(
             r"\b(?P<call>(?:Vectorized)?DP(?:Keras)?(?:Adam|SGD|Adagrad)\w{0,20}"
             r"|num_microbatches\s*=\s*(?P<number>\d{1,6}))"
         ),
         ("DP", "num_microbatches"),
-        (Told.OP, Told.WAY, Told.LINE),
+        (Agreement.OP, Agreement.WAY, Agreement.LINE),
         "a private optimizer{at} keeps one gradient of all weights for each microbatch",
         (
-            Advice(
+            CodeChange(
                 "fewer-microbatches",
                 "fewer microbatches (they must divide the batch), or a smaller batch",
                 "VectorizedDPKerasSGDOptimizer(..., num_microbatches=8)",

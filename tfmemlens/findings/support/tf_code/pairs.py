@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from tfmemlens.findings.support.tf_code.idiom import Advice, Idiom, Told
+from tfmemlens.findings.support.tf_code.idiom import Agreement, CodeChange, TensorFlowIdiom
 from tfmemlens.patterns import regex
 
 _AXIS = r"\[[^\[\]]{0,60}(?:None|newaxis)[^\[\]]{0,60}\]"
-_IN_BLOCKS = Advice("in-blocks", "go through the rows in blocks, and reduce each block at once")
+_IN_BLOCKS = CodeChange("in-blocks", "go through the rows in blocks, and reduce each block at once")
 _BOXES = r"(?:anchors?|boxes|bbox\w{0,8}|gt\w{0,12}|priors?|proposals|default_boxes)"
 
 ROWS = (
-    Idiom(
+    TensorFlowIdiom(
         "boxes-in-pairs",
         regex(
             rf"(?i)\b{_BOXES}\w{{0,12}}\s*{_AXIS}.{{0,120}}?\b{_BOXES}\w{{0,12}}\s*{_AXIS}"
@@ -18,15 +18,15 @@ ROWS = (
             rf"|\btf\.(?:broadcast_to|tile|repeat)\(\s*[^,]{{0,60}}\b{_BOXES}"
         ),
         ("anchor", "box", "gt", "prior", "proposals", "Anchor", "Box"),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "the line compares every anchor with every box, padded ones too, of every image at once{at}: {shape}",
         (
-            Advice(
+            CodeChange(
                 "one-image-at-a-time",
                 "match image by image, on the host in the input pipeline at best",
                 "iou = tf.map_fn(lambda gt: pairwise_iou(anchors, gt), gt_boxes)",
             ),
-            Advice(
+            CodeChange(
                 "fewer-boxes",
                 "pad to the most boxes that an image really has, and leave out anchors that cannot match",
             ),
@@ -37,7 +37,7 @@ ROWS = (
         ),
         ("boxes = boxes[:, :4]", "iou = tf.reduce_mean(iou)"),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "pairs-by-new-axes",
         regex(
             rf"(?P<one>\b[\w.]{{1,40}}){_AXIS}\s*(?:[-+*/<>=&|]+"
@@ -46,10 +46,10 @@ ROWS = (
             r"|K)\.expand_dims\(\s*(?P<second_of>[\w.]{1,40})"
         ),
         ("None", "newaxis", "expand_dims"),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "the line combines every row of one tensor with every row of another, all pairs at once{at}: {shape}",
         (
-            Advice(
+            CodeChange(
                 "matrix-product",
                 "for distances use a matrix product, which never makes the differences (a2, b2: the squared"
                 " lengths of the rows)",
@@ -64,7 +64,7 @@ ROWS = (
         ),
         ("x = x[:, None]", "y = x[:, None] * scale", "x = tf.expand_dims(x, 0)"),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "gram-matrix",
         regex(
             r"\b(?:tf\.(?:linalg\.)?)?matmul\(\s*(?P<one>\w{1,40})\s*,\s*(?P<other>\w{1,40})\s*,\s*(?:"
@@ -72,11 +72,11 @@ ROWS = (
             r">\w{1,40})"
         ),
         ("transpose_b", "adjoint_b", "@"),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "the line makes a number for each pair of rows{at}: {shape}",
         (
             _IN_BLOCKS,
-            Advice(
+            CodeChange(
                 "fewer-pairs",
                 "or compare with a sample of the rows (negatives of the batch, nearest neighbours)",
             ),
@@ -86,7 +86,7 @@ ROWS = (
         ranks=(2,),
         least_first=4096,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "covariance",
         regex(
             r"\bmatmul\(\s*(?P<one>\w{1,40})\s*,\s*(?P=one)\s*,\s*(?:transpose_a|adjoint_a)\s*=\s*True"
@@ -94,10 +94,10 @@ ROWS = (
             r"|\btf\.transpose\(\s*(?P<first_of>\w{1,40})\s*\)\s*@\s*(?P=first_of)\b"
         ),
         ("transpose_a", "adjoint_a", "transpose("),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "the line makes a number for each pair of columns{at}: {shape}, whatever the batch",
         (
-            Advice(
+            CodeChange(
                 "fewer-columns",
                 "bring the columns down first (a projection, PCA), or split them into groups that are"
                 " multiplied apart: half as many columns take a quarter",
@@ -113,14 +113,14 @@ ROWS = (
         ranks=(2,),
         least_first=1024,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "dense-diagonal",
         regex(r"\btf\.(?:linalg\.(?:tensor_)?|matrix_)?diag\(|\b(?:K|np|jnp)\.diag\("),
         ("diag(",),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "the line writes a whole matrix for each diagonal{at}: {shape}, nearly all of it zeros",
         (
-            Advice(
+            CodeChange(
                 "elementwise-diagonal",
                 "do not make the matrix: a product with a diagonal matrix is an elementwise product with its"
                 " diagonal",
@@ -130,30 +130,32 @@ ROWS = (
         ("m = tf.linalg.diag(scale(x))", "w = tf.matrix_diag(d)"),
         ("d = tf.linalg.diag_part(m)", "x = set_diag(m, d)"),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "meshgrid",
         regex(r"\b(?:tf|np)\.meshgrid\("),
         ("meshgrid(",),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "meshgrid writes every combination of its axes out{at}: {shape}",
         (
-            Advice("broadcast-instead", "let axes broadcast instead of writing them out: [n,1] with [1,m]"),
+            CodeChange(
+                "broadcast-instead", "let axes broadcast instead of writing them out: [n,1] with [1,m]"
+            ),
             _IN_BLOCKS,
         ),
         ("xx, yy = tf.meshgrid(x, y)",),
         ("def meshgrid3d(", "grid = make_grid(x)"),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "copies-by-tile",
         regex(
             r"\b(?:tf|K|np)\.(?P<call>tile|repeat|broadcast_to"
             r"|repeat_elements)\(\s*(?P<what>[\w.]{1,40})|\bRepeatVector\(\s*(?P<number>\w{1,40})"
         ),
         ("tile(", "repeat(", "broadcast_to(", "repeat_elements(", "RepeatVector("),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "the line writes copies of one tensor out{at}: {shape}",
         (
-            Advice(
+            CodeChange(
                 "broadcast-instead",
                 "let it broadcast: an axis of size 1 takes part in +, -, *, / and where without any copy",
                 "y = x[:, None] + z   # instead of tile(x) + z",
@@ -162,18 +164,18 @@ ROWS = (
         ("h = tf.tile(h, [1, T, 1])", "z = tf.repeat(z, k, axis=0)"),
         ("ds = ds.repeat()", "ds.repeat(3)", "ds = dataset.repeat(epochs)"),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "gathered-rows",
         regex(
             r"\b(?:tf|K)\.(?P<call>gather|gather_nd|batch_gather"
             r"|compat\.v1\.gather)\(\s*(?P<what>[\w.]{1,40})\s*,\s*(?P<rows>[\w.]{1,40})"
         ),
         ("gather",),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "gather writes a row of `{what}` for each index of `{rows}`{at}: {samples} rows of {last}",
         (
             _IN_BLOCKS,
-            Advice(
+            CodeChange(
                 "reduce-parts",
                 "or reduce first and gather then: rows after a projection or a sum are shorter",
             ),
@@ -187,16 +189,16 @@ ROWS = (
         least_first=1000,
         least_bytes=256 << 20,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "mapped-at-once",
         regex(r"\btf\.vectorized_map\(|\btf\.(?:compat\.v1\.)?while_v2\.pfor\("),
         ("vectorized_map(", "pfor("),
-        (Told.LINE, Told.WAY),
+        (Agreement.LINE, Agreement.WAY),
         "vectorized_map runs the function for all rows at once{at}, so that each of its tensors"
         " exists for every"
         " row",
         (
-            Advice(
+            CodeChange(
                 "without-vectorized-map",
                 "run it for some rows at a time",
                 "y = tf.map_fn(f, x, parallel_iterations=4)",
@@ -205,39 +207,39 @@ ROWS = (
         ("g = tf.vectorized_map(per_example, (x, y))",),
         ("g = tf.map_fn(f, x)",),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "overlapping-frames",
         regex(
             r"\btf\.(?:contrib\.|compat\.v1\.)?signal\.(?P<call>frame|stft|overlap_and_add"
             r"|mfccs_from_log_mel_spectrograms)\("
         ),
         ("signal.",),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "{call} cuts the signal into frames that overlap{at}, so that each sample is written several times:"
         " {shape}",
         (
-            Advice(
+            CodeChange(
                 "smaller-input",
                 "cut the signal into shorter pieces first, or take a longer step between frames",
             ),
-            Advice(
+            CodeChange(
                 "resize-in-pipeline", "or compute features in the input pipeline, on the host, file by file"
             ),
         ),
         ("s = tf.signal.stft(wav, 1024, 128)",),
         ("import scipy.signal", "signal.SIGTERM("),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "square-factored",
         regex(
             r"\btf\.(?:linalg\.)?(?P<call>cholesky|inv|svd|eigh|self_adjoint_eig|matrix_inverse|qr|lu"
             r"|logdet|slogdet|expm)\("
         ),
         ("tf.",),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "{call} takes a whole matrix and makes another one{at}: {shape}",
         (
-            Advice(
+            CodeChange(
                 "iterative-solver",
                 "solve for the vectors that you need instead (conjugate gradients), or take a low-rank"
                 " approximation (inducing points, random features)",
@@ -250,7 +252,7 @@ ROWS = (
         ranks=(2, 3),
         least_bytes=256 << 20,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "crops-of-proposals",
         regex(
             r"\b(?P<setting>first_stage_max_proposals|max_proposals|TRAIN_ROIS_PER_IMAGE"
@@ -258,13 +260,15 @@ ROWS = (
             r"|(?:num|n|max)_?(?:rois?|proposals|boxes))\s*[:=]\s*(?P<number>\d{1,5})"
         ),
         ("roposals", "ROIS", "roi", "boxes"),
-        (Told.NUMBER,),
+        (Agreement.NUMBER,),
         "{number} proposals of each of {times} images are cut out at full depth ({setting}{at}):"
         " {first} crops of"
         " {second} x {third}",
         (
-            Advice("fewer-boxes", "fewer images in a batch ({times} -> {half}), or fewer proposals of each"),
-            Advice(
+            CodeChange(
+                "fewer-boxes", "fewer images in a batch ({times} -> {half}), or fewer proposals of each"
+            ),
+            CodeChange(
                 "smaller-crops",
                 "smaller crops (initial_crop_size, crop_size): half the side is a quarter of this",
             ),
@@ -275,21 +279,21 @@ ROWS = (
         ranks=(4, 5),
         times=1,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "crops-of-boxes",
         regex(r"\btf\.image\.crop_and_resize\(|\broi_align\(|\bROIAlign\w{0,20}\("),
         ("crop_and_resize(", "roi_align(", "ROIAlign"),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "every box of every image is cut out at full depth{at}: {first} crops of {second} x {third}",
         (
-            Advice("fewer-boxes", "a smaller batch or fewer boxes: crops are images x boxes"),
-            Advice("smaller-crops", "smaller crops: half the side is a quarter of this"),
+            CodeChange("fewer-boxes", "a smaller batch or fewer boxes: crops are images x boxes"),
+            CodeChange("smaller-crops", "smaller crops: half the side is a quarter of this"),
         ),
         ("crops = tf.image.crop_and_resize(feats, boxes, idx, [28, 28])",),
         ("x = tf.image.resize_with_crop_or_pad(x, 28, 28)",),
         ranks=(4, 5),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "results-stacked",
         regex(
             r"\btf\.(?P<call>stack|concat|parallel_stack)\(\s*\[\s*[^\[\]]{1,120}\bfor\b[^\[\]]{1,60}\]"
@@ -297,11 +301,11 @@ ROWS = (
             r"|features|frames|states|history|samples|parts|chunks|embeddings|shifts|volumes)\b"
         ),
         ("tf.stack(", "tf.concat(", "parallel_stack("),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "{call}{stacks} joins all parts into one tensor beside them{at}: {shape}, and both take twice that",
         (
-            Advice("reduce-parts", "reduce each part before they are joined"),
-            Advice(
+            CodeChange("reduce-parts", "reduce each part before they are joined"),
+            CodeChange(
                 "parts-to-host",
                 "or join them on the host",
                 "y = np.concatenate([part.numpy() for part in parts])",

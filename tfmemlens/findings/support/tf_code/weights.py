@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tfmemlens.findings.support.tf_code.idiom import Advice, Idiom, Of, Told
+from tfmemlens.findings.support.tf_code.idiom import Agreement, CodeChange, Of, TensorFlowIdiom
 from tfmemlens.patterns import regex
 
-_TABLE = Advice(
+_TABLE = CodeChange(
     "smaller-table", "fewer rows (a smaller vocabulary, hashing of rare ids) or a smaller dimension"
 )
-_ON_CPU = Advice(
+_ON_CPU = CodeChange(
     "table-on-host",
     "place the table on the CPU",
     "with tf.device('CPU:0'): table = tf.keras.layers.Embedding(n, dim)",
@@ -16,7 +16,7 @@ _ON_CPU = Advice(
 )
 
 ROWS = (
-    Idiom(
+    TensorFlowIdiom(
         "embedding-table",
         regex(
             r"\bEmbedding\(\s*(?:input_dim\s*=\s*)?(?P<number>[\w.]{1,40})(?:\s*\+\s*1)?\s*,"
@@ -24,14 +24,14 @@ ROWS = (
             r"ws>[\w.]{1,40})"
         ),
         ("Embedding(", "get_variable("),
-        (Told.NUMBER,),
+        (Agreement.NUMBER,),
         "the table of {number} rows{at} takes {bytes}, its gradient or each slot of Adam as much"
         " again, whatever the"
         " batch",
         (
             _TABLE,
             _ON_CPU,
-            Advice("lighter-optimizer", "use an optimizer without slots for it: plain SGD, or Adafactor"),
+            CodeChange("lighter-optimizer", "use an optimizer without slots for it: plain SGD, or Adafactor"),
         ),
         ("items = layers.Embedding(12_000_000, 128)",),
         ("pos = PositionalEncoding(512, 128)",),
@@ -39,18 +39,18 @@ ROWS = (
         axis=0,
         ranks=(2,),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "sampled-loss-weights",
         regex(r"\b(?:tf\.nn\.)?(?P<call>nce_loss|sampled_softmax_loss)\("),
         ("nce_loss(", "sampled_softmax_loss("),
-        (Told.OP,),
+        (Agreement.OP,),
         "the weights of {call} are a table of one row for each word{at}: {shape}, with two slots of"
         " Adam three"
         " times that, whatever the batch",
         (
             _TABLE,
             _ON_CPU,
-            Advice(
+            CodeChange(
                 "lighter-optimizer", "use an optimizer without slots for it: plain SGD, or Adagrad with one"
             ),
         ),
@@ -60,14 +60,14 @@ ROWS = (
         op=regex(r"(?i)nce|sampled|softmax|embed"),
         ranks=(2,),
     ),
-    Idiom(
+    TensorFlowIdiom(
         "variable-of-that-size",
         regex(
             r"\b(?:tf\.(?:compat\.v1\.)?(?P<call>Variable|get_variable)"
             r"|(?:self\.)?add_weight)\(.{0,80}?[\[(]\s*(?P<number>\d[\d_]{2,})\s*,"
         ),
         ("ariable(", "add_weight("),
-        (Told.NUMBER, Told.LINE),
+        (Agreement.NUMBER, Agreement.LINE),
         "the line makes a variable of just that size{at}, {shape}, whatever the batch; a gradient and each"
         " slot of its optimizer take as much again",
         (_TABLE, _ON_CPU),
@@ -77,16 +77,16 @@ ROWS = (
         axis=0,
         least_bytes=64 << 20,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "tensor-of-that-size",
         regex(
             r"\b(?:tf|K)\.(?:random\.)?(?P<call>normal|uniform|truncated_normal|random_normal"
             r"|random_uniform|zeros|ones|fill|eye)\(\s*[\[(]?\s*(?P<number>\d[\d_]{2,})\s*[,)]"
         ),
         ("normal(", "uniform(", "zeros(", "ones(", "fill(", "eye("),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "the line itself asks for that many{at}: {shape}",
-        (Advice("in-blocks", "make it smaller, or make and use it in blocks of rows"),),
+        (CodeChange("in-blocks", "make it smaller, or make and use it in blocks of rows"),),
         ("buf = tf.zeros([1000000, 84, 84], tf.uint8)", "noise = tf.random.normal((100000, 4096))"),
         ("x = tf.zeros([n, 4])", "x = tf.zeros_like(y)"),
         of=Of.ANY,
@@ -94,7 +94,7 @@ ROWS = (
         axis=0,
         least_bytes=64 << 20,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "logits",
         regex(
             r"\b(?:Dense|dense|linear|fully_connected|Linear)\(\s*(?:[\w.]{1,40}\s*,\s*)?(?:units\s*="
@@ -103,18 +103,18 @@ ROWS = (
             r"|num_items|num_classes|n_classes|NUM_CLASSES|symbols|labels|chars)\w{0,20}|\d[\d_]{3,})"
         ),
         ("ense(", "inear(", "fully_connected("),
-        (Told.LINE, Told.NUMBER),
+        (Agreement.LINE, Agreement.NUMBER),
         "the output layer{at} makes {last} numbers for each of {samples} positions, and the loss"
         " keeps several copies"
         " of them",
         (
-            Advice(
+            CodeChange(
                 "sampled-loss",
                 "train with a sampled loss, which never makes all logits",
                 "tf.nn.sampled_softmax_loss(w, b, labels, x, num_sampled=1024, num_classes=n)",
             ),
-            Advice("smaller-vocabulary", "cut the vocabulary, or use sub-words"),
-            Advice("shorter-sequences", "fewer positions at once: shorter sequences, or a smaller batch"),
+            CodeChange("smaller-vocabulary", "cut the vocabulary, or use sub-words"),
+            CodeChange("shorter-sequences", "fewer positions at once: shorter sequences, or a smaller batch"),
         ),
         ("self.scores = tf.layers.dense(h, self.n_words, name='out')", "x = Dense(120000)(x)"),
         ("x = Dense(128)(x)", "x = layers.Dense(units)(x)"),
@@ -122,16 +122,20 @@ ROWS = (
         ranks=(2, 3),
         least_bytes=64 << 20,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "moving-average",
         regex(
             r"\b(?P<call>ExponentialMovingAverage|MovingAverage|SWA|EMA)\("
             r"|\b(?P<name>ema\w{0,10})\.apply\(|\buse_ema\s*=\s*True"
         ),
         ("MovingAverage(", "ema", "EMA(", "SWA("),
-        (Told.OP, Told.LINE),
+        (Agreement.OP, Agreement.LINE),
         "a moving average{at} keeps one more copy of every weight",
-        (Advice("average-on-host", "keep the average on the CPU, or leave it out while memory is short"),),
+        (
+            CodeChange(
+                "average-on-host", "keep the average on the CPU, or leave it out while memory is short"
+            ),
+        ),
         (
             "ema = tf.train.ExponentialMovingAverage(0.999)",
             "opt = keras.optimizers.AdamW(1e-4, use_ema=True)",
@@ -141,7 +145,7 @@ ROWS = (
         op=regex(r"(?i)moving_?average|\bema\b|shadow"),
         keeps=True,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "copy-of-a-model",
         regex(
             r"\b(?:tf\.keras\.models\.|keras\.models\.|models\.)?(?P<call>clone_model"
@@ -149,10 +153,10 @@ ROWS = (
             r"|agent)\w{0,20})"
         ),
         ("clone_model(", "deepcopy("),
-        (Told.LINE, Told.WAY),
+        (Agreement.LINE, Agreement.WAY),
         "the line makes another copy of all weights of `{what}`{at}",
         (
-            Advice(
+            CodeChange(
                 "one-model-at-a-time",
                 "copy the weights to the host instead",
                 "best = model.get_weights()   # NumPy arrays",
@@ -164,23 +168,25 @@ ROWS = (
         least_bytes=1 << 20,
         keeps=True,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "replay-buffer",
         regex(
             r"\b(?P<call>\w{0,20}ReplayBuffer\w{0,10})\((?:.{0,160}?\b(?:max_length|capacity|max_size"
             r"|size|buffer_size)\s*=\s*(?P<number>\w{1,40}))?"
         ),
         ("ReplayBuffer",),
-        (Told.LINE, Told.NUMBER),
+        (Agreement.LINE, Agreement.NUMBER),
         "{call}{at} makes its whole table at once, on the device: {shape}",
         (
-            Advice(
+            CodeChange(
                 "table-on-host",
                 "make the buffer on the CPU: samples are copied when they are drawn",
                 "buffer = TFUniformReplayBuffer(spec, 1, max_length=n, device='cpu:0')",
                 "with tf.device('/cpu:0'): buffer = make_buffer()",
             ),
-            Advice("shorter-buffer", "fewer entries, or single frames as uint8 instead of stacks of them"),
+            CodeChange(
+                "shorter-buffer", "fewer entries, or single frames as uint8 instead of stacks of them"
+            ),
         ),
         ("buf = TFUniformReplayBuffer(agent.collect_data_spec, batch_size=1, max_length=500000)",),
         ("buffer.sample(ReplayBufferConfig)", "from tf_agents import replay_buffers"),
@@ -188,7 +194,7 @@ ROWS = (
         axis=0,
         least_first=1000,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "saving",
         regex(
             r"\b(?P<what>[\w.]{0,30}(?:model|net|gan|generator|critic|encoder|decoder|estimator|ckpt"
@@ -204,18 +210,18 @@ ROWS = (
             "convert_variables_to_constants",
             "freeze_graph",
         ),
-        (Told.LINE,),
+        (Agreement.LINE,),
         "it failed while the model was being saved or read out{at}: each weight is copied once more,"
         " beside weights,"
         " slots and whatever the last step still holds",
         (
-            Advice(
+            CodeChange(
                 "save-the-weights",
                 "save the weights alone, and drop the optimizer and the last results before",
                 "del y; gc.collect(); model.save_weights('w.weights.h5')",
                 "saver = tf.train.Saver(tf.trainable_variables()); saver.save(sess, path)",
             ),
-            Advice(
+            CodeChange(
                 "own-process",
                 "or convert and export in a process of its own, on the CPU: CUDA_VISIBLE_DEVICES=-1",
             ),
@@ -226,17 +232,17 @@ ROWS = (
         least_bytes=0,
         keeps=True,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "converting",
         regex(
             r"\b(?:TFLiteConverter\.\w{1,40}|converter\.convert|tf2onnx\.convert|TrtGraphConverterV?2?"
             r"|converter\.build)\b"
         ),
         ("onvert",),
-        (Told.LINE, Told.WAY),
+        (Agreement.LINE, Agreement.WAY),
         "it failed while a model was being converted{at}, which holds it two or three times",
         (
-            Advice(
+            CodeChange(
                 "own-process",
                 "convert in a process of its own, on the CPU, from the saved model: CUDA_VISIBLE_DEVICES=-1",
             ),
@@ -247,18 +253,18 @@ ROWS = (
         least_bytes=0,
         keeps=True,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "histograms",
         regex(
             r"\bTensorBoard\([^)]{0,120}\bhistogram_freq\s*=\s*(?P<number>[1-9]\d{0,3})"
             r"|\bwrite_grads\s*=\s*True"
         ),
         ("histogram_freq", "write_grads"),
-        (Told.OP,),
+        (Agreement.OP,),
         "histograms of TensorBoard{at} are computed over all of the validation data and every"
         " gradient at once",
         (
-            Advice(
+            CodeChange(
                 "no-histograms",
                 "leave histograms out",
                 "TensorBoard(log_dir, histogram_freq=0)",
@@ -270,7 +276,7 @@ ROWS = (
         op=regex(r"(?i)histogram|summary"),
         keeps=True,
     ),
-    Idiom(
+    TensorFlowIdiom(
         "models-in-a-list",
         regex(
             r"(?P<list>\b\w{0,20}(?:models|nets|ensemble|members|learners|networks"
@@ -280,15 +286,15 @@ ROWS = (
             r"|create)\w{0,30}\([^\[\]]{0,80}\)\s*for\b"
         ),
         ("models", "nets", "ensemble", "members", "learners", "networks", "agents"),
-        (Told.TEXT,),
+        (Agreement.TEXT,),
         "`{list}{made}`{at} keeps every model that is made, each with its weights and its optimizer's slots",
         (
-            Advice(
+            CodeChange(
                 "drop-models",
                 "save each model when it is trained, and drop it; load one at a time to predict",
                 "model.save_weights(path); del model; tf.keras.backend.clear_session()",
             ),
-            Advice("own-process", "or train each in a process of its own, whose end frees everything"),
+            CodeChange("own-process", "or train each in a process of its own, whose end frees everything"),
         ),
         ("    models.append(m)", "ensemble = [build_model(s) for s in range(20)]"),
         ("models.append('resnet')", "paths = [model_path(i) for i in range(3)]"),
