@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 from tfmemlens.estimation.graph_step.kernels import (
+    cutting,
     handles,
-    joining,
     lists,
     numbers,
     passing,
@@ -62,10 +62,10 @@ __all__ = [
     "KERNELS",
     "KernelCall",
     "UnknownShapeError",
+    "cutting",
     "guessed",
     "handles",
     "is_known",
-    "joining",
     "lists",
     "numbers",
     "passing",
