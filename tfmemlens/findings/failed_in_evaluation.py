@@ -30,7 +30,7 @@ _WORDS = {
     PREDICTION: ("use a smaller batch for prediction", "smaller-prediction-batch"),
 }
 _PART_BYTES = 2 * GIB
-_MANY, _A_HUNDRED = 1000, 100
+_MIN_WHOLE_SET, _BATCH_OF_A_SET = 1000, 100
 """A whole set rather than a batch, and what the rule of whole sets begins with, too."""
 _BATCH_SIZE = regex(r"\bbatch_size\s*=\s*(\d{1,9})\b")
 _CODE = {
@@ -101,7 +101,7 @@ def _fitting(case: Case, moment: Moment, request: Request, batch: int) -> int:
     device: others of its size live beside it, and its kernel needs room.
     """
     need, limit = request.needed_bytes, device_limit(case, moment)
-    most = max(batch // 4, 1) if batch < _MANY else _A_HUNDRED
+    most = max(batch // 4, 1) if batch < _MIN_WHOLE_SET else _BATCH_OF_A_SET
     if not need or request.batch != batch:
         return most
     room = limit.bytes // 8 if limit else _PART_BYTES

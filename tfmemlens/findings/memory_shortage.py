@@ -34,7 +34,7 @@ from tfmemlens.units import Size, human, human_size, percent
 BASIS = Basis.FIGURES
 EXPLAINS = "the missing bytes; of a device that is nearly full, the request"
 
-_MANY, _HALF = 4, 0.5
+_MIN_CHUNKS, _MIN_SHARE = 4, 0.5
 """So many chunks of one size, with so much of what is in use, are worth naming."""
 
 
@@ -93,7 +93,7 @@ def _mostly(case: Case, moment: Moment) -> str:
     traced = case.capture.surroundings.retraced if tracings(case) else None
     most = max(table, key=lambda row: row.total_bytes)
     whole = all_in_use(moment)
-    if most.count < _MANY or most.total_bytes < _HALF * whole:
+    if most.count < _MIN_CHUNKS or most.total_bytes < _MIN_SHARE * whole:
         if traced is None:
             return ""
         return f"; {traced_function(traced[1])[0]} is traced again and again, and each trace stays in memory"

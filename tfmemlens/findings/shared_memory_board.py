@@ -23,7 +23,7 @@ from tfmemlens.units import GIB, human_size
 
 BASIS = Basis.MEASURED
 EXPLAINS = "what TensorFlow got of the board's RAM; or the small weight for which nothing was left"
-_LITTLE = 2 * GIB
+_MAX_BOARD_BYTES = 2 * GIB
 """A model that was made for such boards fits into as much."""
 
 
@@ -41,7 +41,7 @@ def check(case: Case) -> Iterator[Finding]:
         because = f"CPU and GPU of this board ({name}) share one RAM{got}, what other programs left"
         if limit is None:
             because = f"CPU and GPU of this board ({name}) share one RAM with all other programs"
-        little = limit is not None and limit.bytes < _LITTLE
+        little = limit is not None and limit.bytes < _MAX_BOARD_BYTES
         full = _is_weight(moment) and finds_a_full_device(case, moment)
         explains = moment.request.needed_bytes if moment.request and full else None
         if limit and little:

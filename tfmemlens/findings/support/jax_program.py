@@ -28,7 +28,7 @@ _DERIVATIVES = frozenset({"hessian", "jacfwd", "jacrev", "jacobian"})
 _GRADIENTS = frozenset({"grad", "value_and_grad", "filter_grad", "filter_value_and_grad", "vjp"})
 _RECOMPUTES = frozenset({"checkpoint", "remat", "filter_checkpoint"})
 _SHARDINGS = frozenset({"NamedSharding", "PositionalSharding"})
-_SMALL = 1 << 16
+_MIN_CONSTANT_ELEMENTS = 1 << 16
 """Elements: a constant of fewer is a table or a mask."""
 
 
@@ -289,7 +289,7 @@ def _is_small(call: ast.Call) -> bool:
     names = [each for each in ast.walk(call) if isinstance(each, ast.Name)]
     figures = [size for size in sizes if isinstance(size, int) and size > 1]
     only_figures = len(names) == 1  # the module's own name
-    return only_figures and math.prod(figures[:8]) < _SMALL
+    return only_figures and math.prod(figures[:8]) < _MIN_CONSTANT_ELEMENTS
 
 
 def _free(function: ast.Lambda | ast.FunctionDef) -> list[str]:

@@ -26,8 +26,8 @@ _ASSIGNED = regex(
     r"(?:\A|[:;]\s)\s*(?P<name>[A-Za-z_][\w.]*(?:\s*,\s*[A-Za-z_][\w.]*){0,3})\s*(?::[^=:]+)?=(?!=)"
 )
 """The array that a line of code assigns: `h` of `h = f(x)`, `q, k` of `for x in xs: q, k = f(x)`."""
-_LARGE = 0.2
-_SHORT = 60
+_MIN_SHARE = 0.2
+_MAX_CODE = 60
 _MOST = 0.5
 """A part of the whole that decides what helps."""
 
@@ -45,7 +45,7 @@ def mostly_of_a_layer(moment: Moment, compiler: CompilerMemory) -> str:
         if row.owner.layer:
             held[row.owner.layer] = held.get(row.owner.layer, 0) + row.allocation.total_bytes
     layer = max(held, key=lambda each: held[each], default=None)
-    if layer is None or held[layer] < _LARGE * whole:
+    if layer is None or held[layer] < _MIN_SHARE * whole:
         return ""
     return f"; `{layer}` holds most of them, {human(held[layer])}"
 
@@ -55,7 +55,7 @@ def mostly_made_at(moment: Moment, compiler: CompilerMemory) -> str:
     line makes a fifth.
     """
     value, held = next(iter(made_at(moment, compiler)), (None, 0))
-    if value is None or not value.place or held < _LARGE * total(rows(moment)):
+    if value is None or not value.place or held < _MIN_SHARE * total(rows(moment)):
         return ""
     return f"; {_line_of(value)} makes {human(held)} of them"
 
@@ -71,7 +71,7 @@ def _line_of(value: ProgramValue) -> str:
     function = (value.function or "").rpartition(".")[2]  # `fit.<locals>.body`
     told = f"{place} in `{function}`" if function.isidentifier() else place
     code = (value.text or "").removeprefix("return ").strip()
-    if code and len(code) <= _SHORT and "`" not in code:
+    if code and len(code) <= _MAX_CODE and "`" not in code:
         return f"`{code}` ({told})"
     return told
 
@@ -159,7 +159,7 @@ def undonated(compiler: CompilerMemory) -> bool:
     parts, needed = (compiler.arguments, compiler.results), compiler.needed
     if whole is None and needed and needed.high >= sum(part.bytes for part in parts if part):
         whole = needed  # a TPU's account: the results are counted only where there is room for both
-    return bool(saves and whole and saves > _LARGE * whole.bytes)
+    return bool(saves and whole and saves > _MIN_SHARE * whole.bytes)
 
 
 def of_undonated(compiler: CompilerMemory) -> str:

@@ -17,7 +17,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.values import replace
 
 JAVASCRIPT = ("Node", "TensorFlow.js")
-_FULL, _LITTLE = 0.9, 0.25
+_FULL, _MAX_SHARE_ONE_DEVICE = 0.9, 0.25
 _ONE_BATCH_AT_A_TIME = Remedy(
     "let the server put requests together and bound how many run at once: each thread that serves keeps"
     " buffers of its own",
@@ -130,7 +130,7 @@ def small_pool(case: Case) -> DeviceInfo | None:
         (
             device
             for device in case.capture.surroundings.devices
-            if device.limit and device.limit.bytes < _LITTLE * (least_bytes(device.model) or 0)
+            if device.limit and device.limit.bytes < _MAX_SHARE_ONE_DEVICE * (least_bytes(device.model) or 0)
         ),
         None,
     )

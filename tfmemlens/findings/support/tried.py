@@ -41,7 +41,7 @@ def ruled_out(case: Case) -> frozenset[str]:
 
 
 _IN_VAIN = {"a smaller batch in vain": ("smaller-batch", "gradient-accumulation")}
-_MUCH = 256 * MIB
+_MIN_BYTES = 256 * MIB
 """A request that a smaller batch may still make fit, though one was tried."""
 
 
@@ -49,7 +49,7 @@ def tried_in_vain(case: Case) -> frozenset[str]:
     """Slugs of what the text says did not help: to be advised last, if at all."""
     told = case.capture.surroundings
     asked = [moment.request.needed_bytes or 0 for moment in case.moments[:1] if moment.request]
-    if any(size >= _MUCH for size in asked):
+    if any(size >= _MIN_BYTES for size in asked):
         return frozenset()
     return frozenset(slug for purpose, slugs in _IN_VAIN.items() if told.shows(purpose) for slug in slugs)
 

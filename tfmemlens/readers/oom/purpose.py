@@ -372,7 +372,7 @@ WITHOUT_GPU = LineRule(
     needs=(" gpu", "cpu"),
 )
 """The text says that a GPU is not expected."""
-_MANY = r"(?:two|three|four|five|six|eight|several|multiple|many|both|[2-9]|1\d) (?:[\w-]{1,20} ){0,2}"
+_COUNT = r"(?:two|three|four|five|six|eight|several|multiple|many|both|[2-9]|1\d) (?:[\w-]{1,20} ){0,2}"
 _RUNS = r"(?:notebooks|kernels|processes|trainings|jobs|runs|scripts|workers|seeds|experiments|actors)\b"
 _CARD = r"(?:GPU|card|device|RTX|A100|H100|T4|V100)\b"
 _EACH_ITS_OWN = (
@@ -384,12 +384,12 @@ SHARING = LineRule(
     r"(?:(?:\bpytest|py\.test)\b[^|;&]{0,80} (?:-n|--numprocesses)[ =]?(?:auto\b|logical\b|[2-9]\b|[1-9]\d)"
     r"|\[gw\d{1,3}\] |\bxargs\b[^|]{0,60} -P ?(?:[2-9]|1\d)"
     r"|\bparallel\b[^|]{0,60} (?:-j|--jobs)[ =]?(?:[2-9]|1\d)"
-    rf"|\b{_MANY}{_RUNS}(?=[^.!?]{{0,60}}\b(?:same|one|single|1|shar\w+|a) (?:[\w-]{{1,20}} ){{0,2}}{_CARD}"
+    rf"|\b{_COUNT}{_RUNS}(?=[^.!?]{{0,60}}\b(?:same|one|single|1|shar\w+|a) (?:[\w-]{{1,20}} ){{0,2}}{_CARD}"
     r"|[^.!?]{0,40}\bopen\b)"
     r"|\b(?:another|a second|the other) (?:[\w-]{1,20} ){0,2}"
     r"(?:notebook|kernel|process|training|job|run|script)\b"
     r"[^.!?]{0,60}\b(?:same|this|the) (?:[\w-]{1,20} )?(?:GPU|card|device)\b"
-    rf"|\b(?:same|one|single) (?:GPU|card|device)\b[^.!?]{{0,40}}\b{_MANY}{_RUNS}))"
+    rf"|\b(?:same|one|single) (?:GPU|card|device)\b[^.!?]{{0,40}}\b{_COUNT}{_RUNS}))"
     r"|\b(?i:gunicorn|uwsgi)\b[^.\n]{0,60}"
     r"(?:\b(?:multiple|several) process|\s(?:-w|--workers|--processes)[ =]?[2-9])"
     r"|\bn_jobs ?= ?(?:-1|[2-9]|1\d)\b|\b(?:mp|multiprocessing|ctx|torch\.multiprocessing)\.Pool\("

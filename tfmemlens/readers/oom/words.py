@@ -150,7 +150,7 @@ _COLOURS = regex(rb"\x1b\[[0-9;?]*[A-Za-z]")
 _NO_FAILURE = (RequestKind.PROGRAM, RequestKind.PROFILE)
 _SURE = b"oom when allocating tensor with shape"
 """What is a failure whatever its line says beside it."""
-_MANY = 400
+_MAX_LINES = 400
 """So many lines with such words are no fewer than the whole text in a short log."""
 
 
@@ -181,7 +181,7 @@ def may_tell(raw: bytes) -> bool:
     if any(small.count(word) != joined.count(word) for word in found):
         return True  # a terminal broke the lines, perhaps
     lines = list(_lines(raw, small, found))
-    if len(lines) > _MANY or small.lstrip()[:1] == b"{":  # a notebook's lines are inside JSON
+    if len(lines) > _MAX_LINES or small.lstrip()[:1] == b"{":  # a notebook's lines are inside JSON
         return True
     return bool(failures(oom_log.read_lines(lines)))
 
@@ -195,7 +195,7 @@ def _lines(raw: bytes, small: bytes, words: list[bytes]) -> Iterator[tuple[int, 
             starts.add(small.rfind(b"\n", 0, at) + 1)
             end = small.find(b"\n", at)
             at = small.find(word, end) if end >= 0 else -1
-            if len(starts) > _MANY:
+            if len(starts) > _MAX_LINES:
                 break
     for start in sorted(starts):
         end = raw.find(b"\n", start)

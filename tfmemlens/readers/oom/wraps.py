@@ -16,7 +16,7 @@ LOST = "\u2026"
 
 _MIN_WIDTH = 40
 _MOST_LOST = 6
-_ENOUGH = 3000
+_MAX_LINES_JUDGED = 3000
 """So many lines tell whether letters are gone."""
 _KINDS_CHOPPED = 4
 _DIGITS = regex(r"\d")
@@ -188,7 +188,7 @@ def loses_letters(texts: Sequence[str]) -> bool:
     """Whether letters are gone where lines were broken: `/job:loc`, and below it `host/replica:0`. Words that
     only this text knows must lack letters twice, and more often than others are whole.
     """
-    texts = texts[:_ENOUGH]
+    texts = texts[:_MAX_LINES_JUDGED]
     halves = [
         (left[0], right[0])
         for text, following in pairwise(texts)

@@ -32,7 +32,7 @@ _FROM_FILES = CodeChange(
 )
 _COPIES = regex(r"\A\W*\Z|Const|Cast|Identity|Copy|Slice|Dataset|Gather")
 """What copies an array, also without a name; an op of a layer's on the same line, in `fit`, does not."""
-_LARGE = 256 << 20
+_MIN_BYTES = 256 << 20
 
 ROWS = (
     TensorFlowIdiom(
