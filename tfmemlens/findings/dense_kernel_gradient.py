@@ -190,8 +190,8 @@ def _remedies(case: Case, what: Weight, inputs: int, units: int, need: int, time
 
 def _in_summary(case: Case, inputs: int, units: int) -> tuple[str, str, int, Line] | None:
     """The only row of the model's summary with as many parameters as this matrix."""
-    found = in_summary(case.capture.surroundings, inputs, units)
-    return found[0] if len({row[0] for row in found}) == 1 else None
+    layers = in_summary(case.capture.surroundings, inputs, units)
+    return layers[0] if len({row[0] for row in layers}) == 1 else None
 
 
 def _image(inputs: int) -> str:

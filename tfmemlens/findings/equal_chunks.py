@@ -120,8 +120,8 @@ def _of_any_size(case: Case, moment: Moment, request: Request) -> list[Allocatio
     return most if _share(moment, most) >= 0.5 else []
 
 
-def _share(moment: Moment, found: list[Allocation]) -> float:
-    return sum(row.total_bytes for row in found) / max(_whole(moment), 1)
+def _share(moment: Moment, chunks: list[Allocation]) -> float:
+    return sum(row.total_bytes for row in chunks) / max(_whole(moment), 1)
 
 
 def _whole(moment: Moment) -> int:
@@ -216,7 +216,7 @@ def _steps_of_sequence(moment: Moment) -> int | None:
     need, shape = (failed.tensor_bytes, failed.shape) if failed else (None, None)
     if most is None or not need or not shape or len(shape) < 3 or not all(shape):
         return None
-    found = (
+    lengths = (
         steps
         for steps in shape[:2]
         if steps
@@ -224,7 +224,7 @@ def _steps_of_sequence(moment: Moment) -> int | None:
         and most.count >= steps
         and most.size_bytes == round_up(need // steps)
     )
-    return next(found, None)
+    return next(lengths, None)
 
 
 def _of_the_pipeline(moment: Moment) -> bool:

@@ -47,56 +47,58 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         if another_program(moment):
             continue
-        found = largest(kept(case.capture.surroundings), on_host(moment))
-        if found is None or found.model or (request.failed.creating and not on_host(moment)):
+        keeping = largest(kept(case.capture.surroundings), on_host(moment))
+        if keeping is None or keeping.model or (request.failed.creating and not on_host(moment)):
             continue
-        proof = _proof(case, moment, request, found)
+        proof = _proof(case, moment, request, keeping)
         if proof is None:
             continue
-        yield _finding(case, index, moment, found, *proof)
+        yield _finding(case, index, moment, keeping, *proof)
 
 
-def _proof(case: Case, moment: Moment, request: Request, found: Kept) -> tuple[str, int | None, bool] | None:
+def _proof(
+    case: Case, moment: Moment, request: Request, keeping: Kept
+) -> tuple[str, int | None, bool] | None:
     """What agrees with it: in words, the bytes that are kept, and whether sizes say so; None where nothing
     does.
     """
     turns = _turns(case)
-    held = found.after(turns) * found.each if found.each and turns else None
-    if chunks := _chunks(moment, request, found):
+    held = keeping.after(turns) * keeping.each if keeping.each and turns else None
+    if chunks := _chunks(moment, request, keeping):
         return chunks
-    if found.by_calls:
+    if keeping.by_calls:
         return None
-    if (risen := _risen(case, found)) is not None:
+    if (risen := _risen(case, keeping)) is not None:
         return risen
     limit = device_limit(case, moment)
     whole = limit.bytes if limit and limit.bytes else None
-    if held and found.each:
+    if held and keeping.each:
         if whole is not None and held < _A_GOOD_PART * whole:
             return None
         if held >= 256 * MIB:
-            many = "" if found.every == 1 else f", of which every {found.every}th is kept"
+            many = "" if keeping.every == 1 else f", of which every {keeping.every}th is kept"
             return f"{human(held)} after {turns:,} iterations{many}", held, True
     need = request.needed_bytes
-    if not on_host(moment) and need is not None and need <= _SMALL_BYTES and _fills(found, whole):
-        full = found.most * found.each if found.most and found.each else None
+    if not on_host(moment) and need is not None and need <= _SMALL_BYTES and _fills(keeping, whole):
+        full = keeping.most * keeping.each if keeping.most and keeping.each else None
         full = min(full, whole) if full and whole else full
         return f"so small a request ({human(need)}) fails only where the device is full", full or None, False
-    if found.line.text.strip() in _failing_lines(request):
+    if keeping.line.text.strip() in _failing_lines(request):
         return "and this line is the one that failed", None, False
     failing = _failing_lines(request)
-    if any(line.text.strip() in failing for line in found.made):
+    if any(line.text.strip() in failing for line in keeping.made):
         return "and it failed where the next one of them is made", None, False
     if turns >= _MANY_STEPS:
         return f"it failed after {turns:,} iterations that went well", None, False
-    if on_host(moment) and found.each:
+    if on_host(moment) and keeping.each:
         return "so host RAM fills with the iterations", None, False
     return None
 
 
-def _fills(found: Kept, whole: int | None) -> bool:
+def _fills(keeping: Kept, whole: int | None) -> bool:
     """Whether all entries that there may be are more than the device has; any number of them may be."""
-    return bool(found.each) and (
-        found.most is None or whole is None or found.most * (found.each or 0) > whole
+    return bool(keeping.each) and (
+        keeping.most is None or whole is None or keeping.most * (keeping.each or 0) > whole
     )
 
 
@@ -106,9 +108,9 @@ def _failing_lines(request: Request) -> set[str]:
     return {text.strip() for text in told if text.strip()}
 
 
-def _chunks(moment: Moment, request: Request, found: Kept) -> tuple[str, int | None, bool] | None:
+def _chunks(moment: Moment, request: Request, keeping: Kept) -> tuple[str, int | None, bool] | None:
     """Chunks of the size of one entry that fill a dump."""
-    if found.each is None:
+    if keeping.each is None:
         most = next(iter(rows(moment)), None)
         size, many = (most.allocation.size_bytes, most.allocation.count) if most else (0, 0)
         if many < _MANY_CHUNKS or (size < MIB and many * size < _SMALL_BYTES):
@@ -116,22 +118,22 @@ def _chunks(moment: Moment, request: Request, found: Kept) -> tuple[str, int | N
         likely = f"most likely these are the {many} chunks of {human(size)} that are in use"
         next_one = size if request.needed_bytes == size else 0
         return likely + (", and the next one failed" if next_one else ""), many * size + next_one, True
-    alike = rows(moment, lambda row: row.allocation.size_bytes == found.each)
+    alike = rows(moment, lambda row: row.allocation.size_bytes == keeping.each)
     many = sum(row.allocation.count for row in alike)
     if many < _MANY_CHUNKS:
         return None
-    return f"{many} chunks of that size are in use", many * found.each, True
+    return f"{many} chunks of that size are in use", many * keeping.each, True
 
 
-def _risen(case: Case, found: Kept) -> tuple[str, int | None, bool] | None:
+def _risen(case: Case, keeping: Kept) -> tuple[str, int | None, bool] | None:
     """Readings of the program's own that rise by what it keeps; entries of unknown size have what is left."""
     rate = per_turn(case.capture.surroundings)
     if rate is None:
         return None
-    each = rate.bytes * found.every
-    if found.each and not 0.7 <= each / found.each <= 1.4:
+    each = rate.bytes * keeping.every
+    if keeping.each and not 0.7 <= each / keeping.each <= 1.4:
         return None
-    about = "" if found.each else f", about {human(each)} for each entry"
+    about = "" if keeping.each else f", about {human(each)} for each entry"
     return f"which is what the readings rise by: {human(rate.bytes * rate.turns)}{about}", rate.risen, True
 
 
@@ -151,21 +153,21 @@ def _finding(
     case: Case,
     index: int,
     moment: Moment,
-    found: Kept,
+    keeping: Kept,
     proof: str,
     held: int | None,
     sized: bool,
 ) -> Finding:
     where = "in host RAM" if on_host(moment) else "on the device"
-    what = f"{found.shape} ({human(found.each)})" if found.each and found.shape else "every result"
-    if found.gradients:
-        what = "a whole set of gradients" + (f" ({human(found.each)})" if found.each else "")
-    if found.each and found.most:
-        what += f", up to {human(found.each * found.most)} in {found.most:,} entries,"
-    turn = "call" if found.by_calls else "iteration"
-    times = f"each {turn}" if found.every == 1 else f"every {found.every}th {turn}"
+    what = f"{keeping.shape} ({human(keeping.each)})" if keeping.each and keeping.shape else "every result"
+    if keeping.gradients:
+        what = "a whole set of gradients" + (f" ({human(keeping.each)})" if keeping.each else "")
+    if keeping.each and keeping.most:
+        what += f", up to {human(keeping.each * keeping.most)} in {keeping.most:,} entries,"
+    turn = "call" if keeping.by_calls else "iteration"
+    times = f"each {turn}" if keeping.every == 1 else f"every {keeping.every}th {turn}"
     joint = ", " if proof.startswith("and ") else ": "
-    told = f"`{found.container}` ({found.line.place}) keeps {what} of {times} {where}{joint}{proof}"
+    told = f"`{keeping.container}` ({keeping.line.place}) keeps {what} of {times} {where}{joint}{proof}"
     return Finding(
         severity=Severity.CAUSE,
         headline=told,
@@ -173,44 +175,46 @@ def _finding(
         explains=held,
         basis=Basis.MEASURED if sized else Basis.NAME,
         evidence=(
-            Evidence(f"the loop keeps `{found.value}`", found.line),
-            Evidence("the loop", found.line_of_loop),
-            *(Evidence(f"what `{found.container}` is for", line) for _, line in found.uses[:1]),
+            Evidence(f"the loop keeps `{keeping.value}`", keeping.line),
+            Evidence("the loop", keeping.line_of_loop),
+            *(Evidence(f"what `{keeping.container}` is for", line) for _, line in keeping.uses[:1]),
         ),
-        remedies=tuple(_remedies(case, moment, found)),
+        remedies=tuple(_remedies(case, moment, keeping)),
         moment=index,
         of_code=True,
     )
 
 
-def _remedies(case: Case, moment: Moment, found: Kept) -> Iterator[Remedy]:
+def _remedies(case: Case, moment: Moment, keeping: Kept) -> Iterator[Remedy]:
     host = on_host(moment)
-    whole = found.each * found.most if found.each and found.most else None
+    whole = keeping.each * keeping.most if keeping.each and keeping.most else None
     turns = _all_turns(case)
-    whole = found.each * (turns // found.every) if whole is None and found.each and turns else whole
+    whole = keeping.each * (turns // keeping.every) if whole is None and keeping.each and turns else whole
     needs = f": {human(whole)} in all" if whole else ""
-    if found.most:
+    if keeping.most:
         yield Remedy(
-            f"keep the entries of `{found.container}` on the host, as NumPy arrays of a small type (uint8 for"
-            f" frames){needs}; copy only what is sampled to the device",
-            f"{found.container}.append(...)   # np.asarray(frame, np.uint8), not an array of the device",
+            f"keep the entries of `{keeping.container}` on the host, as NumPy arrays of a small type (uint8"
+            f" for frames){needs}; copy only what is sampled to the device",
+            f"{keeping.container}.append(...)   # np.asarray(frame, np.uint8), not an array of the device",
             slug="keep-on-host",
         )
         return
-    if found.gradients:
+    if keeping.gradients:
         yield Remedy(
             f"keep only the numbers that you need of them (norms, a running mean), and no gradients in"
-            f" `{found.container}`",
-            f"{found.container}.append(float(tf.linalg.global_norm({found.value})))"
+            f" `{keeping.container}`",
+            f"{keeping.container}.append(float(tf.linalg.global_norm({keeping.value})))"
             if framework_of(case) == TENSORFLOW
-            else f"{found.container}.append(float(optax.global_norm({found.value})))",
+            else f"{keeping.container}.append(float(optax.global_norm({keeping.value})))",
             slug="keep-numbers",
         )
         return
-    joins = regex(rf"\A{re.escape(found.container)} = [\w.]+\({re.escape(found.container)}(?:, [^()]*)?\)\Z")
-    use = next((each for each in found.uses if not joins.search(each[0])), None)
+    joins = regex(
+        rf"\A{re.escape(keeping.container)} = [\w.]+\({re.escape(keeping.container)}(?:, [^()]*)?\)\Z"
+    )
+    use = next((each for each in keeping.uses if not joins.search(each[0])), None)
     if use and _PICKED.search(use[0]):
-        yield _capped(found.container, use[1])
+        yield _capped(keeping.container, use[1])
         return
     shown = use[0] if use and len(use[0]) <= _LONGEST_CODE and "\n" not in use[0] else None
     yield Remedy(
@@ -222,15 +226,15 @@ def _remedies(case: Case, moment: Moment, found: Kept) -> Iterator[Remedy]:
     )
     if host:
         yield Remedy(
-            f"or write each part to disk instead of into `{found.container}`{needs}",
+            f"or write each part to disk instead of into `{keeping.container}`{needs}",
             "np.save(f'part{i}.npy', part)   # later: np.load(name, mmap_mode='r')",
             slug="parts-to-disk",
         )
         return
-    moved = f"np.asarray({found.value})" if framework_of(case) == JAX else f"{found.value}.numpy()"
+    moved = f"np.asarray({keeping.value})" if framework_of(case) == JAX else f"{keeping.value}.numpy()"
     yield Remedy(
         f"or take each result off the device before it is kept, if host RAM has room{needs}",
-        f"{found.container}.append({moved})",
+        f"{keeping.container}.append({moved})",
         slug="keep-numbers",
     )
 

@@ -80,15 +80,15 @@ def _the_one(made: Sequence[Made], request: Request, moment: Moment) -> Made | N
     """What the code makes that is the request, or else the largest chunk; None where several differ."""
     failed, need = request.failed, request.needed_bytes
     if failed.shape is not None:
-        found = [each for each in made if each.shape == failed.shape]
+        fitting = [each for each in made if each.shape == failed.shape]
     else:
         sure = failed.creating or failed.updating
         telling = [each for each in made if sure or _is_telling(each.bytes)]
-        found = [each for each in telling if need in (each.bytes, round_up(each.bytes))]
-    if not found and (chunk := _largest(moment)) is not None and _is_telling(chunk.size_bytes):
-        found = [each for each in made if round_up(each.bytes) == chunk.size_bytes]
-    alike = [each for each in made if found and each.bytes == found[0].bytes]
-    return found[0] if found and len({(each.shape, each.line.number) for each in alike}) == 1 else None
+        fitting = [each for each in telling if need in (each.bytes, round_up(each.bytes))]
+    if not fitting and (chunk := _largest(moment)) is not None and _is_telling(chunk.size_bytes):
+        fitting = [each for each in made if round_up(each.bytes) == chunk.size_bytes]
+    alike = [each for each in made if fitting and each.bytes == fitting[0].bytes]
+    return fitting[0] if fitting and len({(each.shape, each.line.number) for each in alike}) == 1 else None
 
 
 def _is_telling(size: int) -> bool:

@@ -94,9 +94,9 @@ def _what(told: Surroundings, many: bool) -> str:
     return f"it goes well alone{line}, so most likely what ran before it in this process is still held"
 
 
-def _of_loop(found: Kept) -> str:
+def _of_loop(keeping: Kept) -> str:
     return (
-        f"`{found.container}` ({found.line.place}) keeps every model that the loop makes, each with its"
+        f"`{keeping.container}` ({keeping.line.place}) keeps every model that the loop makes, each with its"
         " weights and its optimizer's slots"
     )
 

@@ -97,7 +97,7 @@ def _odd_part(number: int) -> int:
 def _alike(moment: Moment, request: Request) -> list[Allocation]:
     """The chunks whose size is the request's times or by a power of two, the largest first."""
     need = request.needed_bytes or 1
-    found = [
+    outputs = [
         row
         for row in moment.attribution.table
         if row.size_bytes
@@ -105,7 +105,7 @@ def _alike(moment: Moment, request: Request) -> list[Allocation]:
         and need <= row.size_bytes * _MOST_TIMES
         and row.size_bytes <= need * _MOST_TIMES
     ]
-    return sorted(found, key=lambda row: -row.size_bytes)
+    return sorted(outputs, key=lambda row: -row.size_bytes)
 
 
 def _total(rows: list[Allocation]) -> int:

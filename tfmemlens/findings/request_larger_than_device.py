@@ -49,7 +49,7 @@ def check(case: Case) -> Iterator[Finding]:
         state = moment.incident.state if moment.incident else None
         one = "tensor" if request.failed.shape is not None else "request"
         where = f" at {place(moment)}" if place(moment) else ""
-        of_pairs = [found for found in pairwise_broadcast.check(case) if found.moment == index]
+        of_pairs = [finding for finding in pairwise_broadcast.check(case) if finding.moment == index]
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"one {one} of {human(need)}{where} is larger than {what}: it can never fit",
@@ -136,7 +136,7 @@ def _dimension_remedies(
         yield _of_a_count(sizes[0])
         return
     of_batch = bool(bound and request and request.batch == sizes[0] and bound.most(sizes[0]))
-    mistaken = any(remedy.slug == "one-shape" for found in of_pairs for remedy in found.remedies)
+    mistaken = any(remedy.slug == "one-shape" for finding in of_pairs for remedy in finding.remedies)
     if mistaken or (of_pairs and not of_batch):
         pass  # the rule of pairs says what to change: its first dimension alone is no size of the program's
     elif sizes[0] >= 2 and request and not request.fixed:

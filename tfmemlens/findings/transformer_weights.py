@@ -42,10 +42,10 @@ _REMEDIES = (
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, _ in list(requests(case))[:1]:
-        found = None if attributed(moment) else _model(moment)
-        if found is None:
+        model = None if attributed(moment) else _model(moment)
+        if model is None:
             continue
-        width, words, matrices, table = found
+        width, words, matrices, table = model
         count = sum(row.count for row in matrices)
         what = (
             f"{count} chunks of {human(matrices[0].size_bytes)} are as large as the weights [{width},"

@@ -89,13 +89,13 @@ def _shown(case: Case, moment: Moment, request: Request) -> Iterator[_Shown]:
     for idiom in TABLE:
         if not _fits(idiom, request) or _is_harmless(idiom, code):
             continue
-        found = (
+        shown = (
             _of_frames(idiom, Agreement.LINE, last, request, numbers)
             or _of_frames(idiom, Agreement.WAY, list(reversed(own)), request, numbers)
             or _of_text(idiom, moment, request, code, numbers)
         )
-        if found:
-            yield found
+        if shown:
+            yield shown
 
 
 def _last_lines(failed: FailedRequest, own: Sequence[Frame]) -> list[Frame]:

@@ -59,8 +59,8 @@ def strangers(case: Case, moment: Moment) -> tuple[DeviceProcess, ...]:
     use = _device(case, moment)
     if use is None or use.total is None:
         return ()
-    found = _sorted(case, moment, use)
-    return tuple(found) if sum(map(_bytes, found)) >= _MIN_SHARE * use.total.bytes else ()
+    users = _sorted(case, moment, use)
+    return tuple(users) if sum(map(_bytes, users)) >= _MIN_SHARE * use.total.bytes else ()
 
 
 def spare(case: Case, moment: Moment) -> DeviceUse | None:
@@ -101,11 +101,11 @@ def _sorted(case: Case, moment: Moment, use: DeviceUse) -> list[DeviceProcess]:
     sized = [process for process in use.processes if process.used]
     own = _on_several(case) if len(case.capture.surroundings.devices) > 1 else set()
     if len(own) == 1 and any(process.pid in own for process in sized):
-        found = [process for process in sized if process.pid not in own]
+        users = [process for process in sized if process.pid not in own]
     else:
         limit = device_limit(case, moment)
-        found = _without_own(sized, pool, limit, limit is not None and not _was_before(use, limit))
-    return sorted(found, key=_bytes, reverse=True)
+        users = _without_own(sized, pool, limit, limit is not None and not _was_before(use, limit))
+    return sorted(users, key=_bytes, reverse=True)
 
 
 def _was_before(use: DeviceUse, limit: Size) -> bool:

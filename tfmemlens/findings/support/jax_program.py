@@ -46,19 +46,19 @@ def stacked_by_program(told: Surroundings) -> MadeByLine | None:
 
 def _vmapped(program: list[Statement]) -> MadeByLine | None:
     """A function that vmap runs for all rows at once; a vmap within a vmap runs it for all pairs."""
-    found = [
+    calls = [
         (statement, node)
         for statement, node in _nodes(program, ast.Call)
         if _last(node.func) in ("vmap", "filter_vmap") and node.args
     ]
-    if not found:
+    if not calls:
         return None
     inner = [
         each
-        for each in found
-        if any(isinstance(part, ast.Call) and part in [node for _, node in found] for part in each[1].args)
+        for each in calls
+        if any(isinstance(part, ast.Call) and part in [node for _, node in calls] for part in each[1].args)
     ]
-    statement, node = (inner or found)[-1]
+    statement, node = (inner or calls)[-1]
     given = node.args[0]
     name = f"`{given.id}`" if isinstance(given, ast.Name) else "its function"
     pairs = " for every pair of rows" if inner else " for all rows"
@@ -124,7 +124,7 @@ def _compiled(
 def _derivative(program: list[Statement]) -> MadeByLine | None:
     """`jacfwd(jacrev(f))`, also by way of a name."""
     made_of: dict[str, str] = {}
-    found: tuple[bool, Line] | None = None
+    best: tuple[bool, Line] | None = None
     for statement, node in _nodes(program, ast.Call):
         kind = _last(node.func)
         if kind not in _DERIVATIVES or not node.args:
@@ -134,11 +134,11 @@ def _derivative(program: list[Statement]) -> MadeByLine | None:
         second = second or (isinstance(inner, ast.Name) and made_of.get(inner.id) in _DERIVATIVES)
         for target in _targets(statement.node, node):
             made_of[target] = kind
-        if found is None or (second and not found[0]):
-            found = second, statement.line_of(node)
-    if found is None:
+        if best is None or (second and not best[0]):
+            best = second, statement.line_of(node)
+    if best is None:
         return None
-    second, line = found
+    second, line = best
     matrix = "Hessian" if second else "Jacobian"
     return MadeByLine(
         f"all rows of the {matrix} of {line.place} are computed at once: every intermediate value"

@@ -67,11 +67,11 @@ def joined_to_itself(request: Request) -> str | None:
         return None
     if (assigned := _ASSIGNED.search(text)) and not re.search(r"axis\s*=\s*-?[1-9]", text):
         return assigned["name"] or assigned["own"]
-    found, match = _JOINED.search(text), _AXIS.search(text)
+    joined, match = _JOINED.search(text), _AXIS.search(text)
     axis = int(match["axis"]) if match else 0
     if axis == -1 or (axis != 0 and len(request.failed.shape or ()) >= 4):
         return None  # channels of a network's layers
-    return found["name"] if found else None
+    return joined["name"] if joined else None
 
 
 def is_eager(request: Request) -> bool:

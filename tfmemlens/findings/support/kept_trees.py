@@ -80,13 +80,13 @@ class _Loop:
 def kept_by_loops(told: Surroundings) -> list[Kept]:
     """All that loops keep, in the order of the text."""
     code = _Code(told.program())
-    found: list[Kept] = []
+    kept: list[Kept] = []
     for statement in code.statements:
         names = _Names(code, statement, told)
         for each, loops in _additions(statement.node, ()):
             if any(isinstance(loop.node, ast.FunctionDef) or statement.runs(loop.node) for loop in loops):
-                found.append(names.seen(each, loops))
-    return [each for each in found if each.container]
+                kept.append(names.seen(each, loops))
+    return [each for each in kept if each.container]
 
 
 def _additions(
@@ -225,15 +225,15 @@ class _Names:
             weights = stated_weights(self.told) or None
             return (weights.bytes, weights.text) if weights else (None, "")
         inner = _inside(value)
-        if found := _shape_of(line.text, ast.unparse(inner), alone=True):
-            return _bytes(found, ast.unparse(value))
+        if tensor := _shape_of(line.text, ast.unparse(inner), alone=True):
+            return _bytes(tensor, ast.unparse(value))
         for name in self._aliases(ast.unparse(inner)):
             for made, at in self._values(name):
-                if found := _shape_of(at.text, name, alone=isinstance(made, ast.Call | ast.BinOp)):
-                    return _bytes(found, at.text)
+                if tensor := _shape_of(at.text, name, alone=isinstance(made, ast.Call | ast.BinOp)):
+                    return _bytes(tensor, at.text)
         for remark in self.code.remarks:
-            if found := _shape_of(remark, ast.unparse(inner), alone=False):
-                return _bytes(found, remark)
+            if tensor := _shape_of(remark, ast.unparse(inner), alone=False):
+                return _bytes(tensor, remark)
         return None, ""
 
     def _aliases(self, name: str) -> list[str]:
@@ -376,8 +376,8 @@ def _shape_of(text: str, name: str, alone: bool) -> tuple[tuple[int, ...], str |
     return None
 
 
-def _bytes(found: tuple[tuple[int, ...], str | None], text: str) -> tuple[int, str]:
-    sizes, word = found
+def _bytes(tensor: tuple[tuple[int, ...], str | None], text: str) -> tuple[int, str]:
+    sizes, word = tensor
     kind = _TYPES.get(word or "", word or "")
     if kind not in ITEM_BYTES:
         kind = next((each for each in ("uint8", "float16", "bfloat16", "float64") if each in text), "")

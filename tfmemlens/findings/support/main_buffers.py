@@ -91,15 +91,15 @@ def main_buffers(moment: Moment, framework: str | None) -> Buffers | None:
     weights: set[tuple[int | None, ...] | None] = set()
     if not (compiler and compiler.one_operation):  # whose arguments may be anything
         weights = {row.allocation.shape for row in rows(moment) if row.allocation.purpose == "parameter"}
-    left, found = listed, []
+    left, candidates = listed, []
     for test, build in _KINDS:
         mine = [row for row in left if test(row, weights)]
         left = [row for row in left if row not in mine]
         if mine:
-            found.append((sum(row.allocation.total_bytes for row in mine), mine, build))
-    if not found:
+            candidates.append((sum(row.allocation.total_bytes for row in mine), mine, build))
+    if not candidates:
         return None
-    held, mine, build = max(found, key=lambda each: each[0])
+    held, mine, build = max(candidates, key=lambda each: each[0])
     of_need = _LEAST_OF_NEED if len(listed) > _FEW else _LEAST_OF_FEW
     if held < _LEAST_BYTES or held < max(_LEAST_SHARE * whole, of_need * _need(moment)):
         return None

@@ -127,12 +127,12 @@ def named_sizes(shape: Sequence[int | None] | None, told: Surroundings) -> tuple
         if name == "batch_size" and value.isdigit()
     ]
     power = _common_power(shape, stated)
-    found = (
+    candidates = (
         _named(axis, size, shape, stated, power) or (_composed(size, stated) if axis == 0 else None)
         for axis, size in enumerate(shape)
         if size and size >= _LEAST
     )
-    return tuple(_without_channels([each for each in found if each], len(shape)))
+    return tuple(_without_channels([each for each in candidates if each], len(shape)))
 
 
 def _without_channels(named: Sequence[NamedSize], rank: int) -> Iterator[NamedSize]:

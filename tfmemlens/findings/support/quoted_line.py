@@ -50,9 +50,9 @@ def line_of_op(request: Request, code: Sequence[Line]) -> Line | None:
     made_by = _MADE_BY.get(failed.op or "")
     if made_by is None:
         return None
-    found = {
+    lines = {
         _COMMENT.sub("", line.text).strip(): line
         for line in reversed(code)
         if not _DEFINES.search(line.text) and made_by.search(_COMMENT.sub("", line.text))
     }
-    return next(iter(found.values())) if len(found) == 1 else None
+    return next(iter(lines.values())) if len(lines) == 1 else None

@@ -80,16 +80,16 @@ def as_product(
     shapes, numbers = _parts(stated)
     items = ((8, "float64"), *items) if double else items
     for parts, least in _combinations(shapes, numbers):
-        found: dict[tuple[tuple[int, ...], str], Product] = {}
+        products: dict[tuple[tuple[int, ...], str], Product] = {}
         for each in parts:
             for item, dtype in items:
                 if item >= least and _is(each, item, need):
-                    found.setdefault(
+                    products.setdefault(
                         (tuple(sorted(size for _, sizes in each for size in sizes)), dtype),
                         Product(each, dtype),
                     )
-        if found:
-            return next(iter(found.values())) if len(found) == 1 else None
+        if products:
+            return next(iter(products.values())) if len(products) == 1 else None
     return None
 
 

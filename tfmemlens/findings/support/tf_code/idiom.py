@@ -83,8 +83,8 @@ class TensorFlowIdiom:
         """Where the line shows it; not in a comment, nor where it is said to be gone."""
         if not any(word in text for word in self.needs):
             return None
-        found = self.code.search(text)
-        return None if found is None or _GONE.search(text, 0, found.start()) else found
+        match = self.code.search(text)
+        return None if match is None or _GONE.search(text, 0, match.start()) else match
 
 
 _GONE = regex(
