@@ -104,7 +104,7 @@ class LiveModel:
         """
         classes = dict(self.layers)
         told = {path for path, _ in self.outputs}
-        found = [
+        paths = [
             path
             for path, known in self.outputs
             if len(known) == len(shape) > 1
@@ -112,12 +112,12 @@ class LiveModel:
             and any(known)
         ]
         if kind is not None and len(shape) > 1:
-            found += [
+            paths += [
                 each.layer
                 for each in self.variables
                 if each.layer and each.layer not in told and _ends_alike(each.tensor.shape, shape)
             ]
-        return tuple(path for path in dict.fromkeys(found) if kind in (None, classes.get(path)))
+        return tuple(path for path in dict.fromkeys(paths) if kind in (None, classes.get(path)))
 
     def being_made(self, shape: tuple[int | None, ...]) -> tuple[str, ...]:
         """The layers without weights as yet whose first weight has this shape."""
@@ -125,25 +125,25 @@ class LiveModel:
 
     def with_weight(self, shape: tuple[int | None, ...]) -> tuple[str, ...]:
         """The layers with a weight of this shape, of two dimensions or more: vectors are alike."""
-        found = (
+        paths = (
             each.layer
             for each in self.variables
             if each.layer and each.kind is Kind.PARAMETER and each.tensor.shape == shape and len(shape) > 1
         )
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(paths))
 
     def differentiated(self, op: str, shape: tuple[int | None, ...]) -> tuple[str, ...]:
         """The layers with a kernel of which an op of the backward pass makes this shape: the gradient of the
         kernel, of what the layer read, of its activation, or the patches of a convolution.
         """
-        found = []
+        layers = []
         for each in self.variables:
             kernel = each.tensor.shape
             if each.layer is None or each.kind is not Kind.PARAMETER or kernel is None or len(kernel) < 2:
                 continue
             if _of_gradient(op, kernel, shape):
-                found.append(each.layer)
-        return tuple(dict.fromkeys(found))
+                layers.append(each.layer)
+        return tuple(dict.fromkeys(layers))
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,12 +42,12 @@ def _weights(arguments: Iterable[str]) -> list[str]:
 
 def _by_shape(attribution: Attribution, known: Mapping[tuple[str, int], str]) -> dict[Shape, set[str]]:
     """The arguments that values of each shape are computed with in the forward pass."""
-    found: dict[Shape, set[str]] = {}
+    by_shape: dict[Shape, set[str]] = {}
     for row, owner in zip(attribution.table, attribution.owners, strict=True):
         argument = known.get((row.node or "", row.size_bytes))
         if argument and row.shape and owner.kind is Kind.ACTIVATION:
-            found.setdefault(row.shape, set()).add(argument)
-    return found
+            by_shape.setdefault(row.shape, set()).add(argument)
+    return by_shape
 
 
 def _owned(

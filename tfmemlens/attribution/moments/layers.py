@@ -66,11 +66,11 @@ def summaries(
 
 def _told(model: LiveModel | None) -> dict[str, list[TensorType]]:
     """The weights of each layer of the live model."""
-    found: dict[str, list[TensorType]] = defaultdict(list)
+    tensors: dict[str, list[TensorType]] = defaultdict(list)
     for each in model.variables if model else ():
         if each.kind is Kind.PARAMETER and each.layer is not None:
-            found[each.layer].append(each.tensor)
-    return found
+            tensors[each.layer].append(each.tensor)
+    return tensors
 
 
 def _variables(

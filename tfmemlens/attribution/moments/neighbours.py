@@ -36,7 +36,7 @@ def _of(near: Iterable[Owner], owner: Owner) -> Owner:
 
 def _nearest(node: str, step: Callable[[str], Iterable[str]], graph: Graph) -> list[Owner]:
     """The owners of the first ops with a scope on every way from the node."""
-    found, waiting, seen = [], [(node, 0)], {node}
+    owners, waiting, seen = [], [(node, 0)], {node}
     for name, distance in waiting:  # grows while we walk
         for each in step(name):
             op = graph.op_of(each)
@@ -45,10 +45,10 @@ def _nearest(node: str, step: Callable[[str], Iterable[str]], graph: Graph) -> l
             seen.add(each)
             owner = owner_of(each, op)
             if not _is_bare(owner.layer, each):
-                found.append(owner)
+                owners.append(owner)
             elif distance < _FAR:
                 waiting.append((each, distance + 1))
-    return found
+    return owners
 
 
 def _is_bare(layer: str | None, node: str) -> bool:

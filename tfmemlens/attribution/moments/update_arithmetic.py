@@ -35,18 +35,18 @@ def _only_assigned(assigns: Iterable[str], graph: Graph) -> dict[str, Owner]:
     """What has no scope and is read by assignments, or by such ops, alone; those that are nearest to an
     assignment first.
     """
-    found: dict[str, Owner] = {}
+    assigned: dict[str, Owner] = {}
     ends = {*assigns}
     waiting = [*assigns]
     for reader in waiting:  # grows while we walk
         for name in graph.sources_of(reader):
-            if name in found or name in ends:
+            if name in assigned or name in ends:
                 continue
             owner = _without_scope(name, graph)
-            if owner and all(each in ends or each in found for each, _, _ in graph.consumers[name]):
-                found[name] = owner
+            if owner and all(each in ends or each in assigned for each, _, _ in graph.consumers[name]):
+                assigned[name] = owner
                 waiting.append(name)
-    return found
+    return assigned
 
 
 def _without_scope(name: str, graph: Graph) -> Owner | None:

@@ -41,9 +41,9 @@ def is_program(opened: Opened) -> bool:
 
 def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """What its code shows; strings that look like messages of a failure are none."""
-    found = dispatch.read_text(opened, hints).surroundings
-    told = {name: getattr(found, name) for name in _FROM_CODE}
-    told["settings"] = tuple(each for each in found.settings if each[0] not in _CHOSEN_AT_LAST)
+    surroundings = dispatch.read_text(opened, hints).surroundings
+    told = {name: getattr(surroundings, name) for name in _FROM_CODE}
+    told["settings"] = tuple(each for each in surroundings.settings if each[0] not in _CHOSEN_AT_LAST)
     return Capture(
         Source(opened.path),
         surroundings=Surroundings(**told, program=partial(_program, _lines(opened))),

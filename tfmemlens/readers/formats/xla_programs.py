@@ -40,16 +40,16 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     """Each program as an account of memory. Raises UnreadableInput."""
     del hints
     document = own_json.read(opened)
-    found, damaged = [], 0
+    incidents, damaged = [], 0
     for row in own_json.rows(document, "programs"):
         try:
-            found.append(_program(row, opened.label))
+            incidents.append(_program(row, opened.label))
         except (ValueError, binascii.Error, schema.damage()):
             damaged += 1
     notes = (
         (ReadNote(f"{damaged} of the compiled programs that were kept cannot be read"),) if damaged else ()
     )
-    return Capture(Source(opened.path, (FORMAT,), "jax"), incidents=tuple(found), notes=notes)
+    return Capture(Source(opened.path, (FORMAT,), "jax"), incidents=tuple(incidents), notes=notes)
 
 
 def join(captures: list[Capture]) -> list[Capture]:

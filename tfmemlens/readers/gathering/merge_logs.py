@@ -46,8 +46,8 @@ def merge(captures: list[Capture]) -> Capture:
 def _live_model(captures: Sequence[Capture]) -> LiveModel | None:
     """The first, with the chunks of the first dump that says what each was asked for."""
     model = next((capture.live_model for capture in captures if capture.live_model), None)
-    found = (chunks for capture in captures for each in capture.incidents if (chunks := _chunks(each)))
-    return replace(model, chunks=next(found, ())) if model is not None else None
+    listings = (chunks for capture in captures for each in capture.incidents if (chunks := _chunks(each)))
+    return replace(model, chunks=next(listings, ())) if model is not None else None
 
 
 def _chunks(incident: Incident) -> tuple[tuple[str, int, int], ...]:

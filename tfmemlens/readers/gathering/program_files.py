@@ -34,17 +34,17 @@ def with_programs(capture: Capture, places: Sequence[inputs.Place]) -> Capture:
     frames = _frames_of(capture)
     if not frames:
         return capture
-    found = [read for file in _files_of(frames, places) if (read := _read(file)) is not None]
-    told = merge_logs.surroundings([capture, *found]) if found else capture.surroundings
-    names = " and ".join(os.path.basename(each.source.path) for each in found)
+    programs = [read for file in _files_of(frames, places) if (read := _read(file)) is not None]
+    told = merge_logs.surroundings([capture, *programs]) if programs else capture.surroundings
+    names = " and ".join(os.path.basename(each.source.path) for each in programs)
     note = ReadNote(f"{names} was read with the log: the line that the traceback quotes stands in it")
     return replace(
         capture,
         incidents=tuple(_with_statements(each, places) for each in capture.incidents)
-        if found
+        if programs
         else capture.incidents,
         surroundings=replace(told, program=partial(_marked, told.program, tuple(frames))),
-        notes=(*capture.notes, note) if found else capture.notes,
+        notes=(*capture.notes, note) if programs else capture.notes,
     )
 
 

@@ -103,12 +103,12 @@ def _of_place(place: inputs.Place, hints: Hints, logs: bool) -> tuple[list[input
 
 def _described(place: inputs.Place) -> list[inputs.Input]:
     """What describes the program in a directory itself: a bundle has its model there."""
-    found = []
+    chosen = []
     for name in sorted(catalogue.beside_steps()):
         paths = Path(place).glob(name)
         newest = max((path for path in paths if path.is_file() and path.stat().st_size), default=None)
-        found += [] if newest is None else [inputs.Input(os.fspath(newest))]
-    return found
+        chosen += [] if newest is None else [inputs.Input(os.fspath(newest))]
+    return chosen
 
 
 def _beside(place: inputs.Place, steps: list[TracedStep]) -> list[inputs.Input]:

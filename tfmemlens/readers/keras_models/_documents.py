@@ -151,12 +151,12 @@ def _metrics(document: Mapping[str, Any]) -> tuple[str, ...] | None:
     compiled = document.get("compile_config") or document.get("training_config")
     if not isinstance(compiled, Mapping):
         return None
-    found: list[str] = []
+    metrics: list[str] = []
     waiting = [compiled.get("metrics"), compiled.get("weighted_metrics")]
     while waiting:
         told = waiting.pop()
         if isinstance(told, str):
-            found.append(told.lower())
+            metrics.append(told.lower())
         elif isinstance(told, Mapping) and "class_name" in told:
             config = told.get("config")
             waiting.append(config.get("name") if isinstance(config, Mapping) else told["class_name"])
@@ -164,7 +164,7 @@ def _metrics(document: Mapping[str, Any]) -> tuple[str, ...] | None:
             waiting += told.values()
         elif isinstance(told, list):
             waiting += told
-    return tuple(sorted(set(found)))
+    return tuple(sorted(set(metrics)))
 
 
 def _jit(document: Mapping[str, Any]) -> bool | None:

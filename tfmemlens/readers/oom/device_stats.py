@@ -66,14 +66,14 @@ class DeviceStatsCollector:
         """Take the line if it prints figures of a device."""
         if "'" not in line.text and '"' not in line.text:
             return False
-        found = False
+        taken = False
         for match in re.finditer(FIGURE.pattern, line.text):
-            found = True
+            taken = True
             if not self.read or match["name"] in self.read[-1].figures:
                 self.read.append(DeviceStats())
             value = 0 if match["value"] == "None" else int(match["value"])
             self.read[-1].figures[match["name"]] = (value, line)
-        return found
+        return taken
 
     def readings(self) -> tuple[tuple[int, Line], ...]:
         """What was in use, reading by reading."""

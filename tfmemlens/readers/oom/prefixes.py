@@ -78,13 +78,13 @@ class Stamps(NamedTuple):
 
 def learned(texts: Sequence[str], known: Callable[[str, int], bool]) -> Stamps | None:
     """The stamps of the lines, None where they have none or where each is `known` to end at that place."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for text in texts:
         mark = _LANDMARK.search(text, 0, _LONGEST + 40)
         stamp = text[: mark.start()] if mark else ""
         if stamp.strip() and len(stamp) <= _LONGEST and not _NO_STAMP.search(stamp):
-            found[_form(stamp)] += 1
-    forms = [form for form, count in found.most_common(_MOST_STAMPS) if count >= _FEWEST]
+            counts[_form(stamp)] += 1
+    forms = [form for form, count in counts.most_common(_MOST_STAMPS) if count >= _FEWEST]
     if not forms:
         return None
     pattern = _pattern(forms)

@@ -101,11 +101,11 @@ class Words:
     def occur_in(self, text: str) -> bool:
         """Whether one of the words stands in a line."""
         shape = shape_of(text)
-        found = self._known.get(shape)
-        if found is None:
-            found = any(word in shape for word in self._words)
-            _remember(self._known, shape, found)
-        return found or any(word in text for word in self._with_figures)
+        occurs = self._known.get(shape)
+        if occurs is None:
+            occurs = any(word in shape for word in self._words)
+            _remember(self._known, shape, occurs)
+        return occurs or any(word in text for word in self._with_figures)
 
 
 Key = TypeVar("Key")
@@ -182,12 +182,12 @@ def _has_figures(word: str) -> bool:
 Known = TypeVar("Known")
 
 
-def _remember(known: dict[str, Known], shape: str, found: Known) -> None:
+def _remember(known: dict[str, Known], shape: str, value: Known) -> None:
     if len(shape) > _LONGEST_SHAPE:
         return
     if len(known) >= _MOST_SHAPES:
         known.clear()
-    known[shape] = found
+    known[shape] = value
 
 
 def narrow(era: Era, seen: Era | None) -> Era:

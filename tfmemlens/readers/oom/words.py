@@ -175,12 +175,12 @@ def may_tell(raw: bytes) -> bool:
     if _SURE in small:
         return True
     joined = small.translate(None, b"\r\n")
-    found = [word for word in WORDS if _WORDS.stands_in(joined, word)]
-    if not found:
+    present = [word for word in WORDS if _WORDS.stands_in(joined, word)]
+    if not present:
         return False
-    if any(small.count(word) != joined.count(word) for word in found):
+    if any(small.count(word) != joined.count(word) for word in present):
         return True  # a terminal broke the lines, perhaps
-    lines = list(_lines(raw, small, found))
+    lines = list(_lines(raw, small, present))
     if len(lines) > _MAX_LINES or small.lstrip()[:1] == b"{":  # a notebook's lines are inside JSON
         return True
     return bool(failures(oom_log.read_lines(lines)))

@@ -25,14 +25,14 @@ def read_program(lines: Sequence[Line]) -> Program:
     bare = marks.without_marks(lines[:_MOST_LINES])
     pieces, prose = rows.pieces(bare)
     quoted = {row.text.strip() for piece in pieces for row in piece if not row.of_frame}
-    found: list[Statement] = []
+    statements: list[Statement] = []
     budget = parsing.ParsingBudget()
     for piece in pieces:
         if piece[0].of_frame and piece[0].text.strip() in quoted:
             continue  # the traceback quotes a line of the code beside it
-        found += parsing.statements(piece, budget)
-    found += [each for row in prose for each in inline.calls(row)]
-    return Program(tuple(sorted(found, key=lambda each: each.line.number)))
+        statements += parsing.statements(piece, budget)
+    statements += [each for row in prose for each in inline.calls(row)]
+    return Program(tuple(sorted(statements, key=lambda each: each.line.number)))
 
 
 @lru_cache(maxsize=4)

@@ -76,9 +76,9 @@ def _numbered(lines: Sequence[Line]) -> set[int]:
     numbers = [
         int(match["number"]) if (match := _NUMBER.search(line.text[:LONGEST])) else None for line in lines
     ]
-    found: set[int] = set()
+    numbered: set[int] = set()
     for one, other in pairwise(range(len(lines))):
         first, second = numbers[one], numbers[other]
         if first is not None and second is not None and second - first in (1, 2):
-            found |= {one, other}
-    return found | {index for index, line in enumerate(lines) if _ARROW.search(line.text[:LONGEST])}
+            numbered |= {one, other}
+    return numbered | {index for index, line in enumerate(lines) if _ARROW.search(line.text[:LONGEST])}

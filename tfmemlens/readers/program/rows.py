@@ -42,7 +42,7 @@ _MOST_ROWS = 200
 
 def pieces(rows: Sequence[UnmarkedLine]) -> tuple[list[list[UnmarkedLine]], list[UnmarkedLine]]:
     """Rows that make up one statement each, and the rows that are no code."""
-    found: list[list[UnmarkedLine]] = []
+    closed: list[list[UnmarkedLine]] = []
     prose: list[UnmarkedLine] = []
     current: list[UnmarkedLine] = []
     depth = 0
@@ -66,24 +66,24 @@ def pieces(rows: Sequence[UnmarkedLine]) -> tuple[list[list[UnmarkedLine]], list
             if _in_block(row, current) and _may_be_statement(row):
                 current.append(row)
                 continue
-            _close(current, found)
+            _close(current, closed)
             current, depth = [], 0
             prose.append(row)
             continue
         if not _belongs(row, current):
-            _close(current, found)
+            _close(current, closed)
             current = []
         current.append(row)
         depth = max(brackets(row.text), 0)
-    _close(current, found)
-    return found, prose
+    _close(current, closed)
+    return closed, prose
 
 
-def _close(current: list[UnmarkedLine], found: list[list[UnmarkedLine]]) -> None:
+def _close(current: list[UnmarkedLine], closed: list[list[UnmarkedLine]]) -> None:
     while current and (not current[-1].text.strip() or _COMMENT.search(current[-1].text)):
         current = current[:-1]
     if current:
-        found.append(current)
+        closed.append(current)
 
 
 def is_code(row: UnmarkedLine) -> bool:

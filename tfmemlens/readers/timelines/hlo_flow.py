@@ -33,7 +33,7 @@ class Flow:
 
     def computed_with(self, number: int) -> list[int]:
         """The nearest instructions before it that compute something, and arguments of the program."""
-        found: dict[int, None] = {}
+        reached: dict[int, None] = {}
         waiting, seen = list(self.sources(number)), set[int]()
         while waiting and len(seen) < _MOST_VALUES:
             each = waiting.pop(0)
@@ -45,8 +45,8 @@ class Flow:
             if moves and sources:
                 waiting += sources
             else:
-                found[each] = None
-        return list(found)
+                reached[each] = None
+        return list(reached)
 
     def sources(self, number: int) -> Iterator[int]:
         """What it reads: a part of a loop's state is what stood before the loop, then what a turn writes."""

@@ -64,8 +64,8 @@ class Origins:
 
     def _line_of(self, number: int) -> tuple[str | None, str | None]:
         """The user's innermost line of an instruction, and its function."""
-        found = frames(self._module, self._known[number].metadata.stack_frame_id)
-        return next((each for each in found if user_frame(each[0])), (None, None))
+        stack = frames(self._module, self._known[number].metadata.stack_frame_id)
+        return next((each for each in stack if user_frame(each[0])), (None, None))
 
     def _stacked(self, number: int) -> int:
         """Of what a loop stacks, row by row: the instruction of its body that makes a row, where that has a
@@ -120,9 +120,9 @@ class Origins:
             before = (source for each in level for source in self._flow.computed_with(each))
             level = list(dict.fromkeys(each for each in before if each not in seen))[:_MOST_VALUES]
             seen.update(level)
-            found = [self._known[each] for each in level if self._is_argument(each)]
-            if found:
-                yield from (each.metadata.op_name for each in found)
+            arguments = [self._known[each] for each in level if self._is_argument(each)]
+            if arguments:
+                yield from (each.metadata.op_name for each in arguments)
                 return
 
     def _is_argument(self, number: int) -> bool:
@@ -135,15 +135,15 @@ def _places(proto: Any) -> dict[int, tuple[int, int, int]]:
     """For each instruction that makes a value of the arena (allocation, offset, bytes) of its largest."""
     assignment = proto.buffer_assignment
     made_by = {value.id: value.defined_at.instruction_id for value in assignment.logical_buffers}
-    found: dict[int, tuple[int, int, int]] = {}
+    largest: dict[int, tuple[int, int, int]] = {}
     for row in assignment.buffer_allocations:
         if row.is_thread_local or row.is_entry_computation_parameter or row.is_constant:
             continue
         for place in row.assigned:
             number = made_by.get(place.logical_buffer_id)
-            if number is not None and place.size > found.get(number, (0, 0, 0))[2]:
-                found[number] = row.index, place.offset, place.size
-    return found
+            if number is not None and place.size > largest.get(number, (0, 0, 0))[2]:
+                largest[number] = row.index, place.offset, place.size
+    return largest
 
 
 def places(module: Any, frame: int) -> Iterator[str]:
