@@ -246,11 +246,11 @@ def diff(
 
     def case(side: Source | Explanation | Trace) -> Any:
         if isinstance(side, Explanation | Trace):
-            found = side.case
+            examined = side.case
         else:
-            found = pipeline.case(pipeline.capture(side, hints, device))
-        must_hold_figures(found)
-        return found
+            examined = pipeline.case(pipeline.capture(side, hints, device))
+        must_hold_figures(examined)
+        return examined
 
     return Comparison.of(compare(case(before), case(after)))
 

@@ -34,8 +34,8 @@ def whole(text: str) -> int:
 def seconds(text: str) -> float:
     """A time of more than nothing, for argparse."""
     try:
-        if 0 < (found := float(text)) < float("inf"):
-            return found
+        if 0 < (number := float(text)) < float("inf"):
+            return number
     except ValueError:
         pass
     raise argparse.ArgumentTypeError(f"{text} is no number of seconds")

@@ -49,9 +49,9 @@ def diff(source: Any, *, after: When, before: When | None = None) -> DataFrame:
 
     Raises UnreadableInput, UsageError, MissingExtra.
     """
-    found = compare(source, after, before)
-    frame = _frame(found.new, "signature")
-    frame.attrs["decided"] = found.decided
+    causes = compare(source, after, before)
+    frame = _frame(causes.new, "signature")
+    frame.attrs["decided"] = causes.decided
     return frame
 
 
@@ -115,12 +115,12 @@ class Failures:
     def _jobs(self) -> Coded:
         """`team/job` of each row; the source where the job is null."""
         team, job, source = (self.coded[name] for name in ("team", "job", "source"))
-        found, at, codes = np.unique(self.rows.job, return_index=True, return_inverse=True)
+        jobs, at, codes = np.unique(self.rows.job, return_index=True, return_inverse=True)
         texts = []
         for row in at:
             names = [team.text(team.codes[row]), job.text(job.codes[row])]
             texts.append("/".join(filter(None, names)) if names[1] else source.text(source.codes[row]))
-        del found
+        del jobs
         return _recoded(codes.reshape(-1), texts)
 
 
@@ -292,9 +292,9 @@ def _examples(data: Failures, rows: FailureRows, positions: Ints, report: bool) 
 def examples(data: Failures, numbers: Ints, when: Ints, report: bool) -> list[Example]:
     """Rows of the data set as examples."""
     names = [name for name in _SHOWN if name != "time"] + (["report"] if report else [])
-    found = data.table.rows(numbers.tolist(), *names)
+    rows = data.table.rows(numbers.tolist(), *names)
     return [
-        Example(time=as_datetime(moment), **each) for each, moment in zip(found, when.tolist(), strict=True)
+        Example(time=as_datetime(moment), **each) for each, moment in zip(rows, when.tolist(), strict=True)
     ]
 
 

@@ -103,7 +103,7 @@ class Table:
         """Some rows as they stand, in the order of `wanted`; of each file only the row groups that hold one
         are decoded, a stretch at a time. Raises UnreadableInput.
         """
-        found: dict[int, dict[str, Any]] = {}
+        by_number: dict[int, dict[str, Any]] = {}
         with _reading(self.path):
             waiting, begin = sorted({int(row) for row in wanted}), 0
             for fragment in self._dataset.get_fragments():
@@ -113,23 +113,23 @@ class Table:
                     inside = [row for row in waiting if row < begin + count]
                     waiting = waiting[len(inside) :]
                     if inside:
-                        found |= self._decoded(part, names, inside, begin)
+                        by_number |= self._decoded(part, names, inside, begin)
                     begin += count
-        return [found[int(row)] for row in wanted]
+        return [by_number[int(row)] for row in wanted]
 
     def _decoded(
         self, part: Any, names: Sequence[str], inside: Sequence[int], begin: int
     ) -> dict[int, dict[str, Any]]:
-        found: dict[int, dict[str, Any]] = {}
+        by_number: dict[int, dict[str, Any]] = {}
         for batch in part.scanner(
             schema=self._dataset.schema, columns=list(names), batch_size=_SLICE, use_threads=False
         ).to_batches():
             here = [row for row in inside if begin <= row < begin + batch.num_rows]
             if here:
                 taken = batch.take(load("pyarrow").array([row - begin for row in here]))
-                found |= dict(zip(here, taken.to_pylist(), strict=True))
+                by_number |= dict(zip(here, taken.to_pylist(), strict=True))
             begin += batch.num_rows
-        return found
+        return by_number
 
     def __len__(self) -> int:
         with _reading(self.path):
@@ -184,8 +184,8 @@ def _encoded(table: Any, columns: tuple[schema.Column, ...]) -> Any:
     arrow = load("pyarrow")
     made = {}
     for field in _coded_schema(columns):
-        found = table.column(field.name) if field.name in table.column_names else arrow.nulls(len(table))
-        made[field.name] = found.cast(field.type)
+        column = table.column(field.name) if field.name in table.column_names else arrow.nulls(len(table))
+        made[field.name] = column.cast(field.type)
     return arrow.table(made, schema=_coded_schema(columns))
 
 
@@ -201,10 +201,10 @@ def _of_folder(source: Any, name: str, columns: tuple[schema.Column, ...]) -> Ta
     coded = {field.name for field in _coded_schema(columns) if _is_coded(field.type)}
     form = dataset.ParquetFileFormat(dictionary_columns=coded)
     with _reading(path):
-        found = dataset.dataset(files, schema=_coded_schema(columns), format=form, filesystem=fs)
+        content = dataset.dataset(files, schema=_coded_schema(columns), format=form, filesystem=fs)
         if files:
             _check_version(fs, files[-1], path)
-    return Table(path, found, columns, files)
+    return Table(path, content, columns, files)
 
 
 def _files(source: Any, name: str) -> tuple[Any, list[str]] | None:
@@ -303,18 +303,18 @@ def interval_of(source: Coded, table: Table | None) -> Mapping[str, Ints]:
     """By code of a source: `first` and `last` time stamp of that input and its `mtime`; NEVER where
     unknown.
     """
-    found = {name: np.full(source.size, NEVER) for name in ("first_time", "last_time", "mtime")}
+    times = {name: np.full(source.size, NEVER) for name in ("first_time", "last_time", "mtime")}
     if table is None:
-        return found
-    failed = table.failed("source", *found)
+        return times
+    failed = table.failed("source", *times)
     at = load("pyarrow.compute").index_in(
         failed.column("source").cast(source.texts.type), value_set=source.texts
     )
     code = np.asarray(at.fill_null(-1).to_numpy()) + 1
-    for name, column in found.items():
+    for name, column in times.items():
         column[code] = _numbers(failed.column(name))
         column[0] = NEVER
-    return found
+    return times
 
 
 def what_was_read(table: Table | None, latest: int) -> Read:

@@ -156,8 +156,8 @@ class _Pairs:
         last = int(self.last[pair])
         row = int(self.rows.number[last])
         team, job, host = (self.data.coded[name] for name in ("team", "job", "host"))
-        found = [int(code) for code in np.unique(host.codes[self.rows.number[rows]])]
-        hosts = sorted(filter(None, map(host.text, found)))
+        codes = [int(code) for code in np.unique(host.codes[self.rows.number[rows]])]
+        hosts = sorted(filter(None, map(host.text, codes)))
         return Job(
             team=team.text(int(team.codes[row])),
             name=job.text(int(job.codes[row])),
@@ -212,8 +212,8 @@ def _told(report: str | None) -> tuple[tuple[Advice, ...], Proof | None]:
 
 
 def _listed(document: Any, name: str) -> list[Mapping[str, Any]]:
-    found = document.get(name) if isinstance(document, dict) else None
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    entries = document.get(name) if isinstance(document, dict) else None
+    return [each for each in entries if isinstance(each, dict)] if isinstance(entries, list) else []
 
 
 def _whole(figure: Any) -> int | None:

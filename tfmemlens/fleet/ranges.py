@@ -256,8 +256,8 @@ class _Search:
                 if story is None:
                     continue
                 first, last = story
-                found, refused = self._rows(first, last)
-                rows += found
+                more, refused = self._rows(first, last)
+                rows += more
                 problem = problem or refused
                 done = (last + 1) * sizes.piece
             self._count(min(end, window.end))

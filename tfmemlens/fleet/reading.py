@@ -176,10 +176,10 @@ def _of_bundle(reading: Reading, origin: Origin) -> ReadResult:
             read = pipeline.capture([folder])
             return replace(read, source=replace(read.source, path=origin.source))
 
-        found, problem = explained(capture, origin, Places())
+        incidents, problem = explained(capture, origin, Places())
         first, last = _times(Path(folder, LOG), origin.year)
         size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
-    return ReadResult(found, status_of(found, problem), problem, first, last, size)
+    return ReadResult(incidents, status_of(incidents, problem), problem, first, last, size)
 
 
 def _times(log: Path, year: int | None) -> tuple[datetime | None, datetime | None]:

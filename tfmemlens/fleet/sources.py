@@ -179,7 +179,7 @@ def _of(source: str, options: StorageOptions, problems: list[str]) -> Iterator[L
     try:
         with storage_errors():
             entries, is_named = _entries(fs, path, problems)
-            found = list(_listed(fs, source, entries, is_named))
+            files = list(_listed(fs, source, entries, is_named))
     except FileNotFoundError:
         raise MissingInput(source, "check the path; put a glob into quotes") from None
     except PermissionError as problem:
@@ -188,7 +188,7 @@ def _of(source: str, options: StorageOptions, problems: list[str]) -> Iterator[L
         raise UnreadableInput(
             f"{source} cannot be listed: {problem}", "check the address and your credentials"
         ) from None
-    yield from found
+    yield from files
 
 
 def _entries(fs: Any, path: str, problems: list[str]) -> tuple[dict[str, Mapping[str, Any]], bool]:
@@ -233,13 +233,13 @@ def _below(fs: Any, folder: str, problems: list[str]) -> dict[str, Mapping[str, 
     if is_local(fs):
         walked = os.walk(folder, onerror=lambda error: problems.append(f"not listed: {error}"))
         paths = [os.path.join(place, name) for place, _, names in walked for name in names]
-        found = {path: fs.info(path) for path in sorted(filter(os.path.isfile, paths))}
+        entries = {path: fs.info(path) for path in sorted(filter(os.path.isfile, paths))}
     else:
-        found = dict(sorted(fs.find(folder, detail=True).items()))
+        entries = dict(sorted(fs.find(folder, detail=True).items()))
     passed_over = catalogue.passed_over()
     return {
         path: info
-        for path, info in found.items()
+        for path, info in entries.items()
         if not path.endswith(passed_over) and "/." not in path[len(folder) :] and info["type"] == "file"
     }
 

@@ -138,10 +138,10 @@ class Store:
         """What the last scan was told that holds for the next one, too."""
         try:
             with self._open(_SETTINGS) as file:
-                found = json.load(file)
+                document = json.load(file)
         except (FileNotFoundError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return document if isinstance(document, dict) else {}
 
     def keep(self, settings: dict[str, Any]) -> None:
         """Write these settings. Raises OutputFailed."""
@@ -325,14 +325,16 @@ class Store:
             with suppress(OSError, OutputFailed), self._locked() as is_ours:  # it may not be ours to write to
                 if is_ours:
                     self.finish()
-        found = {f"{table}/{name}": f"{table}/{name}" for name in self._names(table) if name.endswith(_PART)}
+        sources = {
+            f"{table}/{name}": f"{table}/{name}" for name in self._names(table) if name.endswith(_PART)
+        }
         for record in self._pending().values():
             for path in record["removals"]:
-                found.pop(path, None)
+                sources.pop(path, None)
             for source, target in record["moves"]:
                 if target.startswith(f"{table}/") and self.fs.exists(self._path(source)):
-                    found[target] = source
-        return [self._path(found[name]) for name in sorted(found)]
+                    sources[target] = source
+        return [self._path(sources[name]) for name in sorted(sources)]
 
     def table(self, table: str, columns: Sequence[str] | None = None) -> Any:
         """The rows of a table as a pyarrow.Table, of these columns."""

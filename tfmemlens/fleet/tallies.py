@@ -60,8 +60,8 @@ def pairs(rows: FailureRows) -> tuple[Ints, Ints]:
     """The different pairs of group and job, as the group of each; and of each row its pair."""
     jobs, job = np.unique(rows.job, return_inverse=True)
     width = max(len(jobs), 1)
-    found, pair = np.unique(rows.group * width + job.reshape(-1), return_inverse=True)
-    return found // width, pair.reshape(-1)
+    distinct, pair = np.unique(rows.group * width + job.reshape(-1), return_inverse=True)
+    return distinct // width, pair.reshape(-1)
 
 
 def jobs_by_group(rows: FailureRows, size: int) -> Ints:

@@ -67,8 +67,8 @@ def _of(lines: Iterable[bytes], year: int | None) -> datetime | None:
 
 def _stamps(lines: Iterable[bytes], year: int | None) -> Iterator[datetime]:
     for line in lines:
-        if found := stamp(line[: 4 * _WITHIN].decode("utf-8", "replace"), year):
-            yield found
+        if moment := stamp(line[: 4 * _WITHIN].decode("utf-8", "replace"), year):
+            yield moment
 
 
 def _datetime(told: dict[str, str | None], kind: str, year: int, month: int) -> datetime | None:

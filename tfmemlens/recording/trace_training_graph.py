@@ -208,13 +208,13 @@ def label_guesses(tf, model, inputs, outputs):
 
 def label_types(tf, outputs, losses=()):
     """What the compiled losses take; without any, class numbers for an output that looks like classes, else values of its shape."""
-    found = []
+    specs = []
     for index, each in enumerate(outputs):
         sizes = tuple(size if size is not None else 1 for size in each.shape)
         loss = losses[index if len(losses) == len(outputs) else 0] if losses else None
         classes = len(sizes) >= 2 and sizes[-1] > 1 and (loss is None or "sparse" in loss.lower())
-        found.append(tf.TensorSpec(sizes[:-1] if classes else sizes, tf.int32 if classes else tf.float32, name="label_%d" % index))
-    return found
+        specs.append(tf.TensorSpec(sizes[:-1] if classes else sizes, tf.int32 if classes else tf.float32, name="label_%d" % index))
+    return specs
 
 
 def make_optimizer(tf, name):

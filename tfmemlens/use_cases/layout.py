@@ -42,8 +42,8 @@ def examine_graph(source: str, options: grappler.LayoutPassOptions, hints: Hints
     grappler.capability(options.gpu)
     capture = graph_capture(source, hints)
     report = layout_report(capture)
-    found = report.case.layout
-    if not found or not (found.copies or found.helpers):
+    layout = report.case.layout
+    if not layout or not (layout.copies or layout.helpers):
         if capture.timelines and Path(source).is_dir():
             return report  # a recorded run: its graphs are those that ran
         return study_with_tensorflow(source, options, hints)

@@ -36,6 +36,6 @@ def run(args: argparse.Namespace) -> int:
     from tfmemlens.fleet.sources import Folder
 
     folder = Folder(args.folder, _options.storage(args))
-    found = answers.compare(folder, args.after, args.before, _groups.most(args))
-    _options.show(found, args, "new_causes")
-    return 3 if not found.decided else int(bool(found.new))
+    causes = answers.compare(folder, args.after, args.before, _groups.most(args))
+    _options.show(causes, args, "new_causes")
+    return 3 if not causes.decided else int(bool(causes.new))

@@ -20,14 +20,14 @@ def of_call(depth: int) -> Dict[str, Any]:
         frame = sys._getframe(depth + 1)
         known = frame.f_locals
         given = [known.get(name) for name in _GIVEN]
-        found = [(shape, dtype) for shape, dtype in _types(given) if shape][:_MOST]
-        shapes = [shape for shape, _ in found]
+        types = [(shape, dtype) for shape, dtype in _types(given) if shape][:_MOST]
+        shapes = [shape for shape, _ in types]
         batch = _first_sizes(shapes) or _of_frames(frame)
     except Exception:  # of somebody else's objects, and nothing that a program may fail by
         return {}
     if not shapes and not batch:
         return {}
-    told = {"inputs": shapes, "types": [dtype for _, dtype in found], "batch": batch}
+    told = {"inputs": shapes, "types": [dtype for _, dtype in types], "batch": batch}
     return dict(told, ahead=True) if any(_are_ahead(each) for each in _each(given)) else told
 
 

@@ -37,13 +37,13 @@ def describe(models: Optional[List[Any]] = None, running: Sequence[Any] = ()) ->
     of their own. `running` are objects whose methods a failure came through, the innermost first: the first
     that is a layer is the one that failed.
     """
-    found, loose, layers = _living() if models is None else (list(models), [], [])
+    living, loose, layers = _living() if models is None else (list(models), [], [])
     rows, places = VariableRows(), {}  # type: VariableRows, Dict[int, str]
-    described = [_model(model, rows, places) for model in _outermost(found)[:MAX_MODELS]]
+    described = [_model(model, rows, places) for model in _outermost(living)[:MAX_MODELS]]
     alone = [layer for layer in layers if id(layer) not in places and getattr(layer, "built", False)]
     if alone:
         described.append(_alone(_outermost(alone, least=0), rows, places))
-    for model in found:
+    for model in living:
         _slots(getattr(model, "optimizer", None), rows)
     for optimizer in _optimizers(loose):
         _slots(optimizer, rows)

@@ -21,8 +21,8 @@ _PLACE = re.compile(r"\{file_name_id=(\d+) function_name_id=\d+ line=(\d+)")
 
 def save(jax: Any, message: str, bundle: Bundle) -> bool:
     """Write the programs that may have asked for what the message names; whether there was one."""
-    found = _REQUESTED.search(message)
-    requested = int(found.group(1)) if found else None
+    match = _REQUESTED.search(message)
+    requested = int(match.group(1)) if match else None
     told: List[Dict[str, Any]] = []
     for executable, stats in _likeliest(jax, requested):
         module = executable.hlo_modules()[0]

@@ -54,9 +54,9 @@ def _tokens(code: str) -> Iterator[str]:
                 yield " "
             continue
         pattern = code[at] == "/" and not _VALUE.match(last)
-        found = _PATTERN.match(code, at) if pattern else _TOKEN.match(code, at)
-        assert found
-        at, last = found.end(), found[0]
+        match = _PATTERN.match(code, at) if pattern else _TOKEN.match(code, at)
+        assert match
+        at, last = match.end(), match[0]
         if last == "{":
             open_braces[-1] += 1
         elif last == "}" and open_braces[-1]:

@@ -13,20 +13,20 @@ from tfmemlens.renderers.view import View
 SCHEMA = "tfmemlens.fleet-diff/1"
 
 
-def render(found: NewCauses, view: View = View()) -> str:
+def render(causes: NewCauses, view: View = View()) -> str:
     """The document, indented, with a final newline."""
     del view  # a document has all figures
     document = {
         "schema": SCHEMA,
-        "path": found.path,
-        "decided": found.decided,
-        "before": _side(found.before, found.earlier),
-        "after": _side(found.after, found.later),
-        "known": found.known,
-        "gone": found.gone,
-        "undated_failures": found.undated,
-        "new": [group(each) for each in found.new],
-        "others": found.others,
+        "path": causes.path,
+        "decided": causes.decided,
+        "before": _side(causes.before, causes.earlier),
+        "after": _side(causes.after, causes.later),
+        "known": causes.known,
+        "gone": causes.gone,
+        "undated_failures": causes.undated,
+        "new": [group(each) for each in causes.new],
+        "others": causes.others,
     }
     return written(document)
 

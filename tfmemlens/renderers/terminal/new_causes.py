@@ -11,38 +11,40 @@ from tfmemlens.renderers.terminal.causes import table
 from tfmemlens.renderers.view import View
 
 
-def render(found: NewCauses, view: View = View()) -> str:
+def render(causes: NewCauses, view: View = View()) -> str:
     """One screen: what is new, and what it is compared with; with `full` what each example says."""
-    sides = _side("before", found.before, found.earlier, view) + _side(
-        "since", found.after, found.later, view
+    sides = _side("before", causes.before, causes.earlier, view) + _side(
+        "since", causes.after, causes.later, view
     )
     lines = [
-        _fleet.title(found.path, "", view),
-        *(styled(line, "bold", view.color) for line in paragraph(verdict(found), view.width)),
+        _fleet.title(causes.path, "", view),
+        *(styled(line, "bold", view.color) for line in paragraph(verdict(causes), view.width)),
         "",
         *sides,
     ]
-    if found.new:
-        lines += ["", *table(found.new, "signature", view)]
-    if found.others:
-        lines += ["", f"{_fleet.counted(found.others, 'more new signature')} (--top N)."]
+    if causes.new:
+        lines += ["", *table(causes.new, "signature", view)]
+    if causes.others:
+        lines += ["", f"{_fleet.counted(causes.others, 'more new signature')} (--top N)."]
     return as_text(lines, view)
 
 
-def verdict(found: NewCauses) -> str:
+def verdict(causes: NewCauses) -> str:
     """The answer in a sentence."""
-    if not found.earlier.inputs:
+    if not causes.earlier.inputs:
         return (
-            f"Undecided: no input was read that covers the time before {_fleet.moment(found.before)}, so no"
+            f"Undecided: no input was read that covers the time before {_fleet.moment(causes.before)}, so no"
             " signature can be called new."
         )
-    if not found.later.inputs:
-        return f"Undecided: no input was read that covers the time since {_fleet.moment(found.after)}."
-    count = len(found.new) + found.others
+    if not causes.later.inputs:
+        return f"Undecided: no input was read that covers the time since {_fleet.moment(causes.after)}."
+    count = len(causes.new) + causes.others
     new = f"{_fleet.counted(count, 'signature')} {'is' if count == 1 else 'are'} new"
-    rest = f"{found.known:,} seen before, {found.gone:,} not seen again"
-    undated = f"; {_fleet.counted(found.undated, 'failure')} without a time left out" if found.undated else ""
-    return f"{new if count else 'No signature is new'} since {_fleet.moment(found.after)} ({rest}{undated})."
+    rest = f"{causes.known:,} seen before, {causes.gone:,} not seen again"
+    undated = (
+        f"; {_fleet.counted(causes.undated, 'failure')} without a time left out" if causes.undated else ""
+    )
+    return f"{new if count else 'No signature is new'} since {_fleet.moment(causes.after)} ({rest}{undated})."
 
 
 def _side(word: str, when: datetime, side: Side, view: View) -> list[str]:
