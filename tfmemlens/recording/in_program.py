@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tfmemlens.errors import MissingExtra, UsageError
-from tfmemlens.recording.inside import graphs, recorder, start, steps
+from tfmemlens.recording.inside import graphs, recorded_steps, recorder, start
 
 LOG = "log.txt"
 _BUSY = (
@@ -52,7 +52,7 @@ def failed(own: recorder.Recorder, error: BaseException) -> None:
 @contextmanager
 def one_step(own: recorder.Recorder) -> Iterator[None]:
     """Record what the block runs as one step. Raises UsageError where that cannot be."""
-    windows = steps.windows_of(own)
+    windows = recorded_steps.windows_of(own)
     own.active = False  # what is called inside is no step of its own
     if not windows.open():
         raise UsageError(*_BUSY)
@@ -94,7 +94,7 @@ class Callback:
         self.trace_step = max(trace_step, 1)
         self.batches = 0
         self.model: Any = None
-        self._windows = steps.windows_of(self.recorder)
+        self._windows = recorded_steps.windows_of(self.recorder)
 
     @property
     def folder(self) -> str:

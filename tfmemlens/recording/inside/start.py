@@ -3,7 +3,7 @@
 import atexit
 from typing import Any, Callable, Dict, List, Mapping
 
-from . import after_import, bundle, graphs, steps
+from . import after_import, bundle, graphs, recorded_steps
 from .recorder import Recorder
 
 FOLDER, EVERY, RANK = "TFMEMLENS_RUN_DIR", "TFMEMLENS_RUN_EVERY", bundle.RANK
@@ -32,7 +32,10 @@ def attach(recorder: Recorder, at_first: Callable[[], None]) -> None:
     patches: Dict[str, Callable[..., Any]] = {}
     for root in ("tensorflow.python.", "tensorflow_core.python."):
         patches.update(
-            {root + name: noticed(patch) for name, patch in {**graphs.PATCHES, **steps.PATCHES}.items()}
+            {
+                root + name: noticed(patch)
+                for name, patch in {**graphs.PATCHES, **recorded_steps.PATCHES}.items()
+            }
         )
     patches["keras.backend.tensorflow_backend"] = noticed(graphs.PATCHES["keras.backend"])
     patches["jax"] = noticed(_nothing)
