@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tfmemlens.cli.main import main
+from tfmemlens import renderers
+from tfmemlens.cli import conv
+from tfmemlens.cli.main import main, parser
+from tfmemlens.renderers.view import View
 
 Q2 = "--input 200x321x481x1 --kernel 135x135x3 --padding valid --threads 2"
 PAGES = {
@@ -37,8 +40,45 @@ def run(arguments: str) -> int:
 def test_the_page_reads_well(
     name: str, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(PAGES[name]) == 0
+    assert run(f"{PAGES[name]} --full") == 0
     golden(f"conv/{name}.txt", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_short_page_is_one_screen(
+    name: str, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(PAGES[name]) == 0
+    page = capsys.readouterr().out
+    lines = page.splitlines()
+    assert len(lines) <= 24
+    assert all(len(line) <= 80 or line.lstrip().startswith("|") for line in lines)
+    assert "--full shows" in page and "EXTRA MEMORY: TENSORFLOW" in page
+    golden(f"conv/{name}-short.txt", page)
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("name", PAGES)
+def test_it_fits_a_narrow_terminal(name: str, full: bool) -> None:
+    report = conv.sized(parser("conv").parse_args(["conv", *PAGES[name].split()]))
+    for width in (60, 70, 80):
+        page = renderers.render(report, "convolution", view=View(width=width, full=full))
+        wide = [line for line in page.splitlines() if len(line) > width and "  | " not in line]
+        assert wide == []
+        if full:
+            assert ("d input" in page.partition("OTHER KERNELS")[2]) and "forward" in page
+
+
+def test_a_table_that_is_too_wide_leaves_out_what_matters_least() -> None:
+    report = conv.sized(parser("conv").parse_args(["conv", *PAGES["question-2-in-1.10"].split()]))
+
+    def head(width: int) -> str:
+        page = renderers.render(report, "convolution", view=View(width=width, full=True))
+        return " ".join(page.partition("BATCHES\n")[2].split("\n")[0].split())
+
+    assert head(76) == head(160) == "kernel batch output patches forward d weights d input"
+    assert head(75) == head(64) == "kernel batch output forward d weights d input"
+    assert head(63) == head(40) == "kernel batch forward d weights d input"
 
 
 def test_the_document(capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,6 +61,7 @@ OPTIONS = {
         "--threads 4",
         "--device gpu",
         "--onednn",
+        "--full",
         "--json",
     ),
 }

@@ -54,6 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the processor's L3 cache, which Conv3D's gradients fill (`getconf LEVEL3_CACHE_SIZE`)",
     )
     output = _options.add_form(parser, "convolution")
+    output.add_argument(
+        "--full",
+        action="store_true",
+        help="print everything: how each figure is computed, other kernels and batches, all that takes less",
+    )
     output.add_argument("--plot", metavar="FILE", help="draw bytes against kernel size: .png, .svg or .pdf")
 
 

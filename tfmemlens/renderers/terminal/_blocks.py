@@ -21,6 +21,8 @@ _NAMED = {
 }
 STYLES = _NAMED | {f"color-{number}": f"38;5;{number}" for number in range(16, 256)}
 """What stands between `ESC [` and `m`; `color-N` is a colour of the 256."""
+_TEXT = 18
+"""Columns that a text beside others needs."""
 _MARK = regex("\ufdd0([a-z0-9-]*)\ufdd1")
 """A style's place in a text, in letters that no input keeps: `visible` writes them out."""
 
@@ -151,3 +153,26 @@ def columns(
         ).rstrip()
         for row in table
     ]
+
+
+def fitting(tables: Iterable[Sequence[Sequence[str]]], width: int, right: Iterable[str] = ()) -> list[str]:
+    """The first of these tables that fits, else the last; cells below a head in `right` are right-aligned."""
+    lines: list[str] = []
+    for table in tables:
+        lines = columns(table, frozenset(at for at, name in enumerate(table[0]) if name in set(right)))
+        if max(map(display_width, lines), default=0) <= width:
+            break
+    return lines
+
+
+def with_texts(rows: Sequence[Sequence[str]], width: int, right: frozenset[int] = frozenset()) -> list[str]:
+    """Aligned columns, the last of which holds texts that may need several lines."""
+    lines = []
+    starts = columns([row[:-1] for row in rows], right)
+    first = max(map(display_width, starts), default=0) + 2
+    for start, row in zip(starts, rows, strict=True):
+        if width - first < _TEXT:
+            lines += [start, *(paragraph(row[-1], width, " " * 6) if row[-1] else [])]
+        else:
+            lines += paragraph(row[-1], width, " " * first, pad(start, first)) if row[-1] else [start]
+    return lines

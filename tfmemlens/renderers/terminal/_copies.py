@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from tfmemlens.model.case import Case
 from tfmemlens.model.layout import LayoutStudy
-from tfmemlens.renderers.terminal._blocks import bar, columns, display_width, paragraph, shorten
+from tfmemlens.renderers.terminal._blocks import (
+    bar,
+    columns,
+    display_width,
+    narrowed,
+    paragraph,
+    shorten,
+)
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, percent
 
-_BAR = 4
+_SHARE, _BAR = 3, 4
 
 
 def causes(study: LayoutStudy, view: View) -> list[str]:
-    """A line for each cause, without its bar where the terminal is narrow."""
+    """A line for each cause, without its bar, then without its share, where the terminal is narrow."""
     rows = [
         (
             cause.slug,
@@ -28,6 +35,9 @@ def causes(study: LayoutStudy, view: View) -> list[str]:
     if max(map(display_width, lines), default=0) > view.width:
         narrow = [(*row[:_BAR], row[_BAR + 1].removesuffix(" for backward")) for row in rows]
         lines = columns(narrow, frozenset({1, 2, 3}))
+    if max(map(display_width, lines), default=0) > view.width:
+        narrower = [(*row[:_SHARE], row[-1]) for row in narrow]
+        lines = columns(narrowed(narrower, view.width - 2, {0: 12}), frozenset({1, 2}))
     return lines
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.fit import BatchPrediction, Fit
 from tfmemlens.renderers import savings
-from tfmemlens.renderers.terminal._blocks import columns, display_width, heading, paragraph
+from tfmemlens.renderers.terminal._blocks import columns, display_width, heading, paragraph, with_texts
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, percent
 
@@ -54,7 +54,7 @@ def _parts(fit: Fit, view: View) -> list[str]:
                 "most of it is in the batch, too",
             ]
         )
-    lines = columns(rows, right=frozenset({1, 2}))
+    lines = with_texts(rows, view.width, frozenset({1, 2}))
     holds = (
         f"; {fit.constraint} {'hold' if _plural(fit.constraint) else 'holds'} most"
         + (f", next {fit.runner_up}" if fit.runner_up else "")

@@ -8,9 +8,11 @@ from tfmemlens.model.case import Case
 from tfmemlens.model.layers import LayerSummary, LayerTotals
 from tfmemlens.model.report import Report
 from tfmemlens.model.tensor import format_shape
-from tfmemlens.renderers.terminal._blocks import columns, paragraph, shorten
+from tfmemlens.renderers.terminal._blocks import fitting, narrowed, paragraph, shorten
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human
+
+_HEAD = ("layer", "class", "output", "parameters", "per sample")
 
 
 def bar(report: Report) -> str:
@@ -38,10 +40,10 @@ def table(case: Case, view: View) -> list[str]:
     layers = [layer for layer in case.layers if layer.prediction]
     if not layers:
         return []
-    rows = columns(
-        [("layer", "class", "output", "parameters", "per sample"), *map(_row, layers)], frozenset({3, 4})
-    )
-    lines = [rows[0][: view.width]]
+    cells = [_HEAD, *map(_row, layers)]
+    narrow = narrowed(cells, view.width - 2, {0: 10, 1: 8})
+    rows = fitting((cells, narrow, [[*row[:1], *row[2:]] for row in narrow]), view.width, _HEAD[3:])
+    lines = [rows[0]]
     told: dict[str, str] = {}
     for layer, row in zip(layers, rows[1:], strict=True):
         detail = _detail(layer)

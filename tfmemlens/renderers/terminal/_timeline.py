@@ -8,12 +8,14 @@ from itertools import pairwise
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.layers import LayerSummary, LayerTotals
 from tfmemlens.model.tensor import format_shape, tensor_bytes
-from tfmemlens.renderers.terminal._blocks import columns, display_width, narrowed
+from tfmemlens.renderers.terminal._blocks import columns, display_width, narrowed, paragraph
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human
 
 _PRECISION_WORDS = {"exact": "", "lower bound": "at least ", "estimate": "about "}
 _SLOTS = 4
+_LEFT_OUT = (_SLOTS, 2, 3)
+"""What the model's table leaves out first where it is too wide: slots, formulas, weights."""
 _STEPS = " ▁▂▃▄▅▆▇█"
 
 
@@ -52,7 +54,7 @@ def curve(moment: Moment, view: View) -> list[str]:
     return [
         f"  {drawn}",
         f"  {' ' * at}▲{_here(moment, marked - start)}".rstrip(),
-        f"  {legend}",
+        *paragraph(legend, view.width, "  "),
         *_phases(moment, start, span, width),
     ]
 
@@ -112,8 +114,11 @@ def model(case: Case, view: View) -> list[str]:
         at for at, name in enumerate(head) if any(row[at].strip("-") for row in table[1:]) or name == "layer"
     ]
     lines = _fitting(table, used, view.width)
-    if max(map(display_width, lines)) > view.width and _SLOTS in used:
-        lines = _fitting(table, [at for at in used if at != _SLOTS], view.width)
+    for column in _LEFT_OUT:
+        if max(map(display_width, lines)) <= view.width:
+            break
+        used = [at for at in used if at != column]
+        lines = _fitting(table, used, view.width)
     return lines + _rest(case, layers)
 
 

@@ -46,7 +46,7 @@ def _title(report: Report, view: View) -> list[str]:
         styled(
             shorten(f"tfmemlens  {_screen.files(report, view.width - 11)}", view.width), "bold", view.color
         ),
-        styled(origin.described(report), "dim", view.color),
+        *(styled(line, "dim", view.color) for line in paragraph(origin.described(report), view.width)),
         "",
     ]
 
