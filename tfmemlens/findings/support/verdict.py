@@ -111,7 +111,8 @@ def _forecast(moment: Moment) -> str:
         return f"{text}, undecided: {needs}"
     if moment.fits is Fits.NO:
         return f"{text}, which does not fit {whole}"
-    return f"{text} of {whole}" + (f", {human(ends[1])} at most" if ends and not is_range else "")
+    enough = f"; a limit of {human(ends[1])} is enough" if ends and not is_range else ""
+    return f"{text} of {whole}{enough}"
 
 
 def _what(case: Case, moment: Moment) -> str:
