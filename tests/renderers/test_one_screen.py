@@ -187,13 +187,16 @@ def test_what_failed_beside_its_heading() -> None:
     assert failed(told, line=Line(7, "OOM", "a.log"))[1:] == ["  line 7 of a.log: OOM"]
     assert failed({**told, "log": "in it"}, line=Line(7, "OOM"), ranks=("r0",))[1:] == ["  in it: OOM"]
     assert failed({**told, "your code": "a.py:3"})[1:] == ["  your code: a.py:3"]
+    both = failed({**told, "your code": "a" * 54}, line=Line(7, "OOM"))
+    assert both[1:] == [f"  your code: {'a' * 54} (log line 7)"] and len(both[1]) == 80
+    longer = failed({**told, "your code": "a" * 55}, line=Line(7, "OOM"))
+    assert longer[1:] == [f"  your code: {'a' * 55}", "  log line 7: OOM"]
 
 
 def test_what_the_verdict_says_is_not_said_again() -> None:
     told = {"tensor": "[2] float32 = 8 B", "layer": "net", "your code": "a.py:3"}
     said = "Out of memory in `net` while allocating [2] float32 (8 B)"
-    below = ["WHAT FAILED  your code: a.py:3", "  log line 7: OOM"]
-    assert failed(told, line=Line(7, "OOM"), said=said) == below
+    assert failed(told, line=Line(7, "OOM"), said=said) == ["WHAT FAILED  your code: a.py:3 (log line 7)"]
     other = failed(told, line=Line(7, "OOM"), said=said.replace("8 B", "16 B"))
     assert other[0] == "WHAT FAILED  [2] float32 = 8 B"
     assert failed(told, said=said.replace("net", "other"))[0] == "WHAT FAILED  net"
@@ -388,7 +391,8 @@ def test_an_advice_has_its_code_where_that_is_one_line_that_fits(monkeypatch: py
         "TO USE LESS MEMORY", "1. one (saves 1 B)", f"   | {'x' * 55}", "2. two", "3. three", "4. four",
         "   | w",
     ]  # fmt: skip
-    assert _screen._actions(report, 4, 3, VIEW)[-1] == "4. four"
+    assert _screen._actions(report, 4, 2, VIEW)[-1] == "   | w"  # the second that fits
+    assert _screen._actions(report, 4, 1, VIEW)[-1] == "4. four"
     assert _screen._actions(report, 1, 0, VIEW) == ["TO USE LESS MEMORY", "1. one (saves 1 B)"]
     assert _screen._actions(report, 0, 0, VIEW) == []
     monkeypatch.setattr(savings, "advice", lambda report, count: [("a" * 58, "", "")])

@@ -188,11 +188,14 @@ def _failed(moment: Moment, verdict: str, view: View) -> list[str]:
         for label in (_request.CODE, _request.CALL, _request.LATER)
         if label in told
     ]
+    line = failed.line if failed else None
+    place = f" ({_place(line, told.get('log', ''), moment)})" if line else ""
+    beside = bool(below) and display_width(below[0]) + display_width(place) <= first
     if below:
-        below[0] = _cut(below[0], first)
-    if failed and failed.line:
+        below[0] = below[0] + styled(place, "dim", view.color) if beside else _cut(below[0], first)
+    if line and not beside:
         room = view.width - 2 if below else first
-        below.append(_proof(failed.line, told.get("log", ""), moment, view.color, room))
+        below.append(_proof(line, told.get("log", ""), moment, view.color, room))
     if facts or not below:
         return [*_heading(name, view, facts), *(f"  {each}" for each in below)]
     return [f"{_heading(name, view)[0]}  {below[0]}", *(f"  {each}" for each in below[1:])]
@@ -241,15 +244,20 @@ def _run_facts(report: Report, view: View) -> list[str]:
 
 
 def _proof(line: Line, where: str, moment: Moment, color: bool, room: int) -> str:
-    """The line that says it; which processes say so only where several do."""
-    ranks = moment.incident.ranks if moment.incident else ()
-    failed = moment.request is not None and moment.request.failed.kind not in _request.HEADINGS
-    log = "log " if failed and not line.source else ""
-    place = f"{where}: " if ranks else f"{log}{line.place}: "
+    """The line that says it."""
+    place = f"{_place(line, where, moment)}: "
     text, left = " ".join(line.text.split()), room - len(place)
     if display_width(text) > left:
         text = _LOGGER.sub("", text)
     return styled(place + shorten_end(text, left), "dim", color)
+
+
+def _place(line: Line, where: str, moment: Moment) -> str:
+    """`log line 7`; which processes say so only where several do."""
+    ranks = moment.incident.ranks if moment.incident else ()
+    failed = moment.request is not None and moment.request.failed.kind not in _request.HEADINGS
+    log = "log " if failed and not line.source else ""
+    return where if ranks else f"{log}{line.place}"
 
 
 def _memory(moment: Moment, view: View) -> list[str]:
@@ -343,16 +351,16 @@ def _largest(moment: Moment, title: str, view: View) -> list[str]:
 
 
 def _actions(report: Report, count: int, codes: int, view: View) -> list[str]:
-    """What to do first: so many advices, so many of them with their code."""
+    """What to do first: so many advices, so many of those that have code with it."""
     lines = []
     for number, (text, saving, code) in enumerate(savings.advice(report, count), start=1):
         words = _fitting(f"{text} ({saving})" if saving else text, view.width - 3)
         lines += [
             styled(line, "green", view.color) for line in paragraph(words, view.width, "   ", f"{number}. ")
         ]
-        shown = _code_rows(code, view.width - 5)
-        if number <= codes:
-            lines += [f"   | {row}" for row in shown]
+        shown = _code_rows(code, view.width - 5) if codes else []
+        codes -= bool(shown)
+        lines += [f"   | {row}" for row in shown]
     return _heading(todo(report), view) + lines if lines else []
 
 
