@@ -18,6 +18,7 @@ from tfmemlens.knowledge.ops.table import (
     Layout,
     Op,
     Output,
+    Swallowed,
     arithmetic,
     control,
     images,
@@ -40,10 +41,8 @@ FEWEST = 3
 EXCEPTIONS = {
     "attribution/layout_pass/forcing.py": "ends of a walk that are no rearranging of dimensions",
     "attribution/layout_pass/ops.py": "ops whose first three inputs are tensors, not axes",
-    "estimation/graph_step/fusing.py": "what remapper.cc matches in this order",
     "estimation/graph_step/session.py": "what the last node of a train op may be",
     "findings/dense_kernel_gradient.py": "read off a log, where the table is not loaded",
-    "findings/support/convolutions.py": "read off a log, where the table is not loaded",
 }
 
 
@@ -124,6 +123,11 @@ def check(name: str, record: Op) -> None:
         assert record.batch is Batch.NEVER
     if record.layout in (Layout.FOLLOWING_BOTH, Layout.FOLLOWING_AXES):
         assert record.shape is not None
+    if name in roles.FILTER_GRADIENTS | roles.BIAS_GRADIENTS:
+        assert record.batch is Batch.NEVER
+    if record.fused:
+        assert op(record.fused).batch is record.batch
+        assert record.swallowed is None
     if record.output is Output.NOTHING:
         assert record.shape is None
         assert is_known(name)
@@ -140,3 +144,30 @@ def test_what_is_asked_most() -> None:
     assert "Conv2D" in in_layout(Layout.CONVERTED)
     assert "Relu" not in in_layout(Layout.CONVERTED)
     assert op("MyCustomOp").shape is None
+    assert op("MatMul").fused == "_FusedMatMul"
+    assert not op("Conv3D").fused
+    assert op("Relu6").swallowed is Swallowed.ACTIVATION
+    assert op("FusedBatchNormV3").swallowed is Swallowed.NORM
+    assert op("BiasAdd").swallowed is Swallowed.BIAS
+    assert op("Selu").swallowed is op("_FusedBatchNormEx").swallowed is None
+
+
+@pytest.mark.parametrize(
+    "name, updates, rows, reads",
+    [
+        ("AssignVariableOp", True, False, False),
+        ("AssignSubVariableOp", True, False, False),
+        ("ResourceApplyFtrlV2", True, False, False),
+        ("ResourceScatterNdAdd", False, True, False),
+        ("ResourceSparseApplyAdagrad", False, True, False),
+        ("ReadVariableOp", False, False, True),
+        ("ResourceGatherNd", False, False, True),
+        ("Assign", False, False, False),
+        ("ApplyAdam", False, False, False),
+        ("VarHandleOp", False, False, False),
+        ("_ReadVariablesOp", False, False, False),
+    ],
+)
+def test_who_uses_a_variable_behind_a_handle(name: str, updates: bool, rows: bool, reads: bool) -> None:
+    told = roles.updates_variable(name), roles.updates_rows(name), roles.reads_variable(name)
+    assert told == (updates, rows, reads)

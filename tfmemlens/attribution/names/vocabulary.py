@@ -60,7 +60,12 @@ OPS = frozenset(
     SparseApplyAdagrad SparseApplyAdam SparseApplyMomentum ScatterAdd ScatterSub
 """.split()
 )
-"""Op types; as a part of a name (with or without `_1`) such a word is TensorFlow's own, not the user's."""
+"""Op types; as a part of a name (with or without `_1`) such a word is TensorFlow's own, not the user's.
+
+Not built from the table of ops: that is for graphs, and explaining a pasted log must not wait for it. Nor
+are the two alike: this has words that are seen in names whatever is known of the op (`MaxPool1d`, `FFT2D`),
+and lacks ops that are in no name (`_FusedConv2D`, `HostConst`) or have names like users' (`Real`, `Debug`).
+"""
 
 FUNCTION_SCOPES = frozenset(
     """

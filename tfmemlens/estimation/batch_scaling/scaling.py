@@ -29,14 +29,10 @@ from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, round_up
 from tfmemlens.values import dataclass, replace
 
-_CONVOLUTION_GRADIENTS = ("Conv2DBackpropFilter", "Conv2DBackpropInput")
-_PER_WEIGHT_NAMES = (
-    "Conv2DBackpropFilter",
-    "Conv3DBackpropFilterV2",
-    "BackpropFilter",
-    "BiasAddGrad",
-    "bias_add_grad",
-)
+_PER_WEIGHT_NAMES = ("BackpropFilter", "BiasAddGrad", "bias_add_grad")
+"""Parts of the names of nodes that make a weight's gradient."""
+_PER_WEIGHT = roles.FILTER_GRADIENTS | roles.BIAS_GRADIENTS
+"""Ops that make one."""
 
 _NOTICEABLE = 0.001
 """A tensor below this share of the peak is small."""
@@ -295,7 +291,7 @@ def _guess(
         not shape
         or shape in weights
         or any(word in name for word in _PER_WEIGHT_NAMES)
-        or (row.op or "") in _PER_WEIGHT_NAMES
+        or row.op in _PER_WEIGHT
     ):
         return (False,) * len(shape)
     if _is_patch_buffer(name, row.op) and len(shape) == 3:
@@ -356,11 +352,11 @@ def _temporary(
     output or inputs.
     """
     op = (node.op if node else None) or row.op or ""
-    if op in _CONVOLUTION_GRADIENTS and node and graph:
+    if op in roles.GRADIENTS_2D and node and graph:
         law = _patches(row, node, graph, batch)
         if law:
             return law
-    if op in _CONVOLUTION_GRADIENTS or not any(any(each) for each in marks):
+    if op in roles.GRADIENTS_2D or not any(any(each) for each in marks):
         return _fixed(row.size_bytes)
     return proportional(_request(row, node, graph), batch)
 
@@ -438,7 +434,7 @@ def shares_of_half(timeline: Timeline, graph: Graph | None, axis: Axis) -> list[
         )
         if row.shape is None and known:
             count = max(map(sum, known), default=0)
-            if row.op in _CONVOLUTION_GRADIENTS and node and graph:
+            if row.op in roles.GRADIENTS_2D and node and graph:
                 count = _gradient_marks(node, marks)
         if not count and repeated[row.node] > 3 and "while" in (row.node or ""):
             count = 1  # each iteration of a loop over the sequence has its own

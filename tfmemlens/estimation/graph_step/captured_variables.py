@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tfmemlens.errors import UsageError
+from tfmemlens.knowledge.ops.roles import reads_variable, updates_rows, updates_variable
 from tfmemlens.knowledge.ops.table import passes_on
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.values import replace
 
-_UPDATES = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "ResourceApply")
-_READS = ("ReadVariableOp", "ResourceGather")
 _HINT = (
     "export the graph anew with the script that `tfmemlens layout --print-exporter` prints: it writes the"
     " variables' shapes down"
@@ -28,11 +27,7 @@ def is_function(graph: Graph) -> bool:
 
 def effects(graph: Graph) -> list[str]:
     """What a function runs in any case: its updates of variables."""
-    return [
-        f"^{node.name}"
-        for node in graph
-        if node.op.startswith((*_UPDATES, "ResourceScatter", "ResourceSparseApply"))
-    ]
+    return [f"^{node.name}" for node in graph if updates_variable(node.op) or updates_rows(node.op)]
 
 
 def with_variables(graph: Graph) -> Graph:
@@ -45,7 +40,7 @@ def check(graph: Graph, names: Iterable[str]) -> None:
     """Raises UsageError when one of these nodes is a variable whose shape could not be told."""
     for name in names:
         if _is_captured(graph.nodes[name]) and any(
-            node.op.startswith((*_UPDATES, *_READS)) for node, _ in _readers(name, graph, set())
+            updates_variable(node.op) or reads_variable(node.op) for node, _ in _readers(name, graph, set())
         ):
             raise UsageError(f"the shape of the variable behind {name} is not in the graph", _HINT)
 
@@ -77,7 +72,7 @@ def _readers(name: str, graph: Graph, seen: set[str]) -> Iterator[tuple[Node, in
     """Who uses a handle, and as which input, behind whatever hands it on."""
     for reader, index, _ in graph.consumers.get(name, ()):
         node = graph.nodes[reader]
-        if not passes_on(node.op) or node.op in _READS:
+        if not passes_on(node.op) or reads_variable(node.op):
             yield node, index
         elif reader not in seen:
             seen.add(reader)
@@ -89,7 +84,7 @@ def _told(name: str, graph: Graph, seen: set[str]) -> Iterator[TensorType]:
         dtype = str(node.attributes.get("dtype") or node.attributes.get("T") or "float32")
         if node.op == "ReadVariableOp" and node.outputs:
             yield TensorType(node.outputs[0].shape, dtype)
-        elif node.op.startswith(_UPDATES):
+        elif updates_variable(node.op):
             data = [reference for reference in node.inputs if not reference.startswith("^")]
             for reference in data[index + 1 :] if node.op.startswith("Assign") else data[::-1]:
                 source, port = split_reference(reference)

@@ -7,15 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 
+from tfmemlens.knowledge.ops.table import Swallowed, op
 from tfmemlens.model.graph import Graph, Node, split_reference
 
-FUSED = {
-    "Conv2D": "_FusedConv2D",
-    "DepthwiseConv2dNative": "_FusedDepthwiseConv2dNative",
-    "MatMul": "_FusedMatMul",
-}
-_NORMS = frozenset("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3".split())
-_ACTIVATIONS = frozenset("Relu Relu6 Elu".split())
 _DTYPES = ("float32", "float64", None)
 
 
@@ -36,7 +30,7 @@ def fused(nodes: Mapping[str, Node], fetched: Set[str]) -> dict[str, Node]:
 def _chain(node: Node, graph: Graph, fetched: Set[str]) -> Iterator[Node]:
     """What a node swallows, in order."""
     if (
-        node.op not in FUSED
+        not op(node.op).fused
         or node.attributes.get("T") not in _DTYPES
         or str(node.attributes.get("data_format") or "NHWC") != "NHWC"
         or _waits(node)
@@ -47,16 +41,16 @@ def _chain(node: Node, graph: Graph, fetched: Set[str]) -> Iterator[Node]:
         return
     last = _reader(after, graph, fetched)
     yield after
-    if last is not None and last.op in _ACTIVATIONS and not _waits(last):
+    if last is not None and op(last.op).swallowed is Swallowed.ACTIVATION and not _waits(last):
         yield last
 
 
 def _may_follow(node: Node, after: Node) -> bool:
     if _waits(after) or split_reference(after.inputs[0]) != (node.name, 0):
         return False
-    return after.op == "BiasAdd" or (
-        after.op in _NORMS and node.op == "Conv2D" and after.attributes.get("is_training") is False
-    )
+    swallowed = op(after.op).swallowed
+    inferring = node.op == "Conv2D" and after.attributes.get("is_training") is False
+    return swallowed is Swallowed.BIAS or (swallowed is Swallowed.NORM and inferring)
 
 
 def _reader(node: Node, graph: Graph, fetched: Set[str]) -> Node | None:
@@ -75,7 +69,7 @@ def _one(node: Node, chain: list[Node]) -> Node:
     inputs = (*node.inputs, *chain[0].inputs[1:])
     return Node(
         chain[-1].name,
-        FUSED[node.op],
+        op(node.op).fused,
         inputs,
         node.device,
         node.attributes,

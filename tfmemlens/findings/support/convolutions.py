@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tfmemlens.knowledge.convolution.sizes import output_side
+from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.allocation import AllocationTable
 from tfmemlens.model.attribution import Owner
 from tfmemlens.model.case import Case
@@ -17,8 +18,6 @@ from tfmemlens.model.tensor import Constant
 from tfmemlens.patterns import regex
 
 GRADIENT = regex(r"Conv(?:2D|3D)(?:Custom)?Backprop(?P<of>Filter|Input)(?:V2)?\b")
-_SIBLINGS = ("Conv2DBackpropFilter", "Conv3DBackpropFilterV2", "Conv3DBackpropFilter")
-_INPUTS = ("Conv2DBackpropInput", "Conv3DBackpropInputV2", "Conv3DBackpropInput")
 Sizes = tuple[int, ...]
 
 
@@ -76,7 +75,10 @@ def known(case: Case, node: str | None, owner: Owner, patch: int | None = None) 
 
 def _wanted(node: str, owner: Owner, graph_node: Node | None) -> set[str]:
     head = node.rpartition("/")[0]
-    names = {node, *(f"{head}/{name}" if head else name for name in (*_SIBLINGS, *_INPUTS))}
+    names = {
+        node,
+        *(f"{head}/{name}" if head else name for name in roles.FILTER_GRADIENTS | roles.INPUT_GRADIENTS),
+    }
     if owner.forward:
         names.add(owner.forward)
     if graph_node:
@@ -108,7 +110,7 @@ def _weights(
     head = node.rpartition("/")[0]
     traced = _only(
         shape
-        for name in _SIBLINGS
+        for name in roles.FILTER_GRADIENTS
         for shape in shapes.get(f"{head}/{name}" if head else name, ())
         if patch is None or math.prod(shape[:-1]) == patch
     )
@@ -136,7 +138,7 @@ def _in_graph(case: Case, name: str) -> Sizes | None:
         for shape in (node.attributes.get("shape"), *(output.shape for output in node.outputs)):
             if isinstance(shape, tuple) and len(shape) >= 4 and None not in shape:
                 return tuple(int(size) for size in shape)
-        if node.op not in ("Identity", "ReadVariableOp", "Enter", "Cast") or not node.inputs:
+        if node.op not in roles.VALUES_OF_VARIABLES or not node.inputs:
             return None
         name = split_reference(node.inputs[0])[0]
     return None
@@ -157,7 +159,7 @@ def _grid(
         if len(outputs) == 1:
             return outputs[0][0], outputs[0][1:-1]
     head = node.rpartition("/")[0]
-    gradients = {f"{head}/{name}" if head else name for name in _INPUTS} | (
+    gradients = {f"{head}/{name}" if head else name for name in roles.INPUT_GRADIENTS} | (
         {node} if graph_node and "BackpropInput" in graph_node.op else set()
     )
     inputs = {

@@ -32,6 +32,16 @@ class Layout(Enum):
     ON_HOST = "runs on the host"
 
 
+class Swallowed(Enum):
+    """As what Grappler's Remapper lets a convolution or a matrix product swallow an op that alone reads it
+    (`remapper.cc`).
+    """
+
+    BIAS = "its bias"
+    NORM = "its batch normalisation, in inference mode"
+    ACTIVATION = "its activation, after one of the others"
+
+
 class Batch(Enum):
     """Which of its outputs' dimensions are the batch, if those of its inputs are known."""
 
@@ -76,6 +86,9 @@ class Op:
     commutative: bool = False
     """Whether ArithmeticOptimizer sorts its inputs."""
     random: bool = False
+    fused: str = ""
+    """What the Remapper makes of it on a CPU, with what it swallows; empty where it swallows nothing."""
+    swallowed: Swallowed | None = None
     outputs: tuple[str, ...] = ()
     """The names of its outputs, by which a function's body refers to them; empty where it has one."""
 

@@ -16,11 +16,36 @@ VARIABLES = _named("VariableV2 Variable VarHandleOp")
 REFERENCE_VARIABLES = VARIABLES - {"VarHandleOp"}
 ALL_VARIABLES = VARIABLES | _named("TemporaryVariable AutoReloadVariable")
 READS = _named("ReadVariableOp _ReadVariablesOp _VarHandlesOp")
+VALUES_OF_VARIABLES = _named("Identity ReadVariableOp Enter Cast")
+"""What stands between a weight and the op that computes with it."""
 STORED = CONSTANTS | ALL_VARIABLES | READS
 """What is in memory before a step begins."""
 ASSIGNS = _named("Assign AssignVariableOp")
 COUNTS = _named("AssignAddVariableOp AssignSubVariableOp")
 """Assignments that add to a resource variable."""
+
+
+def updates_variable(op: str) -> bool:
+    """Whether an op changes what a resource's handle names: an assignment, or an optimizer's update."""
+    return op == "AssignVariableOp" or op in COUNTS or op.startswith("ResourceApply")
+
+
+def updates_rows(op: str) -> bool:
+    """Whether an op changes some rows of the table that a resource's handle names."""
+    return op.startswith(("ResourceScatter", "ResourceSparseApply"))
+
+
+def reads_variable(op: str) -> bool:
+    """Whether an op reads the variable, or rows of it, that a resource's handle names."""
+    return op == "ReadVariableOp" or op.startswith("ResourceGather")
+
+
+FILTER_GRADIENTS = _named("Conv2DBackpropFilter Conv3DBackpropFilterV2 Conv3DBackpropFilter")
+"""Of a convolution's weights."""
+INPUT_GRADIENTS = _named("Conv2DBackpropInput Conv3DBackpropInputV2 Conv3DBackpropInput")
+"""Of a convolution's input; a transposed convolution is one, forwards."""
+GRADIENTS_2D = _named("Conv2DBackpropFilter Conv2DBackpropInput")
+BIAS_GRADIENTS = _named("BiasAddGrad")
 
 PLACEHOLDERS = _named("Placeholder PlaceholderV2 PlaceholderWithDefault")
 ARGUMENTS = _named("_Arg _DeviceArg")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tfmemlens.knowledge.ops.record import Batch, Layout, Op, Output
+from tfmemlens.knowledge.ops.record import Batch, Layout, Op, Output, Swallowed
 from tfmemlens.knowledge.ops.table import (
     arithmetic,
     control,
@@ -64,6 +64,7 @@ __all__ = [
     "Layout",
     "Op",
     "Output",
+    "Swallowed",
     "in_layout",
     "may_hand_on",
     "op",

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from tfmemlens.knowledge.ops import values
-from tfmemlens.knowledge.ops.record import Layout, Op, Output, each
+from tfmemlens.knowledge.ops.record import Layout, Op, Output, Swallowed, each
 from tfmemlens.knowledge.ops.shapes import elementwise
 
 OPS = {
     **each(
         """
-        Abs Acos Acosh Angle Asin Asinh Atan Atanh Ceil ComplexAbs Conj Cos Cosh Digamma Elu EluGrad
+        Abs Acos Acosh Angle Asin Asinh Atan Atanh Ceil ComplexAbs Conj Cos Cosh Digamma EluGrad
         Erf Erfc Exp Expm1 Floor Imag Inv InvGrad LeakyRelu LeakyReluGrad Lgamma Log Log1p Neg Real
-        Reciprocal ReciprocalGrad Relu Relu6 Relu6Grad ReluGrad Rint Round Rsqrt RsqrtGrad Selu
+        Reciprocal ReciprocalGrad Relu6Grad ReluGrad Rint Round Rsqrt RsqrtGrad Selu
         SeluGrad Sigmoid SigmoidGrad Sign Sin Sinh Softplus SoftplusGrad SoftsignGrad Sqrt SqrtGrad
         Square Tan Tanh TanhGrad
     """,
         Op(elementwise.same, output=Output.OVERWRITTEN, layout=Layout.FOLLOWING),
+    ),
+    **each(
+        "Elu Relu Relu6",
+        Op(
+            elementwise.same,
+            output=Output.OVERWRITTEN,
+            layout=Layout.FOLLOWING,
+            swallowed=Swallowed.ACTIVATION,
+        ),
     ),
     "AccumulateNV2": Op(elementwise.sum_of, output=Output.OVERWRITTEN, commutative=True),
     "AddN": Op(elementwise.sum_of, output=Output.OVERWRITTEN, layout=Layout.FOLLOWING, commutative=True),

@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
-from tfmemlens.knowledge.ops.record import Batch, Layout, Op, Output, each
+from tfmemlens.knowledge.ops.record import Batch, Layout, Op, Output, Swallowed, each
 from tfmemlens.knowledge.ops.shapes import elementwise, images
+from tfmemlens.values import replace
+
+_NORM = Op(
+    images.norm,
+    dtypes=("T", "U=T"),
+    output=Output.OVERWRITTEN,
+    layout=Layout.CONVERTED,
+    batch=Batch.FIRST_OUTPUT,
+    outputs=(
+        "y",
+        "batch_mean",
+        "batch_variance",
+        "reserve_space_1",
+        "reserve_space_2",
+        "reserve_space_3",
+    ),
+)
+_CONVOLUTION = Op(images.convolution, layout=Layout.CONVERTED, batch=Batch.IMAGE)
 
 OPS = {
-    **each(
-        "_FusedBatchNormEx FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3",
-        Op(
-            images.norm,
-            dtypes=("T", "U=T"),
-            output=Output.OVERWRITTEN,
-            layout=Layout.CONVERTED,
-            batch=Batch.FIRST_OUTPUT,
-            outputs=(
-                "y",
-                "batch_mean",
-                "batch_variance",
-                "reserve_space_1",
-                "reserve_space_2",
-                "reserve_space_3",
-            ),
-        ),
-    ),
+    "_FusedBatchNormEx": _NORM,
+    **each("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", replace(_NORM, swallowed=Swallowed.NORM)),
     "_FusedBatchNormGradEx": Op(images.norm_gradient, layout=Layout.CONVERTED),
-    **each(
-        "_FusedConv2D Conv2D Conv3D DepthwiseConv2dNative",
-        Op(images.convolution, layout=Layout.CONVERTED, batch=Batch.IMAGE),
-    ),
+    **each("_FusedConv2D Conv3D", _CONVOLUTION),
+    "Conv2D": replace(_CONVOLUTION, fused="_FusedConv2D"),
+    "DepthwiseConv2dNative": replace(_CONVOLUTION, fused="_FusedDepthwiseConv2dNative"),
     **each("_FusedConv2DBackpropFilter Conv3DBackpropFilter", Op(batch=Batch.NEVER)),
     **each("_FusedConv3D _FusedDepthwiseConv2dNative", Op(images.convolution, batch=Batch.IMAGE)),
     **each(
         "AvgPool AvgPool3D MaxPool MaxPool3D", Op(images.pool, layout=Layout.CONVERTED, batch=Batch.IMAGE)
     ),
     **each("AvgPool3DGrad AvgPoolGrad", Op(images.stated_by_first, layout=Layout.CONVERTED)),
-    "BiasAdd": Op(elementwise.same, output=Output.OVERWRITTEN, layout=Layout.CONVERTED),
+    "BiasAdd": Op(
+        elementwise.same, output=Output.OVERWRITTEN, layout=Layout.CONVERTED, swallowed=Swallowed.BIAS
+    ),
     "BiasAddGrad": Op(images.bias_gradient, layout=Layout.CONVERTED, batch=Batch.NEVER),
     **each(
         "Conv2DBackpropFilter Conv3DBackpropFilterV2 DepthwiseConv2dNativeBackpropFilter",

@@ -27,7 +27,9 @@ OPS = {
     "Einsum": Op(products.einsum, layout=Layout.REARRANGING),
     "EuclideanNorm": Op(products.reduce, batch=Batch.REDUCED),
     "L2Loss": Op(products.scalar, layout=Layout.LOSS, batch=Batch.NEVER),
-    "MatMul": Op(products.matmul, layout=Layout.REARRANGING, batch=Batch.ROWS_AND_COLUMNS),
+    "MatMul": Op(
+        products.matmul, layout=Layout.REARRANGING, batch=Batch.ROWS_AND_COLUMNS, fused="_FusedMatMul"
+    ),
     **each(
         "Max Min Prod Sum",
         Op(products.reduce, values=values.reduced, layout=Layout.FOLLOWING_AXES, batch=Batch.REDUCED),
