@@ -78,7 +78,7 @@ def test_layers_that_wait_for_one_another_stand_last() -> None:
         layer("a"),
         layer("z", "gone"),
     )
-    names = [name for name, _ in model_types._order(Network(layers=layers))]
+    names = [name for name, _ in model_types.order(Network(layers=layers))]
     assert names == ["a", "z", "b", "c", "x", "y"]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfmemlens.knowledge.topological_order import topological_order
+from tfmemlens.knowledge.topological_order import listed_order, topological_order
 from tfmemlens.model.graph import Graph, Node
 
 
@@ -62,3 +62,33 @@ def test_every_node_follows_what_it_reads(names: list[int], pairs: list[tuple[in
     order = _names(graph)
     assert sorted(order) == sorted(graph.nodes)
     assert all(order.index(f"n{low}") < order.index(f"n{high}") for low, high in edges)
+
+
+def _by_sweeps(awaited: list[set[int]]) -> list[int]:
+    """The same by its definition: the list from its start, as often as it takes."""
+    order: list[int] = []
+    while True:
+        before = len(order)
+        for item, others in enumerate(awaited):
+            if item not in order and others <= set(order):
+                order.append(item)
+        if len(order) == before:
+            return order + [item for item in range(len(awaited)) if item not in order]
+
+
+def test_a_list_in_order_stays_as_it_is() -> None:
+    assert list(listed_order([set(), {0}, set(), {1}])) == [0, 1, 2, 3]
+    assert list(listed_order([])) == []
+
+
+def test_a_list_is_gone_through_again_for_what_had_to_wait() -> None:
+    assert list(listed_order([{3}, {2}, set(), set(), {1}, {0}])) == [2, 3, 0, 1, 4, 5]
+
+
+def test_what_awaits_itself_or_a_circle_comes_last() -> None:
+    assert list(listed_order([{0}, {2}, {1}, set(), {1}])) == [3, 0, 1, 2, 4]
+
+
+@given(st.lists(st.sets(st.integers(0, 7)), min_size=8, max_size=8))
+def test_a_list_is_taken_in_sweeps(awaited: list[set[int]]) -> None:
+    assert list(listed_order(awaited)) == _by_sweeps(awaited)

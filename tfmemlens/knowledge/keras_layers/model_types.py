@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.knowledge.keras_layers import ImpossibleSize, LayerCall, LayerSpecs, UnsupportedLayer, describe
+from tfmemlens.knowledge.topological_order import listed_order
 from tfmemlens.model.network import LayerSpec, Network, NetworkCall, TensorRef
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.values import replace
@@ -92,7 +93,7 @@ def _run(
     made: dict[tuple[str, int], Sequence[TensorType]] = {}
     specs = {layer.name: _prepared(layer, dtype, trainable) for layer in network.layers}
     calls: dict[str, list[NetworkCall]] = {layer.name: list(layer.calls) for layer in network.layers}
-    for name, index in _order(network):
+    for name, index in order(network):
         layer = specs[name]
         call = calls[name][index]
         types = tuple(_lookup(made, ref) for ref in call.inbound)
@@ -200,31 +201,16 @@ def _declared(network: Network) -> dict[tuple[str, int], dict[int, TensorType]]:
     return types
 
 
-def _order(network: Network) -> list[tuple[str, int]]:
-    """All calls so that each follows those whose outputs it reads; what waits for nothing that exists comes
-    last.
+def order(network: Network) -> list[tuple[str, int]]:
+    """The schedule: all calls, each after those that it reads, in the file's order where that allows it; what
+    waits for nothing that exists comes last.
     """
-    waiting = [
-        (layer.name, index, call) for layer in network.layers for index, call in enumerate(layer.calls)
+    calls = [(layer.name, index, call) for layer in network.layers for index, call in enumerate(layer.calls)]
+    first: dict[tuple[str, int], int] = {}
+    for position, (name, index, _) in enumerate(calls):
+        first.setdefault((name, index), position)
+    awaited = [
+        {first[ref.layer, ref.call] for ref in call.inbound if (ref.layer, ref.call) in first}
+        for _, _, call in calls
     ]
-    known = {(name, index) for name, index, _ in waiting}
-    done: set[tuple[str, int]] = set()
-    order: list[tuple[str, int]] = []
-    while waiting:
-        rest = []
-        for name, index, call in waiting:
-            if all(
-                (ref.layer, ref.call) in done or (ref.layer, ref.call) not in known for ref in call.inbound
-            ):
-                done.add((name, index))
-                order.append((name, index))
-            else:
-                rest.append((name, index, call))
-        if len(rest) == len(waiting):
-            return order + [(name, index) for name, index, _ in rest]
-        waiting = rest
-    return order
-
-
-order = _order
-"""The schedule: all calls, each after those that it reads."""
+    return [calls[position][:2] for position in listed_order(awaited)]
