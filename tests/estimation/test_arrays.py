@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.models import document
 from tfmemlens.cli.main import main
-from tfmemlens.errors import Unpredictable, UsageError
+from tfmemlens.errors import Unpredictable
 from tfmemlens.estimation.keras_step.capture import capture
 from tfmemlens.estimation.keras_step.prediction import predict
 from tfmemlens.model.settings import StepSettings
@@ -53,12 +53,6 @@ def test_the_note_says_what_is_counted() -> None:
     assert any("add them" in text for text in notes(None))
     assert any(f"arrays of {SAMPLES} samples" in text for text in notes(SAMPLES))
     assert not any("add them" in text for text in notes(SAMPLES))
-
-
-def test_arrays_hold_at_least_one_batch() -> None:
-    with pytest.raises(UsageError, match="hold no batch"):
-        StepSettings(32, samples=31)
-    assert StepSettings(32, samples=32).samples == 32
 
 
 def test_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
