@@ -19,6 +19,7 @@ from tfmemlens.model.tensor import TensorType
 from tfmemlens.renderers import palette, savings
 from tfmemlens.renderers.html import card, page
 from tfmemlens.renderers.terminal import _balance, _request, convolution
+from tfmemlens.renderers.view import View
 from tfmemlens.units import MIB, Size, human, rough
 from tfmemlens.values import replace
 
@@ -177,6 +178,7 @@ def test_the_largest_rows_and_outputs() -> None:
 # ------------------------------------------------------------------ a convolution
 
 
+WIDE = View(width=160)
 CONV = Convolution(ConvolutionKind.CONV, (8, 32, 30, 3), (5, 4), 16, (1, 1), (1, 1))
 
 
@@ -197,15 +199,15 @@ def test_a_title_of_a_convolution(changed: dict[str, Any], end: str) -> None:
 @pytest.mark.parametrize(
     "given, words",
     [
-        ({"threads": 1}, "the CPU, 1 thread"),
-        ({"threads": 2}, "the CPU, 2 threads"),
-        ({"threads": 2, "onednn": True}, "the CPU, 2 threads and oneDNN"),
-        ({"threads": 2, "device": "gpu"}, "a GPU"),
+        ({"threads": 1}, "CPU, 1 thread"),
+        ({"threads": 2}, "CPU, 2 threads"),
+        ({"threads": 2, "onednn": True}, "CPU, 2 threads, oneDNN"),
+        ({"threads": 2, "device": "gpu"}, "GPU"),
     ],
 )
 def test_where_a_convolution_runs(given: dict[str, Any], words: str) -> None:
     report: Any = Made(setting=ConvolutionSetting((2, 11), **given))
-    assert convolution._setting(report) == f"TensorFlow 2.11 on {words}"
+    assert convolution._setting(report) == f"TensorFlow 2.11, {words}"
 
 
 def test_tables_of_a_convolution() -> None:
@@ -213,15 +215,15 @@ def test_tables_of_a_convolution() -> None:
     cells = ("5x4", "1,204", "1.00 MiB", "2.00 MiB", "3.00 MiB", "-", "0 B")
     assert convolution._row(line, human) == cells
     report: Any = Made(setting=Made(device="cpu"), table=[line])
-    head, drawn = convolution._table(report)
+    head, drawn = convolution._table(report, WIDE)
     assert head.index("batch") + len("batch") == drawn.index("1,204") + len("1,204")
     assert drawn.startswith("  5x4") and drawn.endswith("0 B")
     report.setting.device = "gpu"
-    assert rough(3 * MIB + 1) in convolution._table(report)[1]
+    assert rough(3 * MIB + 1) in convolution._table(report, WIDE)[1]
     report.workspaces = [
         Made(algorithm="GEMM", bytes=0, formula="f", applies=True),
         Made(algorithm="FFT", bytes=MIB, formula="g", applies=False),
     ]
-    assert [" ".join(each.split()) for each in convolution._workspaces(report)] == [
+    assert [" ".join(each.split()) for each in convolution._workspaces(report, WIDE)] == [
         "GEMM none f", f"FFT some {rough(MIB)} not for these sizes",
     ]  # fmt: skip

@@ -289,9 +289,11 @@ def test_what_has_no_name_and_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("width, said", [(39, "0 B before, peak 3.00 MiB at 1"), (38, "peak 3.00 MiB at 1")])
 def test_a_curve_beside_its_name(width: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = "  0 B before, peak 3.00 MiB at 1"
     monkeypatch.setattr(_timeline, "title", lambda moment: "in time")
-    monkeypatch.setattr(_timeline, "curve", lambda moment, view: ["drawn", "mark", told, "phases"])
+    monkeypatch.setattr(_timeline, "legend", lambda moment: "0 B before, peak 3.00 MiB at 1")
+    monkeypatch.setattr(
+        _timeline, "curve", lambda moment, view: ["drawn", "mark", "0 B", "before,", "phases"]
+    )
     moment: Any = Made()
     assert _screen._curve(moment, View(width=width)) == [f"IN TIME  {said}", "drawn"]
     monkeypatch.setattr(_timeline, "curve", lambda moment, view: [])

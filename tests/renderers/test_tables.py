@@ -115,15 +115,14 @@ FIT = Fit(
 
 
 def test_a_fit_page() -> None:
-    lines = [" ".join(line.split()) for line in _fit.page(FIT, WIDE)]
+    lines = [" ".join(line.split()) for line in _fit.page(FIT, View(width=100))]
     assert lines == [
         "", "WHAT GROWS, AT BATCH 16",
         "with the batch 80.00 MiB 80 % 5.00 MiB per sample",
         "not at all 20.00 MiB 20 % weights, slots, their gradients, patches",
         "with the image 50.00 MiB 50 % height x width; most of it is in the batch, too",
         "with the length 25.00 MiB 25 % most of it is in the batch, too",
-        "The step was measured at batch 8, as --batch says; activations hold most, next",
-        "weights.",
+        "The step was measured at batch 8, as --batch says; activations hold most, next weights.",
         "", "THE PEAK AT OTHER BATCHES",
         "batch 8 60.00 MiB measured fits",
         "batch 16 100.00 MiB 94.00 MiB to 106.00 MiB fits",

@@ -307,7 +307,7 @@ def _curve(moment: Moment, view: View) -> list[str]:
     drawn = _timeline.curve(moment, view)
     if not drawn:
         return []
-    name, said = _timeline.title(moment), drawn[2].strip()
+    name, said = _timeline.title(moment), _timeline.legend(moment)
     if len(name) + 2 + display_width(said) > view.width:
         said = said[said.find("peak ") :]
     return [*_heading(name, view, [said]), drawn[0]]

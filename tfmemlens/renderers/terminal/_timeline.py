@@ -40,6 +40,22 @@ def curve(moment: Moment, view: View) -> list[str]:
     drawn = "".join(_STEPS[-(-8 * value // top)] for value in highest)
     marked = moment.peak_micros if moment.peak_micros is not None else timeline.peak_micros or start
     at = min(int((marked - start) / span * width), width - 1)
+    return [
+        f"  {drawn}",
+        f"  {' ' * at}▲{_here(moment, marked - start)}".rstrip(),
+        *paragraph(legend(moment), view.width, "  "),
+        *_phases(moment, start, span, width),
+    ]
+
+
+def legend(moment: Moment) -> str:
+    """What stood before the step, its peak, and when that was; empty without a curve."""
+    timeline = moment.axis
+    if timeline is None or not timeline.curve:
+        return ""
+    times = timeline.events[0]
+    start, end = times[0], times[-1]
+    marked = moment.peak_micros if moment.peak_micros is not None else timeline.peak_micros or start
     peak = times[timeline.peak_index] if moment.below_peak else marked
     when = (
         f"at {timeline.place} {peak:,.0f} of {max(end, len(timeline.executions.node) - 1):,.0f}"
@@ -50,13 +66,7 @@ def curve(moment: Moment, view: View) -> list[str]:
         when = "(the order of ops, not their times)"
     bound = "" if timeline.predicted else _PRECISION_WORDS[timeline.precision]
     stood = "throughout" if moment.schedule else "before the step"
-    legend = f"{human(timeline.before_bytes)} {stood}, peak {bound}{human(timeline.peak_bytes)} {when}"
-    return [
-        f"  {drawn}",
-        f"  {' ' * at}▲{_here(moment, marked - start)}".rstrip(),
-        *paragraph(legend, view.width, "  "),
-        *_phases(moment, start, span, width),
-    ]
+    return f"{human(timeline.before_bytes)} {stood}, peak {bound}{human(timeline.peak_bytes)} {when}"
 
 
 def _here(moment: Moment, since: float) -> str:
