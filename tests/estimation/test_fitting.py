@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -332,3 +333,11 @@ def test_what_a_report_leaves_out_counts_once() -> None:
     fit = fit_report([source], Hints(batch=128)).fit
     assert fit and books.in_use and books.unlisted.bytes
     assert fit.peak_bytes < books.in_use.bytes + books.unlisted.bytes
+
+
+def test_of_a_failure_what_a_sample_adds_is_a_bound() -> None:
+    """Rows without a name are taken to grow; of a traced step they are not."""
+    failed = fit_report(["sample_traces/oom_log/1.15-unet-report.txt"], Hints(batch=2))
+    assert "up to 204 MiB less for each sample fewer" in failed.verdict
+    traced = fit_report(["sample_traces/fit/1.15-unet-b4.pb.gz"], Hints(limit_bytes=1 << 30))
+    assert re.search(r"about \S+ MiB (?:more|less) for each", traced.verdict)

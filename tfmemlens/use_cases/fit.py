@@ -210,7 +210,7 @@ def verdict(result: Fit, known: FitBasis) -> str:
     measured = (
         f"batch {result.batch} {'needs' if known.complete else 'wanted at least'} {human(result.peak_bytes)}"
     )
-    grows = _growth(result)
+    grows = _growth(result, known.complete)
     if result.limit_bytes is None:
         return f"{measured[:1].upper()}{measured[1:]}: {grows}.{remark}"
     if not result.largest_batch:
@@ -222,10 +222,12 @@ def verdict(result: Fit, known: FitBasis) -> str:
     )
 
 
-def _growth(result: Fit) -> str:
+def _growth(result: Fit, complete: bool) -> str:
     """What a sample adds, between two batches of the table below, so that the sums agree; without a second
-    one what of the parts grows with the batch.
+    one what of the parts grows with the batch. Of a failure it is a bound: rows without a name are taken to
+    grow.
     """
+    about = "about" if complete else "up to"
     peaks = {each.batch: each.bytes for each in result.predictions}
     other = result.reported_batch
     apart = other - result.batch
@@ -235,6 +237,6 @@ def _growth(result: Fit) -> str:
         else 0
     )
     if step <= 0:
-        return f"about {human(result.per_sample_bytes)} per sample"
+        return f"{about} {human(result.per_sample_bytes)} per sample"
     which = "more for each further sample" if apart > 0 else "less for each sample fewer"
-    return f"about {rough(step, 3)} {which}"
+    return f"{about} {rough(step, 3)} {which}"
