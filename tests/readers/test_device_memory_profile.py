@@ -81,3 +81,11 @@ def test_a_pprof_of_another_kind_is_none_of_ours(tmp_path: Path) -> None:
     other.write_bytes(raw)
     with pytest.raises(UnreadableInput):
         pipeline.capture(other)
+
+
+@pytest.mark.parametrize("length", [b"\x7f", b"\xff\xff\xff\xff\xff\xff\xff\xff\x7f"])
+def test_numbers_that_end_beyond_the_bytes_end_with_them(length: bytes) -> None:
+    """A packed field whose length lies: its numbers are those that there are."""
+    sample = b"\x12" + length + b"\x07\x09"
+    (holding,), _ = samples(b"\x12" + bytes([len(sample)]) + sample)
+    assert (holding.count, holding.size_bytes) == (7, 9)

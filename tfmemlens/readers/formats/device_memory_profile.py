@@ -169,12 +169,12 @@ def _numbers(raw: bytes, message: wire.Field) -> dict[int, int]:
 
 
 def _repeated(raw: bytes, field: wire.Field) -> Iterator[int]:
-    """A repeated number, packed or single."""
+    """A repeated number, packed or single; a field that ends beyond the bytes ends with them."""
     if field.kind == wire.VARINT:
         yield wire.varint(raw, field.start)[0]
         return
-    at = field.start
-    while field.kind == wire.LENGTH and at < field.end:
+    at, end = field.start, min(field.end, len(raw))
+    while field.kind == wire.LENGTH and at < end:
         number, at = wire.varint(raw, at)
         yield number
 
