@@ -22,4 +22,5 @@ from tfmemlens.use_cases.fit import _growth
 def test_what_a_sample_adds(batch: int, reported: int, peaks: dict[int, int], said: str) -> None:
     told = tuple(BatchPrediction(each, size * MIB, 0, 0) for each, size in peaks.items())
     fitted = Fit(batch, "--batch", 250 * MIB, reported, 70 * MIB, 43 * MIB, predictions=told)
-    assert _growth(fitted) == said
+    assert _growth(fitted, True) == said
+    assert _growth(fitted, False) == said.replace("about", "up to")
