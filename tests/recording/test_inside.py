@@ -514,14 +514,19 @@ def told_of(folder: Path) -> dict[str, Any]:
     return {name: found.get(name) for name in ("batch", "failed_batch")}
 
 
-def test_the_inputs_told_are_those_of_the_step_that_is_kept(tmp_path: Path) -> None:
-    FuncGraph("step", Op("bank", "Const", (16, 16)))
-    own = recorder.Recorder(str(tmp_path), {}, 1)
+def in_a_third_step(folder: Path, every: int) -> recorder.Recorder:
+    """The recorder of a program whose second step, of a batch of 4, is kept, and whose third has begun."""
+    own = recorder.Recorder(str(folder), {}, every)
     own.begins("step")
     own.begins("step")
     own.given({"batch": 4})
     own.ended(b"x" * 100, ".pb", 0.0, [{"shape": [4]}])
     own.begins("step")
+    return own
+
+
+def test_the_inputs_told_are_those_of_the_step_that_is_kept(tmp_path: Path) -> None:
+    own = in_a_third_step(tmp_path, 1)
     own.given({"batch": 9})
     own.failing()
     own.ended(b"x", ".pb", 0.0, [])  # too small beside the other
@@ -530,12 +535,6 @@ def test_the_inputs_told_are_those_of_the_step_that_is_kept(tmp_path: Path) -> N
 
 
 def test_a_step_that_is_not_traced_tells_no_batch_where_it_fails(tmp_path: Path) -> None:
-    FuncGraph("step", Op("bank", "Const", (16, 16)))
-    own = recorder.Recorder(str(tmp_path), {}, 2)
-    own.begins("step")
-    own.begins("step")
-    own.given({"batch": 4})
-    own.ended(b"x" * 100, ".pb", 0.0, [{"shape": [4]}])
-    own.begins("step")
+    own = in_a_third_step(tmp_path, 2)
     own.failed(MemoryError())
     assert told_of(tmp_path) == {"batch": 4, "failed_batch": None}
