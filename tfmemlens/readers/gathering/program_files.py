@@ -157,7 +157,8 @@ def _quoted(path: str, number: int, text: str) -> bool:
     lines = _lines(path)
     if not 0 < number <= len(lines):
         return False
-    return text.strip() in (lines[number - 1].strip(), whole_statement(lines, number))
+    quoted = text.strip()
+    return quoted == lines[number - 1].strip() or quoted == whole_statement(lines, number)
 
 
 def _lines(path: str) -> list[str]:
