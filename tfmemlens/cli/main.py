@@ -101,9 +101,8 @@ class _Parser(argparse.ArgumentParser):
         """What a command does not know is refused here, where its own help can be named."""
         try:
             known, rest = super().parse_known_args(args, namespace)
-        except (
-            _Missing
-        ) as problem:  # from here on it is an answer: the parser of all commands leaves it alone
+        except _Missing as problem:
+            # From here on it is an answer: the parser of all commands leaves it alone.
             for word in self._unknown(args):
                 self._refuse(word)
             raise UsageError(problem.sentence, problem.hint) from None
