@@ -32,6 +32,7 @@ _BEHIND = regex(r"(?P<x>.+)-(?P<first>\d+)-(?P<second>\d+)-TransposeN\w+ToN\w+-L
 _TIME_NOT_MEMORY = (
     "It saves time; the peak hardly falls, since the originals then live in place of the copies"
 )
+_STAYS = "; ending them often leaves the peak where it is"
 _CAUTION = (
     "A copy often takes the place of its original, which dies: what the peak loses without the copies only a"
     " graph tells."
@@ -72,7 +73,7 @@ def _finding(case: Case, moment: Moment, index: int, copies: list[Row], share: f
         explains=size if relief is None else round(relief * held(moment)),
         because=(
             f"{percent(size, whole)} of the listed {human(whole)} are second copies in another memory layout"
-            f" that TensorFlow's LayoutOptimizer made{forced}"
+            f" that TensorFlow's LayoutOptimizer made{forced}{'' if proven else _STAYS}"
         ),
         detail=(f"Layers: {shown}. {reason} {more}"),
         evidence=tuple(quote(row) for row in copies[:3])
