@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tfmemlens.findings.support import code_snippets, jax_lines
+from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.applicability import applies
 from tfmemlens.findings.support.batch_bound import batch_bound, in_words, of_traced, traced_below
 from tfmemlens.findings.support.graph_nets import rows_of_a_graph
+from tfmemlens.findings.support.in_pieces import in_pieces
 from tfmemlens.findings.support.named_sizes import NamedSize
 from tfmemlens.findings.support.phase import (
     EVALUATION,
@@ -20,18 +21,16 @@ from tfmemlens.findings.support.phase import (
 from tfmemlens.findings.support.rows import (
     attributed,
     index_of,
-    is_constant_of_graph,
     is_forward_only,
-    of_a_program,
 )
-from tfmemlens.findings.support.situation import GPU, JAX, TENSORFLOW, situation
+from tfmemlens.findings.support.situation import GPU, TENSORFLOW, situation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.what_if import Saving, SavingBasis, Shrunk
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB, human
+from tfmemlens.units import human
 
 _DIGITS = {
     SavingBasis.REPLAY: 3,
@@ -51,8 +50,10 @@ def for_case(slug: str, case: Case, moment: Moment) -> Remedy | None:
     saving = case.what_if(index, slug)
     if slug == "smaller-batch":
         if not saving.best_bytes and (not shows_batch(case, moment) or _one_alone(case, moment)):
-            return _in_pieces(case, moment)
+            return in_pieces(case, moment)
         saving = _of_first_batch(case, index, moment, saving)
+        if not saving.known and _is_all_there_is(case, moment):
+            saving = _of_the_tensor(case, moment)
     if saving.basis is SavingBasis.LIST and _is_beside_the_point(moment):
         saving = Saving(slug)
     words = _WORDS[slug](case, moment, saving)
@@ -71,6 +72,26 @@ def _of_first_batch(case: Case, index: int, moment: Moment, saving: Saving) -> S
     if not batch or batch != saving.batch:
         return saving
     return case.what_if(index, "smaller-batch", bound.start(batch))
+
+
+def _is_all_there_is(case: Case, moment: Moment) -> bool:
+    """Whether the failed tensor is all that is known, so that no page says of its saving that it suffices or
+    does not: what else the batch makes smaller comes on top.
+    """
+    books = moment.balance
+    known = len(moment.attribution.table) or books.in_use or books.limit
+    return (
+        not known and not batch_bound(case, moment) and not traced_below(case, moment, batch_of(case, moment))
+    )
+
+
+def _of_the_tensor(case: Case, moment: Moment) -> Saving:
+    """What half the batch takes off the failed tensor, where its own first dimension is the batch."""
+    request = moment.request
+    batch = request.batch if request else None
+    if request is None or not batch or batch < 2 or batch != batch_of(case, moment):
+        return Saving("smaller-batch")
+    return case.of_tensor(Shrunk("smaller-batch", request.failed.tensor_bytes, batch, batch // 2))
 
 
 def _is_beside_the_point(moment: Moment) -> bool:
@@ -262,7 +283,10 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     again = (
         "; gradient accumulation (one update for two batches) keeps the effective batch" if accumulate else ""
     )
-    return f"halve the batch{example}{again}", code_snippets.accumulate(case.api) if accumulate else None
+    alone = ", which halves this tensor, too" if saving.basis is SavingBasis.TENSOR else ""
+    return f"halve the batch{example}{alone}{again}", code_snippets.accumulate(
+        case.api
+    ) if accumulate else None
 
 
 def in_a_network(moment: Moment) -> bool:
@@ -305,47 +329,6 @@ def shows_batch(case: Case, moment: Moment) -> bool:
 
 
 _OF_A_BATCH = (Kind.ACTIVATION, Kind.LAYOUT_TRANSPOSE, Kind.GRADIENT, Kind.LOOP_STACK, Kind.WORKSPACE)
-_PIECES_BYTES = 64 * MIB
-"""A smaller request fails for what else is held: to cut it into pieces buys nothing."""
-
-
-_WAITS = regex(r"\b(?:print|float|int|np\.asarray|np\.array|device_get)\(|block_until_ready|\.item\(")
-"""Calls that wait for what JAX computes beside the program."""
-
-
-def _in_pieces(case: Case, moment: Moment) -> Remedy | None:
-    """What to do where no batch is shown: the call itself."""
-    request = moment.request
-    need = request.needed_bytes if request else None
-    if request is None or need is None or need < _PIECES_BYTES:
-        return None
-    failed = request.failed
-    if is_constant_of_graph(failed):
-        return None  # a constant of the graph: no call makes it
-    if failed.pipeline or "Iterator" in f"{failed.node} {failed.op}":
-        return None  # a batch of the input pipeline: the program's call only waits for it
-    of_jax = situation(case, moment).framework == JAX
-    nameless = not (failed.source or failed.node or failed.op or failed.shape)
-    if failed.kind is RequestKind.DUMP and nameless and not of_jax:
-        return None  # nothing says what asked
-    if of_jax and jax_lines.made_at(case, moment):
-        return None  # the rule of the failing line says it, for what the line makes
-    quoted = f" (`{failed.source_text}`)" if failed.source_text else ""
-    where = f"{failed.source}{quoted}" if failed.source else "the failing call"
-    if of_jax and _WAITS.search(failed.source_text or ""):
-        text = (
-            f"an earlier call, for whose result {where} waits, asks for this memory: if that is a training"
-            " step, halve its batch; else make its operands smaller, or process them in pieces"
-        )
-    elif of_a_program(moment):
-        text = (
-            f"{where} runs a program that needs this: give it less at a time (a smaller batch, shorter"
-            " sequences), or shard it over devices"
-        )
-        return Remedy(text, slug="in-pieces")
-    else:
-        text = f"{where} asks for this memory: make its operands smaller, or process them in pieces"
-    return Remedy(text, code_snippets.in_pieces(case.api), slug="in-pieces")
 
 
 def _mixed_precision(case: Case, moment: Moment, saving: Saving) -> Words | None:

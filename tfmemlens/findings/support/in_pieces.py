@@ -1,0 +1,54 @@
+"""What to do where no batch is shown: make the failing call smaller."""
+
+from __future__ import annotations
+
+from tfmemlens.findings.support import code_snippets, jax_lines
+from tfmemlens.findings.support.rows import is_constant_of_graph, of_a_program
+from tfmemlens.findings.support.situation import JAX, situation
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.incident import RequestKind
+from tfmemlens.patterns import regex
+from tfmemlens.units import MIB
+
+_PIECES_BYTES = 64 * MIB
+"""A smaller request fails for what else is held: to cut it into pieces buys nothing."""
+
+
+_WAITS = regex(r"\b(?:print|float|int|np\.asarray|np\.array|device_get)\(|block_until_ready|\.item\(")
+"""Calls that wait for what JAX computes beside the program."""
+
+
+def in_pieces(case: Case, moment: Moment) -> Remedy | None:
+    """What to do where no batch is shown: the call itself."""
+    request = moment.request
+    need = request.needed_bytes if request else None
+    if request is None or need is None or need < _PIECES_BYTES:
+        return None
+    failed = request.failed
+    if is_constant_of_graph(failed):
+        return None  # a constant of the graph: no call makes it
+    if failed.pipeline or "Iterator" in f"{failed.node} {failed.op}":
+        return None  # a batch of the input pipeline: the program's call only waits for it
+    of_jax = situation(case, moment).framework == JAX
+    nameless = not (failed.source or failed.node or failed.op or failed.shape)
+    if failed.kind is RequestKind.DUMP and nameless and not of_jax:
+        return None  # nothing says what asked
+    if of_jax and jax_lines.made_at(case, moment):
+        return None  # the rule of the failing line says it, for what the line makes
+    quoted = f" (`{failed.source_text}`)" if failed.source_text else ""
+    where = f"{failed.source}{quoted}" if failed.source else "the failing call"
+    if of_jax and _WAITS.search(failed.source_text or ""):
+        text = (
+            f"an earlier call, for whose result {where} waits, asks for this memory: if that is a training"
+            " step, halve its batch; else make its operands smaller, or process them in pieces"
+        )
+    elif of_a_program(moment):
+        text = (
+            f"{where} runs a program that needs this: give it less at a time (a smaller batch, shorter"
+            " sequences), or shard it over devices"
+        )
+        return Remedy(text, slug="in-pieces")
+    else:
+        text = f"{where} asks for this memory: make its operands smaller, or process them in pieces"
+    return Remedy(text, code_snippets.in_pieces(case.api), slug="in-pieces")
