@@ -92,10 +92,13 @@ class TestRetellings:
         assert (len(first.tellings), len(second.tellings)) == (1, 2)
 
     def test_python_tells_last(self) -> None:
-        """After Python's exception a line of C++ with a dump of its own is another failure."""
+        """After Python's exception a line of C++ with a dump of its own is another failure, where the first
+        had its dump.
+        """
         python = told(in_python=True)
         assert counts(told(), python, told(3)) == [(3, 0, 0, 0, 0)]
-        assert counts(python, dump(2), told(3)) == [(1, 0, 0, 0, 0), (1, 1, 0, 0, 0)]
+        again = [(1, 1, 0, 0, 0), (1, 1, 0, 0, 0)]
+        assert counts(dump(1), python, dump(2, op="net/mul"), told(3)) == again
         assert counts(python, dump(2), told(3, in_python=True)) == [(2, 1, 0, 0, 0)]
         other = told(2, shape=(7,))
         assert counts(python, other, told(3)) == [(1, 0, 0, 0, 0), (1, 0, 0, 0, 0), (1, 0, 0, 0, 0)]
@@ -107,6 +110,16 @@ class TestRetellings:
         assert len(joined(python, told(3), log_below=True)) == 1
         assert len(joined(python, dump(2), other, log_below=True)) == 3
         assert len(joined(told(), dump(2), told(3), log_below=True)) == 1
+
+    def test_who_pastes_the_traceback_first(self) -> None:
+        """The only exception and the only log, of one request: the log is the exception's."""
+        python = told(in_python=True)
+        assert counts(python, dump(2)) == [(1, 1, 0, 0, 0)]
+        assert counts(python, dump(2), told(3)) == [(2, 1, 0, 0, 0)]
+        assert counts(python, dump(2, size=4096)) == [(1, 0, 0, 0, 0), (0, 1, 0, 0, 0)]
+        assert counts(python, dump(2, size=None), told(3, shape=(7,)))[0] == (1, 0, 0, 0, 0)
+        assert len(joined(told(shape=(7,), in_python=True), python, dump(2))) == 3
+        assert len(joined(told(shape=None, in_python=True), dump(2))) == 2
 
     def test_drafts_know_their_rank_and_place(self) -> None:
         drafts = joined(told(shape=(1,)), told(shape=(2,)))
@@ -166,7 +179,6 @@ class TestDumps:
         assert counts(told(shape=(7,)), told(2), headed) == [
             (1, 0, 0, 0, 0), (1, 0, 0, 0, 0), (0, 1, 0, 0, 0),
         ]  # fmt: skip
-        assert counts(told(in_python=True), dump(3)) == [(1, 0, 0, 0, 0), (0, 1, 0, 0, 0)]
 
     def test_dumps_that_nothing_followed(self) -> None:
         assert counts(dump(), dump(2)) == [(0, 2, 0, 0, 0)]

@@ -231,30 +231,33 @@ class Joiner:
             else:
                 self._new(dumps=[dump])
         self.waiting.clear()
-        if self.log_below:
+        if self.log_below or len(self.drafts) == 2:
             self._join_log_below()
         if self.driver and not self.drafts:
             self._new(disguises=list(self.driver))
         return self.drafts
 
     def _join_log_below(self) -> None:
-        """Pytest shows the exception first and below it what was logged: an exception without a log, then the
-        log of the same failure without an exception.
+        """An exception without a log, then the log of the same failure without an exception: so pytest shows
+        them, and so does who pastes the traceback first. In a process's own order the log comes first.
         """
         for above, below in zip(self.drafts, self.drafts[1:], strict=False):
-            logged = [telling for telling in below.tellings if not telling.in_python]
-            if (
-                above.dumps == []
-                and len(above.tellings) > 0
-                and all(telling.in_python for telling in above.tellings)
-                and below.dumps
-                and len(logged) == len(below.tellings) > 0
-                and all(map(above.fits, logged))
-            ):
+            told_alone = not above.dumps and above.tellings and all(each.in_python for each in above.tellings)
+            if told_alone and below.dumps and _is_log_of(above, below):
                 above.tellings += below.tellings
                 above.dumps, above.blocks = below.dumps, above.blocks + below.blocks
                 self.drafts.remove(below)
                 return
+
+
+def _is_log_of(above: IncidentDraft, below: IncidentDraft) -> bool:
+    """Whether what was logged, and told by no exception, can be of the failure that an exception tells."""
+    if below.executables or below.disguises or any(telling.in_python for telling in below.tellings):
+        return False
+    if below.tellings:
+        return all(map(above.fits, below.tellings))
+    dump, telling = below.dumps[0], above.tellings[0]
+    return dump.size is not None and telling.shape is not None and _dump_fits(dump, telling)
 
 
 def _dump_fits(dump: Dump, telling: OomMessage) -> bool:
