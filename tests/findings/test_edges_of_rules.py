@@ -80,7 +80,9 @@ def test_so_much_was_free_that_its_pieces_are_the_cause(
 ) -> None:
     sizes = [None if each is None else exactly(each) for each in (free, limit)]
     moment: Any = held(request=asked(size=5))
-    shown: Any = Made(balance=Made(available=sizes[0], requested=requested), request=moment.request)
+    shown: Any = Made(
+        balance=Made(available=sizes[0], requested=requested), request=moment.request, incident=None
+    )
     monkeypatch.setattr(fragmented_free_memory, "device_limit", lambda case_, moment_: sizes[1])
     assert fragmented_free_memory._much(case(moment), shown) is much
 

@@ -30,11 +30,12 @@ from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.units import human, human_size
+from tfmemlens.units import Size, human, human_size
 
 BASIS = Basis.MEASURED
 EXPLAINS = "the free bytes that could not be used"
 
+_GOOD_PART, _FEW_BLOCKS = 0.25, 6
 _LARGEST_STEP_FIRST = Remedy(
     "run one step with the largest batch and the longest input first, while the memory is still in one piece",
     slug="large-tensors-first",
@@ -141,4 +142,14 @@ def _much(case: Case, moment: Moment) -> bool:
     if books.available is None or books.requested is None:
         return False
     of_limit = not limit or books.available.bytes >= NEARLY_FULL * limit.bytes
-    return of_limit and books.available.bytes >= 1.25 * books.requested
+    return of_limit and books.available.bytes >= 1.25 * books.requested and not _too_large(moment, limit)
+
+
+def _too_large(moment: Moment, limit: Size | None) -> bool:
+    """Whether a few tensors, each a good part of the device, leave no room for one more of their kind: that
+    is no scattering of what many steps left behind.
+    """
+    books, state = moment.balance, moment.incident.state if moment.incident else None
+    blocks = (state.free_chunks if state else 0) or 0
+    large = bool(limit and books.requested and books.requested >= _GOOD_PART * limit.bytes)
+    return large and 0 < blocks <= _FEW_BLOCKS
