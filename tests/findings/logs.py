@@ -80,3 +80,36 @@ def dump(
             "",
         ]
     )
+
+
+def dump_by_size(request: int, limit: int, *sizes: tuple[int, int], allocator: str = "GPU_0_bfc") -> str:
+    """The part of such a dump from its summary on, of these counts of chunks and their bytes; the request in
+    bytes, the limit in MiB, and nothing is left of it.
+    """
+    held = sum(count * size for count, size in sizes)
+    return "\n".join(
+        [
+            (
+                f"Allocator ({allocator}) ran out of memory trying to allocate {request / MIB:.2f}MiB"
+                f" (rounded to {request})requested by op net/dense/MatMul"
+            ),
+            f"BFCAllocator dump for {allocator}",
+            "     Summary of in-use Chunks by size: ",
+            *(
+                f"{count} Chunks of size {size} totalling {count * size / MIB:.2f}MiB"
+                for count, size in sizes
+            ),
+            f"Sum Total of in-use chunks: {held / MIB:.2f}MiB",
+            f"total_region_allocated_bytes_: {limit * MIB} memory_limit_: {limit * MIB} available bytes: 0"
+            f" curr_region_allocation_bytes_: {2 * limit * MIB}",
+            "Stats: ",
+            f"Limit:                     {limit * MIB}",
+            f"InUse:                     {held}",
+            f"MaxInUse:                  {held}",
+            "NumAllocs:                      43",
+            f"MaxAllocSize:              {max(size for _, size in sizes)}",
+            "",
+            "*" * 100,
+            "",
+        ]
+    )

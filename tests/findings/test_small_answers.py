@@ -419,8 +419,8 @@ def test_what_adam_keeps_of_a_weight(
 ) -> None:
     monkeypatch.setattr(made_by_the_code, "_adam", lambda case, request: adam)
     monkeypatch.setattr(made_by_the_code, "device_limit", lambda case, moment: limit and exactly(limit))
-    nobody: Any = Made(bytes=10)
-    assert made_by_the_code._in_training(nobody, nobody, nobody, nobody).endswith(words)
+    nobody: Any = None
+    assert made_by_the_code._in_training(nobody, nobody, nobody, 10, 1).endswith(words)
 
 
 @pytest.mark.parametrize(

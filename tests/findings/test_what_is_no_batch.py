@@ -37,7 +37,7 @@ def in_layer(kind: str, op: str, shape: str, arguments: str = "") -> str:
     [
         (in_layer("Aggregate", "GatherV2", "700000,64", EDGES), "each edge"),
         (in_layer("Aggregate", "MatMul", "90000,64", EDGES), "each node"),
-        (in_layer("GATConv", "LeakyRelu", "90000,256"), "each node"),
+        (in_layer("GATConv", "LeakyRelu", "90000,256"), "each edge or node"),
         (oom("500000,32", "gcn/layer_1/GatherV2"), "each edge"),
     ],
 )

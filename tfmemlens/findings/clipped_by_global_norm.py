@@ -25,7 +25,7 @@ EXPLAINS = "the failing gradient, and held tensors of the same size"
 _OF_A_WEIGHT = regex(
     r"MatMul_1(?:_\d+)?\Z|Backprop(?:Filter|Weights)|UnsortedSegmentSum|_grad/tuple/|L2Loss|global_norm"
 )
-_REMEDY = Remedy(
+CLIP_EACH = Remedy(
     "clip each gradient by its own norm or value, which waits for no other; the batch plays no part",
     "tf.keras.optimizers.Adam(clipnorm=1.0)   # not global_clipnorm; tf.clip_by_norm for each",
     slug="clip-per-variable",
@@ -51,7 +51,7 @@ def check(case: Case) -> Iterator[Finding]:
                 Evidence("clipping", clipping),
                 Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
             ),
-            remedies=(_REMEDY,),
+            remedies=(CLIP_EACH,),
             moment=index,
         )
 

@@ -20,8 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.growth import rising, tracings
+from tfmemlens.findings.support.growth import one_for_each, rising, tracings
 from tfmemlens.findings.support.kept import is_eager, of_a_loop, stored_by, without_tape
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import (
     all_in_use,
     attributed,
@@ -35,6 +36,7 @@ from tfmemlens.findings.support.rows import (
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent, round_up
 
@@ -42,6 +44,9 @@ BASIS = Basis.MEASURED
 EXPLAINS = "the chunks of one size, or those of a loop"
 
 _STACKS = regex(r"(?:\A|[/_])Tensor(?:Array|List)(?:Un)?(?:Stack|Gather|Scatter|FromTensor|Split|Concat|V3)?")
+_KEEPS_ELEMENTS = regex(
+    r"(?P<cache>\.cache\(\s*\))|\.shuffle\(\s*(?:buffer_size\s*=\s*)?(?P<buffer>\d[\d_]*)"
+)
 _MIN_REQUEST_BYTES = 16 << 10
 _STORED, _MIN_COUNT, _MIN_CERTAIN_COUNT = 10, 16, 100
 """Chunks of one size that something must have left behind: where the failing line adds to a list, with and
@@ -77,7 +82,7 @@ def check(case: Case) -> Iterator[Finding]:
             headline=what,
             because=f"{what}{meaning if equal else meaning.replace(': ', ': most likely ')}",
             explains=size,
-            basis=Basis.NAME if not meaning or _of_traces(case, most) else None,
+            basis=Basis.NAME if not meaning or _of_traces(case, moment) else None,
             evidence=(
                 Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
                 *chunk_evidence(alive),
@@ -88,10 +93,11 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
-def _of_traces(case: Case, count: int) -> bool:
-    """Whether each tracing of a tf.function that is traced again and again may have left one of so many."""
-    told = tracings(case)
-    return told is not None and count >= told
+def _of_traces(case: Case, moment: Moment) -> bool:
+    """Whether each tracing of a tf.function that is traced again and again may have left one of a size."""
+    told, table = tracings(case), moment.attribution.table
+    most = max(table, key=lambda row: row.count, default=None)
+    return told is not None and most is not None and one_for_each(most, table, told)
 
 
 def _of_the_request(moment: Moment, request: Request) -> list[Allocation]:
@@ -176,6 +182,8 @@ def _meaning(case: Case, moment: Moment) -> str:
         return ": batches that wait in pinned host RAM for their copy to the GPU (prefetch)"
     if _of_the_pipeline(moment):
         return f": elements that the input pipeline keeps ({_buffers(case)})"
+    if kept := _kept_elements(case, moment):
+        return f": elements that the input pipeline keeps in RAM ({kept[0]}{_of_line(kept[1])})"
     if request and (name := stored_by(request)):
         return f": the list `{name}` keeps them"
     if step := _as_many_as_steps(case, moment):
@@ -231,10 +239,49 @@ def _of_the_pipeline(moment: Moment) -> bool:
     return bool(moment.request and moment.request.failed.pipeline)
 
 
+def _kept_elements(case: Case, moment: Moment) -> tuple[str, Line] | None:
+    """What keeps decoded elements beside a network on the CPU, whose memory they share: `cache()` or a
+    shuffle buffer that the log or the program shows, where no list and no loop explains so many chunks.
+    """
+    most = max((row.count for row in moment.attribution.table), default=0)
+    if not on_host(moment) or most < _MIN_CERTAIN_COUNT or (moment.request and stored_by(moment.request)):
+        return None
+    told = case.capture.surroundings
+    if told.pipeline_buffers:
+        return told.pipeline_buffers[0]
+    for line in code_lines(told):
+        match = _KEEPS_ELEMENTS.search(line.text)
+        if match and (match["cache"] or int((match["buffer"] or "0").replace("_", "")) >= most):
+            return "cache()" if match["cache"] else f"shuffle({match['buffer']})", line
+    return None
+
+
+def _of_line(line: Line) -> str:
+    return f", {line.place}"
+
+
 def _buffers(case: Case) -> str:
     """What keeps elements, as the log says, else what may."""
     told = [what for what, _ in case.capture.surroundings.pipeline_buffers]
     return " and ".join(told) or "shuffle buffer, cache() or prefetch"
+
+
+def _of_elements(keeps: str) -> Iterator[Remedy]:
+    """What lets a pipeline keep less; of a cache first the file."""
+    if keeps.startswith("cache"):
+        yield Remedy(
+            "cache to a file, or cache what is small: the bytes before they are decoded, or uint8 before they"
+            " are converted",
+            "ds = ds.cache('/local/cache')   # or: read.cache().map(decode)",
+            slug="cache-to-file",
+        )
+        return
+    yield Remedy(
+        "shuffle file names or indices before the elements are decoded, and keep only a small buffer of"
+        " decoded ones",
+        "data = names.shuffle(10_000).map(decode)",
+        slug="shuffle-files",
+    )
 
 
 def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
@@ -244,6 +291,9 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
             "ds.batch(n).prefetch(1)",
             slug="smaller-pipeline",
         )
+        return
+    if kept_there := _kept_elements(case, moment):
+        yield from _of_elements(kept_there[0])
         return
     if _of_the_pipeline(moment):
         yield Remedy(

@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tfmemlens.findings.clipped_by_global_norm import CLIP_EACH
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.kills import another_program
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import device_limit, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.weights import optimizer_of
@@ -44,6 +46,8 @@ _OF_OTHERS = {
     "DATA": (),
 }
 """Remedies of what it is not, by its role."""
+_OF_LAYERS = ("DENSE", "WEIGHT")
+"""Weights of which a network may have several alike."""
 _FUNCTIONS = ("tf.layers.", "tf.contrib.", "slim.", "layers.fully_connected")
 _BUCKETS = 10
 """A table is advised to have so many times fewer rows."""
@@ -54,8 +58,8 @@ def check(case: Case) -> Iterator[Finding]:
         if request.failed.kind not in _KINDS or another_program(moment) or _of_host(moment):
             continue
         made = [each for each in _made(case) if each.bytes >= _LEAST_BYTES]
-        if (one := _the_one(made, request, moment)) is not None:
-            yield _finding(case, index, moment, request, one)
+        if alike := _the_ones(made, request, moment):
+            yield _finding(case, index, moment, request, alike)
 
 
 def _of_host(moment: Moment) -> bool:
@@ -76,8 +80,10 @@ def _made(case: Case) -> Sequence[Made]:
     return made_by(program, (image[0], image[1]) if image else None)
 
 
-def _the_one(made: Sequence[Made], request: Request, moment: Moment) -> Made | None:
-    """What the code makes that is the request, or else the largest chunk; None where several differ."""
+def _the_ones(made: Sequence[Made], request: Request, moment: Moment) -> list[Made]:
+    """What the code makes that is the request, or else the largest chunk: one weight or array, or the weights
+    of several layers that are alike; empty where what has so many bytes differs.
+    """
     failed, need = request.failed, request.needed_bytes
     if failed.shape is not None:
         fitting = [each for each in made if each.shape == failed.shape]
@@ -87,8 +93,12 @@ def _the_one(made: Sequence[Made], request: Request, moment: Moment) -> Made | N
         fitting = [each for each in telling if need in (each.bytes, round_up(each.bytes))]
     if not fitting and (chunk := _largest(moment)) is not None and _is_telling(chunk.size_bytes):
         fitting = [each for each in made if round_up(each.bytes) == chunk.size_bytes]
-    alike = [each for each in made if fitting and each.bytes == fitting[0].bytes]
-    return fitting[0] if fitting and len({(each.shape, each.line.number) for each in alike}) == 1 else None
+    if not fitting:
+        return []
+    alike = [each for each in made if each.bytes == fitting[0].bytes]
+    lines = list({(each.line.source, each.line.number): each for each in alike}.values())
+    same = len({(each.shape, each.dtype, each.role) for each in alike}) == 1
+    return lines if len(lines) == 1 or (same and lines[0].role.name in _OF_LAYERS) else []
 
 
 def _is_telling(size: int) -> bool:
@@ -104,8 +114,10 @@ def _largest(moment: Moment) -> SizeClass | None:
     return max(_classes(moment), key=lambda each: each.count * each.size_bytes, default=None)
 
 
-def _finding(case: Case, index: int, moment: Moment, request: Request, made: Made) -> Finding:
+def _finding(case: Case, index: int, moment: Moment, request: Request, alike: Sequence[Made]) -> Finding:
     from tfmemlens.knowledge.program_shapes import Role
+
+    made, many = alike[0], len(alike)
 
     asked = request.needed_bytes in (made.bytes, round_up(made.bytes))
     equal = next((each for each in _classes(moment) if each.size_bytes == round_up(made.bytes)), None)
@@ -114,7 +126,11 @@ def _finding(case: Case, index: int, moment: Moment, request: Request, made: Mad
         made.role, "the array"
     )
     shape = f"{format_shape(made.shape)} {made.dtype}"
-    because = f"{human(made.bytes)} is {what} {shape} of `{made.code}` ({made.line.place})"
+    whose = f"`{made.code}` ({made.line.place})"
+    if many > 1:
+        name = made.code.partition("(")[0].rpartition(".")[2]
+        whose = f"each of {many} layers (`{name}`, {made.line.place} the first)"
+    because = f"{human(made.bytes)} is {what} {shape} of {whose}"
     if made.role is Role.DENSE and made.flattened:
         sides = " x ".join(map(str, made.flattened))
         because += f": flatten makes {sides} = {made.shape[0]:,} inputs"
@@ -123,7 +139,7 @@ def _finding(case: Case, index: int, moment: Moment, request: Request, made: Mad
     elif held:
         because += f"; {held} of its size {'is' if held == 1 else 'are'} held"
     if made.role is not Role.DATA:
-        because += _in_training(case, moment, request, made)
+        because += _in_training(case, moment, request, made.bytes * many, many)
     return Finding(
         severity=Severity.CAUSE,
         headline=because,
@@ -134,7 +150,7 @@ def _finding(case: Case, index: int, moment: Moment, request: Request, made: Mad
             *((Evidence("chunks of its size", equal.line),) if equal else ()),
             Evidence("the request", request.failed.line),
         ),
-        remedies=tuple(_remedies(case, moment, made)),
+        remedies=(*_remedies(case, moment, made, many), *_of_clipping(case, made)),
         moment=index,
         rules_out=_OF_OTHERS[made.role.name],
     )
@@ -144,24 +160,43 @@ def _adam(case: Case, request: Request) -> bool:
     named = optimizer_of(request)
     if named:
         return named[0] == "Adam"
-    return any(_ADAM.search(line.text) for line in case.capture.surroundings.code)
+    return any(_ADAM.search(line.text) for line in code_lines(case.capture.surroundings))
 
 
-def _in_training(case: Case, moment: Moment, request: Request, made: Made) -> str:
-    """What Adam keeps of it, against the limit."""
+def _of_clipping(case: Case, made: Made) -> Iterator[Remedy]:
+    """Where gradients wait for their common norm, those of all weights live at once, and clipped ones."""
+    if case.capture.surroundings.clipping and made.role.name != "DATA":
+        yield CLIP_EACH
+
+
+def _in_training(case: Case, moment: Moment, request: Request, size: int, many: int) -> str:
+    """What Adam keeps of it, or of as many layers, against the limit."""
     limit = device_limit(case, moment)
     if not _adam(case, request) or not limit:
         return "; no batch changes it"
-    whole = 4 * made.bytes
+    whole = 4 * size
     compared = (
         f"more than the limit of {human(limit.bytes)}" if whole > limit.bytes else f"of {human(limit.bytes)}"
     )
+    if many > 1:
+        every = f"with gradients and Adam's slots all {many} take {human(whole)}"
+        return f"; {every}, {compared}, whatever the batch"
     return f"; Adam keeps three and its update needs a fourth: {human(whole)}, {compared}, whatever the batch"
 
 
-def _remedies(case: Case, moment: Moment, made: Made) -> Iterator[Remedy]:
+def _remedies(case: Case, moment: Moment, made: Made, many: int) -> Iterator[Remedy]:
     from tfmemlens.knowledge.program_shapes import Role
 
+    if many > 1 and made.shape[0] == made.shape[-1]:
+        yield Remedy(
+            f"make these layers narrower: half of {made.shape[-1]:,} units leave a quarter of each kernel,"
+            " its gradient and slots",
+            saves_bytes=many * (made.bytes - made.bytes // 4),
+            certainty=Certainty.ESTIMATE,
+            slug="narrower-layer",
+        )
+        yield from remedies.offered(case, moment, "lighter-optimizer")
+        return
     if made.role is Role.DENSE and made.flattened:
         channels = made.flattened[-1]
         smaller = made.bytes // made.shape[0] * channels

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.program_lines import code_lines, definitions
 from tfmemlens.findings.support.quoted_line import line_of_op
 from tfmemlens.findings.support.rows import device_limit, place, requests, tensor_text
 from tfmemlens.model.capture import StatedSize
@@ -53,6 +54,9 @@ _BOTH_AXES = regex(
     r"\s*(?:tf\.)?expand_dims\(\s*[\w.]{1,40}\s*,\s*(?:axis\s*=\s*)?(?P<other>-?\d)\s*\)"
 )
 """`tf.expand_dims(a, 1) - tf.expand_dims(b, 0)`: two axes that differ make all pairs."""
+_AXIS = r"\[[^\[\]]{0,40}(?:None|newaxis)[^\[\]]{0,40}\]"
+_TWO_AXES = regex(rf"{_AXIS}\s*[-+*/]\s*[\w.]{{1,40}}{_AXIS}")
+"""`a[:, None] - b[None, :]`."""
 _OF_A_LOSS = regex(
     r"loss|error|residual|y_true|y_pred|target|label|predict|\bm[as]e\b|huber|\breturns\b|rewards?\b"
     r"|advantages?\b"
@@ -103,8 +107,8 @@ def check(case: Case) -> Iterator[Finding]:
                 f" {human(rest)}"
             ),
             because=(
-                f"an elementwise {op} combines every pair of {many} rows, and the result grows with {grows}"
-                f"{_most_likely(case, request, shape)}"
+                f"an elementwise {op} combines every pair of {many} rows{_at(case, request)}, and the result"
+                f" grows with {grows}{_most_likely(case, request, shape)}"
             ),
             explains=need,
             evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment) or op}", failed.line),),
@@ -228,8 +232,25 @@ def _tells_of_pairs(case: Case, request: Request) -> bool:
     if _PAIRS.search(f"{failed.source_text} {failed.node}"):
         return True
     quoted = line_of_op(request, case.capture.surroundings.code)
-    match = _BOTH_AXES.search(failed.source_text or (quoted.text if quoted else ""))
-    return match is not None and match["one"] != match["other"]
+    if _makes_pairs(failed.source_text or (quoted.text if quoted else "")):
+        return True
+    return _made_from(case, request) is not None
+
+
+def _makes_pairs(text: str) -> bool:
+    match = _BOTH_AXES.search(text)
+    return bool(match and match["one"] != match["other"])
+
+
+def _made_from(case: Case, request: Request) -> Line | None:
+    """The line that made all pairs, where the failing line only goes on with them: `d = a[:, None] - b[None]`
+    above `tf.square(d)`.
+    """
+    text = request.failed.source_text
+    if not text:
+        return None
+    made = definitions(text, code_lines(case.capture.surroundings))
+    return next((line for line in made if _makes_pairs(line.text) or _TWO_AXES.search(line.text)), None)
 
 
 def _of_a_loss(case: Case, request: Request, shape: list[int]) -> Iterator[Remedy]:
@@ -243,6 +264,12 @@ def _of_a_loss(case: Case, request: Request, shape: list[int]) -> Iterator[Remed
     outside = case.capture.surroundings.shows("training") and "/" not in (failed.node or "/")
     if len(shape) == 2 and shape[0] == shape[1] and (told or of_squares or outside):
         yield _ONE_SHAPE
+
+
+def _at(case: Case, request: Request) -> str:
+    """The line that made the pairs, where it is not the failing one."""
+    line = _made_from(case, request)
+    return f" that `{line.text.strip()}` ({line.place}) makes" if line else ""
 
 
 def _most_likely(case: Case, request: Request, shape: list[int]) -> str:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.code_snippets import ONE_SIGNATURE
-from tfmemlens.findings.support.growth import counted_tracings, rising, traced_function
+from tfmemlens.findings.support.growth import counted_tracings, one_for_each, rising, traced_function
 from tfmemlens.findings.support.rows import all_in_use, attributed, chunk_evidence, requests
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment
@@ -124,7 +124,7 @@ def _left_behind(moment: Moment, tracings: int) -> list[Allocation]:
     rows = [
         row
         for row in moment.attribution.table
-        if row.count >= tracings and row.size_bytes >= _MIN_CHUNK_BYTES
+        if row.size_bytes >= _MIN_CHUNK_BYTES and one_for_each(row, moment.attribution.table, tracings)
     ]
     whole = all_in_use(moment)
     beyond = sum((row.count - 1) * row.size_bytes for row in rows)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.kills import another_program
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.quoted_line import line_of_op
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
@@ -83,7 +84,7 @@ def _shown(case: Case, moment: Moment, request: Request) -> Iterator[_Shown]:
     """The idioms that the text shows and that the failure agrees with, each once."""
     failed = request.failed
     own = [frame for frame in failed.frames if user_frame(frame.place) and frame.text]
-    code = case.capture.surroundings.code
+    code = code_lines(case.capture.surroundings)
     last = _last_lines(failed, own) or _marked(failed, code) or _quoted(request, code)
     numbers = _numbers(case.capture.surroundings)
     for idiom in TABLE:
@@ -251,6 +252,7 @@ def _finding(case: Case, index: int, moment: Moment, request: Request, shown: _S
             *remedies.offered(case, moment, *idiom.also),
         ),
         moment=index,
+        rules_out=idiom.rules_out,
     )
 
 

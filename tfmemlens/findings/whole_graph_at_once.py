@@ -3,16 +3,18 @@
 What it means: a message-passing layer that gathers the features of each edge's source makes [edges,
 features]; there are often twenty times as many edges as nodes. Neither dimension is a batch.
 When it fires: the failing tensor has at least 50,000 rows, in a layer that names or code show to be a graph
-network's, or that was called with the two ends of as many edges.
+network's, or that was called with the two ends of as many edges; the program names as many edges or nodes, or
+gathers rows and sums them by segments. Where only the text speaks of such a network, it is most likely so.
 What to do: multiply by the sparse adjacency matrix, which makes no row for each edge; train on sampled
 neighbourhoods; go through the edges in pieces.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.graph_nets import edges_of, rows_of_a_graph
+from tfmemlens.findings.support.graph_nets import GraphRows, edges_of, rows_of_a_graph
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -25,51 +27,76 @@ EXPLAINS = "the failing tensor, and held tensors of the same size"
 _FOR_EACH_EDGE = regex(r"(?:Resource)?Gather(?:V2|Nd)?\Z|UnsortedSegment|SegmentSum|ScatterNd")
 _ENDS = regex(r"\b(?:senders|receivers|edge_index|edges?|src|dst)\b")
 """Code that takes the rows of edges' ends."""
+_OF_EDGES = regex(r"(?i)(?:\A|[/_ ])(?:edges?|messages?)(?:\Z|[/_ \d])")
+"""Names of layers that work on edges."""
+_ROWS = {True: "edge", False: "node", None: "edge or node"}
+_ITEM = 4
+"""Bytes of a number where the message tells no type: messages of old versions leave it out."""
 _SAMPLE = Remedy(
     "train on sampled neighbourhoods: mini-batches of nodes with some of their neighbours, instead of the"
     " whole graph",
     slug="sample-neighbours",
 )
 
+_FEWER = Remedy(
+    "give fewer or smaller graphs at once, or fewer edges to each node (nearest neighbours, a smaller"
+    " radius), by the program's settings",
+    slug="fewer-edges",
+)
+
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
-        rows, need = rows_of_a_graph(request), request.failed.tensor_bytes
-        if rows is None or need is None or need < 16 * MIB:
+        graph, shape = rows_of_a_graph(request, case.capture.surroundings), request.failed.shape
+        need = request.failed.tensor_bytes or (math.prod(size or 1 for size in shape or ()) * _ITEM)
+        if graph is None or need < 16 * MIB:
             continue
-        width = need // rows
-        of_edges = _has_a_row_for_each_edge(request, rows)
-        what = "edge" if of_edges else "node"
+        rows = graph.count
+        of_edges = _has_a_row_for_each_edge(request, graph)
+        what = _ROWS[of_edges]
+        named = f" (`{graph.stated.text.strip()}`, {graph.stated.place})" if graph.stated else ""
         because = (
-            f"a graph network makes a row for each {what} of the whole graph at once, {rows:,} rows of"
-            f" {human(width)}; there is no batch to halve"
+            f"{'most likely ' if graph.likely else ''}a graph network makes a row for each {what} of the"
+            f" whole graph at once, {rows:,} rows{named} of {human(need // rows)}; there is no batch to halve"
         )
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"{rows:,} rows at {place(moment)}, one for each {what} of the graph: {human(need)}",
             because=because,
-            explains=alike(moment),
+            explains=alike(moment) or need,
+            basis=Basis.NAME if graph.likely else None,
             evidence=(
                 Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
+                *((Evidence("as many are named", graph.stated),) if graph.stated else ()),
                 *(
                     Evidence(f"called with {argument.name} {list(argument.shape)}", argument.line)
                     for argument in request.failed.arguments[:2]
                 ),
             ),
-            remedies=(*_of_edges(need, of_edges), _SAMPLE, *_in_pieces(of_edges)),
+            remedies=(
+                (_FEWER, _SAMPLE)
+                if graph.likely
+                else (*_of_edges(need, of_edges), _SAMPLE, *_in_pieces(of_edges is True))
+            ),
             moment=index,
+            rules_out=("constant-shapes", "large-tensors-first", "smaller-batch"),
         )
 
 
-def _has_a_row_for_each_edge(request: Request, rows: int) -> bool:
-    """Whether rows are edges: as many as the layer was given, or gathered from fewer."""
+def _has_a_row_for_each_edge(request: Request, graph: GraphRows) -> bool | None:
+    """Whether rows are edges: as many as the layer was given, named so, or gathered from fewer; None where
+    nothing tells.
+    """
     if (edges := edges_of(request)) is not None:
-        return rows >= edges
+        return graph.count >= edges
+    if graph.likely or graph.of_edges is not None:
+        return graph.of_edges
     op, code = request.failed.op or request.owner.op or "", request.failed.source_text or ""
-    return bool(_FOR_EACH_EDGE.search(op) or _ENDS.search(code))
+    named = f"{request.failed.node} {' '.join(request.failed.keras_layer or ())}"
+    return bool(_FOR_EACH_EDGE.search(op) or _ENDS.search(code) or _OF_EDGES.search(named)) or None
 
 
-def _of_edges(need: int, of_edges: bool) -> Iterator[Remedy]:
+def _of_edges(need: int, of_edges: bool | None) -> Iterator[Remedy]:
     if of_edges:
         yield Remedy(
             "if messages are summed or averaged: multiply by the sparse adjacency matrix, which makes no row"

@@ -12,8 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.kept import is_eager
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, is_loading, other_than_training
 from tfmemlens.findings.support.rows import place, requests, tensor_text
+from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -91,26 +93,30 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
     validating = copying and _validates(case, failed)
     remedies: tuple[Remedy, ...] = (_VALIDATION, _ONE_BATCH) if validating else (_ONE_BATCH, _HOST)
     if _FED.search(failed.node or ""):
-        remedies = (_batches(case, None, None),)
+        remedies = (_batches(case, moment, None, None),)
     elif ((failed.op or failed.node) == "GatherV2" or not (failed.op or failed.node)) and _splits(
         case, failed
     ):
         remedies = (_SPLIT, _ONE_BATCH)
     if copying and not samples and (array := _stated_array(case)):
         many = f"most likely {array}"
+    converted = not copying and _converts(moment, failed)
+    own = _IN_THE_PIPELINE if converted else _batches(case, moment, samples, failed.tensor_bytes)
+    through = "are converted in one op, as one tensor" if converted else "went through the network at once"
     whose = ": most likely validation_data, which fit copies whole, whatever the batch" if validating else ""
     return Finding(
         severity=Severity.CAUSE,
         headline=f"{many} at once{at}: {tensor_text(moment)}",
         because=(
-            f"{many} went through the network at once"
+            f"{many} {through}"
             if samples and not copying
             else f"{many} as one tensor, copied to the device{whose}"
         ),
         explains=failed.tensor_bytes,
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
-        remedies=remedies if copying else (_batches(case, samples, failed.tensor_bytes),),
+        remedies=remedies if copying else (own,),
         moment=index,
+        rules_out=() if copying else ("smaller-batch", "smaller-input"),
     )
 
 
@@ -180,10 +186,27 @@ _HOST = Remedy(
 )
 
 
-def _batches(case: Case, samples: int | None, need: int | None) -> Remedy:
+_IN_THE_PIPELINE = Remedy(
+    "convert one batch at a time, in the input pipeline: keep the array as it is (uint8) in NumPy on the"
+    " host",
+    "ds = ds.batch(64).map(lambda x, y: (tf.cast(x, tf.float32) / 255, y))",
+    slug="resize-in-pipeline",
+)
+_CONVERTS = ("Cast", "Mul", "RealDiv", "Sub", "AddV2", "Div")
+"""What scales and shifts an array before it is trained on."""
+
+
+def _converts(moment: Moment, failed: FailedRequest) -> bool:
+    """Whether an array is prepared by an op that ran by itself, outside of any network."""
+    return bool(
+        moment.request and is_eager(moment.request) and failed.op in _CONVERTS and not failed.keras_layer
+    )
+
+
+def _batches(case: Case, moment: Moment, samples: int | None, need: int | None) -> Remedy:
     code = (
-        "for start in range(0, len(x), 100): sess.run(accuracy, {x_: x[start:start + 100], ...})"
-        if case.api.is_tf1
+        "for start in range(0, len(x), 100): sess.run(fetch, {x_: x[start:start + 100]})"
+        if situation(case, moment).session
         else "model.predict(x, batch_size=100); dataset = tf.data.Dataset.from_tensor_slices(x).batch(100)"
     )
     if not samples or not need:

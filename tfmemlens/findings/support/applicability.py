@@ -314,6 +314,7 @@ TABLE: dict[str, Applicability] = {
     # Of batches and data.
     "in-pieces": _ANYWHERE,
     "sample-neighbours": _ANYWHERE,
+    "fewer-edges": _ANYWHERE,
     "sparse-product": _TENSORFLOW_CODE,
     "raise-own-limit": Applicability(devices=_ON_GPU),
     "raise-host-limit": Applicability(_TENSORFLOW, devices=_HOST, shell=True),
@@ -425,6 +426,8 @@ TABLE: dict[str, Applicability] = {
     # Of the layout pass.
     "batch-norm-training": Applicability(_TENSORFLOW, since=(1, 4), devices=_WITH_BFC, training=True),
     "batch-norm-fused": _IN_THE_LAYOUT_PASS,
+    "one-layout": Applicability(_TENSORFLOW),
+    "channels-first": Applicability(_TENSORFLOW, devices=frozenset({GPU}), done="data_format=channels_first"),
     "native-layout": Applicability(
         _TENSORFLOW, since=(1, 4), devices=_WITH_BFC,
         done="data_format=channels_first|layout_optimizer=(?:OFF|False)",

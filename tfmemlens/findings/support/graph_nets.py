@@ -2,32 +2,66 @@
 
 from __future__ import annotations
 
+from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Request
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.values import dataclass
 
 _WORDS = regex(
     r"GraphConv|GraphSAGE|SAGEConv|GCN|\bGAT(?:v2)?(?:Conv|Layer)?\b|GATConv|GINConv|EdgeConv|MPNN"
     r"|[Mm]essage_?[Pp]ass|\bedge_(?:index|attr|feats?|src|dst)\b|\bedges?\b|\bsenders\b|\breceivers\b"
-    r"|(?:\b|_)adj(?:acency)?(?:\b|_)|spektral|(?:\b|_)gcn(?:\b|_)|(?:\b|_)gnn(?:\b|_)|tfgnn"
+    r"|(?:\b|_)adj(?:acency)?(?:\b|_)|spektral|(?:\b|_)gcn\d{0,2}(?:\b|_)|(?:\b|_)gnn\d{0,2}(?:\b|_)|tfgnn"
 )
 """Names and code of graph networks."""
 _ENDS = regex(r"(?:edges?|edge_index|ei|adj\w*|senders|receivers|src|dst)\Z")
 """Names of what tells which nodes an edge joins."""
+_EDGES = regex(r"(?i)(?:\A|_)(?:n|num|number|nr|max)?_?(?:of_)?edges?(?:\Z|_)|\AE\Z")
+_NODES = regex(r"(?i)(?:\A|_)(?:n|num|number|nr|max)?_?(?:of_)?(?:nodes?|vertices|atoms)(?:\Z|_)|\AN\Z")
+_GATHERS = regex(r"\bgather(?:_nd)?\(")
+_SUMS = regex(r"\b(?:unsorted_)?segment_(?:sum|mean|max|softmax)\w{0,4}\(|\btensor_scatter_nd_add\(")
+"""Messages of edges that are summed for the node where they end."""
 _MANY_ROWS = 50_000
 """From here on rows are rather a graph's than a batch's."""
 _INTEGERS = ("int32", "int64")
 
 
-def rows_of_a_graph(request: Request) -> int | None:
+@dataclass(frozen=True, slots=True)
+class GraphRows:
+    """Rows of a graph's nodes or edges."""
+
+    count: int
+    stated: Line | None = None
+    """The line that gives a name to as many: `num_edges = 600_000`."""
+    of_edges: bool | None = None
+    """Whether that name is of edges; None where nothing names them."""
+    likely: bool = False
+    """Whether the text alone speaks of such networks: nothing ties the rows to one."""
+
+
+def rows_of_a_graph(request: Request, told: Surroundings) -> GraphRows | None:
     """How many nodes or edges of a graph the failed tensor has a row for; None where nothing tells of any."""
     shape = request.failed.shape
     if request.fixed or not shape or not 2 <= len(shape) <= 3 or (shape[0] or 0) < _MANY_ROWS:
         return None
-    failed = request.failed
+    rows, failed = shape[0] or 0, request.failed
     named = " ".join(
         filter(None, (*(failed.keras_layer or ()), failed.node, failed.source_text, failed.forward_node))
     )
-    return shape[0] if _WORDS.search(named) or edges_of(request) else None
+    sure = bool(_WORDS.search(named)) or edges_of(request) is not None
+    code = code_lines(told)
+    for name, (figure, line) in numbers_by_name(code).items():
+        if figure == rows and (_EDGES.search(name) or (_NODES.search(name) and (sure or _passes(code)))):
+            return GraphRows(rows, line, bool(_EDGES.search(name)))
+    if sure or _passes(code):
+        return GraphRows(rows)
+    return GraphRows(rows, likely=True) if told.shows("graph network") else None
+
+
+def _passes(code: tuple[Line, ...]) -> bool:
+    """Whether the program gathers rows of nodes and sums them by edges."""
+    return any(_SUMS.search(line.text) for line in code) and any(_GATHERS.search(line.text) for line in code)
 
 
 def edges_of(request: Request) -> int | None:

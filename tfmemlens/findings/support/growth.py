@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tfmemlens.findings.support.rows import failures
+from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.line import Line
@@ -22,6 +23,20 @@ def tracings(case: Case) -> int | None:
     """
     told = case.capture.surroundings.retraced
     return counted_tracings(*told) if told and told[0] > 1 else None
+
+
+_MOST_OF_THEM = 0.7
+"""Of the tracings, so many left a chunk of the very size; the others one that was larger and not split."""
+
+
+def one_for_each(row: Allocation, table: Iterable[Allocation], tracings: int) -> bool:
+    """Whether each tracing may have left one of these: so many have this size, or are nearly as many and the
+    rest lies in chunks below twice it, which the allocator does not split.
+    """
+    if row.count >= tracings:
+        return True
+    alike = sum(each.count for each in table if row.size_bytes <= each.size_bytes < 2 * row.size_bytes)
+    return row.count >= _MOST_OF_THEM * tracings and alike >= tracings
 
 
 def counted_tracings(times: int, line: Line) -> int:

@@ -245,7 +245,7 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     """
     if moment.request and moment.request.fixed and not saving.best_bytes:
         return None
-    if moment.request and rows_of_a_graph(moment.request):
+    if moment.request and rows_of_a_graph(moment.request, case.capture.surroundings):
         return None  # nodes or edges of one graph
     if situation(case, moment).program == "TensorFlow Serving":
         return None  # clients decide how many examples come at once

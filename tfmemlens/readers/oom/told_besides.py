@@ -168,7 +168,17 @@ MORE_THAN_EXPECTED = LineRule(
     needs=("than ",),
 )
 """The text compares what is taken with what should be."""
+GRAPH_NETWORK = LineRule(
+    r"(?i)(?<![a-z])(?:GNNs?|graph[- _]?nets?|graph (?:neural )?networks?|graph[- _]conv\w{0,12}|GraphSAGE"
+    r"|message[- _]passing)(?![a-z])",
+    "testing Point-GNN with the pretrained weights",
+    "a standard graph network from graph_nets",
+    "two rounds of message passing",
+    needs=("gnn", "graph", "message"),
+)
+"""The text speaks of a network on graphs."""
 TOLD_BESIDES = {
+    "graph network": GRAPH_NETWORK,
     "a batch of one": BATCH_OF_ONE,
     "any batch alike": ANY_BATCH,
     "any sample alike": ANY_INPUT,

@@ -137,16 +137,17 @@ ROWS = (
     TensorFlowIdiom(
         "whole-set-fed",
         regex(
-            r"(?:\bfeed_dict\s*=\s*|\.run\([^{]{1,120},\s*)\{[^}]{0,120}?:\s*"
+            r"(?:\bfeed_dict\s*=\s*|\.run\([^{]{1,120},\s*|\.eval\(\s*)\{[^}]{0,120}?:\s*"
             rf"(?P<what>{_SET})\b(?!\s*\[)"
         ),
-        ("feed_dict", ".run("),
+        ("feed_dict", ".run(", ".eval("),
         (Agreement.LINE, Agreement.WAY),
         "the run is fed all of `{what}`: {first} samples go through the graph at once{at}",
         (_BATCHES,),
         (
             "acc = sess.run(accuracy, feed_dict={x: x_test, y_: y_test, keep: 1.0})",
             "print(sess.run(acc, {x: mnist.test.images, y: mnist.test.labels}))",
+            'print("accuracy", accuracy.eval({x: x_test, y_: y_test}))',
         ),
         ("sess.run(train, feed_dict={x: bx, y_: by})", "sess.run(acc, feed_dict={x: x_test[i:i+100]})"),
         least_first=500,

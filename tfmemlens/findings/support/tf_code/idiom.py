@@ -79,6 +79,11 @@ class TensorFlowIdiom:
     also: tuple[str, ...] = ()
     """Remedies for any such run that help here, too: `smaller-batch`."""
 
+    @property
+    def rules_out(self) -> tuple[str, ...]:
+        """Slugs of remedies that miss the point: whoever passes a whole set needs no smaller images."""
+        return ("smaller-input",) if any(each.slug == "in-batches" for each in self.advice) else ()
+
     def match(self, text: str) -> re.Match[str] | None:
         """Where the line shows it; not in a comment, nor where it is said to be gone."""
         if not any(word in text for word in self.needs):
