@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import SAMPLES
 from tests.findings import test_timeline_rules
-from tests.findings.logs import CPU, GPU, MIB, dump, oom, report
+from tests.findings.logs import CPU, GPU, MIB, dump, dump_by_size, oom, report
 from tfmemlens import findings, pipeline
 from tfmemlens.model.report import Report
 
@@ -80,6 +80,8 @@ SETS_OF_TEN = (
     f"10 Chunks of size {7 * MIB} totalling 70.00MiB\n10 Chunks of size {3 * MIB} totalling 30.00MiB"
 )
 CLIPPING = '  File "tf1.py", line 182, in train\n    clipped, _ = tf.clip_by_global_norm(gradients, 1.0)\n'
+TURNS = "    x = tf.transpose(x, [0, 2, 3, 1])\n    x = tf.transpose(conv(x), [0, 3, 1, 2])\n"
+KERNELS = dump_by_size(224000, 500, (5, 49000192), (1, 200 * MIB))
 JOINED = (
     'Traceback (most recent call last):\n  File "bank.py", line 6, in <module>\n'
     "    queue = tf.concat([queue, k], 0)\n" + oom("1966080,512", "concat")
@@ -359,6 +361,7 @@ CASES: dict[str, tuple[str, str]] = {
         + oom("2,96,160,128")
         for first in (30, 31)
     ),
+    "own-transposes": (TURNS + oom("64,24,96,96", "net/transpose"), TURNS + oom("64,24,96,96", "net/mul")),
     "pairwise-broadcast": (oom("2048,2048,32", "Sub"), oom("2048,1024,32", "Sub")),
     "parameters-dominate": (
         report(
@@ -438,6 +441,7 @@ CASES: dict[str, tuple[str, str]] = {
         "step 100 loss 3.9\nfailed to allocate 7.42G (7971274752 bytes) from device:"
         " CUDA_ERROR_OUT_OF_MEMORY\n",
     ),
+    "square-kernels": (KERNELS + oom("16,3500"), KERNELS + oom("16,3501")),
     "soft-warnings-only": (SOFT, SOFT.split(" with freed_by_count")[0] + "\n"),
     "stale-graphs": (
         oom("8,8,8,8", "training_6/Adam/gradients/wide/MatMul_grad/MatMul"),

@@ -1,0 +1,96 @@
+"""The program itself turns its maps from one memory layout to the other and back.
+
+What it means: a model that was written for channels first, such as one ported from PyTorch, transposes a map
+before a convolution that wants channels last, and transposes the result back. Each turn writes a copy of the
+whole map, and in training those that the backward pass needs stay. TensorFlow's own copies have names of
+their own, and a rule of their own.
+When it fires: the program transposes both ways, and a map of four or five dimensions failed: in the transpose
+itself, or beside at least three of the same size.
+What to do: stay in one layout from the input on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.findings.support.rows import alike, attributed, requests, tensor_text
+from tfmemlens.findings.support.situation import GPU, TENSORFLOW, framework_of, situation
+from tfmemlens.model.case import Case, Moment, Request
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+from tfmemlens.units import human
+
+BASIS = Basis.NAME
+EXPLAINS = "the failing copy; else half of the maps of its size"
+
+_CALL = r"\b(?:transpose\([^#]{0,80}?|Permute\(\s*(?:dims\s*=\s*)?)[\[(]\s*"
+_TO_FIRST = regex(_CALL + r"(?:0\s*,\s*)?(?:3\s*,\s*1\s*,\s*2|4\s*,\s*1\s*,\s*2\s*,\s*3)\s*[\])]")
+_TO_LAST = regex(_CALL + r"(?:0\s*,\s*)?2\s*,\s*3\s*,(?:\s*4\s*,)?\s*1\s*[\])]")
+_TURNS = regex(r"(?i)(?:\A|/)(?:transpose|permute)(?:_\d+)?(?:/|\Z)")
+_LEAST_ALIKE = 4
+
+
+def check(case: Case) -> Iterator[Finding]:
+    if framework_of(case) != TENSORFLOW:
+        return
+    for index, moment, request in list(requests(case))[:1]:
+        need = request.failed.tensor_bytes
+        if not need or request.fixed or len(request.failed.shape or ()) not in (4, 5):
+            continue
+        turns = _turns(code_lines(case.capture.surroundings))
+        if turns is None:
+            continue
+        failing = bool(_TURNS.search(request.failed.node or "")) or request.failed.op == "Transpose"
+        same = alike(moment)
+        if not failing and (attributed(moment) or same < _LEAST_ALIKE * need):
+            continue
+        places = _places(turns)
+        what = f"the program turns its maps to channels first and back ({places})"
+        because = f"{what}, and each turn writes a copy of the whole map, here {human(need)}"
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=because,
+            because=because,
+            explains=need if failing else same // 2,
+            basis=Basis.SHAPE if failing else Basis.NAME,
+            evidence=(
+                *(Evidence("a turn", line) for line in turns),
+                Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
+            ),
+            remedies=tuple(_remedies(case, moment, request)),
+            moment=index,
+            of_code=True,
+        )
+
+
+def _turns(code: Sequence[Line]) -> tuple[Line, Line] | None:
+    """A line for each way, where the program has both."""
+    first = next((line for line in code if _TO_FIRST.search(line.text)), None)
+    last = next((line for line in code if _TO_LAST.search(line.text)), None)
+    return (first, last) if first and last else None
+
+
+def _places(turns: tuple[Line, Line]) -> str:
+    """`lines 11 and 15 of net.py`, where both stand in one file."""
+    one, other = sorted(turns, key=lambda line: line.number)
+    if one.number == other.number or one.source != other.source:
+        return one.place if one.number == other.number else f"{one.place} and {other.place}"
+    of_file = f" of {one.source}" if one.source else ""
+    return f"lines {one.number} and {other.number}{of_file}"
+
+
+def _remedies(case: Case, moment: Moment, request: Request) -> Iterator[Remedy]:
+    yield Remedy(
+        "stay in one layout: turn the input once, let every layer work on channels last (reduce over the axes"
+        " 1 and 2), and turn the result back at the end if need be",
+        "x = tf.transpose(x, [0, 2, 3, 1])   # once, on the input",
+        slug="one-layout",
+    )
+    if situation(case, moment).device == GPU and len(request.failed.shape or ()) == 4:
+        yield Remedy(
+            "or give the convolutions data_format='channels_first', which a GPU computes without any turn",
+            "tf.keras.layers.Conv2D(64, 3, data_format='channels_first')",
+            slug="channels-first",
+        )
