@@ -7,7 +7,9 @@ import pytest
 from tfmemlens.attribution.moments.arguments import with_arguments
 from tfmemlens.attribution.moments.owners import attribute_table
 from tfmemlens.model.allocation import Allocation, AllocationTable, Shape
+from tfmemlens.model.attribution import Kind
 from tfmemlens.model.incident import ProgramValue
+from tfmemlens.values import replace
 
 FORWARD, BACKWARD = "jit(f)/jvp()/dot_general", "jit(f)/transpose(jvp())/dot_general"
 
@@ -20,8 +22,12 @@ def layers(rows: list[tuple[str, Shape]], *values: ProgramValue) -> list[str | N
 @pytest.mark.parametrize(
     "arguments, layer",
     [
-        (("net['decoder']['w']",), "net['decoder']['w']"),
-        (("x", "net[0].w"), "net[0].w"),
+        (("net['decoder']['w']",), "net['decoder']"),
+        (("net['decoder']['w']", "net['decoder']['b']"), "net['decoder']"),
+        (("net['decoder']['w']", "net['encoder']['w']"), None),
+        (("net['decoder']['attention']",), "net['decoder']['attention']"),
+        (("x", "net[0].w"), "net[0]"),
+        (("net['w']",), "net['w']"),
         (("w",), None),
         (("net['a']", "net['b']"), None),
         (("batch['image']",), None),
@@ -30,6 +36,16 @@ def layers(rows: list[tuple[str, Shape]], *values: ProgramValue) -> list[str | N
 )
 def test_one_argument_that_lies_in_a_tree_is_the_layer(arguments: tuple[str, ...], layer: str | None) -> None:
     assert layers([(FORWARD, (8, 32))], ProgramValue(FORWARD, 1024, arguments=arguments)) == [layer]
+
+
+def test_what_a_loop_stacks_is_of_the_weight_that_its_rows_are_made_with() -> None:
+    node = "jit(f)/jvp()/while/body/dynamic_update_slice"
+    table = AllocationTable.of([Allocation(node, 1024, shape=(50, 8, 32))])
+    attribution = attribute_table(table)
+    owners = [replace(owner, kind=Kind.LOOP_STACK) for owner in attribution.owners]
+    values = [ProgramValue(node, 1024, arguments=("net['a']",))]
+    stacked = with_arguments(replace(attribution, owners=owners), values)
+    assert [owner.layer for owner in stacked.owners] == ["net['a']"]
 
 
 def test_a_value_of_another_size_is_another() -> None:

@@ -187,6 +187,8 @@ drop_1/dropout/mul                                                              
 model/dropout_2/mul                                                             model/dropout_2                 activation        forward
 # JAX
 jit(train_step)/jit(main)/jvp(Transformer)/encoder/layer_0/dot_general          Transformer/encoder/layer_0     activation        forward
+jit(step)/jvp(jit(silu))/div                                                    -                               activation        forward
+jit(step)/transpose(jvp(jit(silu)))/add_any                                     -                               gradient          gradient
 jit(train_step)/jit(main)/transpose(jvp(Transformer))/encoder/layer_0/dot_general Transformer/encoder/layer_0   gradient          gradient
 pjit(train_step)/jit(main)/jvp(Net)/while/body/remat/attn/dot_general           Net/attn                        activation        forward
 """

@@ -40,17 +40,12 @@ def check(case: Case) -> Iterator[Finding]:
         elif failed.kind not in (RequestKind.XLA, RequestKind.TPU) or compiler is None:
             continue
         buffers = main_buffers(moment, framework_of(case))
+        little = facts.ends_no_step(case) or facts.explains_little(buffers, compiler)
         yield Finding(
             severity=Severity.CAUSE,
             headline=_headline(case, moment, compiler),
             because=because(case, moment, compiler)
-            + (
-                ""
-                if facts.ends_no_step(case) or facts.explains_little(buffers, compiler)
-                else _largest(buffers)
-            )
-            + program_account.mostly_of_a_layer(moment, compiler)
-            + program_account.mostly_made_at(moment, compiler),
+            + _whose(moment, compiler, "" if little else _largest(buffers)),
             explains=_needed(compiler, failed.size),
             evidence=tuple(_evidence(moment, compiler)),
             detail=_detail(moment, compiler),
@@ -156,6 +151,15 @@ def _evidence(moment: Moment, compiler: CompilerMemory) -> Iterator[Evidence]:
         file, _, number = (value.place or "").rpartition(":")
         if value.text and number.isdecimal():
             yield Evidence(f"makes {human(held)} of this", Line(int(number), value.text, file))
+
+
+def _whose(moment: Moment, compiler: CompilerMemory, largest: str) -> str:
+    """The layer, else the line, then what its largest buffers are: a sentence that is too long loses its
+    end.
+    """
+    layer = program_account.mostly_of_a_layer(moment, compiler)
+    made = program_account.mostly_made_at(moment, compiler)
+    return f"{layer}{largest}{made}" if layer else f"{made}{largest}"
 
 
 def _largest(buffers: Buffers | None) -> str:

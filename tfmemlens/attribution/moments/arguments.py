@@ -2,7 +2,8 @@
 belongs to that argument's layer.
 
 A dictionary of weights has its layers' names, `params['decoder']['w']`, where the scopes of the operations
-are empty. A gradient of such a value has its shape, and belongs to the same.
+are empty. A gradient of such a value has its shape, and belongs to the same. A kernel and its bias,
+`params['decoder']['b']`, are one layer, and what a loop stacks is of the weight that its rows are made with.
 """
 
 from __future__ import annotations
@@ -13,15 +14,21 @@ from tfmemlens.attribution.moments.owners import argument_kind
 from tfmemlens.model.allocation import Allocation, Shape
 from tfmemlens.model.attribution import Attribution, Kind, Owner
 from tfmemlens.model.incident import ProgramValue
+from tfmemlens.patterns import regex
 from tfmemlens.values import replace
+
+_PART = regex(
+    r"""(?P<layer>.+[\])])(?:\[['"]|\.)(?:w|b|W|B|weights?|kernel|bias|scale|offset|gamma|beta)(?:['"]\])?\Z"""
+)
+"""A weight of a layer of several, within a dictionary or an object of layers."""
 
 
 def with_arguments(attribution: Attribution, values: Sequence[ProgramValue]) -> Attribution:
     """The same, with the arguments' names for rows that have no layer."""
     known = {
-        (value.node, value.size_bytes): weights[0]
+        (value.node, value.size_bytes): next(iter(layers))
         for value in reversed(values)
-        if len(weights := _weights(value.arguments)) == 1
+        if len(layers := {*map(_layer, _weights(value.arguments))}) == 1
     }
     if not known:
         return attribution
@@ -40,6 +47,12 @@ def _weights(arguments: Iterable[str]) -> list[str]:
     ]
 
 
+def _layer(argument: str) -> str:
+    """`params['decoder']` of `params['decoder']['w']`; of what is no part of a layer, itself."""
+    match = _PART.match(argument)
+    return match["layer"] if match else argument
+
+
 def _by_shape(attribution: Attribution, known: Mapping[tuple[str, int], str]) -> dict[Shape, set[str]]:
     """The arguments that values of each shape are computed with in the forward pass."""
     by_shape: dict[Shape, set[str]] = {}
@@ -53,9 +66,11 @@ def _by_shape(attribution: Attribution, known: Mapping[tuple[str, int], str]) ->
 def _owned(
     row: Allocation, owner: Owner, known: Mapping[tuple[str, int], str], by_shape: Mapping[Shape, set[str]]
 ) -> Owner:
+    if owner.kind is Kind.PARAMETER and owner.layer is not None:
+        return replace(owner, layer=_layer(owner.layer))
     if owner.layer is not None:
         return owner
-    if owner.kind is Kind.ACTIVATION:
+    if owner.kind in (Kind.ACTIVATION, Kind.LOOP_STACK):
         argument = known.get((row.node or "", row.size_bytes))
     else:
         alike = by_shape.get(row.shape or (), set()) if owner.kind is Kind.GRADIENT else set()

@@ -44,6 +44,8 @@ def owner_of(name: str, op: str | None) -> Owner:
         while match := _AROUND.match(part):
             gradient = gradient or match[1] == "transpose"
             part = match[2]
+        if _WRAPPER.match(part):  # a function of JAX's own, `jvp(jit(silu))`
+            continue
         if re.fullmatch(r"branch_\d+_fun", part) or part in _FRAMES:
             loop = loop or part in ("while", "scan")
             continue
