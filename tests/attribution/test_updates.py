@@ -10,7 +10,7 @@ from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
 from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.incident import FailedRequest
-from tfmemlens.model.live_model import LiveModel, LiveVariable
+from tfmemlens.model.live_model import LiveModel, LiveVariable, TracedFunction
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.values import replace
 
@@ -177,7 +177,10 @@ def weight(path: str, *shape: int, kind: Kind = Kind.PARAMETER) -> LiveVariable:
         (None, Kind.PARAMETER, Phase.FORWARD, (9, 4), "table"),
         ("RandomUniform", Kind.PARAMETER, Phase.FORWARD, (9, 4), "table"),  # an eager op
         (None, Kind.OPTIMIZER_SLOT, Phase.NONE, (9, 4), "table"),
-        (None, Kind.OPTIMIZER_SLOT, Phase.OPTIMIZER, (9, 4), None),  # told as the update's
+        (None, Kind.OPTIMIZER_SLOT, Phase.OPTIMIZER, (9, 4), "table"),
+        (None, Kind.WORKSPACE, Phase.OPTIMIZER, (9, 4), "table"),
+        (None, Kind.WORKSPACE, Phase.OPTIMIZER, (4, 4), None),
+        ("Square_8", Kind.WORKSPACE, Phase.OPTIMIZER, (9, 4), "table"),  # what the update computes
         (None, Kind.ACTIVATION, Phase.NONE, (9, 4), None),
         ("mine", Kind.PARAMETER, Phase.FORWARD, (9, 4), "mine"),
         (None, Kind.PARAMETER, Phase.FORWARD, (9, 5), None),  # only a slot has it
@@ -195,3 +198,21 @@ def test_a_weight_that_is_being_made_is_of_the_one_layer_that_has_its_shape(
     owner = replace(layer(known, phase), kind=kind)
     request = FailedRequest(shape=shape, op="RandomUniform")
     assert LiveNames(live).of_request(owner, request).layer == name
+
+
+@pytest.mark.parametrize(
+    "function, layers, scope, name",
+    [
+        ("gpu_lstm_with_fallback", (("both/ahead", "LSTM"),), "while_15", "both/ahead"),
+        ("standard_gru", (("both/ahead", "GRU"), ("both/back", "GRU")), "while", "both"),
+        ("standard_gru", (("one", "GRU"), ("two", "GRU")), "while", "while"),  # which of them
+        ("standard_gru", (("one", "LSTM"),), "while", "while"),
+        ("train_step", (("one", "LSTM"),), "while", "while"),  # a loop of the user's own
+        ("standard_lstm", (("one", "LSTM"),), "while_x", "while_x"),
+    ],
+)
+def test_a_loop_in_a_function_of_keras_is_of_the_one_recurrent_layer(
+    function: str, layers: tuple[tuple[str, str], ...], scope: str, name: str
+) -> None:
+    live = LiveModel((), layers, functions=(TracedFunction(function, 2, 9),))
+    assert LiveNames(live).owner(layer(scope)).layer == name

@@ -19,6 +19,9 @@ from tfmemlens.values import dataclass, replace
 
 _NUMBER = regex(r"_\d{1,4}\Z")
 _OF_WEIGHTS = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+_LOOP_ALONE = regex(r"while(?:_\d+)?\Z")
+_OF_KERAS = regex(r"(?:standard|gpu|cudnn)_(?P<kind>lstm|gru)(?:_with_fallback)?\Z")
+"""What Keras 2 calls the functions that it runs a recurrent layer in: their nodes stand in no scope."""
 _MAX_SCOPES = 3
 """Scopes around a model: towers, steps, outer functions."""
 
@@ -40,7 +43,8 @@ class LiveNames:
         if not self._known or owner.layer is None:
             return owner
         if owner.layer not in self._found:
-            self._found[owner.layer] = self._path(owner.layer)
+            loop = _LOOP_ALONE.match(owner.layer)
+            self._found[owner.layer] = self._recurrent if loop else self._path(owner.layer)
         name = self._found[owner.layer]
         return replace(owner, layer=name) if name else owner
 
@@ -68,6 +72,9 @@ class LiveNames:
         if owner.layer in nobody and owner.kind in _OF_WEIGHTS and owner.phase is not Phase.OPTIMIZER:
             owners = model.with_weight(shape)
             return replace(owner, layer=owners[0]) if len(owners) == 1 else owner
+        if owner.phase is Phase.OPTIMIZER and not self._is_layer(owner.layer):
+            owners = model.with_weight(shape)
+            return replace(owner, layer=owners[0]) if len(owners) == 1 else owner
         backward = owner.phase is Phase.GRADIENT or "Backprop" in op or op.endswith("Grad")
         if backward and owner.layer in nobody:
             of = model.differentiated(op, shape)
@@ -85,6 +92,9 @@ class LiveNames:
             return replace(owner, layer=near[0])
         return replace(owner, layer=model.failed_in) if model.failed_in else owner
 
+    def _is_layer(self, name: str | None) -> bool:
+        return name is not None and self._path(name) is not None
+
     @cached_property
     def _known(self) -> Mapping[str, str]:
         """The paths of all layers, and those with the models' names before them, by path."""
@@ -96,6 +106,21 @@ class LiveNames:
     @cached_property
     def _found(self) -> dict[str, str | None]:
         return {}
+
+    @cached_property
+    def _recurrent(self) -> str | None:
+        """The one layer that Keras runs in a function of its own, with what it is wrapped in; None where
+        there are several.
+        """
+        if self.model is None:
+            return None
+        found = [_OF_KERAS.match(function.name) for function in self.model.functions]
+        kinds = {match["kind"].upper() for match in found if match}
+        paths = [path for path, kind in self.model.layers if kind in kinds]
+        if len(paths) == 1:
+            return paths[0]
+        around = {path.rpartition("/")[0] for path in paths}
+        return next(iter(around)) or None if len(around) == 1 else None
 
     def _path(self, scope: str) -> str | None:
         """The longest path of a layer that stands in a scope, with what is inside of the layer."""
