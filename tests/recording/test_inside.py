@@ -22,6 +22,7 @@ from tfmemlens.recording.inside import (
     keras_models,
     living,
     programs,
+    recorded_steps,
     recorder,
 )
 
@@ -538,3 +539,32 @@ def test_a_step_that_is_not_traced_tells_no_batch_where_it_fails(tmp_path: Path)
     own = in_a_third_step(tmp_path, 2)
     own.failed(MemoryError())
     assert told_of(tmp_path) == {"batch": 4, "failed_batch": None}
+
+
+def test_what_a_step_was_given_may_be_told_as_it_fails(tmp_path: Path) -> None:
+    own = in_a_third_step(tmp_path, 2)
+    own.failing({"batch": 12})
+    own.failing({"batch": 3})  # what handles the failure runs steps, too
+    own.failed(MemoryError())
+    assert told_of(tmp_path) == {"batch": 4, "failed_batch": 12}
+
+
+@pytest.mark.parametrize("error, batch", [(MemoryError(), 6), (None, None)])
+def test_a_function_that_fails_tells_its_batch(tmp_path: Path, error: Any, batch: int | None) -> None:
+    own = in_a_third_step(tmp_path, 1000)
+    steps = recorded_steps.RecordedSteps(own)
+
+    class Traced:
+        def __init__(self) -> None:
+            steps.enter("step")
+
+        def close(self) -> None:
+            steps.leave("step", error, None)
+
+    def call(args: Any) -> None:
+        traced = Traced()
+        traced.close()
+
+    call([SimpleNamespace(shape=(6, 2), dtype="float32")])
+    own.failed(MemoryError())
+    assert told_of(tmp_path)["failed_batch"] == batch

@@ -20,7 +20,7 @@ _OPTIONS = {"host_tracer_level": 2, "python_tracer_level": 0, "device_tracer_lev
 """Allocations are events of the host, also a GPU's; the tracer of the device costs much, if it is there."""
 _TAPE = "eager step"
 _ABOVE = 3
-"""Calls from a function's own to ours: Trace, the guard, what enters."""
+"""Calls from a function's own to ours: Trace, the guard, what enters or leaves."""
 
 
 class RecordedSteps:
@@ -56,7 +56,7 @@ class RecordedSteps:
             return
         self._graphs.close()
         if error is not None:
-            self._recorder.failing()
+            self._recorder.failing(inputs.of_call(_ABOVE))
         if self._of_call:
             self.close()
         if error is not None:

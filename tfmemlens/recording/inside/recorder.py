@@ -54,7 +54,7 @@ class Recorder:
         self._given: Dict[str, Any] = {}
         """Of the step that runs now, where it is traced."""
         self._failed: Dict[str, Any] = {}
-        """Of the step that failed, where it was traced."""
+        """Of the step that failed."""
         self._largest: Dict[str, int] = {}
         """The bytes of the inputs of the largest step that was traced, by its kind."""
         self._kind = ""
@@ -123,9 +123,11 @@ class Recorder:
         """What the step that is traced next is given."""
         self._given = inputs
 
-    def failing(self) -> None:
-        """The step that runs now is about to fail, for whatever reason."""
-        self._failed = self._failed or self._given
+    def failing(self, inputs: Optional[Dict[str, Any]] = None) -> None:
+        """The step that runs now is about to fail, for whatever reason; `inputs` are what it was given, where
+        that is known without its being traced.
+        """
+        self._failed = self._failed or inputs or self._given
 
     def first_step_done(self) -> None:
         """The model stands now: describe it once, for a process that will be killed cannot."""
