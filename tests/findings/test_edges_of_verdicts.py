@@ -51,6 +51,18 @@ T, X, TPU, HOST = RequestKind.TENSOR, RequestKind.XLA, RequestKind.TPU, RequestK
             of(T, updating=True),
             "Out of memory in the optimizer's update while allocating [5] float32 (20 B).",
         ),
+        (
+            of(T, updating=True, layer="a", phase=Phase.OPTIMIZER),
+            "Out of memory in the optimizer's update of `a` while allocating [5] float32 (20 B).",
+        ),
+        (
+            of(T, updating=True, layer="a", kind=Kind.OPTIMIZER_SLOT),
+            "Out of memory in the optimizer's slots of `a` while allocating [5] float32 (20 B).",
+        ),
+        (
+            of(T, layer="a", phase=Phase.OPTIMIZER),
+            "Out of memory in `a` while allocating [5] float32 (20 B).",
+        ),
         (of(T, allocator="cpu"), "Out of host RAM (not GPU memory) while allocating [5] float32 (20 B)."),
         (of(T, allocator="mklcpu"), "Out of host RAM (not GPU memory) while allocating [5] float32 (20 B)."),
         (

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.growth import one_for_each, rising, tracings
 from tfmemlens.findings.support.kept import is_eager, of_a_loop, stored_by, without_tape
+from tfmemlens.findings.support.largest_layer import stacking_layer
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import (
     all_in_use,
@@ -173,11 +174,13 @@ def _pinned(moment: Moment) -> bool:
 def _meaning(case: Case, moment: Moment) -> str:
     request = moment.request
     if request and (_in_loop(request) or of_a_loop(case, moment)):
-        return ": the state that a loop keeps of each iteration"
+        layer = stacking_layer(case)
+        of = f" of `{layer}`" if layer and layer != request.owner.layer else ""
+        return f": the state that a loop{of} keeps of each iteration"
     if steps := _steps_of_sequence(moment):
-        return (
-            f": one step each of a sequence of {steps:,}, which a recurrent layer keeps for its backward pass"
-        )
+        layer = stacking_layer(case)
+        who = f"`{layer}`" if layer else "a recurrent layer"
+        return f": one step each of a sequence of {steps:,}, which {who} keeps for its backward pass"
     if _pinned(moment):
         return ": batches that wait in pinned host RAM for their copy to the GPU (prefetch)"
     if _of_the_pipeline(moment):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tfmemlens.findings.support.kills import surely_for_memory, was_killed
+from tfmemlens.findings.support.largest_layer import of_the_largest_layer
 from tfmemlens.findings.support.libraries import library_of
 from tfmemlens.findings.support.rows import (
     OF_SLOTS,
@@ -14,6 +15,7 @@ from tfmemlens.findings.support.rows import (
     tensor_text,
     words_of_a_client,
 )
+from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import Holds
 from tfmemlens.model.case import Case, Fits, Moment
 from tfmemlens.model.finding import Basis, Finding, Severity
@@ -23,6 +25,15 @@ from tfmemlens.model.timeline import CurveSource, Timeline
 from tfmemlens.units import human, human_size, percent
 
 _HALF = 0.5
+_OF_FIGURES = (
+    "memory-shortage",
+    "fragmented-free-memory",
+    "one-tensor-dominates",
+    "im2col-buffer",
+    "loop-state",
+    "outputs-by-size",
+)
+"""Rules that tell how much was free or asked for, and not who holds the rest."""
 
 
 def state(case: Case, findings: tuple[Finding, ...]) -> str:
@@ -56,7 +67,9 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
         return _sentence(f"{_what(case, moment)}: {best.because or _lower(best.headline)}")
     deeper = _deeper(moment, best, ours)
     why = f" ({deeper.because})" if deeper else ""
-    return _sentence(f"{_what(case, moment)}: {best.because or _lower(best.headline)}{why}")
+    said = f"{_what(case, moment)}: {best.because or _lower(best.headline)}{why}"
+    more = of_the_largest_layer(case, moment, said) if best.rule in _OF_FIGURES else ""
+    return _sentence(f"{said}{more}")
 
 
 def _best(ranked: list[Finding]) -> Finding | None:
@@ -215,9 +228,12 @@ def _recorded(timeline: Timeline | None) -> str:
 
 def _at(moment: Moment) -> str:
     """Where the request failed, a name as code; nothing where it is unknown."""
-    where = place(moment)
+    where, request = place(moment), moment.request
     if where.startswith((OF_UPDATE, OF_SLOTS)):
         return f" in {where}"
+    if request and request.failed.updating and request.owner.layer:
+        making = request.owner.kind is Kind.OPTIMIZER_SLOT
+        return f" in {OF_SLOTS if making else OF_UPDATE} of `{where}`"
     return f" in `{where}`" if where else ""
 
 
