@@ -39,7 +39,7 @@ ASSUMED: dict[str, dict[str, Any]] = {
     "estimate m": {"model": "m", "batch": 32, "mode": "training", "device": "cpu"},
     "explain": {"input": ["-"]},
     "export x --format speedscope": {"input": ["x"], "format": "speedscope", "output": "-"},
-    "fit x": {"input": ["x"]},
+    "fit x": {"input": ["x"], "seconds": 300},
     "layout": {"gpu": "sm_61", "python": sys.executable, "passes": "default"},
     "plot x -o f": {"input": ["x"], "output": "f", "by": "kind", "dpi": 150},
     "profile x": {"input": ["x"]},

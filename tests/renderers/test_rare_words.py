@@ -46,7 +46,9 @@ def test_what_an_input_is(formats: tuple[str, ...], given: dict[str, Any], words
     source = Made(formats=formats, framework=given.get("framework"), version=given.get("version"))
     moments = [Made(predicted=given.get("predicted", False))]
     api = replace(Api(), library=given.get("library"))
-    report: Any = Made(case=Made(capture=Made(source=source), moments=moments, api=api), findings=())
+    report: Any = Made(
+        case=Made(capture=Made(source=source), moments=moments, api=api), findings=(), fit=None
+    )
     assert origin.described(report) == words
 
 

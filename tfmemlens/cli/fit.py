@@ -14,6 +14,7 @@ EXAMPLES = """examples:
   tfmemlens fit step.xplane.pb --batch 32 --limit 8GiB
   tfmemlens fit oom.txt --batch 64                    # from an OOM report: an upper bound
   tfmemlens fit model.keras --batch 32 --limit 8GiB   # from a prediction; a MetaGraph with --fetch
+  tfmemlens fit model.keras --limit 300MiB --measure --python ~/tf/bin/python   # by real steps on the CPU
 exit status: 0 shown; 2 unreadable, usage, too much is not known for a prediction, or the inputs contradict
   each other or the answer"""
 
@@ -47,12 +48,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _options.add_samples(parser)
     _options.add_conditions(parser)
     _options.add_hints(parser)
+    group = parser.add_argument_group("try it")
+    group.add_argument(
+        "--measure",
+        action="store_true",
+        help=(
+            "of a model, with --limit: run real steps of some batches in TensorFlow on the CPU, under that"
+            " very limit"
+        ),
+    )
+    group.add_argument(
+        "--python",
+        metavar="PATH",
+        help="for --measure: the Python that has TensorFlow 2.6 or newer (default: this one)",
+    )
+    group.add_argument(
+        "--seconds",
+        type=_options.count,
+        default=300,
+        metavar="N",
+        help="for --measure: how long it may take (default 300)",
+    )
     _options.add_full(parser)
     _options.add_form(parser, "report")
 
 
 def run(args: argparse.Namespace) -> int:
     from tfmemlens.use_cases.fit import fit_report
+    from tfmemlens.use_cases.measured_fit import measured_report
 
     hints = replace(_options.hints(args), tag=args.tag, step=args.step)
     settings = StepSettings(
@@ -62,5 +85,9 @@ def run(args: argparse.Namespace) -> int:
         samples=args.samples,
         **_options.conditions(args),
     )
-    _options.show(fit_report(args.input, hints, args.device, args.fetch, settings), args)
+    if args.measure:
+        report = measured_report(args.input, hints, settings, args.python, args.seconds)
+    else:
+        report = fit_report(args.input, hints, args.device, args.fetch, settings)
+    _options.show(report, args)
     return 0

@@ -41,6 +41,42 @@ class BatchPrediction:
 
 
 @dataclass(frozen=True, slots=True)
+class TriedBatch:
+    """What real steps of a batch did under the limit."""
+
+    batch: int
+    ran: bool
+    peak_bytes: int | None = None
+    """The most that the allocator held, under the limit; None where the steps did not run."""
+
+
+@dataclass(frozen=True, slots=True)
+class TriedBatches:
+    """Batches that were run under the limit in TensorFlow, on a CPU with random inputs, in order."""
+
+    tensorflow: str
+    """Its version."""
+    limit_bytes: int
+    """What the allocator was given: whole mebibytes."""
+    steps: int
+    tried: tuple[TriedBatch, ...]
+    found: bool
+    """Whether the largest batch was found to a hundredth and ran twice; False where time was over before."""
+
+    @property
+    def smallest_failed(self) -> int | None:
+        """The smallest batch that did not run each time."""
+        return min((each.batch for each in self.tried if not each.ran), default=None)
+
+    @property
+    def largest(self) -> int:
+        """The largest batch that ran, below all that did not; 0 for none."""
+        failed = self.smallest_failed
+        ran = (each.batch for each in self.tried if each.ran)
+        return max((batch for batch in ran if failed is None or batch < failed), default=0)
+
+
+@dataclass(frozen=True, slots=True)
 class Fit:
     """The answer of `tfmemlens fit`. Bytes of parts are those alive at the peak of `told_batch`: below it
     buffers of fixed size may hold more.
@@ -86,3 +122,5 @@ class Fit:
     """Predictions of other traces' batches, beside what those traces show."""
     predicted: bool = False
     """Whether the step itself was predicted from a graph or a model rather than measured."""
+    tried: TriedBatches | None = None
+    """Real steps under the limit, where these were asked for: they decide the largest batch."""

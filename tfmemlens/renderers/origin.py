@@ -35,6 +35,7 @@ _FORMATS = {
     "keras-1": "Keras 1 model",
     "keras-2": "Keras 2 model",
     "keras-3": "Keras 3 model",
+    "keras-model": "Keras model",
     "variables": "the names and shapes of variables",
 }
 _MOST = 3
@@ -47,7 +48,12 @@ def described(report: Report) -> str:
     source = report.case.capture.source
     formats = _listed(_few([_FORMATS.get(name, name.replace("-", " ")) for name in _ranked(source.formats)]))
     if any(moment.predicted for moment in report.case.moments):
-        return f"{formats or 'no known format'}; predicted, nothing was run"
+        done = (
+            "predicted, and some steps were run"
+            if report.fit and report.fit.tried
+            else "predicted, nothing was run"
+        )
+        return f"{formats or 'no known format'}; {done}"
     if not formats:
         if report.case.moments:
             return "part of an OOM message"

@@ -45,7 +45,7 @@ def fit_report(
     Raises UnreadableInput when there is no step to fit, UsageError when its batch cannot be known,
     Contradiction when the inputs disagree, or the largest batch with a batch that was measured.
     """
-    settings = _settled(settings, hints)
+    settings = settled(settings, hints)
     check_is_possible(settings)
     captures = [_captured(source, hints, device, fetches, settings) for source in sources]
     known = [
@@ -66,7 +66,7 @@ def fit_report(
     return replace(report, fit=result, verdict=verdict(result, chosen))
 
 
-def _settled(settings: StepSettings, hints: Hints) -> StepSettings:
+def settled(settings: StepSettings, hints: Hints) -> StepSettings:
     """The settings of a prediction with what the hints say of batch, limit and input."""
     told = StepSettings.of(hints)
     return replace(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfmemlens.model.fit import BatchPrediction, Fit
+from tfmemlens.model.fit import BatchPrediction, Fit, TriedBatches
 from tfmemlens.model.what_if import Saving
 
 
@@ -20,8 +20,8 @@ def part(fit: Fit) -> dict[str, Any]:
         "likely_high_batch": fit.likely_high_batch,
         "peak_bytes": fit.peak_bytes,
         "told_batch": fit.reported_batch,
-        "fixed_bytes": fit.fixed_bytes,
-        "per_sample_bytes": fit.per_sample_bytes,
+        "fixed_bytes": fit.fixed_bytes if fit.predictions else None,
+        "per_sample_bytes": fit.per_sample_bytes if fit.predictions else None,
         "pixel_bytes": fit.pixel_bytes,
         "sequence_bytes": fit.sequence_bytes,
         "certainty": fit.certainty.value,
@@ -31,6 +31,19 @@ def part(fit: Fit) -> dict[str, Any]:
         "remedies": [_remedy(each) for each in fit.savings],
         "predictions": [_prediction(each) for each in fit.predictions],
         "checks": [_prediction(each) for each in fit.checks],
+        **({"tried": _tried(fit.tried)} if fit.tried else {}),
+    }
+
+
+def _tried(tried: TriedBatches) -> dict[str, Any]:
+    return {
+        "tensorflow": tried.tensorflow,
+        "limit_bytes": tried.limit_bytes,
+        "steps": tried.steps,
+        "found": tried.found,
+        "batches": [
+            {"batch": each.batch, "ran": each.ran, "peak_bytes": each.peak_bytes} for each in tried.tried
+        ],
     }
 
 

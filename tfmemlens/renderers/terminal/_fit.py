@@ -14,8 +14,12 @@ from tfmemlens.units import human, percent
 
 def page(fit: Fit, view: View) -> list[str]:
     """Everything below the verdict."""
+    ran = heading("batches that were tried", view) + tried(fit) if fit.tried else []
+    if not fit.predictions:
+        return ran
     return (
-        heading(f"what grows, at batch {fit.reported_batch}", view)
+        ran
+        + heading(f"what grows, at batch {fit.reported_batch}", view)
         + _parts(fit, view)
         + heading("the peak at other batches", view)
         + peaks(fit, view.width)
@@ -96,6 +100,18 @@ def peaks(fit: Fit, width: int) -> list[str]:
     lines = columns(rows, right=frozenset({1}))
     wide = max(map(display_width, lines), default=0) > width
     return columns(rows, right=frozenset({1}), gap=" ", indent=" ") if wide else lines
+
+
+def tried(fit: Fit) -> list[str]:
+    """A line for each batch that was run, the smallest first."""
+    rows, seen = [], fit.tried.tried if fit.tried else ()
+    for batch in sorted({each.batch for each in seen}):
+        times = [each for each in seen if each.batch == batch]
+        peak = max((each.peak_bytes or 0 for each in times), default=0)
+        ran = all(each.ran for each in times)
+        often = " twice" if len(times) > 1 else ""
+        rows.append([f"batch {batch}", human(peak) if ran else "", f"ran{often}" if ran else "did not run"])
+    return columns(rows, right=frozenset({1}))
 
 
 def _checks(fit: Fit, view: View) -> list[str]:

@@ -132,7 +132,10 @@ def shorten_end(text: str, width: int) -> str:
 def sections(report: Report, view: View) -> list[list[str]]:
     """What stands between verdict and actions, the most important first."""
     if report.fit is not None:
-        return [_heading("the peak at other batches", view) + _fit.peaks(report.fit, view.width)]
+        fit = report.fit
+        ran = [_heading("batches that were tried", view) + _fit.tried(fit)] if fit.tried else []
+        peaks = _heading("the peak at other batches", view) + _fit.peaks(fit, view.width)
+        return [*ran, peaks] if fit.predictions else ran
     if not report.case.moments:
         study = report.case.layout
         tried = _copies.trials(report.case, view)

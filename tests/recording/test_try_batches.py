@@ -1,0 +1,186 @@
+"""The search for the largest batch that runs, and what it makes of models and of a trial's words: without
+TensorFlow.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tfmemlens.recording.try_batches import (
+    MOST_BATCH,
+    array_of,
+    compile_config,
+    heard,
+    losses_of,
+    open_lengths,
+    reach,
+    rows_of_tables,
+    search,
+)
+
+NEST = SimpleNamespace(nest=SimpleNamespace(flatten=list))
+BFC = b"Allocator (cpu) ran out of memory trying to allocate 8.0KiB"
+
+
+class Machine:
+    """Batches up to `largest` run, at so many bytes a sample; `flaky` ones only the first time."""
+
+    def __init__(self, largest: int, flaky: tuple[int, ...] = (), each: int = 10, fixed: int = 0) -> None:
+        self.largest, self.flaky, self.each, self.fixed = largest, flaky, each, fixed
+        self.asked: list[int] = []
+
+    def __call__(self, batch: int) -> dict[str, Any]:
+        again = batch in self.asked
+        self.asked.append(batch)
+        if batch > self.largest or (again and batch in self.flaky):
+            return {"ran": False}
+        return {"ran": True, "peak": self.fixed + batch * self.each}
+
+
+@pytest.mark.parametrize("largest", [1, 2, 3, 17, 45, 92, 100])
+@pytest.mark.parametrize("start", [1, 32, 93, 400])
+def test_the_largest_is_found_to_the_sample(largest: int, start: int) -> None:
+    machine = Machine(largest)
+    assert search(machine, start, largest * 10 + 5, MOST_BATCH) == "found"
+    assert machine.asked.count(largest) == 2
+    assert largest + 1 in machine.asked
+    assert len(machine.asked) < 22
+
+
+def test_many_samples_are_found_to_a_hundredth() -> None:
+    machine = Machine(12_345)
+    assert search(machine, 9_000, 123_459, MOST_BATCH) == "found"
+    low = max(batch for batch in machine.asked if batch <= 12_345)
+    high = min(batch for batch in machine.asked if batch > 12_345)
+    assert high - low <= low // 100
+
+
+def test_none_runs() -> None:
+    machine = Machine(0)
+    assert search(machine, 8, 100, MOST_BATCH) == "found"
+    assert machine.asked[-1] == 1
+
+
+def test_a_batch_that_fails_the_second_time_does_not_count() -> None:
+    machine = Machine(40, flaky=(40,))
+    search(machine, 40, 405, MOST_BATCH)
+    assert machine.asked.count(39) == 2
+
+
+def test_no_batch_is_larger_than_the_arrays() -> None:
+    machine = Machine(500)
+    assert search(machine, 100, 10**9, 120) == "found"
+    assert machine.asked == [100, 120, 120]
+
+
+def test_what_cannot_be_tried_ends_it() -> None:
+    assert search(lambda _: {"ran": None, "why": "time"}, 8, 100, MOST_BATCH) == "time"
+
+
+def test_the_reach_is_a_line_through_two_peaks() -> None:
+    assert reach({10: 100}, 200) == 20
+    assert reach({10: 100, 20: 150}, 201) == 30
+    assert reach({10: 100, 20: 100}, 100) == 21
+
+
+def heard_of(words: bytes, answer: bytes = b"", seconds: float = 5) -> tuple[bytes, bool]:
+    """What is heard of a process that says these words, answers so and ends."""
+    reading, writing = os.pipe()
+    hearing, saying = os.pipe()
+    os.write(saying, words)
+    if answer:
+        os.write(writing, answer)
+    os.close(writing)
+    if seconds > 1:
+        os.close(saying)
+    found = heard(reading, hearing, time.monotonic() + seconds)
+    for each in (reading, hearing, *([] if seconds > 1 else [saying])):
+        os.close(each)
+    return found
+
+
+def test_an_allocator_that_gave_up_is_heard() -> None:
+    refusal = BFC + b" (rounded to 8192)requested by op Relu\n"
+    reading, writing = os.pipe()
+    hearing, saying = os.pipe()
+    os.write(saying, refusal)
+    assert heard(reading, hearing, time.monotonic() + 5) == (b"", True)
+    os.write(saying, BFC + b" with freed_by_count=0. The caller indicates that this is not a failure\n")
+    os.close(saying)
+    os.close(writing)
+    assert heard(reading, hearing, time.monotonic() + 5) == (b"", False)
+    os.close(reading)
+    os.close(hearing)
+
+
+def test_an_answer_and_an_end_without_one() -> None:
+    assert heard_of(b"", b'{"ran": true}') == (b'{"ran": true}', False)
+    assert heard_of(b"Killed\n") == (b"", False)
+
+
+def test_a_trial_that_says_nothing_ends_with_the_time() -> None:
+    reading, writing = os.pipe()
+    hearing, saying = os.pipe()
+    assert heard(reading, hearing, time.monotonic() + 0.05) == (b"", False)
+    for each in (reading, writing, hearing, saying):
+        os.close(each)
+
+
+def dense(activation: str) -> Any:
+    """A layer that ends a model."""
+    return SimpleNamespace(name=f"of_{activation}", activation=SimpleNamespace(__name__=activation))
+
+
+def test_a_loss_for_models_that_were_not_compiled() -> None:
+    ends = [dense("softmax"), dense("linear")]
+    model = SimpleNamespace(layers=ends, output_names=[each.name for each in ends])
+    assert losses_of(model) == ["sparse_categorical_crossentropy", "mse"]
+    assert losses_of(SimpleNamespace(layers=ends, output_names=["of_softmax"])) == losses_of(model)[0]
+    assert losses_of(SimpleNamespace()) == "mse"
+    softmax = type("Softmax", (), {"name": "softmax"})()
+    assert losses_of(SimpleNamespace(layers=[softmax], output_names=["softmax"])) == losses_of(model)[0]
+
+
+def test_how_a_file_was_compiled(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "model.keras", "w") as archive:
+        archive.writestr("config.json", json.dumps({"compile_config": {"loss": "mse"}}))
+    assert compile_config(str(tmp_path / "model.keras")) == {"loss": "mse"}
+    (tmp_path / "model.json").write_text("{}")
+    assert compile_config(str(tmp_path / "model.json")) == {}
+    assert compile_config("my_models:build") == {}
+
+
+def test_whole_inputs_stay_below_the_rows_of_their_table() -> None:
+    words, other = SimpleNamespace(name="words"), SimpleNamespace(name="other")
+    tables = [SimpleNamespace(input_dim=500, input=words), SimpleNamespace(input_dim=40, input="hidden")]
+    model = SimpleNamespace(inputs=[other, words], layers=[*tables, SimpleNamespace(units=3)])
+    assert rows_of_tables(NEST, model) == {None: 40, 1: 500}
+    assert rows_of_tables(NEST, SimpleNamespace(inputs=[words], layers=[])) == {None: 2}
+
+
+def test_open_lengths_are_filled_in() -> None:
+    model = SimpleNamespace(inputs=[SimpleNamespace(shape=(None, None, 8)), SimpleNamespace(shape=(None, 4))])
+    assert open_lengths(NEST, model, 50) == ["50x8", "4"]
+    assert open_lengths(NEST, model, None) == []
+    assert open_lengths(NEST, SimpleNamespace(inputs=None), 50) == ["50"]
+
+
+def test_random_values_have_the_type_and_shape_that_is_asked_for() -> None:
+    numpy = pytest.importorskip("numpy")
+    draw = numpy.random.RandomState(1)
+    whole = array_of(draw, SimpleNamespace(shape=(100, 3), dtype="int64"), 7)
+    assert (whole.shape, str(whole.dtype), int(whole.max())) == ((100, 3), "int64", 6)
+    parts = array_of(draw, SimpleNamespace(shape=(100,), dtype=SimpleNamespace(name="bfloat16")), 7)
+    assert str(parts.dtype) == "float32"
+    assert 0 <= parts.min() < parts.max() < 1
+    assert {*array_of(draw, SimpleNamespace(shape=(50,), dtype="bool"), 7)} == {True, False}
+    with pytest.raises(SystemExit, match="no random values can be made for an input of type string"):
+        array_of(draw, SimpleNamespace(shape=(1,), dtype="string"), 7)

@@ -1,0 +1,344 @@
+"""Find the largest batch that runs under a limit, by real steps of a Keras model on the CPU.
+
+    try_batches.py MODEL --limit-mib N [options]
+
+Run by the Python that has TensorFlow 2: a plain file, which imports its neighbour alone. Each batch is tried
+in a process of its own, forked when TensorFlow was read; TensorFlow's BFC allocator has the limit that is
+asked about. Inputs are random numbers. It prints a line of JSON for each trial (`TRIED`) and one at the end
+(`MEASURED`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import json
+import os
+import re
+import select
+import signal
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+STEPS = 5
+MOST_BATCH = 1 << 24
+TOLERANCE = 100
+FIRST_VERSION = (2, 6)
+"""The first TensorFlow with `reset_memory_stats`."""
+OUT_OF_MEMORY = re.compile(rb"ran out of memory trying to allocate [^\n]*\(rounded to")
+"""What BFC says of a request that fails an op; of one that may fail it says `The caller indicates that this
+is not a failure`.
+"""
+LONGEST_LINE = 1000
+
+
+def arguments() -> argparse.Namespace:
+    """What is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model", help="an architecture JSON, a .keras or .h5 file, or module:function")
+    parser.add_argument("--limit-mib", type=int, required=True)
+    parser.add_argument("--start", type=int, default=32, help="the batch to try first")
+    parser.add_argument("--seconds", type=float, default=300.0)
+    parser.add_argument("--samples", type=int, help="in the arrays given to fit(x, y); else train_on_batch")
+    parser.add_argument("--shape", action="append", default=[], help="sizes of an input, as 224x224x3")
+    parser.add_argument("--sequence", type=int, help="the length of every input that leaves it open")
+    parser.add_argument("--optimizer", help="default: the one that the model was compiled with, else adam")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--onednn", type=int, choices=(0, 1))
+    parser.add_argument("--jit", type=int, choices=(0, 1))
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Reads TensorFlow, searches, and says how it ended."""
+    args = arguments()
+    os.environ.update(
+        TF_CPU_ALLOCATOR_USE_BFC="1",
+        TF_CPU_BFC_MEM_LIMIT_IN_MB=str(args.limit_mib),
+        TF_CPP_MIN_LOG_LEVEL="1",  # what BFC says is read
+    )
+    if args.onednn is not None:
+        os.environ["TF_ENABLE_ONEDNN_OPTS"] = str(args.onednn)
+    until = time.monotonic() + args.seconds
+    tf = importlib.import_module("tensorflow")
+    version = tuple(int(part) for part in tf.__version__.split(".")[:2])
+    if version < FIRST_VERSION or not hasattr(os, "fork"):
+        raise SystemExit(
+            f"trying batches needs TensorFlow 2.6 or newer on Linux or macOS, and this is {tf.__version__} on"
+            f" {sys.platform}"
+        )
+    ended = search(
+        lambda batch: told(apart(tf, args, batch, until)),
+        args.start,
+        args.limit_mib << 20,
+        args.samples or MOST_BATCH,
+    )
+    print(
+        "MEASURED " + json.dumps({"tensorflow": tf.__version__, "steps": STEPS, "ended": ended}), flush=True
+    )
+
+
+def told(trial: dict[str, Any]) -> dict[str, Any]:
+    """Prints a trial, and hands it on."""
+    print("TRIED " + json.dumps(trial), flush=True)
+    return trial
+
+
+def search(attempt: Callable[[int], dict[str, Any]], start: int, limit: int, most: int) -> str:
+    """Try batches until the largest that runs is known to a hundredth, and ran twice; why it ended.
+
+    `attempt(batch)` returns `ran` (None where that stays open, with `why`) and the allocator's `peak` in
+    bytes.
+    """
+    ran: dict[int, int] = {}
+    often: dict[int, int] = {}
+    failed: set[int] = set()
+    batch: int | None = max(min(start, most), 1)
+    while batch is not None:
+        trial = attempt(batch)
+        if trial["ran"] is None:
+            return str(trial["why"])
+        if trial["ran"]:
+            ran[batch], often[batch] = trial["peak"], often.get(batch, 0) + 1
+        else:
+            failed.add(batch)
+            ran.pop(batch, None)
+        batch = next_batch(ran, failed, often, limit, most)
+    return "found"
+
+
+def next_batch(
+    ran: dict[int, int], failed: set[int], often: dict[int, int], limit: int, most: int
+) -> int | None:
+    """The batch to try next: where the peaks reach the limit, until one fails; then between what ran and what
+    did not; the largest once more, since ops may run in another order; None when it is found.
+    """
+    high = min(failed, default=None)
+    low = max((batch for batch in ran if high is None or batch < high), default=0)
+    found = low >= most if high is None else high - low <= max(low // TOLERANCE, 1)
+    if found:
+        return low if low and often[low] < 2 else None
+    if high is None:
+        return min(reach(ran, limit), 2 * low, most)
+    return low + max(2 * (high - low) // 5, 1)  # below the middle: what fails takes ten seconds more
+
+
+def reach(ran: dict[int, int], limit: int) -> int:
+    """The batch at which a line through the two largest peaks meets the limit, at least one more than ran."""
+    before, last = ([0, 0, *sorted(ran)])[-2:]
+    slope = max((ran[last] - ran.get(before, 0)) / max(last - before, 1), 1.0)
+    return last + max(int((limit - ran[last]) / slope), 1)
+
+
+def apart(tf: Any, args: argparse.Namespace, batch: int, until: float) -> dict[str, Any]:
+    """A trial in a process of its own. It is ended when the time is over, and when its allocator gave up:
+    TensorFlow waits ten seconds for each tensor that finds no room, and several may follow.
+    """
+    reading, writing = os.pipe()
+    hearing, saying = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(saying, 1)
+        os.dup2(saying, 2)
+        try:
+            os.write(writing, json.dumps(trial_of(tf, args, batch)).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    os.close(saying)
+    answer, refused = heard(reading, hearing, until)
+    if not answer:
+        os.kill(child, signal.SIGKILL)
+    status = os.waitpid(child, 0)[1]
+    os.close(reading)
+    os.close(hearing)
+    if answer:
+        return {"batch": batch, **json.loads(answer.decode())}
+    if refused:
+        return {"batch": batch, "ran": False}
+    why = f"the process of batch {batch} ended without an answer (status {status})"
+    return {"batch": batch, "ran": None, "why": "time" if time.monotonic() >= until else why}
+
+
+def heard(reading: int, hearing: int, until: float) -> tuple[bytes, bool]:
+    """What a trial answers, and whether its allocator said that it ran out of memory; neither where the time
+    is over or the process ended.
+    """
+    words = b""
+    while True:
+        ready = select.select([reading, hearing], [], [], max(until - time.monotonic(), 0))[0]
+        if reading in ready:
+            return os.read(reading, 1 << 16), False
+        if not ready:
+            return b"", False
+        part = os.read(hearing, 1 << 16)
+        words = words[-LONGEST_LINE:] + part
+        if OUT_OF_MEMORY.search(words):
+            return b"", True
+        if not part:  # nobody can write any more
+            return os.read(reading, 1 << 16), False
+
+
+def trial_of(tf: Any, args: argparse.Namespace, batch: int) -> dict[str, Any]:
+    """Whether the first steps of a batch run, with the allocator's peak in bytes."""
+    try:
+        train(tf, args, batch)
+    except Exception as problem:  # whatever TensorFlow, Keras or the user's own code raises
+        if is_for_memory(tf, problem):
+            return {"ran": False}
+        return {"ran": None, "why": f"{type(problem).__name__}: {problem}".replace("\n", " ")[:500]}
+    except SystemExit as problem:
+        return {"ran": None, "why": str(problem)}
+    peak = tf.config.experimental.get_memory_info("CPU:0")["peak"]
+    if not 0 < peak <= args.limit_mib << 20:
+        return {"ran": None, "why": "this TensorFlow does not keep its CPU allocator to a limit"}
+    return {"ran": True, "peak": peak}
+
+
+def is_for_memory(tf: Any, problem: Exception) -> bool:
+    """An allocator's refusal, or the copy of an array that found no memory."""
+    if isinstance(problem, tf.errors.ResourceExhaustedError):
+        return True
+    internal = isinstance(problem, tf.errors.InternalError)
+    return internal and bool(re.search("memory|Dst tensor", str(problem)))
+
+
+class Enough(Exception):
+    """So many steps have run."""
+
+
+def train(tf: Any, args: argparse.Namespace, batch: int) -> None:
+    """Builds the model, compiles it as it was or as is asked for, and runs the first steps."""
+    if args.threads:
+        tf.config.threading.set_inter_op_parallelism_threads(args.threads)
+        tf.config.threading.set_intra_op_parallelism_threads(args.threads)
+    model = compiled(tf, args)
+    if args.jit is not None:
+        model.jit_compile = bool(args.jit)
+    x, y = arrays_of(tf, model, args, args.samples or batch)
+    if not args.samples:
+        for _ in range(STEPS):
+            model.train_on_batch(x, y)
+        return
+    left = iter(range(1, STEPS))
+
+    def on_train_batch_end(*_: Any, **__: Any) -> None:
+        if next(left, None) is None:
+            raise Enough
+
+    ending = type("Ending", (tf.keras.callbacks.Callback,), {"on_train_batch_end": on_train_batch_end})
+    with contextlib.suppress(Enough):
+        model.fit(x, y, batch_size=batch, epochs=STEPS, verbose=0, callbacks=[ending()])
+
+
+def compiled(tf: Any, args: argparse.Namespace) -> Any:
+    """The model, compiled as its file or function says; else with the optimizer asked for and a loss for its
+    outputs.
+    """
+    building = importlib.import_module("trace_training_graph")
+    model = building.load(tf, args.model)
+    described = {} if getattr(model, "optimizer", None) else compile_config(args.model)
+    if described and hasattr(model, "compile_from_config"):
+        if args.optimizer:
+            asked = tf.keras.optimizers.serialize(building.make_optimizer(tf, args.optimizer))
+            described = {**described, "optimizer": asked}
+        model.compile_from_config(described)
+    if not getattr(model, "optimizer", None):
+        loss = described.get("loss") if isinstance(described.get("loss"), str) else None
+        model.compile(building.make_optimizer(tf, args.optimizer or "adam"), loss or losses_of(model))
+    elif args.optimizer and not described:
+        model.compile(building.make_optimizer(tf, args.optimizer), model.loss or losses_of(model))
+    return model
+
+
+def compile_config(path: str) -> dict[str, Any]:
+    """What a file says of how its model was compiled; nothing of files that do not say it."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            told = json.loads(archive.read("config.json")).get("compile_config")
+    elif path.endswith((".h5", ".hdf5")) and os.path.exists(path):
+        with importlib.import_module("h5py").File(path, "r") as file:
+            text = file.attrs.get("training_config", "{}")
+            told = json.loads(text.decode() if isinstance(text, bytes) else text)
+            told = {"optimizer": told["optimizer_config"], **told} if "optimizer_config" in told else told
+            told.pop("optimizer_config", None)
+    else:
+        told = {}
+    return dict(told or {})
+
+
+def losses_of(model: Any) -> Any:
+    """Of a model that was not compiled: class numbers after a softmax, else a mean of squares."""
+    layers = {getattr(each, "name", None): each for each in getattr(model, "layers", ())}
+    ends = [layers[name] for name in getattr(model, "output_names", ()) if name in layers]
+    words = [getattr(getattr(each, "activation", each), "__name__", type(each).__name__) for each in ends]
+    classes, squares = "sparse_categorical_crossentropy", "mse"
+    kinds = [classes if each.lower() == "softmax" else squares for each in words]
+    return kinds if len(kinds) > 1 else (kinds or [squares])[0]
+
+
+def arrays_of(tf: Any, model: Any, args: argparse.Namespace, count: int) -> tuple[Any, Any]:
+    """Random inputs and labels for so many samples, as `fit` takes them."""
+    numpy = importlib.import_module("numpy")
+    building = importlib.import_module("trace_training_graph")
+    shapes = args.shape or open_lengths(tf, model, args.sequence)
+    inputs, guesses = building.specifications(tf, model, argparse.Namespace(shape=shapes, batch=count))
+    draw, highs = numpy.random.RandomState(3), rows_of_tables(tf, model)
+    made = [
+        array_of(draw, each, highs.get(place, highs[None]))
+        for place, each in enumerate(tf.nest.flatten(inputs))
+    ]
+    labels = [array_of(draw, each, 2) for each in guesses[0]]
+    return tf.nest.pack_sequence_as(inputs, made), labels[0] if len(labels) == 1 else labels
+
+
+def open_lengths(tf: Any, model: Any, sequence: int | None) -> list[str]:
+    """Sizes of the inputs with the length filled in; none where nothing is asked for."""
+    if sequence is None or not getattr(model, "inputs", None):
+        return [str(sequence)] if sequence else []
+    shapes = [tuple(each.shape)[1:] for each in tf.nest.flatten(model.inputs)]
+    return ["x".join(str(sequence if size is None else size) for size in shape) for shape in shapes]
+
+
+def array_of(draw: Any, spec: Any, high: int) -> Any:
+    """Numbers between 0 and 1, or whole ones below `high`."""
+    shape, kind = tuple(spec.shape), getattr(spec.dtype, "name", str(spec.dtype))
+    if "int" in kind:
+        return draw.randint(0, high, shape).astype(kind)
+    if "float" in kind:
+        return draw.rand(*shape).astype("float32" if kind == "bfloat16" else kind)
+    if kind == "bool":
+        return draw.rand(*shape) < 0.5
+    raise SystemExit(f"no random values can be made for an input of type {kind}")
+
+
+def rows_of_tables(tf: Any, model: Any) -> dict[int | None, int]:
+    """Below which number whole inputs stay, by the input's place: the rows of the table that reads it; at
+    None those of the smallest table.
+    """
+    found: dict[int | None, int] = {}
+    inputs = tf.nest.flatten(getattr(model, "inputs", None) or [])
+    for layer in model._flatten_layers() if hasattr(model, "_flatten_layers") else model.layers:
+        rows = getattr(layer, "input_dim", None) or getattr(layer, "num_tokens", None)
+        if isinstance(rows, int):
+            read = [place for place, each in enumerate(inputs) if reads(layer, each)]
+            for place in (None, *read):
+                found[place] = min(found.get(place, rows), rows)
+    return found or {None: 2}
+
+
+def reads(layer: Any, tensor: Any) -> bool:
+    """Whether a layer is called on this very input."""
+    try:
+        given = layer.input
+    except Exception:  # never called, or called often: Keras raises as it likes
+        return False
+    return given is tensor or getattr(given, "name", 0) == getattr(tensor, "name", 1)
+
+
+if __name__ == "__main__":
+    main()
