@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tfmemlens.findings import ended_after_a_warning
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.remedies import BUILD_ONCE
 from tfmemlens.model.case import Case
@@ -28,6 +29,23 @@ _TOOLS = {
 }
 _NOT_ON_THE_GPU = ("Java", "JavaScript", "OpenCV")
 _HELP = {
+    "file that it was to write": Remedy(
+        "see whether the folder exists and may be written to, its disk has room, and how many files the"
+        " process may open",
+        "df -h .; ulimit -n; ls -ld logs",
+        slug="room-for-files",
+    ),
+    "too many files": Remedy(
+        "raise the number of files that the process may open, or open fewer at once (interleave's"
+        " cycle_length, workers, files that a generator leaves open)",
+        "ulimit -n 65535",
+        slug="more-open-files",
+    ),
+    "disk was full": Remedy(
+        "free the disk, or write elsewhere; keep fewer checkpoints",
+        "df -h .   # tf.train.CheckpointManager(ckpt, folder, max_to_keep=3)",
+        slug="room-for-files",
+    ),
     "no further thread": Remedy(
         "run fewer threads and processes (workers of the input pipeline, jobs on the same machine), or raise"
         " the limit: of the user, and of the container's processes; now and then host RAM is what is missing",
@@ -182,7 +200,7 @@ def _for_another(case: Case, name: str) -> Iterator[Remedy]:
 
 def _crash(case: Case) -> Iterator[Finding]:
     crash = case.capture.surroundings.crash
-    if crash and not case.capture.surroundings.elsewhere:  # else it died of that
+    if crash and not case.capture.surroundings.elsewhere and not any(ended_after_a_warning.check(case)):
         yield Finding(
             severity=Severity.NOTE,
             headline=(

@@ -16,7 +16,8 @@ from tfmemlens.findings.support.rows import failures, on_host
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.incident import FailedRequest, RequestKind
+from tfmemlens.patterns import regex
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
@@ -53,9 +54,23 @@ def check(case: Case) -> Iterator[Finding]:
             headline=what,
             because=what,
             evidence=(Evidence("the message", failed.line),),
-            remedies=(*_remedies(case, moment), _REST),
+            remedies=(*_of_shuffling(failed), *_remedies(case, moment), _REST),
             moment=index,
         )
+
+
+_SHUFFLES = regex(r"(?i)\bshuffl(?:e|ing)\b")
+_SMALLER_BUFFER = Remedy(
+    "it is told of shuffling, whose buffer keeps as many elements as it is long, in host RAM: shuffle names"
+    " of files before they are decoded, or let the buffer hold far fewer elements",
+    "files = files.shuffle(len(paths)).map(decode)   # not: map(decode).shuffle(50_000)",
+    slug="shuffle-files",
+)
+
+
+def _of_shuffling(failed: FailedRequest) -> tuple[Remedy, ...]:
+    """What helps where the line of the failure itself speaks of shuffling."""
+    return (_SMALLER_BUFFER,) if failed.line and _SHUFFLES.search(failed.line.text) else ()
 
 
 def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:

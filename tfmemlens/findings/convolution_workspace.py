@@ -20,10 +20,16 @@ from tfmemlens.knowledge.convolution.gpu import LIMIT_VARIABLE, default_limit_by
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
-from tfmemlens.units import human, human_size
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+from tfmemlens.units import GIB, human, human_size
 
 BASIS = Basis.FIGURES
-EXPLAINS = "no bytes: the message states no size"
+EXPLAINS = "a workspace that its limit refused; else no bytes: the message states no size"
+
+_REFUSED = regex(
+    r"Allocating (?P<bytes>\d{1,18}) bytes exceeds the memory limit of (?P<limit>\d{1,18}) bytes"
+)
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -34,6 +40,10 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         said = " ".join(line.text for line in moment.incident.tellings)
         library = library_of(moment) or "cuDNN"
+        refused = case.capture.surroundings.shows("a workspace beyond its limit")
+        if refused and (beyond := _beyond_the_limit(f"{said} {refused.text}")):
+            yield _of_the_limit(moment, index, refused, *beyond)
+            continue
         if "nullptr" in said:
             yield _without_library(case, moment, index)
             continue
@@ -53,6 +63,46 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, moment, library, handle)),
             moment=index,
         )
+
+
+def _beyond_the_limit(said: str) -> tuple[int, int] | None:
+    """The smallest workspace that was refused, and the limit of a workspace that refused it."""
+    refused = [(int(match["bytes"]), int(match["limit"])) for match in _REFUSED.finditer(said)]
+    return min(refused, default=None)
+
+
+def _of_the_limit(moment: Moment, index: int, refused: Line, need: int, limit: int) -> Finding:
+    """No lack of memory on the device: cuDNN's algorithms want more than one may take."""
+    assert moment.request
+    what = (
+        f"each algorithm that cuDNN tried wants a workspace of {human(need)} or more, and one may take"
+        f" {human(limit)} whatever the device has left"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=need,
+        basis=Basis.MEASURED,
+        evidence=(
+            Evidence("the message", moment.request.failed.line),
+            Evidence("what an algorithm asked for, and its limit", refused),
+        ),
+        remedies=(
+            Remedy(
+                f"raise the limit of a workspace above {human(need)}, if the device has so much left",
+                f"export {LIMIT_VARIABLE}={-(-need // GIB) * 1024}",
+                slug="cudnn-workspace-limit",
+            ),
+            Remedy(
+                "or make the layer's input smaller (tiles, a smaller batch), or compute this layer in another"
+                " precision: other algorithms want less",
+                slug="smaller-input",
+            ),
+        ),
+        moment=index,
+        rules_out=("growth", "see-device-users"),
+    )
 
 
 def _without_library(case: Case, moment: Moment, index: int) -> Finding:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.board import board
-from tfmemlens.findings.support.rows import attributed, held, on_host, requests
+from tfmemlens.findings.support.rows import NEARLY_FULL, attributed, held, on_host, requests
 from tfmemlens.findings.support.situation import GPU, TENSORFLOW, situation
 from tfmemlens.findings.support.tiny_pools import left_by_others
 from tfmemlens.model.case import Case, Moment, Request
@@ -152,6 +152,11 @@ def _of_statistics(case: Case, index: int, moment: Moment, request: Request) -> 
             f" it was free now, in pieces of less than {human(need)} each{block}"
         )
         advice = [remedies.REMAPPED_PAGES, remedies.FIXED_SHAPES, _WHOLE]
+        if left < NEARLY_FULL * limit.bytes:
+            headline = because = (
+                f"the pool was nearly full, with {of_limit} in use, and the rest lay in pieces"
+            )
+            advice = [*(remedies.offered(case, moment, "smaller-batch") or _smaller(case, moment)), _WHOLE]
     elif need is not None and used.bytes >= _FULL * limit.bytes:
         headline = because = f"the pool was full, with {of_limit} in use"
         advice = [*(remedies.offered(case, moment, "smaller-batch") or _smaller(case, moment)), _WHOLE]

@@ -4,7 +4,7 @@ What it means: `Allocation of N exceeds 10% of free system memory` is a warning:
 program that ends right after it, without any other message, most likely was ended for the host RAM that
 went on growing: the kernel kills without a word, Windows lets the program stop, a notebook's kernel dies.
 When it fires: such a warning, or its words, and prose that says that the program was killed, crashed or
-stopped, and no failure beside them.
+stopped, or the line of an abort, and no failure beside them.
 What to do: need less host RAM at once; see that it was RAM.
 """
 
@@ -16,16 +16,22 @@ from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
 from tfmemlens.units import human_size
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: a warning of one request tells nothing of all of them"
 
+_ABORTED = regex(r"\bAborted\b|SIGABRT")
+"""How a process ends that got no memory in C++; a segmentation fault has other reasons."""
+
 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     warned, ended = told.shows("warned of large requests"), told.shows("ended in words")
-    if case.moments or warned is None or ended is None or told.foreign or told.elsewhere or told.crash:
+    if told.crash is not None:
+        ended = told.crash if _ABORTED.search(told.crash.text) else None
+    if case.moments or warned is None or ended is None or told.foreign or told.elsewhere:
         return
     large = max(told.large_host_requests, key=lambda request: request[0].bytes, default=None)
     asked = f" for {human_size(large[0])} at once" if large else ""

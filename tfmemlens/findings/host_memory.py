@@ -16,7 +16,13 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.board import board, what_helps
-from tfmemlens.findings.support.kills import another_program, own_limit, surely_for_memory, was_killed
+from tfmemlens.findings.support.kills import (
+    another_program,
+    by_the_machine,
+    own_limit,
+    surely_for_memory,
+    was_killed,
+)
 from tfmemlens.findings.support.prose_advice import DATA_IN_PARTS, SHARD_THE_DATA
 from tfmemlens.findings.support.rows import (
     failures,
@@ -67,6 +73,7 @@ def check(case: Case) -> Iterator[Finding]:
         if was_killed(moment):
             limit = case.capture.surroundings.setting("container_memory")
             who = "the machine, its container or its job" if surely_for_memory(moment) else ""
+            who = "the machine" if by_the_machine(moment) else who
             whose = own_limit(moment)
             if limit:
                 who = f"the container or job, whose limit is {limit[0]} ({limit[1].place}),"
@@ -356,6 +363,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
     if was_killed(moment) and (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
         yield _MORE_FOR_WSL
+    elif by_the_machine(moment) and not on_board and not another_program(moment):
+        yield _MORE_RAM
     elif not (limited or on_board or in_a_notebook or _of_network(moment)):
         yield Remedy(
             "check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)", slug="container-limit"
@@ -378,6 +387,11 @@ _MORE_FOR_WSL = Remedy(
     "WSL2 has only a part of the machine's RAM, and may pin less: give it more in %UserProfile%\\.wslconfig",
     "[wsl2]\nmemory=24GB",
     slug="more-ram-for-wsl",
+)
+_MORE_RAM = Remedy(
+    "it was the whole machine's RAM: end other programs, add swap, or run this on a machine with more RAM",
+    "free -h; swapon --show",
+    slug="more-ram",
 )
 _FEWER_DRAWS = Remedy(
     "keep fewer draws (thinning, fewer sites), and go through them in parts when they are transformed or"

@@ -37,7 +37,8 @@ EXPLAINS = "the failing tensor"
 
 _ELEMENTWISE = regex(
     r"(?:Sub|AddV2|Add|Mul|SquaredDifference|Maximum|Minimum|RealDiv|Pow|Abs|Square|Equal|Less|Greater|Exp"
-    r"|Log|Log1p|Cosh|Tanh|Softplus|Sigmoid|Sign|Cast|SelectV2|Neg|Tile|BroadcastTo)\Z",
+    r"|Log|Log1p|Cosh|Tanh|Softplus|Sigmoid|Sign|Cast|To(?:Float|Double|Int32|Int64)|LogicalAnd|LogicalNot"
+    r"|SelectV2|Neg|Tile|BroadcastTo)\Z",
     re.IGNORECASE,
 )
 _DISTANCES = """squares = tf.reduce_sum(x * x, -1)
@@ -77,21 +78,21 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         failed, need = request.failed, request.failed.tensor_bytes
         shape = [size or 0 for size in failed.shape or ()]
-        op = failed.op or request.owner.op or ""
+        op = failed.op or request.owner.op or _by_name(failed.node or "")
         if (
             need is None
             or need < 64 * MIB
-            or not _ELEMENTWISE.match(op)
+            or not (_ELEMENTWISE.match(op) or (not op and len(shape) == 4 and _all_alike(shape)))
             or re.search(r"attention|softmax|scores", failed.node or "", re.IGNORECASE)
         ):
             continue
         if stated := _broadcast(case, shape):
             yield _of_stated(index, moment, need, op, stated)
             continue
-        if not 2 <= len(shape) <= 3 or min(shape[:2]) < 256:
+        if _all_alike(shape):
+            yield _of_triplets(case, index, moment, need, shape)
             continue
-        if len(set(shape)) == 1 and len(shape) == 3:
-            yield _of_triplets(case, index, moment, need, shape[0])
+        if not 2 <= len(shape) <= 3 or min(shape[:2]) < 256:
             continue
         grown = _above_any_operand(case, moment, op)
         if shape[0] != shape[1] and not (grown or _tells_of_pairs(case, request)):
@@ -137,6 +138,15 @@ def _above_any_operand(case: Case, moment: Moment, op: str) -> bool:
     return bool(limit and need and need > limit.high and _ARITHMETIC.match(op))
 
 
+_SHAPES_THAT_MEET = Remedy(
+    "print the shapes that meet in this op, and give the mask and the distances the same axes: [n,n,n]"
+    " against [n,n,n,1] makes every combination of four",
+    "tf.debugging.assert_equal(tf.shape(mask), tf.shape(distances))",
+    slug="one-shape",
+)
+_NUMBERED = regex(r"_\d+\Z")
+_LEAST_ROWS = {3: 256, 4: 64}
+"""The fewest rows of which all triplets, or all combinations of four, are looked for."""
 _FAR_SMALLER = 16
 """Both operands must be smaller than the result by this factor: else broadcasting costs little."""
 
@@ -200,10 +210,28 @@ def _of_stated(
     )
 
 
-def _of_triplets(case: Case, index: int, moment: Moment, need: int, rows: int) -> Finding:
-    """Every triple of one batch, as triplet losses make them."""
+def _by_name(node: str) -> str:
+    """The op that a node's own name tells, where it is an elementwise one: `ToFloat` of `loss/ToFloat_1`."""
+    name = _NUMBERED.sub("", node.rpartition("/")[2])
+    return name if _ELEMENTWISE.match(name) else ""
+
+
+def _all_alike(shape: list[int]) -> bool:
+    """Whether all of three or four sides are the same number of rows."""
+    return len(set(shape)) == 1 and shape[0] >= _LEAST_ROWS.get(len(shape), shape[0] + 1)
+
+
+def _of_triplets(case: Case, index: int, moment: Moment, need: int, shape: list[int]) -> Finding:
+    """Every triple of one batch, as triplet losses make them; with a fourth side most likely by mistake."""
     assert moment.request
+    rows, axes = shape[0], len(shape)
     what = f"every triplet of {rows:,} rows is made at once, which grows with their cube: {human(need)}"
+    if axes == 4:
+        what = (
+            f"every combination of four of {rows:,} rows is made at once, which grows with their fourth"
+            f" power: {human(need)}; a loss needs pairs or triplets, so most likely a mask or a distance has"
+            " an axis too many and broadcasts"
+        )
     return Finding(
         severity=Severity.CAUSE,
         headline=what,
@@ -211,10 +239,11 @@ def _of_triplets(case: Case, index: int, moment: Moment, need: int, rows: int) -
         explains=need,
         evidence=(Evidence(f"requested: {tensor_text(moment)}", moment.request.failed.line),),
         remedies=(
+            *((_SHAPES_THAT_MEET,) if axes == 4 else ()),
             remedies.of_tensor(
                 case,
-                f"fewer rows at once: with {rows // 2:,} this takes {human(need // 8)}",
-                Shrunk("smaller-batch", need, axes=3),
+                f"fewer rows at once: with {rows // 2:,} this takes {human(need >> axes)}",
+                Shrunk("smaller-batch", need, axes=axes),
             ),
             Remedy(
                 "or choose for each anchor one positive and one negative (mining): pairs, no triplets, are"
@@ -223,6 +252,7 @@ def _of_triplets(case: Case, index: int, moment: Moment, need: int, rows: int) -
             ),
         ),
         moment=index,
+        rules_out=("smaller-input", "in-batches"),
     )
 
 

@@ -51,6 +51,8 @@ _OF_A_MATRIX = regex(r"MatMul(?:_\d+)?_grad/MatMul_1\Z")
 _MAKES_WEIGHTS = ("Mul", "AddV2", "Add", "Sub", "Sqrt", "RealDiv", "RandomUniform", "RandomNormal", "Fill")
 """Ops of an initialiser or of an optimizer's update, where they run eagerly."""
 _OF_TABLES = 100_000
+_NO_MAP = regex(r"(?i)attention|attn|einsum|matmul|softmax|logits|lstm|gru|rnn")
+"""Names of tensors whose dimensions are heads, positions and features."""
 _PIXELS, _SIDE, _SIDE_OF_A_VOLUME = 1_000_000, 256, 32
 _NUMBERS, _LEAST_SIDE = 32_000_000, 64
 """Numbers that one sample makes by its channels where its sides are small."""
@@ -128,7 +130,12 @@ def _is_weight(request: Request) -> bool:
 def _one_sample(request: Request) -> tuple[int, ...] | None:
     """The sides of a large image or volume that went alone, channels last or first."""
     shape = request.failed.shape or ()
-    if len(shape) not in (4, 5) or shape[0] != 1 or not all(shape):
+    if (
+        len(shape) not in (4, 5)
+        or shape[0] != 1
+        or not all(shape)
+        or _NO_MAP.search(request.failed.node or "")
+    ):
         return None
     sizes = [size or 1 for size in shape[1:]]
     last, first = tuple(sizes[:-1]), tuple(sizes[1:])

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings import code_without_message
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import advice, full_device, small_pool
 from tfmemlens.findings.support.prose_of_jax import of_constructs
 from tfmemlens.model.capture import Surroundings
@@ -28,7 +29,8 @@ BASIS = Basis.NAME
 EXPLAINS = "no bytes: no message says how much was requested"
 
 _HOST = regex(
-    r"(?i)\b(?:cpu|system|host|main) (?:ram|memory)\b|\bXLA:CPU\b|\bRAM\b|\bswap\b|\bcontainer\b|\bkilled?\b"
+    r"(?i)\b(?:cpu|system|host|main) (?:ram|memory)\b|\bXLA:CPU\b|\bRAM\b|\bswap\b"
+    r"|\bPC(?:'s)? (?:memory|RAM)\b|\bcontainer\b|\bkilled?\b"
     r"|\u8fd0\u884c\u5185\u5b58"
 )
 _DEVICE = regex(r"(?i)\bGPUs?\b|\bVRAM\b|\bCUDA\b|\bTPUs?\b|\bHBM\b|\bdevices?\b|\u663e\u5b58")
@@ -45,6 +47,63 @@ _ADD_THE_MESSAGE = Remedy(
     slug="read-the-log",
 )
 _SHUFFLE = regex(r"(?i)\bshuffle\b|\bcache\(\)|\bprefetch\b")
+
+
+_CACHE = regex(
+    r"(?i)(?:(?<!_)\bcache\((?P<file>[^()\n]{0,80})\)|\bcach(?:es|ing)\b[^.\n]{0,40}"
+    r"\b(?:data\w*|images|train\w*|set)\b)"
+)
+_WITHOUT_CACHE = Remedy(
+    "leave cache() out, or let it write to a file, or cache what is small: the bytes before they are decoded;"
+    " in memory it keeps every element as it is there, and grows through the first epoch",
+    "ds = ds.cache('/local/cache')   # or: read.cache().map(decode); a part: ds.take(n).cache()",
+    slug="cache-to-file",
+)
+_CACHE_OF_A_FILE = Remedy(
+    "see whose RAM it is while the cache's file is written: what a generator, a shuffle buffer or a map above"
+    " it holds counts as well, and so do pages of the file, which the system gives back; write the elements"
+    " to TFRecord files once where that grows, too",
+    "free -h   # buff/cache is given back",
+    slug="cache-to-file",
+)
+
+
+def _caches(told: Surroundings, line: Line, grows: Line | None) -> str:
+    """The call of tf.data's cache that the words or the code name: `cache()`, `cache(filename)`; or how prose
+    says it; empty where nothing does.
+    """
+    for each in (line, *filter(None, (grows,)), *code_lines(told)):
+        if match := _CACHE.search(each.text):
+            return match[0]
+    return ""
+
+
+_WRAPS = regex(
+    r"\A(?P<indent>\s+)(?P<name>\w{1,40})\s*=\s*(?P=name)\.(?:shuffle|map|batch|repeat|prefetch|cache|filter"
+    r"|concatenate|take|skip)\("
+)
+_LOOP = regex(r"\A(?P<indent>\s*)(?:for|while)\b.*:\s*(?:#.*)?\Z")
+
+
+def _wrapped(told: Surroundings) -> Line | None:
+    """A line of a loop that wraps a data set once more in each of its turns: `ds = ds.shuffle(1000)`."""
+    loops: list[int] = []
+    for line in told.code:
+        if match := _LOOP.match(line.text):
+            loops.append(len(match["indent"]))
+        match = _WRAPS.match(line.text)
+        if match and any(indent < len(match["indent"]) for indent in loops):
+            return line
+    return None
+
+
+def _once_before_the_loop(line: Line) -> Remedy:
+    return Remedy(
+        f"make the pipeline once, before the loop: `{line.text.strip()}` ({line.place}) wraps the data set"
+        " once more in each turn, and every wrapper keeps its own buffer",
+        "ds = ds.shuffle(1000)   # above the loop: it shuffles anew each epoch",
+        slug="make-once",
+    )
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -122,6 +181,8 @@ def _where(told: Surroundings, line: Line) -> str:
     if told.shows("raising an exception") or told.shows("saving in words"):
         return "memory"
     host, device = _HOST.search(line.text), _DEVICE.search(line.text)
+    if not device and _CACHE.search(line.text):
+        return "host RAM"
     if bool(host) is bool(device) and told.shows("host RAM in words"):
         return "host RAM"
     if host and not device:
@@ -132,13 +193,17 @@ def _where(told: Surroundings, line: Line) -> str:
 def _remedies(case: Case, told: Surroundings, line: Line, grows: Line | None) -> Iterator[Remedy]:
     host = _where(told, line) == "host RAM"
     yield from of_constructs(case)
-    if host and (_SHUFFLE.search(line.text) or told.pipeline_buffers):
+    if cached := _caches(told, line, grows):
+        yield _WITHOUT_CACHE if "(" not in cached or cached.endswith("()") else _CACHE_OF_A_FILE
+    elif host and (_SHUFFLE.search(line.text) or told.pipeline_buffers):
         yield Remedy(
             "make the buffers of the input pipeline smaller: shuffle names of files before they are decoded,"
             " and cache nothing decoded",
             "files = files.shuffle(len(paths)).map(decode)   # not: map(decode).shuffle(50_000)",
             slug="shuffle-files",
         )
+    if grows and (wrapped := _wrapped(told)):
+        yield _once_before_the_loop(wrapped)
     yield from advice(case, host, grows)
     if grows is not None or not _only_killed(line):
         yield _ADD_THE_MESSAGE

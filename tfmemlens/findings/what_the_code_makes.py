@@ -130,7 +130,8 @@ def _fits(idiom: TensorFlowIdiom, request: Request) -> bool:
         return True
     shape, need = failed.shape, request.needed_bytes
     if need is None or shape is None:
-        return failed.kind is RequestKind.COPY and not (idiom.ranks or idiom.least_first)
+        of_set = any(each.slug == "in-batches" for each in idiom.advice)
+        return failed.kind is RequestKind.COPY and (of_set or not (idiom.ranks or idiom.least_first))
     if need < idiom.least_bytes or (idiom.ranks and len(shape) not in idiom.ranks):
         return False
     return ((shape[0] or 0) if shape else 0) >= idiom.least_first

@@ -64,7 +64,13 @@ def _copies_an_array(case: Case, request: Request) -> bool:
 def _images(request: Request) -> bool:
     """Whether this is an image-like tensor of very many samples, on its way through the network."""
     shape = request.failed.shape
-    if not shape or len(shape) < 4 or not all(shape) or request.owner.phase is Phase.OPTIMIZER:
+    if (
+        not shape
+        or len(shape) < 4
+        or not all(shape)
+        or len(set(shape)) == 1
+        or request.owner.phase is Phase.OPTIMIZER
+    ):
         return False
     if request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT) or _pieces(request, shape):
         return False

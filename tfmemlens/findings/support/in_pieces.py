@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tfmemlens.findings.support import code_snippets, jax_lines
 from tfmemlens.findings.support.rows import is_constant_of_graph, of_a_program
-from tfmemlens.findings.support.situation import JAX, situation
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, situation
+from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import RequestKind
@@ -36,6 +37,8 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
         return None  # nothing says what asked
     if of_jax and jax_lines.made_at(case, moment):
         return None  # the rule of the failing line says it, for what the line makes
+    if (batch := _of_a_model(case, moment)) is not None:
+        return batch
     quoted = f" (`{failed.source_text}`)" if failed.source_text else ""
     where = f"{failed.source}{quoted}" if failed.source else "the failing call"
     if of_jax and _WAITS.search(failed.source_text or ""):
@@ -52,3 +55,23 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
     else:
         text = f"{where} asks for this memory: make its operands smaller, or process them in pieces"
     return Remedy(text, code_snippets.in_pieces(case.api), slug="in-pieces")
+
+
+_SAMPLES = range(2, 1025)
+
+
+def _of_a_model(case: Case, moment: Moment) -> Remedy | None:
+    """Of a tensor inside a model's layers, which nobody calls by hand: what helps if the batch is first."""
+    request = moment.request
+    shape = request.failed.shape if request else None
+    node = (request.failed.node or "") if request else ""
+    if situation(case, moment).framework != TENSORFLOW or node.count("/") < 2 or not shape or len(shape) < 3:
+        return None
+    first = shape[0] or 1
+    if request is None or request.fixed or first not in _SAMPLES or like_a_kernel(shape):
+        return None
+    return Remedy(
+        f"if its first dimension, {first}, is your batch: halve it ({first} -> {first // 2}); else make the"
+        " other dimensions smaller (shorter sequences, smaller images or larger patches)",
+        slug="smaller-batch",
+    )

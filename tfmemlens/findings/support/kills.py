@@ -30,6 +30,7 @@ _OTHERS = regex(
 """Names of programs that train nothing, as the kernel writes them."""
 
 
+_KERNELS_OWN = regex(r"(?<!group )(?i:out of memory): Kill(?:ed)? process \d|CONSTRAINT_NONE")
 _OF_A_GROUP = (
     ("the batch job", regex(r"(?i)slurm|srun:|StepId=|\bPBS\b|TERM_MEMLIMIT|\bLSF\b")),
     ("the container", regex(r"(?i)/docker/|/kubepods|OOMKilled|containerd")),
@@ -44,6 +45,11 @@ def own_limit(moment: Moment) -> str | None:
     if not surely_for_memory(moment) or "CONSTRAINT_NONE" in said:
         return None
     return next((who for who, words in _OF_A_GROUP if words.search(said)), None)
+
+
+def by_the_machine(moment: Moment) -> bool:
+    """Whether the kernel killed for want of RAM in the whole machine, and no limit of a group was met."""
+    return bool(_KERNELS_OWN.search(_message(moment))) and own_limit(moment) is None
 
 
 def another_program(moment: Moment) -> str | None:

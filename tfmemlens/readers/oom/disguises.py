@@ -38,7 +38,7 @@ HOST = LineRule(
 )
 ARRAY = LineRule(
     r"Unable to allocate (?:(?P<size>[\d.]+ ?(?:[KMGTPE]iB|bytes|B)) for an )?array with shape"
-    r" \((?P<shape>[\d, ]*)\) and data type (?P<dtype>\S+)",
+    r" \((?P<shape>[\d, ]*)\) and data type (?P<dtype>\w+)",
     "numpy.core._exceptions.MemoryError: Unable to allocate 7.91 GiB for an array with shape (1396913, 190,"
     " 4) and data type float64",
     "MemoryError: Unable to allocate array with shape (39146090, 75) and data type float64",

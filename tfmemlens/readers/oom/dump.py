@@ -14,7 +14,7 @@ from tfmemlens.units import ALIGNMENT, Size, parse_size
 START = LineRule(
     rf"Allocator \((?P<name>[^)]*)\) ran out of memory trying to allocate (?P<size>{SIZE}|\d+)"
     r"(?: \(rounded to (?P<rounded>\d+)\))?(?P<soft> with freed_by_count|[^.]*\. The caller indicates)?"
-    r"(?:\s?requested by op ?(?P<op>[^\s.]+\S*)?)?",
+    r"(?:\s?requested by op ?(?P<op>[^\s.]\S*?(?=[;,]?(?:\s|\Z)))?)?",
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 450.00MiB.  Current allocation summary"
     " follows.",
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.00GiB (rounded to 1073741824).  Current"

@@ -227,6 +227,12 @@ ELSEWHERE = {
         "ResourceExhaustedError: Received message larger than max (5243000 vs. 4194304)",
         needs="larger than max",
     ),
+    "TensorFlow could not open a file that it was to write": LineRule(
+        r"Could not open events file|Write failed because file could not be opened",
+        "Could not open events file: /logs/events.out.tfevents.1: Resource exhausted",
+        "Resource exhausted; Write failed because file could not be opened.",
+        needs=("events file", "could not be opened"),
+    ),
     "too many files were open": LineRule(
         r"Too many open files",
         "ResourceExhaustedError: data.tfrecord; Too many open files",
@@ -391,10 +397,11 @@ CRASH = LineRule(
 )
 KERNEL_DIED = LineRule(
     r"kernel appears to have died|KernelRestarter: restarting kernel|[Kk]ernel crashed while executing code"
-    r"|[Kk]ernel died, restarting|DeadKernelError",
+    r"|[Kk]ernel died, restarting|DeadKernelError|\bkernel ?[^\n]{0,60}\u5d29\u6e83|\u5185\u6838\u5d29\u6e83",
     "The kernel appears to have died. It will restart automatically.",
     "The Kernel crashed while executing code in the current cell or a previous cell.",
     "nbclient.exceptions.DeadKernelError: Kernel died",
+    "\u4e4b\u540e kernel \u5c31\u5d29\u6e83\u4e86",
     "[I 10:11:12.123 NotebookApp] KernelRestarter: restarting kernel (1/5), keep random ports",
     needs="ernel",
 )

@@ -183,6 +183,7 @@ SHORT = LineRule(
     r"|\b(?:shell|terminal|console|it|log) (?:reports?|says?|prints?|shows?|reads?):? (?:just |only )?"
     r"[`'\"]?killed\b"
     r"|(?-i:(?:[.;,:]|\b(?:title|then|just|only|[Ss]ometimes|randomly)):? Killed\b)(?! by)"
+    r"|\b(?:RAM|memory)(?: (?:has|had|have|been)){0,2} (?:runs?|ran) out\b"
     r"|\b(?:RAM|memory)(?: and swap)? (?:fills?|is exhausted|goes? to zero|drops? to zero|runs? full)\b"
     r"|\b(?:runs?|running|ran) out of (?:\w{1,12} ){0,2}(?:memory|V?RAM)\b|\bRESOURCE_EXHAUSTED\b"
     r"|\b(?:RAM|memory) (?:gets|got|is|was|becomes) (?:\w{1,12} )?full\b|\bRAM errors?\b"
@@ -211,6 +212,7 @@ SHORT = LineRule(
     "last line: Created device; Killed",
     "memory and swap fill, then an error",
     "RAM goes to zero",
+    "the server's 64GB of memory run out",
     "the run is eating up all memory",
     "compiling it exhausts my host memory",
     "\u041d\u0435\u0434\u043e\u0441\u0442\u0430\u0442\u043e\u043a \u043f\u0430\u043c\u044f\u0442\u0438",
@@ -230,7 +232,7 @@ ON_A_TPU = LineRule(
 """The text says that the device is a TPU."""
 GROWING = LineRule(
     r"(?i)\b(?:V?RAM|memory)\b(?! requirement)[^.?\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)"
-    r"|climbs?|climbing|explodes?)\b"
+    r"|ris(?:es?|ing)|climbs?|climbing|explodes?)\b"
     r"|\b(?:grow(?:s|ing)?|increas(?:es|ing)) (?:\w{1,12} ){0,2}(?:RAM|memory)\b(?! requirement)"
     r"|\bmemory leak"
     r"|\bleak(?:s|ing)? (?:\w{1,12} )?memory\b|\u5185\u5b58(?:\u66b4\u6da8|\u4e00\u76f4|\u4e0d\u65ad)"
@@ -249,6 +251,7 @@ GROWING = LineRule(
     "Sharp increase in memory usage",
     "the free GPU memory decreases in steps",
     "VRAM usage explodes after some rounds",
+    "the PC's memory is rising on every step",
     "a second training simply adds up in my GPU",
     "after some epochs the RAM gets full",
     "it is eating up all memory until the disk is full",

@@ -168,6 +168,14 @@ MORE_THAN_EXPECTED = LineRule(
     needs=("than ",),
 )
 """The text compares what is taken with what should be."""
+REFUSED_WORKSPACE = LineRule(
+    r"(?i)\b(?:profiling failure|cudnn engine|conv\w{0,20} algorithm)\b[^\n]{0,120}"
+    r"Allocating \d{1,18} bytes exceeds the memory limit of \d{1,18} bytes",
+    "Profiling failure on CUDNN engine 1#TC: RESOURCE_EXHAUSTED: Allocating 5368709120 bytes exceeds the"
+    " memory limit of 4294967296 bytes.",
+    needs="exceeds the memory limit",
+)
+"""The limit that one workspace of cuDNN has, and not the device."""
 GRAPH_NETWORK = LineRule(
     r"(?i)(?<![a-z])(?:GNNs?|graph[- _]?nets?|graph (?:neural )?networks?|graph[- _]conv\w{0,12}|GraphSAGE"
     r"|message[- _]passing)(?![a-z])",
@@ -179,6 +187,7 @@ GRAPH_NETWORK = LineRule(
 """The text speaks of a network on graphs."""
 TOLD_BESIDES = {
     "graph network": GRAPH_NETWORK,
+    "a workspace beyond its limit": REFUSED_WORKSPACE,
     "a batch of one": BATCH_OF_ONE,
     "any batch alike": ANY_BATCH,
     "any sample alike": ANY_INPUT,
