@@ -104,6 +104,39 @@ def test_weights_that_are_much_of_what_is_in_use_come_first(in_use: int, told: b
     assert clause(known, "`a`") != words
 
 
+RETURNS = LiveModel(
+    (),
+    (("x", "InputLayer"), ("wide", "Conv2D"), ("slack", "LeakyReLU"), ("paint", "Conv2D")),
+    (LiveVariable("w", "wide", P, TensorType((3, 3, 8, 6), "float32")),),
+    (
+        ("x", (None, 4, 4, 8)),
+        ("wide", (None, 4, 4, 6)),
+        ("slack", (None, 4, 4, 6)),
+        ("paint", (None, 4, 4, 3)),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    "shape, layer, words",
+    [
+        ((5, 4, 4, 6), "paint", "; the tensor has the shape of what `wide` returns"),
+        ((5, 4, 4, 6), "slack", ""),  # it returns such a tensor itself
+        ((5, 4, 4, 3), "wide", "; the tensor has the shape of what `paint` returns"),
+        ((5, 4, 4, 8), "wide", ""),  # a batch
+        ((5, 4, 4, 7), "paint", ""),
+    ],
+)
+def test_a_gradient_has_the_shape_of_what_another_layer_returned(
+    shape: tuple[int, ...], layer: str, words: str
+) -> None:
+    known = beside(failed(shape, rows=DUMP, size=10, layer=layer), live=RETURNS)
+    assert clause(known, f"Out of memory in `{layer}`") == words
+    grown = replace(RETURNS, batch=2, failed_batch=5)
+    more = "; the batch is 5, 2 in the recorded step" if words else ""
+    assert clause(beside(known.moments[0], live=grown), f"`{layer}`") == words + more
+
+
 @pytest.mark.parametrize(
     "rows, layer",
     [

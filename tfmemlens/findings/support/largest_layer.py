@@ -37,17 +37,36 @@ def of_the_largest_layer(case: Case, moment: Moment, said: str) -> str:
     weights = _of_weights(case, moment, said)
     if weights:
         return weights
+    batches = _batches(case)
+    grown = f"the batch is {batches[0]}, {batches[1]} in the recorded step" if batches else ""
+    if maker := _maker(case, moment, said):
+        more = f"; {grown}" if grown else ""
+        return f"; the tensor has the shape of what `{maker}` returns{more}"
     traced = _recorded(case)
     if traced is None or is_forward_only(traced):
         return ""
-    batches = _batches(case)
     layer, _, share = _largest(case, traced, _FIXED if batches else ())
-    grown = f"the batch is {batches[0]}, {batches[1]} in the recorded step" if batches else ""
     if layer is None or _has(said, layer):
         return f"; {grown}" if grown else ""
     if grown:
         return f"; {grown}, where `{layer}` held the most of its layers, {share}"
     return f"; of the layers in a recorded step `{layer}` held the most, {share}"
+
+
+def _maker(case: Case, moment: Moment, said: str) -> str | None:
+    """The one layer with weights, else the one layer, that returns tensors like the one that failed, where it
+    failed elsewhere: a gradient has the shape of what another layer returned.
+    """
+    live, request = case.capture.live_model, moment.request
+    shape = request.failed.shape if request else None
+    if live is None or request is None or request.fixed or not shape or len(shape) < 3:
+        return None
+    makers = [path for path in live.makers_of(shape) if dict(live.layers).get(path) != "InputLayer"]
+    weighted = {each.layer for each in live.variables if each.kind is Kind.PARAMETER}
+    chosen = [path for path in makers if path in weighted] or makers
+    if len(chosen) != 1 or any(_has(said, path) for path in makers):
+        return None
+    return chosen[0]
 
 
 def stacking_layer(case: Case) -> str | None:

@@ -28,7 +28,6 @@ _HALF = 0.5
 _OF_FIGURES = (
     "memory-shortage",
     "fragmented-free-memory",
-    "one-tensor-dominates",
     "im2col-buffer",
     "loop-state",
     "outputs-by-size",
