@@ -45,6 +45,7 @@ ALLOWED = {
     "recording/inside/after_import.py stands_for": "inspect raises either for what is not Python's",
     "recording/inside/keras_models.py _kind": "any class of the user's process",
     "recording/inside/bundle.py rank_of": "TF_CONFIG is what somebody wrote: any JSON, or none",
+    "recording/inside/keras_models.py description": "Keras's own code, of five generations, on any model",
     "recording/inside/keras_models.py _parts": "one Keras takes no arguments there",
     "recording/inside/keras_models.py _own_variables": "a layer that was never built raises what it likes",
     "recording/inside/keras_models.py _slots": "optimizers of five generations of Keras",

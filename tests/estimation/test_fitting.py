@@ -341,3 +341,38 @@ def test_of_a_failure_what_a_sample_adds_is_a_bound() -> None:
     assert "up to 204 MiB less for each sample fewer" in failed.verdict
     traced = fit_report(["sample_traces/fit/1.15-unet-b4.pb.gz"], Hints(limit_bytes=1 << 30))
     assert re.search(r"about \S+ MiB (?:more|less) for each", traced.verdict)
+
+
+def failed_in_its_first_step(folder: Path, **more: Any) -> Path:
+    """A bundle of a program whose model described itself, and of which no step was traced."""
+    row = {
+        "name": "m",
+        "layers": [],
+        "optimizer": "Adam",
+        "description": json.dumps(document("lenet")),
+        **more,
+    }
+    told = {"tfmemlens_model": 1, "models": [row], "variables": [], "failed_batch": 24}
+    (folder / "model.json").write_text(json.dumps(told, indent=1))
+    (folder / "log.txt").write_bytes((SAMPLES / "oom_log" / "2.21-gradients-stored.txt").read_bytes())
+    return folder
+
+
+def test_a_failure_in_the_first_step_is_predicted_from_the_recorded_model(tmp_path: Path) -> None:
+    report = fit_report([failed_in_its_first_step(tmp_path)])
+    assert report.fit and report.fit.predicted and report.fit.batch == 24
+    limit = next(each.state.limit for each in pipeline.capture(tmp_path).incidents)
+    assert limit and report.fit.limit_bytes == limit.bytes
+    assert report.case.capture.notes[0].text.startswith("no step was traced: this one is predicted")
+    given = fit_report([tmp_path], Hints(batch=7, limit_bytes=3 * MIB)).fit
+    assert given and (given.batch, given.limit_bytes) == (7, 3 * MIB)
+    same = fit_report([tmp_path], Hints(limit_bytes=limit.bytes)).fit
+    assert same and same.largest_batch == report.fit.largest_batch
+
+
+@pytest.mark.parametrize("text", [None, "{", json.dumps({"class_name": "Mine", "config": {}})])
+def test_without_a_description_that_is_read_the_failure_itself_is_asked(
+    tmp_path: Path, text: str | None
+) -> None:
+    found = fit_report([failed_in_its_first_step(tmp_path, description=text)]).fit
+    assert found and not found.predicted

@@ -355,6 +355,58 @@ def test_a_layer_that_fails_while_it_is_made_is_named() -> None:
     assert keras_models.describe([], [object(), Layer("table"), Layer("net")])["failed_in"] == "table"
 
 
+class Described(Layer):
+    """A model of Keras's own class."""
+
+    __module__ = "keras.models"
+
+    def __init__(self, text: Any, *layers: Any) -> None:
+        super().__init__("net")
+        self._layers, self.weights, self._text = layers, (), text
+
+    def to_json(self) -> Any:
+        if isinstance(self._text, Exception):
+            raise self._text
+        return self._text
+
+
+class Mine(Layer):
+    """A layer of the program's own."""
+
+    __module__ = "train"
+    weights = ()
+
+
+class Lambda(Layer):
+    """Keras's, around a function of the program's."""
+
+    __module__ = "keras.layers"
+    weights = ()
+
+
+@pytest.mark.parametrize(
+    "text, inside, told",
+    [
+        ("{}", (), "{}"),
+        ("{}", (Mine("own"),), None),
+        ("{}", (Lambda("shift"),), None),
+        (NotImplementedError(), (), None),
+        ("x" * keras_models.MAX_DESCRIPTION, (), "x" * keras_models.MAX_DESCRIPTION),
+        ("x" * (keras_models.MAX_DESCRIPTION + 1), (), None),
+    ],
+)
+def test_a_model_describes_itself_where_no_code_of_the_users_runs(
+    text: Any, inside: tuple[Any, ...], told: str | None
+) -> None:
+    assert keras_models.description(Described(text, *inside)) == told
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_model_is_described_whole_at_a_failure(whole: bool) -> None:
+    (row,) = keras_models.describe([Described("{}", Described("other"))], whole=whole)["models"]
+    assert row.get("description") == ("{}" if whole else None)
+
+
 class Module:
     """A program that XLA has compiled, as jaxlib hands it out."""
 

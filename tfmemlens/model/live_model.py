@@ -95,6 +95,10 @@ class LiveModel:
     """The path of the layer whose own code a failure came through."""
     functions: tuple[TracedFunction, ...] = ()
     """The most bytes first."""
+    description: str | None = None
+    """Keras's JSON of the largest model, where it has one."""
+    optimizer: str | None = None
+    """What that model was compiled with, as its class's name."""
     chunks: tuple[tuple[str, int, int], ...] = ()
     """(allocator, bytes asked for, bytes of the chunk) of what was in use in a dump beside it."""
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from functools import cache
 
 from tfmemlens import attribution, pipeline
-from tfmemlens.errors import Contradiction, UnreadableInput
+from tfmemlens.errors import Contradiction, Unpredictable, UnreadableInput, UsageError
 from tfmemlens.estimation.graph_step.capture import has_open_batch
 from tfmemlens.estimation.possible_step import check_is_possible
 from tfmemlens.model.capture import Capture, Hints
 from tfmemlens.model.fit import BatchPrediction, Fit
+from tfmemlens.model.line import ReadNote
 from tfmemlens.model.report import Report
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.what_if import Saving
@@ -122,9 +123,37 @@ def _captured(
             return estimate(source, settings)
         except UnreadableInput:
             raise unreadable from None
-    if capture.timelines or capture.incidents or capture.graph is None:
-        return capture if capture.timelines or capture.incidents else _of_model(source, settings) or capture
+    if capture.incidents and not capture.timelines:
+        listed = any(incident.holders for incident in capture.incidents)
+        return (None if listed else _as_described(capture, settings, hints)) or capture
+    if capture.timelines or capture.graph is None:
+        return capture if capture.timelines else _of_model(source, settings) or capture
     return estimate_graph(source, settings, fetches)
+
+
+def _as_described(capture: Capture, settings: StepSettings, hints: Hints) -> Capture | None:
+    """The step of a program that failed before one could be traced, predicted from the model as it described
+    itself then, at the batch that failed and under the limit that it met.
+    """
+    from tfmemlens.readers import keras_models
+
+    live, state = capture.live_model, capture.incidents[0].state
+    if live is None or live.description is None:
+        return None
+    try:
+        network = keras_models.of_text(live.description, "the recorded model")
+        network = replace(network, optimizer=network.optimizer or live.optimizer)
+        met = state.limit.bytes if state.limit else None
+        asked = replace(
+            settings,
+            batch=(hints.batch and settings.batch) or live.failed_batch or live.batch or settings.batch,
+            limit_bytes=settings.limit_bytes or met,
+        )
+        predicted = estimate(network, asked)
+    except (UnreadableInput, UsageError, Unpredictable):
+        return None
+    note = ReadNote("no step was traced: this one is predicted from the model that the program had")
+    return replace(predicted, network=network, notes=(note, *predicted.notes))
 
 
 def _asked_again(
@@ -143,11 +172,15 @@ def _asked_again(
     if capture.graph is not None and not has_open_batch(capture.graph):
         return known
 
+    limit = settings.limit_bytes or capture.hints.limit_bytes
+
     @cache
     def repredict(batch: int) -> FitBasis:
-        other = replace(settings, batch=batch, samples=settings.samples and max(settings.samples, batch))
-        capture = estimate(source, other) if is_model else estimate_graph(source, other, fetches)
-        return known_of(capture, Hints(batch=batch, limit_bytes=settings.limit_bytes))
+        samples = settings.samples and max(settings.samples, batch)
+        other = replace(settings, batch=batch, samples=samples, limit_bytes=limit)
+        model = capture.network or source
+        again = estimate(model, other) if is_model else estimate_graph(source, other, fetches)
+        return known_of(again, Hints(batch=batch, limit_bytes=limit))
 
     return replace(known, repredict=repredict)
 

@@ -73,8 +73,15 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
             tuple(_constants(document)),
             failed if isinstance(failed := document.get("failed_in"), str) else None,
             tuple(_functions(document)),
+            _text(models, "description"),
+            _text(models, "optimizer"),
         ),
     )
+
+
+def _text(models: list[dict[str, Any]], name: str) -> str | None:
+    """What is told of the first model, the largest."""
+    return next((value for row in models[:1] if isinstance(value := row.get(name), str)), None)
 
 
 def _given(document: dict[str, Any]) -> Iterator[ReadNote]:

@@ -11,6 +11,8 @@ _VARIABLES = ("ResourceVariable", "RefVariable", "Variable", "VariableV1")
 _NO_LAYERS = {"Metric", "Loss", "InputLayer"}
 """Layers to Keras, and to nobody else."""
 _FRAMEWORKS = ("tensorflow", "keras", "tf_keras")
+MAX_DESCRIPTION = 1 << 20
+"""Letters of the JSON in which Keras describes a model."""
 
 
 class VariableRows:
@@ -31,15 +33,20 @@ class VariableRows:
         self.all.append(row)
 
 
-def describe(models: Optional[List[Any]] = None, running: Sequence[Any] = ()) -> Dict[str, Any]:
+def describe(
+    models: Optional[List[Any]] = None, running: Sequence[Any] = (), whole: bool = False
+) -> Dict[str, Any]:
     """These models, or all that live: layers with their paths, variables with the layer that they belong to.
     `models` is empty where there is none; layers that are in no model, and a program without Keras, have one
     of their own. `running` are objects whose methods a failure came through, the innermost first: the first
-    that is a layer is the one that failed.
+    that is a layer is the one that failed. With `whole`, also Keras's own description of the largest model.
     """
     living, loose, layers = _living() if models is None else (list(models), [], [])
     rows, places = VariableRows(), {}  # type: VariableRows, Dict[int, str]
-    described = [_model(model, rows, places) for model in _outermost(living)[:MAX_MODELS]]
+    outermost = _outermost(living)[:MAX_MODELS]
+    described = [_model(model, rows, places) for model in outermost]
+    if whole and outermost:
+        described[0]["description"] = description(outermost[0])
     alone = [layer for layer in layers if id(layer) not in places and getattr(layer, "built", False)]
     if alone:
         described.append(_alone(_outermost(alone, least=0), rows, places))
@@ -54,6 +61,22 @@ def describe(models: Optional[List[Any]] = None, running: Sequence[Any] = ()) ->
     failed = next(filter(None, (_path(each, places) for each in running)), None)
     told = {KEY: 1, "models": described, "variables": rows.all[:MAX_VARIABLES]}
     return told if failed is None else dict(told, failed_in=failed)
+
+
+def description(model: Any) -> Optional[str]:
+    """A model in Keras's JSON; None where a class of the program's own takes part, whose code would run,
+    where Keras makes none, and where it is long.
+    """
+    parts = [type(part) for _, part in _walk(model)]
+    if not all((kind.__module__ or "").split(".")[0] in _FRAMEWORKS for kind in parts):
+        return None
+    if any(kind.__name__ == "Lambda" for kind in parts):
+        return None  # it would hold the function's code
+    try:
+        text = str(model.to_json())
+    except Exception:  # of somebody else's objects; a model without it has none
+        return None
+    return text if len(text) <= MAX_DESCRIPTION else None
 
 
 def _path(each: Any, places: Dict[int, str]) -> Optional[str]:

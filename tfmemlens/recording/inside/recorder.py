@@ -135,10 +135,14 @@ class Recorder:
             self.describe_models()
             self.write_record()
 
-    def describe_models(self, models: Optional[List[Any]] = None, trace: Any = None) -> None:
-        """Write these models, or all that live; `trace` is the traceback of a failure."""
+    def describe_models(
+        self, models: Optional[List[Any]] = None, trace: Any = None, whole: bool = False
+    ) -> None:
+        """Write these models, or all that live; `trace` is the traceback of a failure. With `whole`, as Keras
+        itself describes the largest, too.
+        """
         self._models_written = time.time()
-        described = keras_models.describe(models, living.objects_of(trace))
+        described = keras_models.describe(models, living.objects_of(trace), whole)
         described.update(self._inputs, tensors=self._standing)
         if self._failed.get("batch"):
             described["failed_batch"] = self._failed["batch"]
@@ -157,7 +161,8 @@ class Recorder:
             return
         self._told = True
         self.failing()
-        self.describe_models(trace=trace if trace is not None else getattr(error, "__traceback__", None))
+        trace_of_it = trace if trace is not None else getattr(error, "__traceback__", None)
+        self.describe_models(trace=trace_of_it, whole=True)
         held = living.living(trace)
         if held["groups"]:
             self.bundle.write_json(bundle.LIVING, held)
@@ -172,7 +177,9 @@ class Recorder:
         if error is not None:
             self.guard(self.failed)(error, getattr(sys, "last_traceback", None))
         if self.active and not self._told and bundle.is_dumped(self._environment):
-            self.guard(self.describe_models)()  # memory ran out, and a library raised something else
+            self.guard(self.describe_models)(
+                whole=True
+            )  # memory ran out, and a library raised something else
         self.guard(self.write_record)()
 
     def write_record(self) -> None:
