@@ -47,13 +47,22 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         if another_program(moment):
             continue
-        keeping = largest(kept(case.capture.surroundings), on_host(moment))
-        if keeping is None or keeping.model or (request.failed.creating and not on_host(moment)):
-            continue
-        proof = _proof(case, moment, request, keeping)
-        if proof is None:
-            continue
-        yield _finding(case, index, moment, keeping, *proof)
+        for keeping in _candidates(case, moment):
+            if keeping.model or (request.failed.creating and not on_host(moment)):
+                break
+            if proof := _proof(case, moment, request, keeping):
+                yield _finding(case, index, moment, keeping, *proof)
+                break
+
+
+def _candidates(case: Case, moment: Moment) -> list[Kept]:
+    """What keeps the most; where no size is told, all that may, in the order of the text."""
+    kept_there = kept(case.capture.surroundings)
+    first = largest(kept_there, on_host(moment))
+    if first is None or first.each or first.number:
+        return [first] if first else []
+    others = (each for each in kept_there if not (each.number or each.each or each.model or each.on_host))
+    return [first, *(each for each in others if each is not first)]
 
 
 def _proof(
@@ -87,7 +96,8 @@ def _proof(
         return "and this line is the one that failed", None, False
     failing = _failing_lines(request)
     if any(line.text.strip() in failing for line in keeping.made):
-        return "and it failed where the next one of them is made", None, False
+        next_one = need if need and keeping.each and need <= keeping.each else None
+        return "and it failed where the next one of them is made", next_one, False
     if turns >= _MANY_STEPS:
         return f"it failed after {turns:,} iterations that went well", None, False
     if on_host(moment) and keeping.each:

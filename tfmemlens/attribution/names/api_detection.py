@@ -26,10 +26,11 @@ _OPS_OF_1_14 = {"FusedBatchNormV3", "AddV2"}
 
 def api_of(capture: Capture) -> Api:
     """What version and front end betray themselves."""
-    if capture.source.framework in _ELSEWHERE:
-        return _of_xla(_ELSEWHERE[capture.source.framework], capture)
-    if _imports_jax_alone(capture):
+    elsewhere = _ELSEWHERE.get(capture.source.framework or "")
+    if elsewhere in (None, FrontEnd.XLA) and _imports_jax_alone(capture):
         return _of_xla(FrontEnd.JAX, capture)
+    if elsewhere is not None:
+        return _of_xla(elsewhere, capture)
     low, high = capture.source.version or ("0.5", "2.99")
     oldest, newest = _version(low), _version(high)
     if newest == (2, 21):

@@ -276,6 +276,7 @@ TABLE: dict[str, Applicability] = {
     "low-rank-tuning": Applicability(code=_OF_JAX),
     "pytorch-off-the-gpu": Applicability(_OF_JAX, devices=_ON_GPU),
     "smaller-buffer": Applicability(_OF_JAX),
+    "rows-of-the-batch": Applicability(_OF_JAX),
     "smaller-generation": Applicability(_OF_JAX),
     "diagonal-guide": Applicability(_OF_JAX),
     "restore-into-shapes": Applicability(_OF_JAX),

@@ -20,14 +20,16 @@ from tfmemlens.findings.support.jax_stack import (
     restored_beside,
 )
 from tfmemlens.findings.support.jax_stated import ITEMS, of_stated_arrays
+from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.findings.support.main_buffers import CHUNKED, NARROW_LOGITS
 from tfmemlens.findings.support.rows import device_limit, of_a_program
 from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.knowledge.vocabularies import VOCABULARIES
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Remedy
-from tfmemlens.model.incident import Frame, RequestKind
+from tfmemlens.model.incident import FailedRequest, Frame, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
@@ -61,6 +63,12 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
     failed, need, told = request.failed, request.needed_bytes, case.capture.surroundings
     if len(moment.attribution.table):
         return made_by(failed.source_text, need, failed.frames, way=False)
+    from tfmemlens.findings.support.jax_computed import computed_array  # reads trees
+
+    if _keeps_what_failed(told, failed, need):
+        return None  # the rule of the loop says it
+    if computed := computed_array(case, moment, need, _advice):
+        return computed
     made = of_stated_arrays(case, failed.source_text or "", need) or _unrolled(told.code, need)
     made = made or _most_likely_made(case, moment, need)
     if made or not (of_a_program(moment) or told.shows("capturing")):
@@ -104,10 +112,12 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
     if made := made_by(failed.source_text, need, failed.frames, told.code, quoted=False):
         return made
     large = need is not None and need >= LEAST_BYTES and not calls_program(failed.source_text)
-    from tfmemlens.findings.support.jax_program import made_by_program, stacked_by_program  # reads trees
+    from tfmemlens.findings.support.jax_computed import computed_within  # reads trees
+    from tfmemlens.findings.support.jax_program import made_by_program, stacked_by_program
 
     for made in (
         made_by_program(told) if large else None,
+        computed_within(case, moment, need, _advice),
         made_by(failed.source_text, need, failed.frames, told.code),
         stacked_by_program(told) if large else None,
     ):
@@ -115,6 +125,11 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
             guess = "" if made.what.startswith("most likely") else "most likely "
             return replace(made, what=f"{guess}{made.what}") if made.line else made
     return None
+
+
+def _advice(text: str, need: int) -> MadeByLine | None:
+    """What a line's form says of it, for the remedies."""
+    return made_by(text, need, way=False)
 
 
 _OF_WEIGHTS_MADE = frozenset({"smaller-moments", "smaller-model", "narrow-weights", "low-rank-tuning"})
@@ -302,6 +317,18 @@ def _kept_weights(text: str) -> MadeByLine | None:
                 slug="sum-as-you-go",
             ),
         ),
+    )
+
+
+def _keeps_what_failed(told: Surroundings, failed: FailedRequest, need: int | None) -> bool:
+    """Whether a loop keeps what the failing line makes: a small request then fails for what was kept."""
+    if need is None or need >= GIB:
+        return False
+    quoted = {frame.text.strip() for frame in failed.frames if frame.text.strip()}
+    quoted = quoted or {(failed.source_text or "").strip()} - {""}
+    kept_there = (each for each in kept(told) if not (each.number or each.on_host or each.by_calls))
+    return any(
+        not quoted or line.text.strip() in quoted for each in kept_there for line in (each.line, *each.made)
     )
 
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+from tfmemlens.findings.support.jax_code.changes import RECOMPUTED_STEPS, SCAN_OF_BLOCKS
 from tfmemlens.findings.support.jax_stack import MadeByLine
 from tfmemlens.knowledge.tree_values import dotted
 from tfmemlens.model.capture import Surroundings
@@ -182,24 +183,8 @@ def _scanned(program: list[Statement]) -> MadeByLine | None:
                     else ""
                 ),
                 (
-                    *(
-                        ()
-                        if recomputed
-                        else (
-                            Remedy(
-                                "let the backward pass compute a step again instead of keeping it",
-                                "_, ys = jax.lax.scan(jax.checkpoint(body), carry, xs)",
-                                slug="recompute-body",
-                            ),
-                        )
-                    ),
-                    Remedy(
-                        "scan over blocks of steps, with jax.checkpoint around each block: then only the"
-                        " carries between blocks, and of one block all, are kept",
-                        "outer = jax.checkpoint(lambda c, b: jax.lax.scan(body, c, b)); jax.lax.scan(outer,"
-                        " c, blocks)",
-                        slug="in-blocks",
-                    ),
+                    *(() if recomputed else (RECOMPUTED_STEPS,)),
+                    SCAN_OF_BLOCKS,
                 ),
                 line=line,
             )

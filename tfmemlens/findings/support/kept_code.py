@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tfmemlens.model.capture import Surroundings
+from tfmemlens.values import replace
 
 if TYPE_CHECKING:
     from tfmemlens.findings.support.kept_trees import Kept
@@ -17,7 +18,20 @@ def kept(told: Surroundings) -> list[Kept]:
         return []
     from tfmemlens.findings.support.kept_trees import kept_by_loops
 
-    return kept_by_loops(told)
+    found = kept_by_loops(told)
+    of_jax = any("jax" in line.text for each in told.program() for line in each.lines)
+    return _sized(told, found) if found and of_jax else found
+
+
+def _sized(told: Surroundings, found: list[Kept]) -> list[Kept]:
+    """The same with what the program's shapes tell, where no remark states a size."""
+    from tfmemlens.knowledge.jax_arrays import arrays_of
+
+    sizes = arrays_of(told.program()).kept
+    return [
+        each if each.each or each.on_host else replace(each, each=sizes.get(each.line) or None)
+        for each in found
+    ]
 
 
 def largest(keeps: Sequence[Kept], on_host: bool) -> Kept | None:

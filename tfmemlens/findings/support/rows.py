@@ -275,7 +275,8 @@ def waits_for_another(moment: Moment) -> bool:
     if failed is None or failed.line is None:
         return False
     fetches = any(frame.name == "_value" and "jax/_src/array.py" in frame.place for frame in failed.frames)
-    return fetches or "Error dispatching computation" in failed.line.text
+    waits = fetches or "block_until_ready" in (failed.source_text or "")
+    return waits or "Error dispatching computation" in failed.line.text
 
 
 def alike(moment: Moment, test: Callable[[Row], bool] = lambda _: True) -> int:

@@ -31,3 +31,14 @@ UINT8_ON_HOST = Remedy(
     "batch = jax.device_put(data[i : i + 256])   # in the step: batch.astype(jnp.float32) / 255",
     slug="one-batch-to-the-device",
 )
+RECOMPUTED_STEPS = Remedy(
+    "let the backward pass compute a step again instead of keeping it",
+    "_, ys = jax.lax.scan(jax.checkpoint(body), carry, xs)",
+    slug="recompute-body",
+)
+SCAN_OF_BLOCKS = Remedy(
+    "scan over blocks of steps, with jax.checkpoint around each block: then only the carries between blocks,"
+    " and of one block all, are kept",
+    "outer = jax.checkpoint(lambda c, b: jax.lax.scan(body, c, b)); jax.lax.scan(outer, c, blocks)",
+    slug="in-blocks",
+)

@@ -1,0 +1,137 @@
+"""The array of a JAX program that is the request, found by following the program on shapes alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tfmemlens import pipeline
+from tfmemlens.model.report import Report
+
+HEAD = "import jax\nimport jax.numpy as jnp\nimport numpy as np\n\nkey = jax.random.PRNGKey(0)\n"
+ASKED = "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+PAIRS = "N, D = 6000, 32\nx = jax.random.normal(key, (N, D))\ndiff = x[:, None] - x[None]\n"
+LOGITS = (
+    "BATCH, SEQ, VOCAB = 16, 512, 50304\n"
+    "def loss(p, ids):\n    logits = p['h'][ids] @ p['h'].T\n    return jax.nn.logsumexp(logits, -1).mean()\n"
+    "@jax.jit\ndef step(p, ids):\n    return jax.grad(loss)(p, ids)\n"
+    "p = {'h': jnp.zeros((VOCAB, 64))}\nstep(p, jnp.zeros((BATCH, SEQ), jnp.int32))\n"
+)
+SCAN = (
+    "def cell(c, x):\n    g = jnp.tanh(c @ w + x)\n    return g, None\n"
+    "w = jnp.zeros((500, 500))\nxs = jnp.zeros((1000, 128, 500))\n"
+    "def loss(w):\n    return jax.lax.scan(cell, jnp.zeros((128, 500)), xs)[0].sum()\n"
+    "jax.jit(jax.grad(loss))(w)\n"
+)
+BUFFER = "capacity = 40_000\nframes = jnp.zeros((capacity, 84, 84, 4))\n"
+DOUBLE = "jax.config.update('jax_enable_x64', True)\nx = jax.random.normal(key, (30_000, 18_001))\n"
+GRID = (
+    "@jax.jit\ndef advance(u, dt):\n    return u + dt * jnp.roll(u, 1)\n"
+    "u = jnp.ones((640, 640, 641))\nfor i in range(50):\n    u = advance(u, 0.1)\n"
+)
+EACH = (
+    "B, W = 640, 1400\ndef loss(w, x):\n    return jnp.tanh(x @ w).sum()\n"
+    "g = jax.vmap(jax.grad(loss), in_axes=(None, 0))(jnp.zeros((W, W)), jnp.zeros((B, W)))\n"
+)
+TABLE = (
+    "def loss(t, ids):\n    return t[ids].sum()\n"
+    "g = jax.grad(loss)(np.zeros((300_000, 513), np.float32), jnp.arange(64))\n"
+)
+
+
+def explained(code: str, need: int) -> Report:
+    return pipeline.explain(f"{HEAD}{code}\n{ASKED} {need} bytes.\n")
+
+
+@pytest.mark.parametrize(
+    ("code", "need", "said", "slug"),
+    [
+        (PAIRS, 4_608_000_000, "[6000,6000,32] float32 (N x N x D), the request to", "matrix-product"),
+        (BUFFER, 4_515_840_000, "makes [40000,84,84,4] float32, the request", "smaller-buffer"),
+        (DOUBLE, 4_320_240_000, "makes [30000,18001] float64", "single-precision-jax"),
+        (GRID, 1_050_214_400, "`advance(u, 0.1)` (line 11) makes [640,640,641]", "donate-buffers"),
+        (EACH, 5_017_600_000, "has [640,1400,1400] float32 (B x W x W)", "in-blocks"),
+        (TABLE, 615_600_000, "the gradient at `jax.grad(loss)", "rows-of-the-batch"),
+        (LOGITS, 5_809_340_416, "1.54 GiB: the compiled function asks for about 3.5", "part-of-positions"),
+        (SCAN, 1_024_000_000, "for each of 1,000 turns of the scan: [1000,128,500]", "recompute-body"),
+    ],
+)  # fmt: skip
+def test_the_array_is_named_with_its_sizes(code: str, need: int, said: str, slug: str) -> None:
+    report = explained(code, need)
+    assert said in report.verdict
+    assert slug in {remedy.slug for finding in report.findings for remedy in finding.remedies}
+
+
+def test_several_lines_of_one_size_are_all_named() -> None:
+    report = explained(f"{PAIRS}d2 = diff ** 2\n", 4_608_000_000)
+    assert "(line 8) makes [6000,6000,32]" in report.verdict
+    assert "as large: line 9" in report.verdict
+
+
+def test_arrays_of_other_shapes_make_it_a_guess() -> None:
+    report = explained(f"{PAIRS}flat = diff.reshape(-1, 64)\n", 4_608_000_000)
+    assert "most likely `x[:, None] - x[None]`" in report.verdict
+
+
+def test_a_larger_array_beside_it_is_named() -> None:
+    code = "x = jnp.zeros((96, 2000, 2048))\nf = jnp.fft.fft2(x)\ny = jnp.abs(f)\n"
+    assert (
+        "the largest array is of line 7, [96,2000,2048] complex64: 2.93 GiB"
+        in explained(code, 1_572_864_000).verdict
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "need"),
+    [
+        (PAIRS, 4_608_000_512),
+        (PAIRS.replace("6000, 32", "size(), 32"), 4_608_000_000),
+        (LOGITS, 1_600_000_000),
+        (LOGITS, 90_000_000_000),
+        (SCAN.replace("jax.jit(jax.grad(loss))", "jax.jit(loss)"), 1_100_000_000),
+    ],
+)
+def test_no_array_is_named_where_the_bytes_do_not_agree(code: str, need: int) -> None:
+    verdict = explained(code, need).verdict
+    assert "to the byte" not in verdict
+    assert "the compiled function asks" not in verdict
+
+
+def test_only_what_the_failing_line_makes_counts() -> None:
+    code = "a = jnp.zeros((30_000, 30_001))\ndef g(n):\n    return n\n"
+    trace = (
+        'Traceback (most recent call last):\n  File "train.py", line 40, in <module>\n    b = other(a)\n'
+        f"{ASKED} 3600120000 bytes.\n"
+    )
+    assert (
+        "30001] float32, the request" not in pipeline.explain(f"{HEAD}{code}b = other(a)\n\n{trace}").verdict
+    )
+    own = trace.replace("b = other(a)", "a = jnp.zeros((30_000, 30_001))")
+    assert "30001] float32, the request" in pipeline.explain(f"{HEAD}{code}b = other(a)\n\n{own}").verdict
+
+
+def test_a_program_says_that_a_bare_message_is_of_jax(tmp_path: Path) -> None:
+    log, program = tmp_path / "run.log", tmp_path / "train.py"
+    log.write_text("ValueError: RESOURCE_EXHAUSTED: Out of memory allocating 4608000000 bytes.\n")
+    program.write_text(f"{HEAD}{PAIRS}")
+    assert "[6000,6000,32]" in pipeline.explain([log, program]).verdict
+    program.write_text(f"import tensorflow as tf\n{HEAD}{PAIRS}")
+    assert "[6000,6000,32]" not in pipeline.explain([log, program]).verdict
+
+
+KEEPS = (
+    "sizes = []\nfor n in (1, 2):\n    sizes.append({'w': n})\n"
+    "step = jax.jit(lambda w: w * 0.9)\nw = jnp.tile(jnp.ones(5001), (5000, 1))\nkept = []\n"
+    "for i in range(900):\n    w = step(w)\n    kept.append((i, w))\n"
+)
+
+
+@pytest.mark.parametrize(("code", "said"), [(KEEPS, True), (KEEPS.replace("(i, w)", "i"), False)])
+def test_what_a_loop_keeps_explains_a_small_request(code: str, said: bool) -> None:
+    trace = (
+        f'Traceback (most recent call last):\n  File "a.py", line 40, in <module>\n    w = step(w)\n{ASKED}'
+    )
+    report = pipeline.explain(f"{HEAD}{code}\n{trace} 100020000 bytes.\n")
+    assert ("`kept` " in report.verdict) is said
+    assert ("`step(w)` (line 13)" in report.verdict) is not said

@@ -1,0 +1,204 @@
+"""JAX programs followed on shapes alone: what each line makes, to the byte."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tfmemlens.knowledge.jax_arrays import Followed, arrays_of
+from tfmemlens.model.line import Line
+from tfmemlens.model.program import Program, Statement
+
+HEAD = "import jax, functools\nimport jax.numpy as jnp\nimport numpy as np\nfrom jax import lax, random\n"
+HEAD += "key = random.PRNGKey(0)\nx = jnp.ones((6, 4))\ny = jnp.ones((4, 10))\nq = jnp.ones((2, 8, 16, 4))\n"
+HEAD += "images = jnp.ones((5, 32, 32, 3))\n"
+FIRST = HEAD.count("\n") + 1
+
+
+def followed(code: str) -> Followed:
+    lines = tuple(Line(at, text) for at, text in enumerate(code.splitlines(), 1))
+    return arrays_of(Program(tuple(Statement(node, lines) for node in ast.parse(code).body)))
+
+
+def made(code: str) -> tuple[tuple[int, ...], str]:
+    """The last array that a line behind the head makes."""
+    found = [each for each in followed(HEAD + code).arrays if each.line.number >= FIRST]
+    return found[-1].array.shape, found[-1].array.dtype
+
+
+@pytest.mark.parametrize(
+    ("code", "shape", "dtype"),
+    [
+        ("x @ y", (6, 10), "float32"),
+        ("x[:, None, :] - x[None]", (6, 6, 4), "float32"),
+        ("x[:, jnp.newaxis] * 2.0", (6, 1, 4), "float32"),
+        ("x * rate() - x / 4**0.5", (6, 4), "float32"),
+        ("x > 0", (6, 4), "bool"),
+        ("x.sum(axis=-1, keepdims=True)", (6, 1), "float32"),
+        ("jnp.argmax(x, axis=1)", (6,), "int32"),
+        ("x.reshape(2, -1)", (2, 12), "float32"),
+        ("x.reshape((3, 8)).T", (8, 3), "float32"),
+        ("q.transpose(0, 2, 1, 3)", (2, 16, 8, 4), "float32"),
+        ("jnp.einsum('bhqd,bhkd->bhqk', q, q)", (2, 8, 16, 16), "float32"),
+        ("jnp.einsum('...d,df->...f', q, y)", (2, 8, 16, 10), "float32"),
+        ("q @ q.swapaxes(-1, -2)", (2, 8, 16, 16), "float32"),
+        ("jnp.dot(q, y)", (2, 8, 16, 10), "float32"),
+        ("jax.nn.one_hot(jnp.arange(7), 50304)", (7, 50304), "float32"),
+        ("x[jnp.zeros((9, 3), jnp.int32)]", (9, 3, 4), "float32"),
+        ("jnp.take(x, jnp.zeros((9, 3), jnp.int32), axis=0)", (9, 3, 4), "float32"),
+        ("images[2:4, ..., 0]", (2, 32, 32), "float32"),
+        ("x[-1]", (4,), "float32"),
+        ("jnp.concatenate([x, x, x], axis=1)", (6, 12), "float32"),
+        ("jnp.stack([x] * 8)", (8, 6, 4), "float32"),
+        ("jnp.pad(x, ((1, 1), (0, 3)))", (8, 7), "float32"),
+        ("jnp.repeat(x, 5, axis=0)", (30, 4), "float32"),
+        ("jnp.tile(x, (2, 3))", (12, 12), "float32"),
+        ("jnp.broadcast_to(x, (7, 6, 4))", (7, 6, 4), "float32"),
+        ("jnp.fft.rfft(x)", (6, 3), "complex64"),
+        ("jnp.abs(jnp.fft.fft2(x))", (6, 4), "float32"),
+        ("jnp.kron(x, y)", (24, 40), "float32"),
+        ("jnp.linalg.cholesky(jnp.eye(9))", (9, 9), "float32"),
+        ("random.normal(key, (3, 5), dtype=jnp.bfloat16)", (3, 5), "bfloat16"),
+        ("random.randint(key, (3,), 0, 9)", (3,), "int32"),
+        ("jnp.asarray(np.random.rand(3, 5))", (3, 5), "float32"),
+        ("jnp.array(np.zeros((2, 2), np.uint8))", (2, 2), "uint8"),
+        ("jnp.zeros((2, 3), jnp.float64)", (2, 3), "float32"),
+        ("x.astype(jnp.bfloat16)", (6, 4), "bfloat16"),
+        ("jnp.where(x > 0, x, 0.0)", (6, 4), "float32"),
+        ("x.at[0].set(1.0)", (6, 4), "float32"),
+        ("jnp.linspace(0, 1, 20)", (20,), "float32"),
+        (
+            "lax.conv_general_dilated(images, jnp.ones((3, 3, 3, 8)), (2, 2), 'SAME',"
+            " dimension_numbers=('NHWC', 'HWIO', 'NHWC'))",
+            (5, 16, 16, 8),
+            "float32",
+        ),
+        (
+            "lax.conv_general_dilated(images, jnp.ones((3, 3, 3, 8)), (1, 1), 'VALID',"
+            " dimension_numbers=('NHWC', 'HWIO', 'NHWC'))",
+            (5, 30, 30, 8),
+            "float32",
+        ),
+        ("jax.vmap(lambda r: r @ y)(x)", (6, 10), "float32"),
+        ("jax.jacrev(lambda r: r @ y)(x[0])", (10, 4), "float32"),
+        ("jax.hessian(lambda r: (r * r).sum())(x[0])", (4, 4), "float32"),
+        ("jax.grad(lambda w: (w @ y).sum())(x)", (6, 4), "float32"),
+        ("lax.scan(lambda c, r: (c, r @ y), 0.0, x)", (6, 10), "float32"),
+        ("lax.map(lambda r: r @ y, x)", (6, 10), "float32"),
+        ("functools.partial(jnp.matmul, x)(y)", (6, 10), "float32"),
+        ("jax.tree.map(lambda a: a * 2, {'w': x})['w'] + x", (6, 4), "float32"),
+        ("def f(a, n=3):\n    return jnp.zeros((n, *a.shape))\nf(x, n=5)", (5, 6, 4), "float32"),
+        (
+            "import argparse\np = argparse.ArgumentParser()\np.add_argument('--batch-size', default=32)\n"
+            "args = p.parse_args()\njnp.ones((args.batch_size, 2))",
+            (32, 2),
+            "float32",
+        ),
+        ("for w in [y, y]:\n    z = x @ w", (6, 10), "float32"),
+    ],
+)
+def test_the_shape_of_what_a_line_makes(code: str, shape: tuple[int, ...], dtype: str) -> None:
+    assert made(code) == (shape, dtype)
+
+
+def test_all_parts_of_a_decomposition_are_noted() -> None:
+    full = {each.array.shape for each in followed(HEAD + "jnp.linalg.svd(x)").arrays}
+    low = {each.array.shape for each in followed(HEAD + "jnp.linalg.svd(x, full_matrices=False)").arrays}
+    assert (6, 6) in full
+    assert (6, 6) not in low
+
+
+def test_parameters_in_a_dict_are_followed_into_the_loss() -> None:
+    code = (
+        "VOCAB, DIM = 500, 16\n"
+        "def init(k):\n    return {'table': random.normal(k, (VOCAB, DIM))}\n"
+        "def loss(p, ids):\n    return (p['table'][ids] @ p['table'].T).mean()\n"
+        "@jax.jit\ndef step(p, ids):\n    l, g = jax.value_and_grad(loss)(p, ids)\n"
+        "    return jax.tree.map(lambda a, b: a - b, p, g), l\n"
+        "def main():\n    p = init(key)\n    p, l = step(p, jnp.zeros((3, 7), jnp.int32))\n"
+        "if __name__ == '__main__':\n    main()\n"
+    )
+    result = followed(HEAD + code)
+    logits = next(each for each in result.arrays if each.array.shape == (3, 7, 500))
+    assert (logits.line.text.strip()[:6], logits.compiled, logits.gradient) == ("return", True, True)
+    assert [line.number for line in logits.way] == [FIRST + 13, FIRST + 11, FIRST + 7, FIRST + 4]
+    assert result.names == {500: "VOCAB", 16: "DIM"}
+
+
+def test_objects_keep_what_their_methods_set() -> None:
+    code = (
+        "class Data:\n    scale = 2\n    def __init__(self, n):\n"
+        "        self.x = jnp.zeros((n * self.scale, 4))\n"
+        "    def __call__(self, w):\n        return self.x @ w\nData(5)(y)\n"
+    )
+    assert made(code) == ((10, 10), "float32")
+
+
+def test_a_row_of_a_mapped_function_is_counted_for_all_rows() -> None:
+    code = "def one(r):\n    return jnp.outer(r, r)\njax.vmap(one)(x).sum()\n"
+    outer = [each for each in followed(HEAD + code).arrays if each.name == "outer"]
+    assert [each.array.shape for each in outer] == [(6, 4, 4)]
+
+
+def test_a_scan_under_a_gradient_has_its_turns() -> None:
+    code = (
+        "def cell(c, r):\n    c = jnp.tanh(c + r)\n    return c, c\n"
+        "def loss(p):\n    return lax.scan(cell, p, x)[1].sum()\njax.jit(jax.grad(loss))(x[0])\n"
+    )
+    inside = next(each for each in followed(HEAD + code).arrays if each.name == "tanh")
+    assert (inside.times, inside.gradient, inside.compiled) == (6, True, True)
+
+
+@pytest.mark.parametrize(
+    ("code", "dtype"),
+    [
+        ("jax.config.update('jax_enable_x64', True)\njnp.zeros(3)", "float64"),
+        ("jax.config.update('jax_enable_x64', False)\njnp.zeros(3)", "float32"),
+        ("import os\nos.environ['JAX_ENABLE_X64'] = '1'\njnp.zeros(3)", "float64"),
+    ],
+)
+def test_sixty_four_bits_are_kept_where_they_are_asked_for(code: str, dtype: str) -> None:
+    assert made(code) == ((3,), dtype)
+
+
+def test_devices_that_the_environment_sets_are_counted() -> None:
+    flag = "import os\nos.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=8'\n"
+    code = "n = jax.local_device_count()\njnp.stack([x] * n)\n"
+    assert made(flag + code)[0] == (8, 6, 4)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x @ unknown",
+        "jnp.zeros((n, 4))",
+        "x.reshape(5, -1)",
+        "x + jnp.zeros((5, 4))",
+        "np.random.rand(9, 9)",
+        "x[y > 0]",
+        "jnp.load('data.npy') @ y",
+        "lax.conv_general_dilated(images, jnp.ones((3, 3, 3, 8)), (1, 1), [(1, 1), (1, 1)],"
+        " dimension_numbers=('NHWC', 'HWIO', 'NHWC'))",
+    ],
+)
+def test_what_nothing_states_is_not_guessed(code: str) -> None:
+    known = {(6, 4), (4, 10), (3, 3, 3, 8), (5, 4)}
+    found = [each.array.shape for each in followed(HEAD + code).arrays if each.line.number >= FIRST]
+    assert set(found) <= known
+
+
+def test_a_branch_that_nobody_knows_leaves_no_shape() -> None:
+    code = "if flag():\n    z = x\nelse:\n    z = y\nz + 1.0\n"
+    assert not [each for each in followed(HEAD + code).arrays if each.line.number == FIRST + 4]
+
+
+def test_a_program_without_end_is_left_in_time() -> None:
+    assert followed("def f(n):\n    return f(n + 1) + f(n + 2)\nf(0)\n").arrays == ()
+
+
+@pytest.mark.parametrize("donated", ["", ", donate_argnums=(0,)"])
+def test_a_result_beside_its_argument_is_noted_unless_it_is_donated(donated: str) -> None:
+    code = f"f = jax.jit(lambda a: a * 2{donated})\nfor i in range(9):\n    x = f(x)\n"
+    returned = [each for each in followed(HEAD + code).arrays if each.name == "returned"]
+    assert bool(returned) is not bool(donated)

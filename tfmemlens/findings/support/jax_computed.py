@@ -1,0 +1,257 @@
+"""The array of a JAX program that is the request: its code is followed on shapes alone, and what a line makes
+is compared with the bytes that were asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tfmemlens.findings.support.jax_code.changes import RECOMPUTED_STEPS, SCAN_OF_BLOCKS, SHARDED
+from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine
+from tfmemlens.findings.support.main_buffers import CHUNKED
+from tfmemlens.findings.support.rows import waits_for_another
+from tfmemlens.knowledge.jax_arrays import Followed, Noted, arrays_of
+from tfmemlens.knowledge.stack_frames import user_frame
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Basis, Certainty, Remedy
+from tfmemlens.model.line import Line
+from tfmemlens.model.tensor import format_shape
+from tfmemlens.units import human, round_up
+from tfmemlens.values import replace
+
+Advice = Callable[[str, int], MadeByLine | None]
+"""What the idioms of a line say of it: its text and the bytes, to what makes less."""
+_LONGEST = 60
+_LEAST_SHARE = 0.15
+"""Of a smaller part of what a program needs nobody would say that it is what fills it."""
+_LITTLE_MORE = 1.05
+_NEAR = 0.002
+"""A compiled program's memory is a multiple of an array up to small buffers beside."""
+_WORDS = 8000
+_ROWS = 2000
+_MUCH = 1.5
+_MOST_LINES = 4
+_LEAST_LETTERS = 6
+"""A shorter line stands in many a statement."""
+_CREATES = frozenset("zeros ones empty full zeros_like ones_like full_like empty_like".split())
+_DRAWS = frozenset("normal uniform truncated_normal".split())
+
+
+def computed_array(case: Case, moment: Moment, need: int | None, advice: Advice) -> MadeByLine | None:
+    """The array that a line of the program makes, where its bytes are the request; None where none is."""
+    followed = _followed(case, need)
+    if followed is None or need is None:
+        return None
+    shown = _shown(moment, followed.arrays)
+    exact = [each for each in shown if need in (each.array.bytes, round_up(each.array.bytes))]
+    eager = [each for each in exact if not each.compiled] or exact
+    eager.sort(key=lambda each: each.name != "returned")
+    return _told(eager, followed, need, advice) if eager else None
+
+
+def computed_within(case: Case, moment: Moment, need: int | None, advice: Advice) -> MadeByLine | None:
+    """The largest array of a compiled function, where much of what was asked for can be it: a guess."""
+    followed = _followed(case, need)
+    if followed is None or need is None:
+        return None
+    inside = [each for each in _shown(moment, followed.arrays) if each.compiled]
+    fitting = [each for each in inside if _held(each) <= need * (1 + _NEAR)]
+    largest = max(fitting, key=_held, default=None)
+    if largest is None or _held(largest) < need * _LEAST_SHARE:
+        return None
+    if any(_held(each) > need * (1 + _NEAR) for each in inside):
+        return None  # something larger is never made whole: what is may be anything
+    alike = [each for each in inside if _held(each) == _held(largest)]
+    return _told(alike, followed, need, advice)
+
+
+def _followed(case: Case, need: int | None) -> Followed | None:
+    """What the program's code makes, where the request is large enough to be asked about."""
+    if need is None or need < LEAST_BYTES:
+        return None
+    program = case.capture.surroundings.program()
+    return arrays_of(program) if program else None
+
+
+def _shown(moment: Moment, arrays: Sequence[Noted]) -> Sequence[Noted]:
+    """The arrays that the failing line makes, itself or in what it calls; all where it only waits for them,
+    or where no line is known.
+    """
+    failed = moment.request.failed if moment.request else None
+    texts = {frame.text.strip() for frame in failed.frames if user_frame(frame.place)} if failed else set()
+    if failed is None or not texts or waits_for_another(moment):
+        return arrays
+    last = next(frame.text.strip() for frame in reversed(failed.frames) if user_frame(frame.place))
+    return [each for each in arrays if any(_is(line, last) for line in each.way)]
+
+
+def _is(line: Line, quoted: str) -> bool:
+    """Whether a traceback quotes this line: of a statement of several lines it may quote all of them."""
+    text, whole = line.text.replace(" ", ""), quoted.replace(" ", "")
+    return bool(text) and (text == whole or (len(text) >= _LEAST_LETTERS and text in whole))
+
+
+def _held(noted: Noted) -> int:
+    """The bytes of it that live at once: a gradient keeps what every turn of a scan makes."""
+    return noted.array.bytes * _turns(noted)
+
+
+def _turns(noted: Noted) -> int:
+    return noted.times if noted.gradient and noted.compiled else 1
+
+
+def _told(made: Sequence[Noted], followed: Followed, need: int, advice: Advice) -> MadeByLine:
+    """The first of these arrays, in words: its line, its shape, how much of the request it is."""
+    first = made[0]
+    exact = need in (first.array.bytes, round_up(first.array.bytes))
+    turns = 1 if exact else _turns(first)
+    what = _in_words(first, turns, followed)
+    shapes = {each.array.shape for each in made}
+    others = _places([each.line for each in made if each.line != first.line])
+    if exact:
+        what += ", the request to the byte"
+    else:
+        what = f"most likely {what}, {human(_held(first))}: the compiled function asks for"
+        what += f" {_times(need / _held(first))} this"
+    if exact and len(shapes) > 1:
+        what = f"most likely {what}"
+    if others:
+        what += f"; as large: {others}"
+    if exact and (larger := _larger(first, followed)):
+        what += f"; {larger}"
+    return MadeByLine(what, _remedies(made, need, turns, advice), Basis.SHAPE, first.line)
+
+
+def _in_words(made: Noted, turns: int, followed: Followed) -> str:
+    """`q @ k.T` (line 9) makes [64,64] float32."""
+    shape = (turns, *made.array.shape) if turns > 1 else made.array.shape
+    size = f"{format_shape(shape)} {made.array.dtype}{_named(shape, followed)}"
+    code = made.code if len(made.code) <= _LONGEST else f"{made.code[: _LONGEST - 3]}..."
+    at = f"`{code}` ({made.line.place})"
+    if turns > 1:
+        return (
+            f"the gradient keeps `{code}` ({made.line.place}) for each of {turns:,} turns of the scan: {size}"
+        )
+    if made.name == "returned":
+        return f"{at} makes {size} beside the array that it is given"
+    return f"the gradient at {at} has {size}" if made.name == "gradient" else f"{at} makes {size}"
+
+
+def _times(share: float) -> str:
+    """How much of it the request is."""
+    if share < _LITTLE_MORE:
+        return "little more than"
+    whole = abs(share - round(share)) <= _NEAR * share
+    return f"{round(share)} times" if whole else f"about {share:.1f} times"
+
+
+def _places(lines: Sequence[Line]) -> str:
+    """`lines 3, 7` without their file, which the first line names."""
+    numbers = sorted({line.number for line in lines})[:_MOST_LINES]
+    if not numbers:
+        return ""
+    return f"line {numbers[0]}" if len(numbers) == 1 else f"lines {', '.join(map(str, numbers))}"
+
+
+def _larger(made: Noted, followed: Followed) -> str:
+    """An array that the program makes by itself and that is much larger than the one that failed."""
+    eager = [each for each in followed.arrays if not each.compiled]
+    largest = max(eager, key=lambda each: each.array.bytes, default=made)
+    if largest.array.bytes < _MUCH * made.array.bytes:
+        return ""
+    size = f"{format_shape(largest.array.shape)} {largest.array.dtype}"
+    return f"the largest array is of {largest.line.place}, {size}: {human(largest.array.bytes)}"
+
+
+def _named(shape: Sequence[int], followed: Followed) -> str:
+    """` (BATCH x SEQ x VOCAB)`, where the program gives names to most of the sizes."""
+    names = [followed.names.get(size) for size in shape]
+    known = sum(name is not None for name in names)
+    if not known or 2 * known < len(names):
+        return ""
+    return f" ({' x '.join(name or f'{size:,}' for name, size in zip(names, shape, strict=True))})"
+
+
+def _remedies(made: Sequence[Noted], need: int, turns: int, advice: Advice) -> tuple[Remedy, ...]:
+    """What makes the array smaller: by how it is made, by the idiom of its line, else by its sizes."""
+    first = made[0]
+    remedies = tuple(_of_kind(first, turns))
+    if not remedies and (idiom := advice(first.code, need)):
+        remedies = idiom.remedies
+    remedies = remedies or (_in_parts(first),)
+    if any(each.name == "returned" for each in made):
+        remedies = (_donated(first), *remedies)
+    if first.array.dtype in ("float64", "complex128"):
+        half = first.array.bytes // 2
+        remedies = (replace(_HALF, saves_bytes=half, certainty=Certainty.EXACT), *remedies)
+    return remedies
+
+
+_HALF = Remedy(
+    "compute in float32: half of this",
+    "jax.config.update('jax_enable_x64', False)",
+    slug="single-precision-jax",
+)
+
+
+def _donated(made: Noted) -> Remedy:
+    return Remedy(
+        "give the compiled function its old arrays to keep: the new ones then take their place",
+        "f = jax.jit(f, donate_argnums=(0, 1))   # x = f(x): the old x is gone afterwards",
+        made.array.bytes,
+        Certainty.ESTIMATE,
+        slug="donate-buffers",
+    )
+
+
+def _of_kind(made: Noted, turns: int) -> list[Remedy]:
+    """What the way in which it is made tells by itself."""
+    shape, name = made.array.shape, made.name
+    if turns > 1:
+        return [RECOMPUTED_STEPS, SCAN_OF_BLOCKS]
+    if name == "gradient" and len(shape) > 2:
+        return [
+            Remedy(
+                f"compute and reduce the gradients of fewer than {shape[0]:,} rows at a time",
+                "sums = jax.lax.map(reduced_gradients, parts)   # parts of 32 rows, summed at once",
+                slug="in-blocks",
+            )
+        ]
+    if name == "gradient" and shape[0] >= _WORDS:
+        return [
+            Remedy(
+                "if its rows are looked up: differentiate by the rows of the batch instead of by the table",
+                "g = jax.grad(loss)(table[ids]); table = table.at[ids].add(-lr * g)   # table donated",
+                slug="rows-of-the-batch",
+            ),
+            SHARDED,
+        ]
+    if name == "matmul" and made.gradient and len(shape) > 1 and shape[-1] >= _WORDS:
+        return [CHUNKED]
+    if name in _CREATES and len(shape) > 1:
+        return [_in_parts(made), *([_narrow(made)] if made.array.dtype == "float32" else [])]
+    return []
+
+
+def _in_parts(made: Noted) -> Remedy:
+    """The size that matters most: the first, where it counts samples; else the largest."""
+    shape = made.array.shape
+    largest = shape[0] if shape and shape[0] >= _ROWS else max(shape, default=1)
+    kept = made.name in _CREATES | _DRAWS
+    where = f"{largest:,} (size {shape.index(largest) + 1} of {len(shape)})"
+    return Remedy(
+        f"{'make it smaller' if kept else 'go through it in parts'}: half of its {where} halves it",
+        saves_bytes=made.array.bytes // 2,
+        certainty=Certainty.ESTIMATE,
+        slug="smaller-buffer" if kept else "in-pieces",
+    )
+
+
+def _narrow(made: Noted) -> Remedy:
+    return Remedy(
+        "or keep it in fewer bits (pictures in uint8: a quarter), and convert what a step takes of it",
+        f"jnp.{made.name.removesuffix('_like')}(shape, jnp.uint8)",
+        made.array.bytes * 3 // 4,
+        Certainty.EXACT,
+        slug="narrow-copy",
+    )

@@ -1,0 +1,62 @@
+"""The arrays that a JAX program makes, each with its shape and its line, where the code states every size
+that they follow from. Nothing is run: the program is followed on shapes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tfmemlens.knowledge.jax_arrays.reader import followed
+from tfmemlens.knowledge.jax_arrays.values import Noted, Thing, whole
+from tfmemlens.model.line import Line
+from tfmemlens.model.program import Program
+from tfmemlens.values import dataclass
+
+__all__ = ["Followed", "Noted", "arrays_of"]
+
+_LEAST_NAMED = 3
+"""Smaller sizes stand for too many things to have a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What following a program gave."""
+
+    arrays: tuple[Noted, ...]
+    """All arrays of known shape that its lines make, in the order in which they run; an array that a line
+    makes again and again stands there once.
+    """
+    names: Mapping[int, str]
+    """Sizes to which the program gives one name alone: {50304: 'VOCAB'}."""
+    kept: Mapping[Line, int]
+    """By a line that adds to a list: the bytes on the device of what it adds at a time."""
+
+
+def arrays_of(program: Program) -> Followed:
+    """Follow a program."""
+    reader = followed(program)
+    seen: dict[tuple[object, ...], Noted] = {}
+    for noted in reader.noted:
+        if not noted.array.on_host and all(size > 0 for size in noted.array.shape):
+            seen.setdefault((noted.line, noted.code, noted.array.shape, noted.array.dtype), noted)
+    named: dict[int, set[str]] = {}
+    for name, size in _sizes(reader.top.names):
+        if name not in reader.counters:
+            named.setdefault(size, set()).add(name)
+    return Followed(
+        tuple(seen.values()), {size: min(of) for size, of in named.items() if len(of) == 1}, reader.kept
+    )
+
+
+def _sizes(names: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Whole numbers that the program names, also in its settings."""
+    for name, value in names.items():
+        size = whole(value)
+        if size is not None and size >= _LEAST_NAMED:
+            yield name, size
+        elif isinstance(value, Thing):
+            yield from ((f"{name}.{inner}", size) for inner, size in _sizes(value.names))
+        elif isinstance(value, dict):
+            inside = {key: each for key, each in value.items() if isinstance(key, str)}
+            yield from ((f"{name}['{inner}']", size) for inner, size in _sizes(inside))

@@ -1,0 +1,140 @@
+"""Functions, operators and methods of Python's own that sizes go through."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tfmemlens.knowledge.jax_arrays.transforms import items_of
+from tfmemlens.knowledge.jax_arrays.values import UNKNOWN, Array, Thing, is_number
+
+METHODS_OF_TREES = frozenset({"tree_map", "tree_leaves", "tree_flatten"})
+_MOST = 1 << 50
+_OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+
+
+def operated(op: ast.AST, values: Sequence[Any]) -> Any:
+    """An operator on two values of Python's."""
+    left, right = values[0], values[-1]
+    if any(each is UNKNOWN or isinstance(each, Array | Thing) for each in values) or len(values) != 2:
+        return UNKNOWN
+    if isinstance(op, ast.Is | ast.IsNot):
+        return (left is right) == isinstance(op, ast.Is)
+    if isinstance(op, ast.In | ast.NotIn):
+        known = isinstance(right, list | tuple | dict | str)
+        return (left in right) == isinstance(op, ast.In) if known else UNKNOWN
+    if isinstance(op, ast.Pow) and is_number(left) and is_number(right):
+        small = abs(right) <= 4 or (abs(left) <= 64 and abs(right) <= 40)
+        return left**right if small and left > 0 else UNKNOWN
+    function = _OPERATORS.get(type(op))
+    joins = isinstance(op, ast.Add) and isinstance(left, list | tuple) and type(left) is type(right)
+    repeats = isinstance(op, ast.Mult) and isinstance(left, list | tuple) and isinstance(right, int)
+    numbers = is_number(left) and is_number(right)
+    compares = isinstance(op, ast.cmpop) and isinstance(left, str | tuple) and type(left) is type(right)
+    if function is None or not (joins or repeats or numbers or compares):
+        return UNKNOWN
+    if repeats and len(left) * max(right, 0) > 4096:
+        return UNKNOWN
+    try:
+        made = function(left, right)
+    except (ArithmeticError, TypeError, ValueError):
+        return UNKNOWN
+    return UNKNOWN if is_number(made) and abs(made) > _MOST else made
+
+
+def _zipped(*parts: Any) -> Any:
+    lists = [items_of(each) for each in parts]
+    return list(zip(*lists, strict=False)) if all(lists) else UNKNOWN
+
+
+def _enumerated(items: Any, start: int = 0) -> Any:
+    return list(enumerate(items_of(items), start))
+
+
+def _range(*ends: Any) -> Any:
+    return range(*ends)
+
+
+def _length(value: Any) -> Any:
+    if isinstance(value, Array):
+        return value.shape[0] if value.shape else UNKNOWN
+    return len(value) if isinstance(value, list | tuple | dict | str | range) else UNKNOWN
+
+
+def _number(value: Any) -> Any:
+    return int(value) if is_number(value) else UNKNOWN
+
+
+_BUILTIN: dict[str, Callable[..., Any]] = {
+    "range": _range,
+    "len": _length,
+    "zip": _zipped,
+    "enumerate": _enumerated,
+    "list": items_of,
+    "tuple": lambda value: tuple(items_of(value)),
+    "int": _number,
+    "float": lambda value: float(value) if is_number(value) else UNKNOWN,
+    "max": max,
+    "min": min,
+    "abs": abs,
+    "round": round,
+    "reversed": lambda value: items_of(value)[::-1],
+    "math.sqrt": lambda value: value**0.5,
+    "math.ceil": lambda value: int(-(-value // 1)),
+    "math.prod": lambda value: _product(value),
+    "tqdm.tqdm": lambda value, **_: value,
+    "tqdm": lambda value, **_: value,
+}
+
+
+def _product(value: Any) -> Any:
+    made = 1
+    for each in value:
+        made *= each
+    return made
+
+
+def called_builtin(path: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+    """A function of Python's; a class of settings that nobody defines gives nothing."""
+    function = _BUILTIN.get(path)
+    if path == "dict":
+        return dict(named)
+    if function is None or any(each is UNKNOWN for each in args):
+        return UNKNOWN
+    if path in ("max", "min", "abs", "round") and not all(map(is_number, args)):
+        return UNKNOWN
+    try:
+        return function(*args)
+    except (TypeError, ValueError, ArithmeticError):
+        return UNKNOWN
+
+
+def called_on(of: Any, name: str, args: tuple[Any, ...]) -> Any:
+    """A method of a list or a dict."""
+    if isinstance(of, list) and name == "append" and args:
+        if len(of) < 4096:
+            of.append(args[0])
+        return None
+    if isinstance(of, dict):
+        if name == "items":
+            return list(of.items())
+        if name in ("keys", "values"):
+            return list(getattr(of, name)())
+        if name == "get" and args and isinstance(args[0], str | int):
+            return of.get(*args[:2])
+    return UNKNOWN

@@ -1,0 +1,416 @@
+"""Expressions of a JAX program: operators, indexing, and calls of its own functions and of libraries'."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tfmemlens.knowledge.jax_arrays import transforms
+from tfmemlens.knowledge.jax_arrays.builtin import METHODS_OF_TREES, called_builtin, called_on, operated
+from tfmemlens.knowledge.jax_arrays.indexing import indexed
+from tfmemlens.knowledge.jax_arrays.rules import Call, elementwise, matmul, narrowed
+from tfmemlens.knowledge.jax_arrays.table import RULES, drawn
+from tfmemlens.knowledge.jax_arrays.transforms import leaves
+from tfmemlens.knowledge.jax_arrays.values import (
+    UNKNOWN,
+    Array,
+    Class,
+    Function,
+    Library,
+    Method,
+    Noted,
+    Scope,
+    Thing,
+    Transformed,
+    Updated,
+)
+from tfmemlens.model.line import Line
+from tfmemlens.values import replace
+
+_MOST_STEPS = 60_000
+_DEEPEST = 40
+_PARSER = "argparse"
+_COMPILED = frozenset({"jit", "filter_jit", "pmap", "scan"})
+
+
+class Calls:
+    """The names and the arrays of a program as far as it has been followed."""
+
+    def __init__(self) -> None:
+        self.noted: list[Noted] = []
+        self.top = Scope()
+        self.lines: Sequence[Line] = ()
+        self.steps = 0
+        self.x64 = False
+        self.devices = 0
+        self.counters: set[str] = set()
+        self.targets: set[str] = set()
+        self.flags: dict[str, Any] = {}
+        self.kept: dict[Line, int] = {}
+        self.way: list[Line] = []
+        self.rows: list[int] = []
+        self.turns: list[int] = []
+        self.kinds: list[str] = []
+
+    def step(self) -> None:
+        """Count one; too many end the reading."""
+        self.steps += 1
+        if self.steps > _MOST_STEPS:
+            raise transforms.Enough
+
+    def body(self, nodes: Sequence[ast.stmt], scope: Scope) -> Any:
+        """Follow statements; what they return, in a tuple, where they do."""
+        raise NotImplementedError
+
+    def assign(self, target: ast.expr, value: Any, scope: Scope) -> None:
+        """Bind a target."""
+        raise NotImplementedError
+
+    def transformed(
+        self, function: Transformed, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """A call of what a transformation made."""
+        raise NotImplementedError
+
+    def controlled(self, name: str, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST) -> Any:
+        """A loop of `jax.lax`."""
+        raise NotImplementedError
+
+    def line_of(self, node: ast.AST) -> Line:
+        """The line that a node begins in."""
+        return self.lines[min(getattr(node, "lineno", 1), len(self.lines)) - 1]
+
+    def note(self, value: Any, node: ast.AST, name: str) -> Any:
+        """Remember an array that an expression makes; gives it back."""
+        made = value if isinstance(value, tuple) else (value,)
+        for each in made:
+            if isinstance(each, Array) and self.lines:
+                line = self.line_of(node)
+                self.noted.append(
+                    Noted(
+                        replace(each, shape=(*self.rows, *each.shape)),
+                        ast.unparse(node),
+                        line,
+                        (*self.way, line),
+                        name,
+                        name != "returned" and not _COMPILED.isdisjoint(self.kinds),
+                        any(kind in transforms.GRADIENTS for kind in self.kinds),
+                        self.turns[-1] if self.turns else 1,
+                    )
+                )
+        return value
+
+    def value(self, node: ast.expr | None, scope: Scope) -> Any:
+        """What an expression is; `UNKNOWN` where nothing tells."""
+        self.step()
+        if node is None:
+            return None
+        reading = getattr(self, f"_of_{type(node).__name__.lower()}", None)
+        return UNKNOWN if reading is None else reading(node, scope)
+
+    def _of_constant(self, node: ast.Constant, scope: Scope) -> Any:
+        del scope
+        return node.value
+
+    def _of_name(self, node: ast.Name, scope: Scope) -> Any:
+        found = scope.find(node.id)
+        return Library(node.id) if found is None else found
+
+    def _of_tuple(self, node: ast.Tuple, scope: Scope) -> Any:
+        return tuple(self.parts(node.elts, scope))
+
+    def _of_list(self, node: ast.List, scope: Scope) -> Any:
+        return list(self.parts(node.elts, scope))
+
+    def parts(self, nodes: Sequence[ast.expr], scope: Scope) -> Iterator[Any]:
+        """Values in their order, those behind a star one by one."""
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                yield from transforms.items_of(self.value(node.value, scope)) or [UNKNOWN]
+            else:
+                yield self.value(node, scope)
+
+    def _of_dict(self, node: ast.Dict, scope: Scope) -> Any:
+        made: dict[Any, Any] = {}
+        for key, each in zip(node.keys, node.values, strict=True):
+            value = self.value(each, scope)
+            if key is None:
+                made |= value if isinstance(value, dict) else {}
+            elif isinstance(name := self.value(key, scope), str | int | tuple):
+                made[name] = value
+        return made
+
+    def _of_joinedstr(self, node: ast.JoinedStr, scope: Scope) -> Any:
+        parts = [self.value(each, scope) for each in node.values]
+        return "".join(map(str, parts)) if all(isinstance(each, str | int) for each in parts) else UNKNOWN
+
+    def _of_formattedvalue(self, node: ast.FormattedValue, scope: Scope) -> Any:
+        return self.value(node.value, scope)
+
+    def _of_lambda(self, node: ast.Lambda, scope: Scope) -> Any:
+        return Function(node, scope, self.lines)
+
+    def _of_ifexp(self, node: ast.IfExp, scope: Scope) -> Any:
+        test = self.value(node.test, scope)
+        if test is UNKNOWN or isinstance(test, Array | Thing):
+            return UNKNOWN
+        return self.value(node.body if test else node.orelse, scope)
+
+    def _of_listcomp(self, node: ast.ListComp | ast.GeneratorExp, scope: Scope) -> Any:
+        if len(node.generators) != 1 or node.generators[0].ifs:
+            return UNKNOWN
+        items = transforms.items_of(self.value(node.generators[0].iter, scope))
+        inside, made = Scope(scope), []
+        for item in items:
+            self.assign(node.generators[0].target, item, inside)
+            made.append(self.value(node.elt, inside))
+        return made if items else UNKNOWN
+
+    _of_generatorexp = _of_listcomp
+
+    def _of_dictcomp(self, node: ast.DictComp, scope: Scope) -> Any:
+        if len(node.generators) != 1 or node.generators[0].ifs:
+            return UNKNOWN
+        inside, made = Scope(scope), {}
+        for item in transforms.items_of(self.value(node.generators[0].iter, scope)):
+            self.assign(node.generators[0].target, item, inside)
+            key = self.value(node.key, inside)
+            if isinstance(key, str | int | tuple):
+                made[key] = self.value(node.value, inside)
+        return made
+
+    def _of_compare(self, node: ast.Compare, scope: Scope) -> Any:
+        values = [self.value(each, scope) for each in (node.left, *node.comparators)]
+        if any(isinstance(each, Array) for each in values):
+            return self.note(elementwise(*values, dtype="bool") or UNKNOWN, node, "compare")
+        return operated(node.ops[0], values)
+
+    def _of_boolop(self, node: ast.BoolOp, scope: Scope) -> Any:
+        values = [self.value(each, scope) for each in node.values]
+        if any(each is UNKNOWN or isinstance(each, Array | Library) for each in values):
+            return UNKNOWN
+        return all(values) if isinstance(node.op, ast.And) else any(values)
+
+    def _of_unaryop(self, node: ast.UnaryOp, scope: Scope) -> Any:
+        value = self.value(node.operand, scope)
+        if isinstance(value, Array):
+            return self.note(value, node, "negative")
+        if isinstance(node.op, ast.Not) and value is not UNKNOWN:
+            return not value
+        return -value if isinstance(node.op, ast.USub) and isinstance(value, int | float) else UNKNOWN
+
+    def _of_binop(self, node: ast.BinOp, scope: Scope) -> Any:
+        return self.binary(node, node.op, node.left, node.right, scope)
+
+    def binary(self, node: ast.AST, op: ast.operator, left: ast.expr, right: ast.expr, scope: Scope) -> Any:
+        """An operator on two values."""
+        one, other = self.value(left, scope), self.value(right, scope)
+        if isinstance(one, Array) or isinstance(other, Array):
+            product = isinstance(op, ast.MatMult)
+            if not product:  # what nothing tells is most often a number: a rate, a temperature
+                one, other = (0.5 if each is UNKNOWN else each for each in (one, other))
+            made = matmul(one, other) if product else elementwise(one, other)
+            if made is not None and not made.on_host and not self.x64:
+                made = replace(made, dtype=narrowed(made.dtype))
+            return self.note(made or UNKNOWN, node, "matmul" if product else "operator")
+        return operated(op, [one, other])
+
+    def _of_subscript(self, node: ast.Subscript, scope: Scope) -> Any:
+        value, index = self.value(node.value, scope), self.index(node.slice, scope)
+        if isinstance(value, Updated):
+            return value
+        if isinstance(value, Array):
+            return self.note(indexed(value, index) or UNKNOWN, node, "index")
+        if isinstance(value, Thing) and isinstance(index, str):
+            return value.names.get(index, UNKNOWN)
+        try:
+            return value[index] if isinstance(value, list | tuple | dict | range | str) else UNKNOWN
+        except (LookupError, TypeError):
+            return UNKNOWN
+
+    def index(self, node: ast.expr, scope: Scope) -> Any:
+        """An index, with slices of Python's own."""
+        if isinstance(node, ast.Slice):
+            ends = [self.value(each, scope) for each in (node.lower, node.upper, node.step)]
+            return slice(*ends) if all(each is None or isinstance(each, int) for each in ends) else UNKNOWN
+        if isinstance(node, ast.Tuple):
+            return tuple(self.index(each, scope) for each in node.elts)
+        return self.value(node, scope)
+
+    def _of_attribute(self, node: ast.Attribute, scope: Scope) -> Any:
+        value = self.value(node.value, scope)
+        if isinstance(value, Library):
+            return UNKNOWN if scope.find(value.path) is UNKNOWN else Library(f"{value.path}.{node.attr}")
+        if isinstance(value, Array):
+            known = {
+                "shape": value.shape,
+                "ndim": len(value.shape),
+                "dtype": value.dtype,
+                "at": Updated(value),
+            }
+            if node.attr in ("T", "mT"):
+                return self.note(replace(value, shape=value.shape[::-1]), node, "transpose")
+            return known.get(node.attr, Method(value, node.attr))
+        if isinstance(value, Thing):
+            if node.attr in value.names:
+                return value.names[node.attr]
+            function = value.of.functions.get(node.attr)
+            return UNKNOWN if function is None else replace(function, bound=value)
+        if isinstance(value, Class):
+            return value.functions.get(node.attr, value.values.get(node.attr, UNKNOWN))
+        return UNKNOWN if value is UNKNOWN else Method(value, node.attr)
+
+    def _of_call(self, node: ast.Call, scope: Scope) -> Any:
+        function = self.value(node.func, scope)
+        args = tuple(self.parts(node.args, scope))
+        named: dict[str, Any] = {}
+        for each in node.keywords:
+            value = self.value(each.value, scope)
+            if each.arg:
+                named[each.arg] = value
+            elif isinstance(value, dict):
+                named |= {key: inner for key, inner in value.items() if isinstance(key, str)}
+        return self.apply(function, args, named, node)
+
+    def apply(self, function: Any, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST) -> Any:
+        """What a call gives."""
+        if isinstance(function, Function):
+            return self.within(function, args, named, node)
+        if isinstance(function, Class):
+            return self.made(function, args, named, node)
+        if isinstance(function, Transformed):
+            return self.transformed(function, args, named, node)
+        if isinstance(function, Thing):
+            call = function.of.functions.get("__call__")
+            return UNKNOWN if call is None else self.within(replace(call, bound=function), args, named, node)
+        if isinstance(function, Method):
+            return self.method(function, args, named, node)
+        return self.library(function, args, named, node) if isinstance(function, Library) else UNKNOWN
+
+    def made(self, of: Class, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST) -> Any:
+        """An object of the program's class."""
+        thing = Thing(of)
+        if start := of.functions.get("__init__"):
+            self.within(replace(start, bound=thing), args, named, node)
+        else:
+            thing.names |= dict(zip(of.fields, args, strict=False)) | named
+        return thing
+
+    def within(self, function: Function, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST) -> Any:
+        """Follow a function of the program with these arguments."""
+        if len(self.way) >= _DEEPEST:
+            return UNKNOWN
+        given, scope = function.node.args, Scope(function.scope)
+        names = [each.arg for each in (*given.posonlyargs, *given.args)]
+        values = args if function.bound is None else (function.bound, *args)
+        defaults = [self.value(each, function.scope) for each in given.defaults]
+        scope.names |= dict.fromkeys(names, UNKNOWN)
+        scope.names |= dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+        for each, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
+            scope.names[each.arg] = UNKNOWN if default is None else self.value(default, function.scope)
+        scope.names |= dict(zip(names, values, strict=False)) | named
+        if given.vararg:
+            scope.names[given.vararg.arg] = values[len(names) :]
+        before, targets = self.lines, self.targets
+        with self.pushed(self.way, self.line_of(node)):
+            self.lines = function.lines or before
+            try:
+                if isinstance(function.node, ast.Lambda):
+                    return self.value(function.node.body, scope)
+                made = self.body(function.node.body, scope)
+            finally:
+                self.lines, self.targets = before, targets
+        return made[0] if made else None
+
+    @contextmanager
+    def pushed(self, stack: list[Any], value: Any) -> Iterator[None]:
+        """Something that holds for what is followed inside."""
+        stack.append(value)
+        try:
+            yield
+        finally:
+            stack.pop()
+
+    def method(self, method: Method, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST) -> Any:
+        """A method of an array, a list or a dict."""
+        of = method.of
+        if isinstance(of, Updated):
+            return self.note(of.of, node, "update")
+        if isinstance(of, Array):
+            if method.name in ("random", "normal", "uniform", "integers"):
+                return UNKNOWN
+            if method.name == "block_until_ready":
+                return of
+            rule = RULES.get(method.name)
+            call = Call(method.name, (of, *args), named, of.on_host, self.x64)
+            return self.note(UNKNOWN if rule is None else rule(call) or UNKNOWN, node, method.name)
+        if isinstance(of, Function | Transformed) or of is UNKNOWN:
+            return UNKNOWN
+        if method.name == "append" and args:
+            there = [leaf for leaf in leaves(args[0]) if isinstance(leaf, Array) and not leaf.on_host]
+            self.kept[self.line_of(node)] = sum(leaf.bytes for leaf in there)
+        return called_on(of, method.name, args)
+
+    def library(self, of: Library, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST) -> Any:
+        """A function of JAX, NumPy, or Python itself."""
+        path, name = of.path, of.last
+        if name in ("device_count", "local_device_count") and self.devices:
+            return self.devices
+        if name == "update" and path.startswith("jax.config"):
+            self.x64 = self.x64 or (args[:1] == ("jax_enable_x64",) and args[1:] == (True,))
+            return None
+        if path.startswith(_PARSER):
+            return self.of_parser(name, args, named)
+        if path in ("functools.partial", "partial"):
+            return Transformed("partial", args[0] if args else UNKNOWN, args[1:], tuple(named.items()))
+        if name in transforms.FUNCTIONS:
+            settings = tuple(named.items())
+            return (
+                Transformed(name, args[0], args[1:], settings)
+                if args
+                else Transformed("with", of, (), settings)
+            )
+        if name in METHODS_OF_TREES or "tree" in path:
+            return self.of_tree(path, args, node)
+        if path.startswith("jax.lax.") and name in ("scan", "map", "fori_loop", "while_loop", "cond"):
+            return self.controlled(name, args, named, node)
+        host = path.startswith("numpy")
+        if not host and not path.startswith(("jax", "flax", "optax")):
+            return called_builtin(path, args, named)
+        call = Call(name, args, named, host, self.x64)
+        if host and path == "numpy.random.default_rng":
+            return Library("numpy.random")
+        if ".random." in path:
+            return self.note(drawn(call, with_key=not host) or UNKNOWN, node, name)
+        rule = RULES.get(name)
+        if rule is None:
+            return UNKNOWN
+        if not host:
+            moved = transforms.on_device(args, call.stored)
+            call = replace(call, args=moved if isinstance(moved, tuple) else args)
+        return self.note(rule(call) or UNKNOWN, node, name)
+
+    def of_parser(self, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """`argparse`: what the program runs with where nobody says otherwise."""
+        if name == "ArgumentParser":
+            return Library(f"{_PARSER}.parser")
+        if name == "add_argument" and args and isinstance(args[-1], str):
+            self.flags[args[-1].lstrip("-").replace("-", "_")] = named.get("default", UNKNOWN)
+        if name != "parse_args":
+            return UNKNOWN
+        settings = Thing(Class("Namespace"))
+        settings.names = dict(self.flags)
+        return settings
+
+    def of_tree(self, path: str, args: tuple[Any, ...], node: ast.AST) -> Any:
+        """A function of `jax.tree`."""
+        name = path.rpartition(".")[2]
+        if name in ("map", "tree_map") and len(args) >= 2:
+            return transforms.mapped(lambda *parts: self.apply(args[0], parts, {}, node), args[1], *args[2:])
+        if name in ("leaves", "tree_leaves") and args:
+            return leaves(args[0])
+        if name in ("flatten", "tree_flatten") and args:
+            return leaves(args[0]), args[0]
+        return UNKNOWN

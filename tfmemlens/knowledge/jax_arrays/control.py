@@ -1,0 +1,153 @@
+"""Calls that run a function in another way: compiled, mapped, differentiated, in a loop."""
+
+from __future__ import annotations
+
+import ast
+import math
+from typing import Any
+
+from tfmemlens.knowledge.jax_arrays import transforms
+from tfmemlens.knowledge.jax_arrays.calls import Calls
+from tfmemlens.knowledge.jax_arrays.rules import narrowed
+from tfmemlens.knowledge.jax_arrays.values import UNKNOWN, Array, Transformed, is_number, whole
+from tfmemlens.values import replace
+
+
+class Control(Calls):
+    """What transformations and loops make of the functions that they are given."""
+
+    def transformed(
+        self, function: Transformed, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """A call of what a transformation made."""
+        kind, inner = function.kind, function.inner
+        if kind == "partial":
+            return self.apply(inner, (*function.positional, *args), dict(function.named) | named, node)
+        if kind == "with":
+            return Transformed(inner.last, args[0], (), function.named) if args else UNKNOWN
+        with self.pushed(self.kinds, kind):
+            if kind in transforms.SAME:
+                return self.returned(function, args, self.apply(inner, args, named, node), node)
+            if kind in transforms.GRADIENTS:
+                return self.gradient(function, args, named, node)
+            if kind in transforms.MAPS:
+                return self.over_rows(function, args, named, node)
+            return self.derivative(function, args, named, node)
+
+    def returned(self, function: Transformed, args: tuple[Any, ...], made: Any, node: ast.AST) -> Any:
+        """What a compiled function returns for the names that it was given: it lies beside the old arrays,
+        where the function does not get them to keep.
+        """
+        settings = dict(function.named)
+        again = isinstance(node, ast.Call) and self.targets & {ast.unparse(each) for each in node.args}
+        if "jit" not in function.kind or not again or {"donate_argnums", "donate_argnames"} & set(settings):
+            return made
+        given = {leaf.shape: leaf for leaf in transforms.leaves(args) if isinstance(leaf, Array)}
+        for leaf in transforms.leaves(made):
+            if isinstance(leaf, Array) and leaf.shape in given:
+                self.note(leaf, node, "returned")
+        return made
+
+    def setting(self, function: Transformed, at: int, name: str, default: Any) -> Any:
+        """An argument of the transformation itself."""
+        given = function.positional[at] if at < len(function.positional) else None
+        return dict(function.named).get(name, default if given is None else given)
+
+    def gradient(
+        self, function: Transformed, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """`grad`, `value_and_grad`: a gradient has the shapes of what it is taken by."""
+        value = self.apply(function.inner, args, named, node)
+        by = self.setting(function, 0, "argnums", 0)
+        wanted = by if isinstance(by, tuple) else (by,)
+        if any(not isinstance(at, int) or at >= len(args) for at in wanted):
+            return UNKNOWN
+        made = transforms.on_device(tuple(args[at] for at in wanted), self.stored)
+        self.note_all(made, node, "gradient")
+        made = made if isinstance(by, tuple) else made[0]
+        if function.kind.endswith("value_and_grad"):
+            return value, made
+        aux = value[1] if isinstance(value, tuple) and len(value) == 2 else UNKNOWN
+        return (made, aux) if dict(function.named).get("has_aux") else made
+
+    def note_all(self, tree: Any, node: ast.AST, name: str) -> None:
+        """Remember the arrays of a tree."""
+        for leaf in transforms.leaves(tree):
+            if isinstance(leaf, Array):
+                self.note(leaf, node, name)
+
+    def over_rows(
+        self, function: Transformed, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """`vmap`, `pmap`: of vmap each array inside exists once for every row."""
+        axes = self.setting(function, 0, "in_axes", 0)
+        axes = axes if isinstance(axes, tuple | list) else (axes,) * len(args)
+        if len(axes) != len(args):
+            return UNKNOWN
+        lengths = (transforms.length_of(each, at) for each, at in zip(args, axes, strict=True))
+        many = next((each for each in lengths if each is not None), None)
+        rows = tuple(transforms.without_axis(each, at) for each, at in zip(args, axes, strict=True))
+        if many is None or function.kind == "pmap":
+            return transforms.with_axis(self.apply(function.inner, rows, named, node), many)
+        with self.pushed(self.rows, many):
+            made = self.apply(function.inner, rows, named, node)
+        stacked = transforms.with_axis(made, many)
+        self.note_all(stacked, node, "vmap")
+        return stacked
+
+    def derivative(
+        self, function: Transformed, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST
+    ) -> Any:
+        """`jacrev`, `hessian`: every number that is given by every number that it is differentiated by."""
+        value = self.apply(function.inner, args, named, node)
+        by = self.setting(function, 0, "argnums", 0)
+        x = args[by] if isinstance(by, int) and by < len(args) else None
+        if not (isinstance(value, Array) and isinstance(x, Array)):
+            return UNKNOWN
+        times = 2 if function.kind == "hessian" else 1
+        return self.note(replace(value, shape=(*value.shape, *x.shape * times)), node, function.kind)
+
+    def stored(self, dtype: str) -> str:
+        """What JAX keeps of a dtype."""
+        return dtype if self.x64 else narrowed(dtype)
+
+    def controlled(self, name: str, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST) -> Any:
+        """`scan`, `map`, `fori_loop`, `while_loop`, `cond`."""
+        if name == "scan":
+            return self.scanned(args, named, node)
+        if name == "map" and len(args) >= 2:
+            many = transforms.length_of(args[1])
+            made = transforms.with_axis(
+                self.apply(args[0], (transforms.without_axis(args[1]),), {}, node), many
+            )
+            self.note_all(made, node, "map")
+            return made
+        if name == "fori_loop" and len(args) >= 4:
+            self.turned(args[2], (0, args[3]), node, whole(args[1]))
+            return args[3]
+        if name == "while_loop" and len(args) >= 3:
+            self.apply(args[1], (args[2],), {}, node)
+            return args[2]
+        return self.apply(args[1], args[3:], {}, node) if name == "cond" and len(args) >= 3 else UNKNOWN
+
+    def turned(self, function: Any, args: tuple[Any, ...], node: ast.AST, many: int | None) -> Any:
+        """A body of a loop, followed once for all its turns."""
+        with (
+            self.pushed(self.kinds, "scan"),
+            self.pushed(self.turns, math.prod((*self.turns[-1:], many or 1))),
+        ):
+            return self.apply(function, args, {}, node)
+
+    def scanned(self, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST) -> Any:
+        """`scan`: what its body gives, stacked over its turns."""
+        given = dict(enumerate(args)) | {1: named.get("init", args[1] if len(args) > 1 else UNKNOWN)}
+        xs = named.get("xs", given.get(2))
+        length = named.get("length", given.get(3))
+        many = whole(length) if is_number(length) else transforms.length_of(xs)
+        row = None if xs is None else transforms.without_axis(xs)
+        made = self.turned(args[0] if args else named.get("f"), (given[1], row), node, many)
+        if not (isinstance(made, tuple) and len(made) == 2):
+            return given[1], UNKNOWN
+        stacked = transforms.with_axis(made[1], many)
+        self.note_all(stacked, node, "scan")
+        return given[1], stacked

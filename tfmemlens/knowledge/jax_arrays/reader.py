@@ -1,0 +1,201 @@
+"""Follows a JAX program on shapes alone, and notes every array that its lines make.
+
+Names are bound as Python would: a function is followed where it is called, with the call's arguments; a loop
+is followed for its first turns. What nothing states stays unknown, and with it all that follows.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from tfmemlens.knowledge.jax_arrays import transforms
+from tfmemlens.knowledge.jax_arrays.control import Control
+from tfmemlens.knowledge.jax_arrays.values import UNKNOWN, Array, Class, Function, Library, Scope, Thing
+from tfmemlens.model.program import Program
+from tfmemlens.patterns import regex
+
+__all__ = ["followed"]
+
+_ALIASES = {
+    "jnp": "jax.numpy",
+    "np": "numpy",
+    "onp": "numpy",
+    "lax": "jax.lax",
+    "jax": "jax",
+    "partial": "functools.partial",
+    "vmap": "jax.vmap",
+    "jit": "jax.jit",
+    "grad": "jax.grad",
+}
+_DEVICES = regex(r"xla_force_host_platform_device_count=(?P<many>\d{1,4})")
+_MOST_TURNS = 16
+"""So many turns of a loop over a list or a range are followed; of a longer one, the first."""
+
+
+class Reader(Control):
+    """Statements, in the order in which Python would run them."""
+
+    def run(self, program: Program) -> None:
+        """Follow the whole program; a quoted frame has no names of its own, and is left out."""
+        for alias, path in _ALIASES.items():
+            self.top.names[alias] = Library(path)
+        self.top.names["__name__"] = "__main__"
+        for statement in program:
+            if not statement.of_frame and not statement.inline:
+                self.lines = statement.lines
+                self.body([statement.node], self.top)
+
+    def body(self, nodes: Sequence[ast.stmt], scope: Scope) -> Any:
+        """What a function's body returns; None where it goes on to its end."""
+        for node in nodes:
+            self.step()
+            if isinstance(node, ast.Return):
+                return (self.value(node.value, scope),)
+            if (made := self.statement(node, scope)) is not None:
+                return made
+        return None
+
+    def statement(self, node: ast.stmt, scope: Scope) -> Any:
+        """Follow a statement; what it returns, in a tuple, where it does."""
+        if isinstance(node, ast.Assign):
+            self.targets = {ast.unparse(name) for each in node.targets for name in _parts(each)}
+            value = self.value(node.value, scope)
+            for target in node.targets:
+                self.assign(target, value, scope)
+        elif isinstance(node, ast.AnnAssign):
+            if node.value:
+                self.assign(node.target, self.value(node.value, scope), scope)
+        elif isinstance(node, ast.AugAssign):
+            made = self.binary(node, node.op, node.target, node.value, scope)
+            self.assign(node.target, made, scope)
+        elif isinstance(node, ast.Expr):
+            self.value(node.value, scope)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            scope.names[node.name] = self.decorated(node, scope)
+        elif isinstance(node, ast.ClassDef):
+            scope.names[node.name] = self.of_class(node, scope)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            self.imports(node, scope)
+        else:
+            return self.compound(node, scope)
+        return None
+
+    def compound(self, node: ast.stmt, scope: Scope) -> Any:
+        """A statement with statements inside it."""
+        if isinstance(node, ast.With):
+            for item in node.items:
+                self.value(item.context_expr, scope)
+            return self.body(node.body, scope)
+        if isinstance(node, ast.Try):
+            return self.body([*node.body, *node.orelse, *node.finalbody], scope)
+        if isinstance(node, ast.While):
+            return self.body(node.body, scope)
+        if isinstance(node, ast.For):
+            return self.loop(node, scope)
+        if isinstance(node, ast.If):
+            return self.branches(node, scope)
+        return None
+
+    def branches(self, node: ast.If, scope: Scope) -> Any:
+        """The branch that is taken; of two that may be, what both make alike."""
+        test = self.value(node.test, scope)
+        if test is not UNKNOWN and not isinstance(test, Array | Thing | Library):
+            return self.body(node.body if test else node.orelse, scope)
+        before = dict(scope.names)
+        made, names = self.body(node.body, scope), scope.names
+        scope.names = before
+        other = self.body(node.orelse, scope)
+        for name in {*names, *scope.names}:
+            if names.get(name) != scope.names.get(name):
+                scope.names[name] = UNKNOWN
+        return made if made == other else None
+
+    def loop(self, node: ast.For, scope: Scope) -> Any:
+        """Its first turns."""
+        self.counters |= {each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)}
+        items = transforms.items_of(self.value(node.iter, scope))
+        if not items:
+            self.assign(node.target, UNKNOWN, scope)
+            return self.body(node.body, scope)
+        for item in items if len(items) <= _MOST_TURNS else items[:1]:
+            self.assign(node.target, item, scope)
+            if (made := self.body(node.body, scope)) is not None:
+                return made
+        return None
+
+    def decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Any:
+        """A function as its decorators make it."""
+        made: Any = Function(node, scope, self.lines)
+        for decorator in reversed(node.decorator_list):
+            by = self.value(decorator, scope)
+            made = made if by is UNKNOWN else self.apply(by, (made,), {}, decorator)
+        return Function(node, scope, self.lines) if made is UNKNOWN else made
+
+    def of_class(self, node: ast.ClassDef, scope: Scope) -> Class:
+        """A class, with its functions and fields."""
+        made, inside = Class(node.name), Scope(scope)
+        for each in node.body:
+            if isinstance(each, ast.FunctionDef):
+                made.functions[each.name] = Function(each, scope, self.lines)
+            elif isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
+                made.fields.append(each.target.id)
+                self.statement(each, inside)
+            else:
+                self.statement(each, inside)
+        made.values = inside.names
+        return made
+
+    def imports(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
+        """The names that an import binds."""
+        for each in node.names:
+            if isinstance(node, ast.Import):
+                path = each.name if each.asname else each.name.partition(".")[0]
+                scope.names[each.asname or path] = Library(path)
+            elif node.module:
+                scope.names[each.asname or each.name] = Library(f"{node.module}.{each.name}")
+
+    def assign(self, target: ast.expr, value: Any, scope: Scope) -> None:
+        """Bind a name, the parts of a tuple, an attribute or an entry of a dict."""
+        if isinstance(target, ast.Name):
+            scope.names[target.id] = value
+        elif isinstance(target, ast.Tuple | ast.List):
+            parts = transforms.items_of(value)
+            starred = any(isinstance(each, ast.Starred) for each in target.elts)
+            fits = not starred and len(parts) == len(target.elts)
+            for at, each in enumerate(target.elts):
+                inner = each.value if isinstance(each, ast.Starred) else each
+                self.assign(inner, parts[at] if fits else UNKNOWN, scope)
+        elif isinstance(target, ast.Attribute):
+            of = self.value(target.value, scope)
+            if isinstance(of, Thing):
+                of.names[target.attr] = value
+        elif isinstance(target, ast.Subscript):
+            of, key = self.value(target.value, scope), self.value(target.slice, scope)
+            if isinstance(of, Library) and of.path == "os.environ":
+                self.of_environment(key, value)
+            if isinstance(of, dict) and isinstance(key, str | int | tuple):
+                of[key] = value
+            elif isinstance(of, Thing) and isinstance(key, str):
+                of.names[key] = value
+
+    def of_environment(self, name: Any, value: Any) -> None:
+        """A variable that tells JAX how many devices it has, or to compute in 64 bits."""
+        if name == "JAX_ENABLE_X64":
+            self.x64 = str(value).lower() in ("1", "true")
+        elif name == "XLA_FLAGS" and (match := _DEVICES.search(str(value))):
+            self.devices = int(match["many"])
+
+
+def _parts(target: ast.expr) -> Sequence[ast.expr]:
+    return target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+
+
+def followed(program: Program) -> Reader:
+    """The program, followed to its end or as far as the steps suffice."""
+    reader = Reader()
+    with suppress(transforms.Enough, RecursionError):
+        reader.run(program)
+    return reader

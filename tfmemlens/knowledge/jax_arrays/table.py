@@ -1,0 +1,351 @@
+"""The functions whose results' shapes are known: each name with its rule."""
+
+from __future__ import annotations
+
+from tfmemlens.knowledge.jax_arrays.rules import (
+    Call,
+    Rule,
+    as_array,
+    axes_of,
+    dot,
+    dtype_of,
+    einsum,
+    elementwise,
+    joined_dtype,
+    matmul,
+    padded,
+    reduced,
+    reshaped,
+    squeezed,
+    stacked,
+    swapped,
+    transposed,
+)
+from tfmemlens.knowledge.jax_arrays.values import Array, count, is_number, sizes_of, whole
+from tfmemlens.values import replace
+
+__all__ = ["RULES", "drawn"]
+
+
+def _filled(call: Call) -> Array | None:
+    shape = sizes_of(call.get(0, "shape"))
+    at = 2 if call.name == "full" else 1
+    return None if shape is None else Array(shape, call.dtype(at), call.on_host)
+
+
+def _like(call: Call) -> Array | None:
+    x = call.array()
+    dtype = dtype_of(call.named.get("dtype"))
+    return None if x is None else replace(x, dtype=dtype or x.dtype, on_host=call.on_host)
+
+
+def _square(call: Call) -> Array | None:
+    rows = whole(call.get(0, "N", "n"))
+    columns = whole(call.get(1, "M", "m")) if call.name != "identity" else None
+    if rows is None:
+        return None
+    return Array((rows, rows if columns is None else columns), call.dtype(), call.on_host)
+
+
+def _range(call: Call) -> Array | None:
+    if call.name == "linspace":
+        many = whole(call.get(2, "num", default=50))
+        return None if many is None else Array((many,), call.dtype(), call.on_host)
+    given = [call.get(at) for at in range(len(call.args))]
+    numbers = [each for each in given if is_number(each)]
+    if not numbers or len(numbers) < len(given):
+        return None
+    start, stop = (0, numbers[0]) if len(numbers) == 1 else numbers[:2]
+    step = numbers[2] if len(numbers) > 2 else 1
+    floats = any(isinstance(each, float) for each in numbers)
+    many = max(0, int(-(-(stop - start) // step))) if step else 0
+    default = call.floats if floats else "int64"
+    return Array((many,), call.dtype(default=default), call.on_host)
+
+
+def _converted(call: Call) -> Array | None:
+    x = as_array(call.get(0, "object", "a", "x"))
+    if x is None:
+        return None
+    kept = "int64" if x.dtype == "bool" and is_number(call.get(0)) else x.dtype
+    if call.name == "device_put":
+        return replace(x, dtype=call.stored(kept), on_host=False)
+    return Array(x.shape, call.dtype(1, kept), call.on_host)
+
+
+def _cast(call: Call) -> Array | None:
+    x, dtype = call.array(), dtype_of(call.get(1, "dtype"))
+    if x is None or dtype is None:
+        return None
+    return replace(x, dtype=dtype if x.on_host else call.stored(dtype))
+
+
+def _same(call: Call) -> Array | None:
+    return call.array()
+
+
+def _real(call: Call) -> Array | None:
+    x = call.array()
+    return x and replace(x, dtype={"complex64": "float32", "complex128": "float64"}.get(x.dtype, x.dtype))
+
+
+def _sum_up(call: Call) -> Array | None:
+    x = call.array()
+    return x and replace(x, shape=(count(x.shape),)) if call.get(1, "axis") is None else x
+
+
+def _broadcasting(call: Call) -> Array | None:
+    compares = call.name in ("equal", "less", "greater", "not_equal", "logical_and", "logical_or", "isin")
+    return elementwise(*call.args, dtype="bool" if compares else None)
+
+
+def _where(call: Call) -> Array | None:
+    if len(call.args) != 3:
+        return None
+    made, chosen = elementwise(*call.args), elementwise(*call.args[1:])
+    return made and chosen and replace(made, dtype=chosen.dtype)
+
+
+def _of_parts(call: Call) -> Array | None:
+    x, axis = call.array(), call.get(1, "axis")
+    axes = axes_of(-1 if axis is None else axis, len(x.shape)) if x and x.shape else None
+    return None if axes is None else x
+
+
+def _repeated(call: Call) -> Array | None:
+    x, many = call.array(), call.get(1, "repeats", "reps", "shape")
+    if x is None:
+        return None
+    if call.name == "broadcast_to":
+        shape = sizes_of(many)
+        return None if shape is None else replace(x, shape=shape)
+    if call.name == "repeat":
+        times, axis = whole(many), call.get(2, "axis")
+        if times is None:
+            return None
+        if axis is None:
+            return replace(x, shape=(count(x.shape) * times,))
+        axes = axes_of(axis, len(x.shape))
+        if axes is None:
+            return None
+        return replace(x, shape=tuple(s * times if at in axes else s for at, s in enumerate(x.shape)))
+    reps = sizes_of(many)
+    if reps is None:
+        return None
+    rank = max(len(reps), len(x.shape))
+    sizes = (*[1] * (rank - len(x.shape)), *x.shape)
+    times_of = (*[1] * (rank - len(reps)), *reps)
+    return replace(x, shape=tuple(s * t for s, t in zip(sizes, times_of, strict=True)))
+
+
+def _outer(call: Call) -> Array | None:
+    a, b = call.array(0), call.array(1)
+    if a is None or b is None:
+        return None
+    dtype = joined_dtype([a, b])
+    if call.name == "kron" and len(a.shape) == len(b.shape):
+        return Array(tuple(s * t for s, t in zip(a.shape, b.shape, strict=True)), dtype, call.on_host)
+    return Array((count(a.shape), count(b.shape)), dtype, call.on_host) if call.name == "outer" else None
+
+
+def _taken(call: Call) -> Array | None:
+    x, indices = call.array(), as_array(call.get(1, "indices"))
+    if x is None or indices is None:
+        return None
+    if call.name == "take_along_axis":
+        return replace(x, shape=indices.shape) if len(indices.shape) == len(x.shape) else None
+    axis = call.get(2, "axis")
+    if axis is None:
+        return replace(x, shape=indices.shape)
+    axes = axes_of(axis, len(x.shape))
+    if axes is None:
+        return None
+    return replace(x, shape=(*x.shape[: axes[0]], *indices.shape, *x.shape[axes[0] + 1 :]))
+
+
+def _one_hot(call: Call) -> Array | None:
+    x, classes = call.array(), whole(call.get(1, "num_classes"))
+    return None if x is None or classes is None else Array((*x.shape, classes), call.dtype())
+
+
+def _split(call: Call) -> tuple[Array, ...] | None:
+    x, parts = call.array(), whole(call.get(1, "indices_or_sections"))
+    axes = axes_of(call.get(2, "axis", default=0), len(x.shape)) if x else None
+    if x is None or not parts or axes is None or len(axes) != 1 or x.shape[axes[0]] % parts:
+        return None
+    shape = tuple(s // parts if at in axes else s for at, s in enumerate(x.shape))
+    return (replace(x, shape=shape),) * min(parts, 64)
+
+
+def _convolution(call: Call) -> Array | None:
+    x, w, padding = call.array(0), call.array(1), call.get(3, "padding")
+    strides = sizes_of(call.get(2, "window_strides"))
+    letters = call.get(6, "dimension_numbers", default=("NCHW", "OIHW", "NCHW"))
+    if x is None or w is None or strides is None or any(n in call.named for n in ("rhs_dilation",)):
+        return None
+    if not (isinstance(letters, tuple) and len(letters) == 3 and all(isinstance(s, str) for s in letters)):
+        return None
+    given, kernel, made = letters
+    if (len(given), len(kernel)) != (len(x.shape), len(w.shape)) or sorted(given) != sorted(made):
+        return None
+    inputs, filters = dict(zip(given, x.shape, strict=True)), dict(zip(kernel, w.shape, strict=True))
+    sides = [each for each in kernel if each not in "OI"]
+    if len(sides) != len(strides) or any(side not in inputs for side in sides) or "O" not in filters:
+        return None
+    sizes = {"N": inputs.get("N", 0), "C": filters["O"]}
+    for side, stride in zip(sides, strides, strict=True):
+        if padding not in ("SAME", "VALID") or not stride:
+            return None
+        free = inputs[side] if padding == "SAME" else inputs[side] - filters[side] + 1
+        sizes[side] = max(0, -(-free // stride))
+    return Array(tuple(sizes.get(each, 0) for each in made), joined_dtype([x, w]))
+
+
+def _transform(call: Call) -> Array | None:
+    x = call.array()
+    if x is None or not x.shape or call.get(1, "n", "s") is not None:
+        return None
+    wide = "complex128" if x.dtype in ("float64", "complex128") else "complex64"
+    if call.name.startswith("rfft"):
+        return replace(x, shape=(*x.shape[:-1], x.shape[-1] // 2 + 1), dtype=wide)
+    return replace(x, dtype=wide) if not call.name.startswith("irfft") else None
+
+
+def _factors(call: Call) -> Array | tuple[Array, ...] | None:
+    """Decompositions, of the last two axes."""
+    x = call.array()
+    if x is None or len(x.shape) < 2:
+        return None
+    *batch, m, n = x.shape
+    low = min(m, n)
+
+    def made(*sizes: int) -> Array:
+        return replace(x, shape=(*batch, *sizes))
+
+    if call.name == "svd":
+        if call.get(2, "compute_uv", default=True) is False:
+            return made(low)
+        full = call.get(1, "full_matrices", default=True)
+        return (made(m, m), made(low), made(n, n)) if full else (made(m, low), made(low), made(low, n))
+    if call.name == "qr":
+        return (made(m, low), made(low, n)) if call.get(1, "mode", default="reduced") == "reduced" else None
+    if call.name == "eigh":
+        return made(n), made(n, n)
+    if call.name == "cho_factor":
+        return x, x  # the flag behind it is of no size
+    return made(n, m) if call.name == "pinv" else x
+
+
+def _solved(call: Call) -> Array | None:
+    return call.array(1)
+
+
+def _of_best(call: Call) -> tuple[Array, ...] | None:
+    x, many = call.array(), whole(call.get(1, "k"))
+    if x is None or many is None:
+        return None
+    best = replace(x, shape=(*x.shape[:-1], many))
+    return best, replace(best, dtype="int32")
+
+
+def _diagonal(call: Call) -> Array | None:
+    x = call.array()
+    if x is None or len(x.shape) not in (1, 2):
+        return None
+    return replace(x, shape=x.shape * 2 if len(x.shape) == 1 else (min(x.shape),))
+
+
+def _flat(call: Call) -> Array | None:
+    x = call.array()
+    return x and replace(x, shape=(count(x.shape),))
+
+
+_NAMES: tuple[tuple[str, Rule], ...] = (
+    ("zeros ones empty full", _filled),
+    ("zeros_like ones_like empty_like full_like", _like),
+    ("eye identity tri", _square),
+    ("arange linspace", _range),
+    ("array asarray device_put ascontiguousarray", _converted),
+    ("astype", _cast),
+    (
+        "relu gelu tanh sigmoid silu swish elu leaky_relu softplus exp expm1 log log1p sqrt square sin cos"
+        " arctan negative sign floor ceil round clip copy stop_gradient block_until_ready softmax log_softmax"
+        " log_sigmoid standardize roll flip sort triu tril nan_to_num reciprocal rsqrt erf conj"
+        " fftshift ifftshift with_sharding_constraint pmean psum normalize cbrt",
+        _same,
+    ),
+    ("abs real imag angle absolute", _real),
+    ("cumsum cumprod", _sum_up),
+    (
+        "add subtract multiply divide true_divide power maximum minimum logaddexp equal less greater"
+        " not_equal logical_and logical_or mod",
+        _broadcasting,
+    ),
+    ("where", _where),
+    ("sum mean max min amax amin var std prod any all argmax argmin logsumexp median", reduced),
+    ("reshape", reshaped),
+    ("transpose", transposed),
+    ("swapaxes moveaxis", swapped),
+    ("squeeze expand_dims", squeezed),
+    ("ravel flatten", _flat),
+    ("stack concatenate vstack hstack concat", stacked),
+    ("pad", padded),
+    ("matmul", lambda call: matmul(call.get(0), call.get(1))),
+    ("dot", lambda call: dot(call.get(0), call.get(1))),
+    ("einsum", einsum),
+    ("broadcast_to repeat tile", _repeated),
+    ("outer kron", _outer),
+    ("take take_along_axis", _taken),
+    ("one_hot", _one_hot),
+    ("split array_split", _split),
+    ("conv_general_dilated conv", _convolution),
+    ("fft fft2 fftn rfft rfft2 rfftn ifft ifft2 ifftn", _transform),
+    ("svd qr eigh cholesky inv pinv cho_factor", _factors),
+    ("solve cho_solve solve_triangular", _solved),
+    ("top_k", _of_best),
+    ("diag", _diagonal),
+)
+RULES: dict[str, Rule] = {name: rule for names, rule in _NAMES for name in names.split()}
+"""The rule of each function, by the last part of its name."""
+
+_HANN = ("hanning", "hamming", "blackman")
+RULES |= dict.fromkeys(_HANN, lambda call: _filled(replace(call, name="zeros")))
+
+
+_WITH_KEY = {"normal": 1, "uniform": 1, "truncated_normal": 3, "bernoulli": 2, "randint": 1, "gumbel": 1}
+_WITH_KEY |= {"exponential": 1, "laplace": 1, "rademacher": 1, "cauchy": 1, "bits": 1}
+_OF_NUMPY = {"random": 0, "standard_normal": 0, "random_sample": 0, "normal": 2, "uniform": 2}
+_OF_NUMPY |= {"integers": 2, "randint": 2, "exponential": 1, "choice": 1}
+
+
+def drawn(call: Call, *, with_key: bool) -> Array | tuple[Array, ...] | None:
+    """Random numbers: of JAX behind a key, or of NumPy."""
+    if not with_key:
+        if call.name in ("rand", "randn"):
+            shape = sizes_of(call.args)
+            return None if shape is None else Array(shape, "float64", on_host=True)
+        if call.name == "permutation" and (many := whole(call.get(0))) is not None:
+            return Array((many,), "int64", on_host=True)
+        at = _OF_NUMPY.get(call.name)
+        shape = None if at is None else sizes_of(call.get(at, "size"))
+        default = "int64" if call.name in ("integers", "randint") else "float64"
+        dtype = dtype_of(call.get(1 if at == 0 else 3, "dtype")) or default
+        return None if shape is None else Array(shape, dtype, on_host=True)
+    if call.name in ("PRNGKey", "key", "fold_in"):
+        return Array((2,), "uint32")
+    if call.name == "split":
+        return Array((whole(call.get(1, "num", default=2)) or 2, 2), "uint32")
+    if call.name == "permutation":
+        many = whole(call.get(1, "x"))
+        return call.array(1) if many is None else Array((many,), call.stored("int64"))
+    if call.name == "categorical":
+        logits = call.array(1)
+        return logits and replace(logits, shape=logits.shape[:-1], dtype="int32")
+    if call.name not in _WITH_KEY:
+        return None
+    shape = sizes_of(call.get(_WITH_KEY[call.name], "shape", default=()))
+    if shape is None:
+        return None
+    fixed = {"randint": "int32", "bernoulli": "bool"}.get(call.name)
+    at = 4 if call.name in ("randint", "truncated_normal") else 2
+    return Array(shape, fixed or call.dtype(at))
