@@ -135,3 +135,32 @@ def test_what_a_loop_keeps_explains_a_small_request(code: str, said: bool) -> No
     report = pipeline.explain(f"{HEAD}{code}\n{trace} 100020000 bytes.\n")
     assert ("`kept` " in report.verdict) is said
     assert ("`step(w)` (line 13)" in report.verdict) is not said
+
+
+LOOP = (
+    "def f(a):\n    return a @ a.T\n\ndef main():\n    g = jax.jit(f)\n    for i in range(2, 1000):\n"
+    "        x = jnp.ones((i, 8))\n        y = g(x)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [(LOOP, True), (LOOP.replace("(i, 8)", "(9, 8)"), False), (LOOP.replace("g(x)", "f(x)"), False)],
+)
+def test_a_loop_that_changes_shapes_is_told(code: str, said: bool) -> None:
+    verdict = pipeline.explain(f"{HEAD}{code}\nafter a while this ends with an OOM on my GPU\n").verdict
+    assert ("line 13 calls gets another shape in each turn of the loop ([2,8] then [3,8])" in verdict) is said
+
+
+def test_the_shape_that_a_tpu_names_finds_its_line() -> None:
+    code = "@jax.jit\ndef f():\n    a = jnp.ones((327680, 327680), dtype=jnp.bfloat16)\n    return a @ a\n"
+    told = (
+        "XlaRuntimeError: RESOURCE_EXHAUSTED: Allocation (size=107374182400) would exceed memory"
+        " (size=17179869184) :: #allocation7 [shape = 'u8[327680,327680]{1,0:T(8,128)(4,1)}', space=hbm,"
+        " size = 0xffffffffffffffff, tag = 'output of xor_convert_fusion@{}'] :: <no-hlo-instruction>\n"
+    )
+    assert (
+        "makes [327680,327680] bfloat16, 200.00 GiB" in pipeline.explain(f"{HEAD}{code}f()\n\n{told}").verdict
+    )
+    other = code.replace("(327680, 327680)", "(32768, 327680)")
+    assert "the shape that" not in pipeline.explain(f"{HEAD}{other}f()\n\n{told}").verdict

@@ -134,3 +134,20 @@ def test_an_input_pipeline_runs_on_the_cpu_wherever_the_model_does() -> None:
     report = pipeline.explain(oom("8,512,512,640,1", "IteratorGetNext", on=CPU, by="cpu"))
     slugs = {remedy.slug for each in report.findings for remedy in each.remedies}
     assert "smaller-pipeline" in slugs and "check-the-device" not in slugs
+
+
+@pytest.mark.parametrize(("limit", "told"), [("640.00", False), ("9.00", True)])
+def test_a_growth_far_below_the_limit_beside_it_is_none(limit: str, told: bool) -> None:
+    readings = "".join(
+        f"  Step {at * 100}: JAX mem used: {5 + at}.00 GiB, peak: 9.00 GiB, limit: {limit} GiB\n"
+        for at in range(4)
+    )
+    report = pipeline.explain(f"import jax\n{readings}it ended with an OOM on my GPU\n")
+    assert any("in use rose from" in finding.headline for finding in report.findings) is told
+
+
+def test_another_pool_beside_jax_is_told_with_room_for_it() -> None:
+    text = "JAX mem used: 0.2 GiB\nWarp CUDA error 2: out of memory (in function wp_alloc_device_async)\n"
+    report = pipeline.explain(f"import jax\n{text}")
+    assert "NVIDIA Warp" in report.findings[0].headline
+    assert "XLA_PYTHON_CLIENT_PREALLOCATE=false" in (report.actions[0].remedy.code or "")

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from tfmemlens.findings import ended_after_a_warning
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.remedies import BUILD_ONCE
+from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -179,7 +180,8 @@ def _holders(case: Case, line: Line) -> Iterator[Remedy]:
 
 
 def _for_another(case: Case, name: str) -> Iterator[Remedy]:
-    if case.capture.surroundings.shows("using JAX") and name not in _NOT_ON_THE_GPU:
+    jax = case.capture.surroundings.shows("using JAX") or framework_of(case) == JAX
+    if jax and name not in _NOT_ON_THE_GPU:
         yield Remedy(
             f"JAX takes 75 % of the GPU when it first uses it, and {name} gets the rest: let it take memory"
             " as needed, or a smaller part, before jax is imported",

@@ -25,11 +25,15 @@ from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import human
+from tfmemlens.units import GIB, MIB, human
 
 BASIS = Basis.MEASURED
 EXPLAINS = "the growth from the first reading to the last"
 
+_LEAST_SHARE = 0.05
+"""Below this share of a limit that is printed beside it, nothing is full."""
+_LIMIT = regex(r"(?i)\b(?:limit|total)\b[ :=]{1,3}(?P<size>\d{1,9}(?:\.\d{1,6})?) ?(?P<unit>[MG])i?B\b")
+_UNITS = {"M": MIB, "G": GIB}
 _TENSORS = regex(r"\bnumTensors: (\d{1,9})\b")
 _TRACED = regex(r"<function (?P<name>[\w.<>]+) at ")
 _FIND = Remedy(
@@ -54,6 +58,8 @@ def check(case: Case) -> Iterator[Finding]:
     if not steadily(readings):
         return
     (first, at), (last, end) = readings[0], readings[-1]
+    if (limit := _limit_of(end)) and last < _LEAST_SHARE * limit:
+        return
     each = (last - first) // (len(readings) - 1)
     where = "host RAM" if host else "memory"
     what = f"{where} in use rose from {human(first)} to {human(last)} over {len(readings)} readings"
@@ -71,6 +77,12 @@ def check(case: Case) -> Iterator[Finding]:
         ),
         remedies=remedies,
     )
+
+
+def _limit_of(line: Line) -> int | None:
+    """The limit that a reading states beside what is in use: `used: 0.23 GiB, limit: 18.95 GiB`."""
+    match = _LIMIT.search(line.text)
+    return int(float(match["size"]) * _UNITS[match["unit"].upper()]) if match else None
 
 
 def _on_the_device(case: Case) -> tuple[str, tuple[Remedy, ...]]:

@@ -16,6 +16,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.patterns import regex
 from tfmemlens.units import human, round_up
 from tfmemlens.values import replace
 
@@ -43,10 +44,24 @@ def computed_array(case: Case, moment: Moment, need: int | None, advice: Advice)
     if followed is None or need is None:
         return None
     shown = _shown(moment, followed.arrays)
+    if of_shape := _of_told_shape(moment, shown):
+        return _told([of_shape], followed, need, advice)
     exact = [each for each in shown if need in (each.array.bytes, round_up(each.array.bytes))]
     eager = [each for each in exact if not each.compiled] or exact
     eager.sort(key=lambda each: each.name != "returned")
     return _told(eager, followed, need, advice) if eager else None
+
+
+_TOLD = regex(r"\[shape = '\w{1,9}\[(?P<sizes>\d{1,12}(?:,\d{1,12}){1,7})\]")
+"""The array that a TPU's message names; what lies beside it may have another dtype of its own."""
+
+
+def _of_told_shape(moment: Moment, arrays: Sequence[Noted]) -> Noted | None:
+    """The first array of the shape that the message states."""
+    line = moment.request.failed.line if moment.request else None
+    match = _TOLD.search(line.text) if line else None
+    sizes = tuple(map(int, match["sizes"].split(","))) if match else ()
+    return next((each for each in arrays if each.array.shape == sizes), None) if sizes else None
 
 
 def computed_within(case: Case, moment: Moment, need: int | None, advice: Advice) -> MadeByLine | None:
@@ -108,8 +123,11 @@ def _told(made: Sequence[Noted], followed: Followed, need: int, advice: Advice) 
     what = _in_words(first, turns, followed)
     shapes = {each.array.shape for each in made}
     others = _places([each.line for each in made if each.line != first.line])
+    told = not exact and need < _held(first)
     if exact:
         what += ", the request to the byte"
+    elif told:
+        what += f", {human(first.array.bytes)}, the shape that the message names"
     else:
         what = f"most likely {what}, {human(_held(first))}: the compiled function asks for"
         what += f" {_times(need / _held(first))} this"
@@ -175,10 +193,10 @@ def _named(shape: Sequence[int], followed: Followed) -> str:
 def _remedies(made: Sequence[Noted], need: int, turns: int, advice: Advice) -> tuple[Remedy, ...]:
     """What makes the array smaller: by how it is made, by the idiom of its line, else by its sizes."""
     first = made[0]
-    remedies = tuple(_of_kind(first, turns))
+    remedies = tuple(_of_kind(first, turns, need))
     if not remedies and (idiom := advice(first.code, need)):
         remedies = idiom.remedies
-    remedies = remedies or (_in_parts(first),)
+    remedies = remedies or (_in_parts(first, need),)
     if any(each.name == "returned" for each in made):
         remedies = (_donated(first), *remedies)
     if first.array.dtype in ("float64", "complex128"):
@@ -204,7 +222,7 @@ def _donated(made: Noted) -> Remedy:
     )
 
 
-def _of_kind(made: Noted, turns: int) -> list[Remedy]:
+def _of_kind(made: Noted, turns: int, need: int) -> list[Remedy]:
     """What the way in which it is made tells by itself."""
     shape, name = made.array.shape, made.name
     if turns > 1:
@@ -229,11 +247,11 @@ def _of_kind(made: Noted, turns: int) -> list[Remedy]:
     if name == "matmul" and made.gradient and len(shape) > 1 and shape[-1] >= _WORDS:
         return [CHUNKED]
     if name in _CREATES and len(shape) > 1:
-        return [_in_parts(made), *([_narrow(made)] if made.array.dtype == "float32" else [])]
+        return [_in_parts(made, need), *([_narrow(made)] if made.array.dtype == "float32" else [])]
     return []
 
 
-def _in_parts(made: Noted) -> Remedy:
+def _in_parts(made: Noted, need: int) -> Remedy:
     """The size that matters most: the first, where it counts samples; else the largest."""
     shape = made.array.shape
     largest = shape[0] if shape and shape[0] >= _ROWS else max(shape, default=1)
@@ -241,7 +259,7 @@ def _in_parts(made: Noted) -> Remedy:
     where = f"{largest:,} (size {shape.index(largest) + 1} of {len(shape)})"
     return Remedy(
         f"{'make it smaller' if kept else 'go through it in parts'}: half of its {where} halves it",
-        saves_bytes=made.array.bytes // 2,
+        saves_bytes=min(made.array.bytes, need) // 2,
         certainty=Certainty.ESTIMATE,
         slug="smaller-buffer" if kept else "in-pieces",
     )

@@ -13,11 +13,13 @@ from typing import TypeVar
 
 from tfmemlens.findings.support.jax_code.changes import RECOMPUTED_STEPS, SCAN_OF_BLOCKS
 from tfmemlens.findings.support.jax_stack import MadeByLine
+from tfmemlens.knowledge.jax_arrays import arrays_of
 from tfmemlens.knowledge.tree_values import dotted
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
-from tfmemlens.model.program import Statement
+from tfmemlens.model.program import Program, Statement
+from tfmemlens.model.tensor import format_shape
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -120,6 +122,27 @@ def _compiled(
     for statement, function in _nodes(program, ast.FunctionDef):
         if any(_last(part) == "jit" for each in function.decorator_list for part in ast.walk(each)):
             yield statement, function, function
+
+
+def _many_shapes(program: list[Statement]) -> MadeByLine | None:
+    """A loop that gives a compiled function another shape in each of its turns."""
+    found = next(iter(arrays_of(Program(tuple(program))).reshaped), None)
+    if found is None:
+        return None
+    return MadeByLine(
+        f"the compiled function that {found.line.place} calls gets another shape in each turn of the loop"
+        f" ({' then '.join(map(format_shape, found.shapes))}): each is compiled anew, and JAX keeps every"
+        " program",
+        (
+            Remedy(
+                "pad the arrays to a few shapes",
+                "n = -(-len(x) // 512) * 512; x = jnp.pad(x, ((0, n - len(x)), (0, 0)))   # multiples of 512",
+                slug="one-shape-of-jax",
+            ),
+            Remedy("or drop the compiled programs now and then", "jax.clear_caches()", slug="start-anew"),
+        ),
+        line=found.line,
+    )
 
 
 def _derivative(program: list[Statement]) -> MadeByLine | None:
@@ -242,6 +265,7 @@ _READINGS: tuple[Callable[[list[Statement]], MadeByLine | None], ...] = (
     _whole_before_sharded,
     _captured,
     _derivative,
+    _many_shapes,
 )
 """The surest first."""
 

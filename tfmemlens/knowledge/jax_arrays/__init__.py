@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tfmemlens.knowledge.jax_arrays.reader import followed
-from tfmemlens.knowledge.jax_arrays.values import Noted, Thing, whole
+from tfmemlens.knowledge.jax_arrays.values import Noted, Reshaped, Thing, whole
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
 from tfmemlens.values import dataclass
@@ -31,6 +31,8 @@ class Followed:
     """Sizes to which the program gives one name alone: {50304: 'VOCAB'}."""
     kept: Mapping[Line, int]
     """By a line that adds to a list: the bytes on the device of what it adds at a time."""
+    reshaped: tuple[Reshaped, ...] = ()
+    """Compiled functions that a long loop gives another shape in each turn."""
 
 
 def arrays_of(program: Program) -> Followed:
@@ -44,9 +46,8 @@ def arrays_of(program: Program) -> Followed:
     for name, size in _sizes(reader.top.names):
         if name not in reader.counters:
             named.setdefault(size, set()).add(name)
-    return Followed(
-        tuple(seen.values()), {size: min(of) for size, of in named.items() if len(of) == 1}, reader.kept
-    )
+    names = {size: min(of) for size, of in named.items() if len(of) == 1}
+    return Followed(tuple(seen.values()), names, reader.kept, tuple(reader.reshaped))
 
 
 def _sizes(names: Mapping[str, Any]) -> Iterator[tuple[str, int]]:

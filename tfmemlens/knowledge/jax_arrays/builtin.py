@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -45,15 +46,14 @@ def operated(op: ast.AST, values: Sequence[Any]) -> Any:
     joins = isinstance(op, ast.Add) and isinstance(left, list | tuple) and type(left) is type(right)
     repeats = isinstance(op, ast.Mult) and isinstance(left, list | tuple) and isinstance(right, int)
     numbers = is_number(left) and is_number(right)
-    compares = isinstance(op, ast.cmpop) and isinstance(left, str | tuple) and type(left) is type(right)
+    compares = isinstance(op, ast.Eq | ast.NotEq) and isinstance(left, str | tuple)
     if function is None or not (joins or repeats or numbers or compares):
         return UNKNOWN
     if repeats and len(left) * max(right, 0) > 4096:
         return UNKNOWN
-    try:
-        made = function(left, right)
-    except (ArithmeticError, TypeError, ValueError):
+    if isinstance(op, ast.Div | ast.FloorDiv | ast.Mod) and not right:
         return UNKNOWN
+    made = function(left, right)
     return UNKNOWN if is_number(made) and abs(made) > _MOST else made
 
 
@@ -62,22 +62,40 @@ def _zipped(*parts: Any) -> Any:
     return list(zip(*lists, strict=False)) if all(lists) else UNKNOWN
 
 
-def _enumerated(items: Any, start: int = 0) -> Any:
-    return list(enumerate(items_of(items), start))
+def _enumerated(items: Any = UNKNOWN, start: Any = 0, *_: Any) -> Any:
+    return list(enumerate(items_of(items), start)) if isinstance(start, int) else UNKNOWN
 
 
 def _range(*ends: Any) -> Any:
+    whole_numbers = all(isinstance(each, int) for each in ends)
+    if not whole_numbers or not 1 <= len(ends) <= 3 or (len(ends) == 3 and not ends[2]):
+        return UNKNOWN
     return range(*ends)
 
 
-def _length(value: Any) -> Any:
+def _length(value: Any = UNKNOWN, *_: Any) -> Any:
     if isinstance(value, Array):
         return value.shape[0] if value.shape else UNKNOWN
     return len(value) if isinstance(value, list | tuple | dict | str | range) else UNKNOWN
 
 
-def _number(value: Any) -> Any:
-    return int(value) if is_number(value) else UNKNOWN
+def _of_number(function: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A function of one number; of anything else nothing is known."""
+    return lambda value=UNKNOWN, *_: function(value) if is_number(value) else UNKNOWN
+
+
+def _of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same of two and more."""
+    return lambda *values: function(*values) if len(values) > 1 and all(map(is_number, values)) else UNKNOWN
+
+
+def _product(value: Any = UNKNOWN, *_: Any) -> Any:
+    numbers = items_of(value)
+    return math.prod(numbers) if numbers and all(map(is_number, numbers)) else UNKNOWN
+
+
+def _items(value: Any = UNKNOWN, *_: Any) -> Any:
+    return items_of(value)
 
 
 _BUILTIN: dict[str, Callable[..., Any]] = {
@@ -85,43 +103,29 @@ _BUILTIN: dict[str, Callable[..., Any]] = {
     "len": _length,
     "zip": _zipped,
     "enumerate": _enumerated,
-    "list": items_of,
-    "tuple": lambda value: tuple(items_of(value)),
-    "int": _number,
-    "float": lambda value: float(value) if is_number(value) else UNKNOWN,
-    "max": max,
-    "min": min,
-    "abs": abs,
-    "round": round,
-    "reversed": lambda value: items_of(value)[::-1],
-    "math.sqrt": lambda value: value**0.5,
-    "math.ceil": lambda value: int(-(-value // 1)),
-    "math.prod": lambda value: _product(value),
-    "tqdm.tqdm": lambda value, **_: value,
-    "tqdm": lambda value, **_: value,
+    "list": _items,
+    "tuple": lambda *values: tuple(_items(*values)),
+    "reversed": lambda *values: _items(*values)[::-1],
+    "int": _of_number(int),
+    "float": _of_number(float),
+    "abs": _of_number(abs),
+    "round": _of_number(round),
+    "max": _of_numbers(max),
+    "min": _of_numbers(min),
+    "math.sqrt": _of_number(lambda value: value**0.5 if value >= 0 else UNKNOWN),
+    "math.ceil": _of_number(math.ceil),
+    "math.prod": _product,
+    "tqdm.tqdm": lambda value=UNKNOWN, *_: value,
+    "tqdm": lambda value=UNKNOWN, *_: value,
 }
 
 
-def _product(value: Any) -> Any:
-    made = 1
-    for each in value:
-        made *= each
-    return made
-
-
 def called_builtin(path: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-    """A function of Python's; a class of settings that nobody defines gives nothing."""
-    function = _BUILTIN.get(path)
+    """A function of Python's; of what nobody defines nothing is known."""
     if path == "dict":
         return dict(named)
-    if function is None or any(each is UNKNOWN for each in args):
-        return UNKNOWN
-    if path in ("max", "min", "abs", "round") and not all(map(is_number, args)):
-        return UNKNOWN
-    try:
-        return function(*args)
-    except (TypeError, ValueError, ArithmeticError):
-        return UNKNOWN
+    function = _BUILTIN.get(path)
+    return UNKNOWN if function is None or any(each is UNKNOWN for each in args) else function(*args)
 
 
 def called_on(of: Any, name: str, args: tuple[Any, ...]) -> Any:

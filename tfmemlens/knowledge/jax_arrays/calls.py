@@ -22,6 +22,7 @@ from tfmemlens.knowledge.jax_arrays.values import (
     Method,
     Noted,
     Scope,
+    Shape,
     Thing,
     Transformed,
     Updated,
@@ -49,6 +50,8 @@ class Calls:
         self.targets: set[str] = set()
         self.flags: dict[str, Any] = {}
         self.kept: dict[Line, int] = {}
+        self.given: dict[Line, list[Shape]] = {}
+        self.called: set[ast.AST] = set()
         self.way: list[Line] = []
         self.rows: list[int] = []
         self.turns: list[int] = []
@@ -225,10 +228,13 @@ class Calls:
             return self.note(indexed(value, index) or UNKNOWN, node, "index")
         if isinstance(value, Thing) and isinstance(index, str):
             return value.names.get(index, UNKNOWN)
-        try:
-            return value[index] if isinstance(value, list | tuple | dict | range | str) else UNKNOWN
-        except (LookupError, TypeError):
-            return UNKNOWN
+        if isinstance(value, dict):
+            return value.get(index, UNKNOWN) if isinstance(index, str | int) else UNKNOWN
+        inside = isinstance(value, list | tuple | range | str)
+        if inside and isinstance(index, slice):
+            return value[index]
+        known = inside and isinstance(index, int) and -len(value) <= index < len(value)
+        return value[index] if known else UNKNOWN
 
     def index(self, node: ast.expr, scope: Scope) -> Any:
         """An index, with slices of Python's own."""
@@ -302,6 +308,7 @@ class Calls:
         """Follow a function of the program with these arguments."""
         if len(self.way) >= _DEEPEST:
             return UNKNOWN
+        self.called.add(function.node)
         given, scope = function.node.args, Scope(function.scope)
         names = [each.arg for each in (*given.posonlyargs, *given.args)]
         values = args if function.bound is None else (function.bound, *args)

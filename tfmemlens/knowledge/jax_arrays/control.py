@@ -25,6 +25,9 @@ class Control(Calls):
             return self.apply(inner, (*function.positional, *args), dict(function.named) | named, node)
         if kind == "with":
             return Transformed(inner.last, args[0], (), function.named) if args else UNKNOWN
+        first = next((leaf for leaf in transforms.leaves(args) if isinstance(leaf, Array)), None)
+        if first is not None and "jit" in kind and self.lines and not self.kinds:
+            self.given.setdefault(self.line_of(node), []).append(first.shape)
         with self.pushed(self.kinds, kind):
             if kind in transforms.SAME:
                 return self.returned(function, args, self.apply(inner, args, named, node), node)

@@ -7,13 +7,24 @@ is followed for its first turns. What nothing states stays unknown, and with it 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from tfmemlens.knowledge.jax_arrays import transforms
 from tfmemlens.knowledge.jax_arrays.control import Control
-from tfmemlens.knowledge.jax_arrays.values import UNKNOWN, Array, Class, Function, Library, Scope, Thing
+from tfmemlens.knowledge.jax_arrays.values import (
+    UNKNOWN,
+    Array,
+    Class,
+    Function,
+    Library,
+    Reshaped,
+    Scope,
+    Thing,
+    Transformed,
+)
+from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
 from tfmemlens.patterns import regex
 
@@ -31,12 +42,17 @@ _ALIASES = {
     "grad": "jax.grad",
 }
 _DEVICES = regex(r"xla_force_host_platform_device_count=(?P<many>\d{1,4})")
+_FIRST_TURNS = 2
 _MOST_TURNS = 16
-"""So many turns of a loop over a list or a range are followed; of a longer one, the first."""
+"""So many turns of a loop over a list or a range are followed; of a longer one the first two."""
 
 
 class Reader(Control):
     """Statements, in the order in which Python would run them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reshaped: list[Reshaped] = []
 
     def run(self, program: Program) -> None:
         """Follow the whole program; a quoted frame has no names of its own, and is left out."""
@@ -47,6 +63,15 @@ class Reader(Control):
             if not statement.of_frame and not statement.inline:
                 self.lines = statement.lines
                 self.body([statement.node], self.top)
+        self.uncalled()
+
+    def uncalled(self) -> None:
+        """Functions of the program that nothing in the quoted text calls."""
+        for function in list(self.top.names.values()):
+            inner = function.inner if isinstance(function, Transformed) else function
+            if isinstance(inner, Function) and inner.node not in self.called:
+                self.lines = inner.lines
+                self.apply(function, (), {}, inner.node)
 
     def body(self, nodes: Sequence[ast.stmt], scope: Scope) -> Any:
         """What a function's body returns; None where it goes on to its end."""
@@ -120,11 +145,21 @@ class Reader(Control):
         if not items:
             self.assign(node.target, UNKNOWN, scope)
             return self.body(node.body, scope)
-        for item in items if len(items) <= _MOST_TURNS else items[:1]:
+        before = {line: len(shapes) for line, shapes in self.given.items()}
+        for item in items if len(items) <= _MOST_TURNS else items[:_FIRST_TURNS]:
             self.assign(node.target, item, scope)
             if (made := self.body(node.body, scope)) is not None:
                 return made
+        if len(items) > _MOST_TURNS:
+            self.compare_turns(before)
         return None
+
+    def compare_turns(self, before: Mapping[Line, int]) -> None:
+        """Note the compiled functions that two turns of a long loop gave two shapes."""
+        for line, shapes in self.given.items():
+            inside = shapes[before.get(line, 0) :]
+            if len(inside) == _FIRST_TURNS == len(set(inside)):
+                self.reshaped.append(Reshaped(line, (inside[0], inside[1])))
 
     def decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Any:
         """A function as its decorators make it."""

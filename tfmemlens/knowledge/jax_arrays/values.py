@@ -108,6 +108,15 @@ class Noted:
     """So many turns of a scan make one each, and a gradient keeps them all."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reshaped:
+    """A compiled function that a loop calls with another shape in each turn."""
+
+    line: Line
+    shapes: tuple[Shape, Shape]
+    """What it gets in the first turn, and in the second."""
+
+
 class Class:
     """A class of the program: its functions, and the names of its fields in their order."""
 

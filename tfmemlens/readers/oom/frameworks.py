@@ -57,6 +57,9 @@ _MENTIONS = Words(
     "xla_run",
     "StatusOr",
     "pt-xla",
+    "orch xla",
+    "orch-xla",
+    "orch on ",
     "rax",
     "MJX",
     "mjx",
@@ -69,6 +72,7 @@ _TORCH_XLA = regex(
     r"torch_xla|PyTorch/XLA|\b(?:aten|xla)__\w+|\bxm\.\w+\(|XRTExecute|XRTCompile"
     r"|RuntimeError: Resource exhausted: From /job:tpu_worker|\bpt-xla-profiler\b"
     r"|RuntimeError: Bad StatusOr access: "
+    r"|(?i:\bpytorch[ -]xla\b|\bpytorch on (?:a |the )?(?:Cloud )?TPUs?\b)"
 )
 _OTHER = regex(r"\bEXLA\b|\(exla \d|\bReactant\b|\.jl:\d")
 _TENSORFLOW = regex(

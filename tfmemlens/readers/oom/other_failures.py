@@ -78,6 +78,11 @@ FOREIGN = {
         " 643.57 MiB already allocated)",
         needs="emory",
     ),
+    "NVIDIA Warp": LineRule(
+        r"\bWarp CUDA error 2: out of memory",
+        "Warp CUDA error 2: out of memory (in function wp_alloc_device_async, warp/native/warp.cu:769)",
+        needs="Warp CUDA",
+    ),
     "Tenstorrent's runtime": LineRule(
         r"Not enough space to allocate \d+ B (?:DRAM|L1\w*) buffer across \d+ banks",
         "Out of Memory: Not enough space to allocate 6710886400 B DRAM buffer across 12 banks, where each"
