@@ -326,6 +326,10 @@ CASES: dict[str, tuple[str, str]] = {
         "emb = layers.Embedding(900000, 64)\n" + oom("900000,64", "emb/embeddings/Initializer/mul"),
         "emb = layers.Embedding(900000, 64)\n" + oom("900001,64", "emb/embeddings/Initializer/mul"),
     ),
+    "outputs-of-the-program": (
+        "x = layers.Conv2D(64, 3, name='a')(Input((98, 98, 3)))\nmodel.fit(x, y)\n" + oom("32,96,96,64"),
+        "x = layers.Conv2D(64, 3, name='a')(Input((98, 98, 3)))\nmodel.fit(x, y)\n" + oom("32,98,98,64"),
+    ),
     "many-small-allocations": (
         report("10.00MiB from net/a/Relu", rest="900 nodes with 90.00MiB"),
         report("10.00MiB from net/a/Relu", rest="9 nodes with 2.2KiB"),

@@ -1,0 +1,72 @@
+"""The layers' outputs that quoted code makes, at the batch that the failed shape tells."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.logs import dump, oom, report
+from tfmemlens import pipeline
+from tfmemlens.model.finding import Finding
+
+MIB = 1 << 20
+RULE = "outputs-of-the-program"
+CODE = """
+from tensorflow.keras import layers
+image = layers.Input((128, 128, 3))
+x = layers.Conv2D(16, 3, padding="same", name="thin")(image)
+x = layers.Conv2D(64, 3, padding="same", name="wide")(x)
+x = layers.MaxPooling2D(name="half")(x)
+model = keras.Model(image, x)
+model.fit(images, masks, batch_size=32)
+"""
+ASKED = "32,128,128,64"
+WIDE, THIN, HALF = 32 * 128 * 128 * 64 * 4, 32 * 128 * 128 * 16 * 4, 32 * 64 * 64 * 64 * 4
+
+
+def found(text: str) -> Finding | None:
+    findings = pipeline.explain(text).findings
+    return next((each for each in findings if each.rule == RULE), None)
+
+
+def test_outputs_are_summed_at_the_batch_of_the_failure() -> None:
+    finding = found(CODE + oom(ASKED))
+    assert finding and finding.because
+    whole = WIDE + THIN + HALF
+    assert finding.explains == whole
+    assert "a batch of 32 the outputs of the code's 3 layers" in finding.because
+    assert f"take {whole // MIB}.00 MiB: most `wide` {WIDE // MIB}.00 MiB and" in finding.because
+    assert "`wide` makes what was requested, [32,128,128,64]" in finding.evidence[0].fact
+
+
+def test_the_layer_that_makes_most_is_to_be_narrower() -> None:
+    finding = found(CODE + oom(ASKED))
+    assert finding
+    narrower = next(each for each in finding.remedies if each.slug == "narrower-layer")
+    assert "`wide` narrower (64 -> 32)" in narrower.text and narrower.saves_bytes == WIDE // 2
+
+
+def test_the_batch_is_the_failed_shape_s_own() -> None:
+    finding = found(CODE + oom("5,128,128,16"))
+    assert finding and finding.because and "at a batch of 5" in finding.because
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        oom(ASKED),  # no code
+        CODE + oom("32,128,128,48"),  # no layer makes it
+        CODE.replace("(128, 128, 3)", "(128, 128, 3) if x else None")
+        + oom(ASKED),  # a size that data decides
+        CODE.replace(".fit(", ".predict(") + oom(ASKED),  # nothing is kept
+        CODE + oom(ASKED, "net/conv/kernel/Initializer/random_uniform"),
+        CODE + oom(ASKED) + report("450.00MiB from net/conv/Conv2D"),  # names are known
+        CODE + dump(128, 16000, 15990) + oom(ASKED),  # a small part of what the device holds
+    ],
+)
+def test_near_misses(text: str) -> None:
+    assert found(text) is None
+
+
+def test_no_more_is_explained_than_the_device_has() -> None:
+    finding = found(CODE + dump(128, 180, 150) + oom(ASKED))
+    assert finding and finding.explains == 180 * MIB

@@ -1,0 +1,125 @@
+"""Arrays and data sets that a program makes: their shapes, where the call states them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfmemlens.knowledge.keras_program.values import UNKNOWN, DataSet, External, Names
+from tfmemlens.model.tensor import TensorType
+
+_FILLED = frozenset("zeros ones empty full random standard_normal random_sample truncated_normal".split())
+_DIMENSIONS = frozenset(("rand", "randn"))
+_DRAWN = frozenset("normal uniform randint integers choice poisson exponential beta binomial".split())
+_ALIKE = frozenset(
+    "zeros_like ones_like empty_like full_like array asarray constant convert_to_tensor Variable".split()
+)
+_OF_NUMPY = ("np.", "numpy.", "rng.")
+_DATA = {
+    "mnist": ((60000, 28, 28), (10000, 28, 28)),
+    "fashion_mnist": ((60000, 28, 28), (10000, 28, 28)),
+    "cifar10": ((50000, 32, 32, 3), (10000, 32, 32, 3)),
+    "cifar100": ((50000, 32, 32, 3), (10000, 32, 32, 3)),
+}
+_SAME_SET = frozenset(
+    "shuffle repeat prefetch cache take skip with_options shard apply as_numpy_iterator".split()
+)
+
+
+def made(path: str, given: list[Any], named: Names) -> Any:
+    """What a function of NumPy or TensorFlow makes; UNKNOWN where it is another, or does not tell."""
+    name = path.rpartition(".")[2]
+    dtype = _dtype(named.get("dtype"), "float32")
+    shape = named.get("shape", named.get("size"))
+    if name == "default_rng":
+        return External("numpy.random.Generator")
+    if name == "load_data":
+        return _known_data(path)
+    if name == "TensorSpec":
+        return tensor(shape if shape is not None else (given or [UNKNOWN])[0], dtype)
+    if name in _DIMENSIONS:
+        return tensor(tuple(given), dtype)
+    if name in _FILLED:
+        return tensor(given[0] if shape is None and given else shape, dtype)
+    if name in _DRAWN:
+        at = 2 if path.startswith(_OF_NUMPY) or "numpy" in path else 0
+        if name in ("poisson", "exponential", "choice"):
+            at = 1
+        return tensor(given[at] if shape is None and len(given) > at else shape, dtype)
+    if name in _ALIKE and given:
+        return _alike(given[0], dtype)
+    if name in ("from_tensor_slices", "from_tensors"):
+        element = given[0] if given else named.get("tensors", UNKNOWN)
+        return DataSet(each_of(element, _first_gone) if name == "from_tensor_slices" else element)
+    if name == "from_generator":
+        return DataSet(named.get("output_signature", UNKNOWN))
+    return UNKNOWN
+
+
+def tensor(shape: Any, dtype: str = "float32") -> Any:
+    """A tensor of this shape; sizes that are not known are open, UNKNOWN where it is no shape at all."""
+    if isinstance(shape, int) and not isinstance(shape, bool):
+        shape = (shape,)
+    if not isinstance(shape, tuple | list) or not 0 < len(shape) <= 8:
+        return UNKNOWN
+    sizes = (
+        each if isinstance(each, int) and not isinstance(each, bool) and each > 0 else None for each in shape
+    )
+    return TensorType(tuple(sizes), dtype)
+
+
+def _dtype(value: Any, default: str) -> str:
+    name = value.path.rpartition(".")[2] if isinstance(value, External) else value
+    return name if isinstance(name, str) else default
+
+
+def _alike(value: Any, dtype: str) -> Any:
+    if isinstance(value, TensorType):
+        return value
+    if isinstance(value, tuple | list) and value:
+        inner = _alike(value[0], dtype)
+        rest = inner.shape if isinstance(inner, TensorType) and inner.shape else ()
+        return tensor((len(value), *rest), dtype)
+    return UNKNOWN
+
+
+def _known_data(path: str) -> Any:
+    shapes = next((shapes for name, shapes in _DATA.items() if f".{name}." in f".{path}"), None)
+    if shapes is None:
+        return ((UNKNOWN, UNKNOWN), (UNKNOWN, UNKNOWN))
+    return tuple((TensorType(each, "uint8"), TensorType(each[:1], "uint8")) for each in shapes)
+
+
+def each_of(value: Any, change: Any, depth: int = 4) -> Any:
+    """Nested tensors, each changed."""
+    if isinstance(value, TensorType):
+        return change(value)
+    if isinstance(value, dict) and depth:
+        return {key: each_of(each, change, depth - 1) for key, each in value.items()}
+    if isinstance(value, tuple | list) and depth:
+        return tuple(each_of(each, change, depth - 1) for each in value)
+    return UNKNOWN
+
+
+def _first_gone(value: TensorType) -> Any:
+    return TensorType(value.shape[1:], value.dtype) if value.shape else UNKNOWN
+
+
+def open_batch(value: TensorType) -> Any:
+    """One batch of what an array holds, of whatever size."""
+    return TensorType((None, *value.shape[1:]), value.dtype) if value.shape else UNKNOWN
+
+
+def of_set(data: DataSet, name: str) -> Any:
+    """What a method of a data set gives; `map` is the interpreter's."""
+    if name in ("batch", "padded_batch", "ragged_batch"):
+        return DataSet(
+            each_of(data.element, lambda each: TensorType((None, *(each.shape or ())), each.dtype))
+        )
+    return data if name in _SAME_SET else UNKNOWN
+
+
+def of_tensor(value: TensorType, name: str, given: list[Any]) -> Any:
+    """What a method of an array gives that needs no arithmetic."""
+    if name == "astype" and given:
+        return TensorType(value.shape, _dtype(given[0], value.dtype or "float32"))
+    return value if name in ("copy", "numpy", "read_value", "assign") else UNKNOWN

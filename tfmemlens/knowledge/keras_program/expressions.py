@@ -1,0 +1,309 @@
+"""What expressions of a followed program are: numbers, texts, sequences, and the types of tensors."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfmemlens.knowledge.keras_program.values import (
+    UNKNOWN,
+    External,
+    Function,
+    Instance,
+    Layer,
+    Method,
+    Names,
+    Net,
+    Super,
+    Unknown,
+    UserClass,
+    bound,
+)
+from tfmemlens.model.tensor import TensorType
+
+MOST_STEPS = 30_000
+MOST_TURNS = 64
+"""Of a loop whose sequence is known; a longer one is followed once, as one that is not."""
+PLAIN = (int, float, str, bool, type(None))
+_LARGEST = 1 << 62
+MOST_ITEMS = 4096
+
+_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_OPS = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.Pow: "power",
+    ast.MatMult: "matmul",
+}
+_COMPARES: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+}
+PLAIN = (int, float, str, bool, type(None))
+
+
+class TooLong(Exception):
+    """The program is too long, or goes too deep, to be followed."""
+
+
+class Expressions:
+    """Follows expressions; who inherits it says what calls and assignments do, and what ops make."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self.frames: list[Names] = [{"__name__": "__main__"}]
+        self.calling: list[Function] = []
+
+    def operation(self, name: str, positional: list[Any]) -> Any:
+        """What an arithmetic op makes of tensors."""
+        raise NotImplementedError
+
+    def call(self, node: ast.Call) -> Any:
+        """The value of a call."""
+        raise NotImplementedError
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        """Bind a name, an attribute, an item or several."""
+        raise NotImplementedError
+
+    def step(self) -> None:
+        """Count one more thing that is followed. Raises TooLong."""
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise TooLong
+
+    def value(self, node: ast.expr | None) -> Any:
+        """What an expression is; UNKNOWN where nothing tells."""
+        self.step()
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.Name):
+            return self._named(node.id)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(self.value(node.value), node.attr)
+        if isinstance(node, ast.Tuple | ast.List):
+            return self._sequence(node)
+        if isinstance(node, ast.Dict):
+            keys = [self.value(key) if key else UNKNOWN for key in node.keys]
+            values = [self.value(each) for each in node.values]
+            return {key: each for key, each in zip(keys, values, strict=True) if isinstance(key, PLAIN)}
+        if isinstance(node, ast.BinOp):
+            return self.binary(node.op, self.value(node.left), self.value(node.right))
+        if isinstance(node, ast.UnaryOp):
+            return self._unary(node.op, self.value(node.operand))
+        if isinstance(node, ast.Compare):
+            return self._compare(node)
+        if isinstance(node, ast.BoolOp):
+            return self._bool(node)
+        if isinstance(node, ast.IfExp):
+            known = self.truth(self.value(node.test))
+            if known is None:
+                one, other = self.value(node.body), self.value(node.orelse)
+                return one if equal(one, other) else UNKNOWN
+            return self.value(node.body if known else node.orelse)
+        if isinstance(node, ast.Call):
+            return self.call(node)
+        if isinstance(node, ast.Subscript):
+            return self._item(self.value(node.value), self._key(node.slice))
+        if isinstance(node, ast.Lambda):
+            return Function(node, tuple(self.frames))
+        if isinstance(node, ast.ListComp | ast.GeneratorExp):
+            return self._comprehension(node)
+        if isinstance(node, ast.JoinedStr):
+            return self._formatted(node)
+        if isinstance(node, ast.NamedExpr):
+            value = self.value(node.value)
+            self.assign(node.target, value)
+            return value
+        return UNKNOWN
+
+    def _named(self, name: str) -> Any:
+        around = self.calling[-1].around if self.calling else ()
+        for names in (self.frames[-1], *reversed(around), self.frames[0]):
+            if name in names:
+                return names[name]
+        return External(name)
+
+    def _attribute(self, value: Any, name: str) -> Any:
+        if isinstance(value, External):
+            return External(f"{value.path}.{name}")
+        if isinstance(value, Instance):
+            if name in value.attributes:
+                return value.attributes[name]
+            member = value.of.member(name) if value.of else None
+            if member is None:
+                return Method(value, name)
+            return bound(member[0], value, member[1])
+        if isinstance(value, Super):
+            found = [base.member(name) for base in value.below.bases if isinstance(base, UserClass)]
+            member = next((each for each in found if each), None)
+            return bound(member[0], value.instance, member[1]) if member else Method(value, name)
+        if isinstance(value, UserClass):
+            member = value.member(name)
+            return member[0] if member else UNKNOWN
+        if isinstance(value, TensorType) and name == "shape":
+            return UNKNOWN if value.shape is None else value.shape
+        if isinstance(value, TensorType) and name == "dtype":
+            return value.dtype
+        if isinstance(value, Net) and name in ("output", "outputs", "input", "inputs"):
+            return value.outputs if name.startswith("output") else value.inputs
+        return Method(value, name)
+
+    def _sequence(self, node: ast.Tuple | ast.List) -> Any:
+        items: list[Any] = []
+        for each in node.elts:
+            if isinstance(each, ast.Starred):
+                spread = self.value(each.value)
+                if not isinstance(spread, tuple | list):
+                    return UNKNOWN
+                items += spread
+            else:
+                items.append(self.value(each))
+        return tuple(items) if isinstance(node, ast.Tuple) else items
+
+    def binary(self, op: ast.operator, left: Any, right: Any) -> Any:
+        """What an operator makes of two values."""
+        if isinstance(left, TensorType) or isinstance(right, TensorType):
+            name = _OPS.get(type(op))
+            return self.operation(name, [left, right]) if name else UNKNOWN
+        if isinstance(left, Unknown) or isinstance(right, Unknown):
+            return UNKNOWN
+        return _computed(op, left, right)
+
+    def _unary(self, op: ast.unaryop, value: Any) -> Any:
+        if isinstance(op, ast.Not):
+            known = self.truth(value)
+            return UNKNOWN if known is None else not known
+        if isinstance(op, ast.USub) and isinstance(value, int | float):
+            return -value
+        return value if isinstance(value, TensorType) else UNKNOWN
+
+    def _compare(self, node: ast.Compare) -> Any:
+        left, right = self.value(node.left), self.value(node.comparators[0])
+        if len(node.ops) > 1:
+            return UNKNOWN
+        op = node.ops[0]
+        of_none = isinstance(op, ast.Is | ast.IsNot) and (left is None or right is None)
+        if of_none and not isinstance(left, Unknown) and not isinstance(right, Unknown):
+            return (left is right) == isinstance(op, ast.Is)
+        if isinstance(op, ast.In | ast.NotIn) and isinstance(left, PLAIN):
+            if isinstance(right, tuple | list | dict) and all(isinstance(each, PLAIN) for each in right):
+                return (left in right) == isinstance(op, ast.In)
+            return UNKNOWN
+        numbers = isinstance(left, int | float) and isinstance(right, int | float)
+        texts = isinstance(left, str) and isinstance(right, str)
+        known = isinstance(left, PLAIN) and isinstance(right, PLAIN) and isinstance(op, ast.Eq | ast.NotEq)
+        if (numbers or texts or known) and type(op) in _COMPARES:
+            return bool(_COMPARES[type(op)](left, right))
+        return UNKNOWN
+
+    def _bool(self, node: ast.BoolOp) -> Any:
+        value: Any = UNKNOWN
+        for each in node.values:
+            value = self.value(each)
+            known = self.truth(value)
+            if known is None:
+                return UNKNOWN
+            if known == isinstance(node.op, ast.Or):
+                return value
+        return value
+
+    @staticmethod
+    def truth(value: Any) -> bool | None:
+        """Whether a condition holds; None where data decides."""
+        if isinstance(value, (*PLAIN, tuple, list, dict)):
+            return bool(value)
+        return True if isinstance(value, Layer | Net | Instance | Function) else None
+
+    def _key(self, node: ast.expr) -> Any:
+        """An index as Python has it; slices of known ends, others open."""
+        if isinstance(node, ast.Slice):
+            ends = [None if end is None else self.value(end) for end in (node.lower, node.upper, node.step)]
+            return slice(*ends)
+        if isinstance(node, ast.Tuple):
+            return tuple(self._key(each) for each in node.elts)
+        return self.value(node)
+
+    def _item(self, value: Any, key: Any) -> Any:
+        if isinstance(value, dict):
+            return value.get(key, UNKNOWN) if isinstance(key, PLAIN) else UNKNOWN
+        if isinstance(value, tuple | list):
+            return _part(value, key)
+        if isinstance(value, TensorType):
+            return self.operation("getitem", [value, key])
+        return UNKNOWN
+
+    def _comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> Any:
+        first = node.generators[0]
+        sequence = self.value(first.iter)
+        if len(node.generators) > 1 or not isinstance(sequence, tuple | list) or len(sequence) > MOST_TURNS:
+            return UNKNOWN
+        made = []
+        for each in sequence:
+            self.assign(first.target, each)
+            told = [self.truth(self.value(test)) for test in first.ifs]
+            if None in told:
+                return UNKNOWN
+            if all(told):
+                made.append(self.value(node.elt))
+        return made
+
+    def _formatted(self, node: ast.JoinedStr) -> Any:
+        parts = []
+        for each in node.values:
+            value = self.value(each.value) if isinstance(each, ast.FormattedValue) else self.value(each)
+            if not isinstance(value, str | int):
+                return UNKNOWN
+            parts.append(str(value))
+        return "".join(parts)[:MOST_ITEMS]
+
+
+def _part(value: Sequence[Any], key: Any) -> Any:
+    """An item or a slice of a sequence; UNKNOWN where the index is, or leads outside."""
+    if isinstance(key, slice):
+        known = all(isinstance(end, int | None) for end in (key.start, key.stop, key.step)) and key.step != 0
+        return value[key] if known else UNKNOWN
+    return value[key] if isinstance(key, int) and -len(value) <= key < len(value) else UNKNOWN
+
+
+def _computed(op: ast.operator, left: Any, right: Any) -> Any:
+    """Arithmetic of numbers, and joins of sequences, of bounded size."""
+    numbers = isinstance(left, int | float) and isinstance(right, int | float)
+    if isinstance(op, ast.Pow):
+        small = numbers and abs(left) <= 1 << 20 and isinstance(right, int) and 0 <= right <= 12
+        return left**right if small else UNKNOWN
+    divides = isinstance(op, ast.Div | ast.FloorDiv | ast.Mod)
+    if type(op) not in _ARITHMETIC or (divides and (not numbers or not right)):
+        return UNKNOWN
+    if not numbers:
+        repeats = isinstance(op, ast.Mult) and isinstance(left, tuple | list) and isinstance(right, int)
+        joins = isinstance(op, ast.Add) and type(left) is type(right) and isinstance(left, tuple | list | str)
+        if not (joins or (repeats and right <= MOST_TURNS and len(left) <= MOST_TURNS)):
+            return UNKNOWN
+        made = _ARITHMETIC[type(op)](left, right)
+        return made if len(made) <= MOST_ITEMS else UNKNOWN
+    made = _ARITHMETIC[type(op)](left, right)
+    return made if abs(made) < _LARGEST else UNKNOWN
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether two values are surely the same."""
+    alike = isinstance(one, (*PLAIN, TensorType)) and type(one) is type(other)
+    return one is other or (alike and bool(one == other))
