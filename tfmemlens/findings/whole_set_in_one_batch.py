@@ -16,6 +16,7 @@ from tfmemlens.findings.support.kept import is_eager
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, is_loading, other_than_training
 from tfmemlens.findings.support.rows import place, requests, tensor_text
 from tfmemlens.findings.support.situation import situation
+from tfmemlens.knowledge.ops.roles import PREPARES
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -198,14 +199,12 @@ _IN_THE_PIPELINE = Remedy(
     "ds = ds.batch(64).map(lambda x, y: (tf.cast(x, tf.float32) / 255, y))",
     slug="resize-in-pipeline",
 )
-_CONVERTS = ("Cast", "Mul", "RealDiv", "Sub", "AddV2", "Div")
-"""What scales and shifts an array before it is trained on."""
 
 
 def _converts(moment: Moment, failed: FailedRequest) -> bool:
     """Whether an array is prepared by an op that ran by itself, outside of any network."""
     return bool(
-        moment.request and is_eager(moment.request) and failed.op in _CONVERTS and not failed.keras_layer
+        moment.request and is_eager(moment.request) and failed.op in PREPARES and not failed.keras_layer
     )
 
 

@@ -47,6 +47,8 @@ INPUT_GRADIENTS = _named("Conv2DBackpropInput Conv3DBackpropInputV2 Conv3DBackpr
 GRADIENTS_2D = _named("Conv2DBackpropFilter Conv2DBackpropInput")
 BIAS_GRADIENTS = _named("BiasAddGrad")
 
+PREPARES = _named("Cast Mul RealDiv Sub AddV2 Div")
+"""What scales and shifts an array before it is trained on."""
 PLACEHOLDERS = _named("Placeholder PlaceholderV2 PlaceholderWithDefault")
 ARGUMENTS = _named("_Arg _DeviceArg")
 FEEDS = (
