@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfmemlens.estimation.needed_limit import needed_limit
+from tfmemlens.estimation.needed_limit import needed_limit, requested_peak
 from tfmemlens.knowledge.bfc import Call, serves
 from tfmemlens.units import MIB
 
@@ -78,3 +78,31 @@ def test_the_lower_end_is_never_above_the_peak() -> None:
 def test_a_bar_as_wide_as_the_step_leaves_requests_at_its_lower_end() -> None:
     found = needed_limit([kept(1.0, 2.0)], 3 * MIB, 1.0)
     assert found is not None and found.serving is not None and found.serving.low_bytes > 0
+
+
+def test_what_serves_a_step_may_lie_below_its_peak() -> None:
+    """3 MiB stand in a region of 4, whole: under a limit of 3 the region is no larger, and does."""
+    found = needed_limit([kept(3.0)], 4 * MIB, 0.0)
+    assert found is not None and found.serving is not None
+    assert (found.bytes, found.high_bytes) == (4 * MIB, 4 * MIB)
+    assert found.serving.low_bytes == found.serving.bytes == 3 * MIB
+
+
+def test_ops_that_wait_for_each_other_need_less_to_be_served() -> None:
+    """What is stated to be needed stays what several ops at once take."""
+    at_once, in_turn = kept(1.0, 2.0, 2.0), [(0, MIB), (1, 2 * MIB), (1, 0), (2, 2 * MIB)]
+    found = needed_limit([at_once], 5 * MIB, 0.0, in_turn=in_turn)
+    assert found is not None and found.serving is not None
+    assert found.bytes >= 5 * MIB > found.serving.bytes > 3 * MIB
+
+
+@pytest.mark.parametrize("limit, served", [(None, None), (3 * MIB - 256, False), (3 * MIB, True)])
+def test_whether_the_very_limit_serves(limit: int | None, served: bool | None) -> None:
+    found = needed_limit([kept(3.0)], 4 * MIB, 0.0, limit_bytes=limit)
+    assert found is not None and found.serving is not None and found.serving.served is served
+
+
+def test_the_most_that_is_asked_for_at_once() -> None:
+    assert requested_peak([(0, 100), (1, 257), (0, 0), (2, 256)]) == 256 + 512
+    assert requested_peak([(0, 100), (0, 0), (1, 1), (2, 1)]) == 512
+    assert requested_peak([]) == 0

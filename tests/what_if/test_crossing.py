@@ -48,11 +48,14 @@ def test_what_never_reaches_the_limit_ends() -> None:
     assert asked(lambda batch: 1, 1)[0] >= 1 << 24
 
 
-def predicted(limit: int = 12_000) -> FitBasis:
-    """A step that needs 1,000 bytes a sample, 20 % more or 10 % less at the ends of its bar."""
+def predicted(limit: int = 12_000, largest: int | None = None) -> FitBasis:
+    """A step that needs 1,000 bytes a sample, 20 % more or 10 % less at the ends of its bar; `largest`: the
+    very limit was tried, and serves so many samples.
+    """
 
     def again(batch: int) -> FitBasis:
-        serving = ServingLimits(900 * batch, 1000 * batch, 1200 * batch)
+        served = None if largest is None else batch <= largest
+        serving = ServingLimits(900 * batch, 1000 * batch, 1200 * batch, served)
         needed = NeededLimit(1000 * batch, 2000 * batch, serving)
         step = known().step
         return replace(known(), step=replace(step, timeline=replace(step.timeline, needed_limit=needed)))
@@ -63,6 +66,12 @@ def predicted(limit: int = 12_000) -> FitBasis:
 def test_the_largest_batch_is_the_last_whose_calls_are_served() -> None:
     assert largest_batch(predicted().step, predicted()) == 12
     assert largest_batch(predicted(999).step, predicted(999)) == 0
+
+
+@pytest.mark.parametrize("largest", [5, 11, 12, 13, 20])
+def test_the_very_limit_decides_where_it_was_tried(largest: int) -> None:
+    basis = predicted(largest=largest)
+    assert largest_batch(basis.step, basis) == largest
 
 
 def test_the_range_holds_the_calls_at_both_ends_of_the_bar() -> None:

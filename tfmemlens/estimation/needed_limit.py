@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from tfmemlens.knowledge.bfc import FIRST_REGION_BYTES, Call, serves, smallest_limit
 from tfmemlens.model.timeline import NeededLimit, ServingLimits
+from tfmemlens.units import round_up
+from tfmemlens.values import replace
 
 MAX_CALLS = 100_000
 """Beyond it a limit would take seconds to find: some 16,000 allocations a step."""
@@ -52,6 +54,8 @@ def needed_limit(
     batch_bytes: int = 0,
     first_region_bytes: int = FIRST_REGION_BYTES,
     likely_share: float | None = None,
+    in_turn: Sequence[Call] | None = None,
+    limit_bytes: int | None = None,
 ) -> NeededLimit | None:
     """The smallest limit, to about a hundredth, under which an allocator serves the calls of the first steps,
     from the first weight on, and two further batches of `batch_bytes`. `pasts` holds these calls first as
@@ -63,17 +67,23 @@ def needed_limit(
     needs 88 MiB once it grows by a tenth: the last region has to hold the next large tensor in one piece.
     Three of four steps that failed at the limit stated stood below such an edge (TensorFlow 2.11 and 2.21).
 
-    `likely_share` is what the peak is mostly off by, without what a limit holds in reserve.
+    `likely_share` is what the peak is mostly off by, without what a limit holds in reserve. `in_turn` holds
+    the calls with one op at a time, where `pasts` has several at once: what serves the step goes by these,
+    since an op that finds no room waits for the others to end. `limit_bytes` is the limit that is asked
+    about.
 
-    Neither end is below the peak. None for too many calls to try.
+    Neither end is below the peak; what serves the step may be: a pool under pressure leaves fewer chunks
+    larger than asked. None for too many calls to try.
     """
-    likely = pasts[0]
+    likely, waiting = pasts[0], in_turn or pasts[0]
     if len(likely) > MAX_CALLS:
         return None
     within = peak_bytes // 100
     usual = share if likely_share is None else likely_share
-    serving = _serving(likely, peak_bytes, usual, first_region_bytes)
-    served = max(serving.bytes, peak_bytes)
+    serving = _serving(waiting, peak_bytes, usual, first_region_bytes)
+    if limit_bytes is not None:
+        serving = replace(serving, served=serves(waiting, limit_bytes, first_region_bytes))
+    served = smallest_limit(likely, peak_bytes, within, first_region_bytes)
     high = max(served, round(peak_bytes * (1 + share)))
     trials = [(likely, share * part) for part in _PARTS]
     trials += [(calls, share * part) for calls in pasts[1:] for part in (0.0, 0.5)]
@@ -93,12 +103,24 @@ def _serving(calls: Sequence[Call], peak_bytes: int, share: float, first_region_
     """To a hundredth: what serves the calls, and the same with smaller and with larger requests."""
     least, most = max(1 - share, _LEAST_PART), 1 + share
     low, middle, high = (
-        smallest_limit(
-            _enlarged(calls, times), round(peak_bytes * times), peak_bytes // 100, first_region_bytes
-        )
-        for times in (least, 1.0, most)
+        smallest_limit(larger, requested_peak(larger), peak_bytes // 100, first_region_bytes)
+        for larger in (_enlarged(calls, times) for times in (least, 1.0, most))
     )
-    return ServingLimits(min(low, peak_bytes), middle, max(middle, high))
+    return ServingLimits(min(low, middle, peak_bytes), middle, max(middle, high))
+
+
+def requested_peak(calls: Sequence[Call]) -> int:
+    """The most bytes that are asked for at once, each request rounded as BFC does: no limit below it serves
+    them.
+    """
+    held: dict[int, int] = {}
+    live = most = 0
+    for number, request in calls:
+        live += round_up(request) if request else -held.pop(number)
+        if request:
+            held[number] = round_up(request)
+        most = max(most, live)
+    return most
 
 
 def _enlarged(calls: Sequence[Call], times: float) -> Sequence[Call]:

@@ -67,6 +67,8 @@ class ServingLimits:
     bytes: int
     high_bytes: int
     """With all requests at the upper end of the bar."""
+    served: bool | None = None
+    """Whether the very limit that is asked about serves the step; None where none is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,13 +207,20 @@ def largest_batch(step: ReplayedStep, known: FitBasis) -> int:
     if repredict is None:
         return scaled
     if _serving(step) is not None:
-        return crossing(lambda batch: _serving_bytes(repredict(batch).step), limit, scaled)
+        return crossing(lambda batch: _serving_bytes(repredict(batch).step, limit), limit, scaled)
     return nearest(lambda batch: repredict(batch).step.fits(batch, limit, known.grows), scaled)
 
 
-def _serving_bytes(step: ReplayedStep) -> int:
+def _serving_bytes(step: ReplayedStep, limit: int) -> int:
+    """What serves the step. The very limit decides where it was tried: one that serves a step need not do so
+    when it is larger, since its regions are others.
+    """
     serving = _serving(step)
-    return serving.bytes if serving else step.timeline.peak_bytes
+    if serving is None:
+        return step.timeline.peak_bytes
+    if serving.served is None:
+        return serving.bytes
+    return min(serving.bytes, limit) if serving.served else max(serving.bytes, limit + 1)
 
 
 def largest(fits: Callable[[int], bool], start: int) -> int:

@@ -157,7 +157,15 @@ def _needed_limit(
     batch = 0 if settings.samples else sum(value.bytes for value in predicted.step.inputs)
     reserve = _LOOP_RESERVE if _loops(predicted) else 0.0
     peak = predicted.timeline.peak_bytes
-    return needed_limit(predicted.pasts, peak, share + reserve, batch, likely_share=likely)
+    return needed_limit(
+        predicted.pasts,
+        peak,
+        share + reserve,
+        batch,
+        likely_share=likely,
+        in_turn=predicted.in_turn,
+        limit_bytes=settings.limit_bytes,
+    )
 
 
 def _waiting_bytes(predicted: PredictedStep) -> int:

@@ -17,7 +17,7 @@ from tfmemlens.model.attribution import Owner
 from tfmemlens.model.network import Network
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.timeline import BaselineSource, Executions, Timeline
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, replace
 
 _STEPS = ((2_000, 16), (20_000, 8))
 """How many steps are thought through: for steps of fewer ops more of them, else three."""
@@ -56,6 +56,8 @@ class PredictedStep:
     """Calls of the allocator from the first weight to the end of the third step: first without a past, then
     after each that was thought through.
     """
+    in_turn: Sequence[Call] | None = None
+    """The first of these with one op at a time, where several threads run ops and a limit is asked about."""
 
 
 def predict(network: Network, settings: StepSettings) -> PredictedStep:
@@ -97,7 +99,10 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
     runs.sort(key=lambda each: each[1].peak_bytes)
     low, high = (runs[1], runs[-2]) if len(runs) > _MAX_UNTRIMMED_RUNS else (runs[0], runs[-1])
     spread = (high[1].peak_bytes - low[1].peak_bytes) / max(middle[1].peak_bytes, 1)
-    return PredictedStep(done, step, _timeline(step, middle, settings), optimizer, spread, pasts)
+    in_turn = None
+    if workers > 1 and settings.limit_bytes is not None:
+        in_turn = _settled(step, plan, replace(settings, workers=1), _LIMITED_STEPS)[1]
+    return PredictedStep(done, step, _timeline(step, middle, settings), optimizer, spread, pasts, in_turn)
 
 
 def _settled(
