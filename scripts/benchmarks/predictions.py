@@ -520,6 +520,24 @@ _NINTH: list[tuple[Any, ...]] = [
     ("reefs", "2.21", 12, "sgd", 1, False, False),
     ("cellars", "2.21", 64, "adamw", 2, False, False),
 ]
+_TENTH: list[tuple[Any, ...]] = [
+    ("windmills", "2.21", 24, "adam", 1, False, True),
+    ("windmills", "2.11", 16, "momentum", 1, False, False),
+    ("harpists", "2.11", 32, "adam", 1, False, False),
+    ("dunes", "2.21", 16, "adamw", 2, False, False),
+    ("dunes", "2.11", 12, "sgd", 1, False, False),
+    ("auctions", "2.21", 512, "adagrad", 1, False, False),
+    ("sermons", "2.21", 32, "adam", 1, False, True),
+    ("sermons", "2.11", 24, "rmsprop", 1, False, False),
+    ("orchards", "2.21", 16, "rmsprop", 1, False, False),
+    ("gauges", "2.21", 64, "adam", 1, False, False),
+    ("chapels", "2.21", 32, "adam", 1, False, False),
+    ("ledges", "2.11", 256, "adam", 2, False, False),
+    ("creeks", "2.21", 32, "momentum", 1, False, True),
+    ("creeks", "2.11", 24, "adam", 1, False, False),
+]
+"""For the largest batch, predicted and tried, and for peaks: small nets, by one who knew the code."""
+
 _SETS = {
     "first": _CASES,
     "second": _SECOND,
@@ -530,6 +548,7 @@ _SETS = {
     "seventh": _SEVENTH,
     "eighth": _EIGHTH,
     "ninth": _NINTH,
+    "tenth": _TENTH,
 }
 _SUFFIXES = {"2.21": ".keras", "2.11": ".h5", "1.15": ".meta"}
 _SHAPES = {
