@@ -14,7 +14,7 @@ def windmills(case):
     y = x
     for width in (24, 40, 56):
         y = L.Conv2D(width, 3, activation="relu")(y)
-        y = L.AveragePooling2D()(L.BatchNormalization()(y))
+        y = L.AveragePooling2D(2)(L.BatchNormalization()(y))
     return keras.Model(x, L.Dense(12, activation="softmax")(L.Flatten()(y))), {"classes": 12}
 
 
