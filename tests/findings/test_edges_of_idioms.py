@@ -20,6 +20,7 @@ LIMITS: dict[str, tuple[tuple[int, ...], int, int]] = {
     "slices-of-arrays": (ANY, 0, 64),
     "array-as-tensor": (ANY, 500, 32),
     "whole-set-called": ((2, 3, 4, 5), 200, 32),
+    "all-images-called": ((3, 4, 5), 1000, 32),
     "whole-set-fed": (ANY, 500, 32),
     "images-at-once": (ANY, 200, 32),
     "data-set-as-list": (ANY, 0, 0),

@@ -194,3 +194,25 @@ def test_a_copy_of_a_whole_set_that_is_fed() -> None:
 def test_a_dump_of_sizes_is_what_it_says() -> None:
     text = dump_by_size(MIB, 10, (2, 4 * MIB), (1, MIB))
     assert "totalling 8.00MiB" in text and "InUse:                     9437184" in text
+
+
+@pytest.mark.parametrize(("batch", "users"), [("even when batch_size is 1", True), ("with my data", False)])
+def test_a_bare_message_whose_batch_is_one(batch: str, users: bool) -> None:
+    report = explained(f"ResourceExhaustedError: OOM when allocating tensor, {batch}\n")
+    assert (slugs(report)[0] == "see-device-users") is users
+
+
+@pytest.mark.parametrize(
+    ("named", "told"), [("vocabulary table of size 195370", True), ("195370 files", False)]
+)
+def test_a_last_dimension_that_the_text_calls_a_vocabulary(named: str, told: bool) -> None:
+    report = explained(f"made a {named}\nOOM when allocating tensor with shape[59,128,195370]\n")
+    assert (slugs(report)[0] == "smaller-vocabulary") is told
+    assert ("is the vocabulary's" in report.verdict) is told
+
+
+def test_protobufs_limit_on_a_constant() -> None:
+    report = explained(
+        "libprotobuf ERROR: Cannot allocate buffer larger than kint32max for StringOutputStream.\n"
+    )
+    assert report.verdict.startswith("No lack of memory: a constant or data set is larger than the 2 GiB")

@@ -179,3 +179,50 @@ def test_a_session_that_is_fed_a_whole_set_gets_code_for_sessions() -> None:
     first = told.actions[0].remedy
     assert first.slug == "in-batches" and "sess.run" in (first.code or "")
     assert not any(each.remedy.slug in ("smaller-input", "smaller-batch") for each in told.actions)
+
+
+def test_a_small_tensor_of_edges_on_a_full_device() -> None:
+    named = "nodes, edges = 30000, 500000\n"
+    full = dump_by_size(8_000_000, 500, (2, 128 * MIB), (1, 243 * MIB))
+    told = found(named + full + oom("500000,4", "Tanh"), "whole-graph-at-once")
+    assert told is not None and "chunks large enough for so many rows hold 499.00 MiB" in (told.because or "")
+    assert told.explains == 499 * MIB == told.remedies[0].saves_bytes
+    half = dump_by_size(8_000_000, 1000, (2, 128 * MIB), (1, 243 * MIB))
+    assert found(named + half + oom("500000,4", "Tanh"), "whole-graph-at-once") is None
+    unnamed = full + oom("500000,4", "gnn/Tanh")
+    assert found(unnamed, "whole-graph-at-once") is None
+
+
+@pytest.mark.parametrize(("count", "told"), [(17, True), (7, False)])
+def test_maps_that_most_likely_are_turned(count: int, told: bool) -> None:
+    maps = dump_by_size(15 * MIB, 150, (count, 8 * MIB), (1, 11 * MIB))
+    finding = found(
+        TURNS.format("[0, 2, 3, 1]") + maps + oom("15,16384,16", "res7/conv2d/Conv2D"), "own-transposes"
+    )
+    assert (finding is not None) is told
+    if finding:
+        assert "most likely the 17 chunks of 8.00 MiB" in (finding.because or "")
+        assert finding.explains == 17 * 8 * MIB // 2
+
+
+@pytest.mark.parametrize(
+    ("use", "code"),
+    [
+        ("mean = [tf.add_n(g) / 32 for g in zip(*all_grads)]", "zip(total, grads)"),
+        ("save(all_grads)", "global_norm"),
+    ],
+)
+def test_gradients_that_are_kept_to_be_added(use: str, code: str) -> None:
+    program = (
+        "all_grads = []\nfor i in range(32):\n    x, y = batch()\n"
+        "    all_grads.append(tape.gradient(loss, net.trainable_variables))\n" + use + "\n"
+    )
+    traceback = (
+        'Traceback (most recent call last):\n  File "accumulate.py", line 4, in <module>\n'
+        "    all_grads.append(tape.gradient(loss, net.trainable_variables))\n"
+    )
+    kept = dump_by_size(1200 * 1200 * 4, 300, (43, 5760000), (1, 50 * MIB))
+    report = explained(program + kept + traceback + oom("1200,1200", "MatMul"))
+    told = next(each for each in report.findings if each.rule == "kept-by-a-loop")
+    assert code in (told.remedies[0].code or "")
+    assert not any(each.remedy.slug == "smaller-batch" for each in report.actions)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.phase import other_than_training
+from tfmemlens.findings.support.prose_advice import without_a_batch
 from tfmemlens.findings.support.rows import failures, on_host
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.model.case import Case, Moment
@@ -59,6 +60,8 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+_NO_BATCH = ("a batch of one", "any batch alike", "a smaller batch in vain")
+"""What the text says of its batch, where no shape says more."""
 _SHUFFLES = regex(r"(?i)\bshuffl(?:e|ing)\b")
 _SMALLER_BUFFER = Remedy(
     "it is told of shuffling, whose buffer keeps as many elements as it is long, in host RAM: shuffle names"
@@ -78,8 +81,12 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     run = situation(case, moment)
     if run.program:
         return
-    batch = case.capture.surroundings.setting("batch_size")
+    told = case.capture.surroundings
+    batch = told.setting("batch_size")
     at_one = batch is not None and batch[0] == "1"
+    if any(told.shows(words) for words in _NO_BATCH) and not told.shows("a smaller batch helps"):
+        yield from without_a_batch(case)
+        return
     if run.training and not at_one:
         half = f" ({batch[0]} -> {int(batch[0]) // 2})" if batch and batch[0].isdigit() else ""
         yield Remedy(

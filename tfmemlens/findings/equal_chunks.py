@@ -17,6 +17,7 @@ instead of tensors.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
@@ -255,8 +256,12 @@ def _kept_elements(case: Case, moment: Moment) -> tuple[str, Line] | None:
     for line in code_lines(told):
         match = _KEEPS_ELEMENTS.search(line.text)
         if match and (match["cache"] or int((match["buffer"] or "0").replace("_", "")) >= most):
-            return "cache()" if match["cache"] else f"shuffle({match['buffer']})", line
+            return _kept_by(match), line
     return None
+
+
+def _kept_by(match: re.Match[str]) -> str:
+    return "cache()" if match["cache"] else f"shuffle({match['buffer']})"
 
 
 def _of_line(line: Line) -> str:
@@ -266,6 +271,9 @@ def _of_line(line: Line) -> str:
 def _buffers(case: Case) -> str:
     """What keeps elements, as the log says, else what may."""
     told = [what for what, _ in case.capture.surroundings.pipeline_buffers]
+    if not told:
+        shown = (_KEEPS_ELEMENTS.search(line.text) for line in code_lines(case.capture.surroundings))
+        told = [*dict.fromkeys(_kept_by(match) for match in shown if match)]
     return " and ".join(told) or "shuffle buffer, cache() or prefetch"
 
 

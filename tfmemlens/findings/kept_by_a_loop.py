@@ -38,6 +38,8 @@ _MANY_STEPS = 10
 _MANY_CHUNKS = 8
 _SMALL_BYTES = 64 * MIB
 _LONGEST_CODE = 70
+_ADDS_UP = regex(r"\badd_n\(|\bsum\(|reduce_(?:sum|mean)\(|\bmean\(|tree[._]map\(|\bzip\(\s*\*")
+"""Code that wants no more of what was kept than its sum."""
 _PICKED = regex(r"\b(?:randint|choice|sample|choices|integers|randrange|permutation|shuffle)\(")
 """Whoever picks among what was kept needs it as it is: a memory of samples."""
 _REDUCE = "reduce each result to what you want of it in the end (a mean, a score)"
@@ -192,6 +194,7 @@ def _finding(
         remedies=tuple(_remedies(case, moment, keeping)),
         moment=index,
         of_code=True,
+        rules_out=("smaller-batch",) if keeping.gradients else (),
     )
 
 
@@ -207,6 +210,15 @@ def _remedies(case: Case, moment: Moment, keeping: Kept) -> Iterator[Remedy]:
             f" for frames){needs}; copy only what is sampled to the device",
             f"{keeping.container}.append(...)   # np.asarray(frame, np.uint8), not an array of the device",
             slug="keep-on-host",
+        )
+        return
+    if keeping.gradients and any(_ADDS_UP.search(text) for text, _ in keeping.uses):
+        yield Remedy(
+            f"add the gradients up as you go: one set of sums instead of all in `{keeping.container}`",
+            "total = grads if total is None else [a + b for a, b in zip(total, grads)]"
+            if framework_of(case) == TENSORFLOW
+            else "total = jax.tree.map(jnp.add, total, grads)",
+            slug="keep-numbers",
         )
         return
     if keeping.gradients:

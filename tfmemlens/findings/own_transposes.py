@@ -5,7 +5,8 @@ before a convolution that wants channels last, and transposes the result back. E
 whole map, and in training those that the backward pass needs stay. TensorFlow's own copies have names of
 their own, and a rule of their own.
 When it fires: the program transposes both ways, and a map of four or five dimensions failed: in the transpose
-itself, or beside at least three of the same size.
+itself, or beside at least three of the same size; or eight and more chunks of one size, of a MiB at least,
+hold half of what is in use.
 What to do: stay in one layout from the input on.
 """
 
@@ -14,13 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings.support.program_lines import code_lines
-from tfmemlens.findings.support.rows import alike, attributed, requests, tensor_text
+from tfmemlens.findings.support.rows import alike, all_in_use, attributed, requests, tensor_text
 from tfmemlens.findings.support.situation import GPU, TENSORFLOW, framework_of, situation
+from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import human
+from tfmemlens.units import MIB, human
 
 BASIS = Basis.NAME
 EXPLAINS = "the failing copy; else half of the maps of its size"
@@ -29,7 +31,7 @@ _CALL = r"\b(?:transpose\([^#]{0,80}?|Permute\(\s*(?:dims\s*=\s*)?)[\[(]\s*"
 _TO_FIRST = regex(_CALL + r"(?:0\s*,\s*)?(?:3\s*,\s*1\s*,\s*2|4\s*,\s*1\s*,\s*2\s*,\s*3)\s*[\])]")
 _TO_LAST = regex(_CALL + r"(?:0\s*,\s*)?2\s*,\s*3\s*,(?:\s*4\s*,)?\s*1\s*[\])]")
 _TURNS = regex(r"(?i)(?:\A|/)(?:transpose|permute)(?:_\d+)?(?:/|\Z)")
-_LEAST_ALIKE = 4
+_LEAST_ALIKE, _LEAST_MAPS = 4, 8
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -37,18 +39,26 @@ def check(case: Case) -> Iterator[Finding]:
         return
     for index, moment, request in list(requests(case))[:1]:
         need = request.failed.tensor_bytes
-        if not need or request.fixed or len(request.failed.shape or ()) not in (4, 5):
+        if not need or request.fixed or len(request.failed.shape or ()) not in (3, 4, 5):
             continue
         turns = _turns(code_lines(case.capture.surroundings))
         if turns is None:
             continue
-        failing = bool(_TURNS.search(request.failed.node or "")) or request.failed.op == "Transpose"
-        same = alike(moment)
-        if not failing and (attributed(moment) or same < _LEAST_ALIKE * need):
+        map_ = len(request.failed.shape or ()) > 3
+        failing = map_ and bool(_TURNS.search(request.failed.node or "") or request.failed.op == "Transpose")
+        same = alike(moment) if map_ and not attributed(moment) else 0
+        many = None if failing or same >= _LEAST_ALIKE * need else _most(moment)
+        if not failing and same < _LEAST_ALIKE * need and many is None:
             continue
         places = _places(turns)
         what = f"the program turns its maps to channels first and back ({places})"
         because = f"{what}, and each turn writes a copy of the whole map, here {human(need)}"
+        if many:
+            same = many.total_bytes
+            because = (
+                f"{what}, and each turn writes a copy of the whole map; most likely the {many.count} chunks"
+                f" of {human(many.size_bytes)} in use are maps of these layers"
+            )
         yield Finding(
             severity=Severity.CAUSE,
             headline=because,
@@ -63,6 +73,16 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             of_code=True,
         )
+
+
+def _most(moment: Moment) -> Allocation | None:
+    """Chunks of one size that hold most of what is in use: maps of layers that are alike."""
+    if attributed(moment):
+        return None
+    most = max(moment.attribution.table, key=lambda row: row.total_bytes, default=None)
+    if most is None or most.count < _LEAST_MAPS or most.size_bytes < MIB:
+        return None
+    return most if 2 * most.total_bytes >= all_in_use(moment) else None
 
 
 def _turns(code: Sequence[Line]) -> tuple[Line, Line] | None:

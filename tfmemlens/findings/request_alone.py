@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
+from typing import NamedTuple
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.phase import other_than_training
@@ -53,6 +54,8 @@ _MAKES_WEIGHTS = ("Mul", "AddV2", "Add", "Sub", "Sqrt", "RealDiv", "RandomUnifor
 _OF_TABLES = 100_000
 _NO_MAP = regex(r"(?i)attention|attn|einsum|matmul|softmax|logits|lstm|gru|rnn")
 """Names of tensors whose dimensions are heads, positions and features."""
+_OF_WORDS = regex(r"(?i)vocab")
+_MANY_WORDS = 5000
 _PIXELS, _SIDE, _SIDE_OF_A_VOLUME = 1_000_000, 256, 32
 _NUMBERS, _LEAST_SIDE = 32_000_000, 64
 """Numbers that one sample makes by its channels where its sides are small."""
@@ -81,7 +84,8 @@ def check(case: Case) -> Iterator[Finding]:
             or _more_is_known(moment)
         ):
             continue
-        known = _known_of(request)
+        words = _vocabulary(case, request)
+        known = _known_of(request) or (words.told if words else "")
         what = f"{known}; {_NOT_KNOWN}" if known else _NOT_KNOWN
         yield Finding(
             severity=Severity.FACTOR,
@@ -145,6 +149,36 @@ def _one_sample(request: Request) -> tuple[int, ...] | None:
     return sides if (prod(sides) >= _PIXELS and min(sides) >= least) or wide else None
 
 
+class _Vocabulary(NamedTuple):
+    """A last dimension that the text calls a vocabulary's size."""
+
+    told: str
+    remedy: Remedy
+
+
+def _vocabulary(case: Case, request: Request) -> _Vocabulary | None:
+    """What is known of a tensor with a number for each word."""
+    shape = request.failed.shape or ()
+    words = shape[-1] if len(shape) >= 2 else None
+    if not words or words < _MANY_WORDS:
+        return None
+    stated = (each.line for each in case.capture.surroundings.sizes if words in each.sizes)
+    line = next((line for line in stated if _OF_WORDS.search(line.text)), None)
+    if line is None:
+        return None
+    return _Vocabulary(
+        f"its last dimension, {words:,}, is the vocabulary's ({line.place}): a number for each word at each"
+        " position",
+        Remedy(
+            f"make the vocabulary smaller (the most frequent words, or subwords: {words:,} -> 32,000), or"
+            " compute the loss on a sample of it: every position of every sentence has a number for each"
+            " word",
+            "loss = tf.nn.sampled_softmax_loss(w, b, labels, inputs, 64, vocabulary)   # in training",
+            slug="smaller-vocabulary",
+        ),
+    )
+
+
 def _sides(size: tuple[int, ...]) -> str:
     return " x ".join(f"{side:,}" for side in size)
 
@@ -165,6 +199,8 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     large = (moment.request.needed_bytes or 0) >= _LARGE_BYTES
     if not large:
         yield from _of_programs(case)
+    if words := _vocabulary(case, moment.request):
+        yield words.remedy
     owner = moment.request.owner
     full = finds_a_full_device(case, moment)
     of_model = owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)

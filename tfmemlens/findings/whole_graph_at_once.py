@@ -15,14 +15,14 @@ import math
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.graph_nets import GraphRows, edges_of, rows_of_a_graph
-from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
-from tfmemlens.model.case import Case, Request
+from tfmemlens.findings.support.rows import alike, attributed, is_full, place, requests, tensor_text
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
 BASIS = Basis.SHAPE
-EXPLAINS = "the failing tensor, and held tensors of the same size"
+EXPLAINS = "the failing tensor, and held ones of the same size, or as large as so many rows that are named"
 
 _FOR_EACH_EDGE = regex(r"(?:Resource)?Gather(?:V2|Nd)?\Z|UnsortedSegment|SegmentSum|ScatterNd")
 _ENDS = regex(r"\b(?:senders|receivers|edge_index|edges?|src|dst)\b")
@@ -49,21 +49,23 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         graph, shape = rows_of_a_graph(request, case.capture.surroundings), request.failed.shape
         need = request.failed.tensor_bytes or (math.prod(size or 1 for size in shape or ()) * _ITEM)
-        if graph is None or need < 16 * MIB:
+        if graph is None or (need < 16 * MIB and not (graph.stated and is_full(case, moment))):
             continue
         rows = graph.count
+        explained = max(alike(moment) or need, _as_many_rows(moment, rows) if graph.stated else 0)
         of_edges = _has_a_row_for_each_edge(request, graph)
         what = _ROWS[of_edges]
         named = f" (`{graph.stated.text.strip()}`, {graph.stated.place})" if graph.stated else ""
         because = (
             f"{'most likely ' if graph.likely else ''}a graph network makes a row for each {what} of the"
-            f" whole graph at once, {rows:,} rows{named} of {human(need // rows)}; there is no batch to halve"
+            f" whole graph at once, {rows:,} rows{named}{_each(need, rows, explained)}; there is no batch to"
+            " halve"
         )
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"{rows:,} rows at {place(moment)}, one for each {what} of the graph: {human(need)}",
             because=because,
-            explains=alike(moment) or need,
+            explains=explained,
             basis=Basis.NAME if graph.likely else None,
             evidence=(
                 Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
@@ -76,11 +78,25 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(
                 (_FEWER, _SAMPLE)
                 if graph.likely
-                else (*_of_edges(need, of_edges), _SAMPLE, *_in_pieces(of_edges is True))
+                else (*_of_edges(explained, of_edges), _SAMPLE, *_in_pieces(of_edges is True))
             ),
             moment=index,
             rules_out=("constant-shapes", "large-tensors-first", "smaller-batch"),
         )
+
+
+def _each(need: int, rows: int, explained: int) -> str:
+    """How large a row is; of a small request what most likely are other tensors of such rows."""
+    if need >= 16 * MIB:
+        return f" of {human(need // rows)}"
+    return f": chunks large enough for so many rows hold {human(explained)}"
+
+
+def _as_many_rows(moment: Moment, rows: int) -> int:
+    """Bytes of the chunks that are large enough for a number in each row: most likely of such rows."""
+    if attributed(moment):
+        return 0
+    return sum(each.total_bytes for each in moment.attribution.table if each.size_bytes >= _ITEM * rows)
 
 
 def _has_a_row_for_each_edge(request: Request, graph: GraphRows) -> bool | None:

@@ -173,8 +173,7 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         yield replace(DATA_IN_PARTS, code=None)
         yield _IF_IT_TRAINS
     elif "smaller-batch" in ruled_out(case):
-        yield _WHAT_ELSE
-        yield _smaller_model(case)
+        yield from without_a_batch(case)
     elif small_pool(case):
         return
     elif told.shows("training") or told.shows("using a tool"):
@@ -207,6 +206,12 @@ def _in_options(remedy: Remedy) -> Remedy:
         text="use a smaller batch, or smaller or fewer inputs at a time, by the program's own options or its"
         " configuration file; if it fails at a batch of 1, too, take a smaller model of those it offers",
     )
+
+
+def without_a_batch(case: Case) -> Iterator[Remedy]:
+    """What is left where a smaller batch was tried, or is none."""
+    yield _WHAT_ELSE
+    yield _smaller_model(case)
 
 
 def _smaller_model(case: Case) -> Remedy:

@@ -277,10 +277,13 @@ ELSEWHERE = {
     ),
     "a constant or data set is larger than the 2 GiB that a graph may hold": LineRule(
         r"[Cc]annot create a tensor proto whose content is larger than 2GB|GraphDef cannot be larger than 2GB"
-        r"|(?:exceeded maximum protobuf size of|Exceeds? maximum protobuf size of) 2GB",
+        r"|(?:exceeded maximum protobuf size of|Exceeds? maximum protobuf size of) 2GB"
+        r"|Cannot allocate buffer larger than kint32max",
         "ValueError: Cannot create a tensor proto whose content is larger than 2GB.",
         "ValueError: GraphDef cannot be larger than 2GB.",
-        needs="2GB",
+        "[libprotobuf ERROR google/protobuf/io/zero_copy_stream_impl_lite.cc:164] Cannot allocate buffer"
+        " larger than kint32max for StringOutputStream.",
+        needs=("2gb", "kint32max"),
     ),
     "the graph itself is larger than the 2 GiB that one message may hold": LineRule(
         r"[Cc]annot serialize protocol buffer of type tensorflow\.GraphDef as the serialized size"

@@ -135,6 +135,23 @@ ROWS = (
         ranks=(2, 3, 4, 5),
     ),
     TensorFlowIdiom(
+        "all-images-called",
+        regex(
+            r"\b(?P<net>[\w.]{0,40}(?:model|net|encoder|decoder|classifier|extractor|backbone)\w{0,20})\("
+            r"\s*(?P<what>images?|imgs|frames|patches|tiles|volumes|windows|clips|samples|features|embeddings)"
+            r"\s*[,)]"
+        ),
+        ("(",),
+        (Agreement.LINE,),
+        "`{net}({what})` sends all {first} of `{what}` through the network at once: a direct call makes no"
+        " batches{at}",
+        (_BATCHES,),
+        ("low, high = extractor(images)", "z = self.encoder(patches, training=False)"),
+        ("y = model(x)", "preds = model.predict(images)", "net = make_network(image_shape)"),
+        least_first=1000,
+        ranks=(3, 4, 5),
+    ),
+    TensorFlowIdiom(
         "whole-set-fed",
         regex(
             r"(?:\bfeed_dict\s*=\s*|\.run\([^{]{1,120},\s*|\.eval\(\s*)\{[^}]{0,120}?:\s*"

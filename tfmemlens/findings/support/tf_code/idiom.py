@@ -81,8 +81,9 @@ class TensorFlowIdiom:
 
     @property
     def rules_out(self) -> tuple[str, ...]:
-        """Slugs of remedies that miss the point: whoever passes a whole set needs no smaller images."""
-        return ("smaller-input",) if any(each.slug == "in-batches" for each in self.advice) else ()
+        """Slugs of remedies that miss the point: whoever passes a whole set has no batch yet."""
+        of_set = any(each.slug == "in-batches" for each in self.advice)
+        return ("smaller-input", "smaller-batch") if of_set else ()
 
     def match(self, text: str) -> re.Match[str] | None:
         """Where the line shows it; not in a comment, nor where it is said to be gone."""
