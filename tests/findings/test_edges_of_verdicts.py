@@ -221,3 +221,10 @@ def test_why_a_request_that_cannot_fit_is_so_large(first: Any, second: Any, deep
     best = replace(made("it is too large", explains=20, basis=Basis.MEASURED, share=1.0), **first)
     other = replace(made("it is a table", explains=10, basis=Basis.SHAPE, share=0.5), **second)
     assert said(of(T), best, other).endswith("it is too large (it is a table).") is deeper
+
+
+@pytest.mark.parametrize("rule, deeper", [("fragmented-free-memory", True), ("memory-shortage", False)])
+def test_pieces_that_are_too_small_do_not_hide_the_layers(rule: str, deeper: bool) -> None:
+    best = replace(made("in pieces", basis=Basis.MEASURED, share=0.6), rule=rule)
+    other = replace(made("outputs take it", basis=Basis.SHAPE, share=0.5), rule="outputs-of-the-program")
+    assert said(of(T), best, other).endswith("in pieces (outputs take it).") is deeper

@@ -4,8 +4,8 @@ What it means: training keeps the output of nearly every layer for the backward 
 the program that stands beside the log, or is quoted in it, states its layers and their sizes: so much each
 makes at the batch of the failure.
 When it fires: the code trains; its Keras layers, followed with an open batch, make the tensor that was asked
-for, at a batch that the failed shape then tells; nothing names what is in use; all outputs together are at
-least two fifths of the limit, or of what is in use.
+for, at a batch that the failed shape then tells; nothing names what is in use; all outputs together, with the
+gradient of the largest, are at least two fifths of the limit, or of what is in use.
 What to do: a smaller batch (with gradient accumulation), a narrower layer where one makes most, half
 precision, recomputation, a smaller input.
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tfmemlens.knowledge.keras_program import LayerOutput
 
 BASIS = Basis.SHAPE
-EXPLAINS = "what the layers' outputs take, at most what is in use"
+EXPLAINS = "the layers' outputs and the gradient of the largest, at most the limit"
 
 _LEAST_SHARE, _LEAST_BYTES = 0.4, 16 * MIB
 _LARGE = 0.15
@@ -62,10 +62,9 @@ def check(case: Case) -> Iterator[Finding]:
         if run.framework != TENSORFLOW or not run.training or other_than_training(case, request):
             continue
         asked, made = _made(case, request)
-        whole = sum(each.bytes for each in made)
         limit = device_limit(case, moment)
         room = limit.bytes if limit else all_in_use(moment)
-        if asked is None or whole < max(_LEAST_BYTES, _LEAST_SHARE * room):
+        if asked is None or _needed(made) < max(_LEAST_BYTES, _LEAST_SHARE * room):
             continue
         yield _finding(case, index, moment, asked, made, room)
 
@@ -87,6 +86,11 @@ def _made(case: Case, request: Request) -> tuple[_Output | None, list[_Output]]:
             made.sort(key=lambda each: -each.bytes)
             return next(each for each in made if each.output in fitting), made
     return None, []
+
+
+def _needed(made: list[_Output]) -> int:
+    """All outputs, and the gradient of the largest, which is made while it is still there."""
+    return sum(each.bytes for each in made) + made[0].bytes
 
 
 def _narrow(shape: Sequence[int | None]) -> tuple[int | None, ...]:
@@ -117,7 +121,7 @@ def _finding(
             "Shapes follow from the code as it is written: an argument of the command line may have changed"
             " one. Gradients, weights and buffers come on top."
         ),
-        explains=min(whole, room) if room else whole,
+        explains=min(_needed(made), room) if room else _needed(made),
         evidence=(
             Evidence(
                 f"{asked.name} makes what was requested, {format_shape(asked.shape)}", asked.output.line

@@ -81,7 +81,11 @@ def _best(ranked: list[Finding]) -> Finding | None:
 
 
 def _deeper(moment: Moment, best: Finding, ranked: list[Finding]) -> Finding | None:
-    """Why the request is as large as it is, where the best finding only says that it cannot fit."""
+    """Why the request is as large as it is, where the best finding only says that it cannot fit, or finds no
+    piece that is large enough.
+    """
+    if best.rule == "fragmented-free-memory":
+        return next((each for each in ranked if each.rule == "outputs-of-the-program"), None)
     need = moment.request.needed_bytes if moment.request else None
     if best.basis is not Basis.MEASURED or best.explains != need or best.share < 1:
         return None
