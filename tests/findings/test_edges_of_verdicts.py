@@ -48,6 +48,14 @@ T, X, TPU, HOST = RequestKind.TENSOR, RequestKind.XLA, RequestKind.TPU, RequestK
         (of(T), "Out of memory while allocating [5] float32 (20 B)."),
         (of(T, node="net/a"), "Out of memory in `net/a` while allocating [5] float32 (20 B)."),
         (
+            of(T, node="jit(step)/while/body/jit(_where)/select_n"),
+            "Out of memory in `jit(step)` while allocating [5] float32 (20 B).",
+        ),
+        (
+            of(T, node="jit(step)/add"),
+            "Out of memory in `jit(step)/add` while allocating [5] float32 (20 B).",
+        ),
+        (
             of(T, updating=True),
             "Out of memory in the optimizer's update while allocating [5] float32 (20 B).",
         ),

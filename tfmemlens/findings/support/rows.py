@@ -12,6 +12,7 @@ from tfmemlens.model.case import Balance, Case, Moment, Naming, Request
 from tfmemlens.model.finding import Evidence
 from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.patterns import regex
 from tfmemlens.units import Size, human, human_size, round_up
 
 
@@ -223,7 +224,13 @@ def place(moment: Moment) -> str:
     if request.failed.updating:
         doing = OF_SLOTS if request.owner.kind is Kind.OPTIMIZER_SLOT else OF_UPDATE
         return f"{doing} ({request.failed.node})" if request.failed.node else doing
-    return shortened(request.failed.node or request.failed.op or "")
+    name = request.failed.node or request.failed.op or ""
+    compiled = _OF_A_JIT.match(name)
+    return shortened(compiled["function"] if compiled else name)
+
+
+_OF_A_JIT = regex(r"(?P<function>p?jit\([\w.<>]+\))/.*/")
+"""A path of JAX's own below the user's function: `jit(step)/while/body/closed_call/add`."""
 
 
 def shortened(name: str, most: int = 160) -> str:
