@@ -10,7 +10,7 @@ from tests.builders import timeline
 from tfmemlens.attribution.moments.live_variables import named_before, with_variables
 from tfmemlens.model.allocation import BEFORE, PERSISTENT, Allocation
 from tfmemlens.model.attribution import NOBODY, Kind, Owner, Phase
-from tfmemlens.model.live_model import LiveModel, LiveVariable, StandingTensors
+from tfmemlens.model.live_model import KeptConstant, LiveModel, LiveVariable, StandingTensors
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.values import replace
@@ -120,6 +120,29 @@ class TestChunksOfADump:
 
     def test_of_another_allocator_or_for_another_size_none(self) -> None:
         assert self.sizes(9999, [("GPU_0_bfc", 1200, 2048), ("bfc", 1204, 2048)]) == [1280, 1280]
+
+    @pytest.mark.parametrize(
+        "left, constant, sizes",
+        [
+            (2 * 768, ("bfc", 1200, 2048), [2048, 2048]),
+            (2 * 768 + 15, ("bfc", 1200, 2048), [2048, 2048]),
+            (2 * 768 + 16, ("bfc", 1200, 2048), [1280, 1280]),  # more is there than the rests of chunks
+            (2 * 768 - 16, ("bfc", 1200, 2048), [1280, 1280]),
+            (2 * 768, ("GPU_0_bfc", 1200, 2048), [1280, 1280]),
+            (2 * 768, ("bfc", 1204, 2048), [1280, 1280]),
+            (0, ("bfc", 1200, 1280), [1280, 1280]),
+        ],
+    )
+    def test_a_constant_of_as_many_bytes_shows_the_chunk(
+        self, left: int, constant: tuple[str, int, int], sizes: list[int]
+    ) -> None:
+        allocator, asked, chunk = constant
+        kept = KeptConstant("zeros", TensorType((asked,), "int8"), asked, chunk, allocator)
+        live = replace(model(variable("a/w", 300), variable("b/w", 300)), constants=(kept,))
+        beside = chunk if allocator == "bfc" else 0
+        step = replace(timeline(), baseline_bytes=2 * 1280 + beside + left, allocator="bfc")
+        rows = with_variables(step, [], live)
+        assert [row.size_bytes for row, _ in rows if row.node != "zeros"] == sizes
 
     @staticmethod
     def sizes(baseline: int, chunks: list[tuple[str, int, int]]) -> list[int]:

@@ -18,6 +18,8 @@ from tfmemlens.units import round_up
 from tfmemlens.values import replace
 
 _MOST_TENSORS = 2000
+_NEAR = 0.01
+"""Of rests of chunks: what nothing explains is their sum, but for small change."""
 _ASSIGNS = regex(r"(?:\A|/)Assign(?:Add|Sub)?(?:VariableOp)?(?:_\d{1,9})?\Z")
 Row = tuple[Allocation, Owner]
 
@@ -116,7 +118,30 @@ def with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel | 
     more = list(_constants(timeline, rows, model))
     more += _tensors(timeline, [*rows, *more], model)
     more += _next_batch(timeline, [*rows, *more], model)
-    return [*rows, *_in_chunks(more, timeline, model, _room(timeline, [*rows, *more]))]
+    placed = [*rows, *_in_chunks(more, timeline, model, _room(timeline, [*rows, *more]))]
+    return _as_a_constant_lies(placed, timeline, model)
+
+
+def _as_a_constant_lies(rows: list[Row], timeline: Timeline, model: LiveModel) -> list[Row]:
+    """The same with the chunks of a constant that asks for as many bytes, such as a slot's initial value, where
+    just these rests of chunks are what nothing else explains.
+    """
+    left = _room(timeline, rows)
+    chunks = {
+        each.requested_bytes: each.size_bytes
+        for each in model.constants
+        if each.allocator == timeline.allocator and each.size_bytes > round_up(each.requested_bytes)
+    }
+    for asked, chunk in chunks.items():
+        asking = (at for at, (row, _) in enumerate(rows) if row.requested_bytes == asked)
+        alike = [at for at in asking if rows[at][0].size_bytes < chunk]
+        rest = sum(chunk - rows[at][0].size_bytes for at in alike)
+        if alike and abs(left - rest) <= _NEAR * rest:
+            for at in alike:
+                row, owner = rows[at]
+                rows[at] = replace(row, size_bytes=chunk), owner
+            return rows
+    return rows
 
 
 def _room(timeline: Timeline, known: Sequence[Row]) -> int:
