@@ -123,8 +123,8 @@ def with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel | 
 
 
 def _as_a_constant_lies(rows: list[Row], timeline: Timeline, model: LiveModel) -> list[Row]:
-    """The same with the chunks of a constant that asks for as many bytes, such as a slot's initial value, where
-    just these rests of chunks are what nothing else explains.
+    """The same with the chunks of a constant that asks for as many bytes, such as a slot's initial value,
+    where just these rests of chunks are what nothing else explains.
     """
     left = _room(timeline, rows)
     chunks = {
