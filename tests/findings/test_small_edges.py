@@ -80,13 +80,22 @@ def test_words_in_a_row() -> None:
 @pytest.mark.parametrize(
     ("recorded", "model", "begins"),
     [
-        (False, None, "to see which layers hold the memory: run it once more"),
-        (True, None, "this run recorded itself, but failed before a step could be traced"),
-        (True, "net.keras", "to see which layers hold the memory: run it once more"),
+        (None, None, "to see which layers hold the memory: run it once more"),
+        (
+            LiveModel((), ()),
+            None,
+            "this run recorded itself, but failed before a step could be traced: run it the same way",
+        ),
+        (
+            LiveModel((), (), description="{}"),
+            None,
+            "this run recorded itself, but failed before a step could be traced: `tfmemlens fit` of",
+        ),
+        (LiveModel((), ()), "net.keras", "to see which layers hold the memory: run it once more"),
     ],
 )
 def test_a_run_that_recorded_no_step_is_not_sent_to_record_itself(
-    recorded: bool, model: str | None, begins: str
+    recorded: LiveModel | None, model: str | None, begins: str
 ) -> None:
     hint = (
         "Hint: If you want to see a list of allocated tensors when OOM happens, add"
@@ -96,7 +105,7 @@ def test_a_run_that_recorded_no_step_is_not_sent_to_record_itself(
     case = pipeline.explain(oom("32,64,64,64") + hint).case
     capture = replace(
         case.capture,
-        live_model=LiveModel((), ()) if recorded else None,
+        live_model=recorded,
         hints=replace(case.capture.hints, model=model),
     )
     (found,) = report_not_enabled.check(replace(case, capture=capture))

@@ -18,6 +18,7 @@ from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import Incident, RequestKind
+from tfmemlens.values import replace
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
@@ -26,6 +27,11 @@ _RECORDED_NO_STEP = Remedy(
     "this run recorded itself, but failed before a step could be traced: run it the same way at a batch that"
     " fits, and its page says which layers hold the memory, and which batch fits",
     slug="record-a-step",
+)
+_PREDICTED = replace(
+    _RECORDED_NO_STEP,
+    text="this run recorded itself, but failed before a step could be traced: `tfmemlens fit` of its folder"
+    " predicts which batch fits; run there, its page says which layers hold the memory",
 )
 
 
@@ -78,7 +84,7 @@ def _remedies(case: Case, moment: Moment, incident: Incident) -> Iterator[Remedy
             slug="list-tensors",
         )
     elif case.capture.live_model is not None and case.capture.hints.model is None:
-        yield _RECORDED_NO_STEP
+        yield _PREDICTED if case.capture.live_model.description else _RECORDED_NO_STEP
     else:
         yield _record_a_step(case, incident)
     in_session = case.api.front_end is FrontEnd.SESSION and case.api.oldest < (2, 0)
