@@ -144,3 +144,14 @@ def test_bytes_alone_must_be_telling(rows: int, fires: bool) -> None:
         f" {size})requested by op mul\n\nuser_id -> Embedding({rows}, 64), optimizer='adam'\n"
     )
     assert bool(found(text)) is fires
+
+
+def test_weights_of_a_model_that_a_class_makes() -> None:
+    code = (
+        "class Net(keras.Model):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.wide = layers.Dense(90000)\n    def call(self, x):\n        return self.wide(x)\n"
+        "net = Net()\nnet.fit(tf.zeros([64, 96]), y)\n"
+    )
+    finding = found(code + OOM.format(shape="[96,90000]"))
+    assert finding and "`layers.Dense(90000)`" in (finding[0].because or "")
+    assert not found(code + OOM.format(shape="[90,90000]"))

@@ -111,6 +111,16 @@ def made_by(program: Program, image: tuple[int, int] | None = None) -> tuple[Mad
     return tuple(dict.fromkeys(reader.made))
 
 
+def weight_of(code: str, class_name: str, shape: tuple[int, ...], line: Line) -> Made:
+    """A weight of a Keras layer, by the call that makes the layer."""
+    role = {"Dense": Role.DENSE, "Embedding": Role.TABLE}.get(class_name, Role.WEIGHT)
+    return Made(_shortened(code), role, shape, line)
+
+
+def _shortened(code: str) -> str:
+    return code if len(code) <= _LONGEST else f"{code[: _LONGEST - 3]}..."
+
+
 class _Reader:
     """Follows statements; names of all functions share one table, as a quoted piece has few."""
 
@@ -392,9 +402,9 @@ class _Reader:
     ) -> None:
         if self.statement is None or not (sizes := known_sizes(tuple(shape))) or min(sizes) < 1:
             return
-        code = ast.unparse(node)
-        code = code if len(code) <= _LONGEST else f"{code[: _LONGEST - 3]}..."
-        self.made.append(Made(code, role, sizes, self.statement.line_of(node), dtype, flattened))
+        self.made.append(
+            Made(_shortened(ast.unparse(node)), role, sizes, self.statement.line_of(node), dtype, flattened)
+        )
 
 
 class _Enough(Exception):

@@ -30,7 +30,7 @@ def made(path: str, given: list[Any], named: Names) -> Any:
     name = path.rpartition(".")[2]
     dtype = _dtype(named.get("dtype"), "float32")
     shape = named.get("shape", named.get("size"))
-    if name == "default_rng":
+    if name in ("default_rng", "RandomState"):
         return External("numpy.random.Generator")
     if name == "load_data":
         return _known_data(path)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tfmemlens.knowledge.keras_layers import RULES as LAYERS
-from tfmemlens.knowledge.keras_layers import LayerCall, UnsupportedLayer, describe
+from tfmemlens.knowledge.keras_layers import LayerCall, LayerSpecs, UnsupportedLayer, describe
 from tfmemlens.knowledge.keras_program.values import (
     UNKNOWN,
     External,
@@ -48,6 +48,8 @@ _OF_LISTS = {
     "maximum": "Maximum",
 }
 """Keras's functions that join layers' outputs."""
+_BINARY = ("add", "subtract", "multiply", "divide")
+"""What is nearly always of the shape of the operand that is known, where the other is not."""
 _POOL_ENDS = {
     f"{kind}Pool{rank}D": f"{kind}Pooling{rank}D" for kind in ("Max", "Average") for rank in (1, 2, 3)
 }
@@ -86,19 +88,19 @@ def of_function(path: str, given: list[Any], named: Names, node: ast.Call) -> tu
     return None
 
 
-def outputs_of(layer: Layer, given: list[Any], named: Names) -> tuple[TensorType, ...]:
-    """What one call makes; nothing where a size is not known."""
+def specs_of(layer: Layer, given: list[Any], named: Names) -> LayerSpecs:
+    """What one call makes and owns; nothing where a size is not known."""
     inputs = tensors_in(given) + tensors_in([each for key, each in named.items() if key != "training"])
     spec = _spec(layer)
     if spec is None or not inputs or any(each.shape is None for each in inputs):
-        return ()
+        return LayerSpecs(())
     arguments: dict[str, Any] = {str(at): _plain(each) for at, each in enumerate(given)}
     arguments |= {key: _plain(each) for key, each in named.items()}
     arguments = {key: each for key, each in arguments.items() if not isinstance(each, Unknown)}
     try:
-        return describe(LayerCall(spec, tuple(inputs), arguments)).outputs
+        return describe(LayerCall(spec, tuple(inputs), arguments))
     except UnsupportedLayer:
-        return ()
+        return LayerSpecs(())
 
 
 def _spec(layer: Layer) -> LayerSpec | None:
@@ -138,8 +140,15 @@ def _plain(value: Any) -> Any:
 def operation(name: str, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """What an op of TensorFlow's, `keras.ops` or NumPy's makes of tensors; UNKNOWN where no rule tells."""
     inputs = tensors_in(list(given)) + tensors_in(list(named.values()))
+    if name == "shape" and inputs and inputs[0].shape is not None:
+        return tuple(UNKNOWN if side is None else side for side in inputs[0].shape)
     if not inputs or any(each.shape is None for each in inputs):
         return UNKNOWN
+    if name in _BINARY and len(given) == 2:
+        known = [each for each in given if not isinstance(each, Unknown)]
+        given = known * 2 if len(known) == 1 else given
+    if name == "reshape":
+        given = [_open_sides(each) for each in given]
     arguments = {str(at): _plain(each) for at, each in enumerate(given)}
     arguments |= {key: _plain(each) for key, each in named.items() if key != "name"}
     if any(_holds_unknown(each) for each in arguments.values()):
@@ -152,6 +161,15 @@ def operation(name: str, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
     if any(each.shape is None for each in outputs) or not outputs:
         return UNKNOWN
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _open_sides(value: Any) -> Any:
+    """A shape with -1 in the place of what nothing tells."""
+    return (
+        [-1 if isinstance(side, Unknown) else side for side in value]
+        if isinstance(value, list | tuple)
+        else value
+    )
 
 
 def _holds_unknown(value: Any) -> bool:

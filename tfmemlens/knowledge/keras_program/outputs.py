@@ -25,6 +25,7 @@ from tfmemlens.knowledge.keras_program.values import (
 )
 from tfmemlens.knowledge.layer_calls import BACKBONES
 from tfmemlens.model.line import Line
+from tfmemlens.model.network import WeightSpec
 from tfmemlens.model.program import Program, Statement
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.values import dataclass
@@ -55,6 +56,17 @@ class LayerOutput:
     """Where the layer is made."""
 
 
+@dataclass(frozen=True, slots=True)
+class LayerWeight:
+    """A weight that a layer owns once it is called."""
+
+    code: str
+    """The call that makes the layer, as the user wrote it."""
+    class_name: str
+    shape: tuple[int, ...]
+    line: Line
+
+
 def layer_outputs(program: Program, asked: Sequence[int | None] | None = None) -> tuple[LayerOutput, ...]:
     """All outputs of known size of the program's Keras layers, in the order of their calls. Nothing is run: a
     layer behind an open size, or behind a call that nothing tells of, is missing. Where the program leaves
@@ -76,6 +88,11 @@ def layer_outputs(program: Program, asked: Sequence[int | None] | None = None) -
     return found
 
 
+def layer_weights(program: Program) -> tuple[LayerWeight, ...]:
+    """All weights of known size, of two dimensions and more, of the program's Keras layers that it calls."""
+    return tuple(_read(program, None).weights.values())
+
+
 def fits(output: LayerOutput, shape: Sequence[int | None]) -> bool:
     """Whether the layer makes a tensor of this shape at some batch."""
     return len(output.shape) == len(shape) and all(
@@ -93,6 +110,11 @@ def _sides(asked: Sequence[int | None]) -> list[int]:
 
 def _followed(program: Program, fed: tuple[int, int] | None) -> tuple[tuple[LayerOutput, ...], bool]:
     """The outputs, and whether the program makes layers at all."""
+    reader = _read(program, fed)
+    return tuple(reader.found.values()), reader.makes_layers
+
+
+def _read(program: Program, fed: tuple[int, int] | None) -> _Reader:
     reader = _Reader(program, fed)
     for statement in _once(program):
         try:
@@ -101,7 +123,7 @@ def _followed(program: Program, fed: tuple[int, int] | None) -> tuple[tuple[Laye
             continue
         except (TooLong, RecursionError):
             break
-    return tuple(reader.found.values()), reader.makes_layers
+    return reader
 
 
 def _once(program: Program) -> list[Statement]:
@@ -122,6 +144,7 @@ class _Reader(Interpreter):
         self.inside = 0
         """How many of the program's models call each other."""
         self.makes_layers = False
+        self.weights: dict[tuple[int, str], LayerWeight] = {}
         self.found: dict[tuple[int, tuple[int | None, ...]], LayerOutput] = {}
         self.statements: dict[int, Statement] = {
             id(node): statement
@@ -226,7 +249,9 @@ class _Reader(Interpreter):
     def applied(self, layer: Layer | Net, positional: list[Any], named: Names) -> Any:
         if isinstance(layer, Net):
             return self._through(layer, positional)
-        made = layers.outputs_of(layer, positional, named)
+        specs = layers.specs_of(layer, positional, named)
+        made = specs.outputs
+        self._note_weights(layer, specs.weights)
         if not made or not layers.known_sides(made):
             return made[0] if len(made) == 1 else UNKNOWN
         self._note(layer, made[0])
@@ -247,6 +272,15 @@ class _Reader(Interpreter):
                 told, layer.class_name, made.shape, made.dtype or "float32", statement.line_of(layer.node)
             )
             self._kept.append(layer)
+
+    def _note_weights(self, layer: Layer, weights: Sequence[WeightSpec]) -> None:
+        statement = self.statements.get(id(layer.node))
+        for each in weights:
+            if statement is not None and len(each.shape) > 1 and len(self.weights) < _MOST_OUTPUTS:
+                line = statement.line_of(layer.node)
+                key = id(layer), each.name
+                self.weights[key] = LayerWeight(ast.unparse(layer.node), layer.class_name, each.shape, line)
+                self._kept.append(layer)
 
     def _note_scores(self, layer: Layer, positional: list[Any], named: Names) -> None:
         """The matrix of every position by every position, for each head."""
