@@ -23,7 +23,8 @@ def harpists(case):
     x = keras.Input((36,), dtype="int32", name="notes")
     y = L.Embedding(900, 64)(x)
     y = L.Bidirectional(L.GRU(56, return_sequences=True))(y)
-    return keras.Model(x, L.Dense(900, activation="softmax")(y)), {"classes": 900}
+    facts = {"classes": 900, "highs": {"notes": 900}}
+    return keras.Model(x, L.Dense(900, activation="softmax")(y)), facts
 
 
 def dunes(case):
@@ -59,7 +60,7 @@ def sermons(case):
         z = L.Dense(80)(L.Dense(240, activation="relu")(y))
         y = L.LayerNormalization()(L.Add()([y, z]))
     y = L.Dropout(0.2)(L.GlobalAveragePooling1D()(y))
-    return keras.Model(x, L.Dense(25, activation="softmax")(y)), {"classes": 25}
+    return keras.Model(x, L.Dense(25, activation="softmax")(y)), {"classes": 25, "highs": {"words": 2500}}
 
 
 def orchards(case):

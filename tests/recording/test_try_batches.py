@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -18,8 +19,11 @@ from tfmemlens.recording.try_batches import (
     MOST_BATCH,
     array_of,
     compile_config,
+    compiled,
+    deserialized,
     heard,
     losses_of,
+    names_alone,
     open_lengths,
     reach,
     rows_of_tables,
@@ -184,3 +188,89 @@ def test_random_values_have_the_type_and_shape_that_is_asked_for() -> None:
     assert {*array_of(draw, SimpleNamespace(shape=(50,), dtype="bool"), 7)} == {True, False}
     with pytest.raises(SystemExit, match="no random values can be made for an input of type string"):
         array_of(draw, SimpleNamespace(shape=(1,), dtype="string"), 7)
+
+
+def test_what_a_file_tells_becomes_objects() -> None:
+    kind = SimpleNamespace(deserialize=lambda told: f"a {told['class_name']}")
+    sgd = {"class_name": "Custom>SGD", "config": {}}
+    assert deserialized(kind, sgd) == "a Custom>SGD"
+    assert deserialized(kind, {"out": sgd, "other": "mse"}) == {"out": "a Custom>SGD", "other": "mse"}
+    assert deserialized(kind, [sgd, None]) == ["a Custom>SGD", None]
+    assert deserialized(kind, None) is None
+
+
+@pytest.mark.parametrize(
+    "metrics, alone",
+    [
+        (["accuracy"], True),
+        ({"a": ["mae"], "b": "mse"}, True),
+        ([{"class_name": "AUC"}], False),
+        (None, False),
+    ],
+)
+def test_metrics_by_their_names(metrics: Any, alone: bool) -> None:
+    assert names_alone(metrics) is alone
+
+
+class Compiling:
+    """A model that remembers how it was compiled."""
+
+    optimizer: Any = None
+
+    def compile(self, optimizer: Any, loss: Any, **rest: Any) -> None:
+        self.optimizer, self.loss, self.rest = optimizer, loss, rest
+
+
+@pytest.mark.parametrize(
+    "asked, told, optimizer, loss, rest",
+    [
+        (None, {}, "made adam", "mse", {"metrics": None}),
+        ("sgd", {}, "made sgd", "mse", {"metrics": None}),
+        (
+            None,
+            {"optimizer": {"class_name": "SGD"}, "loss": "mae", "metrics": ["mse"], "jit_compile": True},
+            "a SGD",
+            "mae",
+            {"metrics": ["mse"], "jit_compile": True},
+        ),
+        (
+            "adamw",
+            {"optimizer": {"class_name": "SGD"}, "loss": "mae"},
+            "made adamw",
+            "mae",
+            {"metrics": None},
+        ),
+    ],
+)
+def test_a_model_is_compiled_as_its_file_says(
+    asked: str | None,
+    told: dict[str, Any],
+    optimizer: str,
+    loss: str,
+    rest: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with zipfile.ZipFile(tmp_path / "model.keras", "w") as archive:
+        archive.writestr("config.json", json.dumps({"compile_config": told}))
+    building: Any = SimpleNamespace(
+        load=lambda *_: Compiling(), make_optimizer=lambda _, name: f"made {name}"
+    )
+    monkeypatch.setitem(sys.modules, "trace_training_graph", building)
+    kind = SimpleNamespace(deserialize=lambda each: f"a {each['class_name']}")
+    tf = SimpleNamespace(keras=SimpleNamespace(optimizers=kind, losses=kind))
+    args: Any = SimpleNamespace(model=str(tmp_path / "model.keras"), optimizer=asked)
+    model = compiled(tf, args)
+    assert (model.optimizer, model.loss, model.rest) == (optimizer, loss, rest)
+
+
+def test_a_model_that_was_compiled_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Compiling()
+    model.compile("its own", "its loss")
+    building: Any = SimpleNamespace(load=lambda *_: model, make_optimizer=lambda _, name: f"made {name}")
+    monkeypatch.setitem(sys.modules, "trace_training_graph", building)
+    args: Any = SimpleNamespace(model="my_models:build", optimizer=None)
+    assert compiled(SimpleNamespace(), args).optimizer == "its own"
+    args.optimizer = "sgd"
+    tf = SimpleNamespace(keras=SimpleNamespace(optimizers=None, losses=None))
+    assert (compiled(tf, args).optimizer, model.loss) == ("made sgd", "its loss")

@@ -236,23 +236,40 @@ def train(tf: Any, args: argparse.Namespace, batch: int) -> None:
 
 
 def compiled(tf: Any, args: argparse.Namespace) -> Any:
-    """The model, compiled as its file or function says; else with the optimizer asked for and a loss for its
-    outputs.
+    """The model, compiled as its file or function says, or with the optimizer asked for; without a word of
+    it with Adam and a loss for its outputs. As in a program that compiles its model, the optimizer makes its
+    slots in the first step; Keras's own loading makes them before, at other places of the pool.
     """
     building = importlib.import_module("trace_training_graph")
     model = building.load(tf, args.model)
-    described = {} if getattr(model, "optimizer", None) else compile_config(args.model)
-    if described and hasattr(model, "compile_from_config"):
-        if args.optimizer:
-            asked = tf.keras.optimizers.serialize(building.make_optimizer(tf, args.optimizer))
-            described = {**described, "optimizer": asked}
-        model.compile_from_config(described)
-    if not getattr(model, "optimizer", None):
-        loss = described.get("loss") if isinstance(described.get("loss"), str) else None
-        model.compile(building.make_optimizer(tf, args.optimizer or "adam"), loss or losses_of(model))
-    elif args.optimizer and not described:
-        model.compile(building.make_optimizer(tf, args.optimizer), model.loss or losses_of(model))
+    if getattr(model, "optimizer", None) and not args.optimizer:
+        return model
+    told = compile_config(args.model)
+    optimizer = None if args.optimizer else deserialized(tf.keras.optimizers, told.get("optimizer"))
+    loss = getattr(model, "loss", None) or deserialized(tf.keras.losses, told.get("loss"))
+    model.compile(
+        optimizer or building.make_optimizer(tf, args.optimizer or "adam"),
+        loss or losses_of(model),
+        metrics=told.get("metrics") if names_alone(told.get("metrics")) else None,
+        **{name: told[name] for name in ("loss_weights", "jit_compile") if told.get(name)},
+    )
     return model
+
+
+def deserialized(kind: Any, told: Any) -> Any:
+    """What a file tells of optimizers or losses, one or one for each output, as objects of this Keras."""
+    if isinstance(told, dict) and "class_name" in told:
+        return kind.deserialize(told)
+    if isinstance(told, dict):
+        return {name: deserialized(kind, each) for name, each in told.items()}
+    return [deserialized(kind, each) for each in told] if isinstance(told, list) else told
+
+
+def names_alone(metrics: Any) -> bool:
+    """Whether metrics are told by their names, which every Keras understands."""
+    if isinstance(metrics, dict):
+        return "class_name" not in metrics and all(map(names_alone, metrics.values()))
+    return all(map(names_alone, metrics)) if isinstance(metrics, list) else isinstance(metrics, str)
 
 
 def compile_config(path: str) -> dict[str, Any]:
@@ -264,8 +281,7 @@ def compile_config(path: str) -> dict[str, Any]:
         with importlib.import_module("h5py").File(path, "r") as file:
             text = file.attrs.get("training_config", "{}")
             told = json.loads(text.decode() if isinstance(text, bytes) else text)
-            told = {"optimizer": told["optimizer_config"], **told} if "optimizer_config" in told else told
-            told.pop("optimizer_config", None)
+            told = {**told, "optimizer": told.get("optimizer_config")}
     else:
         told = {}
     return dict(told or {})
