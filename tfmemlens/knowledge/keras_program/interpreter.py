@@ -60,6 +60,8 @@ class Interpreter(Expressions):
         super().__init__()
         self.depth = 0
         self.scopes: list[str] = []
+        self.followed: set[int] = set()
+        """Identities of the functions' trees that were followed."""
 
     def external(self, path: str, positional: list[Any], named: Names, node: ast.Call) -> Any:
         """The value of a call of something imported."""
@@ -231,7 +233,7 @@ class Interpreter(Expressions):
         if isinstance(function, Function):
             return self.run(function, positional, named)
         if isinstance(function, UserClass):
-            return self._instance(function, positional, named)
+            return self.instance(function, positional, named)
         if isinstance(function, Instance):
             return self.called_instance(function, positional, named)
         if isinstance(function, Layer | Net):
@@ -250,7 +252,8 @@ class Interpreter(Expressions):
                 return self.run(bound(member[0], model, member[1]), positional, named)
         return UNKNOWN
 
-    def _instance(self, made: UserClass, positional: list[Any], named: Names) -> Instance:
+    def instance(self, made: UserClass, positional: list[Any], named: Names) -> Instance:
+        """An object of a class of the program."""
         instance = Instance(made)
         member = made.member("__init__")
         if member and isinstance(member[0], Function):
@@ -267,6 +270,7 @@ class Interpreter(Expressions):
 
     def run(self, function: Function, positional: list[Any], named: Names) -> Any:
         """Follow a function of the program with these arguments."""
+        self.followed.add(id(function.node))
         with self._within(function, self._bind(function, positional, named)):
             if isinstance(function.node, ast.Lambda):
                 return self.value(function.node.body)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from tfmemlens.knowledge.keras_program import arrays, builtin, layers
@@ -116,13 +117,15 @@ def _followed(program: Program, fed: tuple[int, int] | None) -> tuple[tuple[Laye
 
 def _read(program: Program, fed: tuple[int, int] | None) -> _Reader:
     reader = _Reader(program, fed)
-    for statement in _once(program):
-        try:
-            reader.body([statement.node])
-        except Stopped:
-            continue
-        except (TooLong, RecursionError):
-            break
+    try:
+        for statement in _once(program):
+            with suppress(Stopped):
+                reader.body([statement.node])
+        for value in list(reader.frames[0].values()):
+            with suppress(Stopped):
+                reader.alone(value)
+    except (TooLong, RecursionError):
+        pass
     return reader
 
 
@@ -190,6 +193,20 @@ class _Reader(Interpreter):
         if path.startswith(_OPS_OF) and tensors_in([positional, list(named.values())]):
             return layers.operation(name, positional, named)
         return UNKNOWN
+
+    def alone(self, value: Any) -> None:
+        """Follow a function that nothing calls, or a model or layer that nothing makes, as a quoted piece has
+        them: what it is given is not known.
+        """
+        if isinstance(value, Function) and id(value.node) not in self.followed:
+            self.run(value, [], {})
+        elif isinstance(value, UserClass) and self._is_never_made(value):
+            self.called_instance(self.instance(value, [], {}), [UNKNOWN], {})
+
+    def _is_never_made(self, made: UserClass) -> bool:
+        methods = [member for name in ("call", "__init__") if (member := made.member(name))]
+        trees = [member.node for member, _ in methods if isinstance(member, Function)]
+        return bool(trees) and not any(id(tree) in self.followed for tree in trees)
 
     def operation(self, name: str, positional: list[Any]) -> Any:
         return layers.operation(name, positional, {})
