@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfmemlens.knowledge.keras_program import LayerOutput, fits, layer_outputs, layer_weights
+from tfmemlens.knowledge.keras_program import LayerOutput, fits, layer_outputs
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
 from tfmemlens.readers.program.parsing import statements_of_file
@@ -183,18 +183,6 @@ def test_no_number_of_a_program_is_too_odd() -> None:
     odd = ["1 / 0", "7 % 0.0", "10 ** 12 ** 9", "(-8) ** 0.5", "1e308 * 1e308", "'x' % 3", "[1] * 10**9"]
     code = "".join(f"n = {each}\n" for each in odd)
     assert shapes(code + "x = Dense(4, name='a')(Input((2,)))") == {"a": (None, 4)}
-
-
-def test_weights_of_layers_that_are_called() -> None:
-    code = (
-        "class Net(keras.Model):\n    def __init__(self):\n        super().__init__()\n"
-        "        self.wide = layers.Dense(4000)\n    def call(self, x):\n        return self.wide(x)\n"
-        "Net()(tf.zeros([8, 20]))"
-    )
-    lines = [Line(number, text) for number, text in enumerate(code.split("\n"), 1)]
-    weight, *others = layer_weights(Program(tuple(statements_of_file(lines))))
-    assert (weight.code, weight.shape, weight.line.number) == ("layers.Dense(4000)", (20, 4000), 4)
-    assert not others  # a bias is a vector
 
 
 @pytest.mark.parametrize(

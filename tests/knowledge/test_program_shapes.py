@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from tfmemlens.knowledge import program_shapes
-from tfmemlens.knowledge.layer_calls import ARGUMENTS, READ
+from tfmemlens.knowledge.keras_program import layers
+from tfmemlens.knowledge.layer_calls import ARGUMENTS, SIZED
 from tfmemlens.knowledge.program_shapes import Role, made_by
 from tfmemlens.model.line import Line
 from tfmemlens.readers.program import read_program
@@ -44,11 +44,12 @@ def made(code: str, image: tuple[int, int] | None = None) -> list[tuple[Role, tu
         # sizes by name
         ("n = 5\nw = tf.get_variable('w', [n * 4 + 1, -(0 - n)])", [(WEIGHT, (21, 5))]),
         ("n: int = 5\nw = tf.get_variable('w', [n, 2])", [(WEIGHT, (5, 2))]),
-        ("n = 5\nn += 1\nw = tf.get_variable('w', [n, 2])", []),
+        ("n = 5\nn += 1\nw = tf.get_variable('w', [n, 2])", [(WEIGHT, (6, 2))]),
         ("a, b = 5, 6\nw = tf.get_variable('w', [a, b])", [(WEIGHT, (5, 6))]),
         ("a, b = 5, 6, 7\nw = tf.get_variable('w', [a, b])", []),
         ("n = 5\nw = tf.get_variable('w', [self.n, args.n])", [(WEIGHT, (5, 5))]),
-        ("for n in (5, 6):\n    w = tf.get_variable('w', [n, 2])", []),
+        ("for n in (5, 6):\n    w = tf.get_variable('w', [n, 2])", [(WEIGHT, (5, 2)), (WEIGHT, (6, 2))]),
+        ("for n in sizes:\n    w = tf.get_variable('w', [n, 2])", []),
         ("p.add_argument('--n-w', type=int, default=9)\nw = nn.Embed(args.n_w, 8)", [(TABLE, (9, 8))]),
         ("p.add_argument('--n', 9)\nw = nn.Embed(args.n, 8)", []),
         ("flags.DEFINE_integer('n', 9, 'words')\nw = nn.Embed(FLAGS.n, 8)", [(TABLE, (9, 8))]),
@@ -94,7 +95,8 @@ def test_sizes(code: str, expected: list[tuple[Role, tuple[int, ...]]]) -> None:
         ("x = Input((8, 8, 3))\ny = Conv2D(5, 3)(x)", [(WEIGHT, (3, 3, 3, 5))]),
         ("x = Input((8, 8, None))\ny = Conv2D(5, 3)(x)\nz = Conv2D(2, 1)(y)", [(WEIGHT, (1, 1, 5, 2))]),
         ("x = Input((8, 6, 3))\ny = Flatten()(x)\nz = Dense(5)(y)", [(DENSE, (144, 5))]),
-        ("if a:\n    x = Input((8,))\ny = Dense(5)(x)", []),
+        ("if a:\n    x = Input((8,))\ny = Dense(5)(x)", [(DENSE, (8, 5))]),
+        ("x = Input((7,))\nif a:\n    x = Input((8,))\ny = Dense(5)(x)", []),
         ("with a:\n    x = Input((8,))\ny = Dense(5)(x)", [(DENSE, (8, 5))]),
         ("x = Input((8,))\nif a:\n    x = Dense(6)(x)\ny = Dense(5)(x)", [(DENSE, (8, 6))]),
         ("x = Input((8,))\nif a:\n    y = Dense(6)(x)\nz = Dense(5)(x)", [(DENSE, (8, 6)), (DENSE, (8, 5))]),
@@ -114,7 +116,7 @@ def test_layers(code: str, expected: list[tuple[Role, tuple[int, ...]]]) -> None
         ("ResNet50(include_top=False, input_shape=(224, 200, 3))", []),
         ("ResNet50(include_top=False, input_shape=(224, 192))", []),
         ("ResNet50(include_top=False, input_shape=(224, n, 3))", []),
-        ("ResNet50(include_top=False, pooling='avg', input_shape=(224, 192, 3))", []),
+        ("ResNet50(include_top=False, pooling='avg', input_shape=(224, 192, 3))", [(DENSE, (2048, 5))]),
         ("ResNet50(include_top=True, input_shape=(224, 192, 3))", []),
         ("ResNet50(include_top=False)", []),
     ],
@@ -171,7 +173,9 @@ ODD = "None True 0 -5 2.5 1e999 'odd' ... [1] [2,n] ((1,2),3) [-1,-1] [0,8] {1:2
 def test_a_setting_that_no_keras_takes_leaves_the_sizes_unknown(layer: str) -> None:
     """The rules for layers refuse every one of them by themselves."""
     usual = {"units": 5, "filters": 4, "kernel_size": 3, "input_dim": 7, "output_dim": 6}
-    names = {"dilation_rate", *ARGUMENTS[layer]}.intersection(READ)
+    names = {"dilation_rate", *ARGUMENTS[layer]}.intersection(
+        (*SIZED, "dilation_rate", "input_dim", "output_dim")
+    )
     for name, odd in product(sorted(names), ODD):
         call = ", ".join(f"{each}={value}" for each, value in {**usual, name: odd}.items())
         for shape in ("", "8,", "8, 3", "0, 8, 3", "8, True, 8, 3", "8, n, n, 3"):
@@ -182,6 +186,15 @@ def test_an_error_of_ours_in_a_rule_comes_out(monkeypatch: pytest.MonkeyPatch) -
     def mistaken(call: object) -> object:
         raise TypeError("a slip of ours")
 
-    monkeypatch.setattr(program_shapes, "describe", mistaken)
+    monkeypatch.setattr(layers, "describe", mistaken)
     with pytest.raises(TypeError, match="a slip of ours"):
         made("x = Input((8,))\ny = Dense(5)(x)")
+
+
+def test_weights_of_layers_that_a_class_calls() -> None:
+    code = (
+        "class Net(keras.Model):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.wide = layers.Dense(4000)\n    def call(self, x):\n        return self.wide(x)\n"
+        "Net()(tf.zeros([8, 20]))"
+    )
+    assert made(code) == [(DENSE, (20, 4000))]  # a bias is a vector

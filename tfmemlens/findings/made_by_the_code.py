@@ -73,15 +73,11 @@ def _made(case: Case) -> Sequence[Made]:
     program = told.program()
     if not program:
         return ()
-    from tfmemlens.knowledge.keras_program import layer_weights
-    from tfmemlens.knowledge.program_shapes import made_by, weight_of
+    from tfmemlens.knowledge.program_shapes import made_by
 
     sides = {each.sizes[:2] for each in told.sizes if len(each.sizes) == 2 and min(each.sizes) >= 16}
     image = sides.pop() if len(sides) == 1 else None
-    made = made_by(program, (image[0], image[1]) if image else None)
-    known = {(each.shape, each.line.number) for each in made}
-    called = [each for each in layer_weights(program) if (each.shape, each.line.number) not in known]
-    return (*made, *(weight_of(each.code, each.class_name, each.shape, each.line) for each in called))
+    return made_by(program, (image[0], image[1]) if image else None)
 
 
 def _the_ones(made: Sequence[Made], request: Request, moment: Moment) -> list[Made]:

@@ -36,8 +36,6 @@ ARGUMENTS = {
 }
 """Keras's layers with the names of their positional arguments."""
 SIZED = ("units", "filters", "kernel_size", "strides", "padding", "pool_size", "target_shape", "size")
-READ = (*SIZED, "dilation_rate", "data_format", "use_bias", "input_dim", "output_dim", "keepdims")
-"""Settings that shapes follow from."""
 OF_TF_LAYERS = {
     "conv1d": "Conv1D",
     "conv2d": "Conv2D",
@@ -52,9 +50,6 @@ OF_TF_LAYERS = {
     "batch_normalization": "BatchNormalization",
     "dropout": "Dropout",
 }
-UNCHANGED = frozenset(
-    "relu elu selu gelu sigmoid tanh swish leaky_relu dropout identity batch_normalization".split()
-)
 BACKBONES = {
     "VGG16": 512,
     "VGG19": 512,

@@ -4,12 +4,6 @@ the place of tensors and an open batch.
 
 from __future__ import annotations
 
-from tfmemlens.knowledge.keras_program.outputs import (
-    LayerOutput,
-    LayerWeight,
-    fits,
-    layer_outputs,
-    layer_weights,
-)
+from tfmemlens.knowledge.keras_program.outputs import LayerOutput, fits, layer_outputs
 
-__all__ = ["LayerOutput", "LayerWeight", "fits", "layer_outputs", "layer_weights"]
+__all__ = ["LayerOutput", "fits", "layer_outputs"]

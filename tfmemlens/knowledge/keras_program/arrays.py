@@ -7,7 +7,10 @@ from typing import Any
 from tfmemlens.knowledge.keras_program.values import UNKNOWN, DataSet, External, Names
 from tfmemlens.model.tensor import TensorType
 
-_FILLED = frozenset("zeros ones empty full random standard_normal random_sample truncated_normal".split())
+_FILLED = frozenset(
+    "zeros ones empty full random standard_normal random_sample"
+    " truncated_normal random_normal random_uniform".split()
+)
 _DIMENSIONS = frozenset(("rand", "randn"))
 _DRAWN = frozenset("normal uniform randint integers choice poisson exponential beta binomial".split())
 _ALIKE = frozenset(

@@ -143,7 +143,9 @@ class Expressions:
 
     def _attribute(self, value: Any, name: str) -> Any:
         if isinstance(value, External):
-            return External(f"{value.path}.{name}")
+            setting = self.frames[0].get(name)
+            plain = isinstance(setting, int | str) and "." not in value.path  # `args.vocab`, `FLAGS.dim`
+            return setting if plain else External(f"{value.path}.{name}")
         if isinstance(value, Instance):
             if name in value.attributes:
                 return value.attributes[name]

@@ -75,6 +75,9 @@ class Interpreter(Expressions):
         """What a layer or net makes of what it is given."""
         raise NotImplementedError
 
+    def assigned(self, node: ast.Assign, value: Any) -> None:
+        """A statement bound a value."""
+
     def body(self, nodes: Sequence[ast.stmt]) -> None:
         """Follow statements in their order."""
         for node in nodes:
@@ -84,6 +87,7 @@ class Interpreter(Expressions):
     def _statement(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Assign):
             value = self.value(node.value)
+            self.assigned(node, value)
             for target in node.targets:
                 self.assign(target, value)
         elif isinstance(node, ast.AnnAssign):

@@ -17,7 +17,7 @@ from tfmemlens.knowledge.keras_program.values import (
     Unknown,
     tensors_in,
 )
-from tfmemlens.knowledge.layer_calls import ARGUMENTS, OF_TF_LAYERS, SIZED, as_saved
+from tfmemlens.knowledge.layer_calls import ARGUMENTS, OF_SLIM, OF_TF_LAYERS, SIZED, as_saved, of_slim
 from tfmemlens.model.network import LayerSpec
 from tfmemlens.model.tensor import TensorType
 
@@ -77,6 +77,9 @@ def of_function(path: str, given: list[Any], named: Names, node: ast.Call) -> tu
     """The layer that a function of TensorFlow 1's `tf.layers` or of Keras stands for, and what it reads."""
     name = path.rpartition(".")[2]
     inputs = given[0] if given else named.get("inputs", UNKNOWN)
+    if name in OF_SLIM and path.startswith(("slim.", "tf.contrib.", "tensorflow.contrib.")):
+        class_name, config = of_slim(name, given[1:], named)
+        return Layer(class_name, config, node), inputs
     if "layers" not in path:
         return None
     if name in OF_TF_LAYERS:
@@ -97,10 +100,14 @@ def specs_of(layer: Layer, given: list[Any], named: Names) -> LayerSpecs:
     arguments: dict[str, Any] = {str(at): _plain(each) for at, each in enumerate(given)}
     arguments |= {key: _plain(each) for key, each in named.items()}
     arguments = {key: each for key, each in arguments.items() if not isinstance(each, Unknown)}
+    opened = "Conv" in layer.class_name and inputs[0].shape is not None and inputs[0].shape[-1:] == (None,)
+    if opened:  # what it makes does not depend on how many channels it reads
+        inputs[0] = TensorType((*(inputs[0].shape or ())[:-1], 1), inputs[0].dtype)
     try:
-        return describe(LayerCall(spec, tuple(inputs), arguments))
+        specs = describe(LayerCall(spec, tuple(inputs), arguments))
     except UnsupportedLayer:
         return LayerSpecs(())
+    return LayerSpecs(specs.outputs) if opened else specs
 
 
 def _spec(layer: Layer) -> LayerSpec | None:
