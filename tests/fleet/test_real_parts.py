@@ -162,7 +162,7 @@ def test_the_scheduler_is_killed(
     until(lambda: something_is_staged(tmp_path / "out"))
     cluster[1].kill()
     status, _, problems = ended(process)
-    assert status == 2, "forty files were read before their scheduler was killed"
+    assert status == 2, f"forty files were read before their scheduler was killed: {problems}"
     assert "tfmemlens: the scheduler cannot be reached any more" in problems
     assert "Traceback" not in problems
     scan(str(folder), str(tmp_path / "out"), Here())

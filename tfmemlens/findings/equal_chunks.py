@@ -22,7 +22,14 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.growth import one_for_each, rising, tracings
-from tfmemlens.findings.support.kept import is_eager, of_a_loop, stored_by, without_tape
+from tfmemlens.findings.support.kept import (
+    TAPE_INSIDE,
+    is_eager,
+    loop_of_a_tape,
+    of_a_loop,
+    stored_by,
+    without_tape,
+)
 from tfmemlens.findings.support.largest_layer import stacking_layer
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import (
@@ -194,8 +201,13 @@ def _meaning(case: Case, moment: Moment) -> str:
         return f", about as many as steps ({step:,}), as if each left one behind (a leak)"
     if _steps(case) >= 3 or rising(case) or _long_after_its_start(case, moment):
         return ", as if each step left one behind (a leak)"
+    if request and (taped := loop_of_a_tape(case, request)):
+        return (
+            f": most likely what each turn of the loop over `{taped.over}` ({taped.loop.place}) makes, which"
+            f" the tape of {taped.tape.place} keeps until the gradient is taken"
+        )
     if request and without_tape(case, request):
-        return ": results that the program keeps, as no tape records these ops"
+        return ": most likely results that the program keeps"
     return ""
 
 
@@ -330,7 +342,10 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
         )
         return
     request = moment.request
-    if steps := _steps_of_sequence(moment):
+    if request and loop_of_a_tape(case, request) and not stored_by(request):
+        yield TAPE_INSIDE
+        yield from remedies.offered(case, moment, "smaller-batch")
+    elif steps := _steps_of_sequence(moment):
         yield Remedy(
             f"shorter sequences: {steps:,} -> {steps // 2:,} steps keep half as much (cut or bucket the data,"
             " or truncate backpropagation)",

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.main_buffers import main_buffers
-from tfmemlens.findings.support.rows import cut_list, held, of_kind, quote, total
+from tfmemlens.findings.support.rows import cut_list, held, layers_of, of_kind, quote, total
 from tfmemlens.findings.support.situation import framework_of
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
@@ -38,12 +38,12 @@ def check(case: Case) -> Iterator[Finding]:
         share = total(gradients) / max(held(moment), 1)
         if share < 0.4 or cut_list(moment) or main_buffers(moment, framework_of(case)):
             continue
+        part, layers = percent(total(gradients), held(moment)), layers_of(moment, Kind.GRADIENT)
+        most = f", most in `{layers[0]}`" if layers else ""
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"{percent(total(gradients), held(moment))} of {human(held(moment))} are gradients",
-            because=(
-                f"{percent(total(gradients), held(moment))} of the {human(held(moment))} held are gradients"
-            ),
+            headline=f"{part} of {human(held(moment))} are gradients",
+            because=f"{part} of the {human(held(moment))} held are gradients{most}",
             explains=total(gradients),
             evidence=tuple(quote(row) for row in gradients[:3]),
             remedies=(

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.kept import TAPE_INSIDE
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.values import replace
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
@@ -37,11 +39,10 @@ def check(case: Case) -> Iterator[Finding]:
             because=what,
             evidence=(Evidence("the tape", tape), Evidence("the loop inside it", loop)),
             remedies=(
-                Remedy(
-                    "open the tape inside the loop, take each micro-batch's gradients there, and add them up;"
-                    " apply them once, after the loop",
-                    "total = [a + b for a, b in zip(total, tape.gradient(loss, weights))]",
-                    slug="tape-inside-loop",
+                replace(
+                    TAPE_INSIDE,
+                    text="open the tape inside the loop, take each micro-batch's gradients there, and add"
+                    " them up; apply them once, after the loop",
                 ),
             ),
             moment=index,

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 
 from tfmemlens.knowledge.keras_layers import LayerSpecs
-from tfmemlens.knowledge.keras_program.reader import Reader
+from tfmemlens.knowledge.keras_program.reader import ProgramReader
 from tfmemlens.knowledge.keras_program.values import Layer, Names, Net, tensors_in
 from tfmemlens.knowledge.tree_values import dotted, known_sizes
 from tfmemlens.model.line import Line
@@ -85,7 +85,7 @@ def made_by(program: Program, image: tuple[int, int] | None = None) -> tuple[Mad
     return tuple(dict.fromkeys(reader.made))
 
 
-class _Makes(Reader):
+class _Makes(ProgramReader):
     """Notes weights, variables and arrays."""
 
     def __init__(self, program: Program, image: tuple[int, ...]) -> None:

@@ -207,7 +207,7 @@ def is_for_memory(tf: Any, problem: Exception) -> bool:
     return internal and bool(re.search("memory|Dst tensor", str(problem)))
 
 
-class Enough(Exception):
+class StepsRun(Exception):
     """So many steps have run."""
 
 
@@ -228,10 +228,10 @@ def train(tf: Any, args: argparse.Namespace, batch: int) -> None:
 
     def on_train_batch_end(*_: Any, **__: Any) -> None:
         if next(left, None) is None:
-            raise Enough
+            raise StepsRun
 
     ending = type("Ending", (tf.keras.callbacks.Callback,), {"on_train_batch_end": on_train_batch_end})
-    with contextlib.suppress(Enough):
+    with contextlib.suppress(StepsRun):
         model.fit(x, y, batch_size=batch, epochs=STEPS, verbose=0, callbacks=[ending()])
 
 

@@ -18,7 +18,8 @@ from tfmemlens.patterns import regex
 from tfmemlens.values import replace
 
 _PART = regex(
-    r"""(?P<layer>.+[\])])(?:\[['"]|\.)(?:w|b|W|B|weights?|kernel|bias|scale|offset|gamma|beta)(?:['"]\])?\Z"""
+    r"""(?P<layer>.+[\])])(?:\[['"]|\.)"""
+    r"""(?:w|b|W|B|weights?|kernel|bias|scale|offset|gamma|beta)(?:['"]\])?\Z"""
 )
 """A weight of a layer of several, within a dictionary or an object of layers."""
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from tfmemlens.knowledge.kept_results import keeps_each_result, keeps_whole_states, list_that_keeps
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import Frame
+from tfmemlens.model.program import Program
 from tfmemlens.patterns import regex
+
+if TYPE_CHECKING:
+    from tfmemlens.findings.support.taped_loop import TapedLoop
 
 _JOINED = regex(
     r"\A\s*(?P<name>[\w.]+)\s*=\s*(?:\w+\.)*(?:concat|concatenate|vstack|hstack|append|stack)\("
@@ -37,6 +42,14 @@ _EPOCH = regex(r"(?i)epoch")
 _MANY_A_STEP = 50
 _OF_A_LOOP = 1000
 """Chunks of one size that are so many in all, and so many for each step that went well, are a loop's."""
+
+
+TAPE_INSIDE = Remedy(
+    "take the gradient of each turn with a tape of its own inside the loop, and add the gradients up: then"
+    " one turn is kept instead of all",
+    "total = [a + b for a, b in zip(total, tape.gradient(loss, weights))]",
+    slug="tape-inside-loop",
+)
 
 
 def stored_by(request: Request) -> str:
@@ -87,8 +100,29 @@ def without_tape(case: Case, request: Request) -> bool:
     program keeps results.
     """
     text = request.failed.source_text
-    training = case.capture.surroundings.shows("training")
-    return is_eager(request) and bool(text) and not training and not _TAPED.search(text or "")
+    told = case.capture.surroundings
+    taped = told.shows("training") or bool(_TAPED.search(text or ""))
+    return is_eager(request) and bool(text) and not taped and not _records(told.program())
+
+
+def loop_of_a_tape(case: Case, request: Request) -> TapedLoop | None:
+    """The loop under one tape in whose turns an op failed that ran by itself; trees are read only where there
+    is a program.
+    """
+    program = case.capture.surroundings.program() if is_eager(request) else None
+    if not program:
+        return None
+    from tfmemlens.findings.support.taped_loop import taped_loop
+
+    return taped_loop(program)
+
+
+def _records(program: Program) -> bool:
+    if not program:
+        return False
+    from tfmemlens.findings.support.taped_loop import opens_a_tape
+
+    return opens_a_tape(program)
 
 
 def of_a_loop(case: Case, moment: Moment) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tfmemlens.knowledge.jax_arrays.transforms import items_of
-from tfmemlens.knowledge.jax_arrays.values import UNKNOWN, Array, Thing, is_number
+from tfmemlens.knowledge.jax_arrays.values import UNKNOWN, JaxArray, Thing, is_number
 
 METHODS_OF_TREES = frozenset({"tree_map", "tree_leaves", "tree_flatten"})
 _MOST = 1 << 50
@@ -32,7 +32,7 @@ _OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 def operated(op: ast.AST, values: Sequence[Any]) -> Any:
     """An operator on two values of Python's."""
     left, right = values[0], values[-1]
-    if any(each is UNKNOWN or isinstance(each, Array | Thing) for each in values) or len(values) != 2:
+    if any(each is UNKNOWN or isinstance(each, JaxArray | Thing) for each in values) or len(values) != 2:
         return UNKNOWN
     if isinstance(op, ast.Is | ast.IsNot):
         return (left is right) == isinstance(op, ast.Is)
@@ -74,7 +74,7 @@ def _range(*ends: Any) -> Any:
 
 
 def _length(value: Any = UNKNOWN, *_: Any) -> Any:
-    if isinstance(value, Array):
+    if isinstance(value, JaxArray):
         return value.shape[0] if value.shape else UNKNOWN
     return len(value) if isinstance(value, list | tuple | dict | str | range) else UNKNOWN
 

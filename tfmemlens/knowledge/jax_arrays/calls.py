@@ -15,13 +15,13 @@ from tfmemlens.knowledge.jax_arrays.table import RULES, drawn
 from tfmemlens.knowledge.jax_arrays.transforms import leaves
 from tfmemlens.knowledge.jax_arrays.values import (
     UNKNOWN,
-    Array,
     Class,
-    Function,
+    JaxArray,
+    JaxFunction,
+    JaxMethod,
+    JaxScope,
     Library,
-    Method,
     Noted,
-    Scope,
     Shape,
     Thing,
     Transformed,
@@ -41,7 +41,7 @@ class Calls:
 
     def __init__(self) -> None:
         self.noted: list[Noted] = []
-        self.top = Scope()
+        self.top = JaxScope()
         self.lines: Sequence[Line] = ()
         self.steps = 0
         self.x64 = False
@@ -61,13 +61,13 @@ class Calls:
         """Count one; too many end the reading."""
         self.steps += 1
         if self.steps > _MOST_STEPS:
-            raise transforms.Enough
+            raise transforms.JaxTooLong
 
-    def body(self, nodes: Sequence[ast.stmt], scope: Scope) -> Any:
+    def body(self, nodes: Sequence[ast.stmt], scope: JaxScope) -> Any:
         """Follow statements; what they return, in a tuple, where they do."""
         raise NotImplementedError
 
-    def assign(self, target: ast.expr, value: Any, scope: Scope) -> None:
+    def assign(self, target: ast.expr, value: Any, scope: JaxScope) -> None:
         """Bind a target."""
         raise NotImplementedError
 
@@ -89,7 +89,7 @@ class Calls:
         """Remember an array that an expression makes; gives it back."""
         made = value if isinstance(value, tuple) else (value,)
         for each in made:
-            if isinstance(each, Array) and self.lines:
+            if isinstance(each, JaxArray) and self.lines:
                 line = self.line_of(node)
                 self.noted.append(
                     Noted(
@@ -105,7 +105,7 @@ class Calls:
                 )
         return value
 
-    def value(self, node: ast.expr | None, scope: Scope) -> Any:
+    def value(self, node: ast.expr | None, scope: JaxScope) -> Any:
         """What an expression is; `UNKNOWN` where nothing tells."""
         self.step()
         if node is None:
@@ -113,21 +113,21 @@ class Calls:
         reading = getattr(self, f"_of_{type(node).__name__.lower()}", None)
         return UNKNOWN if reading is None else reading(node, scope)
 
-    def _of_constant(self, node: ast.Constant, scope: Scope) -> Any:
+    def _of_constant(self, node: ast.Constant, scope: JaxScope) -> Any:
         del scope
         return node.value
 
-    def _of_name(self, node: ast.Name, scope: Scope) -> Any:
+    def _of_name(self, node: ast.Name, scope: JaxScope) -> Any:
         found = scope.find(node.id)
         return Library(node.id) if found is None else found
 
-    def _of_tuple(self, node: ast.Tuple, scope: Scope) -> Any:
+    def _of_tuple(self, node: ast.Tuple, scope: JaxScope) -> Any:
         return tuple(self.parts(node.elts, scope))
 
-    def _of_list(self, node: ast.List, scope: Scope) -> Any:
+    def _of_list(self, node: ast.List, scope: JaxScope) -> Any:
         return list(self.parts(node.elts, scope))
 
-    def parts(self, nodes: Sequence[ast.expr], scope: Scope) -> Iterator[Any]:
+    def parts(self, nodes: Sequence[ast.expr], scope: JaxScope) -> Iterator[Any]:
         """Values in their order, those behind a star one by one."""
         for node in nodes:
             if isinstance(node, ast.Starred):
@@ -135,7 +135,7 @@ class Calls:
             else:
                 yield self.value(node, scope)
 
-    def _of_dict(self, node: ast.Dict, scope: Scope) -> Any:
+    def _of_dict(self, node: ast.Dict, scope: JaxScope) -> Any:
         made: dict[Any, Any] = {}
         for key, each in zip(node.keys, node.values, strict=True):
             value = self.value(each, scope)
@@ -145,27 +145,27 @@ class Calls:
                 made[name] = value
         return made
 
-    def _of_joinedstr(self, node: ast.JoinedStr, scope: Scope) -> Any:
+    def _of_joinedstr(self, node: ast.JoinedStr, scope: JaxScope) -> Any:
         parts = [self.value(each, scope) for each in node.values]
         return "".join(map(str, parts)) if all(isinstance(each, str | int) for each in parts) else UNKNOWN
 
-    def _of_formattedvalue(self, node: ast.FormattedValue, scope: Scope) -> Any:
+    def _of_formattedvalue(self, node: ast.FormattedValue, scope: JaxScope) -> Any:
         return self.value(node.value, scope)
 
-    def _of_lambda(self, node: ast.Lambda, scope: Scope) -> Any:
-        return Function(node, scope, self.lines)
+    def _of_lambda(self, node: ast.Lambda, scope: JaxScope) -> Any:
+        return JaxFunction(node, scope, self.lines)
 
-    def _of_ifexp(self, node: ast.IfExp, scope: Scope) -> Any:
+    def _of_ifexp(self, node: ast.IfExp, scope: JaxScope) -> Any:
         test = self.value(node.test, scope)
-        if test is UNKNOWN or isinstance(test, Array | Thing):
+        if test is UNKNOWN or isinstance(test, JaxArray | Thing):
             return UNKNOWN
         return self.value(node.body if test else node.orelse, scope)
 
-    def _of_listcomp(self, node: ast.ListComp | ast.GeneratorExp, scope: Scope) -> Any:
+    def _of_listcomp(self, node: ast.ListComp | ast.GeneratorExp, scope: JaxScope) -> Any:
         if len(node.generators) != 1 or node.generators[0].ifs:
             return UNKNOWN
         items = transforms.items_of(self.value(node.generators[0].iter, scope))
-        inside, made = Scope(scope), []
+        inside, made = JaxScope(scope), []
         for item in items:
             self.assign(node.generators[0].target, item, inside)
             made.append(self.value(node.elt, inside))
@@ -173,10 +173,10 @@ class Calls:
 
     _of_generatorexp = _of_listcomp
 
-    def _of_dictcomp(self, node: ast.DictComp, scope: Scope) -> Any:
+    def _of_dictcomp(self, node: ast.DictComp, scope: JaxScope) -> Any:
         if len(node.generators) != 1 or node.generators[0].ifs:
             return UNKNOWN
-        inside, made = Scope(scope), {}
+        inside, made = JaxScope(scope), {}
         for item in transforms.items_of(self.value(node.generators[0].iter, scope)):
             self.assign(node.generators[0].target, item, inside)
             key = self.value(node.key, inside)
@@ -184,33 +184,35 @@ class Calls:
                 made[key] = self.value(node.value, inside)
         return made
 
-    def _of_compare(self, node: ast.Compare, scope: Scope) -> Any:
+    def _of_compare(self, node: ast.Compare, scope: JaxScope) -> Any:
         values = [self.value(each, scope) for each in (node.left, *node.comparators)]
-        if any(isinstance(each, Array) for each in values):
+        if any(isinstance(each, JaxArray) for each in values):
             return self.note(elementwise(*values, dtype="bool") or UNKNOWN, node, "compare")
         return operated(node.ops[0], values)
 
-    def _of_boolop(self, node: ast.BoolOp, scope: Scope) -> Any:
+    def _of_boolop(self, node: ast.BoolOp, scope: JaxScope) -> Any:
         values = [self.value(each, scope) for each in node.values]
-        if any(each is UNKNOWN or isinstance(each, Array | Library) for each in values):
+        if any(each is UNKNOWN or isinstance(each, JaxArray | Library) for each in values):
             return UNKNOWN
         return all(values) if isinstance(node.op, ast.And) else any(values)
 
-    def _of_unaryop(self, node: ast.UnaryOp, scope: Scope) -> Any:
+    def _of_unaryop(self, node: ast.UnaryOp, scope: JaxScope) -> Any:
         value = self.value(node.operand, scope)
-        if isinstance(value, Array):
+        if isinstance(value, JaxArray):
             return self.note(value, node, "negative")
         if isinstance(node.op, ast.Not) and value is not UNKNOWN:
             return not value
         return -value if isinstance(node.op, ast.USub) and isinstance(value, int | float) else UNKNOWN
 
-    def _of_binop(self, node: ast.BinOp, scope: Scope) -> Any:
+    def _of_binop(self, node: ast.BinOp, scope: JaxScope) -> Any:
         return self.binary(node, node.op, node.left, node.right, scope)
 
-    def binary(self, node: ast.AST, op: ast.operator, left: ast.expr, right: ast.expr, scope: Scope) -> Any:
+    def binary(
+        self, node: ast.AST, op: ast.operator, left: ast.expr, right: ast.expr, scope: JaxScope
+    ) -> Any:
         """An operator on two values."""
         one, other = self.value(left, scope), self.value(right, scope)
-        if isinstance(one, Array) or isinstance(other, Array):
+        if isinstance(one, JaxArray) or isinstance(other, JaxArray):
             product = isinstance(op, ast.MatMult)
             if not product:  # what nothing tells is most often a number: a rate, a temperature
                 one, other = (0.5 if each is UNKNOWN else each for each in (one, other))
@@ -220,11 +222,11 @@ class Calls:
             return self.note(made or UNKNOWN, node, "matmul" if product else "operator")
         return operated(op, [one, other])
 
-    def _of_subscript(self, node: ast.Subscript, scope: Scope) -> Any:
+    def _of_subscript(self, node: ast.Subscript, scope: JaxScope) -> Any:
         value, index = self.value(node.value, scope), self.index(node.slice, scope)
         if isinstance(value, Updated):
             return value
-        if isinstance(value, Array):
+        if isinstance(value, JaxArray):
             return self.note(indexed(value, index) or UNKNOWN, node, "index")
         if isinstance(value, Thing) and isinstance(index, str):
             return value.names.get(index, UNKNOWN)
@@ -236,7 +238,7 @@ class Calls:
         known = inside and isinstance(index, int) and -len(value) <= index < len(value)
         return value[index] if known else UNKNOWN
 
-    def index(self, node: ast.expr, scope: Scope) -> Any:
+    def index(self, node: ast.expr, scope: JaxScope) -> Any:
         """An index, with slices of Python's own."""
         if isinstance(node, ast.Slice):
             ends = [self.value(each, scope) for each in (node.lower, node.upper, node.step)]
@@ -245,11 +247,11 @@ class Calls:
             return tuple(self.index(each, scope) for each in node.elts)
         return self.value(node, scope)
 
-    def _of_attribute(self, node: ast.Attribute, scope: Scope) -> Any:
+    def _of_attribute(self, node: ast.Attribute, scope: JaxScope) -> Any:
         value = self.value(node.value, scope)
         if isinstance(value, Library):
             return UNKNOWN if scope.find(value.path) is UNKNOWN else Library(f"{value.path}.{node.attr}")
-        if isinstance(value, Array):
+        if isinstance(value, JaxArray):
             known = {
                 "shape": value.shape,
                 "ndim": len(value.shape),
@@ -258,7 +260,7 @@ class Calls:
             }
             if node.attr in ("T", "mT"):
                 return self.note(replace(value, shape=value.shape[::-1]), node, "transpose")
-            return known.get(node.attr, Method(value, node.attr))
+            return known.get(node.attr, JaxMethod(value, node.attr))
         if isinstance(value, Thing):
             if node.attr in value.names:
                 return value.names[node.attr]
@@ -266,9 +268,9 @@ class Calls:
             return UNKNOWN if function is None else replace(function, bound=value)
         if isinstance(value, Class):
             return value.functions.get(node.attr, value.values.get(node.attr, UNKNOWN))
-        return UNKNOWN if value is UNKNOWN else Method(value, node.attr)
+        return UNKNOWN if value is UNKNOWN else JaxMethod(value, node.attr)
 
-    def _of_call(self, node: ast.Call, scope: Scope) -> Any:
+    def _of_call(self, node: ast.Call, scope: JaxScope) -> Any:
         function = self.value(node.func, scope)
         args = tuple(self.parts(node.args, scope))
         named: dict[str, Any] = {}
@@ -282,7 +284,7 @@ class Calls:
 
     def apply(self, function: Any, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST) -> Any:
         """What a call gives."""
-        if isinstance(function, Function):
+        if isinstance(function, JaxFunction):
             return self.within(function, args, named, node)
         if isinstance(function, Class):
             return self.made(function, args, named, node)
@@ -291,7 +293,7 @@ class Calls:
         if isinstance(function, Thing):
             call = function.of.functions.get("__call__")
             return UNKNOWN if call is None else self.within(replace(call, bound=function), args, named, node)
-        if isinstance(function, Method):
+        if isinstance(function, JaxMethod):
             return self.method(function, args, named, node)
         return self.library(function, args, named, node) if isinstance(function, Library) else UNKNOWN
 
@@ -304,12 +306,14 @@ class Calls:
             thing.names |= dict(zip(of.fields, args, strict=False)) | named
         return thing
 
-    def within(self, function: Function, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST) -> Any:
+    def within(
+        self, function: JaxFunction, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST
+    ) -> Any:
         """Follow a function of the program with these arguments."""
         if len(self.way) >= _DEEPEST:
             return UNKNOWN
         self.called.add(function.node)
-        given, scope = function.node.args, Scope(function.scope)
+        given, scope = function.node.args, JaxScope(function.scope)
         names = [each.arg for each in (*given.posonlyargs, *given.args)]
         values = args if function.bound is None else (function.bound, *args)
         defaults = [self.value(each, function.scope) for each in given.defaults]
@@ -340,12 +344,12 @@ class Calls:
         finally:
             stack.pop()
 
-    def method(self, method: Method, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST) -> Any:
+    def method(self, method: JaxMethod, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST) -> Any:
         """A method of an array, a list or a dict."""
         of = method.of
         if isinstance(of, Updated):
             return self.note(of.of, node, "update")
-        if isinstance(of, Array):
+        if isinstance(of, JaxArray):
             if method.name in ("random", "normal", "uniform", "integers"):
                 return UNKNOWN
             if method.name == "block_until_ready":
@@ -353,10 +357,10 @@ class Calls:
             rule = RULES.get(method.name)
             call = Call(method.name, (of, *args), named, of.on_host, self.x64)
             return self.note(UNKNOWN if rule is None else rule(call) or UNKNOWN, node, method.name)
-        if isinstance(of, Function | Transformed) or of is UNKNOWN:
+        if isinstance(of, JaxFunction | Transformed) or of is UNKNOWN:
             return UNKNOWN
         if method.name == "append" and args:
-            there = [leaf for leaf in leaves(args[0]) if isinstance(leaf, Array) and not leaf.on_host]
+            there = [leaf for leaf in leaves(args[0]) if isinstance(leaf, JaxArray) and not leaf.on_host]
             self.kept[self.line_of(node)] = sum(leaf.bytes for leaf in there)
         return called_on(of, method.name, args)
 

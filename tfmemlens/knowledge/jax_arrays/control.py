@@ -9,7 +9,7 @@ from typing import Any
 from tfmemlens.knowledge.jax_arrays import transforms
 from tfmemlens.knowledge.jax_arrays.calls import Calls
 from tfmemlens.knowledge.jax_arrays.rules import narrowed
-from tfmemlens.knowledge.jax_arrays.values import UNKNOWN, Array, Transformed, is_number, whole
+from tfmemlens.knowledge.jax_arrays.values import UNKNOWN, JaxArray, Transformed, is_number, whole
 from tfmemlens.values import replace
 
 
@@ -25,7 +25,7 @@ class Control(Calls):
             return self.apply(inner, (*function.positional, *args), dict(function.named) | named, node)
         if kind == "with":
             return Transformed(inner.last, args[0], (), function.named) if args else UNKNOWN
-        first = next((leaf for leaf in transforms.leaves(args) if isinstance(leaf, Array)), None)
+        first = next((leaf for leaf in transforms.leaves(args) if isinstance(leaf, JaxArray)), None)
         if first is not None and "jit" in kind and self.lines and not self.kinds:
             self.given.setdefault(self.line_of(node), []).append(first.shape)
         with self.pushed(self.kinds, kind):
@@ -45,9 +45,9 @@ class Control(Calls):
         again = isinstance(node, ast.Call) and self.targets & {ast.unparse(each) for each in node.args}
         if "jit" not in function.kind or not again or {"donate_argnums", "donate_argnames"} & set(settings):
             return made
-        given = {leaf.shape: leaf for leaf in transforms.leaves(args) if isinstance(leaf, Array)}
+        given = {leaf.shape: leaf for leaf in transforms.leaves(args) if isinstance(leaf, JaxArray)}
         for leaf in transforms.leaves(made):
-            if isinstance(leaf, Array) and leaf.shape in given:
+            if isinstance(leaf, JaxArray) and leaf.shape in given:
                 self.note(leaf, node, "returned")
         return made
 
@@ -76,7 +76,7 @@ class Control(Calls):
     def note_all(self, tree: Any, node: ast.AST, name: str) -> None:
         """Remember the arrays of a tree."""
         for leaf in transforms.leaves(tree):
-            if isinstance(leaf, Array):
+            if isinstance(leaf, JaxArray):
                 self.note(leaf, node, name)
 
     def over_rows(
@@ -105,7 +105,7 @@ class Control(Calls):
         value = self.apply(function.inner, args, named, node)
         by = self.setting(function, 0, "argnums", 0)
         x = args[by] if isinstance(by, int) and by < len(args) else None
-        if not (isinstance(value, Array) and isinstance(x, Array)):
+        if not (isinstance(value, JaxArray) and isinstance(x, JaxArray)):
             return UNKNOWN
         times = 2 if function.kind == "hessian" else 1
         return self.note(replace(value, shape=(*value.shape, *x.shape * times)), node, function.kind)

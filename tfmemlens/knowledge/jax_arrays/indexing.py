@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tfmemlens.knowledge.jax_arrays.rules import as_array
-from tfmemlens.knowledge.jax_arrays.values import Array, Library, broadcast
+from tfmemlens.knowledge.jax_arrays.values import JaxArray, Library, broadcast
 from tfmemlens.values import replace
 
 
-def indexed(x: Array, index: Any) -> Array | None:
+def indexed(x: JaxArray, index: Any) -> JaxArray | None:
     """What the index gives; None where it does not fit or nothing tells."""
     parts = index if isinstance(index, tuple) else (index,)
     parts = tuple(None if isinstance(each, Library) and each.last == "newaxis" else each for each in parts)

@@ -15,12 +15,12 @@ from tfmemlens.knowledge.jax_arrays import transforms
 from tfmemlens.knowledge.jax_arrays.control import Control
 from tfmemlens.knowledge.jax_arrays.values import (
     UNKNOWN,
-    Array,
     Class,
-    Function,
+    JaxArray,
+    JaxFunction,
+    JaxScope,
     Library,
     Reshaped,
-    Scope,
     Thing,
     Transformed,
 )
@@ -47,7 +47,7 @@ _MOST_TURNS = 16
 """So many turns of a loop over a list or a range are followed; of a longer one the first two."""
 
 
-class Reader(Control):
+class JaxReader(Control):
     """Statements, in the order in which Python would run them."""
 
     def __init__(self) -> None:
@@ -69,11 +69,11 @@ class Reader(Control):
         """Functions of the program that nothing in the quoted text calls."""
         for function in list(self.top.names.values()):
             inner = function.inner if isinstance(function, Transformed) else function
-            if isinstance(inner, Function) and inner.node not in self.called:
+            if isinstance(inner, JaxFunction) and inner.node not in self.called:
                 self.lines = inner.lines
                 self.apply(function, (), {}, inner.node)
 
-    def body(self, nodes: Sequence[ast.stmt], scope: Scope) -> Any:
+    def body(self, nodes: Sequence[ast.stmt], scope: JaxScope) -> Any:
         """What a function's body returns; None where it goes on to its end."""
         for node in nodes:
             self.step()
@@ -83,7 +83,7 @@ class Reader(Control):
                 return made
         return None
 
-    def statement(self, node: ast.stmt, scope: Scope) -> Any:
+    def statement(self, node: ast.stmt, scope: JaxScope) -> Any:
         """Follow a statement; what it returns, in a tuple, where it does."""
         if isinstance(node, ast.Assign):
             self.targets = {ast.unparse(name) for each in node.targets for name in _parts(each)}
@@ -108,7 +108,7 @@ class Reader(Control):
             return self.compound(node, scope)
         return None
 
-    def compound(self, node: ast.stmt, scope: Scope) -> Any:
+    def compound(self, node: ast.stmt, scope: JaxScope) -> Any:
         """A statement with statements inside it."""
         if isinstance(node, ast.With):
             for item in node.items:
@@ -124,10 +124,10 @@ class Reader(Control):
             return self.branches(node, scope)
         return None
 
-    def branches(self, node: ast.If, scope: Scope) -> Any:
+    def branches(self, node: ast.If, scope: JaxScope) -> Any:
         """The branch that is taken; of two that may be, what both make alike."""
         test = self.value(node.test, scope)
-        if test is not UNKNOWN and not isinstance(test, Array | Thing | Library):
+        if test is not UNKNOWN and not isinstance(test, JaxArray | Thing | Library):
             return self.body(node.body if test else node.orelse, scope)
         before = dict(scope.names)
         made, names = self.body(node.body, scope), scope.names
@@ -138,7 +138,7 @@ class Reader(Control):
                 scope.names[name] = UNKNOWN
         return made if made == other else None
 
-    def loop(self, node: ast.For, scope: Scope) -> Any:
+    def loop(self, node: ast.For, scope: JaxScope) -> Any:
         """Its first turns."""
         self.counters |= {each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)}
         items = transforms.items_of(self.value(node.iter, scope))
@@ -161,20 +161,20 @@ class Reader(Control):
             if len(inside) == _FIRST_TURNS == len(set(inside)):
                 self.reshaped.append(Reshaped(line, (inside[0], inside[1])))
 
-    def decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Any:
+    def decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: JaxScope) -> Any:
         """A function as its decorators make it."""
-        made: Any = Function(node, scope, self.lines)
+        made: Any = JaxFunction(node, scope, self.lines)
         for decorator in reversed(node.decorator_list):
             by = self.value(decorator, scope)
             made = made if by is UNKNOWN else self.apply(by, (made,), {}, decorator)
-        return Function(node, scope, self.lines) if made is UNKNOWN else made
+        return JaxFunction(node, scope, self.lines) if made is UNKNOWN else made
 
-    def of_class(self, node: ast.ClassDef, scope: Scope) -> Class:
+    def of_class(self, node: ast.ClassDef, scope: JaxScope) -> Class:
         """A class, with its functions and fields."""
-        made, inside = Class(node.name), Scope(scope)
+        made, inside = Class(node.name), JaxScope(scope)
         for each in node.body:
             if isinstance(each, ast.FunctionDef):
-                made.functions[each.name] = Function(each, scope, self.lines)
+                made.functions[each.name] = JaxFunction(each, scope, self.lines)
             elif isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
                 made.fields.append(each.target.id)
                 self.statement(each, inside)
@@ -183,7 +183,7 @@ class Reader(Control):
         made.values = inside.names
         return made
 
-    def imports(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
+    def imports(self, node: ast.Import | ast.ImportFrom, scope: JaxScope) -> None:
         """The names that an import binds."""
         for each in node.names:
             if isinstance(node, ast.Import):
@@ -192,7 +192,7 @@ class Reader(Control):
             elif node.module:
                 scope.names[each.asname or each.name] = Library(f"{node.module}.{each.name}")
 
-    def assign(self, target: ast.expr, value: Any, scope: Scope) -> None:
+    def assign(self, target: ast.expr, value: Any, scope: JaxScope) -> None:
         """Bind a name, the parts of a tuple, an attribute or an entry of a dict."""
         if isinstance(target, ast.Name):
             scope.names[target.id] = value
@@ -228,9 +228,9 @@ def _parts(target: ast.expr) -> Sequence[ast.expr]:
     return target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
 
 
-def followed(program: Program) -> Reader:
+def followed(program: Program) -> JaxReader:
     """The program, followed to its end or as far as the steps suffice."""
-    reader = Reader()
-    with suppress(transforms.Enough, RecursionError):
+    reader = JaxReader()
+    with suppress(transforms.JaxTooLong, RecursionError):
         reader.run(program)
     return reader

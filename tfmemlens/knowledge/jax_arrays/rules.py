@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfmemlens.knowledge.jax_arrays.values import Array, Library, Shape, broadcast, count, sizes_of, whole
+from tfmemlens.knowledge.jax_arrays.values import JaxArray, Library, Shape, broadcast, count, sizes_of, whole
 from tfmemlens.values import dataclass, replace
 
 _DTYPES = {
@@ -35,7 +35,7 @@ class Call:
             return self.args[at]
         return next((self.named[name] for name in names if name in self.named), default)
 
-    def array(self, at: int = 0) -> Array | None:
+    def array(self, at: int = 0) -> JaxArray | None:
         """An argument that is an array; a number is one without axes."""
         return as_array(self.get(at, "a", "x", "array", "arr"))
 
@@ -67,23 +67,23 @@ def dtype_of(value: Any) -> str | None:
     return _DTYPES.get(value) if isinstance(value, str) else None
 
 
-def as_array(value: Any) -> Array | None:
+def as_array(value: Any) -> JaxArray | None:
     """An array, or a number as one without axes."""
-    if isinstance(value, Array):
+    if isinstance(value, JaxArray):
         return value
     if isinstance(value, bool | int | float):
-        return Array((), "bool")  # a number of Python's takes the other's dtype
+        return JaxArray((), "bool")  # a number of Python's takes the other's dtype
     if isinstance(value, list | tuple) and value:
         parts = [as_array(each) for each in value]
         shapes = {part.shape for part in parts if part is not None}
         if len(shapes) == 1 and all(part is not None for part in parts) and parts[0] is not None:
             floats = any(isinstance(each, float) for each in value)
             dtype = "float32" if floats or parts[0].dtype == "bool" else parts[0].dtype
-            return Array((len(parts), *parts[0].shape), dtype)
+            return JaxArray((len(parts), *parts[0].shape), dtype)
     return None
 
 
-def joined_dtype(arrays: Sequence[Array]) -> str:
+def joined_dtype(arrays: Sequence[JaxArray]) -> str:
     """The dtype of an operation on them."""
     names = [each.dtype for each in arrays]
     if {"float64", "complex64"} <= set(names):
@@ -91,7 +91,7 @@ def joined_dtype(arrays: Sequence[Array]) -> str:
     return max(names, key=_ORDER.index)
 
 
-def elementwise(*values: Any, dtype: str | None = None) -> Array | None:
+def elementwise(*values: Any, dtype: str | None = None) -> JaxArray | None:
     """An operation that broadcasts; None where a value is no array or they do not fit."""
     arrays = [as_array(value) for value in values]
     known = [each for each in arrays if each is not None]
@@ -101,7 +101,7 @@ def elementwise(*values: Any, dtype: str | None = None) -> Array | None:
     wide = dtype or joined_dtype(known)
     if wide == "bool" and any(isinstance(value, float) for value in values):
         wide = "float32"
-    return Array(shape, wide, all(each.on_host or not each.shape for each in known))
+    return JaxArray(shape, wide, all(each.on_host or not each.shape for each in known))
 
 
 def axes_of(value: Any, rank: int) -> tuple[int, ...] | None:
@@ -114,7 +114,7 @@ def axes_of(value: Any, rank: int) -> tuple[int, ...] | None:
     return tuple(known) if len(known) == len(axes) and all(0 <= each < rank for each in known) else None
 
 
-def reduced(call: Call) -> Array | None:
+def reduced(call: Call) -> JaxArray | None:
     """`x.sum(axis=…, keepdims=…)`."""
     x = call.array()
     axes = axes_of(call.get(1, "axis"), len(x.shape)) if x else None
@@ -126,7 +126,7 @@ def reduced(call: Call) -> Array | None:
     return replace(x, shape=tuple(sizes), dtype="int32" if indices else x.dtype)
 
 
-def matmul(left: Any, right: Any) -> Array | None:
+def matmul(left: Any, right: Any) -> JaxArray | None:
     """`a @ b`."""
     a, b = as_array(left), as_array(right)
     if a is None or b is None or not a.shape or not b.shape:
@@ -137,10 +137,10 @@ def matmul(left: Any, right: Any) -> Array | None:
     batch = broadcast(rows[:-1], b.shape[:-2])
     if inner != a.shape[-1] or batch is None:
         return None
-    return Array((*batch, *rows[-1:], *columns), joined_dtype([a, b]), a.on_host and b.on_host)
+    return JaxArray((*batch, *rows[-1:], *columns), joined_dtype([a, b]), a.on_host and b.on_host)
 
 
-def dot(left: Any, right: Any) -> Array | None:
+def dot(left: Any, right: Any) -> JaxArray | None:
     """`jnp.dot`: of more than two axes every row meets every column."""
     a, b = as_array(left), as_array(right)
     if a is None or b is None:
@@ -150,10 +150,10 @@ def dot(left: Any, right: Any) -> Array | None:
     if len(b.shape) <= 2:
         return matmul(a, b)
     shape = (*a.shape[:-1], *b.shape[:-2], b.shape[-1])
-    return Array(shape, joined_dtype([a, b]), a.on_host and b.on_host)
+    return JaxArray(shape, joined_dtype([a, b]), a.on_host and b.on_host)
 
 
-def einsum(call: Call) -> Array | None:
+def einsum(call: Call) -> JaxArray | None:
     """Sizes by their letters; `...` takes what the letters leave."""
     terms, operands = call.args[0] if call.args else None, [as_array(each) for each in call.args[1:]]
     known = [each for each in operands if each is not None]
@@ -177,10 +177,10 @@ def einsum(call: Call) -> Array | None:
     if any(letter not in sizes for letter in before + after):
         return None
     shape = (*(sizes[each] for each in before), *(rest if dots else ()), *(sizes[each] for each in after))
-    return Array(shape, joined_dtype(known), all(each.on_host for each in known))
+    return JaxArray(shape, joined_dtype(known), all(each.on_host for each in known))
 
 
-def reshaped(call: Call) -> Array | None:
+def reshaped(call: Call) -> JaxArray | None:
     """`x.reshape(b, -1, 4)`."""
     x = call.array()
     given = call.args[1:] if len(call.args) > 2 else call.get(1, "shape", "newshape", "new_sizes")
@@ -196,7 +196,7 @@ def reshaped(call: Call) -> Array | None:
     return replace(x, shape=shape) if count(shape) == count(x.shape) else None
 
 
-def transposed(call: Call) -> Array | None:
+def transposed(call: Call) -> JaxArray | None:
     """`x.transpose(0, 2, 1)`; without axes all of them turn round."""
     x = call.array()
     if x is None:
@@ -208,7 +208,7 @@ def transposed(call: Call) -> Array | None:
     return replace(x, shape=tuple(x.shape[at] for at in axes))
 
 
-def swapped(call: Call) -> Array | None:
+def swapped(call: Call) -> JaxArray | None:
     """`swapaxes`, `moveaxis`."""
     x = call.array()
     if x is None:
@@ -224,7 +224,7 @@ def swapped(call: Call) -> Array | None:
     return replace(x, shape=tuple(sizes))
 
 
-def squeezed(call: Call) -> Array | None:
+def squeezed(call: Call) -> JaxArray | None:
     """`squeeze` and `expand_dims`."""
     x = call.array()
     axis = call.get(1, "axis")
@@ -241,7 +241,7 @@ def squeezed(call: Call) -> Array | None:
     return replace(x, shape=(*x.shape[: axes[0]], 1, *x.shape[axes[0] :]))
 
 
-def stacked(call: Call) -> Array | None:
+def stacked(call: Call) -> JaxArray | None:
     """`stack`, `concatenate`, `vstack`, `hstack`."""
     given = call.get(0, "arrays")
     parts = [as_array(each) for each in given] if isinstance(given, list | tuple) else []
@@ -262,10 +262,10 @@ def stacked(call: Call) -> Array | None:
         shape = (*first.shape[:at], sum(each.shape[at] for each in known), *first.shape[at + 1 :])
     else:
         return None
-    return Array(shape, call.stored(joined_dtype(known)), call.on_host)
+    return JaxArray(shape, call.stored(joined_dtype(known)), call.on_host)
 
 
-def padded(call: Call) -> Array | None:
+def padded(call: Call) -> JaxArray | None:
     """`jnp.pad(x, ((0, 0), (1, 1)))`, also with one number or one pair for all axes."""
     x, width = call.array(), call.get(1, "pad_width")
     if x is None:

@@ -21,36 +21,36 @@ from tfmemlens.knowledge.jax_arrays.rules import (
     swapped,
     transposed,
 )
-from tfmemlens.knowledge.jax_arrays.values import Array, count, is_number, sizes_of, whole
+from tfmemlens.knowledge.jax_arrays.values import JaxArray, count, is_number, sizes_of, whole
 from tfmemlens.values import replace
 
 __all__ = ["RULES", "drawn"]
 
 
-def _filled(call: Call) -> Array | None:
+def _filled(call: Call) -> JaxArray | None:
     shape = sizes_of(call.get(0, "shape"))
     at = 2 if call.name == "full" else 1
-    return None if shape is None else Array(shape, call.dtype(at), call.on_host)
+    return None if shape is None else JaxArray(shape, call.dtype(at), call.on_host)
 
 
-def _like(call: Call) -> Array | None:
+def _like(call: Call) -> JaxArray | None:
     x = call.array()
     dtype = dtype_of(call.named.get("dtype"))
     return None if x is None else replace(x, dtype=dtype or x.dtype, on_host=call.on_host)
 
 
-def _square(call: Call) -> Array | None:
+def _square(call: Call) -> JaxArray | None:
     rows = whole(call.get(0, "N", "n"))
     columns = whole(call.get(1, "M", "m")) if call.name != "identity" else None
     if rows is None:
         return None
-    return Array((rows, rows if columns is None else columns), call.dtype(), call.on_host)
+    return JaxArray((rows, rows if columns is None else columns), call.dtype(), call.on_host)
 
 
-def _range(call: Call) -> Array | None:
+def _range(call: Call) -> JaxArray | None:
     if call.name == "linspace":
         many = whole(call.get(2, "num", default=50))
-        return None if many is None else Array((many,), call.dtype(), call.on_host)
+        return None if many is None else JaxArray((many,), call.dtype(), call.on_host)
     given = [call.get(at) for at in range(len(call.args))]
     numbers = [each for each in given if is_number(each)]
     if not numbers or len(numbers) < len(given):
@@ -60,59 +60,59 @@ def _range(call: Call) -> Array | None:
     floats = any(isinstance(each, float) for each in numbers)
     many = max(0, int(-(-(stop - start) // step))) if step else 0
     default = call.floats if floats else "int64"
-    return Array((many,), call.dtype(default=default), call.on_host)
+    return JaxArray((many,), call.dtype(default=default), call.on_host)
 
 
-def _converted(call: Call) -> Array | None:
+def _converted(call: Call) -> JaxArray | None:
     x = as_array(call.get(0, "object", "a", "x"))
     if x is None:
         return None
     kept = "int64" if x.dtype == "bool" and is_number(call.get(0)) else x.dtype
     if call.name == "device_put":
         return replace(x, dtype=call.stored(kept), on_host=False)
-    return Array(x.shape, call.dtype(1, kept), call.on_host)
+    return JaxArray(x.shape, call.dtype(1, kept), call.on_host)
 
 
-def _cast(call: Call) -> Array | None:
+def _cast(call: Call) -> JaxArray | None:
     x, dtype = call.array(), dtype_of(call.get(1, "dtype"))
     if x is None or dtype is None:
         return None
     return replace(x, dtype=dtype if x.on_host else call.stored(dtype))
 
 
-def _same(call: Call) -> Array | None:
+def _same(call: Call) -> JaxArray | None:
     return call.array()
 
 
-def _real(call: Call) -> Array | None:
+def _real(call: Call) -> JaxArray | None:
     x = call.array()
     return x and replace(x, dtype={"complex64": "float32", "complex128": "float64"}.get(x.dtype, x.dtype))
 
 
-def _sum_up(call: Call) -> Array | None:
+def _sum_up(call: Call) -> JaxArray | None:
     x = call.array()
     return x and replace(x, shape=(count(x.shape),)) if call.get(1, "axis") is None else x
 
 
-def _broadcasting(call: Call) -> Array | None:
+def _broadcasting(call: Call) -> JaxArray | None:
     compares = call.name in ("equal", "less", "greater", "not_equal", "logical_and", "logical_or", "isin")
     return elementwise(*call.args, dtype="bool" if compares else None)
 
 
-def _where(call: Call) -> Array | None:
+def _where(call: Call) -> JaxArray | None:
     if len(call.args) != 3:
         return None
     made, chosen = elementwise(*call.args), elementwise(*call.args[1:])
     return made and chosen and replace(made, dtype=chosen.dtype)
 
 
-def _of_parts(call: Call) -> Array | None:
+def _of_parts(call: Call) -> JaxArray | None:
     x, axis = call.array(), call.get(1, "axis")
     axes = axes_of(-1 if axis is None else axis, len(x.shape)) if x and x.shape else None
     return None if axes is None else x
 
 
-def _repeated(call: Call) -> Array | None:
+def _repeated(call: Call) -> JaxArray | None:
     x, many = call.array(), call.get(1, "repeats", "reps", "shape")
     if x is None:
         return None
@@ -138,17 +138,17 @@ def _repeated(call: Call) -> Array | None:
     return replace(x, shape=tuple(s * t for s, t in zip(sizes, times_of, strict=True)))
 
 
-def _outer(call: Call) -> Array | None:
+def _outer(call: Call) -> JaxArray | None:
     a, b = call.array(0), call.array(1)
     if a is None or b is None:
         return None
     dtype = joined_dtype([a, b])
     if call.name == "kron" and len(a.shape) == len(b.shape):
-        return Array(tuple(s * t for s, t in zip(a.shape, b.shape, strict=True)), dtype, call.on_host)
-    return Array((count(a.shape), count(b.shape)), dtype, call.on_host) if call.name == "outer" else None
+        return JaxArray(tuple(s * t for s, t in zip(a.shape, b.shape, strict=True)), dtype, call.on_host)
+    return JaxArray((count(a.shape), count(b.shape)), dtype, call.on_host) if call.name == "outer" else None
 
 
-def _taken(call: Call) -> Array | None:
+def _taken(call: Call) -> JaxArray | None:
     x, indices = call.array(), as_array(call.get(1, "indices"))
     if x is None or indices is None:
         return None
@@ -163,12 +163,12 @@ def _taken(call: Call) -> Array | None:
     return replace(x, shape=(*x.shape[: axes[0]], *indices.shape, *x.shape[axes[0] + 1 :]))
 
 
-def _one_hot(call: Call) -> Array | None:
+def _one_hot(call: Call) -> JaxArray | None:
     x, classes = call.array(), whole(call.get(1, "num_classes"))
-    return None if x is None or classes is None else Array((*x.shape, classes), call.dtype())
+    return None if x is None or classes is None else JaxArray((*x.shape, classes), call.dtype())
 
 
-def _split(call: Call) -> tuple[Array, ...] | None:
+def _split(call: Call) -> tuple[JaxArray, ...] | None:
     x, parts = call.array(), whole(call.get(1, "indices_or_sections"))
     axes = axes_of(call.get(2, "axis", default=0), len(x.shape)) if x else None
     if x is None or not parts or axes is None or len(axes) != 1 or x.shape[axes[0]] % parts:
@@ -177,7 +177,7 @@ def _split(call: Call) -> tuple[Array, ...] | None:
     return (replace(x, shape=shape),) * min(parts, 64)
 
 
-def _convolution(call: Call) -> Array | None:
+def _convolution(call: Call) -> JaxArray | None:
     x, w, padding = call.array(0), call.array(1), call.get(3, "padding")
     strides = sizes_of(call.get(2, "window_strides"))
     letters = call.get(6, "dimension_numbers", default=("NCHW", "OIHW", "NCHW"))
@@ -198,10 +198,10 @@ def _convolution(call: Call) -> Array | None:
             return None
         free = inputs[side] if padding == "SAME" else inputs[side] - filters[side] + 1
         sizes[side] = max(0, -(-free // stride))
-    return Array(tuple(sizes.get(each, 0) for each in made), joined_dtype([x, w]))
+    return JaxArray(tuple(sizes.get(each, 0) for each in made), joined_dtype([x, w]))
 
 
-def _transform(call: Call) -> Array | None:
+def _transform(call: Call) -> JaxArray | None:
     x = call.array()
     if x is None or not x.shape or call.get(1, "n", "s") is not None:
         return None
@@ -211,7 +211,7 @@ def _transform(call: Call) -> Array | None:
     return replace(x, dtype=wide) if not call.name.startswith("irfft") else None
 
 
-def _factors(call: Call) -> Array | tuple[Array, ...] | None:
+def _factors(call: Call) -> JaxArray | tuple[JaxArray, ...] | None:
     """Decompositions, of the last two axes."""
     x = call.array()
     if x is None or len(x.shape) < 2:
@@ -219,7 +219,7 @@ def _factors(call: Call) -> Array | tuple[Array, ...] | None:
     *batch, m, n = x.shape
     low = min(m, n)
 
-    def made(*sizes: int) -> Array:
+    def made(*sizes: int) -> JaxArray:
         return replace(x, shape=(*batch, *sizes))
 
     if call.name == "svd":
@@ -236,11 +236,11 @@ def _factors(call: Call) -> Array | tuple[Array, ...] | None:
     return made(n, m) if call.name == "pinv" else x
 
 
-def _solved(call: Call) -> Array | None:
+def _solved(call: Call) -> JaxArray | None:
     return call.array(1)
 
 
-def _of_best(call: Call) -> tuple[Array, ...] | None:
+def _of_best(call: Call) -> tuple[JaxArray, ...] | None:
     x, many = call.array(), whole(call.get(1, "k"))
     if x is None or many is None:
         return None
@@ -248,14 +248,14 @@ def _of_best(call: Call) -> tuple[Array, ...] | None:
     return best, replace(best, dtype="int32")
 
 
-def _diagonal(call: Call) -> Array | None:
+def _diagonal(call: Call) -> JaxArray | None:
     x = call.array()
     if x is None or len(x.shape) not in (1, 2):
         return None
     return replace(x, shape=x.shape * 2 if len(x.shape) == 1 else (min(x.shape),))
 
 
-def _flat(call: Call) -> Array | None:
+def _flat(call: Call) -> JaxArray | None:
     x = call.array()
     return x and replace(x, shape=(count(x.shape),))
 
@@ -318,26 +318,26 @@ _OF_NUMPY = {"random": 0, "standard_normal": 0, "random_sample": 0, "normal": 2,
 _OF_NUMPY |= {"integers": 2, "randint": 2, "exponential": 1, "choice": 1}
 
 
-def drawn(call: Call, *, with_key: bool) -> Array | tuple[Array, ...] | None:
+def drawn(call: Call, *, with_key: bool) -> JaxArray | tuple[JaxArray, ...] | None:
     """Random numbers: of JAX behind a key, or of NumPy."""
     if not with_key:
         if call.name in ("rand", "randn"):
             shape = sizes_of(call.args)
-            return None if shape is None else Array(shape, "float64", on_host=True)
+            return None if shape is None else JaxArray(shape, "float64", on_host=True)
         if call.name == "permutation" and (many := whole(call.get(0))) is not None:
-            return Array((many,), "int64", on_host=True)
+            return JaxArray((many,), "int64", on_host=True)
         at = _OF_NUMPY.get(call.name)
         shape = None if at is None else sizes_of(call.get(at, "size"))
         default = "int64" if call.name in ("integers", "randint") else "float64"
         dtype = dtype_of(call.get(1 if at == 0 else 3, "dtype")) or default
-        return None if shape is None else Array(shape, dtype, on_host=True)
+        return None if shape is None else JaxArray(shape, dtype, on_host=True)
     if call.name in ("PRNGKey", "key", "fold_in"):
-        return Array((2,), "uint32")
+        return JaxArray((2,), "uint32")
     if call.name == "split":
-        return Array((whole(call.get(1, "num", default=2)) or 2, 2), "uint32")
+        return JaxArray((whole(call.get(1, "num", default=2)) or 2, 2), "uint32")
     if call.name == "permutation":
         many = whole(call.get(1, "x"))
-        return call.array(1) if many is None else Array((many,), call.stored("int64"))
+        return call.array(1) if many is None else JaxArray((many,), call.stored("int64"))
     if call.name == "categorical":
         logits = call.array(1)
         return logits and replace(logits, shape=logits.shape[:-1], dtype="int32")
@@ -348,4 +348,4 @@ def drawn(call: Call, *, with_key: bool) -> Array | tuple[Array, ...] | None:
         return None
     fixed = {"randint": "int32", "bernoulli": "bool"}.get(call.name)
     at = 4 if call.name in ("randint", "truncated_normal") else 2
-    return Array(shape, fixed or call.dtype(at))
+    return JaxArray(shape, fixed or call.dtype(at))

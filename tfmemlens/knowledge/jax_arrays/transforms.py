@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfmemlens.knowledge.jax_arrays.values import UNKNOWN, Array, Class, Thing
+from tfmemlens.knowledge.jax_arrays.values import UNKNOWN, Class, JaxArray, Thing
 from tfmemlens.values import replace
 
 _MOST_ITEMS = 512
@@ -23,7 +23,7 @@ MAPS = frozenset({"vmap", "pmap", "filter_vmap"})
 JACOBIANS = frozenset({"jacrev", "jacfwd", "jacobian", "hessian"})
 
 
-class Enough(Exception):
+class JaxTooLong(Exception):
     """The program is too long to follow."""
 
 
@@ -35,9 +35,9 @@ def items_of(value: Any) -> list[Any]:
         return list(value)
     if isinstance(value, range):
         return list(value[:_MOST_ITEMS])
-    if isinstance(value, Array) and value.shape and value.shape[0] <= _MOST_ITEMS:
+    if isinstance(value, JaxArray) and value.shape and value.shape[0] <= _MOST_ITEMS:
         return [replace(value, shape=value.shape[1:])] * value.shape[0]
-    if isinstance(value, Array) and value.shape:
+    if isinstance(value, JaxArray) and value.shape:
         return [replace(value, shape=value.shape[1:])] * _MOST_ITEMS
     return []
 
@@ -87,8 +87,8 @@ def without_axis(value: Any, axis: Any = 0) -> Any:
         return type(value)(without_axis(each, at) for each, at in zip(value, axis, strict=True))
 
     def row(leaf: Any) -> Any:
-        if not isinstance(leaf, Array) or not isinstance(axis, int) or axis >= len(leaf.shape):
-            return leaf if not isinstance(leaf, Array) else UNKNOWN
+        if not isinstance(leaf, JaxArray) or not isinstance(axis, int) or axis >= len(leaf.shape):
+            return leaf if not isinstance(leaf, JaxArray) else UNKNOWN
         at = axis % len(leaf.shape)
         return replace(leaf, shape=(*leaf.shape[:at], *leaf.shape[at + 1 :]), on_host=False)
 
@@ -102,7 +102,7 @@ def length_of(value: Any, axis: Any = 0) -> int | None:
         return next((each for each in lengths if each is not None), None)
     if not isinstance(axis, int):
         return None
-    arrays = [leaf for leaf in leaves(value) if isinstance(leaf, Array) and len(leaf.shape) > axis]
+    arrays = [leaf for leaf in leaves(value) if isinstance(leaf, JaxArray) and len(leaf.shape) > axis]
     return arrays[0].shape[axis] if arrays else None
 
 
@@ -112,9 +112,9 @@ def with_axis(value: Any, length: int | None) -> Any:
         return UNKNOWN
 
     def rows(leaf: Any) -> Any:
-        if isinstance(leaf, Array):
+        if isinstance(leaf, JaxArray):
             return replace(leaf, shape=(length, *leaf.shape))
-        return Array((length,)) if isinstance(leaf, int | float) else leaf
+        return JaxArray((length,)) if isinstance(leaf, int | float) else leaf
 
     return mapped(rows, value)
 
@@ -123,7 +123,7 @@ def on_device(value: Any, narrow: Callable[[str], str]) -> Any:
     """NumPy's arrays, as JAX's functions see them."""
 
     def moved(leaf: Any) -> Any:
-        if isinstance(leaf, Array) and leaf.on_host:
+        if isinstance(leaf, JaxArray) and leaf.on_host:
             return replace(leaf, dtype=narrow(leaf.dtype), on_host=False)
         return leaf
 

@@ -15,7 +15,7 @@ Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
+class JaxArray:
     """An array of known shape."""
 
     shape: Shape
@@ -29,14 +29,14 @@ class Array:
         return tensor_bytes(self.shape, self.dtype) or 0
 
 
-class Unknown:
+class NoArray:
     """What nothing tells."""
 
     def __repr__(self) -> str:
         return "UNKNOWN"
 
 
-UNKNOWN = Unknown()
+UNKNOWN = NoArray()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Library:
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class JaxMethod:
     """A method of an array, a list or a dict, not yet called."""
 
     of: Any
@@ -63,15 +63,15 @@ class Method:
 class Updated:
     """`x.at[...]`, whose methods give an array like `x`."""
 
-    of: Array
+    of: JaxArray
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class JaxFunction:
     """A function of the program, with the names that its body sees."""
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-    scope: Scope = field(compare=False, repr=False)
+    scope: JaxScope = field(compare=False, repr=False)
     lines: Sequence[Line] = field(compare=False, repr=False, default=())
     bound: Any = None
     """The object whose method it is."""
@@ -92,7 +92,7 @@ class Transformed:
 class Noted:
     """An array that a line makes."""
 
-    array: Array
+    array: JaxArray
     code: str
     """The expression, as the user wrote it."""
     line: Line
@@ -122,7 +122,7 @@ class Class:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.functions: dict[str, Function] = {}
+        self.functions: dict[str, JaxFunction] = {}
         self.fields: list[str] = []
         self.values: dict[str, Any] = {}
 
@@ -135,16 +135,16 @@ class Thing:
         self.names: dict[str, Any] = dict(of.values)
 
 
-class Scope:
+class JaxScope:
     """Names, and the scope around them."""
 
-    def __init__(self, around: Scope | None = None) -> None:
+    def __init__(self, around: JaxScope | None = None) -> None:
         self.names: dict[str, Any] = {}
         self.around = around
 
     def find(self, name: str) -> Any:
         """What a name stands for; None where no scope has it."""
-        scope: Scope | None = self
+        scope: JaxScope | None = self
         while scope is not None:
             if name in scope.names:
                 return scope.names[name]

@@ -9,7 +9,7 @@ from typing import Any
 
 from tfmemlens.knowledge.keras_layers import LayerSpecs
 from tfmemlens.knowledge.keras_program import layers
-from tfmemlens.knowledge.keras_program.reader import Reader
+from tfmemlens.knowledge.keras_program.reader import ProgramReader
 from tfmemlens.knowledge.keras_program.values import Layer, Names, tensors_in
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
@@ -77,7 +77,7 @@ def _followed(program: Program, sides: tuple[int, ...] = ()) -> _Outputs:
     return reader
 
 
-class _Outputs(Reader):
+class _Outputs(ProgramReader):
     """Notes what layers make."""
 
     def __init__(self, program: Program, open_sides: tuple[int, ...]) -> None:

@@ -37,7 +37,7 @@ _FLAGS = ("add_argument", "DEFINE_integer", "setdefault")
 _NO_CALL = ast.Call(ast.Name("", ast.Load()), [], [])
 
 
-class Reader(Interpreter):
+class ProgramReader(Interpreter):
     """Follows a program; who inherits it notes what it makes (`layer_made`, `layer_called`, `outside`)."""
 
     def __init__(self, program: Program, open_sides: tuple[int, ...] = ()) -> None:

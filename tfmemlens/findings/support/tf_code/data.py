@@ -138,7 +138,8 @@ ROWS = (
         "all-images-called",
         regex(
             r"\b(?P<net>[\w.]{0,40}(?:model|net|encoder|decoder|classifier|extractor|backbone)\w{0,20})\("
-            r"\s*(?P<what>images?|imgs|frames|patches|tiles|volumes|windows|clips|samples|features|embeddings)"
+            r"\s*(?P<what>images?|imgs|frames|patches|tiles|volumes|windows"
+            r"|clips|samples|features|embeddings)"
             r"\s*[,)]"
         ),
         ("(",),

@@ -1,0 +1,58 @@
+"""Equal chunks of eager ops under a tape: what each turn of a loop made, kept until the gradient is taken."""
+
+from __future__ import annotations
+
+from tests.findings.logs import CPU
+from tfmemlens import pipeline
+from tfmemlens.findings.support.taped_loop import opens_a_tape, taped_loop
+from tfmemlens.model.line import Line
+from tfmemlens.model.program import Program
+from tfmemlens.readers.program.parsing import statements_of_file
+
+TAPED = """with tf.GradientTape() as tape:
+    total = 0.0
+    for part in parts:
+        total += loss(model(part))
+grads = tape.gradient(total, weights)
+"""
+
+
+def program(code: str) -> Program:
+    lines = [Line(number, text) for number, text in enumerate(code.split("\n"), 1)]
+    return Program(tuple(statements_of_file(lines)))
+
+
+def test_the_loop_and_its_tape_are_found() -> None:
+    found = taped_loop(program("x = 1\n" + TAPED))
+    assert found and (found.tape.number, found.loop.number, found.over) == (2, 4, "parts")
+    assert taped_loop(program("def step():\n" + "".join(f"    {line}\n" for line in TAPED.splitlines())))
+
+
+def test_near_misses() -> None:
+    inside = TAPED.replace("        total += loss(model(part))", "        total += tape.gradient(f(part), w)")
+    assert taped_loop(program(inside)) is None
+    assert taped_loop(program(TAPED.replace("loss(model(part))", "part"))) is None  # nothing is called
+    assert taped_loop(program(TAPED.replace("GradientTape", "device"))) is None
+    assert opens_a_tape(program(inside)) and not opens_a_tape(program("x = f(GradientTape)"))
+
+
+def log(code: str) -> str:
+    chunks = "\n".join(
+        f"InUse at 7f00000{number:02x}000 of size 2867200 next {number + 1}" for number in range(60)
+    )
+    return (
+        f"BFC dump\n{chunks}\n     Summary of in-use Chunks by size: \n60 Chunks of size 2867200 totalling"
+        " 164.06MiB\nSum Total of in-use chunks: 164.06MiB\nStats: \nLimit:   176160768\nInUse:   172032000\n"
+        "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with"
+        f" shape[16,200,224] and type float on {CPU} by allocator cpu [Op:AddV2]\n\n{code}"
+    )
+
+
+def test_the_verdict_blames_the_tape_and_the_remedy_moves_it() -> None:
+    report = pipeline.explain(log(TAPED))
+    assert "each turn of the loop over `parts`" in report.verdict
+    assert report.actions[0].remedy.slug == "tape-inside-loop"
+
+
+def test_without_a_program_nothing_is_said_of_tapes() -> None:
+    assert "tape" not in pipeline.explain(log("")).verdict
