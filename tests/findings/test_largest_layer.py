@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import row, timeline
+from tests.findings.logs import dump, oom
 from tests.findings.test_edges_of_tensors import failed
 from tests.findings.test_support import A, P, U, case, exactly, held
+from tfmemlens import pipeline
 from tfmemlens.findings.support import verdict
 from tfmemlens.findings.support.largest_layer import of_the_largest_layer, stacking_layer
 from tfmemlens.model.attribution import Kind
@@ -158,3 +160,13 @@ def test_only_figures_are_followed_by_the_layer(rule: str, told: bool) -> None:
     known = beside(failed((5,), rows=DUMP, size=10, books=books), recorded(("b/x", 9, A)))
     finding = Finding(Severity.CAUSE, "h", because="only 1 B was free", basis=Basis.FIGURES, rule=rule)
     assert ("`b` held the most" in verdict.state(known, (finding,))) == told
+
+
+def test_the_code_names_the_layer_whose_output_has_the_shape_of_a_gradient() -> None:
+    code = (
+        "i = Input((None, 3))\nx = Conv1D(96, 3, padding='same', name='wide')(i)\n"
+        "y = Conv1D(4, 1, name='thin')(x)\nModel(i, y).fit(d)\n"
+    )
+    known = dump(64, 400, 390) + oom("16,700,96", "gradient_tape/net/thin/conv1d/Conv2DBackpropInput")
+    assert "has the shape of what `wide` returns" in pipeline.explain(code + known).verdict
+    assert "has the shape" not in pipeline.explain(code.replace("96", "95") + known).verdict

@@ -32,7 +32,7 @@ def test_outputs_are_summed_at_the_batch_of_the_failure() -> None:
     finding = found(CODE + oom(ASKED))
     assert finding and finding.because
     whole = WIDE + THIN + HALF
-    assert finding.explains == whole + WIDE  # and the gradient of the largest
+    assert finding.explains == whole
     assert "a batch of 32 the outputs of the code's 3 layers" in finding.because
     assert f"take {whole // MIB}.00 MiB: most `wide` {WIDE // MIB}.00 MiB and" in finding.because
     assert "`wide` makes what was requested, [32,128,128,64]" in finding.evidence[0].fact

@@ -200,3 +200,13 @@ def test_no_number_of_a_program_is_too_odd() -> None:
 )
 def test_ops_between_layers(code: str, shape: Shape) -> None:
     assert shapes(f"i = Input((6, 5))\n{code}\ny = Dense(5, name='a')(x)") == {"a": shape}
+
+
+def test_a_net_of_vectors_whose_width_nothing_tells() -> None:
+    code = (
+        "class Net(keras.Model):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.wide = Dense(288)\n        self.out = Dense(1)\n"
+        "    def call(self, x):\n        return self.out(self.wide(x))\nNet().fit(batches())"
+    )
+    assert shapes(code, (64, 288)) == {"wide": (None, 288), "out": (None, 1)}
+    assert shapes(code, (64, 287)) == {}

@@ -80,7 +80,7 @@ def made_by(program: Program, image: tuple[int, int] | None = None) -> tuple[Mad
     """All weights and arrays of known shape that the program makes, in its order. `image` are the sides of
     the pictures that the text speaks of, for a net whose input the code leaves open.
     """
-    reader = _Makes(program, image or ())
+    reader = _Makes(program, image)
     reader.follow()
     return tuple(dict.fromkeys(reader.made))
 
@@ -88,7 +88,7 @@ def made_by(program: Program, image: tuple[int, int] | None = None) -> tuple[Mad
 class _Makes(ProgramReader):
     """Notes weights, variables and arrays."""
 
-    def __init__(self, program: Program, image: tuple[int, ...]) -> None:
+    def __init__(self, program: Program, image: tuple[int, ...] | None) -> None:
         super().__init__(program, image)
         self.made: list[Made] = []
         self._flattened: dict[int, tuple[TensorType, tuple[int, ...]]] = {}
@@ -104,7 +104,7 @@ class _Makes(ProgramReader):
         """The pictures that the text speaks of are what a net reads whose input the code leaves open."""
         of_pictures = isinstance(layer, Layer) and "2D" in layer.class_name and bool(self.open_sides)
         if of_pictures and not tensors_in([positional, list(named.values())]):
-            positional = [TensorType((None, *self.open_sides, None), "float32"), *positional[1:]]
+            positional = [TensorType((None, *(self.open_sides or ()), None), "float32"), *positional[1:]]
         return super().applied(layer, positional, named)
 
     def layer_called(self, layer: Layer, specs: LayerSpecs, positional: list[Any], named: Names) -> Any:

@@ -7,12 +7,14 @@ so that they count for no layer then.
 
 from __future__ import annotations
 
+from tfmemlens.findings.support.code_outputs import code_outputs
 from tfmemlens.findings.support.rows import all_in_use, attributed, is_forward_only
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import human, percent
 
+_WITH_KERNELS = ("Conv", "SeparableConv", "DepthwiseConv", "Dense", "Embedding", "LSTM", "GRU", "MultiHead")
 _FIXED = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.CONSTANT)
 _LEAST_SHARE = 0.2
 """Of what is counted: a layer with less is one of many."""
@@ -55,14 +57,20 @@ def of_the_largest_layer(case: Case, moment: Moment, said: str) -> str:
 
 def _maker(case: Case, moment: Moment, said: str) -> str | None:
     """The one layer with weights, else the one layer, that returns tensors like the one that failed, where it
-    failed elsewhere: a gradient has the shape of what another layer returned.
+    failed elsewhere: a gradient has the shape of what another layer returned. Where no live model knows what
+    its layers return, the program's code may tell.
     """
     live, request = case.capture.live_model, moment.request
     shape = request.failed.shape if request else None
-    if live is None or request is None or request.fixed or not shape or len(shape) < 3:
+    if request is None or request.fixed or not shape or len(shape) < 3:
         return None
-    makers = [path for path in live.makers_of(shape) if dict(live.layers).get(path) != "InputLayer"]
-    weighted = {each.layer for each in live.variables if each.kind is Kind.PARAMETER}
+    if live is None or not live.outputs:
+        made = [each.output for each in code_outputs(case, shape) if each.asked and each.output.name]
+        makers = [each.name for each in made]
+        weighted = {each.name for each in made if each.class_name.startswith(_WITH_KERNELS)}
+    else:
+        makers = [path for path in live.makers_of(shape) if dict(live.layers).get(path) != "InputLayer"]
+        weighted = {each.layer or "" for each in live.variables if each.kind is Kind.PARAMETER}
     chosen = [path for path in makers if path in weighted] or makers
     if len(chosen) != 1 or any(_has(said, path) for path in makers):
         return None

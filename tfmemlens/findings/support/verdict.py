@@ -31,8 +31,9 @@ _OF_FIGURES = (
     "im2col-buffer",
     "loop-state",
     "outputs-by-size",
+    "longest-batch",
 )
-"""Rules that tell how much was free or asked for, and not who holds the rest."""
+"""Rules that tell how much was free or asked for, or which sample makes it so much, and not whose it is."""
 
 
 def state(case: Case, findings: tuple[Finding, ...]) -> str:

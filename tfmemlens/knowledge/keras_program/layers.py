@@ -39,6 +39,8 @@ _WITH_SIZES = frozenset(
     (*SIZED, "input_dim", "output_dim", "num_heads", "key_dim", "value_dim", "axis", "dims", "n", "cropping")
 )
 """Settings without which nothing can be said of what a layer makes."""
+_MIXING = ("Conv", "Dense", "LSTM", "GRU", "SimpleRNN")
+"""Layers whose output has as many features however many they read."""
 _OF_LISTS = {
     "add": "Add",
     "concatenate": "Concatenate",
@@ -100,7 +102,8 @@ def specs_of(layer: Layer, given: list[Any], named: Names) -> LayerSpecs:
     arguments: dict[str, Any] = {str(at): _plain(each) for at, each in enumerate(given)}
     arguments |= {key: _plain(each) for key, each in named.items()}
     arguments = {key: each for key, each in arguments.items() if not isinstance(each, Unknown)}
-    opened = "Conv" in layer.class_name and inputs[0].shape is not None and inputs[0].shape[-1:] == (None,)
+    mixes = any(kind in layer.class_name for kind in _MIXING)
+    opened = mixes and inputs[0].shape is not None and inputs[0].shape[-1:] == (None,)
     if opened:  # what it makes does not depend on how many channels it reads
         inputs[0] = TensorType((*(inputs[0].shape or ())[:-1], 1), inputs[0].dtype)
     try:

@@ -71,7 +71,7 @@ def _sides(asked: Sequence[int | None]) -> list[int]:
     return larger + smaller
 
 
-def _followed(program: Program, sides: tuple[int, ...] = ()) -> _Outputs:
+def _followed(program: Program, sides: tuple[int, ...] | None = None) -> _Outputs:
     reader = _Outputs(program, sides)
     reader.follow()
     return reader
@@ -80,7 +80,7 @@ def _followed(program: Program, sides: tuple[int, ...] = ()) -> _Outputs:
 class _Outputs(ProgramReader):
     """Notes what layers make."""
 
-    def __init__(self, program: Program, open_sides: tuple[int, ...]) -> None:
+    def __init__(self, program: Program, open_sides: tuple[int, ...] | None) -> None:
         super().__init__(program, open_sides)
         self.makes_layers = False
         self._found: dict[tuple[int, tuple[int | None, ...]], LayerOutput] = {}

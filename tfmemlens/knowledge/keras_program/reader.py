@@ -40,11 +40,11 @@ _NO_CALL = ast.Call(ast.Name("", ast.Load()), [], [])
 class ProgramReader(Interpreter):
     """Follows a program; who inherits it notes what it makes (`layer_made`, `layer_called`, `outside`)."""
 
-    def __init__(self, program: Program, open_sides: tuple[int, ...] = ()) -> None:
+    def __init__(self, program: Program, open_sides: tuple[int, ...] | None = None) -> None:
         super().__init__()
         self.program = program
         self.open_sides = open_sides
-        """Between batch and channels, of an input that the program leaves open; none is tried where empty."""
+        """Between batch and channels, of an input that the program leaves open; None where none is tried."""
         self.inside = 0
         """How many of the program's models call each other."""
         self.statements: dict[int, Statement] = {
@@ -173,11 +173,12 @@ class ProgramReader(Interpreter):
 
     def _given(self, positional: list[Any]) -> list[Any]:
         """What a model is called with: an input of the sides that are tried, where nothing tells of it."""
-        open_input = self.open_sides and self.inside <= 1 and positional and not tensors_in(positional[:1])
-        return [self._open_input(), *positional[1:]] if open_input else positional
+        tried = self.open_sides is not None and self.inside <= 1
+        is_open = tried and positional and not tensors_in(positional[:1])
+        return [self._open_input(), *positional[1:]] if is_open else positional
 
     def _open_input(self) -> TensorType:
-        return TensorType((None, *self.open_sides, None), "float32")
+        return TensorType((None, *(self.open_sides or ()), None), "float32")
 
     def _bound(self, value: Any) -> Any:
         """The same with the sides that are tried in the place of open ones."""
@@ -198,7 +199,8 @@ class ProgramReader(Interpreter):
                 element = value.element
                 given = list(element) if isinstance(element, tuple | list) else [element]
                 return DataSet(self.run(positional[0], given, {}))
-            return arrays.of_set(value, name)
+            made = arrays.of_set(value, name)
+            return DataSet(arrays.each_of(made.element, self._bound)) if isinstance(made, DataSet) else made
         if isinstance(value, TensorType):
             made = arrays.of_tensor(value, name, positional)
             return (

@@ -1,0 +1,57 @@
+"""Tensors that the layers of the program's code make, at the batch that a failed shape tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tfmemlens.model.case import Case
+from tfmemlens.model.tensor import tensor_bytes
+from tfmemlens.values import dataclass
+
+if TYPE_CHECKING:
+    from tfmemlens.knowledge.keras_program import LayerOutput
+
+
+@dataclass(frozen=True, slots=True)
+class CodeOutput:
+    """What one layer makes at the batch of the failure."""
+
+    output: LayerOutput
+    shape: tuple[int, ...]
+    bytes: int
+    asked: bool
+    """Whether it has the shape that failed."""
+
+    @property
+    def name(self) -> str:
+        """The user's name, else the class and its line."""
+        told = self.output
+        return f"`{told.name}`" if told.name else f"the {told.class_name} of {told.line.place}"
+
+
+def code_outputs(case: Case, shape: Sequence[int | None] | None) -> list[CodeOutput]:
+    """All outputs of the code's layers, the largest first, at the batch at which one of them has this shape;
+    nothing where none has. Trees are followed only where there is a program.
+    """
+    program = case.capture.surroundings.program()
+    if not program or not shape or not all(shape):
+        return []
+    from tfmemlens.knowledge.keras_program import fits, layer_outputs
+
+    for asked in dict.fromkeys((tuple(shape), _narrow(shape))):
+        outputs = layer_outputs(program, asked)
+        if any(fits(each, asked) for each in outputs):
+            made = [_at(each, asked[0] or 1, fits(each, asked)) for each in outputs]
+            return sorted(made, key=lambda each: -each.bytes)
+    return []
+
+
+def _narrow(shape: Sequence[int | None]) -> tuple[int | None, ...]:
+    """Without the side of 1 that a convolution in one dimension is run with."""
+    return tuple(side for at, side in enumerate(shape) if side != 1 or not 0 < at < len(shape) - 1)
+
+
+def _at(output: LayerOutput, batch: int, asked: bool) -> CodeOutput:
+    sizes = tuple(batch if each is None else each for each in output.shape)
+    return CodeOutput(output, sizes, tensor_bytes(sizes, output.dtype) or 0, asked)
