@@ -202,3 +202,13 @@ def test_a_result_beside_its_argument_is_noted_unless_it_is_donated(donated: str
     code = f"f = jax.jit(lambda a: a * 2{donated})\nfor i in range(9):\n    x = f(x)\n"
     returned = [each for each in followed(HEAD + code).arrays if each.name == "returned"]
     assert bool(returned) is not bool(donated)
+
+
+def test_an_object_that_holds_itself_is_followed_once() -> None:
+    told = followed("import jax.numpy as jnp\nd = {'n': 1234}\nd['d'] = d\nx = jnp.zeros((4096, 8))\n")
+    assert [each.array.shape for each in told.arrays] == [(4096, 8)]
+
+
+def test_a_slice_of_more_than_there_can_be_is_left_out() -> None:
+    told = followed("import jax.numpy as jnp\nx = jnp.zeros((1 << 70, 8))\ny = x[3:]\nz = jnp.ones((5, 6))\n")
+    assert (5, 6) in [each.array.shape for each in told.arrays]

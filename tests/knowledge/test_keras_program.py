@@ -181,6 +181,16 @@ def test_a_shape_fits_at_any_batch_and_in_no_other_rank() -> None:
 
 def test_no_number_of_a_program_is_too_odd() -> None:
     odd = ["1 / 0", "7 % 0.0", "10 ** 12 ** 9", "(-8) ** 0.5", "1e308 * 1e308", "'x' % 3", "[1] * 10**9"]
+    huge = "0x" + "f" * 5000
+    odd += [
+        f"range({huge})",
+        f"range(0, {huge}, 7)",
+        f"1.5 + {huge}",
+        f"sum([1.5, {huge}])",
+        f"f'a{{{huge}}}'",
+    ]
+    odd += [f"{huge} % 7", f"max({huge}, 1.0)", f"round({huge} + 0.5)", f"[1, 2][{huge}]", f"(1, 2)[:{huge}]"]
+    odd += [f"str({huge})", f"float({huge})", "range(1 << 40)", "range(3, -3, -1)", "range()"]
     code = "".join(f"n = {each}\n" for each in odd)
     assert shapes(code + "x = Dense(4, name='a')(Input((2,)))") == {"a": (None, 4)}
 

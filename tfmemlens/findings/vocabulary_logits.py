@@ -192,6 +192,8 @@ def _one_hot(
     """One-hot vectors that no loss needs."""
     if _FEATURES.search(f"{failed.node or ''} {failed.source_text or ''}"):
         return _one_hot_feature(case, index, moment, failed, rows, classes, need)
+    if _MULTIPLIED.search(failed.source_text or ""):
+        return _looked_up(index, moment, failed, rows, classes, need)
     item = need // (rows * classes)
     noun = "ids" if failed.pipeline else "labels"
     what = f"{rows:,} {noun} as one-hot vectors of {classes:,} numbers each take {human(need)}"
@@ -231,6 +233,11 @@ def _integer_ids(need: int) -> Remedy:
     )
 
 
+_MULTIPLIED = regex(
+    r"(?:tensordot|matmul|einsum|\bdot)\([^\n]{0,80}one_hot\("
+    r"|one_hot\([^\n()]{0,80}(?:\([^()\n]{0,40}\)[^\n()]{0,40})?\)\s*@"
+)
+"""A line of code that multiplies one-hot rows by a table."""
 _FEATURES = regex(
     r"(?i)indicator|feature_column|input_layer/|dense_features|category_encoding|(?:string|integer)_lookup"
     r"|categorical_column|hashing|multi_hot"
@@ -282,22 +289,24 @@ def _sparse(request: Request) -> Iterator[Remedy]:
 def _looked_up(
     index: int, moment: Moment, failed: FailedRequest, tokens: int, words: int, need: int
 ) -> Finding:
-    """An embedding that is looked up by multiplying one-hot vectors, as TPUs like it."""
+    """An embedding that is looked up by multiplying one-hot vectors, as TPUs like it, or as a line of the
+    program does.
+    """
+    in_code = bool(_MULTIPLIED.search(failed.source_text or ""))
+    things, table = ("ids", "a table") if in_code else ("tokens", "the embedding")
+    setting = "" if in_code else " (BERT: use_one_hot_embeddings=False, which is its setting off TPUs)"
     return Finding(
         severity=Severity.CAUSE,
         headline=(
-            f"an embedding looked up with one-hot vectors: {tokens:,} tokens x {words:,} words ="
+            f"an embedding looked up with one-hot vectors: {tokens:,} {things} x {words:,} words ="
             f" {human(need)} at {place(moment)}"
         ),
-        because=(
-            f"{tokens:,} tokens are looked up in the embedding as one-hot vectors of {words:,} numbers each"
-        ),
+        because=f"{tokens:,} {things} are looked up in {table} as one-hot vectors of {words:,} numbers each",
         explains=alike(moment),
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
         remedies=(
             Remedy(
-                "look the embedding up by index: no one-hot vector is ever made (BERT:"
-                " use_one_hot_embeddings=False, which is its setting off TPUs)",
+                f"look its rows up by index: no one-hot vector is ever made{setting}",
                 "x = tf.gather(embedding_table, ids)",
                 need,
                 Certainty.EXACT,
@@ -305,4 +314,5 @@ def _looked_up(
             ),
         ),
         moment=index,
+        rules_out=("smaller-batch",) if in_code else (),
     )

@@ -15,6 +15,7 @@ from tfmemlens.values import dataclass
 
 __all__ = ["Followed", "Noted", "arrays_of"]
 
+_DEEPEST = 4
 _LEAST_NAMED = 3
 """Smaller sizes stand for too many things to have a name."""
 
@@ -50,14 +51,14 @@ def arrays_of(program: Program) -> Followed:
     return Followed(tuple(seen.values()), names, reader.kept, tuple(reader.reshaped))
 
 
-def _sizes(names: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """Whole numbers that the program names, also in its settings."""
+def _sizes(names: Mapping[str, Any], deep: int = _DEEPEST) -> Iterator[tuple[str, int]]:
+    """Whole numbers that the program names, also in its settings; an object may hold itself."""
     for name, value in names.items():
         size = whole(value)
         if size is not None and size >= _LEAST_NAMED:
             yield name, size
-        elif isinstance(value, Thing):
-            yield from ((f"{name}.{inner}", size) for inner, size in _sizes(value.names))
-        elif isinstance(value, dict):
+        elif isinstance(value, Thing) and deep:
+            yield from ((f"{name}.{inner}", size) for inner, size in _sizes(value.names, deep - 1))
+        elif isinstance(value, dict) and deep:
             inside = {key: each for key, each in value.items() if isinstance(key, str)}
-            yield from ((f"{name}['{inner}']", size) for inner, size in _sizes(inside))
+            yield from ((f"{name}['{inner}']", size) for inner, size in _sizes(inside, deep - 1))

@@ -6,6 +6,7 @@ from typing import Any
 
 from tfmemlens.knowledge.jax_arrays.rules import as_array
 from tfmemlens.knowledge.jax_arrays.values import JaxArray, Library, broadcast
+from tfmemlens.knowledge.keras_layers import MAX_SIZE
 from tfmemlens.values import replace
 
 
@@ -28,6 +29,8 @@ def indexed(x: JaxArray, index: Any) -> JaxArray | None:
             sizes += x.shape[at : at + rest]
             at += rest
         elif isinstance(part, slice):
+            if x.shape[at] > MAX_SIZE:
+                return None
             sizes.append(len(range(*part.indices(x.shape[at]))))
             at += 1
         else:

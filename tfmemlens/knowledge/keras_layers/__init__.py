@@ -27,6 +27,7 @@ from tfmemlens.knowledge.keras_layers._context import (
 )
 
 __all__ = [
+    "MAX_SIZE",
     "ImpossibleSize",
     "LayerCall",
     "LayerSpecs",

@@ -7,6 +7,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from tfmemlens.knowledge.keras_layers._context import (
+    MAX_SIZE,
     LayerCall,
     LayerSpecs,
     Rule,
@@ -136,7 +137,7 @@ def _getitem(call: LayerCall) -> LayerSpecs:
 
 def _sliced(size: int | None, part: slice) -> int | None:
     bounds = [each for each in (part.start, part.stop, part.step) if each is not None]
-    if size is None or part.step == 0 or not all(isinstance(each, int) for each in bounds):
+    if size is None or size > MAX_SIZE or part.step == 0 or not all(isinstance(each, int) for each in bounds):
         return None
     return len(range(*part.indices(size)))
 

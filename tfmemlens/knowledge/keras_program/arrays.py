@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfmemlens.knowledge.keras_layers import MAX_SIZE
 from tfmemlens.knowledge.keras_program.values import UNKNOWN, DataSet, External, Names
 from tfmemlens.model.tensor import TensorType
 
@@ -64,10 +65,12 @@ def tensor(shape: Any, dtype: str = "float32") -> Any:
         shape = (shape,)
     if not isinstance(shape, tuple | list) or not 0 < len(shape) <= 8:
         return UNKNOWN
-    sizes = (
-        each if isinstance(each, int) and not isinstance(each, bool) and each > 0 else None for each in shape
-    )
-    return TensorType(tuple(sizes), dtype)
+    return TensorType(tuple(map(_size, shape)), dtype)
+
+
+def _size(value: Any) -> int | None:
+    whole = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_SIZE
+    return value if whole else None
 
 
 def _dtype(value: Any, default: str) -> str:

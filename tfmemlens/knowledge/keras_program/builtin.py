@@ -8,7 +8,7 @@ from typing import Any
 from tfmemlens.knowledge.keras_program.values import UNKNOWN, Names
 from tfmemlens.model.tensor import TensorType
 
-_MOST = 4096
+_MOST, _LARGEST = 4096, 1 << 62
 _NUMBERS = (int, float)
 _SUMS: dict[str, Callable[[Any], Any]] = {"max": max, "min": min, "sum": sum}
 _ROUNDED: dict[str, Callable[[Any], Any]] = {"abs": abs, "round": round}
@@ -21,15 +21,18 @@ def called(name: str, given: list[Any]) -> Any:
     """The value of one of FUNCTIONS; UNKNOWN where its arguments do not tell."""
     first: Any = given[0] if given else UNKNOWN
     if name == "range":
-        whole = all(isinstance(each, int) for each in given) and 1 <= len(given) <= 3 and given[2:] != [0]
-        return tuple(range(*given)[:_MOST]) if whole and len(range(*given)) <= _MOST else UNKNOWN
+        whole = all(isinstance(each, int) and abs(each) < _LARGEST for each in given)
+        if not whole or not 1 <= len(given) <= 3 or given[2:] == [0]:
+            return UNKNOWN
+        turns = range(*given)
+        return tuple(turns) if not turns[_MOST:] else UNKNOWN
     if name == "len":
         return _length(first)
     if name in ("int", "float", "str", "abs", "round"):
         return _number(name, first)
     if name in _SUMS:
         numbers = first if isinstance(first, tuple | list) else given
-        known = bool(numbers) and all(isinstance(each, _NUMBERS) for each in numbers)
+        known = bool(numbers) and all(isinstance(each, _NUMBERS) and abs(each) < _LARGEST for each in numbers)
         return _SUMS[name](numbers) if known else UNKNOWN
     if not given:
         return []

@@ -271,7 +271,7 @@ class Expressions:
         parts = []
         for each in node.values:
             value = self.value(each.value) if isinstance(each, ast.FormattedValue) else self.value(each)
-            if not isinstance(value, str | int):
+            if not isinstance(value, str | int) or (isinstance(value, int) and abs(value) >= _LARGEST):
                 return UNKNOWN
             parts.append(str(value))
         return "".join(parts)[:MOST_ITEMS]
@@ -288,6 +288,8 @@ def _part(value: Sequence[Any], key: Any) -> Any:
 def _computed(op: ast.operator, left: Any, right: Any) -> Any:
     """Arithmetic of numbers, and joins of sequences, of bounded size."""
     numbers = isinstance(left, int | float) and isinstance(right, int | float)
+    if numbers and not (abs(left) < _LARGEST and abs(right) < _LARGEST):
+        return UNKNOWN
     if isinstance(op, ast.Pow):
         small = numbers and abs(left) <= 1 << 20 and isinstance(right, int) and 0 <= right <= 12
         return left**right if small else UNKNOWN
