@@ -70,3 +70,24 @@ def test_near_misses(text: str) -> None:
 def test_no_more_is_explained_than_the_device_has() -> None:
     finding = found(CODE + dump(128, 180, 150) + oom(ASKED))
     assert finding and finding.explains == 180 * MIB
+
+
+def test_a_net_that_is_called_with_several_sizes_counts_once() -> None:
+    code = (
+        "net = Sequential([Conv2D(64, 3, padding='same', name='wide'), Conv2D(8, 1, name='out')])\n"
+        "for side in (32, 64, 128):\n    net.fit(np.zeros((9, side, side, 3)), y)\n"
+    )
+    finding = found(code + oom("4,128,128,64"))
+    assert finding and finding.because and "the outputs of the code's 2 layers" in finding.because
+    assert finding.explains == 4 * 128 * 128 * (64 + 8) * 4
+
+
+def test_a_net_that_is_built_again_counts_once() -> None:
+    code = (
+        "def build(side):\n    i = Input((side, side, 3))\n"
+        "    x = Conv2D(64, 3, padding='same', name='wide')(i)\n"
+        "    return Model(i, Conv2D(8, 1, name='out')(x))\n"
+        "for side in (32, 64, 128):\n    build(side).fit(x, y)\n"
+    )
+    finding = found(code + oom("4,128,128,64"))
+    assert finding and finding.explains == 4 * 128 * 128 * (64 + 8) * 4

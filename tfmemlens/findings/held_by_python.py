@@ -49,6 +49,9 @@ def _kept(name: str, part: tuple[HeldTensors, Holder], framework: str | None) ->
     number = "float(loss)"
     if math.prod(size or 1 for size in group.tensor.shape or ()) > 1:
         number = "float(x.mean())" if framework == JAX else "float(tf.reduce_mean(x))"
+    root = name.partition("[")[0]
+    if name.endswith("[\u2026]") and _NAME.fullmatch(root):
+        return f"x = {number}   # keep this in {root}"
     named = name if _NAME.fullmatch(name) else "history"
     return f"{named}[key] = {number}" if holder.kind == "dict" else f"{named}.append({number})"
 

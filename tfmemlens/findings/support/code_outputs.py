@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tfmemlens.model.case import Case
+from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.values import dataclass
 
@@ -41,10 +42,29 @@ def code_outputs(case: Case, shape: Sequence[int | None] | None) -> list[CodeOut
 
     for asked in dict.fromkeys((tuple(shape), _narrow(shape))):
         outputs = layer_outputs(program, asked)
-        if any(fits(each, asked) for each in outputs):
-            made = [_at(each, asked[0] or 1, fits(each, asked)) for each in outputs]
+        fitting = [each for each in outputs if fits(each, asked)]
+        if fitting:
+            built = _of_one_net(outputs, fitting[-1])
+            made = [_at(each, asked[0] or 1, fits(each, asked)) for each in built]
             return sorted(made, key=lambda each: -each.bytes)
     return []
+
+
+def _of_one_net(outputs: Sequence[LayerOutput], asked: LayerOutput) -> list[LayerOutput]:
+    """Of a net that is built or called again and again, with other sizes, what goes with the tensor that was
+    asked for; what is made once is of all.
+    """
+    alike: dict[tuple[str, Line], list[LayerOutput]] = {}
+    for each in outputs:
+        alike.setdefault((each.name, each.line), []).append(each)
+    return [
+        each
+        for those in alike.values()
+        for each in (
+            [one for one in those if (one.making, one.turn) == (asked.making, asked.turn)]
+            or [one for one in those if (one.making, one.turn) == (those[-1].making, those[-1].turn)]
+        )
+    ]
 
 
 def _narrow(shape: Sequence[int | None]) -> tuple[int | None, ...]:

@@ -83,20 +83,22 @@ def kept_by_loops(told: Surroundings) -> list[Kept]:
     kept: list[Kept] = []
     for statement in code.statements:
         names = _Names(code, statement, told)
-        for each, loops in _additions(statement.node, ()):
+        for each, loops in _additions(statement.node, (), code.called_in_loops):
             if any(isinstance(loop.node, ast.FunctionDef) or statement.runs(loop.node) for loop in loops):
                 kept.append(names.seen(each, loops))
     return [each for each in kept if each.container]
 
 
 def _additions(
-    node: ast.AST, loops: tuple[_Loop, ...], in_class: bool = False
+    node: ast.AST, loops: tuple[_Loop, ...], in_turns: frozenset[str], in_class: bool = False
 ) -> Iterator[tuple[ast.stmt, tuple[_Loop, ...]]]:
-    """The statements that may add to something, with the loops around each; a method is as good as one."""
+    """The statements that may add to something, with the loops around each; a method is as good as one, and
+    a function that a loop calls.
+    """
     if isinstance(node, ast.For | ast.While):
         loops = (*loops, _Loop(node))
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        again = in_class and getattr(node, "name", "") not in _ONCE
+        again = node.name not in _ONCE if in_class else node.name in in_turns
         each_turn = isinstance(node, ast.FunctionDef) and (again or _EACH_TURN.match(node.name))
         loops = (_Loop(node),) if isinstance(node, ast.FunctionDef) and each_turn else ()
     if isinstance(node, ast.If) and loops and (every := _every(node.test)):
@@ -105,7 +107,7 @@ def _additions(
         yield node, loops
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.stmt | ast.ExceptHandler):
-            yield from _additions(child, loops, isinstance(node, ast.ClassDef))
+            yield from _additions(child, loops, in_turns, isinstance(node, ast.ClassDef))
 
 
 def _every(test: ast.expr) -> int | None:
@@ -148,6 +150,13 @@ class _Code:
             if isinstance(node, ast.Assign | ast.Expr | ast.Return) and node.value is not None
         ]
         """What reads names: the statement, its value, that in words, its line."""
+        self.called_in_loops = frozenset(
+            call.func.id
+            for node, _ in nodes
+            if isinstance(node, ast.For | ast.While)
+            for call in ast.walk(node)
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        )
         self.calls = {ast.unparse(node.func) for node, _ in nodes if isinstance(node, ast.Call)}
         self.remarks = [line.text for each in self.statements for line in each.lines if "#" in line.text]
 

@@ -35,6 +35,10 @@ class LayerOutput:
     dtype: str
     line: Line
     """Where the layer is made."""
+    making: int = 0
+    """How many layers of this name the same line had made before: a net that is built again."""
+    turn: int = 0
+    """In which call of a model, of all calls from outside of any."""
 
 
 def layer_outputs(program: Program, asked: Sequence[int | None] | None = None) -> tuple[LayerOutput, ...]:
@@ -84,6 +88,7 @@ class _Outputs(ProgramReader):
         super().__init__(program, open_sides)
         self.makes_layers = False
         self._found: dict[tuple[int, tuple[int | None, ...]], LayerOutput] = {}
+        self._makings: dict[tuple[str, Line], list[Layer]] = {}
         self._kept: list[Layer] = []
         """Layers that were noted stay alive, so that no other gets their identity."""
 
@@ -109,7 +114,13 @@ class _Outputs(ProgramReader):
         name = layer.config.get("name")
         own = name if isinstance(name, str) else layer.attribute
         told = "/".join([*self.scopes, *([own] if own else [])])
-        output = LayerOutput(told, layer.class_name, made.shape, made.dtype or "float32", line)
+        making = self._makings.setdefault((told, line), [])
+        if own and not any(layer is each for each in making):
+            making.append(layer)
+        again = max(len(making) - 1, 0)
+        output = LayerOutput(
+            told, layer.class_name, made.shape, made.dtype or "float32", line, again, self.turn
+        )
         self._found[id(layer), made.shape] = output
         self._kept.append(layer)
 

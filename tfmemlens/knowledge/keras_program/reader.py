@@ -47,6 +47,8 @@ class ProgramReader(Interpreter):
         """Between batch and channels, of an input that the program leaves open; None where none is tried."""
         self.inside = 0
         """How many of the program's models call each other."""
+        self.turn = 0
+        """How often a model was called from outside of any."""
         self.statements: dict[int, Statement] = {
             id(node): statement
             for statement in program
@@ -165,6 +167,7 @@ class ProgramReader(Interpreter):
 
     def called_instance(self, model: Instance, positional: list[Any], named: Names) -> Any:
         """A model of the program, called with an input of the sides that are tried, if it is given none."""
+        self.turn += not self.inside
         self.inside += 1
         try:
             return super().called_instance(model, self._given(positional), named)
@@ -261,6 +264,7 @@ class ProgramReader(Interpreter):
         """A net that was built gives what it gives; another is followed with what it is called with."""
         if net.outputs is not None:
             return net.outputs
+        self.turn += not self.inside
         self.inside += 1
         given = self._given(given)
         self.inside -= 1

@@ -15,6 +15,7 @@ KEY = "tfmemlens_living"
 SECONDS = 3.0
 MAX_OBJECTS = 3_000_000
 MAX_GROUPS = 40
+MAX_KEYS = 8
 MAX_HOLDERS = 12
 _DEPTH = 5
 _TENSORS = {"EagerTensor": ("tensorflow",), "ArrayImpl": ("jax", "jaxlib")}
@@ -323,7 +324,9 @@ def _inside(path: str, container: Any) -> Iterator[Tuple[str, Any]]:
     """What a container holds with the path to it; places in a list are one."""
     try:
         if isinstance(container, dict):
-            pairs = [(path + _key(key), value) for key, value in list(container.items())]
+            items = list(container.items())
+            named = len(items) <= MAX_KEYS  # a dictionary of more is a collection: its places are one
+            pairs = [(path + (_key(key) if named else "[\u2026]"), value) for key, value in items]
         elif isinstance(container, (list, tuple, set, frozenset, deque)):
             inner = path + "[…]"
             pairs = [(inner, value) for value in gc.get_referents(container)]

@@ -1,0 +1,37 @@
+"""A function that a loop calls keeps like the loop's own body."""
+
+from __future__ import annotations
+
+from tfmemlens.findings.support.kept_code import kept
+from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.line import Line
+from tfmemlens.model.program import Program
+from tfmemlens.readers.program.parsing import statements_of_file
+from tfmemlens.values import replace
+
+CODE = """seen = {}
+def train(step):
+    late = net(batch())
+    seen["night-%03d" % step] = (late, step)
+    return late
+"""
+
+
+def containers(code: str) -> list[str]:
+    lines = [Line(number, text) for number, text in enumerate(code.split("\n"), 1)]
+    program = Program(tuple(statements_of_file(lines)))
+    return [each.container for each in kept(replace(Surroundings(), program=lambda: program))]
+
+
+def test_what_a_called_function_adds_to_is_kept() -> None:
+    assert containers(CODE + "for step in range(400):\n    loss = train(step)\n") == ["seen"]
+
+
+def test_a_function_that_is_called_once_keeps_one() -> None:
+    assert containers(CODE + "loss = train(0)\n") == []
+    assert containers(CODE + "for step in range(400):\n    loss = other(step)\n") == []
+
+
+def test_what_is_made_in_the_function_goes_with_it() -> None:
+    local = CODE.replace("seen = {}\n", "").replace("    late = net", "    seen = {}\n    late = net")
+    assert containers(local + "for step in range(400):\n    train(step)\n") == []
