@@ -4,7 +4,6 @@ in code.
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 import pytest
@@ -80,28 +79,6 @@ def test_layers_that_wait_for_one_another_stand_last() -> None:
     )
     names = [name for name, _ in model_types.order(Network(layers=layers))]
     assert names == ["a", "z", "b", "c", "x", "y"]
-
-
-@pytest.mark.parametrize(
-    "code, value",
-    [
-        ("7 + 2", 9), ("7 - 2", 5), ("7 * 2", 14), ("7 // 2", 3), ("7 // 0", None), ("2 ** 40", 1 << 40),
-        ("2 ** 41", None), ("16 ** 2", 256), ("17 ** 2", None), ("2 ** 0", 1),
-        ("7 % 2", None), ("7 / 2", None),
-        (f"{1 << 50} + 1", (1 << 50) + 1),
-        (f"{(1 << 50) + 1} + 1", None), ("1.5 + 2", None), ("1 + 1.5", None),
-    ],
-)  # fmt: skip
-def test_arithmetic_on_sizes(code: str, value: int | None) -> None:
-    tree: Any = ast.parse(code, mode="eval").body
-    assert tree_values.computed(tree.op, tree.left.value, tree.right.value) == value
-
-
-def test_negative_powers_and_bases_make_no_size() -> None:
-    assert tree_values.computed(ast.Pow(), 2, -1) is None
-    assert tree_values.computed(ast.Pow(), -16, 2) == 256
-    assert tree_values.computed(ast.Pow(), -17, 2) is None
-    assert tree_values.computed(ast.Add(), -(1 << 50) - 1, 1) is None
 
 
 @pytest.mark.parametrize(

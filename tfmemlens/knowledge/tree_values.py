@@ -3,7 +3,27 @@
 from __future__ import annotations
 
 import ast
+import operator
+from collections.abc import Callable, Mapping
 from typing import Any
+
+ARITHMETIC: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+"""Powers are left out: their results have no bound."""
+COMPARES: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 
 
 def dotted(node: ast.expr) -> str:
@@ -20,20 +40,3 @@ def known_sizes(shape: Any) -> tuple[int, ...]:
     if not isinstance(shape, tuple) or not shape:
         return ()
     return shape if all(isinstance(size, int) and not isinstance(size, bool) for size in shape) else ()
-
-
-def computed(op: ast.operator, left: Any, right: Any) -> int | None:
-    """Arithmetic on whole numbers, as far as sizes go; None where nothing tells."""
-    if not (isinstance(left, int) and isinstance(right, int)) or max(abs(left), abs(right)) > 1 << 50:
-        return None
-    if isinstance(op, ast.Add):
-        return left + right
-    if isinstance(op, ast.Sub):
-        return left - right
-    if isinstance(op, ast.Mult):
-        return left * right
-    if isinstance(op, ast.FloorDiv) and right:
-        return left // right
-    if isinstance(op, ast.Pow) and 0 <= right <= 40 and abs(left) <= 16:
-        return int(left**right)
-    return None

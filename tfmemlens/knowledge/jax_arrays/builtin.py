@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import ast
 import math
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tfmemlens.knowledge.jax_arrays.transforms import items_of
 from tfmemlens.knowledge.jax_arrays.values import UNKNOWN, JaxArray, Thing, is_number
+from tfmemlens.knowledge.tree_values import ARITHMETIC, COMPARES
 
 METHODS_OF_TREES = frozenset({"tree_map", "tree_leaves", "tree_flatten"})
 _MOST = 1 << 50
-_OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
+_OPERATORS = {**ARITHMETIC, **COMPARES}
 
 
 def operated(op: ast.AST, values: Sequence[Any]) -> Any:

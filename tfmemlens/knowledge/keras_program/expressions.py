@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tfmemlens.knowledge.keras_program.values import (
@@ -21,6 +20,7 @@ from tfmemlens.knowledge.keras_program.values import (
     UserClass,
     bound,
 )
+from tfmemlens.knowledge.tree_values import ARITHMETIC, COMPARES
 from tfmemlens.model.tensor import TensorType
 
 MOST_STEPS = 30_000
@@ -30,14 +30,6 @@ PLAIN = (int, float, str, bool, type(None))
 _LARGEST = 1 << 62
 MOST_ITEMS = 4096
 
-_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-}
 _OPS = {
     ast.Add: "add",
     ast.Sub: "subtract",
@@ -46,17 +38,6 @@ _OPS = {
     ast.Pow: "power",
     ast.MatMult: "matmul",
 }
-_COMPARES: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-}
-PLAIN = (int, float, str, bool, type(None))
 
 
 class TooLong(Exception):
@@ -212,8 +193,8 @@ class Expressions:
         numbers = isinstance(left, int | float) and isinstance(right, int | float)
         texts = isinstance(left, str) and isinstance(right, str)
         known = isinstance(left, PLAIN) and isinstance(right, PLAIN) and isinstance(op, ast.Eq | ast.NotEq)
-        if (numbers or texts or known) and type(op) in _COMPARES:
-            return bool(_COMPARES[type(op)](left, right))
+        if (numbers or texts or known) and type(op) in COMPARES:
+            return bool(COMPARES[type(op)](left, right))
         return UNKNOWN
 
     def _bool(self, node: ast.BoolOp) -> Any:
@@ -294,16 +275,16 @@ def _computed(op: ast.operator, left: Any, right: Any) -> Any:
         small = numbers and abs(left) <= 1 << 20 and isinstance(right, int) and 0 <= right <= 12
         return left**right if small else UNKNOWN
     divides = isinstance(op, ast.Div | ast.FloorDiv | ast.Mod)
-    if type(op) not in _ARITHMETIC or (divides and (not numbers or not right)):
+    if type(op) not in ARITHMETIC or (divides and (not numbers or not right)):
         return UNKNOWN
     if not numbers:
         repeats = isinstance(op, ast.Mult) and isinstance(left, tuple | list) and isinstance(right, int)
         joins = isinstance(op, ast.Add) and type(left) is type(right) and isinstance(left, tuple | list | str)
         if not (joins or (repeats and right <= MOST_TURNS and len(left) <= MOST_TURNS)):
             return UNKNOWN
-        made = _ARITHMETIC[type(op)](left, right)
+        made = ARITHMETIC[type(op)](left, right)
         return made if len(made) <= MOST_ITEMS else UNKNOWN
-    made = _ARITHMETIC[type(op)](left, right)
+    made = ARITHMETIC[type(op)](left, right)
     return made if abs(made) < _LARGEST else UNKNOWN
 
 
