@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
 SAMPLES = (
     "sample_traces/oom_log/1.10-founding-question-unet.txt",
     "sample_traces/oom_log/2.21-unet-layout.txt",
@@ -27,7 +28,6 @@ SAMPLES = (
 )
 WIDTHS, COLUMNS = (1440, 390), (60, 80, 120)
 ROWS, FIRST_SCREEN = 60, 24
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FIREFOX = ("firefox-esr", "firefox")
 SETTLES = 1.5
 """Seconds that a terminal is given after the answer's end."""
@@ -65,10 +65,13 @@ def installed(names: tuple[str, ...], package: str) -> str | None:
 
 
 def in_chromium(page: Path) -> None:
-    program = installed(CHROMIUM, "chromium")
+    from playwright.sync_api import sync_playwright
+
+    from tests.browser.conftest import NAMES, chromium
+
+    program = chromium() or installed(NAMES, "chromium")
     if program is None:
         return
-    from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program)

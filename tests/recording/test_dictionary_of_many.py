@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from tfmemlens.recording.inside.living import _inside
+import pytest
+
+from tests.recording.test_inside import EagerTensor
+from tfmemlens.recording.inside import living
 
 
-def names(container: object) -> set[str]:
-    return {name for name, _ in _inside("bank", container)}
-
-
-def test_few_keys_are_names_and_many_are_one_place() -> None:
-    assert names({"loss": 1, "late": 2}) == {"bank['loss']", "bank['late']"}
-    assert names({f"night-{number}": number for number in range(8)}) == {
-        f"bank['night-{number}']" for number in range(8)
-    }
-    assert names({f"night-{number}": number for number in range(9)}) == {"bank[…]"}
+@pytest.mark.parametrize(
+    "count, names",
+    [(2, {"bank['a-0']", "bank['a-1']"}), (8, {f"bank['a-{at}']" for at in range(8)}), (9, {"bank[…]"})],
+)
+def test_few_keys_are_names_and_many_are_one_place(count: int, names: set[str]) -> None:
+    bank = {f"a-{at}": (EagerTensor(3, 5, count), at) for at in range(count)}
+    group = next(each for each in living.living()["groups"] if each["shape"] == [3, 5, count])
+    assert {holder["name"] for holder in group["held_by"]} == names
+    assert bank

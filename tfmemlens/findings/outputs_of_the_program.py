@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.code_outputs import CodeOutput, code_outputs
+from tfmemlens.findings.support.kept import records_gradients
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import all_in_use, attributed, device_limit, enumerated, requests
@@ -56,9 +57,7 @@ def _trains(case: Case, run: Situation) -> bool:
     """Whether the text shows training, or the program records a tape."""
     if run.training is not None:
         return run.training
-    from tfmemlens.findings.support.taped_loop import opens_a_tape  # reads trees
-
-    return opens_a_tape(case.capture.surroundings.program())
+    return records_gradients(case.capture.surroundings.program())
 
 
 def _needed(made: list[CodeOutput]) -> int:

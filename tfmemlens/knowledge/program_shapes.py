@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 
 from tfmemlens.knowledge.keras_layers import LayerSpecs
-from tfmemlens.knowledge.keras_program.reader import ProgramReader
+from tfmemlens.knowledge.keras_program.reader import ProgramReader, Source
 from tfmemlens.knowledge.keras_program.values import Layer, Names, Net, tensors_in
 from tfmemlens.knowledge.tree_values import dotted, known_sizes
 from tfmemlens.model.line import Line
@@ -80,7 +80,7 @@ def made_by(program: Program, image: tuple[int, int] | None = None) -> tuple[Mad
     """All weights and arrays of known shape that the program makes, in its order. `image` are the sides of
     the pictures that the text speaks of, for a net whose input the code leaves open.
     """
-    reader = _Makes(program, image)
+    reader = _Makes(Source(program), image)
     reader.follow()
     return tuple(dict.fromkeys(reader.made))
 
@@ -88,8 +88,8 @@ def made_by(program: Program, image: tuple[int, int] | None = None) -> tuple[Mad
 class _Makes(ProgramReader):
     """Notes weights, variables and arrays."""
 
-    def __init__(self, program: Program, image: tuple[int, ...] | None) -> None:
-        super().__init__(program, image)
+    def __init__(self, source: Source, image: tuple[int, ...] | None) -> None:
+        super().__init__(source, image)
         self.made: list[Made] = []
         self._flattened: dict[int, tuple[TensorType, tuple[int, ...]]] = {}
         """Of the outputs of Flatten the sides of what was flattened, by identity."""
@@ -147,7 +147,7 @@ class _Makes(ProgramReader):
         """An array whose shape a comment behind it tells: `x = np.load(f)  # (60000, 28, 28) uint8`."""
         if not isinstance(node.value, ast.Call):
             return
-        line, function = self.line_of(node.value), dotted(node.value.func)
+        line, function = self.source.line_of(node.value), dotted(node.value.func)
         loads = function.rpartition(".")[2] in _LOADS
         match = _TOLD_SHAPE.search(line.text) if line and loads else None
         if match:
@@ -164,7 +164,7 @@ class _Makes(ProgramReader):
         flattened: tuple[int, ...] = (),
         dtype: str = "float32",
     ) -> None:
-        line, sizes = self.line_of(node), known_sizes(tuple(shape))
+        line, sizes = self.source.line_of(node), known_sizes(tuple(shape))
         if line is None or not sizes or min(sizes) < 1:
             return
         code = ast.unparse(node)

@@ -57,14 +57,13 @@ def _of_one_net(outputs: Sequence[LayerOutput], asked: LayerOutput) -> list[Laye
     alike: dict[tuple[str, Line], list[LayerOutput]] = {}
     for each in outputs:
         alike.setdefault((each.name, each.line), []).append(each)
-    return [
-        each
-        for those in alike.values()
-        for each in (
-            [one for one in those if (one.making, one.turn) == (asked.making, asked.turn)]
-            or [one for one in those if (one.making, one.turn) == (those[-1].making, those[-1].turn)]
-        )
-    ]
+    chosen = []
+    for those in alike.values():
+        times = [(each.making, each.turn) for each in those]
+        time = (asked.making, asked.turn)
+        time = time if time in times else times[-1]
+        chosen += [each for each, its in zip(those, times, strict=True) if its == time]
+    return chosen
 
 
 def _narrow(shape: Sequence[int | None]) -> tuple[int | None, ...]:

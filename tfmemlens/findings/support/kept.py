@@ -102,7 +102,7 @@ def without_tape(case: Case, request: Request) -> bool:
     text = request.failed.source_text
     told = case.capture.surroundings
     taped = told.shows("training") or bool(_TAPED.search(text or ""))
-    return is_eager(request) and bool(text) and not taped and not _records(told.program())
+    return is_eager(request) and bool(text) and not taped and not records_gradients(told.program())
 
 
 def loop_of_a_tape(case: Case, request: Request) -> TapedLoop | None:
@@ -117,7 +117,8 @@ def loop_of_a_tape(case: Case, request: Request) -> TapedLoop | None:
     return taped_loop(program)
 
 
-def _records(program: Program) -> bool:
+def records_gradients(program: Program) -> bool:
+    """Whether the program opens a tape; trees are read only where there is one."""
     if not program:
         return False
     from tfmemlens.findings.support.taped_loop import opens_a_tape

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfmemlens.knowledge.keras_layers import MAX_SIZE
-from tfmemlens.knowledge.keras_program.values import UNKNOWN, DataSet, External, Names
+from tfmemlens.knowledge.keras_program.values import UNKNOWN, DataSet, External, Names, size_within
 from tfmemlens.model.tensor import TensorType
 
 _FILLED = frozenset(
@@ -69,8 +69,7 @@ def tensor(shape: Any, dtype: str = "float32") -> Any:
 
 
 def _size(value: Any) -> int | None:
-    whole = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_SIZE
-    return value if whole else None
+    return size_within(value, MAX_SIZE)
 
 
 def _dtype(value: Any, default: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfmemlens.knowledge.keras_program.values import UNKNOWN, Names
+from tfmemlens.knowledge.keras_program.values import UNKNOWN
 from tfmemlens.model.tensor import TensorType
 
 _MOST, _LARGEST = 4096, 1 << 62
@@ -68,9 +68,8 @@ def _number(name: str, value: Any) -> Any:
         return UNKNOWN
 
 
-def method(value: Any, name: str, given: list[Any], named: Names) -> Any:
+def method(value: Any, name: str, given: list[Any]) -> Any:
     """The value of a method of a text, list or dictionary."""
-    del named
     if isinstance(value, str):
         return _of_text(value, name, given)
     if isinstance(value, list):

@@ -15,6 +15,7 @@ from tfmemlens.knowledge.keras_program.values import (
     Layer,
     Names,
     Unknown,
+    size_within,
     tensors_in,
 )
 from tfmemlens.knowledge.layer_calls import ARGUMENTS, OF_SLIM, OF_TF_LAYERS, SIZED, as_saved, of_slim
@@ -22,19 +23,6 @@ from tfmemlens.model.network import LayerSpec
 from tfmemlens.model.tensor import TensorType
 
 WRAPPERS = ("Bidirectional", "TimeDistributed", "SpectralNormalization", "RNN")
-_MORE_ARGUMENTS = {
-    "Concatenate": ("axis",),
-    "MultiHeadAttention": ("num_heads", "key_dim", "value_dim"),
-    "SimpleRNN": ("units",),
-    "LSTMCell": ("units",),
-    "GRUCell": ("units",),
-    "SimpleRNNCell": ("units",),
-    "Permute": ("dims",),
-    "RepeatVector": ("n",),
-    **{f"ConvLSTM{rank}D": ("filters", "kernel_size", "strides", "padding") for rank in (1, 2, 3)},
-    **{f"UpSampling{rank}D": ("size",) for rank in (1, 3)},
-    **{f"{kind}{rank}D": ("padding",) for kind in ("ZeroPadding", "Cropping") for rank in (1, 2, 3)},
-}
 _WITH_SIZES = frozenset(
     (*SIZED, "input_dim", "output_dim", "num_heads", "key_dim", "value_dim", "axis", "dims", "n", "cropping")
 )
@@ -52,17 +40,12 @@ _OF_LISTS = {
 """Keras's functions that join layers' outputs."""
 _BINARY = ("add", "subtract", "multiply", "divide")
 """What is nearly always of the shape of the operand that is known, where the other is not."""
-_POOL_ENDS = {
-    f"{kind}Pool{rank}D": f"{kind}Pooling{rank}D" for kind in ("Max", "Average") for rank in (1, 2, 3)
-}
-_AVERAGE = {f"AvgPool{rank}D": f"AveragePooling{rank}D" for rank in (1, 2, 3)}
-_MOST = 1 << 20
+_MOST = (1 << 20) - 1
 
 
 def made(path: str, given: list[Any], named: Names, node: ast.Call) -> Layer | None:
     """The layer that a call of a class makes; None where it is no layer of Keras's."""
     name = path.rpartition(".")[2]
-    name = _POOL_ENDS.get(name, _AVERAGE.get(name, name))
     of_keras = "." not in path or "layers" in path or "keras" in path
     if name not in LAYERS or not of_keras or not name[:1].isupper():
         return None
@@ -70,8 +53,7 @@ def made(path: str, given: list[Any], named: Names, node: ast.Call) -> Layer | N
     if name in WRAPPERS:
         wrapped = given[0] if given else named.get("layer", named.get("cell", UNKNOWN))
         given = given[1:]
-    order = _MORE_ARGUMENTS.get(name, ARGUMENTS.get(name, ()))
-    config = dict(zip(order, given, strict=False)) | named
+    config = dict(zip(ARGUMENTS.get(name, ()), given, strict=False)) | named
     return Layer(name, config, node, wrapped)
 
 
@@ -209,8 +191,7 @@ def input_of(name: str, given: list[Any], named: Names) -> Any:
 
 
 def _side(value: Any) -> int | None:
-    whole = isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MOST
-    return value if whole else None
+    return size_within(value, _MOST)
 
 
 def _is_type(value: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tfmemlens.knowledge.keras_layers import LayerSpecs
 from tfmemlens.knowledge.keras_program import layers
-from tfmemlens.knowledge.keras_program.reader import ProgramReader
+from tfmemlens.knowledge.keras_program.reader import ProgramReader, Source
 from tfmemlens.knowledge.keras_program.values import Layer, Names, tensors_in
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
@@ -47,14 +47,15 @@ def layer_outputs(program: Program, asked: Sequence[int | None] | None = None) -
     the sides of its input open, those are taken with which a layer makes a tensor of the shape `asked`, if
     any do.
     """
-    reader = _followed(program)
+    source = Source(program)
+    reader = _followed(source)
     found = reader.outputs()
     if not reader.makes_layers or asked is None or not 2 <= len(asked) <= 5:
         return found
     if any(fits(each, asked) for each in found):
         return found
     for side in _sides(asked):
-        tried = _followed(program, (side,) * (len(asked) - 2)).outputs()
+        tried = _followed(source, (side,) * (len(asked) - 2)).outputs()
         if any(fits(each, asked) for each in tried):
             return tried
     return found
@@ -75,8 +76,8 @@ def _sides(asked: Sequence[int | None]) -> list[int]:
     return larger + smaller
 
 
-def _followed(program: Program, sides: tuple[int, ...] | None = None) -> _Outputs:
-    reader = _Outputs(program, sides)
+def _followed(source: Source, sides: tuple[int, ...] | None = None) -> _Outputs:
+    reader = _Outputs(source, sides)
     reader.follow()
     return reader
 
@@ -84,8 +85,8 @@ def _followed(program: Program, sides: tuple[int, ...] | None = None) -> _Output
 class _Outputs(ProgramReader):
     """Notes what layers make."""
 
-    def __init__(self, program: Program, open_sides: tuple[int, ...] | None) -> None:
-        super().__init__(program, open_sides)
+    def __init__(self, source: Source, open_sides: tuple[int, ...] | None) -> None:
+        super().__init__(source, open_sides)
         self.makes_layers = False
         self._found: dict[tuple[int, tuple[int | None, ...]], LayerOutput] = {}
         self._makings: dict[tuple[str, Line], list[Layer]] = {}
@@ -107,7 +108,7 @@ class _Outputs(ProgramReader):
                 self._note_scores(layer, positional, named)
 
     def _note(self, layer: Layer, made: TensorType) -> None:
-        line = self.line_of(layer.node)
+        line = self.source.line_of(layer.node)
         full = len(self._found) >= _MOST_OUTPUTS
         if line is None or made.shape is None or layer.class_name in _VIEWS or full:
             return

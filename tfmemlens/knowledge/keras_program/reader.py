@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from tfmemlens.knowledge.keras_layers import LayerSpecs
@@ -37,24 +38,40 @@ _FLAGS = ("add_argument", "DEFINE_integer", "setdefault")
 _NO_CALL = ast.Call(ast.Name("", ast.Load()), [], [])
 
 
+class Source:
+    """A program with the statement of each of its calls: found once, however often it is followed."""
+
+    def __init__(self, program: Program) -> None:
+        once = {
+            (each.line.number, tuple(line.text for line in each.lines)): each for each in reversed([*program])
+        }
+        self.statements = list(reversed(once.values()))
+        """In their order; those of a file that was read twice once."""
+        self._of_call: dict[int, Statement] = {
+            id(node): statement
+            for statement in self.statements
+            for node in ast.walk(statement.node)
+            if isinstance(node, ast.Call)
+        }
+
+    def line_of(self, node: ast.Call) -> Line | None:
+        """The line that a call of the program begins in."""
+        statement = self._of_call.get(id(node))
+        return statement.line_of(node) if statement else None
+
+
 class ProgramReader(Interpreter):
     """Follows a program; who inherits it notes what it makes (`layer_made`, `layer_called`, `outside`)."""
 
-    def __init__(self, program: Program, open_sides: tuple[int, ...] | None = None) -> None:
+    def __init__(self, source: Source, open_sides: tuple[int, ...] | None = None) -> None:
         super().__init__()
-        self.program = program
+        self.source = source
         self.open_sides = open_sides
         """Between batch and channels, of an input that the program leaves open; None where none is tried."""
         self.inside = 0
         """How many of the program's models call each other."""
         self.turn = 0
         """How often a model was called from outside of any."""
-        self.statements: dict[int, Statement] = {
-            id(node): statement
-            for statement in program
-            for node in ast.walk(statement.node)
-            if isinstance(node, ast.Call)
-        }
 
     def layer_made(self, layer: Layer) -> None:
         """A layer was made."""
@@ -69,7 +86,7 @@ class ProgramReader(Interpreter):
     def follow(self) -> None:
         """Follow the whole program, then what nothing in it calls."""
         try:
-            for statement in self._once():
+            for statement in self.source.statements:
                 with suppress(Stopped):
                     self.body([statement.node])
             for value in list(self.frames[0].values()):
@@ -77,19 +94,6 @@ class ProgramReader(Interpreter):
                     self.alone(value)
         except (TooLong, RecursionError):
             return
-
-    def _once(self) -> list[Statement]:
-        """Its statements, a file that was read twice once."""
-        told = {
-            (each.line.number, tuple(line.text for line in each.lines)): each
-            for each in reversed([*self.program])
-        }
-        return list(reversed(told.values()))
-
-    def line_of(self, node: ast.Call) -> Line | None:
-        """The line that a call of the program begins in."""
-        statement = self.statements.get(id(node))
-        return statement.line_of(node) if statement else None
 
     def external(self, path: str, positional: list[Any], named: Names, node: ast.Call) -> Any:
         """The value of a call of TensorFlow, Keras, NumPy or Python itself."""
@@ -167,10 +171,16 @@ class ProgramReader(Interpreter):
 
     def called_instance(self, model: Instance, positional: list[Any], named: Names) -> Any:
         """A model of the program, called with an input of the sides that are tried, if it is given none."""
+        with self._entered():
+            return super().called_instance(model, self._given(positional), named)
+
+    @contextmanager
+    def _entered(self) -> Iterator[None]:
+        """A model is called."""
         self.turn += not self.inside
         self.inside += 1
         try:
-            return super().called_instance(model, self._given(positional), named)
+            yield
         finally:
             self.inside -= 1
 
@@ -220,7 +230,7 @@ class ProgramReader(Interpreter):
             return self._fed(value, given)
         if name == "__init__":
             return None
-        return builtin.method(value, name, positional, named)
+        return builtin.method(value, name, positional)
 
     def applied(self, layer: Layer | Net, positional: list[Any], named: Names) -> Any:
         """What a layer or net makes of what it is given."""
@@ -264,10 +274,8 @@ class ProgramReader(Interpreter):
         """A net that was built gives what it gives; another is followed with what it is called with."""
         if net.outputs is not None:
             return net.outputs
-        self.turn += not self.inside
-        self.inside += 1
-        given = self._given(given)
-        self.inside -= 1
+        with self._entered():
+            given = self._given(given)
         value = given[0] if given else UNKNOWN
         for layer in net.layers:
             value = self.called(layer, [value], {}, _NO_CALL)

@@ -116,6 +116,12 @@ class Scope(str):
     __slots__ = ()
 
 
+def size_within(value: Any, most: int) -> int | None:
+    """A value that is a size of at least 1 and at most so much, else None."""
+    whole = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= most
+    return value if whole else None
+
+
 def tensors_in(value: Any, depth: int = 4) -> list[TensorType]:
     """All tensors of nested tuples, lists and dictionaries."""
     if isinstance(value, TensorType):
