@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 
 from tfmemlens.knowledge.keras_layers import LayerSpecs
-from tfmemlens.knowledge.keras_program.reader import ProgramReader, Source
+from tfmemlens.knowledge.keras_program.reader import FollowedProgram, ProgramReader
 from tfmemlens.knowledge.keras_program.values import Layer, Names, Net, tensors_in
 from tfmemlens.knowledge.tree_values import dotted, known_sizes
 from tfmemlens.model.line import Line
@@ -80,7 +80,7 @@ def made_by(program: Program, image: tuple[int, int] | None = None) -> tuple[Mad
     """All weights and arrays of known shape that the program makes, in its order. `image` are the sides of
     the pictures that the text speaks of, for a net whose input the code leaves open.
     """
-    reader = _Makes(Source(program), image)
+    reader = _Makes(FollowedProgram(program), image)
     reader.follow()
     return tuple(dict.fromkeys(reader.made))
 
@@ -88,7 +88,7 @@ def made_by(program: Program, image: tuple[int, int] | None = None) -> tuple[Mad
 class _Makes(ProgramReader):
     """Notes weights, variables and arrays."""
 
-    def __init__(self, source: Source, image: tuple[int, ...] | None) -> None:
+    def __init__(self, source: FollowedProgram, image: tuple[int, ...] | None) -> None:
         super().__init__(source, image)
         self.made: list[Made] = []
         self._flattened: dict[int, tuple[TensorType, tuple[int, ...]]] = {}

@@ -9,7 +9,7 @@ from typing import Any
 
 from tfmemlens.knowledge.keras_layers import LayerSpecs
 from tfmemlens.knowledge.keras_program import layers
-from tfmemlens.knowledge.keras_program.reader import ProgramReader, Source
+from tfmemlens.knowledge.keras_program.reader import FollowedProgram, ProgramReader
 from tfmemlens.knowledge.keras_program.values import Layer, Names, tensors_in
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
@@ -47,7 +47,7 @@ def layer_outputs(program: Program, asked: Sequence[int | None] | None = None) -
     the sides of its input open, those are taken with which a layer makes a tensor of the shape `asked`, if
     any do.
     """
-    source = Source(program)
+    source = FollowedProgram(program)
     reader = _followed(source)
     found = reader.outputs()
     if not reader.makes_layers or asked is None or not 2 <= len(asked) <= 5:
@@ -76,7 +76,7 @@ def _sides(asked: Sequence[int | None]) -> list[int]:
     return larger + smaller
 
 
-def _followed(source: Source, sides: tuple[int, ...] | None = None) -> _Outputs:
+def _followed(source: FollowedProgram, sides: tuple[int, ...] | None = None) -> _Outputs:
     reader = _Outputs(source, sides)
     reader.follow()
     return reader
@@ -85,7 +85,7 @@ def _followed(source: Source, sides: tuple[int, ...] | None = None) -> _Outputs:
 class _Outputs(ProgramReader):
     """Notes what layers make."""
 
-    def __init__(self, source: Source, open_sides: tuple[int, ...] | None) -> None:
+    def __init__(self, source: FollowedProgram, open_sides: tuple[int, ...] | None) -> None:
         super().__init__(source, open_sides)
         self.makes_layers = False
         self._found: dict[tuple[int, tuple[int | None, ...]], LayerOutput] = {}

@@ -38,7 +38,7 @@ _FLAGS = ("add_argument", "DEFINE_integer", "setdefault")
 _NO_CALL = ast.Call(ast.Name("", ast.Load()), [], [])
 
 
-class Source:
+class FollowedProgram:
     """A program with the statement of each of its calls: found once, however often it is followed."""
 
     def __init__(self, program: Program) -> None:
@@ -63,7 +63,7 @@ class Source:
 class ProgramReader(Interpreter):
     """Follows a program; who inherits it notes what it makes (`layer_made`, `layer_called`, `outside`)."""
 
-    def __init__(self, source: Source, open_sides: tuple[int, ...] | None = None) -> None:
+    def __init__(self, source: FollowedProgram, open_sides: tuple[int, ...] | None = None) -> None:
         super().__init__()
         self.source = source
         self.open_sides = open_sides
