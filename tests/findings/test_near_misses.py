@@ -149,6 +149,10 @@ CASES: dict[str, tuple[str, str]] = {
         f"{48 * 3} Chunks of size 16777216 totalling 2.25GiB\n3 Chunks of size {4 * 30524 * 1024} totalling"
         " 357.70MiB\nSum Total of in-use chunks: 2.60GiB\n",
     ),
+    "named-growth": (
+        "my RAM usage keeps increasing\nfit(x, use_multiprocessing=True)\n",
+        "my RAM is full\nfit(x, use_multiprocessing=True)\n",
+    ),
     "told-in-words": ("my GPU runs out of memory\n", "my GPU runs out of memory\n" + oom("8,8")),
     "attention-scores": (oom("8,12,1024,1024", ATTENTION), oom("8,12,1024,64", ATTENTION)),
     "changed-batch": (

@@ -3,9 +3,10 @@
 What it means: JAX takes 75 % of a GPU's memory when it first uses it (older versions 90 %), and TensorFlow
 nearly all, whatever the program needs. The second process on the same GPU finds a quarter of it, the third
 next to nothing. Each may fit alone.
-When it fires: a request failed on a GPU, and the text says that several processes use the device: two
-notebooks, `pytest -n 8`, a pool of workers (of JAX's: TensorFlow's programs prepare data with them), a loop
-of background jobs. Of TensorFlow, whose dumps tell what it got, a factor where the allocator had a limit.
+When it fires: a request failed on a GPU, or words alone say that memory ran out, and the text says that
+several processes use the device: two notebooks, `pytest -n 8`, a pool of workers (of JAX's: TensorFlow's
+programs prepare data with them), actors of a policy, a loop of background jobs. Of TensorFlow, whose dumps
+tell what it got, a factor where the allocator had a limit.
 What to do: end those that are not needed; else give each a part of its own, or let each take memory as
 needed.
 """
@@ -45,6 +46,8 @@ def check(case: Case) -> Iterator[Finding]:
     of_tensorflow = framework == TENSORFLOW
     if of_tensorflow and _PREPARES.search(sharing.text):
         return
+    if not case.moments:
+        yield from _in_words(case, sharing)
     for index, moment, request in requests(case):
         limit = device_limit(case, moment)
         need = request.needed_bytes
@@ -62,8 +65,35 @@ def check(case: Case) -> Iterator[Finding]:
             because=because,
             explains=limit.bytes // 2 if limit else need,
             evidence=(Evidence("several processes", sharing), *_shown(case, moment)),
-            remedies=tuple(_remedies(sharing, case)),
+            remedies=(*_off_the_device(sharing), *_remedies(sharing, case)),
             moment=index,
+        )
+
+
+def _in_words(case: Case, sharing: Line) -> Iterator[Finding]:
+    """The same where words alone say that memory ran out, and not that it was the host's."""
+    told = case.capture.surroundings
+    said = told.shows("running short")
+    elsewhere = told.foreign or told.without_figures or told.elsewhere or told.shows("host RAM in words")
+    if said is None or elsewhere or told.shows("growing in words"):
+        return
+    shared = f"{sharing.place} tells of several processes on one GPU: {_each_takes(case)}"
+    yield Finding(
+        severity=Severity.CAUSE,
+        headline=f"the text says in words that memory ran out ({said.place}); {shared}",
+        because=shared,
+        evidence=(Evidence("what the text says", said), Evidence("several processes", sharing)),
+        remedies=(*_off_the_device(sharing), *_remedies(sharing, case)),
+    )
+
+
+def _off_the_device(sharing: Line) -> Iterator[Remedy]:
+    """Actors that play a game and compute little need no GPU."""
+    if _ACTORS.search(sharing.text):
+        yield Remedy(
+            "let the actors compute on the CPU: only the learner needs the GPU",
+            "CUDA_VISIBLE_DEVICES= python actor.py",
+            slug="one-device-each",
         )
 
 
@@ -119,7 +149,11 @@ def _shown(case: Case, moment: Moment) -> Iterator[Evidence]:
 
 
 _PREPARES = regex(r"Pool\(|PoolExecutor\(")
-_WORKERS = regex(r"pytest|py\.test|\[gw\d|xargs|parallel|Pool|n_jobs|num_gpus|\bworkers\b|&")
+_ACTORS = regex(r"(?i)\bactors?\b|a3c|impala|apex?-dqn|--num_cpu")
+_WORKERS = regex(
+    r"pytest|py\.test|\[gw\d|xargs|parallel|Pool|n_jobs|num_gpus|\b(?:workers|actors)\b|--num|a3c|impala"
+    r"|apex|&"
+)
 """What starts them together, so that none can be ended."""
 
 

@@ -4,7 +4,8 @@ What it means: whoever asks for help often tells the failure and leaves the mess
 memory it was and whether it grew; how much was asked for, by which line, and what was in use stands in the
 message alone.
 When it fires: no message was found, and a line of prose speaks of memory that ran out or grows. Not beside
-another framework's message, nor where quoted code of JAX shows what most likely is too large.
+another framework's message, nor where quoted code of JAX shows what most likely is too large, nor where the
+text names what grows.
 What to do: where memory grows, find what is kept from step to step; else add the message with its traceback.
 For host RAM the kernel's log tells who was ended.
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings import code_without_message
+from tfmemlens.findings import code_without_message, named_growth, processes_on_one_device
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import advice, full_device, small_pool
@@ -40,6 +41,8 @@ _RAN_OUT = regex(
     r"|\btoo much\b|\bshort(?:age)? of\b|\bmemory (?:error|issue|problem)|\beat(?:s|ing)? up\b"
     r"|\bgrow|\bincreas"
 )
+_MORE_PARTICULAR = (code_without_message, named_growth, processes_on_one_device)
+"""Rules that say more of such a text."""
 _ADD_THE_MESSAGE = Remedy(
     "add the message itself and its traceback (from `RESOURCE_EXHAUSTED`, `ran out of memory` or `OOM"
     " when allocating` on): they say how much was asked for, by which line, and what was in use",
@@ -114,7 +117,7 @@ def check(case: Case) -> Iterator[Finding]:
         return
     if told.refusals or "CUDA_ERROR" in line.text:
         return  # a log's words, and no failure's
-    if any(code_without_message.check(case)):
+    if any(True for rule in _MORE_PARTICULAR for _ in rule.check(case)):
         return
     where = _where(told, line)
     on_board = board(case)

@@ -128,6 +128,13 @@ ONE_SIGNATURE = "@tf.function(input_signature=[tf.TensorSpec([None]), ...])   # 
 """What a tf.function takes, so that it is traced once."""
 
 
+def relaxed(api: Api) -> str:
+    """A tf.function that takes arguments of several lengths with one graph."""
+    word = "experimental_relax_shapes" if api.newest < (2, 9) else "reduce_retracing"
+    other = "   # up to 2.8: experimental_relax_shapes" if api.oldest < (2, 9) <= api.newest else ""
+    return f"@tf.function({word}=True){other}"
+
+
 def accumulate(api: Api) -> str | None:
     """Add up the gradients of two steps before the weights change; None where no wrapper is known."""
     if api.library == "Keras":

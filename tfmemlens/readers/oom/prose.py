@@ -105,7 +105,43 @@ SMALLER_IN_VAIN = LineRule(
     needs=("batch",),
 )
 """The text says that a smaller batch was tried in vain."""
+ESTIMATOR = LineRule(
+    r"\btf\.(?:compat\.v1\.|contrib\.)?(?:estimator\b|learn\.Estimator)|\bEstimators?\b"
+    r"|\bestimator\.(?:train|evaluate)\(",
+    "I use a `tf.estimator.Estimator` with my own model_fn",
+    "    estimator.train(input_fn=lambda: train_input(data))",
+    needs=("stimator",),
+)
+"""Graphs are run by an Estimator, which makes one for each call."""
+WORKERS = LineRule(
+    r"\buse_multiprocessing ?= ?True\b",
+    "With `use_multiprocessing=True` it grows until the machine is full",
+    needs="use_multiprocessing",
+)
+"""Processes of their own read the data."""
+RETRACED = LineRule(
+    r"(?i)\bre-?trac(?:ing|ed|es)\b(?! by)",
+    "there is a retracing warning at each batch of the evaluation",
+    needs="trac",
+)
+"""The text speaks of a function that is traced again."""
+_GROWS = r"(?:grow\w*|increas\w+|ris(?:es?|ing)|leak\w*|fill\w*|climb\w*|more (?:RAM|memory))"
+_VALIDATION = r"(?:validations?|evaluations?|eval)\b(?! (?:accuracy|loss|set|data|generator))"
+AT_VALIDATION = LineRule(
+    rf"(?i)\b{_GROWS}\b[^.\n]{{0,60}}\b(?:at|with|after|during|in|on|per) (?:each|every|the)? ?{_VALIDATION}"
+    rf"|\b(?:at|with|after|during|in|on) (?:each|every) {_VALIDATION}[^.\n]{{0,60}}\b{_GROWS}\b"
+    rf"|\bvalidation (?:data ?set|data|generator)\b[^.\n]{{0,60}}\b{_GROWS}\b",
+    "memory grows once at each validation, however many steps it has",
+    "after every evaluation the RAM increases by 200 MB",
+    "With a validation generator the memory fills gradually",
+    needs=("validation", "eval"),
+)
+"""The text says that memory grows where the model is validated."""
 PROSE = {
+    "using an estimator": ESTIMATOR,
+    "worker processes": WORKERS,
+    "retracing in words": RETRACED,
+    "growing at validation": AT_VALIDATION,
     "a smaller batch in vain": SMALLER_IN_VAIN,
     "detecting in two stages": TWO_STAGES,
     "failing in evaluation": IN_EVALUATION,

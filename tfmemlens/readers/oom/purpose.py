@@ -243,7 +243,13 @@ GROWING = LineRule(
     r"|\beat(?:s|ing)? up (?:all|my|the)(?: \w{1,12}){0,2} (?:memory|V?RAM) until\b"
     r"|\b(?:adds?|piles?) up (?:in|on) (?:my|the) (?:GPU|RAM)\b|\bmemory adds up\b"
     r"|\bepochs?\b[^.\n]{0,60}\b(?:RAM|memory)\b[^.\n]{0,30}\b(?:full|fills?|filled|exhausted)\b"
-    r"|\bfree (?:\w{1,12} )?memory\b[^.\n]{0,50}\b(?:decreas\w{1,3}|falls?|drops?|shrinks?)\b",
+    r"|\bfree (?:\w{1,12} )?memory\b[^.\n]{0,50}\b(?:decreas\w{1,3}|falls?|drops?|shrinks?)\b"
+    r"|\b(?:RAM|memory)\b[^.\n]{0,20}\b(?:fill\w*|consum\w+|eaten)\b[^.\n]{0,20}"
+    r"\b(?:gradually|slowly|steadily|linearly|over time)\b"
+    r"|\b(?:gradually|slowly|steadily|linearly) (?:fill|consum|eat)\w*\b[^.\n]{0,30}\b(?:RAM|memory)\b"
+    r"|\b(?:takes?|uses?|needs?|consumes?) (?:\w{1,12} ){0,2}more (?:\w{1,12} )?(?:RAM|memory)\b"
+    r"[^.\n]{0,20}\b(?:each|every)\b"
+    r"|\b(?:takes?|leaves?|adds?) (?:another|extra|additional)\b[^.\n]{0,20}\b(?:RAM|memory)\b",
     "the container's RAM grows steadily over about 50 minutes until it's OOMKilled",
     "memory usage keeps increasing during training",
     "training hundreds of models causes the leak",
@@ -255,6 +261,9 @@ GROWING = LineRule(
     "a second training simply adds up in my GPU",
     "after some epochs the RAM gets full",
     "it is eating up all memory until the disk is full",
+    "the memory fills gradually until all is used",
+    "it takes more RAM at every batch",
+    "each call takes another 200MB of RAM",
     "\u8fd0\u884c\u5185\u5b58\u66b4\u6da8",
     needs=("ram", "memory", "leak", "up in", "up on", "\u5185\u5b58"),
 )
@@ -396,7 +405,11 @@ SHARING = LineRule(
     r"|\b(?i:gunicorn|uwsgi)\b[^.\n]{0,60}"
     r"(?:\b(?:multiple|several) process|\s(?:-w|--workers|--processes)[ =]?[2-9])"
     r"|\bn_jobs ?= ?(?:-1|[2-9]|1\d)\b|\b(?:mp|multiprocessing|ctx|torch\.multiprocessing)\.Pool\("
-    r"|\bProcessPoolExecutor\(|\bnum_gpus ?= ?0?\.\d|\bdo (?:\w+=\S+ )*python3? [^;]{1,120}&(?!&)",
+    r"|\bProcessPoolExecutor\(|\bnum_gpus ?= ?0?\.\d"
+    r"|\bdo\s+(?:\w{1,40}=\S*\s+){0,6}python3?\s[^;\n]{1,300}&(?!&)"
+    r"|--num[_-]cpus?[ =](?:[2-9]|[1-9]\d)"
+    r"|\b(?i:a3c|impala|apex?-dqn)\b(?=[^\n]{0,80}\b(?i:rllib|ray|workers|actors)\b)"
+    r"|\b(?i:rllib|ray)\b[^.\n]{0,80}\b(?i:a3c|impala|apex?-dqn)\b",
     "$ pytest -n 8 tests/",
     "[gw3] FAILED tests/test_ops.py::test_conv_matches_reference",
     "I have two Jupyter notebooks open on the same RTX 3090.",
@@ -408,8 +421,11 @@ SHARING = LineRule(
     "@ray.remote(num_gpus=0.25)",
     "served by gunicorn (multiple processes)",
     "gunicorn -w 4 app:app",
+    "for i in $(seq 0 49); do CUDA_VISIBLE_DEVICES=1  python experiment.py --job_name=actor --task=$i & done",
+    "python -m baselines.her.experiment.train --num_cpu 3",
+    "I run the a3c of rllib",
     needs=(
-        "num_gpus", "gunicorn", "uwsgi",
+        "--num", "a3c", "impala", "apex", "num_gpus", "gunicorn", "uwsgi",
         "pytest", "py.test", "[gw", "xargs", "parallel", "notebook", "kernel", "process", "training", "jobs",
         "runs", "scripts", "workers", "seeds", "experiments", "actors", "job", "n_jobs", "pool(", "do ",
     ),

@@ -1,0 +1,55 @@
+"""Memory grows, as words say, and the text names what most likely grows.
+
+What it means: whoever tells that memory rises with each epoch or call mostly shows why: the loop that builds
+a model in each turn, `use_multiprocessing=True`, an Estimator that is called again and again, the warning of
+retracing, the validation after which it is more.
+When it fires: a line of prose speaks of memory that grows (of retracing: that runs out), the program is
+TensorFlow's, and the text shows one of these. Beside a message only where host RAM ran out, or where the
+quoted code itself shows it.
+What to do: make once what is made anew, or clear it; what ends with its process frees everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.rows import on_host, requests
+from tfmemlens.findings.support.what_grows import Grower, grower
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+from tfmemlens.model.line import Line
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes: words say that it grows, and not by how much"
+
+
+def check(case: Case) -> Iterator[Finding]:
+    told = case.capture.surroundings
+    if told.foreign or told.without_figures or told.elsewhere:
+        return
+    said = told.shows("growing in words") or (
+        told.shows("retracing in words") and told.shows("running short")
+    )
+    found = grower(case) if said else None
+    if said is None or found is None:
+        return
+    if not case.moments:
+        yield _finding(said, found, f"the text says in words that memory grows ({said.place}); most likely")
+        return
+    for index, moment, _ in list(requests(case))[:1]:
+        if on_host(moment) or found.sure:
+            yield _finding(said, found, f"memory grows ({said.place}); most likely", index)
+
+
+def _finding(said: Line, found: Grower, head: str, moment: int = 0) -> Finding:
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=f"{head} {found.what}",
+        because=f"memory grows ({said.place}); most likely {found.what}",
+        evidence=tuple(
+            Evidence(fact, line)
+            for line, fact in {said: "what the text says", found.line: "what grows, most likely"}.items()
+        ),
+        remedies=found.remedies,
+        moment=moment,
+    )

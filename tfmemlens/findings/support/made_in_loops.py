@@ -1,0 +1,125 @@
+"""What a loop of the quoted program makes anew in each of its turns, though the process keeps it: models,
+predictions that build a pipeline of their own.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from tfmemlens.model.line import Line
+from tfmemlens.model.program import Program, Statement
+from tfmemlens.patterns import regex
+from tfmemlens.values import dataclass
+
+_MODEL = regex(
+    r"(?i)\A(?:Sequential|(?:build|make|create|get|define|init)_?\w*(?:model|net|network|classifier|gan"
+    r"|encoder|cnn|rnn|lstm)\w*)\Z"
+)
+"""Calls that make a network, whoever wrote the function."""
+_OF_KERAS = frozenset({"Model", "Functional"})
+_TRAINS = frozenset({"compile", "fit", "fit_generator", "train_on_batch", "evaluate", "predict"})
+_CLEARS = frozenset({"clear_session", "reset_default_graph"})
+_OWN_PROCESS = frozenset({"Process", "Pool", "ProcessPoolExecutor", "Popen"})
+_FREES = frozenset({"collect"})
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLoop:
+    """A loop that makes and trains a network in each turn."""
+
+    loop: Line
+    model: Line
+    """The line that makes the network: in the loop, or in a function that it calls."""
+    clears: Line | None = None
+    """The line of each turn that clears what Keras keeps."""
+    frees: Line | None = None
+    """The line that deletes the model, or collects garbage."""
+    alike: bool = False
+    """Whether every turn makes the same network: nothing that makes it depends on the loop."""
+
+
+def model_loops(program: Program) -> Iterator[ModelLoop]:
+    """Every loop that makes a network in each turn, in the order of the text; none where processes are begun
+    for them.
+    """
+    functions = {
+        node.name: (statement, node)
+        for statement in program
+        for node in ast.walk(statement.node)
+        if isinstance(node, ast.FunctionDef)
+    }
+    calls = [call for each in program for call in _calls([each.node])]
+    if any(_last(call) in _OWN_PROCESS for call in calls):
+        return
+    for statement in program:
+        for loop in ast.walk(statement.node):
+            if isinstance(loop, ast.For | ast.While) and (found := _of_loop(statement, loop, functions)):
+                yield found
+
+
+def predicting_loops(program: Program) -> Iterator[tuple[Line, str]]:
+    """Lines of loops that call `predict` of a model in each turn, and what they call."""
+    for statement in program:
+        for loop in ast.walk(statement.node):
+            for call in _calls(loop.body) if isinstance(loop, ast.For | ast.While) else ():
+                if isinstance(call.func, ast.Attribute) and call.func.attr == "predict":
+                    yield statement.line_of(call), ast.unparse(call.func)
+
+
+_Functions = dict[str, tuple[Statement, ast.FunctionDef]]
+
+
+def _of_loop(statement: Statement, loop: ast.For | ast.While, functions: _Functions) -> ModelLoop | None:
+    made: Line | None = None
+    alike = False
+    done: dict[str, Line] = {}
+    for where, body in _bodies(statement, loop.body, functions):
+        for call in _calls(body):
+            name = _last(call)
+            done.setdefault(name, where.line_of(call))
+            if made is None and (_MODEL.match(name) or (name in _OF_KERAS and _has_ends(call))):
+                made = where.line_of(call)
+                alike = body is loop.body and not _uses(loop)
+        for node in (each for part in body for each in ast.walk(part)):
+            if isinstance(node, ast.Delete):
+                done.setdefault("collect", where.line_of(node))
+    if made is None or not _TRAINS & done.keys():
+        return None
+    cleared = next((done[name] for name in _CLEARS if name in done), None)
+    freed = next((done[name] for name in _FREES if name in done), None)
+    return ModelLoop(statement.line_of(loop), made, cleared, freed, alike)
+
+
+def _bodies(
+    statement: Statement, body: list[ast.stmt], functions: _Functions
+) -> Iterator[tuple[Statement, list[ast.stmt]]]:
+    """The loop's own statements, and those of functions of the text that it calls."""
+    yield statement, body
+    for name in dict.fromkeys(call.func.id for call in _calls(body) if isinstance(call.func, ast.Name)):
+        if name in functions:
+            where, function = functions[name]
+            yield where, function.body
+
+
+def _calls(body: Sequence[ast.AST]) -> Iterator[ast.Call]:
+    return (node for part in body for node in ast.walk(part) if isinstance(node, ast.Call))
+
+
+def _last(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _has_ends(call: ast.Call) -> bool:
+    """Whether `Model(...)` is given its inputs and outputs."""
+    named = {word.arg for word in call.keywords}
+    return len(call.args) >= 2 or bool(named & {"inputs", "outputs", "input", "output"})
+
+
+def _uses(loop: ast.For | ast.While) -> bool:
+    """Whether the loop's body uses what it goes over: `while True` and `for _ in range(10)` use nothing."""
+    if isinstance(loop, ast.While):
+        return not isinstance(loop.test, ast.Constant)
+    targets = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+    names = {node.id for part in loop.body for node in ast.walk(part) if isinstance(node, ast.Name)}
+    return bool(targets & names)

@@ -1,0 +1,164 @@
+"""What a text names as that which grows, where words say that memory does: its code, a setting, the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
+from tfmemlens.model.case import Api, Case
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
+from tfmemlens.values import dataclass
+
+_THREADS = Remedy(
+    "read the data with threads of this process: a worker that is forked soon has its own copy of what it"
+    " reads, and what waits in its queue is held twice",
+    "model.fit(data, workers=4, use_multiprocessing=False)   # or tf.data: map(..., num_parallel_calls=4)",
+    slug="fewer-workers",
+)
+_ONE_RUN = Remedy(
+    "call train once for all steps rather than once for each epoch, and evaluate seldom: each call makes its"
+    " graph and its session anew",
+    "tf.estimator.train_and_evaluate(estimator, train_spec, eval_spec)",
+    slug="one-call",
+)
+_FILES = Remedy(
+    "let input_fn read files: arrays that it gives to from_tensor_slices become constants of every new graph",
+    "tf.data.TFRecordDataset(files)   # small arrays: Dataset.from_generator",
+    slug="data-out-of-the-graph",
+)
+_OWN_PROCESS = Remedy(
+    "or do it in a process of its own, whose end frees everything",
+    slug="own-process",
+)
+_SHAPES_ALIKE = Remedy(
+    "pad to few lengths, so that few graphs are made",
+    slug="constant-shapes",
+)
+_SELDOM = Remedy(
+    "train for two epochs without validation: where memory then stays flat, give it the validation data as"
+    " one data set that is made once and ends by itself, or validate seldom",
+    "model.fit(train, validation_data=valid, validation_freq=10)",
+    slug="make-once",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Grower:
+    """What most likely grows, and what ends that."""
+
+    what: str
+    line: Line
+    remedies: tuple[Remedy, ...]
+    sure: bool = False
+    """Whether the code itself shows it, rather than words or a setting."""
+
+
+def grower(case: Case) -> Grower | None:
+    """The most particular that the text names; None where it names none."""
+    if framework_of(case) != TENSORFLOW or situation(case).program:
+        return None
+    return next(_growers(case), None)
+
+
+def _growers(case: Case) -> Iterator[Grower]:
+    told = case.capture.surroundings
+    yield from _of_code(case)
+    if line := told.shows("retracing in words"):
+        yield Grower(
+            f"a tf.function is traced anew ({line.place} speaks of retracing): each new shape of an argument"
+            " and each new Python number makes another graph, and all are kept",
+            line,
+            (
+                Remedy(
+                    "give the function one signature, its lengths open, and tensors instead of Python"
+                    " numbers",
+                    code_snippets.relaxed(case.api),
+                    slug="one-signature",
+                ),
+                _SHAPES_ALIKE,
+            ),
+        )
+    if line := told.shows("worker processes"):
+        yield Grower(f"`use_multiprocessing=True` ({line.place}) starts worker processes", line, (_THREADS,))
+    if line := told.shows("using an estimator"):
+        yield Grower(
+            f"an Estimator ({line.place}) makes a new graph and a new session for each call of train or"
+            " evaluate, with the data that its input_fn puts into them",
+            line,
+            (_ONE_RUN, _FILES, _OWN_PROCESS),
+        )
+    if line := told.shows("growing at validation"):
+        yield Grower(
+            f"what each validation makes anew (its iterator, queue and batches) stays: it grows when the"
+            f" model is validated ({line.place})",
+            line,
+            (_SELDOM, _newer(case.api)),
+        )
+
+
+def _of_code(case: Case) -> Iterator[Grower]:
+    """What the quoted program shows; trees are read only where there is one."""
+    told = case.capture.surroundings
+    if not told.program():
+        return
+    from tfmemlens.findings.support.made_in_loops import ModelLoop, model_loops, predicting_loops
+
+    loop: ModelLoop
+    for loop in model_loops(told.program()):
+        kept = f"the loop on {loop.loop.place} makes a model in each turn ({loop.model.place}), and Keras"
+        if loop.clears:
+            kept += f" is cleared by {loop.clears.place} of what it keeps, as far as nothing else holds it"
+        elif loop.frees:
+            kept += f" keeps each: {loop.frees.place} frees only what nothing else holds"
+        else:
+            kept += " keeps each with its weights"
+        yield Grower(kept, loop.model, tuple(_of_models(loop.loop, bool(loop.clears), loop.alike)), True)
+    for line, call in predicting_loops(told.program()):
+        yield Grower(
+            f"{line.place} calls `{call}` in each turn of a loop, and each call makes its own data set",
+            line,
+            (_direct_call(case.api),),
+            True,
+        )
+
+
+def _of_models(loop: Line, cleared: bool, alike: bool) -> Iterator[Remedy]:
+    if alike:
+        yield Remedy(
+            "if every turn makes the same model, make it once above the loop",
+            slug="build-once",
+        )
+    if not cleared:
+        yield Remedy(
+            f"forget the earlier models first in each turn of the loop ({loop.place})",
+            "tf.keras.backend.clear_session()   # keras.backend.clear_session() in old Keras",
+            slug="clear-session",
+        )
+    yield Remedy(
+        f"{'' if cleared else 'or '}train each model in a process of its own, whose end frees everything",
+        "with multiprocessing.get_context('spawn').Pool(1, maxtasksperchild=1) as pool: pool.map(train,"
+        " folds)",
+        slug="own-process",
+    )
+
+
+def _direct_call(api: Api) -> Remedy:
+    """A call without `predict`, which is made for one large array."""
+    code = "model.predict_on_batch(x)" if api.is_tf1 else "y = model(x, training=False)   # TF 2"
+    return Remedy(
+        "call the model itself for one batch, or give predict all batches at once: it is made for one large"
+        " array",
+        code,
+        slug="one-call",
+    )
+
+
+def _newer(api: Api) -> Remedy:
+    """Early releases of TensorFlow 2 kept what an iterator of Keras held longer than later ones."""
+    early = api.oldest >= (2, 0) and api.newest <= (2, 3)
+    return Remedy(
+        f"compare with a newer TensorFlow{': this one is among the first of its line' if early else ''}",
+        slug="newer-release",
+    )
