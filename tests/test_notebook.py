@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import SAMPLES
-from tfmemlens.api.notebook import _text_of
 from tfmemlens.recording.beside.kept_log import KeptLog
+from tfmemlens.recording.in_program import text_of
 from tfmemlens.recording.printed import Printed
 
 LOG = SAMPLES / "oom_log" / "1.15-unet-report.txt"
@@ -79,6 +79,48 @@ def test_a_cell_is_explained_with_what_cpp_printed(shell: Any, capfd: pytest.Cap
     assert shell.run_cell("%memlens").success, "the traceback is still there to be asked for"
 
 
+WATCHED = (
+    "import os, tfmemlens\nwith tfmemlens.watch({folder!r}):\n    print('epoch 1')\n"
+    f"    os.write(2, b'{LIST}')\n    raise MemoryError('{MESSAGE}')"
+)
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+def test_a_watched_block_keeps_what_it_printed_in_a_notebook(
+    shell: Any,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kernel: bool,
+) -> None:
+    """A kernel shows values as cards; a terminal's own streams are left alone."""
+    shown: list[Any] = []
+    if kernel:
+        shell.kernel = True
+        monkeypatch.setattr("IPython.display.display", shown.append)
+    try:
+        assert not shell.run_cell(WATCHED.format(folder=str(tmp_path / "bundle"))).success
+    finally:
+        vars(shell).pop("kernel", None)
+    seen, log = capfd.readouterr(), (tmp_path / "bundle" / "log.txt").read_text()
+    assert "Current usage" in seen.err
+    assert "this is kept: `tfmemlens explain" in seen.err
+    assert ("Current usage" in log, "epoch 1\n" in log, len(shown)) == (kernel, kernel, int(kernel))
+    assert ("DO THIS FIRST" in seen.err) is not kernel
+    assert "MemoryError: OOM when allocating" in log
+    for card in shown:
+        assert "OOM message and allocation list" in str(card)
+
+
+def test_a_watched_block_of_another_failure_is_left_alone(
+    shell: Any, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "bundle")
+    assert not shell.run_cell(f"import tfmemlens\nwith tfmemlens.watch({folder!r}):\n    1 / 0").success
+    assert not (tmp_path / "bundle" / "log.txt").exists()
+    assert "tfmemlens explain" not in capfd.readouterr().err
+
+
 def test_a_cell_is_named_as_one() -> None:
     """A kernel calls it `/tmp/ipykernel_42/3541986.py`, an older one `<ipython-input-3-5d5>`."""
     for name in (
@@ -89,7 +131,7 @@ def test_a_cell_is_named_as_one() -> None:
         try:
             exec(compile("x = 1\nraise MemoryError('no')", name.replace("\\\\", "\\"), "exec"), {})
         except MemoryError as error:
-            assert '  File "cell", line 2, in <module>' in _text_of(error)
+            assert '  File "cell", line 2, in <module>' in text_of(error)
 
 
 def test_other_failures_and_good_cells_are_left_alone(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import gc
 import inspect
 import json
 import subprocess
 import sys
+import types
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -216,6 +218,22 @@ def test_tensors_are_named_by_the_container_that_holds_them() -> None:
     assert source[holder["line"] - 1].strip() == 'history["loss"].append(EagerTensor(8, 16))'
     assert small["held_by"][0]["name"] == "kept['a']"
     assert kept
+
+
+@pytest.mark.parametrize(
+    ("library", "name"), [("IPython.core.autocall", "kept"), ("shop.stock", "leaver._ns")]
+)
+def test_a_notebooks_own_objects_lead_nowhere(
+    monkeypatch: pytest.MonkeyPatch, library: str, name: str
+) -> None:
+    """IPython's `exit` knows the shell, and that all names of the cells."""
+    shell, program = type("Shell", (), {"__module__": library})(), types.ModuleType("__main__")
+    shell._ns = {"kept": EagerTensor(5, 7)}
+    vars(program).update(leaver=shell, **shell._ns)
+    monkeypatch.setattr(living, "gc", SimpleNamespace(get_objects=list, get_referents=gc.get_referents))
+    monkeypatch.setitem(sys.modules, "__main__", program)
+    (group,) = (each for each in living.living()["groups"] if each["shape"] == [5, 7])
+    assert [holder["name"] for holder in group["held_by"]] == [name]
 
 
 def test_looking_for_tensors_ends_in_time() -> None:

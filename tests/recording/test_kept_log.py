@@ -60,3 +60,22 @@ def test_a_disk_that_takes_no_more_leaves_the_tail_in_memory(
     assert log.problem
     assert len(log.tail) <= 100
     assert log.tail.endswith(b"line 00098\nline 00099\n")
+
+
+@pytest.mark.parametrize(
+    ("written", "told"), [([], ""), ([b"no end"], "no end\n"), ([b"one\n", b"two\n"], "one\ntwo\n")]
+)
+def test_the_text_has_whole_lines(tmp_path: Path, written: list[bytes], told: str) -> None:
+    log = KeptLog(str(tmp_path / "log.txt"))
+    for data in written:
+        log.add(2, data)
+    log.close()
+    assert log.text() == told
+
+
+def test_the_text_of_a_log_that_no_disk_took_is_its_end(tmp_path: Path) -> None:
+    log = KeptLog(str(tmp_path / "nowhere" / "log.txt"))
+    log.add(2, b"from memory")
+    log.close()
+    assert log.problem
+    assert log.text() == "from memory\n"

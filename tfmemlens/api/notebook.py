@@ -14,19 +14,16 @@ import os
 import shlex
 import sys
 import tempfile
-import traceback
-from collections.abc import Callable
 from typing import Any, NoReturn
 
-from tfmemlens.api import explain
+from tfmemlens.api import cells, explain
 from tfmemlens.api.answers import Explanation
 from tfmemlens.errors import TfmemlensError, UsageError
-from tfmemlens.patterns import regex
 from tfmemlens.recording.beside.kept_log import KeptLog
+from tfmemlens.recording.in_program import text_of
 from tfmemlens.recording.printed import Printed
 
 NAME = "memlens"
-_CELL = regex(r'File "(?:[^"\n]*[/\\]ipykernel_\d+[/\\]\d+\.py|<ipython-input-[^"\n]*>)"')
 
 
 class SaidAlready(Exception):
@@ -100,11 +97,11 @@ def _run(shell: Any, line: str, cell: str) -> None:
         error = result.error_before_exec or result.error_in_exec
         if error is not None:
             log.flush()
-            log.add(2, _text_of(error).encode("utf-8", "replace"))
+            log.add(2, text_of(error).encode("utf-8", "replace"))
         log.close()
         if error is None:
             return
-        text = _read(log)
+        text = log.text()
     name = type(error).__name__
     try:
         report = explain(text, **options)
@@ -116,26 +113,12 @@ def _run(shell: Any, line: str, cell: str) -> None:
     raise SaidAlready(f"{name}, explained above") from error
 
 
-def _read(log: KeptLog) -> str:
-    """What was printed; of more than the disk took, the end."""
-    if log.problem:
-        return log.tail.decode("utf-8", "replace") + "\n"
-    with open(log.path, encoding="utf-8", errors="replace") as file:
-        return file.read() + "\n"
-
-
 def _last_traceback() -> str:
     """What Python said last. Raises UsageError where nothing has failed."""
     error = getattr(sys, "last_value", None)
     if error is None:
         raise UsageError("nothing has failed yet", "%memlens FILE explains a file")
-    return _text_of(error)
-
-
-def _text_of(error: BaseException) -> str:
-    """A traceback, its cells as `cell`: the kernel's own names for them are files that nobody can open."""
-    told = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    return _CELL.sub('File "cell"', told)
+    return text_of(error)
 
 
 def _shown(shell: Any, report: Explanation, now: bool = False) -> Explanation:
@@ -143,8 +126,5 @@ def _shown(shell: Any, report: Explanation, now: bool = False) -> Explanation:
     if getattr(shell, "kernel", None) is None:
         print(report)  # noqa: T201 - what a magic in a terminal is for
     elif now:
-        from IPython import display
-
-        show: Callable[[object], object] = display.display
-        show(report)
+        cells.show(report)
     return report

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from os import PathLike
 from typing import Any
 
 from tfmemlens import pipeline, renderers
+from tfmemlens.api import cells
+from tfmemlens.api.answers import Explanation
 from tfmemlens.api.trace import Trace
 from tfmemlens.errors import TfmemlensError
 from tfmemlens.recording import in_program
+from tfmemlens.recording.beside.kept_log import KeptLog
 from tfmemlens.recording.in_program import session_hook
 from tfmemlens.recording.inside import recorder
+from tfmemlens.recording.printed import Printed
 from tfmemlens.renderers.view import View
 
 __all__ = ["OneCall", "session_hook", "trace_step", "watch"]
@@ -26,27 +31,37 @@ def watch(out: str | PathLike[str] | None = None, every: int | None = None) -> I
 
     Each `every`-th step is traced, by default as many as cost little. The bundle (`explain`, `profile` and
     `report` read it) is in `out`, or in a new folder of the current one, whose path is the block's value. A
-    failure is raised as ever; before that the short page is printed to standard error.
+    failure is raised as ever; before that the short page is printed to standard error. In a notebook it is
+    a card, and the bundle has what the block printed, too, also what TensorFlow wrote past `sys.stderr`.
     """
     own = in_program.into(out, every)
-    try:
-        yield own.bundle.folder
-    except BaseException as error:
-        if recorder.is_for_memory(error):
-            in_program.failed(own, error)
-            _explain(own.bundle.folder)
-        raise
-    finally:
-        own.guard(own.write_record)()
-        own.active = False
+    with tempfile.TemporaryDirectory(prefix="tfmemlens-") as folder:
+        log = KeptLog(os.path.join(folder, "printed.txt"))
+        try:
+            with Printed(log) if cells.in_notebook() else nullcontext():
+                yield own.bundle.folder
+        except BaseException as error:
+            if recorder.is_for_memory(error):
+                log.close()
+                in_program.failed(own, error, log.text())
+                _explain(own.bundle.folder)
+            raise
+        finally:
+            own.guard(own.write_record)()
+            own.active = False
 
 
 def _explain(folder: str) -> None:
     try:
-        page = renderers.render(pipeline.explain(folder), "report", view=View(width=80))
+        report = Explanation.of(pipeline.explain(folder))
     except TfmemlensError as problem:
-        page = problem.sentence
-    sys.stderr.write(f"{page}\ntfmemlens: this is kept: `tfmemlens explain {folder}`\n")
+        sys.stderr.write(f"{problem.sentence}\n")
+    else:
+        if cells.in_notebook():
+            cells.show(report)
+        else:
+            sys.stderr.write(f"{renderers.render(report, 'report', view=View(width=80))}\n")
+    sys.stderr.write(f"tfmemlens: this is kept: `tfmemlens explain {folder}`\n")
 
 
 class OneCall(Trace):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tfmemlens.errors import MissingExtra, UsageError
+from tfmemlens.patterns import regex
 from tfmemlens.recording.inside import graphs, recorded_steps, recorder, start
 
 LOG = "log.txt"
@@ -21,6 +22,7 @@ _BUSY = (
     "the step could not be recorded",
     "import TensorFlow 2.2 or newer first, and end a profiler that runs already",
 )
+_CELL = regex(r'File "(?:[^"\n]*[/\\]ipykernel_\d+[/\\]\d+\.py|<ipython-input-[^"\n]*>)"')
 _recorder: recorder.Recorder | None = None
 
 
@@ -42,11 +44,18 @@ def into(folder: str | os.PathLike[str] | None, every: int | None = None) -> rec
     return _recorder
 
 
-def failed(own: recorder.Recorder, error: BaseException) -> None:
-    """Write what explains a failure for memory: the error as a log, the model, who holds tensors."""
-    text = "".join(traceback.format_exception(error))
-    own.bundle.write(LOG, text.encode("utf-8", "backslashreplace"))
+def failed(own: recorder.Recorder, error: BaseException, printed: str = "") -> None:
+    """Write what explains a failure for memory: what was printed and the error as a log, the model, who holds
+    tensors.
+    """
+    own.bundle.write(LOG, f"{printed}{text_of(error)}".encode("utf-8", "backslashreplace"))
     own.guard(own.failed)(error, error.__traceback__)
+
+
+def text_of(error: BaseException) -> str:
+    """A traceback, its cells as `cell`: the kernel's own names for them are files that nobody can open."""
+    told = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    return _CELL.sub('File "cell"', told)
 
 
 @contextmanager

@@ -68,6 +68,15 @@ class KeptLog:
         """The last megabytes, from memory."""
         return b"".join(self._memory)
 
+    def text(self) -> str:
+        """What was kept, in whole lines, once it is closed; where the disk did not take all, the end."""
+        if self.problem:
+            told = self.tail.decode("utf-8", "replace")
+        else:
+            with open(self.path, encoding="utf-8", errors="replace") as file:
+                told = file.read()
+        return told if not told or told.endswith("\n") else f"{told}\n"
+
     def _write(self, data: bytes) -> None:
         if not data:
             return

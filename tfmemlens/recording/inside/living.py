@@ -270,6 +270,10 @@ def _frames(trace: Any) -> Iterator[Any]:
             walked = walked.f_back
 
 
+_NEVER_HOLD = frozenset(
+    "tensorflow keras jax jaxlib numpy builtins module _tfmemlens_inside IPython ipykernel traitlets".split()
+)
+"""Whose objects are not looked into: a notebook's `exit` leads to all that its cells have named."""
 _LIBRARIES = tuple(
     {
         os.path.realpath(sysconfig.get_path(name)) + os.sep
@@ -357,5 +361,4 @@ def _may_hold(value: Any) -> bool:
     if kind.__name__ == "function":
         return bool(value.__closure__)
     root = (kind.__module__ or "").split(".")[0]
-    libraries = ("tensorflow", "keras", "jax", "jaxlib", "numpy", "builtins", "module", "_tfmemlens_inside")
-    return root not in libraries and not isinstance(value, type) and hasattr(value, "__dict__")
+    return root not in _NEVER_HOLD and not isinstance(value, type) and hasattr(value, "__dict__")
