@@ -19,6 +19,8 @@ import sys
 import time
 from pathlib import Path
 
+from served_page import served
+
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 SAMPLES = (
@@ -98,18 +100,18 @@ def in_firefox(page: Path) -> None:
     program = installed(FIREFOX, "firefox-esr")
     for width in WIDTHS if program else ():
         picture = page.with_suffix(f".firefox-{width}.png")
-        subprocess.run(
-            [
-                str(program),
-                "--headless",
-                f"--screenshot={picture}",
-                f"--window-size={width},900",
-                page.as_uri(),
-            ],
-            check=True,
-            capture_output=True,
-            timeout=120,
-        )
+        size = f"--window-size={width},900"
+        with served(page) as told:
+            subprocess.run(
+                [str(program), "--headless", f"--screenshot={picture}", size, told.address],
+                check=True,
+                capture_output=True,
+                timeout=120,
+            )
+        if told.pixels is None:
+            print(f"{page.name}: not drawn by Firefox")
+        elif told.pixels > width:
+            print(f"{page.name}: {told.pixels} pixels wide in a Firefox of {width}")
 
 
 def in_terminals(source: Path, page: Path) -> None:
