@@ -6,13 +6,12 @@
 FOLDER gets the corpus, at first small samples of every format and pieces of them; each input that took a
 branch which none had taken is added, and the next run goes on from there. What raised anything but an error
 of ours, or was too slow, is kept in FOLDER/failed, and the search goes on. Options are libFuzzer's own.
-Prints each failure, and at the end how many inputs ran. `fuzz.py --files` needs no atheris, and sees new
+Prints each failure, and each minute how many inputs ran. `fuzz.py --files` needs no atheris, and sees new
 lines only.
 """
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import importlib
 import pkgutil
@@ -41,6 +40,7 @@ with atheris.instrument_imports(include=["tfmemlens"]):
 
 LONGEST = 1 << 15
 """Bytes of an input: many small ones find more than few large ones."""
+_SAID_EVERY = 60.0
 _OWN_MUTATIONS = 0.5
 """How often an input is damaged as logs and traces are; else libFuzzer changes its bytes."""
 
@@ -53,6 +53,7 @@ class Search:
         self.failed.mkdir(parents=True, exist_ok=True)
         self.failures, self.ran, self.slowest = Counter[str](), 0, 0.0
         self._seeds = fuzz.seeds()
+        self._said_at = time.monotonic()
         shared = Path("/dev/shm")
         self._input = Path(tempfile.mkdtemp(dir=shared if shared.is_dir() else None)) / "input"
 
@@ -71,6 +72,8 @@ class Search:
         self.slowest = max(self.slowest, took)
         if not problem and took > fuzz.SECONDS_A_MEGABYTE * max(len(raw) / 1e6, 1):
             problem = "too slow"
+        if time.monotonic() - self._said_at > _SAID_EVERY:
+            self.said()
         if problem:
             self.failures[problem] += 1
             if self.failures[problem] == 1:
@@ -87,7 +90,8 @@ class Search:
         return change(raw, rng, self._seeds)[:most]
 
     def said(self) -> None:
-        """How it went."""
+        """How it goes; libFuzzer ends the process without a word of Python's."""
+        self._said_at = time.monotonic()
         print(
             f"{self.ran:,} inputs, {self.failures.total()} failures at {len(self.failures)} places,"
             f" the slowest took {self.slowest:.2f} s of the processor",
@@ -107,7 +111,6 @@ def main() -> None:
     search = Search(folder)
     options = [f"-max_len={LONGEST}", "-timeout=120", "-rss_limit_mb=4096", *sys.argv[2:]]
     atheris.Setup([sys.argv[0], str(corpus), *options], search.one, custom_mutator=search.mutated)
-    atexit.register(search.said)
     atheris.Fuzz()
 
 
