@@ -163,7 +163,7 @@ def test_the_card_says_what_the_short_page_says() -> None:
     assert elements.attributes == {"style", "type", "data-page", "data-tfmemlens", "onclick"}
     first = report.actions[0].remedy.text
     said = re.sub(r"<[^>]*>", "", card)
-    for text in (report.verdict, first, "DO THIS FIRST", "activation 92 %", "400.00 MiB"):
+    for text in (report.verdict, first, "DO THIS FIRST", "activation 368.99 MiB", "limit 400.00 MiB"):
         assert escape(text.replace("`", "")) in said
     assert len(card) < 100_000
 

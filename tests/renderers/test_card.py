@@ -68,7 +68,7 @@ def test_the_bar_and_its_legend(monkeypatch: pytest.MonkeyPatch) -> None:
     heading, bar, legend = card._memory(moment)
     assert words([heading, legend]) == [
         "MEMORY USE limit 80 B, in use 40 B",
-        "activation 75 %beyond the list 10 B",
+        "activation 30 Bbeyond the list 10 B",
     ]
     assert re.findall(r"0 0 ([\d.]+)%", bar) == ["37.500", "12.500"]
     assert re.findall(r"background:(#?\w+)", bar) == [palette.LIGHT[Kind.ACTIVATION], palette.OTHER]

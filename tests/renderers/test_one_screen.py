@@ -271,12 +271,12 @@ def test_the_letters_that_fit(width: int, shown: str, monkeypatch: pytest.Monkey
     monkeypatch.setattr(
         _balance, "parts", lambda moment: parts(("a", 5, Kind.INPUT), ("b", 9, Kind.ACTIVATION))
     )
-    moment: Any = Made(balance=Balance(limit=Size.exactly(20), free=Size.exactly(7)))
+    moment: Any = Made(balance=Balance(limit=Size.exactly(20), free=Size.exactly(7)), timeline=None)
     assert _screen._legend(moment, View(width=width)) == shown
 
 
 def test_what_has_no_name_and_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    moment: Any = Made(balance=Balance(free=Size.exactly(0)))
+    moment: Any = Made(balance=Balance(free=Size.exactly(0)), timeline=None)
     monkeypatch.setattr(_balance, "parts", lambda moment: parts(("u", 5, Kind.UNATTRIBUTED)))
     assert _screen._legend(moment, VIEW) == f"  u {_balance.NAMELESS} 5 B"
     monkeypatch.setattr(
@@ -285,6 +285,20 @@ def test_what_has_no_name_and_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _screen._legend(moment, VIEW) == "  u name u 5 B   a name a 1 B"
     monkeypatch.setattr(_balance, "parts", lambda moment: parts(("a", 5, Kind.INPUT)))
     assert _screen._legend(moment, VIEW) == "  a name a 5 B"
+
+
+def test_sizes_without_a_name_make_room_for_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names stand before the last advice; sizes alone do not."""
+    monkeypatch.setattr(_screen, "sections", lambda report, view: [["BAR"] * 3, ["TABLE"] * 4])
+    monkeypatch.setattr(_screen, "_title", lambda report, view: [])
+    monkeypatch.setattr(_screen, "_verdict", lambda report, view: ["verdict"] * 4)
+    monkeypatch.setattr(_screen, "_more", lambda report: "the rest")
+    monkeypatch.setattr(_screen, "_actions", lambda report, count, codes, view: ["todo"] * 5 * count)
+    for alone, actions, rows in ((False, 10, 4), (True, 15, 0)):
+        monkeypatch.setattr(_screen._holders, "sizes_alone", lambda report, alone=alone: alone)
+        page = _screen.page(Made(), VIEW)
+        assert (page.count("todo"), page.count("TABLE")) == (actions, rows)
+        assert len(page) <= _screen.ROWS
 
 
 @pytest.mark.parametrize("width, said", [(39, "0 B before, peak 3.00 MiB at 1"), (38, "peak 3.00 MiB at 1")])

@@ -24,6 +24,7 @@ from tfmemlens.renderers.terminal import (
     _fleet,
     _holders,
     _request,
+    _screen,
     _timeline,
     convolution,
 )
@@ -361,6 +362,23 @@ class TestMemoryUse:
         assert _balance.headline(limited) == "limit 9.00 MiB, needed 7.00 MiB"
         assert _balance.style(None) == "dim"
         assert _balance.style(Kind.ACTIVATION).startswith("color-")
+
+    @pytest.mark.parametrize(
+        ("limit", "failed", "drawn"), [(101, False, 22), (100, False, 1), (101, True, 1)]
+    )
+    def test_a_limit_that_is_far_is_not_drawn(self, limit: int, failed: bool, drawn: int) -> None:
+        """The kinds of a step that holds next to nothing of a GPU are seen, and a failure's free rest."""
+        step = None if failed else timeline(row("net/conv/Relu", 5, 0, 1))
+        shown = Moment(self.OWNED, Balance(limit=Size.exactly(limit * MIB)), timeline=step)
+        (bar,) = _balance.bar(shown, View(width=26))
+        assert bar.count("█") == drawn
+        assert ("(not drawn)" in _balance.limit(shown)) is (drawn == 22)
+        assert "· free" not in _screen._legend(shown, WIDE) or drawn == 1
+
+    def test_what_is_in_use_without_any_name(self) -> None:
+        nameless = Moment(Attribution(self.LIST, [NOBODY]), Balance())
+        assert _balance.names(_balance.parts(nameless)) == ["in use"]
+        assert _balance.names(_balance.parts(Moment(self.OWNED, Balance()))) == ["activation"]
 
 
 class TestHolders:

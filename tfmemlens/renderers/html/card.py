@@ -25,7 +25,7 @@ from tfmemlens.units import human, percent
 _EDGE = "rgba(128,128,128,.35)"
 _FRAME = (
     f"font:13px/1.45 system-ui,sans-serif;color:inherit;text-align:left;border:1px solid {_EDGE};"
-    "border-radius:8px;padding:10px 14px;max-width:860px;overflow-wrap:anywhere"
+    "border-radius:8px;padding:10px 14px;max-width:860px;overflow-wrap:anywhere;word-break:break-word"
 )
 _HEADING = "font-size:11px;font-weight:600;letter-spacing:.06em;opacity:.7;margin:10px 0 3px"
 _MONO = "font-family:ui-monospace,monospace;font-size:.92em"
@@ -124,8 +124,8 @@ def _memory(moment: Moment) -> list[str]:
     legend = "".join(
         '<span style="margin-right:12px;white-space:nowrap">'
         f'<span style="display:inline-block;width:9px;height:9px;margin-right:4px;background:{_color(part)}">'
-        f"</span>{escape(part.name)} {escape(part.share or part.size)}</span>"
-        for part in stretches
+        f"</span>{escape(name)} {escape(part.size)}</span>"
+        for part, name in zip(stretches, _balance.names(stretches), strict=True)
     )
     edge = f"display:flex;height:16px;border:1px solid {_EDGE};border-radius:3px;overflow:hidden"
     return [_heading("memory use", ", ".join(facts)), _raw(bar, edge), _raw(legend, "font-size:12px")]

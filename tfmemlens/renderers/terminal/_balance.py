@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -30,6 +31,8 @@ LETTERS = {
 UNLISTED = "in buffers that are not listed"
 NAMELESS = "in use"
 UNLISTED_BY_TENSORFLOW = "not in TensorFlow's list"
+_FAR = 20
+"""A limit so many times what a step holds would leave its kinds no room in the bar."""
 
 
 def page(moment: Moment, view: View) -> list[str]:
@@ -41,7 +44,8 @@ def page(moment: Moment, view: View) -> list[str]:
     lines = [*heading("memory use", view), f"  {headline(moment)}", *drawn]
     rows = [(part.letter, part.name, part.size, part.share) for part in parts(moment)]
     if books.available and books.available.bytes:
-        rows.append(("·", "free", human_size(books.available), ""))
+        letter = "" if limit_is_far(moment) else "·"
+        rows.append((letter, "free", human_size(books.available), ""))
     facts = figures(moment)
     return (
         lines
@@ -68,6 +72,12 @@ def _says_nothing(moment: Moment, stretches: list[BarPart]) -> bool:
     return moment.balance.limit is None and all(part.name == UNLISTED for part in stretches)
 
 
+def names(stretches: Sequence[BarPart]) -> list[str]:
+    """What they stand for; where no part of what is in use has a name, that it is in use is all."""
+    nameless = len(stretches) == 1 and stretches[0].kind is Kind.UNATTRIBUTED
+    return [NAMELESS if nameless else part.name for part in stretches]
+
+
 def style(kind: Kind | None) -> str:
     """A kind's colour in a terminal of 256 colours: the nearest to that of the page."""
     return f"color-{TERMINAL[kind]}" if kind else "dim"
@@ -79,9 +89,19 @@ def headline(moment: Moment) -> str:
 
 
 def scale(moment: Moment) -> int:
-    """What the bar's full length stands for: the limit, or all in use where that is more."""
-    limit = moment.balance.limit
-    return max(limit.bytes if limit else 0, sum(part.bytes for part in parts(moment)))
+    """What the bar's full length stands for: the limit, or all in use where that is more, or tells more."""
+    limit, held = moment.balance.limit, _held(moment)
+    return held if limit is None or limit_is_far(moment) else max(limit.bytes, held)
+
+
+def limit_is_far(moment: Moment) -> bool:
+    """Whether the bar is of what a step holds alone. Of a failure the empty rest tells something."""
+    limit, held = moment.balance.limit, _held(moment)
+    return bool(moment.timeline and limit and 0 < _FAR * held < limit.bytes)
+
+
+def _held(moment: Moment) -> int:
+    return sum(part.bytes for part in parts(moment))
 
 
 class BarPart(NamedTuple):
@@ -143,7 +163,8 @@ def parts(moment: Moment) -> list[BarPart]:
 def limit(moment: Moment) -> str:
     """The limit, or all that is held where there is none."""
     if moment.balance.limit:
-        return f"limit {human_size(moment.balance.limit)}"
+        far = " (not drawn)" if limit_is_far(moment) else ""
+        return f"limit {human_size(moment.balance.limit)}{far}"
     needed = moment.predicted or (moment.incident and moment.incident.compiler)
     nobody = "no --limit was given" if moment.predicted else "limit unknown"
     return f"{'needed' if needed else 'held'} {human(scale(moment))} ({nobody})"

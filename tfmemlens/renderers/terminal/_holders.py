@@ -5,6 +5,7 @@ from __future__ import annotations
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Group, Kind
 from tfmemlens.model.case import Moment, Naming
+from tfmemlens.model.report import Report
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.renderers.kinds import in_words
 from tfmemlens.renderers.terminal import _timeline
@@ -36,6 +37,21 @@ def nameless(moment: Moment) -> bool:
     compiled = moment.incident is not None and moment.incident.compiler is not None
     owners = moment.attribution.owners
     return not compiled and all(owner.kind is Kind.UNATTRIBUTED and not owner.layer for owner in owners)
+
+
+def sizes_alone(report: Report) -> bool:
+    """Whether what holds the memory is told by sizes without a name: any advice tells more."""
+    if not report.case.moments or report.fit is not None:
+        return False
+    moment = report.case.moments[0]
+    return bool(len(moment.attribution.table)) and step_beside(report) is None and nameless(moment)
+
+
+def step_beside(report: Report) -> Moment | None:
+    """The traced step that names what the failure's own list does not."""
+    moment, *others = report.case.moments
+    traced = next((other for other in others if other.timeline), None)
+    return traced if moment.request and nameless(moment) else None
 
 
 def kinds_and_layers(moment: Moment, view: View) -> list[str]:

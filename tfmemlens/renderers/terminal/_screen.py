@@ -61,11 +61,12 @@ def page(report: Report, view: View) -> list[str]:
     """
     said = [*_title(report, view), *_verdict(report, view)]
     parts, last = sections(report, view), paragraph(_more(report), view.width)
+    wanted = parts[:-1] if _holders.sizes_alone(report) else parts
     for gap, count, codes in _SHORTER:
         todo = _actions(report, count, codes, view)
         room = ROWS - len(said) - len(last) - (len(todo) + len(gap) if todo else 0)
-        least = _ROWS_OF_AN_AIRY_TABLE if gap else _LEAST_ROWS
-        if room >= sum(min(len(part), least) + len(gap) for part in parts):
+        needed = [min(len(part), _ROWS_OF_AN_AIRY_TABLE) + 1 for part in parts]
+        if room >= sum(needed if gap else [min(len(part), _LEAST_ROWS) for part in wanted]):
             break
     middle: list[str] = []
     for part in parts:
@@ -278,10 +279,11 @@ _Cell = tuple[str, "Kind | None"]
 def _legend(moment: Moment, view: View) -> str:
     """The letters of the bar with their bytes, as shares would be of another whole: the largest first."""
     books, parts = moment.balance, sorted(_balance.parts(moment), key=lambda part: -part.bytes)
-    nameless = len(parts) == 1 and parts[0].kind is Kind.UNATTRIBUTED
-    short = [(f"{part.letter} {_balance.NAMELESS if nameless else part.name}", part.kind) for part in parts]
+    named = zip(parts, _balance.names(parts), strict=True)
+    short = [(f"{part.letter} {name}", part.kind) for part, name in named]
     whole = [(f"{name} {part.size}", kind) for (name, kind), part in zip(short, parts, strict=True)]
-    free = human_size(books.available) if books.available and books.available.bytes else ""
+    rest = None if _balance.limit_is_far(moment) else books.available
+    free = human_size(rest) if rest and rest.bytes else ""
     fitting = (each for each in _legends(whole, short, free) if _width(*each) < view.width)
     gap, cells = next(fitting, ("", whole[:1]))
     drawn = [styled(text[:1], _balance.style(kind), view.color) + text[1:] for text, kind in cells]
@@ -318,9 +320,8 @@ def _curve(moment: Moment, view: View) -> list[str]:
 
 def _held(report: Report, view: View) -> list[str]:
     """The largest layers of the failure; of the traced step beside it where the failure names none."""
-    moment, *others = report.case.moments
-    traced = next((other for other in others if other.timeline), None)
-    if moment.request and traced and _holders.nameless(moment):
+    moment, traced = report.case.moments[0], _holders.step_beside(report)
+    if traced:
         return _largest(traced, "largest layers of a recorded step that ran", view)
     profile = moment.request is not None and moment.request.failed.kind is RequestKind.PROFILE
     return _largest(moment, "made in" if profile else "largest layers", view)

@@ -3,6 +3,9 @@
 import { element, inkOn, kindColours, on, swatch, telling } from "./canvas.js";
 import { counted, human, percent } from "./format.js";
 
+/** A limit so many times what a step holds would leave its kinds no room in the bar. */
+const FAR = 20;
+
 /** The parts of the bar at an instant: {name, bytes, kind} with `kind` -1 for what is no row. */
 export function parts(ledger, index, size = ledger.size) {
   const { balance } = ledger;
@@ -47,12 +50,14 @@ export class BalanceView {
     const held = found.reduce((sum, part) => sum + part.bytes, 0);
     const free = ledger.timed ? (balance.limit ? Math.max(balance.limit - held, 0) : null) : balance.free;
     const highest = ledger.timed ? Math.max(ledger.total(ledger.peak), held) : held;
-    const whole = Math.max(balance.limit ?? 0, highest, 1);
+    const far = ledger.timed && FAR * highest < (balance.limit ?? 0);
+    const whole = Math.max(far ? 0 : balance.limit ?? 0, highest, 1);
     const unused = { name: "free", bytes: free, kind: -1, free: true };
     const largest = ledger.timed ? 0 : Math.min(balance.largest ?? 0, free ?? 0);
-    const gaps = free ? [{ ...unused, name: "largest free block", bytes: largest, one: true }, { ...unused, name: largest ? "free in other blocks" : "free", bytes: free - largest }] : [];
+    const gaps = free && !far ? [{ ...unused, name: "largest free block", bytes: largest, one: true }, { ...unused, name: largest ? "free in other blocks" : "free", bytes: free - largest }] : [];
     const drawn = [...found, ...gaps.filter((gap) => gap.bytes)];
-    if (free) found.push(unused);
+    if (found.length === 1 && found[0].slug === "unattributed" && !ledger.timed) found[0].name = "in use";
+    if (free) found.push(far ? { ...unused, name: "free (not drawn)" } : unused);
     const pictures = drawn.length ? [bar(drawn, whole, ledger.kinds), this._legend(found, held)] : [element("p", { text: "This input does not say what was in use." })];
     this.room.replaceChildren(this._head(held, free), ...pictures);
     this.room.dataset.bytes = ledger.total(index);
