@@ -91,6 +91,10 @@ class TestCharacters:
         ("text", "kept"),
         [
             ("\x1b[31mOOM when\x1b[0m x", ["OOM when x"]),
+            (
+                "\x1b(B\x1b[mOOM \x1b(0when\x1b7 x\x1bc\x1b=",
+                ["OOM when x"],
+            ),  # tput sgr0, a screen that is cleared
             ("[31;1mOOM when[0m x", ["OOM when x"]),
             ("^[[31mOOM when", ["OOM when"]),
             ("OOM\xa0when \u2018a\u2019 \u201cb\u201d 1\u22122\u2026", ["OOM when 'a' \"b\" 1-2..."]),

@@ -16,6 +16,7 @@ const { label, ticks } = await at("scale");
 const { largest, walk } = await at("bands");
 const { narrowings } = await at("chips");
 const { changes, scopes, signed } = await at("compare");
+const { fitted } = await at("canvas");
 const { placed, stretches } = await at("replay");
 const { saved, scaled, outcome } = await at("whatif");
 
@@ -33,6 +34,17 @@ test("durations, counts and names", () => {
   assert.equal(counted(1234567), "1,234,567");
   for (const [text, plain] of cases.readable) assert.equal(readable(text), plain);
   assert.equal(readable("x".repeat(9000)).length, 4001);
+});
+
+test("a text that fits its room, in letters of one width", () => {
+  const pen = { measureText: (text) => ({ width: 10 * text.length }) };
+  const path = "5.00 MiB net/block_1/conv/kernel/Relu";
+  assert.equal(fitted(pen, path, 370), path);
+  assert.equal(fitted(pen, path, 369), "5.00 MiB net/block_1/conv/kernel/Re…");
+  assert.equal(fitted(pen, path, 369, true), "5.00 MiB net/block_1/…nv/kernel/Relu");
+  assert.equal(fitted(pen, path, 210, true), "5.00 MiB net…nel/Relu");
+  assert.equal(fitted(pen, path, 200, true), "5.00 MiB net/block_…");
+  assert.equal(fitted(pen, path, 15), "");
 });
 
 test("columns in their three forms", () => {

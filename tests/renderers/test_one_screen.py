@@ -240,6 +240,10 @@ def test_a_long_line_loses_what_the_logger_wrote() -> None:
     assert _screen._proof(line, "", moment, False, len(text) + 7) == "line 7: OOM when"
     several: Any = Made(incident=Made(ranks=("r0",)), request=None)
     assert _screen._proof(line, "there", several, False, len(text)) == "there: OOM when"
+    many = "line 7 (64×), by 64 processes (0, 1, 2 …)"
+    assert _screen._proof(line, many, several, False, len(many) + 10) == f"{many}: OOM when"
+    assert _screen._proof(line, many, several, False, len(many) + 9) == many
+    assert _screen._proof(line, many, several, False, 30) == "line 7 (64×), by 64…"
 
 
 # ------------------------------------------------------------------ memory

@@ -146,7 +146,7 @@ PHRASES = tuple(
 )
 """In small letters, what few lines but those of a failure say: each failure has one in some of its lines."""
 _WORDS, _PHRASES = Literals(*WORDS), Literals(*PHRASES)
-_COLOURS = regex(rb"\x1b\[[0-9;?]*[A-Za-z]")
+_COLOURS = regex(rb"\x1b(?:\[[0-9;?]*[A-Za-z]|[ -/]{0,3}[0-Z\\-~])")
 _NO_FAILURE = (RequestKind.PROGRAM, RequestKind.PROFILE)
 _SURE = b"oom when allocating tensor with shape"
 """What is a failure whatever its line says beside it."""
@@ -169,7 +169,7 @@ def may_tell(raw: bytes) -> bool:
     encoding = texts.encoding_of(raw[:4096])
     if encoding.startswith("utf-16"):
         raw = raw.decode(encoding, "replace").encode("utf-8", "replace")
-    if b"\x1b[" in raw:
+    if b"\x1b" in raw:
         raw = _COLOURS.sub(b"", raw)
     small = raw.lower()
     if _SURE in small:

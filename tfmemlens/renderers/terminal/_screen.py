@@ -38,6 +38,8 @@ _LEAST_ROWS = 3
 """Of a table, its heading among them."""
 _ROWS_OF_AN_AIRY_TABLE = 5
 """Rows come before empty lines."""
+_LEAST_QUOTE = 8
+"""Columns of a line that is quoted behind where it stands."""
 _AIRY, _TIGHT = ("",), ()
 _SHORTER: tuple[tuple[tuple[str, ...], int, int], ...] = (
     (_AIRY, _MAX_ACTIONS, _MAX_ACTIONS),
@@ -251,6 +253,8 @@ def _proof(line: Line, where: str, moment: Moment, color: bool, room: int) -> st
     """The line that says it."""
     place = f"{_place(line, where, moment)}: "
     text, left = " ".join(line.text.split()), room - len(place)
+    if left < _LEAST_QUOTE:
+        return styled(shorten_end(place.rstrip(": "), room), "dim", color)
     if display_width(text) > left:
         text = _LOGGER.sub("", text)
     return styled(place + shorten_end(text, left), "dim", color)

@@ -52,13 +52,17 @@ export function prepared(canvas, height) {
   return { pen, width };
 }
 
-/** As much of a text as fits. */
-export function fitted(pen, text, room) {
+/** Letters of which two pieces tell something: a size, the name behind it. */
+const TWO_PIECES = 20;
+
+/** As much of a text as fits; where `both` ends tell something, as a path's, its middle goes. */
+export function fitted(pen, text, room, both = false) {
   const plain = readable(text, 300);
   if (pen.measureText(plain).width <= room) return plain;
+  const cut = (keep) => (both && keep >= TWO_PIECES ? readable(plain, keep) : plain.slice(0, keep) + "…");
   let keep = Math.floor((plain.length * room) / pen.measureText(plain).width);
-  while (keep > 0 && pen.measureText(plain.slice(0, keep) + "…").width > room) keep--;
-  return keep > 0 ? plain.slice(0, keep) + "…" : "";
+  while (keep > 0 && pen.measureText(cut(keep)).width > room) keep--;
+  return keep > 0 ? cut(keep) : "";
 }
 
 let tip = null;

@@ -11,6 +11,7 @@ const BAND = 19;
 const OTHERS = 9;
 const DETAILS = [10, 25, 50, 100, 250, 500, 1000, 2500];
 const TOLD = 5;
+const LABEL = 56; // letters of a name under the pointer: a line of it
 // What stands during the whole step lies below, what comes and goes above.
 const STACK = "parameter optimizer-slot unknown constant input transfer activation kept-by-a-loop layout-copy gradient temporary-buffer".split(" ");
 
@@ -372,7 +373,7 @@ export class CurveView {
     const { of, names } = this._groups();
     const sums = this.state.ledger.sums(index, of, names.length);
     const order = [...names.keys()].filter((group) => sums[group] > 0 && !this.hidden.has(group)).sort((a, b) => sums[b] - sums[a]);
-    return order.slice(0, TOLD).map((group) => `${human(sums[group])}  ${names[group]}`);
+    return order.slice(0, TOLD).map((group) => `${human(sums[group])}  ${readable(names[group], LABEL)}`);
   }
 
   /** The allocation whose band lies at a height. */
@@ -408,7 +409,7 @@ export class CurveView {
       const bytes = rows[name].reduce((sum, row) => sum + ledger.size[row], 0);
       lines.push(`${sign} ${human(bytes)} ${name} in ${rows[name].length}:`);
       const order = rows[name].sort((a, b) => ledger.size[b] - ledger.size[a]).slice(0, 3);
-      lines.push(...order.map((row) => `   ${human(ledger.size[row])} ${ledger.label(row)}`));
+      lines.push(...order.map((row) => `   ${human(ledger.size[row])} ${readable(ledger.label(row), LABEL)}`));
     }
     return lines;
   }

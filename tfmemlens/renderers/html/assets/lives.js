@@ -48,7 +48,7 @@ export class LivesView {
       pen.fillStyle = inside ? (ledger.isAlive(row, index) ? inkOn(colours[ledger.kind[row]]) : colour("ink")) : colour("dim");
       const before = !inside && x > width * 0.6;
       const free = inside ? room - 8 : before ? x - 8 : width - end - 8;
-      const shown = fitted(pen, text, free);
+      const shown = fitted(pen, text, free, true);
       pen.fillText(shown, inside ? x + 4 : before ? x - 4 - pen.measureText(shown).width : end + 4, at * LIFE_LINE + LIFE_LINE / 2 + 1);
     });
     pen.strokeStyle = colour("accent");
