@@ -235,4 +235,14 @@ def test_why_a_request_that_cannot_fit_is_so_large(first: Any, second: Any, deep
 def test_pieces_that_are_too_small_do_not_hide_the_layers(rule: str, deeper: bool) -> None:
     best = replace(made("in pieces", basis=Basis.MEASURED, share=0.6), rule=rule)
     other = replace(made("outputs take it", basis=Basis.SHAPE, share=0.5), rule="outputs-of-the-program")
-    assert said(of(T), best, other).endswith("in pieces (outputs take it).") is deeper
+    assert said(of(T), best, other).endswith(": outputs take it (in pieces).") is deeper
+
+
+@pytest.mark.parametrize(
+    "explains, first", [(20, "it holds scores"), (19, "outputs take it"), (None, "outputs take it")]
+)
+def test_what_the_request_is_stands_before_what_the_layers_make(explains: int | None, first: str) -> None:
+    best = replace(made("in pieces", basis=Basis.MEASURED, share=0.6), rule="fragmented-free-memory")
+    outputs = replace(made("outputs take it", basis=Basis.SHAPE, share=0.5), rule="outputs-of-the-program")
+    scores = made("it holds scores", explains=explains, basis=Basis.SHAPE, share=0.4)
+    assert said(of(T), best, outputs, scores).endswith(f": {first} (in pieces).")

@@ -106,7 +106,8 @@ def test_a_kernel_behind_flatten_is_named_and_no_batch_advised() -> None:
         )
     )
     (finding,) = found(text)
-    assert "the kernel [524288,512] float32 of `tf.layers.dense(net, 512)` (line 6)" in finding.because
+    assert finding.because.startswith("this is the kernel of `tf.layers.dense(net, 512)` (line 6)")
+    assert "the kernel [524288,512] float32 of `tf.layers.dense(net, 512)` (line 6)" in finding.headline
     assert "flatten makes 128 x 128 x 32 = 524,288 inputs" in finding.because
     assert finding.remedies[0].slug == "pool-first"
     assert finding.remedies[0].saves_bytes == (524288 - 32) * 512 * 4

@@ -88,10 +88,10 @@ def test_layers_that_are_alike_are_told_together() -> None:
     )
     assert told is not None and told.because is not None
     assert "each of 2 layers (`Dense`, line 2 the first)" in told.because
-    assert "all 2 take 373.84 MiB, of 500.00 MiB" in told.because
+    assert "all 2 take 373.84 MiB of 500.00 MiB" in told.because
     slugs = [remedy.slug for remedy in told.remedies]
     assert slugs[0] == "narrower-layer" and slugs[-1] == "clip-per-variable"
-    assert told.remedies[0].saves_bytes == 2 * (3500 * 3500 * 4) * 3 // 4
+    assert told.remedies[0].saves_bytes == 4 * 2 * (3500 * 3500 * 4) * 3 // 4
     alone = found(DENSE.format(10) + FULL + oom("16,3500", "net/dense/MatMul"), "made-by-the-code")
     assert alone is not None and "each of" not in (alone.because or "")
 

@@ -408,8 +408,8 @@ def test_a_pool_of_which_next_to_nothing_was_in_use(
 @pytest.mark.parametrize(
     "adam, limit, words",
     [
-        (True, 39, "a fourth: 40 B, more than the limit of 39 B, whatever the batch"),
-        (True, 40, "a fourth: 40 B, of 40 B, whatever the batch"),
+        (True, 39, "four such tensors live, 40 B, more than the limit of 39 B, whatever the batch"),
+        (True, 40, "four such tensors live, 40 B of 40 B, whatever the batch"),
         (False, 39, "; no batch changes it"),
         (True, None, "; no batch changes it"),
     ],
@@ -420,7 +420,7 @@ def test_what_adam_keeps_of_a_weight(
     monkeypatch.setattr(made_by_the_code, "_adam", lambda case, request: adam)
     monkeypatch.setattr(made_by_the_code, "device_limit", lambda case, moment: limit and exactly(limit))
     nobody: Any = None
-    assert made_by_the_code._in_training(nobody, nobody, nobody, 10, 1).endswith(words)
+    assert made_by_the_code._in_training(nobody, Made(request=request()), 10, 1).endswith(words)
 
 
 @pytest.mark.parametrize(

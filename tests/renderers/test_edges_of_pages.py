@@ -221,3 +221,18 @@ def test_what_was_printed_last_of_a_hosts_ram() -> None:
         "free: 2.00 MiB of 4.00 MiB of host RAM in use (line 3)",
         "psutil: 3.00 MiB of host RAM in use (line 2)",
     ]
+
+
+@pytest.mark.parametrize(
+    "line, told",
+    [
+        (Line(60, ""), ["jit_compile=False (line 9)", "batch_size=512 (line 50)"]),
+        (Line(100, ""), ["jit_compile=False (line 9)", "batch_size=4096 (line 90)"]),
+        (Line(60, "", "a.log"), ["jit_compile=False (line 9)", "batch_size=4096 (line 90)"]),
+        (None, ["jit_compile=False (line 9)", "batch_size=4096 (line 90)"]),
+    ],
+)
+def test_a_setting_stands_as_it_was_when_the_request_failed(line: Line | None, told: list[str]) -> None:
+    rows = [("jit_compile", "False", 9), ("batch_size", "512", 50), ("vendor", "rocm", 51)]
+    settings = [(name, value, Line(at, "")) for name, value, at in (*rows, ("batch_size", "4096", 90))]
+    assert run_facts._settings(Made(settings=settings), line) == told  # type: ignore[arg-type]

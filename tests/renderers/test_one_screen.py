@@ -370,7 +370,7 @@ def test_sizes_without_names_the_most_bytes_first() -> None:
     rows = [Made(count=count, size_bytes=1024, total_bytes=count * 1024) for count in (2, 7, 1, 3, 4, 5)]
     moment: Any = Made(attribution=Made(table=rows, owners=[NOBODY]), incident=None)
     lines = _screen._largest(moment, "title", VIEW)
-    assert lines[0] == "WHAT IS IN USE, BY SIZE (THE DUMP DOES NOT SAY WHOSE IT IS)"
+    assert lines[0] == "WHAT IS IN USE, BY SIZE (NO NAMES WERE PRINTED)"
     assert [line.split()[0] for line in lines[1:]] == ["7", "5", "4", "3", "2"]
     assert lines[1] == "  7 × 1.0 KiB  7.0 KiB"
 

@@ -238,7 +238,7 @@ def test_sizes_without_names() -> None:
     assert _holders.nameless(moment(*nameless))
     assert not _holders.nameless(moment(*nameless, owned("a", 1)))
     lines = _holders.page(moment(*nameless), WIDE)
-    assert lines[1] == "WHAT IS IN USE, BY SIZE (THE DUMP DOES NOT SAY WHOSE IT IS)"
+    assert lines[1] == "WHAT IS IN USE, BY SIZE (NO NAMES WERE PRINTED)"
     assert [line.split("█")[0].split() for line in lines[2:]] == [
         ["1", "×", "4.0", "KiB", "4.0", "KiB"], ["3", "×", "1.0", "KiB", "3.0", "KiB"],
     ]  # fmt: skip

@@ -340,8 +340,8 @@ class TestMemoryUse:
         ]  # fmt: skip
         assert lines[4:6] == ["█ activation 5.00 MiB 100 %", "· free 5.00 MiB"]
         assert " ".join(lines[6:]) == (
-            "in use 5.00 MiB, largest free block 2.00 MiB, lost to allocator rounding 1.00 MiB,"
-            " 3.00 MiB more needed"
+            "in use 5.00 MiB, 3.00 MiB more needed, largest free block 2.00 MiB,"
+            " lost to allocator rounding 1.00 MiB"
         )
 
     def test_without_one(self) -> None:

@@ -205,8 +205,8 @@ def test_figures_beside_the_bar() -> None:
     assert told() == [] == told(largest_free_chunk=size, free=none, waste=none, missing=0)
     assert told(largest_free_chunk=size) == []
     assert told(in_use=size, largest_free_chunk=size, free=size, waste=size, missing=2048) == [
-        f"in use {words}", f"largest free block {words}", f"lost to allocator rounding {words}",
-        f"{words} more needed",
+        f"in use {words}", f"{words} more needed", f"largest free block {words}",
+        f"lost to allocator rounding {words}",
     ]  # fmt: skip
 
 

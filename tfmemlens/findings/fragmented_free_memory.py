@@ -30,12 +30,14 @@ from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.units import Size, human, human_size
+from tfmemlens.units import Size, human, human_size, percent
 
 BASIS = Basis.MEASURED
 EXPLAINS = "the free bytes that could not be used"
 
 _GOOD_PART, _FEW_BLOCKS = 0.25, 6
+_LARGE_PART = 0.3
+"""Of the limit: a tensor this large is worth a word before the pieces that it did not fit into."""
 _LARGEST_STEP_FIRST = Remedy(
     "run one step with the largest batch and the longest input first, while the memory is still in one piece",
     slug="large-tensors-first",
@@ -57,7 +59,7 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=_severity(case, moment),
             headline=f"{human(books.requested)} did not fit although {in_pieces(moment)}",
-            because=in_pieces(moment),
+            because=f"{_large_part(case, moment)}{in_pieces(moment)}",
             explains=books.available.bytes,
             evidence=(
                 *(
@@ -78,6 +80,14 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, moment)),
             moment=index,
         )
+
+
+def _large_part(case: Case, moment: Moment) -> str:
+    """How much of the device one tensor asks for where that is much: any scattering is too much for it."""
+    need, limit = moment.balance.requested or 0, device_limit(case, moment)
+    if not limit or need < _LARGE_PART * limit.bytes:
+        return ""
+    return f"this one tensor takes {percent(need, limit.bytes)} of the limit; "
 
 
 def _severity(case: Case, moment: Moment) -> Severity:

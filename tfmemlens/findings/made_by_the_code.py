@@ -51,6 +51,8 @@ _OF_LAYERS = ("DENSE", "WEIGHT")
 _FUNCTIONS = ("tf.layers.", "tf.contrib.", "slim.", "layers.fully_connected")
 _BUCKETS = 10
 """A table is advised to have so many times fewer rows."""
+_OF_ADAM = 4
+"""The weight, its gradient and two moments."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -130,7 +132,7 @@ def _finding(case: Case, index: int, moment: Moment, request: Request, alike: Se
     if many > 1:
         name = made.code.partition("(")[0].rpartition(".")[2]
         whose = f"each of {many} layers (`{name}`, {made.line.place} the first)"
-    because = f"{human(made.bytes)} is {what} {shape} of {whose}"
+    because = f"of {whose}"
     if made.role is Role.DENSE and made.flattened:
         sides = " x ".join(map(str, made.flattened))
         because += f": flatten makes {sides} = {made.shape[0]:,} inputs"
@@ -139,11 +141,13 @@ def _finding(case: Case, index: int, moment: Moment, request: Request, alike: Se
     elif held:
         because += f"; {held} of its size {'is' if held == 1 else 'are'} held"
     if made.role is not Role.DATA:
-        because += _in_training(case, moment, request, made.bytes * many, many)
+        because += _in_training(case, moment, made.bytes * many, many)
+    told = asked and request.failed.shape == made.shape
+    headline = f"{human(made.bytes)} is {what} {shape} {because}"
     return Finding(
         severity=Severity.CAUSE,
-        headline=because,
-        because=because,
+        headline=headline,
+        because=f"this is {what} {because}" if told else headline,
         explains=made.bytes * (held + asked),
         evidence=(
             Evidence("the code", made.line),
@@ -169,29 +173,37 @@ def _of_clipping(case: Case, made: Made) -> Iterator[Remedy]:
         yield CLIP_EACH
 
 
-def _in_training(case: Case, moment: Moment, request: Request, size: int, many: int) -> str:
+def _in_training(case: Case, moment: Moment, size: int, many: int) -> str:
     """What Adam keeps of it, or of as many layers, against the limit."""
     limit = device_limit(case, moment)
-    if not _adam(case, request) or not limit:
+    if _copies(case, moment) == 1 or not limit:
         return "; no batch changes it"
-    whole = 4 * size
+    whole = _OF_ADAM * size
     compared = (
-        f"more than the limit of {human(limit.bytes)}" if whole > limit.bytes else f"of {human(limit.bytes)}"
+        f", more than the limit of {human(limit.bytes)}"
+        if whole > limit.bytes
+        else f" of {human(limit.bytes)}"
     )
     if many > 1:
         every = f"with gradients and Adam's slots all {many} take {human(whole)}"
-        return f"; {every}, {compared}, whatever the batch"
-    return f"; Adam keeps three and its update needs a fourth: {human(whole)}, {compared}, whatever the batch"
+        return f"; {every}{compared}, whatever the batch"
+    return f"; while Adam updates it four such tensors live, {human(whole)}{compared}, whatever the batch"
+
+
+def _copies(case: Case, moment: Moment) -> int:
+    """How many tensors of a weight's size live in the update of the optimizer that is known to run."""
+    return _OF_ADAM if moment.request and _adam(case, moment.request) else 1
 
 
 def _remedies(case: Case, moment: Moment, made: Made, many: int) -> Iterator[Remedy]:
     from tfmemlens.knowledge.program_shapes import Role
 
+    copies = _copies(case, moment)
     if many > 1 and made.shape[0] == made.shape[-1]:
         yield Remedy(
             f"make these layers narrower: half of {made.shape[-1]:,} units leave a quarter of each kernel,"
             " its gradient and slots",
-            saves_bytes=many * (made.bytes - made.bytes // 4),
+            saves_bytes=copies * many * (made.bytes - made.bytes // 4),
             certainty=Certainty.ESTIMATE,
             slug="narrower-layer",
         )
@@ -204,13 +216,13 @@ def _remedies(case: Case, moment: Moment, made: Made, many: int) -> Iterator[Rem
             f"pool before the layer: with global average pooling its kernel is [{channels},{made.shape[1]}],"
             f" {human(smaller)}",
             code_snippets.pooled(made.code.startswith(_FUNCTIONS)),
-            made.bytes - smaller,
-            Certainty.EXACT,
+            copies * (made.bytes - smaller),
+            Certainty.EXACT if copies == 1 else Certainty.ESTIMATE,
             slug="pool-first",
         )
         yield Remedy(
             "or let strides or pooling halve the map twice before it is flattened: a sixteenth of the kernel",
-            saves_bytes=made.bytes - made.bytes // 16,
+            saves_bytes=copies * (made.bytes - made.bytes // 16),
             certainty=Certainty.ESTIMATE,
             slug="smaller-map",
         )
@@ -220,7 +232,7 @@ def _remedies(case: Case, moment: Moment, made: Made, many: int) -> Iterator[Rem
             f"fewer rows: a smaller vocabulary, or hash the ids into {rows // _BUCKETS:,} buckets; the table,"
             " its gradient and slots shrink alike",
             None,
-            made.bytes - made.bytes // _BUCKETS,
+            copies * (made.bytes - made.bytes // _BUCKETS),
             Certainty.ESTIMATE,
             slug="smaller-vocabulary",
         )
@@ -240,7 +252,7 @@ def _remedies(case: Case, moment: Moment, made: Made, many: int) -> Iterator[Rem
     else:
         yield Remedy(
             f"make it narrower: half of its {made.shape[-1]:,} columns halve it, its gradient and slots",
-            saves_bytes=made.bytes // 2,
+            saves_bytes=copies * made.bytes // 2,
             certainty=Certainty.ESTIMATE,
             slug="narrower-layer",
         )

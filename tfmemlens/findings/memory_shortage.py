@@ -116,8 +116,8 @@ def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...
 
 
 _SMALLER_BATCH = (
-    "lower the batch: few chunks in use are as large as this weight, so most is something else, as a rule"
-    " activations that shrink with the batch"
+    "halve the batch: the blocks in use that could be this weight, its gradient and slots are the smaller"
+    " part, so the rest is most likely activations, which shrink with the batch"
 )
 _ALIKE = 1.35
 """Chunks of up to this times a tensor may hold it: the allocator rounds."""

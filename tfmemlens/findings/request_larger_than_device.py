@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tfmemlens.findings import pairwise_broadcast
+from tfmemlens.findings import im2col_buffer, pairwise_broadcast
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.batch_bound import batch_bound, in_words, of_traced, traced_below
 from tfmemlens.findings.support.rows import device_limit, on_host, place, requests, tensor_text
@@ -125,6 +125,9 @@ def _smaller_maps(case: Case, index: int, need: int) -> Remedy:
 def _dimension_remedies(
     case: Case, index: int, need: int, limit: int, of_pairs: Sequence[Finding] = ()
 ) -> Iterator[Remedy]:
+    """Smaller sizes for the tensor; none where its sizes are the kernel's own, as those of a patch matrix."""
+    if any(finding.moment == index for finding in im2col_buffer.check(case)):
+        return
     moment = case.moments[index]
     request, bound = moment.request, batch_bound(case, moment)
     shape = request.failed.shape if request else None

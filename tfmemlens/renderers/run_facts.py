@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Moment
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
@@ -9,6 +10,19 @@ from tfmemlens.model.tensor import format_shape
 from tfmemlens.units import GIB, human
 
 _MAX_ARGUMENTS = 4
+_OTHER_SETTINGS = frozenset(
+    {
+        "drop_remainder",
+        "faulthandler",
+        "inter_op_parallelism_threads",
+        "jax.devices",
+        "platform",
+        "program",
+        "vendor",
+        "xla_dump_to",
+    }
+)
+"""What rules ask for, and a reader who looks for memory does not."""
 
 
 def facts(report: Report, moment: Moment) -> list[tuple[str, list[str]]]:
@@ -24,7 +38,7 @@ def facts(report: Report, moment: Moment) -> list[tuple[str, list[str]]]:
         call.append(f"and {len(arguments) - _MAX_ARGUMENTS} more")
     rows = [
         ("progress", _progress(report, moment)),
-        ("settings", [f"{name}={value}{_where(line)}" for name, value, line in told.settings]),
+        ("settings", _settings(told, moment.request.failed.line)),
         ("retracing", _retraced(report)),
         ("device", _devices(report, moment)),
         ("host", _host(report)),
@@ -43,6 +57,16 @@ def _progress(report: Report, moment: Moment) -> list[str]:
         parts.append(f"{at.step} of {at.steps} steps done")
     whole = [", ".join(parts) + _where(at.line)] if at and parts else []
     return [*whole, *([f"in an evaluation{_where(told.evaluating)}"] if told.evaluating else [])]
+
+
+def _settings(told: Surroundings, failed: Line | None) -> list[str]:
+    """Each that bears on memory; of one that was set again, how it stood when the request failed."""
+    latest: dict[str, tuple[str, Line]] = {}
+    for name, value, line in told.settings:
+        later = failed is not None and line.source == failed.source and line.number > failed.number
+        if name not in _OTHER_SETTINGS and not (later and name in latest):
+            latest[name] = value, line
+    return [f"{name}={value}{_where(line)}" for name, (value, line) in latest.items()]
 
 
 def _retraced(report: Report) -> list[str]:

@@ -355,7 +355,8 @@ def _recompute(case: Case, *_: object) -> Words:
 
 def _lighter_optimizer(*_: object) -> Words:
     return (
-        "use an optimizer that keeps less: plain SGD keeps nothing, momentum one copy, Adafactor about 4 %",
+        "use an optimizer that keeps less beside the weights: plain SGD nothing, momentum one copy of them,"
+        " Adafactor about 4 % of one",
         None,
     )
 

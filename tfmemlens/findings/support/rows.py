@@ -162,13 +162,21 @@ def in_pieces(moment: Moment) -> str:
     if books.largest_free_chunk is None:
         wanted = human(books.requested or 0)
         return f"{human_size(books.available)} was free{blocks}, but not in one block of {wanted}"
-    largest = human_size(books.largest_free_chunk)
+    largest = _less_than(books.largest_free_chunk, books.requested or 0)
     if books.free and books.growable and books.growable.bytes:
         return (
             f"{human_size(books.available)} was free, but in pieces: the largest free block is {largest}, and"
             f" the pool can grow by {human_size(books.growable)} only"
         )
     return f"{human_size(books.available)} was free{blocks}, but the largest free block is {largest}"
+
+
+def _less_than(block: Size, wanted: int) -> str:
+    """A block's size; where both print alike, by how much it is too small."""
+    printed = human_size(block)
+    if printed != human(wanted) or wanted <= block.high:
+        return printed
+    return f"{human(wanted - block.high)} smaller than the request"
 
 
 def is_fragmented(books: Balance) -> bool:

@@ -25,9 +25,10 @@ from tfmemlens.model.timeline import CurveSource, Timeline
 from tfmemlens.units import human, human_size, percent
 
 _HALF = 0.5
+_IN_PIECES = "fragmented-free-memory"
 _OF_FIGURES = (
     "memory-shortage",
-    "fragmented-free-memory",
+    _IN_PIECES,
     "im2col-buffer",
     "loop-state",
     "outputs-by-size",
@@ -66,8 +67,11 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
     if moment.request is None:
         return _sentence(f"{_what(case, moment)}: {best.because or _lower(best.headline)}")
     deeper = _deeper(moment, best, ours)
-    why = f" ({deeper.because})" if deeper else ""
-    said = f"{_what(case, moment)}: {best.because or _lower(best.headline)}{why}"
+    clauses = [best.because or _lower(best.headline), *([deeper.because] if deeper else [])]
+    if best.rule == _IN_PIECES:
+        clauses.reverse()  # what is too large for a piece says more than the pieces
+    why = f" ({clauses[1]})" if deeper else ""
+    said = f"{_what(case, moment)}: {clauses[0]}{why}"
     more = of_the_largest_layer(case, moment, said) if best.rule in _OF_FIGURES else ""
     return _sentence(f"{said}{more}")
 
@@ -85,9 +89,11 @@ def _deeper(moment: Moment, best: Finding, ranked: list[Finding]) -> Finding | N
     """Why the request is as large as it is, where the best finding only says that it cannot fit, or finds no
     piece that is large enough.
     """
-    if best.rule == "fragmented-free-memory":
-        return next((each for each in ranked if each.rule == "outputs-of-the-program"), None)
     need = moment.request.needed_bytes if moment.request else None
+    if best.rule == _IN_PIECES:
+        of_request = (each for each in ranked if each.explains == need and each.because)
+        others = (each for each in ranked if each.rule == "outputs-of-the-program")
+        return next((each for each in (*of_request, *others) if each is not best), None)
     if best.basis is not Basis.MEASURED or best.explains != need or best.share < 1:
         return None
     if best.rules_out:

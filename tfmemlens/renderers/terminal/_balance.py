@@ -179,15 +179,15 @@ def _peak(moment: Moment) -> str:
 
 
 def figures(moment: Moment) -> list[str]:
-    """What is in use, the largest free block, and how much more is needed, as far as the input says."""
+    """What is in use, how much more is needed, and the largest free block, as far as the input says."""
     books = moment.balance
     facts: list[str] = []
     if books.in_use:
         facts.append(f"in use {human_size(books.in_use)}")
+    if books.missing:
+        facts.append(f"{human(books.missing)} more needed")
     if books.largest_free_chunk is not None and books.free and books.free.bytes:
         facts.append(f"largest free block {human_size(books.largest_free_chunk)}")
     if books.waste and books.waste.bytes:
         facts.append(f"lost to allocator rounding {human_size(books.waste)}")
-    if books.missing:
-        facts.append(f"{human(books.missing)} more needed")
     return facts

@@ -154,6 +154,4 @@ def _sizes(moment: Moment, view: View) -> list[str]:
         )
         for row in sorted(table, key=lambda row: -row.total_bytes)[: view.top]
     ]
-    return heading("what is in use, by size (the dump does not say whose it is)", view) + columns(
-        rows, frozenset({0, 1})
-    )
+    return heading("what is in use, by size (no names were printed)", view) + columns(rows, frozenset({0, 1}))

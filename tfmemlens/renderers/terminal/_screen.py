@@ -340,7 +340,7 @@ def _largest(moment: Moment, title: str, view: View) -> list[str]:
         sizes = sorted(table, key=lambda row: -row.total_bytes)[:_MAX_LAYERS]
         sizes = [row for row in sizes if row.total_bytes >= _WORTH_A_ROW * sizes[0].total_bytes]
         rows = [(f"{row.count} × {human(row.size_bytes)}", human(row.total_bytes)) for row in sizes]
-        return _heading("what is in use, by size (the dump does not say whose it is)", view) + columns(
+        return _heading("what is in use, by size (no names were printed)", view) + columns(
             rows, frozenset({0, 1})
         )
     whole = moment.accounted_bytes  # as the bar above
