@@ -52,10 +52,12 @@ def test_the_same_request_in_all_files_is_one_failure(
     alone = pipeline.explain(DIED).case.capture.incidents
     assert len(together) == len(alone)
     assert together[0]["occurrences"] == 8 * alone[0].occurrences
-    assert main(["explain", str(tmp_path)]) == 0
+    assert main(["explain", str(tmp_path), "--full"]) == 0
     assert "in 8 files (rank-0.log, rank-1.log, rank-2.log, rank-3.log …)" in " ".join(
         capsys.readouterr().out.split()
     )
+    assert main(["explain", str(tmp_path)]) == 0
+    assert ", in 8 files (rank-0.log,…\n" in capsys.readouterr().out
 
 
 def test_failures_of_other_requests_stay_apart(tmp_path: Path) -> None:
