@@ -8,6 +8,7 @@ import pytest
 
 from tests.findings.test_edges_of_support import at
 from tests.findings.test_support import asked, case, exactly, held
+from tfmemlens import pipeline
 from tfmemlens.findings import device_held_by_others, processes_on_one_device
 from tfmemlens.findings.support import device_users
 from tfmemlens.model.capture import DeviceInfo, DeviceProcess, DeviceUse
@@ -468,3 +469,51 @@ def test_processes_of_the_only_device_are_shown(uses: int, shown: int) -> None:
     large = use(process(1, 500), process(2, 400))
     (found,) = sharing(program(100), device_uses=(large,))
     assert [each.line.number for each in found.evidence if each.line] == [4, 1]
+
+
+def mapped(occupied: float, free_run: float, need: int = 96) -> Finding | None:
+    """What is said of a map at a dump's end, and a request of so many MiB."""
+    moment = failed()
+    assert moment.incident and moment.request
+    request = replace(moment.request.failed, kind=RequestKind.DUMP, size=exactly(need * MIB))
+    state = AllocatorState(occupied=occupied, free_run=free_run, lines=(("occupied", at(9)),))
+    told = replace(moment, incident=replace(moment.incident, request=request, state=state))
+    return next(iter(device_held_by_others.check(case(told))), None)
+
+
+def test_a_pool_with_next_to_nothing_in_it_is_small_where_a_small_request_fails() -> None:
+    found = mapped(0.05, 0.5)
+    assert found is not None
+    assert found.because.startswith(
+        "next to nothing of the pool was in use, and 96.00 MiB still did not fit: the pool is smaller than"
+        " about 384"
+    )
+    assert {"smaller-batch", "smaller-vocabulary", "narrower-layer"} <= set(found.rules_out)
+    assert mapped(0.06, 0.5) is None
+    assert mapped(0.05, 0.5, 768) is not None
+    assert mapped(0.05, 0.5, 769) is None  # such a pool may be that of a whole GPU
+    nothing = mapped(0, 1.0)
+    assert nothing is not None and nothing.because.startswith("nothing of the pool was in use")
+
+
+REFUSED = (
+    "{0}2022-03-02 10:11:12.100000: W tensorflow/core/common_runtime/bfc_allocator.cc:431] Allocator"
+    " (GPU_0_bfc) ran out of memory trying to allocate 48.00MiB (rounded to 50331648)requested by op Fill\n"
+    "{0}2022-03-02 10:11:12.100400: W tensorflow/core/common_runtime/bfc_allocator.cc:439] {1}\n"
+    "{0}2022-03-02 10:11:12.100900: W tensorflow/core/framework/op_kernel.cc:1767] OP_REQUIRES failed at"
+    " constant_op.cc:175 : Resource exhausted: OOM when allocating tensor with shape[{2},4096] and type"
+    " float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n"
+)
+
+
+def test_several_ranks_that_fail_with_an_empty_pool_share_a_gpu() -> None:
+    almost = "**" + "_" * 98
+    text = REFUSED.format("[1,2]<stderr>:", almost, 3072) + REFUSED.format("[1,5]<stderr>:", almost, 3072)
+    told = pipeline.explain(text)
+    assert "2 ranks failed (1,2, 1,5), so most likely they share a GPU" in told.verdict
+    assert told.actions[0].remedy.slug == "one-device-each"
+    alone = pipeline.explain(REFUSED.format("[1,2]<stderr>:", almost, 3072))
+    assert "ranks failed" not in alone.verdict
+    assert alone.actions[0].remedy.slug == "see-device-users"
+    full = pipeline.explain(text.replace(almost, "*" * 100))
+    assert "share a GPU" not in full.verdict

@@ -113,14 +113,21 @@ def test_the_title_stands_on_one_line_where_it_fits(
     assert " · ".join(title) == "tfmemlens  train.log · an OOM message"
 
 
-def test_a_long_verdict_has_four_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_verdict_has_five_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_layers, "bar", lambda report: "")
     said = [" ".join(["nine_cols"] * 6)] * 6
-    four, five = (_screen._verdict(the_report(verdict=" ".join(said[:count])), VIEW) for count in (4, 5))
-    assert four == said[:4]
-    assert five == [*said[:3], f"{said[0][:49]}…"]
+    five, six = (_screen._verdict(the_report(verdict=" ".join(said[:count])), VIEW) for count in (5, 6))
+    assert five == said[:5]
+    assert six == [*said[:4], f"{said[0][:49]}…"]
     monkeypatch.setattr(_layers, "bar", lambda report: "Predicted")
     assert _screen._verdict(the_report(verdict="so"), VIEW) == ["so", "Predicted"]
+
+
+def test_a_longer_verdict_ends_with_a_clause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_layers, "bar", lambda report: "")
+    said = [" ".join(["nine_cols"] * 6)] * 4
+    told = " ".join([*said, "nine_cols; nine_cols", *said])
+    assert _screen._verdict(the_report(verdict=told), VIEW) == [*said, "nine_cols."]
 
 
 @pytest.mark.parametrize("letters, shown", [(10, "a" * 10), (11, "aaa…aaaaaa")])

@@ -37,6 +37,10 @@ _OF_THE_PROGRAM = (
     "in-pieces",
     "larger-pool",
     "mixed-precision",
+    "smaller-model",
+    "smaller-vocabulary",
+    "narrower-layer",
+    "pool-first",
 )
 """What makes a program smaller, which is not to blame where nothing of the pool was in use."""
 _OF_THE_POOL = (RequestKind.TENSOR, RequestKind.DUMP, RequestKind.XLA)
@@ -52,8 +56,8 @@ def check(case: Case) -> Iterator[Finding]:
         _, first = proof[0]
         yield Finding(
             severity=Severity.CAUSE,
-            headline=first.fact[:1].upper() + first.fact[1:],
-            because=first.fact,
+            headline=first.fact[:1].upper() + first.fact[1:] + _of_failed_ranks(case),
+            because=first.fact + _of_failed_ranks(case),
             explains=max(size for size, _ in proof) or None,
             evidence=tuple(evidence for _, evidence in proof),
             remedies=(
@@ -117,7 +121,7 @@ def _of_other_ranks(case: Case) -> Iterator[tuple[int, Evidence]]:
 
 
 def _each_its_own(case: Case) -> Iterator[Remedy]:
-    if not any(_of_other_ranks(case)):
+    if not any(_of_other_ranks(case)) and len(_failed_ranks(case)) < 2:
         yield Remedy(
             f"with several processes, give each its own GPU before {framework_name(case)} starts;"
             f" inside, each"
@@ -128,11 +132,26 @@ def _each_its_own(case: Case) -> Iterator[Remedy]:
         )
 
 
+def _failed_ranks(case: Case) -> list[str]:
+    """The processes of one run that failed, by what stands before their lines."""
+    told = (moment.incident.ranks for moment in case.moments if moment.incident)
+    return list(dict.fromkeys(rank for ranks in told for rank in ranks))
+
+
+def _of_failed_ranks(case: Case) -> str:
+    """What several failing ranks add: each calls its GPU number 0, whether it is its own or not."""
+    ranks = _failed_ranks(case)
+    if len(ranks) < 2 or any(_of_other_ranks(case)):
+        return ""
+    return f"; {len(ranks)} ranks failed ({', '.join(ranks[:4])}), so most likely they share a GPU"
+
+
 def _pin(case: Case) -> Iterator[Remedy]:
-    """Give each rank a card of its own, where several opened one."""
-    if any(_of_other_ranks(case)):
+    """Give each rank a card of its own, where several opened one, or several failed."""
+    if any(_of_other_ranks(case)) or len(_failed_ranks(case)) > 1:
         yield Remedy(
-            "let each rank see the GPU of its local rank only, before TensorFlow starts",
+            "let each rank see the GPU of its local rank only, before TensorFlow starts, and start no more"
+            " ranks on a machine than it has GPUs",
             "config.gpu_options.visible_device_list = str(hvd.local_rank())"
             if _of_sessions(case)
             else "tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')",
@@ -278,27 +297,36 @@ def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
 
 
 def _is_empty(moment: Moment) -> bool:
-    """Whether the map at the dump's end shows nothing of the pool in use."""
-    return moment.incident is not None and moment.incident.state.occupied == 0
+    """Whether the map at the dump's end shows next to nothing of the pool in use."""
+    occupied = moment.incident.state.occupied if moment.incident else None
+    return occupied is not None and occupied <= _NEXT_TO_NOTHING
 
 
+_NEXT_TO_NOTHING = 0.05
+"""Of the pool, by a map of a hundred cells."""
 _LEAST_DEVICE = 3 * GIB
 """What every pool of a whole GPU has that these frameworks are used on."""
 
 
 def _is_empty_pool(case: Case, incident: Incident, moment: Moment) -> tuple[int, Evidence] | None:
-    """Nothing of the pool was in use, as the map at the dump's end shows, and a request that any whole GPU
-    has room for did not fit: so the pool never got the GPU.
+    """Next to nothing of the pool was in use, as the map at the dump's end shows, and a request that any
+    whole GPU has room for did not fit: so the pool never got the GPU.
+
+    A pool that grows takes regions of twice the size each time, so the longest free stretch of the map may
+    go over several of which the largest is half: the request was larger than that.
     """
     failed, line = incident.request, incident.state.line_of("occupied")
     need = failed.size.bytes if failed.size else None
     limit = device_limit(case, moment)
     if not _is_empty(moment) or need is None or failed.kind not in _OF_THE_POOL:
         return None
-    if "GPU" not in (failed.allocator or "GPU") or need > (0.5 * limit.bytes if limit else _LEAST_DEVICE):
+    most = round(2 * need / (incident.state.free_run or 1)) if incident.state.occupied else need
+    if "GPU" not in (failed.allocator or "GPU") or most > (0.5 * limit.bytes if limit else _LEAST_DEVICE):
         return None
+    share = "next to nothing" if incident.state.occupied else "nothing"
+    size = f"than about {human(most)}" if incident.state.occupied else "than that"
     return need, Evidence(
-        f"nothing of the pool was in use, and {human(need)} still did not fit: the pool is smaller than that,"
+        f"{share} of the pool was in use, and {human(need)} still did not fit: the pool is smaller {size},"
         " because others held the GPU when it was made, or a setting limits it",
         line,
     )

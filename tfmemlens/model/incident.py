@@ -140,6 +140,8 @@ class AllocatorState:
     """The largest single allocation that the allocator ever made."""
     occupied: float | None = None
     """The share of the pool that its printed map shows in use, 0 to 1."""
+    free_run: float | None = None
+    """The longest stretch without anything in use on that map, as a share of the pool."""
     lines: tuple[tuple[str, Line], ...] = ()
     """The line behind a figure: (`in_use`, line)."""
 

@@ -6,6 +6,7 @@ from array import array
 
 from tfmemlens.model.incident import AllocatorState, ChunkMap, SizeClass
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era
 from tfmemlens.units import Size, parse_size
 from tfmemlens.values import dataclass, field
@@ -102,6 +103,7 @@ class Dump:
             requested_in_use=self._requested(in_use),
             allocations=allocations[0].bytes if allocations else None,
             occupied=1 - self.map[0].count("_") / len(self.map[0]) if self.map else None,
+            free_run=max(map(len, regex("[^_]").split(self.map[0]))) / len(self.map[0]) if self.map else None,
             lines=tuple(lines.items()),
         )
 

@@ -34,6 +34,7 @@ _MAX_LAYERS = 5
 _MAX_ACTIONS = 3
 _WORTH_A_ROW = 0.01
 """Of the first row of a table: what is less stands on the whole page alone."""
+_ROWS_OF_A_VERDICT = 5
 _LEAST_ROWS = 3
 """Of a table, its heading among them."""
 _ROWS_OF_AN_AIRY_TABLE = 5
@@ -111,8 +112,9 @@ def files(report: Report, width: int) -> str:
 
 def _verdict(report: Report, view: View) -> list[str]:
     told = paragraph(_fitting(report.verdict, view.width), view.width)
-    if len(told) > 4:
-        told = [*told[:3], shorten_end(" ".join(told[3:]), view.width)]
+    if len(told) > _ROWS_OF_A_VERDICT:
+        kept = _clauses(" ".join(told), len(" ".join(told[:_ROWS_OF_A_VERDICT])))
+        told = paragraph(kept if kept.endswith("…") else f"{kept}.", view.width)
     lines = [styled(line, "bold", view.color) for line in told]
     bar = _layers.bar(report)
     return [*lines, *paragraph(bar, view.width)] if bar else lines
