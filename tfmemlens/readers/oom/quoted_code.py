@@ -37,7 +37,7 @@ _CODE = regex(
 
 _NAMED = regex(
     r"(?P<name>\b[A-Za-z_]\w{0,40})(?:\.shape\[\d\])?[\"']?\s{0,4}(?P<mark>[:=]?)=?\s{0,4}(?<=[\s=:])"
-    r"(?P<figure>\d[\d_,]{0,14}(?:e\d)?)(?P<unit>[kKM])?(?![\w.%]|,\d|:\d)"
+    r"(?P<figure>\d[\d_,]{0,14}(?:e\d)?)(?P<unit>[kKM])?(?![\w%]|[.,:]\d)"
 )
 _COUNTED = regex(
     r"(?<![\w.,:/@$-])(?P<figure>\d(?:[\d,_]{0,13}\d)?(?:\.\d{1,3}(?=[kKMB ]))?)(?P<unit>[kKMB]| ?(?:billion"
@@ -57,7 +57,7 @@ _TUPLE = regex(
     r"(?<![\w\])])[(\[]\s{0,2}(?P<sizes>\d[\d_]{0,14}\s{0,2}(?:,\s{0,2}\d[\d_]{0,14}\s{0,2}){0,6},?)\s"
     r"{0,2}[)\]](?!\{)"
 )
-_TIMES = regex(r"(?<![\w.x×])(?P<sizes>\d[\d_]{0,8}(?:\s?[x×]\s?\d[\d_]{0,8}){1,5})(?![\w.x×])")
+_TIMES = regex(r"(?<![\w.x×])(?P<sizes>\d[\d_]{0,8}(?:\s?[x×]\s?\d[\d_]{0,8}){1,5})(?![\wx×]|\.\w)")
 _IN_COMMENT = regex(
     r"\b(?P<name>[A-Za-z_]\w{0,40})\s?=(?!=)[^#]{0,200}#[^\d#]{0,12}(?P<figure>\d[\d_,]{0,14})(?P<unit"
     r">[kKM])?(?![\w.%])"
