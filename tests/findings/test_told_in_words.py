@@ -140,3 +140,35 @@ def test_a_warning_beside_the_words_tells_its_bytes() -> None:
     (found,) = (each for each in pipeline.explain(text).findings if each.rule == RULE)
     told = "and quotes only a warning: about 26.32 GiB found no room at once (line 3)"
     assert found.headline == f"the text says in words that memory ran out (line 1), {told}"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("TF takes 60GB of RAM for a set of 2GB", "host RAM is full or much used"),
+        ("My PC freezes as training begins, RAM is at 99%", "host RAM is full or much used"),
+        ("RAM exhaustion while training throws no exception", "host RAM is full or much used"),
+        ("Unexpectedly high GPU memory usage of Conv2D", "a device's memory is full or much used"),
+    ],
+)
+def test_words_that_say_less_are_told_as_less(text: str, what: str) -> None:
+    verdict = pipeline.explain(f"Hello,\n{text}\n").verdict
+    assert verdict == f"The text says in words that {what} (line 2), and quotes no message of it."
+
+
+def test_a_program_that_gets_killed_was_most_likely_short_of_ram() -> None:
+    verdict = pipeline.explain('Hello,\nthe process gets "Killed" after loading\n').verdict
+    assert "was killed, as the kernel does where host RAM is full (line 2)" in verdict
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RAM is at 20% and the loss is nan",
+        "I use a laptop with 16GB of RAM",
+        "the job gets killed at the time limit",
+        "RAM is at 99%\nTraceback (most recent call last):\nValueError: x",  # another end is told
+    ],
+)
+def test_words_that_tell_no_lack_of_memory(text: str) -> None:
+    assert slugs(text) is None

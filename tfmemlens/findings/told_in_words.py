@@ -49,6 +49,7 @@ _ADD_THE_MESSAGE = Remedy(
     "python train.py 2>&1 | tee train.log; tfmemlens explain train.log",
     slug="read-the-log",
 )
+HOST, DEVICE = "host RAM", "a device's memory"
 _SHUFFLE = regex(r"(?i)\bshuffle\b|\bcache\(\)|\bprefetch\b")
 
 
@@ -111,17 +112,13 @@ def _once_before_the_loop(line: Line) -> Remedy:
 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
-    said, grows = told.shows("running short"), told.shows("growing in words")
+    said, grows = told.shows("running short") or _in_other_words(told), told.shows("growing in words")
     line = said or grows
-    if line is None or case.moments or told.foreign or told.without_figures or told.elsewhere:
-        return
-    if told.refusals or "CUDA_ERROR" in line.text:
-        return  # a log's words, and no failure's
-    if any(True for rule in _MORE_PARTICULAR for _ in rule.check(case)):
+    if line is None or not _alone(case, line):
         return
     where = _where(told, line)
     on_board = board(case)
-    what = f"in words that {where} {'grows' if grows is not None and said in (None, grows) else 'ran out'}"
+    what = f"in words that {where} {_did_what(told, said, grows)}"
     if grows is None and _only_killed(line):
         what = "that the program was killed, as the kernel does where host RAM is full"
     yield Finding(
@@ -133,6 +130,43 @@ def check(case: Case) -> Iterator[Finding]:
         evidence=tuple(Evidence("what the text says", each) for each in dict.fromkeys((line, grows or line))),
         remedies=tuple(_remedies(case, told, line, grows)),
     )
+
+
+def spoken(case: Case) -> tuple[Line, str] | None:
+    """The line that tells in words that memory ran out, and of which memory; None where it grows, or where
+    something else in the text tells more.
+    """
+    told = case.capture.surroundings
+    line = told.shows("running short") or _in_other_words(told)
+    if line is None or told.shows("growing in words") or not _alone(case, line):
+        return None
+    return line, _where(told, line)
+
+
+def _alone(case: Case, line: Line) -> bool:
+    """Whether nothing in the text tells more of its failure than this line does."""
+    told = case.capture.surroundings
+    if case.moments or told.foreign or told.without_figures or told.elsewhere:
+        return False
+    if told.refusals or "CUDA_ERROR" in line.text:
+        return False  # a log's words, and no failure's
+    return not any(True for rule in _MORE_PARTICULAR for _ in rule.check(case))
+
+
+def _did_what(told: Surroundings, said: Line | None, grows: Line | None) -> str:
+    """What the words say of the memory: no more than they do."""
+    if grows is not None and said in (None, grows):
+        return "grows"
+    return "ran out" if told.shows("running short") else "is full or much used"
+
+
+def _in_other_words(told: Surroundings) -> Line | None:
+    """A line that says no more than that memory is full or much used, or that the program was killed: asked
+    where no other line says it, and no exception tells another end.
+    """
+    if told.shows("raising an exception") or told.shows("growing in words"):
+        return None
+    return told.shows("much memory in words") or told.shows("killed in words")
 
 
 def _quoted(told: Surroundings) -> str:
@@ -180,21 +214,21 @@ def _where(told: Surroundings, line: Line) -> str:
     for host RAM but by `MemoryError`.
     """
     if told.shows("raising MemoryError") or _only_killed(line):
-        return "host RAM"
+        return HOST
     if told.shows("raising an exception") or told.shows("saving in words"):
         return "memory"
     host, device = _HOST.search(line.text), _DEVICE.search(line.text)
     if not device and _CACHE.search(line.text):
-        return "host RAM"
+        return HOST
     if bool(host) is bool(device) and told.shows("host RAM in words"):
-        return "host RAM"
+        return HOST
     if host and not device:
-        return "host RAM"
-    return "a device's memory" if device and not host else "memory"
+        return HOST
+    return DEVICE if device and not host else "memory"
 
 
 def _remedies(case: Case, told: Surroundings, line: Line, grows: Line | None) -> Iterator[Remedy]:
-    host = _where(told, line) == "host RAM"
+    host = _where(told, line) == HOST
     yield from of_constructs(case)
     if cached := _caches(told, line, grows):
         yield _WITHOUT_CACHE if "(" not in cached or cached.endswith("()") else _CACHE_OF_A_FILE

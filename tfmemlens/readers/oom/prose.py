@@ -29,6 +29,40 @@ ENDED = LineRule(
     ),
 )  # fmt: skip
 """The text says in words that the program came to an end of its own."""
+_MEMORY = r"(?:V?RAM|(?:GPU|host|system|main|CPU|video|physical) memory|memory|swap)"
+_FIGURE = r"\d{1,4}(?:\.\d{1,2})? ?(?:GB|GiB|G|TB)"
+_MUCH = (
+    rf"(?:{_FIGURE}|all|most|nearly all|so much|a lot|lots|huge|too much|enormous|excessive|more and more)"
+)
+_TAKEN = r"(?:eats?|eating|tak(?:es|ing)|consum(?:es|ing)|hogs?|hogging|occup(?:ies|ying)|grabs?|wants|needs)"
+MUCH_MEMORY = LineRule(
+    rf"(?i)\b{_TAKEN}\b[^.\n]{{0,30}}?\b{_MUCH}\b[^.\n]{{0,20}}?\b{_MEMORY}\b"
+    rf"|\bus(?:es?|ing)\b[^.\n]{{0,20}}?\b(?:so|too|that|this) much\b[^.\n]{{0,20}}?\b{_MEMORY}\b"
+    rf"|\b{_MEMORY}\b[^.%\n]{{0,40}}?\b(?:is|at|to|reach\w*|hits?|becomes|near\w*)\b[^.%\n]{{0,12}}?"
+    r"(?:\b(?:9\d|100) ?%|\bfull\b)"
+    rf"|\b{_MEMORY}\b[^.\n]{{0,30}}?\b(?:exhaust|deplet)\w*"
+    rf"|\b(?:exhaust|deplet)\w*[^.\n]{{0,20}}?\b{_MEMORY}\b"
+    rf"|\b{_FIGURE}\b[^.\n]{{0,30}}?\b(?:not enough|too little|not sufficient)\b"
+    r"|\b(?:huge|excessive|enormous|insane|crazy|extreme|unexpected(?:ly high)?|very high|massive)"
+    rf" (?:\w{{1,12}} ){{0,2}}{_MEMORY} (?:us(?:e|age)|consumption|footprint|requirements?)\b",
+    "TF takes 60GB of RAM for a set of 2GB",
+    "why does it use so much host memory when compiling?",
+    "My PC freezes as training begins, RAM is at 99%",
+    "it hangs and I restart it; swap is full",
+    "RAM exhaustion while training throws no exception",
+    "a machine with 128GB is not enough",
+    "Unexpectedly high memory usage of Conv2D",
+    needs=("ram", "memory", "swap", "gb", "gib"),
+)
+"""The text says that memory is full or much used: less than that it ran out, so it is asked last."""
+KILLED_IN_WORDS = LineRule(
+    r"(?i)\b(?:gets?|got|getting) (?:(?:just|always|then|simply) )?"
+    r"[\"'`*\u2018\u201c]{0,3}killed\b(?![^.\n]{0,20}\bby (?:me|the user|hand))(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall))",
+    'the process gets "Killed" right after it has loaded the data',
+    "I get Killed when running python train.py",
+    needs=("killed",),
+)
+"""The text says that the program was killed."""
 IN_A_LOOP = LineRule(
     r"(?i)\b(?:(?:re)?train\w*|fit\w*|(?:build|creat)\w*|models?)\b[^.\n]{0,60}\b(?:in|within|inside) (?:a )?"
     r"(?:for[- ])?loops?\b|\bk-?folds?\b|\bcross[- ]validation\b|\bgrid ?search\b"
@@ -149,6 +183,8 @@ PROSE = {
     "a smaller batch helps": SMALLER_HELPS,
     "warned of large requests": WARNED,
     "ended in words": ENDED,
+    "much memory in words": MUCH_MEMORY,
+    "killed in words": KILLED_IN_WORDS,
     "models in a loop": IN_A_LOOP,
     "clearing the session": CLEARING,
     "taking the whole GPU": TAKING_ALL,

@@ -180,6 +180,7 @@ SHORT = LineRule(
     r"|\bkilled python\d?\b|\b(?:RAM|memory)\b[^.\n]{0,40}\b(?:gets?|got|is|was) killed\b"
     r"|\b(?:process|kernel|job|session|run|script|training|program|python|[\w-]{1,40}\.(?:py|sh))"
     r" (?:is|was|gets?|got) (?:\w{1,12} )?killed\b(?! by (?:me|the user|hand))"
+    r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall))"
     r"|\b(?:shell|terminal|console|it|log) (?:reports?|says?|prints?|shows?|reads?):? (?:just |only )?"
     r"[`'\"]?killed\b"
     r"|(?-i:(?:[.;,:]|\b(?:title|then|just|only|[Ss]ometimes|randomly)):? Killed\b)(?! by)"
@@ -377,10 +378,12 @@ NO_NUMBER = LineRule(
 WITHOUT_GPU = LineRule(
     r"(?i)\b(?:no|without an?y?|(?:has|have|had) no|(?:do|does)n.t have an?y?) (?:NVIDIA |CUDA |dedicated )?"
     r"GPUs?\b(?! (?:memory|is|was|are|were|usage|util\w*|process\w*))"
-    r"|\btensorflow[-_]cpu\b|\bcpu[- ]only\b",
+    r"|\btensorflow[-_]cpu\b|\bcpu[- ]only\b"
+    r"|\b(?:train\w*|runs?|running|comput\w+)\b[^.\n]{0,20} on (?:the |my |a )?CPU\b(?! (?:and|or)\b)",
     "My laptop has no GPU, 16 GB RAM",
     "on a machine without a GPU",
     "tensorflow-cpu==2.11.0",
+    "My RAM is full during training on the CPU",
     needs=(" gpu", "cpu"),
 )
 """The text says that a GPU is not expected."""
