@@ -1,0 +1,143 @@
+"""The text states how many samples there are and of which shape: what all take as one array in host RAM.
+
+What it means: 40,000 images of 224 x 224 x 3 are some hundred megabytes of files. As one array they take a
+byte a value in uint8, four in float32, and eight in float64, which NumPy makes of them when they are divided
+by 255.0.
+When it fires: host RAM ran out, by a kill or in words, and one line states a count of samples and the shape
+of one, or the shape of a whole array, which take a GiB or more in float32; nothing says that files are read a
+batch at a time.
+What to do: read batches from files, or map the array; keep uint8 until a batch is made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from tfmemlens.findings import told_in_words
+from tfmemlens.findings.support.kills import another_program
+from tfmemlens.findings.support.prose_advice import DATA_IN_PARTS
+from tfmemlens.findings.support.rows import failures, on_host
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+from tfmemlens.model.tensor import format_shape
+from tfmemlens.patterns import regex
+from tfmemlens.units import GIB, rough
+from tfmemlens.values import dataclass
+
+BASIS = Basis.NAME
+EXPLAINS = "all samples in float32"
+
+_LEAST_BYTES = GIB
+"""In float32: what is smaller fills no machine's RAM by itself."""
+_LEAST_SAMPLES, _LEAST_SIDE = 500, 16
+_FLOAT32, _FLOAT64 = 4, 8
+_COUNT = regex(
+    r"(?i)(?<![\w.x×,])(?P<count>\d{1,3}(?:[,.]\d{3}){1,3}|\d{3,9}|\d{1,4}(?:\.\d)?(?P<unit>k|m))\s{1,2}"
+    r"(?:[a-z-]{1,20}\s{1,2}){0,3}?(?P<what>images?|pictures|pics|photos|frames|samples|slices|scans"
+    r"|patches|crops|spectrograms|records|examples|sequences|videos|clips|volumes|bilder|fotos)\b"
+)
+_UNITS = {"": 1, "k": 1000, "m": 10**6}
+_GREY = regex(r"(?i)\bgr[ae]y|\bmnist|\bx-?rays?\b|\bM?RI\b|\bCT\b|\bbinary\b|\bb/w\b")
+_RGB = 3
+_READ_IN_PARTS = regex(
+    r"(?i)flow_from_|from_directory|TFRecord|from_generator|ImageDataGenerator|DataLoader|mmap_mode|memmap|Sequence\)"
+)
+_NO_NAMES = ("shape", "size", "shapes", "dimensions")
+_FLAT = frozenset("samples records examples sequences".split())
+"""What has two dimensions as it is; an image of height and width has channels, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatedSet:
+    """A data set as a line of the text states it."""
+
+    words: str
+    """`40,000 images of 224 x 224 x 3`."""
+    values: int
+    line: Line
+
+
+def check(case: Case) -> Iterator[Finding]:
+    told = case.capture.surroundings
+    if any(_READ_IN_PARTS.search(line.text) for line in told.code):
+        return
+    data = next((each for each in _stated_sets(case) if each.values * _FLOAT32 >= _LEAST_BYTES), None)
+    if data is None:
+        return
+    floats = rough(data.values * _FLOAT32)
+    size = f"in one array {data.words} take about {rough(data.values)} as uint8, {floats} as float32"
+    if not case.moments and (said := _told_in_words(case)):
+        yield _finding(data, f"{size}: most likely host RAM ran out ({said.place})", size, 0)
+    for index, moment in list(failures(case))[:1]:
+        if on_host(moment) and not _has_a_size(moment) and not another_program(moment):
+            yield _finding(data, size, size, index)
+
+
+def _finding(data: StatedSet, headline: str, because: str, moment: int) -> Finding:
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=headline,
+        because=because,
+        explains=data.values * _FLOAT32,
+        evidence=(Evidence("how many there are, and how large each is", data.line),),
+        remedies=(DATA_IN_PARTS, _no_doubles(data)),
+        moment=moment,
+    )
+
+
+def _told_in_words(case: Case) -> Line | None:
+    """The line that tells that host RAM ran out, or that the notebook's kernel died."""
+    told = case.capture.surroundings
+    if told.foreign or told.elsewhere or told.crash:
+        return None
+    said = told_in_words.spoken(case)
+    return told.kernel_died or (said[0] if said and said[1] != told_in_words.DEVICE else None)
+
+
+def _no_doubles(data: StatedSet) -> Remedy:
+    doubles = rough(data.values * _FLOAT64)
+    return Remedy(
+        "divide batch by batch, not the whole array: dividing it by 255.0 makes float64 of uint8 (about"
+        f" {doubles})",
+        "model = keras.Sequential([keras.layers.Rescaling(1 / 255), ...])   # or x.astype('float32') / 255",
+        slug="narrow-array",
+    )
+
+
+def _has_a_size(moment: Moment) -> bool:
+    """Whether the message says how much was asked for: then that is what is to be explained."""
+    failed = moment.request.failed if moment.request else None
+    return failed is not None and (failed.size is not None or failed.shape is not None)
+
+
+def _stated_sets(case: Case) -> Iterator[StatedSet]:
+    for stated in case.capture.surroundings.sizes:
+        sample = stated.sizes
+        if len(sample) > 2 and sample[0] >= _LEAST_SAMPLES and _is_sample(sample[1:]):
+            name = "" if stated.name in _NO_NAMES else stated.name.removesuffix(".shape")
+            words = f"the values of {f'`{name}` ' if name else ''}{format_shape(sample)}"
+            yield StatedSet(words, math.prod(sample), stated.line)
+        elif len(sample) > 1 and _is_sample(sample) and (match := _COUNT.search(stated.line.text)):
+            text = stated.line.text
+            count = _number(match["count"], (match["unit"] or "").lower())
+            if len(sample) == 2 and match["what"].lower() not in _FLAT:
+                sample = (*sample, 1 if _GREY.search(text) else _RGB)
+            if count >= _LEAST_SAMPLES:
+                shape = " x ".join(map(str, sample))
+                yield StatedSet(
+                    f"{count:,} {match['what']} of {shape}", count * math.prod(sample), stated.line
+                )
+
+
+def _is_sample(shape: tuple[int, ...]) -> bool:
+    """Whether this may be the shape of one sample: a sequence of features, an image, a volume."""
+    sides = [size for size in shape if size >= _LEAST_SIDE]
+    return len(shape) < 5 and len(sides) > 1 and (shape[0] >= _LEAST_SIDE or len(shape) > 2)
+
+
+def _number(figure: str, unit: str) -> int:
+    """`40,000`, `40.000`, `1.5k`."""
+    digits = figure[:-1] if unit else figure.replace(",", "").replace(".", "")
+    return round(float(digits) * _UNITS[unit])
