@@ -48,8 +48,8 @@ def test_other_sizes_are_not(text: str) -> None:
 
 def test_a_request_with_a_size_is_explained_by_it() -> None:
     text = (
-        "I load 40000 images of 224x224x3.\nnumpy.core._exceptions.MemoryError: Unable to allocate 44.9 GiB for"
-        " an array with shape (40000, 224, 224, 3) and data type float64\n"
+        "I load 40000 images of 224x224x3.\nnumpy.core._exceptions.MemoryError: Unable to allocate 44.9 GiB"
+        " for an array with shape (40000, 224, 224, 3) and data type float64\n"
     )
     assert "data-set-in-ram" not in {each.rule for each in explained(text).findings}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import SAMPLES
-from tests.findings import test_timeline_rules
+from tests.findings import test_account_of_the_code, test_timeline_rules
 from tests.findings.logs import CPU, GPU, MIB, dump, dump_by_size, oom, report
 from tfmemlens import findings, pipeline
 from tfmemlens.model.report import Report
@@ -35,6 +35,7 @@ PROFILE = """Type: space
     2.49GB 25.49% 50.97%     2.49GB 25.49%  init_fn /v/site-packages/optax/_src/transform.py
     2.49GB 25.49% 76.46%     2.49GB 25.49%  zeros_like /v/site-packages/optax/tree.py
 """
+CRASHED = "Your session crashed after using all available RAM.\n"
 SOFT = (
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.27GiB with freed_by_count=0. The caller"
     " indicates that this is not a failure, but may mean that there could be performance gains if more memory"
@@ -99,6 +100,10 @@ LOADED = (
     + oom("4096,4096", "AssignVariableOp")
 )
 CASES: dict[str, tuple[str, str]] = {
+    "account-of-the-code": (
+        test_account_of_the_code.WIDE,
+        test_account_of_the_code.WIDE.replace("3000 * ", ""),
+    ),
     "activations-dominate": (
         report(*FOUR_ROWS),
         report(
@@ -203,6 +208,10 @@ CASES: dict[str, tuple[str, str]] = {
     "clipped-by-global-norm": (
         CLIPPING + oom("4096,4096", "gradients/tower/fc2/MatMul_grad/MatMul_1"),
         CLIPPING + oom("4096,4096", "gradients/tower/fc2/MatMul_grad/MatMul"),
+    ),
+    "data-set-in-ram": (
+        "I load 40000 images of 224x224x3 with np.load.\n" + CRASHED,
+        "I load 400 images of 224x224x3 with np.load.\n" + CRASHED,
     ),
     "data-set-as-constant": (
         dump(150, 4000, 150, op="MakeIterator"),

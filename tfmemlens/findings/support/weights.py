@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import Enum
 from math import prod
 
@@ -77,6 +78,23 @@ def copies(request: Request) -> tuple[int, str]:
     title, slots = known
     kept = "one slot" if slots == 1 else "two slots"
     return 2 + slots, f"with its gradient and {kept} of {title}"
+
+
+_COMPILES = regex(r"(?i)\boptimizers?\b|\.compile\(")
+_PLAIN = regex(r"(?i)\bSGD\b(?!.{0,60}momentum)|GradientDescentOptimizer")
+
+
+def copies_in_code(lines: Iterable[Line]) -> tuple[int, str]:
+    """The same by the optimizer that lines of the program name."""
+    for line in lines:
+        if not _COMPILES.search(line.text):
+            continue
+        for pattern, title, slots in _OPTIMIZERS:
+            if pattern.search(line.text):
+                return 2 + slots, f"with gradients and {title}'s {'slots' if slots > 1 else 'slot'}"
+        if _PLAIN.search(line.text):
+            return 2, "with gradients"
+    return 4, "with gradients and two slots, if the optimizer is Adam"
 
 
 _MANY_CLASSES = 100_000

@@ -12,6 +12,7 @@ from tfmemlens.knowledge.keras_program import layers
 from tfmemlens.knowledge.keras_program.reader import FollowedProgram, ProgramReader
 from tfmemlens.knowledge.keras_program.values import Layer, Names, tensors_in
 from tfmemlens.model.line import Line
+from tfmemlens.model.network import WeightSpec
 from tfmemlens.model.program import Program
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.values import dataclass
@@ -39,6 +40,8 @@ class LayerOutput:
     """How many layers of this name the same line had made before: a net that is built again."""
     turn: int = 0
     """In which call of a model, of all calls from outside of any."""
+    weights: tuple[WeightSpec, ...] = ()
+    """The layer's own variables."""
 
 
 def layer_outputs(program: Program, asked: Sequence[int | None] | None = None) -> tuple[LayerOutput, ...]:
@@ -103,11 +106,11 @@ class _Outputs(ProgramReader):
 
     def layer_called(self, layer: Layer, specs: LayerSpecs, positional: list[Any], named: Names) -> Any:
         if specs.outputs and layers.known_sides(specs.outputs):
-            self._note(layer, specs.outputs[0])
+            self._note(layer, specs.outputs[0], specs.weights)
             if layer.class_name == "MultiHeadAttention":
                 self._note_scores(layer, positional, named)
 
-    def _note(self, layer: Layer, made: TensorType) -> None:
+    def _note(self, layer: Layer, made: TensorType, weights: tuple[WeightSpec, ...] = ()) -> None:
         line = self.source.line_of(layer.node)
         full = len(self._found) >= _MOST_OUTPUTS
         if line is None or made.shape is None or layer.class_name in _VIEWS or full:
@@ -120,7 +123,7 @@ class _Outputs(ProgramReader):
             making.append(layer)
         again = max(len(making) - 1, 0)
         output = LayerOutput(
-            told, layer.class_name, made.shape, made.dtype or "float32", line, again, self.turn
+            told, layer.class_name, made.shape, made.dtype or "float32", line, again, self.turn, weights
         )
         self._found[id(layer), made.shape] = output
         self._kept.append(layer)

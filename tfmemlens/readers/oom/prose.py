@@ -57,7 +57,8 @@ MUCH_MEMORY = LineRule(
 """The text says that memory is full or much used: less than that it ran out, so it is asked last."""
 KILLED_IN_WORDS = LineRule(
     r"(?i)\b(?:gets?|got|getting) (?:(?:just|always|then|simply) )?"
-    r"[\"'`*\u2018\u201c]{0,3}killed\b(?![^.\n]{0,20}\bby (?:me|the user|hand))(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall))",
+    r"[\"'`*\u2018\u201c]{0,3}killed\b(?![^.\n]{0,20}\bby (?:me|the user|hand))"
+    r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall))",
     'the process gets "Killed" right after it has loaded the data',
     "I get Killed when running python train.py",
     needs=("killed",),

@@ -1,0 +1,86 @@
+"""What the layers of quoted code own and make, where no message has figures."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.test_what_is_no_batch import explained
+from tfmemlens.model.report import Report
+
+RULE = "account-of-the-code"
+WIDE = """My RAM is full during training on the CPU.
+import tensorflow as tf
+model = tf.keras.Sequential([
+    tf.keras.layers.Flatten(input_shape=(28, 28)),
+    tf.keras.layers.Dense(3000 * 1000, activation='relu', name='code'),
+    tf.keras.layers.Dense(10)
+])
+model.compile(optimizer='adam', loss='mse')
+model.fit(x, y, epochs=10)
+"""
+IMAGES = """I run out of memory.
+from tensorflow.keras import layers, Model, Input
+inp = Input((512, 512, 3))
+x = layers.Conv2D(64, 3, padding='same', name='wide')(inp)
+x = layers.Conv2D(32, 3, padding='same')(x)
+m = Model(inp, layers.Conv2D(1, 1)(x))
+m.compile('adam', 'mse')
+m.fit(X, Y, batch_size=16)
+"""
+
+
+def fires(report: Report) -> bool:
+    return any(each.rule == RULE for each in report.findings)
+
+
+def test_a_kernel_is_counted_with_its_gradient_and_slots() -> None:
+    report = explained(WIDE)
+    assert report.findings[0].rule == RULE
+    assert "`code` (line 5) has weights of 784 x 3,000,000, 8.8 GiB" in report.verdict
+    assert "with gradients and Adam's slots about 36 GiB" in report.verdict
+    weights = 4 * ((784 + 1) * 3_000_000 + (3_000_000 + 1) * 10)
+    assert report.findings[0].explains == 4 * weights
+    narrower = next(each for each in report.actions if each.remedy.slug == "narrower-layer")
+    assert "3,000,000 -> 1,500,000" in narrower.remedy.text
+    assert narrower.remedy.saves_bytes == 2 * 4 * (784 + 1) * 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "copies"),
+    [("'sgd'", 2), ("tf.keras.optimizers.RMSprop(1e-3)", 3), ("'adam'", 4), ("mine", 4)],
+)
+def test_slots_are_those_of_the_optimizer(optimizer: str, copies: int) -> None:
+    report = explained(WIDE.replace("'adam'", optimizer))
+    weights = 4 * ((784 + 1) * 3_000_000 + (3_000_000 + 1) * 10)
+    assert report.findings[0].explains == copies * weights
+
+
+def test_outputs_are_counted_at_the_stated_batch() -> None:
+    report = explained(IMAGES)
+    outputs = 16 * 512 * 512 * (64 + 32 + 1) * 4
+    assert report.findings[0].rule == RULE and report.findings[0].explains == outputs
+    assert "at a batch of 16 the outputs of 3 layers take about 1.5 GiB" in report.verdict
+    assert "`wide` (line 4) (1.0 GiB)" in report.verdict
+    assert report.actions[0].remedy.saves_bytes == outputs // 2
+
+
+def test_without_a_batch_it_is_that_of_keras() -> None:
+    report = explained(IMAGES.replace(", batch_size=16", ""))
+    assert "at Keras's own batch of 32" in report.verdict
+    assert report.findings[0].explains == 32 * 512 * 512 * 97 * 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        IMAGES.replace("512, 512", "64, 64"),  # 24 MiB
+        WIDE.replace("3000 * 1000", "300"),
+        IMAGES.replace("m.fit(X, Y, batch_size=16)\n", ""),  # nothing trains
+        IMAGES.replace("I run out of memory.", "Validation accuracy stays low."),
+        IMAGES.replace("I run out of memory.", "Memory grows with each epoch."),
+        IMAGES.replace("I run out of memory.", "I run out of memory during evaluation, in model.predict."),
+        IMAGES + "OOM when allocating tensor with shape[16,512,512,64] and type float\n",  # figures are there
+    ],
+)
+def test_it_stays_quiet(text: str) -> None:
+    assert not fires(explained(text))

@@ -1,0 +1,209 @@
+"""No message has figures, and the program's Keras layers can be counted: weights, and outputs at a batch.
+
+What it means: a cut log, a bare `out of memory`, a killed process tell nothing of what was needed. The layers
+that the code makes do: a kernel of so many inputs by so many outputs, four times as much with its gradient
+and Adam's two slots; outputs that training keeps for the backward pass.
+When it fires: memory ran out, in words or by a message without shape and size; the text or a file beside it
+holds a program that trains; its Keras layers, followed with an open batch, own weights (with gradients and
+slots) or make outputs at the stated batch (Keras's own 32 where `fit` states none) of half a GiB, and of a
+tenth of the known limit. Of host RAM only where nothing runs on a GPU.
+What to do: a narrower layer where one owns or makes most; else a smaller batch or input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tfmemlens.findings import told_in_words
+from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.rows import attributed, device_limit, on_host, requests
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.findings.support.weights import copies_in_code
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.tensor import format_shape, tensor_bytes
+from tfmemlens.model.what_if import Shrunk
+from tfmemlens.patterns import regex
+from tfmemlens.units import GIB, rough
+from tfmemlens.values import dataclass
+
+if TYPE_CHECKING:
+    from tfmemlens.knowledge.keras_program import LayerOutput
+
+BASIS = Basis.SHAPE
+EXPLAINS = "weights with gradients and slots, or all outputs, whichever is more"
+
+_LEAST_BYTES, _LEAST_SHARE = GIB // 2, 0.1
+_MOST = 0.5
+"""Of all: a layer with so much is named alone."""
+_KERAS_BATCH, _IMAGE = 32, 2
+_FITS, _SETS_BATCH = regex(r"\.fit\("), "batch_size"
+_TRAINS = regex(r"\.fit\(|\.fit_generator\(|GradientTape|\.minimize\(|train_on_batch")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What the layers of the code own, and make at a batch."""
+
+    layers: tuple[LayerOutput, ...]
+    batch: int
+    stated: bool
+    """Whether the text states the batch: else it is Keras's own."""
+    copies: int
+    """How often each weight is there in training: itself, its gradient, the optimizer's slots."""
+    with_them: str
+    """The same in words."""
+
+    def made_by(self, layer: LayerOutput) -> int:
+        """Bytes of its output at the batch."""
+        sizes = tuple(self.batch if each is None else each for each in layer.shape)
+        return tensor_bytes(sizes, layer.dtype) or 0
+
+    @property
+    def weights(self) -> int:
+        """Bytes of all weights, each layer's once."""
+        return sum(sum(each.bytes for each in layer.weights) for layer in _once(self.layers))
+
+    @property
+    def outputs(self) -> int:
+        """Bytes of all outputs at the batch."""
+        return sum(map(self.made_by, self.layers))
+
+
+def check(case: Case) -> Iterator[Finding]:
+    if framework_of(case) not in (TENSORFLOW, None) or not case.capture.surroundings.program():
+        return
+    at = _without_figures(case)
+    if at is None:
+        return
+    account = _account(case)
+    limit = device_limit(case, case.moments[at]) if case.moments else None
+    least = max(_LEAST_BYTES, int(_LEAST_SHARE * limit.bytes) if limit else 0)
+    if account is None or max(account.weights * account.copies, account.outputs) < least:
+        return
+    yield (_of_weights if account.weights * account.copies > account.outputs else _of_outputs)(
+        case, account, at
+    )
+
+
+def _without_figures(case: Case) -> int | None:
+    """The failure that states neither shape nor size, nor who holds what; 0 where words alone tell of it.
+    Host RAM holds no layers where a GPU may compute them.
+    """
+    on_cpu = case.capture.surroundings.shows("without a GPU") is not None
+    if not case.moments:
+        said = told_in_words.spoken(case)
+        return 0 if said and (on_cpu or said[1] != told_in_words.HOST) else None
+    for index, moment, request in list(requests(case))[:1]:
+        failed = request.failed
+        if on_host(moment) and not on_cpu:
+            return None
+        unknown = failed.shape is None and failed.size is None and not attributed(moment)
+        return index if unknown and not moment.attribution.table.total_bytes else None
+    return None
+
+
+def _account(case: Case) -> Account | None:
+    from tfmemlens.knowledge.keras_program import layer_outputs
+
+    told = case.capture.surroundings
+    trains = any(_TRAINS.search(line.text) for line in told.code)
+    setting = told.setting(_SETS_BATCH)
+    fits = any(_FITS.search(line.text) for line in told.code)
+    if not trains or told.shows("failing in evaluation") or not (setting or fits):
+        return None
+    layers = layer_outputs(told.program())
+    batch = int(setting[0]) if setting and setting[0].isdigit() else _KERAS_BATCH
+    if not layers:
+        return None
+    return Account(layers, batch, setting is not None, *copies_in_code(told.code))
+
+
+def _once(layers: Sequence[LayerOutput]) -> list[LayerOutput]:
+    """Each layer once, however often it is called."""
+    return list({(each.name, each.line, each.making, each.weights): each for each in layers}.values())
+
+
+def _called(layer: LayerOutput) -> str:
+    return (
+        f"`{layer.name}` ({layer.line.place})"
+        if layer.name
+        else f"the {layer.class_name} of {layer.line.place}"
+    )
+
+
+def _of_weights(case: Case, account: Account, at: int) -> Finding:
+    layers = sorted(_once(account.layers), key=lambda each: -sum(weight.bytes for weight in each.weights))
+    first, whole = layers[0], account.weights
+    own = sum(weight.bytes for weight in first.weights)
+    kernel = max(first.weights, key=lambda weight: weight.bytes)
+    size = " x ".join(f"{side:,}" for side in kernel.shape)
+    if own >= _MOST * whole:
+        what = f"by the code, {_called(first)} has weights of {size}, {rough(own)}"
+    else:
+        what = f"by the code, the layers have weights of {rough(whole)}, most {_called(first)} ({rough(own)})"
+    what += f"; {account.with_them} about {rough(whole * account.copies)}"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=whole * account.copies,
+        evidence=(Evidence(f"weights of {size} in float32: {rough(kernel.bytes)}", first.line),),
+        remedies=tuple(_smaller_weights(case, first, kernel.shape, own * account.copies)),
+        moment=at,
+    )
+
+
+def _smaller_weights(case: Case, layer: LayerOutput, shape: Sequence[int], held: int) -> Iterator[Remedy]:
+    width = layer.shape[-1]
+    if layer.class_name == "Embedding":
+        text = "fewer rows (a smaller vocabulary, hashing of rare ids), or fewer columns"
+    else:
+        text = f"make {_called(layer)} narrower"
+        text += f" ({width:,} -> {width // 2:,})" if width and width > 1 else ""
+        if len(shape) == 2 and shape[0] > 4 * (width or 1):
+            text += ", or what it reads: pool before it, so that only the channels are left"
+    half = Shrunk("narrower-layer", held, certainty=Certainty.ESTIMATE)
+    yield remedies.of_tensor(case, text, half)
+
+
+def _of_outputs(case: Case, account: Account, at: int) -> Finding:
+    layers = sorted(account.layers, key=lambda each: -account.made_by(each))
+    first, whole = layers[0], account.outputs
+    batch = f"a batch of {account.batch}" if account.stated else f"Keras's own batch of {_KERAS_BATCH}"
+    what = (
+        f"by the code, at {batch} the outputs of {len(layers)} layers take about {rough(whole)}, most"
+        f" {_called(first)} ({rough(account.made_by(first))}); training keeps most of them"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=whole,
+        evidence=tuple(
+            Evidence(
+                f"{format_shape(tuple(account.batch if each is None else each for each in layer.shape))}"
+                f" = {rough(account.made_by(layer))}",
+                layer.line,
+            )
+            for layer in layers[:3]
+        ),
+        remedies=tuple(_smaller_outputs(case, account, first)),
+        moment=at,
+    )
+
+
+def _smaller_outputs(case: Case, account: Account, largest: LayerOutput) -> Iterator[Remedy]:
+    whole, batch = account.outputs, account.batch
+    if batch > 1:
+        fewer = Shrunk("smaller-batch", whole, batch, batch // 2, certainty=Certainty.ESTIMATE)
+        how = "" if account.stated else f": `model.fit(..., batch_size={batch // 2})`"
+        yield remedies.of_tensor(case, f"a smaller batch ({batch} -> {batch // 2}){how}", fewer)
+    sides = len([side for side in largest.shape[1:-1] if side and side > 1])
+    if sides:
+        text = "shrink the input: half of each side makes these outputs a quarter"
+        if sides != _IMAGE:
+            text = "shrink the input: half as many positions make these outputs half as large, or less"
+        smaller = Shrunk("smaller-input", whole, axes=sides, certainty=Certainty.ESTIMATE)
+        yield remedies.of_tensor(case, text, smaller)
