@@ -31,6 +31,9 @@ def found(text: str) -> list[Finding]:
         ("1,24,24,24,24", "unet/enc0/Conv3D", ""),
         ("1,300,300,512", "net/conv/Conv2D", ""),
         ("1,12,4096,4096", "bert/attention/Softmax", ""),
+        ("6,48,4700,4700", "sequential/conv2d_3/Relu", ""),
+        ("6,48,4800,4800", "sequential/conv2d_3/Relu", "one image of 4800 x 4800 makes 4.12 GiB"),
+        ("6,16,8400,8400", "net/block_2/attention/add", ""),
         ("1,64,3000,4000", "vgg/conv1_2/patches", ""),
         ("1,64,3000,4000", "Adam/vgg/conv/m/Initializer/zeros", ""),
     ],
@@ -51,3 +54,14 @@ def test_half_the_sides_are_an_eighth_of_a_volume() -> None:
 def test_a_list_of_holders_says_it_better() -> None:
     rows = report("756.00MiB from unet/enc0/Relu", "756.00MiB from unet/enc1/Relu")
     assert found(oom("1,24,192,224,192", "unet/enc0/Conv3D") + rows) == []
+
+
+def test_a_sample_that_leaves_no_room_on_a_known_card_is_made_smaller_before_the_batch() -> None:
+    text = oom("4,64,2300,2300", "sequential/conv2d_3/Relu")
+    assert found(text) == []
+    told = found("My card is an RTX 2060.\n" + text)
+    assert "a batch of 1 instead of 4 hardly fits, either" in told[0].because
+    assert [remedy.slug for remedy in told[0].remedies][:2] == ["smaller-input", "smaller-batch"]
+    assert "1152 x 1152" in told[0].remedies[0].text
+    alone = found(oom("1,64,4600,4600", "sequential/conv2d_3/Relu"))
+    assert "smaller-batch" not in [remedy.slug for remedy in alone[0].remedies]

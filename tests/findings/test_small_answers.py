@@ -15,7 +15,7 @@ from tfmemlens.findings import (
     request_larger_than_device,
     whole_set_in_one_batch,
 )
-from tfmemlens.findings.support import phase, program_account, weights
+from tfmemlens.findings.support import phase, program_account, samples, weights
 from tfmemlens.findings.support.situation import GPU, JAX, TENSORFLOW
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.attribution import Kind, Phase
@@ -83,7 +83,7 @@ def test_an_op_that_makes_weights_asks_for_the_shape_of_one(
     ],
 )
 def test_one_large_image(shape: Any, sides: tuple[int, int] | None) -> None:
-    assert request_alone._one_sample(request(shape)) == sides
+    assert samples.alone(request(shape)) == sides
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,20 @@ def test_two_images_are_no_single_one() -> None:
     )
 
 
+@pytest.mark.parametrize("shape", ["8,32,7000,6800", "8,7000,6800,32"])
+def test_images_of_which_one_is_too_large_are_made_smaller_before_the_batch(shape: str) -> None:
+    found = explained(f"ResourceExhaustedError: OOM when allocating tensor with shape[{shape}]")
+    assert [action.remedy.slug for action in found.actions][:2] == ["smaller-input", "smaller-batch"]
+    assert "one sample takes 5.67 GiB of it in float32, at any batch (7,000 x 6,800)" in found.verdict
+    typed = explained(
+        f"ResourceExhaustedError: OOM when allocating tensor with shape[{shape}] and type float on {GPU}"
+    )
+    assert "takes 5.67 GiB of it, at any batch" in typed.verdict
+    assert typed.actions[0].remedy.slug == "smaller-input"
+    less = explained("ResourceExhaustedError: OOM when allocating tensor with shape[8,32,5800,5700]")
+    assert less.actions[0].remedy.slug == "smaller-batch"
+
+
 def test_an_unexplained_first_dimension_is_the_batch_only_as_a_question() -> None:
     found = explained(
         "ResourceExhaustedError (see above for traceback): OOM when allocating tensor with shape[96,2048,24]"

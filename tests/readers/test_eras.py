@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from tests.findings.logs import oom
+from tfmemlens import pipeline
 from tfmemlens.readers.bytes.texts import encoding_of
 from tfmemlens.readers.oom.eras import era_of, era_of_function, logged_in
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era
@@ -19,6 +21,8 @@ from tfmemlens.readers.oom.rules import FIRST, LAST, Era
         ("x/keras/src/engine/training.py", ((2, 13), LAST)),
         ("x/keras/src/backend/tensorflow/trainer.py", ((2, 16), LAST)),
         ("x/keras/utils/traceback_utils.py", ((2, 7), LAST)),
+        ("lib/site-packages/keras/backend.py", ((2, 6), (2, 12))),
+        ("lib/site-packages/tensorflow/python/keras/backend.py", (FIRST, LAST)),
         ("tensorflow/tsl/framework/bfc_allocator.cc", ((2, 11), (2, 13))),
         ("external/local_tsl/tsl/framework/bfc_allocator.cc", ((2, 14), LAST)),
         ("lib/python2.7/x.py", (FIRST, (2, 1))),
@@ -37,6 +41,15 @@ from tfmemlens.readers.oom.rules import FIRST, LAST, Era
 )
 def test_a_path_tells_oldest_and_newest(path: str, era: Era) -> None:
     assert era_of(path) == era
+
+
+def test_where_a_node_was_defined_tells_on_its_line_and_below() -> None:
+    said = oom("4,8", "sequential/conv2d/Relu")
+    place = "(defined at /usr/lib/python3.9/site-packages/keras/backend.py:5182)"
+    below, beside = said.replace("}}]]", f"}}}}]]\n {place}\n"), said.replace("}}]]", f"}}}} {place}]]")
+    for text in (below, beside):
+        assert pipeline.explain(text).case.api.oldest == (2, 6)
+    assert pipeline.explain(said).case.api.oldest < (2, 5)
 
 
 @pytest.mark.parametrize(

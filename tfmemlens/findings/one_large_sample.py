@@ -2,9 +2,10 @@
 
 What it means: a feature map of the first layers has the sample's full height, width and depth, times its
 channels, and training keeps one or more for each layer of that size. With a batch of 1 or 2 no smaller batch
-is left.
-When it fires: the failing tensor has a batch of 1 or 2, and two or three long sides, of at least 128 MiB; it
-is no weight, and no list names who held the memory.
+is left; where one map of one sample takes a good part of the device, the smallest batch helps little.
+When it fires: the failing tensor has a batch of 1 or 2, and two or three long sides, of at least 128 MiB; or
+one sample of it takes a fifth of the device, 4 GiB where that is not known; it is no weight, and no list
+names who held the memory.
 What to do: train on patches or crops; compute in 16 bits; recompute; fewer channels in the first layers. What
 is only evaluated can go in tiles that overlap.
 """
@@ -17,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.named_sizes import Meaning, named_sizes
 from tfmemlens.findings.support.phase import other_than_training
-from tfmemlens.findings.support.rows import alike, attributed, place, requests, tensor_text
+from tfmemlens.findings.support.rows import alike, attributed, device_limit, place, requests, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.model.attribution import Kind
@@ -27,12 +28,16 @@ from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB, human
+from tfmemlens.units import GIB, MIB, human
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor, and held tensors of the same size"
 
 _LEAST_BYTES = 128 * MIB
+_FEW = 2
+"""A batch that cannot be made much smaller."""
+_PART, _TOO_LARGE = 0.2, 4 * GIB
+"""One map of one sample that leaves no room for those of other layers: of the device, where it is known."""
 _SERVING = frozenset({"Java", "TensorFlow Serving", "C++"})
 _LONG_SIDE = {2: 512, 3: 48}
 """The shortest side of a large sample, by how many sides there are."""
@@ -41,14 +46,15 @@ _OF_LAYERS = regex(
 )
 """Ops and layers that make feature maps."""
 _NO_MAPS = regex(
-    r"(?i)col_buffer|patches|crop|mask|iou|FilterV2|Conv3DBackpropFilter|shuffle|TransposeN"
+    r"(?i)col_buffer|patches|crop|mask|iou|atten|attn|einsum|softmax|logits|FilterV2|Conv3DBackpropFilter|shuffle|TransposeN"
     r"|(?:\A|[/ ])transpose(?:_\d+)?(?:[/ ]|\Z)"
 )
 
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
-        sample = _sample(request, _sides(case, request))
+        limit = device_limit(case, moment)
+        sample = _sample(request, _sides(case, request), _PART * limit.bytes if limit else _TOO_LARGE)
         if sample is None or attributed(moment) or framework_of(case) != TENSORFLOW:
             continue
         sides, channels, batch = sample
@@ -59,6 +65,7 @@ def check(case: Case) -> Iterator[Finding]:
         asked = _asked_for(case, request, max(sides))
         size += f" ({asked[1].place} asks for {asked[0]})" if asked else ""
         kept = ", and training keeps one and more for each layer of this size" if trains else ""
+        kept += f": a batch of 1 instead of {batch} hardly fits, either" if batch > _FEW else ""
         what = f"one {kind} of {size} makes {human(need // batch)} with {channels} channels{kept}"
         yield Finding(
             severity=Severity.CAUSE,
@@ -71,6 +78,7 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             remedies=(
                 _patches(case, sides, need, trains),
+                *(remedies.offered(case, moment, "smaller-batch") if batch > 1 else ()),
                 *remedies.offered(case, moment, "mixed-precision", "recompute"),
                 Remedy(
                     "fewer channels in the layers of full size, or a strided first layer",
@@ -109,8 +117,12 @@ def _sides(case: Case, request: Request) -> frozenset[int]:
     return frozenset(each.axis for each in named if each.meaning is Meaning.IMAGE)
 
 
-def _sample(request: Request, told: frozenset[int] = frozenset()) -> tuple[Sequence[int], int, int] | None:
-    """The sides, channels and batch of a feature map of one large sample; None of anything else."""
+def _sample(
+    request: Request, told: frozenset[int], too_large: float
+) -> tuple[Sequence[int], int, int] | None:
+    """The sides, channels and batch of a feature map of one large sample, or of samples of which one alone is
+    too large; None of anything else.
+    """
     failed, need = request.failed, request.needed_bytes
     shape = [size or 0 for size in failed.shape or ()]
     if (
@@ -120,7 +132,9 @@ def _sample(request: Request, told: frozenset[int] = frozenset()) -> tuple[Seque
         or not _is_of_layers(request)
     ):
         return None
-    if len(shape) not in (4, 5) or shape[0] not in (1, 2) or not all(shape) or like_a_kernel(tuple(shape)):
+    if len(shape) not in (4, 5) or not all(shape) or like_a_kernel(tuple(shape)):
+        return None
+    if shape[0] > _FEW and need / shape[0] < too_large:
         return None
     weight = request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
     if weight or request.fixed or failed.creating or failed.updating:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import remedies, samples
 from tfmemlens.findings.support.named_sizes import in_words, named_sizes
 from tfmemlens.findings.support.rows import (
     device_limit,
@@ -25,8 +25,8 @@ from tfmemlens.findings.support.rows import (
 )
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.model.attribution import Kind
-from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+from tfmemlens.model.case import Case, Moment, Request
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import GIB, human, human_size, percent
 
@@ -61,11 +61,7 @@ def check(case: Case) -> Iterator[Finding]:
                         f"requested: {tensor_text(moment)} at {place(moment) or 'an unnamed op'}", failed.line
                     ),
                 ),
-                remedies=(
-                    ()
-                    if request.owner.kind is Kind.WORKSPACE
-                    else remedies.offered(case, moment, "smaller-batch")
-                ),
+                remedies=tuple(_remedies(case, moment, request)),
                 moment=index,
             )
         largest = rows(moment, lambda row: row.allocation.node is not None)[:1]
@@ -88,9 +84,20 @@ def check(case: Case) -> Iterator[Finding]:
             )
 
 
+def _remedies(case: Case, moment: Moment, request: Request) -> Iterator[Remedy]:
+    if request.owner.kind is Kind.WORKSPACE:
+        return
+    if samples.told_as_too_large(request) and (smaller := samples.made_smaller(request)):
+        yield smaller
+    yield from remedies.offered(case, moment, "smaller-batch")
+
+
 def _besides(case: Case, moment: Moment) -> str:
     """What its sizes are, else what was free where that is as much as was asked for."""
     named = _named(case, moment)
+    large = samples.told_as_too_large(moment.request) if moment.request else ""
+    if large and not named:
+        return f"; {large}"
     if named or moment.incident is None or not is_fragmented(moment.balance):
         return named
     return f"; {in_pieces(moment)}"

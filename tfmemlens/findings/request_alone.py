@@ -12,10 +12,9 @@ error file.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 from typing import NamedTuple
 
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import remedies, samples
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import failures, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, situation
@@ -52,13 +51,8 @@ _OF_A_MATRIX = regex(r"MatMul(?:_\d+)?_grad/MatMul_1\Z")
 _MAKES_WEIGHTS = ("Mul", "AddV2", "Add", "Sub", "Sqrt", "RealDiv", "RandomUniform", "RandomNormal", "Fill")
 """Ops of an initialiser or of an optimizer's update, where they run eagerly."""
 _OF_TABLES = 100_000
-_NO_MAP = regex(r"(?i)attention|attn|einsum|matmul|softmax|logits|lstm|gru|rnn")
-"""Names of tensors whose dimensions are heads, positions and features."""
 _OF_WORDS = regex(r"(?i)vocab")
 _MANY_WORDS = 5000
-_PIXELS, _SIDE, _SIDE_OF_A_VOLUME = 1_000_000, 256, 32
-_NUMBERS, _LEAST_SIDE = 32_000_000, 64
-"""Numbers that one sample makes by its channels where its sides are small."""
 _LARGE_BYTES = 256 * MIB
 """A smaller request most likely failed for what other calls left behind."""
 _NOTEBOOK = regex(r"(?:Cell )?In ?\[|<ipython-input|/content/|/kaggle/|/tmp/ipykernel_")
@@ -114,9 +108,9 @@ def _known_of(request: Request) -> str:
     if _is_weight(request):
         kind = "a convolution's kernel" if len(shape) > 2 else "a table or a kernel"
         return f"by its shape {kind} (its first value, gradient or slot), as large whatever the batch"
-    if size := _one_sample(request):
-        return f"one image, map or volume of {_sides(size)}, at a batch of 1"
-    return ""
+    if size := samples.alone(request):
+        return f"one image, map or volume of {samples.in_words(size)}, at a batch of 1"
+    return samples.told_as_too_large(request)
 
 
 def _is_weight(request: Request) -> bool:
@@ -129,24 +123,6 @@ def _is_weight(request: Request) -> bool:
         return False
     table = len(shape) == 2 and (shape[0] or 0) >= _OF_TABLES and not (shape[1] or 1) % 4
     return like_a_kernel(shape) or table
-
-
-def _one_sample(request: Request) -> tuple[int, ...] | None:
-    """The sides of a large image or volume that went alone, channels last or first."""
-    shape = request.failed.shape or ()
-    if (
-        len(shape) not in (4, 5)
-        or shape[0] != 1
-        or not all(shape)
-        or _NO_MAP.search(request.failed.node or "")
-    ):
-        return None
-    sizes = [size or 1 for size in shape[1:]]
-    last, first = tuple(sizes[:-1]), tuple(sizes[1:])
-    sides = last if sizes[-1] < min(last) else first
-    least = _SIDE if len(shape) == 4 else _SIDE_OF_A_VOLUME
-    wide = prod(sizes) >= _NUMBERS and min(sides) >= _LEAST_SIDE
-    return sides if (prod(sides) >= _PIXELS and min(sides) >= least) or wide else None
 
 
 class _Vocabulary(NamedTuple):
@@ -179,10 +155,6 @@ def _vocabulary(case: Case, request: Request) -> _Vocabulary | None:
     )
 
 
-def _sides(size: tuple[int, ...]) -> str:
-    return " x ".join(f"{side:,}" for side in size)
-
-
 def _of_programs(case: Case) -> Iterator[Remedy]:
     yield from _OF_PROGRAMS[:2]
     yield remedies.smaller_requests(case)
@@ -211,13 +183,10 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
             "nvidia-smi",
             slug="see-device-users",
         )
-    if size := _one_sample(moment.request):
-        part = "a quarter" if len(size) == 2 else "an eighth"
-        yield Remedy(
-            f"make it smaller, or cut it into tiles (patches): at half of {_sides(size)} every map of the"
-            f" network takes {part}",
-            slug="smaller-input",
-        )
+    if smaller := samples.made_smaller(moment.request):
+        yield smaller
+        if (moment.request.failed.shape or (1,))[0] != 1:
+            yield from remedies.offered(case, moment, "smaller-batch")
         return
     if _is_weight(moment.request) and not full:
         yield Remedy(

@@ -44,6 +44,8 @@ def enable_report(api: Api) -> str | None:
             "run_opts = tf.RunOptions(report_tensor_allocations_upon_oom=True)\nmodel.compile(...,"
             " options=run_opts, run_metadata=tf.RunMetadata())  # without run_metadata the process crashes"
         )
+    if api.front_end is FrontEnd.KERAS:
+        return None  # of TensorFlow 2, most likely
     prefix = "tf.compat.v1." if api.oldest >= (1, 13) else "tf."
     return (
         f"sess.run(fetches, feed_dict, options={prefix}RunOptions(report_tensor_allocations_upon_oom=True))"

@@ -79,6 +79,12 @@ FUNCTION_NODE = LineRule(
     "{{function_node __wrapped__Mul_device_/job:localhost/replica:0/task:0/device:GPU:0}} OOM when",
     needs="{{function_node",
 )
+DEFINED_BELOW = LineRule(
+    r"\A\s*\(defined at (?P<file>[^\s()]+?\.py):\d+\)",
+    " (defined at /usr/local/lib/python3.7/site-packages/keras/backend.py:5182)",
+    needs="(defined at ",
+)
+"""What some versions of TensorFlow 2 put on a line of its own below the name of a node."""
 DETECTED = LineRule(
     r"Detected at node:? '?(?P<node>[^'\s]+?)'? defined at \(most recent call last\)",
     "Detected at node 'gradient_tape/model/conv/Conv2D/Conv2DBackpropFilter' defined at (most recent call"
@@ -255,8 +261,9 @@ BORING = LineRule(
     ),
 )
 _AROUND = RuleTable.of(
-    DETECTED, TRACEBACK, NODE_LINE, INSTRUCTION, KERAS_LAYER, KERAS3_LAYER, ARGUMENTS, TAG, OP_TAIL, FRAME,
-    CELL, NOTEBOOK_FRAME, ARROW, OTHER_FRAME, PYTEST_PLACE, CAUSED_BY, ORIGINAL, FORWARD, HINT, BORING, ROOTS,
+    DEFINED_BELOW, DETECTED, TRACEBACK, NODE_LINE, INSTRUCTION, KERAS_LAYER, KERAS3_LAYER, ARGUMENTS, TAG,
+    OP_TAIL, FRAME, CELL, NOTEBOOK_FRAME, ARROW, OTHER_FRAME, PYTEST_PLACE, CAUSED_BY, ORIGINAL, FORWARD,
+    HINT, BORING, ROOTS,
 )  # fmt: skip
 """What stands around a message; the code below a frame, and a layer's arguments, are known by their place."""
 SESSION_CODE = regex(
@@ -463,6 +470,9 @@ class SentenceCollector:
         return self._trace(text, line)
 
     def _trace(self, text: str, line: Line) -> bool:
+        if defined := DEFINED_BELOW.search(text):
+            self._ran_through(defined["file"])
+            return True
         if self._frame(text) or self._origin(text):
             return True
         if text.startswith("Function call stack:"):
@@ -646,12 +656,11 @@ class SentenceCollector:
             telling.attributes = attributes_of(groups["attrs"])
         if groups["inputs"]:
             telling.inputs = tuple(part.strip() for part in groups["inputs"].split(","))
-        if (
-            groups["source"]
-            and (source := re.match(r"(?P<file>.+?):(?P<line>\d+)", groups["source"]))
-            and user_frame(source["file"])
-        ):
+        source = re.match(r"(?P<file>.+?):(?P<line>\d+)", groups["source"] or "")
+        if source and user_frame(source["file"]):
             telling.source = telling.source or source[0]
+        elif source:
+            self._ran_through(source["file"])
         telling.era = narrow(telling.era, _tag_era(groups))
 
 

@@ -1,0 +1,70 @@
+"""Samples that are large by themselves: images, maps and volumes, by the shape of the tensor that failed."""
+
+from __future__ import annotations
+
+from math import prod
+
+from tfmemlens.model.case import Request
+from tfmemlens.model.finding import Remedy
+from tfmemlens.patterns import regex
+from tfmemlens.units import GIB, human
+
+_NO_MAP = regex(r"(?i)attention|attn|einsum|matmul|softmax|logits|lstm|gru|rnn")
+"""Names of tensors whose dimensions are heads, positions and features."""
+_PIXELS, _SIDE, _SIDE_OF_A_VOLUME = 1_000_000, 256, 32
+_NUMBERS, _LEAST_SIDE = 32_000_000, 64
+"""Numbers that one sample makes by its channels where its sides are small."""
+TOO_LARGE = 4 * GIB
+"""One tensor of one sample that leaves no room for those of other layers."""
+
+
+def of_one(request: Request) -> int:
+    """Bytes of one sample where the first dimension is the batch; in float32 where no type is told."""
+    shape = [size or 1 for size in request.failed.shape or (1,)]
+    return (request.needed_bytes or 4 * prod(shape)) // shape[0]
+
+
+def alone(request: Request, too_large: int | None = None) -> tuple[int, ...] | None:
+    """The sides of a large image or volume that went alone, channels last or first; of several, where one
+    is `too_large` by itself.
+    """
+    shape = request.failed.shape or ()
+    if len(shape) not in (4, 5) or not all(shape) or _NO_MAP.search(request.failed.node or ""):
+        return None
+    if shape[0] != 1 and (too_large is None or request.fixed or of_one(request) < too_large):
+        return None
+    sizes = [size or 1 for size in shape[1:]]
+    last, first = tuple(sizes[:-1]), tuple(sizes[1:])
+    sides = last if sizes[-1] < min(last) else first
+    least = _SIDE if len(shape) == 4 else _SIDE_OF_A_VOLUME
+    wide = prod(sizes) >= _NUMBERS and min(sides) >= _LEAST_SIDE
+    return sides if (prod(sides) >= _PIXELS and min(sides) >= least) or wide else None
+
+
+def in_words(size: tuple[int, ...]) -> str:
+    """Sides as people write them."""
+    return " x ".join(f"{side:,}" for side in size)
+
+
+def told_as_too_large(request: Request) -> str:
+    """What one of several samples takes, where even a batch of 1 hardly fits; empty where it does."""
+    size = alone(request, TOO_LARGE)
+    if size is None or (request.failed.shape or (1,))[0] == 1:
+        return ""
+    of_type = "" if request.needed_bytes else " in float32"
+    one = human(of_one(request))
+    return f"one sample takes {one} of it{of_type}, at any batch ({in_words(size)})"
+
+
+def made_smaller(request: Request) -> Remedy | None:
+    """What to do about a sample that is large alone."""
+    size = alone(request, TOO_LARGE)
+    if size is None:
+        return None
+    part = "a quarter" if len(size) == 2 else "an eighth"
+    pairs = ", or, where these are positions, shorten sequences" if size[0] == size[-1] else ""
+    return Remedy(
+        f"make it smaller, or cut it into tiles (patches){pairs}: at half of {in_words(size)} every map of"
+        f" the network takes {part}",
+        slug="smaller-input",
+    )
