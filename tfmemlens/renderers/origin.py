@@ -9,6 +9,7 @@ from tfmemlens.model.report import Report
 
 _FORMATS = {
     "oom-sentence": "OOM message",
+    "oom-in-words": "failure told in words",
     "oom-report": "allocation list",
     "bfc-dump": "memory dump",
     "memory-dump": "binary memory dump",

@@ -62,9 +62,8 @@ def made_smaller(request: Request) -> Remedy | None:
     if size is None:
         return None
     part = "a quarter" if len(size) == 2 else "an eighth"
-    pairs = ", or, where these are positions, shorten sequences" if size[0] == size[-1] else ""
     return Remedy(
-        f"make it smaller, or cut it into tiles (patches){pairs}: at half of {in_words(size)} every map of"
-        f" the network takes {part}",
+        f"make it smaller, or cut it into tiles (patches): at half of {in_words(size)} every map of the"
+        f" network takes {part}",
         slug="smaller-input",
     )

@@ -37,8 +37,9 @@ from tfmemlens.readers.oom.report import ReportCollector
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.readers.oom.run import RunCollector
 from tfmemlens.readers.oom.same_failure import IncidentDraft, Joiner, Part, first_line
-from tfmemlens.readers.oom.sentence import SentenceCollector
+from tfmemlens.readers.oom.sentence import OomMessage, SentenceCollector
 from tfmemlens.readers.oom.surroundings import SurroundingsCollector
+from tfmemlens.readers.oom.told_tensor import told_tensor
 from tfmemlens.readers.oom.wraps import LOST
 from tfmemlens.values import replace
 
@@ -134,6 +135,8 @@ class _Stream:
         self.origins: set[str] = set()
         self.bare: IndirectFailure | None = None
         """The first line that names the exception, for pastes without its message."""
+        self.worded: OomMessage | None = None
+        """The first line of prose that names the tensor, for texts that quote no message."""
         self._families = (
             self.dumps,
             self.compiler,
@@ -172,10 +175,13 @@ class _Stream:
         if not cleaned.origin:
             self.run.observe(line)
             self.host.observe(line)
+            self.surroundings.read_prose(line)
             if device := named(line):
                 self.named.append(device)
         self.run.observe_any(line)
         self.bare = self.bare or bare_exception(line)
+        if not (cleaned.origin or code):
+            self.worded = self.worded or told_tensor(line)
         for family in self._families:
             if not (code and family is self.disguises) and family.offer(line):
                 self._place(family, line)
@@ -230,15 +236,14 @@ class _Stream:
         if CUDNN_VERSION in self.surroundings.elsewhere:
             self.disguises.drop_unexplained_libraries()
         joiner = Joiner(self.rank, self.log_below)
-        if self.bare and not (
+        if not (
             self.sentences.finished
             or self.disguises.finished
             or self.dumps.finished
             or self.compiler.finished
             or self.report.finished
         ):
-            self.sentences.begin(self.bare)
-            self.disguises.finished.append(self.bare)
+            self._told_without_message()
         parts: list[Part] = [
             *self.dumps.finished,
             *self.sentences.finished,
@@ -251,6 +256,16 @@ class _Stream:
         ):
             joiner.take(part)
         return [draft for draft in joiner.finish() if not self._went_on_without(draft)]
+
+    def _told_without_message(self) -> None:
+        """Take what stands for a message where there is none: a tensor in words, the exception's name."""
+        elsewhere = self.surroundings.foreign or self.surroundings.elsewhere
+        if self.worded and not (elsewhere or self.mentions[frameworks.JAX]):
+            self.sentences.begin(self.worded)
+            self.sentences.finished.append(self.worded)
+        elif self.bare:
+            self.sentences.begin(self.bare)
+            self.disguises.finished.append(self.bare)
 
     def _went_on_without(self, draft: IncidentDraft) -> bool:
         """Whether the driver refused the pool a region and steps follow: then nothing failed."""
@@ -298,7 +313,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
     tags = next((stream.sentences.era for stream in streams if stream.sentences.era != (FIRST, LAST)), None)
     reported = ((1, 5), LAST) if any(stream.report.finished for stream in streams) else None
     logged = next((stream.logged for stream in streams if stream.logged), None)
-    version = _version(incidents, surroundings.era, [era for era in (tags, reported) if era], logged)
+    version = _version(incidents, surroundings, [era for era in (tags, reported) if era], logged)
     framework = _framework(incidents, streams)
     return Capture(
         source=Source(
@@ -419,7 +434,8 @@ def _one_model(named_devices: list[DeviceInfo]) -> tuple[DeviceInfo, ...]:
 def _formats(streams: list[_Stream]) -> tuple[str, ...]:
     kinds = {program.kind for stream in streams for program in stream.compiler.finished}
     present_of = {
-        "oom-sentence": any(stream.sentences.finished for stream in streams),
+        "oom-sentence": any(not told.in_words for stream in streams for told in stream.sentences.finished),
+        "oom-in-words": any(told.in_words for stream in streams for told in stream.sentences.finished),
         "oom-report": any(stream.report.finished for stream in streams),
         "bfc-dump": any(dump.told for stream in streams for dump in stream.dumps.finished),
         "xla-oom": bool(kinds - {RequestKind.TPU, RequestKind.PROGRAM}),
@@ -460,10 +476,12 @@ def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str |
 
 
 def _version(
-    incidents: tuple[Incident, ...], stated: Era | None, hints: list[Era], logged: Era | None
+    incidents: tuple[Incident, ...], told: SurroundingsCollector, hints: list[Era], logged: Era | None
 ) -> tuple[str, str] | None:
-    """What is stated, else what lines, names and paths say together, and last a clock, which may be wrong."""
-    if stated:
+    """What is stated, else what lines, names and paths say together, and last prose, which may speak of other
+    versions, and a clock, which may be wrong.
+    """
+    if stated := told.era:
         return (version_text(stated[0]), version_text(stated[1]))
     era: Era | None = None
     for hint in hints:
@@ -473,6 +491,8 @@ def _version(
             low, high = (tuple(int(part) for part in version.split(".")) for version in failure.era)
             seen = ((low[0], low[1]), (high[0], high[1]))
             era = narrow(era, seen) if era else seen
+    if told.said_era:
+        era = narrow(era or (FIRST, LAST), told.said_era)
     if logged and logged != (FIRST, LAST):
         era = narrow(era, logged) if era else logged
     return (version_text(era[0]), version_text(era[1])) if era else None

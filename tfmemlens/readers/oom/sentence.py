@@ -287,6 +287,8 @@ _MAX_FRAMES = 80
 class OomMessage(Context):
     """One sentence that names the tensor, with its context."""
 
+    in_words: bool = False
+    """Whether it is no message, but somebody's own words."""
     shape: tuple[int, ...] | None = None
     dtype: str | None = None
     device: str | None = None

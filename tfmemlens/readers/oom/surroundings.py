@@ -4,6 +4,8 @@ nothing.
 
 from __future__ import annotations
 
+import re
+
 from tfmemlens.model.capture import DeviceInfo, SoftWarning, Surroundings
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -57,15 +59,30 @@ STEP = LineRule(
 PARAMETERS = LineRule(r"Total params: (?P<count>[\d,]+)", "Total params: 3,274,634", needs="Total params")
 VERSION = LineRule(
     r"[Tt]ensor[Ff]low(?:[-_ ]?(?:gpu|cpu|[Ss]erving|Library|ModelServer))?"
-    r"(?:(?: [Vv]ersion| is| installed from .*| \(use command below\))+[ :=v*]{1,6}"
+    r"(?:(?: [Vv]ersion| is| installed from .*| \([^()\n]{1,60}\))+[ :=v*]{1,6}"
     r"|[:=v ]{1,4}(?=[012]\.\d{1,2}\.\d)| ?[:=]{1,2} ?)"
     r"(?P<major>[012])\.(?P<minor>\d{1,2})(?:\.\d+)?\b",
     "TensorFlow version: 2.4.1",
     "tensorflow-gpu==1.13.1",
     "TensorFlow Library: 2.3.0",
     "**TensorFlow Serving version**: 2.3",
+    "TensorFlow version (or its commit, if built from source): 2.6.0",
     needs="low",
 )
+SAID_VERSION = LineRule(
+    r"(?i)(?<![A-Za-z0-9_./])(?:tensorflow|tf)(?:[- ]?(?:gpu|cpu|nightly|keras))?[ :v-]{0,3}"
+    r"(?P<major>[12])\.(?P<minor>\d{1,2})"
+    r"(?:\.\d+)?(?![\d.]*\d)(?! ?(?:[KMG]i?B\b|%))",
+    "since we moved to TF 2.6 it fails",
+    "tensorflow-gpu 1.15 on Windows",
+    "\u5728Tensorflow 2.5\u4e0a",
+    needs=("tensorflow", "tf"),
+)
+"""A version in passing: several may be named, of which one ran."""
+_OF_ANOTHER_TIME = regex(
+    r"(?i)deprecat|\bwarning\b|\bremoved\b|\bwill be\b|\bfuture\b|\binstead\b|\bfixed in\b"
+)
+"""What warns of another version, or hopes for one."""
 HARMLESS = {
     "other processes stopped because one failed: these errors are consequences": LineRule(
         r"Aborting RingReduce|Collective ops is aborted by|detected fatal errors.*another task died"
@@ -146,6 +163,12 @@ def _whole_of(known: DeviceInfo, limit: Size | None) -> Size | None:
     return most if most and limit and most.bytes > limit.bytes else None
 
 
+def _widened(era: Era | None, match: re.Match[str]) -> Era:
+    """The versions that are named, from the oldest to the newest."""
+    version = (int(match["major"]), int(match["minor"]))
+    return (min(era[0], version), max(era[1], version)) if era else (version, version)
+
+
 class SurroundingsCollector:
     """Collects what the findings may want to know besides the failure."""
 
@@ -167,6 +190,8 @@ class SurroundingsCollector:
         self.without_figures: dict[str, Line] = {}
         self.large: list[tuple[Size, Line]] = []
         self.era: Era | None = None
+        self.said_era: Era | None = None
+        """The versions that prose names in passing."""
         self._total: Size | None = None
         self._requests = False
         """Whether the lines are those of what a pod asks for, which is no limit."""
@@ -211,6 +236,12 @@ class SurroundingsCollector:
         for library, rule in _LIBRARIES.likely(line.text):
             if library not in self.libraries and rule.search(line.text):
                 self.libraries[library] = line
+
+    def read_prose(self, line: Line) -> None:
+        """Note the versions that a line which no C++ file logged names."""
+        if SAID_VERSION.search(line.text) and not _OF_ANOTHER_TIME.search(line.text):
+            for said in re.finditer(SAID_VERSION.pattern, line.text):
+                self.said_era = _widened(self.said_era, said)
 
     def tried(self, line: Line) -> None:
         """Note that XLA tried an algorithm that had no room, and goes on with others."""
@@ -260,8 +291,7 @@ class SurroundingsCollector:
         if match := PARAMETERS.search(text):
             self.parameters = (int(match["count"].replace(",", "")), line)
         elif match := VERSION.search(text):
-            version = (int(match["major"]), int(match["minor"]))
-            self.era = (version, version)
+            self.era = _widened(self.era, match)
         elif match := EPOCH.search(text) or STEP.search(text):
             self.steps.append((int(next(group for group in match.groups() if group)), line))
             if len(self.steps) > _KEEP:
