@@ -9,7 +9,8 @@ import pytest
 from tests.builders import timeline
 from tfmemlens.attribution.moments.live_inputs import named_inputs
 from tfmemlens.attribution.moments.live_variables import named_in_larger_chunks, with_variables
-from tfmemlens.model.allocation import BEFORE, Allocation
+from tfmemlens.attribution.moments.timelines import owners_of
+from tfmemlens.model.allocation import BEFORE, PIPELINE, Allocation
 from tfmemlens.model.attribution import NOBODY, Kind
 from tfmemlens.model.live_model import (
     KeptConstant,
@@ -77,6 +78,19 @@ def test_what_has_a_name_keeps_it_and_small_sizes_tell_nothing() -> None:
     assert names(freed(512), model(inputs=(small,))) == [None]
     step = timeline(made(1200))
     assert named_inputs(step, model()) is step and named_inputs(step, None) is step
+
+
+def of_pipeline(node: str | None) -> Allocation:
+    return Allocation(node, 1280, requested_bytes=1200, start_micros=1.0, purpose=PIPELINE)
+
+
+@pytest.mark.parametrize("size, name", [(1280, "input batch"), (1536, None)])
+def test_what_a_pipeline_makes_is_known_without_a_model(size: int, name: str | None) -> None:
+    """And so is the batch before it, by its chunk."""
+    step = named_inputs(timeline(of_pipeline(None), of_pipeline("GatherV2"), freed(size)), None)
+    assert list(step.table.node) == ["input batch", "GatherV2", name]
+    assert [owner.kind for owner in owners_of(step)][:2] == [Kind.INPUT] * 2
+    assert owners_of(step)[1].layer is None
 
 
 def test_an_owner_goes_with_the_name() -> None:

@@ -10,7 +10,10 @@ import pytest
 
 from tests.conftest import SAMPLES
 from tfmemlens import pipeline
-from tfmemlens.schema import parse
+from tfmemlens.model.allocation import PIPELINE
+from tfmemlens.readers.bytes import large_protobuf
+from tfmemlens.readers.gathering.inputs import Opened
+from tfmemlens.schema import message, parse
 
 TRACES = sorted(path for path in (SAMPLES / "xspace").glob("*.xplane.pb*") if "no-memory" not in path.name)
 
@@ -87,3 +90,27 @@ def test_the_allocator_tells_addresses_and_its_fragmentation() -> None:
         alive[row] = end
     shares = [share for _, share in timeline.fragmentation]
     assert shares[0] == pytest.approx(0.5, abs=0.1) and all(0 <= share <= 1 for share in shares)
+
+
+@pytest.mark.parametrize(
+    "thread, purpose", [("tf_data_iterator_resource/7", PIPELINE), ("tf_Compute/7", "output"), ("", "output")]
+)
+def test_what_a_thread_of_the_pipeline_makes_is_told(tmp_path: Path, thread: str, purpose: str) -> None:
+    """As a space that is parsed whole, and one that is walked through."""
+    space = message("XSpace")()
+    plane = space.planes.add(name="/host:CPU")
+    plane.event_metadata[1].name = "MemoryAllocation"
+    for key, name in enumerate(("allocator_name", "allocation_bytes", "addr", "region_type"), start=1):
+        plane.stat_metadata[key].name = name
+    event = plane.lines.add(name=thread).events.add(metadata_id=1)
+    event.stats.add(metadata_id=1, str_value="cpu")
+    event.stats.add(metadata_id=2, int64_value=2048)
+    event.stats.add(metadata_id=3, int64_value=9)
+    event.stats.add(metadata_id=4, str_value="output")
+    file = tmp_path / "one.xplane.pb"
+    file.write_bytes(space.SerializeToString())
+    assert list(pipeline.capture(file).timelines[0].table.purpose) == [purpose]
+    with file.open("rb") as opened:
+        pieces = large_protobuf.Pieces(Opened(str(file), file.name, opened, file.stat().st_size))
+        (line,) = next(large_protobuf.planes(pieces)).lines
+        assert line.name == thread

@@ -27,6 +27,8 @@ BEFORE = "in use before the step"
 """`purpose` of a row that stood before the step, and of which no more is known than its size, its end or
 whose it was.
 """
+PIPELINE = "made by a thread of the input pipeline"
+"""`purpose` of a row that no op of the step made: the ops of a data set have names, too, and no layer."""
 ELSEWHERE = "allocated elsewhere while the step ran"
 """`purpose` of a row that the allocator's total tells of and no record of the step."""
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tfmemlens.attribution.moments.consumers import last_reader
 from tfmemlens.attribution.moments.curves import of_curve
+from tfmemlens.attribution.moments.live_inputs import OF_BATCH
 from tfmemlens.attribution.moments.owners import looped
 from tfmemlens.attribution.moments.phases import phases
 from tfmemlens.attribution.names.node_names import owner_of
@@ -17,7 +18,7 @@ from tfmemlens.attribution.names.owner_cache import owner_like
 from tfmemlens.errors import UsageError
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.knowledge.ops.origin import source_of
-from tfmemlens.model.allocation import BEFORE, PERSISTENT, TEMPORARY, Allocation, AllocationTable
+from tfmemlens.model.allocation import BEFORE, PERSISTENT, PIPELINE, TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Balance, Moment
@@ -138,6 +139,8 @@ def _alive(timeline: Timeline, index: int) -> Iterable[Allocation]:
 
 
 def _owner_of(timeline: Timeline, node: str | None, op: str | None, purpose: str | None) -> Owner:
+    if purpose == PIPELINE:
+        return OF_BATCH
     if node is None:
         return NOBODY
     owner = timeline.owners.get(node) or owner_like(node, op)

@@ -332,6 +332,14 @@ class PlaneLine:
                 return varint(self.pieces.read(first, last - first), 0)[0]
         return 0
 
+    @cached_property
+    def name(self) -> str:
+        """Of the thread."""
+        for number, first, last in self.pieces.fields(self.start, self.end):
+            if number == 2:
+                return self.pieces.read(first, last - first).decode("utf-8", "replace")
+        return ""
+
     @property
     def events(self) -> Iterator[Any]:
         """Its events, parsed one by one."""

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
-from tfmemlens.model.allocation import BEFORE, OUTPUT, TEMPORARY
+from tfmemlens.model.allocation import BEFORE, OUTPUT, PIPELINE, TEMPORARY
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.tensor import numpy_dtype_of_enum, parse_shape
@@ -43,6 +43,8 @@ COMPANIONS = tuple(
 """What the profiler made of an XSpace for TensorBoard's other pages."""
 NO_OP = "(null)"
 """What TensorFlow writes where no op asked for the memory."""
+_PIPELINE_THREAD = "tf_data_"
+"""What TensorFlow's threads are called that run iterators, and the functions of data sets."""
 _DATE = regex(r"(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)")
 _PLANES = (b"/host:", b"/device:", b"/job:", b"Task Environment", b"/custom", b"#")
 RECORDING_HINT = (
@@ -145,6 +147,8 @@ class Event:
     """The allocator's own measure: 1 minus the largest free piece as a share of what is free."""
     available: int = 0
     """What the allocator could still give then, up to its limit."""
+    of_pipeline: bool = False
+    """Whether a thread of a data set's iterator asked for it."""
 
 
 def _timelines(plane: Any) -> Iterator[Timeline]:
@@ -158,14 +162,14 @@ def _timelines(plane: Any) -> Iterator[Timeline]:
     names = {key: data.name for key, data in plane.stat_metadata.items()}
     lanes: dict[str, list[Event]] = {}
     for line in plane.lines:
-        start = line.timestamp_ns / 1e3
+        start, of_pipeline = line.timestamp_ns / 1e3, line.name.startswith(_PIPELINE_THREAD)
         for event in line.events:
             kind = kinds.get(event.metadata_id)
             if kind is not None:
                 facts = {names.get(stat.metadata_id, ""): _value(stat, names) for stat in event.stats}
-                lanes.setdefault(str(facts.get("allocator_name", "")), []).append(
-                    event_of(start + event.offset_ps / 1e6, kind, facts)
-                )
+                told = event_of(start + event.offset_ps / 1e6, kind, facts)
+                told.of_pipeline = of_pipeline
+                lanes.setdefault(str(facts.get("allocator_name", "")), []).append(told)
     for allocator, events in lanes.items():
         yield timeline_of(plane.name, allocator, sorted(events, key=lambda event: event.micros))
 
@@ -261,9 +265,8 @@ def timeline_of(plane: str, allocator: str, events: list[Event]) -> Timeline:
 
 
 def _born(columns: Columns, event: Event) -> int:
-    row = columns.add(
-        event.node or None, event.size, None, event.micros, _PURPOSES.get(event.region, event.region or None)
-    )
+    purpose = PIPELINE if event.of_pipeline else _PURPOSES.get(event.region, event.region or None)
+    row = columns.add(event.node or None, event.size, None, event.micros, purpose)
     columns.requested_bytes[row] = event.requested or None
     columns.dtype[row] = numpy_dtype_of_enum(event.dtype)
     columns.shape[row] = _shape(event.shape)
