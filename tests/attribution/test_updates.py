@@ -99,7 +99,8 @@ def test_constants_in_the_scope_of_an_optimizer() -> None:
 
 MODEL = LiveModel(
     ("net",),
-    (("body", "Dense"), ("down/conv", "Conv2D"), ("up/conv", "Conv2D"), ("conv_2", "Conv2D")),
+    (("body", "Dense"), ("down/conv", "Conv2D"), ("up/conv", "Conv2D"), ("conv_2", "Conv2D"),
+     ("mine", "TheirOwn")),
     outputs=(("body", (None, 10)), ("down/conv", (None, 8, 8, 4)), ("up/conv", (None, 8, 8, 4)),
              ("conv_2", (None, 9, 9, 4))),
 )  # fmt: skip
@@ -114,7 +115,8 @@ def layer(name: str | None, phase: Phase = Phase.FORWARD) -> Owner:
     "scope, name",
     [
         ("body", "body"),
-        ("net/body/inner", "body/inner"),
+        ("net/body/Gelu/inner", "body"),
+        ("net/mine/inner", "mine/inner"),
         ("net_1/down_3/conv_5", "down/conv"),
         ("conv_2", "conv_2"),
         ("conv_2_1", "conv_2"),

@@ -123,14 +123,23 @@ class LiveNames:
         return next(iter(around)) or None if len(around) == 1 else None
 
     def _path(self, scope: str) -> str | None:
-        """The longest path of a layer that stands in a scope, with what is inside of the layer."""
+        """The longest path of a layer that stands in a scope, with what is inside of the layer: of the user's
+        own ones, since scopes inside Keras's are its own.
+        """
         parts = scope.split("/")
         for first in range(min(len(parts), _MAX_SCOPES + 1)):
             for last in range(len(parts), first, -1):
                 path = self._match(parts[first:last])
                 if path is not None:
-                    return "/".join([path, *parts[last:]])
+                    return path if path in self._of_kerases_classes else "/".join([path, *parts[last:]])
         return None
+
+    @cached_property
+    def _of_kerases_classes(self) -> frozenset[str]:
+        from tfmemlens.knowledge.keras_layers import RULES  # only where a program has layers
+
+        layers = self.model.layers if self.model is not None else ()
+        return frozenset(path for path, kind in layers if kind in RULES)
 
     def _match(self, parts: list[str]) -> str | None:
         """The layer with this path as it is, else without the numbers that further calls add."""
