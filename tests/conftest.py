@@ -11,7 +11,7 @@ import hypothesis
 import pytest
 
 from tests import goldens, groups, tiers
-from tfmemlens.cli.main import DEBUG_VARIABLE
+from tfmemlens.errors import DEBUG_VARIABLE
 from tfmemlens.estimation import conditions
 
 # No test fails because a machine is busy, and a run repeats the one before; `--hypothesis-profile=random`

@@ -5,6 +5,10 @@ yields a traceback.
 """
 
 import errno
+import os
+
+DEBUG_VARIABLE = "TFMEMLENS_DEBUG"
+"""Set to 1, a defect ends in its traceback instead of an apology."""
 
 
 class NotUnderstood(Exception):
@@ -73,3 +77,22 @@ class MissingExtra(TfmemlensError):
     """A feature needs a package that the base install leaves out."""
 
     slug = "missing-extra"
+
+
+def apology(defect: Exception) -> TfmemlensError:
+    """What a user reads of a defect of ours, instead of a traceback. Where that is wanted the defect raises
+    again.
+    """
+    if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
+        raise defect
+    place, frame = "", defect.__traceback__
+    while frame is not None:
+        code = frame.tb_frame.f_code
+        if f"{os.sep}tfmemlens{os.sep}" in code.co_filename:
+            module = code.co_filename.rpartition(f"{os.sep}tfmemlens{os.sep}")[2]
+            place = f" in {module.replace(os.sep, '/')}, line {frame.tb_lineno}"
+        frame = frame.tb_next
+    return TfmemlensError(
+        f"sorry, this is a defect of tfmemlens: {type(defect).__name__}{place}: {defect}",
+        f"please report this line, with the input if you can; {DEBUG_VARIABLE}=1 prints the whole traceback",
+    )

@@ -288,7 +288,11 @@ def test_what_stands_below_a_failure(
     kept = tmp_path / "my run"
     kept.mkdir()
     for outcome, last in (
-        (run_use_case.RunOutcome(1, None, str(kept), ("no disk",)), "tfmemlens: no disk"),
+        (
+            run_use_case.RunOutcome(1, None, str(kept), ("no disk",)),
+            "tfmemlens: this is kept: `tfmemlens explain 'my run'`",
+        ),
+        (run_use_case.RunOutcome(1, None, None, ("no disk",)), "tfmemlens: no disk"),
         (run_use_case.RunOutcome(1, report, None, ("no disk",)), "tfmemlens: no disk"),
         (
             run_use_case.RunOutcome(1, report, str(kept)),

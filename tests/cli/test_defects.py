@@ -8,7 +8,8 @@ import pytest
 
 from tests.conftest import SAMPLES
 from tfmemlens import pipeline
-from tfmemlens.cli.main import DEBUG_VARIABLE, main
+from tfmemlens.cli.main import main
+from tfmemlens.errors import DEBUG_VARIABLE
 
 LOG = str(SAMPLES / "oom_log" / "1.15-unet-report.txt")
 

@@ -15,6 +15,7 @@ import pytest
 
 from tests.conftest import ROOT, SAMPLES
 from tfmemlens.cli.main import main
+from tfmemlens.errors import DEBUG_VARIABLE
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
 LOG = SAMPLES / "oom_log" / "1.10-founding-question-unet.txt"
@@ -82,6 +83,28 @@ def test_out_of_memory_is_explained_below_the_traceback_and_kept(folder: Path) -
     assert record["framework"] == "tensorflow"
     assert record["peak_rss_bytes"] > 1 << 20
     assert left_in(folder / "spool") == []
+
+
+@pytest.mark.parametrize("where", ["tfmemlens.pipeline.explain", "tfmemlens.cli._options.short_page"])
+def test_a_defect_of_ours_leaves_the_programs_status_and_its_log(folder: Path, where: str) -> None:
+    broken = (
+        "import sys, unittest.mock as mock, tfmemlens.pipeline, tfmemlens.cli._options, tfmemlens.cli.main\n"
+        f"with mock.patch({where!r}, side_effect=TypeError('ours')):\n"
+        "    sys.exit(tfmemlens.cli.main.main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", broken, "run", "--", sys.executable, "-c", FAILING]
+    ended = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env={**environment(folder), DEBUG_VARIABLE: "0"},
+    )
+    assert ended.returncode == 3
+    assert "a defect of tfmemlens: TypeError" in ended.stderr and "Traceback" not in ended.stderr
+    (bundle,) = folder.glob("tfmemlens-run-*")
+    assert (bundle / "log.txt").read_text() == LOG.read_text()
 
 
 def verdict(page: str) -> str:

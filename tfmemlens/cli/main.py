@@ -1,6 +1,7 @@
 """`tfmemlens`: pick the command, run it, turn our own errors into a sentence and an exit status.
 
-The library lets its own defects raise; here alone they become an apology, unless TFMEMLENS_DEBUG=1 is set.
+The library lets its own defects raise; here, and beside a program that runs under watch, they become an
+apology, unless TFMEMLENS_DEBUG=1 is set.
 """
 
 from __future__ import annotations
@@ -18,11 +19,9 @@ from typing import Any, NoReturn
 
 import tfmemlens
 from tfmemlens import cli, discovery, progress
-from tfmemlens.errors import TfmemlensError, UsageError
+from tfmemlens.errors import TfmemlensError, UsageError, apology
 from tfmemlens.escaping import visible
 
-DEBUG_VARIABLE = "TFMEMLENS_DEBUG"
-"""Set to 1, a defect ends in its traceback instead of an apology."""
 OVERVIEW = ("-h", "--help", "--version")
 """What is answered without importing a command."""
 EXAMPLES = """to begin with:
@@ -53,9 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as defect:
-        if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
-            raise
-        print(f"tfmemlens: {_told(_apology(defect))}", file=sys.stderr)
+        print(f"tfmemlens: {_told(apology(defect))}", file=sys.stderr)
         return 2
 
 
@@ -73,21 +70,6 @@ def _told(problem: TfmemlensError) -> str:
     """The sentence and the hint; a file's name in them commands no terminal."""
     lines = (visible(line) for line in str(problem).split("\n"))
     return "\n".join(lines)
-
-
-def _apology(defect: Exception) -> TfmemlensError:
-    """What a user reads of a defect of ours, instead of a traceback."""
-    place, frame = "", defect.__traceback__
-    while frame is not None:
-        code = frame.tb_frame.f_code
-        if f"{os.sep}tfmemlens{os.sep}" in code.co_filename:
-            module = code.co_filename.rpartition(f"{os.sep}tfmemlens{os.sep}")[2]
-            place = f" in {module.replace(os.sep, '/')}, line {frame.tb_lineno}"
-        frame = frame.tb_next
-    return TfmemlensError(
-        f"sorry, this is a defect of tfmemlens: {type(defect).__name__}{place}: {defect}",
-        f"please report this line, with the input if you can; {DEBUG_VARIABLE}=1 prints the whole traceback",
-    )
 
 
 class _Missing(UsageError):

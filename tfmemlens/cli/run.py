@@ -10,9 +10,13 @@ import argparse
 import os
 import shlex
 import sys
+from typing import TYPE_CHECKING
 
 from tfmemlens.cli import _options
-from tfmemlens.errors import UsageError
+from tfmemlens.errors import UsageError, apology
+
+if TYPE_CHECKING:  # nothing is read before the program has ended
+    from tfmemlens.model.report import Report
 
 EXAMPLES = """examples:
   tfmemlens run -- python train.py --batch 64
@@ -65,8 +69,8 @@ def run(args: argparse.Namespace) -> int:
         return _not_started(command, error)
     lines = [f"tfmemlens: {problem}" for problem in outcome.problems]
     if outcome.report:
-        lines = ["", _options.short_page(outcome.report, sys.stderr), *lines]
-    if outcome.report and outcome.folder:
+        lines = ["", _page(outcome.report), *lines]
+    if outcome.folder and (outcome.report or outcome.problems):
         where = shlex.quote(args.out or os.path.relpath(outcome.folder))
         page = f", {where}/report.html" if os.path.exists(os.path.join(outcome.folder, "report.html")) else ""
         lines.append(f"tfmemlens: this is kept: `tfmemlens explain {where}`{page}")
@@ -77,6 +81,14 @@ def run(args: argparse.Namespace) -> int:
     except OSError:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # the terminal was closed
     return outcome.exit_status
+
+
+def _page(report: Report) -> str:
+    """The short page; a defect of ours is no end of the user's program."""
+    try:
+        return _options.short_page(report, sys.stderr)
+    except Exception as defect:
+        return f"tfmemlens: {apology(defect)}"
 
 
 def _not_started(command: list[str], error: OSError) -> int:

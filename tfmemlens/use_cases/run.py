@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfmemlens.errors import TfmemlensError, UsageError
+from tfmemlens.errors import TfmemlensError, UsageError, apology
 from tfmemlens.recording.beside import cgroups, recorded, relay
 from tfmemlens.recording.beside.kept_log import KeptLog
 from tfmemlens.values import dataclass
@@ -90,6 +90,11 @@ def run(
         return _gathered(folder, out, record, log, problems)
     except KeyboardInterrupt:  # whoever does not wait for the page still gets the program's status
         return RunOutcome(ending.exit_status, None, folder, tuple(problems))
+    except Exception as defect:  # of ours: the program's status and what it left stay
+        of_memory = "there was no memory left to explain it" if isinstance(defect, MemoryError) else ""
+        problems.append(of_memory or apology(defect).sentence)
+        folder, kept = (folder, True) if out else _moved(folder, problems)
+        return RunOutcome(ending.exit_status, None, folder if kept else None, tuple(problems))
 
 
 def _gathered(
