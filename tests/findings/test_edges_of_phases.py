@@ -8,8 +8,9 @@ import pytest
 
 from tests.findings.test_edges_of_support import at
 from tests.findings.test_edges_of_tensors import failed, found, slugs
-from tests.findings.test_support import A, P, exactly
+from tests.findings.test_support import A, P, case, exactly
 from tfmemlens.findings import (
+    changed_batch,
     failed_in_evaluation,
     failure_in_disguise,
     fragmented_free_memory,
@@ -21,6 +22,7 @@ from tfmemlens.model.capture import Progress, StatedSize
 from tfmemlens.model.case import Api, Balance, FrontEnd, Moment
 from tfmemlens.model.finding import Basis, Severity
 from tfmemlens.model.incident import AllocatorState, Frame, Incident, RequestKind
+from tfmemlens.model.live_model import LiveModel
 from tfmemlens.units import Size, human
 from tfmemlens.values import replace
 
@@ -136,6 +138,26 @@ def test_the_batch_that_is_advised(
     assert text in remedy.text
     (older,) = found(failed_in_evaluation, moment, Api(newest=(1, 15)), **settings(**values))
     assert older.remedies[0].code is None
+    assert ("try " in older.remedies[0].text) is bool(code and batch)
+
+
+@pytest.mark.parametrize(
+    "recorded, because, saves",
+    [(16, "whose batch is 64, in training 16", 750), (None, "not the training's", 750)],
+)
+def test_the_recorded_step_tells_the_trainings_batch(recorded: int | None, because: str, saves: int) -> None:
+    moment = with_batch(failed((64, 5), size=1000, keras_call="evaluate"), 64)
+    model = LiveModel((), (), batch=recorded)
+    whole = case(moment)
+    (told,) = failed_in_evaluation.check(replace(whole, capture=replace(whole.capture, live_model=model)))
+    assert because in told.because
+    assert told.remedies[0].saves_bytes == saves
+
+
+@pytest.mark.parametrize("call, told", [("evaluate", 0), ("fit", 1)])
+def test_the_batch_of_evaluation_is_no_surprise(call: str, told: int) -> None:
+    moment = with_batch(failed((50, 5, 5, 3), keras_call=call), 50)
+    assert len(list(changed_batch.check(case(moment, **settings(batch_size="16"))))) == told
 
 
 @pytest.mark.parametrize(

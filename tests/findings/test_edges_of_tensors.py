@@ -491,6 +491,15 @@ def test_so_much_is_in_no_line_of_the_list(
     assert all(words in each.because for each in told)
 
 
+@pytest.mark.parametrize(
+    "need, severity, advised", [(160, Severity.CAUSE, True), (161, Severity.FACTOR, False)]
+)
+def test_what_is_small_beside_the_request_is_no_cause(need: int, severity: Severity, advised: bool) -> None:
+    books = Balance(outside_report=exactly(80), in_use=exactly(100))
+    (told,) = found(outside_the_report, failed((2,), size=need, books=books))
+    assert (told.severity, bool(told.remedies)) == (severity, advised)
+
+
 def test_a_summary_tells_how_many_weights_there_are() -> None:
     books = Balance(outside_report=exactly(90), in_use=exactly(100))
     (told,) = found(outside_the_report, failed((2,), books=books), parameters=(1 << 20, at(3)))

@@ -15,14 +15,27 @@ from tfmemlens.values import replace
 from tfmemlens.what_if.beside import traced_fit
 
 
-def failure(limit: int | None = LIMIT, allocator: str | None = "cpu") -> Any:
-    request = Made(failed=Made(allocator=allocator))
+def failure(
+    limit: int | None = LIMIT,
+    allocator: str | None = "cpu",
+    shape: tuple[int, ...] | None = None,
+    batch: int | None = None,
+) -> Any:
+    request = Made(failed=Made(allocator=allocator, node=shape and "enc/mul", shape=shape), batch=batch)
     size = None if limit is None else Size.exactly(limit)
     return Made(request=request, timeline=None, below_peak=False, balance=Made(limit=size))
 
 
-def step(allocator: str = "CPU", predicted: bool = False, below_peak: bool = False) -> Any:
-    return Made(timeline=Made(allocator=allocator, predicted=predicted), request=None, below_peak=below_peak)
+def step(
+    allocator: str = "CPU",
+    predicted: bool = False,
+    below_peak: bool = False,
+    node: str = "Partitioned/enc/mul",
+    shape: tuple[int, ...] | None = None,
+) -> Any:
+    table = Made(node=[None, node], shape=[None, shape])
+    timeline = Made(allocator=allocator, predicted=predicted, table=table)
+    return Made(timeline=timeline, request=None, below_peak=below_peak)
 
 
 def asked(*moments: Any, basis: Any = None) -> TracedFit | None:
@@ -69,3 +82,21 @@ def test_of_several_steps_the_one_with_most_samples_tells() -> None:
     case: Any = Made(moments=(failure(), step(), step()))
     found = traced_fit(case, 0, {1: smaller, 2: larger}.get)
     assert found and found.batch == 8
+
+
+@pytest.mark.parametrize(
+    "failed, batch, traced, node, told",
+    [
+        ((32, 300, 4), 32, (8, 100, 4), "Partitioned/enc/mul", False),  # three times as long
+        ((32, 100, 4), 32, (8, 100, 4), "Partitioned/enc/mul", True),
+        ((32, 32), 32, (8, 8), "enc/mul", True),  # of pairs
+        ((3, 4), 32, (3, 4), "enc/mul", True),  # a weight's
+        ((32, 300, 4), 32, (8, 100, 4), "other_enc/mul", True),  # not that op
+        ((32, 300, 4), None, (8, 100, 4), "enc/mul", True),
+    ],
+)
+def test_a_step_of_other_sizes_says_nothing_of_the_batch(
+    failed: tuple[int, ...], batch: int | None, traced: tuple[int, ...], node: str, told: bool
+) -> None:
+    found = asked(failure(shape=failed, batch=batch), step(shape=traced, node=node))
+    assert (found is not None) is told

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.phase import of_other_data
 from tfmemlens.findings.support.rows import requests, tensor_text
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -73,6 +74,8 @@ def _against_stated(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         shape = request.failed.shape
         first = shape[0] if shape and len(shape) in (4, 5) else None
+        if of_other_data(case, request):
+            continue  # it has a batch of its own, and a rule that says so
         if stated and first and stated > 1 and first > 1 and first % stated and stated % first:
             yield Finding(
                 severity=Severity.NOTE,

@@ -12,12 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.rows import device_limit, requests
 from tfmemlens.model.case import Case, FrontEnd, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, human
+from tfmemlens.values import replace
 
 BASIS = Basis.NAME
 EXPLAINS = "what the request has beyond a training batch's, where both batches are known; else no bytes"
@@ -84,10 +87,16 @@ def _in_parts(phase: str, request: Request) -> Remedy:
 
 def _larger_than_training(case: Case, phase: str, request: Request) -> tuple[int, int] | None:
     """The batch of evaluation and the training's, where both are known and the former is larger."""
-    batch, trained = _batch(case, phase, request), case.capture.surroundings.setting("batch_size")
-    if phase != EVALUATION or not batch or not trained or not 0 < int(trained[0]) < batch:
-        return None
-    return batch, int(trained[0])
+    batch, trained = _batch(case, phase, request), _trained_with(case)
+    return (batch, trained) if phase == EVALUATION and batch and trained and trained < batch else None
+
+
+def _trained_with(case: Case) -> int | None:
+    """The batch of training: as the run was set, else of the step that the program recorded."""
+    setting, model = case.capture.surroundings.setting("batch_size"), case.capture.live_model
+    if setting:
+        return int(setting[0]) or None
+    return model.batch if model else None
 
 
 def _beyond_training(request: Request, batches: tuple[int, int]) -> int | None:
@@ -117,10 +126,9 @@ def _remedy(case: Case, moment: Moment, phase: str, request: Request) -> Remedy:
             "the batch is 1 already: go through each sample in pieces (patches, tiles, windows) and join the"
         )
         return Remedy(f"{text} results", slug=slug)
-    trained = case.capture.surroundings.setting("batch_size")
     smaller = _fitting(case, moment, request, batch) if batch else 8
     if batch:
-        training = int(trained[0]) if trained and phase == EVALUATION else None
+        training = _trained_with(case) if phase == EVALUATION else None
         if training and training < batch:
             smaller = training
         beside = f", in training {training}" if training and training != batch else ""
@@ -129,7 +137,12 @@ def _remedy(case: Case, moment: Moment, phase: str, request: Request) -> Remedy:
     setting = case.capture.surroundings.setting("validation_batch_size")
     if code and phase == EVALUATION and setting and ".batch(" in setting[1].text:
         text, code = f"{text}, {setting[1].place}", f"validation_data=validation.batch({smaller})"
-    return Remedy(text, code, slug=slug)
+    elif batch and not code:
+        text += f": try {smaller}"
+    need = request.needed_bytes
+    if not batch or request.batch != batch or request.fixed or not smaller < batch:
+        return Remedy(text, code, slug=slug)
+    return replace(remedies.of_tensor(case, text, Shrunk(slug, need, batch, smaller)), code=code)
 
 
 def _batch(case: Case, phase: str, request: Request) -> int | None:

@@ -5,7 +5,7 @@ allocated and still hold. The allocator's own figure counts everything: weights 
 constants, tensors kept from earlier steps, iterators, other graphs and sessions in the process, and ops that
 were running.
 When it fires: report and allocator speak of the same device, and at least 40 % of the bytes in use are not
-in the list.
+in the list. Where less than half of what was asked for is outside of it, that is no cause.
 What to do: count the model (parameters x 4 bytes, times 3 with Adam). If the rest is larger than that,
 something is kept between steps: tensors in Python lists, graphs built again and again, a second model, a
 dataset held as a constant.
@@ -24,6 +24,8 @@ from tfmemlens.units import human, human_size, percent
 
 BASIS = Basis.FIGURES
 EXPLAINS = "what is in use and not in the list"
+_LEAST_OF_REQUEST = 0.5
+"""Less than this part of the request: to find it would not make room."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -35,9 +37,10 @@ def check(case: Case) -> Iterator[Finding]:
         if outside < 0.4 * in_use or outside < LEAST_OF_A_CAUSE * whole_bytes(case, moment):
             continue
         listed = "almost none" if outside >= 0.99 * in_use else f"only {percent(in_use - outside, in_use)}"
+        beside = outside < _LEAST_OF_REQUEST * (moment.request.needed_bytes or 0 if moment.request else 0)
         what = f"TensorFlow's list accounts for {listed} of the {human(in_use)} in use"
         yield Finding(
-            severity=Severity.CAUSE if outside >= 0.6 * in_use else Severity.FACTOR,
+            severity=Severity.CAUSE if outside >= 0.6 * in_use and not beside else Severity.FACTOR,
             headline=(
                 f"{what}; the other {human_size(books.outside_report)} may be weights, optimizer slots,"
                 " constants, buffers of running ops, or tensors kept from earlier steps"
@@ -54,7 +57,7 @@ def check(case: Case) -> Iterator[Finding]:
                     moment.incident.holders[0].header if moment.incident.holders else None,
                 ),
             ),
-            remedies=tuple(_remedies(case)),
+            remedies=() if beside else tuple(_remedies(case)),
             moment=index,
         )
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings import im2col_buffer, pairwise_broadcast
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import phase, remedies
 from tfmemlens.findings.support.batch_bound import batch_bound, in_words, of_traced, traced_below
 from tfmemlens.findings.support.rows import device_limit, on_host, place, requests, tensor_text
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
@@ -142,6 +142,8 @@ def _dimension_remedies(
     mistaken = any(remedy.slug == "one-shape" for finding in of_pairs for remedy in finding.remedies)
     if mistaken or (of_pairs and not of_batch):
         pass  # the rule of pairs says what to change: its first dimension alone is no size of the program's
+    elif request and request.batch == sizes[0] and phase.of_other_data(case, request):
+        pass  # the rule of evaluation says it, for the batch of that data set
     elif sizes[0] >= 2 and request and not request.fixed:
         traced = traced_below(case, moment, request.batch)
         if traced and request.batch == sizes[0]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+from tfmemlens.model.allocation import Shape
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.what_if import TracedFit
 from tfmemlens.values import replace
 from tfmemlens.what_if.largest_batch import FitBasis, largest_batch, sure_batch
 from tfmemlens.what_if.summed import RowsBasis
 
+_NEAR = 0.02
+"""A batch that was rounded up, or one more row, is none of other sizes."""
 Known = Callable[[int], FitBasis | RowsBasis | None]
 
 
@@ -24,7 +28,10 @@ def traced_fit(case: Case, index: int, known: Known) -> TracedFit | None:
     steps = [
         basis
         for at, moment in enumerate(case.moments)
-        if _is_beside(moment, failure) and isinstance(basis := known(at), FitBasis) and basis.complete
+        if _is_beside(moment, failure)
+        and isinstance(basis := known(at), FitBasis)
+        and basis.complete
+        and not _is_of_other_sizes(moment, basis.step.batch, failure)
     ]
     if not steps:
         return None
@@ -42,3 +49,26 @@ def _is_beside(moment: Moment, failure: Moment) -> bool:
         return False
     allocator = request.failed.allocator
     return allocator is not None and step.allocator.lower() == allocator.lower()
+
+
+def _is_of_other_sizes(step: Moment, batch: int, failure: Moment) -> bool:
+    """Whether the tensor that failed is, in the traced step, one that differs by more than the batch: of
+    longer sequences or larger pictures, of which the step says nothing.
+    """
+    request, timeline = failure.request, step.timeline
+    if request is None or timeline is None or not request.batch or not request.failed.node:
+        return False
+    wanted = _elements(request.failed.shape)
+    table, tail = timeline.table, f"/{request.failed.node}"
+    columns = zip(table.node, table.shape, strict=True)
+    alike = {_elements(shape) for node, shape in columns if node and f"/{node}".endswith(tail)} - {0}
+    grown = request.batch / batch
+    return bool(alike and wanted) and not any(
+        math.isclose(wanted / each, factor, rel_tol=_NEAR)
+        for each in alike
+        for factor in (1, grown, grown**2)
+    )
+
+
+def _elements(shape: Shape | None) -> int:
+    return math.prod(size or 0 for size in shape or (0,))

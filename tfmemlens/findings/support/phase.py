@@ -66,6 +66,12 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
     return (PREDICTION, failed.line) if failed.training is False else None
 
 
+def of_other_data(case: Case, request: Request) -> bool:
+    """Whether it was evaluation or prediction, whose batch is one of another data set."""
+    ran = other_than_training(case, request)
+    return ran is not None and ran[0] in (EVALUATION, PREDICTION)
+
+
 _LOADING_FRAMES = regex(
     r"\A(?:load_weights\w*|batch_set_value|set_weights|from_pretrained|from_preset|load_model)\Z"
 )

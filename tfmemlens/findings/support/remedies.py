@@ -12,12 +12,7 @@ from tfmemlens.findings.support.batch_bound import batch_bound, in_words, of_tra
 from tfmemlens.findings.support.graph_nets import rows_of_a_graph
 from tfmemlens.findings.support.in_pieces import in_pieces
 from tfmemlens.findings.support.named_sizes import NamedSize
-from tfmemlens.findings.support.phase import (
-    EVALUATION,
-    PREDICTION,
-    is_jacobian,
-    other_than_training,
-)
+from tfmemlens.findings.support.phase import is_jacobian, of_other_data
 from tfmemlens.findings.support.rows import (
     attributed,
     index_of,
@@ -249,8 +244,7 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         return None  # nodes or edges of one graph
     if situation(case, moment).program == "TensorFlow Serving":
         return None  # clients decide how many examples come at once
-    ran = other_than_training(case, moment.request) if moment.request else None
-    if ran and ran[0] in (EVALUATION, PREDICTION):
+    if moment.request and of_other_data(case, moment.request):
         return None  # the rule of that phase says it, for the batch of its data set
     batch = saving.batch if saving.basis is SavingBasis.REPLAY else batch_of(case, moment)
     accumulate = applies("gradient-accumulation", case, moment) and not is_forward_only(moment)
@@ -320,8 +314,8 @@ def shows_batch(case: Case, moment: Moment) -> bool:
         return True
     if is_jacobian(request):
         return False
-    failed, ran = request.failed, other_than_training(case, request)
-    if failed.keras_layer or (ran and ran[0] in (EVALUATION, PREDICTION)) or situation(case, moment).training:
+    failed = request.failed
+    if failed.keras_layer or of_other_data(case, request) or situation(case, moment).training:
         return True
     in_graph = "/" in (failed.node or "")
     owners = (*moment.attribution.owners, *([request.owner] if in_graph else []))
