@@ -8,18 +8,24 @@ from typing import Any
 
 import pytest
 
+from tests.builders import timeline
 from tests.conftest import SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.attribution.names.live_names import LiveNames
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.model.attribution import Kind
-from tfmemlens.model.capture import Hints
-from tfmemlens.model.incident import FailedRequest
+from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.incident import AllocatorState, FailedRequest, Incident, RequestKind
 from tfmemlens.model.live_model import LiveModel, LiveVariable
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.readers.formats import memory_dump
+from tfmemlens.readers.gathering.merge_logs import merge
 from tfmemlens.recording.inside import keras_models
+from tfmemlens.units import Size
+from tfmemlens.values import replace
 from tfmemlens.what_if.step import batch_and_source
 
 DUMP = SAMPLES / "oom_log" / "2.21-gradients-stored.txt"
@@ -218,6 +224,88 @@ def test_the_recorder_tells_the_version(tmp_path: Path) -> None:
         "the program recorded 2 of its 9 steps",
         "not recorded: x: y",
     ]
+
+
+@pytest.mark.parametrize(
+    "told, states, version",
+    [
+        (("2.21", "2.99"), "2.21.0", ("2.21", "2.21")),
+        (("1.15", "2.0"), "1.15.5", ("1.15", "1.15")),
+        (("2.11", "2.11"), "1.15.5", ("2.11", "2.11")),  # another process's
+        (None, "1.15.5", ("1.15", "1.15")),
+    ],
+)
+def test_the_version_that_is_stated_is_told(told: Any, states: str, version: tuple[str, str]) -> None:
+    stated = (".".join(states.split(".")[:2]),) * 2
+    files = [Capture(Source("log.txt", version=told)), Capture(Source("recorder.json", version=stated))]
+    assert merge(files).source.version == version
+
+
+def of_allocator(name: str, **state: Any) -> Incident:
+    return Incident(FailedRequest(RequestKind.TENSOR, allocator=name), state=AllocatorState(**state))
+
+
+@pytest.mark.parametrize(
+    "limits, stated, told",
+    [
+        ((300,), None, 300),
+        ((300, 300), None, 300),
+        ((300, 200), None, None),
+        ((), None, None),
+        ((300,), 9, 9),
+    ],
+)
+def test_a_failure_has_the_limit_of_the_steps_that_its_allocator_served(
+    limits: tuple[int, ...], stated: int | None, told: int | None
+) -> None:
+    failure = of_allocator("bfc", limit=stated and Size.exactly(stated))
+    steps = tuple(replace(timeline(), allocator="bfc", limit_bytes=each) for each in limits)
+    others = (replace(timeline(), allocator="gpu", limit_bytes=5),)
+    files = [
+        Capture(Source("log.txt"), incidents=(failure,)),
+        Capture(Source("step.pb"), timelines=steps + others),
+    ]
+    (known,) = merge(files).incidents
+    assert (known.state.limit and known.state.limit.bytes) == told
+
+
+@pytest.mark.parametrize(
+    "failures, given",
+    [
+        ([of_allocator("bfc")], ["b_bfc.8"]),
+        ([of_allocator("bfc"), of_allocator("bfc")], []),  # which of them, nobody knows
+        ([of_allocator("gpu")], []),
+        ([of_allocator("bfc", in_use=Size.exactly(3))], []),
+    ],
+)
+def test_a_traceback_alone_takes_the_newest_dump(failures: list[Incident], given: list[str]) -> None:
+    """One that states its bytes takes the dump with as many."""
+    dumps = [
+        Capture(
+            Source(path, (memory_dump.FORMAT,)), incidents=(of_allocator("bfc", in_use=Size.exactly(size)),)
+        )
+        for path, size in (("a_bfc.7", 7), ("b_bfc.8", 8), ("c_bfc.6", 6))
+    ]
+    joined = memory_dump.join([Capture(Source("log.txt"), incidents=tuple(failures)), *dumps])
+    left = [each.source.path for each in joined[1:]]
+    assert left == [path for path in ("a_bfc.7", "b_bfc.8", "c_bfc.6") if path not in given]
+    if given:
+        assert joined[0].incidents[0].state.in_use == Size.exactly(8)
+
+
+@pytest.mark.parametrize(
+    "size, complete, ruled",
+    [(20 * MIB, True, True), (200 * MIB, True, False), (20 * MIB, False, False), (None, True, False)],
+)
+def test_where_python_holds_little_no_list_is_looked_for(
+    tmp_path: Path, size: int | None, complete: bool, ruled: bool
+) -> None:
+    """What was in use is told by the dump, 298 MiB."""
+    held = {**living(None, 1, 4), "bytes": size, "complete": complete}
+    case = pipeline.explain(bundle(tmp_path, living=held)).case
+    in_use = case.moments[0].balance.in_use
+    assert in_use and in_use.bytes > 290 * MIB
+    assert ("look-for-lists" in ruled_out(case)) is ruled
 
 
 @pytest.mark.parametrize("key", ["tfmemlens_model", "tfmemlens_living", "tfmemlens_recorder"])

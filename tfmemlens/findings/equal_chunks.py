@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tfmemlens.findings import held_by_python
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.growth import one_for_each, rising, tracings
 from tfmemlens.findings.support.kept import (
@@ -86,8 +87,9 @@ def check(case: Case) -> Iterator[Finding]:
         what = f"{told}, {human(size)}, {percent(size, _whole(moment))} of {whole}"
         most = max(row.count for row in alive)
         kept = bool(meaning) or most >= _MIN_CERTAIN_COUNT
+        counted = any(held_by_python.check(case))
         yield Finding(
-            severity=Severity.CAUSE if kept else Severity.FACTOR,
+            severity=Severity.CAUSE if kept and not counted else Severity.FACTOR,
             headline=what,
             because=f"{what}{meaning if equal else meaning.replace(': ', ': most likely ')}",
             explains=size,
@@ -97,7 +99,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *chunk_evidence(alive),
             ),
             detail=_ONE_TENSOR if kept else _MANY_LAYERS,
-            remedies=tuple(_remedies(case, moment, kept)),
+            remedies=() if counted else tuple(_remedies(case, moment, kept)),
             moment=index,
         )
 

@@ -5,7 +5,8 @@ result for each iteration, and the turn that fails is the first for which nothin
 When it fires: the text quotes a loop that adds something larger than a number to what was made outside it,
 and the failure agrees: it is the line that failed, what is kept by then is a good part of the memory, the
 figures that the program printed rise by as much, chunks of its size fill the dump, or many turns went well.
-Of several lists it is the one whose entries take the most. In host RAM also what left the device.
+Of several lists it is the one whose entries take the most. In host RAM also what left the device. Not where
+the program recorded itself, and counted who holds what (`held-by-python`).
 What to do: compute in the loop what is wanted in the end and keep that alone; or write the parts to disk.
 """
 
@@ -15,6 +16,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tfmemlens.findings import held_by_python
 from tfmemlens.findings.support.growth import per_turn
 from tfmemlens.findings.support.kept_code import kept, largest
 from tfmemlens.findings.support.kills import another_program
@@ -47,8 +49,8 @@ _REDUCE = "reduce each result to what you want of it in the end (a mean, a score
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
-        if another_program(moment):
-            continue
+        if another_program(moment) or any(held_by_python.check(case)):
+            continue  # what the program itself counted needs no guess of what its code keeps
         for keeping in _candidates(case, moment):
             if keeping.model or (request.failed.creating and not on_host(moment)):
                 break

@@ -301,6 +301,8 @@ class Capture:
     """The model as the program itself described it while it ran."""
     living: tuple[HeldTensors, ...] = ()
     """The tensors that Python held when the program failed, the most bytes first."""
+    held_by_python: int | None = None
+    """The bytes of all of them, None where not all were looked at."""
     network: Network | None = None
     """The model itself, where the input is one that never ran."""
     with_types: Callable[[Graph | None], Graph | None] | None = field(default=None, compare=False, repr=False)

@@ -1,4 +1,5 @@
-"""Remedies that cannot help since the text says so: its writer tried them, or the batch is one sample.
+"""Remedies that cannot help since the input says so: its writer tried them, the batch is one sample, or the
+program's own record shows that no list of it holds much.
 
 One table for all rules: whoever advises such a remedy, it is left out.
 """
@@ -30,7 +31,8 @@ def ruled_out(case: Case) -> frozenset[str]:
     """
     told = case.capture.surroundings
     smaller_helps = told.shows("a smaller batch helps")
-    return frozenset(
+    lists = frozenset(_OF_LISTS if _python_holds_little(case) else ())
+    return lists | frozenset(
         slug
         for purpose, slugs in _RULED_OUT.items()
         if told.shows(purpose)
@@ -38,6 +40,21 @@ def ruled_out(case: Case) -> frozenset[str]:
         and not (case.moments and purpose == "a batch of one")
         for slug in slugs
     )
+
+
+_OF_LISTS = ("look-for-lists", "keep-numbers")
+_MUCH = 0.1
+"""Of what was in use, or of the limit: less that Python's containers hold is no cause."""
+
+
+def _python_holds_little(case: Case) -> bool:
+    """Whether all containers of the program were looked at when it failed, and what they hold is no cause."""
+    holds = case.capture.held_by_python
+    if holds is None or not case.moments:
+        return False
+    balance = case.moments[0].balance
+    whole = balance.in_use or balance.limit
+    return whole is not None and holds < _MUCH * whole.bytes
 
 
 _IN_VAIN = {"a smaller batch in vain": ("smaller-batch", "gradient-accumulation")}

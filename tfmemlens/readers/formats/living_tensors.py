@@ -33,8 +33,13 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
         count, size = own_json.number(group, "count") or 0, own_json.number(group, "bytes") or 0
         tensor = TensorType(own_json.shape(group), str(group.get("dtype")))
         groups.append(HeldTensors(tensor, count, size, holders))
-    cut = () if document.get("complete") else (ReadNote("not all tensors that Python held were looked at"),)
-    return Capture(Source(opened.path, ("living-tensors",)), living=tuple(groups), notes=cut)
+    whole = bool(document.get("complete"))
+    return Capture(
+        Source(opened.path, ("living-tensors",)),
+        living=tuple(groups),
+        held_by_python=own_json.number(document, "bytes") if whole else None,
+        notes=() if whole else (ReadNote("not all tensors that Python held were looked at"),),
+    )
 
 
 def _holder(row: dict[str, Any], line: Line | None) -> Holder:

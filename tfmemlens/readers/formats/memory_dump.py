@@ -8,6 +8,7 @@ neither is the limit.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
@@ -21,6 +22,7 @@ from tfmemlens.units import Size
 from tfmemlens.values import replace
 
 HOLDS = Holds.FAILURES
+FORMAT = "memory-dump"
 SUFFIXES = (".bin",)
 BESIDE_STEPS = ("bfc_*",)
 """What `tfmemlens run` calls them: the chunks that variables lie in."""
@@ -120,29 +122,42 @@ def _incident(dump: Any, complete: bool) -> Incident:
 
 def join(captures: list[Capture]) -> list[Capture]:
     """Give each dump to the failure it belongs to: same allocator, same bytes in use. A dump that fits none
-    stays by itself.
+    stays by itself, but for the newest beside the one failure of its allocator that states no bytes: a
+    traceback without the allocator's own lines.
     """
-    logs = [capture for capture in captures if "memory-dump" not in capture.source.formats]
-    for dump in captures:
-        if "memory-dump" not in dump.source.formats:
-            continue
-        taker = next(
-            (log for log in logs if any(_same(incident, dump.incidents[0]) for incident in log.incidents)),
-            None,
-        )
-        if taker is None:
-            logs.append(dump)
-            continue
-        known = tuple(
-            _with(incident, dump.incidents[0]) if _same(incident, dump.incidents[0]) else incident
-            for incident in taker.incidents
-        )
-        logs[logs.index(taker)] = replace(
-            taker,
-            incidents=known,
-            source=replace(taker.source, formats=(*taker.source.formats, "memory-dump")),
-        )
-    return logs
+    logs = [capture for capture in captures if FORMAT not in capture.source.formats]
+    dumps = [capture for capture in captures if FORMAT in capture.source.formats]
+    left = [dump for dump in dumps if not _taken(dump, logs, _same)]
+    newest = max(left, key=lambda dump: dump.source.path.rpartition(".")[2], default=None)
+    if newest is not None and _taken(newest, logs, _is_silent_alone(list(logs))):
+        left.remove(newest)
+    return logs + left
+
+
+Belongs = Callable[[Incident, Incident], bool]
+
+
+def _taken(dump: Capture, logs: list[Capture], belongs: Belongs) -> bool:
+    """Whether a log has a failure that the dump belongs to, which then has it."""
+    told = dump.incidents[0]
+    for at, log in enumerate(logs):
+        if any(belongs(incident, told) for incident in log.incidents):
+            known = (_with(each, told) if belongs(each, told) else each for each in log.incidents)
+            source = replace(log.source, formats=(*log.source.formats, FORMAT))
+            logs[at] = replace(log, incidents=tuple(known), source=source)
+            return True
+    return False
+
+
+def _is_silent_alone(logs: list[Capture]) -> Belongs:
+    """Whether a failure is the only one of the dump's allocator, and says nothing of what was in use."""
+
+    def belongs(failure: Incident, dump: Incident) -> bool:
+        allocator = dump.request.allocator
+        alike = [each for log in logs for each in log.incidents if each.request.allocator == allocator]
+        return allocator is not None and alike == [failure] and failure.state.in_use is None
+
+    return belongs
 
 
 def _same(failure: Incident, dump: Incident) -> bool:

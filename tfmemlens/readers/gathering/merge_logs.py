@@ -12,6 +12,8 @@ from tfmemlens.model.incident import Incident
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.live_model import LEAST_BYTES, LiveModel
 from tfmemlens.model.program import Program
+from tfmemlens.model.timeline import Timeline
+from tfmemlens.units import Size
 from tfmemlens.values import fields, replace
 
 _MAX_NAMES = 4
@@ -26,21 +28,53 @@ def merge(captures: list[Capture]) -> Capture:
         ", ".join(capture.source.path for capture in captures),
         tuple(dict.fromkeys(name for capture in captures for name in capture.source.formats)),
         next((capture.source.framework for capture in ordered if capture.source.framework), None),
-        next((capture.source.version for capture in ordered if capture.source.version), None),
+        _version(ordered),
         holds=max(capture.source.holds for capture in captures),
     )
+    timelines = tuple(timeline for capture in captures for timeline in capture.timelines)
     return replace(
         first,
         source=source,
-        incidents=incidents(captures),
-        timelines=tuple(timeline for capture in captures for timeline in capture.timelines),
+        incidents=tuple(_limited(each, timelines) for each in incidents(captures)),
+        timelines=timelines,
         graph=next((capture.graph for capture in captures if capture.graph), None),
         with_types=next((capture.with_types for capture in captures if capture.with_types), None),
         surroundings=surroundings(captures),
         live_model=_live_model(captures),
         living=tuple(group for capture in captures for group in capture.living),
+        held_by_python=_held_by_python(captures),
         notes=(*silent(captures), *(note for capture in captures for note in capture.notes)),
     )
+
+
+def _limited(incident: Incident, timelines: Sequence[Timeline]) -> Incident:
+    """A failure that states no limit has that of the steps that its allocator served, where it is one."""
+    allocator, state = incident.request.allocator, incident.state
+    limits = {each.limit_bytes for each in timelines if each.allocator == allocator and each.limit_bytes}
+    if state.limit is not None or allocator is None or len(limits) != 1:
+        return incident
+    return replace(incident, state=replace(state, limit=Size.exactly(limits.pop())))
+
+
+def _version(ordered: Sequence[Capture]) -> tuple[str, str] | None:
+    """The first that is told, or what another file of the same process states: that lies within it."""
+    told = [capture.source.version for capture in ordered if capture.source.version]
+    if not told:
+        return None
+    low, high = map(_numbers, told[0])
+    stated = (each for each in told if each[0] == each[1] and low <= _numbers(each[0]) <= high)
+    return next(stated, told[0])
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def _held_by_python(captures: Sequence[Capture]) -> int | None:
+    """The most of all processes that told, where each looked at all."""
+    told = [capture.held_by_python for capture in captures if capture.living or capture.held_by_python]
+    known = [size for size in told if size is not None]
+    return max(known) if known and len(known) == len(told) else None
 
 
 def _live_model(captures: Sequence[Capture]) -> LiveModel | None:
