@@ -50,4 +50,10 @@ def MemoryCallback(  # noqa: N802 - a class to its users
                 over = f"step {own.batches} needs {human(self.trace.peak_bytes)}, more than {human(most)}"
                 warnings.warn(f"tfmemlens: {over}; `tfmemlens profile {own.folder}`", stacklevel=2)
 
+        def on_train_end(self, logs: Any = None) -> None:
+            del logs
+            if 0 < own.batches < own.trace_step:
+                ended = f"training ended after {own.batches} steps, before step {own.trace_step}"
+                warnings.warn(f"tfmemlens: nothing was recorded: {ended} (`trace_step`)", stacklevel=2)
+
     return _MemoryCallback()

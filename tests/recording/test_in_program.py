@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import warnings
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
 from tfmemlens import keras, pipeline
+from tfmemlens.api import recording
 from tfmemlens.errors import MissingExtra
 from tfmemlens.readers.formats import graph_file
 from tfmemlens.recording import in_program
@@ -84,6 +86,61 @@ with v1.train.MonitoredTrainingSession(hooks=[tfmemlens.session_hook("bundle", e
     for _ in range(4):
         session.run(train, {images: np.ones([8, 32, 32, 3], "float32")})
 """
+
+
+GONE = 2**22 + 1
+"""No process has this number."""
+
+
+@pytest.mark.parametrize(
+    "told, left",
+    [
+        ({"pid": GONE}, ["mine.txt"]),
+        ({"pid": os.getpid()}, ["mine.txt", "recorder.json", "step-0000002.xplane.pb"]),
+        ({"pid": None}, ["mine.txt", "recorder.json", "step-0000002.xplane.pb"]),
+        ([], ["mine.txt", "recorder.json", "step-0000002.xplane.pb"]),
+        (None, ["mine.txt", "step-0000002.xplane.pb"]),
+    ],
+)
+def test_what_a_process_that_has_ended_recorded_is_replaced(
+    tmp_path: Path, told: object, left: list[str]
+) -> None:
+    for name in ("mine.txt", "step-0000002.xplane.pb"):
+        (tmp_path / name).write_text("x")
+    if told is not None:
+        (tmp_path / "recorder.json").write_text(json.dumps(told))
+    in_program._clear(tmp_path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == left
+
+
+@pytest.mark.parametrize("given", [None, "/elsewhere/bfc"])
+def test_a_watched_block_has_the_allocators_state_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str | None
+) -> None:
+    if given is None:
+        monkeypatch.delenv("TF_BFC_MEMORY_DUMP", raising=False)
+    else:
+        monkeypatch.setenv("TF_BFC_MEMORY_DUMP", given)
+    with recording._dumping(str(tmp_path)):
+        assert os.environ["TF_BFC_MEMORY_DUMP"] == (given or str(tmp_path / "bfc"))
+    assert os.environ.get("TF_BFC_MEMORY_DUMP") == given
+
+
+@pytest.mark.parametrize("steps, warned", [(0, 0), (2, 1), (3, 0), (9, 0)])
+def test_a_callback_says_that_training_was_too_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int, warned: int
+) -> None:
+    monkeypatch.setattr(in_program, "callback_class", lambda: object)
+    monkeypatch.setattr(in_program.Callback, "batch_ended", lambda own: False)
+    own = keras.MemoryCallback(trace_step=3, out=tmp_path)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for step in range(steps):
+            own.model = None
+            own.on_train_batch_begin(step)
+            own.on_train_batch_end(step)
+        own.on_train_end()
+    assert len([each for each in told if "before step 3" in str(each.message)]) == warned
 
 
 def run(folder: Path, code: str, **more: str) -> subprocess.CompletedProcess[str]:

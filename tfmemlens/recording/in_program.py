@@ -4,20 +4,23 @@ program's own.
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import sys
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from tfmemlens.errors import MissingExtra, UsageError
 from tfmemlens.patterns import regex
-from tfmemlens.recording.inside import graphs, recorded_steps, recorder, start
+from tfmemlens.recording.beside import recorded
+from tfmemlens.recording.inside import bundle, graphs, recorded_steps, recorder, start
 
-LOG = "log.txt"
+LOG, PAGE, DUMPS = "log.txt", "report.html", "bfc"
 _BUSY = (
     "the step could not be recorded",
     "import TensorFlow 2.2 or newer first, and end a profiler that runs already",
@@ -32,6 +35,8 @@ def into(folder: str | os.PathLike[str] | None, every: int | None = None) -> rec
     place = Path(folder or time.strftime("tfmemlens-%Y%m%d-%H%M%S")).resolve()
     try:
         place.mkdir(parents=True, exist_ok=True)
+        if place != Path.cwd():
+            _clear(place)
     except OSError as error:
         raise UsageError(
             f"{place} cannot be used: {error.strerror or error}", "name another folder"
@@ -42,6 +47,36 @@ def into(folder: str | os.PathLike[str] | None, every: int | None = None) -> rec
     else:
         _recorder.restart(str(place), every)
     return _recorder
+
+
+def _clear(place: Path) -> None:
+    """Take away what a process that has ended recorded here: a program that runs again replaces it. Raises
+    OSError.
+    """
+    if not _has_ended(place / bundle.RECORDER):
+        return
+    for file in place.iterdir():
+        if recorded.is_file(file.name) or file.name in (LOG, PAGE) or file.name.startswith(f"{DUMPS}_"):
+            file.unlink()
+        elif recorded.is_folder(file):
+            shutil.rmtree(file)
+
+
+def _has_ended(record: Path) -> bool:
+    """Whether the process that wrote a record is no more; of what is no record nobody knows."""
+    try:
+        told = json.loads(record.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return False
+    pid = told.get("pid") if isinstance(told, dict) else None
+    if not isinstance(pid, int):
+        return False
+    with suppress(PermissionError):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+    return False
 
 
 def failed(own: recorder.Recorder, error: BaseException, printed: str = "") -> None:

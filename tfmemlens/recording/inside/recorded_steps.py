@@ -44,6 +44,9 @@ class RecordedSteps:
         self._local.depth = depth + 1
         if depth or self._eager:
             return
+        if self._session is not None and not self._recorder.active:  # begun by hand: this is its step
+            self._recorder.guard(self._recorder.given)(inputs.of_call(_ABOVE))
+            return
         if self._recorder.begins(name, inputs.bytes_of_call(_ABOVE)):
             self._recorder.guard(self._recorder.given)(inputs.of_call(_ABOVE))
             self._of_call = self.open()

@@ -64,7 +64,8 @@ class Recorder:
         """The same from the beginning, into another folder."""
         self._root, self._bundle, self.every = folder, None, every
         self.steps, self.traced, self._next, self._told, self._models_written = {}, 0, 0.0, False, 0.0
-        self._largest = {}
+        self._largest, self._standing = {}, []
+        self._inputs, self._given, self._failed = {}, {}, {}
         self.active = True
 
     @property
