@@ -25,6 +25,7 @@ def test_a_marked_test_that_records_nothing_fails_and_others_are_left_alone(tmp_
     (tmp_path / "test_step.py").write_text(
         "import pytest\n"
         "@pytest.mark.tf_memory('1GiB')\ndef test_marked(): pass\n"
+        "@pytest.mark.tf_memory('2 cows')\ndef test_odd(): pass\n"
         "def test_plain(memory_trace): assert callable(memory_trace)\n"
     )
     words = [sys.executable, "-m", "pytest", "-q", "-p", "tfmemlens.pytest_plugin", "-p", "no:cacheprovider"]
@@ -36,5 +37,6 @@ def test_a_marked_test_that_records_nothing_fails_and_others_are_left_alone(tmp_
         text=True,
         timeout=60,
     )
-    assert "1 failed, 1 passed" in ended.stdout
+    assert "2 failed, 1 passed" in ended.stdout
+    assert "tf_memory('2 cows'): it takes one size" in ended.stdout and "ValueError" not in ended.stdout
     assert "TensorFlow" in ended.stdout

@@ -29,11 +29,8 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         yield
         return
     from tfmemlens.recording import in_program
-    from tfmemlens.units import parse_limit
 
-    if len(mark.args) != 1:
-        raise pytest.UsageError(f'{MARK} takes one size: @pytest.mark.{MARK}("2GiB")')
-    allowed = parse_limit(str(mark.args[0]))
+    allowed = _allowed(mark)
     with tempfile.TemporaryDirectory(prefix="tfmemlens-") as folder:
         own = in_program.into(folder)
         with in_program.one_step(own):
@@ -42,6 +39,19 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
             problem = _problem(folder, allowed)
             if problem:
                 outcome.force_exception(pytest.fail.Exception(problem, pytrace=False))
+
+
+def _allowed(mark: pytest.Mark) -> int:
+    """The bytes that a marker states; a test fails by another one."""
+    from tfmemlens.units import parse_limit
+
+    try:
+        (size,) = mark.args
+        return parse_limit(str(size))
+    except ValueError:
+        given = ", ".join(map(repr, mark.args))
+        problem = f'{MARK}({given}): it takes one size, as in @pytest.mark.{MARK}("2GiB")'
+        raise pytest.fail.Exception(problem, pytrace=False) from None
 
 
 def _problem(folder: str, allowed: int) -> str:
@@ -54,7 +64,8 @@ def _problem(folder: str, allowed: int) -> str:
     try:
         report = check.measured(folder)
     except TfmemlensError as problem:
-        return f"{MARK}: the test's memory is not known: {problem}"
+        needs = "it must run TensorFlow, on a CPU with TF_CPU_ALLOCATOR_USE_BFC=1 set before the import"
+        return f"{MARK}: the test's memory is not known: {problem.sentence}\n  hint: {needs}"
     (budget,) = check.budgets(report, max_peak=allowed)
     if budget.fits is check.Fits.YES:
         return ""

@@ -44,7 +44,8 @@ def test_a_measured_peak_is_within_to_the_byte(peak: int, capsys: pytest.Capture
     assert main(["check", TRACE, "--max-peak", str(peak)]) == 0
     assert capsys.readouterr().out.split()[0] == "within"
     assert main(["check", TRACE, "--max-peak", str(peak - 1)]) == 1
-    assert capsys.readouterr().out.split()[0] == "OVER"
+    told = capsys.readouterr()
+    assert told.out.split()[0] == "OVER" and f"`tfmemlens profile {TRACE}`" in told.err
 
 
 def test_layers_are_asked_together_by_a_pattern(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from tfmemlens.model.case import Balance, Case, Moment, PhaseSpan, Request
 from tfmemlens.model.finding import Basis, Finding, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
-from tfmemlens.model.timeline import Executions
+from tfmemlens.model.timeline import CurveSource, Executions
 from tfmemlens.model.what_if import Saving
 from tfmemlens.units import Size
 from tfmemlens.values import replace
@@ -243,6 +243,25 @@ def test_whether_a_step_is_known_to_be_forward_only(node: str, forward_only: boo
     assert not rows.is_forward_only(replace(moment, timeline=replace(step, predicted=True)))
     assert not rows.is_forward_only(replace(moment, phases=(PhaseSpan("backward", 0, 1),)))
     assert not rows.is_forward_only(held())
+
+
+@pytest.mark.parametrize(
+    "nodes, source, forward_only",
+    [
+        (("net/a/Relu", "net/b/MatMul"), CurveSource.EVENTS, True),
+        (("net/a/Relu", "gradient_tape/net/b/MatMul"), CurveSource.EVENTS, False),
+        (("net/a/Relu", "MatMul"), CurveSource.EVENTS, False),  # of an eager op nobody knows
+        (("net/a/Relu", None), CurveSource.EVENTS, True),
+        ((None,), CurveSource.EVENTS, False),
+        (("net/a/Relu",), CurveSource.RECORDS, False),
+    ],
+)
+def test_a_function_whose_every_allocation_is_known_may_be_forward_only(
+    nodes: tuple[str | None, ...], source: CurveSource, forward_only: bool
+) -> None:
+    made = timeline(*(Allocation(node, 1024, start_micros=1.0) for node in nodes))
+    moment = held(timeline=replace(made, curve_source=source))
+    assert rows.is_forward_only(moment) is forward_only
 
 
 # ------------------------------------------------------------------ ranking

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Sequence
 
 from tfmemlens import progress, renderers
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-growth",
         type=_share,
-        metavar="3%%",
+        metavar="3%",
         help="how much more than the baseline's is allowed (default 0)",
     )
     parser.add_argument(
@@ -72,7 +73,10 @@ def run(args: argparse.Namespace) -> int:
         print(renderers.render(budgets, "budgets"), end="")
     if args.github or os.environ.get("GITHUB_ACTIONS") == "true":
         print(renderers.render(budgets, "budgets", "github"), end="")
-    return _status([budget.fits for budget in budgets])
+    status = _status([budget.fits for budget in budgets])
+    if status == 1:
+        print(f"tfmemlens: `tfmemlens profile {args.input}` shows what holds it", file=sys.stderr)
+    return status
 
 
 def _status(answers: Sequence[Fits]) -> int:

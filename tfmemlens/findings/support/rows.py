@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from tfmemlens.knowledge.bfc import MAX_WASTE_BYTES
-from tfmemlens.model.allocation import Allocation
+from tfmemlens.model.allocation import BEFORE, PIPELINE, Allocation
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.case import Balance, Case, Moment, Naming, Request
 from tfmemlens.model.finding import Evidence
 from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.model.timeline import CurveSource, Timeline
 from tfmemlens.patterns import regex
 from tfmemlens.units import Size, human, human_size, round_up
 
@@ -108,21 +109,35 @@ def has_backward(moment: Moment) -> bool:
     return in_rows or bool(request and request.owner.phase is Phase.GRADIENT)
 
 
+_BESIDE_OPS, _FEW = (BEFORE, PIPELINE), 10
+
+
 def is_forward_only(moment: Moment) -> bool:
-    """Whether a traced step is known to have no backward pass: all that ran is known, and nothing that
-    allocated computes gradients.
+    """Whether a traced step is known to have no backward pass: all that ran is known, or all that allocated
+    much is of functions, and nothing that allocated computes gradients.
     """
     timeline = moment.timeline
     if (
         timeline is None
         or timeline.predicted
-        or not len(timeline.executions.node)
+        or not (len(timeline.executions.node) or _is_of_functions(timeline))
         or any(phase.name == "backward" for phase in moment.phases)
     ):
         return False
     return not any(
         "gradient" in node or "_grad" in node or "Backprop" in node for node in timeline.table.node if node
     )
+
+
+def _is_of_functions(timeline: Timeline) -> bool:
+    """Whether every allocation is known, and the largest have scopes: an eager op has none, nor does it tell
+    that it computes a gradient.
+    """
+    table = timeline.table
+    named = [row for row, node in enumerate(table.node) if node and table.purpose[row] not in _BESIDE_OPS]
+    largest = sorted(named, key=lambda row: -table.size_bytes[row])[:_FEW]
+    exact = timeline.curve_source is CurveSource.EVENTS
+    return exact and bool(largest) and all("/" in (table.node[row] or "") for row in largest)
 
 
 def of_blocks(count: int) -> str:
