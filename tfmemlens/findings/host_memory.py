@@ -31,14 +31,20 @@ from tfmemlens.findings.support.rows import (
     waits_for_another,
     words_of_a_client,
 )
-from tfmemlens.findings.support.situation import TENSORFLOW, framework_name, framework_of, situation
+from tfmemlens.findings.support.situation import (
+    TENSORFLOW,
+    framework_name,
+    framework_of,
+    on_windows,
+    situation,
+)
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import human_size
+from tfmemlens.units import MIB, human_size
 
 BASIS = Basis.FIGURES
 EXPLAINS = "the request"
@@ -48,6 +54,7 @@ _OF_DATA = regex(
     r"Iterator|Dataset|for the batch of component|_dataset_op|FIFOQueue|input_producer|shuffle_batch"
 )
 """Ops of an input pipeline, which run on the CPU wherever the model does."""
+_SMALL_BYTES = 16 * MIB
 _ON_THE_CPU = "runs on the CPU"
 """Words of messages at the start that tell of a GPU that is not used."""
 _SLABS = (
@@ -119,6 +126,8 @@ def check(case: Case) -> Iterator[Finding]:
         elif failed.shape is not None and failed.kind is RequestKind.HOST:
             at = f" at {failed.source}" if failed.source else ""
             because = f"Python requested an array {tensor_text(moment)}{at} in host RAM, not in GPU memory"
+            if _is_small(failed):
+                because += ": so small an array fails only where RAM is full already"
         elif failed.kind is RequestKind.HOST and pinned:
             size = f" {human_size(failed.size)}" if failed.size else " memory"
             because = f"the GPU's driver could not pin{size} of it for copies to and from the GPU"
@@ -178,6 +187,11 @@ _LADDER = (
     "Pinned memory is host RAM that the system may not move, so the GPU is in use. After a refusal TensorFlow"
     " may ask for less; by itself such a line need not end the run."
 )
+
+
+def _is_small(failed: FailedRequest) -> bool:
+    """Whether an array of this size has room wherever there is any."""
+    return failed.tensor_bytes is not None and failed.tensor_bytes < _SMALL_BYTES
 
 
 def _pinned(failed: FailedRequest) -> bool:
@@ -359,12 +373,16 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
     elif sampling:
         yield _FEWER_DRAWS
-    elif not (of_array or serving or _of_network(moment)) and _reads_data(case, moment):
+    elif not ((of_array and not _is_small(failed)) or serving or _of_network(moment)) and _reads_data(
+        case, moment
+    ):
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
     if was_killed(moment) and (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
         yield _MORE_FOR_WSL
     elif by_the_machine(moment) and not on_board and not another_program(moment):
         yield _MORE_RAM
+    elif not (limited or on_board or in_a_notebook or _of_network(moment)) and on_windows(case):
+        yield _MORE_TO_COMMIT
     elif not (limited or on_board or in_a_notebook or _of_network(moment)):
         yield Remedy(
             "check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)", slug="container-limit"
@@ -392,6 +410,11 @@ _MORE_RAM = Remedy(
     "it was the whole machine's RAM: end other programs, add swap, or run this on a machine with more RAM",
     "free -h; swapon --show",
     slug="more-ram",
+)
+_MORE_TO_COMMIT = Remedy(
+    "see how much all programs have committed (Task Manager > Performance > Memory: Committed): where that is"
+    " near its limit, end other programs or let Windows have a larger paging file",
+    slug="larger-paging-file",
 )
 _FEWER_DRAWS = Remedy(
     "keep fewer draws (thinning, fewer sites), and go through them in parts when they are transformed or"

@@ -19,6 +19,7 @@ from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import advice, full_device, small_pool
 from tfmemlens.findings.support.prose_of_jax import of_constructs
+from tfmemlens.findings.support.situation import without_gpu
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -116,7 +117,7 @@ def check(case: Case) -> Iterator[Finding]:
     line = said or grows
     if line is None or not _alone(case, line):
         return
-    where = _where(told, line)
+    where = _where(case, told, line)
     on_board = board(case)
     what = f"in words that {where} {_did_what(told, said, grows)}"
     if grows is None and _only_killed(line):
@@ -140,7 +141,7 @@ def spoken(case: Case) -> tuple[Line, str] | None:
     line = told.shows("running short") or _in_other_words(told)
     if line is None or told.shows("growing in words") or not _alone(case, line):
         return None
-    return line, _where(told, line)
+    return line, _where(case, told, line)
 
 
 def _alone(case: Case, line: Line) -> bool:
@@ -209,11 +210,11 @@ def _of_the_table(case: Case) -> str:
     return f"; {use.line.place} shows {name} with {human(use.used.bytes)} of {human(use.total.bytes)} in use"
 
 
-def _where(told: Surroundings, line: Line) -> str:
+def _where(case: Case, told: Surroundings, line: Line) -> str:
     """Which memory the line speaks of. An exception that is shown but cut may be of any: no writer knows it
     for host RAM but by `MemoryError`.
     """
-    if told.shows("raising MemoryError") or _only_killed(line):
+    if told.shows("raising MemoryError") or _only_killed(line) or without_gpu(case):
         return HOST
     if told.shows("raising an exception") or told.shows("saving in words"):
         return "memory"
@@ -228,7 +229,7 @@ def _where(told: Surroundings, line: Line) -> str:
 
 
 def _remedies(case: Case, told: Surroundings, line: Line, grows: Line | None) -> Iterator[Remedy]:
-    host = _where(told, line) == HOST
+    host = _where(case, told, line) == HOST
     yield from of_constructs(case)
     if cached := _caches(told, line, grows):
         yield _WITHOUT_CACHE if "(" not in cached or cached.endswith("()") else _CACHE_OF_A_FILE

@@ -22,6 +22,7 @@ from tfmemlens.findings.support.situation import (
 from tfmemlens.findings.support.tried import edits_no_program
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
+from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass, replace
 
 _INFERENCE = ("Java", "Node", "TensorFlow.js", "C++", "TensorFlow Serving")
@@ -173,12 +174,12 @@ TABLE: dict[str, Applicability] = {
     "room-for-others": Applicability(devices=_HOST),
     "raise-container-limit": Applicability(devices=_HOST),
     "wait-for-each-call": Applicability(_OF_JAX, devices=_HOST),
-    "container-limit": Applicability(devices=_HOST),
+    "container-limit": Applicability(devices=_HOST, done="platform=Windows"),
     "smaller-pipeline": Applicability(devices=_HOST),
     "map-the-file": Applicability(devices=_HOST),
     "narrow-array": Applicability(devices=_HOST),
     "more-ram-for-wsl": Applicability(devices=_HOST, shell=True),
-    "read-the-kernel-log": Applicability(devices=_HOST),
+    "read-the-kernel-log": Applicability(devices=_HOST, done="platform=Windows"),
     "save-in-parts": Applicability(shell=True),
     "newer-release": _ANYWHERE,
     "make-once": _ANYWHERE,
@@ -457,6 +458,16 @@ _TOOLS = {
 """What shows who holds the memory, where no `nvidia-smi` is."""
 
 
+_OF_UNIX = regex(r"(?:dmesg|free|ulimit|swapon|df|ls|sudo|sysctl|LD_PRELOAD)\b")
+
+
+def _on_windows(code: str | None) -> str | None:
+    """The same for Windows: variables are set there, and Unix's tools are not there."""
+    if code is None or _OF_UNIX.match(code):
+        return None
+    return f"set {code.removeprefix('export ')}" if code.startswith("export ") else code
+
+
 def applies(slug: str, case: Case, moment: Moment) -> bool:
     """Whether the remedy of this slug applies to what the case shows."""
     return TABLE[slug].holds(situation(case, moment))
@@ -468,6 +479,8 @@ def applicable(remedies: Iterable[Remedy], run: Situation) -> tuple[Remedy, ...]
         remedies = [
             replace(remedy, code=tool) if remedy.code == "nvidia-smi" else remedy for remedy in remedies
         ]
+    if "platform=Windows" in run.settings:
+        remedies = [replace(remedy, code=_on_windows(remedy.code)) for remedy in remedies]
     declared = [(remedy, TABLE.get(remedy.slug, _ANYWHERE)) for remedy in remedies]
     return tuple(
         remedy

@@ -132,8 +132,30 @@ def _device(moment: Moment) -> str | None:
 
 
 def _device_in_words(case: Case) -> str | None:
-    """A TPU that the text names, where no failure says which device it was."""
-    return TPU if not case.moments and case.capture.surroundings.shows("on a TPU") else None
+    """A TPU that the text names, where no failure says which device it was; the CPU where no GPU can be."""
+    if case.moments:
+        return None
+    if case.capture.surroundings.shows("on a TPU"):
+        return TPU
+    return CPU if without_gpu(case) else None
+
+
+def on_windows(case: Case) -> bool:
+    """Whether the program runs on Windows itself, rather than on a Linux within it."""
+    told = case.capture.surroundings
+    platform = told.setting("platform")
+    return told.shows("on Windows") is not None and not (platform and platform[0] == "WSL2")
+
+
+def without_gpu(case: Case) -> bool:
+    """Whether TensorFlow has no GPU: the text says so, or it is a version that has none on Windows."""
+    if case.capture.surroundings.shows("without a GPU"):
+        return True
+    return framework_of(case) == TENSORFLOW and on_windows(case) and case.api.oldest >= _WITHOUT_WINDOWS
+
+
+_WITHOUT_WINDOWS = (2, 11)
+"""The first TensorFlow without GPUs on Windows itself."""
 
 
 def _is_half(moment: Moment) -> bool:
@@ -171,6 +193,8 @@ def _settings(case: Case) -> Iterator[str]:
         yield "tensor_cores=False"
     if case.capture.surroundings.shows("on a Mac"):
         yield "platform=Mac"
+    if on_windows(case):
+        yield "platform=Windows"
     if any(use.processes for use in case.capture.surroundings.device_uses):
         yield "nvidia-smi=shown"
     for moment in case.moments:

@@ -129,6 +129,17 @@ A_MAC = LineRule(
     needs=("mac", "metal", "mlcompute", "apple", "m1 ", "m2 ", "m3 ", "m4 ", "m5 ", "mps"),
 )
 """The machine is a Mac: one RAM for CPU and GPU, no tools of NVIDIA's."""
+ON_WINDOWS = LineRule(
+    r"(?<![A-Za-z])[A-Z]:\\\\?[A-Za-z]|~\\[A-Za-z][\w.]{1,30}\\|\bWinError\b|\bwin_amd64\b|\bcudart64_\d+\.dll"
+    r"|\b[Ww]indows ?(?:7|8(?:\.1)?|10|11|1[01]|[Ss]erver|OS|PC|machine|laptop)\b(?![^.\n]{0,40}\bWSL)"
+    r"|\b(?:on|under|native) Windows\b(?![^.\n]{0,40}\bWSL)",
+    'File "C:\\Users\\me\\train.py", line 3, in <module>',
+    "~\\Anaconda3\\envs\\tf\\lib\\site-packages\\tensorflow\\python\\eager\\execute.py in quick_execute(op)",
+    "- OS: Windows 10, 64 bit",
+    "I train on Windows with one GPU",
+    needs=("windows", ":\\", "~\\", "winerror", "win_amd64", "cudart64"),
+)
+"""The machine runs Windows itself, and no Linux within it."""
 RAISED = LineRule(
     r"\bTraceback \(most recent call last\)|\A\s*File \"[^\"\n]{1,300}\", line \d+, in ",
     "Traceback (most recent call last):",
@@ -199,6 +210,7 @@ TOLD_BESIDES = {
     "kept afterwards": KEPT_AFTERWARDS,
     "using a tool": A_TOOL,
     "on a Mac": A_MAC,
+    "on Windows": ON_WINDOWS,
     "raising an exception": RAISED,
     "raising MemoryError": MEMORY_ERROR,
     "saving in words": SAVING_IN_WORDS,
