@@ -32,7 +32,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import Size, human, human_size, percent
 
-BASIS = Basis.MEASURED
+BASIS = Basis.FIGURES
 EXPLAINS = "the free bytes that could not be used"
 
 _GOOD_PART, _FEW_BLOCKS = 0.25, 6

@@ -66,7 +66,7 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
         return _sentence(f"{_what(case, moment)}{mostly}")
     if moment.request is None:
         return _sentence(f"{_what(case, moment)}: {best.because or _lower(best.headline)}")
-    deeper = _deeper(moment, best, ours)
+    deeper = _deeper(moment, best, ours) or _free_in_pieces(moment, best, ours)
     clauses = [best.because or _lower(best.headline), *([deeper.because] if deeper else [])]
     if best.rule == _IN_PIECES:
         clauses.reverse()  # what is too large for a piece says more than the pieces
@@ -102,6 +102,16 @@ def _deeper(moment: Moment, best: Finding, ranked: list[Finding]) -> Finding | N
         (finding for finding in ranked if finding is not best and finding.share >= _HALF and finding.because),
         None,
     )
+
+
+def _free_in_pieces(moment: Moment, best: Finding, ranked: list[Finding]) -> Finding | None:
+    """How much was free where that is more than was asked for, beside what the request is."""
+    need = moment.request.needed_bytes if moment.request else None
+    told = " free" in (best.because or "")
+    if told or need is None or best.explains != need:
+        return None
+    causes = (each for each in ranked if each.severity is Severity.CAUSE)
+    return next((each for each in causes if each.rule == _IN_PIECES and each is not best), None)
 
 
 def _layout(study: LayoutStudy) -> str:
