@@ -13,6 +13,9 @@ from tfmemlens.values import dataclass
 if TYPE_CHECKING:
     from tfmemlens.knowledge.keras_program import LayerOutput
 
+_MOST_BATCHES = 4
+"""So many of the batches that the text states may be joined in one call, as real and made samples are."""
+
 
 @dataclass(frozen=True, slots=True)
 class CodeOutput:
@@ -33,15 +36,21 @@ class CodeOutput:
 
 def code_outputs(case: Case, shape: Sequence[int | None] | None) -> list[CodeOutput]:
     """All outputs of the code's layers, the largest first, at the batch at which one of them has this shape;
-    nothing where none has. Trees are followed only where there is a program.
+    nothing where none has, or where a layer owns a weight of this shape. Trees are followed only where there
+    is a program.
     """
-    program = case.capture.surroundings.program()
+    told = case.capture.surroundings
+    program, stated = told.program(), told.setting("batch_size")
     if not program or not shape or not all(shape):
         return []
+    if stated and stated[0].isdigit() and (shape[0] or 0) > _MOST_BATCHES * int(stated[0]):
+        return []  # its first dimension is no batch
     from tfmemlens.knowledge.keras_program import fits, layer_outputs
 
     for asked in dict.fromkeys((tuple(shape), _narrow(shape))):
         outputs = layer_outputs(program, asked)
+        if any(weight.shape in (asked, asked[::-1]) for each in outputs for weight in each.weights):
+            return []  # a weight, its gradient or its slot
         fitting = [each for each in outputs if fits(each, asked)]
         if fitting:
             built = _of_one_net(outputs, fitting[-1])
