@@ -464,6 +464,10 @@ CASES: dict[str, tuple[str, str]] = {
         oom("8,8,8,8", "training_6/Adam/gradients/wide/MatMul_grad/MatMul"),
         oom("8,8,8,8", "training/Adam/gradients/wide/MatMul_grad/MatMul"),
     ),
+    "penalty-on-weights": (
+        oom("300000,64", "gradients/L2Loss_grad/mul"),
+        oom("300000,64", "gradients/SquaredDifference_grad/mul"),
+    ),
     "tpu-padding": (TPU.replace("UNPADDED", "1.00G"), TPU.replace("UNPADDED", "31.00G")),
     "vectorised-jacobian": (
         oom("4096,512,1024", "loop_body/gradient_tape/mlp/dense/MatMul/pfor/MatMul"),

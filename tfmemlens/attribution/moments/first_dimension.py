@@ -50,6 +50,7 @@ _UNIQUE = regex(r"_\d+\Z")
 _LONG_SIDE = 8
 _WIDE = 5000
 """From here on a last dimension of a matrix is likely a vocabulary's: then its rows are positions."""
+_PENALTY = regex(r"(?:\A|/)(?:L2Loss(?:_\d+)?(?:_grad)?|Regularizer)(?:/|\Z)")
 _POSITIONS = 2048
 """From here on the rows of a matrix are as likely positions of all samples, nodes of a graph, or pixels."""
 
@@ -80,7 +81,17 @@ def _is_fixed(request: FailedRequest, owner: Owner) -> bool:
         or request.pipeline
         or (request.kind is RequestKind.HOST and request.shape is not None)
         or (request.node or request.op or "").startswith("_EagerConst")
+        or _is_penalty(request)
     )
+
+
+def _is_penalty(request: FailedRequest) -> bool:
+    """Whether it is a penalty's square of a weight, or its gradient: a matrix of very many rows, which the
+    loss of a batch has not.
+    """
+    shape = request.shape or ()
+    name = request.node or request.op or ""
+    return len(shape) == 2 and (shape[0] or 0) >= _POSITIONS and _PENALTY.search(name) is not None
 
 
 def _batch(request: FailedRequest, owner: Owner) -> int | None:

@@ -1,0 +1,78 @@
+"""A penalty (L2 regularisation) on a whole weight matrix works on tensors as large as it, whatever the batch.
+
+What it means: the square of a table of 300,000 rows, and its gradient, are as large as the table. A lookup's
+own gradient is sparse, a few rows; added to the penalty's it becomes dense, and the optimizer updates all
+rows.
+When it fires: an op of a penalty (`L2Loss`, a scope `Regularizer`, their gradients), or a line with
+`l2_loss(` or a regulariser, asks for a matrix of 5,000 rows or more, longer than wide, of 8 MiB or more.
+What to do: penalise the rows that the batch looked up; else leave the table out of the penalty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.model.case import Case, Request
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
+from tfmemlens.units import MIB
+
+BASIS = Basis.SHAPE
+EXPLAINS = "what was requested, and held tensors of the same size"
+
+_LEAST_ROWS, _LEAST_BYTES = 5000, 8 * MIB
+_OPS = regex(r"(?:\A|/)(?:L2Loss(?:_\d+)?(?:_grad)?|Regularizer)(?:/|\Z)")
+_LINE = regex(r"\bl2_loss\(|\bregulari[sz]ers?\b|_regulari[sz]er\b")
+
+
+def check(case: Case) -> Iterator[Finding]:
+    for index, moment, request in requests(case):
+        if framework_of(case) != TENSORFLOW or not _of_a_table(request) or not _by_a_penalty(request):
+            continue
+        failed = request.failed
+        rows, width = failed.shape or (0, 0)
+        what = (
+            f"most likely an L2 penalty on a whole matrix of {rows:,} x {width:,}: its square and its"
+            " gradient are as large as the matrix, whatever the batch, and make the sparse gradient of a"
+            " lookup dense"
+        )
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=what,
+            because=what,
+            explains=alike(moment),
+            evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment)}", failed.line),),
+            remedies=(
+                Remedy(
+                    "penalise the rows that the batch looked up, not the whole table",
+                    "loss += l2 * tf.nn.l2_loss(rows)   # rows = tf.nn.embedding_lookup(table, ids)",
+                    failed.tensor_bytes,
+                    Certainty.BOUND,
+                    slug="penalty-on-rows",
+                ),
+                Remedy(
+                    "or leave the table out of the penalty, and let dropout or fewer columns regularise it",
+                    slug="without-penalty",
+                ),
+            ),
+            moment=index,
+        )
+
+
+def _of_a_table(request: Request) -> bool:
+    shape = request.failed.shape or ()
+    if len(shape) != 2 or not all(shape) or (request.failed.tensor_bytes or 0) < _LEAST_BYTES:
+        return False
+    rows, width = (size or 1 for size in shape)
+    return rows >= _LEAST_ROWS and rows > width
+
+
+def _by_a_penalty(request: Request) -> bool:
+    failed = request.failed
+    return bool(
+        _OPS.search(failed.node or failed.op or "")
+        or failed.op == "L2Loss"
+        or _LINE.search(failed.source_text or "")
+    )
