@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from tests.findings.test_what_is_no_batch import explained
 from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.line import Line
@@ -35,3 +38,22 @@ def test_a_function_that_is_called_once_keeps_one() -> None:
 def test_what_is_made_in_the_function_goes_with_it() -> None:
     local = CODE.replace("seen = {}\n", "").replace("    late = net", "    seen = {}\n    late = net")
     assert containers(local + "for step in range(400):\n    train(step)\n") == []
+
+
+JAX_LOG = "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating {} bytes.\n"
+JAX_CODE = """
+import jax, jax.numpy as jnp
+seen = {}
+def advance(t, state):
+    state = step(state)
+    seen[t] = state
+    return state
+for t in range(600):
+    state = advance(t, state)
+"""
+
+
+@pytest.mark.parametrize(("need", "told"), [(4 << 20, True), (64 << 20, True), (1 << 30, False)])
+def test_a_small_request_speaks_for_what_calls_keep(need: int, told: bool) -> None:
+    report = explained(JAX_LOG.format(need) + JAX_CODE)
+    assert ("most likely `seen` (line 7) keeps every result of each call" in report.verdict) is told

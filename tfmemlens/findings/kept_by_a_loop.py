@@ -79,8 +79,12 @@ def _proof(
     held = keeping.after(turns) * keeping.each if keeping.each and turns else None
     if chunks := _chunks(moment, request, keeping):
         return chunks
+    need = request.needed_bytes
+    small = need is not None and need <= _SMALL_BYTES
     if keeping.by_calls:
-        return None
+        entries = keeping.each is None or keeping.each >= MIB
+        told = f"so small a request ({human(need or 0)}) fails only where memory is full"
+        return (told, need, False) if small and entries and framework_of(case) == JAX else None
     if (risen := _risen(case, keeping)) is not None:
         return risen
     limit = device_limit(case, moment)
@@ -91,8 +95,7 @@ def _proof(
         if held >= 256 * MIB:
             many = "" if keeping.every == 1 else f", of which every {keeping.every}th is kept"
             return f"{human(held)} after {turns:,} iterations{many}", held, True
-    need = request.needed_bytes
-    if not on_host(moment) and need is not None and need <= _SMALL_BYTES and _fills(keeping, whole):
+    if not on_host(moment) and small and need is not None and _fills(keeping, whole):
         full = keeping.most * keeping.each if keeping.most and keeping.each else None
         full = min(full, whole) if full and whole else full
         return f"so small a request ({human(need)}) fails only where the device is full", full or None, False
@@ -181,7 +184,9 @@ def _finding(
     turn = "call" if keeping.by_calls else "iteration"
     times = f"each {turn}" if keeping.every == 1 else f"every {keeping.every}th {turn}"
     joint = ", " if proof.startswith("and ") else ": "
-    told = f"`{keeping.container}` ({keeping.line.place}) keeps {what} of {times} {where}{joint}{proof}"
+    likely = "most likely " if keeping.by_calls and not sized else ""
+    keeps = f"{likely}`{keeping.container}` ({keeping.line.place}) keeps {what} of {times}"
+    told = f"{keeps} {where}{joint}{proof}"
     return Finding(
         severity=Severity.CAUSE,
         headline=told,
