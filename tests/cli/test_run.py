@@ -10,12 +10,15 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.conftest import ROOT, SAMPLES
 from tfmemlens.cli.main import main
 from tfmemlens.errors import DEBUG_VARIABLE
+from tfmemlens.model.case import Api
+from tfmemlens.use_cases import run as run_use_case
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
 LOG = SAMPLES / "oom_log" / "1.10-founding-question-unet.txt"
@@ -263,3 +266,20 @@ def test_an_interval_that_is_no_number_hints_at_the_dashes(folder: Path) -> None
     ended = run(folder, "--trace", "python", "train.py")
     assert ended.returncode == 2
     assert "after --" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "status, traced, version, told",
+    [
+        (139, True, (1, 15), True),
+        (1, True, (1, 15), False),
+        (139, False, (1, 15), False),
+        (139, True, (2, 21), False),
+    ],
+)
+def test_a_crash_that_the_list_of_tensors_may_have_caused_is_said(
+    status: int, traced: bool, version: tuple[int, int], told: bool
+) -> None:
+    report = SimpleNamespace(case=SimpleNamespace(api=Api(version, version)))
+    record = {"exit_status": status, "traced": traced}
+    assert run_use_case._trace_may_have_crashed(record, report) is told  # type: ignore[arg-type]

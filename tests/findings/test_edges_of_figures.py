@@ -22,7 +22,7 @@ from tfmemlens.findings import (
     stale_graphs,
 )
 from tfmemlens.model.allocation import Allocation, AllocationTable
-from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
+from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.case import Api, Balance, FrontEnd, Moment
 from tfmemlens.model.finding import Basis, Severity
 from tfmemlens.model.incident import AllocatorState, RequestKind
@@ -666,3 +666,27 @@ def test_parts_that_are_joined_at_once(
     )
     assert all("on the device" in each.because for each in told)
     assert not found(parts_joined_at_once, moment, JAX)
+
+
+@pytest.mark.parametrize(
+    "chunks, small",
+    [
+        (((100, 1), (300, 2)), True),
+        (
+            ((100, 1), (199, 4)),
+            False,
+        ),  # each may hold the weight: BFC does not split these
+        (((100, 1), (200, 4)), True),
+        (((134, 1), (200, 1)), True),
+        (((134, 2), (200, 1)), False),
+    ],
+)
+def test_chunks_that_no_weight_of_this_size_explains(
+    chunks: tuple[tuple[int, int], ...], small: bool
+) -> None:
+    table = AllocationTable.of([Allocation(None, size, count=count) for size, count in chunks])
+    whole = sum(size * count for size, count in chunks)
+    moment = failed((25,), size=100, books=books(in_use=2 * whole))
+    moment = replace(moment, attribution=Attribution(table, [NOBODY] * len(table)))
+    assert moment.request
+    assert memory_shortage._is_small_part(moment, moment.request) is small

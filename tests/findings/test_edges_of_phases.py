@@ -641,3 +641,20 @@ def test_an_op_that_is_still_made_after_many_steps(
     )
     older = found(growing_graph, moment, Api(newest=(1, 15)), **{**told, "session": False})
     assert bool(older) is (fires or not session)
+
+
+@pytest.mark.parametrize(
+    "outputs, advised",
+    [
+        ((("a", (None, 32, 32, 3)), ("b", (None, 10))), False),
+        ((("a", (None, None, 64)), ("b", (None, 10))), True),  # lengths differ
+        ((), True),  # nobody knows
+    ],
+)
+def test_shapes_that_never_differ_need_not_be_kept_the_same(outputs: Any, advised: bool) -> None:
+    books = Balance(requested=100 * MIB, free=exactly(200 * MIB), largest_free_chunk=exactly(50 * MIB))
+    whole = case(failed((100, MIB // 4), books=books))
+    live = LiveModel((), (), outputs=outputs)
+    (told,) = fragmented_free_memory.check(replace(whole, capture=replace(whole.capture, live_model=live)))
+    assert ("constant-shapes" in slugs([told])) is advised
+    assert ("large-tensors-first" in slugs([told])) is advised

@@ -16,6 +16,7 @@ from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
 from tfmemlens.model.case import Balance, Moment
 from tfmemlens.model.finding import Basis, Finding, Severity
 from tfmemlens.model.incident import CompilerMemory, Incident, RequestKind
+from tfmemlens.model.live_model import LiveModel
 from tfmemlens.model.timeline import CurveSource
 from tfmemlens.values import replace
 
@@ -246,3 +247,22 @@ def test_what_the_request_is_stands_before_what_the_layers_make(explains: int | 
     outputs = replace(made("outputs take it", basis=Basis.SHAPE, share=0.5), rule="outputs-of-the-program")
     scores = made("it holds scores", explains=explains, basis=Basis.SHAPE, share=0.4)
     assert said(of(T), best, outputs, scores).endswith(f": {first} (in pieces).")
+
+
+@pytest.mark.parametrize(
+    "node, layer, outputs, told",
+    [
+        ("gt/net/rgb/Conv2D/Conv2DBackpropInput", "rgb", [("refine", (None, 9, 9, 4))], True),
+        ("gt/net/rgb/Conv2D/Conv2DBackpropInput", "refine", [("refine", (None, 9, 9, 4))], False),
+        ("gt/net/rgb/x/Conv2DBackpropInput", "rgb", [("a", (None, 9, 9, 4)), ("b", (None, 9, 9, 4))], False),
+        ("gt/net/rgb/Conv2D/Conv2DBackpropInput", "rgb", [("refine", (None, 8, 8, 4))], False),
+        ("net/rgb/Conv2D", "rgb", [("refine", (None, 9, 9, 4))], False),
+    ],
+)
+def test_the_gradient_of_what_another_layer_makes_is_told(
+    node: str, layer: str, outputs: Any, told: bool
+) -> None:
+    whole = case(failed((2, 9, 9, 4), node=node, layer=layer))
+    live = LiveModel((), (), outputs=tuple(outputs))
+    text = verdict.state(replace(whole, capture=replace(whole.capture, live_model=live)), ())
+    assert ("(the gradient of what `refine` makes)" in text) is told

@@ -16,7 +16,7 @@ from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.tried import ruled_out
-from tfmemlens.model.attribution import Kind
+from tfmemlens.model.attribution import NOBODY, Kind
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.incident import AllocatorState, FailedRequest, Incident, RequestKind
 from tfmemlens.model.live_model import LiveModel, LiveVariable
@@ -397,3 +397,29 @@ def test_beside_a_step_the_newest_dump_tells_of_chunks(tmp_path: Path) -> None:
     captured = pipeline.timelines(tmp_path)
     assert captured.live_model is not None and captured.live_model.chunks
     assert captured.timelines and not captured.incidents
+
+
+def variables(*names: str, shape: tuple[int, ...] = (3000, 64)) -> tuple[LiveVariable, ...]:
+    return tuple(LiveVariable(name, None, Kind.PARAMETER, TensorType(shape, "float32")) for name in names)
+
+
+@pytest.mark.parametrize(
+    "live, layer",
+    [
+        (LiveModel((), (), variables("ads/table")), "ads"),
+        (LiveModel((), (), variables("ads/table", "ads/table/Adagrad")), "ads"),
+        (LiveModel((), (), variables("ads/table", "users/table")), None),
+        (LiveModel((), (), variables("ads/table"), failed_batch=3000), None),
+        (LiveModel((), (), variables("ads/table", shape=(3001, 64))), None),
+    ],
+)
+def test_a_message_of_a_source_alone_is_of_the_one_variable_of_its_shape(
+    live: LiveModel, layer: str | None
+) -> None:
+    """TensorFlow 1 crashed before it could say which node asked."""
+    failed = FailedRequest(
+        RequestKind.TENSOR, shape=(3000, 64), dtype="float32", kernel="cwise_ops_common.cc:82"
+    )
+    assert LiveNames(live).of_request(NOBODY, failed).layer == layer
+    of_node = replace(failed, node="gradients/mul")
+    assert LiveNames(live).of_request(NOBODY, of_node).kind is Kind.UNATTRIBUTED

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.findings.test_support import held
-from tfmemlens.model.allocation import Allocation, AllocationTable
-from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
+from tfmemlens.model.allocation import UNLISTED, Allocation, AllocationTable
+from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.capture import Hints
 from tfmemlens.model.finding import Certainty
 from tfmemlens.model.what_if import Saving
@@ -72,3 +72,20 @@ def test_the_batch_that_half_of_it_is(batch: int | None, to_batch: int | None) -
     found = saved(changes.SMALLER_BATCH, batch=batch)
     assert found.to_batch == to_batch
     assert found.best_bytes == (None if batch == 1 else GROWING // 2)
+
+
+@pytest.mark.parametrize("unlisted, best", [(0, 640 // 2), (1000, 320 + 400), (100, 320 + 40)])
+def test_of_what_a_list_does_not_name_goes_as_much_as_of_the_rest(unlisted: int, best: int) -> None:
+    """Of 800 named bytes 640 grow with the batch."""
+    rows = [
+        Allocation("net/a/Relu", 640, shape=(8, 20), dtype="float32"),
+        Allocation("net/w", 160, shape=(40,), dtype="float32"),
+        *([Allocation(None, unlisted, purpose=UNLISTED)] if unlisted else []),
+    ]
+    owners = [Owner("net", Kind.ACTIVATION, Phase.FORWARD), Owner("net", Kind.PARAMETER, Phase.NONE), NOBODY]
+    moment = replace(held(), attribution=Attribution(AllocationTable.of(rows), owners[: len(rows)]))
+    basis = rows_basis(moment, Hints(batch=8))
+    assert basis is not None
+    found = summed.saving(basis, changes.SMALLER_BATCH)
+    assert found.best_bytes == best
+    assert found.high_bytes is not None and found.high_bytes >= best

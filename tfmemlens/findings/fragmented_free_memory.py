@@ -108,7 +108,7 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     yield from exit_
     if of_weights:
         yield _LARGEST_WEIGHTS_FIRST
-    else:
+    elif not _has_one_shape(case):
         yield remedies.FIXED_SHAPES
         yield _LARGEST_STEP_FIRST
 
@@ -136,6 +136,13 @@ def _nearest_exit(moment: Moment) -> Iterator[Remedy]:
 def _of_weights(moment: Moment) -> bool:
     """Whether a weight or a slot was asked for, whose shape no padding of inputs changes."""
     return bool(moment.request and moment.request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT))
+
+
+def _has_one_shape(case: Case) -> bool:
+    """Whether the program's models say that nothing but the batch differs from step to step."""
+    model = case.capture.live_model
+    outputs = model.outputs if model else ()
+    return bool(outputs) and all(shape and None not in shape[1:] for _, shape in outputs)
 
 
 def _grows(moment: Moment) -> bool:

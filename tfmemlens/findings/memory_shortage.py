@@ -121,6 +121,8 @@ _SMALLER_BATCH = (
 )
 _ALIKE = 1.35
 """Chunks of up to this times a tensor may hold it: the allocator rounds."""
+_UNSPLIT = 2
+"""A chunk of less than twice a tensor may hold it, too: BFC does not split it."""
 _SMALL_PART = 0.35
 """A model whose weights and slots make less than this of the chunks is not what fills the device."""
 
@@ -133,5 +135,5 @@ def _is_small_part(moment: Moment, request: Request) -> bool:
     if not need or attributed(moment) or not len(table):
         return False
     alike = sum(row.total_bytes for row in table if need <= row.size_bytes < _ALIKE * need)
-    larger = sum(row.total_bytes for row in table if row.size_bytes >= _ALIKE * need)
+    larger = sum(row.total_bytes for row in table if row.size_bytes >= _UNSPLIT * need)
     return alike < _SMALL_PART * all_in_use(moment) and larger > alike

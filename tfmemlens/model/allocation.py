@@ -23,6 +23,8 @@ BY_OP = "an op that a dump names"
 """`purpose` of a chunk of which a dump names the op that asked for it, by its type where it ran by itself."""
 HELD = "held when a memory profile was saved"
 """`purpose` of a row that a device memory profile tells of: its node is the stack that made it."""
+UNLISTED = "unlisted"
+"""`purpose` of the row that stands for all that a list of the largest does not name."""
 BEFORE = "in use before the step"
 """`purpose` of a row that stood before the step, and of which no more is known than its size, its end or
 whose it was.

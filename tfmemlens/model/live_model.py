@@ -136,6 +136,18 @@ class LiveModel:
         )
         return tuple(dict.fromkeys(paths))
 
+    def like_one_variable(self, shape: tuple[int | None, ...]) -> str | None:
+        """The variable with this shape, of two dimensions or more, where it is the only one beside its own
+        slots (`w/Adagrad`); None where the batch may have made it.
+        """
+        given = {self.batch, self.failed_batch, *(each.shape[0] for each in self.inputs if each.shape)}
+        if len(shape) < 2 or shape[0] in given:
+            return None
+        names = [each.name for each in self.variables if each.tensor.shape == shape]
+        shortest = min(names, key=len, default=None)
+        alone = all(name == shortest or name.startswith(f"{shortest}/") for name in names)
+        return shortest if alone else None
+
     def differentiated(self, op: str, shape: tuple[int | None, ...]) -> tuple[str, ...]:
         """The layers with a kernel of which an op of the backward pass makes this shape: the gradient of the
         kernel, of what the layer read, of its activation, or the patches of a convolution.

@@ -110,6 +110,8 @@ def _gathered(
         record["framework"] = report.case.capture.source.framework
         record["versions"] = list(report.case.capture.source.version)
         _write_record(folder, record, problems)
+    if report and _trace_may_have_crashed(record, report):
+        problems.append(_CRASHED)
     if out or report:
         folder, kept = (folder, True) if out else _moved(folder, problems)
         if report:
@@ -118,6 +120,20 @@ def _gathered(
         return RunOutcome(status, report, folder if kept else None, tuple(problems))
     shutil.rmtree(folder, ignore_errors=True)
     return RunOutcome(status, None, None, tuple(problems))
+
+
+_CRASHED = (
+    "killed by SIGSEGV after an allocation had failed: element-wise ops of TensorFlow 1.x may crash then,"
+    " more often while its list of tensors is asked for, as --trace does; what failed first stands above"
+)
+
+
+def _trace_may_have_crashed(record: dict[str, Any], report: Report) -> bool:
+    """Whether the program ended as TensorFlow 1.15's BinaryOp ends some: after a failed allocation it goes on
+    with what it did not set (cwise_ops_common.cc).
+    """
+    crashed = record["exit_status"] == 128 + signal.SIGSEGV
+    return bool(crashed and record["traced"] and report.case.api.is_tf1)
 
 
 def _explained(folder: str, log: KeptLog, problems: list[str], written: bool) -> Report | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tfmemlens.model.allocation import UNLISTED
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Moment
 from tfmemlens.model.finding import Certainty
@@ -142,9 +143,23 @@ def _other_batch(known: RowsBasis, to_batch: int | None) -> _Estimate | None:
     part = _gone(known, to_batch)
     if part is None:
         return None
-    return _Estimate(
-        _where(known, part, lambda row: bool(known.rows.scaling.grows[row])), _movable(known, part)
-    )
+    grows = _where(known, part, lambda row: bool(known.rows.scaling.grows[row]))
+    return _Estimate(_with_the_unlisted(known, grows), _movable(known, part))
+
+
+def _with_the_unlisted(known: RowsBasis, parts: Parts) -> Parts:
+    """A list names its largest rows, and of the rest the sum: as much of that goes as of what is named."""
+    table = known.rows.table
+    unlisted = [row for row, purpose in enumerate(table.purpose) if purpose == UNLISTED]
+    if not unlisted:
+        return parts
+    sizes = [size * count for size, count in zip(table.size_bytes, table.count, strict=True)]
+    named = sum(sizes) - sum(sizes[row] for row in unlisted)
+    gone = sum(size * part for size, part in zip(sizes, parts, strict=True))
+    share = gone / named if named else 0.0
+    return [
+        share if purpose == UNLISTED else part for purpose, part in zip(table.purpose, parts, strict=True)
+    ]
 
 
 def _accumulation(known: RowsBasis) -> _Estimate | None:

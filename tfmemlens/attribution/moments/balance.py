@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tfmemlens.model.allocation import BY_OP, Allocation, AllocationTable
+from tfmemlens.model.allocation import BY_OP, UNLISTED, Allocation, AllocationTable
 from tfmemlens.model.case import Balance
 from tfmemlens.model.incident import NOTHING, AllocatorState, HolderBlock, Incident
 from tfmemlens.units import Size, round_up
@@ -25,7 +25,7 @@ def holders(incident: Incident) -> AllocationTable:
             device=block.device,
             allocator=block.allocator,
             error_bytes=block.unlisted.error_bytes,
-            purpose="unlisted",
+            purpose=UNLISTED,
             line=block.tail,
         )
         for block in incident.holders
@@ -117,7 +117,7 @@ def _room(state: AllocatorState, requested: int | None) -> Size | None:
 def _listed(table: AllocationTable) -> Size:
     total = error = 0
     for row in table:
-        if row.purpose != "unlisted":
+        if row.purpose != UNLISTED:
             total += row.total_bytes
             error += row.error_bytes * row.count
     return Size(total, max(total - error, 0), total + error)

@@ -22,6 +22,7 @@ from tfmemlens.model.finding import Basis, Finding, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.layout import LayoutStudy
 from tfmemlens.model.timeline import CurveSource, Timeline
+from tfmemlens.patterns import regex
 from tfmemlens.units import human, human_size, percent
 
 _HALF = 0.5
@@ -223,7 +224,29 @@ def _what(case: Case, moment: Moment) -> str:
         return f"Out of memory{at}{used}"
     of_host = failed.allocator in _OF_HOST_RAM or (failed.allocator is None and on_host(moment))
     what = "host RAM (not GPU memory)" if of_host else "memory"
-    return f"Out of {what}{at} while allocating {tensor_text(moment)}"
+    return f"Out of {what}{at}{_gradient_of(case, moment)} while allocating {tensor_text(moment)}"
+
+
+def _gradient_of(case: Case, moment: Moment) -> str:
+    """Whose output it is the gradient of, where the program's model has one layer that makes this shape: the
+    layer that reads it is the one whose op failed.
+    """
+    request, model = moment.request, case.capture.live_model
+    if (
+        request is None
+        or model is None
+        or not _OF_INPUT.search(request.failed.node or request.failed.op or "")
+    ):
+        return ""
+    shape = request.failed.shape
+    makers = model.makers_of(shape) if shape else ()
+    if len(makers) != 1 or makers[0] == request.owner.layer:
+        return ""
+    return f" (the gradient of what `{makers[0]}` makes)"
+
+
+_OF_INPUT = regex(r"BackpropInput(?:V2)?(?:_\d{1,4})?\Z")
+"""Ops that make the gradient of what a layer read, and nothing else."""
 
 
 _OF_HOST_RAM = ("cpu", "mklcpu")
