@@ -42,7 +42,7 @@ def explain(
     >>> report = tfmemlens.explain("sample_traces/oom_log/1.15-unet-report.txt")
     >>> first = report.actions[0].remedy
     >>> first.change, first.saves_bytes, first.certainty.value
-    ('smaller-batch', 193456896, 'estimate')
+    ('smaller-batch', 193457920, 'estimate')
     >>> report.to_frame()[["node", "total_bytes", "kind"]].head(1)
                                node  total_bytes        kind
     0  shared_model/unet_01/BiasAdd     35650304  activation
