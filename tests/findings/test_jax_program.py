@@ -23,6 +23,9 @@ IN_A_LOOP = (
 )
 HESSIAN = "g = jax.jacrev(energy)\nh = jax.jacfwd(g)\nh(np.random.rand(2483, 3))\n"
 JACOBIAN = "j = jax.jacfwd(energy)\nj(x)\n"
+OF_EACH = "one = lambda x: jax.jacrev(net)(w, x)\nj = jax.vmap(one)(xs)\n"
+OF_EACH_IN_A_FUNCTION = "def one(x):\n    return jax.hessian(net)(x)\n\nh = jax.vmap(one)(xs)\n"
+OF_OTHERS = "j = jax.jacrev(net)(x)\ny = jax.vmap(other)(xs)\n"
 STACKED = (
     "@jax.jit\ndef f(x):\n    x, big = jax.lax.scan(lambda c, y: (c + y, c + y), x, ys)\n"
     "    return big.sum()\n"
@@ -46,6 +49,9 @@ def explained(text: str) -> Report:
         (IN_A_LOOP, "each iteration of the loop compiles it anew", "pass-as-argument"),
         (HESSIAN, "all rows of the Hessian of line 6", "in-blocks"),
         (JACOBIAN, "all rows of the Jacobian of line 5", "in-blocks"),
+        (OF_EACH, "the vmap of line 6 makes the whole Jacobian of line 5 for every example", "in-blocks"),
+        (OF_EACH_IN_A_FUNCTION, "the vmap of line 8 makes the whole Hessian of line 6", "in-blocks"),
+        (OF_OTHERS, "all rows of the Jacobian of line 5", "in-blocks"),
         (STACKED, "stacks `big`, one row for each of its steps", "stack-less"),
         (GRADED, "the gradient keeps what each step of the scan of line 6 needs", "recompute-body"),
         (RECOMPUTED, "it still keeps every step's carry", "in-blocks"),

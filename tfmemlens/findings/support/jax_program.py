@@ -148,7 +148,7 @@ def _many_shapes(program: list[Statement]) -> MadeByLine | None:
 def _derivative(program: list[Statement]) -> MadeByLine | None:
     """`jacfwd(jacrev(f))`, also by way of a name."""
     made_of: dict[str, str] = {}
-    best: tuple[bool, Line] | None = None
+    best: tuple[bool, Line, ast.Call] | None = None
     for statement, node in _nodes(program, ast.Call):
         kind = _last(node.func)
         if kind not in _DERIVATIVES or not node.args:
@@ -159,10 +159,12 @@ def _derivative(program: list[Statement]) -> MadeByLine | None:
         for target in _targets(statement.node, node):
             made_of[target] = kind
         if best is None or (second and not best[0]):
-            best = second, statement.line_of(node)
+            best = second, statement.line_of(node), node
     if best is None:
         return None
-    second, line = best
+    second, line, call = best
+    if mapped := _mapped_over(program, call):
+        return _for_each_example(mapped, line, second)
     matrix = "Hessian" if second else "Jacobian"
     return MadeByLine(
         f"all rows of the {matrix} of {line.place} are computed at once: every intermediate value"
@@ -182,6 +184,48 @@ def _derivative(program: list[Statement]) -> MadeByLine | None:
             ),
         ),
         line=line,
+    )
+
+
+def _mapped_over(program: list[Statement], call: ast.Call) -> tuple[Line, str] | None:
+    """The line of a vmap that goes over a function in which this call stands, and that function's name."""
+
+    def holds(node: ast.AST) -> bool:
+        return any(part is call for part in ast.walk(node))
+
+    names = {each.name for _, each in _nodes(program, ast.FunctionDef) if holds(each)}
+    for _, assigned in _nodes(program, ast.Assign):
+        if isinstance(assigned.value, ast.Lambda) and holds(assigned.value):
+            names.update(each.id for each in assigned.targets if isinstance(each, ast.Name))
+    for statement, node in _nodes(program, ast.Call):
+        inner = node.args[0] if _last(node.func) == "vmap" and node.args else None
+        if isinstance(inner, ast.Name) and inner.id in names:
+            return statement.line_of(node), inner.id
+        if inner is not None and holds(inner):
+            return statement.line_of(node), "per_example"
+    return None
+
+
+def _for_each_example(mapped: tuple[Line, str], line: Line, second: bool) -> MadeByLine:
+    """A matrix of derivatives for each of the examples that vmap goes over at once."""
+    over, name = mapped
+    matrix = "Hessian" if second else "Jacobian"
+    at = "" if over == line else f" of {line.place}"
+    return MadeByLine(
+        f"the vmap of {over.place} makes the whole {matrix}{at} for every example at once",
+        (
+            Remedy(
+                "go through the examples in blocks, and reduce each block's matrices before the next",
+                f"out = jax.lax.map(lambda x: reduce({name}(x)), xs, batch_size=16)",
+                slug="in-blocks",
+            ),
+            Remedy(
+                "or take products with vectors, which never make the matrix",
+                "y, pull = jax.vjp(f, x); row = pull(v)",
+                slug="hessian-products",
+            ),
+        ),
+        line=over,
     )
 
 
