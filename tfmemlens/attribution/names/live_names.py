@@ -66,9 +66,9 @@ class LiveNames:
         if model is None or not shape:
             return owner
         op = request.op or ""
-        if not (owner.layer or request.node or op or request.function):  # a message of a C++ source alone
-            if name := model.like_one_variable(shape):
-                return replace(owner, layer=owner_of(name).layer, kind=Kind.PARAMETER)
+        of_source = not (owner.layer or request.node or op or request.function)  # a C++ source's message alone
+        if of_source and (name := model.like_one_variable(shape)):
+            return replace(owner, layer=owner_of(name).layer, kind=Kind.PARAMETER)
         nobody = (None, op, _bare(request.node))
         if owner.layer in (*nobody, *model.names) and len(made := model.being_made(shape)) == 1:
             return replace(owner, layer=made[0])
