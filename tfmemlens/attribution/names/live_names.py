@@ -66,7 +66,7 @@ class LiveNames:
         if model is None or not shape:
             return owner
         op = request.op or ""
-        of_source = not (owner.layer or request.node or op or request.function)  # a C++ source's message alone
+        of_source = not (owner.layer or request.node or op or request.function)  # of a C++ source
         if of_source and (name := model.like_one_variable(shape)):
             return replace(owner, layer=owner_of(name).layer, kind=Kind.PARAMETER)
         nobody = (None, op, _bare(request.node))
