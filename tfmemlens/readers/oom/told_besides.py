@@ -129,6 +129,21 @@ A_MAC = LineRule(
     needs=("mac", "metal", "mlcompute", "apple", "m1 ", "m2 ", "m3 ", "m4 ", "m5 ", "mps"),
 )
 """The machine is a Mac: one RAM for CPU and GPU, no tools of NVIDIA's."""
+LIBRARY_FAILED = LineRule(
+    r"\bCU(?:DNN|BLAS)_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR|MAPPING_ERROR)\b",
+    "E tensorflow/stream_executor/dnn.cc:616] CUDNN_STATUS_EXECUTION_FAILED",
+    needs="_STATUS_",
+)
+"""A call of NVIDIA's libraries did not run through, for whatever reason."""
+RECURRENT_CALL = LineRule(
+    r"Failed to call (?:Then|Do)Rnn(?:Forward|Backward) with model config: ",
+    "Internal: Failed to call ThenRnnForward with model config: [rnn_mode, rnn_input_mode,"
+    " rnn_direction_mode]: 3, 0, 0 , [num_layers, input_size, num_units, dir_count, max_seq_length,"
+    " batch_size, cell_num_units]:"
+    " [1, 64, 128, 1, 40, 512, 128]",
+    needs="with model config",
+)
+"""A recurrent layer of cuDNN's did not run, with the sizes of the call."""
 ON_WINDOWS = LineRule(
     r"(?<![A-Za-z])[A-Z]:\\\\?[A-Za-z]|~\\[A-Za-z][\w.]{1,30}\\|\bWinError\b|\bwin_amd64\b|\bcudart64_\d+\.dll"
     r"|\b[Ww]indows ?(?:7|8(?:\.1)?|10|11|1[01]|[Ss]erver|OS|PC|machine|laptop)\b(?![^.\n]{0,40}\bWSL)"
@@ -211,6 +226,8 @@ TOLD_BESIDES = {
     "using a tool": A_TOOL,
     "on a Mac": A_MAC,
     "on Windows": ON_WINDOWS,
+    "a library's call failed": LIBRARY_FAILED,
+    "a recurrent call": RECURRENT_CALL,
     "raising an exception": RAISED,
     "raising MemoryError": MEMORY_ERROR,
     "saving in words": SAVING_IN_WORDS,

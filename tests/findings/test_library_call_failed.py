@@ -1,0 +1,67 @@
+"""A library's call that failed without a word of memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.logs import oom
+from tfmemlens import pipeline
+from tfmemlens.model.finding import Finding
+
+FAILED = (
+    "2021-02-03 10:11:12.131415: E tensorflow/stream_executor/dnn.cc:616] CUDNN_STATUS_EXECUTION_FAILED\n"
+)
+CONFIG = (
+    "tensorflow.python.framework.errors_impl.InternalError: Failed to call ThenRnnForward with model config:"
+    " [rnn_mode, rnn_input_mode, rnn_direction_mode]: {mode}, 0, 0 , [num_layers, input_size, num_units,"
+    " dir_count, max_seq_length, batch_size, cell_num_units]: [1, 64, 128, 2, 50, {batch}, 128]\n"
+)
+
+
+def found(text: str) -> list[Finding]:
+    return [each for each in pipeline.explain(text).findings if each.rule == "library-call-failed"]
+
+
+def test_the_sizes_of_a_recurrent_call_are_told() -> None:
+    one = found(FAILED + CONFIG.format(mode=2, batch=1024))[0]
+    assert "cuDNN's LSTM on 1,024 sequences of 50 steps with 128 units failed with" in one.headline
+    assert "`CUDNN_STATUS_EXECUTION_FAILED`" in one.headline
+    assert "here an unlikely one (its input and output take at most 50.00 MiB each)" in one.headline
+    assert [remedy.slug for remedy in one.remedies] == ["smaller-batch", "without-cudnn", "matching-driver"]
+    assert "1,024 -> 512" in one.remedies[0].text
+    assert "LSTMCell(128)" in (one.remedies[1].code or "")
+
+
+@pytest.mark.parametrize(("batch", "likely"), [(5242, False), (5243, True)])
+def test_a_large_call_may_be_one_of_memory(batch: int, likely: bool) -> None:
+    headline = found(CONFIG.format(mode=3, batch=batch))[0].headline
+    assert "GRU" in headline
+    assert ("unlikely" not in headline) is likely
+
+
+def test_a_plain_rnn_and_a_status_alone() -> None:
+    assert found(CONFIG.format(mode=1, batch=8))[0].remedies[1].code is None
+    alone = found(FAILED)[0]
+    assert "a call of cuDNN or cuBLAS failed" in alone.headline
+    assert [remedy.slug for remedy in alone.remedies] == ["smaller-batch", "matching-driver"]
+    cut = found(CONFIG.format(mode=2, batch=8).replace("max_seq_length", "cut here"))[0]
+    assert "a call of cuDNN or cuBLAS failed" in cut.headline
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        oom("8,64,64,32"),
+        "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n",
+        "import jax\nimport jax.numpy as jnp\nx = jnp.zeros(3)\n",
+    ],
+)
+def test_what_says_more_and_other_frameworks(beside: str) -> None:
+    assert found(beside + FAILED) == []
+
+
+def test_a_handle_without_memory_is_a_failure_of_memory() -> None:
+    text = FAILED.replace(
+        "CUDNN_STATUS_EXECUTION_FAILED", "could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR"
+    )
+    assert found(text) == []

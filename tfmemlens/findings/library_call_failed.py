@@ -1,0 +1,115 @@
+"""A call of cuDNN or cuBLAS failed, and no line says that memory ran out.
+
+What it means: `CUDNN_STATUS_EXECUTION_FAILED` and its like are what a library says when a kernel did not run
+through. A lack of memory is one cause among several: sizes that a kernel cannot take, a version that does not
+match, a fault of the GPU. The message of a recurrent layer states the sizes of the call.
+When it fires: such a line stands in the text, and no failure of memory.
+What to do: halve the batch once and again while memory is watched, and compute the same without the library:
+that tells memory, sizes and library apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+from tfmemlens.units import GIB, human
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes"
+
+_CONFIG = regex(
+    r"\[rnn_mode, rnn_input_mode, rnn_direction_mode\]: (?P<mode>\d), \d, \d ?,"
+    r" \[num_layers, input_size, num_units, dir_count, max_seq_length, batch_size, cell_num_units\]:"
+    r" \[(?P<layers>\d{1,9}), (?P<features>\d{1,9}), (?P<units>\d{1,9}), (?P<directions>\d{1,9}),"
+    r" (?P<steps>\d{1,9}), (?P<batch>\d{1,9}), \d{1,9}\]"
+)
+_STATUS = regex(r"CU(?:DNN|BLAS)_STATUS_[A-Z_]{4,40}")
+_KINDS = ("RNN", "RNN", "LSTM", "GRU")
+"""By cuDNN's number of the mode: with ReLU, with tanh, LSTM, GRU."""
+_FLOAT_BYTES = 4
+
+
+class _Call(NamedTuple):
+    """The sizes of one call of cuDNN's recurrent layers."""
+
+    kind: str
+    steps: int
+    batch: int
+    units: int
+    largest_bytes: int
+    """The larger of its input and its output."""
+
+
+def check(case: Case) -> Iterator[Finding]:
+    told = case.capture.surroundings
+    failed, config = told.shows("a library's call failed"), told.shows("a recurrent call")
+    line = config or failed
+    if line is None or case.moments or told.foreign or told.elsewhere or framework_of(case) != TENSORFLOW:
+        return
+    call = _call(config) if config else None
+    status = _STATUS.search(failed.text) if failed else None
+    yield Finding(
+        severity=Severity.NOTE,
+        headline=f"no out-of-memory message: {_what(call)} failed{f' with `{status[0]}`' if status else ''};"
+        f" memory is one possible cause{_how_likely(call)}",
+        evidence=tuple(
+            Evidence("the message", each) for each in dict.fromkeys(filter(None, (config, failed)))
+        ),
+        remedies=tuple(_remedies(case, call)),
+    )
+
+
+def _call(line: Line) -> _Call | None:
+    match = _CONFIG.search(line.text)
+    if match is None:
+        return None
+    mode, features, units, directions, steps, batch = (
+        int(match[name]) for name in ("mode", "features", "units", "directions", "steps", "batch")
+    )
+    largest = _FLOAT_BYTES * steps * batch * max(features, units * directions)
+    return _Call(_KINDS[mode] if mode < len(_KINDS) else "RNN", steps, batch, units, largest)
+
+
+def _what(call: _Call | None) -> str:
+    if call is None:
+        return "a call of cuDNN or cuBLAS"
+    return (
+        f"cuDNN's {call.kind} on {call.batch:,} sequences of {call.steps:,} steps with {call.units:,} units"
+    )
+
+
+def _how_likely(call: _Call | None) -> str:
+    """What the sizes of the call say of that."""
+    if call is None:
+        return ""
+    size = f"its input and output take at most {human(call.largest_bytes)} each"
+    return f" ({size})" if call.largest_bytes >= GIB // 4 else f", and here an unlikely one ({size})"
+
+
+def _remedies(case: Case, call: _Call | None) -> Iterator[Remedy]:
+    now = f" ({call.batch:,} -> {call.batch // 2:,})" if call and call.batch > 1 else ""
+    yield Remedy(
+        f"halve the batch{now}, and watch the GPU's memory: where it fails although much is free, a smaller"
+        " batch only evades sizes that this kernel cannot take",
+        "nvidia-smi --query-gpu=memory.used,memory.total --format=csv -l 1",
+        slug="smaller-batch",
+    )
+    if call:
+        yield Remedy(
+            f"compute the layer without cuDNN's kernel: slower, and it tells whether the {call.kind} call is"
+            " to blame",
+            f"tf.keras.layers.RNN(tf.keras.layers.{call.kind}Cell({call.units}), return_sequences=True)"
+            if call.kind != "RNN" and case.api.newest >= (2, 0)
+            else None,
+            slug="without-cudnn",
+        )
+    yield Remedy(
+        "let driver, CUDA and cuDNN be those that your framework was built with, or try a newer release",
+        slug="matching-driver",
+    )
