@@ -134,7 +134,8 @@ def _without_library(case: Case, moment: Moment, index: int) -> Finding:
 
 def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterator[Remedy]:
     yield Remedy(
-        f"leave room outside {framework_name(case)}'s pool: the libraries allocate their handles there",
+        f"let {framework_name(case)} take memory as needed instead of all at start, so that room is left"
+        " outside its pool: the libraries allocate their handles there",
         code_snippets.growth(case.api),
         slug="growth",
     )

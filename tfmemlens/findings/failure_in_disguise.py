@@ -11,16 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets, remedies
+from tfmemlens.findings.support import code_snippets, device_users, remedies
 from tfmemlens.findings.support.driver import of_context
 from tfmemlens.findings.support.named_sizes import stated_length
+from tfmemlens.findings.support.prose_advice import full_device
 from tfmemlens.findings.support.rows import failures, is_constant_of_graph, tensor_text
-from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_name, framework_of
 from tfmemlens.model.attribution import Kind
+from tfmemlens.model.capture import DeviceUse
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
-from tfmemlens.units import MIB, human_size
+from tfmemlens.units import MIB, human, human_size
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: it says what the message means"
@@ -45,10 +47,11 @@ def check(case: Case) -> Iterator[Finding]:
         size = f" ({human_size(failed.size)} asked)" if failed.size else ""
         if failed.shape is not None and not is_constant_of_graph(failed):
             size = f" ({tensor_text(moment)})"
+        full = _filled_by_itself(_own_pool(case, moment))
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"an out-of-memory error in disguise: {meaning}{size}",
-            because=f"{meaning}{size}, an out-of-memory error in disguise",
+            headline=f"an out-of-memory error in disguise: {meaning}{size}{full}",
+            because=f"{meaning}{size}, an out-of-memory error in disguise{full}",
             evidence=(Evidence("the message", failed.line),),
             detail=_of_pool(moment) if of_pool else "",
             remedies=tuple(_remedies(case, moment, of_pool)),
@@ -105,6 +108,33 @@ def _of_pool(moment: Moment) -> str:
     )
 
 
+def _own_pool(case: Case, moment: Moment) -> DeviceUse | None:
+    """A device that `nvidia-smi` shows full, and nobody there but the program: its own pool took it."""
+    told = case.capture.surroundings
+    grows = told.setting("allow_growth")
+    failed = moment.request.failed if moment.request else None
+    if framework_of(case) != TENSORFLOW or failed is None or failed.kind is not RequestKind.DRIVER:
+        return None
+    if (grows and grows[0] == "True") or device_users.strangers(case, moment) or _has_several(case):
+        return None
+    return full_device(case)
+
+
+def _filled_by_itself(use: DeviceUse | None) -> str:
+    """Who most likely filled a device of which a table shows hardly anything left."""
+    if use is None or use.used is None or use.total is None:
+        return ""
+    return (
+        f"; {use.line.place} shows {human(use.used.bytes)} of {human(use.total.bytes)} in use, most likely by"
+        " TensorFlow's own pool, which takes nearly all of a GPU at its start"
+    )
+
+
+def _has_several(case: Case) -> bool:
+    """Whether a table lists more than one process on a device."""
+    return any(len(use.processes) > 1 for use in case.capture.surroundings.device_uses)
+
+
 def _smaller_fraction(case: Case) -> Remedy:
     """A smaller part of the GPU for JAX: NCCL takes its own from what is left."""
     stated = case.capture.surroundings.setting("XLA_PYTHON_CLIENT_MEM_FRACTION")
@@ -136,6 +166,16 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     of_directml = _of_directml(moment.request.failed)
     if _of_nccl(moment.request.failed) and framework_of(case) == JAX:
         yield _smaller_fraction(case)
+    if case.capture.surroundings.shows("converting a model"):
+        yield Remedy(
+            "a model is converted without a GPU: save it, and convert it in a process of its own that sees"
+            " none (a notebook keeps what its kernel holds of the GPU until that ends)",
+            "CUDA_VISIBLE_DEVICES=-1 python convert.py",
+            slug="convert-on-the-cpu",
+        )
+    if _own_pool(case, moment):
+        yield from _of_own_pool(case)
+        return
     in_a_step = moment.request.failed.kind is RequestKind.TENSOR and remedies.in_a_network(moment)
     users = Remedy(
         f"{'' if in_a_step else 'first '}see whether another process holds the device",
@@ -164,3 +204,24 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
             code_snippets.growth(case.api),
             slug="growth",
         )
+
+
+def _of_own_pool(case: Case) -> Iterator[Remedy]:
+    """Leave some of the device to the driver, to NCCL and to other processes of the program."""
+    helps = case.capture.surroundings.shows("growth helps")
+    known = f" (with that it works, by {helps.place})" if helps else ""
+    yield Remedy(
+        "let TensorFlow grow its pool in every process, before it makes a strategy or the first tensor, so"
+        f" that the driver and NCCL find memory{known}",
+        code_snippets.growth(case.api),
+        slug="growth",
+    )
+    yield Remedy(
+        "or give the pool a limit below the whole GPU",
+        code_snippets.limit(case.api),
+        slug="smaller-fraction",
+    )
+    yield Remedy(
+        "start one process for each GPU of a machine: a second one on the same GPU finds nothing",
+        slug="fewer-processes",
+    )

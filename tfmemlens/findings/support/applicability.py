@@ -224,6 +224,7 @@ TABLE: dict[str, Applicability] = {
     "watch-ram": _ANYWHERE,
     "end-the-process": Applicability(devices=_ON_GPU),
     "find-the-feed": _ANYWHERE,
+    "convert-on-the-cpu": Applicability(_TENSORFLOW, devices=_ON_GPU, shell=True),
     "without-cudnn": Applicability(_TENSORFLOW, devices=_ON_GPU),
     "compare-shapes": _ANYWHERE,
     "find-the-size": _ANYWHERE,

@@ -197,6 +197,11 @@ def limit(api: Api) -> str:
     """Take no more than a part of a GPU's memory, in TensorFlow."""
     if api.is_tf1 or api.front_end is FrontEnd.SESSION:
         return "gpu_options = tf.GPUOptions(per_process_gpu_memory_fraction=0.4)   # of two processes"
+    if api.newest < (2, 4):
+        return (
+            "tf.config.experimental.set_virtual_device_configuration(gpus[0],"
+            " [tf.config.experimental.VirtualDeviceConfiguration(memory_limit=4000)])   # MiB"
+        )
     return (
         "tf.config.set_logical_device_configuration(gpus[0],"
         " [tf.config.LogicalDeviceConfiguration(memory_limit=4000)])   # MiB; TF 2.4+"

@@ -134,6 +134,18 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
+        "allow_growth",
+        LineRule(
+            r"(?i)(?<!if )(?<!when )\b(?:(?:have|had|already|also) (?:been )?(?:set|enabled|tried|used|added)"
+            r"|even (?:with|after)|(?:I|we) (?:set|enabled|tried|use|used|added)|setting|enabling)\b"
+            r"[^.\n=(]{0,40}"
+            r"\b(?:memory|allow)[_ ]growth\b(?![^.\n]{0,40}(?:works?|helps?|solve|fix))(?P<value>)",
+            "I have already set memory growth, to no avail",
+            "it fails even with allow_growth",
+            needs=("growth",),
+        ),
+    ),
+    (
         "per_process_gpu_memory_fraction",
         LineRule(
             r"per_process_gpu_memory_fraction\s*=\s*(?P<value>[\d.]+)",

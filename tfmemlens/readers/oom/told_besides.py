@@ -129,6 +129,24 @@ A_MAC = LineRule(
     needs=("mac", "metal", "mlcompute", "apple", "m1 ", "m2 ", "m3 ", "m4 ", "m5 ", "mps"),
 )
 """The machine is a Mac: one RAM for CPU and GPU, no tools of NVIDIA's."""
+GROWTH_HELPS = LineRule(
+    r"(?i)(?:n't|\bnot|\bonly|\bfails?|\bcrash\w*)\b[^.\n]{0,60}\b(?:without|unless)\b[^.\n]{0,30}"
+    r"\b(?:memory|allow)[_ ]growth\b"
+    r"|\b(?:memory|allow)[_ ]growth\b[^.\n]{0,40}"
+    r"\b(?:work(?:s|ed)?|help(?:s|ed)?|solve[sd]?|fix(?:es|ed)?)\b",
+    "It does not start without memory growth",
+    "Setting allow_growth helps",
+    needs="growth",
+)
+"""The text says that it goes well where the pool grows."""
+CONVERTING = LineRule(
+    r"\bTFLiteConverter\b|\btflite_convert\b|\btoco_from_protos\b|\btf2onnx\b|\btensorflowjs_converter\b"
+    r"|\bfreeze_graph\b",
+    "converter = tf.lite.TFLiteConverter.from_saved_model(folder)",
+    "python -m tf2onnx.convert --saved-model folder --output model.onnx",
+    needs=("tfliteconverter", "tflite_convert", "toco_from", "tf2onnx", "tensorflowjs_conv", "freeze_graph"),
+)
+"""A trained model is brought into another form."""
 LIBRARY_FAILED = LineRule(
     r"\bCU(?:DNN|BLAS)_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR|MAPPING_ERROR)\b",
     "E tensorflow/stream_executor/dnn.cc:616] CUDNN_STATUS_EXECUTION_FAILED",
@@ -226,6 +244,8 @@ TOLD_BESIDES = {
     "using a tool": A_TOOL,
     "on a Mac": A_MAC,
     "on Windows": ON_WINDOWS,
+    "growth helps": GROWTH_HELPS,
+    "converting a model": CONVERTING,
     "a library's call failed": LIBRARY_FAILED,
     "a recurrent call": RECURRENT_CALL,
     "raising an exception": RAISED,

@@ -52,7 +52,7 @@ shorter.
 """
 _CLAUSE = regex(r"(?<=[;:.])\s")
 """Where a note may end early."""
-_BREAK = regex(r";\s|,\s|\((?=\S{12})")
+_BREAK = regex(r";\s|,\s|:\s(?=[\w.]{3,}\()|\((?=\S{12})")
 """Where a line of code may go on in the next."""
 _LOGGER = regex(r"^(?:.{0,200}?\.(?:cc|cpp|h|py):\d+\] )?(?:OP_REQUIRES failed at \S+ : )?")
 """Time and source file before a message."""
