@@ -70,6 +70,13 @@ def test_without_a_batch_it_is_that_of_keras() -> None:
     assert report.findings[0].explains == 32 * 512 * 512 * 97 * 4
 
 
+def test_weights_need_no_batch_where_the_code_is_cut() -> None:
+    cut = WIDE[: WIDE.index("    tf.keras.layers.Dense(10)")] + "    t"
+    report = explained(cut)
+    assert "`code` (line 5) has weights of 784 x 3,000,000, 8.8 GiB" in report.verdict
+    assert not fires(explained(cut.replace(" during training", "")))
+
+
 @pytest.mark.parametrize(
     "text",
     [

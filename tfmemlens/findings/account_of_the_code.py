@@ -20,6 +20,7 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import attributed, device_limit, on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.findings.support.weights import copies_in_code
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import format_shape, tensor_bytes
@@ -39,6 +40,7 @@ _MOST = 0.5
 """Of all: a layer with so much is named alone."""
 _KERAS_BATCH, _IMAGE = 32, 2
 _FITS, _SETS_BATCH = regex(r"\.fit\("), "batch_size"
+_IN_TRAINING = regex(r"(?i)\btrain(?:s|ing)?\b")
 _TRAINS = regex(r"\.fit\(|\.fit_generator\(|GradientTape|\.minimize\(|train_on_batch")
 
 
@@ -109,15 +111,21 @@ def _account(case: Case) -> Account | None:
 
     told = case.capture.surroundings
     trains = any(_TRAINS.search(line.text) for line in told.code)
-    setting = told.setting(_SETS_BATCH)
-    fits = any(_FITS.search(line.text) for line in told.code)
-    if not trains or told.shows("failing in evaluation") or not (setting or fits):
+    said = told_in_words.spoken(case)
+    words = (said[0] if said else None, told.shows("without a GPU"))
+    trains = trains or any(_IN_TRAINING.search(line.text) for line in words if line)
+    if not trains or told.shows("failing in evaluation"):
         return None
     layers = layer_outputs(told.program())
-    batch = int(setting[0]) if setting and setting[0].isdigit() else _KERAS_BATCH
-    if not layers:
-        return None
-    return Account(layers, batch, setting is not None, *copies_in_code(told.code))
+    return Account(layers, *_batch(told), *copies_in_code(told.code)) if layers else None
+
+
+def _batch(told: Surroundings) -> tuple[int, bool]:
+    """The batch, and whether the text states it; 0 where neither it nor a call of `fit` tells."""
+    setting = told.setting(_SETS_BATCH)
+    if setting and setting[0].isdigit():
+        return int(setting[0]), True
+    return (_KERAS_BATCH if any(_FITS.search(line.text) for line in told.code) else 0), False
 
 
 def _once(layers: Sequence[LayerOutput]) -> list[LayerOutput]:
