@@ -60,7 +60,7 @@ def test_an_input_pipeline_is_blamed_where_something_trains() -> None:
     pipelines = [each.remedy.text for each in unknown if each.remedy.slug == "smaller-pipeline"]
     assert all(text.startswith("if it trains: ") for text in pipelines)
     assert slugs(KILLED)[0] != "smaller-pipeline"
-    assert slugs("Epoch 3/10\n" + KILLED)[0] == "smaller-pipeline"
+    assert slugs("Epoch 1/10\n" + KILLED)[0] == "smaller-pipeline"
 
 
 def test_draws_of_a_sampler_are_no_input_pipeline() -> None:
@@ -91,3 +91,11 @@ def test_a_compiler_without_room_for_code_has_too_many_programs(before: str, map
     assert ("the system's limit of memory maps" in report.verdict) is maps
     assert ("fewer-programs" in [action.remedy.slug for action in report.actions]) is maps
     assert ("check-the-device" in [action.remedy.slug for action in report.actions]) is not maps
+
+
+@pytest.mark.parametrize(("epoch", "grows"), [(1, False), (2, False), (3, True), (7, True)])
+def test_a_kill_after_epochs_that_went_well_speaks_for_growth(epoch: int, grows: bool) -> None:
+    text = f"Epoch {epoch}/100\n 312/1250 [=>....] - loss: 0.2\nExited with code 137, OOMKilled: true\n"
+    report = explained(text)
+    assert (f"it ran {epoch - 1} epochs before, so something grows" in report.verdict) is grows
+    assert ("find-what-grows" in [action.remedy.slug for action in report.actions]) is grows

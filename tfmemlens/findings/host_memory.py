@@ -57,6 +57,8 @@ _OF_DATA = regex(
 _SMALL_BYTES = 16 * MIB
 _ON_THE_CPU = "runs on the CPU"
 """Words of messages at the start that tell of a GPU that is not used."""
+_LATE_EPOCH = 3
+"""The first may be spared, since caches still fill, and the second by what malloc keeps for later."""
 _SLABS = (
     Remedy(
         "if a convolution with a large kernel runs on the CPU: before TensorFlow 1.14 its forward pass packs"
@@ -96,7 +98,12 @@ def check(case: Case) -> Iterator[Finding]:
                 )
             if _large_in_a_step(case) and not another_program(moment):
                 because += f"; {_last_large(case).rpartition('; ')[2]}, while steps ran"
-            if grows := case.capture.surroundings.shows("growing in words"):
+            if epoch := _late(case, moment):
+                because += (
+                    f"; it ran {epoch - 1} epochs before, so something grows, most likely: a larger limit"
+                    " only delays the end"
+                )
+            elif grows := case.capture.surroundings.shows("growing in words"):
                 because += f"; {grows.place} says that it grows: a larger limit only delays the end"
             if other := another_program(moment):
                 because = f"the machine had none left, and the kernel killed {other}, not the training"
@@ -347,7 +354,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     sampling = was_killed(moment) and (
         case.capture.surroundings.shows("sampling") or case.api.library == "NumPyro"
     )
-    if was_killed(moment) and case.capture.surroundings.shows("growing in words"):
+    if was_killed(moment) and (case.capture.surroundings.shows("growing in words") or _late(case, moment)):
         yield find_what_grows(case, of_host=True)
     limited = was_killed(moment) and bool(limit or own_limit(moment)) and not another_program(moment)
     if limited:
@@ -444,6 +451,13 @@ def _reads_data(case: Case, moment: Moment) -> bool:
     told = case.capture.surroundings
     trains = bool(told.shows("training") or told.steps or told.progress or told.pipeline_buffers)
     return not was_killed(moment) or trains or bool(told.large_host_requests and board(case) is None)
+
+
+def _late(case: Case, moment: Moment) -> int | None:
+    """The epoch in which it was killed, where several went well before it: each reads the same data."""
+    line = moment.request.failed.line if moment.request else None
+    at = case.capture.surroundings.progress_before(line)
+    return at.epoch if at and at.epoch and at.epoch >= _LATE_EPOCH else None
 
 
 def _shared_with_the_gpu(case: Case) -> str:
