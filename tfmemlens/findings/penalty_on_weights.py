@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.knowledge.weight_penalties import is_penalty
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
@@ -23,7 +24,6 @@ BASIS = Basis.SHAPE
 EXPLAINS = "what was requested, and held tensors of the same size"
 
 _LEAST_ROWS, _LEAST_BYTES = 5000, 8 * MIB
-_OPS = regex(r"(?:\A|/)(?:L2Loss(?:_\d+)?(?:_grad)?|Regularizer)(?:/|\Z)")
 _LINE = regex(r"\bl2_loss\(|\bregulari[sz]ers?\b|_regulari[sz]er\b")
 
 
@@ -72,7 +72,5 @@ def _of_a_table(request: Request) -> bool:
 def _by_a_penalty(request: Request) -> bool:
     failed = request.failed
     return bool(
-        _OPS.search(failed.node or failed.op or "")
-        or failed.op == "L2Loss"
-        or _LINE.search(failed.source_text or "")
+        is_penalty(failed.node or "") or is_penalty(failed.op or "") or _LINE.search(failed.source_text or "")
     )

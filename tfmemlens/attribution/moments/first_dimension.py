@@ -11,6 +11,7 @@ import re
 from tfmemlens.attribution.names import vocabulary as words
 from tfmemlens.attribution.names.weight_gradients import of_weights
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel, like_a_turned_kernel
+from tfmemlens.knowledge.weight_penalties import is_penalty
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.patterns import regex
@@ -50,7 +51,6 @@ _UNIQUE = regex(r"_\d+\Z")
 _LONG_SIDE = 8
 _WIDE = 5000
 """From here on a last dimension of a matrix is likely a vocabulary's: then its rows are positions."""
-_PENALTY = regex(r"(?:\A|/)(?:L2Loss(?:_\d+)?(?:_grad)?|Regularizer)(?:/|\Z)")
 _POSITIONS = 2048
 """From here on the rows of a matrix are as likely positions of all samples, nodes of a graph, or pixels."""
 
@@ -91,7 +91,7 @@ def _is_penalty(request: FailedRequest) -> bool:
     """
     shape = request.shape or ()
     name = request.node or request.op or ""
-    return len(shape) == 2 and (shape[0] or 0) >= _POSITIONS and _PENALTY.search(name) is not None
+    return len(shape) == 2 and (shape[0] or 0) >= _POSITIONS and is_penalty(name)
 
 
 def _batch(request: FailedRequest, owner: Owner) -> int | None:
