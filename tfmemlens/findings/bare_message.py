@@ -50,8 +50,9 @@ def check(case: Case) -> Iterator[Finding]:
         if told or len(moment.attribution.table) or (failed.line and "failed to alloc" in failed.line.text):
             continue
         what = "what is here does not say what was asked for"
+        late = case.capture.surroundings.shows("failing late")
         yield Finding(
-            severity=Severity.FACTOR,
+            severity=Severity.NOTE if late else Severity.FACTOR,
             headline=what,
             because=what,
             evidence=(Evidence("the message", failed.line),),

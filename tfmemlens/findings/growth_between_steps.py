@@ -3,9 +3,9 @@
 What it means: the first step fitted, so the model fits; something is larger later. Either a batch was bigger
 (longer sequences, the last odd batch, an evaluation), or memory grows from step to step: tensors kept in a
 Python list, ops added to the graph in the loop, a tf.function retraced for every new shape.
-When it fires: the log counts at least two epochs, four steps or up to ten before the failure, or shows the
-in-use figure rise from failure to failure. Not at the first step of another stage; where the counter began
-again it says so.
+When it fires: the log counts at least two epochs, four steps or up to ten before the failure, prose says that
+many went well, or the in-use figure rises from failure to failure. Not at the first step of another stage;
+where the counter began again it says so.
 What to do: compare the failing shape with the usual ones; if it is usual, look for growth.
 """
 
@@ -15,8 +15,10 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.code_snippets import ONE_SIGNATURE
 from tfmemlens.findings.support.growth import rising
-from tfmemlens.findings.support.rows import failures, held, rows
+from tfmemlens.findings.support.rows import failures, held, on_host, rows
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.findings.support.stage import began_again, began_stage, counters_before, is_epoch
+from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -60,11 +62,14 @@ def check(case: Case) -> Iterator[Finding]:
         eager = rows(
             moment, lambda row: (row.allocation.node or "").startswith(("_EagerConst", "__wrapped__"))
         )
-        if rose is None and not _many(before):
+        said = None if rose or _many(before) else _said(case)
+        if rose is None and not _many(before) and said is None:
             continue
         last, line = before[-1] if before else (0, moment.request.failed.line)
         headline = (
-            f"the run failed after step or epoch {last}, not at the first"
+            f"it went well for a while, as {said.place} says"
+            if said
+            else f"the run failed after step or epoch {last}, not at the first"
             if before
             else f"memory in use rose from failure to failure, to {human(rose[-1] if rose else 0)}"
         )
@@ -78,15 +83,21 @@ def check(case: Case) -> Iterator[Finding]:
             explains=rose[-1] - rose[0] if rose else None,
             basis=Basis.MEASURED if rose else None,
             evidence=(
-                Evidence("steps before the failure" if before else "the failure", line),
+                Evidence("steps before the failure" if before and not said else "the failure", said or line),
                 *(
                     Evidence(f"held by eager tensors: {human(held(moment))}", row.allocation.line)
                     for row in eager[:1]
                 ),
             ),
-            remedies=_REMEDIES,
+            remedies=(find_what_grows(case, on_host(moment)), *_REMEDIES[::2]) if said else _REMEDIES,
             moment=index,
         )
+
+
+def _said(case: Case) -> Line | None:
+    """The line of prose that says that many steps went well, in a program of TensorFlow's."""
+    told = case.capture.surroundings
+    return told.shows("failing late") if framework_of(case) == TENSORFLOW else None
 
 
 _MANY_STEPS, _MANY_COUNTERS = 10, 4

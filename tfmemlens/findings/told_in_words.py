@@ -19,7 +19,7 @@ from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import advice, full_device, small_pool
 from tfmemlens.findings.support.prose_of_jax import of_constructs
-from tfmemlens.findings.support.situation import without_gpu
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, without_gpu
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -127,10 +127,21 @@ def check(case: Case) -> Iterator[Finding]:
         headline=(
             f"the text says {what} ({line.place}), and quotes {_quoted(told)}"
             f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
+            f"{'' if grows else _of_when(case)}"
         ),
         evidence=tuple(Evidence("what the text says", each) for each in dict.fromkeys((line, grows or line))),
         remedies=tuple(_remedies(case, told, line, grows)),
     )
+
+
+def _of_when(case: Case) -> str:
+    """That it went well before, for a while or with another release, where the words say so."""
+    late, release = (case.capture.surroundings.shows(words) for words in ("failing late", "another release"))
+    if framework_of(case) != TENSORFLOW or not (late or release):
+        return ""
+    if release or late is None:
+        return f"; it began with another release ({release.place})" if release else ""
+    return f"; it went well for a while ({late.place}), so memory grows, or a later batch is larger"
 
 
 def spoken(case: Case) -> tuple[Line, str] | None:

@@ -88,6 +88,18 @@ _SMALLER_BATCH = Remedy(
     " samples (images, sequences) or the model smaller",
     slug="smaller-batch",
 )
+_ANOTHER_RELEASE = Remedy(
+    "stay with the release before, or try the newest: with a release come another CUDA and cuDNN, which keep"
+    " more for themselves and may choose convolutions of larger workspaces; these can be bound",
+    "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=256",
+    slug="newer-release",
+)
+_OTHER_RELEASES = Remedy("stay with the release before, or try the newest", slug="newer-release")
+_SIZES_OF_BATCHES = Remedy(
+    "where it stays flat, print the shapes of batches: a larger image, more boxes or a longer sequence fails"
+    " as suddenly; give all of them one size, or cap it",
+    slug="compare-shapes",
+)
 _WHAT_ELSE = Remedy(
     "see what else holds the GPU before this program starts: an earlier run, a notebook, another process",
     "nvidia-smi",
@@ -160,6 +172,10 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         return
     if framework_of(case) == TENSORFLOW:
         yield from _of_tensorflow(case, of_host, grows)
+        if told.shows("another release"):
+            yield _ANOTHER_RELEASE if not of_host else _OTHER_RELEASES
+        if told.shows("failing late") and not grows:
+            yield _SIZES_OF_BATCHES
     if grows and told.shows("kept afterwards") and framework_of(case) == TENSORFLOW:
         yield _KEPT_BY_THE_PROCESS
     if grows and not program:

@@ -247,7 +247,8 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     if moment.request and of_other_data(case, moment.request):
         return None  # the rule of that phase says it, for the batch of its data set
     batch = saving.batch if saving.basis is SavingBasis.REPLAY else batch_of(case, moment)
-    accumulate = applies("gradient-accumulation", case, moment) and not is_forward_only(moment)
+    tool = situation(case, moment).tool
+    accumulate = applies("gradient-accumulation", case, moment) and not is_forward_only(moment) and not tool
     again = (
         "; gradient accumulation (one update for several batches) keeps the effective batch"
         if accumulate
@@ -278,7 +279,8 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         "; gradient accumulation (one update for two batches) keeps the effective batch" if accumulate else ""
     )
     alone = ", which halves this tensor, too" if saving.basis is SavingBasis.TENSOR else ""
-    return f"halve the batch{example}{alone}{again}", code_snippets.accumulate(
+    where = " in the program's options or its configuration file" if tool else ""
+    return f"halve the batch{example}{where}{alone}{again}", code_snippets.accumulate(
         case.api
     ) if accumulate else None
 

@@ -321,11 +321,20 @@ LATE = LineRule(
     r" (?:or so )?(?:of )?(?:(?:these|those|them|such|the|training|MCMC|optimi[sz]ation) )?"
     r"(?:of running|of training|iterations?|steps|runs?|trials|epochs|episodes|batches|models|calls"
     r"|evaluations|these|them|fits)\b"
-    r"|\b(?:happens|occurs|crash\w*|fails) (?:\w+ )?after (?:several )?(?:hours|days)\b",
+    r"|\b(?:happens|occurs|crash\w*|fails) (?:\w+ )?after (?:several )?(?:hours|days)\b"
+    r"|\bafter (?:the )?(?:a few|several|some|many|(?:[2-9]|[1-9]\d{1,6})(?: ?(?:-|to|or) ?\d{1,7})?)"
+    r" (?:full |good )?epochs?\b(?![^.\n]{0,20}\b(?:accuracy|loss|converge\w*)\b)"
+    r"|\b(?:on|at) (?:(?:some|the|about) ){0,2}(?:[1-9]\d{1,6}(?:th|st|nd|rd)?|hundredths?|thousandths?)"
+    r" (?:iteration|step|epoch)s?\b"
+    r"|\b(?:fine|well|ok|okay|normally|smoothly|works?)\b[^.\n]{0,20}\b(?:for|in|during) (?:the )?"
+    r"(?:first|initial)\b[^.\n]{0,20}\b(?:epochs?|steps|iterations|hours|batches)\b",
+    "after several epochs it stops with an OOM",
+    "it fails suddenly, on about the thousandth step",
+    "It trains well for the first few epochs",
     "it runs out of memory after about 40 iterations",
     "I observe an OOM error after a few hundred of these",
     "the OOM happens usually after hours of running",
-    needs=("after", "until"),
+    needs=("after", "until", "epoch", "step", "iteration", "hours", "batches"),
 )
 """The text says in words that many runs or steps went well before."""
 MANY_RUNS = LineRule(

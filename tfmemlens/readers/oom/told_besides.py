@@ -139,6 +139,16 @@ GROWTH_HELPS = LineRule(
     needs="growth",
 )
 """The text says that it goes well where the pool grows."""
+ANOTHER_RELEASE = LineRule(
+    r"(?i)\b(?:after|since|when|once) (?:\w+ ){0,3}(?:upgrad|updat|mov|switch|migrat)\w*\b"
+    r"[^.\n]{0,30}\d\.\d{1,2}[^\n]{0,60}\b(?:memory|RAM|OOM\w*)\b"
+    r"|\b(?:memory|RAM)\b[^.\n]{0,60}\d\.\d{1,2}\S{0,4} (?:[a-z]\w* ){0,3}?(?:versus|vs\.?"
+    r"|compared (?:to|with)|than|but not)\b[^\n]{0,30}\d\.\d{1,2}",
+    "After upgrading to tensorflow 2.6 more GPU memory is taken",
+    "Higher memory usage in TF 2.7 compared to TF 2.6",
+    needs=("memory", "ram", "oom"),
+)
+"""The text says that it began with another release."""
 CONVERTING = LineRule(
     r"\bTFLiteConverter\b|\btflite_convert\b|\btoco_from_protos\b|\btf2onnx\b|\btensorflowjs_converter\b"
     r"|\bfreeze_graph\b",
@@ -245,6 +255,7 @@ TOLD_BESIDES = {
     "on a Mac": A_MAC,
     "on Windows": ON_WINDOWS,
     "growth helps": GROWTH_HELPS,
+    "another release": ANOTHER_RELEASE,
     "converting a model": CONVERTING,
     "a library's call failed": LIBRARY_FAILED,
     "a recurrent call": RECURRENT_CALL,
