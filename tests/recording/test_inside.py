@@ -638,3 +638,28 @@ def test_a_function_that_fails_tells_its_batch(tmp_path: Path, error: Any, batch
     call([SimpleNamespace(shape=(6, 2), dtype="float32")])
     own.failed(MemoryError())
     assert told_of(tmp_path)["failed_batch"] == batch
+
+
+@pytest.mark.parametrize("takes", [True, False])
+def test_a_profiler_that_takes_no_options_is_given_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, takes: bool
+) -> None:
+    """TensorFlow 2.21 warns of each on standard error."""
+    given: list[dict[str, int]] = []
+
+    class ProfilerSession:
+        def start(self, folder: str, options: dict[str, int]) -> None:
+            del folder
+            given.append(options)
+
+        def export_to_tb(self) -> None:
+            """Nothing was recorded."""
+
+    profiler = SimpleNamespace(ProfilerSession=ProfilerSession, **({"trace": None} if takes else {}))
+    monkeypatch.setattr(recorded_steps, "_profiler", lambda: profiler)
+    windows = recorded_steps.RecordedSteps(recorder.Recorder(str(tmp_path), {}, None))
+    assert windows.open()
+    windows.close()
+    assert given == [
+        {"host_tracer_level": 2, "python_tracer_level": 0, "device_tracer_level": 0} if takes else {}
+    ]

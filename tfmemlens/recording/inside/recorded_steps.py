@@ -18,6 +18,10 @@ from .recorder import Recorder
 
 _OPTIONS = {"host_tracer_level": 2, "python_tracer_level": 0, "device_tracer_level": 0}
 """Allocations are events of the host, also a GPU's; the tracer of the device costs much, if it is there."""
+_TAKES_OPTIONS = "trace"
+"""What TensorFlow's module has as long as it takes options: 2.21 warns of each on standard error, and records
+the same without.
+"""
 _TAPE = "eager step"
 _ABOVE = 3
 """Calls from a function's own to ours: Trace, the guard, what enters or leaves."""
@@ -92,7 +96,7 @@ class RecordedSteps:
             self._standing = living.standing()
             session = profiler.ProfilerSession()
             self._began = time.perf_counter()
-            session.start(self._folder(), dict(_OPTIONS))
+            session.start(self._folder(), dict(_OPTIONS) if hasattr(profiler, _TAKES_OPTIONS) else {})
             self._session = session
         return True
 
