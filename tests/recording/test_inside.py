@@ -663,3 +663,22 @@ def test_a_profiler_that_takes_no_options_is_given_none(
     assert given == [
         {"host_tracer_level": 2, "python_tracer_level": 0, "device_tracer_level": 0} if takes else {}
     ]
+
+
+def test_objects_are_looked_for_by_their_classes() -> None:
+    class Wanted:
+        pass
+
+    class Other(Wanted):
+        pass
+
+    first, second = Wanted(), Other()
+    asked: list[type] = []
+
+    def is_wanted(kind: type) -> bool:
+        asked.append(kind)
+        return kind is Wanted
+
+    assert [each for each in living.objects(is_wanted) if each is first or each is second] == [first]
+    assert len(asked) == len(set(asked))
+    assert living.objects(lambda kind: False) == []

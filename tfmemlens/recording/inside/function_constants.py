@@ -3,11 +3,10 @@ keeps those that it was made with for as long as the function lives, and a step'
 without a name.
 """
 
-import gc
 import weakref
 from typing import Any, Dict, Iterator, List, Set, Tuple
 
-from .living import Clock, tensor_type
+from .living import Clock, objects, tensor_type
 
 LEAST_BYTES, MAX_ROWS, SECONDS = 1024, 1000, 1.0
 _CHUNK = 256
@@ -72,10 +71,9 @@ def _row(function: str, row: Row, count: int) -> Dict[str, Any]:
 
 
 def _graphs() -> Iterator[Any]:
-    for each in gc.get_objects():
-        if type(each).__name__ == "FuncGraph" and hasattr(each, "get_operations"):
-            if not str(getattr(each, "name", "")).endswith(_ONLY_BUILT):
-                yield each
+    for each in objects(lambda kind: kind.__name__ == "FuncGraph" and hasattr(kind, "get_operations")):
+        if not str(getattr(each, "name", "")).endswith(_ONLY_BUILT):
+            yield each
 
 
 def _constants(graph: Any, clock: Clock) -> Iterator[Row]:

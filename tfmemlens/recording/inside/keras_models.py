@@ -1,7 +1,8 @@
 """The models and variables that live in this process: names as their user gave them, shapes and bytes."""
 
-import gc
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+
+from .living import objects
 
 KEY = "tfmemlens_model"
 MAX_MODELS = 8
@@ -89,20 +90,14 @@ def _path(each: Any, places: Dict[int, str]) -> Optional[str]:
 
 def _living() -> Tuple[List[Any], List[Any], List[Any]]:
     """Keras models, all variables of TensorFlow, and Keras layers."""
-    models, variables, layers = [], [], []
+    found: Dict[str, List[Any]] = {"model": [], "variable": [], "layer": []}
     kinds: Dict[type, str] = {}
-    for each in gc.get_objects():
+    for each in objects(_kind):
         kind = type(each)
-        known = kinds.get(kind)
-        if known is None:
-            known = kinds[kind] = _kind(kind)
-        if known == "model":
-            models.append(each)
-        elif known == "variable":
-            variables.append(each)
-        elif known == "layer":
-            layers.append(each)
-    return models, variables, layers[:MAX_LAYERS]
+        if kind not in kinds:
+            kinds[kind] = _kind(kind)
+        found[kinds[kind]].append(each)
+    return found["model"], found["variable"], found["layer"][:MAX_LAYERS]
 
 
 def _kind(kind: type) -> str:
@@ -120,18 +115,15 @@ def _kind(kind: type) -> str:
 
 def _optimizers(loose: List[Any]) -> List[Any]:
     """Keras's optimizers of a training loop of one's own."""
-    if not loose:
-        return []
-    return [
-        each
-        for each in gc.get_objects()
-        if any(
-            base.__name__ in ("Optimizer", "OptimizerV2", "BaseOptimizer")
-            and (base.__module__ or "").startswith(_FRAMEWORKS)
-            for base in type(each).__mro__
-        )
-        and not isinstance(each, type)
-    ]
+    return [each for each in objects(_is_optimizer) if not isinstance(each, type)] if loose else []
+
+
+def _is_optimizer(kind: type) -> bool:
+    return any(
+        base.__name__ in ("Optimizer", "OptimizerV2", "BaseOptimizer")
+        and (base.__module__ or "").startswith(_FRAMEWORKS)
+        for base in kind.__mro__
+    )
 
 
 def _outermost(models: List[Any], least: int = 1) -> List[Any]:

@@ -9,7 +9,7 @@ import sys
 import sysconfig
 import time
 from collections import deque
-from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
 KEY = "tfmemlens_living"
 SECONDS = 3.0
@@ -52,13 +52,22 @@ def living(trace: Any = None, seconds: float = SECONDS) -> Dict[str, Any]:
     return held.told(complete=not clock.is_over())
 
 
+def objects(wanted: Callable[[type], Any]) -> List[Any]:
+    """Live objects of the classes that are wanted: each class is asked once, and nothing of the others, of
+    which a program has a million.
+    """
+    alive = gc.get_objects()
+    kinds = {kind for kind in set(map(type, alive)) if wanted(kind)}
+    return [each for each in alive if type(each) in kinds] if kinds else []
+
+
 def standing() -> List[Dict[str, Any]]:
     """All eager tensors of TensorFlow, whoever holds them, by shape, dtype and device, the most bytes first:
     what a step finds in memory beside variables. Quick, and without names.
     """
     rows: Dict[Tuple[Any, ...], List[int]] = {}
-    for each in gc.get_objects():
-        known = tensor_type(each) if type(each).__name__ == "EagerTensor" else None
+    for each in objects(lambda kind: kind.__name__ == "EagerTensor"):
+        known = tensor_type(each)
         if known is not None:
             row = rows.setdefault((*known[1:3], _device(each)), [0, 0])
             row[0] += 1
