@@ -409,3 +409,22 @@ def test_how_often_the_stated_number_is_in_the_first_size(number: int | None, ti
     assert (words["times"], words["half"]) == (times, half)
     assert (words["first"], words["second"], words["third"], words["last"]) == ("8", "5", "20", "20")
     assert (words["samples"], words["longest"]) == ("40", "5")
+
+
+@pytest.mark.parametrize(
+    "sizes, told",
+    [
+        ((20, 20), ", 20 B of them derived through the line of `gap` (net.py:7)"),
+        ((20, 21), ""),  # less than half of the gradients
+        ((21, 10), ""),  # no buffer of the line's size
+    ],
+)
+def test_gradients_are_derived_through_a_line(sizes: tuple[int, int], told: str) -> None:
+    value = ProgramValue("x", 20, "/home/me/net.py:7", "gap = a - b")
+    account: Any = Made(values=(value,))
+    table = AllocationTable.of([Allocation("x", sizes[0]), Allocation("y", sizes[1])])
+    owners = [Owner(None, Kind.GRADIENT, Phase.GRADIENT)] * 2
+    incident: Any = Made(compiler=account)
+    moment = Moment(Attribution(table, owners), Balance(), incident=incident)
+    assert program_account.gradients_through(moment) == told
+    assert program_account.gradients_through(replace(moment, incident=None)) == ""

@@ -80,12 +80,29 @@ def made_at(moment: Moment, compiler: CompilerMemory) -> list[tuple[ProgramValue
     """One value for each line of the user's with the bytes of all that it made and that live at the worst
     instruction, the most first. A gradient counts for none: its line is that of what it is derived through.
     """
+    return _by_line(moment, compiler, gradients=False)
+
+
+def gradients_through(moment: Moment) -> str:
+    """The user's line that most of the gradients at the worst instruction are derived through, as a clause;
+    empty where that is no half of them.
+    """
+    compiler = moment.incident.compiler if moment.incident else None
+    found = _by_line(moment, compiler, gradients=True) if compiler is not None else []
+    value, held = next(iter(found), (None, 0))
+    if value is None or held < _MOST * total(of_kind(moment, Kind.GRADIENT)):
+        return ""
+    return f", {human(held)} of them derived through {_line_of(value)}"
+
+
+def _by_line(moment: Moment, compiler: CompilerMemory, gradients: bool) -> list[tuple[ProgramValue, int]]:
+    """One value for each line with the bytes of all that it made; or of the gradients that have it."""
     known = {(value.node, value.size_bytes): value for value in reversed(compiler.values) if value.place}
     first: dict[str, ProgramValue] = {}
     held: dict[str, int] = {}
     for row in rows(moment):
         value = known.get((row.allocation.node or "", row.allocation.size_bytes))
-        if value is not None and value.place and row.owner.phase is not Phase.GRADIENT:
+        if value is not None and value.place and (row.owner.phase is Phase.GRADIENT) is gradients:
             first.setdefault(value.place, value)
             held[value.place] = held.get(value.place, 0) + row.allocation.total_bytes
     return [(first[place], held[place]) for place in sorted(held, key=lambda each: -held[each])]
