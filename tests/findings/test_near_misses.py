@@ -176,6 +176,10 @@ CASES: dict[str, tuple[str, str]] = {
         ),
         "convolution algorithm 3 was chosen\n",
     ),
+    "library-call-failed": (
+        "E tensorflow/stream_executor/dnn.cc:616] CUDNN_STATUS_EXECUTION_FAILED\n",
+        "E tensorflow/stream_executor/dnn.cc:616] CUDNN_STATUS_NOT_SUPPORTED\n",
+    ),
     "cut-dump": (
         "Stats: \nLimit:    5304745984\nInUse:    5294259712\nMaxInUse: 5294259712\n",
         "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.00GiB (rounded to"

@@ -36,6 +36,11 @@ _HELP = {
         "df -h .; ulimit -n; ls -ld logs",
         slug="room-for-files",
     ),
+    "file of a checkpoint": Remedy(
+        "free the disk or raise the quota, or write elsewhere; keep fewer checkpoints",
+        "df -h .; quota -s   # tf.train.Saver(max_to_keep=3)",
+        slug="room-for-files",
+    ),
     "too many files": Remedy(
         "raise the number of files that the process may open, or open fewer at once (interleave's"
         " cycle_length, workers, files that a generator leaves open)",
@@ -118,7 +123,7 @@ def check(case: Case) -> Iterator[Finding]:
                 " allocator tfmemlens does not read"
             ),
             evidence=(Evidence("the message", line),),
-            remedies=(*_holders(case, line), *_for_another(case, name)),
+            remedies=(*_holders(case, line), *_for_another(case, name, line)),
         )
     for what, line in case.capture.surroundings.elsewhere:
         yield Finding(
@@ -179,7 +184,16 @@ def _holders(case: Case, line: Line) -> Iterator[Remedy]:
         )
 
 
-def _for_another(case: Case, name: str) -> Iterator[Remedy]:
+_HOLDS_NOTHING = regex(r"[;,] 0 bytes (?:already )?allocated|[;,] 0 bytes reserved in total by PyTorch")
+
+
+def _for_another(case: Case, name: str, line: Line) -> Iterator[Remedy]:
+    if name not in _NOT_ON_THE_GPU and _HOLDS_NOTHING.search(line.text):
+        yield Remedy(
+            f"{name} itself holds nothing yet: another process has the GPU. End that, or take another GPU",
+            "nvidia-smi",
+            slug="see-device-users",
+        )
     jax = case.capture.surroundings.shows("using JAX") or framework_of(case) == JAX
     if jax and name not in _NOT_ON_THE_GPU:
         yield Remedy(
@@ -196,7 +210,7 @@ def _for_another(case: Case, name: str) -> Iterator[Remedy]:
             slug="growth",
         )
 
-    if name in _TOOLS:
+    if name in _TOOLS and not _HOLDS_NOTHING.search(line.text):
         yield Remedy(f"ask {name} itself", _TOOLS[name], slug="other-tool")
 
 

@@ -56,7 +56,7 @@ def check(case: Case) -> Iterator[Finding]:
             headline=what,
             because=what,
             evidence=(Evidence("the message", failed.line),),
-            remedies=(*_of_shuffling(failed), *_remedies(case, moment), _REST),
+            remedies=(*of_shuffling(failed), *_remedies(case, moment), _REST),
             moment=index,
         )
 
@@ -72,7 +72,7 @@ _SMALLER_BUFFER = Remedy(
 )
 
 
-def _of_shuffling(failed: FailedRequest) -> tuple[Remedy, ...]:
+def of_shuffling(failed: FailedRequest) -> tuple[Remedy, ...]:
     """What helps where the line of the failure itself speaks of shuffling."""
     return (_SMALLER_BUFFER,) if failed.line and _SHUFFLES.search(failed.line.text) else ()
 

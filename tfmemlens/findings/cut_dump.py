@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.board import board
+from tfmemlens.findings.support.kills import was_killed
 from tfmemlens.findings.support.rows import NEARLY_FULL, attributed, held, on_host, requests
 from tfmemlens.findings.support.situation import GPU, TENSORFLOW, situation
 from tfmemlens.findings.support.tiny_pools import left_by_others
@@ -71,7 +72,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if moment.balance.missing:
             continue
-        if request.failed.kind is RequestKind.PROFILE:
+        if request.failed.kind is RequestKind.PROFILE or was_killed(moment):
             continue  # an account, of which nothing is cut
         state = incident.state
         if _is_idle(case, moment, request):

@@ -120,8 +120,31 @@ def _of_other_ranks(case: Case) -> Iterator[tuple[int, Evidence]]:
     )
 
 
+def _of_one_gpu_among_many(case: Case) -> Iterator[tuple[int, Evidence]]:
+    """Several ranks and several GPUs, of which `nvidia-smi` shows one full and the others next to empty."""
+    told = case.capture.surroundings
+    uses = [use for use in told.device_uses if use.used and use.total and use.total.bytes]
+    if len(uses) < 2 or told.shows("several ranks") is None:
+        return
+    shares = [use.used.bytes / use.total.bytes for use in uses if use.used and use.total]
+    full = [use for use, share in zip(uses, shares, strict=True) if share >= _FULL]
+    if len(full) != 1 or sum(share < _EMPTY for share in shares) != len(uses) - 1:
+        return
+    yield (
+        full[0].used.bytes if full[0].used else 0,
+        Evidence(
+            f"nvidia-smi shows GPU {full[0].device} full and the {len(uses) - 1} others next to empty: all"
+            " ranks compute on the same one",
+            full[0].line,
+        ),
+    )
+
+
+_FULL, _EMPTY = 0.85, 0.1
+
+
 def _each_its_own(case: Case) -> Iterator[Remedy]:
-    if not any(_of_other_ranks(case)) and len(_failed_ranks(case)) < 2:
+    if not (any(_of_other_ranks(case)) or any(_of_one_gpu_among_many(case))) and len(_failed_ranks(case)) < 2:
         yield Remedy(
             f"with several processes, give each its own GPU before {framework_name(case)} starts;"
             f" inside, each"
@@ -148,7 +171,8 @@ def _of_failed_ranks(case: Case) -> str:
 
 def _pin(case: Case) -> Iterator[Remedy]:
     """Give each rank a card of its own, where several opened one, or several failed."""
-    if any(_of_other_ranks(case)) or len(_failed_ranks(case)) > 1:
+    several = any(_of_other_ranks(case)) or any(_of_one_gpu_among_many(case))
+    if several or len(_failed_ranks(case)) > 1:
         yield Remedy(
             "let each rank see the GPU of its local rank only, before TensorFlow starts, and start no more"
             " ranks on a machine than it has GPUs",
@@ -210,6 +234,7 @@ def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
     """What shows that others hold the device, each with the bytes that TensorFlow could not get."""
     settings = {name: value for name, value, _ in case.capture.surroundings.settings}
     yield from _of_other_ranks(case)
+    yield from _of_one_gpu_among_many(case)
     if shared := _of_tensorflow(case):
         yield from shared
         return

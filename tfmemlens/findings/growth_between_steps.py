@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.bare_message import of_shuffling
 from tfmemlens.findings.support.code_snippets import ONE_SIGNATURE
 from tfmemlens.findings.support.growth import rising
 from tfmemlens.findings.support.rows import failures, held, on_host, rows
@@ -89,7 +90,15 @@ def check(case: Case) -> Iterator[Finding]:
                     for row in eager[:1]
                 ),
             ),
-            remedies=(find_what_grows(case, on_host(moment)), *_REMEDIES[::2]) if said else _REMEDIES,
+            remedies=(
+                (
+                    *of_shuffling(moment.request.failed),
+                    find_what_grows(case, on_host(moment)),
+                    *_REMEDIES[::2],
+                )
+                if said
+                else _REMEDIES
+            ),
             moment=index,
         )
 

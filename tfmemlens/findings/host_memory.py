@@ -12,6 +12,7 @@ container's memory limit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
@@ -44,7 +45,7 @@ from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy,
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB, human_size
+from tfmemlens.units import GIB, MIB, human_size
 
 BASIS = Basis.FIGURES
 EXPLAINS = "the request"
@@ -358,7 +359,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield find_what_grows(case, of_host=True)
     limited = was_killed(moment) and bool(limit or own_limit(moment)) and not another_program(moment)
     if limited:
-        yield _a_larger_limit(own_limit(moment), limit[0] if limit else None)
+        yield _a_larger_limit(own_limit(moment), limit[0] if limit else None, moment)
     if "for the batch of component" in said:
         yield Remedy(
             "make what a batch holds smaller: fewer samples in it, smaller images, or narrower values (uint8"
@@ -434,12 +435,17 @@ _COMMANDS = {
 }
 
 
-def _a_larger_limit(whose: str | None, limit: str | None) -> Remedy:
-    """The first thing to do where a limit was met that somebody set."""
-    now = f" ({limit})" if limit else ""
+def _a_larger_limit(whose: str | None, limit: str | None, moment: Moment) -> Remedy:
+    """The first thing to do where a limit was met that somebody set: above what was held, as far as told."""
+    now, code = f" ({limit})" if limit else "", _COMMANDS.get(whose or "")
+    state = moment.incident.state if moment.incident else None
+    if state and state.in_use and state.limit and state.in_use.bytes > state.limit.bytes:
+        now = f" ({human_size(state.limit)}; it held {human_size(state.in_use)})"
+        more = math.ceil(1.2 * state.in_use.bytes / GIB)
+        code = code.replace("128G", f"{more}G").replace("64g", f"{more}g") if code else None
     return Remedy(
         f"raise the limit of {whose or 'the container or job'}{now}",
-        _COMMANDS.get(whose or ""),
+        code,
         slug="raise-container-limit",
     )
 

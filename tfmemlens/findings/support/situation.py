@@ -195,7 +195,8 @@ def _settings(case: Case) -> Iterator[str]:
         yield "platform=Mac"
     if on_windows(case):
         yield "platform=Windows"
-    if any(use.processes for use in case.capture.surroundings.device_uses):
+    uses = case.capture.surroundings.device_uses
+    if any(use.processes for use in uses) or (case.moments and len(uses) > 1):
         yield "nvidia-smi=shown"
     for moment in case.moments:
         allocator = (moment.request.failed.allocator or "") if moment.request else ""

@@ -15,6 +15,7 @@ _RULED_OUT = {
     "a batch of one": ("smaller-batch", "gradient-accumulation"),
     "any batch alike": ("smaller-batch", "gradient-accumulation"),
     "any sample alike": ("smaller-input", "shorter-sequences", "truncate-inputs"),
+    "at the largest limit": ("raise-container-limit",),
     "watching memory": ("find-what-grows", "watch-ram"),
 }
 """Slugs of remedies, by what the text says."""

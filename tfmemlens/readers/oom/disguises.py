@@ -256,6 +256,8 @@ KILLED = LineRule(
 
 _AMOUNT = r"[\d.]+ ?(?:[kKMGT]i?[bB]?|megabytes)"
 _RESIDENT = regex(r"anon-rss:(\d+)kB(?:, file-rss:(\d+)kB)?(?:, shmem-rss:(\d+)kB)?")
+_IN_KILOBYTES = regex(r"memory limit \((?P<held>\d{1,15}) > (?P<limit>\d{1,15})\)")
+"""SLURM's own count."""
 _ALLOWED = tuple(
     regex(pattern.format(*(rf"(?P<{name}>{_AMOUNT})" for name in names)))
     for pattern, names in (
@@ -442,6 +444,8 @@ def _of_the_killed(text: str) -> tuple[Size | None, Size | None]:
     if match := _RESIDENT.search(text):
         kilobytes = sum(int(figure) for figure in match.groups() if figure)
         return Size.exactly(kilobytes << 10), None
+    if match := _IN_KILOBYTES.search(text):
+        return Size.exactly(int(match["held"]) << 10), Size.exactly(int(match["limit"]) << 10)
     for pattern in _ALLOWED:
         if match := pattern.search(text):
             figures = match.groupdict()

@@ -227,6 +227,12 @@ ELSEWHERE = {
         "ResourceExhaustedError: /logs/model.ckpt-1000.tempstate; No space left on device",
         needs="No space",
     ),
+    "a file of a checkpoint could not be written: as a rule the disk or a quota was full": LineRule(
+        r"(?i:resource[ _]?exhausted(?:error)?): \.{0,2}[\w~./\\: -]{1,200}"
+        r"(?:\.tempstate\d+|\.(?:data|tmp)-\d{5}-of-\d{5}\S{0,40}|\.part-\d+\S{0,40})\s*(?:;|\Z)",
+        "ResourceExhaustedError: ./run/net-12.tempstate1234567890123456789",
+        needs=("exhausted: ", "exhaustederror: "),
+    ),
     "a message between processes was larger than gRPC's limit": LineRule(
         r"(?:Received|Sent) message larger than max",
         "ResourceExhaustedError: Received message larger than max (5243000 vs. 4194304)",
@@ -245,7 +251,9 @@ ELSEWHERE = {
     ),
     "the system would start no further thread or process": LineRule(
         r"pthread_create(?:\(\))? failed|can't start new thread|[Tt]hread creation failed"
-        r"|resources for OMP thread|\bfork\b.{0,40}Resource temporarily unavailable",
+        r"|resources for OMP thread|\bfork\b.{0,40}Resource temporarily unavailable"
+        r"|\A\W*(?:what\(\): +)?Resource temporarily unavailable\W*\Z"
+        r"|std::system_error\b.{0,60}Resource temporarily unavailable",
         "Check failed: ret == 0 (11 vs. 0)Thread tf_Compute creation via pthread_create() failed.",
         "OpenBLAS blas_thread_init: pthread_create failed for thread 12 of 64: Resource temporarily"
         " unavailable",
@@ -253,7 +261,15 @@ ELSEWHERE = {
         "libgomp: Thread creation failed: Resource temporarily unavailable",
         "OMP: Error #34: System unable to allocate necessary resources for OMP thread:",
         "bash: fork: retry: Resource temporarily unavailable",
-        needs=("pthread_create", "start new thread", "thread creation", "omp thread", "fork"),
+        "  what():  Resource temporarily unavailable",
+        needs=(
+            "pthread_create",
+            "start new thread",
+            "thread creation",
+            "omp thread",
+            "fork",
+            "resource temporarily",
+        ),
     ),
     "the process died of a bus error (SIGBUS): as a rule /dev/shm, or a mapped file's disk, was full": (
         LineRule(
@@ -322,14 +338,15 @@ ELSEWHERE = {
 
 STARTUP = {
     "CUDA's libraries were not found, so TensorFlow runs on the CPU": LineRule(
-        r"Cannot dlopen some GPU libraries|Could not load dynamic library '?(?:lib)?cud"
+        r"Cannot dlopen some GPU libraries|Could not (?:load dynamic|dlopen) library '?(?:lib)?cu(?:d|blas)"
         r"|Could not find cuda drivers",
         "Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared"
         " object file: No such file or directory",
         "Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are"
         " installed properly if you would like to use GPU.",
         "Could not find cuda drivers on your machine, GPU will not be used.",
-        needs=("cannot dlopen", "could not load", "could not find"),
+        "Could not dlopen library 'libcudart.so.10.1'; dlerror: libcudart.so.10.1: cannot open shared object",
+        needs=("cannot dlopen", "could not load", "could not find", "could not dlopen"),
     ),
     "JAX found no accelerator that it can use, so it runs on the CPU": LineRule(
         r"[Ff]alling back to cpu\b|falling back to CPU\b|Unable to initialize backend '(?:cuda|rocm|gpu)'"

@@ -149,6 +149,13 @@ ANOTHER_RELEASE = LineRule(
     needs=("memory", "ram", "oom"),
 )
 """The text says that it began with another release."""
+LARGEST_LIMIT = LineRule(
+    r"(?i)\b(?:max(?:imum|imal)?|highest|largest|most)\b[^.\n]{0,30}\b(?:memory|mem|RAM)\b[^.\n]{0,40}"
+    r"\b(?:al+ows?|allowed|possible|available|permit\w*|can (?:give|get|ask))\b",
+    "I already ask for the maximum memory that the cluster allows",
+    needs=("mem", "ram"),
+)
+"""The text says that no larger limit is to be had."""
 CONVERTING = LineRule(
     r"\bTFLiteConverter\b|\btflite_convert\b|\btoco_from_protos\b|\btf2onnx\b|\btensorflowjs_converter\b"
     r"|\bfreeze_graph\b",
@@ -255,6 +262,7 @@ TOLD_BESIDES = {
     "on a Mac": A_MAC,
     "on Windows": ON_WINDOWS,
     "growth helps": GROWTH_HELPS,
+    "at the largest limit": LARGEST_LIMIT,
     "another release": ANOTHER_RELEASE,
     "converting a model": CONVERTING,
     "a library's call failed": LIBRARY_FAILED,
