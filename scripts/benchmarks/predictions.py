@@ -538,6 +538,30 @@ _TENTH: list[tuple[Any, ...]] = [
 ]
 """For the largest batch, predicted and tried, and for peaks: small nets, by one who knew the code."""
 
+_ELEVENTH: list[tuple[Any, ...]] = [
+    ("abbeys", "2.21", 24, "adamw", 1, False, True),
+    ("ballads", "2.11", 24, "rmsprop", 1, False, False),
+    ("ballads", "2.21", 16, "adam", 1, False, False),
+    ("candles", "2.21", 24, "momentum", 1, False, True),
+    ("candles", "2.11", 16, "adam", 2, False, False),
+    ("dairies", "2.21", 12, "adam", 1, False, False),
+    ("envelopes", "2.21", 32, "adam", 1, False, False),
+    ("envelopes", "2.11", 24, "sgd", 1, False, False),
+    ("falcons", "2.21", 16, "adamw", 2, False, False),
+    ("falcons", "2.11", 12, "momentum", 1, False, False),
+    ("garages", "2.21", 512, "adafactor", 1, False, False),
+    ("hedges", "2.21", 24, "adam", 1, False, True),
+    ("islands", "2.11", 12, "adam", 1, False, False),
+    ("islands", "2.21", 12, "sgd", 1, True, False),
+    ("jackets", "2.21", 16, "rmsprop", 1, False, True),
+    ("kettles", "2.11", 512, "adagrad", 1, False, False),
+    ("lockers", "2.21", 32, "adam", 1, False, False),
+    ("pavements", "2.11", 24, "adam", 1, True, False),
+    ("pavements", "2.21", 24, "adamw", 2, False, False),
+    ("needles", "2.21", 24, "adam", 1, False, False),
+]
+"""After the order of a step of `fit` was read from real graphs: small, of every kind."""
+
 _SETS = {
     "first": _CASES,
     "second": _SECOND,
@@ -549,6 +573,7 @@ _SETS = {
     "eighth": _EIGHTH,
     "ninth": _NINTH,
     "tenth": _TENTH,
+    "eleventh": _ELEVENTH,
 }
 _SUFFIXES = {"2.21": ".keras", "2.11": ".h5", "1.15": ".meta"}
 _SHAPES = {

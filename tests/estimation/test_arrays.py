@@ -82,7 +82,9 @@ def test_a_functions_graph_holds_them_and_a_sessions_does_not() -> None:
 
 @pytest.mark.whole
 def test_fit_holds_them_at_every_batch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Also at batches larger than the arrays, of which `fit` cuts one batch."""
+    """Also at batches larger than the arrays, of which `fit` cuts one batch. How its regions lie is worth a
+    tenth, and a quarter that the gradient of the first filter comes last there.
+    """
     model = tmp_path / "lenet.json"
     model.write_text(json.dumps(document("lenet")))
     command = [
@@ -101,7 +103,7 @@ def test_fit_holds_them_at_every_batch(tmp_path: Path, capsys: pytest.CaptureFix
     for more in ([], ["--samples", "10"], ["--samples", "6000"]):
         assert main([*command, *more]) == 0
         largest.append(json.loads(capsys.readouterr().out)["fit"]["largest_batch"])
-    assert 0 < largest[2] < largest[1] <= 1.1 * largest[0]
+    assert 0 < 0.9 * largest[2] <= largest[1] <= 1.3 * largest[0]
     assert largest[1] > 10
 
 

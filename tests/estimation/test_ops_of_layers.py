@@ -28,6 +28,7 @@ class FakeTape:
     """Writes down what is asked for: `Mul(x, y) [4, 8] over x`."""
 
     training = True
+    fetches = False
 
     def __init__(self) -> None:
         self.lines: list[str] = []

@@ -82,6 +82,7 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
         workers,
         l3_bytes=settings.l3_bytes,
         onednn=bool(settings.onednn),
+        fetches=bool(settings.samples),
     )
     if settings.samples:
         training_step.add_arrays(step, settings.samples)

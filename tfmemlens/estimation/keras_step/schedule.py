@@ -268,7 +268,8 @@ def run(
     roots = (
         index for index, count in enumerate(waiting) if not count and (ops[index].reads or ops[index].writes)
     )
-    for place, index in enumerate(sorted(roots, key=lambda index: not ops[index].early)):
+    in_turn = sorted(roots, key=lambda index: (not ops[index].early, ops[index].late))
+    for place, index in enumerate(in_turn):
         threads[place % len(threads)].queue.append((index, 0.0))
     running: list[tuple[float, int, int, int, _Temporary | None]] = []
     executions: list[tuple[str, float, float]] = []

@@ -69,6 +69,8 @@ class TapeOp:
     """The variable that takes over the buffer of the last read."""
     early: bool = False
     """Whether it runs at the very beginning, since it waits for nothing but variables."""
+    late: bool = False
+    """Whether it waits for the batch alone and is no hurry of anybody's: it runs behind all that is ready."""
     rank: float = 0
     """Its place among the readers of a tensor in the graph that Grappler leaves; those of one rank stand as
     they were made.
@@ -97,6 +99,8 @@ class Tape:
     """Keras 3 and Keras 2 make the ops of a step in another order."""
     scatters: bool = False
     """Whether the optimizer writes only rows of a table, so that each read of the table copies it."""
+    fetches: bool = False
+    """Whether the step fetches its batch itself, as in `fit`; `train_on_batch` is given it."""
     ops: list[TapeOp] = field(default_factory=list)
     buffers: list[TapeBuffer] = field(default_factory=list)
     values: list[TapeValue] = field(default_factory=list)
@@ -120,6 +124,8 @@ class Tape:
     """Shapes of gradients so many that they are summed in parts."""
     short: bool = False
     """Whether the forward pass has few ops: known when the gradients are written."""
+    trainables: dict[int, int] = field(default_factory=dict)
+    """By the buffer of a trainable weight its place among all of them, in the order they were made."""
     wanted: set[int] = field(default_factory=set)
     """Values (by index) whose gradient somebody needs: trainable weights, and whatever is computed from
     them.
@@ -140,6 +146,7 @@ class Tape:
         value = self._value(name, op, Owner(layer, kind, phase, op), shape, dtype, standing=True)
         if trainable:
             self.wanted.add(value.index)
+            self.trainables[value.buffer] = len(self.trainables)
         return value
 
     def _value(
@@ -171,6 +178,7 @@ class Tape:
         work: float | None = None,
         kind: Kind | None = None,
         early: bool = False,
+        late: bool = False,
         rank: float = 0,
         repeated: bool = False,
     ) -> TapeValue:
@@ -200,6 +208,7 @@ class Tape:
                 None if copies is None else copies.buffer,
                 touched if work is None else work,
                 early=early,
+                late=late,
                 rank=rank,
             )
         )

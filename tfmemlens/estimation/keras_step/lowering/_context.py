@@ -16,10 +16,12 @@ from tfmemlens.model.tensor import ITEM_BYTES, TensorType
 from tfmemlens.values import dataclass, field
 
 FIRST, LAST = -1, 1
-"""Grappler leaves the gradient of a kernel before, and that of the input behind, the other readers of a
-gradient in nine of ten places of real graphs.
-
-In those of Keras 3's dense layers the gradient of the kernel is mostly the last.
+"""Where Grappler leaves an op among the readers of a gradient: the last of them runs at once, and the others
+wait for an idle thread. In Keras 3's dense layers the gradient of the kernel is mostly the last.
+"""
+_SORTED_BEFORE = 10
+"""The end of a step's graph waits for the updates of all variables, sorted by their names: there `_9` comes
+behind `_10`.
 """
 SLIGHTLY = 0.55
 """How far apart two ranks are that stand so in two of three places, the other way round in the third."""
@@ -203,7 +205,16 @@ def biased(tape: Tape, x: TapeValue, bias: TapeValue | None) -> TapeValue:
     tape.gradient(
         made,
         [x, bias],
-        lambda grad: [grad, tape.op("BiasAddGrad", [grad], bias.shape, work=op_costs.SLOW * grad.bytes)],
+        lambda grad: [
+            grad,
+            tape.op(
+                "BiasAddGrad",
+                [grad],
+                bias.shape,
+                work=op_costs.SLOW * grad.bytes,
+                rank=LAST if _is_early(tape, bias) else 0,
+            ),
+        ],
     )
     return made
 
@@ -334,17 +345,30 @@ def volume_bytes(unrolled: UnrolledConvolution, l3_bytes: int | None, *shapes: S
     return size if size // unrolled.item_bytes // max(tensors, 1) <= MAX_OVERHEAD else 0
 
 
-def gradient_ranks(job: LoweringContext) -> tuple[float, float]:
-    """Where the gradients of a convolution's kernel and of its input stand among the readers of a gradient.
-    The last of them runs at once, and the others wait for an idle thread.
+def _is_early(tape: Tape, weight: TapeValue) -> bool:
+    """Whether, in `fit`, a weight is among the first, whose updates Grappler comes to before those of layers
+    nearer to the inputs.
+    """
+    return tape.fetches and tape.trainables.get(weight.buffer, 0) < _SORTED_BEFORE
 
-    In steps on one thread the input's was run first in 47 of 48 places of Keras 2, and in 49 of 71 of Keras 3
-    (TensorFlow 2.11, 2.21). oneDNN's pass makes one node of the kernel's gradient and the bias's
-    (`_MklNativeConv2DBackpropFilterWithBias`), which then ran first in 10 of 12 and 37 of 54. In short steps
-    of Keras 2 the kernel's ran first in 12 of 14, in three nets.
+
+def gradient_ranks(job: LoweringContext, kernel: TapeValue) -> tuple[float, float]:
+    """Where the gradients of a convolution's kernel and of its input stand among the readers of a gradient.
+
+    In steps of `train_on_batch` on one thread the input's was run first in 47 of 48 places of Keras 2, and in
+    49 of 71 of Keras 3; in short steps of Keras 2 the kernel's in 12 of 14, in three nets. In those of `fit`
+    Grappler lists the nodes of a step from its end backwards, the update of the last name first
+    (`SetTransitiveFaninGraph` in tensorflow/core/grappler/utils/transitive_fanin.cc). That of the tenth
+    variable needs the gradients of the inputs of all layers behind it, so these stand last and run first; of
+    the layers before it the bias's gradient runs first, then the kernel's, then the input's. So it was in 27
+    of 36 places of seven graphs (TensorFlow 2.11, 2.21). oneDNN's pass makes one node of the kernel's
+    gradient and the bias's (`_MklNativeConv2DBackpropFilterWithBias`), which ran first in 10 of 12 places of
+    Keras 2 and in 37 of 54 of Keras 3.
     """
     if job.onednn and job.device == "cpu" and job.weight("bias") is not None:
         return (LAST + SLIGHTLY if job.keras_3 else 2 * LAST), LAST
+    if job.tape.fetches:
+        return (0, FIRST) if _is_early(job.tape, kernel) else (FIRST, LAST)
     if job.tape.short and not job.keras_3:
         return 2 * LAST, LAST
     return (LAST - SLIGHTLY if job.keras_3 else FIRST), LAST
@@ -357,6 +381,17 @@ def _dense_rank(tape: Tape) -> float:
     if tape.keras_3:
         return 2 * LAST
     return LAST if tape.short else FIRST
+
+
+def sizes_of_filter(tape: Tape, x: TapeValue) -> list[TapeValue]:
+    """What the gradient of a filter waits for where the batch itself goes in: a constant with its sizes
+    (`ShapeN-matshapes-1`), which Grappler lets wait for `IteratorGetNext`. It stands behind all that is ready
+    then, so with one thread that gradient is the last of the step. In five of six profiles of `fit` it was
+    (TensorFlow 2.11, 2.21; the sixth on 2.11).
+    """
+    if not (tape.training and tape.fetches) or not tape.buffers[x.buffer].standing:
+        return []
+    return [tape.op("Const", [], (4,), "int32", late=True)]
 
 
 def convolve(
@@ -377,6 +412,7 @@ def convolve(
     item = ITEM_BYTES.get(x.dtype, 4)
     flops = 2.0 * batch * positions * patch * channels * op_costs.PRODUCT
     made = tape.op(op, [x, kernel], shape, work=flops)
+    sizes = sizes_of_filter(tape, x)
     unrolled = UnrolledConvolution(max(positions, 1), max(patch, 1), max(channels, 1), item)
     own_kernels = job.device == "cpu" and not job.onednn
     buffers = unrolled if own_kernels and op == "Conv2D" else None
@@ -387,7 +423,7 @@ def convolve(
     )
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
-        first, last = (LAST, 0) if len(x.shape) == 3 else gradient_ranks(job)
+        first, last = (LAST, 0) if len(x.shape) == 3 else gradient_ranks(job, kernel)
         weight = data = None
         if tape.needs(kernel):
             scratch = buffers.filter_gradient_bytes() if buffers else volumes
@@ -398,7 +434,7 @@ def convolve(
             )
             weight = tape.op(
                 f"{op}BackpropFilter",
-                [x, grad],
+                [x, grad, *sizes],
                 kernel.shape,
                 temporary=scratch,
                 work=longer * flops,

@@ -14,7 +14,9 @@ from tfmemlens.estimation.keras_step.lowering._context import (
     biased,
     convolve,
     copied,
+    gradient_ranks,
     reduce_mean,
+    sizes_of_filter,
     volume_bytes,
 )
 from tfmemlens.estimation.keras_step.tape import TapeValue
@@ -95,6 +97,8 @@ def depthwise(job: LoweringContext, x: TapeValue, kernel: TapeValue, shape: tupl
     item = ITEM_BYTES.get(x.dtype, 4)
     flops = 2.0 * math.prod(shape) * math.prod(kernel.shape[:-2])
     made = tape.op("DepthwiseConv2dNative", [x, kernel], shape, work=flops)
+    sizes = sizes_of_filter(tape, x)
+    first, last = gradient_ranks(job, kernel) if tape.fetches else (FIRST, LAST)
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
         weight = data = None
@@ -102,15 +106,15 @@ def depthwise(job: LoweringContext, x: TapeValue, kernel: TapeValue, shape: tupl
             scratch = x.shape[0] * math.prod(kernel.shape) * item if job.device == "cpu" else 0
             weight = tape.op(
                 "DepthwiseConv2dNativeBackpropFilter",
-                [x, grad],
+                [x, grad, *sizes],
                 kernel.shape,
                 temporary=scratch,
                 work=flops,
-                rank=FIRST,
+                rank=first,
             )
         if tape.needs(x):
             data = tape.op(
-                "DepthwiseConv2dNativeBackpropInput", [kernel, grad], x.shape, work=flops, rank=LAST
+                "DepthwiseConv2dNativeBackpropInput", [kernel, grad], x.shape, work=flops, rank=last
             )
         return [data, weight]
 

@@ -147,7 +147,7 @@ def _by_einsum(job: LoweringContext, q: TapeValue, k: TapeValue, v: TapeValue) -
     cost = 2.0 * batch * heads * length * others * deep / 20
     turned = 0 if job.keras_3 else batch * heads * length * others * ITEM_BYTES.get(q.dtype, 4)
     scores = _einsum(tape, q, k, (batch, heads, length, others), cost, q.bytes + k.bytes + turned)
-    weights = softmax(tape, scores, twice=job.keras_3 and not tape.needs(job.inputs[0]))
+    weights = softmax(tape, scores, twice=job.keras_3 and (tape.fetches or not tape.needs(job.inputs[0])))
     if job.config.get("dropout"):
         weights = dropout(tape, weights, tape.training)
     return weights, _einsum(

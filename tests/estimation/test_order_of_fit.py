@@ -1,0 +1,77 @@
+"""In which order a step of `fit` runs its gradients, as its optimized graphs and profiles show it (TensorFlow
+2.11, 2.21); `train_on_batch` is given its batch, and runs in another.
+"""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import pytest
+
+from tests.estimation.test_time_steps import _is_kept, ops, step
+from tests.estimation.test_updates import layer, network
+from tests.models import gzipped
+from tfmemlens.estimation.keras_step.prediction import PredictedStep
+from tfmemlens.estimation.keras_step.schedule import SchedulePlan, run
+from tfmemlens.knowledge.bfc import RecordedPool
+from tfmemlens.model.network import Network
+from tfmemlens.readers.keras_models._documents import network_of
+
+
+def convolutions(count: int) -> Network:
+    """So many convolutions of a picture, each with two weights."""
+    layers = [layer("InputLayer", "x", batch_shape=[None, 8, 8, 4])]
+    for at in range(count):
+        layers.append(
+            layer("Conv2D", f"c{at}", layers[-1]["name"], filters=4, kernel_size=[3, 3], padding="same")
+        )
+    return network(layers, "3.9.0")
+
+
+def executed(predicted: PredictedStep) -> list[str]:
+    """The names of the ops, as one thread runs them."""
+    plan = SchedulePlan(predicted.step.tape.ops, predicted.step.tape.buffers)
+    return [name for name, _, _ in run(plan, RecordedPool(), None, 1, None, Random(0)).executions]
+
+
+def test_the_gradient_of_the_first_filter_is_the_last_in_fit() -> None:
+    filters = [name for name in executed(step(convolutions(4), 2, samples=6)) if "BackpropFilter" in name]
+    assert filters[-1] == "gradient_tape/c0/Conv2DBackpropFilter"
+
+
+def test_near_miss_it_waits_for_nothing_where_the_batch_is_given() -> None:
+    predicted = step(convolutions(4), 2)
+    assert not ops(predicted, "Const")
+    assert not ops(step(convolutions(4), 2, samples=6, training=False), "Const")
+
+
+def test_it_waits_where_the_batch_goes_in_alone() -> None:
+    predicted = step(convolutions(4), 2, samples=6)
+    sizes = set(ops(predicted, "Const")[0].writes)
+    filters = ops(predicted, "Conv2DBackpropFilter")
+    waiting = [op.name for op in filters if set(op.reads) & sizes]
+    assert waiting == ["gradient_tape/c0/Conv2DBackpropFilter"]
+
+
+@pytest.mark.parametrize(
+    ("conv", "order"), [(4, ["bias", "kernel", "input"]), (5, ["input", "bias", "kernel"])]
+)
+def test_beyond_the_tenth_weight_the_inputs_gradient_runs_first(conv: int, order: list[str]) -> None:
+    """The last of the readers runs first; c4 has the weights 8 and 9, c5 the next two."""
+    predicted = step(convolutions(7), 2, samples=6)
+    kinds = {"BiasAddGrad": "bias", "Conv2DBackpropFilter": "kernel", "Conv2DBackpropInput": "input"}
+    ranks = {
+        word: op.rank
+        for kind, word in kinds.items()
+        for op in ops(predicted, kind)
+        if op.name == f"gradient_tape/c{conv}/{kind}"
+    }
+    assert sorted(ranks, key=lambda word: -ranks[word]) == order
+
+
+def test_attention_in_fit_keeps_the_product_of_its_weights_in_each_layer() -> None:
+    told = json.loads(gzipped("peaks-2.21.json.gz")["models"]["transformer"])
+    predicted = step(network_of(told, "net"), 16, samples=48)
+    whole = 16 * 4 * 128 * 128 * 4
+    assert len([op for op in ops(predicted, "Mul") if op.reads and _is_kept(predicted, op, whole)]) == 2
