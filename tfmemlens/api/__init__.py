@@ -198,13 +198,13 @@ def fit(
     `batch` is that of the step, where the source does not tell; `device`, `tag` and `step` choose among
     traced steps as for `read`; `fetch` names what a graph computes; the rest is as for `estimate`.
 
-    `fit` of the report is the answer for programs: `largest_batch`, `sure_batch`, `per_sample_bytes`,
-    `fixed_bytes`, `savings`. Raises UnreadableInput where there is no step to fit, UsageError where its batch
-    cannot be known, Contradiction where the sources disagree (all TfmemlensError), ValueError for a malformed
-    shape or size.
+    `fit` of the report is the answer for programs: `use_batch`, `largest_batch`, `sure_batch`,
+    `per_sample_bytes`, `fixed_bytes`, `savings`. Raises UnreadableInput where there is no step to fit,
+    UsageError where its batch cannot be known, Contradiction where the sources disagree (all TfmemlensError),
+    ValueError for a malformed shape or size.
 
     >>> report = tfmemlens.fit("sample_traces/run_metadata/1.15-unet.pb.gz", limit="1GiB")
-    >>> report.fit.largest_batch, report.fit.sure_batch
+    >>> report.fit.largest_batch, report.fit.use_batch
     (42, 39)
     """
     from tfmemlens.use_cases.fit import fit_report

@@ -10,6 +10,9 @@ from tfmemlens.model.finding import Certainty
 from tfmemlens.model.what_if import Saving
 from tfmemlens.values import dataclass
 
+_WITH_ROOM = 9
+"""Tenths of the batch that ran."""
+
 
 class Scale(str, Enum):
     """What the bytes of an allocation grow with."""
@@ -124,3 +127,15 @@ class Fit:
     """Whether the step itself was predicted from a graph or a model rather than measured."""
     tried: TriedBatches | None = None
     """Real steps under the limit, where these were asked for: they decide the largest batch."""
+    use_peak_bytes: int | None = None
+    """The peak at `use_batch`, as far as it was predicted."""
+
+    @property
+    def use_batch(self) -> int | None:
+        """The batch to use now: the largest with all requests at the upper end of the error bar; of those
+        that were run a tenth below the largest, since at the edge one runs in one process and fails in the
+        next. None without a limit, and where only a bound is known.
+        """
+        if self.tried is not None:
+            return _WITH_ROOM * self.tried.largest // 10
+        return self.sure_batch if self.likely_low_batch is None else self.likely_low_batch

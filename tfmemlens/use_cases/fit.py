@@ -16,7 +16,7 @@ from tfmemlens.model.line import ReadNote
 from tfmemlens.model.report import Report
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.what_if import Saving
-from tfmemlens.units import human, rough
+from tfmemlens.units import human, percent, rough
 from tfmemlens.use_cases.estimate import estimate, estimate_graph
 from tfmemlens.values import replace
 from tfmemlens.what_if.failure import of_failure
@@ -221,22 +221,6 @@ def _check(known: FitBasis, other: FitBasis) -> BatchPrediction:
     return replace(predict(known.step, other.step.batch), measured_bytes=measured)
 
 
-def _how_sure(result: Fit) -> str:
-    """` (likely 445 to 733, 356 for sure)`, as far as these differ from the largest batch."""
-    low, high, sure, most = (
-        result.likely_low_batch,
-        result.likely_high_batch,
-        result.sure_batch,
-        result.largest_batch,
-    )
-    told = []
-    if low is not None and high is not None and low < high:
-        told.append(f"likely {low} to {high}")
-    if sure is not None and most is not None and sure < most:
-        told.append(f"{sure or 'none'} for sure")
-    return f" ({', '.join(told)})" if told else ""
-
-
 def verdict(result: Fit, known: FitBasis) -> str:
     """The answer in one sentence."""
     remark = f" {known.remark}." if known.remark else ""
@@ -248,11 +232,27 @@ def verdict(result: Fit, known: FitBasis) -> str:
         return f"{measured[:1].upper()}{measured[1:]}: {grows}.{remark}"
     if not result.largest_batch:
         return f"Not even one sample fits into {human(result.limit_bytes)}: {measured}, {grows}.{remark}"
-    bound = "At most" if not known.complete else "About"
-    samples = "1 sample fits" if result.largest_batch == 1 else f"{result.largest_batch} samples fit"
-    return (
-        f"{bound} {samples}{_how_sure(result)} into {human(result.limit_bytes)}: {measured}, {grows}.{remark}"
-    )
+    if not known.complete:
+        return f"At most {_samples(result)} into {human(result.limit_bytes)}: {measured}, {grows}.{remark}"
+    advice = _advice(result, result.limit_bytes, result.largest_batch)
+    return f"{advice}. {measured[:1].upper()}{measured[1:]}, {grows}.{remark}"
+
+
+def _advice(result: Fit, limit: int, most: int) -> str:
+    """The batch to use, the largest that fits, and above which one it most likely fails."""
+    use, high, into = result.use_batch, result.likely_high_batch, human(limit)
+    fails = "" if high is None or high <= most else f"; above {high} it most likely fails"
+    if use is None or use >= most:
+        return f"About {_samples(result)} into {into}{fails}"
+    if not use:
+        return f"No batch is sure to fit into {into}. About {most} may{fails}"
+    left = percent(max(limit - (result.use_peak_bytes or 0), 0), limit)
+    return f"Use batch {use}, which leaves {left} of {into}. About {_samples(result)}{fails}"
+
+
+def _samples(result: Fit) -> str:
+    most = result.largest_batch
+    return "1 sample fits" if most == 1 else f"{most} samples fit"
 
 
 def _growth(result: Fit, complete: bool) -> str:

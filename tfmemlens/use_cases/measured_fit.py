@@ -114,7 +114,11 @@ def _verdict(tried: TriedBatches, samples: int | None, predicted: Fit | None) ->
         told = f"Between {low} and {failed - 1} fit into {limit}: {steps}, of batch {failed} they did not"
     before = predicted.largest_batch if predicted else None
     rest = "" if before is None else f" {before} {'was' if before == 1 else 'were'} predicted."
-    return f"{told} ({where}).{rest}"
+    use = _only_tried(tried).use_batch
+    room = (
+        f" Use {use}: batches at the edge run in one process and fail in the next." if use and failed else ""
+    )
+    return f"{told} ({where}).{room}{rest}"
 
 
 def _samples(count: int) -> str:

@@ -82,7 +82,7 @@ def fit(known: FitBasis) -> Fit:
     constraint, runner_up = constraints(known, told)
     likely = _likely_batches(known, largest_fitting)
     rank = input_rank(known.graph)
-    return Fit(
+    result = Fit(
         batch=batch,
         batch_source=known.batch_source,
         peak_bytes=step.timeline.peak_bytes,
@@ -102,6 +102,8 @@ def fit(known: FitBasis) -> Fit:
         predicted=step.timeline.predicted,
         predictions=tuple(predict(step, size, known) for size in _sizes(batch, largest_fitting)),
     )
+    use = result.use_batch
+    return replace(result, use_peak_bytes=predict(step, use, known).bytes) if use else result
 
 
 def sure_batch(known: FitBasis, largest_fitting: int | None) -> int | None:

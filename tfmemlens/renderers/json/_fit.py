@@ -15,6 +15,8 @@ def part(fit: Fit) -> dict[str, Any]:
         "batch_source": fit.batch_source,
         "limit_bytes": fit.limit_bytes,
         "largest_batch": fit.largest_batch,
+        "use_batch": fit.use_batch,
+        "use_peak_bytes": fit.use_peak_bytes,
         "sure_batch": fit.sure_batch,
         "likely_low_batch": fit.likely_low_batch,
         "likely_high_batch": fit.likely_high_batch,
