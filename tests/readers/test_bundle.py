@@ -293,6 +293,21 @@ def test_a_traceback_alone_takes_the_newest_dump(failures: list[Incident], given
         assert joined[0].incidents[0].state.in_use == Size.exactly(8)
 
 
+def test_each_rank_has_the_dump_of_its_own_folder() -> None:
+    failure = of_allocator("bfc")
+    captures = [
+        Capture(Source(f"{rank}/{name}", formats), incidents=(incident,))
+        for rank, size in (("a", 7), ("b", 8))
+        for name, formats, incident in (
+            ("log.txt", (), failure),
+            ("x_bfc.1", (memory_dump.FORMAT,), of_allocator("bfc", in_use=Size.exactly(size))),
+        )
+    ]
+    joined = memory_dump.join(captures)
+    assert [each.source.path for each in joined] == ["a/log.txt", "b/log.txt"]
+    assert [each.incidents[0].state.in_use for each in joined] == [Size.exactly(7), Size.exactly(8)]
+
+
 @pytest.mark.parametrize(
     "size, complete, ruled",
     [(20 * MIB, True, True), (200 * MIB, True, False), (20 * MIB, False, False), (None, True, False)],

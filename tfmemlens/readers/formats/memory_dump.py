@@ -8,6 +8,7 @@ neither is the limit.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -128,10 +129,21 @@ def join(captures: list[Capture]) -> list[Capture]:
     logs = [capture for capture in captures if FORMAT not in capture.source.formats]
     dumps = [capture for capture in captures if FORMAT in capture.source.formats]
     left = [dump for dump in dumps if not _taken(dump, logs, _same)]
-    newest = max(left, key=lambda dump: dump.source.path.rpartition(".")[2], default=None)
-    if newest is not None and _taken(newest, logs, _is_silent_alone(list(logs))):
-        left.remove(newest)
+    for folder in dict.fromkeys(map(_folder, left)):
+        mine = [dump for dump in left if _folder(dump) == folder]
+        newest = max(mine, key=lambda dump: dump.source.path.rpartition(".")[2])
+        places = [at for at, log in enumerate(logs) if _folder(log) == folder]
+        near = [logs[at] for at in places]
+        if _taken(newest, near, _is_silent_alone(list(near))):
+            left.remove(newest)
+            for at, log in zip(places, near, strict=True):
+                logs[at] = log
     return logs + left
+
+
+def _folder(capture: Capture) -> str:
+    """Each rank has one of its own."""
+    return os.path.dirname(capture.source.path)
 
 
 Belongs = Callable[[Incident, Incident], bool]

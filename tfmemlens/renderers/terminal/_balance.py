@@ -68,8 +68,11 @@ def bar(moment: Moment, view: View) -> list[str]:
 
 
 def _says_nothing(moment: Moment, stretches: list[BarPart]) -> bool:
-    """Whether the bar would draw what failed alone, and nobody knows of what: no limit, no buffer by name."""
-    return moment.balance.limit is None and all(part.name == UNLISTED for part in stretches)
+    """Whether the bar would draw what failed alone, and nobody knows of what: no limit, no buffer by name; or
+    a limit alone, which would look like a device that is empty.
+    """
+    nameless = moment.balance.limit is None and all(part.name == UNLISTED for part in stretches)
+    return nameless or not any(part.bytes for part in stretches)
 
 
 def names(stretches: Sequence[BarPart]) -> list[str]:

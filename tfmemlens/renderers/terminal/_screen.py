@@ -272,11 +272,11 @@ def _place(line: Line, where: str, moment: Moment) -> str:
 
 def _memory(moment: Moment, view: View) -> list[str]:
     """The limit and what is in use, the bar, and what its letters mean."""
-    drawn = _balance.bar(moment, view)
-    if not drawn:
+    drawn, limit = _balance.bar(moment, view), moment.balance.limit
+    if not drawn and not limit:
         return []
-    facts = [_balance.limit(moment), *(_balance.figures(moment) if moment.balance.limit else ())]
-    return [*_heading("memory use", view, facts), *drawn, _legend(moment, view)]
+    facts = [_balance.limit(moment), *(_balance.figures(moment) if limit else ())]
+    return [*_heading("memory use", view, facts), *([*drawn, _legend(moment, view)] if drawn else ())]
 
 
 _Cell = tuple[str, "Kind | None"]
