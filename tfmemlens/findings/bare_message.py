@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.phase import other_than_training
-from tfmemlens.findings.support.prose_advice import without_a_batch
+from tfmemlens.findings.support.prose_advice import ANOTHER_RELEASE, without_a_batch
 from tfmemlens.findings.support.rows import failures, on_host
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.model.case import Case, Moment
@@ -51,12 +51,19 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         what = "what is here does not say what was asked for"
         late = case.capture.surroundings.shows("failing late")
+        release = case.capture.surroundings.shows("another release")
+        what += f"; it began with another release ({release.place})" if release else ""
         yield Finding(
             severity=Severity.NOTE if late else Severity.FACTOR,
             headline=what,
             because=what,
             evidence=(Evidence("the message", failed.line),),
-            remedies=(*of_shuffling(failed), *_remedies(case, moment), _REST),
+            remedies=(
+                *of_shuffling(failed),
+                *((ANOTHER_RELEASE,) if release else ()),
+                *_remedies(case, moment),
+                _REST,
+            ),
             moment=index,
         )
 

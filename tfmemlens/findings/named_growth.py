@@ -3,9 +3,9 @@
 What it means: whoever tells that memory rises with each epoch or call mostly shows why: the loop that builds
 a model in each turn, `use_multiprocessing=True`, an Estimator that is called again and again, the warning of
 retracing, the validation after which it is more.
-When it fires: a line of prose speaks of memory that grows (of retracing, where no message stands beside it:
-that runs out), the program is TensorFlow's, and the text shows one of these. Beside a message only where host
-RAM ran out, or where the quoted code itself shows it.
+When it fires: a line of prose speaks of memory that grows (of retracing or of data sets that are made again
+and again, where no message stands beside it: that runs out), the program is TensorFlow's, and the text shows
+one of these. Beside a message only where host RAM ran out, or where the quoted code itself shows it.
 What to do: make once what is made anew, or clear it; what ends with its process frees everything.
 """
 
@@ -27,13 +27,15 @@ def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     if told.foreign or told.without_figures or told.elsewhere:
         return
-    in_words = not case.moments and told.shows("retracing in words")
+    anew = told.shows("retracing in words") or told.shows("data sets made anew")
+    in_words = not case.moments and anew
     said = told.shows("growing in words") or (told.shows("running short") if in_words else None)
     found = grower(case) if said else None
     if said is None or found is None:
         return
     if not case.moments:
-        yield _finding(said, found, f"the text says in words that memory grows ({said.place}); most likely")
+        what = "grows" if told.shows("growing in words") else "ran out"
+        yield _finding(said, found, f"the text says in words that memory {what} ({said.place}); most likely")
         return
     for index, moment, _ in list(requests(case))[:1]:
         if on_host(moment) or found.sure:

@@ -3,7 +3,8 @@
 What it means: an exception in a notebook or a traceback holds one sentence of the story. TensorFlow logs the
 rest just before it, on standard error: the limit, what was in use and free, every chunk. The op that failed
 is where memory ended, seldom where it went.
-When it fires: a failed tensor stands alone: no list of live tensors, no allocator's figures.
+When it fires: a failed tensor, or the head of a dump that names a layer's op, stands alone: no list of live
+tensors, no allocator's figures.
 What to do: halve the batch, which nearly always helps; to know more, explain the process's own log. In Colab
 it is under Runtime > View runtime logs, in Jupyter in the terminal of the server, under Slurm in the job's
 error file.
@@ -71,12 +72,9 @@ _BESIDES = Remedy(
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in list(failures(case))[:1]:
         request = moment.request
-        if (
-            request is None
-            or request.failed.kind is not RequestKind.TENSOR
-            or request.failed.shape is None
-            or _more_is_known(moment)
-        ):
+        if request is None or not (_is_lone_tensor(request) or _is_lone_size(moment, request)):
+            continue
+        if _more_is_known(moment):
             continue
         words = _vocabulary(case, request)
         known = _known_of(request) or (words.told if words else "")
@@ -97,6 +95,17 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, moment)),
             moment=index,
         )
+
+
+def _is_lone_tensor(request: Request) -> bool:
+    return request.failed.kind is RequestKind.TENSOR and request.failed.shape is not None
+
+
+def _is_lone_size(moment: Moment, request: Request) -> bool:
+    """Whether the head of a dump names an op of a layer and what it asked for, and the rest was cut."""
+    incident, failed = moment.incident, request.failed
+    whole = incident is None or incident.chunks is not None or incident.size_classes
+    return failed.kind is RequestKind.DUMP and not whole and bool(failed.size and request.owner.layer)
 
 
 def _known_of(request: Request) -> str:

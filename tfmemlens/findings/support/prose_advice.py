@@ -88,11 +88,16 @@ _SMALLER_BATCH = Remedy(
     " samples (images, sequences) or the model smaller",
     slug="smaller-batch",
 )
-_ANOTHER_RELEASE = Remedy(
+ANOTHER_RELEASE = Remedy(
     "stay with the release before, or try the newest: with a release come another CUDA and cuDNN, which keep"
     " more for themselves and may choose convolutions of larger workspaces; these can be bound",
     "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=256",
     slug="newer-release",
+)
+_VOLUMES = Remedy(
+    "of volumes every map of a layer takes the whole volume times its filters, and training keeps them all:"
+    " train on patches, stride or pool in the first layer, and take fewer filters there",
+    slug="smaller-input",
 )
 _OTHER_RELEASES = Remedy("stay with the release before, or try the newest", slug="newer-release")
 _SIZES_OF_BATCHES = Remedy(
@@ -172,8 +177,10 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         return
     if framework_of(case) == TENSORFLOW:
         yield from _of_tensorflow(case, of_host, grows)
+        if told.shows("volumes") and not (of_host or grows or told.shows("failing in evaluation")):
+            yield _VOLUMES
         if told.shows("another release"):
-            yield _ANOTHER_RELEASE if not of_host else _OTHER_RELEASES
+            yield ANOTHER_RELEASE if not of_host else _OTHER_RELEASES
         if told.shows("failing late") and not grows:
             yield _SIZES_OF_BATCHES
     if grows and told.shows("kept afterwards") and framework_of(case) == TENSORFLOW:

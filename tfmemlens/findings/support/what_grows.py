@@ -36,6 +36,12 @@ _SHAPES_ALIKE = Remedy(
     "pad to few lengths, so that few graphs are made",
     slug="constant-shapes",
 )
+_ONE_DATA_SET = Remedy(
+    "make the data set once, from a generator that gives the new arrays (or, in graph mode, from a"
+    " placeholder that each new array is fed to)",
+    "ds = tf.data.Dataset.from_generator(arrays_of_this_epoch, output_types=tf.float32)",
+    slug="make-once",
+)
 _SELDOM = Remedy(
     "train for two epochs without validation: where memory then stays flat, give it the validation data as"
     " one data set that is made once and ends by itself, or validate seldom",
@@ -79,6 +85,13 @@ def _growers(case: Case) -> Iterator[Grower]:
                 ),
                 _SHAPES_ALIKE,
             ),
+        )
+    if line := told.shows("data sets made anew"):
+        yield Grower(
+            f"each data set that is made anew ({line.place}) stays: an array that a graph takes is a constant"
+            " of it, and a function that is traced keeps what it was traced with",
+            line,
+            (_ONE_DATA_SET, _OWN_PROCESS),
         )
     if line := told.shows("worker processes"):
         yield Grower(f"`use_multiprocessing=True` ({line.place}) starts worker processes", line, (_THREADS,))

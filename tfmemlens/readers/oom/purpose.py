@@ -251,7 +251,9 @@ GROWING = LineRule(
     r"|\b(?:gradually|slowly|steadily|linearly) (?:fill|consum|eat)\w*\b[^.\n]{0,30}\b(?:RAM|memory)\b"
     r"|\b(?:takes?|uses?|needs?|consumes?) (?:\w{1,12} ){0,2}more (?:\w{1,12} )?(?:RAM|memory)\b"
     r"[^.\n]{0,20}\b(?:each|every)\b"
-    r"|\b(?:takes?|leaves?|adds?) (?:another|extra|additional)\b[^.\n]{0,20}\b(?:RAM|memory)\b",
+    r"|\b(?:takes?|leaves?|adds?) (?:another|extra|additional)\b[^.\n]{0,20}\b(?:RAM|memory)\b"
+    r"|\b(?:each|every) (?:epoch|step|iteration|batch|call|fold|trial)\b[^.\n]{0,20}\bmore (?:\w{1,12} )?"
+    r"(?:RAM|memory)\b|\b(?:RAM|memory) (?:accumulat|build)\w*",
     "the container's RAM grows steadily over about 50 minutes until it's OOMKilled",
     "memory usage keeps increasing during training",
     "training hundreds of models causes the leak",
@@ -266,6 +268,8 @@ GROWING = LineRule(
     "the memory fills gradually until all is used",
     "it takes more RAM at every batch",
     "each call takes another 200MB of RAM",
+    "With every epoch more RAM is taken",
+    "could it be a memory accumulation?",
     "\u8fd0\u884c\u5185\u5b58\u66b4\u6da8",
     needs=("ram", "memory", "leak", "up in", "up on", "\u5185\u5b58"),
 )

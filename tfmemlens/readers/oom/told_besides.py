@@ -139,13 +139,32 @@ GROWTH_HELPS = LineRule(
     needs="growth",
 )
 """The text says that it goes well where the pool grows."""
+DATA_MADE_ANEW = LineRule(
+    r"(?i)\b(?:re-?)?(?:generat|creat|build|mak|initiali)\w*\b[^.\n]{0,20}"
+    r"\b(?:tf\.data\b|data ?sets?\b|from_tensor_slices)[^.\n]{0,50}"
+    r"\b(?:again and again|(?:each|every) (?:epoch|iteration|round|time)|end of (?:each|every))",
+    "I need to re-create the dataset after each epoch",
+    needs=("tf.data", "dataset", "data set", "from_tensor"),
+)
+"""The text says that a data set is made again and again."""
+VOLUMES = LineRule(
+    r"(?i)\bconv3d(?:transpose)?\b|\b3-?d[- ](?:cnn|conv\w*|u-?net|volumes?|images?|scans?|resnet)\b"
+    r"|\bvolumetric\b",
+    "a 3D U-Net on CT scans",
+    "model.add(Conv3D(24, 3))",
+    needs=("3d", "3-d", "volumetric"),
+)
+"""The text speaks of convolutions over volumes."""
 ANOTHER_RELEASE = LineRule(
     r"(?i)\b(?:after|since|when|once) (?:\w+ ){0,3}(?:upgrad|updat|mov|switch|migrat)\w*\b"
     r"[^.\n]{0,30}\d\.\d{1,2}[^\n]{0,60}\b(?:memory|RAM|OOM\w*)\b"
     r"|\b(?:memory|RAM)\b[^.\n]{0,60}\d\.\d{1,2}\S{0,4} (?:[a-z]\w* ){0,3}?(?:versus|vs\.?"
-    r"|compared (?:to|with)|than|but not)\b[^\n]{0,30}\d\.\d{1,2}",
+    r"|compared (?:to|with)|than|but not)\b[^\n]{0,30}\d\.\d{1,2}"
+    r"|\b(?:OOM\w*|memory)\b[^\n]{0,120}\b(?:work(?:s|ed|ing)|fine|ran|no (?:problem|error|issue)s?)"
+    r" (?:\w+ ){0,2}(?:with|in|on|under) (?:tensorflow|tf)? ?[12]\.\d{1,2}",
     "After upgrading to tensorflow 2.6 more GPU memory is taken",
     "Higher memory usage in TF 2.7 compared to TF 2.6",
+    "I get an OOM with TF 2.6, and it ran under 2.5",
     needs=("memory", "ram", "oom"),
 )
 """The text says that it began with another release."""
@@ -262,6 +281,8 @@ TOLD_BESIDES = {
     "on a Mac": A_MAC,
     "on Windows": ON_WINDOWS,
     "growth helps": GROWTH_HELPS,
+    "data sets made anew": DATA_MADE_ANEW,
+    "volumes": VOLUMES,
     "at the largest limit": LARGEST_LIMIT,
     "another release": ANOTHER_RELEASE,
     "converting a model": CONVERTING,
