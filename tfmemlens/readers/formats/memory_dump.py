@@ -8,8 +8,8 @@ neither is the limit.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
@@ -143,7 +143,7 @@ def join(captures: list[Capture]) -> list[Capture]:
 
 def _folder(capture: Capture) -> str:
     """Each rank has one of its own."""
-    return os.path.dirname(capture.source.path)
+    return str(Path(capture.source.path).parent)
 
 
 Belongs = Callable[[Incident, Incident], bool]
