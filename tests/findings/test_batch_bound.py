@@ -90,7 +90,10 @@ def test_weights_by_name_are_not_taken_to_shrink() -> None:
 
 
 def test_without_a_limit_nothing_bounds_the_batch() -> None:
-    assert advised(oom("64,112,112,16")) == "halve the batch (64 -> 32), which halves this tensor, too"
+    assert (
+        advised(oom("64,112,112,16"))
+        == "halve the batch (64 -> 32): half of this tensor is 24.50 MiB, and other activations halve, too"
+    )
 
 
 def test_what_would_have_fitted_in_sum_bounds_nothing() -> None:

@@ -63,7 +63,10 @@ def test_what_shows_none(around: str) -> None:
 def test_training_alone_accumulates_gradients() -> None:
     alone = oom("64,112,112,64", "net/conv/Conv2D")
     told, trained = remedies(alone), remedies(alone + "model.fit(x, y)\n")
-    assert told["smaller-batch"].text == "halve the batch (64 -> 32), which halves this tensor, too"
+    assert (
+        told["smaller-batch"].text
+        == "halve the batch (64 -> 32): half of this tensor is 98.00 MiB, and other activations halve, too"
+    )
     assert not {"mixed-precision", "recompute"} & told.keys()
     assert "gradient accumulation" in trained["smaller-batch"].text and "mixed-precision" in trained
 

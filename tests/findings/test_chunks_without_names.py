@@ -52,7 +52,7 @@ def failing(shape: str, node: str, kernel: str = "") -> str:
 
 def test_one_huge_chunk_is_named_and_not_the_small_request() -> None:
     said = explained(chunks(4 * MIB, (1, 300 * MIB), (4, MIB)) + failing("1024,1024", "net/add")).verdict
-    assert "one chunk of 300.00 MiB holds 99 %" in said
+    assert "one block of 300.00 MiB holds 99 %" in said
     assert "most likely" not in said
 
 
@@ -95,7 +95,7 @@ def test_a_matrix_product_tells_the_width_of_its_matrix() -> None:
 
 def test_a_data_set_is_copied_beside_its_chunk() -> None:
     said = explained(chunks(192_000_000, (1, 256 * MIB), op="MakeIterator", kept=MIB)).verdict
-    assert "a data set given as arrays" in said and "one chunk of 256.00 MiB" in said
+    assert "a data set given as arrays" in said and "one block of 256.00 MiB" in said
     for other in (("net/MatMul", 256 * MIB), ("MakeIterator", 100 * MIB)):
         text = chunks(192_000_000, (1, other[1]), op=other[0], kept=MIB)
         assert finding(text, "data-set-as-constant") is None

@@ -75,13 +75,13 @@ def test_chunks_alone_are_what_is_left_of_a_dump(more: Any, fires: bool) -> None
     found = told(dumped(**{"chunks": ((70 * MIB, 3), (200 * MIB, 1)), **more}))
     assert bool(found) is fires
     if fires:
-        assert found[0].because == "3 chunks of 70.00 MiB hold 210.00 MiB, 51 % of the chunks that are here"
+        assert found[0].because == "3 blocks of 70.00 MiB hold 210.00 MiB, 51 % of the blocks that are here"
         assert (found[0].explains, found[0].basis) == (210 * MIB, Basis.MEASURED)
 
 
 def test_one_large_chunk_is_no_many() -> None:
     (found,) = told(dumped(chunks=((70 * MIB, 2), (200 * MIB, 1))))
-    assert found.because == "one chunk of 200.00 MiB is 59 % of the chunks that are here"
+    assert found.because == "one block of 200.00 MiB is 59 % of the blocks that are here"
     assert not told(held(request=asked())) and not told(held())
 
 

@@ -109,10 +109,10 @@ def test_a_full_device_and_a_nearly_full_one(limit: int, words: str) -> None:
 @pytest.mark.parametrize(
     "chunks, words",
     [
-        (((10, 4), (40, 1)), "; 4 chunks of 10 B hold 40 B, 50 % of what is in use"),
+        (((10, 4), (40, 1)), "; 4 blocks of 10 B hold 40 B, 50 % of what is in use"),
         (((10, 4), (39, 1), (2, 1)), ""),
         (((10, 3),), ""),
-        (((10, 4), (38, 1), (2, 1)), "; 4 chunks of 10 B hold 40 B, 50 % of what is in use"),
+        (((10, 4), (38, 1), (2, 1)), "; 4 blocks of 10 B hold 40 B, 50 % of what is in use"),
         ((), ""),
     ],
 )
@@ -127,7 +127,7 @@ def test_chunks_that_are_half_of_all(chunks: Any, words: str) -> None:
     [
         (2, ((12, 1), (11, 1), (10, 1)), "the tf.function `step` is traced again and again, and each trace"),
         (1, ((12, 1), (11, 1), (10, 1)), ""),  # one warning may be the last
-        (2, ((10, 4), (40, 1)), "4 chunks of 10 B hold"),
+        (2, ((10, 4), (40, 1)), "4 blocks of 10 B hold"),
         (2, (), ""),
     ],
 )
@@ -684,9 +684,9 @@ def test_parts_that_are_joined_at_once(
 def test_chunks_that_no_weight_of_this_size_explains(
     chunks: tuple[tuple[int, int], ...], small: bool
 ) -> None:
-    table = AllocationTable.of([Allocation(None, size, count=count) for size, count in chunks])
-    whole = sum(size * count for size, count in chunks)
-    moment = failed((25,), size=100, books=books(in_use=2 * whole))
+    table = AllocationTable.of([Allocation(None, size * MIB, count=count) for size, count in chunks])
+    whole = sum(size * MIB * count for size, count in chunks)
+    moment = failed((25 << 20,), size=100 * MIB, books=books(in_use=2 * whole))
     moment = replace(moment, attribution=Attribution(table, [NOBODY] * len(table)))
     assert moment.request
     assert memory_shortage._is_small_part(moment, moment.request) is small

@@ -146,7 +146,7 @@ def test_the_failure_is_at_the_line_that_keeps_it(
 @pytest.mark.parametrize(
     "each, rows, need, explains, words",
     [
-        (5, [(None, 5)] * 8, GIB, 40, "8 chunks of that size are in use"),
+        (5, [(None, 5)] * 8, GIB, 40, "8 blocks of that size are in use"),
         (5, [(None, 5)] * 7, GIB, None, None),
         (5, [(None, 6)] * 8, GIB, None, None),
         (None, [(None, MIB)] * 8, GIB, None, None),
@@ -169,10 +169,10 @@ def test_chunks_of_an_entrys_size(
 @pytest.mark.parametrize(
     "size, count, need, explains, words",
     [
-        (MIB, 8, GIB, 8 * MIB, "most likely these are the 8 chunks of 1.00 MiB that are in use"),
+        (MIB, 8, GIB, 8 * MIB, "most likely these are the 8 blocks of 1.00 MiB that are in use"),
         (MIB, 7, GIB, None, ""),
         (MIB - 1, 8, GIB, None, ""),
-        (MIB // 2, 128, GIB, 64 * MIB, "128 chunks of 512.0 KiB"),
+        (MIB // 2, 128, GIB, 64 * MIB, "128 blocks of 512.0 KiB"),
         (MIB // 2, 127, GIB, None, ""),
         (MIB, 8, MIB, 9 * MIB, "that are in use, and the next one failed"),
     ],
@@ -487,8 +487,8 @@ def host(**facts: Any) -> Moment:
             "one batch of the data set",
             Severity.CAUSE,
         ),
-        (host(shape=(5,)), Api(), "Python requested an array [5] float32 (20 B) in host RAM", Severity.CAUSE),
-        (host(shape=(5,), source="a.py:3"), Api(), "(20 B) at a.py:3 in host RAM", Severity.CAUSE),
+        (host(shape=(5,)), Api(), "Python requested an array [5] float32 (20 B)", Severity.CAUSE),
+        (host(shape=(5,), source="a.py:3"), Api(), "(20 B) at a.py:3", Severity.CAUSE),
         (
             host(line=at(3, "could not allocate pinned memory")),
             Api(),

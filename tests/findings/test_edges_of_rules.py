@@ -236,13 +236,13 @@ def test_whether_all_entries_are_more_than_the_device_has(found: Any, whole: int
 @pytest.mark.parametrize(
     "found, size, count, need, proof",
     [
-        (keeping("a", 5 * MIB), 5 * MIB, 99, 1, ("99 chunks of that size are in use", 495 * MIB, True)),
+        (keeping("a", 5 * MIB), 5 * MIB, 99, 1, ("99 blocks of that size are in use", 495 * MIB, True)),
         (keeping("a", 4 * MIB), 5 * MIB, 99, 1, None),
         (keeping("a", 5 * MIB), 5 * MIB, 1, 1, None),
         (keeping("a"), MIB, 99, 1,
-         ("most likely these are the 99 chunks of 1.00 MiB that are in use", 99 * MIB, True)),
+         ("most likely these are the 99 blocks of 1.00 MiB that are in use", 99 * MIB, True)),
         (keeping("a"), MIB, 99, MIB,
-         ("most likely these are the 99 chunks of 1.00 MiB that are in use, and the next one failed",
+         ("most likely these are the 99 blocks of 1.00 MiB that are in use, and the next one failed",
           100 * MIB, True)),
         (keeping("a"), MIB - 1, 8, 1, None),
         (keeping("a"), MIB, 1, 1, None),

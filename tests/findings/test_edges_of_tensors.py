@@ -426,8 +426,8 @@ def test_a_tensor_that_is_a_good_part_of_the_device(
     "free, largest, ends",
     [
         (300, 299, "; 300.00 MiB was free, but the largest free block is 299.00 MiB"),
-        (300, 300, " of the device's 1000.00 MiB"),
-        (299, 299, " of the device's 1000.00 MiB"),
+        (300, 300, " of the device's limit of 1000.00 MiB"),
+        (299, 299, " of the device's limit of 1000.00 MiB"),
     ],
 )
 def test_a_large_tensor_that_found_no_block(free: int, largest: int, ends: str) -> None:

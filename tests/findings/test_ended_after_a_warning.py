@@ -82,7 +82,7 @@ def chunks(*sizes: int) -> str:
 
 def test_a_few_chunks_of_a_cut_dump_say_nothing_of_the_device() -> None:
     assert "only a part of its dump is here" in explained(chunks(9 << 20, 1 << 18, 256)).verdict
-    assert "one chunk of 3.00 GiB" in explained(chunks(3 << 30, 1 << 18, 256)).verdict
+    assert "one block of 3.00 GiB" in explained(chunks(3 << 30, 1 << 18, 256)).verdict
 
 
 def test_one_large_tensor_beside_a_failed_copy_is_the_data_set() -> None:

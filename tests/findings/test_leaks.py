@@ -121,7 +121,7 @@ def test_all_sizes_of_a_loop_count() -> None:
     kept = found(chunks((1000, 128 * KIB), (80, 512 * KIB), op=LOOP))
     assert kept
     assert kept.explains == 165 * MIB
-    assert kept.headline.startswith("1000 chunks of 128.0 KiB and 80 of 512.0 KiB are in use")
+    assert kept.headline.startswith("1000 blocks of 128.0 KiB and 80 of 512.0 KiB are in use")
     assert kept.because.endswith("the state that a loop keeps of each iteration")
 
 
@@ -172,7 +172,7 @@ def test_chunks_of_all_tracings_but_one_are_what_retracing_explains() -> None:
     assert finding
     assert (finding.severity, finding.explains) == (Severity.CAUSE, (8 * 20 + 6) * MIB)
     assert "`learn` is traced again and again (2 warnings, at least 6 tracings)" in finding.headline
-    assert "9 chunks of 20.00 MiB are in use" in finding.headline
+    assert "9 blocks of 20.00 MiB are in use" in finding.headline
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ def test_twice_and_half_of_the_request_are_outputs_of_other_layers() -> None:
     assert found is not None
     assert found.explains == 17 * NEED
     assert found.because == (
-        "72 % of what is in use (255.00 MiB) is in 14 chunks of 30.00 MiB, 15.00 MiB and 7.50 MiB: 2, 1 and"
-        " 1/2 times what was requested, most likely outputs of other layers, kept for the backward pass"
+        "72 % of what is in use (255.00 MiB) is most likely outputs of other layers, kept for the backward"
+        " pass: 14 blocks of 30.00 MiB, 15.00 MiB and 7.50 MiB, 2, 1 and 1/2 times what was requested"
     )
     said = explained(chunks(NEED, (5, 2 * NEED), (5, NEED), (4, NEED // 2)) + failing(SHAPE, NODE))
     assert "most likely outputs of other layers" in said.verdict

@@ -185,7 +185,7 @@ def test_a_small_tensor_of_edges_on_a_full_device() -> None:
     named = "nodes, edges = 30000, 500000\n"
     full = dump_by_size(8_000_000, 500, (2, 128 * MIB), (1, 243 * MIB))
     told = found(named + full + oom("500000,4", "Tanh"), "whole-graph-at-once")
-    assert told is not None and "chunks large enough for so many rows hold 499.00 MiB" in (told.because or "")
+    assert told is not None and "blocks large enough for so many rows hold 499.00 MiB" in (told.because or "")
     assert told.explains == 499 * MIB == told.remedies[0].saves_bytes
     half = dump_by_size(8_000_000, 1000, (2, 128 * MIB), (1, 243 * MIB))
     assert found(named + half + oom("500000,4", "Tanh"), "whole-graph-at-once") is None
@@ -201,7 +201,7 @@ def test_maps_that_most_likely_are_turned(count: int, told: bool) -> None:
     )
     assert (finding is not None) is told
     if finding:
-        assert "most likely the 17 chunks of 8.00 MiB" in (finding.because or "")
+        assert "most likely the 17 blocks of 8.00 MiB" in (finding.because or "")
         assert finding.explains == 17 * 8 * MIB // 2
 
 

@@ -110,7 +110,7 @@ ADAM = ((3, 200), (3, 64), (6, 16), (3, 5))
 
 def test_three_chunks_of_each_size_are_weights_and_moments() -> None:
     told = explained(classes(*ADAM, limit=1040))
-    assert "4 sizes of chunks are there three times each" in told.verdict and "Adam" in told.verdict
+    assert "4 sizes of blocks are there three times each" in told.verdict and "Adam" in told.verdict
     assert "and one more of these sizes was asked for" in told.verdict
     assert "one more" not in explained(classes(*ADAM, limit=1040, request=150)).verdict
 
@@ -130,7 +130,7 @@ def test_other_counts_are_no_sets_of_three(rows: tuple[tuple[int, int], ...]) ->
 
 def test_a_full_device_names_the_chunks_that_fill_it() -> None:
     told = explained(classes((61, 28), (3, 80), limit=2000))
-    assert "61 chunks of 28.00 MiB hold 1.67 GiB, 88 % of what is in use" in told.verdict
+    assert "61 blocks of 28.00 MiB hold 1.67 GiB, 88 % of what is in use" in told.verdict
     assert "chunks of" not in explained(classes((3, 500), (3, 120), limit=1900)).verdict
 
 

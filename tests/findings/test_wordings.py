@@ -58,7 +58,7 @@ HOOK = (SAMPLES / "oom_log" / "1.15-hook-keeps-outputs.txt").read_text(encoding=
     ("text", "leak"),
     [
         (HOOK, True),
-        (re.sub(r"(NumAllocs: +)538", r"\g<1>389", HOOK), False),  # not five times the 78 chunks in use
+        (re.sub(r"(NumAllocs: +)538", r"\g<1>389", HOOK), False),  # not five times the 78 blocks in use
         (re.sub(r"(Limit: +)314572800|(memory_limit_: )314572800", r"\g<1>\g<2>334572800", HOOK), False),
     ],
 )

@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import SAMPLES
-from tfmemlens.knowledge.bfc import MAX_WASTE_BYTES, Call, Chunk, Pool, RecordedPool, serves, smallest_limit
+from tfmemlens.knowledge.bfc import (
+    MAX_WASTE_BYTES,
+    Call,
+    Chunk,
+    Pool,
+    RecordedPool,
+    may_hold,
+    serves,
+    smallest_limit,
+)
 from tfmemlens.schema import parse
 from tfmemlens.units import MIB, round_up
 
@@ -171,3 +180,19 @@ def test_the_smallest_limit_serves_and_bounds_the_peak(requests: list[int], rand
     assert serves(pool.calls, limit)
     assert limit == largest or not serves(pool.calls, limit - 256)
     assert smallest_limit([*pool.calls, (len(pool.calls), 50 * MIB)], limit) >= limit
+
+
+@pytest.mark.parametrize(
+    "chunk, tensor, holds",
+    [
+        (256, 100, True),
+        (511, 100, True),
+        (512, 100, False),  # twice as large: split
+        (768, 512, True),
+        (256, 512, False),
+        (400 * MIB - 1, 272 * MIB, True),
+        (400 * MIB, 272 * MIB, False),  # 128 MiB more: split
+    ],
+)
+def test_which_chunks_a_tensor_may_have(chunk: int, tensor: int, holds: bool) -> None:
+    assert may_hold(chunk, tensor) is holds

@@ -62,7 +62,7 @@ CHUNKS = (
 def test_chunks_alone_name_the_size_that_holds_most() -> None:
     found = cut(CHUNKS)
     assert found is not None
-    assert found.headline.startswith("12 chunks of 147.00 MiB hold 1.72 GiB")
+    assert found.headline.startswith("12 blocks of 147.00 MiB hold 1.72 GiB")
 
 
 def test_a_list_with_names_is_no_cut_dump() -> None:

@@ -38,7 +38,7 @@ def test_a_program_beside_its_log_names_the_list() -> None:
     report = explained(LOG)
     assert report.findings[0].headline.startswith(NAMED)
     assert "these are the 4" in report.findings[0].headline
-    assert any("keep_features.py was read with the log" in note.text for note in report.case.capture.notes)
+    assert any("keep_features.py was read, too" in note.text for note in report.case.capture.notes)
 
 
 def test_a_log_alone_names_no_list(log: Path) -> None:
@@ -237,3 +237,33 @@ def test_the_call_that_a_line_is_the_end_of(number: int, statement: str) -> None
     assert program_files.whole_statement(CALLS, number) == statement
     assert program_files.whole_statement(["f(", *["a(1),"] * 18, ")"], 20) != ")"
     assert program_files.whole_statement(["f(", *["a(1),"] * 19, ")"], 21) == ")"
+
+
+def test_a_line_that_is_only_named_is_read_from_the_same_file(tmp_path: Path) -> None:
+    """Of a graph's function the traceback has the place without its code; of the call both."""
+    code = [
+        "import tensorflow as tf",
+        "def step(x):",
+        "    return tf.nn.conv2d(x, w, 1, 'SAME')",
+        "step(images)",
+    ]
+    (tmp_path / "net.py").write_text("\n".join(code))
+    text = (
+        'Traceback (most recent call last):\n  File "net.py", line 4, in <module>\n    step(images)\n'
+        "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Graph execution error:\n\n"
+        "Detected at node Conv2D defined at (most recent call last):\n"
+        '  File "net.py", line 4, in <module>\n\n  File "net.py", line 3, in step\n\n'
+        "OOM when allocating tensor with shape[8,64,64,32] and type float on"
+        " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n"
+        "\t [[{{node Conv2D}}]] [Op:__inference_step_12]\n"
+    )
+
+    def quoted(log: str) -> str | None:
+        path = tmp_path / "run.log"
+        path.write_text(log)
+        request = pipeline.explain([path]).case.moments[0].request
+        assert request and request.failed.source == "net.py:3"
+        return request.failed.source_text
+
+    assert quoted(text) == "return tf.nn.conv2d(x, w, 1, 'SAME')"
+    assert not quoted(text.replace("    step(images)\n", "    step(others)\n"))  # another file of that name

@@ -19,6 +19,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.model.step import TracedStep
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.renderers.json import difference, report
+from tfmemlens.renderers.view import View
 from tfmemlens.units import Size
 from tfmemlens.values import replace
 
@@ -108,6 +109,17 @@ def test_traced_steps_as_a_table() -> None:
     ]
     assert renderers.render(steps, "steps").splitlines()[2].startswith("     0  tag")
     assert renderers.render((), "steps") == "no traced step found\n"
+
+
+def test_paths_stand_below_where_a_terminal_is_narrow() -> None:
+    steps = (TracedStep(("logdir/plugins/profile/host.xplane.pb",), "XSpace", "tag", 0, 1_000_000_000.0),)
+    wide = renderers.render(steps, "steps")
+    assert len(wide.splitlines()) == 2
+    assert renderers.render(steps, "steps", renderers.DEFAULT, View(width=90)) == wide
+    narrow = renderers.render(steps, "steps", renderers.DEFAULT, View(width=60)).splitlines()
+    assert narrow[0].split() == ["step", "tag", "written", "(UTC)", "format"]
+    assert narrow[2] == "    logdir/plugins/profile/host.xplane.pb"
+    assert max(map(len, narrow)) <= 60
 
 
 @pytest.mark.parametrize(

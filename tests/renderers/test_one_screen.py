@@ -242,15 +242,39 @@ def test_of_a_path_the_end(room: int, shown: str) -> None:
 
 def test_a_long_line_loses_what_the_logger_wrote() -> None:
     text = "2018-07-02 W tensorflow/core/op_kernel.cc:1318] OP_REQUIRES failed at conv_ops.cc:693 : OOM when"
-    line, moment = Line(7, text), the_report().case.moments[0]
-    assert _screen._proof(line, "", moment, False, len(text) + 8) == f"line 7: {text}"
-    assert _screen._proof(line, "", moment, False, len(text) + 7) == "line 7: OOM when"
-    several: Any = Made(incident=Made(ranks=("r0",)), request=None)
-    assert _screen._proof(line, "there", several, False, len(text)) == "there: OOM when"
+    line = Line(7, text)
+
+    def proof(where: str, first: int, spare: int | None = 0) -> list[str]:
+        return _screen._proof(line, where, View(width=40), first, spare)
+
+    assert proof("line 7", len(text) + 8) == [f"line 7: {text}"]
+    assert proof("line 7", len(text) + 7) == ["line 7: OOM when"]
     many = "line 7 (64×), by 64 processes (0, 1, 2 …)"
-    assert _screen._proof(line, many, several, False, len(many) + 10) == f"{many}: OOM when"
-    assert _screen._proof(line, many, several, False, len(many) + 9) == many
-    assert _screen._proof(line, many, several, False, 30) == "line 7 (64×), by 64…"
+    assert proof(many, len(many) + 10) == [f"{many}: OOM when"]
+    assert proof(many, len(many) + 9) == [many]
+    assert proof(many, 30) == ["line 7 (64×), by 64…"]
+    line = Line(7, "OOM when allocating")
+    assert proof("line 7", 20) == ["line 7: OOM when al…"]
+    assert proof("line 7", 20, spare=1) == ["line 7: OOM when", "  allocating"]
+    assert proof("line 7", 20, spare=None) == ["line 7"]  # beside code, which tells more than a part
+    assert proof("line 7", 27, spare=None) == ["line 7: OOM when allocating"]
+
+
+@pytest.mark.parametrize(
+    "first, room, spare, rows",
+    [
+        (25, 25, 0, ["a.py:3 `fit(x, batch=32)`"]),
+        (24, 25, 0, ["a.py:3 `fit(x, batch=3…`"]),
+        (24, 25, 1, ["a.py:3 `fit(x,", "  batch=32)`"]),
+        (24, 11, 1, ["a.py:3 `fit(x,", "  batch=32…"]),
+        (9, 25, 1, ["a.py:3", "  `fit(x, batch=32)`"]),
+        (5, 25, 1, ["a.py", "  :3 `fit(x, batch=32)`"]),  # no word ends in the second half
+    ],
+)
+def test_a_quote_takes_two_rows_where_one_is_to_spare(
+    first: int, room: int, spare: int, rows: list[str]
+) -> None:
+    assert _screen.in_rows("a.py:3 `fit(x, batch=32)`", first, room, spare) == rows
 
 
 # ------------------------------------------------------------------ memory
@@ -307,7 +331,7 @@ def test_sizes_without_a_name_make_room_for_advice(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(_screen, "_actions", lambda report, count, codes, view: ["todo"] * 5 * count)
     for alone, actions, rows in ((False, 10, 4), (True, 15, 0)):
         monkeypatch.setattr(_screen._holders, "sizes_alone", lambda report, alone=alone: alone)
-        page = _screen.page(Made(), VIEW)
+        page = _screen.page(Made(fit=None, case=Made(moments=())), VIEW)
         assert (page.count("todo"), page.count("TABLE")) == (actions, rows)
         assert len(page) <= _screen.ROWS
 

@@ -251,8 +251,8 @@ def test_other_tensors_of_a_size_are_listed_once() -> None:
     tensors = [TensorType(shape, "float32") for shape in ((2, 3), (3, 2))]
     naming = Naming(tuple(Candidate(each, 24) for each in tensors), "size")
     once, again = (_holders._named(naming, explained) for explained in (False, True))
-    assert once == "= [2,3] float32 + 24 B in the same chunk (or [3,2] float32), "
-    assert again == "= [2,3] float32 + 24 B in the same chunk, "
+    assert once == "= [2,3] float32 + 24 B in the same block (or [3,2] float32), "
+    assert again == "= [2,3] float32 + 24 B in the same block, "
 
 
 # ------------------------------------------------------------------ the balance

@@ -189,7 +189,7 @@ def test_a_line_that_runs_a_whole_model_is_no_place_of_a_tensor(code: str, label
         ),
         View(),
     )
-    assert f"WHAT FAILED  {label}: train.py:96 `{code}`" in page
+    assert f" {label}: train.py:96 `{code}`" in page
 
 
 @pytest.mark.parametrize(

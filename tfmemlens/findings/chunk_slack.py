@@ -22,7 +22,7 @@ EXPLAINS = "bytes inside chunks beyond what was requested"
 
 _SAME_SHAPES = (
     Remedy(
-        "keep shapes constant from step to step, so that each tensor finds a chunk of its own size",
+        "keep shapes constant from step to step, so that each tensor finds a block of its own size",
         slug="constant-shapes",
     ),
 )
@@ -48,7 +48,7 @@ def check(case: Case) -> Iterator[Finding]:
                 explains=books.waste.bytes,
                 evidence=(
                     Evidence(
-                        f"chunks in use take {human_size(books.in_use)}, what was asked for"
+                        f"blocks in use take {human_size(books.in_use)}, what was asked for"
                         f" {human(books.in_use.bytes - books.waste.bytes)}"
                     ),
                     *_largest_waste(rows(moment)),
@@ -69,19 +69,19 @@ def check(case: Case) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.NOTE,
                 headline=(
-                    f"figures that differ slightly are the same tensor in larger chunks: {human(lost)}"
+                    f"figures that differ slightly are the same tensor in larger blocks: {human(lost)}"
                     f" lost to allocator rounding in {len(slack)} lines"
                 ),
                 explains=lost,
                 evidence=(
                     Evidence(
                         f"{first.naming.best.tensor} = {human(first.naming.best.tensor.bytes or 0)} in a"
-                        f" chunk {human(first.naming.best.slack_bytes)} larger",
+                        f" block {human(first.naming.best.slack_bytes)} larger",
                         first.allocation.line,
                     ),
                 ),
                 detail=(
-                    "BFC does not split a small rest off a free chunk: only when it is at least twice the"
+                    "BFC does not split a small rest off a free block: only when it is at least twice the"
                     " request, or 128 MiB larger."
                 ),
                 moment=index,
@@ -97,6 +97,6 @@ def _largest_waste(candidates: list[Row]) -> Iterator[Evidence]:
     for extra, row in sorted(waste, key=lambda pair: -pair[0])[:2]:
         if extra > 0:
             yield Evidence(
-                f"{row_name(row)}: {human(row.allocation.requested_bytes or 0)} in a chunk of"
+                f"{row_name(row)}: {human(row.allocation.requested_bytes or 0)} in a block of"
                 f" {human(row.allocation.size_bytes)}"
             )

@@ -219,7 +219,7 @@ def _of_chunks(index: int, moment: Moment) -> Finding:
     most = max(moment.attribution.table, key=lambda row: row.total_bytes)
     share = percent(most.total_bytes, held(moment))
     if held(moment) < _LEAST_OF_A_DEVICE:
-        what = f"a part of a dump, {human(held(moment))} in {len(moment.attribution.table)} sizes of chunks"
+        what = f"a part of a dump, {human(held(moment))} in {len(moment.attribution.table)} sizes of blocks"
         return Finding(
             severity=Severity.FACTOR,
             headline=f"{what}, which tells neither what was requested nor what held the device",
@@ -227,16 +227,16 @@ def _of_chunks(index: int, moment: Moment) -> Finding:
             " the device",
             explains=0,
             basis=Basis.MEASURED,
-            evidence=(Evidence("the chunks", most.line),),
+            evidence=(Evidence("the blocks", most.line),),
             remedies=(_WHOLE,),
             moment=index,
         )
     what = (
-        f"{most.count} chunks of {human(most.size_bytes)} hold {human(most.total_bytes)}, {share} of the"
-        f" chunks"
+        f"{most.count} blocks of {human(most.size_bytes)} hold {human(most.total_bytes)}, {share} of the"
+        f" blocks"
         " that are here"
         if most.count > 1
-        else f"one chunk of {human(most.size_bytes)} is {share} of the chunks that are here"
+        else f"one block of {human(most.size_bytes)} is {share} of the blocks that are here"
     )
     return Finding(
         severity=Severity.FACTOR,
@@ -244,7 +244,7 @@ def _of_chunks(index: int, moment: Moment) -> Finding:
         because=what,
         explains=most.total_bytes,
         basis=Basis.MEASURED,
-        evidence=(Evidence("the chunks", most.line),),
+        evidence=(Evidence("the blocks", most.line),),
         remedies=(_WHOLE,),
         moment=index,
     )

@@ -41,7 +41,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         kept = "a tensor of just this size is held already"
         if whole <= need and chunk:
-            kept, whole = f"one chunk of {human(chunk)} holds a tensor as large already", need + chunk
+            kept, whole = f"one block of {human(chunk)} holds a tensor as large already", need + chunk
         yield Finding(
             severity=Severity.CAUSE,
             headline=(

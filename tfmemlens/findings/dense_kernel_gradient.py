@@ -115,8 +115,8 @@ def _finding(case: Case, index: int, moment: Moment, request: Request) -> Findin
     what = Weight.DENSE if row and row[1] == "Dense" else weight_of(request)
     of_layer = f" (`{row[0]}`)" if row else ""
     because = (
-        f"{what}{of_layer} of {inputs:,} x {units:,} takes {human(need)}, and its gradient and"
-        " optimizer slots as much again each"
+        f"{what}{of_layer} of {inputs:,} x {units:,}, whose gradient and optimizer slots take as much again"
+        " each"
     )
     if makes_slots := request.failed.creating and request.owner.kind is Kind.OPTIMIZER_SLOT:
         known = optimizer_of(request)

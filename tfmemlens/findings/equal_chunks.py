@@ -81,9 +81,9 @@ def check(case: Case) -> Iterator[Finding]:
         if not alive:
             continue
         size = sum(row.total_bytes for row in alive)
-        count = f"{sum(row.count for row in alive)} chunks of exactly this size are in use already"
+        count = f"{sum(row.count for row in alive)} blocks of exactly this size are in use already"
         told = count if equal else f"{_counted(alive)} are in use"
-        whole = "the chunks that are here" if _is_cut(moment) else "what is in use"
+        whole = "the blocks that are here" if _is_cut(moment) else "what is in use"
         what = f"{told}, {human(size)}, {percent(size, _whole(moment))} of {whole}"
         most = max(row.count for row in alive)
         kept = bool(meaning) or most >= _MIN_CERTAIN_COUNT
@@ -156,7 +156,7 @@ def _is_cut(moment: Moment) -> bool:
 def _counted(alive: list[Allocation]) -> str:
     """`208 chunks of 128.0 KiB and 31 of 512.0 KiB`; of many sizes the largest two and the rest together."""
     first, *others = alive
-    told = [f"{first.count} chunks of {human(first.size_bytes)}"]
+    told = [f"{first.count} blocks of {human(first.size_bytes)}"]
     told += [f"{row.count} of {human(row.size_bytes)}" for row in others[:1]]
     if len(others) > 1:
         told.append(f"{sum(row.count for row in others[1:])} of other sizes")

@@ -133,7 +133,7 @@ def check(case: Case) -> Iterator[Finding]:
             because = "the input pipeline could not get host RAM for one batch of the data set"
         elif failed.shape is not None and failed.kind is RequestKind.HOST:
             at = f" at {failed.source}" if failed.source else ""
-            because = f"Python requested an array {tensor_text(moment)}{at} in host RAM, not in GPU memory"
+            because = f"Python requested an array {tensor_text(moment)}{at}"
             if _is_small(failed):
                 because += ": so small an array fails only where RAM is full already"
         elif failed.kind is RequestKind.HOST and pinned:

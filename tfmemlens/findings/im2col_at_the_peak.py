@@ -162,7 +162,7 @@ def _pass(row: Row) -> str:
 
 
 def _inside(size: int, needed: int) -> str:
-    return f", a chunk in which the buffer takes {human(needed)}" if size > round_up(needed) else ""
+    return f", a block in which the buffer takes {human(needed)}" if size > round_up(needed) else ""
 
 
 def _how(size: int, buffer: _Buffer) -> str:

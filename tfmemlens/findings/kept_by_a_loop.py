@@ -132,14 +132,14 @@ def _chunks(moment: Moment, request: Request, keeping: Kept) -> tuple[str, int |
         size, many = (most.allocation.size_bytes, most.allocation.count) if most else (0, 0)
         if many < _MANY_CHUNKS or (size < MIB and many * size < _SMALL_BYTES):
             return None
-        likely = f"most likely these are the {many} chunks of {human(size)} that are in use"
+        likely = f"most likely these are the {many} blocks of {human(size)} that are in use"
         next_one = size if request.needed_bytes == size else 0
         return likely + (", and the next one failed" if next_one else ""), many * size + next_one, True
     alike = rows(moment, lambda row: row.allocation.size_bytes == keeping.each)
     many = sum(row.allocation.count for row in alike)
     if many < _MANY_CHUNKS:
         return None
-    return f"{many} chunks of that size are in use", many * keeping.each, True
+    return f"{many} blocks of that size are in use", many * keeping.each, True
 
 
 def _risen(case: Case, keeping: Kept) -> tuple[str, int | None, bool] | None:
@@ -201,7 +201,7 @@ def _finding(
         remedies=tuple(_remedies(case, moment, keeping)),
         moment=index,
         of_code=True,
-        rules_out=("smaller-batch",) if keeping.gradients else (),
+        rules_out=("smaller-batch",) if keeping.gradients or sized else (),
     )
 
 

@@ -32,7 +32,7 @@ _BEHIND = regex(r"(?P<x>.+)-(?P<first>\d+)-(?P<second>\d+)-TransposeN\w+ToN\w+-L
 _TIME_NOT_MEMORY = (
     "It saves time; the peak hardly falls, since the originals then live in place of the copies"
 )
-_STAYS = "; ending them often leaves the peak where it is"
+_STAYS = "; ending them often leaves the peak where it is, so make the tensors themselves smaller"
 _CAUTION = (
     "A copy often takes the place of its original, which dies: what the peak loses without the copies only a"
     " graph tells."

@@ -151,7 +151,7 @@ def _finding(case: Case, index: int, moment: Moment, request: Request, alike: Se
         explains=made.bytes * (held + asked),
         evidence=(
             Evidence("the code", made.line),
-            *((Evidence("chunks of its size", equal.line),) if equal else ()),
+            *((Evidence("blocks of its size", equal.line),) if equal else ()),
             Evidence("the request", request.failed.line),
         ),
         remedies=(*_remedies(case, moment, made, many), *_of_clipping(case, made)),

@@ -26,6 +26,7 @@ from tfmemlens.findings.support.rows import (
     tensor_text,
 )
 from tfmemlens.findings.support.situation import situation
+from tfmemlens.knowledge.bfc import may_hold
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -98,7 +99,7 @@ def _mostly(case: Case, moment: Moment) -> str:
             return ""
         return f"; {traced_function(traced[1])[0]} is traced again and again, and each trace stays in memory"
     return (
-        f"; {most.count} chunks of {human(most.size_bytes)} hold {human(most.total_bytes)},"
+        f"; {most.count} blocks of {human(most.size_bytes)} hold {human(most.total_bytes)},"
         f" {percent(most.total_bytes, whole)} of what is in use"
     )
 
@@ -120,9 +121,7 @@ _SMALLER_BATCH = (
     " part, so the rest is most likely activations, which shrink with the batch"
 )
 _ALIKE = 1.35
-"""Chunks of up to this times a tensor may hold it: the allocator rounds."""
-_UNSPLIT = 2
-"""A chunk of less than twice a tensor may hold it, too: BFC does not split it."""
+"""Blocks of up to this times a tensor most likely hold it: the allocator rounds."""
 _SMALL_PART = 0.35
 """A model whose weights and slots make less than this of the chunks is not what fills the device."""
 
@@ -135,5 +134,7 @@ def _is_small_part(moment: Moment, request: Request) -> bool:
     if not need or attributed(moment) or not len(table):
         return False
     alike = sum(row.total_bytes for row in table if need <= row.size_bytes < _ALIKE * need)
-    larger = sum(row.total_bytes for row in table if row.size_bytes >= _UNSPLIT * need)
+    larger = sum(
+        row.total_bytes for row in table if row.size_bytes > need and not may_hold(row.size_bytes, need)
+    )
     return alike < _SMALL_PART * all_in_use(moment) and larger > alike

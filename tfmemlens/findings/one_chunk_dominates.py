@@ -56,12 +56,12 @@ def check(case: Case) -> Iterator[Finding]:
         meaning = ", and a second one as large was requested" if again else _guess(request, low, high)
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"one chunk of {size}, {of_all} of what is in use, holds {tensor}{meaning}",
-            because=f"one chunk of {size} holds {of_all} of what is in use, {tensor}{meaning}",
+            headline=f"one block of {size}, {of_all} of what is in use, holds {tensor}{meaning}",
+            because=f"one block of {size} holds {of_all} of what is in use, {tensor}{meaning}",
             explains=chunk.size_bytes,
             evidence=(Evidence(f"1 x {size}", chunk.line), Evidence("requested", request.failed.line)),
             detail=(
-                "A dump has no names. The allocator may give a tensor a larger chunk than it needs, by less"
+                "A dump has no names. The allocator may give a tensor a larger block than it needs, by less"
                 " than the tensor's own size and less than 128 MiB."
             ),
             remedies=(_remedy(request, meaning, high),),

@@ -50,11 +50,13 @@ def check(case: Case) -> Iterator[Finding]:
                 or (limit is None and 2 * GIB <= need <= 192 * GIB)
             )
         ):
-            share = f", {percent(need, limit.bytes)} of the device's {human_size(limit)}" if limit else ""
+            share = (
+                f"{percent(need, limit.bytes)} of the device's limit of {human_size(limit)}" if limit else ""
+            )
             yield Finding(
                 severity=Severity.CAUSE,
-                headline=f"the failing tensor alone takes {human(need)}{share}",
-                because=f"this tensor alone takes {human(need)}{share}{_besides(case, moment)}",
+                headline=f"the failing tensor alone takes {human(need)}{f', {share}' if share else ''}",
+                because=f"this tensor alone takes {share or human(need)}{_besides(case, moment)}",
                 explains=need,
                 evidence=(
                     Evidence(

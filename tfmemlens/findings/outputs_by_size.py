@@ -55,15 +55,15 @@ def check(case: Case) -> Iterator[Finding]:
         ):
             continue
         count = sum(row.count for row in alike)
-        what = (
-            f"{percent(size, in_use)} of what is in use ({human(size)}) is in {count} chunks of"
-            f" {_sizes(alike)}: {_times(alike, request)} what was requested"
-        )
         waits = "" if is_forward_only(moment) else ", kept for the backward pass"
+        what = (
+            f"{percent(size, in_use)} of what is in use ({human(size)}) is most likely outputs of other"
+            f" layers{waits}: {count} blocks of {_sizes(alike)}, {_times(alike, request)} what was requested"
+        )
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"{what}, most likely outputs of other layers{waits}",
-            because=f"{what}, most likely outputs of other layers{waits}",
+            headline=what,
+            because=what,
             explains=size,
             evidence=(
                 Evidence(f"requested: {tensor_text(moment)}", request.failed.line),

@@ -56,7 +56,7 @@ def check(case: Case) -> Iterator[Finding]:
         if many:
             same = many.total_bytes
             because = (
-                f"{what}, and each turn writes a copy of the whole map; most likely the {many.count} chunks"
+                f"{what}, and each turn writes a copy of the whole map; most likely the {many.count} blocks"
                 f" of {human(many.size_bytes)} in use are maps of these layers"
             )
         yield Finding(

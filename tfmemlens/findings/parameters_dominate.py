@@ -118,6 +118,7 @@ def _while_making(case: Case) -> Iterator[Finding]:
                 ),
                 detail="Weights and optimizer slots do not depend on the batch.",
                 explains=alike(moment),
+                rules_out=() if finds_a_full_device(case, moment) else ("smaller-batch",),
                 basis=Basis.SHAPE if failed.creating or what is Weight.TABLE else None,
                 evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
                 remedies=(
@@ -210,10 +211,7 @@ def _taking(request: Request) -> str | None:
     if weight_of(request) is not Weight.TABLE or need is None or not shape or len(shape) != 2:
         return None
     rows, width = shape
-    return (
-        f"an embedding table of {rows:,} x {width:,} takes {human(need)}, and each slot of the optimizer as"
-        " much again"
-    )
+    return f"an embedding table of {rows:,} x {width:,}, and each slot of the optimizer takes as much again"
 
 
 def _doing(updating: bool, where: str) -> str:

@@ -46,6 +46,7 @@ def check(case: Case) -> Iterator[Finding]:
             explains=2 * need,
             evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
             remedies=_remedies(name["name"] if name else "parts"),
+            rules_out=("smaller-batch",),
             moment=index,
         )
 

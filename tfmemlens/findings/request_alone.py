@@ -86,7 +86,7 @@ def check(case: Case) -> Iterator[Finding]:
             headline=what,
             because=what,
             detail=(
-                "TensorFlow logs the limit, what was in use and every chunk on standard error, just before"
+                "TensorFlow logs the limit, what was in use and every block on standard error, just before"
                 " the exception."
                 if _logs(moment)
                 else ""

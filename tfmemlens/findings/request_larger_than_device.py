@@ -15,9 +15,10 @@ from collections.abc import Iterator, Sequence
 from tfmemlens.findings import im2col_buffer, pairwise_broadcast
 from tfmemlens.findings.support import phase, remedies
 from tfmemlens.findings.support.batch_bound import batch_bound, in_words, of_traced, traced_below
+from tfmemlens.findings.support.phase import is_jacobian
 from tfmemlens.findings.support.rows import device_limit, on_host, place, requests, tensor_text
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.what_if import Shrunk
@@ -55,7 +56,7 @@ def check(case: Case) -> Iterator[Finding]:
             headline=f"one {one} of {human(need)}{where} is larger than {what}: it can never fit",
             because=_WRAPPED
             if need >= IMPOSSIBLE
-            else f"this one {one} of {human(need)} is larger than {what}",
+            else f"this one {one}{_size_beside(request)} is larger than {what}",
             explains=need,
             evidence=(
                 Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
@@ -68,6 +69,12 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_dimension_remedies(case, index, need, limit.bytes, of_pairs)),
             moment=index,
         )
+
+
+def _size_beside(request: Request) -> str:
+    """Its size, where the words before do not say it: `Out of memory while allocating … (1.00 GiB)`."""
+    told = request.failed.kind in (RequestKind.TENSOR, RequestKind.DUMP)
+    return "" if told else f" of {human(request.needed_bytes or 0)}"
 
 
 def _asked(need: int) -> str:
@@ -136,7 +143,8 @@ def _dimension_remedies(
         return
     sizes = [size or 1 for size in shape]
     if len(sizes) == 1:
-        yield _of_a_count(sizes[0])
+        if request and not is_jacobian(request):
+            yield _of_a_count(sizes[0])
         return
     of_batch = bool(bound and request and request.batch == sizes[0] and bound.most(sizes[0]))
     mistaken = any(remedy.slug == "one-shape" for finding in of_pairs for remedy in finding.remedies)

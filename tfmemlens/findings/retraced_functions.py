@@ -30,7 +30,7 @@ EXPLAINS = "the chunks of one size beyond one step's, where each trace may have 
 _MIN_CHUNK_BYTES = 16 << 10
 _MIN_SHARE = 0.3
 """Of what is in use, for chunks that traces left behind to be a cause."""
-_LIKELY = "A dump has no names; that each trace left one of these chunks is likely, not proved."
+_LIKELY = "A dump has no names; that each trace left one of these blocks is likely, not proved."
 _SIGNATURE = Remedy(
     "give the function one signature, and pass tensors instead of Python numbers",
     ONE_SIGNATURE,
@@ -139,4 +139,4 @@ def _growth(case: Case) -> int:
 
 def _counted(rows: list[Allocation]) -> str:
     """The chunks of the size that holds most: `15 chunks of 15.26 MiB are`."""
-    return f"{rows[0].count} chunks of {human(rows[0].size_bytes)} are"
+    return f"{rows[0].count} blocks of {human(rows[0].size_bytes)} are"

@@ -44,7 +44,7 @@ def check(case: Case) -> Iterator[Finding]:
         which = (
             "weights with the two moments of Adam" if times == 3 else "weights, gradients and Adam's moments"
         )
-        many = f"{len(rows)} sizes of chunks are there {_TIMES[times]} each, or a multiple of it"
+        many = f"{len(rows)} sizes of blocks are there {_TIMES[times]} each, or a multiple of it"
         what = f"{many}, as {which} are: {human(size)}, {percent(size, whole)} of what is in use"
         again = any(row.size_bytes == round_up(request.needed_bytes or 0) for row in rows)
         more = ", and one more of these sizes was asked for" if again else ""
@@ -67,7 +67,7 @@ def check(case: Case) -> Iterator[Finding]:
                 ),
                 Remedy(
                     "or make the model smaller, above all its largest weights"
-                    f" ({human(rows[0].size_bytes)}): a smaller batch does not make these chunks smaller",
+                    f" ({human(rows[0].size_bytes)}): a smaller batch does not make these blocks smaller",
                     slug="smaller-model",
                 ),
             ),

@@ -38,7 +38,7 @@ def check(case: Case) -> Iterator[Finding]:
         width = (request.failed.shape or (0,))[-1] or 0
         share = percent(row.total_bytes, all_in_use(moment))
         what = (
-            f"{row.count} chunks of {human(row.size_bytes)}, {share} of what is in use, are as large as a"
+            f"{row.count} blocks of {human(row.size_bytes)}, {share} of what is in use, are as large as a"
             f" kernel [{width},{width}] between two layers as wide as this one: most likely weights,"
             " gradients and slots, which no smaller batch shrinks"
         )

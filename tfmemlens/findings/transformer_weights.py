@@ -48,7 +48,7 @@ def check(case: Case) -> Iterator[Finding]:
         width, words, matrices, table = model
         count = sum(row.count for row in matrices)
         what = (
-            f"{count} chunks of {human(matrices[0].size_bytes)} are as large as the weights [{width},"
+            f"{count} blocks of {human(matrices[0].size_bytes)} are as large as the weights [{width},"
             f"{4 * width}] of a transformer whose table of {words:,} words is here, too: the model with its"
             " gradients and slots, which no smaller batch reduces"
         )

@@ -89,7 +89,7 @@ def _each(need: int, rows: int, explained: int) -> str:
     """How large a row is; of a small request what most likely are other tensors of such rows."""
     if need >= 16 * MIB:
         return f" of {human(need // rows)}"
-    return f": chunks large enough for so many rows hold {human(explained)}"
+    return f": blocks large enough for so many rows hold {human(explained)}"
 
 
 def _as_many_rows(moment: Moment, rows: int) -> int:

@@ -21,6 +21,12 @@ FIRST_REGION_BYTES = 2 * MIB
 """The first region of a growing pool from TensorFlow 2.4 on; 1 MiB before."""
 
 
+def may_hold(chunk_bytes: int, tensor_bytes: int) -> bool:
+    """Whether a chunk may have been given to a tensor of that size: a larger one would have been split."""
+    rounded = round_up(tensor_bytes)
+    return rounded <= chunk_bytes < min(2 * rounded, rounded + MAX_WASTE_BYTES)
+
+
 class Chunk:
     """A piece of a region: `size_bytes` long at `address`, with its neighbours in the same region."""
 

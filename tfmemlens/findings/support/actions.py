@@ -55,6 +55,8 @@ _NARROWER = ("smaller-model", "narrower-layer", "smaller-vocabulary")
 """Ways to have fewer weights."""
 _BATCHES = ("smaller-batch", "batch-for-the-block")
 """Ways to have a smaller batch."""
+_NUMBERS = ("reduce-parts", "keep-numbers")
+"""Ways to keep less of each iteration."""
 _SHORTER = ("shorter-sequences", "truncate")
 """Ways to have a loop keep fewer iterations."""
 
@@ -66,7 +68,8 @@ def _things(remedies: Iterable[Remedy]) -> set[str]:
 def _thing(remedy: Remedy) -> str:
     """What a remedy does, however a rule words it; of one without a slug its words."""
     alike = next(
-        (slugs for slugs in (_IN_PARTS, _SHORTER, _NARROWER, _BATCHES) if remedy.slug in slugs), None
+        (slugs for slugs in (_IN_PARTS, _SHORTER, _NARROWER, _BATCHES, _NUMBERS) if remedy.slug in slugs),
+        None,
     )
     return alike[0] if alike else remedy.slug or remedy.text
 

@@ -80,6 +80,8 @@ def batch_bound(case: Case, moment: Moment) -> BatchBound | None:
     compiler = moment.incident.compiler if moment.incident else None
     if moment.request and compiler is not None:
         return _of_program(compiler) or _of_arena(case, moment)
+    if moment.request and moment.request.failed.compiled:
+        return _beside_what_is_in_use(case, moment)
     request, limit = moment.request, device_limit(case, moment)
     need = request.needed_bytes if request else None
     if request is None or need is None or limit is None or request.failed.kind is not RequestKind.TENSOR:
@@ -111,9 +113,14 @@ def _of_program(compiler: CompilerMemory) -> BatchBound | None:
 
 def _of_arena(case: Case, moment: Moment) -> BatchBound | None:
     """Where a program's temporaries did not fit beside what was in use."""
+    return _beside_what_is_in_use(case, moment) if of_a_program(moment) else None
+
+
+def _beside_what_is_in_use(case: Case, moment: Moment) -> BatchBound | None:
+    """What part of all that a compiled function asked for at once has room."""
     asked = moment.request.needed_bytes if moment.request else None
     limit = device_limit(case, moment)
-    if asked is None or limit is None or not of_a_program(moment):
+    if asked is None or limit is None:
         return None
     in_use = moment.balance.in_use.bytes if moment.balance.in_use else 0
     room = limit.bytes - in_use

@@ -28,6 +28,8 @@ _DONATED = {
 }
 """Code for each library on top of JAX; the empty name is for JAX alone."""
 
+_KERAS_3 = (2, 16)
+"""The first TensorFlow with Keras 3, whose optimizers add gradients up by themselves."""
 _ELSEWHERE = (FrontEnd.JAX, FrontEnd.TORCH_XLA, FrontEnd.XLA)
 
 
@@ -137,11 +139,12 @@ def relaxed(api: Api) -> str:
     return f"@tf.function({word}=True){other}"
 
 
-def accumulate(api: Api) -> str | None:
-    """Add up the gradients of two steps before the weights change; None where no wrapper is known."""
-    if api.library == "Keras":
-        return "optimizer = keras.optimizers.Adam(..., gradient_accumulation_steps=2)"
-    return "tx = optax.MultiSteps(tx, every_k_schedule=2)" if api.optax else None
+def accumulate(api: Api, steps: int = 2) -> str | None:
+    """Add up the gradients of so many steps before the weights change; None where no wrapper is known."""
+    in_keras_3 = api.front_end is FrontEnd.KERAS and api.oldest >= _KERAS_3
+    if api.library == "Keras" or in_keras_3:
+        return f"optimizer = keras.optimizers.Adam(..., gradient_accumulation_steps={steps})"
+    return f"tx = optax.MultiSteps(tx, every_k_schedule={steps})" if api.optax else None
 
 
 def in_pieces(api: Api) -> str | None:

@@ -37,7 +37,7 @@ _CALLS = {
 }
 _VALIDATED = regex(r"\bval_\w+: ")
 _FEWEST_STEPS = 2
-_PFOR = regex(r"(?:\A|/)(?:pfor|loop_body)(?:_\d+)?/")
+_PFOR = regex(r"(?:\A|/)(?:(?:pfor|loop_body)(?:_\d+)?/|pfor(?:_\d+)?\Z)")
 _JACOBIAN = regex(r"\.(?:batch_)?jacobian\(")
 
 

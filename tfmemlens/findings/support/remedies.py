@@ -52,6 +52,8 @@ def for_case(slug: str, case: Case, moment: Moment) -> Remedy | None:
     if saving.basis is SavingBasis.LIST and _is_beside_the_point(moment):
         saving = Saving(slug)
     words = _WORDS[slug](case, moment, saving)
+    if saving.basis is SavingBasis.TENSOR:
+        saving = Saving(slug)  # the words have it: a figure beside them would read as all that is saved
     return of_saving(*words, saving) if words else None
 
 
@@ -273,12 +275,20 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         )
         return text, None
     if bound:
-        return f"{in_words(bound, batch)}{again}", None
+        parts = -(-batch // bound.start(batch)) if batch else bound.part
+        return f"{in_words(bound, batch)}{again}", code_snippets.accumulate(
+            case.api, parts
+        ) if accumulate else None
     example = f" ({batch} -> {batch // 2})" if batch and batch > 1 else ""
     again = (
         "; gradient accumulation (one update for two batches) keeps the effective batch" if accumulate else ""
     )
-    alone = ", which halves this tensor, too" if saving.basis is SavingBasis.TENSOR else ""
+    half = human(saving.best_bytes or 0)
+    alone = (
+        f": half of this tensor is {half}, and other activations halve, too"
+        if saving.basis is SavingBasis.TENSOR
+        else ""
+    )
     where = " in the program's options or its configuration file" if tool else ""
     return f"halve the batch{example}{where}{alone}{again}", code_snippets.accumulate(
         case.api

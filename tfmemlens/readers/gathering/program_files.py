@@ -37,7 +37,7 @@ def with_programs(capture: Capture, places: Sequence[inputs.Place]) -> Capture:
     programs = [read for file in _files_of(frames, places) if (read := _read(file)) is not None]
     told = merge_logs.surroundings([capture, *programs]) if programs else capture.surroundings
     names = " and ".join(os.path.basename(each.source.path) for each in programs)
-    note = ReadNote(f"{names} was read with the log: the line that the traceback quotes stands in it")
+    note = ReadNote(f"{names} was read, too: the traceback quotes it")
     return replace(
         capture,
         incidents=tuple(_with_statements(each, places) for each in capture.incidents)
@@ -52,10 +52,21 @@ def _with_statements(incident: Incident, places: Sequence[inputs.Place]) -> Inci
     """The same with the whole statement where the traceback quotes a later line of it."""
     request = incident.request
     ran_by = request.ran_by and request.ran_by._replace(text=_statement(request.ran_by, places))
-    text = request.source_text
+    text = request.source_text or _unquoted(request.source, incident, places)
     if request.source and text:
         text = _statement(Frame(request.source, text), places)
     return replace(incident, request=replace(request, source_text=text, ran_by=ran_by))
+
+
+def _unquoted(source: str | None, incident: Incident, places: Sequence[inputs.Place]) -> str | None:
+    """The line of a place that the text names without its code, as that of a graph's function, where another
+    frame's quote shows the file to be what ran.
+    """
+    path, _, number = (source or "").rpartition(":")
+    same = (frame for frame in _frames(incident) if frame.place.rpartition(":")[0] == path)
+    file = next((file for frame in same for file in _files(frame, places)), None) if path else None
+    lines = _lines(file) if file and number.isdecimal() else []
+    return whole_statement(lines, int(number)) or None if 0 < int(number or 0) <= len(lines) else None
 
 
 def _statement(frame: Frame, places: Sequence[inputs.Place]) -> str:

@@ -122,7 +122,7 @@ def _tensors(moment: Moment, view: View) -> list[str]:
 def _named(naming: Naming, explained: bool) -> str:
     """The tensor that a size most likely stands for; other tensors of that size are listed once."""
     best = naming.best
-    slack = f" + {human(best.slack_bytes)} in the same chunk" if best.slack_bytes else ""
+    slack = f" + {human(best.slack_bytes)} in the same block" if best.slack_bytes else ""
     others = ", ".join(str(candidate.tensor) for candidate in naming.candidates[1:])
     choice = f" (or {others})" if others and not explained else ""
     return f"= {best.tensor}{slack}{choice}, "

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from tfmemlens.escaping import visible
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Fits, Moment
-from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import UNREAD, Line
 from tfmemlens.model.report import Report
 from tfmemlens.patterns import regex
@@ -54,6 +54,8 @@ _CLAUSE = regex(r"(?<=[;:.])\s")
 """Where a note may end early."""
 _BREAK = regex(r";\s|,\s|:\s(?=[\w.]{3,}\()|\((?=\S{12})")
 """Where a line of code may go on in the next."""
+_WORDS_END = regex(r"[\s,(]")
+"""Where quoted text may go on in the next row."""
 _LOGGER = regex(r"^(?:.{0,200}?\.(?:cc|cpp|h|py):\d+\] )?(?:OP_REQUIRES failed at \S+ : )?")
 """Time and source file before a message."""
 
@@ -71,6 +73,9 @@ def page(report: Report, view: View) -> list[str]:
         needed = [min(len(part), _ROWS_OF_AN_AIRY_TABLE) + 1 for part in parts]
         if room >= sum(needed if gap else [min(len(part), _LEAST_ROWS) for part in wanted]):
             break
+    spare = room - sum(len(part) + len(gap) for part in parts)
+    if parts and spare > 0 and report.fit is None and report.case.moments:
+        parts = [_with_longer_quotes(report, view, parts[0], spare), *parts[1:]]
     middle: list[str] = []
     for part in parts:
         rows = part[: max(room - len(gap), 0)]
@@ -80,6 +85,13 @@ def page(report: Report, view: View) -> list[str]:
         room -= len(rows) + len(gap)
     end = [""] if room > 0 and gap else []
     return [*said, *middle, *([*gap, *todo] if todo else []), *end, *last]
+
+
+def _with_longer_quotes(report: Report, view: View, part: list[str], spare: int) -> list[str]:
+    """What failed, with quotes that use rows nothing else needs; any other section as it is."""
+    moment = report.case.moments[0]
+    same = part == _failed(moment, report.verdict, view)
+    return _failed(moment, report.verdict, view, spare) if same else part
 
 
 def _title(report: Report, view: View) -> list[str]:
@@ -175,12 +187,43 @@ def _heading(text: str, view: View, facts: Sequence[str] = ()) -> list[str]:
     return [f"{name}  {beside}"]
 
 
-def _failed(moment: Moment, verdict: str, view: View) -> list[str]:
-    """Where it failed, as far as the verdict does not say it, and the line of the input that says so."""
+def _failed(moment: Moment, verdict: str, view: View, spare: int = 0) -> list[str]:
+    """Where it failed, as far as the verdict does not say it: the user's code, and the line of the input that
+    says so. Long code takes a row more where `spare` rows have room.
+    """
     told = dict(_request.facts(moment))
     if not told:
         return []
     failed = moment.request.failed if moment.request else None
+    facts = _facts_of_failure(told, failed, verdict)
+    name = _request.HEADINGS.get(failed.kind, "what failed") if failed else ""
+    first, room = view.width - (2 if facts else len(name) + 2), view.width - 2
+    code = [
+        f"{label}: {visible(_code(told, label, view))}"
+        for label in (_request.CODE, _request.CALL, _request.LATER)
+        if label in told
+    ]
+    line = failed.line if failed else None
+    where = _place(line, told.get("log", ""), moment) if line else ""
+    behind = f" ({where})" if where else ""
+    if not code:
+        rows = _proof(line, where, view, first, spare) if line else []
+    elif display_width(code[0]) + display_width(behind) <= first:
+        rows = [code[0] + styled(behind, "dim", view.color)]
+    else:
+        proof = _proof(line, where, view, room if facts else first) if line else []
+        quoted = in_rows(code[0], room if proof or facts else first, room, spare)
+        rows = [*quoted, *proof] if facts else [*proof, *quoted]
+        if facts and proof == [styled(where, "dim", view.color)]:
+            facts, rows = [*facts, where], quoted
+    rows += [_cut(each, room) for each in code[1:]]
+    if facts or not rows:
+        return [*_heading(name, view, facts), *(f"  {each}" for each in rows)]
+    return [f"{_heading(name, view)[0]}  {rows[0]}", *(f"  {each}" for each in rows[1:])]
+
+
+def _facts_of_failure(told: dict[str, str], failed: FailedRequest | None, verdict: str) -> list[str]:
+    """Tensor, device, layer and program, where the sentence above does not have them."""
     other = _request.other_device(failed) if failed else ""
     named = told.keys() & {"tensor", "layer"}
     facts = [told[name] for name in ("layer", "program", *(() if named else ("device",))) if name in told]
@@ -188,25 +231,7 @@ def _failed(moment: Moment, verdict: str, view: View) -> list[str]:
         facts = [other, *(fact for fact in facts if fact != told.get("device"))]
     if "tensor" in told:
         facts.insert(0, told["tensor"])
-    facts = [fact for fact in facts if not _is_said(fact, verdict)]
-    name = _request.HEADINGS.get(failed.kind, "what failed") if failed else ""
-    first = view.width - (2 if facts else len(name) + 2)
-    below = [
-        _cut(f"{label}: {visible(_code(told, label, view))}", view.width - 2)
-        for label in (_request.CODE, _request.CALL, _request.LATER)
-        if label in told
-    ]
-    line = failed.line if failed else None
-    place = f" ({_place(line, told.get('log', ''), moment)})" if line else ""
-    beside = bool(below) and display_width(below[0]) + display_width(place) <= first
-    if below:
-        below[0] = below[0] + styled(place, "dim", view.color) if beside else _cut(below[0], first)
-    if line and not beside:
-        room = view.width - 2 if below else first
-        below.append(_proof(line, told.get("log", ""), moment, view.color, room))
-    if facts or not below:
-        return [*_heading(name, view, facts), *(f"  {each}" for each in below)]
-    return [f"{_heading(name, view)[0]}  {below[0]}", *(f"  {each}" for each in below[1:])]
+    return [fact for fact in facts if not _is_said(fact, verdict)]
 
 
 def _is_said(fact: str, verdict: str) -> bool:
@@ -251,15 +276,28 @@ def _run_facts(report: Report, view: View) -> list[str]:
     return _heading("the run", view, told) if told else []
 
 
-def _proof(line: Line, where: str, moment: Moment, color: bool, room: int) -> str:
-    """The line that says it."""
-    place = f"{_place(line, where, moment)}: "
-    text, left = " ".join(line.text.split()), room - len(place)
-    if left < _LEAST_QUOTE:
-        return styled(shorten_end(place.rstrip(": "), room), "dim", color)
+def _proof(line: Line, where: str, view: View, first: int, spare: int | None = None) -> list[str]:
+    """The line that says it, in rows of which the first has so much room. Beside code (no `spare`) of a line
+    that would be cut only the place is said: what it says is in the verdict.
+    """
+    place = f"{where}: "
+    text, left = " ".join(visible(line.text).split()), first - display_width(place)
     if display_width(text) > left:
         text = _LOGGER.sub("", text)
-    return styled(place + shorten_end(text, left), "dim", color)
+    if left < _LEAST_QUOTE or (spare is None and display_width(text) > left):
+        rows = [shorten_end(where, first)]
+    else:
+        rows = in_rows(place + text, first, view.width - 2, spare or 0)
+    return [styled(row, "dim", view.color) for row in rows]
+
+
+def in_rows(text: str, first: int, room: int, spare: int) -> list[str]:
+    """Quoted text that fits a row of so many columns, or two where one is to spare, broken between words."""
+    if display_width(text) <= first or spare < 1:
+        return [_cut(text, first)]
+    ends = [match.end() for match in _WORDS_END.finditer(text) if display_width(text[: match.end()]) <= first]
+    at = ends[-1] if ends and ends[-1] > first // 2 else len(_cut(text, first).rstrip("…`"))
+    return [text[:at].rstrip(), _cut(f"  {text[at:].lstrip()}", room)]
 
 
 def _place(line: Line, where: str, moment: Moment) -> str:

@@ -85,7 +85,7 @@ ROWS = (
         ),
         ("normal(", "uniform(", "zeros(", "ones(", "fill(", "eye("),
         (Agreement.LINE,),
-        "the line itself asks for that many{at}: {shape}",
+        "the line{at} asks for one tensor of that size",
         (CodeChange("in-blocks", "make it smaller, or make and use it in blocks of rows"),),
         ("buf = tf.zeros([1000000, 84, 84], tf.uint8)", "noise = tf.random.normal((100000, 4096))"),
         ("x = tf.zeros([n, 4])", "x = tf.zeros_like(y)"),
