@@ -22,8 +22,8 @@ def told(most: int, **more: Any) -> str:
         (
             14,
             {"sure_batch": 6, "likely_low_batch": 10, "likely_high_batch": 26, "use_peak_bytes": 71 * MIB},
-            "Use batch 10, which leaves 29 % of 100.00 MiB. About 14 samples fit; "
-            "above 26 it most likely fails",
+            "Use batch 6, which leaves 29 % of 100.00 MiB. About 14 samples fit, likely 10 to 26; "
+            "above that it most likely fails",
         ),
         (
             20,
@@ -33,7 +33,8 @@ def told(most: int, **more: Any) -> str:
         (
             2,
             {"sure_batch": 0, "likely_low_batch": 0, "likely_high_batch": 7},
-            "No batch is sure to fit into 100.00 MiB. About 2 may; above 7 it most likely fails",
+            "No batch is sure to fit into 100.00 MiB. About 2 may, likely 1 to 7; "
+            "above that it most likely fails",
         ),
         (
             1,
@@ -50,13 +51,12 @@ def test_the_batch_to_use_comes_first(most: int, more: dict[str, Any], text: str
 @pytest.mark.parametrize(
     ("more", "use"),
     [
-        ({"sure_batch": 62, "likely_low_batch": 100}, 100),
-        ({"sure_batch": 62}, 62),
+        ({"sure_batch": 62, "likely_low_batch": 100}, 62),
+        ({"sure_batch": 0, "likely_low_batch": 100}, 0),
         ({}, None),
-        ({"sure_batch": 62, "likely_low_batch": 0}, 0),
     ],
 )
-def test_it_is_the_low_end_of_what_is_likely_else_the_sure_one(more: dict[str, Any], use: int | None) -> None:
+def test_it_is_the_sure_one(more: dict[str, Any], use: int | None) -> None:
     assert Fit(32, "--batch", 1, 32, 0, 0, **more).use_batch == use
 
 

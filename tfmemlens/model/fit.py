@@ -132,10 +132,10 @@ class Fit:
 
     @property
     def use_batch(self) -> int | None:
-        """The batch to use now: the largest with all requests at the upper end of the error bar; of those
-        that were run a tenth below the largest, since at the edge one runs in one process and fails in the
-        next. None without a limit, and where only a bound is known.
+        """The batch to use now: the sure one; of those that were run a tenth below the largest, since at the
+        edge one runs in one process and fails in the next. None without a limit, and where only a bound is
+        known.
         """
         if self.tried is not None:
             return _WITH_ROOM * self.tried.largest // 10
-        return self.sure_batch if self.likely_low_batch is None else self.likely_low_batch
+        return self.sure_batch

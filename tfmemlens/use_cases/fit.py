@@ -240,8 +240,12 @@ def verdict(result: Fit, known: FitBasis) -> str:
 
 def _advice(result: Fit, limit: int, most: int) -> str:
     """The batch to use, the largest that fits, and above which one it most likely fails."""
-    use, high, into = result.use_batch, result.likely_high_batch, human(limit)
-    fails = "" if high is None or high <= most else f"; above {high} it most likely fails"
+    use, low, high, into = result.use_batch, result.likely_low_batch, result.likely_high_batch, human(limit)
+    fails = (
+        ""
+        if high is None or high <= most
+        else f", likely {low or 1} to {high}; above that it most likely fails"
+    )
     if use is None or use >= most:
         return f"About {_samples(result)} into {into}{fails}"
     if not use:
