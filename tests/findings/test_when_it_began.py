@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.findings.logs import oom
+from tests.findings.logs import dump, oom
 from tfmemlens import pipeline
 from tfmemlens.model.report import Report
 from tfmemlens.readers.oom.purpose import LATE
@@ -49,6 +49,12 @@ def test_a_tensor_that_came_late_asks_it_too() -> None:
     rules = [finding.rule for finding in explained(said + oom("8,64,64,32")).findings]
     assert "growth-between-steps" in rules
     assert "growth-between-steps" not in [each.rule for each in explained(oom("8,64,64,32")).findings]
+
+
+def test_figures_of_the_allocator_say_more_than_words() -> None:
+    said = "It trains well for the first few epochs, then:\n"
+    rules = [finding.rule for finding in explained(said + dump(200, 400, 390)).findings]
+    assert "growth-between-steps" not in rules
 
 
 def test_words_alone_say_when() -> None:

@@ -63,7 +63,7 @@ def check(case: Case) -> Iterator[Finding]:
         eager = rows(
             moment, lambda row: (row.allocation.node or "").startswith(("_EagerConst", "__wrapped__"))
         )
-        said = None if rose or _many(before) else _said(case)
+        said = None if rose or _many(before) or moment.balance.in_use else _said(case)
         if rose is None and not _many(before) and said is None:
             continue
         last, line = before[-1] if before else (0, moment.request.failed.line)
