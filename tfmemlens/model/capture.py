@@ -147,6 +147,17 @@ class StatedSize:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkingRelease:
+    """A release of a library that the text says works, unlike another."""
+
+    package: str
+    release: str
+    other: str | None
+    """The release that is named as well, None where only words tell of one."""
+    line: Line
+
+
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """What else the log says that bears on memory."""
 
@@ -157,6 +168,7 @@ class Surroundings:
     """The GPU that the writer of the text names, with its memory."""
     host_uses: tuple[HostUse, ...] = ()
     """What tools say of the host's RAM."""
+    works_in: WorkingRelease | None = None
     soft_warnings: tuple[SoftWarning, ...] = ()
     refusals: tuple[tuple[Size, Line], ...] = ()
     """What the driver refused to the pool of a run that went on without it."""

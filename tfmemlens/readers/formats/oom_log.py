@@ -459,7 +459,10 @@ def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str |
     messages = [line.text for incident in incidents for line in incident.tellings]
     messages += [line.text for program in programs for line in program.tellings]
     apart = frameworks.is_built_for_jax(origin for stream in streams for origin in stream.origins)
-    if framework := frameworks.likeliest(mentions, messages):
+    on_a_tpu = any(incident.request.kind is RequestKind.TPU for incident in incidents) or any(
+        "on a TPU" in stream.surroundings.purposes for stream in streams
+    )
+    if framework := frameworks.likeliest(mentions, messages, on_a_tpu=on_a_tpu):
         nobodys = framework == frameworks.OTHER and not mentions[frameworks.OTHER]
         return frameworks.JAX if apart and nobodys else framework
     if any(stream.stats.finished for stream in streams):

@@ -16,7 +16,11 @@ OTHER = "xla"
 
 NOBODYS = "nobody's"
 """What `mention` says of words that any program of XLA's may have."""
+PYTORCH = "pytorch"
+"""What `mention` says of PyTorch without XLA: who also says TPU, or has a message of XLA's, runs both."""
 
+TENSORFLOW_IN_WORDS = "tensorflow in words"
+"""What `mention` says of a name that stands in any text: it only speaks against PyTorch."""
 _MENTIONS = Words(
     "jax",
     "Jax",
@@ -61,6 +65,22 @@ _MENTIONS = Words(
     "orch-xla",
     "orch on ",
     "rax",
+    "orch",
+    "ensorflow",
+    "ensorFlow",
+    "eras",
+    "pallas",
+    "Pallas",
+    "rbax",
+    "ackjax",
+    "iffrax",
+    "raph",
+    "hex",
+    "paxml",
+    "t5x",
+    "penzai",
+    "EasyDeL",
+    "easydel",
     "MJX",
     "mjx",
     "axText",
@@ -74,6 +94,7 @@ _TORCH_XLA = regex(
     r"|RuntimeError: Bad StatusOr access: "
     r"|(?i:\bpytorch[ -]xla\b|\bpytorch on (?:a |the )?(?:Cloud )?TPUs?\b)"
 )
+_TENSORFLOW_IN_WORDS = regex(r"\b[Tt]ensor[Ff]low\b(?![/.])|\b[Kk]eras\b")
 _OTHER = regex(r"\bEXLA\b|\(exla \d|\bReactant\b|\.jl:\d")
 _TENSORFLOW = regex(
     r"Error recorded from (?:training|evaluation|prediction)_loop|keras/src/backend/tensorflow/"
@@ -87,9 +108,12 @@ _JAX = regex(
     r"|\b)|\bjit\("
     r"|of a replicated computation|Execution of replica \d+ failed|CompiledMemoryStats|\bjit_\w|\boptax\b"
     r"|XLA_PYTHON_CLIENT|\bhaiku\b|\b(?:jnp|eqx)\.\w|\bequinox\b|\bnumpyro\b|\bJAX\b"
-    r"|\b(?:[Bb]rax|MJX|mjx|[Tt]rax|MaxText|[Mm]axtext)\b(?!\.js)"
+    r"|\b(?:[Bb]rax|MJX|mjx|[Tt]rax|MaxText|[Mm]axtext)\b(?!\.js)|\bJax\b(?!['\u2019])"
+    r"|\b(?:jaxline|jaxopt|[Bb]lackjax|BlackJAX|NumPyro|[Dd]iffrax|[Jj]raph|[Cc]hex|[Oo]rbax|paxml"
+    r"|t5x|penzai|[Ee]asy[Dd]e[Ll])\b|\bfrom jax|\bjax\.experimental\b|\b[Pp]allas\b"
     r"|\b(?:[Aa]lpha|[Cc]olab|[Ll]ocal_?colab)[Ff]old\w*",
 )
+_PYTORCH = regex(r"\b(?:[Pp]y[Tt]orch|import torch|torch\.\w)")
 _NOBODY = regex(r"XlaRuntimeError|Failed to load in-memory CUBIN")
 """Words that show XLA without its caller, which may be JAX, TensorFlow or PyTorch/XLA."""
 
@@ -105,7 +129,11 @@ def mention(text: str) -> str | None:
             return framework
     if _JAX.search(text):
         return JAX
-    return NOBODYS if _NOBODY.search(text) else None
+    if _NOBODY.search(text):
+        return NOBODYS
+    if _TENSORFLOW_IN_WORDS.search(text):
+        return TENSORFLOW_IN_WORDS
+    return PYTORCH if _PYTORCH.search(text) else None
 
 
 _BUILT_APART = regex(r"external/(?:org_tensorflow/tensorflow/compiler/xla|xla/xla|tsl/tsl)/")
@@ -120,12 +148,16 @@ def is_built_for_jax(origins: Iterable[str]) -> bool:
     return "tensorflow_serving" not in named and bool(_BUILT_APART.search(named))
 
 
-def likeliest(mentions: Counter[str], messages: Iterable[str]) -> str | None:
-    """The framework that the failure's own messages name, else the one that the rest of the log mentions."""
+def likeliest(mentions: Counter[str], messages: Iterable[str], *, on_a_tpu: bool = False) -> str | None:
+    """The framework that the failure's own messages name, else the one that the rest of the log mentions.
+    PyTorch reaches a TPU through XLA alone; beside JAX it may do anything else.
+    """
     said = " ".join(messages)
     if "ResourceExhaustedError" in said or "[Op:" in said or "OOM when allocating tensor" in said:
         return TENSORFLOW
     if mentions[TORCH_XLA]:
         return TORCH_XLA
     named = next((framework for framework in (OTHER, TENSORFLOW, JAX) if mentions[framework]), None)
+    if named is None and on_a_tpu and mentions[PYTORCH] and not mentions[TENSORFLOW_IN_WORDS]:
+        return TORCH_XLA
     return named or (OTHER if mentions[NOBODYS] else None)

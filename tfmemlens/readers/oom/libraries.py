@@ -21,6 +21,11 @@ LIBRARIES = {
         'File "site-packages/numpyro/infer/mcmc.py", line 675, in run',
         needs=("numpyro", "mcmc.run"),
     ),
+    "PyMC": LineRule(
+        r"\bpymc\b|\bpm\.(?:sample|Model|fit)\b|\bpytensor\b",
+        'source_file="site-packages/pytensor/link/jax/dispatch/scalar.py" source_line=103',
+        needs=("pymc", "pm.", "pytensor"),
+    ),
     "Equinox": LineRule(
         r"\bequinox\b|\beqx\.", 'File "site-packages/equinox/_jit.py", line 263, in __call__', needs="eq"
     ),

@@ -117,8 +117,14 @@ RANKS = LineRule(
 """Several processes of one program run side by side."""
 SMALLER_HELPS = LineRule(
     r"(?i)\b(?:reduc\w+|lower\w*|decreas\w+|smaller)\b[^.\n]{0,20}\bbatch[- _]?size\b[^.\n]{0,60}"
-    r"\b(?:works?|worked|fine|stops?|disappear\w*|goes away|gone|solve[sd]?|runs?|no (?:error|problem))\b",
+    r"\b(?:works?|worked|fine|stops?|disappear\w*|goes away|gone|solve[sd]?|runs?|no (?:error|problem))\b"
+    r"|\b(?:works|worked|fine|successful\w*|trains|runs (?:fine|well))\b[^.,;\n]{0,40}\bbatch[- _]?size"
+    r" ?(?:=|of|is|to|at)? ?[12]\b(?![.,]?\d)"
+    r"|\bbatch[- _]?size ?(?:=|of|is|to|at)? ?[12]\b(?![.,]?\d)[^.,;\n]{0,20}\b(?:works|worked|runs fine"
+    r"|fits|is fine|trains)\b",
     "when I reduce the batch size, the error stops",
+    "it trains successfully when I set batch size 1",
+    "with batch_size=2 it works fine",
     needs=("batch",),
 )
 """The text says that a smaller batch ends it."""

@@ -236,7 +236,8 @@ GROWING = LineRule(
     r"(?i)\b(?:V?RAM|memory)\b(?! requirement)[^.?\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)"
     r"|ris(?:es?|ing)|climbs?|climbing|explodes?)\b"
     r"|\b(?:grow(?:s|ing)?|increas(?:es|ing)) (?:\w{1,12} ){0,2}(?:RAM|memory)\b(?! requirement)"
-    r"|\bmemory leak"
+    r"|\bmemory leak|\b(?:unbounded|unlimited|constant|continu\w+|stead(?:y|ily)|endless|linear|slow) "
+    r"(?:(?!set_)\w{1,12} ){0,2}(?:RAM|memory)(?: usage)? (?:growth|increase)\b"
     r"|\bleak(?:s|ing)? (?:\w{1,12} )?memory\b|\u5185\u5b58(?:\u66b4\u6da8|\u4e00\u76f4|\u4e0d\u65ad)"
     r"|\b(?:increase|growth|rise) (?:in|of) (?:the )?(?:\w{1,12} )?(?:RAM|memory)\b"
     r"|\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:goes up|going up|adds up|piles up|never (?:freed|released)"
@@ -256,6 +257,7 @@ GROWING = LineRule(
     r"(?:RAM|memory)\b|\b(?:RAM|memory) (?:accumulat|build)\w*",
     "the container's RAM grows steadily over about 50 minutes until it's OOMKilled",
     "memory usage keeps increasing during training",
+    "I see unbounded memory growth on the CPU",
     "training hundreds of models causes the leak",
     "memory usage goes up quickly, and memory is not released afterwards",
     "Sharp increase in memory usage",
@@ -456,7 +458,40 @@ DECODING = LineRule(
     needs=("infer_", "beam"),
 )
 """Sentences are made from a trained model."""
+OWN_KERNEL = LineRule(
+    r"(?i)\bpallas|\bpl(?:tpu|gpu)?\.\w|\btpu_custom_call\b|\bmosaic\b|\bBlockSpec\b|\bcustom[- ]kernel",
+    "out = pl.pallas_call(kernel, grid=(4,), in_specs=[pl.BlockSpec((128, 128), lambda i: (i, 0))])(x)",
+    "from jax.experimental import pallas as pl",
+    needs=("pallas", "pl.", "pltpu.", "plgpu.", "tpu_custom_call", "mosaic", "blockspec", "kernel"),
+)
+"""A kernel that is written by hand, in Pallas, is in the program."""
+SIMULATING = LineRule(
+    r"(?i)\bsimulat(?:ion|or|e|es|ing)s?\b|\bODEs?\b|\bodeint\b|\bdiffeqsolve\b|\bdiffrax\b|\bTsit5\b"
+    r"|\bmolecular dynamics\b|\bneural (?:ODE|SDE)|\bjax[-_ ]?md\b|\brigid[- ]body\b|\bintegrat(?:or|e)"
+    " over time",
+    "I differentiate through a lattice simulation",
+    "sol = diffrax.diffeqsolve(term, solver, t0, t1, dt0, y0)",
+    needs=("simulat", "ode", "diffeqsolve", "diffrax", "tsit5", "dynamics", "sde", "md", "rigid", "integrat"),
+)
+"""A system is followed over time, step by step, which has no batch of samples."""
+BY_LAYOUT = LineRule(
+    r"\bModelParallel\b|\bLayoutMap\b|\blayout_map\b",
+    "keras.distribution.ModelParallel(layout_map=layout_map, batch_dim_name='batch')",
+    "with ModelParallel() the weights of a preset fill the first device",
+    needs=("modelparallel", "layoutmap", "layout_map"),
+)
+"""Keras shards weights over devices by a map of their names."""
+SOLVING = LineRule(
+    r"\bdiffeqsolve\b|\b[Dd]iffrax\b|\bRecursiveCheckpointAdjoint\b",
+    "sol = diffrax.diffeqsolve(term, solver, t0, t1, dt0, y0)",
+    needs=("diffeqsolve", "diffrax", "recursivecheckpoint"),
+)
+"""Diffrax solves a differential equation."""
 PURPOSES = {
+    "solving an ODE": SOLVING,
+    "simulating": SIMULATING,
+    "sharding by a layout map": BY_LAYOUT,
+    "a kernel of its own": OWN_KERNEL,
     "decoding": DECODING,
     "training": TRAINING,
     "explaining": EXPLAINING,

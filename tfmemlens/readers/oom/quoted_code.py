@@ -40,8 +40,8 @@ _NAMED = regex(
     r"(?P<figure>\d[\d_,]{0,14}(?:e\d)?)(?P<unit>[kKM])?(?![\w%]|[.,:]\d)"
 )
 _COUNTED = regex(
-    r"(?<![\w.,:/@$-])(?P<figure>\d(?:[\d,_]{0,13}\d)?(?:\.\d{1,3}(?=[kKMB ]))?)(?P<unit>[kKMB]| ?(?:billion"
-    r"|million))?\s{1,2}(?P<name>[a-z]{3,20})\b(?! ?[:=(])"
+    r"(?<![\w.,:/@$-])(?P<figure>\d(?:[\d,_]{0,13}\d)?(?:\.\d{1,9}(?=[kKMB ]))?)(?P<unit>[kKMB]"
+    r"|\s{0,2}(?i:billion|million))?\s{1,2}(?P<name>[a-z]{3,20}|Param(?:eter)?s|Weights)\b(?! ?[:=(])"
 )
 _MODEL = regex(
     r"(?i)\b(?:llama|gemma|mistral|gpt|opt|falcon|phi|qwen|bloom|pythia|mpt"
@@ -169,4 +169,5 @@ def _is_name(match: re.Match[str]) -> bool:
 
 def _number(figure: str, unit: str) -> int:
     digits, _, power = figure.replace("_", "").replace(",", "").partition("e")
-    return round(float(f"{digits}e{power or 0}") * _UNITS[unit.strip()])
+    unit = unit.strip()
+    return round(float(f"{digits}e{power or 0}") * _UNITS[unit.lower() if len(unit) > 1 else unit])

@@ -22,6 +22,7 @@ from tfmemlens.readers.oom.other_failures import (
 )
 from tfmemlens.readers.oom.purpose import PURPOSES
 from tfmemlens.readers.oom.rules import DEVICE, SIZE, Era, LineRule, RuleTable
+from tfmemlens.readers.oom.versions import Releases
 from tfmemlens.units import MIB, Size, parse_size
 
 CREATED = LineRule(
@@ -192,6 +193,7 @@ class SurroundingsCollector:
         self.era: Era | None = None
         self.said_era: Era | None = None
         """The versions that prose names in passing."""
+        self.releases = Releases()
         self._total: Size | None = None
         self._requests = False
         """Whether the lines are those of what a pod asks for, which is no limit."""
@@ -239,6 +241,7 @@ class SurroundingsCollector:
 
     def read_prose(self, line: Line) -> None:
         """Note the versions that a line which no C++ file logged names."""
+        self.releases.read(line)
         if SAID_VERSION.search(line.text) and not _OF_ANOTHER_TIME.search(line.text):
             for said in re.finditer(SAID_VERSION.pattern, line.text):
                 self.said_era = _widened(self.said_era, said)
@@ -333,5 +336,6 @@ class SurroundingsCollector:
             startup=tuple(self.startup.items()),
             elsewhere=tuple(self.elsewhere.items()),
             without_figures=tuple(self.without_figures.items()),
+            works_in=self.releases.value(),
             large_host_requests=tuple(self.large[-_KEEP:]),
         )

@@ -9,7 +9,7 @@ from tfmemlens.readers.oom.rules import LineRule
 _BATCH = r"(?:mini-?)?batch(?:es\b|[- _]?sizes?\b)"
 _RUNS = (
     r"(?:\A|[.!?;] )(?![^.!?;\n]{0,200}"
-    r"\b(?:works?|worked|(?:runs|ran)(?! out)|fits?|fine|ok|okay|helps?|trains|can)\b)"
+    r"\b(?:works?|worked|(?:runs|ran)(?! out)|fits?|fine|ok|okay|helps?|trains|can|successful\w*)\b)"
     r"[^.!?;\n]{0,200}?"
 )
 """From where a sentence begins that does not say that it runs."""
@@ -35,13 +35,32 @@ BATCH_OF_ONE = LineRule(
 ANY_BATCH = LineRule(
     rf"(?i)\b{_ANY}\b[^.\n]{{0,40}}\b{_BATCH}"
     rf"|\b(?:not|n't|never) (?:\w+ ){{0,2}}(?:depend|rel(?:y|ies))\w* on\b[^.\n]{{0,60}}{_BATCH}"
-    rf"|\bnot on\b[^.\n]{{0,60}}{_BATCH}",
+    rf"|\bnot on\b[^.\n]{{0,60}}{_BATCH}"
+    rf"|\b{_BATCH} (?:are|is|was|were) different\b[^.\n]{{0,80}}\b(?:same|alike|unchanged)\b"
+    rf"|\b(?:same|identical(?:ly)?|alike)\b[^.\n]{{0,60}}\b(?:for|with|at|in)"
+    rf" (?:all|every|each|different|other|various|both) (?:\w+ ){{0,2}}{_BATCH}",
     "it happens regardless of the batch size",
     "memory does not depend on the batch size",
     "it depends on the number of files and not on `train_batch_size`",
+    "the batch sizes are different, but the failing step is the same",
+    "I get the same number of bytes for all batch sizes that I tried",
     needs=("batch",),
 )
 """The text says that the batch plays no part."""
+_STEP = r"(?:iteration|step|batch|update|minibatch)"
+ONE_STEP = LineRule(
+    rf"(?i)\b(?:always|every time|each time|consistently|exactly|reliably)\b[^.\n]{{0,60}}"
+    rf"\b(?:at|in|on|after|during) (?:the )?(?:{_STEP}s? ?(?:number )?#?\d{{1,7}}"
+    rf"|\d{{1,7}}(?:st|nd|rd|th)? (?:training )?{_STEP}s?)\b"
+    rf"|\b(?:at|in|on|after) (?:exactly )?the (?:very )?same (?:number of )?{_STEP}s?\b(?![- ]size)"
+    rf"|\b(?:iterations?|steps?)\b[^.\n]{{0,30}}\b(?:is|are|was|were|stays?) (?:always )?the same\b",
+    "it always dies at step 310",
+    "always after the 24th iteration",
+    "it stops at the same iteration each time",
+    "whatever I change, the failing steps are the same",
+    needs=("step", "iteration", "batch", "update"),
+)
+"""The text says that each run fails at one and the same step."""
 ANY_INPUT = LineRule(
     rf"(?i)\b(?:{_ANY}|however (?:small|short))\b[^.\n]{{0,60}}\b(?:resolutions?|image sizes?|input sizes?"
     r"|sequence[ _]?lengths?|seq[_ ]?len\w*|patch[_ ]sizes?)\b"
@@ -240,6 +259,16 @@ COMPILING_IN_WORDS = LineRule(
     needs=("compil",),
 )
 """The text says that it fails while a program is compiled."""
+_COMPILED = r"(?:grad|jit|jitted|compil\w*|jacobian|hessian|vjp|pmap|jacfwd|jacrev)"
+_FIRST = r"(?:(?:the |its )?(?:very )?first (?:time|call|step|iteration|evaluation|run|execution))"
+AT_FIRST_CALL = LineRule(
+    rf"(?i)\b{_COMPILED}\b[^.\n]{{0,80}}\b{_FIRST}\b|\b{_FIRST}\b[^.\n]{{0,60}}\b{_COMPILED}\b"
+    r"|\b(?:until|before|at|on|reach\w*) (?:the )?line\b[^.\n]{0,30}[`\w.]*\b(?:value_and_)?(?:grad|jit)\(",
+    "it is killed when grad() is evaluated for the first time",
+    "the first call of the jitted function never returns",
+    needs=("first", "line"),
+)
+"""The text says that it fails where a compiled function, or a gradient, is called for the first time."""
 MORE_THAN_EXPECTED = LineRule(
     r"(?i)\b(?:more|higher|larger|much) (?:\w+ ){0,3}?(?:memory|VRAM)(?: \w+){0,2} than (?:\w+ )?"
     r"(?:expected|needed|necessary|stated|documented|claimed|reported|the (?:paper|readme|docs?))",
@@ -270,6 +299,7 @@ TOLD_BESIDES = {
     "a workspace beyond its limit": REFUSED_WORKSPACE,
     "a batch of one": BATCH_OF_ONE,
     "any batch alike": ANY_BATCH,
+    "always at one step": ONE_STEP,
     "any sample alike": ANY_INPUT,
     "watching memory": WATCHING,
     "host RAM in words": HOST_IN_WORDS,
@@ -292,6 +322,7 @@ TOLD_BESIDES = {
     "raising MemoryError": MEMORY_ERROR,
     "saving in words": SAVING_IN_WORDS,
     "compiling in words": COMPILING_IN_WORDS,
+    "at its first call": AT_FIRST_CALL,
     "more than expected": MORE_THAN_EXPECTED,
 }
 """What is told, and how a line tells it."""
