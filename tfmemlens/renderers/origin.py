@@ -58,6 +58,8 @@ def described(report: Report) -> str:
     if not formats:
         if report.case.moments:
             return "part of an OOM message"
+        if report.findings and report.case.capture.surroundings.elsewhere:
+            return "another failure than a lack of memory"
         return "log without an OOM message" if report.findings else "no known format"
     if source.formats == ("nvidia-smi",) and source.framework is None:
         return formats

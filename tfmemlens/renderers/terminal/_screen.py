@@ -452,6 +452,7 @@ def _more(report: Report) -> str:
     shown = report.case.moments
     alike = moments.counted(shown)[0] if shown and report.fit is None else ""
     other = f"This is 1 of {alike} (--all shows each). " if alike.endswith("s") else ""
-    notes = [note for note in report.case.capture.notes if not (shown and note.text == UNREAD)]
+    explained = shown or report.findings
+    notes = [note for note in report.case.capture.notes if not (explained and note.text == UNREAD)]
     first = f"Note: {_clauses(notes[0].text, 120)}. " if notes else ""
     return f"{other}{first}--full shows all, with its evidence; `tfmemlens report` makes an HTML page."
