@@ -96,11 +96,11 @@ def as_product(
 def _is(parts: tuple[tuple[str, tuple[int, ...]], ...], item: int, need: int) -> bool:
     sizes = [size for _, sizes in parts for size in sizes]
     telling = any(size >= _TELLING and size & (size - 1) for size in sizes)
-    telling = telling or math.prod(map(_odd_part, sizes)) >= _TELLING
+    telling = telling or math.prod(map(odd_part, sizes)) >= _TELLING
     return telling and math.prod(sizes) * item == need
 
 
-def _odd_part(size: int) -> int:
+def odd_part(size: int) -> int:
     """The number without its factors of two: 84 is 4 x 21."""
     return size // (size & -size)
 
