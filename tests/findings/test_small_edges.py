@@ -20,7 +20,7 @@ from tfmemlens.values import replace
 
 def stating(batch: str | None, /, **hints: Any) -> Any:
     setting = None if batch is None else (batch, Line(3, ""))
-    surroundings = Made(setting=lambda name: setting if name == "batch_size" else None)
+    surroundings = Made(setting=lambda name: setting if name == "batch_size" else None, settings=())
     given = Made(**{"batch": None, "input_shape": None, **hints})
     return Made(capture=Made(surroundings=surroundings, hints=given, live_model=None))
 

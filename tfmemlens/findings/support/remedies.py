@@ -19,12 +19,12 @@ from tfmemlens.findings.support.rows import (
     is_forward_only,
 )
 from tfmemlens.findings.support.situation import GPU, TENSORFLOW, situation
+from tfmemlens.findings.support.tried import failed_batches
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.what_if import Saving, SavingBasis, Shrunk
-from tfmemlens.patterns import regex
 from tfmemlens.units import human
 
 _DIGITS = {
@@ -398,8 +398,5 @@ def _stated_batch(case: Case) -> int | None:
 
 def _failed_batch(case: Case) -> int | None:
     """The smallest batch that the text says failed as well."""
-    tried = case.capture.surroundings.setting("failed_batch")
-    return min(map(int, _NUMBER.findall(tried[0]))) or None if tried else None
-
-
-_NUMBER = regex(r"\d+")
+    tried = failed_batches(case)
+    return min(tried) or None if tried else None

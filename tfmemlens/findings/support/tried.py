@@ -11,9 +11,10 @@ from tfmemlens.model.finding import Remedy
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
 
+_BATCHES = ("smaller-batch", "gradient-accumulation")
 _RULED_OUT = {
-    "a batch of one": ("smaller-batch", "gradient-accumulation"),
-    "any batch alike": ("smaller-batch", "gradient-accumulation"),
+    "a batch of one": _BATCHES,
+    "any batch alike": _BATCHES,
     "any sample alike": ("smaller-input", "shorter-sequences", "truncate-inputs"),
     "at the largest limit": ("raise-container-limit",),
     "watching memory": ("find-what-grows", "watch-ram"),
@@ -32,17 +33,38 @@ def ruled_out(case: Case) -> frozenset[str]:
     """
     told = case.capture.surroundings
     smaller_helps = told.shows("a smaller batch helps")
+    alike = _BATCHES if several_failed(case) and told.shows("always at one step") else ()
     lists = frozenset(_OF_LISTS if _python_holds_little(case) else ())
-    return lists | frozenset(
-        slug
-        for purpose, slugs in _RULED_OUT.items()
-        if told.shows(purpose)
-        and not (smaller_helps and "batch" in purpose)
-        and not (case.moments and purpose == "a batch of one")
-        for slug in slugs
+    return (
+        lists
+        | frozenset(() if smaller_helps else alike)
+        | frozenset(
+            slug
+            for purpose, slugs in _RULED_OUT.items()
+            if told.shows(purpose)
+            and not (smaller_helps and "batch" in purpose)
+            and not (case.moments and purpose == "a batch of one")
+            for slug in slugs
+        )
     )
 
 
+def failed_batches(case: Case) -> frozenset[int]:
+    """The batches that the text says failed, each."""
+    told = case.capture.surroundings.settings
+    return frozenset(
+        int(number) for name, value, _ in told if name == "failed_batch" for number in _NUMBER.findall(value)
+    )
+
+
+def several_failed(case: Case) -> bool:
+    """Whether the text tells of several batches that failed, or of one beside the batch that it states."""
+    stated = {value for name, value, _ in case.capture.surroundings.settings if name == "batch_size"}
+    failed = failed_batches(case)
+    return bool(failed) and len(failed | {int(value) for value in stated if value.isdigit()}) > 1
+
+
+_NUMBER = regex(r"\d+")
 _OF_LISTS = ("look-for-lists", "keep-numbers")
 _MUCH = 0.1
 """Of what was in use, or of the limit: less that Python's containers hold is no cause."""
@@ -58,7 +80,7 @@ def _python_holds_little(case: Case) -> bool:
     return whole is not None and holds < _MUCH * whole.bytes
 
 
-_IN_VAIN = {"a smaller batch in vain": ("smaller-batch", "gradient-accumulation")}
+_IN_VAIN = {"a smaller batch in vain": _BATCHES}
 _MIN_BYTES = 256 * MIB
 """A request that a smaller batch may still make fit, though one was tried."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 
@@ -16,7 +16,8 @@ def find_what_grows(case: Case, of_host: bool) -> Remedy:
     if of_host or framework_of(case) == JAX:
         code: str | None = _RAM if of_host else _OF_JAX
     else:
-        code = _OF_TENSORFLOW if case.api.newest >= (2, 5) else None
+        tells = framework_of(case) == TENSORFLOW and case.api.newest >= (2, 5)
+        code = _OF_TENSORFLOW if tells else None
     what = "the RAM of the process" if of_host else "the memory in use"
     return Remedy(
         f"print {what} at each step, and leave out parts until it stays flat: checkpoints, callbacks, lists"
