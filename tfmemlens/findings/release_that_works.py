@@ -1,0 +1,64 @@
+"""The text says that another release of a library works: most likely the release is to blame.
+
+What it means: the same program runs with one release and fails, or grows, with another. What changed is in
+the library, and no change of the program is as sure as the release that works.
+When it fires: prose says that a release of a library works, and names another, or a newer one, that does not;
+memory ran out or grows.
+What to do: pin the release that works, report it, and look in the list of changes for what can be switched
+off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.model.capture import WorkingRelease
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+
+BASIS = Basis.NAME
+EXPLAINS = "the request"
+
+
+def check(case: Case) -> Iterator[Finding]:
+    told = case.capture.surroundings
+    works = told.works_in
+    failed = case.moments or told.shows("growing in words") or told.shows("running short")
+    if works is None or not failed or told.elsewhere or told.foreign:
+        return
+    request = case.moments[0].request if case.moments else None
+    other = f", unlike {works.other}" if works.other else ""
+    said = f"{works.line.place} says that {works.package} {works.release} works{other}"
+    yield Finding(
+        severity=Severity.CAUSE,
+        headline=f"{said}: most likely the library changed, not the program",
+        because=f"{said}, so most likely the library changed, and not the program",
+        explains=request.needed_bytes if request else None,
+        evidence=(Evidence("what the text says", works.line),),
+        remedies=(
+            Remedy(
+                f"use {works.package} {works.release}, which the text says works"
+                + (
+                    "" if _is_newer(works) else "; report the other, whose list of changes may name an option"
+                ),
+                f"pip install {_pinned(works)}",
+                slug="release-that-works",
+            ),
+        ),
+        moment=0,
+    )
+
+
+def _is_newer(works: WorkingRelease) -> bool:
+    """Whether the one that works came later than the other."""
+    return works.other is not None and _numbers(works.release) > _numbers(works.other)
+
+
+def _numbers(release: str) -> list[int]:
+    return [int(part) for part in release.split(".") if part.isdigit()]
+
+
+def _pinned(works: WorkingRelease) -> str:
+    """The requirement; jax and jaxlib go together."""
+    packages = ("jax", "jaxlib") if works.package in ("jax", "jaxlib") else (works.package,)
+    return " ".join(f"'{package}=={works.release}'" for package in packages)
