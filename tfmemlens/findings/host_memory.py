@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.board import board, what_helps
+from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
 from tfmemlens.findings.support.kills import (
     another_program,
     by_the_machine,
@@ -99,6 +100,11 @@ def check(case: Case) -> Iterator[Finding]:
                 )
             if _large_in_a_step(case) and not another_program(moment):
                 because += f"; {_last_large(case).rpartition('; ')[2]}, while steps ran"
+            if line := _compiling(case, moment):
+                because += (
+                    f"; {line.place} tells of compiling, or of a first call, which compiles: that takes host"
+                    " RAM, the more operations the program has"
+                )
             if epoch := _late(case, moment):
                 because += (
                     f"; it ran {epoch - 1} epochs before, so something grows, most likely: a larger limit"
@@ -228,11 +234,13 @@ def _remedies_of_pinned(case: Case) -> Iterator[Remedy]:
             "manager.wait_until_finished()   # Orbax: after save(); enable_pinned_host_transfer=False",
             slug="one-checkpoint-at-a-time",
         )
-    yield Remedy(
-        "free host RAM: end other programs on the machine, and let less wait for its copy to the GPU (smaller"
-        f" batches, {_buffers(case)})",
-        slug="smaller-pipeline",
-    )
+        yield Remedy("free host RAM: end other programs on the machine", slug="free-shared-ram")
+    else:
+        yield Remedy(
+            "free host RAM: end other programs on the machine, and let less wait for its copy to the GPU"
+            f" (smaller batches, {_buffers(case)})",
+            slug="smaller-pipeline",
+        )
     if (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
         yield _MORE_FOR_WSL
     yield Remedy(
@@ -248,6 +256,13 @@ def _large(case: Case, kind: RequestKind) -> Iterator[Evidence]:
     if large and kind is RequestKind.HOST:
         size, line = max(large, key=lambda request: request[0].bytes)
         yield Evidence(f"before it TensorFlow requested {human_size(size)} at once", line)
+
+
+def _compiling(case: Case, moment: Moment) -> Line | None:
+    """Where the text says that a program was being compiled when the process was killed."""
+    told = case.capture.surroundings
+    reads = told.pipeline_buffers or told.progress or told.steps
+    return compiled_then(case) if was_killed(moment) and not (reads or another_program(moment)) else None
 
 
 def _large_in_a_step(case: Case) -> Line | None:
@@ -357,6 +372,11 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     )
     if was_killed(moment) and (case.capture.surroundings.shows("growing in words") or _late(case, moment)):
         yield find_what_grows(case, of_host=True)
+    compiling = _compiling(case, moment)
+    if compiling and not surely_for_memory(moment):
+        yield _KERNEL_LOG
+    if compiling:
+        yield from less_to_compile(case)
     limited = was_killed(moment) and bool(limit or own_limit(moment)) and not another_program(moment)
     if limited:
         yield _a_larger_limit(own_limit(moment), limit[0] if limit else None, moment)
@@ -381,8 +401,10 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
     elif sampling:
         yield _FEWER_DRAWS
-    elif not ((of_array and not _is_small(failed)) or serving or _of_network(moment)) and _reads_data(
-        case, moment
+    elif (
+        not compiling
+        and not ((of_array and not _is_small(failed)) or serving or _of_network(moment))
+        and _reads_data(case, moment)
     ):
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
     if was_killed(moment) and (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
@@ -395,20 +417,29 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield Remedy(
             "check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)", slug="container-limit"
         )
-    if not (of_array or sampling or serving or on_board or _of_network(moment) or _reads_data(case, moment)):
+    if not (
+        of_array
+        or sampling
+        or serving
+        or on_board
+        or compiling
+        or _of_network(moment)
+        or _reads_data(case, moment)
+    ):
         yield Remedy(
             f"if it trains: shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline"
         )
-    if was_killed(moment) and not surely_for_memory(moment):
-        yield Remedy(
-            "make sure that it was memory: the kernel logs whom it kills",
-            "dmesg -T | grep -i 'killed process'",
-            slug="read-the-kernel-log",
-        )
+    if was_killed(moment) and not (compiling or surely_for_memory(moment)):
+        yield _KERNEL_LOG
     if "bad_alloc" in said and not serving:
         yield from _SLABS
 
 
+_KERNEL_LOG = Remedy(
+    "make sure that it was memory: the kernel logs whom it kills",
+    "dmesg -T | grep -i 'killed process'",
+    slug="read-the-kernel-log",
+)
 _MORE_FOR_WSL = Remedy(
     "WSL2 has only a part of the machine's RAM, and may pin less: give it more in %UserProfile%\\.wslconfig",
     "[wsl2]\nmemory=24GB",

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.board import board, what_helps
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.knowledge.gpu_memory import least_bytes
@@ -117,8 +118,8 @@ _SAVE_IN_PARTS = Remedy(
     slug="save-in-parts",
 )
 _NEWER_RELEASE = Remedy(
-    "it happens while XLA compiles, before anything runs, so what the data take plays little part: try a"
-    " newer release, and a slightly other size (padded, or one less)",
+    "if it fails while XLA compiles, before anything runs, what the data take plays little part: try a newer"
+    " release, and a slightly other size (padded, or one less)",
     slug="newer-release",
 )
 _MAKE_ONCE = Remedy(
@@ -172,7 +173,8 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
     if told.shows("saving in words"):
         yield _SAVE_IN_PARTS
         return
-    if of_host and told.shows("compiling in words"):
+    if of_host and compiled_then(case):
+        yield from less_to_compile(case)
         yield _NEWER_RELEASE
         return
     if framework_of(case) == TENSORFLOW:
@@ -187,6 +189,14 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         yield _KEPT_BY_THE_PROCESS
     if grows and not program:
         yield from _of_growth(case, of_host)
+    helps = None if of_host or grows or program else told.shows("a smaller batch helps")
+    if helps and framework_of(case) in (JAX, TORCH_XLA):
+        yield Remedy(
+            f"{helps.place} says that a smaller batch runs: take the largest that does (of each core or"
+            " device),"
+            " and one update for several batches keeps the effective batch",
+            slug="smaller-batch",
+        )
     if program or grows or (framework_of(case) != TENSORFLOW and not of_host):
         return
     if of_host:
