@@ -69,10 +69,6 @@ _HELP = {
         "df -h /dev/shm .   # docker run --shm-size=8g ...",
         slug="more-shared-memory",
     ),
-    "shared memory than one core": Remedy(
-        "make the kernel's blocks smaller, or let it prefetch less (Triton: BLOCK sizes, num_stages)",
-        slug="smaller-gpu-blocks",
-    ),
     "that a graph may hold": Remedy(
         "keep the data out of the graph: read it in batches with tf.data from files or a generator, or feed"
         " one batch at a time",
@@ -130,8 +126,10 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.NOTE,
             headline=f"no lack of memory: {what}{_sizes(line)}{_grew(case, what, line)}",
             evidence=(Evidence("the message", line),),
+            detail=_NO_SETTING if _ON_CHIP in what else "",
             remedies=(
                 *((BUILD_ONCE,) if _grew(case, what, line) else ()),
+                *(_smaller_blocks(case) if _ON_CHIP in what else ()),
                 *(remedy for words, remedy in _HELP.items() if words in what),
             ),
         )
@@ -139,8 +137,57 @@ def check(case: Case) -> Iterator[Finding]:
     yield from _kernel_died(case)
 
 
+_ON_CHIP = "shared memory than one core"
+_NO_SETTING = (
+    "Settings of the GPU's memory (XLA_PYTHON_CLIENT_PREALLOCATE, XLA_PYTHON_CLIENT_MEM_FRACTION,"
+    " allow_growth) do"
+    " nothing for it: this memory is a part of the chip."
+)
+_BLOCKS = regex(r"(?:[Rr]equested|[Rr]equired):? ?(?P<needed>\d{1,12})\b[^\n]{0,40}?\D(?P<has>\d{1,12})\b")
+_PTXAS = regex(r"too much shared data \(0x(?P<needed>[0-9a-f]{1,9}) bytes, 0x(?P<has>[0-9a-f]{1,9}) max\)")
+
+
+def _on_chip(line: Line) -> str:
+    """How much a kernel wants of how much there is."""
+    match, base = _BLOCKS.search(line.text), 10
+    if match is None:
+        match, base = _PTXAS.search(line.text), 16
+    if match is None:
+        return ""
+    needed, has = int(match["needed"], base), int(match["has"], base)
+    return f": {human(needed)} of {human(has)}" if needed > has else ""
+
+
+def _smaller_blocks(case: Case) -> Iterator[Remedy]:
+    """The tiles that a block of the kernel works on lie there, in the words of the one who wrote it."""
+    told = case.capture.surroundings
+    if told.shows("a kernel of its own"):
+        yield Remedy(
+            "make the blocks of its BlockSpecs smaller, and the grid larger: the blocks of all operands and"
+            " results of one program lie there together (rows x columns x bytes of each); a long inner"
+            " dimension is gone through in a loop",
+            "pl.BlockSpec((64, 64), lambda i, j: (i, j))   # 16 KiB in float32",
+            slug="smaller-gpu-blocks",
+        )
+        return
+    yield Remedy(
+        "make the kernel's blocks smaller, or let it prefetch less (Triton: BLOCK sizes, num_stages)",
+        slug="smaller-gpu-blocks",
+    )
+    if framework_of(case) == JAX:
+        yield Remedy(
+            "if nobody wrote this kernel, XLA did: take a newer jaxlib, or let XLA make none with Triton",
+            "export XLA_FLAGS=--xla_gpu_enable_triton_gemm=false",
+            slug="newer-release",
+        )
+
+
 def _sizes(line: Line) -> str:
-    """What gRPC says of the message: its size, the limit, and who refused it."""
+    """What a kernel wants of shared memory; or what gRPC says of the message: its size, the limit, and who
+    refused it.
+    """
+    if on_chip := _on_chip(line):
+        return on_chip
     match = _MESSAGE.search(line.text)
     if match is None:
         return ""
