@@ -2,7 +2,8 @@
 
 What it means: a post that is cut, or a title alone, says that memory ran out on a device and not for what.
 Nobody can tell a cause from that; what helps most programs of this kind is still worth a try.
-When it fires: a failure of TensorFlow without shape, size, list, dump or figures.
+When it fires: a failure of TensorFlow without shape, size, list, dump or figures; of JAX, where the text
+tells what the program does.
 What to do: in training a smaller batch, else smaller inputs; and add the rest of the message.
 """
 
@@ -13,8 +14,9 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.prose_advice import ANOTHER_RELEASE, without_a_batch
+from tfmemlens.findings.support.prose_of_jax import of_constructs
 from tfmemlens.findings.support.rows import failures, on_host
-from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -29,12 +31,20 @@ _REST = Remedy(
     " for, the allocator's lines above it what was in use",
     slug="read-the-log",
 )
+_REST_OF_JAX = Remedy(
+    "add the rest of the message: how many bytes were asked for, what they were for, and the traceback",
+    slug="read-the-log",
+)
 
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in list(failures(case))[:1]:
         request = moment.request
-        if request is None or framework_of(case) != TENSORFLOW or on_host(moment) or board(case):
+        framework = framework_of(case)
+        if request is None or framework not in (TENSORFLOW, JAX) or on_host(moment) or board(case):
+            continue
+        of_jax = tuple(of_constructs(case)) if framework == JAX else ()
+        if framework == JAX and not of_jax:
             continue
         if case.capture.surroundings.shows("models in a loop"):
             continue  # what earlier models hold says more
@@ -58,7 +68,9 @@ def check(case: Case) -> Iterator[Finding]:
             headline=what,
             because=what,
             evidence=(Evidence("the message", failed.line),),
-            remedies=(
+            remedies=(*of_jax, _REST_OF_JAX)
+            if framework == JAX
+            else (
                 *of_shuffling(failed),
                 *((ANOTHER_RELEASE,) if release else ()),
                 *_remedies(case, moment),

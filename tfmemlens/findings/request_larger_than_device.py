@@ -106,6 +106,14 @@ def _without_shape(case: Case, moment: Moment, need: int) -> Iterator[Remedy]:
             "print(jax.eval_shape(f, *arguments))",
             slug="shapes-without-running",
         )
+        if need < IMPOSSIBLE:
+            yield Remedy(
+                "if it is none, the work is for all rows at once (samples, pairs, draws): go through"
+                " them in parts,"
+                " by a library's own option where there is one (a chunk or batch size)",
+                "y = jax.lax.map(f, xs, batch_size=256)",
+                slug="in-blocks",
+            )
 
 
 def _of_a_count(size: int) -> Remedy:

@@ -45,7 +45,7 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.CAUSE,
             headline=_headline(case, moment, compiler),
             because=because(case, moment, compiler)
-            + _whose(moment, compiler, "" if little else _largest(buffers)),
+            + _whose(moment, compiler, "" if little else _largest(buffers, compiler)),
             explains=_needed(compiler, failed.size),
             evidence=tuple(_evidence(moment, compiler)),
             detail=_detail(moment, compiler),
@@ -162,6 +162,7 @@ def _whose(moment: Moment, compiler: CompilerMemory, largest: str) -> str:
     return f"{layer}{largest}{made}" if layer else f"{made}{largest}"
 
 
-def _largest(buffers: Buffers | None) -> str:
-    """What its largest buffers are, as a clause."""
-    return f"; its largest buffers are {buffers.what} ({buffers.listed})" if buffers else ""
+def _largest(buffers: Buffers | None, compiler: CompilerMemory) -> str:
+    """What its largest buffers are, as a clause; of a list without its beginning, those that it has."""
+    those = "the largest that the text lists" if compiler.cut else "its largest buffers"
+    return f"; {those} are {buffers.what} ({buffers.listed})" if buffers else ""

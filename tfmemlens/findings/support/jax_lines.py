@@ -21,6 +21,7 @@ from tfmemlens.findings.support.jax_stack import (
 )
 from tfmemlens.findings.support.jax_stated import ITEMS, of_stated_arrays
 from tfmemlens.findings.support.kept_code import kept
+from tfmemlens.findings.support.layout_maps import SHARDED_BY_NAME
 from tfmemlens.findings.support.main_buffers import CHUNKED, NARROW_LOGITS
 from tfmemlens.findings.support.rows import device_limit, of_a_program
 from tfmemlens.findings.support.stated_sizes import Product, as_product
@@ -209,6 +210,8 @@ _PARTLY = regex(
 def _narrow_or_sharded(case: Case) -> tuple[Remedy, ...]:
     """What lets a model be loaded that is larger than the device."""
     keras = case.api.library == "Keras"
+    if keras and case.capture.surroundings.shows("sharding by a layout map"):
+        return SHARDED_BY_NAME
     return (
         Remedy(
             "load the weights in bfloat16: half of them",

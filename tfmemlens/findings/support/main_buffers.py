@@ -104,10 +104,18 @@ def main_buffers(moment: Moment, framework: str | None) -> Buffers | None:
     if held < _LEAST_BYTES or held < max(_LEAST_SHARE * whole, of_need * _need(moment)):
         return None
     kind = build(mine, held, framework)
+    if all(map(_is_of_one, mine)):
+        kind = replace(kind, batch=False)
     if framework == JAX and moment.request and moment.request.failed.kind is RequestKind.TPU:
         remedies = tuple(_on_a_tpu(each) for each in kind.remedies)
         return replace(kind, remedies=remedies)
     return kind
+
+
+def _is_of_one(row: Row) -> bool:
+    """Whether an activation has a batch of one sample: its first dimension is 1, and several follow."""
+    shape = _shape(row)
+    return len(shape) > 2 and shape[0] == 1
 
 
 def _on_a_tpu(remedy: Remedy) -> Remedy:
@@ -492,13 +500,15 @@ def _is_feature_map(row: Row, weights: Iterable[object]) -> bool:
 
 def _feature_maps(mine: list[Row], held: int, framework: str | None) -> Buffers:
     del framework
+    one = all(map(_is_of_one, mine))
     return Buffers(
-        "feature maps of convolutions, for all samples of a batch",
+        f"feature maps of convolutions, {'of one sample' if one else 'for all samples of a batch'}",
         _in_words(mine),
         held,
         (
             Remedy(
-                "smaller images or crops: half the height and width is a quarter of every feature map",
+                "smaller images or crops: half the height and width is a quarter of every feature map"
+                + ("; an image may be done in overlapping tiles" if one else ""),
                 slug="smaller-input",
             ),
         ),

@@ -15,6 +15,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.incident import NOTHING, CompilerMemory, ProgramValue
 from tfmemlens.model.program import Program
+from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, Size, human, human_size
 
@@ -135,24 +136,46 @@ def could_donate(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
     return situation(case, moment).training is True and not making
 
 
-def of_one_op(compiler: CompilerMemory) -> str:
-    """What one operation needs."""
+def of_one_op(moment: Moment, compiler: CompilerMemory) -> str:
+    """What one operation needs, with the shape that its list gives the result."""
     assert compiler.results and compiler.arguments
+    made = next(
+        (
+            row.allocation
+            for row in rows(moment)
+            if row.allocation.purpose != "parameter" and row.allocation.shape
+        ),
+        None,
+    )
+    shape = f"{format_shape(made.shape)} {made.dtype or ''}".rstrip() + ", " if made and made.shape else ""
     return (
-        f"one operation ran by itself, and its result ({human_size(compiler.results)}) is made beside what it"
-        f" is given ({human_size(compiler.arguments)})"
+        f"one operation ran by itself, and its result ({shape}{human_size(compiler.results)}) is made"
+        " beside what"
+        f" it is given ({human_size(compiler.arguments)})"
     )
 
 
-def for_one_op(moment: Moment) -> Iterator[Remedy]:
-    """Smaller results, or fewer of them at once."""
+_BY_A_LIBRARY = Remedy(
+    "ask for fewer draws, paths or chains at a time: PyMC computes all that one call asks for at once,"
+    " and the"
+    " first dimensions of the array count them",
+    slug="fewer-draws",
+)
+
+
+def for_one_op(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """Smaller results, or fewer of them at once; whoever uses a library does not write the operation."""
     table = moment.attribution.table
+    if case.api.library == "PyMC":
+        yield _BY_A_LIBRARY
     if len(table) and "float64" in table.dtype:
         yield Remedy(
             "compute in float32: half of this",
             "jax.config.update('jax_enable_x64', False)",
             slug="single-precision-jax",
         )
+    if case.api.library == "PyMC":
+        return
     yield Remedy(
         "work on blocks of its rows, and reduce each block before the next",
         "parts = [f(x[i : i + 1024]).sum(0) for i in range(0, len(x), 1024)]",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.layout_maps import SHARDED_BY_NAME
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -20,6 +21,33 @@ _AGAIN = Remedy(
     "a gradient keeps what its backward pass needs: let it compute a step or block again instead",
     "_, ys = jax.lax.scan(jax.checkpoint(body), carry, xs)   # or jax.checkpoint(block)",
     slug="recompute-body",
+)
+STEPS_AGAIN = (
+    Remedy(
+        "the gradient keeps what every time step needs: let the backward pass compute steps again, in"
+        " blocks of"
+        " about the square root of their number",
+        "jax.lax.scan(jax.checkpoint(block_of_steps), state, blocks)   # each block a scan of its own",
+        slug="recompute-body",
+    ),
+    Remedy(
+        "or fewer time steps between gradients (truncated), or a smaller system to begin with: what is"
+        " kept grows"
+        " with both",
+        slug="in-blocks",
+    ),
+)
+_FEWER_SAVED = Remedy(
+    "a solve keeps every time point that it is asked for, and for the gradient its checkpoints: save the last"
+    " state or few points, and lower max_steps and checkpoints",
+    "diffeqsolve(..., saveat=SaveAt(t1=True), max_steps=1000,"
+    " adjoint=RecursiveCheckpointAdjoint(checkpoints=20))",
+    slug="fewer-saved",
+)
+_FEWER_AT_ONCE = Remedy(
+    "under vmap all systems are solved at once: go through them in parts",
+    "ys = jax.lax.map(solve, y0s, batch_size=64)",
+    slug="in-blocks",
 )
 _SHORTER = Remedy(
     "what a step keeps grows with the length of its sequences, attention scores with its square: shorter"
@@ -70,6 +98,8 @@ def of_constructs(case: Case) -> Iterator[Remedy]:
 def _named(case: Case, jax: bool) -> Iterator[Remedy]:
     told = case.capture.surroundings
     late = told.shows("failing late")
+    if told.shows("sharding by a layout map") and not told.shows("growing in words"):
+        yield from SHARDED_BY_NAME
     if told.shows("after an error"):
         yield _CLEARED
     if late and not told.shows("growing in words"):
@@ -85,7 +115,10 @@ def _named(case: Case, jax: bool) -> Iterator[Remedy]:
         yield _FEWER_DRAWS
     if told.shows("environments") and jax:
         yield _FEWER_ENVIRONMENTS
-    if told.shows("differentiating") and jax:
-        yield _AGAIN
+    solver = told.shows("solving an ODE")
+    if solver and jax:
+        yield from (_FEWER_SAVED, _FEWER_AT_ONCE)
+    elif told.shows("differentiating") and jax:
+        yield from STEPS_AGAIN if told.shows("simulating") else (_AGAIN,)
     if told.shows("long sequences"):
         yield _SHORTER

@@ -41,7 +41,9 @@ class StatedWeights:
         if self.exact:
             return f"{self.count:,} weights"
         many = self.count / 10**9
-        return f"about {many:g} billion weights" if many >= 1 else f"about {many * 1000:g} million weights"
+        return (
+            f"about {many:.3g} billion weights" if many >= 1 else f"about {many * 1000:.3g} million weights"
+        )
 
     @property
     def needs(self) -> str:

@@ -16,6 +16,7 @@ from tfmemlens.findings.support import (
 from tfmemlens.findings.support.growth import steadily
 from tfmemlens.findings.support.main_buffers import Buffers, of_a_whole_graph
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
+from tfmemlens.findings.support.prose_of_jax import STEPS_AGAIN
 from tfmemlens.findings.support.rows import device_limit, is_buffer
 from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.xla_arena import facts
@@ -24,6 +25,8 @@ from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import CompilerMemory
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.units import KIB, Size
+from tfmemlens.values import replace
 
 _DONATABLE = Remedy(
     "let the step give back each array with the shape and dtype that it was given: it then takes the old"
@@ -68,6 +71,13 @@ _SHARD_OR_NARROW = Remedy(
     "if it holds weights or data: shard it over devices, or keep it in 16 bits",
     slug="shard-arguments",
 )
+_SEE_THAT_SHARDED = Remedy(
+    "see that weights, gradients and optimizer state are sharded over all devices (FSDP): each must hold"
+    " its part"
+    " alone",
+    "jax.debug.visualize_array_sharding(w)   # of a large weight of two dimensions",
+    slug="shard-arguments",
+)
 _LARGER_POOL = Remedy(
     "JAX takes 75 % of the GPU at start (older versions 90 %): a larger part may be enough, if"
     " nothing else needs the rest",
@@ -86,7 +96,7 @@ def remedies_of(
 ) -> Iterator[Remedy]:
     """What makes the request smaller, or leaves room for it, best first."""
     if space := facts.on_chip(moment):
-        yield from _of_a_small_memory(moment, space)
+        yield from _of_a_small_memory(case, moment, space)
         return
     if facts.in_host_space(moment):
         yield from (_OFFLOAD_LESS, *remedies.offered(case, moment, "smaller-batch"))
@@ -117,7 +127,7 @@ def remedies_of(
     yield from _of_the_program(case, moment, compiler, buffers)
 
 
-def _of_a_small_memory(moment: Moment, space: str) -> Iterator[Remedy]:
+def _of_a_small_memory(case: Case, moment: Moment, space: str) -> Iterator[Remedy]:
     """A kernel on a TPU core's own memory."""
     name = (moment.request.failed.executable if moment.request else None) or ""
     attention = ", or what it keeps per sequence: shorter sequences, fewer pages"
@@ -127,6 +137,9 @@ def _of_a_small_memory(moment: Moment, space: str) -> Iterator[Remedy]:
             " tables): fewer sequences or pages in one call, or shorter sequences",
             slug="smaller-kernel-blocks",
         )
+        return
+    if space == "vmem" and facts.of_the_compiler(case, moment):
+        yield from _of_code_that_xla_made(moment)
         return
     smaller = Remedy(
         "make the kernel's blocks smaller (Pallas: block shapes, number of buffers)"
@@ -139,6 +152,46 @@ def _of_a_small_memory(moment: Moment, space: str) -> Iterator[Remedy]:
         yield from (_LARGER_VMEM, smaller)  # a limit that was set, not the end of the chip's memory
     else:
         yield from (smaller, _LARGER_VMEM)
+    if space == "vmem" and not (name or case.capture.surroundings.shows("a kernel of its own")):
+        yield replace(_more_for_an_op(_needed(moment)), text=f"if no kernel is yours: {_FOR_EACH_OP}")
+
+
+_FOR_EACH_OP = (
+    "let XLA take more of it for each op, if the core has more (16 MiB is all that older TPUs have)"
+)
+
+
+def _needed(moment: Moment) -> Size | None:
+    compiler = moment.incident.compiler if moment.incident else None
+    return compiler.needed if compiler else None
+
+
+def _more_for_an_op(needed: Size | None) -> Remedy:
+    """A larger limit for each op, the next power of two that holds what is needed."""
+    kib = 1 << (max(-(-needed.high // KIB), 1) - 1).bit_length() if needed else 32768
+    return Remedy(
+        _FOR_EACH_OP,
+        f"export LIBTPU_INIT_ARGS=--xla_tpu_scoped_vmem_limit_kib={kib}   # before the TPU is first used",
+        slug="larger-vmem",
+    )
+
+
+def _of_code_that_xla_made(moment: Moment) -> Iterator[Remedy]:
+    """Nobody wrote the kernel, so that only its op, its operands and its compiler can be changed."""
+    yield _more_for_an_op(_needed(moment))
+    yield Remedy(
+        "take newer torch_xla and libtpu: where XLA's own code for an op does not fit, the compiler"
+        " should have"
+        " made smaller tiles, so report it if it stays",
+        "pip install -U 'torch_xla[tpu]'",
+        slug="newer-release",
+    )
+    yield Remedy(
+        "find the op in the lines below the message (its allocations with their shapes), and make its"
+        " operands"
+        " smaller or split it: end the graph before it (xm.mark_step()) to see that it is this one",
+        slug="in-pieces",
+    )
 
 
 def _of_no_program(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterable[Remedy] | None:
@@ -162,7 +215,9 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
             f"{stores[0]}.append(jax.device_get(result))   # a loss: float(loss)",
             slug="keep-numbers",
         )
-    if told.shows("differentiating"):
+    if told.shows("differentiating") and told.shows("simulating"):
+        yield from STEPS_AGAIN
+    elif told.shows("differentiating"):
         yield from remedies.offered(case, moment, "recompute", "smaller-batch")
     yield Remedy(
         "find what keeps arrays alive (a list of losses or outputs, old weights, a second model): a"
@@ -181,7 +236,7 @@ def _of_a_known_cause(
     """Where the text shows what makes the program large; none otherwise."""
     size = moment.request.failed.size if moment.request else None
     if compiler.one_operation:
-        return program_account.for_one_op(moment)
+        return program_account.for_one_op(case, moment)
     if program_account.mostly_constants(compiler) or facts.captured(case, compiler, size):
         return program_account.without_constants()
     if states := kept.whole_states(case, moment):
@@ -204,6 +259,8 @@ def _of_the_program(
     if facts.donated_in_vain(case, moment):
         yield _DONATABLE
     of_arguments = program_account.mostly_arguments(compiler)
+    if not of_arguments and facts.heavy_to_train(case, moment, compiler):
+        yield _SEE_THAT_SHARDED
     undonated = program_account.undonated(compiler)
     donatable = program_account.could_donate(case, moment, compiler)
     if undonated and donatable:
@@ -246,7 +303,20 @@ def _of_the_program(
     yield WITHOUT_XLA
 
 
+_DRAWS_IN_PARTS = Remedy(
+    "where its first dimension counts draws: compute this for some draws at a time, bring each part to"
+    " the host,"
+    " and leave out sites that nothing reads afterwards",
+    slug="fewer-draws",
+)
+
+
 def _of_buffers(case: Case, moment: Moment, buffers: Buffers) -> Iterator[Remedy]:
+    told = case.capture.surroundings
+    stacked = any(remedy.slug == "stack-less" for remedy in buffers.remedies)
+    if stacked and (case.api.library == "NumPyro" or told.shows("sampling")):
+        yield _DRAWS_IN_PARTS  # whose scan is the sampler's own
+        return
     yield from buffers.remedies
     if "attention" in buffers.what:
         yield from remedies.offered(case, moment, "mixed-precision")

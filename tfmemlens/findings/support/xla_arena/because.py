@@ -72,6 +72,13 @@ def _beyond_a_capacity(case: Case, moment: Moment, compiler: CompilerMemory) -> 
                 f"the limit of this kernel is {human_size(compiler.capacity)} of {space}, memory on the chip,"
                 f" {facts.over(compiler)} too little; the core may have more"
             )
+        if space == "vmem" and facts.of_the_compiler(case, moment):
+            return (
+                f"{human_size(compiler.capacity)} of vmem, memory on the chip for what one op works on,"
+                " is all"
+                f" that it may take, {facts.over(compiler)} too little; the text shows no kernel written by"
+                " hand, so most likely it is XLA's own code for an op"
+            )
         if space:
             return (
                 f"a TPU core has {human_size(compiler.capacity)} of {space}, which holds"
@@ -91,8 +98,10 @@ def _on_device(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
     has = f"the device has {human_size(compiler.capacity)}, {facts.over(compiler)} too little"
     if program_account.undonated(compiler):
         return f"{has}; {program_account.of_undonated(compiler)}"
+    heavy = facts.heavy_to_train(case, moment, compiler)
     if not program_account.mostly_arguments(compiler):
-        return has
+        weights = None if weights_on_a_tpu.too_heavy(case, moment, compiler) else heavy
+        return f"{has}; {weights.needs}" if weights else has
     return f"{has}; {program_account.of_arguments(case, moment, compiler)}"
 
 
@@ -167,7 +176,7 @@ def _of_its_parts(case: Case, moment: Moment, compiler: CompilerMemory) -> str |
     if program_account.undonated(compiler):
         return program_account.of_undonated(compiler)
     if compiler.one_operation:
-        return program_account.of_one_op(compiler)
+        return program_account.of_one_op(moment, compiler)
     beyond = program_account.against_device(compiler, device_limit(case, moment))
     if program_account.mostly_results(compiler):
         return f"{program_account.of_results(compiler)}{beyond}"

@@ -6,8 +6,9 @@ from tfmemlens.findings.support import program_account
 from tfmemlens.findings.support.main_buffers import Buffers
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import device_limit, of_a_program
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.stated_sizes import Product, as_product
+from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import CompilerMemory
 from tfmemlens.patterns import regex
@@ -48,6 +49,23 @@ def on_chip(moment: Moment) -> str | None:
     """The name of a TPU core's own small memory, where that ran out rather than HBM."""
     space = moment.request.failed.allocator if moment.request else None
     return space if space in HOLDS else None
+
+
+def of_the_compiler(case: Case, moment: Moment) -> bool:
+    """Whether what found no room on the chip is most likely code that XLA made for an op: of a PyTorch
+    program in which nothing speaks of a kernel that is written by hand.
+    """
+    named = moment.request.failed.executable if moment.request else None
+    own = named or case.capture.surroundings.shows("a kernel of its own")
+    return framework_of(case) == TORCH_XLA and not own
+
+
+def heavy_to_train(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWeights | None:
+    """The weights that the text states, where training all of them takes more than the device has."""
+    weights, has = stated_weights(case.capture.surroundings), compiler.capacity
+    if weights is None or has is None or on_chip(moment) or situation(case, moment).training is not True:
+        return None
+    return weights if weights.trained_bytes > has.bytes else None
 
 
 def in_host_space(moment: Moment) -> bool:
