@@ -29,6 +29,7 @@ XLA = (
     "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
     " 9031036208 bytes.\n"
 )
+SAMPLER = "import numpyro\nmcmc = MCMC(NUTS(model), num_warmup=500, num_samples=3000, num_chains=2)"
 PROFILE = """Type: space
       flat  flat%   sum%        cum   cum%
     2.49GB 25.49% 25.49%     2.49GB 25.49%  init_params /home/u/model.py
@@ -100,6 +101,22 @@ LOADED = (
     + oom("4096,4096", "AssignVariableOp")
 )
 CASES: dict[str, tuple[str, str]] = {
+    "always-at-one-step": (
+        f"Whatever batch size I take, it always dies at step 310.\n{XLA}",
+        f"With a large batch size it always dies at step 310.\n{XLA}",
+    ),
+    "draws-of-all-chains": (
+        f"{SAMPLER}\n{XLA.replace('9031036208', str(2 * 3000 * 121_001 * 4))}",
+        f"{SAMPLER}\n{XLA}",
+    ),
+    "every-row-with-every-row": (
+        f"import jax\n{XLA.replace('9031036208', str(370_000**2 * 4))}",
+        f"import jax\n{XLA.replace('9031036208', str(370_000 * 370_001 * 4))}",
+    ),
+    "release-that-works": (
+        f"jax 0.4.35 fails, jax 0.4.28 works fine.\n{XLA}",
+        f"jax 0.4.35 fails, jax 0.4.28 as well.\n{XLA}",
+    ),
     "account-of-the-code": (
         test_account_of_the_code.WIDE,
         test_account_of_the_code.WIDE.replace("3000 * ", ""),
