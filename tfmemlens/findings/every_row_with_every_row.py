@@ -42,7 +42,7 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.CAUSE,
             headline=f"the request is {side:,} x {side:,} values in {dtype}, to the byte",
             because=f"to the byte it is {side:,} x {side:,} in {dtype}, so most likely a value for every row"
-            " with every row, as [n,1] combined with [n] makes it by mistake",
+            " with every row: a kernel or distances, or by mistake, where [n,1] is combined with [n]",
             explains=need,
             evidence=(Evidence("the message", request.failed.line),),
             remedies=tuple(_remedies(case, side)),

@@ -81,7 +81,8 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         LineRule(
             r"(?i)\A(?=[^\n]{0,400}\b(?:fails?|died|dies|crash\w*|same|still|no (?:help|difference|luck)"
             r"|nothing|OO?MM?s?|stuck)\b)"
-            r"(?=[^\n]{0,400}\b(?:too|also|same|even|still|nothing|tried|when|with)\b)"
+            r"(?=[^\n]{0,400}\b(?:too|also|same|even|still|nothing|tried)\b"
+            r"|(?:[^\n]{0,200}?[.!?;] )?(?:So )?(?:When|With) (?:the |a )?batch)"
             r"(?:(?!\b(?:runs?|works?|fits?|fine|ok|works|ran)\b)[^\n]){0,300}"
             r"(?<!dev )(?<!test )(?<!val )(?<!validation )(?:\b(?:train_)?"
             r"batch(?:es|(?:[_ -]?size)?s?)\b|\bbs\b)(?:[=: ]| of | to ){1,3}\(?"
