@@ -61,7 +61,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         what = "what is here does not say what was asked for"
         late = case.capture.surroundings.shows("failing late")
-        release = case.capture.surroundings.shows("another release")
+        told_release = case.capture.surroundings.shows("another release")
+        release = None if case.capture.surroundings.works_in else told_release
         what += f"; it began with another release ({release.place})" if release else ""
         yield Finding(
             severity=Severity.NOTE if late else Severity.FACTOR,

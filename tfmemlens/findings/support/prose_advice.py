@@ -181,7 +181,7 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         yield from _of_tensorflow(case, of_host, grows)
         if told.shows("volumes") and not (of_host or grows or told.shows("failing in evaluation")):
             yield _VOLUMES
-        if told.shows("another release"):
+        if told.shows("another release") and not told.works_in:
             yield ANOTHER_RELEASE if not of_host else _OTHER_RELEASES
         if told.shows("failing late") and not grows:
             yield _SIZES_OF_BATCHES
