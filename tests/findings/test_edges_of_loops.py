@@ -546,8 +546,9 @@ def test_large_requests_that_were_warned_of(large: Any, words: str, evidence: in
 @pytest.mark.parametrize(
     "moment, told, offered, never",
     [
-        (host(shape=(5,), dtype="float64"), {}, ["narrow-array", "map-the-file"], ["smaller-pipeline"]),
-        (host(shape=(5,), dtype="float32"), {}, ["map-the-file"], ["narrow-array"]),
+        (host(shape=(5 << 20,), dtype="float64"), {}, ["narrow-array", "map-the-file"], ["smaller-pipeline"]),
+        (host(shape=(5 << 20,), dtype="float32"), {}, ["map-the-file"], ["narrow-array"]),
+        (host(shape=(5,), dtype="float64"), {}, ["container-limit"], []),  # the last drop
         (host(line=at(3, "MemoryError")), {}, ["map-the-file"], ["narrow-array"]),
         (
             host(line=at(3, "The paging file is too small")),

@@ -149,6 +149,9 @@ def test_a_warning_beside_the_words_tells_its_bytes() -> None:
         ("My PC freezes as training begins, RAM is at 99%", "host RAM is full or much used"),
         ("RAM exhaustion while training throws no exception", "host RAM is full or much used"),
         ("Unexpectedly high GPU memory usage of Conv2D", "a device's memory is full or much used"),
+        ("jit_compile keeps filling GPU memory until it crashes", "a device's memory is full or much used"),
+        ("it loads the entire data set into RAM", "host RAM is full or much used"),
+        ("it ends with ResourceExhausted at the last fold", "memory ran out"),
     ],
 )
 def test_words_that_say_less_are_told_as_less(text: str, what: str) -> None:
@@ -172,3 +175,18 @@ def test_a_program_that_gets_killed_was_most_likely_short_of_ram() -> None:
 )
 def test_words_that_tell_no_lack_of_memory(text: str) -> None:
     assert slugs(text) is None
+
+
+def test_a_gpu_that_tensorflow_takes_whole_is_no_failure() -> None:
+    text = "Tensorflow is still taking up all GPU memory, whatever I set\nimport tensorflow as tf"
+    assert pipeline.explain(text + "\n").verdict.startswith("No failure: TensorFlow reserves nearly all")
+    beside = "PyTorch runs out of memory, since TensorFlow fills up all GPUs"
+    assert (slugs(f"{beside}\nimport tensorflow as tf") or [""])[0] == "growth"
+
+
+@pytest.mark.parametrize(
+    "path", ["/data/part-7.parquet", "./run/net-12", "gs://bucket/net-12", "C:\\data\\x"]
+)
+def test_a_file_behind_resource_exhausted_is_no_lack_of_memory(path: str) -> None:
+    report = pipeline.explain(f"OP_REQUIRES failed at io.h:71 : RESOURCE_EXHAUSTED: {path}\n")
+    assert "Out of memory" not in report.verdict

@@ -158,8 +158,11 @@ def test_who_did_not_write_the_program_gets_no_code_of_a_training_loop() -> None
 @pytest.mark.parametrize(
     ("text", "slugs"),
     [
-        ("it runs out of memory after a few hundred of these", ["start-anew", "smaller-batch"]),
-        ("it runs out of memory after 24 batches", ["find-what-grows", "smaller-batch"]),
+        (
+            "it runs out of memory after a few hundred of these",
+            ["start-anew", "compare-shapes", "smaller-batch"],
+        ),
+        ("it runs out of memory after 24 batches", ["find-what-grows", "compare-shapes", "smaller-batch"]),
         ("it runs out of memory at once", ["smaller-batch"]),
     ],
 )

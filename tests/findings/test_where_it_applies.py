@@ -251,7 +251,8 @@ OF_TRAINING = {
     "batch-norm-training", "clip-per-variable", "drop-channels", "fewer-microbatches", "fewer-trained-layers",
     "first-order", "freeze-weights", "gradient-accumulation", "keep-slices", "lighter-optimizer",
     "penalty-on-part", "recompute", "sampled-loss", "smaller-moments", "sparse-labels", "sparse-updates",
-    "swap-to-host", "truncate",
+    "penalty-on-rows",
+    "swap-to-host", "truncate", "without-penalty",
 }  # fmt: skip
 """Gradients, slots and losses are of training alone."""
 WHERE_TRAINING_SHOWS = {"gradient-accumulation", "mixed-precision", "recompute"}
@@ -260,7 +261,7 @@ IN_32_BITS = {"mixed-precision", "tensor-cores"}
 OF_PYTHON = {"find-the-growth", "freeze-weights", "list-tensors", "mixed-precision", "record-a-step"}
 OF_A_SHELL = {
     "add-swap", "another-allocator", "another-backend", "another-malloc",
-    "bound-requests", "close-tensors", "count-tensors",
+    "bound-requests", "close-tensors", "convert-on-the-cpu", "count-tensors",
     "dump-file", "free-shared-ram", "larger-message", "more-memory-maps", "more-pinned-memory",
     "more-ram-for-wsl", "pool-for-unified-memory", "raise-host-limit", "save-in-parts",
     "see-device-users", "smaller-files",

@@ -421,3 +421,11 @@ def test_a_live_model_has_the_chunks_in_use_of_the_dump_beside_it(tmp_path: Path
     assert all(1024 <= asked <= size for _, asked, size in chunks)
     small = incident.state.in_use.bytes - sum(size for _, _, size in chunks)
     assert 0 <= small < 0.001 * incident.state.in_use.bytes
+
+
+@pytest.mark.parametrize(
+    ("told", "size"), [("129.1", None), ("129.1MiB.  Current", 135_371_264), ("512", 512)]
+)
+def test_a_figure_that_is_cut_before_its_unit_is_none(told: str, size: int | None) -> None:
+    dump = collected(f"Allocator (GPU_0_bfc) ran out of memory trying to allocate {told}").dump
+    assert dump is not None and (dump.size.bytes if dump.size else None) == size

@@ -403,7 +403,7 @@ def test_an_array_that_python_builds_went_through_no_network() -> None:
     )
     report = pipeline.explain(f'  File "prep.py", line 9, in <module>\n    x = y / 255.0\n{array} float64\n')
     assert "network" not in report.verdict
-    assert "at prep.py:9 in host RAM" in report.verdict
+    assert "at prep.py:9" in report.verdict
     first = report.actions[0].remedy
     assert (first.slug, first.saves_bytes) == ("narrow-array", 12500 * 224 * 224 * 3 * 4)
     narrow = pipeline.explain(f"{array} float32\n")

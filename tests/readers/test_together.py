@@ -30,7 +30,7 @@ def test_other_ranks_steps_are_not_the_failing_ones(ranks: Path, capsys: pytest.
     assert main(["explain", str(ranks)]) == 0
     page = capsys.readouterr().out
     assert "growth-between-steps" not in page
-    assert re.search(r"line \d+ of rank-3\.log: Resource exhausted", page)
+    assert re.search(r"line \d+ of rank-3\.log", page)
     assert "of 8 logs only rank-3.log tells of a failure" in page
     assert page.split("\n")[0].endswith(": 8 files")
 
@@ -57,7 +57,7 @@ def test_the_same_request_in_all_files_is_one_failure(
         capsys.readouterr().out.split()
     )
     assert main(["explain", str(tmp_path)]) == 0
-    assert ", in 8 files (rank-0.log,…\n" in capsys.readouterr().out
+    assert "(24×), in 8 files…\n" in capsys.readouterr().out
 
 
 def test_failures_of_other_requests_stay_apart(tmp_path: Path) -> None:

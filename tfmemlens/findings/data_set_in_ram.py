@@ -42,7 +42,8 @@ _UNITS = {"": 1, "k": 1000, "m": 10**6}
 _GREY = regex(r"(?i)\bgr[ae]y|\bmnist|\bx-?rays?\b|\bM?RI\b|\bCT\b|\bbinary\b|\bb/w\b")
 _RGB = 3
 _READ_IN_PARTS = regex(
-    r"(?i)flow_from_|from_directory|TFRecord|from_generator|ImageDataGenerator|DataLoader|mmap_mode|memmap|Sequence\)"
+    r"(?i)flow_from_|from_directory|TFRecord|from_generator|ImageDataGenerator|DataLoader"
+    r"|mmap_mode|memmap|Sequence\)"
 )
 _NO_NAMES = ("shape", "size", "shapes", "dimensions")
 _FLAT = frozenset("samples records examples sequences".split())

@@ -46,7 +46,8 @@ _OF_LAYERS = regex(
 )
 """Ops and layers that make feature maps."""
 _NO_MAPS = regex(
-    r"(?i)col_buffer|patches|crop|mask|iou|atten|attn|einsum|softmax|logits|FilterV2|Conv3DBackpropFilter|shuffle|TransposeN"
+    r"(?i)col_buffer|patches|crop|mask|iou|atten|attn|einsum|softmax|logits|FilterV2|Conv3DBackpropFilter|shuffle"
+    r"|TransposeN"
     r"|(?:\A|[/ ])transpose(?:_\d+)?(?:[/ ]|\Z)"
 )
 

@@ -7,18 +7,22 @@ from collections.abc import Iterable, Sequence
 from tfmemlens.findings.support.ranking import LEAST_OF_A_FACTOR, whole_bytes
 from tfmemlens.findings.support.sufficiency import enough_first, shortfall
 from tfmemlens.findings.support.tried import tried_in_vain
+from tfmemlens.findings.support.verdict import what_it_is
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Action, Finding, Remedy
 
 
 def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     """The actions of the moment that matters most: a remedy that several rules advise is one action of all of
-    them, where the first of them stands and in its words. The order is that of the findings, which are ranked
-    by what they explain, and within a finding that of its rule: what ends the cause comes before what saves
-    more by the way. What was tried in vain, buys nothing or next to nothing, or needs more memory is last,
-    and what cannot be enough gives way to what may be.
+    them, where the first of them stands and in its words, or in those of the rule that knows what the
+    request is. The order is that of the findings, which are ranked by what they explain, and within a finding
+    that of its rule: what ends the cause comes before what saves more by the way. What was tried in vain,
+    buys nothing or next to nothing, or needs more memory is last, and what cannot be enough gives way to what
+    may be.
     """
     ours = [finding for finding in findings if finding.moment == 0]
+    particular = what_it_is(case, ours)
+    in_its_words = {each.change or each.text: each for each in particular.remedies} if particular else {}
     advised: dict[str, tuple[Remedy, list[str]]] = {}
     for finding in ours:
         before = _things(each for each, _ in advised.values())
@@ -26,7 +30,7 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
             known = remedy.change or remedy.text
             if known not in advised and _thing(remedy) in before:
                 continue  # the same in other words
-            remedy, rules = advised.setdefault(known, (remedy, []))
+            remedy, rules = advised.setdefault(known, (in_its_words.get(known, remedy), []))
             if finding.rule not in rules:
                 rules.append(finding.rule)
     actions = _one_way_to_know_more([Action(remedy, tuple(rules)) for remedy, rules in advised.values()])

@@ -404,6 +404,8 @@ TABLE: dict[str, Applicability] = {
     "clip-per-variable": _IN_TRAINING,
     "single-precision": _TENSORFLOW_CODE,
     "keep-slices": Applicability(_TENSORFLOW, training=True),
+    "penalty-on-rows": Applicability(_TENSORFLOW, training=True),
+    "without-penalty": Applicability(_TENSORFLOW, training=True),
     "sparse-updates": Applicability(_TENSORFLOW, training=True),
     "table-on-host": Applicability(_TENSORFLOW, devices=_ACCELERATORS),
     "drop-channels": Applicability(training=True, code=_TENSORFLOW),

@@ -178,6 +178,8 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         yield _NEWER_RELEASE
         return
     if framework_of(case) == TENSORFLOW:
+        if told.shows("taking the whole GPU") and not of_host:
+            yield _room_for_others(case)
         yield from _of_tensorflow(case, of_host, grows)
         if told.shows("volumes") and not (of_host or grows or told.shows("failing in evaluation")):
             yield _VOLUMES
@@ -213,6 +215,16 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         yield _in_options(_SMALLER_BATCH) if told.shows("using a tool") else _SMALLER_BATCH
     elif not (on_board or told.shows("failing in evaluation") or told.shows("several ranks")):
         yield _IF_IT_TRAINS
+
+
+def _room_for_others(case: Case) -> Remedy:
+    """Of a text that says that TensorFlow fills a GPU, and that something runs out beside it."""
+    return Remedy(
+        "TensorFlow reserves nearly all of every GPU that it sees when it starts, whatever its model needs:"
+        " let it take memory as needed, and hide the GPUs that are for others (CUDA_VISIBLE_DEVICES)",
+        code_snippets.growth(case.api),
+        slug="growth",
+    )
 
 
 def _of_growth(case: Case, of_host: bool) -> Iterator[Remedy]:

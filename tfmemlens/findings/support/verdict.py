@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tfmemlens.findings.support.kills import surely_for_memory, was_killed
 from tfmemlens.findings.support.largest_layer import of_the_largest_layer
 from tfmemlens.findings.support.libraries import library_of
@@ -26,7 +28,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.units import human, human_size, percent
 
 _HALF = 0.5
-_IN_PIECES = "fragmented-free-memory"
+_IN_PIECES, _TOO_LARGE = "fragmented-free-memory", "request-larger-than-device"
 _OF_FIGURES = (
     "memory-shortage",
     _IN_PIECES,
@@ -75,6 +77,13 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
     said = f"{_what(case, moment)}: {clauses[0]}{why}"
     more = of_the_largest_layer(case, moment, said) if best.rule in _OF_FIGURES else ""
     return _sentence(f"{said}{more}")
+
+
+def what_it_is(case: Case, ranked: Sequence[Finding]) -> Finding | None:
+    """The finding that says what a request is, where the first one says only that no device holds it."""
+    ours = [finding for finding in ranked if finding.moment == 0]
+    best = _best(ours) if case.moments and case.moments[0].request else None
+    return _deeper(case.moments[0], best, ours) if best and best.rule == _TOO_LARGE else None
 
 
 def _best(ranked: list[Finding]) -> Finding | None:

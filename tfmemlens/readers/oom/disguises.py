@@ -282,8 +282,9 @@ _DISGUISES = RuleTable.of(
 )  # fmt: skip
 _NO_MEMORY = regex(
     r"larger than max|Collective ops is aborted|Aborting RingReduce"
-    r"|No space left|Too many open files|[Qq]uota|rate"
-    r" limit|grpc_message|^\s*(?:except|raise|import|from)\b",
+    r"|No space left|(?i:too many open files)|[Qq]uota|rate"
+    r" limit|(?i:resource[ _]?exhausted(?:error)?): (?:\.{0,2}|~|[A-Za-z]:|\w{2,6}:/)[/\\]\w"
+    r"|grpc_message|^\s*(?:except|raise|import|from)\b",
     re.MULTILINE,
 )
 _IN_OP = regex(r"\(\d+\) (?:Internal|INTERNAL)|InternalError|OP_REQUIRES failed")

@@ -12,8 +12,9 @@ from tfmemlens.readers.oom.rules import FIRST, LAST, SIZE, Era, LineRule, RuleTa
 from tfmemlens.units import ALIGNMENT, Size, parse_size
 
 START = LineRule(
-    rf"Allocator \((?P<name>[^)]*)\) ran out of memory trying to allocate (?P<size>{SIZE}|\d+)"
-    r"(?: \(rounded to (?P<rounded>\d+)\))?(?P<soft> with freed_by_count|[^.]*\. The caller indicates)?"
+    rf"Allocator \((?P<name>[^)]*)\) ran out of memory trying to allocate (?:(?P<size>{SIZE}|\d+(?![\d.]))"
+    r"|[\d.]+\Z)(?: \(rounded to (?P<rounded>\d+)\))?"
+    r"(?P<soft> with freed_by_count|[^.]*\. The caller indicates)?"
     r"(?:\s?requested by op ?(?P<op>[^\s.]\S*?(?=[;,]?(?:\s|\Z)))?)?",
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 450.00MiB.  Current allocation summary"
     " follows.",
@@ -25,6 +26,7 @@ START = LineRule(
     " indicates that this is not a failure, but may mean that there could be performance gains if more memory"
     " were available.",
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.27GiB with freed_by_count=0.",
+    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 12.4",
     needs="ran out of memory trying to allocate",
 )
 HEAD = LineRule(
@@ -293,12 +295,9 @@ class DumpCollector:
     _largest = 0
 
     def _start(self, groups: dict[str, str | None], line: Line) -> bool:
-        size = (
-            figure(groups["size"] or "0")
-            if (groups["size"] or "").isdigit()
-            else parse_size(groups["size"] or "0B", ALIGNMENT)
-        )
-        if groups["soft"]:
+        told = groups["size"]
+        size = None if told is None else figure(told) if told.isdigit() else parse_size(told, ALIGNMENT)
+        if size and groups["soft"]:
             self.soft.append((size, groups["name"] or "", line))
             return True
         self.finish()

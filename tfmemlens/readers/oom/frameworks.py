@@ -101,12 +101,13 @@ _TENSORFLOW = regex(
     r"|\berrors_impl\.(?:ResourceExhausted|Internal)Error|\[Op:__inference_"
     r"|\{function_node __inference_|^Graph execution error"
     r"|\btf\.(?:distribute|keras\.Model)\b"
-    r"|\bcluster_\d+(?:_\d+)?/xla_run\b"
+    r"|\bcluster_\d+(?:_\d+)?/xla_run\b|\bjit_compile\b"
 )
 _JAX = regex(
     r"\bjax(?:lib|_src)?(?:[./\\ :,_'\")\[=<>~-]|\Z)|\b[Ff]lax\b|JaxRuntimeError|\bp(?:map|jit)(?:ped"
     r"|\b)|\bjit\("
-    r"|of a replicated computation|Execution of replica \d+ failed|CompiledMemoryStats|\bjit_\w|\boptax\b"
+    r"|of a replicated computation|Execution of replica \d+ failed|CompiledMemoryStats|\boptax\b"
+    r"|\bjit_(?!compile\b)\w"
     r"|XLA_PYTHON_CLIENT|\bhaiku\b|\b(?:jnp|eqx)\.\w|\bequinox\b|\bnumpyro\b|\bJAX\b"
     r"|\b(?:[Bb]rax|MJX|mjx|[Tt]rax|MaxText|[Mm]axtext)\b(?!\.js)|\bJax\b(?!['\u2019])"
     r"|\b(?:jaxline|jaxopt|[Bb]lackjax|BlackJAX|NumPyro|[Dd]iffrax|[Jj]raph|[Cc]hex|[Oo]rbax|paxml"

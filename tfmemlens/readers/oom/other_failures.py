@@ -245,9 +245,10 @@ ELSEWHERE = {
         needs=("events file", "could not be opened"),
     ),
     "too many files were open": LineRule(
-        r"Too many open files",
+        r"(?i)too many open files",
         "ResourceExhaustedError: data.tfrecord; Too many open files",
-        needs="Too many open",
+        "from_parquet: RESOURCE_EXHAUSTED......too many open files",
+        needs=("too many open",),
     ),
     "the system would start no further thread or process": LineRule(
         r"pthread_create(?:\(\))? failed|can't start new thread|[Tt]hread creation failed"

@@ -42,6 +42,9 @@ MUCH_MEMORY = LineRule(
     r"(?:\b(?:9\d|100) ?%|\bfull\b)"
     rf"|\b{_MEMORY}\b[^.\n]{{0,30}}?\b(?:exhaust|deplet)\w*"
     rf"|\b(?:exhaust|deplet)\w*[^.\n]{{0,20}}?\b{_MEMORY}\b"
+    rf"|\bfill(?:s|ed|ing)? (?:up )?(?:(?:my|the|all|whole|entire) ){{0,2}}{_MEMORY}\b"
+    r"|\b(?:load|read|keep|put|cach)(?:s|es|ed|ing)?\b[^.\n]{0,30}?\b(?:entire|whole|all|everything)\b"
+    r"[^.\n]{0,30}?\b(?:in|into|to) (?:\w{1,10} )?(?:memory|RAM)\b"
     rf"|\b{_FIGURE}\b[^.\n]{{0,30}}?\b(?:not enough|too little|not sufficient)\b"
     r"|\b(?:huge|excessive|enormous|insane|crazy|extreme|unexpected(?:ly high)?|very high|massive)"
     rf" (?:\w{{1,12}} ){{0,2}}{_MEMORY} (?:us(?:e|age)|consumption|footprint|requirements?)\b",
@@ -51,17 +54,21 @@ MUCH_MEMORY = LineRule(
     "it hangs and I restart it; swap is full",
     "RAM exhaustion while training throws no exception",
     "a machine with 128GB is not enough",
+    "jit_compile keeps filling GPU memory until it crashes",
+    "cache(filename) loads the entire data set into memory",
     "Unexpectedly high memory usage of Conv2D",
     needs=("ram", "memory", "swap", "gb", "gib"),
 )
 """The text says that memory is full or much used: less than that it ran out, so it is asked last."""
 KILLED_IN_WORDS = LineRule(
-    r"(?i)\b(?:gets?|got|getting) (?:(?:just|always|then|simply) )?"
+    r"(?i)\b(?:system|OS|server|cluster|kernel|linux) kill(?:s|ed)? (?:this|the|my|it)\b"
+    r"|\b(?:gets?|got|getting) (?:(?:just|always|then|simply) )?"
     r"[\"'`*\u2018\u201c]{0,3}killed\b(?![^.\n]{0,20}\bby (?:me|the user|hand))"
     r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall))",
     'the process gets "Killed" right after it has loaded the data',
+    "and then the system kills this task",
     "I get Killed when running python train.py",
-    needs=("killed",),
+    needs=("kill",),
 )
 """The text says that the program was killed."""
 IN_A_LOOP = LineRule(

@@ -173,7 +173,7 @@ SHORT = LineRule(
     r"(?i)(?<!\bno )(?<!without )(?<!avoid )(?<!prevent )(?:(?<![A-Za-z_])OOMs?(?![A-Za-z_])"
     r"|\bout[- ]of[- ]memory\b"
     r"|(?<!\.)(?<!except )(?<!import )(?<![A-Za-z_])resource ?exhaust(?:ed|ion) ?error(?![A-Za-z_])"
-    r"|\bresource exhausted\b|\u8d44\u6e90\u8017\u5c3d"
+    r"|\bresource ?exhausted\b|\u8d44\u6e90\u8017\u5c3d"
     r"|\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:deplet\w{1,4}|exhaust(?:s|ed)|fills? up)\b"
     r"|\bmemory (?:allocation|consumption) (?:issues?|problems?|errors?)\b"
     r"|\btoo much (?:\w{1,12} )?(?:RAM|memory)\b|\bcrash\w{0,3}\b[^.\n]{0,60}\b(?:all|available) RAM\b"

@@ -218,7 +218,8 @@ RECURRENT_CALL = LineRule(
 )
 """A recurrent layer of cuDNN's did not run, with the sizes of the call."""
 ON_WINDOWS = LineRule(
-    r"(?<![A-Za-z])[A-Z]:\\\\?[A-Za-z]|~\\[A-Za-z][\w.]{1,30}\\|\bWinError\b|\bwin_amd64\b|\bcudart64_\d+\.dll"
+    r"(?<![A-Za-z])[A-Z]:\\\\?[A-Za-z]|~\\[A-Za-z][\w.]{1,30}\\|\bWinError\b|\bwin_amd64\b"
+    r"|\bcudart64_\d+\.dll"
     r"|\b[Ww]indows ?(?:7|8(?:\.1)?|10|11|1[01]|[Ss]erver|OS|PC|machine|laptop)\b(?![^.\n]{0,40}\bWSL)"
     r"|\b(?:on|under|native) Windows\b(?![^.\n]{0,40}\bWSL)",
     'File "C:\\Users\\me\\train.py", line 3, in <module>',
