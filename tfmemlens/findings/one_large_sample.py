@@ -46,9 +46,8 @@ _OF_LAYERS = regex(
 )
 """Ops and layers that make feature maps."""
 _NO_MAPS = regex(
-    r"(?i)col_buffer|patches|crop|mask|iou|atten|attn|einsum|softmax|logits|FilterV2|Conv3DBackpropFilter|shuffle"
-    r"|TransposeN"
-    r"|(?:\A|[/ ])transpose(?:_\d+)?(?:[/ ]|\Z)"
+    r"(?i)col_buffer|patches|crop|mask|iou|atten|attn|einsum|softmax|logits|FilterV2|Conv3DBackpropFilter"
+    r"|shuffle|TransposeN|(?:\A|[/ ])transpose(?:_\d+)?(?:[/ ]|\Z)"
 )
 
 
