@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.findings.logs import dump
 from tests.findings.test_what_is_no_batch import explained
 from tfmemlens.model.report import Report
 
@@ -91,3 +92,28 @@ def test_weights_need_no_batch_where_the_code_is_cut() -> None:
 )
 def test_it_stays_quiet(text: str) -> None:
     assert not fires(explained(text))
+
+
+TABLE = """
+from tensorflow import keras
+from tensorflow.keras import layers
+user = keras.Input((), dtype='int32')
+u = layers.Embedding(900_000, 32, name='users')(user)
+net = keras.Model(user, layers.Dense(1)(u))
+net.compile(optimizer=keras.optimizers.Adam(1e-3), loss='mse')
+net.fit(x, y, batch_size=256)
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "asked", "told"),
+    [(450, 1, True), (850, 1, True), (900, 1, False), (280, 1, False), (450, 30, False)],
+)
+def test_weights_fill_a_device_beside_a_bystander(limit: int, asked: int, told: bool) -> None:
+    """The table of 110 MiB, its gradient and two slots take 440: from half of the limit to all and a half."""
+    report = explained(dump(asked, limit, limit - 1) + TABLE)
+    assert fires(report) is told
+    if told:
+        (finding,) = (each for each in report.findings if each.rule == RULE)
+        assert "`users` (line" in finding.headline and "with gradients and Adam's slots" in finding.headline
+        assert "smaller-batch" not in [action.remedy.slug for action in report.actions]

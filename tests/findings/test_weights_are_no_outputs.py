@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.findings.logs import oom
+from tests.findings.logs import dump, oom
 from tests.findings.test_what_is_no_batch import explained
 
 NET = """
@@ -37,3 +37,26 @@ def test_the_kernel_is_no_output_at_a_batch_of_its_rows(shape: str) -> None:
 )
 def test_no_batch_is_far_larger_than_the_stated_one(batch: str, told: bool) -> None:
     assert outputs_are_told("8192,512", batch) is told
+
+
+RESIZED = """
+from tensorflow import keras
+from tensorflow.keras import layers
+net = keras.Sequential([
+    layers.Input((64, 64, 1)),
+    layers.Resizing(896, 896, name='up'),
+    layers.Conv2D(8, 7, strides=4, padding='same', name='stem'),
+])
+net.compile('adam', 'mse')
+net.fit(x, y, batch_size=64)
+"""
+
+
+@pytest.mark.parametrize(("chunk", "named"), [(196, True), (230, True), (190, False)])
+def test_one_large_block_is_the_layer_whose_output_has_its_size(chunk: int, named: bool) -> None:
+    """[64,896,896,1] takes 196 MiB; a block of 230 may hold it, one of 190 may not."""
+    failed = oom("64,224,224,8", "sequential/stem/Conv2D")
+    report = explained(f"{dump(98, 300, chunk)}{failed}\n{RESIZED}")
+    told = " ".join(each.headline for each in report.findings)
+    assert ("most likely what `up` (line" in told) is named
+    assert ("[64,896,896,1], 196.00 MiB" in told) is named

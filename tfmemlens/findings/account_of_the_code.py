@@ -6,7 +6,8 @@ and Adam's two slots; outputs that training keeps for the backward pass.
 When it fires: memory ran out, in words or by a message without shape and size; the text or a file beside it
 holds a program that trains; its Keras layers, followed with an open batch, own weights (with gradients and
 slots) or make outputs at the stated batch (Keras's own 32 where `fit` states none) of half a GiB, and of a
-tenth of the known limit. Of host RAM only where nothing runs on a GPU.
+tenth of the known limit. Of host RAM only where nothing runs on a GPU. Or what failed is next to nothing of
+the limit, and the weights with gradients and slots are half of it or more.
 What to do: a narrower layer where one owns or makes most; else a smaller batch or input.
 """
 
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from tfmemlens.findings import told_in_words
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import attributed, device_limit, on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.findings.support.weights import copies_in_code
@@ -27,7 +29,7 @@ from tfmemlens.model.tensor import format_shape, tensor_bytes
 from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, rough
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, replace
 
 if TYPE_CHECKING:
     from tfmemlens.knowledge.keras_program import LayerOutput
@@ -36,6 +38,8 @@ BASIS = Basis.SHAPE
 EXPLAINS = "weights with gradients and slots, or all outputs, whichever is more"
 
 _LEAST_BYTES, _LEAST_SHARE = GIB // 2, 0.1
+_SMALL_PART, _FULL = 0.05, 1.5
+"""Of the limit: what failed for so little is a bystander; weights far beyond it are never made."""
 _MOST = 0.5
 """Of all: a layer with so much is named alone."""
 _KERAS_BATCH, _IMAGE = 32, 2
@@ -78,6 +82,7 @@ def check(case: Case) -> Iterator[Finding]:
         return
     at = _without_figures(case)
     if at is None:
+        yield from _beside_a_bystander(case)
         return
     account = _account(case)
     limit = device_limit(case, case.moments[at]) if case.moments else None
@@ -87,6 +92,20 @@ def check(case: Case) -> Iterator[Finding]:
     yield (_of_weights if account.weights * account.copies > account.outputs else _of_outputs)(
         case, account, at
     )
+
+
+def _beside_a_bystander(case: Case) -> Iterator[Finding]:
+    """Weights of the code that fill the device, where what failed is next to nothing of it, and no list names
+    what is held.
+    """
+    for index, moment, request in list(requests(case))[:1]:
+        limit, need = device_limit(case, moment), request.needed_bytes
+        if limit is None or need is None or need > _SMALL_PART * limit.bytes or attributed(moment):
+            return
+        account = _account(case)
+        held = account.weights * account.copies if account else 0
+        if account and _MOST * limit.bytes <= held <= _FULL * limit.bytes:
+            yield replace(_of_weights(case, account, index), rules_out=("smaller-batch",))
 
 
 def _without_figures(case: Case) -> int | None:
@@ -110,14 +129,14 @@ def _account(case: Case) -> Account | None:
     from tfmemlens.knowledge.keras_program import layer_outputs
 
     told = case.capture.surroundings
-    trains = any(_TRAINS.search(line.text) for line in told.code)
+    trains = any(_TRAINS.search(line.text) for line in code_lines(told))
     said = told_in_words.spoken(case)
     words = (said[0] if said else None, told.shows("without a GPU"))
     trains = trains or any(_IN_TRAINING.search(line.text) for line in words if line)
     if not trains or told.shows("failing in evaluation"):
         return None
     layers = layer_outputs(told.program())
-    return Account(layers, *_batch(told), *copies_in_code(told.code)) if layers else None
+    return Account(layers, *_batch(told), *copies_in_code(code_lines(told))) if layers else None
 
 
 def _batch(told: Surroundings) -> tuple[int, bool]:
@@ -125,7 +144,7 @@ def _batch(told: Surroundings) -> tuple[int, bool]:
     setting = told.setting(_SETS_BATCH)
     if setting and setting[0].isdigit():
         return int(setting[0]), True
-    return (_KERAS_BATCH if any(_FITS.search(line.text) for line in told.code) else 0), False
+    return (_KERAS_BATCH if any(_FITS.search(line.text) for line in code_lines(told)) else 0), False
 
 
 def _once(layers: Sequence[LayerOutput]) -> list[LayerOutput]:

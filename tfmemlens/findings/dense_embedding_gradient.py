@@ -34,6 +34,8 @@ _NAMES = regex(
 
 _MADE = regex(r"/Assign(?:_\d+)?$")
 """A variable or a slot gets its first value, or one of a checkpoint: no gradient is there yet."""
+_OWN_SEGMENTS = regex(r"\bsegment_(?:sum|mean|max|min|prod)\(|\bunsorted_segment_\w{3,8}\(")
+"""The program's own line groups rows by itself."""
 _EMBEDDING = regex(r"embed|lookup|word2vec", re.IGNORECASE)
 
 
@@ -56,6 +58,7 @@ def check(case: Case) -> Iterator[Finding]:
             or rows <= width
             or owner.phase not in (Phase.GRADIENT, Phase.OPTIMIZER)
             or "Initializer" in name
+            or _OWN_SEGMENTS.search(failed.source_text or "")
             or _MADE.search(failed.node or "")
         ):
             continue

@@ -118,7 +118,7 @@ def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...
 
 _SMALLER_BATCH = (
     "halve the batch: the blocks in use that could be this weight, its gradient and slots are the smaller"
-    " part, so the rest is most likely activations, which shrink with the batch"
+    " part; where the rest are activations, they shrink with the batch"
 )
 _ALIKE = 1.35
 """Blocks of up to this times a tensor most likely hold it: the allocator rounds."""

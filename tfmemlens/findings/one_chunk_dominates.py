@@ -3,7 +3,8 @@
 What it means: a dump has no names, but one chunk that holds most of the memory is one tensor: a one-hot, an
 outer difference of all pairs, a data set. The op that failed is the next one after it. What is lost to
 rounding bounds how large the tensor in the chunk is; where that is a whole multiple of what failed, the
-failing op most likely reduces it.
+failing op most likely reduces it. Where the program stands beside the dump, a layer whose output has that
+size at the batch of the failure is named.
 When it fires: no report names owners, one chunk holds at least half of what is in use, and what failed is at
 most half of it or, where another copy of it failed, as large. Where a copy of unknown size failed, the chunk
 must hold a quarter of the device.
@@ -15,19 +16,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.code_outputs import CodeOutput, code_outputs
 from tfmemlens.findings.support.rows import all_in_use, attributed, device_limit, requests, tensor_in
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
-from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, percent
 
 BASIS = Basis.MEASURED
 EXPLAINS = "the chunk"
 
-_SHARE = 0.5
+_SHARE, _IMAGE = 0.5, 4
 _LEAST = 16 * MIB
 _OF_THE_DEVICE = 0.25
 _KINDS = (RequestKind.TENSOR, RequestKind.DUMP, RequestKind.COPY)
@@ -52,8 +56,13 @@ def check(case: Case) -> Iterator[Finding]:
         size = human(chunk.size_bytes)
         of_all = percent(chunk.size_bytes, all_in_use(moment))
         range_ = f"about {human((low + high) // 2)}" if high - low < MIB else f"{human(low)} to {human(high)}"
+        made = _made_by_the_code(case, request, low, high)
         tensor = f"one tensor of {range_}"
         meaning = ", and a second one as large was requested" if again else _guess(request, low, high)
+        if made:
+            where = f" ({made.output.line.place})" if made.output.name else ""
+            shape = format_shape(made.shape)
+            meaning = f", most likely what {made.name}{where} makes: {shape}, {human(made.bytes)}"
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"one block of {size}, {of_all} of what is in use, holds {tensor}{meaning}",
@@ -64,9 +73,28 @@ def check(case: Case) -> Iterator[Finding]:
                 "A dump has no names. The allocator may give a tensor a larger block than it needs, by less"
                 " than the tensor's own size and less than 128 MiB."
             ),
-            remedies=(_remedy(request, meaning, high),),
+            remedies=tuple(_of_layer(case, moment, made)) if made else (_remedy(request, meaning, high),),
             moment=index,
         )
+
+
+def _made_by_the_code(case: Case, request: Request, low: int, high: int) -> CodeOutput | None:
+    """The one layer of the program's code whose output has the chunk's size at the batch of the failure."""
+    others = (each for each in code_outputs(case, request.failed.shape) if not each.asked)
+    fitting = [each for each in others if low <= each.bytes <= high]
+    return fitting[0] if len({each.bytes for each in fitting}) == 1 else None
+
+
+def _of_layer(case: Case, moment: Moment, made: CodeOutput) -> Iterator[Remedy]:
+    """A smaller output of that layer, and what makes all of them smaller."""
+    if len(made.shape) == _IMAGE and min(made.shape[1:3]) > 1:
+        yield remedies.of_tensor(
+            case,
+            f"make the map of {made.name} smaller: half of its height and width make it a quarter, and what"
+            " is made of it, too",
+            Shrunk("smaller-input", made.bytes, axes=2, certainty=Certainty.ESTIMATE),
+        )
+    yield from remedies.offered(case, moment, "smaller-batch")
 
 
 def _beside_a_copy(case: Case, index: int, moment: Moment, chunk: Allocation) -> Iterator[Finding]:

@@ -404,6 +404,7 @@ TABLE: dict[str, Applicability] = {
     "clip-per-variable": _IN_TRAINING,
     "single-precision": _TENSORFLOW_CODE,
     "keep-slices": Applicability(_TENSORFLOW, training=True),
+    "fewer-segments": Applicability(_TENSORFLOW),
     "penalty-on-rows": Applicability(_TENSORFLOW, training=True),
     "without-penalty": Applicability(_TENSORFLOW, training=True),
     "sparse-updates": Applicability(_TENSORFLOW, training=True),

@@ -13,6 +13,8 @@ from tfmemlens.values import dataclass
 if TYPE_CHECKING:
     from tfmemlens.knowledge.keras_program import LayerOutput
 
+_MOST_FRAMES = 64
+"""So many frames or patches of a sample may be folded into the batch, as TimeDistributed does."""
 _MOST_BATCHES = 4
 """So many of the batches that the text states may be joined in one call, as real and made samples are."""
 
@@ -43,8 +45,8 @@ def code_outputs(case: Case, shape: Sequence[int | None] | None) -> list[CodeOut
     program, stated = told.program(), told.setting("batch_size")
     if not program or not shape or not all(shape):
         return []
-    if stated and stated[0].isdigit() and (shape[0] or 0) > _MOST_BATCHES * int(stated[0]):
-        return []  # its first dimension is no batch
+    if stated and stated[0].isdigit() and not _is_batch(shape[0] or 0, int(stated[0])):
+        return []
     from tfmemlens.knowledge.keras_program import fits, layer_outputs
 
     for asked in dict.fromkeys((tuple(shape), _narrow(shape))):
@@ -57,6 +59,12 @@ def code_outputs(case: Case, shape: Sequence[int | None] | None) -> list[CodeOut
             made = [_at(each, asked[0] or 1, fits(each, asked)) for each in built]
             return sorted(made, key=lambda each: -each.bytes)
     return []
+
+
+def _is_batch(first: int, stated: int) -> bool:
+    """Whether a first dimension may be the stated batch, part of it, several joined, or folded."""
+    folded = stated > 0 and first % stated == 0 and first <= _MOST_FRAMES * stated
+    return first <= _MOST_BATCHES * stated or folded
 
 
 def _of_one_net(outputs: Sequence[LayerOutput], asked: LayerOutput) -> list[LayerOutput]:

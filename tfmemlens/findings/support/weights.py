@@ -94,7 +94,7 @@ def copies_in_code(lines: Iterable[Line]) -> tuple[int, str]:
                 return 2 + slots, f"with gradients and {title}'s {'slots' if slots > 1 else 'slot'}"
         if _PLAIN.search(line.text):
             return 2, "with gradients"
-    return 4, "with gradients and two slots, if the optimizer is Adam"
+    return 4, "with gradients and two slots (if it is Adam)"
 
 
 _MANY_CLASSES = 100_000

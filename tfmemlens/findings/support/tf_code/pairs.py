@@ -294,6 +294,23 @@ ROWS = (
         ranks=(4, 5),
     ),
     TensorFlowIdiom(
+        "rows-of-segments",
+        regex(r"\bunsorted_segment_(?P<op>sum|mean|max|min|prod|sqrt_n)\("),
+        ("unsorted_segment_",),
+        (Agreement.LINE,),
+        "every one of {first} segments gets a row, those to which nothing belongs, too{at}: {shape}",
+        (
+            CodeChange(
+                "fewer-segments",
+                "number only the segments that occur, or use a coarser grid or fewer buckets",
+                "seen, ids = tf.unique(ids)   # then: tf.math.unsorted_segment_sum(x, ids, tf.size(seen))",
+            ),
+        ),
+        ("grid = tf.math.unsorted_segment_max(h, cell, n_cells)",),
+        ("s = tf.math.segment_sum(h, ids)",),
+        ranks=(2, 3),
+    ),
+    TensorFlowIdiom(
         "results-stacked",
         regex(
             r"\btf\.(?P<call>stack|concat|parallel_stack)\(\s*\[\s*[^\[\]]{1,120}\bfor\b[^\[\]]{1,60}\]"
