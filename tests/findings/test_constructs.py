@@ -93,3 +93,13 @@ def test_only_what_makes_matrices_is_asked_for_a_layer(op: str, asks: bool) -> N
     text = dump(512, 300, 1, op=f"net/{op}") + oom("8192,16384", f"net/{op}")
     slugs = {remedy.slug for each in pipeline.explain(text).findings for remedy in each.remedies}
     assert ("check-the-matrix" in slugs) is asks
+
+
+@pytest.mark.parametrize(("rows", "kept"), [(2560, 1280), (3, 1)])
+def test_a_buffer_keeps_half_of_the_rows_that_failed(rows: int, kept: int) -> None:
+    line = "queue = tf.concat([queue, x], 0)"
+    text = f'  File "/home/u/train.py", line 30, in step\n    {line}\n{oom(f"{rows},128", "concat")}\n'
+    codes = [
+        action.remedy.code for action in pipeline.explain(text).actions if action.remedy.slug == "ring-buffer"
+    ]
+    assert codes == [f"{line}[-{kept}:]"]

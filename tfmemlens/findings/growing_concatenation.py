@@ -12,14 +12,15 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.kept import joined_to_itself
 from tfmemlens.findings.support.rows import requests, tensor_text
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor"
 
-
+_ANY_ROWS = 65536
+"""Where no shape tells how many there were."""
 _OF_STEPS = regex(r"(?i)logits|probs?\b|probabilit|scores|attn|attention")
 _CHOSEN = Remedy(
     "keep what later steps read of each, such as the chosen ids, and not all classes of every step",
@@ -43,9 +44,17 @@ def check(case: Case) -> Iterator[Finding]:
                 *((_CHOSEN,) if _OF_STEPS.search(name) else ()),
                 Remedy(
                     f"keep `{name}` at a fixed size: overwrite its oldest rows, or cut them off",
-                    None if _OF_STEPS.search(name) else f"{name} = tf.concat([{name}, x], 0)[-65536:]",
+                    None
+                    if _OF_STEPS.search(name)
+                    else f"{name} = tf.concat([{name}, x], 0)[-{_rows(request)}:]",
                     slug="ring-buffer",
                 ),
             ),
             moment=index,
         )
+
+
+def _rows(request: Request) -> int:
+    """How many rows to keep: half of those that failed, where a shape tells."""
+    rows = (request.failed.shape or (None,))[0] or 0
+    return rows // 2 if rows > 1 else _ANY_ROWS
