@@ -18,6 +18,7 @@ MIB = 1 << 20
 ANY = (1, 2, 3, 4, 5, 6)
 LIMITS: dict[str, tuple[tuple[int, ...], int, int]] = {
     "slices-of-arrays": (ANY, 0, 64),
+    "rows-of-segments": ((2, 3), 0, 32),
     "array-as-tensor": (ANY, 500, 32),
     "whole-set-called": ((2, 3, 4, 5), 200, 32),
     "all-images-called": ((3, 4, 5), 1000, 32),

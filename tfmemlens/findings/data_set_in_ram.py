@@ -118,7 +118,8 @@ def _stated_sets(case: Case) -> Iterator[StatedSet]:
         sample = stated.sizes
         if len(sample) > 2 and sample[0] >= _LEAST_SAMPLES and _is_sample(sample[1:]):
             name = "" if stated.name in _NO_NAMES else stated.name.removesuffix(".shape")
-            words = f"the values of {f'`{name}` ' if name else ''}{format_shape(sample)}"
+            named = f"`{name}` " if name else ""
+            words = f"the values of {named}{format_shape(sample)}"
             yield StatedSet(words, math.prod(sample), stated.line)
         elif len(sample) > 1 and _is_sample(sample) and (match := _COUNT.search(stated.line.text)):
             text = stated.line.text

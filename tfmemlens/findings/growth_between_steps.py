@@ -67,13 +67,11 @@ def check(case: Case) -> Iterator[Finding]:
         if rose is None and not _many(before) and said is None:
             continue
         last, line = before[-1] if before else (0, moment.request.failed.line)
-        headline = (
-            f"it went well for a while, as {said.place} says"
-            if said
-            else f"the run failed after step or epoch {last}, not at the first"
-            if before
-            else f"memory in use rose from failure to failure, to {human(rose[-1] if rose else 0)}"
-        )
+        headline = f"memory in use rose from failure to failure, to {human(rose[-1] if rose else 0)}"
+        if said:
+            headline = f"it went well for a while, as {said.place} says"
+        elif before:
+            headline = f"the run failed after step or epoch {last}, not at the first"
         if rose is None and began_again(before):
             yield _of_another_round(before, index)
             continue

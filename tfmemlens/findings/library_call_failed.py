@@ -54,9 +54,10 @@ def check(case: Case) -> Iterator[Finding]:
         return
     call = _call(config) if config else None
     status = _STATUS.search(failed.text) if failed else None
+    how = f" with `{status[0]}`" if status else ""
     yield Finding(
         severity=Severity.NOTE,
-        headline=f"no out-of-memory message: {_what(call)} failed{f' with `{status[0]}`' if status else ''};"
+        headline=f"no out-of-memory message: {_what(call)} failed{how};"
         f" memory is one possible cause{_how_likely(call)}",
         evidence=tuple(
             Evidence("the message", each) for each in dict.fromkeys(filter(None, (config, failed)))

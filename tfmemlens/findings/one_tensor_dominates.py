@@ -53,9 +53,10 @@ def check(case: Case) -> Iterator[Finding]:
             share = (
                 f"{percent(need, limit.bytes)} of the device's limit of {human_size(limit)}" if limit else ""
             )
+            of_limit = f", {share}" if share else ""
             yield Finding(
                 severity=Severity.CAUSE,
-                headline=f"the failing tensor alone takes {human(need)}{f', {share}' if share else ''}",
+                headline=f"the failing tensor alone takes {human(need)}{of_limit}",
                 because=f"this tensor alone takes {share or human(need)}{_besides(case, moment)}",
                 explains=need,
                 evidence=(

@@ -296,7 +296,9 @@ class DumpCollector:
 
     def _start(self, groups: dict[str, str | None], line: Line) -> bool:
         told = groups["size"]
-        size = None if told is None else figure(told) if told.isdigit() else parse_size(told, ALIGNMENT)
+        size = None
+        if told is not None:
+            size = figure(told) if told.isdigit() else parse_size(told, ALIGNMENT)
         if size and groups["soft"]:
             self.soft.append((size, groups["name"] or "", line))
             return True
