@@ -14,10 +14,10 @@ What to do: a narrower layer where one owns or makes most; else a smaller batch 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tfmemlens.findings import told_in_words
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.code_outputs import CodeOutput, at_batch
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import attributed, device_limit, on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
@@ -25,14 +25,12 @@ from tfmemlens.findings.support.weights import copies_in_code
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.tensor import format_shape, tensor_bytes
+from tfmemlens.model.line import Line
+from tfmemlens.model.tensor import format_shape
 from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, rough
 from tfmemlens.values import dataclass, replace
-
-if TYPE_CHECKING:
-    from tfmemlens.knowledge.keras_program import LayerOutput
 
 BASIS = Basis.SHAPE
 EXPLAINS = "weights with gradients and slots, or all outputs, whichever is more"
@@ -52,7 +50,8 @@ _TRAINS = regex(r"\.fit\(|\.fit_generator\(|GradientTape|\.minimize\(|train_on_b
 class Account:
     """What the layers of the code own, and make at a batch."""
 
-    layers: tuple[LayerOutput, ...]
+    layers: tuple[CodeOutput, ...]
+    """At the batch."""
     batch: int
     stated: bool
     """Whether the text states the batch: else it is Keras's own."""
@@ -61,20 +60,15 @@ class Account:
     with_them: str
     """The same in words."""
 
-    def made_by(self, layer: LayerOutput) -> int:
-        """Bytes of its output at the batch."""
-        sizes = tuple(self.batch if each is None else each for each in layer.shape)
-        return tensor_bytes(sizes, layer.dtype) or 0
-
     @property
     def weights(self) -> int:
         """Bytes of all weights, each layer's once."""
-        return sum(sum(each.bytes for each in layer.weights) for layer in _once(self.layers))
+        return sum(map(_weights, _once(self.layers)))
 
     @property
     def outputs(self) -> int:
         """Bytes of all outputs at the batch."""
-        return sum(map(self.made_by, self.layers))
+        return sum(each.bytes for each in self.layers)
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -129,65 +123,73 @@ def _account(case: Case) -> Account | None:
     from tfmemlens.knowledge.keras_program import layer_outputs
 
     told = case.capture.surroundings
-    trains = any(_TRAINS.search(line.text) for line in code_lines(told))
-    said = told_in_words.spoken(case)
-    words = (said[0] if said else None, told.shows("without a GPU"))
-    trains = trains or any(_IN_TRAINING.search(line.text) for line in words if line)
+    code = code_lines(told)
+    trains = any(_TRAINS.search(line.text) for line in code) or _says_that_it_trains(case)
     if not trains or told.shows("failing in evaluation"):
         return None
-    layers = layer_outputs(told.program())
-    return Account(layers, *_batch(told), *copies_in_code(code_lines(told))) if layers else None
+    batch, stated = _batch(told, code)
+    layers = tuple(at_batch(each, batch) for each in layer_outputs(told.program()))
+    return Account(layers, batch, stated, *copies_in_code(code)) if layers else None
 
 
-def _batch(told: Surroundings) -> tuple[int, bool]:
+def _says_that_it_trains(case: Case) -> bool:
+    """Whether the words of the failure, or of the machine, speak of training."""
+    said = told_in_words.spoken(case)
+    words = (said[0] if said else None, case.capture.surroundings.shows("without a GPU"))
+    return any(_IN_TRAINING.search(line.text) for line in words if line)
+
+
+def _batch(told: Surroundings, code: Sequence[Line]) -> tuple[int, bool]:
     """The batch, and whether the text states it; 0 where neither it nor a call of `fit` tells."""
     setting = told.setting(_SETS_BATCH)
     if setting and setting[0].isdigit():
         return int(setting[0]), True
-    return (_KERAS_BATCH if any(_FITS.search(line.text) for line in code_lines(told)) else 0), False
+    return (_KERAS_BATCH if any(_FITS.search(line.text) for line in code) else 0), False
 
 
-def _once(layers: Sequence[LayerOutput]) -> list[LayerOutput]:
+def _once(layers: Sequence[CodeOutput]) -> list[CodeOutput]:
     """Each layer once, however often it is called."""
-    return list({(each.name, each.line, each.making, each.weights): each for each in layers}.values())
+    made = [each.output for each in layers]
+    keys = ((each.name, each.line, each.making, each.weights) for each in made)
+    return list(dict(zip(keys, layers, strict=True)).values())
 
 
-def _called(layer: LayerOutput) -> str:
-    return (
-        f"`{layer.name}` ({layer.line.place})"
-        if layer.name
-        else f"the {layer.class_name} of {layer.line.place}"
-    )
+def _weights(layer: CodeOutput) -> int:
+    """Bytes of the layer's own weights."""
+    return sum(each.bytes for each in layer.output.weights)
 
 
 def _of_weights(case: Case, account: Account, at: int) -> Finding:
-    layers = sorted(_once(account.layers), key=lambda each: -sum(weight.bytes for weight in each.weights))
+    layers = sorted(_once(account.layers), key=lambda each: -_weights(each))
     first, whole = layers[0], account.weights
-    own = sum(weight.bytes for weight in first.weights)
-    kernel = max(first.weights, key=lambda weight: weight.bytes)
+    own = _weights(first)
+    kernel = max(first.output.weights, key=lambda weight: weight.bytes)
     size = " x ".join(f"{side:,}" for side in kernel.shape)
     if own >= _MOST * whole:
-        what = f"by the code, {_called(first)} has weights of {size}, {rough(own)}"
+        what = f"by the code, {first.named_with_line} has weights of {size}, {rough(own)}"
     else:
-        what = f"by the code, the layers have weights of {rough(whole)}, most {_called(first)} ({rough(own)})"
+        what = (
+            f"by the code, the layers have weights of {rough(whole)}, most"
+            f" {first.named_with_line} ({rough(own)})"
+        )
     what += f"; {account.with_them} about {rough(whole * account.copies)}"
     return Finding(
         severity=Severity.CAUSE,
         headline=what,
         because=what,
         explains=whole * account.copies,
-        evidence=(Evidence(f"weights of {size} in float32: {rough(kernel.bytes)}", first.line),),
+        evidence=(Evidence(f"weights of {size} in float32: {rough(kernel.bytes)}", first.output.line),),
         remedies=tuple(_smaller_weights(case, first, kernel.shape, own * account.copies)),
         moment=at,
     )
 
 
-def _smaller_weights(case: Case, layer: LayerOutput, shape: Sequence[int], held: int) -> Iterator[Remedy]:
-    width = layer.shape[-1]
-    if layer.class_name == "Embedding":
+def _smaller_weights(case: Case, layer: CodeOutput, shape: Sequence[int], held: int) -> Iterator[Remedy]:
+    width = layer.output.shape[-1]
+    if layer.output.class_name == "Embedding":
         text = "fewer rows (a smaller vocabulary, hashing of rare ids), or fewer columns"
     else:
-        text = f"make {_called(layer)} narrower"
+        text = f"make {layer.named_with_line} narrower"
         text += f" ({width:,} -> {width // 2:,})" if width and width > 1 else ""
         if len(shape) == 2 and shape[0] > 4 * (width or 1):
             text += ", or what it reads: pool before it, so that only the channels are left"
@@ -196,12 +198,12 @@ def _smaller_weights(case: Case, layer: LayerOutput, shape: Sequence[int], held:
 
 
 def _of_outputs(case: Case, account: Account, at: int) -> Finding:
-    layers = sorted(account.layers, key=lambda each: -account.made_by(each))
+    layers = sorted(account.layers, key=lambda each: -each.bytes)
     first, whole = layers[0], account.outputs
     batch = f"a batch of {account.batch}" if account.stated else f"Keras's own batch of {_KERAS_BATCH}"
     what = (
         f"by the code, at {batch} the outputs of {len(layers)} layers take about {rough(whole)}, most"
-        f" {_called(first)} ({rough(account.made_by(first))}); training keeps most of them"
+        f" {first.named_with_line} ({rough(first.bytes)}); training keeps most of them"
     )
     return Finding(
         severity=Severity.CAUSE,
@@ -209,11 +211,7 @@ def _of_outputs(case: Case, account: Account, at: int) -> Finding:
         because=what,
         explains=whole,
         evidence=tuple(
-            Evidence(
-                f"{format_shape(tuple(account.batch if each is None else each for each in layer.shape))}"
-                f" = {rough(account.made_by(layer))}",
-                layer.line,
-            )
+            Evidence(f"{format_shape(layer.shape)} = {rough(layer.bytes)}", layer.output.line)
             for layer in layers[:3]
         ),
         remedies=tuple(_smaller_outputs(case, account, first)),
@@ -221,13 +219,13 @@ def _of_outputs(case: Case, account: Account, at: int) -> Finding:
     )
 
 
-def _smaller_outputs(case: Case, account: Account, largest: LayerOutput) -> Iterator[Remedy]:
+def _smaller_outputs(case: Case, account: Account, largest: CodeOutput) -> Iterator[Remedy]:
     whole, batch = account.outputs, account.batch
     if batch > 1:
         fewer = Shrunk("smaller-batch", whole, batch, batch // 2, certainty=Certainty.ESTIMATE)
         how = "" if account.stated else f": `model.fit(..., batch_size={batch // 2})`"
         yield remedies.of_tensor(case, f"a smaller batch ({batch} -> {batch // 2}){how}", fewer)
-    sides = len([side for side in largest.shape[1:-1] if side and side > 1])
+    sides = len([side for side in largest.output.shape[1:-1] if side and side > 1])
     if sides:
         text = "shrink the input: half of each side makes these outputs a quarter"
         if sides != _IMAGE:

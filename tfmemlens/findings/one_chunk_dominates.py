@@ -60,9 +60,8 @@ def check(case: Case) -> Iterator[Finding]:
         tensor = f"one tensor of {range_}"
         meaning = ", and a second one as large was requested" if again else _guess(request, low, high)
         if made:
-            where = f" ({made.output.line.place})" if made.output.name else ""
             shape = format_shape(made.shape)
-            meaning = f", most likely what {made.name}{where} makes: {shape}, {human(made.bytes)}"
+            meaning = f", most likely what {made.named_with_line} makes: {shape}, {human(made.bytes)}"
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"one block of {size}, {of_all} of what is in use, holds {tensor}{meaning}",

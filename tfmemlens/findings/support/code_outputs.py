@@ -35,6 +35,11 @@ class CodeOutput:
         told = self.output
         return f"`{told.name}`" if told.name else f"the {told.class_name} of {told.line.place}"
 
+    @property
+    def named_with_line(self) -> str:
+        """The same, and always the line."""
+        return f"{self.name} ({self.output.line.place})" if self.output.name else self.name
+
 
 def code_outputs(case: Case, shape: Sequence[int | None] | None) -> list[CodeOutput]:
     """All outputs of the code's layers, the largest first, at the batch at which one of them has this shape;
@@ -56,7 +61,7 @@ def code_outputs(case: Case, shape: Sequence[int | None] | None) -> list[CodeOut
         fitting = [each for each in outputs if fits(each, asked)]
         if fitting:
             built = _of_one_net(outputs, fitting[-1])
-            made = [_at(each, asked[0] or 1, fits(each, asked)) for each in built]
+            made = [at_batch(each, asked[0] or 1, fits(each, asked)) for each in built]
             return sorted(made, key=lambda each: -each.bytes)
     return []
 
@@ -88,6 +93,7 @@ def _narrow(shape: Sequence[int | None]) -> tuple[int | None, ...]:
     return tuple(side for at, side in enumerate(shape) if side != 1 or not 0 < at < len(shape) - 1)
 
 
-def _at(output: LayerOutput, batch: int, asked: bool) -> CodeOutput:
+def at_batch(output: LayerOutput, batch: int, asked: bool = False) -> CodeOutput:
+    """What a layer makes at this batch."""
     sizes = tuple(batch if each is None else each for each in output.shape)
     return CodeOutput(output, sizes, tensor_bytes(sizes, output.dtype) or 0, asked)
