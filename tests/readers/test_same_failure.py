@@ -11,6 +11,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.readers.oom.compiler import Executable
 from tfmemlens.readers.oom.disguises import IndirectFailure
 from tfmemlens.readers.oom.dump_figures import Dump
+from tfmemlens.readers.oom.incidents import incident
 from tfmemlens.readers.oom.report import Block
 from tfmemlens.readers.oom.same_failure import IncidentDraft, Joiner, Part
 from tfmemlens.readers.oom.sentence import OomMessage
@@ -302,3 +303,30 @@ class TestDisguises:
         assert counts(failed, disguise(RequestKind.DRIVER, "driver")) == [(0, 0, 0, 0, 2)]
         assert counts(failed, disguise(RequestKind.DRIVER, "driver", size=EXACT(5))) == [(0, 0, 0, 0, 1)]
         assert counts(disguise(), disguise(RequestKind.DRIVER, "driver")) == [(0, 0, 0, 0, 1)]
+
+
+class TestHeadings:
+    """A post's heading tells in short what the text below it quotes."""
+
+    BARE = told(1, shape=None, dtype=None, allocator=None)
+
+    def test_a_heading_without_a_tensor_is_of_the_failure_below_it(self) -> None:
+        assert counts(self.BARE, told(16), dump(17, size=4096)) == [(1, 0, 0, 0, 0), (0, 1, 0, 0, 0)]
+        assert [each.line.number for each in joined(self.BARE, told(16))[0].tellings] == [16]
+
+    def test_a_heading_alone_or_above_less_is_kept(self) -> None:
+        assert len(joined(self.BARE)) == 1
+        assert len(joined(self.BARE, disguise())) == 2
+
+    def test_a_heading_with_a_tensor_of_its_own_is_a_failure(self) -> None:
+        assert len(joined(told(1, shape=(7,)), told(16))) == 2
+        assert len(joined(told(2, shape=None, dtype=None, allocator=None), told(16))) == 2
+
+
+def test_a_request_is_quoted_from_the_message_and_not_from_the_heading() -> None:
+    heading = IndirectFailure(Line(1, "# CUDA_ERROR_OUT_OF_MEMORY"), kind=RequestKind.DRIVER, what="context")
+    message = IndirectFailure(Line(6, "failed call to cuInit"), kind=RequestKind.DRIVER, what="context")
+    request = incident(IncidentDraft(disguises=[heading, message])).request
+    assert request.line is not None and request.line.number == 6
+    request = incident(IncidentDraft(disguises=[heading])).request
+    assert request.line is not None and request.line.number == 1

@@ -12,7 +12,7 @@ from tfmemlens.readers.oom.context import Context, constant_type, output_dtype
 from tfmemlens.readers.oom.dump_figures import Dump
 from tfmemlens.readers.oom.report import Block
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
-from tfmemlens.readers.oom.same_failure import IncidentDraft, Part, first_line
+from tfmemlens.readers.oom.same_failure import IncidentDraft, Part, first_line, is_title
 from tfmemlens.readers.oom.wraps import LOST
 from tfmemlens.units import round_up
 from tfmemlens.values import replace
@@ -214,7 +214,7 @@ def _around(known: Sequence[Context]) -> dict[str, Any]:
     place, code = ran_at
     return {
         "op": _first(known, "op"),
-        "line": known[0].line,
+        "line": next((each.line for each in known if not is_title(each.line)), known[0].line),
         "inputs": _first(known, "inputs") or (),
         "attributes": _first(known, "attributes") or (),
         "source": source,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tfmemlens.model.incident import Incident, RequestKind
-from tfmemlens.readers.oom.same_failure import IncidentDraft
+from tfmemlens.readers.oom.same_failure import IncidentDraft, is_title
 from tfmemlens.values import replace
 
 
@@ -42,11 +42,7 @@ def _is_title(draft: IncidentDraft) -> bool:
     """Whether only the heading of a post tells of a failure: the log below it says more, of this one or the
     next.
     """
-    return (
-        bool(draft.tellings)
-        and not draft.dumps
-        and all(telling.line.number <= 1 and telling.line.text.startswith("# ") for telling in draft.tellings)
-    )
+    return bool(draft.tellings) and not draft.dumps and all(is_title(each.line) for each in draft.tellings)
 
 
 def _last_story(incidents: list[tuple[Incident, IncidentDraft]]) -> int:

@@ -231,11 +231,17 @@ class Joiner:
             else:
                 self._new(dumps=[dump])
         self.waiting.clear()
+        self._drop_bare_title()
         if self.log_below or len(self.drafts) == 2:
             self._join_log_below()
         if self.driver and not self.drafts:
             self._new(disguises=list(self.driver))
         return self.drafts
+
+    def _drop_bare_title(self) -> None:
+        """A heading that names no tensor, above a post that tells what was asked for, tells of that."""
+        if len(self.drafts) > 1 and _is_bare_title(self.drafts[0]) and any(map(_says_more, self.drafts[1:])):
+            del self.drafts[0]
 
     def _join_log_below(self) -> None:
         """An exception without a log, then the log of the same failure without an exception: so pytest shows
@@ -248,6 +254,29 @@ class Joiner:
                 above.dumps, above.blocks = below.dumps, above.blocks + below.blocks
                 self.drafts.remove(below)
                 return
+
+
+def is_title(line: Line) -> bool:
+    """Whether a line is the heading of a post, which tells in short what the text below it quotes."""
+    return line.number <= 1 and line.text.startswith("# ")
+
+
+def _is_bare_title(draft: IncidentDraft) -> bool:
+    """Whether the first line alone tells of a failure, and neither tensor nor node nor allocator. (The marks
+    before a message are no part of its line.)
+    """
+    alone = draft.tellings and not (draft.dumps or draft.blocks or draft.executables or draft.disguises)
+    return bool(alone) and all(
+        telling.line.number <= 1 and not (telling.shape or telling.node or telling.allocator)
+        for telling in draft.tellings
+    )
+
+
+def _says_more(draft: IncidentDraft) -> bool:
+    """Whether a failure has a tensor, a size or figures."""
+    return bool(draft.dumps or draft.executables) or any(
+        telling.shape is not None or telling.node for telling in draft.tellings
+    )
 
 
 def _is_log_of(above: IncidentDraft, below: IncidentDraft) -> bool:
