@@ -242,3 +242,21 @@ class TestBrokenLines:
             ("", "50%|###"),
             ("a.cc", "x"),
         ]
+
+
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        (
+            "[<ipython-input-43-518c>](https://localhost:8080/#) in <cell line: 1>()",
+            "<ipython-input-43-518c> in <cell line: 1>()",
+        ),
+        ("[/usr/lib/run.py](https://localhost:8080/#) in run(op)", "/usr/lib/run.py in run(op)"),
+        (
+            "see [the guide](https://www.tensorflow.org/guide)",
+            "see [the guide](https://www.tensorflow.org/guide)",
+        ),
+    ],
+)
+def test_links_of_colab_go(text: str, bare: str) -> None:
+    assert cleaned(text) == [bare]
