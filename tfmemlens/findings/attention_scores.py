@@ -55,7 +55,7 @@ _SHORTEST = 64
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         failed = request.failed
-        shape = _scores(failed.shape)
+        shape = _scores(failed.shape) or _flattened_scores(failed)
         if shape is None or _is_feature_map(request, shape):
             continue
         if not (_speaks_of_attention(failed) or _held_scores(moment)):
@@ -83,7 +83,7 @@ def check(case: Case) -> Iterator[Finding]:
                     " never held whole",
                     slug="blockwise-attention",
                 ),
-                *((_BUCKETS,) if queries % _PADDED_TO else ()),
+                *((_BUCKETS,) if _of_data(queries) and not _is_one(case, moment, outer) else ()),
             ),
             detail=(
                 "Scores, softmax and, in training, the dropout mask are each this large, in every layer, and"
@@ -95,6 +95,12 @@ def check(case: Case) -> Iterator[Finding]:
 
 _PADDED_TO = 8
 """Lengths that are no multiple of it are those of data, and differ from batch to batch; others were set."""
+
+
+def _of_data(length: int) -> bool:
+    return length % _PADDED_TO != 0
+
+
 _BUCKETS = Remedy(
     "sort sequences into buckets of similar length: one long outlier pads the whole batch",
     slug="bucket-sequences",
@@ -126,6 +132,11 @@ def _shorter(
     text = (
         f"halve the sequence length ({queries} -> {queries // 2}): each of these matrices becomes a quarter"
     )
+    if _of_data(queries):
+        text = (
+            f"cap the length: cut, split or drop the samples that are far longer than the rest ({queries:,}"
+            " here); half the length makes each of these matrices a quarter"
+        )
     yield remedies.of_change(case, index, text, Shrunk("smaller-input", need, axes=2))
 
 
@@ -133,7 +144,7 @@ def _fewer_samples(
     case: Case, index: int, moment: Moment, outer: list[int], need: int | None
 ) -> Iterator[Remedy]:
     """A smaller batch, unless it is one sample already."""
-    if 1 in (remedies.batch_of(case, moment), outer[0] if len(outer) == 2 else None):
+    if _is_one(case, moment, outer):
         return
     if situation(case, moment).program == "TensorFlow Serving":
         yield remedies.smaller_requests(case)
@@ -144,6 +155,11 @@ def _fewer_samples(
         yield from remedies.offered(case, moment, "smaller-batch")
         return
     yield remedies.of_change(case, index, text, Shrunk("smaller-batch", need))
+
+
+def _is_one(case: Case, moment: Moment, outer: list[int]) -> bool:
+    """Whether it is the scores of one sample."""
+    return 1 in (remedies.batch_of(case, moment), outer[0] if len(outer) == 2 else None)
 
 
 def _speaks_of_attention(failed: FailedRequest) -> bool:
@@ -186,6 +202,20 @@ def _scores(shape: tuple[int | None, ...] | None) -> tuple[int, ...] | None:
         return None
     sizes = tuple(size or 1 for size in shape)
     return sizes if sizes[-1] == sizes[-2] >= _SHORTEST else None
+
+
+_SOFTMAX_OF_ATTENTION = regex(r"(?i)atte?n.*/(?:log_?)?softmax\w*\Z")
+
+
+def _flattened_scores(failed: FailedRequest) -> tuple[int, ...] | None:
+    """Scores as a matrix, one row for each query of all heads and samples, as TensorFlow 1 hands them to its
+    softmax: the rows are some times the columns.
+    """
+    shape = failed.shape
+    if not shape or len(shape) != 2 or not all(shape) or not _SOFTMAX_OF_ATTENTION.search(failed.node or ""):
+        return None
+    rows, keys = (size or 1 for size in shape)
+    return (rows // keys, keys, keys) if keys >= _SHORTEST and rows % keys == 0 else None
 
 
 def _held_scores(moment: Moment) -> list[Evidence]:

@@ -22,7 +22,7 @@ from tfmemlens.findings.support.rows import alike, attributed, device_limit, pla
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.model.attribution import Kind
-from tfmemlens.model.case import Case, Request
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
@@ -59,12 +59,12 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         sides, channels, batch = sample
         need = request.needed_bytes or 0
-        trains = other_than_training(case, request) is None and not _only_infers(case)
+        trains = _trains(case, moment, request)
         kind = "volume" if len(sides) == 3 else "image"
         size = " x ".join(map(str, sides))
         asked = _asked_for(case, request, max(sides))
         size += f" ({asked[1].place} asks for {asked[0]})" if asked else ""
-        kept = ", and training keeps one and more for each layer of this size" if trains else ""
+        kept = ", and training keeps one and more for each layer of this size" if trains is not False else ""
         kept += f": a batch of 1 instead of {batch} hardly fits, either" if batch > _FEW else ""
         what = f"one {kind} of {size} makes {human(need // batch)} with {channels} channels{kept}"
         yield Finding(
@@ -89,6 +89,13 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+def _trains(case: Case, moment: Moment, request: Request) -> bool | None:
+    """Whether it failed in a training; None where nothing tells."""
+    if other_than_training(case, request) is not None or _only_infers(case):
+        return False
+    return situation(case, moment).training
+
+
 def _only_infers(case: Case) -> bool:
     """Whether a program runs the model that trains none as a rule, and nothing shows that this one does."""
     return situation(case).program in _SERVING and not case.capture.surroundings.shows("training")
@@ -108,6 +115,7 @@ def _asked_for(case: Case, request: Request, side: int) -> tuple[int, Line] | No
 def _is_of_layers(request: Request) -> bool:
     failed = request.failed
     names = " ".join(filter(None, (failed.node, failed.op, *(failed.keras_layer or ()))))
+    names = names or failed.kernel or ""
     return bool(_OF_LAYERS.search(names)) and not _NO_MAPS.search(names)
 
 
@@ -153,11 +161,13 @@ def _likely(each: tuple[Sequence[int], int]) -> tuple[bool, float]:
     return channels in (1, 2, 3, 4) or channels % 8 == 0, min(sides) / max(sides)
 
 
-def _patches(case: Case, sides: Sequence[int], need: int, trains: bool) -> Remedy:
+def _patches(case: Case, sides: Sequence[int], need: int, trains: bool | None) -> Remedy:
     """Patches of half the sides: the share of each feature map that is left."""
     half = [math.ceil(side / 2 / 16) * 16 for side in sides]
     size = " x ".join(map(str, half))
-    how = f"train on patches of {size}" if trains else f"go through it in tiles of {size} that overlap"
+    how = f"go through it in tiles of {size} that overlap"
+    if trains is not False:
+        how = f"train on patches of {size}" if trains else f"train on patches, or predict in tiles, of {size}"
     if len(sides) == 2:
         how = f"make it smaller, or {how}"
     whole, left = math.prod(sides), math.prod(half)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tfmemlens.findings import im2col_buffer, pairwise_broadcast
+from tfmemlens.findings import attention_scores, im2col_buffer, pairwise_broadcast
 from tfmemlens.findings.support import phase, remedies
 from tfmemlens.findings.support.batch_bound import batch_bound, in_words, of_traced, traced_below
 from tfmemlens.findings.support.phase import is_jacobian
@@ -126,15 +126,28 @@ def _of_a_count(size: int) -> Remedy:
     )
 
 
-def _smaller_maps(case: Case, index: int, need: int) -> Remedy:
+def _smaller_maps(case: Case, index: int, need: int, of_volume: bool) -> Remedy:
     """What the held rows save is no more than a part where the failed map, which becomes a quarter, too, is
     larger.
     """
     text = "halve height and width: every feature map becomes a quarter"
-    failed = Shrunk("smaller-input", need, axes=2)
+    axes = 2
+    if of_volume:
+        text, axes = "halve depth, height and width: every feature map becomes an eighth", 3
+    failed = Shrunk("smaller-input", need, axes=axes)
     of_rows = remedies.of_change(case, index, text, failed)
     of_request = remedies.of_tensor(case, text, failed)
     return of_rows if (of_rows.saves_bytes or 0) >= (of_request.saves_bytes or 0) else of_request
+
+
+_LEAST_SIDE, _LARGEST_IMAGE = 8, 30_000
+"""Sides that can be halved, and what no image has for both."""
+
+
+def _has_sides(sizes: Sequence[int]) -> bool:
+    """Whether a tensor is a map of images or volumes: not every pair of very many rows."""
+    pairs = sizes[-1] == sizes[-2] > _LARGEST_IMAGE
+    return len(sizes) in (4, 5) and min(sizes[1:-1]) > _LEAST_SIDE and not pairs
 
 
 def _dimension_remedies(
@@ -177,8 +190,8 @@ def _dimension_remedies(
             f"{first} takes {human(need // sizes[0] * fits)}",
             Shrunk("smaller-batch", need, sizes[0], fits),
         )
-    if len(sizes) == 4 and sizes[1] > 8 and sizes[2] > 8:
-        yield _smaller_maps(case, index, need)
+    if _has_sides(sizes) and not any(finding.moment == index for finding in attention_scores.check(case)):
+        yield _smaller_maps(case, index, need, len(sizes) == 5)
     op = request.failed.op or request.owner.op if request else None
     if len(sizes) == 2 and min(sizes) > 1000 and (op is None or _OF_A_MATRIX.search(op)):
         yield Remedy(

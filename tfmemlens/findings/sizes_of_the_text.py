@@ -21,6 +21,7 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.what_if import Shrunk
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
 
 BASIS = Basis.NAME
@@ -63,9 +64,19 @@ def _is_weight(request: Request) -> bool:
     return request.fixed or request.failed.creating or request.failed.updating or of_weights
 
 
-def _is_volume(named: Sequence[NamedSize]) -> bool:
-    """Whether three sides are named, so that half of each makes an eighth."""
-    return sum(each.meaning is Meaning.IMAGE for each in named) > 2
+_IN_THREE_DIMENSIONS = regex(r"(?i)conv_?3d|pool(?:ing)?_?3d|ops_3d|sampling_?3d")
+
+
+def _is_volume(named: Sequence[NamedSize], request: Request | None) -> bool:
+    """Whether it has three sides, so that half of each makes an eighth: three are named, or its op is one of
+    volumes.
+    """
+    if sum(each.meaning is Meaning.IMAGE for each in named) > 2:
+        return True
+    failed = request.failed if request else None
+    if failed is None or len(failed.shape or ()) != 5:
+        return False
+    return bool(_IN_THREE_DIMENSIONS.search(f"{failed.node} {failed.op} {failed.kernel}"))
 
 
 def _part(named: Sequence[NamedSize], shape: Sequence[int | None]) -> float:
@@ -82,7 +93,7 @@ def _remedies(case: Case, moment: Moment, named: Sequence[NamedSize], need: int)
     many = ran is not None and ran[0] in (EVALUATION, PREDICTION) and several
     if (image := told.get(Meaning.IMAGE)) and not many:  # fewer at a time cost nothing there
         name = f"`{image.name}`" if image.name else "the image"
-        part, axes = ("an eighth", 3) if _is_volume(named) else ("a quarter", 2)
+        part, axes = ("an eighth", 3) if _is_volume(named, moment.request) else ("a quarter", 2)
         yield remedies.of_tensor(
             case,
             f"lower {name} ({image.line.place}): half of each side makes this tensor and all like it {part}",

@@ -31,6 +31,8 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
         return None  # a constant of the graph: no call makes it
     if failed.pipeline or "Iterator" in f"{failed.node} {failed.op}":
         return None  # a batch of the input pipeline: the program's call only waits for it
+    if failed.kernel and _OF_LAYERS.search(failed.kernel) and not failed.source:
+        return None  # an op of a network's layer, which nobody calls by hand
     of_jax = situation(case, moment).framework == JAX
     nameless = not (failed.source or failed.node or failed.op or failed.shape)
     if failed.kind is RequestKind.DUMP and nameless and not of_jax:
@@ -57,6 +59,8 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
     return Remedy(text, code_snippets.in_pieces(case.api), slug="in-pieces")
 
 
+_OF_LAYERS = regex(r"conv|pool|batch_?norm|bias_op|relu")
+"""Kernels' files whose ops are parts of layers as a rule."""
 _SAMPLES = range(2, 1025)
 
 

@@ -54,6 +54,8 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
     for name, phase in _FUNCTIONS.items():
         if f"_{name.lstrip('_')}_" in f"{function}_":
             return phase, failed.line
+    if phase := _by_library(failed.frames):
+        return phase, failed.line
     if evaluating := case.capture.surroundings.evaluating:
         return EVALUATION, evaluating
     for phase, call in _CALLS.items():
@@ -70,6 +72,27 @@ def of_other_data(case: Case, request: Request) -> bool:
     """Whether it was evaluation or prediction, whose batch is one of another data set."""
     ran = other_than_training(case, request)
     return ran is not None and ran[0] in (EVALUATION, PREDICTION)
+
+
+_OF_LIBRARIES = {
+    EVALUATION: regex(r"_?evaluate(?:_generator|_model|_once|_on_iterator)?|test_(?:on_batch|step|loop)"),
+    PREDICTION: regex(r"predict(?:_generator|_on_batch|_step|_loop)?"),
+    "training": regex(r"fit(?:_generator|_loop)?|train_(?:on_batch|step)|_train_\w+|run_train_op"),
+}
+"""What Keras and the Estimators call their own functions."""
+
+
+def _by_library(frames: Sequence[Frame]) -> str | None:
+    """What the deepest function of Keras or of an Estimator does that trains, evaluates or predicts; None
+    where it trains, and where there is none.
+    """
+    for frame in reversed(frames):
+        if user_frame(frame.place):
+            continue
+        phase = next((phase for phase, name in _OF_LIBRARIES.items() if name.fullmatch(frame.name)), None)
+        if phase:
+            return phase if phase in (EVALUATION, PREDICTION) else None
+    return None
 
 
 _LOADING_FRAMES = regex(

@@ -269,11 +269,7 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         batch == 1 or (batch == _stated_batch(case) == 2) or (bound and batch and not bound.most(batch))
     ) and not saving.best_bytes:
         alone = f"the batch is {batch} already" if batch in (1, 2) else "not even one sample fits"
-        text = (
-            f"{alone}: make the samples themselves smaller (crop or tile images, shorten"
-            " sequences), or the model"
-        )
-        return text, None
+        return f"{alone}: make the samples themselves smaller{_how(moment)}, or the model", None
     if bound:
         parts = -(-batch // bound.start(batch)) if batch else bound.part
         return f"{in_words(bound, batch)}{again}", code_snippets.accumulate(
@@ -293,6 +289,24 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     return f"halve the batch{example}{where}{alone}{again}", code_snippets.accumulate(
         case.api
     ) if accumulate else None
+
+
+_HOW = {
+    3: " (shorten sequences)",
+    5: " (crop volumes or clips, or cut them into patches)",
+}
+"""What makes samples smaller, by how many axes a tensor of theirs has."""
+
+
+def _how(moment: Moment) -> str:
+    """What makes samples smaller, as far as the axes of what failed tell."""
+    shape = (moment.request.failed.shape or ()) if moment.request else ()
+    of_colours = len(shape) == 3 and (shape[-1] or 0) <= _COLOURS
+    return _HOW.get(0 if of_colours else len(shape), " (crop or tile images, shorten sequences)")
+
+
+_COLOURS = 4
+"""The last axis of an image without a batch."""
 
 
 def in_a_network(moment: Moment) -> bool:
