@@ -87,6 +87,48 @@ def test_vmem_of_a_kernel_of_ones_own_is_its_blocks() -> None:
     assert "LIBTPU_INIT_ARGS" not in code_of(told, "larger-vmem")
 
 
+def test_a_small_memory_is_known_without_its_figures() -> None:
+    told = (
+        "Training with torch_xla.\n(0) Resource exhausted: Ran out of memory in memory space smem. It should"
+    )
+    told += " not be possible to run out of smem - please file a bug against XLA."
+    assert "the smem of a TPU core" in read(told).verdict and slugs(told)[0] == "newer-release"
+    assert "larger-vmem" not in slugs(told)
+
+
+def test_the_memory_of_a_tpu_itself_is_no_small_one() -> None:
+    assert "vmem" not in read("Ran out of memory in memory space hbm. I use torch_xla.").verdict
+
+
+SCRATCH = """  4. Size: {size}
+     Operator: op_name="jit(step)/jit(paged_attention)/RPA-bq_512/pallas_call" stack_frame_id=4
+     Shape: bf16[8,2048,128]{{2,1,0:T(16,128)(2,1)}}
+     Unpadded size: {size}
+     Allocation type: {kind}
+     =========================="""
+EIGHT = "OOM with an 8B model on v7x (vllm, jax)\n"
+
+
+def test_a_list_of_scratch_alone_is_of_the_chip() -> None:
+    told = EIGHT + SCRATCH.format(size="4.00M", kind="scoped")
+    assert "the vmem of a TPU core" in read(told).verdict and "RPA-bq_512" in read(told).verdict
+    assert slugs(told) == ["smaller-kernel-blocks", "larger-vmem", "newer-release"]
+    assert "fewer pages" in read(told).actions[0].remedy.text
+
+
+@pytest.mark.parametrize(("size", "kind"), [("4.00M", "HLO temp"), ("4.00G", "scoped")])
+def test_temporaries_and_large_scratch_are_not(size: str, kind: str) -> None:
+    assert "vmem" not in read(EIGHT + SCRATCH.format(size=size, kind=kind)).verdict
+
+
+def test_weights_are_measured_by_the_tpu_that_the_text_names() -> None:
+    told = "The 8B model does not load on {}, with JAX.\n" + (
+        "Error allocating device buffer: Attempting to allocate 8.00M. That was not possible."
+    )
+    assert "one device of a TPU v5e has 16 GiB" in read(told.format("v5e")).verdict
+    assert "weights fill it" not in read(told.format("v7x")).verdict
+
+
 @pytest.mark.parametrize(
     ("said", "figures"),
     [

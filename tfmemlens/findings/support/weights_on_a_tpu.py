@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, TPU, framework_of, situation
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
+from tfmemlens.knowledge import tpu_memory
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import CompilerMemory, FailedRequest, RequestKind
@@ -17,6 +18,12 @@ from tfmemlens.units import GIB, human
 
 _SMALLEST = 16 * GIB
 """What a core or chip has of v3, v5e and others, where the text does not say."""
+
+
+def _generation(case: Case) -> tuple[str, int] | None:
+    """The TPU that the text names, and what one of its devices has."""
+    line = case.capture.surroundings.shows("naming a TPU")
+    return tpu_memory.named(line.text) if line else None
 
 
 def too_heavy(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWeights | None:
@@ -31,7 +38,8 @@ def too_heavy(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWei
         return None
     if compiler.capacity:
         return weights if weights.bytes // 2 > compiler.capacity.bytes else None
-    return weights if weights.bytes > _SMALLEST else None
+    generation = _generation(case)
+    return weights if weights.bytes > (generation[1] if generation else _SMALLEST) else None
 
 
 def _on_a_tpu(case: Case, moment: Moment, failed: FailedRequest) -> bool:
@@ -40,15 +48,20 @@ def _on_a_tpu(case: Case, moment: Moment, failed: FailedRequest) -> bool:
     return failed.kind is RequestKind.TPU or of_xla
 
 
-def because(weights: StatedWeights, compiler: CompilerMemory) -> str:
+def because(case: Case, weights: StatedWeights, compiler: CompilerMemory) -> str:
     """What they take, and what a device has."""
     takes = f"{human(weights.bytes)} in float32, {human(weights.bytes // 2)} in 16 bits"
     if compiler.capacity:
         return f"the text names a model of {weights.text} ({takes}), which more devices must share"
     left = f" ({human(compiler.free.bytes)} was left)" if compiler.free else ""
+    generation = _generation(case)
+    has = "one core or chip of a TPU has 8 to 32 GiB, of the largest 95 GiB"
+    if generation:
+        one = "core" if generation[0] in ("v2", "v3") else "device"
+        has = f"one {one} of a TPU {generation[0]} has {human(generation[1]).replace('.00 ', ' ')}"
     return (
-        f"most likely weights fill it{left}: the text names {weights.text} ({takes}), and one core or chip of"
-        " a TPU has 8 to 32 GiB, whatever RAM the host has"
+        f"most likely weights fill it{left}: the text names {weights.text} ({takes}), and {has}, whatever RAM"
+        " the host has"
     )
 
 

@@ -14,7 +14,7 @@ from tfmemlens.model.tensor import numpy_dtype
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.context import Context
 from tfmemlens.readers.oom.rules import SIZE, TPU_SIZE, LineRule, RuleTable
-from tfmemlens.units import Size, parse_size
+from tfmemlens.units import MIB, Size, parse_size
 from tfmemlens.values import dataclass, field
 
 XLA = LineRule(
@@ -149,6 +149,15 @@ SCOPED = LineRule(
     needs="exceeded scoped",
 )
 """The end of that sentence, where its head is missing or on another line."""
+SMALL_SPACE = LineRule(
+    r"(?i:ran out of) memory in memory space [`'\"]?(?P<space>[vsc]mem|sflag|imem)\b"
+    r"(?!.{0,80}(?:Used \d|Estimated|while allocating))",
+    "Resource exhausted: Ran out of memory in memory space smem. It should not be possible to run out of smem"
+    " - please file a bug against XLA.",
+    "Ran out of memory in memory space vmem. Please file a bug against XLA.",
+    needs="memory in memory space",
+)
+"""The head of those sentences alone: the figures were not printed, or not pasted."""
 TWO_CORES = LineRule(
     rf"TPU TensorCore Hbm usage: (?P<tensor>{TPU_SIZE}), SparseCore Hbm usage:? (?P<sparse>{TPU_SIZE}),"
     rf" exceeding available bytes: (?P<capacity>{TPU_SIZE})",
@@ -254,9 +263,11 @@ BORING = LineRule(
 
 _OUTSIDE_A_LIST = RuleTable.of(
     XLA, REQUEST, ALLOCATING, ANALYSIS, TPU, ESTIMATED, TPU_RESERVE, EARLY, ON_CHIP, ON_STACK,
-    SCOPED, TWO_CORES, REMAT, BEYOND,
+    SCOPED, SMALL_SPACE, TPU_TYPE, TWO_CORES, REMAT, BEYOND,
     DEBUGGING, PEAK_BUFFERS, TPU_TOTAL, TPU_REQUIREMENT, BUFFER, TPU_ENTRY, TPU_LEDGER,
 )  # fmt: skip
+_MOST_ON_CHIP = 256 * MIB
+"""More than the vmem of any TPU core."""
 _PRINTED_PARAMETERS = regex(r"\[(?:\\n|\s)*\w+=.*\Z", re.DOTALL)
 """Older JAX prints a primitive with its parameters: `concatenate[dimension=0]`."""
 
@@ -391,6 +402,8 @@ class CompilerCollector:
         self._remat: tuple[Size, Size, Size | None, Line] | None = None
         self._beyond: tuple[Size, Size, Line] | None = None
         self._listing = False
+        self._type_above: str | None = None
+        """Where the list begins within an entry: of which type that one is."""
 
     def offer(self, line: Line) -> bool:
         """Take the line if it belongs to a compiler's account."""
@@ -409,6 +422,7 @@ class CompilerCollector:
             (ON_CHIP, self._on_chip),
             (ON_STACK, self._on_stack),
             (SCOPED, self._scoped),
+            (SMALL_SPACE, self._small_space),
             (TWO_CORES, self._two_cores),
             (REMAT, self._reduced),
             (BEYOND, self._exceeds),
@@ -426,6 +440,8 @@ class CompilerCollector:
         if match := TPU_REQUIREMENT.search(text):
             self._required(match.groupdict(), line)
             return True
+        if not self._listing and (match := TPU_TYPE.search(text)):
+            self._type_above = match["type"]
         if not self._listing and (match := BUFFER.search(text) or TPU_ENTRY.search(text)):
             program = self._program(line, RequestKind.TPU if "Size" in text else RequestKind.XLA)
             program.cut = program.cut or int(match["index"]) > 1
@@ -571,6 +587,9 @@ class CompilerCollector:
         program = last if last and unfinished else self._new(line, RequestKind.TPU)
         _exceeded(program, groups["space"], groups)
 
+    def _small_space(self, groups: dict[str, str | None], line: Line) -> None:
+        self._new(line, RequestKind.TPU).allocator = (groups["space"] or "").lower()
+
     def _two_cores(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)
         tensor, sparse = (parse_size(groups[name] or "0B") for name in ("tensor", "sparse"))
@@ -618,6 +637,9 @@ class CompilerCollector:
         than XLA may use and no message of the failure is in the text, or where an allocator's dump follows
         the warning; a goal that is missed otherwise fails no program.
         """
+        for program in self.finished:
+            if program.allocator is None and self._is_scratch(program):
+                program.allocator = "vmem"
         if self._remat and self._beyond is None and self._remat[0].bytes < 0:
             goal, reached, _, line = self._remat  # older versions print how much remains of the limit
             self._beyond = (reached, Size.exactly(reached.bytes + goal.bytes), line)
@@ -626,6 +648,15 @@ class CompilerCollector:
             self._new(self._beyond[2], RequestKind.XLA).needed = needed
         elif self._remat and dumped and dumped.number > self._remat[3].number and not self.finished:
             self._new(self._remat[3], RequestKind.XLA)
+
+    def _is_scratch(self, program: Executable) -> bool:
+        """Whether all that is listed is scratch of ops, which lies on the chip; in HBM temporaries, arguments
+        and results stand beside it.
+        """
+        types = {buffer.kind for buffer in program.buffers if buffer.kind} or {self._type_above or ""}
+        small = all(buffer.size.bytes < _MOST_ON_CHIP for buffer in program.buffers)
+        listed = program.kind is RequestKind.TPU and bool(program.buffers) and not program.sections
+        return listed and small and types == {"scoped"}
 
     def _section(self, groups: dict[str, str | None], line: Line) -> None:
         if not groups["size"] or groups["size"] == "unknown size":

@@ -226,12 +226,22 @@ SHORT = LineRule(
 )
 """The text says in words that memory ran out."""
 ON_A_TPU = LineRule(
-    r"(?<![/|])\bTPUs?\b(?![?/|]| (?:is|was) not)|\btpu-?v[2-7]|\bv[2-6][ep]?-\d{1,4}\b",
+    r"(?<![/|])\bTPUs?\b(?![?/|]| (?:is|was) not)|\btpu-?v?[2-7]|\bv[2-7][epx]?-\d{1,4}\b|\bv7x\b",
     "an error occurs on v3-8 as follows",
     "I train on a TPU",
-    needs=("tpu", "v2-", "v3-", "v4-", "v5", "v6"),
+    "it fails on v7x",
+    needs=("tpu", "v2-", "v3-", "v4-", "v5", "v6", "v7"),
 )
 """The text says that the device is a TPU."""
+GENERATION = LineRule(
+    r"(?i)\btpu[ -]?v?[2-7][epx]?\b|\bv[2-7](?:[epx]|litepod)?-\d{1,4}\b|\bv(?:5e|5p|6e|7x)\b|\bironwood\b"
+    r"|\btrillium\b",
+    "## Measured (tpu7x, jaxlib 0.10.2)",
+    "I run it on Cloud TPU v4-64",
+    "XLA backend: TPU v3.8",
+    needs=("tpu", "v2-", "v3-", "v4-", "v5", "v6", "v7", "ironwood", "trillium"),
+)
+"""Which TPU it is."""
 GROWING = LineRule(
     r"(?i)\b(?:V?RAM|memory)\b(?! requirement)[^.?\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)"
     r"|ris(?:es?|ing)|climbs?|climbing|explodes?)\b"
@@ -509,6 +519,7 @@ PURPOSES = {
     "running short": SHORT,
     "growing in words": GROWING,
     "on a TPU": ON_A_TPU,
+    "naming a TPU": GENERATION,
     "capturing": CAPTURING,
     "donating in vain": IN_VAIN,
     "structure prediction": FOLDING,

@@ -170,6 +170,9 @@ def limit(moment: Moment) -> str:
         return f"limit {human_size(moment.balance.limit)}{far}"
     needed = moment.predicted or (moment.incident and moment.incident.compiler)
     nobody = "no --limit was given" if moment.predicted else "limit unknown"
+    compiler = moment.incident.compiler if moment.incident else None
+    if compiler and compiler.cut and not compiler.needed:
+        return f"listed {human(scale(moment))} (the rest of the list is not in the text)"
     return f"{'needed' if needed else 'held'} {human(scale(moment))} ({nobody})"
 
 

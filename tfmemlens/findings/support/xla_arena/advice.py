@@ -16,8 +16,9 @@ from tfmemlens.findings.support import (
 from tfmemlens.findings.support.growth import steadily
 from tfmemlens.findings.support.main_buffers import Buffers, of_a_whole_graph
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_of_jax import STEPS_AGAIN
-from tfmemlens.findings.support.rows import device_limit, is_buffer
+from tfmemlens.findings.support.rows import device_limit, is_buffer, rows
 from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.case import Case, Moment
@@ -129,8 +130,11 @@ def remedies_of(
 
 def _of_a_small_memory(case: Case, moment: Moment, space: str) -> Iterator[Remedy]:
     """A kernel on a TPU core's own memory."""
-    name = (moment.request.failed.executable if moment.request else None) or ""
+    name = facts.kernel(moment) or ""
     attention = ", or what it keeps per sequence: shorter sequences, fewer pages"
+    if facts.of_the_compiler(case, moment):
+        yield from _of_code_that_xla_made(case, moment, space)
+        return
     if space == "smem":
         yield Remedy(
             "make the tables of indices smaller that the kernel is given (prefetched scalars, page"
@@ -138,12 +142,9 @@ def _of_a_small_memory(case: Case, moment: Moment, space: str) -> Iterator[Remed
             slug="smaller-kernel-blocks",
         )
         return
-    if space == "vmem" and facts.of_the_compiler(case, moment):
-        yield from _of_code_that_xla_made(moment)
-        return
     smaller = Remedy(
         "make the kernel's blocks smaller (Pallas: block shapes, number of buffers)"
-        + (attention if _OF_SEQUENCES.search(name) else ""),
+        + (attention if _OF_SEQUENCES.search(name + _operation(moment)) else ""),
         slug="smaller-kernel-blocks",
     )
     if space != "vmem":
@@ -154,8 +155,18 @@ def _of_a_small_memory(case: Case, moment: Moment, space: str) -> Iterator[Remed
         yield from (smaller, _LARGER_VMEM)
     if space == "vmem" and not (name or case.capture.surroundings.shows("a kernel of its own")):
         yield replace(_more_for_an_op(_needed(moment)), text=f"if no kernel is yours: {_FOR_EACH_OP}")
+    elif space == "vmem" and not any(
+        _WRITES.search(line.text) for line in code_lines(case.capture.surroundings)
+    ):
+        yield _OF_A_LIBRARY
 
 
+_WRITES = regex(r"\bpallas_call\(|\bBlockSpec\(|\bcore_map\(|\bemit_pipeline\(")
+_OF_A_LIBRARY = Remedy(
+    "if the kernel is a library's: set what its options offer (block or chunk sizes, sequences and tokens in"
+    " one call), or take a newer release, or report it: its blocks were tuned for another chip or shape",
+    slug="newer-release",
+)
 _FOR_EACH_OP = (
     "let XLA take more of it for each op, if the core has more (16 MiB is all that older TPUs have)"
 )
@@ -176,22 +187,31 @@ def _more_for_an_op(needed: Size | None) -> Remedy:
     )
 
 
-def _of_code_that_xla_made(moment: Moment) -> Iterator[Remedy]:
+def _operation(moment: Moment) -> str:
+    """The names of what the largest buffer was made in: `jit(step)/jit(paged_attention)/…`."""
+    return next((row.allocation.node or "" for row in rows(moment)[:1]), "")
+
+
+def _of_code_that_xla_made(case: Case, moment: Moment, space: str) -> Iterator[Remedy]:
     """Nobody wrote the kernel, so that only its op, its operands and its compiler can be changed."""
-    yield _more_for_an_op(_needed(moment))
+    torch = framework_of(case) == TORCH_XLA
+    if space == "vmem":
+        yield _more_for_an_op(_needed(moment))
     yield Remedy(
-        "take newer torch_xla and libtpu: where XLA's own code for an op does not fit, the compiler"
-        " should have"
-        " made smaller tiles, so report it if it stays",
-        "pip install -U 'torch_xla[tpu]'",
+        f"take newer {'torch_xla and ' if torch else ''}libtpu: where XLA's own code for an op does not fit,"
+        " the compiler should have made smaller tiles, so report it if it stays",
+        "pip install -U 'torch_xla[tpu]'" if torch else None,
         slug="newer-release",
     )
     yield Remedy(
         "find the op in the lines below the message (its allocations with their shapes), and make its"
-        " operands"
-        " smaller or split it: end the graph before it (xm.mark_step()) to see that it is this one",
+        " operands smaller or split it"
+        + (_BY_A_STEP if torch else "; a program of fewer ops and arguments needs less"),
         slug="in-pieces",
     )
+
+
+_BY_A_STEP = ": end the graph before it (xm.mark_step()) to see that it is this one"
 
 
 def _of_no_program(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterable[Remedy] | None:

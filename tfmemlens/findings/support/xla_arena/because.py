@@ -85,10 +85,17 @@ def _beyond_a_capacity(case: Case, moment: Moment, compiler: CompilerMemory) -> 
                 f" {facts.HOLDS[space]}, {facts.over(compiler)} too little"
             )
         heavy = weights_on_a_tpu.too_heavy(case, moment, compiler)
-        more = f"; {weights_on_a_tpu.because(heavy, compiler)}" if heavy else ""
+        more = f"; {weights_on_a_tpu.because(case, heavy, compiler)}" if heavy else ""
         return _on_device(case, moment, compiler) + more
+    if space and facts.of_the_compiler(case, moment):
+        return (
+            f"the {space} of a TPU core, a small memory on the chip, is too small for it; the text shows no"
+            " kernel written by hand, so most likely it is XLA's own code"
+        )
     if space:
-        return f"the {space} of a TPU core, which holds {facts.HOLDS[space]}, is too small for it"
+        name = facts.kernel(moment)
+        what = f"those of the kernel {name}" if name else "it"
+        return f"the {space} of a TPU core, which holds {facts.HOLDS[space]}, is too small for {what}"
     return None
 
 
@@ -113,7 +120,7 @@ def _of_weights(case: Case, moment: Moment, compiler: CompilerMemory) -> str | N
         free = f": only {human_size(compiler.free)} was left" if compiler.free else ""
         return f"the module's weights are being moved to the device{many}{free}"
     if heavy := weights_on_a_tpu.too_heavy(case, moment, compiler):
-        return weights_on_a_tpu.because(heavy, compiler)
+        return weights_on_a_tpu.because(case, heavy, compiler)
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfmemlens.findings.support import program_account
 from tfmemlens.findings.support.main_buffers import Buffers
 from tfmemlens.findings.support.phase import other_than_training
-from tfmemlens.findings.support.rows import device_limit, of_a_program
+from tfmemlens.findings.support.rows import device_limit, of_a_program, rows
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
@@ -41,6 +41,7 @@ _CAPTURED = regex(r"constants were captured during lowering \((?P<size>[\d.]+ ?[
 _MODULE = regex(r"torch[/\\]nn[/\\]modules[/\\]module\.py")
 _IN_VAIN = regex(r"not usable: (?:ShapedArray\()?(?P<array>\w+\[[\d,]*\])")
 _WAITS = regex(r"\bblock_until_ready\b|\bdevice_get\(|\.item\(\)|\A\s*(?:\w+\s*=\s*)?(?:print|float|int)\(\w")
+_KERNEL = regex(r"(?P<name>[^/\s]{1,120})/pallas_call\b")
 _CALLS = regex(r"(?:PartitionedCall|\bcluster_\d|XlaRun|XlaLaunch|_XlaCompile)")
 _OF_TENSORFLOW = ((4, "float32"), (2, "16 bits"))
 
@@ -52,12 +53,21 @@ def on_chip(moment: Moment) -> str | None:
 
 
 def of_the_compiler(case: Case, moment: Moment) -> bool:
-    """Whether what found no room on the chip is most likely code that XLA made for an op: of a PyTorch
-    program in which nothing speaks of a kernel that is written by hand.
+    """Whether what found no room on the chip is most likely code that XLA made for an op: of a program, not
+    JAX's, in which nothing speaks of a kernel that is written by hand.
     """
-    named = moment.request.failed.executable if moment.request else None
-    own = named or case.capture.surroundings.shows("a kernel of its own")
-    return framework_of(case) == TORCH_XLA and not own
+    own = kernel(moment) or case.capture.surroundings.shows("a kernel of its own")
+    return framework_of(case) != JAX and not own
+
+
+def kernel(moment: Moment) -> str | None:
+    """The name of the kernel that found no room: the message's, else the one in the name of the largest
+    buffer (`jit(step)/jit(attention)/RPA_bq_512/pallas_call`).
+    """
+    if moment.request and moment.request.failed.executable:
+        return moment.request.failed.executable
+    names = (row.allocation.node or "" for row in rows(moment)[:1])
+    return next((match["name"] for name in names if (match := _KERNEL.search(name))), None)
 
 
 def heavy_to_train(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWeights | None:
