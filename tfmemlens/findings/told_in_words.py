@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings import code_without_message, named_growth, processes_on_one_device
+from tfmemlens.findings.support import steps_of_torch_xla
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import advice, full_device, small_pool
 from tfmemlens.findings.support.prose_of_jax import of_constructs
-from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, without_gpu
+from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, framework_of, without_gpu
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -127,11 +128,17 @@ def check(case: Case) -> Iterator[Finding]:
         headline=(
             f"the text says {what} ({line.place}), and quotes {_quoted(told)}"
             f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
-            f"{'' if grows else _of_when(case)}"
+            f"{_of_steps(case) or ('' if grows else _of_when(case))}"
         ),
         evidence=tuple(Evidence("what the text says", each) for each in dict.fromkeys((line, grows or line))),
         remedies=tuple(_remedies(case, told, line, grows)),
     )
+
+
+def _of_steps(case: Case) -> str:
+    """What the code shows of where steps of PyTorch/XLA end."""
+    line = steps_of_torch_xla.ended_in_some_turns(case)
+    return f"; {steps_of_torch_xla.because_of(line)}" if line else ""
 
 
 def _of_when(case: Case) -> str:
@@ -243,6 +250,15 @@ def _where(case: Case, told: Surroundings, line: Line) -> str:
 
 def _remedies(case: Case, told: Surroundings, line: Line, grows: Line | None) -> Iterator[Remedy]:
     host = _where(case, told, line) == HOST
+    if framework_of(case) == TORCH_XLA:
+        of_batch = told.shows("a smaller batch helps") and not (host or grows)
+        yield from (
+            advice(case, host, grows)
+            if of_batch
+            else steps_of_torch_xla.remedies(case, grows is not None or host)
+        )
+        yield _ADD_THE_MESSAGE
+        return
     yield from of_constructs(case)
     if cached := _caches(told, line, grows):
         yield _WITHOUT_CACHE if "(" not in cached or cached.endswith("()") else _CACHE_OF_A_FILE
