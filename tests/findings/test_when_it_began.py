@@ -95,5 +95,5 @@ def test_the_batch_of_a_tool_stands_in_its_configuration() -> None:
         '  File "model_main_tf2.py", line 3, in <module>\nmodel.fit(x, y, batch_size=6)\n' + said
     )
     texts = [" ".join(action.remedy.text for action in each.actions) for each in (own, tool)]
-    assert "gradient accumulation" in texts[0] and "configuration file" not in texts[0]
-    assert "gradient accumulation" not in texts[1] and "configuration file" in texts[1]
+    assert "gradient accumulation" in texts[0] and "pipeline's config" not in texts[0]
+    assert "gradient accumulation" not in texts[1] and "pipeline's config" in texts[1]
