@@ -59,9 +59,9 @@ def test_figures_of_the_allocator_say_more_than_words() -> None:
 
 def test_words_alone_say_when() -> None:
     report = explained("My tf.keras training runs out of GPU memory after several epochs.")
-    assert "it went well for a while (line 1), so memory grows, or a later batch is larger" in report.verdict
+    assert "kept from one epoch to the next (line 1), or a later batch that is larger" in report.verdict
     slugs = [action.remedy.slug for action in report.actions]
-    assert slugs[:2] == ["find-what-grows", "compare-shapes"]
+    assert {"leave-out-in-turn", "compare-shapes"} <= set(slugs) and "smaller-batch" not in slugs
 
 
 @pytest.mark.parametrize(

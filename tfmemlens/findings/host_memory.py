@@ -25,7 +25,7 @@ from tfmemlens.findings.support.kills import (
     surely_for_memory,
     was_killed,
 )
-from tfmemlens.findings.support.prose_advice import DATA_IN_PARTS, SHARD_THE_DATA
+from tfmemlens.findings.support.prose_advice import SHARD_THE_DATA
 from tfmemlens.findings.support.rows import (
     failures,
     on_host,
@@ -41,6 +41,7 @@ from tfmemlens.findings.support.situation import (
     on_windows,
     situation,
 )
+from tfmemlens.findings.support.told_again import DATA_IN_PARTS
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
