@@ -284,7 +284,8 @@ def compiled(
         (asked(Size.exactly(500), RequestKind.TENSOR), False),
         (asked(Size.exactly(499)), False),
         (asked(Size.exactly(501)), False),
-        (asked(Size(500, 495, 505)), False),
+        (asked(Size(502, 495, 505)), True),
+        (asked(Size(505, 501, 510)), False),
         (asked(None), False),
         (asked(Size.exactly(500), compiler=CompilerMemory()), True),
         (asked(Size.exactly(500), compiler=compiled().compiler), False),
@@ -324,10 +325,10 @@ def test_a_small_result_is_made_in_many_places_whatever_has_its_bytes() -> None:
     small = replace(RESULT, size_bytes=(64 << 20) - 1)
     program = replace(compiled(), holders=(HolderBlock(None, None, AllocationTable.of([small])),))
     assert xla_programs._explained(asked(Size.exactly(small.size_bytes)), [program]).request.node is None
-    assert xla_programs._result(program, small.size_bytes) == small
+    assert xla_programs._result(program, Size.exactly(small.size_bytes)) == small
 
 
 def test_a_result_without_a_line_keeps_the_failures() -> None:
     told = xla_programs._explained(asked(Size.exactly(64 << 20)), [compiled(source=None)]).request
     assert (told.source, told.source_text, told.node) == ("own.py:1", "own()", "f/out")
-    assert xla_programs._result(compiled(), 32) is None  # an argument is no result
+    assert xla_programs._result(compiled(), Size.exactly(32)) is None  # an argument is no result

@@ -442,18 +442,34 @@ def _of_a_graph(mine: list[Row], held: int, framework: str | None) -> Buffers:
 
 def _vmapped(mine: list[Row], held: int, framework: str | None) -> Buffers:
     del framework
+    many = _mapped(mine)
+    part = 1 << (max(many // _PARTS, 1).bit_length() - 1)
     return Buffers(
-        f"what vmap makes for all of its rows at once ({_shape(mine[0])[0]:,} here)",
+        f"what vmap makes for all of its rows at once ({many:,} here)",
         _in_words(mine),
         held,
         (
             Remedy(
-                "run the function for some rows at a time",
-                "y = jax.lax.map(f, xs, batch_size=256)   # vmap over 256 rows at a time",
+                f"run the function for some rows at a time, such as {part} of {many:,}, and add up or reduce"
+                " each part's results before the next",
+                f"y = jax.lax.map(f, xs, batch_size={part})   # its results are still one array of all rows",
                 slug="in-blocks",
             ),
         ),
     )
+
+
+_PARTS = 8
+"""In so many parts, and then some: what a vmap makes is the larger part of a program, never all."""
+
+
+def _mapped(mine: list[Row]) -> int:
+    """The first dimension that most of the bytes have: what a vmap goes over."""
+    held: dict[int, int] = {}
+    for row in mine:
+        first = _shape(row)[0]
+        held[first] = held.get(first, 0) + row.allocation.total_bytes
+    return max(held, key=lambda each: held[each])
 
 
 def _gathered(mine: list[Row], held: int, framework: str | None) -> Buffers:

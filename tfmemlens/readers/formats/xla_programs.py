@@ -20,7 +20,8 @@ from tfmemlens.model.line import ReadNote
 from tfmemlens.readers.bytes import own_json
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
-from tfmemlens.readers.timelines import compiled_program, hlo_order, hlo_origin
+from tfmemlens.readers.timelines import compiled_program, hlo_assignment, hlo_order, hlo_origin
+from tfmemlens.units import IMPOSSIBLE, Size
 from tfmemlens.values import replace
 
 HOLDS = Holds.FAILURES
@@ -73,13 +74,13 @@ def join(captures: list[Capture]) -> list[Capture]:
 
 def _explained(incident: Incident, programs: list[Incident]) -> Incident:
     request = incident.request
-    empty = not incident.holders and not (incident.compiler and incident.compiler.sections)
-    if request.kind not in _OPEN or request.size is None or not request.size.exact or not empty:
+    named = any(row.node for block in incident.holders for row in block.table)
+    told = named or (incident.compiler and incident.compiler.sections)
+    if request.kind not in _OPEN or request.size is None or told:
         return incident
-    size = request.size.bytes
     for program in programs:
         own = program.compiler
-        if own and own.temporaries and own.temporaries.bytes == size:
+        if own and own.temporaries and request.size.may_be(own.temporaries.bytes):
             known = replace(
                 incident.compiler or CompilerMemory(),
                 sections=own.sections,
@@ -88,18 +89,23 @@ def _explained(incident: Incident, programs: list[Incident]) -> Incident:
             )
             asked = replace(request, kind=RequestKind.XLA, executable=program.request.executable)
             return replace(incident, request=asked, compiler=known, holders=program.holders)
-    if size < _LEAST_RESULT:
+    if request.size.bytes < _LEAST_RESULT:
         return incident
     return next(
-        (_of_result(incident, program, row) for program in programs if (row := _result(program, size))),
+        (
+            _of_result(incident, program, row)
+            for program in programs
+            if (row := _result(program, request.size))
+        ),
         incident,
     )
 
 
-def _result(program: Incident, size: int) -> Allocation | None:
+def _result(program: Incident, size: Size) -> Allocation | None:
     """The result of a program that has these bytes."""
     rows = (row for block in program.holders for row in block.table)
-    return next((row for row in rows if row.purpose == "maybe_live_out" and row.size_bytes == size), None)
+    results = (row for row in rows if row.purpose == "maybe_live_out")
+    return next((row for row in results if size.may_be(row.size_bytes)), None)
 
 
 def _of_result(incident: Incident, program: Incident, row: Allocation) -> Incident:
@@ -120,6 +126,8 @@ def _of_result(incident: Incident, program: Incident, row: Allocation) -> Incide
 def _program(row: dict[str, Any], label: str) -> Incident:
     proto = schema.parse("HloProto", base64.b64decode(str(row.get("hlo_proto")), validate=True))
     module = proto.hlo_module
+    if not proto.buffer_assignment.buffer_allocations:
+        hlo_assignment.assign(proto, _bytes(row.get("temporary_bytes")))
     origins = hlo_origin.Origins(proto)
     program = hlo_order.program_of(proto, label, origins)
     if not program.blocks:
@@ -134,6 +142,10 @@ def _program(row: dict[str, Any], label: str) -> Incident:
         request=replace(account.request, source=place, source_text=text),
         compiler=replace(account.compiler or CompilerMemory(), values=values),
     )
+
+
+def _bytes(told: Any) -> int | None:
+    return told if isinstance(told, int) and 0 < told < IMPOSSIBLE else None
 
 
 def _made_at(module: Any, lines: dict[str, str]) -> tuple[str | None, str | None]:

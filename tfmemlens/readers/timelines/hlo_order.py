@@ -21,7 +21,7 @@ _DTYPES = {
 }  # fmt: skip
 """XLA's PrimitiveType."""
 _PASS_ON = {"tuple", "get-tuple-element", "bitcast", "while", "optimization-barrier", "call", "conditional"}
-_RUN_INSIDE = {"while", "call", "conditional", "async-start"}
+RUN_INSIDE = {"while", "call", "conditional", "async-start"}
 _MOST_DEPTH = 60
 
 
@@ -88,22 +88,36 @@ def _shape(shape: Any, index: Any) -> str:
 
 def _lives(program: ProgramDraft, module: Any, known: dict[int, Any]) -> None:
     """From where to where each value of the arena lives, by the numbers of instructions."""
+    order, last = order_of(module, known)
+    program.instructions += [known[at].name for at in order]
+    lines = {value.name: block.line for block in program.blocks for value in block.values}
+    parts = {(value.name, value.index) for block in program.blocks for value in block.values}
+    of_name = {known[at].name: at for at in order}
+    for name, index in parts:
+        if name in of_name:
+            at = of_name[name]
+            program.ranges[name, index] = (order[at], last[at], lines[name])
+
+
+def order_of(module: Any, known: dict[int, Any]) -> tuple[dict[int, int], dict[int, int]]:
+    """The place of each instruction that runs in the schedule, in that order, and where its result is read
+    for the last time, whole or through what only passes it on.
+    """
     computations = {each.id: each for each in module.computations}
     order: dict[int, int] = {}
 
     def number(computation: Any, depth: int) -> None:
         for each in computation.instructions:
-            if each.opcode in _RUN_INSIDE and depth < _MOST_DEPTH:
+            if each.opcode in RUN_INSIDE and depth < _MOST_DEPTH:
                 for called in each.called_computation_ids:
                     if called in computations:
                         number(computations[called], depth + 1)
-            if each.id not in order:
+            if each.id not in order and each.id in known:
                 order[each.id] = len(order)
-                program.instructions.append(each.name)
 
     entry = computations.get(module.entry_computation_id)
     if entry is None:
-        return
+        return {}, {}
     number(entry, 0)
     last = dict(order)
     for computation in module.computations:
@@ -115,13 +129,7 @@ def _lives(program: ProgramDraft, module: Any, known: dict[int, Any]) -> None:
         for operand in user.operand_ids:
             if operand in last:
                 last[operand] = max(last[operand], until)
-    lines = {value.name: block.line for block in program.blocks for value in block.values}
-    parts = {(value.name, value.index) for block in program.blocks for value in block.values}
-    of_name = {known[at].name: at for at in order}
-    for name, index in parts:
-        if name in of_name:
-            at = of_name[name]
-            program.ranges[name, index] = (order[at], last[at], lines[name])
+    return order, last
 
 
 def _caller(computation: Any, known: dict[int, Any], order: dict[int, int]) -> int:

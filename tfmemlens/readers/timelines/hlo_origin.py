@@ -83,9 +83,15 @@ class Origins:
         return number
 
     def _name_of(self, number: int) -> int | None:
-        """The instruction whose name this one has."""
-        if self._known[number].metadata.op_name:
+        """The instruction whose name this one has. What only the name of the loop stands on, such as the
+        zeros that it fills, is told by the loop's body.
+        """
+        own = self._known[number]
+        if own.metadata.op_name and (own.opcode == "while" or not own.metadata.op_name.endswith("/while")):
             return number
+        return self._name_of_reader(number) or (number if own.metadata.op_name else None)
+
+    def _name_of_reader(self, number: int) -> int | None:
         level, seen = [number], {number}
         for _ in range(_MOST_READERS):
             level = [reader for each in level for reader in self._after(each) if reader not in seen]
@@ -106,12 +112,20 @@ class Origins:
 
     def _written(self, number: int, loop: int) -> int | None:
         """What the loop's body writes to the place of a value that goes into it."""
-        bodies = set(self._known[loop].called_computation_ids)
+        bodies = self._run_by(loop)
         beside = self._at.get(self._places.get(number, (-1, -1, -1)), ())
         return next(
             (each for each in beside if self._inside[each] in bodies and self._known[each].metadata.op_name),
             None,
         )
+
+    def _run_by(self, loop: int) -> set[int]:
+        """The computations that a loop runs, and those that its body starts beside it."""
+        bodies = set(self._known[loop].called_computation_ids)
+        for each in self._known.values():
+            if each.opcode == "async-start" and self._inside[each.id] in bodies:
+                bodies.update(each.called_computation_ids)
+        return bodies
 
     def _arguments(self, number: int) -> Iterator[str]:
         """The nearest arguments of the program that a value is computed with."""

@@ -13,7 +13,8 @@ from .living import is_users
 KEY, NAME = "tfmemlens_programs", "programs.json"
 _MOST, _MOST_ASKED, _MOST_LINES = 3, 500, 400
 _MOST_BYTES = 16 << 20
-_REQUESTED = re.compile(r"(?:allocating|trying to allocate) (\d+) bytes")
+_REQUESTED = re.compile(r"(?:allocating|trying to allocate) (\d+(?:\.\d+)?) ?(bytes|[KMGT]iB)")
+_UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 _FILES = re.compile(r"^FileNames\n((?:\d+ .*\n)*)", re.MULTILINE)
 _FILE = re.compile(r'^(\d+) "(.*)"$', re.MULTILINE)
 _PLACE = re.compile(r"\{file_name_id=(\d+) function_name_id=\d+ line=(\d+)")
@@ -21,18 +22,29 @@ _PLACE = re.compile(r"\{file_name_id=(\d+) function_name_id=\d+ line=(\d+)")
 
 def save(jax: Any, message: str, bundle: Bundle) -> bool:
     """Write the programs that may have asked for what the message names; whether there was one."""
-    match = _REQUESTED.search(message)
-    requested = int(match.group(1)) if match else None
+    requested = _bytes_of(message)
     told: List[Dict[str, Any]] = []
     for executable, stats in _likeliest(jax, requested):
         module = executable.hlo_modules()[0]
         row = _row(module, stats)
         if row is not None:
             told.append(row)
-    return bool(told) and bundle.write_json(NAME, {KEY: 1, "requested": requested, "programs": told})
+    asked = requested[0] if requested else None
+    return bool(told) and bundle.write_json(NAME, {KEY: 1, "requested": asked, "programs": told})
 
 
-def _likeliest(jax: Any, requested: Optional[int]) -> List[Tuple[Any, Any]]:
+def _bytes_of(message: str) -> Optional[Tuple[int, int]]:
+    """The least and the most bytes that a message tells of: `8.08GiB` is rounded (jax 0.11 on a GPU)."""
+    match = _REQUESTED.search(message)
+    if match is None:
+        return None
+    figure, unit = match.group(1), _UNITS[match.group(2)]
+    digits = len(figure.partition(".")[2])
+    error = 0 if unit == 1 else unit * 0.5 / 10**digits + 256
+    return int(float(figure) * unit - error), int(float(figure) * unit + error)
+
+
+def _likeliest(jax: Any, requested: Optional[Tuple[int, int]]) -> List[Tuple[Any, Any]]:
     """Programs whose temporaries are the request, else whose results may be; of equals the one that was
     compiled first, for later ones wait for its result.
     """
@@ -41,11 +53,11 @@ def _likeliest(jax: Any, requested: Optional[int]) -> List[Tuple[Any, Any]]:
     for age, executable in enumerate(client.live_executables()[:_MOST_ASKED]):
         stats = executable.get_compiled_memory_stats()
         temporary, results = stats.temp_size_in_bytes, stats.output_size_in_bytes
-        if requested is None or temporary == requested:
+        if requested is None or requested[0] <= temporary <= requested[1]:
             rank = (0, -temporary)
-        elif results >= requested:
-            rank = (1, results - requested)
-        elif temporary + results > requested // 2:
+        elif results >= requested[0]:
+            rank = (1, results - requested[0])
+        elif temporary + results > requested[0] // 2:
             rank = (2, -temporary)
         else:
             continue
@@ -55,12 +67,16 @@ def _likeliest(jax: Any, requested: Optional[int]) -> List[Tuple[Any, Any]]:
 
 
 def _row(module: Any, stats: Any) -> Optional[Dict[str, Any]]:
-    """The program as XLA's HloProto (hlo.proto): the module is its first field, the buffers its third."""
+    """The program as XLA's HloProto (hlo.proto): the module is its first field, the buffers its third; XLA of
+    a GPU gives none (measured: jax 0.11), and the module alone is kept.
+    """
     raw = module.as_serialized_hlo_module_proto()
     buffers = getattr(stats, "serialized_buffer_assignment_proto", b"")
-    if not buffers or len(raw) + len(buffers) > _MOST_BYTES:
+    if len(raw) + len(buffers) > _MOST_BYTES:
         return None
-    proto = b"\x0a" + _varint(len(raw)) + raw + b"\x1a" + _varint(len(buffers)) + buffers
+    proto = b"\x0a" + _varint(len(raw)) + raw
+    if buffers:
+        proto += b"\x1a" + _varint(len(buffers)) + buffers
     return {
         "name": str(module.name),
         "temporary_bytes": int(stats.temp_size_in_bytes),
