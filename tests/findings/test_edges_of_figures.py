@@ -8,7 +8,7 @@ import pytest
 
 from tests.findings.test_edges_of_support import at
 from tests.findings.test_edges_of_tensors import failed, found, slugs
-from tests.findings.test_support import A, P, U, case, exactly, held
+from tests.findings.test_support import A, G, P, U, case, exactly, held
 from tfmemlens.findings import (
     allocator_snapshot,
     crops_of_boxes,
@@ -145,7 +145,10 @@ def test_traces_that_keep_chunks_of_other_sizes(times: int, chunks: Any, words: 
         (SLOT, Phase.FORWARD, [], ["smaller-model", "lighter-optimizer"]),
         (A, Phase.OPTIMIZER, [], ["smaller-model", "lighter-optimizer"]),
         (A, Phase.FORWARD, [], ["smaller-batch"]),
-        (A, Phase.FORWARD, [("a/x", 5, A)], []),
+        (A, Phase.FORWARD, [("a/x", 5, A)], []),  # all are outputs: that rule says it
+        (A, Phase.FORWARD, [("a/x", 25, A), ("b/x", 25, G), ("c", 50, P)], ["smaller-batch"]),
+        (A, Phase.FORWARD, [("a/x", 24, A), ("b/x", 26, G), ("c", 50, P)], []),
+        (A, Phase.FORWARD, [("a/x", 25, A), ("b/x", 24, G), ("c", 51, P)], []),
     ],
 )
 def test_what_helps_a_shortage(kind: Kind, phase: Phase, rows: Any, offered: list[str]) -> None:
@@ -690,3 +693,27 @@ def test_chunks_that_no_weight_of_this_size_explains(
     moment = replace(moment, attribution=Attribution(table, [NOBODY] * len(table)))
     assert moment.request
     assert memory_shortage._is_small_part(moment, moment.request) is small
+
+
+@pytest.mark.parametrize(
+    "phase, chunks, few",
+    [
+        (Phase.OPTIMIZER, ((40, 1), (30, 1), (10, 1), (1, 20)), 3),
+        (Phase.OPTIMIZER, ((40, 1), (30, 1), (9, 1), (1, 21)), 0),  # 79 %
+        (Phase.FORWARD, ((40, 1), (30, 1), (10, 1), (1, 20)), 0),
+        (Phase.OPTIMIZER, ((80, 1), (1, 20)), 0),  # one alone has no slots beside it
+        (Phase.OPTIMIZER, ((20, 4), (1, 20)), 4),
+        (Phase.OPTIMIZER, ((16, 5), (1, 20)), 0),  # outputs of equal layers
+        (Phase.OPTIMIZER, ((40, 1), (39, 1), (9, 1)), 2),  # the third is less than ten times the request
+    ],
+)
+def test_few_large_blocks_at_an_update(phase: Phase, chunks: tuple[tuple[int, int], ...], few: int) -> None:
+    table = AllocationTable.of([Allocation(None, size * MIB, count=count) for size, count in chunks])
+    whole = sum(size * MIB * count for size, count in chunks)
+    balance = books(in_use=whole, requested=MIB, free=10, missing=MIB)
+    moment = failed((MIB // 4,), "adam/Sum", phase=phase, size=MIB, books=balance)
+    moment = replace(moment, attribution=Attribution(table, [NOBODY] * len(table)))
+    assert len(memory_shortage._few_large_blocks(moment)) == few
+    (told,) = found(memory_shortage, moment)
+    assert ("most likely one large weight with its gradient or slots" in told.because) is bool(few)
+    assert any("make the largest weight smaller" in each.text for each in told.remedies) is bool(few)

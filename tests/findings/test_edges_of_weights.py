@@ -235,3 +235,20 @@ def test_how_large_the_tensor_in_a_chunk_is(waste: int | None, words: str) -> No
 def test_what_the_tensor_in_the_chunk_may_be(shape: Any, facts: Any, words: str | None) -> None:
     (told,) = found(one_chunk_dominates, chunks((100, 1), shape=shape, need=MIB, waste=0, **facts))
     assert words in told.because if words else "most likely" not in told.because
+
+
+@pytest.mark.parametrize(
+    "layer, free, told",
+    [
+        ("net", None, ["smaller-batch", "in-blocks"]),
+        (None, None, ["in-blocks"]),
+        ("net", 4, ["in-blocks"]),  # a free block tells the batch
+    ],
+)
+def test_a_smaller_batch_beside_one_large_chunk(layer: str | None, free: int | None, told: list[str]) -> None:
+    books = Balance(requested=5, free=exactly(9), largest_free_chunk=exactly(free)) if free else Balance()
+    moment = failed((8, 1000), "net/Relu", size=5 * MIB, books=books, layer=layer)
+    table = AllocationTable.of([Allocation(None, 50 * MIB, count=1)])
+    moment = replace(moment, attribution=Attribution(table, [Owner(None, U, Phase.NONE)]))
+    causes = found(one_chunk_dominates, moment, purposes=(("training", at(1)),))
+    assert slugs(causes) == told

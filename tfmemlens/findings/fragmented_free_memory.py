@@ -108,7 +108,7 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     yield from exit_
     if of_weights:
         yield _LARGEST_WEIGHTS_FIRST
-    elif not _has_one_shape(case):
+    elif not _has_one_shape(case) and not _grows(moment):
         yield remedies.FIXED_SHAPES
         yield _LARGEST_STEP_FIRST
 
@@ -121,6 +121,8 @@ def _nearest_exit(moment: Moment) -> Iterator[Remedy]:
     need = request.failed.tensor_bytes if request else None
     if request is None or block is None or not need or not request.batch or request.fixed:
         return
+    if joined_to_itself(request):
+        return  # rows that were gathered, whatever the batch
     sample, batch = need / request.batch, request.batch
     while batch > 1 and batch * sample > block.low:
         batch //= 2

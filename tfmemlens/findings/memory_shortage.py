@@ -21,9 +21,12 @@ from tfmemlens.findings.support.rows import (
     attributed,
     device_limit,
     failures,
+    held,
     is_fragmented,
     is_full,
+    of_kind,
     tensor_text,
+    total,
 )
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.knowledge.bfc import may_hold
@@ -75,7 +78,7 @@ def check(case: Case) -> Iterator[Finding]:
                     f"in use: {human_size(books.in_use)}" if books.in_use else "the allocator's figures", line
                 ),
             ),
-            remedies=() if attributed(moment) else _remedies(case, moment, request),
+            remedies=_of_a_list(case, moment) if attributed(moment) else _remedies(case, moment, request),
             moment=index,
         )
 
@@ -91,6 +94,14 @@ def _mostly(case: Case, moment: Moment) -> str:
     table = moment.attribution.table
     if attributed(moment) or not len(table):
         return ""
+    few = _few_large_blocks(moment)
+    if few:
+        share = percent(sum(few), all_in_use(moment))
+        return (
+            f"; {len(few)} blocks of {human(min(few))} to {human(max(few))} hold {share} of what is in use,"
+            " most likely one large weight with its gradient or slots: at the update most outputs of layers"
+            " are free already"
+        )
     traced = case.capture.surroundings.retraced if tracings(case) else None
     most = max(table, key=lambda row: row.total_bytes)
     whole = all_in_use(moment)
@@ -104,8 +115,37 @@ def _mostly(case: Case, moment: Moment) -> str:
     )
 
 
+def _of_a_list(case: Case, moment: Moment) -> tuple[Remedy, ...]:
+    """What helps where names are listed and no kind prevails, which has a rule of its own."""
+    listed = held(moment)
+    outputs = total(of_kind(moment, Kind.ACTIVATION))
+    with_gradients = outputs + total(of_kind(moment, Kind.GRADIENT))
+    if not _OUTPUTS * listed <= outputs < _MIN_SHARE * listed <= with_gradients:
+        return ()
+    return remedies.offered(case, moment, "smaller-batch")
+
+
+def _few_large_blocks(moment: Moment) -> list[int]:
+    """Sizes of the two to four blocks that hold nearly all while a small part of an update failed: what
+    stands at a step's end are weights and slots.
+    """
+    request = moment.request
+    if request is None or request.owner.phase is not Phase.OPTIMIZER or not request.needed_bytes:
+        return []
+    rows = sorted(moment.attribution.table, key=lambda row: -row.size_bytes)
+    sizes = [row.size_bytes for row in rows[:_MOST_BLOCKS] for _ in range(min(row.count, _MOST_BLOCKS + 1))]
+    while sizes and sizes[-1] < _TIMES_THE_REQUEST * request.needed_bytes:
+        sizes.pop()
+    whole = all_in_use(moment)
+    if not 1 < len(sizes) <= _MOST_BLOCKS or sum(sizes) < _NEARLY_ALL * whole:
+        return []
+    return sizes
+
+
 def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...]:
     """What helps where nobody knows who holds the memory."""
+    if _few_large_blocks(moment):
+        return (_LARGEST_WEIGHT, *remedies.offered(case, moment, "lighter-optimizer"))
     of_model = request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
     if of_model or request.owner.phase is Phase.OPTIMIZER:
         if _is_small_part(moment, request):
@@ -116,6 +156,15 @@ def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...
     return remedies.offered(case, moment, "smaller-batch")
 
 
+_LARGEST_WEIGHT = Remedy(
+    "make the largest weight smaller, most likely an embedding's table or a wide dense layer: fewer rows or"
+    " columns; the batch does not change it",
+    slug="smaller-model",
+)
+_MOST_BLOCKS, _TIMES_THE_REQUEST, _NEARLY_ALL = 4, 10, 0.8
+"""So few blocks, each so much larger than the request, with so much of what is in use, are one weight's."""
+_OUTPUTS = 0.25
+"""The part of a list that outputs of layers make, at least, where a smaller batch is worth a word."""
 _SMALLER_BATCH = (
     "halve the batch: the blocks in use that could be this weight, its gradient and slots are the smaller"
     " part; where the rest are activations, they shrink with the batch"

@@ -18,7 +18,14 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.code_outputs import CodeOutput, code_outputs
-from tfmemlens.findings.support.rows import all_in_use, attributed, device_limit, requests, tensor_in
+from tfmemlens.findings.support.rows import (
+    all_in_use,
+    attributed,
+    device_limit,
+    is_fragmented,
+    requests,
+    tensor_in,
+)
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -72,7 +79,9 @@ def check(case: Case) -> Iterator[Finding]:
                 "A dump has no names. The allocator may give a tensor a larger block than it needs, by less"
                 " than the tensor's own size and less than 128 MiB."
             ),
-            remedies=tuple(_of_layer(case, moment, made)) if made else (_remedy(request, meaning, high),),
+            remedies=tuple(
+                _of_layer(case, moment, made) if made else _of_a_tensor(case, moment, meaning, high)
+            ),
             moment=index,
         )
 
@@ -120,6 +129,27 @@ def _beside_a_copy(case: Case, index: int, moment: Moment, chunk: Allocation) ->
             ),
         ),
         moment=index,
+    )
+
+
+def _of_a_tensor(case: Case, moment: Moment, meaning: str, high: int) -> Iterator[Remedy]:
+    """What makes a tensor without a name smaller. A smaller batch goes first where a layer of a network
+    failed beside it, nothing tells that it is another matrix, and no free block tells which batch fits.
+    """
+    request = moment.request
+    if request is None:
+        return
+    part = _remedy(request, meaning, high)
+    of_a_batch = request.owner.layer and not request.fixed and not is_fragmented(moment.balance)
+    smaller = remedies.offered(case, moment, "smaller-batch")
+    if part.slug != "in-blocks" or meaning or not of_a_batch or not smaller:
+        yield part
+        return
+    yield from smaller
+    yield Remedy(
+        f"if the tensor of about {human(high)} stays as large with a smaller batch, it is a whole data set, a"
+        " weight or a matrix of all pairs: compute it for a part of its rows at a time",
+        slug="in-blocks",
     )
 
 

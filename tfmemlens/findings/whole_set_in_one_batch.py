@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.kept import is_eager
+from tfmemlens.findings.support.kept import is_eager, joined_to_itself
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, is_loading, other_than_training
 from tfmemlens.findings.support.rows import place, requests, tensor_text
 from tfmemlens.findings.support.situation import situation
@@ -38,6 +38,8 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         if request.failed.kind is RequestKind.HOST:
             continue  # an array that Python builds: no network has seen it
+        if joined_to_itself(request):
+            continue  # what was gathered call by call
         need = request.failed.tensor_bytes or 0
         copying = _copies_an_array(case, request)
         if _images(request) or (copying and (need >= 256 * MIB or not request.failed.shape)):
