@@ -384,6 +384,14 @@ def test_the_code_keeps_a_number_where_the_tensors_were(
     assert held_by_python._kept(name, (group, Holder(name, kind, 3, 300)), framework) == code
 
 
+@pytest.mark.parametrize(("name", "of_weights"), [("ensemble", True), ("params", True), ("outputs", False)])
+def test_of_weights_no_number_takes_the_place(name: str, of_weights: bool) -> None:
+    moment = held(request=asked(), books=Balance(in_use=exactly(10 * MIB)))
+    remedy = only(of_python(moment, (name, "list", 9, 5 * MIB))).remedies[0]
+    assert remedy.slug == ("keep-on-host" if of_weights else "keep-numbers")
+    assert ("numbers in" in remedy.text) is not of_weights
+
+
 def test_the_name_that_holds_most() -> None:
     moment = held(request=asked(), books=Balance(in_use=exactly(10 * MIB)))
     found = only(

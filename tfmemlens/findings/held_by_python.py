@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import all_in_use, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.knowledge.kept_results import holds_weights
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.live_model import HeldTensors, Holder
@@ -79,7 +80,9 @@ def _finding(
         detail="Counted by Python's own collector when the program failed; each tensor once, under the"
         " shortest name that leads to it.",
         remedies=(
-            Remedy(
+            _fewer_weights(name, framework)
+            if holds_weights(name)
+            else Remedy(
                 f"keep numbers in `{name}`, not tensors, or clear it when they are used up",
                 _kept(name, parts[0], framework),
                 saves_bytes=size,
@@ -88,6 +91,17 @@ def _finding(
             ),
         ),
         moment=index,
+    )
+
+
+def _fewer_weights(name: str, framework: str | None) -> Remedy:
+    """Of weights no number can take the place: those that are not needed now belong on the host."""
+    code = "kept = jax.device_get(params)" if framework == JAX else "kept = model.get_weights()"
+    return Remedy(
+        f"`{name}` holds weights, by its name: keep on the device those that are computed with now, and"
+        " copies of the others on the host; of an average keep the running sum alone",
+        f"{code}   # NumPy arrays",
+        slug="keep-on-host",
     )
 
 

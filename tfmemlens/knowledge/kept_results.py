@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from tfmemlens.patterns import regex
 
-__all__ = ["keeps_a_number", "keeps_each_result", "keeps_model", "keeps_whole_states", "list_that_keeps"]
+__all__ = [
+    "holds_weights",
+    "keeps_a_number",
+    "keeps_each_result",
+    "keeps_model",
+    "keeps_whole_states",
+    "list_that_keeps",
+]
 
 _KEEPS = regex(
     r"(?<![\w.])(?P<name>[A-Za-z_][\w.]{0,200})(?:\[[^\[\]]{0,200}\])?"
@@ -54,6 +61,17 @@ def keeps_each_result(code: str) -> str | None:
     if not keeps or not _CALLS.match(keeps["what"]) or _OFF_THE_DEVICE.search(keeps["what"]):
         return None
     return keeps.groupdict().get("name") or ""
+
+
+_HOLDS_WEIGHTS = regex(
+    r"(?i)(?:\A|[._])(?:all_|old_|saved_|kept_)?(?:params?|weights?|ensembles?|members?|models?|networks?|snapshots?"
+    r"|teachers?|checkpoints?|ema|swa|state_dicts?|variables|population)(?:_\w+)?(?:\[|\Z)"
+)
+
+
+def holds_weights(name: str) -> bool:
+    """Whether a container is called after weights: an ensemble, snapshots, a model's parameters."""
+    return bool(_HOLDS_WEIGHTS.search(name))
 
 
 _STATE = regex(

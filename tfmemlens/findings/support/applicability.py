@@ -281,6 +281,7 @@ TABLE: dict[str, Applicability] = {
     "subsampling": Applicability(_OF_JAX),
     "sum-as-you-go": Applicability(_OF_JAX),
     "save-sharded": Applicability(_OF_JAX),
+    "on-the-cpu": Applicability(frozenset({JAX})),
     "low-rank-tuning": Applicability(code=_OF_JAX),
     "pytorch-off-the-gpu": Applicability(_OF_JAX, devices=_ON_GPU),
     "smaller-buffer": Applicability(_OF_JAX),

@@ -128,6 +128,11 @@ _STATE_INIT = regex(
 )
 _INIT_OF_STATE = regex(r"_?(?:init|create|make|setup|initiali[sz]e)_\w*state\w*")
 """A function that makes weights and the optimizer's state."""
+_MAKES_STATE = regex(
+    r"\b_?(?:init|create|make|setup|build|initiali[sz]e)_(?!\w*(?:env|rnn|carry|hidden|cache|buffer|loop|sim))"
+    r"\w*(?:state|params|model|weights|optimi[sz]er)\w*\("
+)
+"""A call of a function that makes weights, or them and the optimizer's state."""
 _ZEROS_OF_WEIGHTS = regex(
     r"(?:tree\.map|tree_map)\(\s*(?:jnp\.(?:zeros_like|ones_like)|lambda \w+: jnp\.zeros(?:_like)?\()"
 )
@@ -326,6 +331,26 @@ def _first_call(frames: Sequence[Frame], own: Sequence[Frame], need: int | None)
     )
 
 
+def _state_made(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
+    """Weights and an optimizer's state, by the name of the function that the user's deepest line calls."""
+    del frames, need
+    if not _code(own[-1:], _MAKES_STATE):
+        return None
+    return MadeByLine(
+        "the line makes weights, with the optimizer's state where it trains: they are as large whatever the"
+        " batch, with Adam in float32 16 bytes for each weight, its gradient included",
+        (
+            _SHARDED,
+            Remedy(
+                "train a part of the weights: low-rank additions (LoRA) or the last layers; what is frozen"
+                " has no gradient and no moments, and can be kept in bfloat16",
+                slug="low-rank-tuning",
+            ),
+            _SMALLER_MOMENTS,
+        ),
+    )
+
+
 def loaded_by(frames: Sequence[Frame], text: str | None) -> MadeByLine | None:
     """Weights that are read from files, or copied to every device, as the frames or the user's line show."""
     own = _own(frames, text)
@@ -343,6 +368,8 @@ def loaded_by(frames: Sequence[Frame], text: str | None) -> MadeByLine | None:
                 Remedy("keep the weights in 16 bits: half of each copy", slug="narrow-weights"),
             ),
         )
+    if _CONVERTS.search(last):
+        return _converted()
     through = any(re.search(r"modeling_flax_utils|orbax[/\\]|safetensors", frame.place) for frame in frames)
     if not (through or _code(own, _LOADING)):
         return None
@@ -359,6 +386,37 @@ def loaded_by(frames: Sequence[Frame], text: str | None) -> MadeByLine | None:
                 "load them on the host, and place each array sharded over the devices",
                 "with jax.default_device(jax.devices('cpu')[0]): params = load()",
                 slug="shard-arguments",
+            ),
+        ),
+    )
+
+
+_CONVERTS = regex(
+    r"\bconvert_\w*(?:weights|params|checkpoint|hf|model|state)\w*|_to_(?:hf|huggingface|pytorch|torch|flax)\b"
+    r"|_to_(?:hf|huggingface)_"
+)
+"""A line that brings weights into the files of another library."""
+
+
+def _converted() -> MadeByLine:
+    return MadeByLine(
+        "weights are being converted from one library's files to another's: they are as large whatever the"
+        " batch, and one device most likely holds all of them",
+        (
+            Remedy(
+                "convert on the CPU, where RAM holds all of them: converting computes next to nothing",
+                "JAX_PLATFORMS=cpu python convert.py ...   # older: JAX_PLATFORM_NAME=cpu",
+                slug="on-the-cpu",
+            ),
+            Remedy(
+                "or bring each array to the host as it is read, and let the device's go",
+                "arrays = {name: np.asarray(value) for name, value in shards}",
+                slug="drop-references",
+            ),
+            Remedy(
+                "keep them in 16 bits: half of float32",
+                "params = jax.tree.map(lambda w: w.astype(jnp.bfloat16), params)",
+                slug="narrow-weights",
             ),
         ),
     )
@@ -526,6 +584,7 @@ _READINGS: tuple[Callable[[Sequence[Frame], Sequence[Frame], int | None], MadeBy
     _slots,
     _weights,
     _first_call,
+    _state_made,
     _draws,
     _derivatives,
 )

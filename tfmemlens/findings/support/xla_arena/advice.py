@@ -21,6 +21,7 @@ from tfmemlens.findings.support.prose_of_jax import STEPS_AGAIN
 from tfmemlens.findings.support.rows import device_limit, is_buffer, rows
 from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.xla_arena import facts
+from tfmemlens.knowledge.kept_results import holds_weights
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import CompilerMemory
@@ -229,7 +230,10 @@ def _of_no_program(case: Case, moment: Moment, compiler: CompilerMemory) -> Iter
 
 def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
     told = case.capture.surroundings
-    if stores := told.stores:
+    stores = told.stores
+    if stores and holds_weights(stores[0]):
+        yield kept.without_states(stores[0])[0]
+    elif stores:
         yield Remedy(
             f"keep numbers, not arrays, in `{stores[0]}` ({stores[1].place})",
             f"{stores[0]}.append(jax.device_get(result))   # a loss: float(loss)",
