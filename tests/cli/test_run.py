@@ -269,17 +269,10 @@ def test_an_interval_that_is_no_number_hints_at_the_dashes(folder: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "status, traced, version, told",
-    [
-        (139, True, (1, 15), True),
-        (1, True, (1, 15), False),
-        (139, False, (1, 15), False),
-        (139, True, (2, 21), False),
-    ],
+    "status, version, told", [(139, (1, 15), True), (1, (1, 15), False), (139, (2, 21), False)]
 )
-def test_a_crash_that_the_list_of_tensors_may_have_caused_is_said(
-    status: int, traced: bool, version: tuple[int, int], told: bool
+def test_a_crash_of_tensorflows_after_a_failed_allocation_is_said(
+    status: int, version: tuple[int, int], told: bool
 ) -> None:
     report = SimpleNamespace(case=SimpleNamespace(api=Api(version, version)))
-    record = {"exit_status": status, "traced": traced}
-    assert run_use_case._trace_may_have_crashed(record, report) is told  # type: ignore[arg-type]
+    assert run_use_case._crashed_after_the_failure({"exit_status": status}, report) is told  # type: ignore[arg-type]

@@ -175,3 +175,25 @@ def test_a_late_optimizer_tells_of_earlier_models(number: int, told: bool) -> No
     said = finding(text, "repeated-sets")
     assert said is not None
     assert ("earlier models are kept" in said.because) == told
+
+
+BUILT = "model/block_9/kernel/Initializer/random_uniform/RandomUniform"
+STEPS = "".join(f"step {step} loss 0.5\n" for step in range(5))
+
+
+@pytest.mark.parametrize(
+    ("before", "op", "weights"),
+    [
+        ("", BUILT, True),
+        (STEPS, BUILT, False),
+        ("", "model/block_9/MatMul", False),
+        ("", "gradients/model/block_9/MatMul_grad/MatMul_1", False),
+    ],
+)
+def test_equal_blocks_while_a_model_is_built_are_weights(before: str, op: str, weights: bool) -> None:
+    report = explained(before + chunks(16 * MIB, (118, 16 * MIB), op=op))
+    told = next(finding for finding in report.findings if finding.rule == "equal-chunks")
+    slugs = [remedy.slug for remedy in told.remedies]
+    assert ("most likely weights" in told.because) is weights
+    assert ("drop-models" in slugs) is weights
+    assert bool({"look-for-lists", "keep-numbers"} & set(slugs)) is not weights

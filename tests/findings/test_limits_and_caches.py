@@ -119,7 +119,7 @@ def test_combinations_of_rows(shape: str, node: str, told: str) -> None:
         ),
         ("RAM grows until it is killed\ntrain = train.cache().shuffle(100).batch(4)\n", "cache-to-file"),
         ("with dataset.cache(filename) the RAM is full before the epoch ends\n", "cache-to-file"),
-        ("the RAM is full after an hour of shuffle\n", "shuffle-files"),
+        ("the RAM is full after an hour of shuffle\n", "smaller-shuffle"),
         ("the RAM is full after an hour of reading\n", "map-the-file"),
     ],
 )

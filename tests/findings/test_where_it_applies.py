@@ -261,7 +261,8 @@ IN_32_BITS = {"mixed-precision", "tensor-cores"}
 OF_PYTHON = {"find-the-growth", "freeze-weights", "list-tensors", "mixed-precision", "record-a-step"}
 OF_A_SHELL = {
     "add-swap", "another-allocator", "another-backend", "another-malloc",
-    "bound-requests", "close-tensors", "convert-on-the-cpu", "count-tensors",
+    "bound-requests", "close-models", "close-tensors", "delete-textures",
+    "convert-on-the-cpu", "count-tensors",
     "dump-file", "free-shared-ram", "larger-message", "more-memory-maps", "more-pinned-memory",
     "more-ram-for-wsl", "pool-for-unified-memory", "raise-host-limit", "save-in-parts",
     "see-device-users", "smaller-files",

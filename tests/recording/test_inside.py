@@ -20,6 +20,7 @@ from tfmemlens.recording.inside import (
     after_import,
     bundle,
     function_constants,
+    graphs,
     inputs,
     keras_models,
     living,
@@ -116,6 +117,63 @@ def test_every_run_asks_for_the_list_and_every_third_for_its_allocations(program
     assert (record["versions"]["tensorflow"], record["steps"], record["traced_steps"]) == (
         "1.15.0", {"train": 7}, 3,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "version, lists",
+    [("1.14.0", True), ("1.15.0", False), ("2.3.1", False), ("2.4.0", True), ("unknown", True)],
+)
+def test_no_list_is_asked_for_where_it_may_decide_about_a_crash(
+    program: Path, version: str, lists: bool
+) -> None:
+    (program / "tensorflow/python/framework").mkdir()
+    (program / "tensorflow/python/framework/versions.py").write_text(f"VERSION = {version!r}\n")
+    told = SESSION.replace("self.options = options", "self.options = options; print(options)")
+    (program / "tensorflow/python/client/session.py").write_text(
+        "import tensorflow.python.framework.versions\n" + told
+    )
+    ended = run(program, "import tensorflow\n")
+    assert ended.stderr == ""
+    plain, traced = ended.stdout.splitlines()
+    assert ("report_tensor_allocations_upon_oom" in plain) is lists
+    assert ("'report_tensor_allocations_upon_oom': True" in traced) is lists
+
+
+class Callables:
+    """A Keras function as TensorFlow 1.15 has it, as far as its callable goes."""
+
+    def __init__(self, *given: tuple[str, str]) -> None:
+        self.run_options: Any = None
+        self._callable_fn: Any = "made before"
+        self._feed_symbols = [SimpleNamespace(dtype=symbol) for symbol, _ in given]
+        self._symbol_vals = [SimpleNamespace(dtype=value) for _, value in given]
+
+
+def test_the_second_run_alone_of_a_keras_function_has_a_callable_that_traces() -> None:
+    function = Callables(("float32", "float32"))
+    once, seen = graphs.TracedOnce(function, "traced"), []
+    for _ in range(4):
+        once.ran()
+        seen.append((function.run_options, function._callable_fn))
+        function._callable_fn = function._callable_fn or "made anew"
+    assert seen == [("traced", None), (None, None), (None, "made anew"), (None, "made anew")]
+
+
+def test_a_callable_that_would_add_a_cast_is_not_made_anew() -> None:
+    function = Callables(("float32", "float64"))
+    once = graphs.TracedOnce(function, "traced")
+    for _ in range(3):
+        once.ran()
+    assert (function.run_options, function._callable_fn) == (None, "made before")
+
+
+@pytest.mark.parametrize("careful, due", [(True, [False, False, True]), (False, [False, True, False])])
+def test_where_a_crash_threatens_only_what_ran_before_is_traced(
+    tmp_path: Path, careful: bool, due: list[bool]
+) -> None:
+    own = recorder.Recorder(str(tmp_path), {}, None)
+    own._next = 0.0 if careful else float("inf")
+    assert [own.begins("step", size, careful) for size in (10, 11, 11)] == due
 
 
 def test_a_failure_looks_as_it_does_without_us(program: Path) -> None:

@@ -52,6 +52,34 @@ def test_a_buffer_that_two_runs_show_counts_once_and_two_of_one_name_twice() -> 
     assert len(kept.told()) == 2
 
 
+class Shape(Made):
+    def __iter__(self) -> Any:
+        return iter([self.num_elements()])
+
+
+def op(kind: str, *inputs: Any, name: str = "op", size: Any = 0, controls: tuple[Any, ...] = ()) -> Any:
+    shape = Shape(is_fully_defined=lambda: size is not None, num_elements=lambda: size)
+    dtype = Made(size=4, name="float32", as_datatype_enum=1)
+    own = Made(
+        type=kind, name=name, inputs=[each.outputs[0] for each in inputs], control_inputs=list(controls)
+    )
+    own.outputs = [Made(op=own, shape=shape, dtype=dtype)]
+    return own
+
+
+def test_the_graph_tells_the_constants_behind_what_is_fetched() -> None:
+    table, small, unknown = (
+        op("Const", name=name, size=size) for name, size in (("t", 300), ("s", 255), ("u", None))
+    )
+    before = op("Const", name="before", size=256)
+    loss = op("Add", op("Mul", table, table), small, controls=(before, unknown))
+    kept = run_records.Constants()
+    kept.take_graph({"loss": [loss.outputs[0]], "step": "name"}, None)
+    assert [(row["name"], row["shape"], row["bytes"], row["chunk"]) for row in kept.told()] == [
+        ("t", [300], 1200, 1280), ("before", [256], 1024, 1024),
+    ]  # fmt: skip
+
+
 def test_what_a_session_kept_goes_with_it() -> None:
     kept, session = run_records.Constants(), Session()
     kept.take(stats(node("c", "c = Const()", 2048)), weakref.ref(session))

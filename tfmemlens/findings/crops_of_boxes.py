@@ -15,6 +15,7 @@ from math import prod
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
+from tfmemlens.findings.support.tool_settings import tool
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -32,7 +33,8 @@ _SECOND_STAGE = regex(
 """Layers that see one crop for each box."""
 _MAPS, _MANY_BOXES, _FLOAT_BYTES = (7, 14, 15, 17, 28, 30, 56), 32, 4
 """Sides of the maps that such detectors crop."""
-_MATTERPORT = regex(r"(?i)mask_rcnn\b(?!_)|matterport|mrcnn")
+_NO_BATCH = 100
+"""So many are boxes rather than images, unless they are a multiple that people choose for batches."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -70,7 +72,7 @@ def check(case: Case) -> Iterator[Finding]:
                 remedies.of_tensor(
                     case,
                     f"keep fewer boxes, as proposals or as results: {boxes:,} -> {max(boxes // 2, 1):,}"
-                    f"{_settings(name) or _of_text(case)}",
+                    f"{_settings(case, name)}",
                     Shrunk("fewer-boxes", need),
                 ),
                 remedies.of_tensor(
@@ -92,23 +94,20 @@ def _of_a_detector(case: Case, name: str, shape: tuple[int | None, ...]) -> bool
     boxes, one, two, three = (size or 1 for size in shape)
     side = two if two == three else one
     square = two in (one, three)
-    told = case.capture.surroundings.shows("detecting in two stages") is not None
-    return told and not name and square and side in _MAPS and boxes >= _MANY_BOXES
-
-
-def _of_text(case: Case) -> str:
-    """The settings of the program that the text names."""
-    line = case.capture.surroundings.shows("detecting in two stages")
-    return _settings("mrcnn") if line and _MATTERPORT.search(line.text) else ""
+    if name or not square or side not in _MAPS:
+        return False
+    if case.capture.surroundings.shows("detecting in two stages"):
+        return boxes >= _MANY_BOXES
+    known = tool(case)  # of one stage or of two
+    return bool(known and known[0].boxes) and boxes >= _NO_BATCH and boxes % _MANY_BOXES != 0
 
 
 _MASKS = Remedy("paste masks into the image one at a time, on the host", slug="masks-on-host")
 
 
-def _settings(name: str) -> str:
+def _settings(case: Case, name: str) -> str:
     """What well-known detectors call the number of boxes."""
-    if "SecondStage" in name:
-        return " (second_stage_batch_size, first_stage_max_proposals in the pipeline's config)"
     if "mrcnn" in name.lower():
         return " (TRAIN_ROIS_PER_IMAGE, IMAGES_PER_GPU in the config)"
-    return ""
+    known = tool(case)
+    return f" ({known[0].boxes})" if known and known[0].boxes else ""

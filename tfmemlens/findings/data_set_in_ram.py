@@ -16,8 +16,8 @@ from collections.abc import Iterator
 
 from tfmemlens.findings import told_in_words
 from tfmemlens.findings.support.kills import another_program
-from tfmemlens.findings.support.prose_advice import DATA_IN_PARTS
 from tfmemlens.findings.support.rows import failures, on_host
+from tfmemlens.findings.support.told_again import DATA_IN_PARTS
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -62,7 +62,7 @@ class StatedSet:
 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
-    if any(_READ_IN_PARTS.search(line.text) for line in told.code):
+    if any(_READ_IN_PARTS.search(line.text) for line in told.code) or told.shows("joining predictions"):
         return
     data = next((each for each in _stated_sets(case) if each.values * _FLOAT32 >= _LEAST_BYTES), None)
     if data is None:

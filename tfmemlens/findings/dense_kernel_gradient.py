@@ -20,6 +20,7 @@ from tfmemlens.findings.support.weights import (
     copies,
     fewer_classes,
     in_summary,
+    no_room_at_start,
     optimizer_of,
     weight_of,
 )
@@ -125,6 +126,7 @@ def _finding(case: Case, index: int, moment: Moment, request: Request) -> Findin
             f"{who} was creating its slots of {what}{of_layer}, {inputs:,} x {units:,}: {human(need)} each;"
             " a smaller batch does not help here"
         )
+    of_vgg = bool(_OF_VGG.search(request.failed.node or ""))
     lighter = remedies.offered(case, moment, "lighter-optimizer") if makes_slots else ()
     return Finding(
         severity=Severity.CAUSE,
@@ -137,15 +139,23 @@ def _finding(case: Case, index: int, moment: Moment, request: Request) -> Findin
         ),
         detail=_image(inputs),
         remedies=(
+            *((users,) if (users := no_room_at_start(case, moment)) else ()),
+            *((_OTHER_BACKBONE,) if of_vgg else ()),
             *(lighter if need < _TOO_LARGE_BYTES else ()),
             *((classes,) if (classes := fewer_classes(request)) else ()),
-            *_remedies(case, what, inputs, units, need, times),
+            *(() if of_vgg else _remedies(case, what, inputs, units, need, times)),
             *(lighter if need >= _TOO_LARGE_BYTES else ()),
         ),
         moment=index,
     )
 
 
+_OF_VGG = regex(r"(?i)\bvgg_?\d*\w*/fc6\b")
+_OTHER_BACKBONE = Remedy(
+    "it is the first fully connected layer of VGG, which holds most of its weights: take a backbone without"
+    " such layers (ResNet, MobileNet); to make this one smaller its trained values must go",
+    slug="other-backbone",
+)
 _FEWER_ROWS = Remedy(
     "if it is an embedding table: fewer rows (a smaller vocabulary, hashing of rare ids), or split it"
     " over devices",

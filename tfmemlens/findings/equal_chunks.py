@@ -43,6 +43,7 @@ from tfmemlens.findings.support.rows import (
     requests,
     tensor_text,
 )
+from tfmemlens.findings.support.weights import makes_first_values
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -87,18 +88,20 @@ def check(case: Case) -> Iterator[Finding]:
         what = f"{told}, {human(size)}, {percent(size, _whole(moment))} of {whole}"
         most = max(row.count for row in alive)
         kept = bool(meaning) or most >= _MIN_CERTAIN_COUNT
+        built = not meaning and _of_weights(case, moment)
+        meaning = ": most likely weights, as the model was being built" if built else meaning
         counted = any(held_by_python.check(case))
         yield Finding(
             severity=Severity.CAUSE if kept and not counted else Severity.FACTOR,
             headline=what,
             because=f"{what}{meaning if equal else meaning.replace(': ', ': most likely ')}",
             explains=size,
-            basis=Basis.NAME if not meaning or _of_traces(case, moment) else None,
+            basis=Basis.NAME if built or not meaning or _of_traces(case, moment) else None,
             evidence=(
                 Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
                 *chunk_evidence(alive),
             ),
-            detail=_ONE_TENSOR if kept else _MANY_LAYERS,
+            detail="" if built else _ONE_TENSOR if kept else _MANY_LAYERS,
             remedies=() if counted else tuple(_remedies(case, moment, kept)),
             moment=index,
         )
@@ -309,6 +312,21 @@ def _of_elements(keeps: str) -> Iterator[Remedy]:
     )
 
 
+_WEIGHTS = Remedy(
+    "have one model in the process: these are this model's weights, or those of models that were built before"
+    " it, which go only when nothing refers to them",
+    "del model; gc.collect(); tf.keras.backend.clear_session()",
+    slug="drop-models",
+)
+
+
+def _of_weights(case: Case, moment: Moment) -> bool:
+    """Whether a model was being built, and nothing shows steps that left something behind."""
+    if moment.request is None or not makes_first_values(moment.request):
+        return False
+    return not (_steps(case) or rising(case) or stored_by(moment.request))
+
+
 def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
     if _pinned(moment):
         yield Remedy(
@@ -327,6 +345,9 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
             "data = names.shuffle(10_000).map(decode)   # data.cache('/tmp/cache')",
             slug="smaller-pipeline",
         )
+        return
+    if moment.request and _of_weights(case, moment):
+        yield _WEIGHTS
         return
     if not kept:
         look = Remedy(

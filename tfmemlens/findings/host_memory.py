@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets, remedies
+from tfmemlens.findings.support import code_snippets, remedies, steps_of_torch_xla
 from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
 from tfmemlens.findings.support.kills import (
@@ -25,7 +25,7 @@ from tfmemlens.findings.support.kills import (
     surely_for_memory,
     was_killed,
 )
-from tfmemlens.findings.support.prose_advice import DATA_IN_PARTS, SHARD_THE_DATA
+from tfmemlens.findings.support.prose_advice import SHARD_THE_DATA
 from tfmemlens.findings.support.rows import (
     failures,
     on_host,
@@ -35,11 +35,13 @@ from tfmemlens.findings.support.rows import (
 )
 from tfmemlens.findings.support.situation import (
     TENSORFLOW,
+    TORCH_XLA,
     framework_name,
     framework_of,
     on_windows,
     situation,
 )
+from tfmemlens.findings.support.told_again import DATA_IN_PARTS
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -377,6 +379,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield _KERNEL_LOG
     if compiling:
         yield from less_to_compile(case)
+    steps = was_killed(moment) and not compiling and framework_of(case) == TORCH_XLA
+    if steps:
+        yield from steps_of_torch_xla.remedies(case, grows=True)
     limited = was_killed(moment) and bool(limit or own_limit(moment)) and not another_program(moment)
     if limited:
         yield _a_larger_limit(own_limit(moment), limit[0] if limit else None, moment)
@@ -402,7 +407,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     elif sampling:
         yield _FEWER_DRAWS
     elif (
-        not compiling
+        not (compiling or steps)
         and not ((of_array and not _is_small(failed)) or serving or _of_network(moment))
         and _reads_data(case, moment)
     ):
@@ -423,6 +428,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         or serving
         or on_board
         or compiling
+        or steps
         or _of_network(moment)
         or _reads_data(case, moment)
     ):

@@ -164,6 +164,7 @@ def _stacked(case: Case) -> Iterator[Finding]:
             basis=Basis.SHAPE,
             evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
             remedies=(
+                *_longest(turns),
                 Remedy(
                     f"fewer steps: {turns} -> {max(turns // 2, 1)} halves it; if only the last output is"
                     " needed, do not return the sequence",
@@ -175,6 +176,21 @@ def _stacked(case: Case) -> Iterator[Finding]:
                 *remedies.offered(case, moment, "smaller-batch"),
             ),
             moment=index,
+        )
+
+
+_MANY_TURNS = 1000
+"""Steps of one long sample: what pads its whole batch."""
+
+
+def _longest(turns: int) -> Iterator[Remedy]:
+    """Shorter samples: the longest of a batch sets the steps of all, and may come late in an epoch."""
+    if turns >= _MANY_TURNS:
+        yield Remedy(
+            f"cap the length: the longest sample of a batch sets its steps, here {turns:,}, and may come"
+            " late; cut, split or drop those that are far longer than the rest, or sort by length: all that"
+            " the loop keeps shrinks with the steps",
+            slug="shorter-sequences",
         )
 
 

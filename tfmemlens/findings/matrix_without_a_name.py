@@ -19,7 +19,7 @@ from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.remedies import batch_of
 from tfmemlens.findings.support.rows import attributed, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
-from tfmemlens.findings.support.weights import in_summary
+from tfmemlens.findings.support.weights import in_summary, no_room_at_start
 from tfmemlens.knowledge.kernel_shapes import flattened
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -111,7 +111,10 @@ def _finding(case: Case, index: int, request: Request, layers: list[tuple[str, s
             Evidence(f"requested: {format_shape(request.failed.shape or ())}", request.failed.line),
             *(Evidence(f"{row[0]} ({row[1]}): {row[2]:,} parameters", row[3]) for row in layers[:3]),
         ),
-        remedies=tuple(_remedies(case, rows, units, need, layers, is_table)),
+        remedies=(
+            *((users,) if (users := no_room_at_start(case, case.moments[index])) else ()),
+            *_remedies(case, rows, units, need, layers, is_table),
+        ),
         moment=index,
     )
 

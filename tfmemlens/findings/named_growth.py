@@ -2,10 +2,12 @@
 
 What it means: whoever tells that memory rises with each epoch or call mostly shows why: the loop that builds
 a model in each turn, `use_multiprocessing=True`, an Estimator that is called again and again, the warning of
-retracing, the validation after which it is more.
-When it fires: a line of prose speaks of memory that grows (of retracing or of data sets that are made again
-and again, where no message stands beside it: that runs out), the program is TensorFlow's, and the text shows
-one of these. Beside a message only where host RAM ran out, or where the quoted code itself shows it.
+retracing, the validation after which it is more. Or the words tell what is done again and again: trials,
+folds, models that are loaded, requests, episodes, predictions, epochs.
+When it fires: a line of prose speaks of memory that grows (of retracing, of data sets that are made again
+and again, or of a later trial, fold or model, where no message stands beside it: that runs out), the program
+is TensorFlow's, and the text shows one of these. Beside a message only where host RAM ran out, or where the
+quoted code itself shows it.
 What to do: make once what is made anew, or clear it; what ends with its process frees everything.
 """
 
@@ -13,13 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.rows import on_host, requests
-from tfmemlens.findings.support.what_grows import Grower, grower
+from tfmemlens.findings.support.situation import without_gpu
+from tfmemlens.findings.support.told_again import ONE_AFTER_ANOTHER
+from tfmemlens.findings.support.what_grows import grower
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.model.line import Line
 
 BASIS = Basis.NAME
+HOST, DEVICE = "host RAM", "a device's memory"
 EXPLAINS = "no bytes: words say that it grows, and not by how much"
 
 
@@ -28,18 +35,47 @@ def check(case: Case) -> Iterator[Finding]:
     if told.foreign or told.without_figures or told.elsewhere:
         return
     anew = told.shows("retracing in words") or told.shows("data sets made anew")
-    in_words = not case.moments and anew
-    said = told.shows("growing in words") or (told.shows("running short") if in_words else None)
+    in_words = not case.moments and (anew or any(map(told.shows, _ONE_AFTER_ANOTHER)))
+    said = told.shows("growing in words") or (_ran_out(told) if in_words else None)
     found = grower(case) if said else None
     if said is None or found is None:
         return
     if not case.moments:
-        what = "grows" if told.shows("growing in words") else "ran out"
-        yield _finding(said, found, f"the text says in words that memory {what} ({said.place}); most likely")
+        what = next((words for name, words in _WHAT.items() if told.shows(name) == said), "ran out")
+        yield _finding(
+            said, found, f"the text says in words that {_whose(case)} {what} ({said.place}); most likely"
+        )
         return
     for index, moment, _ in list(requests(case))[:1]:
         if on_host(moment) or found.sure:
             yield _finding(said, found, f"memory grows ({said.place}); most likely", index)
+
+
+_ONE_AFTER_ANOTHER = ("failing late", *(f"again at each {unit}" for unit in ONE_AFTER_ANOTHER))
+"""Where a later one runs out, memory grew: the first would have, too."""
+
+
+def _whose(case: Case) -> str:
+    """Which memory, where words say so and no others contradict them."""
+    told = case.capture.surroundings
+    host, device = told.shows("host RAM in words"), told.shows("device memory in words")
+    if without_gpu(case) or (host and not device):
+        return HOST
+    return DEVICE if device and not host else "memory"
+
+
+_WHAT = {
+    "growing in words": "grows",
+    "kept in words": "is not given back",
+    "running short": "ran out",
+    "much memory in words": "is full or much used",
+}
+
+
+def _ran_out(told: Surroundings) -> Line | None:
+    return next(
+        filter(None, map(told.shows, ("running short", "kept in words", "much memory in words"))), None
+    )
 
 
 def _finding(said: Line, found: Grower, head: str, moment: int = 0) -> Finding:

@@ -78,7 +78,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         words = _vocabulary(case, request)
         known = _known_of(request) or (words.told if words else "")
-        if samples.alone(request) and other_than_training(case, request) is None:
+        of_a_layer = samples.alone(request) and not samples.in_colours(request.failed.shape or ())
+        if of_a_layer and other_than_training(case, request) is None:
             known += "; training keeps one and more for each layer of this size: their sum is what fills it"
         what = f"{known}; {_NOT_KNOWN}" if known else _NOT_KNOWN
         yield Finding(

@@ -5,9 +5,11 @@ memory it was and whether it grew; how much was asked for, by which line, and wh
 message alone.
 When it fires: no message was found, and a line of prose speaks of memory that ran out or grows. Not beside
 another framework's message, nor where quoted code of JAX shows what most likely is too large, nor where the
-text names what grows.
-What to do: where memory grows, find what is kept from step to step; else add the message with its traceback.
-For host RAM the kernel's log tells who was ended.
+text names what grows. Where the words tell where it happens (a predict that joins its results, a whole set
+that is evaluated, a shuffle, XLA, a strategy, another framework beside it), the page says what is most
+likely.
+What to do: what helps there; else where memory grows, find what is kept from step to step; else add the
+message with its traceback. For host RAM the kernel's log tells who was ended.
 """
 
 from __future__ import annotations
@@ -15,11 +17,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings import code_without_message, named_growth, processes_on_one_device
+from tfmemlens.findings.support import steps_of_torch_xla
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
+from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.program_lines import code_lines
-from tfmemlens.findings.support.prose_advice import advice, full_device, small_pool
+from tfmemlens.findings.support.prose_advice import JAVASCRIPT, advice, full_device, small_pool
 from tfmemlens.findings.support.prose_of_jax import of_constructs
-from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, without_gpu
+from tfmemlens.findings.support.situation import (
+    TENSORFLOW,
+    TORCH_XLA,
+    framework_of,
+    situation,
+    without_gpu,
+)
+from tfmemlens.findings.support.told_mechanism import told_mechanism
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -50,7 +61,12 @@ _ADD_THE_MESSAGE = Remedy(
     "python train.py 2>&1 | tee train.log; tfmemlens explain train.log",
     slug="read-the-log",
 )
-HOST, DEVICE = "host RAM", "a device's memory"
+_KERNEL_LOG = Remedy(
+    "if the process ended without a message, the kernel's log says whether it was killed for memory",
+    "dmesg -T | grep -i -E 'killed process|out of memory'",
+    slug="read-the-kernel-log",
+)
+HOST, DEVICE = named_growth.HOST, named_growth.DEVICE
 _SHUFFLE = regex(r"(?i)\bshuffle\b|\bcache\(\)|\bprefetch\b")
 
 
@@ -83,40 +99,14 @@ def _caches(told: Surroundings, line: Line, grows: Line | None) -> str:
     return ""
 
 
-_WRAPS = regex(
-    r"\A(?P<indent>\s+)(?P<name>\w{1,40})\s*=\s*(?P=name)\.(?:shuffle|map|batch|repeat|prefetch|cache|filter"
-    r"|concatenate|take|skip)\("
-)
-_LOOP = regex(r"\A(?P<indent>\s*)(?:for|while)\b.*:\s*(?:#.*)?\Z")
-
-
-def _wrapped(told: Surroundings) -> Line | None:
-    """A line of a loop that wraps a data set once more in each of its turns: `ds = ds.shuffle(1000)`."""
-    loops: list[int] = []
-    for line in told.code:
-        if match := _LOOP.match(line.text):
-            loops.append(len(match["indent"]))
-        match = _WRAPS.match(line.text)
-        if match and any(indent < len(match["indent"]) for indent in loops):
-            return line
-    return None
-
-
-def _once_before_the_loop(line: Line) -> Remedy:
-    return Remedy(
-        f"make the pipeline once, before the loop: `{line.text.strip()}` ({line.place}) wraps the data set"
-        " once more in each turn, and every wrapper keeps its own buffer",
-        "ds = ds.shuffle(1000)   # above the loop: it shuffles anew each epoch",
-        slug="make-once",
-    )
-
-
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     said, grows = told.shows("running short") or _in_other_words(told), told.shows("growing in words")
-    line = said or grows
+    likely = told_mechanism(case)
+    line = said or grows or (told.shows("kept in words") if likely else None)
     if line is None or not _alone(case, line):
         return
+    likely = None if _caches(told, line, grows) else likely
     where = _where(case, told, line)
     on_board = board(case)
     what = f"in words that {where} {_did_what(told, said, grows)}"
@@ -127,11 +117,21 @@ def check(case: Case) -> Iterator[Finding]:
         headline=(
             f"the text says {what} ({line.place}), and quotes {_quoted(told)}"
             f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
-            f"{'' if grows else _of_when(case)}"
+            f"{_of_steps(case) or ('' if grows or likely else _of_when(case))}"
+            f"{f'; most likely {likely.what}' if likely else ''}"
         ),
-        evidence=tuple(Evidence("what the text says", each) for each in dict.fromkeys((line, grows or line))),
-        remedies=tuple(_remedies(case, told, line, grows)),
+        evidence=tuple(
+            Evidence("what the text says", each)
+            for each in dict.fromkeys((line, grows or line, likely.line if likely else line))
+        ),
+        remedies=(*(likely.remedies if likely else ()), *_remedies(case, told, line, grows, likely)),
     )
+
+
+def _of_steps(case: Case) -> str:
+    """What the code shows of where steps of PyTorch/XLA end."""
+    line = steps_of_torch_xla.ended_in_some_turns(case)
+    return f"; {steps_of_torch_xla.because_of(line)}" if line else ""
 
 
 def _of_when(case: Case) -> str:
@@ -169,6 +169,8 @@ def _did_what(told: Surroundings, said: Line | None, grows: Line | None) -> str:
     """What the words say of the memory: no more than they do."""
     if grows is not None and said in (None, grows):
         return "grows"
+    if said is None:
+        return "is not given back"
     return "ran out" if told.shows("running short") else "is full or much used"
 
 
@@ -241,8 +243,26 @@ def _where(case: Case, told: Surroundings, line: Line) -> str:
     return DEVICE if device and not host else "memory"
 
 
-def _remedies(case: Case, told: Surroundings, line: Line, grows: Line | None) -> Iterator[Remedy]:
+def _remedies(
+    case: Case, told: Surroundings, line: Line, grows: Line | None, likely: Grower | None
+) -> Iterator[Remedy]:
+    """What helps in general, beside what is most likely; the message is asked for where one may stand."""
     host = _where(case, told, line) == HOST
+    if framework_of(case) == TORCH_XLA:
+        of_batch = told.shows("a smaller batch helps") and not (host or grows)
+        yield from (
+            advice(case, host, grows)
+            if of_batch
+            else steps_of_torch_xla.remedies(case, grows is not None or host)
+        )
+        yield _ADD_THE_MESSAGE
+        return
+    if likely:
+        if told.shows("running short") and not told.shows("taking the whole GPU"):
+            yield _ADD_THE_MESSAGE
+            if host:
+                yield _KERNEL_LOG
+        return
     yield from of_constructs(case)
     if cached := _caches(told, line, grows):
         yield _WITHOUT_CACHE if "(" not in cached or cached.endswith("()") else _CACHE_OF_A_FILE
@@ -253,14 +273,9 @@ def _remedies(case: Case, told: Surroundings, line: Line, grows: Line | None) ->
             "files = files.shuffle(len(paths)).map(decode)   # not: map(decode).shuffle(50_000)",
             slug="shuffle-files",
         )
-    if grows and (wrapped := _wrapped(told)):
-        yield _once_before_the_loop(wrapped)
     yield from advice(case, host, grows)
-    if grows is not None or not _only_killed(line):
+    failed = grows is None or told.shows("running short") or told.shows("ended in words")
+    if failed and not _only_killed(line) and situation(case).program not in JAVASCRIPT:
         yield _ADD_THE_MESSAGE
     if host:
-        yield Remedy(
-            "if the process ended without a message, the kernel's log says whether it was killed for memory",
-            "dmesg -T | grep -i -E 'killed process|out of memory'",
-            slug="read-the-kernel-log",
-        )
+        yield _KERNEL_LOG

@@ -1,4 +1,4 @@
-"""How much HBM a device of a TPU has, by generation: a core of v2 and v3, later a chip, half a chip of v7x."""
+"""How much HBM a device of a TPU has: a core of v2 and v3, later a chip, half a chip of v7x."""
 
 from __future__ import annotations
 

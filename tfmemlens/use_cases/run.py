@@ -110,7 +110,7 @@ def _gathered(
         record["framework"] = report.case.capture.source.framework
         record["versions"] = list(report.case.capture.source.version)
         _write_record(folder, record, problems)
-    if report and _trace_may_have_crashed(record, report):
+    if report and _crashed_after_the_failure(record, report):
         problems.append(_CRASHED)
     if out or report:
         folder, kept = (folder, True) if out else _moved(folder, problems)
@@ -123,17 +123,16 @@ def _gathered(
 
 
 _CRASHED = (
-    "killed by SIGSEGV after an allocation had failed: element-wise ops of TensorFlow 1.x may crash then,"
-    " more often while its list of tensors is asked for, as --trace does; what failed first stands above"
+    "killed by SIGSEGV after an allocation had failed: element-wise ops of TensorFlow 1.15 may crash then,"
+    " with and without tfmemlens; what failed first stands above"
 )
 
 
-def _trace_may_have_crashed(record: dict[str, Any], report: Report) -> bool:
+def _crashed_after_the_failure(record: dict[str, Any], report: Report) -> bool:
     """Whether the program ended as TensorFlow 1.15's BinaryOp ends some: after a failed allocation it goes on
-    with what it did not set (cwise_ops_common.cc).
+    with what it did not set (cwise_ops_common.h).
     """
-    crashed = record["exit_status"] == 128 + signal.SIGSEGV
-    return bool(crashed and record["traced"] and report.case.api.is_tf1)
+    return record["exit_status"] == 128 + signal.SIGSEGV and report.case.api.is_tf1
 
 
 def _explained(folder: str, log: KeptLog, problems: list[str], written: bool) -> Report | None:

@@ -46,11 +46,12 @@ _TELLING_MORE = ("read-the-log", "record-a-step", "dump-file", "list-tensors")
 
 
 def _one_way_to_know_more(actions: list[Action]) -> list[Action]:
-    """Beside something to change one way to know more is enough."""
+    """Beside something to change one way to know more is enough, after it."""
     more = [action for action in actions if action.remedy.slug in _TELLING_MORE]
-    if len(more) == len(actions):
-        return actions
-    return [action for action in actions if action not in more[1:]]
+    return [
+        *(action for action in actions if action not in more),
+        *(more[:1] if len(more) < len(actions) else more),
+    ]
 
 
 _IN_PARTS = ("in-blocks", "in-pieces", "in-batches", "one-batch-at-a-time")

@@ -22,6 +22,8 @@ _TRAINS = frozenset({"compile", "fit", "fit_generator", "train_on_batch", "evalu
 _CLEARS = frozenset({"clear_session", "reset_default_graph"})
 _OWN_PROCESS = frozenset({"Process", "Pool", "ProcessPoolExecutor", "Popen"})
 _FREES = frozenset({"collect"})
+_OTHER_PREDICT = frozenset({"stable_baselines", "stable_baselines3", "sklearn", "xgboost", "lightgbm"})
+"""Packages whose models have a predict that is not Keras's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,19 @@ def model_loops(program: Program) -> Iterator[ModelLoop]:
 
 def predicting_loops(program: Program) -> Iterator[tuple[Line, str]]:
     """Lines of loops that call `predict` of a model in each turn, and what they call."""
+    if any(_OTHER_PREDICT & _imported(node) for each in program for node in ast.walk(each.node)):
+        return
     for statement in program:
         for loop in ast.walk(statement.node):
             for call in _calls(loop.body) if isinstance(loop, ast.For | ast.While) else ():
                 if isinstance(call.func, ast.Attribute) and call.func.attr == "predict":
                     yield statement.line_of(call), ast.unparse(call.func)
+
+
+def _imported(node: ast.AST) -> set[str]:
+    if isinstance(node, ast.ImportFrom):
+        return {(node.module or "").partition(".")[0]}
+    return {each.name.partition(".")[0] for each in node.names} if isinstance(node, ast.Import) else set()
 
 
 _Functions = dict[str, tuple[Statement, ast.FunctionDef]]

@@ -8,6 +8,7 @@ from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
+from tfmemlens.findings.support.told_again import DATA_IN_PARTS, SIZES_OF_BATCHES
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.knowledge.gpu_memory import least_bytes
@@ -38,6 +39,60 @@ _SMALLER_FILES = Remedy(
     "tensorflowjs_converter --quantize_uint8 '*' ...",
     slug="smaller-files",
 )
+_COUNT_TENSORS = Remedy(
+    "count tensors after each call: where their number grows, one is made outside of tidy() (an input, what"
+    " an async function returns, xs and ys of fit) and has to be disposed of; where it stays, none leaks",
+    "console.log(tf.memory().numTensors, process.memoryUsage().rss)   // a browser: numBytesInGPU",
+    slug="count-tensors",
+)
+_NEWER_TFJS = Remedy(
+    "then compare with the newest release and another backend, and let a worker that is started anew from"
+    " time to time do the work",
+    slug="newer-release",
+)
+_OF_ONE_INFERENCE = (
+    Remedy(
+        "one inference fills it, so nothing has to leak: take a smaller input or model, or weights and"
+        " textures of 16 bits",
+        "tf.env().set('WEBGL_FORCE_F16_TEXTURES', true)",
+        slug="smaller-input",
+    ),
+    Remedy(
+        "let WebGL delete textures instead of keeping them for later: it recycles them, and never gives one"
+        " back",
+        "tf.env().set('WEBGL_DELETE_TEXTURE_THRESHOLD', 0)   // bytes kept; 0 deletes at once",
+        slug="delete-textures",
+    ),
+    Remedy(
+        "or compute elsewhere: WASM, or tfjs-node, which use the machine's RAM",
+        "await tf.setBackend('wasm')   // import '@tensorflow/tfjs-backend-wasm'",
+        slug="another-backend",
+    ),
+)
+_OF_NATIVE = {
+    "Java": (
+        Remedy(
+            "close every Tensor, those that are fed and each that run() returns, and the Result: they lie in"
+            " native memory, which the garbage collector does not see, so heap and -Xmx say nothing of it",
+            'try (Tensor x = ...; Tensor y = session.runner().feed("x", x).fetch("y").run().get(0)) { ... }',
+            slug="close-tensors",
+        ),
+        Remedy(
+            "load the SavedModelBundle once, and close() the old one when another takes its place: while both"
+            " are there, memory is needed twice beside the heap",
+            "bundle.close();",
+            slug="close-models",
+        ),
+    ),
+    "C++": (
+        Remedy(
+            "make the session once, let outputs of Run go before the next; in the C API delete each tensor"
+            " that was made or returned",
+            "TF_DeleteTensor(t);   // of every input and output",
+            slug="close-models",
+        ),
+    ),
+}
 _KEPT_BY_THE_PROCESS = Remedy(
     "TensorFlow gives a GPU's memory back when its process ends, and uses it again until then: that alone is"
     " no leak. Run each training in a process of its own, or end the notebook's kernel",
@@ -54,12 +109,6 @@ SHARD_THE_DATA = Remedy(
     " them, so that they are in RAM once",
     "data = data.shard(hvd.size(), hvd.rank())   # before batch(); arrays: np.load(path, mmap_mode='r')",
     slug="shard-the-data",
-)
-DATA_IN_PARTS = Remedy(
-    "hold less in RAM at once: fewer or smaller inputs in one go, and files that are read a batch at a time"
-    " instead of one array of all of them (images stay uint8 until they are in a batch)",
-    "train = tf.keras.utils.image_dataset_from_directory(folder)   # arrays: np.load(path, mmap_mode='r')",
-    slug="map-the-file",
 )
 _IF_IT_TRAINS = Remedy(
     "if it trains, with a smaller batch; else smaller inputs (images, sequences), fewer at a time; if that"
@@ -101,11 +150,6 @@ _VOLUMES = Remedy(
     slug="smaller-input",
 )
 _OTHER_RELEASES = Remedy("stay with the release before, or try the newest", slug="newer-release")
-_SIZES_OF_BATCHES = Remedy(
-    "where it stays flat, print the shapes of batches: a larger image, more boxes or a longer sequence fails"
-    " as suddenly; give all of them one size, or cap it",
-    slug="compare-shapes",
-)
 _WHAT_ELSE = Remedy(
     "see what else holds the GPU before this program starts: an earlier run, a notebook, another process",
     "nvidia-smi",
@@ -161,7 +205,10 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         yield _SMALLER_FILES
         return
     if program in JAVASCRIPT:
-        yield from (remedies.TIDY, _LOAD_ONCE)
+        yield from _of_javascript(case, grows)
+        return
+    if program in ("Java", "C++") and grows:
+        yield from _OF_NATIVE[program]
         return
     if program == "TensorFlow Serving" and told.shows("reloading models"):
         yield _ANOTHER_MALLOC
@@ -186,7 +233,7 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         if told.shows("another release") and not told.works_in:
             yield ANOTHER_RELEASE if not of_host else _OTHER_RELEASES
         if told.shows("failing late") and not grows:
-            yield _SIZES_OF_BATCHES
+            yield SIZES_OF_BATCHES
     if grows and told.shows("kept afterwards") and framework_of(case) == TENSORFLOW:
         yield _KEPT_BY_THE_PROCESS
     if grows and not program:
@@ -215,6 +262,18 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         yield _in_options(_SMALLER_BATCH) if told.shows("using a tool") else _SMALLER_BATCH
     elif not (on_board or told.shows("failing in evaluation") or told.shows("several ranks")):
         yield _IF_IT_TRAINS
+
+
+def _of_javascript(case: Case, grows: Line | None) -> Iterator[Remedy]:
+    """One inference that is too large is no leak; where tensors are freed already, something else stays."""
+    told = case.capture.surroundings
+    if told.shows("one call alone") and not grows:
+        yield from _OF_ONE_INFERENCE
+        return
+    if told.shows("tidying in vain"):
+        yield from (_COUNT_TENSORS, _LOAD_ONCE, _NEWER_TFJS)
+        return
+    yield from (remedies.TIDY, _LOAD_ONCE)
 
 
 def _room_for_others(case: Case) -> Remedy:

@@ -19,6 +19,8 @@ from tfmemlens.findings.support.rows import (
     is_forward_only,
 )
 from tfmemlens.findings.support.situation import GPU, TENSORFLOW, situation
+from tfmemlens.findings.support.tool_settings import of_batch
+from tfmemlens.findings.support.tool_settings import tool as known_tool
 from tfmemlens.findings.support.tried import failed_batches
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
@@ -249,7 +251,7 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     if moment.request and of_other_data(case, moment.request):
         return None  # the rule of that phase says it, for the batch of its data set
     batch = saving.batch if saving.basis is SavingBasis.REPLAY else batch_of(case, moment)
-    tool = situation(case, moment).tool
+    tool = situation(case, moment).tool or known_tool(case) is not None
     accumulate = applies("gradient-accumulation", case, moment) and not is_forward_only(moment) and not tool
     again = (
         "; gradient accumulation (one update for several batches) keeps the effective batch"
@@ -272,7 +274,7 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         return f"{alone}: make the samples themselves smaller{_how(moment)}, or the model", None
     if bound:
         parts = -(-batch // bound.start(batch)) if batch else bound.part
-        return f"{in_words(bound, batch)}{again}", code_snippets.accumulate(
+        return f"{in_words(bound, batch)}{of_batch(case)}{again}", code_snippets.accumulate(
             case.api, parts
         ) if accumulate else None
     example = f" ({batch} -> {batch // 2})" if batch and batch > 1 else ""
@@ -285,7 +287,7 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         if saving.basis is SavingBasis.TENSOR
         else ""
     )
-    where = " in the program's options or its configuration file" if tool else ""
+    where = of_batch(case) or (" in the program's options or its configuration file" if tool else "")
     return f"halve the batch{example}{where}{alone}{again}", code_snippets.accumulate(
         case.api
     ) if accumulate else None

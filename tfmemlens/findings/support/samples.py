@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from tfmemlens.model.case import Request
@@ -22,6 +23,14 @@ def of_one(request: Request) -> int:
     """Bytes of one sample where the first dimension is the batch; in float32 where no type is told."""
     shape = [size or 1 for size in request.failed.shape or (1,)]
     return (request.needed_bytes or 4 * prod(shape)) // shape[0]
+
+
+_COLOURS = (1, 3, 4)
+
+
+def in_colours(shape: Sequence[int | None]) -> bool:
+    """Whether a tensor is one image with its colours, as it is read, and no map of a layer."""
+    return len(shape) == 4 and shape[0] == 1 and shape[-1] in _COLOURS
 
 
 def alone(request: Request, too_large: int | None = None) -> tuple[int, ...] | None:

@@ -17,6 +17,9 @@ _RULED_OUT = {
     "any batch alike": _BATCHES,
     "any sample alike": ("smaller-input", "shorter-sequences", "truncate-inputs"),
     "at the largest limit": ("raise-container-limit",),
+    "clearing in vain": ("clear-session",),
+    "tidying in vain": ("tidy", "tidy-textures"),
+    "predicting a batch in vain": ("direct-call",),
     "watching memory": ("find-what-grows", "watch-ram"),
 }
 """Slugs of remedies, by what the text says."""

@@ -15,7 +15,7 @@ from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB
+from tfmemlens.units import GIB, MIB, human
 
 
 class Weight(str, Enum):
@@ -134,6 +134,43 @@ def finds_a_full_device(case: Case, moment: Moment) -> bool:
         return False
     limit = device_limit(case, moment)
     return need <= (_SMALL_SHARE * limit.bytes if limit else _SMALL_BYTES)
+
+
+_FIRST = regex(r"(?:\A|/)Initializer/|(?:\A|/)Initializer\Z")
+_RUNS_FIRST = regex(
+    r"\b(?:global_variables|tables|local_variables|initialize_all_variables)\w*\(|\.run\(init\w*\)"
+)
+_ROOM_BYTES, _SMALL_DEVICE = GIB, 4 * GIB
+"""What every GPU has room for, unless it is small or others hold it."""
+
+
+def makes_first_values(request: Request) -> bool:
+    """Whether first values of weights or slots were made: then no step has run."""
+    failed = request.failed
+    if failed.updating or request.owner.phase is Phase.GRADIENT:
+        return False
+    code = failed.source_text or ""
+    return bool(failed.creating or _FIRST.search(failed.node or "") or _RUNS_FIRST.search(code))
+
+
+def no_room_at_start(case: Case, moment: Moment) -> Remedy | None:
+    """Where first values found no room on a GPU that has as much, or on a small part of one: who holds it."""
+    request = moment.request
+    need = request.needed_bytes if request else None
+    limit = device_limit(case, moment)
+    if request is None or on_host(moment) or not makes_first_values(request):
+        return None
+    if need is None:
+        need = _FLOAT_BYTES * prod(size or 1 for size in request.failed.shape or ())
+    if need > _ROOM_BYTES or (limit is not None and limit.bytes > _SMALL_DEVICE):
+        return None
+    share = f": TensorFlow may use only {human(limit.bytes)} of it" if limit else ""
+    return Remedy(
+        f"no step has run yet, so first see what else holds the GPU{share}; if nothing does, it is too small"
+        " for these weights",
+        "nvidia-smi",
+        slug="see-device-users",
+    )
 
 
 def in_summary(told: Surroundings, rows: int, units: int) -> list[tuple[str, str, int, Line]]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.told_again import replays, told_again
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Api, Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
-from tfmemlens.values import dataclass
+from tfmemlens.patterns import regex
 
 _THREADS = Remedy(
     "read the data with threads of this process: a worker that is forked soon has its own copy of what it"
@@ -50,17 +53,6 @@ _SELDOM = Remedy(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Grower:
-    """What most likely grows, and what ends that."""
-
-    what: str
-    line: Line
-    remedies: tuple[Remedy, ...]
-    sure: bool = False
-    """Whether the code itself shows it, rather than words or a setting."""
-
-
 def grower(case: Case) -> Grower | None:
     """The most particular that the text names; None where it names none."""
     if framework_of(case) != TENSORFLOW or situation(case).program:
@@ -93,8 +85,11 @@ def _growers(case: Case) -> Iterator[Grower]:
             line,
             (_ONE_DATA_SET, _OWN_PROCESS),
         )
-    if line := told.shows("worker processes"):
+    line = told.shows("worker processes")
+    if line and not ("=False" in line.text.replace(" ", "") and _ALIKE.search(line.text)):
         yield Grower(f"`use_multiprocessing=True` ({line.place}) starts worker processes", line, (_THREADS,))
+    yield from told_again(case)
+    yield from replays(case)
     if line := told.shows("using an estimator"):
         yield Grower(
             f"an Estimator ({line.place}) makes a new graph and a new session for each call of train or"
@@ -111,9 +106,16 @@ def _growers(case: Case) -> Iterator[Grower]:
         )
 
 
+_ALIKE = regex(r"(?i)\b(?:identical|same|alike|no difference)\b")
+"""Where it is said of both settings."""
+
+
 def _of_code(case: Case) -> Iterator[Grower]:
     """What the quoted program shows; trees are read only where there is one."""
     told = case.capture.surroundings
+    if wrapped := _wrapped(told):
+        what = f"{wrapped.place} wraps the data set once more in each turn of a loop, each with a buffer"
+        yield Grower(what, wrapped, (_once_before_the_loop(wrapped),), True)
     if not told.program():
         return
     from tfmemlens.findings.support.made_in_loops import ModelLoop, model_loops, predicting_loops
@@ -135,6 +137,34 @@ def _of_code(case: Case) -> Iterator[Grower]:
             (_direct_call(case.api),),
             True,
         )
+
+
+_WRAPS = regex(
+    r"\A(?P<indent>\s+)(?P<name>\w{1,40})\s*=\s*(?P=name)\.(?:shuffle|map|batch|repeat|prefetch|cache|filter"
+    r"|concatenate|take|skip)\("
+)
+_LOOP = regex(r"\A(?P<indent>\s*)(?:for|while)\b.*:\s*(?:#.*)?\Z")
+
+
+def _wrapped(told: Surroundings) -> Line | None:
+    """A line of a loop that wraps a data set once more in each of its turns: `ds = ds.shuffle(1000)`."""
+    loops: list[int] = []
+    for line in told.code:
+        if match := _LOOP.match(line.text):
+            loops.append(len(match["indent"]))
+        match = _WRAPS.match(line.text)
+        if match and any(indent < len(match["indent"]) for indent in loops):
+            return line
+    return None
+
+
+def _once_before_the_loop(line: Line) -> Remedy:
+    return Remedy(
+        f"make the pipeline once, before the loop: `{line.text.strip()}` ({line.place}) wraps the data set"
+        " once more in each turn, and every wrapper keeps its own buffer",
+        "ds = ds.shuffle(1000)   # above the loop: it shuffles anew each epoch",
+        slug="make-once",
+    )
 
 
 def _of_models(loop: Line, cleared: bool, alike: bool) -> Iterator[Remedy]:

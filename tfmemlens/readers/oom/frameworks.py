@@ -27,7 +27,11 @@ _MENTIONS = Words(
     "JAX",
     "lax",
     "torch_xla",
-    "PyTorch/XLA",
+    "orch/XLA",
+    "orch/xla",
+    "mark_step",
+    "SyncTensors",
+    "Counter: ",
     "XlaRuntimeError",
     "in-memory CUBIN",
     "aten__",
@@ -89,7 +93,8 @@ _MENTIONS = Words(
 )
 """What a line must hold to be looked at closely."""
 _TORCH_XLA = regex(
-    r"torch_xla|PyTorch/XLA|\b(?:aten|xla)__\w+|\bxm\.\w+\(|XRTExecute|XRTCompile"
+    r"torch_xla|(?i:torch/xla)|\bmark_step\(|\bSyncTensorsGraphSize\b|\bCounter: (?:aten|xla)::"
+    r"|\b(?:aten|xla)__\w+|\bxm\.\w+\(|XRTExecute|XRTCompile"
     r"|RuntimeError: Resource exhausted: From /job:tpu_worker|\bpt-xla-profiler\b"
     r"|RuntimeError: Bad StatusOr access: "
     r"|(?i:\bpytorch[ -]xla\b|\bpytorch on (?:a |the )?(?:Cloud )?TPUs?\b)"

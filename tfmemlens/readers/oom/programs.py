@@ -5,12 +5,14 @@ from __future__ import annotations
 from tfmemlens.readers.oom.rules import LineRule
 
 PROGRAM = LineRule(
-    r"(?P<value>\borg\.tensorflow\.|\btfjs-node|\btensorflow_model_server|\breticulate::|\bsession->Run\("
+    r"(?P<value>\borg\.tensorflow\b|\bSavedModelBundle\b|\b(?:TF|[Tt]ensor[Ff]low)[- ][Jj]ava\b"
+    r"|\btfjs-node|\btensorflow_model_server|\breticulate::|\bsession->Run\("
     r"|Running gRPC ModelServer|\btensorflow_serving/|servable version|\btensorflow/serving:"
     r"|\bTF ?Serving\b|\b[Tt]ensor[Ff]low[- ][Ss]erving\b"
     r"|\b[Tt]ensor[Ff]low\.js\b|@tensorflow/tfjs(?!-node)\b|\btf\.memory\(\)|\b(?i:webgl)\b"
     r"|\btfjs(?:-core|-layers)?\b(?!-node))",
     "\tat org.tensorflow.Session.run(Session.java:830)",
+    "pods that run TF Java code",
     "    at Object.kernelFunc (/app/node_modules/@tensorflow/tfjs-node-gpu/dist/Relu.js:33:24)",
     'status = session->Run({{"input:0", img}}, {"out:0"}, {}, &outputs);',
     "Successfully loaded servable version {name: ocr version: 7}",
@@ -18,6 +20,8 @@ PROGRAM = LineRule(
     "a request to TFServing fails",
     needs=(
         "org.tensor",
+        "savedmodelb",
+        "java",
         "tfjs-node",
         "tensorflow_",
         "reticulate",
@@ -32,7 +36,10 @@ PROGRAM = LineRule(
     ),
 )
 _NAMES = (
-    (("org.tensorflow",), "Java"),
+    (
+        ("org.tensorflow", "savedmodelbundle", "tf java", "tf-java", "tensorflow java", "tensorflow-java"),
+        "Java",
+    ),
     (("tfjs-node",), "Node"),
     (("tensorflow.js", "@tensorflow/tfjs", "tfjs", "tf.memory", "webgl"), "TensorFlow.js"),
     (

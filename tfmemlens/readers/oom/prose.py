@@ -145,7 +145,7 @@ TWO_STAGES = LineRule(
 """A detector whose second stage sees one crop for each box."""
 SMALLER_IN_VAIN = LineRule(
     r"(?i)\b(?:reduc\w+|lower\w*|decreas\w+|smaller|chang\w+)\b[^.\n]{0,30}\bbatch[- _]?size\b[^.\n]{0,60}"
-    r"\b(?:useless|in vain|no (?:help|effect|luck|difference)|(?:did|does|do)(?: not|n't)"
+    r"\b(?:useless|in vain|no (?:help|effect|luck|difference)|(?:did|does|do|is)(?: not|n'?t)"
     r" (?:help|work|change)|still|same (?:error|issue|problem))\b",
     "I already reduced the batch size to 3 but it didn't work",
     "reducing batch_size is useless for me",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from tfmemlens.readers.oom.prose import PROSE
 from tfmemlens.readers.oom.rules import LineRule
 from tfmemlens.readers.oom.told_besides import TOLD_BESIDES
+from tfmemlens.readers.oom.tools import TOOLS
 
 TRAINING = LineRule(
     r"(?i:\.fit(?:_generator)?\(|train_(?:step|op|on_batch|function|one|epoch|loop|and_evaluate|batch)"
@@ -540,5 +541,6 @@ PURPOSES = {
     "sharing the device": SHARING,
     **PROSE,
     **TOLD_BESIDES,
+    **TOOLS,
 }
 """What a program does, and how a line shows it."""

@@ -10,6 +10,7 @@ from tfmemlens.model.capture import DeviceInfo, SoftWarning, Surroundings
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom import switches
+from tfmemlens.readers.oom.account import AccountCollector
 from tfmemlens.readers.oom.libraries import LIBRARIES
 from tfmemlens.readers.oom.other_failures import (
     CPP_FRAME,
@@ -194,6 +195,7 @@ class SurroundingsCollector:
         self.said_era: Era | None = None
         """The versions that prose names in passing."""
         self.releases = Releases()
+        self.account = AccountCollector()
         self._total: Size | None = None
         self._requests = False
         """Whether the lines are those of what a pod asks for, which is no limit."""
@@ -242,6 +244,7 @@ class SurroundingsCollector:
     def read_prose(self, line: Line) -> None:
         """Note the versions that a line which no C++ file logged names."""
         self.releases.read(line)
+        self.account.observe(line)
         if SAID_VERSION.search(line.text) and not _OF_ANOTHER_TIME.search(line.text):
             for said in re.finditer(SAID_VERSION.pattern, line.text):
                 self.said_era = _widened(self.said_era, said)
@@ -326,7 +329,7 @@ class SurroundingsCollector:
             steps=tuple(self.steps),
             parameters=self.parameters,
             settings=tuple(self.settings),
-            purposes=tuple(self.purposes.items()),
+            purposes=tuple((self.account.value() | self.purposes).items()),
             libraries=tuple((name, self.libraries[name]) for name in LIBRARIES if name in self.libraries),
             ranks=ranks,
             foreign=tuple(self.foreign.items()),

@@ -415,7 +415,7 @@ _WORDS = Words(
     "Device(", "call first", "org.tens", "tfjs", "low.js", "WebGL", "webGL", "webgl", "tf.memory(",
     "tensorflow_mod", "ModelServer", "low_serving", "servable",
     "TFServing", "TF Serving", "w/serving:", "ow-serving", "ow Serving", "ow serving",
-    "reticulate", "->Run(",
+    "reticulate", "->Run(", "SavedModelB", "TF Java", "TF-Java", "ow Java", "ow-java", "ow java",
     "WSL2", "microsoft-standard", "Tegra", "tegra", "Jetson", "jetson", "name: Orin", "name: Xavier",
     " nano", " Nano", "aspb", "RPi", "HIP_", "hip", "MIOpen", "ROCm", "rocm",
     "FORCE_UNI", "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
@@ -429,7 +429,7 @@ def settings(text: str) -> Iterator[tuple[str, str]]:
         return
     for name, rule in _SWITCHES.likely(text):
         shown = rule.search(text)
-        if shown and (rule is PLATFORM or not _ADVICE.search(text, 0, shown.start())):
+        if shown and (rule in (PLATFORM, PROGRAM) or not _ADVICE.search(text, 0, shown.start())):
             yield name, shown["value"] if name in _NUMBERS else _value(shown["value"] or "True")
 
 

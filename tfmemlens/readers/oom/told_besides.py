@@ -295,7 +295,15 @@ GRAPH_NETWORK = LineRule(
     needs=("gnn", "graph", "message"),
 )
 """The text speaks of a network on graphs."""
+WHOLE_FEED = LineRule(
+    r"\b(?:eval|run)\([^\n]{0,80}\{[^}\n]{0,60}\b(?:test|valid\w*|eval)(?:_set)?[._](?:images|x|X|data|inputs|set)"
+    r"\b(?!\[)",
+    "accuracy.eval(feed_dict={x: mnist.test.images, y_: mnist.test.labels, keep_prob: 1.0})",
+    needs=("eval(", "run("),
+)
+"""A whole set is fed in one call of a session."""
 TOLD_BESIDES = {
+    "feeding a whole set": WHOLE_FEED,
     "graph network": GRAPH_NETWORK,
     "a workspace beyond its limit": REFUSED_WORKSPACE,
     "a batch of one": BATCH_OF_ONE,

@@ -21,7 +21,10 @@ _FAILS = regex(
     r"(?i)\balloc\w+[^.\n]{0,60}\b(?:fail\w*|errors?|crash\w*)"
     r"|\b(?:fail\w*|can ?not|can't|could(?: not|n't)|unable|crash\w*)[^.\n]{0,60}\balloc\w+"
 )
-_INPUT = regex(r"(?i)\binputs?\b|\u8f93\u5165|\boutput shape\b|\bplaceholder\b")
+_INPUT = regex(
+    r"(?i)\binputs?\b|\u8f93\u5165|\boutput shape\b|\bplaceholder\b"
+    r"|\.?(?:predict|evaluate|fit)\b[`()]{0,3} (?:on|with) "
+)
 _LEAST_NUMBERS = 1 << 16
 
 

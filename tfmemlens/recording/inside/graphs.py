@@ -3,19 +3,27 @@
 `Session.run` turns its options into bytes before a run and fills in its metadata after it. So what is changed
 are the defaults of these two arguments: objects that give the bytes and take the metadata. No function of
 ours is on the stack while a graph runs, and a traceback looks as it always does.
+
+From 1.15 to before 2.4 an element-wise op of two inputs that could not allocate its output goes on with a
+number that nobody set (BinaryOp::Compute), so that what else the thread did decides whether the process dies.
+There no run that may fail is asked for anything: no list of tensors, and only such steps are traced as have
+run before.
 """
 
+import re
 import sys
 import threading
 import time
 import weakref
-from typing import Any, Callable, Dict, List, cast
+from typing import Any, Callable, Dict, List, Optional, cast
 
 from . import inputs, run_records
 from .after_import import stands_for
 from .recorder import Recorder
 
 _MAX_NAMES = 40
+_CRASHES = (1, 15), (2, 4)
+"""From the version that lost the check of BinaryOp's status to one that is known to have it again."""
 
 
 class Options:
@@ -39,8 +47,8 @@ class Options:
 class Metadata:
     """Stands where RunMetadata would: wanted only for a step that is due."""
 
-    def __init__(self, runs: "Runs", always: str = "") -> None:
-        self._runs, self._always = runs, always
+    def __init__(self, runs: "Runs", always: str = "", after: Optional[Callable[[], Any]] = None) -> None:
+        self._runs, self._always, self._after = runs, always, after
 
     def __bool__(self) -> bool:
         if self._always:
@@ -51,19 +59,47 @@ class Metadata:
     def ParseFromString(self, data: bytes) -> None:  # noqa: N802
         """Called after the run with what TensorFlow recorded."""
         self._runs.end(data)
+        if self._after is not None:
+            self._after()
+
+
+class TracedOnce:
+    """A Keras function that must not ask for a list of tensors, and with it for no record of each run: its
+    second run has a callable that traces, the others have those that they would have. There is one at a time,
+    for each keeps the constants of its graph.
+    """
+
+    def __init__(self, function: Any, traced: Any) -> None:
+        self._function, self._traced, self._count = weakref.ref(function), traced, 0
+
+    def ran(self) -> None:
+        """After a run: the callable of the next."""
+        self._count += 1
+        function = self._function()
+        if self._count > 2 or function is None or function._callable_fn is None:
+            return
+        given = zip(function._feed_symbols, function._symbol_vals)
+        if self._count == 1 and any(symbol.dtype != value.dtype for symbol, value in given):
+            self._count = 2  # each callable would add a cast to the graph
+            return
+        function.run_options = self._traced if self._count == 1 else None
+        function._callable_fn = None
 
 
 class Runs:
     """The runs of all sessions of a process."""
 
-    def __init__(self, recorder: Recorder, run_options: Any, run_metadata: Any = None) -> None:
+    def __init__(
+        self, recorder: Recorder, run_options: Any, run_metadata: Any = None, lists: bool = True
+    ) -> None:
         self._recorder, self._local = recorder, threading.local()
         self._run_metadata, self._constants = run_metadata, run_records.Constants()
         recorder.constants = self._constants
-        self.plain = run_options(report_tensor_allocations_upon_oom=True)
+        self.lists = lists
+        self.plain = run_options(report_tensor_allocations_upon_oom=True) if lists else run_options()
         self.plain_bytes = self.plain.SerializeToString()
         self.traced = run_options(
-            report_tensor_allocations_upon_oom=True,
+            report_tensor_allocations_upon_oom=lists,
             trace_level=run_options.SOFTWARE_TRACE,  # all allocations, and no tracer of the device
             output_partition_graphs=True,
         )
@@ -88,9 +124,12 @@ class Runs:
     def _begin(self, fetches: Any, session: Any = None, given_bytes: int = 0) -> bool:
         what, local = _names(fetches), self._local
         local.due, local.first, local.start = False, False, time.perf_counter()
-        local.due = self._recorder.begins(what, given_bytes)
-        local.first = self._recorder.steps.get(what) == 1 and self._constants.wanted
-        local.session = weakref.ref(session) if local.first and session is not None else None
+        local.due = self._recorder.begins(what, given_bytes, only_as_before=not self.lists)
+        first = self._recorder.steps.get(what) == 1 and self._constants.wanted
+        local.session = weakref.ref(session) if first and session is not None else None
+        local.first = first and self.lists
+        if first and not self.lists:
+            self._constants.take_graph(fetches, local.session)
         return bool(local.due)
 
     def _begin_callable(self, what: str) -> None:
@@ -127,13 +166,18 @@ def _runs(recorder: Recorder, module: Any) -> Runs:
     """One for the process. The module knows TensorFlow's RunOptions."""
     runs = getattr(recorder, "_runs", None)
     if runs is None:
-        config = (
-            getattr(module, "config_pb2", None)
-            or sys.modules[module.__name__.split(".")[0] + ".core.protobuf.config_pb2"]
-        )
-        runs = Runs(recorder, config.RunOptions, getattr(config, "RunMetadata", None))
+        root = module.__name__.split(".")[0]
+        config = getattr(module, "config_pb2", None) or sys.modules[root + ".core.protobuf.config_pb2"]
+        lists = not _may_crash(sys.modules.get(root + ".python.framework.versions"))
+        runs = Runs(recorder, config.RunOptions, getattr(config, "RunMetadata", None), lists)
         recorder._runs = runs  # type: ignore[attr-defined]
     return runs
+
+
+def _may_crash(versions: Any) -> bool:
+    """Whether what a run is asked for may decide if an allocation that fails ends the process."""
+    told = re.match(r"(\d+)\.(\d+)", str(getattr(versions, "VERSION", "")))
+    return told is not None and _CRASHES[0] <= (int(told.group(1)), int(told.group(2))) < _CRASHES[1]
 
 
 def sessions(module: Any, recorder: Recorder) -> None:
@@ -189,7 +233,11 @@ def keras_functions(module: Any, recorder: Recorder) -> None:
         ):
             made.append(1)
             what = "%s %d" % (getattr(self, "name", None) or "function", len(made))
-            self.run_metadata, self.run_options = Metadata(runs, always=what), runs.plain
+            if runs.lists:
+                self.run_metadata, self.run_options = Metadata(runs, always=what), runs.plain
+            elif hasattr(self, "_symbol_vals"):
+                after = recorder.guard(TracedOnce(self, runs.traced).ran)
+                self.run_metadata = Metadata(runs, always=what, after=after)
 
     function.__init__ = stands_for(init, original)
 

@@ -57,6 +57,8 @@ class Recorder:
         """Of the step that failed."""
         self._largest: Dict[str, int] = {}
         """The bytes of the inputs of the largest step that was traced, by its kind."""
+        self._begun: Dict[str, int] = {}
+        """The same of all steps that began, where only such as have run before may be traced."""
         self._kind = ""
         """Of the step that is traced now."""
 
@@ -64,7 +66,7 @@ class Recorder:
         """The same from the beginning, into another folder."""
         self._root, self._bundle, self.every = folder, None, every
         self.steps, self.traced, self._next, self._told, self._models_written = {}, 0, 0.0, False, 0.0
-        self._largest, self._standing = {}, []
+        self._largest, self._begun, self._standing = {}, {}, []
         self._inputs, self._given, self._failed = {}, {}, {}
         self.active = True
 
@@ -76,9 +78,10 @@ class Recorder:
             self._bundle = bundle.Bundle.of(self._root, self._environment)
         return self._bundle
 
-    def begins(self, what: str, given_bytes: int = 0) -> bool:
+    def begins(self, what: str, given_bytes: int = 0, only_as_before: bool = False) -> bool:
         """Whether this step is to be traced. The first of a kind builds graphs, so that the second is the
-        first that is traced. Steps that are given much more than those before are not waited with.
+        first that is traced. Steps that are given much more than those before are not waited with, or left
+        alone, `only_as_before`, where tracing one that fails does harm.
         """
         if not self.active:
             return False
@@ -88,7 +91,9 @@ class Recorder:
             if count == 1 and len(self.steps) > 1000:
                 return False
             self.steps[what] = count
-        if count < 2:
+            before = self._begun.get(what, 0)
+            self._begun[what] = max(before, given_bytes)
+        if count < 2 or (only_as_before and given_bytes > before):
             return False
         due = count == 2 or (count % self.every == 0 if self.every else time.time() >= self._next)
         largest = self._largest.get(what, 0)

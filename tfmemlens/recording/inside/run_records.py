@@ -3,7 +3,7 @@ constants that a session keeps.
 
 A session keeps the constants of every graph that it ever ran as long as it lives: the initial values of
 variables, a data set that is part of the graph. A step's own record shows only its own, so that the first run
-of each kind is asked for what its constants hold.
+of each kind is asked for what its constants hold. Where it must not be asked, the graph is.
 """
 
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
@@ -13,7 +13,10 @@ from .bundle import MAX_TRACE_BYTES
 MAX_BYTES = 32 << 20
 """A larger record of a step is not looked at."""
 MAX_RUNS, MAX_ROWS, LEAST_BYTES = 12, 400, 1024
+MAX_OPS = 20_000
 _CONST = " = Const("
+_CHUNK = 256
+"""What an allocator rounds up to."""
 
 
 def stats(data: bytes, run_metadata: Optional[Callable[[], Any]]) -> Optional[Any]:
@@ -56,8 +59,15 @@ class Constants:
 
     def take(self, step_stats: Any, session: Optional[Callable[[], Any]]) -> None:
         """What a run's constants hold; `session` is a weak reference, None where it is not known."""
+        self._keep(_rows(step_stats), session)
+
+    def take_graph(self, fetches: Any, session: Optional[Callable[[], Any]]) -> None:
+        """The same of what a run will fetch, by the graph: without allocators, chunks and places."""
+        self._keep(_constants_behind(fetches), session)
+
+    def _keep(self, found: Iterator[Dict[str, Any]], session: Optional[Callable[[], Any]]) -> None:
         self._runs += 1
-        rows = [row for row in _rows(step_stats) if self._is_new(row)]
+        rows = [row for row in found if self._is_new(row)]
         if rows:
             self._kept.append((_alive(session), rows))
 
@@ -104,6 +114,43 @@ def _rows(step_stats: Any) -> Iterator[Dict[str, Any]]:
                     "allocator": where.allocator_name,
                     "place": int(where.ptr),
                 }
+
+
+def _constants_behind(fetches: Any) -> Iterator[Dict[str, Any]]:
+    """The constants that what is fetched is made of."""
+    waiting = [getattr(each, "op", each) for each in _flat(fetches)]
+    seen: Set[int] = set()
+    while waiting and len(seen) < MAX_OPS:
+        op = waiting.pop()
+        if id(op) in seen or not hasattr(op, "control_inputs"):
+            continue
+        seen.add(id(op))
+        waiting += [each.op for each in op.inputs] + list(op.control_inputs)
+        if op.type != "Const" or not op.outputs[0].shape.is_fully_defined():
+            continue
+        tensor = op.outputs[0]
+        size = int(tensor.shape.num_elements()) * int(tensor.dtype.size)
+        if size >= LEAST_BYTES and tensor.dtype.name != "string":
+            yield {
+                "name": op.name,
+                "shape": [int(each) for each in tensor.shape],
+                "type": int(tensor.dtype.as_datatype_enum),
+                "bytes": size,
+                "chunk": -(-size // _CHUNK) * _CHUNK,
+                "allocator": "",
+                "place": 0,
+            }
+
+
+def _flat(fetches: Any) -> Iterator[Any]:
+    if isinstance(fetches, dict):
+        fetches = list(fetches.values())
+    if isinstance(fetches, (list, tuple)):
+        for each in fetches:
+            for inner in _flat(each):
+                yield inner
+    else:
+        yield fetches
 
 
 def _end_of_stats(data: bytes) -> int:

@@ -101,6 +101,7 @@ ROWS = (
             r"\s*|num_outputs\s*=\s*)?"
             r"(?P<number>[\w.]{0,30}(?:vocab|VOCAB|n_words|num_words|num_tokens|n_tokens|n_items"
             r"|num_items|num_classes|n_classes|NUM_CLASSES|symbols|labels|chars)\w{0,20}|\d[\d_]{3,})"
+            r"(?![^()]{0,120}\b(?i:\w{0,8}relu6?|\w?elu|\w?gelu|tanh|swish|silu|mish|softplus)\b)"
         ),
         ("ense(", "inear(", "fully_connected("),
         (Agreement.LINE, Agreement.NUMBER),
@@ -117,7 +118,12 @@ ROWS = (
             CodeChange("shorter-sequences", "fewer positions at once: shorter sequences, or a smaller batch"),
         ),
         ("self.scores = tf.layers.dense(h, self.n_words, name='out')", "x = Dense(120000)(x)"),
-        ("x = Dense(128)(x)", "x = layers.Dense(units)(x)"),
+        (
+            "x = Dense(128)(x)",
+            "x = layers.Dense(units)(x)",
+            "wide = layers.Dense(3000, activation='relu', name='wide')",  # a hidden layer
+            "h = tf.layers.dense(h, 4096, tf.nn.leaky_relu)",
+        ),
         axis=-1,
         ranks=(2, 3),
         least_bytes=64 << 20,

@@ -11,6 +11,7 @@ from tfmemlens.findings.support import (
     kept,
     program_account,
     remedies,
+    steps_of_torch_xla,
     weights_on_a_tpu,
 )
 from tfmemlens.findings.support.growth import steadily
@@ -42,12 +43,6 @@ WITHOUT_XLA = Remedy(
     " the op",
     "model.compile(..., jit_compile=False)   # @tf.function(jit_compile=False)",
     slug="without-xla",
-)
-_MARK_STEP = Remedy(
-    "end each step: until then its operations join one program with those of the next. Read a loss seldom,"
-    " and keep numbers (loss.item())",
-    "xm.mark_step()   # after opt.step(); or loader = pl.MpDeviceLoader(loader, device)",
-    slug="mark-step",
 )
 _WHAT_RUNS_THEN = Remedy(
     "it ran well for long: find what runs only then (an evaluation, a report, a checkpoint, a batch of"
@@ -121,8 +116,10 @@ def remedies_of(
     if instead is not None:
         yield from instead
         return
-    if facts.ends_no_step(case):
-        yield _MARK_STEP
+    if seldom := steps_of_torch_xla.ended_in_some_turns(case):
+        yield steps_of_torch_xla.end_each_pass(seldom)
+    elif facts.ends_no_step(case):
+        yield steps_of_torch_xla.END_EACH
     ran = other_than_training(case, moment.request) if moment.request else None
     if ran and ran[0] in (EVALUATION, PREDICTION) and not len(moment.attribution.table):
         return  # the rule of that phase says what helps

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tfmemlens.findings.support import kept, program_account, weights_on_a_tpu
+from tfmemlens.findings.support import kept, program_account, steps_of_torch_xla, weights_on_a_tpu
 from tfmemlens.findings.support.jax_stack import calls_compiled, calls_program
 from tfmemlens.findings.support.main_buffers import main_buffers
 from tfmemlens.findings.support.rows import device_limit, of_a_program
@@ -50,6 +50,9 @@ def _of_the_compiler(case: Case, moment: Moment, compiler: CompilerMemory) -> st
             f"JAX warned that donated arrays ({array} and others) were not usable: no result has their"
             " shape and dtype, so that the old state and the new one exist side by side"
         )
+    seldom = steps_of_torch_xla.ended_in_some_turns(case) if compiler.needed else None
+    if seldom and not facts.on_chip(moment):
+        return steps_of_torch_xla.because_of(seldom)
     if facts.ends_no_step(case) and compiler.needed:
         return (
             "the quoted loop ends no step (no `mark_step`), so that the program most likely holds several"

@@ -1,0 +1,67 @@
+"""Where steps of PyTorch/XLA end decides what is told and advised."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+from tfmemlens.model.report import Report
+
+LOOP = """import torch_xla.core.xla_model as xm
+for i, x in enumerate(loader):
+    loss = model(x) / 8
+    loss.backward()
+    {between}
+    if (i + 1) % 8 == 0:
+        optimizer.step()
+        {inside}
+        optimizer.zero_grad()
+{after}
+"""
+WORDS = "I get an OOM on a TPU when I accumulate gradients.\n"
+MESSAGE = "RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used 29.80G of 15.48G hbm.\n"
+
+
+def read(between: str = "", inside: str = "xm.mark_step()", after: str = "", head: str = WORDS) -> Report:
+    return pipeline.explain(head + LOOP.format(between=between, inside=inside, after=after))
+
+
+def slugs(report: Report) -> list[str]:
+    return [action.remedy.slug for action in report.actions]
+
+
+@pytest.mark.parametrize("head", [WORDS, MESSAGE])
+def test_a_step_that_ends_with_the_update_alone_is_one_program(head: str) -> None:
+    told = read(head=head)
+    assert "ends a step only with the update" in told.verdict
+    assert "after each backward pass" in told.actions[0].remedy.text
+
+
+@pytest.mark.parametrize(
+    ("between", "inside", "after"),
+    [
+        ("xm.mark_step()", "xm.mark_step()", ""),
+        ("", "log(loss)", "    xm.mark_step()"),
+        ("", "log(loss)", ""),
+    ],
+)
+def test_steps_that_end_in_each_turn_or_nowhere_are_not_so(between: str, inside: str, after: str) -> None:
+    assert "only with the update" not in read(between, inside, after).verdict
+
+
+def test_a_step_that_the_optimizer_alone_does_not_end() -> None:
+    told = "Memory grows at each step until it is killed, with torch_xla.\nxm.optimizer_step(opt{})\n{}\n"
+    first = pipeline.explain(told.format("", "")).actions[0].remedy
+    assert first.code == "xm.optimizer_step(optimizer, barrier=True)"
+    for more in ((", barrier=True", ""), ("", "for x in pl.MpDeviceLoader(loader, device):")):
+        ended = pipeline.explain(told.format(*more)).actions[0].remedy
+        assert ended.slug == "mark-step" and ended.code != first.code
+
+
+def test_host_ram_of_pytorch_xla_is_no_input_pipeline() -> None:
+    killed = "the script is killed by the system: SIGKILL, because of out-of-memory, in loss.backward()\n"
+    report = pipeline.explain("I train an LSTM with Torch/XLA.\n" + killed)
+    assert slugs(report)[:2] == ["mark-step", "count-compilations"]
+    assert "smaller-pipeline" not in slugs(report)
+    other = pipeline.explain("I train an LSTM with TensorFlow.\n" + killed)
+    assert "mark-step" not in slugs(other)

@@ -1,0 +1,106 @@
+"""Facts that sentences of people tell, by classes of words that stand near each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens.model.line import Line
+from tfmemlens.readers.oom.account import AccountCollector
+
+
+def facts(text: str) -> dict[str, int]:
+    account = AccountCollector()
+    for number, line in enumerate(text.splitlines(), 1):
+        if line:
+            account.observe(Line(number, line))
+    return {name: line.number for name, line in account.value().items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("The RAM that the tuner takes keeps rising.", {"growing in words", "host RAM in words"}),
+        ("The memory does not increase any more.", set()),
+        ("I see no increase of memory.", set()),
+        ("The loss increases while memory stays as it is.", set()),
+        ("An LSTM has a long short-term memory that grows.", set()),
+        ("memory growth was enabled", set()),
+        ("Its GPU memory leaks.", {"growing in words", "device memory in words"}),
+        ("The whole memory of the GPU is taken by it.", {"taking the whole GPU", "device memory in words"}),
+        ("The whole memory of the house is taken.", set()),
+        ("memory is never released", {"kept in words"}),
+        ("the buffer cannot be freed", {"kept in words"}),
+        ("the errors of resource exhausted are gone", set()),
+        ("the out of memory errors are gone", set()),
+        ("from tf.errors import ResourceExhaustedError", set()),
+        ("Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.5GiB", set()),
+        ("The swap is at 98% of its size", {"much memory in words", "host RAM in words"}),
+    ],
+)
+def test_what_a_sentence_tells_of_memory(text: str, told: set[str]) -> None:
+    assert set(facts(text)) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("Memory increases by 1 GB per trial.", "trial"),
+        ("The RAM is not released between folds.", "fold"),
+        ("Each time I load a model the RAM goes up.", "loaded model"),
+        ("# load_model leaks memory", "loaded model"),
+        ("# A model leaks memory", None),
+        ("Loading a model once and leaking memory", None),
+        ("With every request memory climbs.", "request"),
+        ("The memory grows every episode.", "episode"),
+        ("Calling predict repeatedly leaks memory.", "prediction"),
+        ("Predicting leaks memory.", None),
+        ("Memory grows over the epochs", "epoch"),
+        ("Memory grows in epochs", None),
+    ],
+)
+def test_what_is_done_again_and_again(text: str, unit: str | None) -> None:
+    assert [name for name in facts(text) if name.startswith("again")] == (
+        [f"again at each {unit}"] if unit else []
+    )
+
+
+def test_what_is_repeated_elsewhere_counts_where_no_failure_names_it() -> None:
+    beside = "\n\nFor every fold I plot a curve."
+    assert "again at each fold" in facts(f"Memory leaks.{beside}")
+    assert "again at each fold" not in facts(f"Memory leaks at each epoch.{beside}")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("clear_session does not help", "clearing in vain"),
+        ("clear_session works for me", None),
+        ("I call clear_session", "clearing in vain"),
+        ("Should clear_session be called?", None),
+        ("Even with gc.collect() it leaks", "collecting in vain"),
+        ("All tensors are wrapped in tf.tidy()", "tidying in vain"),
+        ("predict_on_batch fails to solve it", "predicting a batch in vain"),
+    ],
+)
+def test_what_was_tried_in_vain(text: str, told: str | None) -> None:
+    assert [name for name in facts(text) if "in vain" in name] == ([told] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "late"),
+    [
+        ("it crashes at the 3rd epoch", True),
+        ("it happens after 2000 steps", True),
+        ("I could run it for almost 200 epochs before the error", True),
+        ("it crashes in the first epoch", False),
+        ("I train for 50 epochs", False),
+    ],
+)
+def test_what_went_well_for_a_while(text: str, late: bool) -> None:
+    assert ("failing late" in facts(text)) is late
+
+
+def test_a_sentence_may_go_on_in_the_next_line() -> None:
+    assert "growing in words" in facts("here the memory of my program\nis increasing")
+    assert "growing in words" not in facts("here the memory of my program.\nis increasing")
+    assert "growing in words" not in facts("here the memory of my program\n\nis increasing")

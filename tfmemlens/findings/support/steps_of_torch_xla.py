@@ -1,0 +1,112 @@
+"""Where PyTorch/XLA's steps end: its operations are only noted until then, and run as one program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.situation import TORCH_XLA, framework_of
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+
+_ENDS = regex(r"\A[^`'\"]{0,80}(?:\bmark_step\(|\boptimizer_step\(|\btorch_xla\.sync\()")
+_MARKS = regex(r"\A[^`'\"]{0,80}\bmark_step\(")
+_OPTIMIZER_STEP = regex(r"\boptimizer_step\((?!.*barrier\s*=\s*True)")
+_LOADER = regex(r"\b(?:MpDeviceLoader|ParallelLoader|per_device_loader|torch_xla\.(?:sync|step))")
+_IN_SOME_TURNS = regex(r"\A(?P<indent>\s*)(?:el)?if\b.*%.*:\s*(?:#.*)?\Z")
+_BACKWARD = regex(r"\.backward\(")
+_INDENT = regex(r"\s*")
+
+END_EACH = Remedy(
+    "end each step: until then its operations join one program with those of the next. Read a loss seldom,"
+    " and keep numbers (loss.item())",
+    "xm.mark_step()   # after opt.step(); or loader = pl.MpDeviceLoader(loader, device)",
+    slug="mark-step",
+)
+_COUNT = Remedy(
+    "count what is compiled: after the first steps the number of CompileTime's samples must stay as it is."
+    " Where it rises, shapes change (pad to few), or the graph grows; compiled programs stay in host RAM",
+    "import torch_xla.debug.metrics as met; print(met.metrics_report())",
+    slug="count-compilations",
+)
+_LOOPS = Remedy(
+    "a loop of Python (time steps, labels, layers) is noted turn by turn: compute all turns in one operation,"
+    " or make the loop shorter, so that forward and backward hold fewer operations",
+    slug="roll-loops",
+)
+_BARRIER = Remedy(
+    "xm.optimizer_step(optimizer) alone ends no step: let it do so (barrier=True), or feed the loop with"
+    " MpDeviceLoader, which ends one at each batch; else the graph grows from step to step",
+    "xm.optimizer_step(optimizer, barrier=True)",
+    slug="mark-step",
+)
+_ALREADY = Remedy(
+    "where steps are ended already, keep numbers instead of tensors (loss.item()), and end the step once in"
+    " each turn of the loop, whatever it skips",
+    "xm.mark_step()   # the last line of the loop's body; torch_xla.sync() in newer versions",
+    slug="mark-step",
+)
+
+
+def ended_in_some_turns(case: Case) -> Line | None:
+    """The line that ends a step in some turns of a loop only, while each turn runs a backward pass."""
+    if framework_of(case) != TORCH_XLA:
+        return None
+    inside: int | None = None
+    backward = False
+    for line in case.capture.surroundings.code:
+        indent = len(_INDENT.match(line.text)[0])  # type: ignore[index]
+        if inside is not None and line.text.strip() and indent <= inside:
+            inside = None
+        if match := _IN_SOME_TURNS.match(line.text):
+            inside = len(match["indent"])
+        elif inside is None:
+            if _ENDS.search(line.text):
+                return None
+            backward = backward or bool(_BACKWARD.search(line.text))
+        elif backward and _ENDS.search(line.text):
+            return line
+    return None
+
+
+def _without_barrier(case: Case) -> bool:
+    """Whether `optimizer_step` is all that the code shows of ends, and nothing lets it end a step."""
+    lines = [line.text for line in case.capture.surroundings.code]
+    return any(map(_OPTIMIZER_STEP.search, lines)) and not any(
+        _LOADER.search(line) or _MARKS.search(line) for line in lines
+    )
+
+
+def because_of(line: Line) -> str:
+    """The clause about such a line."""
+    return (
+        f"{line.place} ends a step only with the update: the passes of all batches before it are one program,"
+        " whose temporaries exist together, so that a smaller batch with more of them needs no less"
+    )
+
+
+def end_each_pass(line: Line) -> Remedy:
+    """What helps there: gradients stay, and what the passes made does not."""
+    return Remedy(
+        f"end the step after each backward pass, not only with the update ({line.place}): gradients stay on"
+        " the device, and the program is that of one batch",
+        "loss.backward(); xm.mark_step()   # torch_xla.sync() in newer versions",
+        slug="mark-step",
+    )
+
+
+def remedies(case: Case, grows: bool) -> Iterator[Remedy]:
+    """What helps a program of PyTorch/XLA whose memory runs out, or grows, as words say."""
+    told = case.capture.surroundings
+    if line := ended_in_some_turns(case):
+        yield end_each_pass(line)
+    elif told.shows("ending steps") and _without_barrier(case):
+        yield _BARRIER
+    elif told.shows("ending steps"):
+        yield _ALREADY
+    else:
+        yield END_EACH
+    yield _COUNT
+    if grows:
+        yield _LOOPS

@@ -1,0 +1,208 @@
+"""What grows by the words of a post: what it says is done again and again, and what was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tfmemlens.findings.support.grower import Grower
+from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
+
+ONE_AFTER_ANOTHER = ("trial", "fold", "loaded model", "request", "episode", "model")
+"""What ends well by itself: where a later one runs out, something stayed of those before."""
+_CLEAR = Remedy(
+    "begin each with an empty Keras: clear what it keeps of the model before, before the next one is built,"
+    " and keep no other name of the old model (callbacks, histories, lists)",
+    "tf.keras.backend.clear_session(); del model; gc.collect()   # then build the next one",
+    slug="clear-session",
+)
+_OWN_PROCESS = Remedy(
+    "run each in a process of its own, whose end frees everything: that works whatever it is that stays",
+    "with multiprocessing.get_context('spawn').Pool(1, maxtasksperchild=1) as pool: pool.map(train, each)",
+    slug="own-process",
+)
+_LOAD_ONCE = Remedy(
+    "load (or build) the model once, when the program starts, and use that one for all: only its weights need"
+    " to change",
+    "model = tf.keras.models.load_model(path, compile=False)   # once; later: model.load_weights(other)",
+    slug="build-once",
+)
+_ONE_FOR_ALL = Remedy(
+    "let all requests share one model, with a lock where they must not run at once",
+    slug="build-once",
+)
+_ALL_AT_ONCE = Remedy(
+    "or give predict all inputs in one call: it is made for one large array, not for many small ones",
+    "y = model.predict(np.stack(inputs), batch_size=32)",
+    slug="one-call",
+)
+_OF_FUNCTIONS = Remedy(
+    "count how often it is traced: each Python number, string or list among its arguments, each new shape and"
+    " each function made in a loop makes another graph, and all are kept; give it tensors of one signature",
+    "print(f.experimental_get_tracing_count())   # TF 2.3+: it must not grow",
+    slug="one-signature",
+)
+_NOT_KEPT = Remedy(
+    "keep numbers, no tensors: results, losses and histories as float(...) or NumPy, no list in a callback"
+    " or metric that is never emptied",
+    "losses.append(float(loss))",
+    slug="keep-numbers",
+)
+_IN_TURN = Remedy(
+    "leave out one of these at a time for two or three rounds: callbacks (TensorBoard's histograms most),"
+    " validation_data, the generator with its workers and queue, cache() and shuffle() of tf.data",
+    slug="leave-out-in-turn",
+)
+SIZES_OF_BATCHES = Remedy(
+    "where it stays flat, print the shapes of batches: a larger image, more boxes or a longer sequence fails"
+    " as suddenly; give all of them one size, or cap it",
+    slug="compare-shapes",
+)
+DATA_IN_PARTS = Remedy(
+    "hold less in RAM at once: fewer or smaller inputs in one go, and files that are read a batch at a time"
+    " instead of one array of all of them (images stay uint8 until they are in a batch)",
+    "train = tf.keras.utils.image_dataset_from_directory(folder)   # arrays: np.load(path, mmap_mode='r')",
+    slug="map-the-file",
+)
+_FLOATS = Remedy(
+    "count it: samples x height x width x channels x 4 bytes as float32 (a million images of 150x200x3 are"
+    " 360 GB)",
+    slug="count-the-data",
+)
+_SMALLER_REPLAY = Remedy(
+    "see what the replay buffer holds when it is full: its capacity times two observations (an image of"
+    " 84x84x4 as float32 is 113 kB, as uint8 a quarter); give it a smaller capacity and uint8",
+    "capacity = 100_000   # times 2 x observation.nbytes",
+    slug="smaller-replay",
+)
+
+
+def told_again(case: Case) -> Iterator[Grower]:
+    """What grows by what is done again and again, the most particular first. Of what is told without growth,
+    only what goes well by itself, or went well for a while.
+    """
+    told = case.capture.surroundings
+    grows = told.shows("growing in words") or told.shows("kept in words")
+    if (line := told.shows("before training")) and grows:
+        yield _before(line)
+    for unit, answer in _ANSWERS.items():
+        line = told.shows(f"again at each {unit}")
+        if line and (grows or unit in ONE_AFTER_ANOTHER or told.shows("failing late")):
+            yield answer(case, line)
+
+
+def _before(line: Line) -> Grower:
+    """Memory that is full before the first step is no leak of the training."""
+    what = (
+        f"what is read before the first step ({line.place}): a data set that is decoded whole, as one array"
+        " or in the constructor of a generator, or a buffer that fills"
+    )
+    return Grower(what, line, (DATA_IN_PARTS, _FLOATS))
+
+
+def _searches(case: Case, line: Line) -> Grower:
+    """Trials and folds: one model after another in one process."""
+    told = case.capture.surroundings
+    if told.shows("serving requests") and line == told.shows("again at each model"):
+        return _loads(case, line)
+    what = (
+        f"what Keras keeps of the models before ({line.place} tells of one after another): graphs, optimizers"
+        " and whatever still has a name stay in the process"
+    )
+    if told.shows("clearing in vain"):
+        what += ", and clearing the session frees only what nothing else holds"
+    tuner = told.shows("searching") or told.shows("again at each trial")
+    where = (
+        Remedy(
+            "put it at the start of the function that builds the model: the tuner calls that for each trial",
+            "def build(hp): tf.keras.backend.clear_session(); gc.collect(); ...",
+            slug="clear-session",
+        )
+        if tuner
+        else _CLEAR
+    )
+    return Grower(what, line, (where, _OWN_PROCESS))
+
+
+def _loads(case: Case, line: Line) -> Grower:
+    del case
+    what = f"each model that is loaded or copied ({line.place}) stays: Keras and TensorFlow keep its graph"
+    return Grower(what, line, (_LOAD_ONCE, _CLEAR, _OWN_PROCESS))
+
+
+def _requests(case: Case, line: Line) -> Grower:
+    told = case.capture.surroundings
+    what = (
+        f"something is made anew for each request ({line.place}): a model that is loaded or copied in the"
+        " handler, nodes added to one graph, or a data set of each call of predict"
+    )
+    return Grower(what, line, (_ONE_FOR_ALL, *_calls(case, told)))
+
+
+def _predicts(case: Case, line: Line) -> Grower:
+    told = case.capture.surroundings
+    what = f"predict is called again and again ({line.place}), and each call makes its own data set or graph"
+    more = (_OWN_PROCESS,) if told.shows("predicting a batch in vain") else ()
+    return Grower(what, line, (*_calls(case, told), *more, *_newer(case)))
+
+
+def _calls(case: Case, told: Surroundings) -> Iterator[Remedy]:
+    if not told.shows("predicting a batch in vain"):
+        yield Remedy(
+            "call the model itself for one batch: no data set is made then",
+            "model.predict_on_batch(x)" if case.api.is_tf1 else "y = model(x, training=False)   # TF 2",
+            slug="direct-call",
+        )
+    yield _ALL_AT_ONCE
+
+
+def _newer(case: Case) -> Iterator[Remedy]:
+    if case.api.newest < (2, 16):
+        yield Remedy(
+            "compare with a newer TensorFlow, where several such leaks are gone", slug="newer-release"
+        )
+
+
+def _episodes(case: Case, line: Line) -> Grower:
+    told = case.capture.surroundings
+    what = (
+        f"what an episode does at each step ({line.place}): predict, which makes a data set at each call, and"
+        " a replay buffer that fills until its capacity"
+    )
+    return Grower(what, line, (*list(_calls(case, told))[:1], _SMALLER_REPLAY, _NOT_KEPT))
+
+
+def _functions(case: Case, line: Line) -> Grower:
+    del case
+    what = f"a tf.function is traced anew at its calls ({line.place}), and every graph is kept"
+    return Grower(what, line, (_OF_FUNCTIONS,))
+
+
+def _epochs(case: Case, line: Line) -> Grower:
+    what = f"something that is kept from one epoch to the next ({line.place})"
+    if case.capture.surroundings.shows("growing in words"):
+        return Grower(what, line, (_IN_TURN, _NOT_KEPT))
+    return Grower(f"{what}, or a later batch that is larger", line, (_IN_TURN, _NOT_KEPT, SIZES_OF_BATCHES))
+
+
+def replays(case: Case) -> Iterator[Grower]:
+    """A buffer of experiences, which grows until it is full."""
+    line = case.capture.surroundings.shows("replaying")
+    if line:
+        what = f"the buffer of experiences ({line.place}), which fills until its capacity"
+        yield Grower(what, line, (_SMALLER_REPLAY, _NOT_KEPT))
+
+
+_ANSWERS: dict[str, Callable[[Case, Line], Grower]] = {
+    "trial": _searches,
+    "fold": _searches,
+    "loaded model": _loads,
+    "model": _searches,
+    "request": _requests,
+    "episode": _episodes,
+    "prediction": _predicts,
+    "call of a function": _functions,
+    "epoch": _epochs,
+}

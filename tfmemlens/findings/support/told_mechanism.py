@@ -1,0 +1,157 @@
+"""What fills memory by the words of a post, where nothing is said to grow: where it happens, and in what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.told_again import DATA_IN_PARTS, ONE_AFTER_ANOTHER
+from tfmemlens.findings.support.tried import ruled_out
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
+
+_IN_PIECES = Remedy(
+    "predict in pieces, and take each result off the device, or write it to a file, before the next",
+    "for i in range(0, len(x), 64): np.save(f'part{i}.npy', model.predict(x[i:i + 64], batch_size=4))",
+    slug="predict-in-pieces",
+)
+_FEWER_RESULTS = Remedy(
+    "or let the model return less: what is computed from its outputs (argmax, a score) inside the model",
+    slug="smaller-output",
+)
+_EVALUATE_IN_BATCHES = Remedy(
+    "give the evaluation a batch of its own, no larger than that of the training",
+    "model.fit(..., validation_batch_size=32); model.evaluate(x, y, batch_size=32)   # predict takes it, too",
+    slug="smaller-evaluation-batch",
+)
+_VALIDATION_AS_DATA = Remedy(
+    "or give the validation data as a data set in batches, or a generator, instead of whole arrays",
+    "validation_data=tf.data.Dataset.from_generator(rows, output_signature=spec).batch(32)",
+    slug="evaluation-in-batches",
+)
+_FEED_IN_BATCHES = Remedy(
+    "feed it in parts, and take the mean of what they give",
+    "parts = [sess.run(accuracy, {x: xs[i:i + 100], y: ys[i:i + 100]}) for i in range(0, len(xs), 100)]",
+    slug="evaluation-in-batches",
+)
+_SMALLER_SHUFFLE = Remedy(
+    "take a smaller buffer_size: so many elements are kept in RAM, as they are at that point of the pipeline",
+    "ds = ds.shuffle(1000)   # not: the number of all elements",
+    slug="smaller-shuffle",
+)
+_SHUFFLE_NAMES = Remedy(
+    "shuffle what is small, the names of files or indices, before they are read and decoded",
+    "files = files.shuffle(len(paths)).map(decode)   # not: map(decode).shuffle(50_000)",
+    slug="shuffle-files",
+)
+_WITHOUT_XLA = Remedy(
+    "compare without XLA: it compiles each new shape anew, and keeps each program, with buffers that it"
+    " reserves at once",
+    "model.compile(..., jit_compile=False)   # XLA by environment: unset TF_XLA_FLAGS",
+    slug="without-xla",
+)
+_ONE_SHAPE = Remedy(
+    "if it must be XLA, give all batches one shape, the last one, too",
+    "ds = ds.batch(32, drop_remainder=True)",
+    slug="constant-shapes",
+)
+_PER_REPLICA = Remedy(
+    "the batch of the data set is that of all replicas together: each takes its part of it, and holds all"
+    " weights with their slots. Make it a multiple of their number, and drop the last one, which is uneven",
+    "ds = ds.batch(per_replica * strategy.num_replicas_in_sync, drop_remainder=True)",
+    slug="even-batches",
+)
+_LET_OTHERS = Remedy(
+    "and hide the GPUs that are for others from TensorFlow, before its first op",
+    "tf.config.set_visible_devices(gpus[:1], 'GPU')   # or: export CUDA_VISIBLE_DEVICES=0",
+    slug="one-device-each",
+)
+_TO_THE_END = Remedy(
+    "that alone is no leak: TensorFlow keeps the pool until its process ends, and uses it again until then."
+    " Where another program needs it, do this part in a process of its own, or end the notebook's kernel",
+    "with multiprocessing.get_context('spawn').Pool(1) as pool: pool.apply(train, args)",
+    slug="end-the-process",
+)
+
+
+def told_mechanism(case: Case) -> Grower | None:
+    """The most particular that the words tell of TensorFlow in Python; None where they tell none."""
+    if framework_of(case) != TENSORFLOW or situation(case).program:
+        return None
+    return next(_mechanisms(case), None)
+
+
+def _mechanisms(case: Case) -> Iterator[Grower]:
+    told = case.capture.surroundings
+    device = told.shows("device memory in words") and not told.shows("host RAM in words")
+    for name, (what, remedies) in _OF_CIRCUMSTANCES.items():
+        if (line := told.shows(name)) and not (device and name in _OF_HOST):
+            yield Grower(f"{what} ({line.place})", line, remedies)
+    if line := _taken_from_others(case):
+        grow = Remedy(
+            "let TensorFlow take memory as needed, or give it a part, before its first op: in TF 1 the first"
+            " session that is made decides for the whole process",
+            code_snippets.limit(case.api) if "growth" in ruled_out(case) else code_snippets.growth(case.api),
+            slug="smaller-fraction" if "growth" in ruled_out(case) else "growth",
+        )
+        yield Grower(
+            f"TensorFlow took the GPU that another framework needs ({line.place}): it reserves nearly all"
+            " memory of every GPU that it sees, whatever its model needs",
+            line,
+            (grow, _LET_OTHERS),
+        )
+    if (line := told.shows("kept in words")) and not any(
+        told.shows(f"again at each {unit}") for unit in _UNITS
+    ):
+        yield Grower(
+            f"the pool of TensorFlow's own ({line.place} says that it is not given back)",
+            line,
+            (_TO_THE_END,),
+        )
+
+
+_UNITS = (*ONE_AFTER_ANOTHER, "prediction", "epoch", "step")
+
+
+def _taken_from_others(case: Case) -> Line | None:
+    told = case.capture.surroundings
+    beside = told.shows("beside another framework")
+    return beside if beside and told.shows("taking the whole GPU") else None
+
+
+_OF_CIRCUMSTANCES: dict[str, tuple[str, tuple[Remedy, ...]]] = {
+    "joining predictions": (
+        "the results of all batches, which predict joins into one array at its end",
+        (_IN_PIECES, _FEWER_RESULTS),
+    ),
+    "evaluating a whole set": (
+        "a whole set that is evaluated at once, which is a far larger batch than that of the training",
+        (_EVALUATE_IN_BATCHES, _VALIDATION_AS_DATA),
+    ),
+    "feeding a whole set": (
+        "a whole set that is fed at once, which is a far larger batch than that of the training",
+        (_FEED_IN_BATCHES,),
+    ),
+    "before training": (
+        "what is read before the first step, a data set that is decoded whole",
+        (DATA_IN_PARTS,),
+    ),
+    "shuffling": (
+        "the buffer of shuffle, which keeps its elements in RAM until its iterator is gone",
+        (_SMALLER_SHUFFLE, _SHUFFLE_NAMES),
+    ),
+    "compiling with XLA": ("what XLA compiles and reserves", (_WITHOUT_XLA, _ONE_SHAPE)),
+    "training under a strategy": (
+        "what each replica of the strategy holds, or one uneven batch",
+        (_PER_REPLICA,),
+    ),
+    "evaluating": (
+        "a batch of the evaluation or the prediction that is larger than one of the training, or its results",
+        (_EVALUATE_IN_BATCHES, _IN_PIECES),
+    ),
+}
+"""By the fact's name: what most likely fills memory, and what helps."""
+_OF_HOST = ("shuffling", "before training")

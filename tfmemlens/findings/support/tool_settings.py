@@ -1,0 +1,93 @@
+"""What well-known programs call their settings for batch, sizes and lengths, which their users edit."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tfmemlens.model.case import Case
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+
+
+class Tool(NamedTuple):
+    """A program with its own names for what makes it need less; empty for what it has no setting for."""
+
+    name: str
+    batch: str = ""
+    images: str = ""
+    lengths: str = ""
+    boxes: str = ""
+    tiles: str = ""
+    """How it predicts in parts."""
+    queues: str = ""
+    """What holds its input in host RAM."""
+
+
+_TOOLS = (
+    Tool(
+        "the Object Detection API",
+        "`batch_size` of `train_config` in the pipeline's config",
+        "`image_resizer` in the pipeline's config (`max_dimension` and `min_dimension`, or `height` and"
+        " `width`)",
+        boxes="`first_stage_max_proposals`, `second_stage_batch_size` in the pipeline's config",
+        queues="`batch_queue_capacity` and `prefetch_queue_capacity` of `train_config`, `queue_capacity` of"
+        " the input reader",
+    ),
+    Tool(
+        "Mask R-CNN",
+        "`IMAGES_PER_GPU` in the config",
+        "`IMAGE_MAX_DIM` and `IMAGE_MIN_DIM` in the config, multiples of 64",
+        boxes="`TRAIN_ROIS_PER_IMAGE`, `IMAGES_PER_GPU` in the config",
+    ),
+    Tool("darkflow", "`--batch`", "`width` and `height` in the .cfg, multiples of 32"),
+    Tool(
+        "DeepSpeech",
+        "`--train_batch_size`, `--dev_batch_size`, `--test_batch_size`",
+        lengths="drop the longest clips from the CSV files, or split them",
+    ),
+    Tool(
+        "tensor2tensor",
+        "`batch_size` in `--hparams`, which counts tokens and not sentences",
+        lengths="`max_length` in `--hparams`: longer samples are left out",
+    ),
+    Tool("nmt", "`--batch_size`", lengths="`--src_max_len` and `--tgt_max_len`"),
+    Tool("BERT", "`--train_batch_size`", lengths="`--max_seq_length`"),
+    Tool(
+        "OpenNMT-tf",
+        "`batch_size` in the configuration",
+        lengths="`maximum_features_length` and `maximum_labels_length` in the configuration",
+    ),
+    Tool(
+        "DeepLab",
+        "`--train_batch_size`",
+        "`--train_crop_size` in training, smaller image files in evaluation",
+    ),
+    Tool("keras-retinanet", "`--batch-size`", "`--image-max-side` and `--image-min-side`"),
+    Tool(
+        "StarDist",
+        "`train_batch_size` of the Config",
+        "`train_patch_size` of the Config",
+        tiles="`n_tiles=(2, 4, 4)` of predict_instances, one number for each axis",
+    ),
+)
+_PREFIX = "tool: "
+_OF_DETECTION = regex(r"FirstStageFeatureExtractor|SecondStage|\bBoxPredictor")
+"""Names of nodes that the Object Detection API gives."""
+
+
+def tool(case: Case) -> tuple[Tool, Line | None] | None:
+    """The program that the input names, with the line that names it; None of an unknown one."""
+    told = case.capture.surroundings
+    for each in _TOOLS:
+        if line := told.shows(_PREFIX + each.name.removeprefix("the ")):
+            return each, line
+    asked = case.moments[0].request if case.moments else None
+    if asked and _OF_DETECTION.search(asked.failed.node or ""):
+        return _TOOLS[0], asked.failed.line
+    return None
+
+
+def of_batch(case: Case) -> str:
+    """Where such a program's batch is set; empty where that is not known."""
+    known = tool(case)
+    return f" ({known[0].batch})" if known and known[0].batch else ""

@@ -1,0 +1,319 @@
+"""What people tell of a failure in their own words, sentence by sentence.
+
+No phrase is known by heart: a sentence has words of a few classes (memory, growth, shortage, what is done
+again and again), and a fact is told where words of two classes stand near each other and nothing denies it.
+Facts take the names by which `Surroundings.shows` is asked, so that rules ask for them like for any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+
+_NEAR = 70
+"""Letters between two words of one fact."""
+_MOST_SENTENCES = 400
+_LONGEST = 1500
+_SENTENCE = regex(r"(?<=[.!?\u3002])(?<!\btf\.)(?<!\be\.g\.)(?<!\bi\.e\.)[\s)\]\"'`*]+|\s{4,}|[;|]\s")
+_MEMORY = regex(
+    r"(?i)(?<!short-term )(?<!short term )(?<!replay )(?<!shared )(?<!external )(?<!associative )"
+    r"\b(?:v?ram|memory|memories|swap)\b"
+    r"(?![-_ ]?(?:growth ?[=(]|growth option|cell|network|profiler|bank|requirement))"
+    r"|\brss\b|\bGPU resources?\b"
+)
+_OF_DEVICE = regex(
+    r"(?i)\bvram\b|\bvideo (?:memory|ram)\b|\bGPUs?(?:'s)?\b|\bcuda\b|\bwebgl\b|\bgraphics? (?:card|memory)\b"
+)
+_OF_HOST = regex(
+    r"(?i)(?<!gpu )(?<!video )(?<!graphics )\bram\b|\bswap\b|\brss\b"
+    r"|\b(?:cpu(?:'s)?|host|system|main) (?:\w+ )?memory\b"
+)
+_GROWTH = regex(
+    r"(?i)\b(?:grow(?:s|ing|n)?|(?<!memory )(?<!memory_)growth|increas(?:e|es|ed|ing)"
+    r"|ris(?:e|es|ing)|climb(?:s|ing)?|accumulat(?:e|es|ed|ing|ion)"
+    r"|balloon(?:s|ing)?|soar(?:s|ing)?|leak(?:s|ed|ing|age)?|creep(?:s|ing)?|explod(?:e|es|ing)"
+    r"|(?:go(?:es|ing)?|add(?:s|ing)?|pil(?:es|ing)|build(?:s|ing)?) up|more and more"
+    r"|out of control|getting (?:bigger|larger|higher))\b"
+)
+_SHORTAGE = regex(
+    r"(?i)\b(?:exhaust(?:s|ed|ing)?|deplet\w+|r[ua]n(?:s|ning)? out|overflow(?:s|ed)?|insufficient"
+    r"|not enough|maxe[sd]|lack of|too (?:little|small))\b"
+)
+_FULL = regex(
+    r"(?i)\b(?:exhaustion|full|fill(?:s|ed|ing)?(?: up)?|exceed(?:s|ed)?|blow(?:s|ing|n)? up|too much"
+    r"|(?:take|use|consume|eat|hog)(?:s|n|d|ing)? (?:up )?(?:all|the whole|whole|everything|the entire))\b"
+    r"|\b(?:9\d|100) ?%|% ?(?:9\d|100)\b"
+)
+_NAMED_SHORTAGE = regex(
+    r"(?<![A-Za-z_.])(?<!import )(?<!except )(?:OOM(?:s|ed|Killed)?|"
+    r"(?i:resource[ _]?exhausted(?: ?error)?|memory ?error|out[- ]of[- ]memory|bad_alloc))(?![A-Za-z_])"
+    r"(?!(?: \w+)? (?:is|are|was|were) (?:gone|solved|fixed))"
+)
+_KEPT = regex(
+    r"(?i)(?:\bnot?\b|n't\b|\bnever\b|\bcannot\b|\bwithout\b|\bunable to\b|\bfails? to\b|\binstead of\b)"
+    r"(?: \w+){0,3}? (?:releas|free|freed|deallocat|clear|emptied|empty|given back|reclaim)\w*"
+    r"|\bhow (?:to|can i|do i) (?:\w+ )?(?:release|free|clear)\b"
+)
+_BUFFER_KEPT = regex(rf"(?i)\bbuffers?\b[^.]{{0,20}}(?:{_KEPT.pattern[4:]})")
+_DENIED = regex(
+    r"(?i)(?:\bnot?\b|n't\b|\bnever\b|\bwithout\b|\bno (?:more|longer)\b|\bavoid\w*|\bprevent\w*"
+    r"|\bneither\b|\bstop(?:s|ped)?\b)(?: \w+){0,2}\s*\Z"
+)
+_OTHER_SUBJECT = regex(r"(?i)\b(?:loss|accuracy|learning rate|speed|time|score|reward)\b")
+_OF_ANOTHER = regex(rf"{_OTHER_SUBJECT.pattern}(?: \w+)?\s*\Z")
+_TAKES = regex(
+    r"(?i)\b(?:tak(?:e|es|en|ing)|us(?:e|es|ing|ed)|allocat(?:e|es|ed|ing)|occup(?:y|ies|ied|ying)"
+    r"|consum(?:e|es|ed|ing)|reserv(?:e|es|ed|ing)|eat(?:s|ing)|hog(?:s|ging)?|fill(?:s|ed|ing)?|grab(?:s|bing)?"
+    r"|cost)\b"
+)
+_ALL = regex(
+    r"(?i)\b(?:all|whole|entire(?:ty)?|totality|everything|full(?: amount| size)?|nearly all|(?:larger|more)"
+    r" than)\b|100 ?%|9\d ?%"
+)
+_AGAIN = (
+    r"(?:\beach\b|\bevery ?(?:time)?\b|\bper\b|\bbetween\b|\bin-between\b|\bover\b|\bacross\b"
+    r"|\bin (?:a|the|an) (?:\w+ )?loop\b|\bloops?\b|\brepeat\w*|\bmultiple\b|\bmany\b|\bseveral\b"
+    r"|\bhundreds\b|\bsequential\w*|\bnumber of\b|\bagain\b|\ba lot of\b"
+    r"|\bconsecutive\w*|\bsuccessive\w*|\bonce for\b)"
+)
+_NUMBERED = r"(?:\b\d+(?:st|nd|rd|th)?|\blast|\bsecond|\bthird|\bnext|\ba few|\bsome)"
+
+
+def _just(what: str) -> re.Pattern[str]:
+    """The thing alone: the title of a post names what matters in it."""
+    return regex(rf"(?i)(?<![\w.])(?:{what})(?!\w)")
+
+
+def _repeated(what: str) -> re.Pattern[str]:
+    """A thing that is done again and again: `each trial`, `between trials`, `at the last fold`."""
+    return regex(
+        rf"(?i){_AGAIN}[^.]{{0,40}}?\b(?:{what})\b|\b(?:{what})\b[^.]{{0,40}}?{_AGAIN}"
+        rf"|{_NUMBERED} (?:\w+ )?(?:{what})\b|\b(?:{what}) \d+\b"
+    )
+
+
+_UNITS = {
+    "trial": r"trials?",
+    "fold": r"(?:k-?)?folds?|cross[- ]validation\w*",
+    "loaded model": (
+        r"(?:re-?)?(?:load|clon|cop[iy]|instantiat|initiali[sz])\w*(?: \w+){0,4}? models?(?! once)"
+        r"|load_model\w*|saved_model\.load|clone_model|models? (?:is|are|gets?) (?:loaded|cloned|copied)"
+    ),
+    "model": (
+        r"(?:(?:re-?)?(?:train|fit|creat|build|mak|compil)\w*|new)(?: \w+){0,3}? models?|models"
+        r"|call(?:ing)? the models?"
+    ),
+    "request": r"(?:inference )?requests?|calls? (?:to|of) (?:the |my )?(?:api|server|service|app)",
+    "episode": r"episodes?",
+    "prediction": (
+        r"[\w.]*predict(?:ion|ions|ing|s|_on_batch)?(?:\(\))?|inferences?|\w[\w.]*\.run\b(?:\(\))?"
+    ),
+    "call of a function": r"calls?[^.]{0,20} tf\.? ?functions?|tf\.functions?",
+    "epoch": r"epochs?",
+    "step": r"iterations?|(?:training )?steps?|batch(?:es)?(?![-_ ]?size)",
+}
+"""What is done again and again, the most particular first."""
+UNITS = tuple(_UNITS)
+_REPEATED = {unit: _repeated(what) for unit, what in _UNITS.items()}
+_NAMED_ALONE = ("trial", "fold", "loaded model", "episode", "prediction", "call of a function")
+_IN_TITLES = {unit: _just(_UNITS[unit]) for unit in _NAMED_ALONE}
+_VAIN = regex(
+    r"(?i)n't (?:\w+ ){0,2}(?:help|solve|work|fix|change|stop|make|do|seem)"
+    r"|\bnot (?:\w+ )?(?:help|solve|work|fix|change)"
+    r"|\b(?:no|any) (?:help|effect|luck|difference|change)|\buseless\b|\bin vain\b|\bnothing help\w*"
+    r"|\bfail(?:s|ed)? to (?:solve|help|fix)|\beven (?:after|when|with|if|deleting|though)\b|\bstill\b"
+    r"|\bwrapped\b|\b(?:already|also|have|i've|i) (?:\w+ )?(?:tr(?:y|ied)|call(?:ed)?|us(?:e|ed|ing)|set)\b"
+    r"|\bdespite\b|\bkeep(?:s)? (?:on )?increasing even\b"
+)
+_WELL = regex(
+    r"(?i)\b(?:work(?:s|ed)|help(?:s|ed)|fix(?:es|ed)?|solve[sd]) (?:it|this|the|for me|fine|well|now)"
+    r"|\bworked\b|\bmitigat\w+"
+)
+_TRIED = {
+    "clearing in vain": regex(
+        r"(?i)\bclear_?session\b|\breset_default_graph\b|\bclearing (?:the )?sessions?\b"
+    ),
+    "collecting in vain": regex(r"(?i)\bgc\.collect\b|\bgarbage[- ]collect\w*|\bcalling gc\b"),
+    "deleting in vain": regex(r"(?i)\bdel(?:et\w+)? (?:the )?(?:model|dataset|variable|session)|\bdel \w+"),
+    "tidying in vain": regex(r"(?i)\btidy\w*|\btidied\b|\bdispos\w+"),
+    "growth in vain": regex(r"(?i)\b(?:allow|memory)[_ ]growth\b"),
+    "predicting a batch in vain": regex(r"(?i)\bpredict_on_batch\b|\bmodel\(x"),
+}
+"""What was tried, or is done already, each where the sentence says so and not that it helped."""
+
+
+_LATER = r"(?:[2-9]|[1-9]\d+)(?:st|nd|rd|th)? (?:\w+ )?(?:epochs?|steps?|iterations?|batches|hours|days)\b"
+_CIRCUMSTANCES = {
+    "joining predictions": regex(
+        r"(?i)\A(?=.*\b(?:concat\w*|join(?:s|ed|ing)|stack(?:s|ed|ing)))(?=.*\bpredict\w*)"
+        r".*\b(?:end|after|complet\w*|together|finish\w*|done)\b"
+    ),
+    "failing late": regex(
+        rf"(?i)\A(?=.*\b(?:happen|fail|crash|error|stop|die|kill|memory|oom|exhaust)\w*).*"
+        rf"(?:\b(?:after|until|at|on|in|during) (?:(?:the|about|around|almost|nearly|some|over) )*{_LATER}"
+        rf"|\b(?:runs?|trains?|works?|running|training)\b.{{0,40}}\bfor (?:\w+ ){{0,2}}{_LATER}"
+        r".{0,20}\bbefore\b"
+        r"|\b(?:last|second|third) (?:epoch|fold|trial|model|run)\b)"
+    ),
+    "one call alone": regex(
+        r"(?i)\A(?=.*(?:\bmemory\b|\d ?GB\b)).*\b(?:one|single|very first)"
+        r" (?:inference|prediction|forward pass)\b"
+    ),
+    "evaluating a whole set": regex(
+        r"(?i)\b(?:entire|whole|full|all)\b.{0,40}\b(?:validation|dev|test|evaluation)\b.{0,20}\b(?:set|data|images)"
+        r"|\bevaluat\w+ on (?:the )?(?:dev|test|validation|whole|entire)"
+        r"|\bvalidat\w+\b.{0,40}\b(?:entire|whole|full|at once)\b"
+    ),
+    "compiling with XLA": regex(r"(?i)\bjit_compile\b|\bXLA\b"),
+    "shuffling": regex(r"(?i)\bshuffl\w*"),
+    "beside another framework": regex(
+        r"(?i)\b(?:py)?torch\b|\btheano\b|\bcupy\b|\bcaffe\b|\bopencv\b|\bdarknet\b"
+    ),
+    "before training": regex(
+        r"(?i)\bbefore (?:\w+ )?(?:training|the first|starting|it (?:even )?(?:starts|begins))"
+        r"|\b(?:while|when) (?:loading|reading|preparing) (?:\w+ ){0,3}(?:data|images|files)"
+    ),
+    "serving requests": regex(
+        r"(?i)\bflask\b|\bdjango\b|\bfast ?api\b|\bgunicorn\b|\brest api\b|\bweb ?(?:server|service|app)\b"
+    ),
+    "evaluating": regex(r"(?i)\b(?:validat|evaluat|predict|inference|testing)\w*"),
+    "training under a strategy": regex(
+        r"\b\w*(?:Mirrored|ParameterServer|TPU)\w*Strategy|\bmulti_gpu_model\b"
+    ),
+    "replaying": regex(
+        r"(?i)\breplay[_ ](?:buffer|memory)|\bexperience (?:pool|replay)|\bdqn\w*|\bdeepq\b"
+        r"|\bmemory[_ ]capacity\b"
+    ),
+    "searching": regex(
+        r"(?i)\bkeras[- _]?tuner\b|\bhyperband\b|\bbayesianoptimization\b|\boptuna\b|\bhyperopt\b|\btalos\b"
+        r"|\brandomsearch\b"
+    ),
+}
+"""Where and how it happens, told together with the failure."""
+_WHEREVER = (
+    "failing late",
+    "one call alone",
+    "serving requests",
+    "training under a strategy",
+    "replaying",
+    "searching",
+)
+"""What counts wherever it is told."""
+
+
+class AccountCollector:
+    """Collects what sentences of people tell."""
+
+    def __init__(self) -> None:
+        self._facts: dict[str, Line] = {}
+        self._weak: dict[str, Line] = {}
+        self._read = 0
+        self._before = ("", 0)
+
+    def observe(self, line: Line) -> None:
+        """Read a line that no C++ file logged, and the sentence that the line before left open."""
+        text = line.text
+        if self._read > _MOST_SENTENCES or len(text) > _LONGEST or not _LIKE_PROSE.search(text):
+            return
+        if _OF_A_PROGRAM.search(text):
+            return
+        opened, number = self._before
+        begins = opened if number + 1 == line.number and text[:1].islower() else ""
+        sentences = _SENTENCE.split(f"{begins} {text}" if begins else text)
+        for sentence in sentences:
+            if sentence:
+                self._read += 1
+                self._take(sentence, line)
+        ends = text.rstrip().endswith((".", "!", "?", ":"))
+        self._before = ("" if ends else sentences[-1], line.number)
+
+    def value(self) -> dict[str, Line]:
+        """The facts by their names, each with the first line that tells it. What is done again counts where
+        it is told together with the failure; else where no sentence does that.
+        """
+        if not any(name in self._facts for name in map(again, UNITS)):
+            return self._facts | {name: line for name, line in self._weak.items() if name not in self._facts}
+        return dict(self._facts)
+
+    def _take(self, sentence: str, line: Line) -> None:
+        told, titled = list(_course(sentence)), sentence.startswith("# ")
+        whose = _whose(sentence) if told else None
+        for name in (*told, *filter(None, (whose,))):
+            self._facts.setdefault(name, line)
+        for unit in UNITS:
+            if _repeats(unit, sentence, titled and bool(told)):
+                (self._facts if told else self._weak).setdefault(again(unit), line)
+        for name, pattern in _CIRCUMSTANCES.items():
+            if (told or name in _WHEREVER) and pattern.search(sentence):
+                self._facts.setdefault(name, line)
+        for name, pattern in _TRIED.items():
+            if pattern.search(sentence) and _VAIN.search(sentence) and not _WELL.search(sentence):
+                self._facts.setdefault(name, line)
+
+
+_OF_A_PROGRAM = regex(
+    r"\bAllocator \(|\btrying to allocate\b|\bnot a failure\b|_bfc\b|\bexceeds \d+% of|\bbytes_limit\b"
+)
+"""Words of TensorFlow's own messages, which other readers know: no one tells anything with them."""
+_LIKE_PROSE = regex(r"[A-Za-z]{2,} [a-z]{2,}|\bleak|#")
+"""Some words in a row."""
+
+
+def _repeats(unit: str, sentence: str, titled: bool) -> bool:
+    named = _IN_TITLES.get(unit) if titled else None
+    return bool((named and named.search(sentence)) or _REPEATED[unit].search(sentence))
+
+
+def again(unit: str) -> str:
+    """The name of the fact that something is done again and again."""
+    return f"again at each {unit}"
+
+
+def _course(sentence: str) -> Iterator[str]:
+    """What the sentence tells of memory: that it grows, runs short, is kept, is taken as a whole."""
+    memory = [match.span() for match in _MEMORY.finditer(sentence)]
+    named = _NAMED_SHORTAGE.search(sentence)
+    if named and not _denied(sentence, named):
+        yield "running short"
+    if _BUFFER_KEPT.search(sentence) or any(True for _ in _apart(sentence, memory, _KEPT)):
+        yield "kept in words"
+    if not memory:
+        return
+    if _near(sentence, memory, _GROWTH):
+        yield "growing in words"
+    if _near(sentence, memory, _SHORTAGE):
+        yield "running short"
+    if _OF_DEVICE.search(sentence) and all(_near(sentence, memory, words) for words in (_TAKES, _ALL)):
+        yield "taking the whole GPU"
+    elif _near(sentence, memory, _FULL):
+        yield "much memory in words"
+
+
+def _whose(sentence: str) -> str | None:
+    """Which memory a sentence is about."""
+    if _OF_DEVICE.search(sentence):
+        return "device memory in words"
+    return "host RAM in words" if _OF_HOST.search(sentence) else None
+
+
+def _near(sentence: str, memory: list[tuple[int, int]], pattern: re.Pattern[str]) -> bool:
+    """Whether words of a class stand near those of memory, undenied, and of no other subject."""
+    return any(not _denied(sentence, match) for match in _apart(sentence, memory, pattern))
+
+
+def _apart(sentence: str, memory: list[tuple[int, int]], pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    for match in pattern.finditer(sentence):
+        for start, end in memory:
+            low, high = (end, match.start()) if match.start() >= end else (match.end(), start)
+            if high - low <= _NEAR and not _OTHER_SUBJECT.search(sentence, low, max(low, high)):
+                yield match
+                break
+
+
+def _denied(sentence: str, match: re.Match[str]) -> bool:
+    """Whether the words just before deny it, or say it of something else than memory."""
+    before = max(0, match.start() - 40), match.start()
+    return bool(_DENIED.search(sentence, *before) or _OF_ANOTHER.search(sentence, *before))

@@ -1,0 +1,86 @@
+"""Programs that many start and few have written, by their files, flags and names: each has settings of its
+own for batch, sizes and lengths.
+"""
+
+from __future__ import annotations
+
+from tfmemlens.readers.oom.rules import LineRule
+
+DETECTION_API = LineRule(
+    r"(?i)\bobject[_ -]?detection[_ ](?:api|tutorial)\b|\bobject_detection[/\\.]|\bpipeline_config_path\b"
+    r"|\bpipeline\.config\b|\bmodel_main(?:_tf2)?\.py|\b(?:faster_rcnn|ssd)_\w{3,60}\.config\b"
+    r"|\bimage_resizer\b|\bFirstStageFeatureExtractor\b",
+    "python train.py --pipeline_config_path=training/faster_rcnn_inception_v2_pets.config",
+    'File "/content/models/research/object_detection/model_main_tf2.py", line 106, in <module>',
+    "I use the Object Detection API",
+    needs=("detection", "pipeline", "model_main", "rcnn", "ssd_", "image_resizer", "firststage"),
+)
+MATTERPORT = LineRule(
+    r"\bIMAGES_PER_GPU\b|\bIMAGE_(?:MIN|MAX)_DIM\b|\bTRAIN_ROIS_PER_IMAGE\b|\bMask_RCNN\b|(?i:matterport)"
+    r"|\bmrcnn[/\\.]",
+    'File "/home/me/Mask_RCNN/mrcnn/model.py", line 2356, in train',
+    "IMAGES_PER_GPU = 2",
+    "the implementation by Matterport",
+    needs=("images_per", "_dim", "_rois", "mask_rcnn", "matterport", "mrcnn"),
+)
+DARKFLOW = LineRule(
+    r"(?i)\bdarkflow\b|\bflow --(?:model|imgdir)\b|--model cfg/",
+    "flow --model cfg/yolo.cfg --load bin/yolo.weights --train",
+    needs=("darkflow", "flow --", "cfg/"),
+)
+DEEP_SPEECH = LineRule(
+    r"(?i)\bDeepSpeech\.py\b|\bdeep ?speech\b|\brun-(?:librivox|ldc93s1|swb)\b",
+    'File "DeepSpeech.py", line 1737, in <module>',
+    needs=("speech", "run-"),
+)
+TENSOR2TENSOR = LineRule(
+    r"(?i)\btensor2tensor\b|\bt2t[-_]\w+|\bhparams_set\b",
+    "t2t-trainer --model=transformer --hparams_set=transformer_base_single_gpu",
+    needs=("tensor2tensor", "t2t", "hparams"),
+)
+NMT = LineRule(
+    r"\bnmt\.nmt\b|\btensorflow/nmt\b|--(?:src|tgt)=\w+ --|--vocab_prefix\b",
+    "python -m nmt.nmt --src=vi --tgt=en --vocab_prefix=/tmp/vocab",
+    needs=("nmt", "--src", "--tgt", "--vocab_prefix"),
+)
+BERT_SCRIPTS = LineRule(
+    r"\brun_(?:classifier|squad|pretraining)\w*\.py\b",
+    "python run_squad.py --do_train=True --train_batch_size=12",
+    needs=("run_",),
+)
+OPENNMT = LineRule(
+    r"(?i)\bonmt-main\b|\bopennmt\b|\bmaximum_(?:features|labels)_length\b",
+    "onmt-main --model_type Transformer --config data.yml train",
+    "maximum_features_length: 100",
+    needs=("onmt", "maximum_"),
+)
+DEEPLAB = LineRule(
+    r"--train_crop_size\b|\bdeeplab[/\\](?:train|eval|vis)\.py",
+    'python deeplab/train.py --train_crop_size="513,513" --train_batch_size=4',
+    needs=("crop_size", "deeplab"),
+)
+RETINANET = LineRule(
+    r"(?i)\bkeras[-_]retinanet\b|\bretinanet-(?:train|evaluate)\b",
+    'File "keras_retinanet/bin/train.py", line 551, in main',
+    needs=("retinanet",),
+)
+STARDIST = LineRule(
+    r"(?i)\bstar-?dist|\bn_tiles\b",
+    "I train a StarDist model in 3D",
+    "model.predict_instances(x, n_tiles=(1, 4, 4))",
+    needs=("stardist", "star-dist", "n_tiles"),
+)
+TOOLS = {
+    "tool: Object Detection API": DETECTION_API,
+    "tool: Mask R-CNN": MATTERPORT,
+    "tool: darkflow": DARKFLOW,
+    "tool: DeepSpeech": DEEP_SPEECH,
+    "tool: tensor2tensor": TENSOR2TENSOR,
+    "tool: nmt": NMT,
+    "tool: BERT": BERT_SCRIPTS,
+    "tool: OpenNMT-tf": OPENNMT,
+    "tool: DeepLab": DEEPLAB,
+    "tool: keras-retinanet": RETINANET,
+    "tool: StarDist": STARDIST,
+}
+"""What is used, and how a line tells it."""
