@@ -39,6 +39,8 @@ def check(case: Case) -> Iterator[Finding]:
             compiler = compiler or CompilerMemory()  # JAX says no more than its allocator's dump
         elif failed.kind not in (RequestKind.XLA, RequestKind.TPU) or compiler is None:
             continue
+        if compiler.tried:
+            continue  # one array of a kernel, which has a rule of its own
         buffers = main_buffers(moment, framework_of(case))
         little = facts.ends_no_step(case) or facts.explains_little(buffers, compiler)
         yield Finding(

@@ -257,6 +257,12 @@ class CompilerMemory:
     """
     values: tuple[ProgramValue, ...] = ()
     """Where its largest values come from, the largest first."""
+    tried: Line | None = None
+    """The line of the log that shows the request to be an array of one kernel, which XLA tried while it
+    compiled the program.
+    """
+    squares: tuple[int, ...] = ()
+    """Sizes that stand twice in a shape of such a kernel."""
 
     def section(self, *names: str) -> Size | None:
         """The size stated for one purpose, whichever of its names the input uses."""

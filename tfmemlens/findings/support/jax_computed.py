@@ -44,7 +44,7 @@ def computed_array(case: Case, moment: Moment, need: int | None, advice: Advice)
     if followed is None or need is None:
         return None
     shown = _shown(moment, followed.arrays)
-    if of_shape := _of_told_shape(moment, shown):
+    if of_shape := _of_told_shape(moment, shown) or _first_of_shape(moment, followed.arrays):
         return _told([of_shape], followed, need, advice)
     exact = [each for each in shown if need in (each.array.bytes, round_up(each.array.bytes))]
     eager = [each for each in exact if not each.compiled] or exact
@@ -62,6 +62,15 @@ def _of_told_shape(moment: Moment, arrays: Sequence[Noted]) -> Noted | None:
     match = _TOLD.search(line.text) if line else None
     sizes = tuple(map(int, match["sizes"].split(","))) if match else ()
     return next((each for each in arrays if each.array.shape == sizes), None) if sizes else None
+
+
+def _first_of_shape(moment: Moment, arrays: Sequence[Noted]) -> Noted | None:
+    """The first array of the shape that a kernel has which XLA tried: JAX runs ahead, so an operation before
+    the failing line may have made it.
+    """
+    compiler = moment.incident.compiler if moment.incident else None
+    shape = moment.request.failed.shape if moment.request and compiler and compiler.tried else None
+    return next((each for each in arrays if each.array.shape == shape), None) if shape else None
 
 
 def computed_within(case: Case, moment: Moment, need: int | None, advice: Advice) -> MadeByLine | None:

@@ -68,8 +68,11 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
 
     if _keeps_what_failed(told, failed, need):
         return None  # the rule of the loop says it
-    if computed := computed_array(case, moment, need, _advice):
+    computed = computed_array(case, moment, need, _advice)
+    if computed:
         return computed
+    if moment.incident and moment.incident.compiler and moment.incident.compiler.tried:
+        return made_by(failed.source_text, need, failed.frames, way=False)
     made = of_stated_arrays(case, failed.source_text or "", need) or _unrolled(told.code, need)
     made = made or _most_likely_made(case, moment, need)
     if made or not (of_a_program(moment) or told.shows("capturing")):

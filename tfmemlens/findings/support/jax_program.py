@@ -11,7 +11,12 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from tfmemlens.findings.support.jax_code.changes import RECOMPUTED_STEPS, SCAN_OF_BLOCKS
+from tfmemlens.findings.support.jax_code.changes import (
+    HESSIAN_PRODUCTS,
+    RECOMPUTED_STEPS,
+    ROWS_OF_DERIVATIVES,
+    SCAN_OF_BLOCKS,
+)
 from tfmemlens.findings.support.jax_stack import MadeByLine
 from tfmemlens.knowledge.jax_arrays import arrays_of
 from tfmemlens.knowledge.tree_values import dotted
@@ -20,6 +25,7 @@ from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.values import replace
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -170,18 +176,10 @@ def _derivative(program: list[Statement]) -> MadeByLine | None:
         f"all rows of the {matrix} of {line.place} are computed at once: every intermediate value"
         " of the function then exists once for each number that it is differentiated by",
         (
-            Remedy(
-                "compute blocks of rows, and use each before the next",
-                "rows = jax.lax.map(lambda v: jax.jvp(g, (x,), (v,))[1], basis, batch_size=64)",
-                slug="in-blocks",
-            ),
-            Remedy(
-                "or take products with vectors, which never make the matrix",
-                "hvp = lambda v: jax.jvp(jax.grad(f), (x,), (v,))[1]"
-                if second
-                else "y, pull = jax.vjp(f, x); row = pull(v)",
-                slug="hessian-products",
-            ),
+            ROWS_OF_DERIVATIVES,
+            HESSIAN_PRODUCTS
+            if second
+            else replace(HESSIAN_PRODUCTS, code="y, pull = jax.vjp(f, x); row = pull(v)"),
         ),
         line=line,
     )

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from tfmemlens.findings.support.rows import Row, rows, size_of
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA
 from tfmemlens.knowledge.vocabularies import VOCABULARIES
+from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Kind, Phase
-from tfmemlens.model.case import Moment
+from tfmemlens.model.case import Moment, Request
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.tensor import format_shape
@@ -563,3 +564,25 @@ _KINDS: tuple[tuple[Test, Build], ...] = (
     (_is_vmapped, _vmapped),
 )
 """Kinds of buffers, the most particular first."""
+
+
+def kind_of_one(request: Request, framework: str | None, words: Collection[int] = ()) -> Buffers | None:
+    """What the requested array is by its shape and the op that it belongs to, which may read it or make it;
+    None where neither tells. `words` are sizes that the program calls a vocabulary.
+    """
+    failed, need = request.failed, request.failed.tensor_bytes
+    if not failed.shape or need is None:
+        return None
+    row = Row(Allocation(failed.node, need, shape=failed.shape, dtype=failed.dtype), request.owner, None)
+    shape, name = _shape(row), failed.node or ""
+    last = shape[-1]
+    of_words = last in words or (last >= _FEWEST_WORDS and (_CLASSES.search(name) or last in VOCABULARIES))
+    if of_words and need // (last or 1) >= _SHORTEST and not _IMAGES.search(name):
+        return _logits([row], need, framework)
+    tests = ((test, build) for test, build in _KINDS if test not in _OF_WEIGHTS)
+    found = next((build for test, build in tests if test(row, ())), None)
+    return found([row], need, framework) if found else None
+
+
+_OF_WEIGHTS: tuple[Test, ...] = (_is_converted, _is_weight, _is_gradient_of_weights, _is_logits)
+"""Kinds that are told by the op that makes a buffer."""

@@ -5,6 +5,7 @@ rematerialisation.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.allocation import Allocation
@@ -14,18 +15,22 @@ from tfmemlens.model.tensor import numpy_dtype
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.context import Context
 from tfmemlens.readers.oom.rules import SIZE, TPU_SIZE, LineRule, RuleTable
+from tfmemlens.readers.oom.tuning import TunedArray, TunedKernels
 from tfmemlens.units import MIB, Size, parse_size
 from tfmemlens.values import dataclass, field
 
 XLA = LineRule(
     rf"[Oo]ut of (?:host )?memory while trying to allocate (?P<size>{SIZE}|\d+)(?P<plain> ?bytes)?\.?"
-    r"(?: ?with allocator (?P<allocator>\S+) on device (?P<device>\d+)\.?)?(?:"
-    r" \[executable_name=['\"](?P<executable>[^'\"]+)['\"]\])?",
+    r"(?: ?with allocator (?P<allocator>\S+) on device (?P<device>\d+)\.?)?"
+    r"(?: ?\[tf-[\w-]{1,60}=(?:'[^']*'|\"[^\"]*\")\]){0,4}"
+    r"(?: ?\[executable_name=['\"](?P<executable>[^'\"]+)['\"]\])?",
     "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 6291456 bytes.",
     "Out of memory while trying to allocate 16.00GiB with allocator GPU_0_bfc on device 0."
     " [executable_name='jit_train_step']",
     "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes."
     " [tf-allocator-allocation-error='']",
+    "Out of memory while trying to allocate 16.00GiB with allocator GPU_0_bfc on device 0."
+    " [tf-allocator-allocation-error=''] [executable_name='jit_train_step']",
     needs="while trying to allocate",
 )
 REQUEST = LineRule(
@@ -309,6 +314,14 @@ class XlaBuffer:
         )
 
 
+class _Warning(NamedTuple):
+    """What XLA warned of a program when it compiled it: one of both is known."""
+
+    line: Line
+    remat: tuple[Size, Size, Size | None, Line] | None = None
+    beyond: tuple[Size, Size, Line] | None = None
+
+
 @dataclass
 class Executable:
     """One compiled program that does not fit, as it is read."""
@@ -338,6 +351,22 @@ class Executable:
     """The line of code that the message itself names, in the instruction that it quotes."""
     context: Context | None = None
     """What stands around the message: the user's line, the node, the layer."""
+    tuned: TunedArray | None = None
+    """The array of a kernel that XLA tried while it compiled, where that asked for it."""
+    squares: tuple[int, ...] = ()
+    """Sizes that stand twice in a shape of a kernel that was tried."""
+    warnings: list[_Warning] = field(default_factory=list)
+    """All that XLA warned of since the failure before it, in the log's order."""
+
+    def believe(self, asked: Line) -> None:
+        """Take the warnings for what they are: those behind the line at which the allocator refused this
+        request are of a later program.
+        """
+        before = [each for each in self.warnings if each.line.number < asked.number]
+        if len(before) == len(self.warnings):
+            return
+        self.remat = next((each.remat for each in reversed(before) if each.remat), None)
+        self.beyond = next((each.beyond for each in reversed(before) if each.beyond), None)
 
     @property
     def source(self) -> str | None:
@@ -376,6 +405,8 @@ class Executable:
             self.cut,
             given,
             self.free,
+            tried=self.tuned.line if self.tuned else None,
+            squares=self.squares,
         )
 
 
@@ -401,6 +432,8 @@ class CompilerCollector:
         self._buffer: XlaBuffer | None = None
         self._remat: tuple[Size, Size, Size | None, Line] | None = None
         self._beyond: tuple[Size, Size, Line] | None = None
+        self._warnings: list[_Warning] = []
+        self._kernels = TunedKernels()
         self._listing = False
         self._type_above: str | None = None
         """Where the list begins within an entry: of which type that one is."""
@@ -408,6 +441,7 @@ class CompilerCollector:
     def offer(self, line: Line) -> bool:
         """Take the line if it belongs to a compiler's account."""
         text = line.text
+        self._kernels.take(line)
         if "Profiling failure on" in text or not (self._listing or _OUTSIDE_A_LIST.likely(text)):
             return False
         for rule, take in (
@@ -513,6 +547,7 @@ class CompilerCollector:
     def _new(self, line: Line, kind: RequestKind) -> Executable:
         program = Executable(line, kind, remat=self._remat, beyond=self._beyond, context=Context(line))
         program.tellings.append(line)
+        program.warnings, self._warnings = self._warnings, []
         quoted = METADATA.search(line.text)
         if quoted and user_frame(quoted["file"]):
             program.place = f"{quoted['file']}:{quoted['line']}"
@@ -531,6 +566,7 @@ class CompilerCollector:
             groups["executable"] or (function[1] if function else None),
         )
         program.device = f"/device:GPU:{groups['device']}" if groups["device"] else None
+        program.tuned = self._kernels.array_of(program.size) if program.name is None else None
 
     def _request(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.XLA)
@@ -622,6 +658,7 @@ class CompilerCollector:
             down,
             line,
         )
+        self._warnings.append(_Warning(line, remat=self._remat))
         if self.finished and self.finished[-1].remat is None and not self.finished[-1].tellings:
             self.finished[-1].remat = self._remat
 
@@ -631,6 +668,7 @@ class CompilerCollector:
             Size.exactly(int(groups["limit"] or 0)),
             line,
         )
+        self._warnings.append(_Warning(line, beyond=self._beyond))
 
     def finish(self, dumped: Line | None = None) -> None:
         """Make a failure of a program of which XLA warned, where what it is given and returns alone is more
@@ -638,6 +676,7 @@ class CompilerCollector:
         the warning; a goal that is missed otherwise fails no program.
         """
         for program in self.finished:
+            program.squares = self._kernels.squares if program.tuned else ()
             if program.allocator is None and self._is_scratch(program):
                 program.allocator = "vmem"
         if self._remat and self._beyond is None and self._remat[0].bytes < 0:

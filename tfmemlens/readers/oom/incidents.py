@@ -13,6 +13,7 @@ from tfmemlens.readers.oom.dump_figures import Dump
 from tfmemlens.readers.oom.report import Block
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.readers.oom.same_failure import IncidentDraft, Part, first_line, is_title
+from tfmemlens.readers.oom.tuning import is_tried
 from tfmemlens.readers.oom.wraps import LOST
 from tfmemlens.units import round_up
 from tfmemlens.values import replace
@@ -105,8 +106,12 @@ def _best_dump(draft: IncidentDraft) -> Dump | None:
 def _best_program(draft: IncidentDraft) -> Executable | None:
     if not draft.executables:
         return None
+    refused = [dump.start for dump in draft.dumps if dump.start]
+    for program in draft.executables if refused else ():
+        program.believe(min(refused, key=lambda line: line.number))
     best = max(draft.executables, key=lambda program: (len(program.buffers), len(program.sections)))
     best.size = best.size or next((program.size for program in draft.executables if program.size), None)
+    best.tuned = best.tuned or next((each.tuned for each in draft.executables if each.tuned), None)
     best.remat = best.remat or next((program.remat for program in draft.executables if program.remat), None)
     best.beyond = best.beyond or next(
         (program.beyond for program in draft.executables if program.beyond), None
@@ -172,10 +177,17 @@ def _program_request(draft: IncidentDraft, dump: Dump | None, program: Executabl
     around = _around(known) if known else {}
     if program.source:
         around |= {"source": program.source, "source_text": None}
-    around["line"] = (program.tellings or [dump.start if dump and dump.start else program.line])[0]
+    told = program.tellings or [dump.start if dump and dump.start else program.line]
+    if program.tuned:
+        told = [each for part in draft.executables for each in part.tellings]
+        told = [each for each in told if not is_tried(each)] or told[-1:]
+    around["line"] = told[0]
+    tuned = program.tuned
+    if tuned:
+        around |= {"shape": tuned.shape, "dtype": tuned.dtype}
     return FailedRequest(
         program.kind,
-        node=next((node for node in _nodes(known) if node not in _RUNTIME), None),
+        node=tuned.name if tuned else next((node for node in _nodes(known) if node not in _RUNTIME), None),
         device=program.device,
         allocator=program.allocator or (dump.allocator if dump else None),
         size=program.size or (dump.size if dump else None),

@@ -163,7 +163,7 @@ class Joiner:
             [
                 dump
                 for dump in self.waiting
-                if dump.size and program.size and _is_request_of(dump.size, program.size)
+                if dump.size and program.size and _asked_before(dump.size, program)
             ],
         )
 
@@ -312,6 +312,15 @@ def _same_program(one: Executable, other: Executable) -> bool:
 def _is_request_of(asked: Size, needed: Size) -> bool:
     """Whether an allocator was asked for a program's arena: the same, or rounded up to its alignment."""
     return _overlap(asked, needed) or asked.may_be(round_up(needed.bytes))
+
+
+def _asked_before(asked: Size, program: Executable) -> bool:
+    """Whether an allocator was asked for the same: the program's arena, or the array of a kernel that XLA
+    tried for it, without guards around it.
+    """
+    assert program.size
+    array = program.tuned and asked.may_be(round_up(program.tuned.bytes))
+    return _is_request_of(asked, program.size) or bool(array)
 
 
 def _overlap(one: Size, other: Size) -> bool:

@@ -42,3 +42,13 @@ SCAN_OF_BLOCKS = Remedy(
     "outer = jax.checkpoint(lambda c, b: jax.lax.scan(body, c, b)); jax.lax.scan(outer, c, blocks)",
     slug="in-blocks",
 )
+ROWS_OF_DERIVATIVES = Remedy(
+    "compute blocks of rows, and use each before the next",
+    "rows = jax.lax.map(lambda v: jax.jvp(g, (x,), (v,))[1], basis, batch_size=64)",
+    slug="in-blocks",
+)
+HESSIAN_PRODUCTS = Remedy(
+    "or take products with vectors, which never make the matrix",
+    "hvp = lambda v: jax.jvp(jax.grad(f), (x,), (v,))[1]",
+    slug="hessian-products",
+)
