@@ -62,6 +62,34 @@ def test_what_fills_memory_by_where_it_happens(text: str, slug: str) -> None:
     assert first(text) == ("told-in-words", slug)
 
 
+def test_what_an_evaluation_of_a_whole_set_allocated() -> None:
+    said = "batch_size = 512\nIt runs out of memory when it evaluates on the dev set, allocating tensor {}"
+    assert first(said.format("[68423,1024]"))[0] == "whole-set-in-one-batch"
+    assert first(said.format("[512,1024]"))[0] != "whole-set-in-one-batch"
+    assert first(said.format("[4096,1024]"))[0] != "whole-set-in-one-batch"  # eight batches
+
+
+def test_addresses_are_no_memory() -> None:
+    text = "TF takes all RAM, top says:\n  PID USER  VIRT RES\n 32 me 27.4g 1.1g"
+    assert first(text) == ("told-in-words", "look-at-resident")
+
+
+def test_growth_at_validation_is_no_growth_of_epochs() -> None:
+    text = "If I give validation data, memory goes up after each epoch."
+    assert first(text) == ("named-growth", "make-once")
+
+
+def test_growth_of_those_who_write_no_loop_of_their_own() -> None:
+    assert advised("Memory of TensorFlow Serving grows with each request")[0] == "another-malloc"
+    assert advised("python object_detection/model_main.py\nThe RAM usage increases")[0] == "smaller-queues"
+    assert (
+        advised("tfjs-node: loadLayersModel(u); memory keeps rising, tidy does not help")[0]
+        == "count-tensors"
+    )
+    killed = "TF Java leaks memory.\nLast State: Terminated\n  Reason: OOMKilled\n  Exit Code: 137"
+    assert "close-tensors" in advised(killed)
+
+
 def test_a_guess_is_worded_as_one() -> None:
     verdict = pipeline.explain("The RAM increases with each trial.\n").verdict
     assert "host RAM grows (line 1); most likely" in verdict

@@ -25,6 +25,7 @@ def facts(text: str) -> dict[str, int]:
         ("The loss increases while memory stays as it is.", set()),
         ("An LSTM has a long short-term memory that grows.", set()),
         ("memory growth was enabled", set()),
+        ("On the CPU (trained on GPU) the RAM leaks.", {"growing in words", "host RAM in words"}),
         ("Its GPU memory leaks.", {"growing in words", "device memory in words"}),
         ("The whole memory of the GPU is taken by it.", {"taking the whole GPU", "device memory in words"}),
         ("The whole memory of the house is taken.", set()),

@@ -25,7 +25,7 @@ from tfmemlens.findings.support.kills import (
     surely_for_memory,
     was_killed,
 )
-from tfmemlens.findings.support.prose_advice import SHARD_THE_DATA
+from tfmemlens.findings.support.prose_advice import OF_NATIVE, SHARD_THE_DATA
 from tfmemlens.findings.support.rows import (
     failures,
     on_host,
@@ -372,7 +372,10 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     sampling = was_killed(moment) and (
         case.capture.surroundings.shows("sampling") or case.api.library == "NumPyro"
     )
-    if was_killed(moment) and (case.capture.surroundings.shows("growing in words") or _late(case, moment)):
+    grows = case.capture.surroundings.shows("growing in words")
+    native = OF_NATIVE.get(situation(case, moment).program or "", ()) if grows else ()
+    yield from native
+    if was_killed(moment) and not native and (grows or _late(case, moment)):
         yield find_what_grows(case, of_host=True)
     compiling = _compiling(case, moment)
     if compiling and not surely_for_memory(moment):

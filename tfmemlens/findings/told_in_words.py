@@ -106,7 +106,8 @@ def check(case: Case) -> Iterator[Finding]:
     line = said or grows or (told.shows("kept in words") if likely else None)
     if line is None or not _alone(case, line):
         return
-    likely = None if _caches(told, line, grows) else likely
+    if likely and _caches(told, line, grows) and likely.line != line:
+        likely = None  # code that caches says more than words of another line
     where = _where(case, told, line)
     on_board = board(case)
     what = f"in words that {where} {_did_what(told, said, grows)}"

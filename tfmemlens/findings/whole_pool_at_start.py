@@ -24,7 +24,9 @@ EXPLAINS = "no bytes"
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     line = told.shows("taking the whole GPU")
-    if case.moments or told.shows("running short") or told.foreign or told.elsewhere or told.without_figures:
+    if case.moments or told.foreign or told.elsewhere or told.without_figures:
+        return
+    if told.shows("running short") or told.shows("growing in words"):
         return
     if line is None and (more := told.shows("more than expected")):
         yield _more_than_expected(more)

@@ -42,7 +42,11 @@ def check(case: Case) -> Iterator[Finding]:
             continue  # what was gathered call by call
         need = request.failed.tensor_bytes or 0
         copying = _copies_an_array(case, request)
-        if _images(request) or (copying and (need >= 256 * MIB or not request.failed.shape)):
+        if (
+            _images(request)
+            or _in_words(case, request)
+            or (copying and (need >= 256 * MIB or not request.failed.shape))
+        ):
             yield _finding(case, index, moment, request.failed, copying)
 
 
@@ -62,6 +66,15 @@ def _copies_an_array(case: Case, request: Request) -> bool:
         return False
     ran = other_than_training(case, request)
     return bool(_FED.search(failed.node or "") and ran and ran[0] in (EVALUATION, PREDICTION))
+
+
+def _in_words(case: Case, request: Request) -> bool:
+    """Whether words tell of a whole set that is evaluated, and the tensor has more rows than a batch."""
+    told, shape = case.capture.surroundings, request.failed.shape
+    batch = told.setting("batch_size")
+    stated = int(batch[0]) if batch and batch[0].isdigit() else 0
+    rows = (shape[0] or 0) if shape else 0
+    return told.shows("evaluating a whole set") is not None and rows >= _SAMPLES and rows % (stated or 8) != 0
 
 
 def _images(request: Request) -> bool:

@@ -393,6 +393,8 @@ TABLE: dict[str, Applicability] = {
     "leave-out-in-turn": _ANYWHERE,
     "smaller-replay": _ANYWHERE,
     "count-the-data": _ANYWHERE,
+    "smaller-queues": Applicability(devices=_HOST),
+    "look-at-resident": _ANYWHERE,
     "delete-textures": Applicability(program=frozenset({"Node", "TensorFlow.js"}), shell=True),
     "close-models": Applicability(program=frozenset({"Java", "C++"}), shell=True),
     "predict-in-pieces": _TENSORFLOW_CODE,

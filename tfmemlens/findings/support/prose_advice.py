@@ -33,6 +33,12 @@ _ANOTHER_MALLOC = Remedy(
     "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 tensorflow_model_server ...",
     slug="another-malloc",
 )
+_GIVEN_BACK = Remedy(
+    "what a request held is given back to malloc, which keeps it for the process, most of all of large and"
+    " uneven batches: let another malloc give it back; where it still grows, compare with a newer server",
+    "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4 tensorflow_model_server ...",
+    slug="another-malloc",
+)
 _SMALLER_FILES = Remedy(
     "while a model is loaded its weights are there several times: take a smaller model, or convert it with"
     " weights of 8 or 16 bits, so that the browser or the phone's app has room for them",
@@ -69,7 +75,7 @@ _OF_ONE_INFERENCE = (
         slug="another-backend",
     ),
 )
-_OF_NATIVE = {
+OF_NATIVE = {
     "Java": (
         Remedy(
             "close every Tensor, those that are fed and each that run() returns, and the Result: they lie in"
@@ -109,6 +115,12 @@ SHARD_THE_DATA = Remedy(
     " them, so that they are in RAM once",
     "data = data.shard(hvd.size(), hvd.rank())   # before batch(); arrays: np.load(path, mmap_mode='r')",
     slug="shard-the-data",
+)
+_SMALLER_QUEUES = Remedy(
+    "make what its input keeps in RAM smaller, by its configuration: the shuffle buffer and queues, readers"
+    " that run side by side, prefetched batches, cached images",
+    "shuffle_buffer_size: 256, num_readers: 1   # in train_input_reader of the Object Detection API",
+    slug="smaller-queues",
 )
 _IF_IT_TRAINS = Remedy(
     "if it trains, with a smaller batch; else smaller inputs (images, sequences), fewer at a time; if that"
@@ -201,18 +213,20 @@ def small_pool(case: Case) -> DeviceInfo | None:
 def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
     """What fits such a program best, the most particular first."""
     told, program = case.capture.surroundings, situation(case).program
-    if program in JAVASCRIPT and told.shows("loading a model"):
+    if program in JAVASCRIPT and told.shows("loading a model") and not grows:
         yield _SMALLER_FILES
         return
     if program in JAVASCRIPT:
         yield from _of_javascript(case, grows)
         return
     if program in ("Java", "C++") and grows:
-        yield from _OF_NATIVE[program]
+        yield from OF_NATIVE[program]
         return
     if program == "TensorFlow Serving" and told.shows("reloading models"):
         yield _ANOTHER_MALLOC
         return
+    if program == "TensorFlow Serving" and grows and told.shows("again at each request"):
+        yield _GIVEN_BACK
     if program == "TensorFlow Serving":
         yield from (remedies.smaller_requests(case), _ONE_BATCH_AT_A_TIME)
     if on_board := board(case):
@@ -298,6 +312,8 @@ def _of_growth(case: Case, of_host: bool) -> Iterator[Remedy]:
             else "tf.config.set_visible_devices([], 'GPU')   # first",
             slug="compare-with-cpu",
         )
+    if of_host and told.shows("using a tool"):
+        yield _SMALLER_QUEUES
     if told.shows("watching memory"):
         yield _MAKE_ONCE
     yield find_what_grows(case, of_host or told.shows("on a Mac") is not None)

@@ -93,6 +93,14 @@ def told_again(case: Case) -> Iterator[Grower]:
             yield answer(case, line)
 
 
+def told_epochs(case: Case) -> Iterator[Grower]:
+    """What grows from epoch to epoch, where nothing more particular is told."""
+    told = case.capture.surroundings
+    grows = told.shows("growing in words") or told.shows("kept in words") or told.shows("failing late")
+    if grows and (line := told.shows("again at each epoch")):
+        yield _epochs(case, line)
+
+
 def _before(line: Line) -> Grower:
     """Memory that is full before the first step is no leak of the training."""
     what = (
@@ -204,5 +212,4 @@ _ANSWERS: dict[str, Callable[[Case, Line], Grower]] = {
     "episode": _episodes,
     "prediction": _predicts,
     "call of a function": _functions,
-    "epoch": _epochs,
 }

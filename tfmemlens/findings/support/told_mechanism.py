@@ -13,6 +13,12 @@ from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 
+_RESIDENT = Remedy(
+    "look at RES (of top) or RSS (of ps): CUDA and TensorFlow reserve tens of gigabytes of addresses, which"
+    " cost nothing",
+    "ps -o pid,rss,vsz,cmd -C python",
+    slug="look-at-resident",
+)
 _IN_PIECES = Remedy(
     "predict in pieces, and take each result off the device, or write it to a file, before the next",
     "for i in range(0, len(x), 64): np.save(f'part{i}.npy', model.predict(x[i:i + 64], batch_size=4))",
@@ -123,6 +129,10 @@ def _taken_from_others(case: Case) -> Line | None:
 
 
 _OF_CIRCUMSTANCES: dict[str, tuple[str, tuple[Remedy, ...]]] = {
+    "virtual memory": (
+        "addresses that are reserved and no memory: VIRT counts them, and RES what is in RAM",
+        (_RESIDENT,),
+    ),
     "joining predictions": (
         "the results of all batches, which predict joins into one array at its end",
         (_IN_PIECES, _FEWER_RESULTS),

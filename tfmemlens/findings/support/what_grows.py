@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
-from tfmemlens.findings.support.told_again import replays, told_again
+from tfmemlens.findings.support.told_again import replays, told_again, told_epochs
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Api, Case
 from tfmemlens.model.finding import Remedy
@@ -104,6 +104,7 @@ def _growers(case: Case) -> Iterator[Grower]:
             line,
             (_SELDOM, _newer(case.api)),
         )
+    yield from told_epochs(case)
 
 
 _ALIKE = regex(r"(?i)\b(?:identical|same|alike|no difference)\b")

@@ -27,6 +27,7 @@ _MEMORY = regex(
 _OF_DEVICE = regex(
     r"(?i)\bvram\b|\bvideo (?:memory|ram)\b|\bGPUs?(?:'s)?\b|\bcuda\b|\bwebgl\b|\bgraphics? (?:card|memory)\b"
 )
+_OF_CPU = regex(r"(?i)\bcpu\b")
 _OF_HOST = regex(
     r"(?i)(?<!gpu )(?<!video )(?<!graphics )\bram\b|\bswap\b|\brss\b"
     r"|\b(?:cpu(?:'s)?|host|system|main) (?:\w+ )?memory\b"
@@ -204,6 +205,11 @@ _WHEREVER = (
 """What counts wherever it is told."""
 
 
+_VALIDATION = regex(
+    r"(?i)\bvalidation[_ ]data\w*|\b(?:each|every|after|during) (?:\w+ )?(?:validation|evaluation)\b"
+)
+
+
 class AccountCollector:
     """Collects what sentences of people tell."""
 
@@ -246,6 +252,8 @@ class AccountCollector:
         for unit in UNITS:
             if _repeats(unit, sentence, titled and bool(told)):
                 (self._facts if told else self._weak).setdefault(again(unit), line)
+        if "growing in words" in told and _VALIDATION.search(sentence):
+            self._facts.setdefault("growing at validation", line)
         for name, pattern in _CIRCUMSTANCES.items():
             if (told or name in _WHEREVER) and pattern.search(sentence):
                 self._facts.setdefault(name, line)
@@ -294,9 +302,10 @@ def _course(sentence: str) -> Iterator[str]:
 
 def _whose(sentence: str) -> str | None:
     """Which memory a sentence is about."""
-    if _OF_DEVICE.search(sentence):
-        return "device memory in words"
-    return "host RAM in words" if _OF_HOST.search(sentence) else None
+    of_device = _OF_DEVICE.search(sentence)
+    if _OF_HOST.search(sentence) and (_OF_CPU.search(sentence) or not of_device):
+        return "host RAM in words"
+    return "device memory in words" if of_device and not _OF_HOST.search(sentence) else None
 
 
 def _near(sentence: str, memory: list[tuple[int, int]], pattern: re.Pattern[str]) -> bool:

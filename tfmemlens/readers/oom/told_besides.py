@@ -302,7 +302,15 @@ WHOLE_FEED = LineRule(
     needs=("eval(", "run("),
 )
 """A whole set is fed in one call of a session."""
+VIRTUAL = LineRule(
+    r"\bVIRT\b.{0,20}\bRES\b|\b[Vv]irtual (?:memory|address)|\bVSZ\b.{0,20}\bRSS\b",
+    "  PID USER      PR  NI    VIRT    RES    SHR S  %CPU %MEM     TIME+ COMMAND",
+    "the virtual memory of python is 27 GB",
+    needs=("virt", "vsz"),
+)
+"""Addresses that a process reserved, which are no memory."""
 TOLD_BESIDES = {
+    "virtual memory": VIRTUAL,
     "feeding a whole set": WHOLE_FEED,
     "graph network": GRAPH_NETWORK,
     "a workspace beyond its limit": REFUSED_WORKSPACE,
