@@ -59,8 +59,8 @@ def check(case: Case) -> Iterator[Finding]:
         what = f"{boxes:,} boxes are cut out or pasted back at {height} x {width} each"
         if not cut:
             what = (
-                f"{boxes:,} boxes, and no batch, go through the second stage at once, each with a map of"
-                f" {height} x {width}"
+                f"{boxes:,} boxes, of all images of the batch together, go through the second stage at once,"
+                f" each with a map of {height} x {width}"
             )
         yield Finding(
             severity=Severity.CAUSE,
@@ -72,7 +72,7 @@ def check(case: Case) -> Iterator[Finding]:
                 remedies.of_tensor(
                     case,
                     f"keep fewer boxes, as proposals or as results: {boxes:,} -> {max(boxes // 2, 1):,}"
-                    f"{_settings(case, name)}",
+                    f"{_settings(case)}",
                     Shrunk("fewer-boxes", need),
                 ),
                 remedies.of_tensor(
@@ -105,9 +105,7 @@ def _of_a_detector(case: Case, name: str, shape: tuple[int | None, ...]) -> bool
 _MASKS = Remedy("paste masks into the image one at a time, on the host", slug="masks-on-host")
 
 
-def _settings(case: Case, name: str) -> str:
+def _settings(case: Case) -> str:
     """What well-known detectors call the number of boxes."""
-    if "mrcnn" in name.lower():
-        return " (TRAIN_ROIS_PER_IMAGE, IMAGES_PER_GPU in the config)"
     known = tool(case)
     return f" ({known[0].boxes})" if known and known[0].boxes else ""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import Row, held, place, quote, requests, rows, tensor_text, total
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -52,6 +53,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *((Evidence(f"requested: {tensor_text(moment)}", failed.line),) if asking else ()),
             ),
             remedies=(
+                *(() if masks else remedies.offered(case, moment, "smaller-batch")),
                 Remedy(
                     "drop whole channels: the mask is then one number per channel",
                     "tf.keras.layers.SpatialDropout2D(rate)   # or noise_shape=[batch, 1, 1, channels]",

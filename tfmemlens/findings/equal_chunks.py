@@ -89,7 +89,7 @@ def check(case: Case) -> Iterator[Finding]:
         most = max(row.count for row in alive)
         kept = bool(meaning) or most >= _MIN_CERTAIN_COUNT
         built = not meaning and _of_weights(case, moment)
-        meaning = ": most likely weights, as the model was being built" if built else meaning
+        meaning = ": most likely weights or slots, as the model was being built" if built else meaning
         counted = any(held_by_python.check(case))
         yield Finding(
             severity=Severity.CAUSE if kept and not counted else Severity.FACTOR,
@@ -313,8 +313,8 @@ def _of_elements(keeps: str) -> Iterator[Remedy]:
 
 
 _WEIGHTS = Remedy(
-    "have one model in the process: these are this model's weights, or those of models that were built before"
-    " it, which go only when nothing refers to them",
+    "have one model in the process: these are this model's weights and slots, or those of models that were"
+    " built before it, which go only when nothing refers to them",
     "del model; gc.collect(); tf.keras.backend.clear_session()",
     slug="drop-models",
 )

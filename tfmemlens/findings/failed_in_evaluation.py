@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import remedies, samples
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.rows import device_limit, requests
 from tfmemlens.model.case import Case, FrontEnd, Moment, Request
@@ -32,6 +32,8 @@ _WORDS = {
     ),
     PREDICTION: ("use a smaller batch for prediction", "smaller-prediction-batch"),
 }
+_ALONE = regex(r"\bexpand_dims\([^()\n]{1,60}, ?(?:axis ?= ?)?0\)|\[(?:None|(?:np|tf)\.newaxis)\b")
+"""One sample that is given the axis of a batch."""
 _PART_BYTES = 2 * GIB
 _MIN_WHOLE_SET, _BATCH_OF_A_SET = 1000, 100
 """A whole set rather than a batch, and what the rule of whole sets begins with, too."""
@@ -153,7 +155,10 @@ def _batch(case: Case, phase: str, request: Request) -> int | None:
     if ".fit(" not in code and (on_the_line := _BATCH_SIZE.search(code)):
         return int(on_the_line[1])
     setting = case.capture.surroundings.setting("validation_batch_size") if phase == EVALUATION else None
-    return int(setting[0]) if setting else request.batch
+    if setting:
+        return int(setting[0])
+    alone = _ALONE.search(code) or samples.alone(request)
+    return request.batch or (1 if alone and (request.failed.shape or (1,))[0] == 1 else None)
 
 
 def _trained(case: Case, request: Request) -> Iterator[Evidence]:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.named_sizes import Meaning, named_sizes
-from tfmemlens.findings.support.phase import other_than_training
+from tfmemlens.findings.support.phase import of_other_data, other_than_training
 from tfmemlens.findings.support.rows import alike, attributed, device_limit, place, requests, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
@@ -54,7 +54,8 @@ _NO_MAPS = regex(
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         limit = device_limit(case, moment)
-        sample = _sample(request, _sides(case, request), _PART * limit.bytes if limit else _TOO_LARGE)
+        too_large = _PART * limit.bytes if limit else _TOO_LARGE
+        sample = _sample(request, _sides(case, request), too_large, of_other_data(case, request))
         if sample is None or attributed(moment) or framework_of(case) != TENSORFLOW:
             continue
         sides, channels, batch = sample
@@ -80,13 +81,15 @@ def check(case: Case) -> Iterator[Finding]:
                 _patches(case, sides, need, trains),
                 *(remedies.offered(case, moment, "smaller-batch") if batch > 1 else ()),
                 *remedies.offered(case, moment, "mixed-precision", "recompute"),
-                Remedy(
-                    "fewer channels in the layers of full size, or a strided first layer",
-                    slug="fewer-channels",
-                ),
+                *((_FEWER_CHANNELS,) if trains is not False else ()),
             ),
             moment=index,
         )
+
+
+_FEWER_CHANNELS = Remedy(
+    "fewer channels in the layers of full size, or a strided first layer", slug="fewer-channels"
+)
 
 
 def _trains(case: Case, moment: Moment, request: Request) -> bool | None:
@@ -126,7 +129,7 @@ def _sides(case: Case, request: Request) -> frozenset[int]:
 
 
 def _sample(
-    request: Request, told: frozenset[int], too_large: float
+    request: Request, told: frozenset[int], too_large: float, predicted: bool
 ) -> tuple[Sequence[int], int, int] | None:
     """The sides, channels and batch of a feature map of one large sample, or of samples of which one alone is
     too large; None of anything else.
@@ -137,7 +140,7 @@ def _sample(
         failed.kind is not RequestKind.TENSOR
         or need is None
         or need < _LEAST_BYTES
-        or not _is_of_layers(request)
+        or not (_is_of_layers(request) or (predicted and not request.failed.node and not request.failed.op))
     ):
         return None
     if len(shape) not in (4, 5) or not all(shape) or like_a_kernel(tuple(shape)):

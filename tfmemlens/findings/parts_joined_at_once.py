@@ -12,8 +12,9 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import on_host, requests, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
-from tfmemlens.model.case import Case, Request
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
 
@@ -32,6 +33,9 @@ def check(case: Case) -> Iterator[Finding]:
     if framework_of(case) != TENSORFLOW:
         return
     for index, moment, request in list(requests(case))[:1]:
+        if joining := case.capture.surroundings.shows("joining predictions"):
+            yield _of_predict(index, moment, joining)
+            return
         parts, name = _parts(request), _LINE.search(request.failed.source_text or "")
         need = request.needed_bytes or 0
         if need < _LEAST_BYTES or not (parts >= _LEAST_PARTS or (parts == 0 and name and _joins(request))):
@@ -49,6 +53,28 @@ def check(case: Case) -> Iterator[Finding]:
             rules_out=("smaller-batch",),
             moment=index,
         )
+
+
+def _of_predict(index: int, moment: Moment, line: Line) -> Finding:
+    """Keras kept the outputs of all batches and joined them when the last was done."""
+    what = "predict joins the outputs of all its batches when the last is done, whatever the batch"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=f"{what} ({line.place})",
+        because=f"{what} ({line.place})",
+        explains=moment.request.needed_bytes if moment.request else None,
+        evidence=(Evidence("the outputs are joined", line),),
+        remedies=(_BY_HAND, *_remedies("outputs")[1:]),
+        moment=index,
+        rules_out=("smaller-batch", "smaller-prediction-batch"),
+    )
+
+
+_BY_HAND = Remedy(
+    "predict a part of the data at a time, and join the parts as arrays of NumPy, in host RAM",
+    "y = np.concatenate([model.predict(x[i:i + 256], batch_size=4) for i in range(0, len(x), 256)])",
+    slug="parts-to-host",
+)
 
 
 def _parts(request: Request) -> int:

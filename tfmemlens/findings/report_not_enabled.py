@@ -18,6 +18,7 @@ from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import Incident, RequestKind
+from tfmemlens.patterns import regex
 from tfmemlens.values import replace
 
 BASIS = Basis.NAME
@@ -75,7 +76,7 @@ def _remedies(case: Case, moment: Moment, incident: Incident) -> Iterator[Remedy
             )
         )
         return
-    code = code_snippets.enable_report(case.api)
+    code = None if _by_keras(incident) else code_snippets.enable_report(case.api)
     if code:
         yield Remedy(
             "to see which layers hold the memory: let the next failure list its tensors, and explain that"
@@ -94,6 +95,14 @@ def _remedies(case: Case, moment: Moment, incident: Incident) -> Iterator[Remedy
             "export TF_BFC_MEMORY_DUMP=/tmp/bfc",
             slug="dump-file",
         )
+
+
+_KERAS = regex(r"keras[/\\](?:src[/\\])?engine[/\\]training|keras[/\\]src[/\\]trainers")
+
+
+def _by_keras(incident: Incident) -> bool:
+    """Whether Keras's own loop ran the step, in which users have no `sess.run`."""
+    return any(_KERAS.search(frame.place) for frame in incident.request.frames)
 
 
 def _record_a_step(case: Case, incident: Incident) -> Remedy:

@@ -26,7 +26,7 @@ from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB
+from tfmemlens.units import MIB, human
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
@@ -120,6 +120,8 @@ def _known_of(request: Request) -> str:
     if _is_weight(request):
         kind = "a convolution's kernel" if len(shape) > 2 else "a table or a kernel"
         return f"by its shape {kind} (its first value, gradient or slot), as large whatever the batch"
+    if side := _pairs(request):
+        return f"a number for each pair of {side:,} rows, {human(_FLOAT_BYTES * side * side)} in float32"
     if size := samples.alone(request):
         return f"one image, map or volume of {samples.in_words(size)}, at a batch of 1"
     return samples.told_as_too_large(request)
@@ -135,6 +137,25 @@ def _is_weight(request: Request) -> bool:
         return False
     table = len(shape) == 2 and (shape[0] or 0) >= _OF_TABLES and not (shape[1] or 1) % 4
     return like_a_kernel(shape) or table
+
+
+_FLOAT_BYTES, _MANY_ROWS = 4, 4000
+
+
+def _pairs(request: Request) -> int:
+    """The rows of which a square matrix has a number for each pair; 0 of a layer's width, and elsewhere."""
+    shape = request.failed.shape or ()
+    side = shape[-1] or 0 if len(shape) in (2, 3) and shape[-1] == shape[-2] else 0
+    own = request.fixed or request.failed.creating or request.failed.updating
+    return side if side >= _MANY_ROWS and side % 64 and not own else 0
+
+
+_BLOCKS = Remedy(
+    "go through the rows in blocks, against all others, and keep of each block only what is needed (the"
+    " nearest neighbours, a sum): half the rows at once take half",
+    "tf.nn.top_k(-distances(x[i:i + 1024], x), k)   # for i in range(0, n, 1024)",
+    slug="in-blocks",
+)
 
 
 class _Vocabulary(NamedTuple):
@@ -153,7 +174,7 @@ def _vocabulary(case: Case, request: Request) -> _Vocabulary | None:
     stated = (each.line for each in case.capture.surroundings.sizes if words in each.sizes)
     line = next((line for line in stated if _OF_WORDS.search(line.text)), None)
     if line is None:
-        return None
+        return _likely_vocabulary(shape, words)
     return _Vocabulary(
         f"its last dimension, {words:,}, is the vocabulary's ({line.place}): a number for each word at each"
         " position",
@@ -165,6 +186,25 @@ def _vocabulary(case: Case, request: Request) -> _Vocabulary | None:
             slug="smaller-vocabulary",
         ),
     )
+
+
+def _likely_vocabulary(shape: tuple[int | None, ...], words: int) -> _Vocabulary | None:
+    """Of a number of classes that nobody chooses, at each position of samples: most likely words."""
+    if len(shape) != 3 or words % 4 == 0 or not 1 < (shape[1] or 0) < words:
+        return None
+    positions = shape[1] or 1
+    longer = f", and cap the length: {positions:,} is the longest sample's" if positions > _LONG else ""
+    return _Vocabulary(
+        f"most likely a score for each of {words:,} words at each of {positions:,} positions",
+        Remedy(
+            f"make the vocabulary smaller (subwords), or compute the loss on a sample of it{longer}",
+            "loss = tf.nn.sampled_softmax_loss(w, b, labels, inputs, 64, vocabulary)   # in training",
+            slug="smaller-vocabulary",
+        ),
+    )
+
+
+_LONG = 256
 
 
 def _of_programs(case: Case) -> Iterator[Remedy]:
@@ -185,6 +225,8 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         yield from _of_programs(case)
     if words := _vocabulary(case, moment.request):
         yield words.remedy
+    if _pairs(moment.request):
+        yield _BLOCKS
     owner = moment.request.owner
     full = finds_a_full_device(case, moment)
     of_model = owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)

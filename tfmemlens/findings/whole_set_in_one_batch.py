@@ -124,6 +124,8 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
         many = f"most likely {array}"
     converted = not copying and _converts(moment, failed)
     own = _IN_THE_PIPELINE if converted else _batches(case, moment, samples, failed.tensor_bytes)
+    if samples and not copying and moment.request and moment.request.owner.phase is Phase.GRADIENT:
+        own = _of_training(samples, failed.tensor_bytes)
     through = "are converted in one op, as one tensor" if converted else "went through the network at once"
     whose = ": most likely validation_data, which fit copies whole, whatever the batch" if validating else ""
     return Finding(
@@ -139,6 +141,19 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
         remedies=remedies if copying else (own,),
         moment=index,
         rules_out=() if copying else ("smaller-batch", "smaller-input"),
+    )
+
+
+_FIRST_BATCH = 64
+
+
+def _of_training(samples: int, need: int | None) -> Remedy:
+    """Where a gradient is taken of so many samples, they are one batch of a training."""
+    then = f"; this tensor then takes {human(need // samples * _FIRST_BATCH)}" if need else ""
+    return Remedy(
+        f"lower the batch of the training: {samples:,} -> {_FIRST_BATCH} (a guess; double it while that"
+        f" runs){then}",
+        slug="in-batches",
     )
 
 

@@ -25,7 +25,7 @@ from tfmemlens.findings.support.tried import failed_batches
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Remedy
-from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.what_if import Saving, SavingBasis, Shrunk
 from tfmemlens.units import human
 
@@ -343,11 +343,27 @@ def shows_batch(case: Case, moment: Moment) -> bool:
     if is_jacobian(request):
         return False
     failed = request.failed
+    if _of_tokens(failed):
+        return True
     if failed.keras_layer or of_other_data(case, request) or situation(case, moment).training:
         return True
     in_graph = "/" in (failed.node or "")
     owners = (*moment.attribution.owners, *([request.owner] if in_graph else []))
     return any(owner.layer and owner.kind in _OF_A_BATCH for owner in owners)
+
+
+_TOKENS, _WIDTH = 100, 64
+
+
+def _of_tokens(failed: FailedRequest) -> bool:
+    """Whether a product of matrices made rows of a number that nobody chooses, of a layer's width: the tokens
+    or nodes of a batch.
+    """
+    if len(failed.shape or ()) != 2:
+        return False
+    rows, width = (size or 0 for size in failed.shape or (0, 0))
+    of_product = "matmul" in f"{failed.kernel} {failed.op} {(failed.node or '').rpartition('/')[2]}".lower()
+    return of_product and rows >= _TOKENS and rows % 8 != 0 and width >= _WIDTH and width % _WIDTH == 0
 
 
 _OF_A_BATCH = (Kind.ACTIVATION, Kind.LAYOUT_TRANSPOSE, Kind.GRADIENT, Kind.LOOP_STACK, Kind.WORKSPACE)

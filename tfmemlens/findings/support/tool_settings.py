@@ -37,7 +37,7 @@ _TOOLS = (
         "Mask R-CNN",
         "`IMAGES_PER_GPU` in the config",
         "`IMAGE_MAX_DIM` and `IMAGE_MIN_DIM` in the config, multiples of 64",
-        boxes="`TRAIN_ROIS_PER_IMAGE`, `IMAGES_PER_GPU` in the config",
+        boxes="`IMAGES_PER_GPU` first, as long as it is above 1, then `TRAIN_ROIS_PER_IMAGE`, in the config",
     ),
     Tool("darkflow", "`--batch`", "`width` and `height` in the .cfg, multiples of 32"),
     Tool(
@@ -74,6 +74,9 @@ _PREFIX = "tool: "
 _OF_DETECTION = regex(r"FirstStageFeatureExtractor|SecondStage|\bBoxPredictor")
 """Names of nodes that the Object Detection API gives."""
 
+_OF_MASKS = regex(r"\bmrcnn_(?:mask|class|bbox)|\broi_align_(?:mask|classifier)")
+"""Names of layers that Mask R-CNN gives."""
+
 
 def tool(case: Case) -> tuple[Tool, Line | None] | None:
     """The program that the input names, with the line that names it; None of an unknown one."""
@@ -84,6 +87,8 @@ def tool(case: Case) -> tuple[Tool, Line | None] | None:
     asked = case.moments[0].request if case.moments else None
     if asked and _OF_DETECTION.search(asked.failed.node or ""):
         return _TOOLS[0], asked.failed.line
+    if asked and _OF_MASKS.search(asked.failed.node or ""):
+        return _TOOLS[1], asked.failed.line
     return None
 
 

@@ -185,7 +185,16 @@ AT_VALIDATION = LineRule(
     needs=("validation", "eval"),
 )
 """The text says that memory grows where the model is validated."""
+JOINING = LineRule(
+    r"(?i)\bmap_structure(?:_up_to)?\(\s*batch_outputs, concat|\ball_outputs = .{0,40}\bconcat"
+    r"|\bconcat\w*\b[^.\n]{0,40}\bpredict(?:ions|ed)\b|\bpredictions\b[^.\n]{0,30}\bconcat",
+    "-> 1614     all_outputs = nest.map_structure_up_to(batch_outputs, concat, outputs)",
+    "it fails when it is concatenating the predictions together",
+    needs=("concat",),
+)
+"""The outputs of all batches of a prediction are joined."""
 PROSE = {
+    "joining predictions": JOINING,
     "using an estimator": ESTIMATOR,
     "worker processes": WORKERS,
     "retracing in words": RETRACED,

@@ -214,10 +214,11 @@ ROOT = LineRule(
 )
 ROOTS = LineRule(r"\b(?P<count>\d+) root error\(s\) found", "2 root error(s) found.", needs="root error(s)")
 OP_REQUIRES = LineRule(
-    r"OP_REQUIRES failed at (?P<file>\S+?):(?P<line>\d+) ?: (?:Resource"
+    r"(?:OP_REQUIRES failed|CtxFailure) at (?P<file>\S+?):(?P<line>\d+) ?: (?:Resource"
     r" exhausted|RESOURCE_EXHAUSTED|Internal|INTERNAL)",
     "OP_REQUIRES failed at conv_ops.cc:673 : Resource exhausted: OOM when allocating tensor with shape[1]",
-    needs="OP_REQUIRES failed",
+    "CtxFailure at matmul_op.cc:474: Resource exhausted: OOM when allocating tensor with shape[3955,4096]",
+    needs=("op_requires failed", "ctxfailure at"),
 )
 _NEW_CODE = regex(
     r"\bOP_REQUIRES failed at \S+ ?: (?:RESOURCE_EXHAUSTED|INTERNAL): "

@@ -30,6 +30,10 @@ LETTERS = {
 
 UNLISTED = "in buffers that are not listed"
 NAMELESS = "in use"
+LISTED = "in use, listed"
+NOT_HERE = "in use, not in this text"
+_LISTED = 1.02
+"""Above so many times what is listed some of it is missing."""
 UNLISTED_BY_TENSORFLOW = "not in TensorFlow's list"
 _FAR = 20
 """A limit so many times what a step holds would leave its kinds no room in the bar."""
@@ -77,8 +81,10 @@ def _says_nothing(moment: Moment, stretches: list[BarPart]) -> bool:
 
 def names(stretches: Sequence[BarPart]) -> list[str]:
     """What they stand for; where no part of what is in use has a name, that it is in use is all."""
-    nameless = len(stretches) == 1 and stretches[0].kind is Kind.UNATTRIBUTED
-    return [NAMELESS if nameless else part.name for part in stretches]
+    named = [part for part in stretches if part.name != NOT_HERE]
+    nameless = len(named) == 1 and named[0].kind is Kind.UNATTRIBUTED
+    listed = NAMELESS if len(stretches) == 1 else LISTED
+    return [listed if nameless and part in named else part.name for part in stretches]
 
 
 def style(kind: Kind | None) -> str:
@@ -158,9 +164,20 @@ def parts(moment: Moment) -> list[BarPart]:
                 percent(outside.bytes, whole),
             )
         )
+    elif missing := _not_in_the_text(moment, stretches):
+        stretches.append(BarPart("?", NOT_HERE, missing, human(missing)))
     if unlisted:
         stretches.append(BarPart("?", UNLISTED, unlisted, human(unlisted), percent(unlisted, whole)))
     return stretches
+
+
+def _not_in_the_text(moment: Moment, stretches: Sequence[BarPart]) -> int:
+    """What is in use by the allocator's figures, and in no row: of a dump that was cut."""
+    in_use = moment.balance.in_use
+    listed = sum(part.bytes for part in stretches)
+    if moment.timeline or in_use is None or not stretches or in_use.low <= _LISTED * listed:
+        return 0
+    return in_use.bytes - listed
 
 
 def limit(moment: Moment) -> str:
