@@ -102,6 +102,42 @@ def test_whether_the_very_limit_serves(limit: int | None, served: bool | None) -
     assert found is not None and found.serving is not None and found.serving.served is served
 
 
+def test_all_ways_are_put_to_one_limit() -> None:
+    """94 MiB serve what just fits 62; what needs a region of its own is served there as well, and no sum of
+    what each of them needs alone is asked for.
+    """
+    other = [*kept(*FULL[:4]), (4, 12 * MIB)]
+    low, high = needed(kept(*FULL), other)
+    assert high == needed(kept(*FULL), kept(*FULL))[1]
+    for part in (0.0, 0.25, 0.5):
+        for calls in (kept(*FULL), other):
+            assert serves([(number, round(size * (1 + 0.1 * part))) for number, size in calls], high)
+    assert low == 62 * MIB
+
+
+@pytest.mark.parametrize("bad, higher", [(1, False), (2, True)])
+def test_one_way_of_fifteen_may_go_unserved(bad: int, higher: bool) -> None:
+    """With five pasts there are fifteen ways; one that is larger at its upper end alone does not decide."""
+    room, edge = kept(1.5, 3.0, 6.0, 12.0, 25.0), kept(1.5, 3.0, 6.0, 12.0, 25.0, 6.0)
+    pasts = [room] * (5 - bad) + [edge] * bad
+    found = needed_limit(pasts, 62 * MIB, 0.1)
+    assert found is not None
+    assert (found.high_bytes > round(62 * MIB * 1.1)) is higher
+
+
+def test_half_of_the_ways_decide_whether_the_limit_serves() -> None:
+    small, large = kept(3.0), kept(5.0)
+    for pasts, served in (([small, large], True), ([large, large, small], False)):
+        found = needed_limit(pasts, 4 * MIB, 0.0, limit_bytes=4 * MIB)
+        assert found is not None and found.serving is not None and found.serving.served is served
+
+
+def test_many_calls_are_tried_in_fewer_ways_and_larger_steps() -> None:
+    calls = [(number, 256) for number in range(50_000)]
+    found = needed_limit([calls] * 5, 50_000 * 256, 0.1)
+    assert found is not None and found.high_bytes >= round(50_000 * 256 * 1.1)
+
+
 def test_the_most_that_is_asked_for_at_once() -> None:
     assert requested_peak([(0, 100), (1, 257), (0, 0), (2, 256)]) == 256 + 512
     assert requested_peak([(0, 100), (0, 0), (1, 1), (2, 1)]) == 512

@@ -68,7 +68,9 @@ class ServingLimits:
     high_bytes: int
     """With all requests at the upper end of the bar."""
     served: bool | None = None
-    """Whether the very limit that is asked about serves the step; None where none is."""
+    """Whether the very limit that is asked about serves half of the ways in which the step may go; None where
+    none is.
+    """
 
 
 @dataclass(frozen=True, slots=True)
