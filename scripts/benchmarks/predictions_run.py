@@ -4,6 +4,7 @@
     predictions_run.py measure OUT.jsonl CASES.json [LIMIT_OF_CASE.json]
     predictions_run.py alone OUT.jsonl CASES.json
     predictions_run.py serve OUT.jsonl -
+    predictions_run.py estimate OUT.json CASE.json
 
 `make` saves every case's compiled model in a process of its own. `measure` trains the same code with `fit`,
 each case in a process of its own with a BFC allocator on the CPU, and writes a line per case: the allocator's
@@ -13,7 +14,7 @@ no more than what is stated there, and the line says only whether all steps ran.
 ahead. Of a case with `live`, `make` writes a module whose function `build` returns the compiled model. `serve` reads
 jobs from its input, one line of JSON each ("work", "case", "limit_mib"), and does what the other words do;
 `steps` says whether the first four steps of a batch run under a limit, with the case's `samples` in arrays
-for `fit`, or without them by `train_on_batch`.
+for `fit`, or without them by `train_on_batch`. `estimate` asks `tfmemlens.estimate` of the model as an object.
 """
 
 import json
@@ -35,6 +36,7 @@ import predictions_seventh_live_run
 import predictions_seventh_run
 import predictions_sixth_run
 import predictions_third_run
+import predictions_twelfth_run
 import tensorflow as tf
 
 keras = tf.keras
@@ -520,6 +522,7 @@ def built(case):
         predictions_ninth_run,
         predictions_tenth_run,
         predictions_eleventh_run,
+        predictions_twelfth_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
@@ -736,6 +739,23 @@ def serve(out):
         print("done", flush=True)
 
 
+def estimate(out, case):
+    """What `tfmemlens.estimate` says of the model as an object of this process, as JSON; nothing is run."""
+    import tfmemlens
+
+    model, _ = compiled(case)
+    answer = tfmemlens.estimate(
+        model,
+        batch=case["batch"],
+        input_shape=case["shape"],
+        threads=case["threads"],
+        onednn=case["onednn"],
+        samples=STEPS * case["batch"],
+    )
+    with open(out, "w") as file:
+        file.write(answer.to_json())
+
+
 def apart(work, out, *arguments):
     """Run in a process of its own, which appends its line to `out`."""
     child = os.fork()
@@ -758,6 +778,8 @@ def apart(work, out, *arguments):
 def main(what, out, cases, limits=None):
     if what == "serve":
         return serve(out)
+    if what == "estimate":
+        return estimate(out, json.load(open(cases)))
     bounds = json.load(open(limits)) if limits else {}
     for case in json.load(open(cases)):
         if what == "make":
