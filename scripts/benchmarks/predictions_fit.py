@@ -8,7 +8,8 @@ A limit is drawn before any truth is known: 0.7 to 2 times what is predicted for
 are of `train_on_batch`, half of `fit` with twelve batches in its arrays (`--samples`). `--measure` takes
 everything that is predicted in one random order, so that a part is a fair sample: peaks, whether three steps
 run with the upper ends as the allocator's limit, and batches round the one that was told. A told batch holds
-when it runs and one 5 % (or two samples) larger does not; else the truth is looked for by halving.
+when it runs and one 5 % (or two samples) larger does not; else the truth is looked for in growing steps from
+there, then between what ran and what did not.
 """
 
 from __future__ import annotations
@@ -36,6 +37,11 @@ KEPT = (
     "per_sample_bytes",
     "fixed_bytes",
 )
+
+
+_MOST_RUNS = 5
+_WIDER = (1 / 0.95, 1.15, 1.4, 2.0)
+"""How far the next batch is from the last one, until one ran and one did not."""
 
 
 class Servers:
@@ -141,25 +147,15 @@ def next_batch(known: Results) -> int | None:
     wanted = max(said, 1)
     if wanted not in runs:
         return wanted
-    if runs[wanted]:
-        above = max(said + 2, int(said / 0.95) + 1)
-        if known["samples"] and said >= known["samples"]:
-            return None
-        if above not in runs:
-            return above
-        if not runs[above]:
-            return None
-    elif said > 0:
-        below = min(said - 1, -int(-said // 1.05))
-        if below > 0 and below not in runs:
-            return below
-        if below <= 0 or runs[below]:
-            return None
-    if len(runs) >= 3:
+    if known["samples"] and runs[wanted] and said >= known["samples"]:
+        return None
+    if len(runs) >= _MOST_RUNS or verdict(known) == "right":
         return None
     if high is None:
-        return 2 * low
-    if high - low <= max(1, 0.04 * low):
+        return max(low + 2, int(low * _WIDER[len(runs) - 1]) + 1)
+    if not low:
+        return max(int(high / _WIDER[len(runs) - 1]), 0) or None
+    if high - low <= max(1, 0.05 * low):
         return None
     return (low + high) // 2
 
