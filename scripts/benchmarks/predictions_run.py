@@ -42,7 +42,7 @@ import tensorflow as tf
 keras = tf.keras
 L = keras.layers
 STEPS = 3  # of an epoch; the first epoch of two traces and makes the optimizer's slots
-SECONDS = 150
+SECONDS = 400
 ALIGNED = 64
 
 
