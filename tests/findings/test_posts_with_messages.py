@@ -77,11 +77,13 @@ def test_samples_of_a_gradient_are_a_batch_of_a_training() -> None:
 
 @pytest.mark.parametrize(
     ("shape", "words"),
-    [("32,1226,20003", True), ("32,1226,20000", False), ("32,1226,4003", False), ("1226,20003", False)],
+    [("32,1226,20003", True), ("32,1226,20000", False), ("32,1226,4003", False), ("40000,20003", False)],
 )
 def test_a_number_of_classes_that_nobody_chooses_is_of_words(shape: str, words: bool) -> None:
     text = f"OOM when allocating tensor with shape[{shape}]\n"
-    assert ("a score for each of 20,003 words at each of 1,226 positions" in explained(text).verdict) is words
+    assert (
+        "a number for each of 20,003 words or classes at each of 1,226 positions" in explained(text).verdict
+    ) is words
 
 
 @pytest.mark.parametrize(
@@ -96,6 +98,20 @@ def test_a_number_of_classes_that_nobody_chooses_is_of_words(shape: str, words: 
 def test_rows_of_a_product_that_nobody_chooses_are_of_a_batch(shape: str, kernel: str, batch: bool) -> None:
     told = texts(MESSAGE.format(kernel=kernel, shape=shape))
     assert any("halve the batch" in text for text in told) is batch
+
+
+@pytest.mark.parametrize("shape", ["59,128,195370", "50,450537"])
+def test_words_are_told_beside_the_first_lines_of_a_dump(shape: str) -> None:
+    text = f"# OOM when allocating tensor with shape[{shape}]\n\n"
+    chunks = "".join(
+        "2017-10-05 00:15:38.025888: I tensorflow/core/common_runtime/bfc_allocator.cc:678] Chunk at"
+        f" 0x705ba0{part}00 of size 1280\n"
+        for part in range(4)
+    )
+    report = explained(text + chunks)
+    assert "words or classes" in report.verdict
+    assert report.actions[0].remedy.slug == "smaller-vocabulary"
+    assert "tells neither" in explained(chunks).verdict
 
 
 JOINS = "-> 1614     all_outputs = nest.map_structure_up_to(batch_outputs, concat, outputs)\n"

@@ -220,11 +220,13 @@ def _of_chunks(index: int, moment: Moment) -> Finding:
     share = percent(most.total_bytes, held(moment))
     if held(moment) < _LEAST_OF_A_DEVICE:
         what = f"a part of a dump, {human(held(moment))} in {len(moment.attribution.table)} sizes of blocks"
+        known = moment.request is not None and moment.request.failed.shape is not None
+        tells = "neither what was requested nor what held the device"
+        tells = f"tells {tells}" if not known else "does not tell what held the device"
         return Finding(
-            severity=Severity.FACTOR,
-            headline=f"{what}, which tells neither what was requested nor what held the device",
-            because="only a part of its dump is here, which tells neither what was requested nor what held"
-            " the device",
+            severity=Severity.NOTE if known else Severity.FACTOR,
+            headline=f"{what}, which {tells}",
+            because=f"only a part of its dump is here, which {tells}",
             explains=0,
             basis=Basis.MEASURED,
             evidence=(Evidence("the blocks", most.line),),

@@ -13,6 +13,7 @@ error file.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import NamedTuple
 
 from tfmemlens.findings.support import remedies, samples
@@ -168,7 +169,7 @@ class _Vocabulary(NamedTuple):
 def _vocabulary(case: Case, request: Request) -> _Vocabulary | None:
     """What is known of a tensor with a number for each word."""
     shape = request.failed.shape or ()
-    words = shape[-1] if len(shape) >= 2 else None
+    words = shape[-1] if len(shape) in (2, 3) and not (request.fixed or _is_weight(request)) else None
     if not words or words < _MANY_WORDS:
         return None
     stated = (each.line for each in case.capture.surroundings.sizes if words in each.sizes)
@@ -190,12 +191,13 @@ def _vocabulary(case: Case, request: Request) -> _Vocabulary | None:
 
 def _likely_vocabulary(shape: tuple[int | None, ...], words: int) -> _Vocabulary | None:
     """Of a number of classes that nobody chooses, at each position of samples: most likely words."""
-    if len(shape) != 3 or words % 4 == 0 or not 1 < (shape[1] or 0) < words:
+    if words % 4 == 0 or not all(shape) or not 1 < (shape[-2] or 0) < words:
         return None
-    positions = shape[1] or 1
-    longer = f", and cap the length: {positions:,} is the longest sample's" if positions > _LONG else ""
+    positions = shape[-2] or 1
+    is_long = len(shape) == 3 and positions > _LONG
+    longer = f", and cap the length: {positions:,} is the longest sample's" if is_long else ""
     return _Vocabulary(
-        f"most likely a score for each of {words:,} words at each of {positions:,} positions",
+        f"most likely a number for each of {words:,} words or classes at each of {positions:,} positions",
         Remedy(
             f"make the vocabulary smaller (subwords), or compute the loss on a sample of it{longer}",
             "loss = tf.nn.sampled_softmax_loss(w, b, labels, inputs, 64, vocabulary)   # in training",
@@ -215,7 +217,22 @@ def _of_programs(case: Case) -> Iterator[Remedy]:
 
 def _more_is_known(moment: Moment) -> bool:
     books = moment.balance
-    return bool(len(moment.attribution.table) or books.in_use or books.limit)
+    return bool(_listed(moment) or books.in_use or books.limit)
+
+
+_NOTHING = 0.01
+"""Of the request: chunks that take less are the first lines of a dump that was cut."""
+
+
+def _listed(moment: Moment) -> bool:
+    """Whether a list or a dump says what held memory."""
+    shape = moment.request.failed.shape if moment.request else None
+    need = (moment.request.needed_bytes if moment.request else None) or _FLOAT_BYTES * prod(
+        size or 1 for size in shape or ()
+    )
+    listed = moment.attribution.table.total_bytes
+    nameless = moment.incident is not None and not moment.incident.holders
+    return len(moment.attribution.table) > 0 and not (nameless and listed < _NOTHING * need)
 
 
 def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
