@@ -15,7 +15,7 @@ from tfmemlens.model.allocation import AllocationTable
 from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
 from tfmemlens.model.case import Balance, Moment
 from tfmemlens.model.finding import Basis, Finding, Severity
-from tfmemlens.model.incident import CompilerMemory, Incident, RequestKind
+from tfmemlens.model.incident import CompilerMemory, Frame, Incident, RequestKind
 from tfmemlens.model.live_model import LiveModel
 from tfmemlens.model.timeline import CurveSource
 from tfmemlens.values import replace
@@ -38,6 +38,26 @@ def of(
     assert moment.request
     request = replace(moment.request, failed=replace(moment.request.failed, size=size and exactly(size)))
     return replace(moment, request=request, incident=Incident(request.failed, compiler=compiler))
+
+
+@pytest.mark.parametrize(
+    "name, layer, words",
+    [
+        ("hidden", None, " in `Sigmoid` of `hidden()` while"),
+        ("<module>", None, " in `Sigmoid` while"),
+        ("hidden", "net", " in `net` while"),
+    ],
+)
+def test_the_function_that_ran_an_op_of_no_layer(name: str, layer: str | None, words: str) -> None:
+    frames = (
+        Frame("a.py:9", "step()", "<module>"),
+        Frame("a.py:3", "tf.sigmoid(z)", name),
+        Frame("ops.py:5"),
+    )
+    moment = of(RequestKind.TENSOR, node="Sigmoid", op="Sigmoid", source="a.py:3", frames=frames)
+    assert moment.request
+    request = replace(moment.request, owner=replace(moment.request.owner, layer=layer))
+    assert words in said(replace(moment, request=request))
 
 
 T, X, TPU, HOST = RequestKind.TENSOR, RequestKind.XLA, RequestKind.TPU, RequestKind.HOST

@@ -119,6 +119,36 @@ def test_layers_that_make_a_shape(shape: tuple[int, ...], kind: str | None, make
 
 
 @pytest.mark.parametrize(
+    "shape, name",
+    [
+        ((8, 5, 7), "d"),
+        ((8, 11), "w"),  # a variable that no layer has
+        ((8, 9), None),  # two are as wide
+        ((8, 4), "told"),
+        ((8, 13), None),  # a slot's only
+        ((7,), None),
+    ],
+)
+def test_the_one_layer_that_is_as_wide(shape: tuple[int, ...], name: str | None) -> None:
+    parameter, slot = Kind.PARAMETER, Kind.OPTIMIZER_SLOT
+    variables = (
+        ("d", "d/w", (3, 7), parameter), ("d", "d/b", (7,), parameter), (None, "w", (3, 11), parameter),
+        ("e", "e/w", (3, 9), parameter), ("f", "f/w", (5, 9), parameter), ("d", "m", (3, 13), slot),
+        ("told", "told/w", (3, 9), parameter),
+    )  # fmt: skip
+    live = LiveModel(
+        (),
+        (),
+        tuple(
+            LiveVariable(own, layer, kind, TensorType(size, "float32"))
+            for layer, own, size, kind in variables
+        ),
+        (("told", (None, 4)),),
+    )
+    assert live.widest_like(shape) == name
+
+
+@pytest.mark.parametrize(
     "given, share",
     [
         ({}, 1.0),

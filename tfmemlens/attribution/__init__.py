@@ -91,6 +91,7 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
     layers: tuple[LayerSummary, ...] = ()
     if capture.timelines:
         from tfmemlens.attribution.moments.consumers import graph_of
+        from tfmemlens.attribution.moments.eager_rows import named_by_width
         from tfmemlens.attribution.moments.layers import summaries
         from tfmemlens.attribution.moments.live_inputs import named_inputs
         from tfmemlens.attribution.moments.live_variables import (
@@ -105,7 +106,8 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
             capture = replace(capture, graph=graph_of(capture.timelines[0]))
         updates = owners_of_updates(capture.graph)
         model = capture.live_model
-        exact = (named_inputs(named_before(each, model), model) for each in capture.timelines)
+        eager = (named_by_width(each, model, capture.graph) for each in capture.timelines)
+        exact = (named_inputs(named_before(each, model), model) for each in eager)
         named = [named_in_larger_chunks(each, model) for each in exact]
         owned = (
             timeline.owned(_told_of(timeline, scopes.of_rows(timeline.table), updates, live))

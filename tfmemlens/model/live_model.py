@@ -123,6 +123,22 @@ class LiveModel:
             ]
         return tuple(path for path in dict.fromkeys(paths) if kind in (None, classes.get(path)))
 
+    def widest_like(self, shape: tuple[int | None, ...]) -> str | None:
+        """The one layer whose output, as wide as this shape, an op without a name makes or differentiates;
+        of a variable without a layer its name. None where several are as wide.
+        """
+        if len(shape) < 2:
+            return None
+        told = {path for path, _ in self.outputs}
+        names = set(self.makers_of(shape)) | {
+            each.layer or each.name
+            for each in self.variables
+            if each.kind is not Kind.OPTIMIZER_SLOT
+            and each.layer not in told
+            and _ends_alike(each.tensor.shape, shape)
+        }
+        return names.pop() if len(names) == 1 else None
+
     def being_made(self, shape: tuple[int | None, ...]) -> tuple[str, ...]:
         """The layers without weights as yet whose first weight has this shape."""
         return tuple(path for path, known in self.unbuilt if _fits(known, shape))

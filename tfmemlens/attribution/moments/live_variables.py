@@ -104,7 +104,9 @@ def _written_for(timeline: Timeline, old: int, known: Mapping[str, Owner]) -> in
 
 
 def _owner(variable: LiveVariable) -> Owner:
-    return replace(NOBODY, layer=variable.layer, kind=variable.kind, phase=Phase.NONE)
+    """Its layer's; one that no layer has goes by its name, a slot by that of nobody."""
+    layer = variable.layer or (None if variable.kind is Kind.OPTIMIZER_SLOT else variable.name)
+    return replace(NOBODY, layer=layer, kind=variable.kind, phase=Phase.NONE)
 
 
 def with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel | None) -> list[Row]:

@@ -286,7 +286,19 @@ def _at(moment: Moment) -> str:
     if request and request.failed.updating and request.owner.layer:
         making = request.owner.kind is Kind.OPTIMIZER_SLOT
         return f" in {OF_SLOTS if making else OF_UPDATE} of `{where}`"
-    return f" in `{where}`" if where else ""
+    function = _called_in(moment)
+    of = f" of `{function}()`" if function else ""
+    return f" in `{where}`{of}" if where else ""
+
+
+def _called_in(moment: Moment) -> str:
+    """The function of the user's whose line ran an op that no layer has; empty where there is none."""
+    request = moment.request
+    if request is None or request.owner.layer or not request.failed.op or not request.failed.source:
+        return ""
+    failed = request.failed
+    names = [frame.name for frame in failed.frames if frame.place == failed.source]
+    return names[-1] if names and names[-1].isidentifier() else ""
 
 
 def _sentence(text: str) -> str:
