@@ -7,6 +7,7 @@ import pytest
 from tests.conftest import SAMPLES
 from tests.findings import test_account_of_the_code, test_timeline_rules
 from tests.findings.logs import CPU, GPU, MIB, dump, dump_by_size, oom, report
+from tests.readers.test_tuned_kernels import tried
 from tfmemlens import findings, pipeline
 from tfmemlens.model.report import Report
 
@@ -100,6 +101,7 @@ LOADED = (
     'Traceback (most recent call last):\n  File "serve.py", line 6, in <module>\n    net.load_weights(path)\n'
     + oom("4096,4096", "AssignVariableOp")
 )
+KERNEL = ("f32[8,16384,16384]", "f32[16384,8,16]", "jit(fit)/jvp(vmap(BTNH,BSNH->BNTS))/dot_general")
 CASES: dict[str, tuple[str, str]] = {
     "always-at-one-step": (
         f"Whatever batch size I take, it always dies at step 310.\n{XLA}",
@@ -504,6 +506,7 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "whole-set-in-one-batch": (oom("10000,28,28,32"), oom("128,28,28,32")),
     "xla-arena-too-large": (XLA, BUFFERS),
+    "array-of-a-kernel": (tried(*KERNEL, "8.02GiB"), tried(*KERNEL, "7.02GiB")),
 }
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import program_account, remedies
+from tfmemlens.findings.support import given_and_returned, program_account, remedies
 from tfmemlens.findings.support.main_buffers import Buffers, main_buffers
 from tfmemlens.findings.support.rows import device_limit, of_a_program, quote, requests, rows
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
@@ -53,7 +53,18 @@ def check(case: Case) -> Iterator[Finding]:
             detail=_detail(moment, compiler),
             remedies=tuple(advice.remedies_of(case, moment, compiler, buffers)),
             moment=index,
+            rules_out=_OF_BATCHES if given_and_returned.vectors(moment, compiler) else (),
         )
+
+
+_OF_BATCHES = (
+    "smaller-evaluation-batch",
+    "smaller-prediction-batch",
+    "smaller-batch",
+    "keep-numbers",
+    "bucket-lengths",
+)
+"""What hides that two shapes do not fit each other, and leaves a wrong value."""
 
 
 def _asked_of_tensorflow(case: Case) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tfmemlens.findings.support import code_snippets, jax_lines
+from tfmemlens.findings.support.lines_run import calls_before
 from tfmemlens.findings.support.rows import is_constant_of_graph, of_a_program
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, situation
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
@@ -44,9 +45,11 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
     quoted = f" (`{failed.source_text}`)" if failed.source_text else ""
     where = f"{failed.source}{quoted}" if failed.source else "the failing call"
     if of_jax and _WAITS.search(failed.source_text or ""):
+        calls = " or ".join(f"`{name}` ({line.place})" for name, line in calls_before(case)[-2:])
+        which = f", most likely {calls}" if calls else ""
         text = (
-            f"an earlier call, for whose result {where} waits, asks for this memory: if that is a training"
-            " step, halve its batch; else make its operands smaller, or process them in pieces"
+            f"an earlier call{which}, for whose result {where} waits, asks for this memory: if that is a"
+            " training step, halve its batch; else make its operands smaller, or process them in pieces"
         )
     elif of_a_program(moment):
         text = (

@@ -116,16 +116,23 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
     if made := made_by(failed.source_text, need, failed.frames, told.code, quoted=False):
         return made
     large = need is not None and need >= LEAST_BYTES and not calls_program(failed.source_text)
+    need = need or 0
     from tfmemlens.findings.support.jax_computed import computed_within  # reads trees
-    from tfmemlens.findings.support.jax_program import made_by_program, stacked_by_program
+    from tfmemlens.findings.support.jax_program import (
+        gradients_by_program,
+        made_by_program,
+        stacked_by_program,
+    )
+    from tfmemlens.findings.support.lines_run import has_run
 
     for made in (
-        made_by_program(told) if large else None,
+        made_by_program(told, need) if large else None,
         computed_within(case, moment, need, _advice),
         made_by(failed.source_text, need, failed.frames, told.code),
-        stacked_by_program(told) if large else None,
+        gradients_by_program(told, need),
+        stacked_by_program(told, within=calls_program(failed.source_text)) if need >= LEAST_BYTES else None,
     ):
-        if made:
+        if made and (made.line is None or has_run(told.program(), made.line)):
             guess = "" if made.what.startswith("most likely") else "most likely "
             return replace(made, what=f"{guess}{made.what}") if made.line else made
     return None

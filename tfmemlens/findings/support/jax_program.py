@@ -17,7 +17,7 @@ from tfmemlens.findings.support.jax_code.changes import (
     ROWS_OF_DERIVATIVES,
     SCAN_OF_BLOCKS,
 )
-from tfmemlens.findings.support.jax_stack import MadeByLine
+from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine
 from tfmemlens.knowledge.jax_arrays import arrays_of
 from tfmemlens.knowledge.tree_values import dotted
 from tfmemlens.model.capture import Surroundings
@@ -25,6 +25,7 @@ from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.units import human
 from tfmemlens.values import replace
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -41,16 +42,94 @@ _MIN_CONSTANT_ELEMENTS = 1 << 16
 """Elements: a constant of fewer is a table or a mask."""
 
 
-def made_by_program(told: Surroundings) -> MadeByLine | None:
-    """What the quoted code makes that is most likely too large; None where nothing in it says so."""
+def made_by_program(told: Surroundings, need: int | None = None) -> MadeByLine | None:
+    """What the quoted code makes that is most likely too large; None where nothing in it says so, or where
+    the array is known to be small beside the bytes that were asked for.
+    """
     program = list(told.program())
-    return next((made for reading in _READINGS if (made := reading(program))), None)
+    for reading in _READINGS:
+        made = reading(program)
+        if made and not (reading is _captured and made.line and _is_small_beside(program, made, need)):
+            return made
+    return None
 
 
-def stacked_by_program(told: Surroundings) -> MadeByLine | None:
-    """What its scans stack or vmap makes, which is less sure: many programs have one that is small."""
+_LEAST_PART = 0.1
+
+
+def _is_small_beside(program: list[Statement], made: MadeByLine, need: int | None) -> bool:
+    """Whether the constant is known, and next to nothing of the request."""
+    name = made.what.partition("the array `")[2].partition("`")[0]
+    lines = [line for each, line in _arrays(program) if each == name]
+    held = [each.array.bytes for each in arrays_of(Program(tuple(program))).arrays if each.line in lines]
+    return bool(held and need and max(held) < _LEAST_PART * need)
+
+
+def stacked_by_program(told: Surroundings, *, within: bool = False) -> MadeByLine | None:
+    """What its scans stack or vmap makes, which is less sure: many programs have one that is small. Of what a
+    compiled step calls `within` it, only a scan whose gradient keeps every step.
+    """
     program = list(told.program())
-    return _scanned(program) or _vmapped(program)
+    scanned = _scanned(program)
+    if within:
+        kept = scanned and scanned.remedies[0] is RECOMPUTED_STEPS
+        return scanned if kept else None
+    return scanned or _vmapped(program)
+
+
+def gradients_by_program(told: Surroundings, need: int) -> MadeByLine | None:
+    """Gradients of single examples: `vmap(grad(loss), in_axes=(None, 0, 0))` makes those of all weights once
+    for each example.
+    """
+    program = list(told.program()) if need >= LEAST_BYTES else []
+    graded = {
+        target.id
+        for _, node in _nodes(program, ast.Assign)
+        if isinstance(node.value, ast.Call) and _last(node.value.func) in _GRADIENTS
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for statement, node in _nodes(program, ast.Call):
+        if _last(node.func) not in ("vmap", "filter_vmap") or not node.args:
+            continue
+        inner = node.args[0]
+        of_gradient = isinstance(inner, ast.Call) and _last(inner.func) in _GRADIENTS
+        shared = any(
+            word.arg == "in_axes" and isinstance(word.value, ast.Tuple) and _is_none(word.value.elts[0])
+            for word in node.keywords
+            if not isinstance(word.value, ast.Tuple) or word.value.elts
+        )
+        if shared and (of_gradient or (isinstance(inner, ast.Name) and inner.id in graded)):
+            return _of_each_example(program, statement.line_of(node), need)
+    return None
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+_PARTS = 16
+
+
+def _of_each_example(program: list[Statement], line: Line, need: int) -> MadeByLine:
+    names = arrays_of(Program(tuple(program))).names
+    batches = [(size, name) for size, name in names.items() if "batch" in name.lower() and size >= _PARTS]
+    size, name = batches[0] if len(batches) == 1 else (0, "")
+    every = f" each of {size:,} examples ({name})" if size else " each example"
+    part = f"{size // _PARTS} of {size} examples" if size else f"a {_PARTS}th of the examples"
+    return MadeByLine(
+        f"the vmap over a gradient of {line.place} makes the gradients of all weights once for{every}, before"
+        " anything adds them up",
+        (
+            Remedy(
+                f"take {part} at a time, and clip and add up within each part: about {human(need // _PARTS)}"
+                " instead of all",
+                "total, _ = jax.lax.scan(add_part, zeros_like_params, parts)   # xs: batch in parts",
+                slug="in-blocks",
+            ),
+        ),
+        line=line,
+    )
 
 
 def _vmapped(program: list[Statement]) -> MadeByLine | None:

@@ -111,6 +111,9 @@ def _best_program(draft: IncidentDraft) -> Executable | None:
         program.believe(min(refused, key=lambda line: line.number))
     best = max(draft.executables, key=lambda program: (len(program.buffers), len(program.sections)))
     best.size = best.size or next((program.size for program in draft.executables if program.size), None)
+    if best.size and not best.size.exact:
+        asked = (dump.size for dump in draft.dumps if dump.size and dump.size.exact)
+        best.size = next((size for size in asked if best.size.may_be(size.bytes)), best.size)
     best.tuned = best.tuned or next((each.tuned for each in draft.executables if each.tuned), None)
     best.remat = best.remat or next((program.remat for program in draft.executables if program.remat), None)
     best.beyond = best.beyond or next(

@@ -229,10 +229,20 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "donate_argnums",
         LineRule(
-            r"\bdonate_arg(?:num|name)s\s*=\s*[(\[]?\s*['\"]?(?P<value>\w+)",
+            r"\bdonate_arg(?:num|name)s\s*=\s*(?:[(\[](?=\s*['\"]?\w+['\"]?\s*,?\s*[)\]])\s*)?['\"]?"
+            r"(?P<value>[(\[]\s*['\"]?\w+['\"]?(?:\s*,\s*['\"]?\w+['\"]?){1,9}\s*,?\s*[)\]]|\w+)",
             "step = jax.jit(step, donate_argnums=(0, 1))",
             "@partial(jax.jit, donate_argnames='state')",
             needs="donate_arg",
+        ),
+    ),
+    (
+        "donate_argnums",
+        LineRule(
+            r"\bfilter_(?:jit|pmap)\([^#]*\bdonate\s*=\s*['\"]"
+            r"(?P<value>(?:all|warn)(?:-except-first)?)",
+            "@eqx.filter_jit(donate='all')",
+            needs="donate",
         ),
     ),
     (
@@ -410,7 +420,8 @@ _NUMBERS = (
 _WORDS = Words(
     "atch", "CUDA_VIS", "memory:", "--mem", " -m ", "memory_limit", "rowth", "GROWTH", "memory_fraction",
     "ALLOCAT", "CLIENT_", "ONEDNN", "CUDNN_W", "xla_dump", "inter_op_p", "jit_comp", "swap_mem", "drop_rem",
-    "donate_a", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION", "fp16", "bf16",
+    "donate_a", "donate=", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION",
+    "fp16", "bf16",
     "amp", "jnp.", "dtype=torch.",
     "Device(", "call first", "org.tens", "tfjs", "low.js", "WebGL", "webGL", "webgl", "tf.memory(",
     "tensorflow_mod", "ModelServer", "low_serving", "servable",

@@ -73,16 +73,31 @@ def facts(moment: Moment) -> list[tuple[str, str]]:
             ),
         ),
         ("run by", f"{failed.ran_by.place} `{failed.ran_by.text}`" if failed.ran_by else ""),
-        ("program", failed.executable or ""),
+        ("program", _program(failed)),
         ("log", _reported(moment)),
     ]
     return [(name, text) for name, text in told if text]
 
 
+def waits(failed: FailedRequest) -> bool:
+    """Whether the line only waits for an array that JAX computes beside the program."""
+    return any(frame.name == "_value" and "jax/_src/array.py" in frame.place for frame in failed.frames)
+
+
+def _program(failed: FailedRequest) -> str:
+    """The program's name; JAX gives that of the array that was waited for, which a program before may have
+    failed.
+    """
+    name = failed.executable or ""
+    if not waits(failed) or not name:
+        return name
+    return "" if name.startswith("jit__") else f"{name}, or a program before it"
+
+
 def _label(failed: FailedRequest) -> str:
     text = failed.source_text or ""
     called = {name.rpartition(".")[2] for name in _CALLED.findall(text)}
-    if failed.executable and called and called <= _WAIT:
+    if waits(failed) or (failed.executable and called and called <= _WAIT):
         return LATER
     return CALL if _RUNS_ALL.search(text) else CODE
 

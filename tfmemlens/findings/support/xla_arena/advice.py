@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from tfmemlens.findings.support import (
     code_snippets,
+    given_and_returned,
     jax_lines,
     kept,
     program_account,
@@ -221,7 +222,8 @@ def _of_no_program(case: Case, moment: Moment, compiler: CompilerMemory) -> Iter
     if facts.is_full(case, moment, compiler):
         return _of_a_full_device(case, moment)
     if compiler.arguments_and_results:
-        return program_account.less_given(situation(case, moment).training)
+        told = given_and_returned.remedies(case, moment, compiler)
+        return told or program_account.less_given(situation(case, moment).training)
     return None
 
 

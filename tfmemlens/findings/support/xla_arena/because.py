@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tfmemlens.findings.support import kept, program_account, steps_of_torch_xla, weights_on_a_tpu
+from tfmemlens.findings.support import (
+    given_and_returned,
+    kept,
+    program_account,
+    steps_of_torch_xla,
+    weights_on_a_tpu,
+)
 from tfmemlens.findings.support.jax_stack import calls_compiled, calls_program
 from tfmemlens.findings.support.main_buffers import main_buffers
 from tfmemlens.findings.support.rows import device_limit, of_a_program
@@ -32,7 +38,7 @@ def _size(moment: Moment) -> Size | None:
 def _of_the_compiler(case: Case, moment: Moment, compiler: CompilerMemory) -> str | None:
     """What the compiler's account, or its warnings, blame."""
     if compiler.arguments_and_results:
-        return program_account.of_what_is_given(compiler)
+        return given_and_returned.because(moment, compiler) or program_account.of_what_is_given(compiler)
     if compiler.reduced_to and compiler.goal and compiler.goal.bytes > 0:
         return (
             f"even after rematerialisation it needs {human_size(compiler.reduced_to)}, and"
