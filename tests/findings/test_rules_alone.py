@@ -390,7 +390,7 @@ def test_of_weights_no_number_takes_the_place(name: str, of_weights: bool) -> No
     moment = held(request=asked(), books=Balance(in_use=exactly(10 * MIB)))
     remedy = only(of_python(moment, (name, "list", 9, 5 * MIB))).remedies[0]
     assert remedy.slug == ("keep-on-host" if of_weights else "keep-numbers")
-    assert ("numbers in" in remedy.text) is not of_weights
+    assert ("holds weights" in remedy.text) is of_weights
 
 
 def test_the_name_that_holds_most() -> None:
@@ -398,11 +398,43 @@ def test_the_name_that_holds_most() -> None:
     found = only(
         of_python(moment, ("a", "list", 9, MIB), ("b", "list", 2, 2 * MIB), ("b", "dict", 5, 3 * MIB))
     )
-    assert found.headline == "`b` (train.py:41) holds 7 tensors, 5.00 MiB: 50 % of what was in use"
-    assert found.explains == 5 * MIB and found.remedies[0].saves_bytes == 5 * MIB
-    assert [each.fact for each in found.evidence] == [
-        "5 x [2,3] float32 in a dict at `b`, 3.00 MiB", "2 x [2,3] float32 in a list at `b`, 2.00 MiB",
-    ]  # fmt: skip
+    assert found.headline == "`b` (train.py:41) holds 5 tensors, 3.00 MiB: 30 % of what was in use"
+    assert found.explains == 3 * MIB and found.remedies[0].saves_bytes == 3 * MIB
+    assert [each.fact for each in found.evidence] == ["5 x [2,3] float32 in a dict at `b`, 3.00 MiB"]
+
+
+def test_a_few_arrays_of_several_types_are_a_state() -> None:
+    moment = held(request=asked(), books=Balance(in_use=exactly(10 * MIB)))
+    state = [("buffer", "dict", 1, 5 * MIB), ("buffer", "dict", 2, 2 * MIB)]
+    assert not of_python(moment, *state)
+    assert "`a` " in only(of_python(moment, *state, ("a", "list", 3, MIB))).headline
+    assert not of_python(moment, *state, ("buffer", "dict", 3, MIB - 1))
+
+
+@pytest.mark.parametrize(
+    "parts, device, framework, text, code",
+    [
+        ([((), 3)], "GPU", "jax", "keep numbers in `a`, not tensors", "a.append(float(loss))"),
+        ([((8, 3), 3)], "GPU", "jax", "keep what is in `a` on the host", "a.append(jax.device_get(x))"),
+        ([((8, 3), 3)], "GPU", "tensorflow", "keep what is in `a` on the host", "a.append(x.numpy())"),
+        ([((8, 3), 3)], "CPU", "jax", "keep in `a` only what is read later", "a.append(float(x.mean()))"),
+        ([((8, 3), 3), ((4,), 3)], "GPU", "jax", "if the 3 sets in `a` are copies of weights", None),
+        (
+            [((8, 3), 3), ((4,), 5)],
+            "GPU",
+            "jax",
+            "keep what is in `a` on the host",
+            "a.append(jax.device_get(x))",
+        ),
+        ([((8, 3), 3), ((), 5)], "GPU", "jax", "if the 3 sets in `a` are copies of weights", None),
+    ],
+)
+def test_where_what_is_kept_belongs(
+    parts: list[tuple[tuple[int, ...], int]], device: str, framework: str, text: str, code: str | None
+) -> None:
+    each: Any = [(Made(tensor=Made(shape=shape)), Holder("a", "list", count, MIB)) for shape, count in parts]
+    remedy = held_by_python._remedy("a", each, framework, device == "CPU")
+    assert remedy.text.startswith(text) and remedy.code == code
 
 
 @pytest.mark.parametrize(

@@ -438,3 +438,33 @@ def test_a_message_of_a_source_alone_is_of_the_one_variable_of_its_shape(
     assert LiveNames(live).of_request(NOBODY, failed).layer == layer
     of_node = replace(failed, node="gradients/mul")
     assert LiveNames(live).of_request(NOBODY, of_node).kind is Kind.UNATTRIBUTED
+
+
+GPU_LOG = """Traceback (most recent call last):
+  File "train.py", line 36, in <module>
+    out = step(x)
+jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 2.00GiB with allocator\
+ {}_bfc on device 0. [tf-allocator-allocation-error='']
+"""
+
+
+@pytest.mark.parametrize(
+    "allocator, devices, limit",
+    [
+        ("GPU_0", [{"name": "cuda:0", "bytes_limit": 3 << 30}], 3 << 30),
+        ("GPU_0", [{"bytes_limit": 3 << 30}, {"bytes_limit": 3 << 30}], 3 << 30),
+        ("GPU_0", [{"bytes_limit": 3 << 30}, {"bytes_limit": 4 << 30}], None),  # whose it was is not known
+        ("CPU_0", [{"bytes_limit": 3 << 30}], None),
+        ("GPU_0", [{"bytes_limit": 1 << 70}, {"bytes_limit": -1}, {"bytes_limit": "3"}, 7], None),
+        ("GPU_0", [{"bytes_in_use": 1 << 30}], None),
+        ("GPU_0", None, None),
+    ],
+)
+def test_the_recorder_tells_the_limit_of_a_device(
+    tmp_path: Path, allocator: str, devices: Any, limit: int | None
+) -> None:
+    (tmp_path / "log.txt").write_text(GPU_LOG.format(allocator))
+    told = {"tfmemlens_recorder": 1, "versions": {"jax": "0.11.2"}, "devices": devices}
+    (tmp_path / "recorder.json").write_text(json.dumps(told))
+    (moment,) = pipeline.explain(tmp_path).case.moments
+    assert (moment.balance.limit.bytes if moment.balance.limit else None) == limit

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tfmemlens.findings.support import program_account
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.incident import CompilerMemory, FailedRequest, HolderBlock, Incident, RequestKind
 from tfmemlens.model.line import Line
@@ -332,3 +333,55 @@ def test_a_result_without_a_line_keeps_the_failures() -> None:
     told = xla_programs._explained(asked(Size.exactly(64 << 20)), [compiled(source=None)]).request
     assert (told.source, told.source_text, told.node) == ("own.py:1", "own()", "f/out")
     assert xla_programs._result(compiled(), Size.exactly(32)) is None  # an argument is no result
+
+
+GIVEN = Allocation("buffer", 64 << 20, purpose="parameter")
+
+
+def returning(*rows: Allocation, name: str = "jit_insert") -> Incident:
+    """A program whose account is these rows: arguments, results and an empty arena."""
+    sections = (
+        ("preallocated temp", Size.exactly(0), LINE),
+        ("parameter", Size.exactly(64 << 20), LINE),
+        ("maybe_live_out", Size.exactly(64 << 20), LINE),
+    )
+    made = compiled(None, name)
+    known = CompilerMemory(sections=sections, needed=Size.exactly(128 << 20))
+    return replace(made, compiler=known, holders=(HolderBlock(None, None, AllocationTable.of(list(rows))),))
+
+
+def test_a_result_as_large_as_an_argument_is_a_state_given_back() -> None:
+    told = xla_programs._explained(asked(Size.exactly(64 << 20)), [returning(GIVEN, RESULT)])
+    assert (told.request.kind, told.request.executable) == (RequestKind.XLA, "jit_insert")
+    assert told.compiler is not None and not told.compiler.one_operation
+    assert program_account.undonated(told.compiler)
+    assert program_account.donatable_bytes(told.compiler) == 64 << 20
+    other = replace(GIVEN, size_bytes=(64 << 20) - 4)
+    told = xla_programs._explained(asked(Size.exactly(64 << 20)), [returning(other, RESULT)])
+    assert (told.request.kind, told.compiler) == (RequestKind.HOST, None)
+
+
+@pytest.mark.parametrize(
+    "code, program",
+    [
+        ("buffer = insert(buffer, x)", "jit_insert"),
+        ("buffer = state.insert (buffer, x)", "jit_insert"),
+        ("buffer = reinsert(buffer, x)", "jit_zeros"),
+        ("insert = zeros", "jit_zeros"),
+        (None, "jit_zeros"),
+    ],
+)
+def test_of_two_programs_the_one_that_the_line_calls(code: str | None, program: str) -> None:
+    failed = asked(Size.exactly(64 << 20))
+    failed = replace(failed, request=replace(failed.request, source_text=code))
+    known = [returning(RESULT, name="jit_zeros"), returning(GIVEN, RESULT)]
+    assert xla_programs._explained(failed, known).request.executable == program
+
+
+def test_holders_without_names_give_way_to_the_programs_account() -> None:
+    nameless = HolderBlock(None, None, AllocationTable.of([Allocation(None, 7)]))
+    named = HolderBlock(None, None, AllocationTable.of([Allocation("a/b", 7)]))
+    plain = asked(Size.exactly(500), holders=(nameless,))
+    assert xla_programs._explained(plain, [compiled()]).holders == compiled().holders
+    kept = asked(Size.exactly(500), holders=(nameless, named))
+    assert xla_programs._explained(kept, [compiled()]) == kept

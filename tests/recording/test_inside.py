@@ -757,3 +757,15 @@ def test_objects_are_looked_for_by_their_classes() -> None:
     assert [each for each in living.objects(is_wanted) if each is first or each is second] == [first]
     assert len(asked) == len(set(asked))
     assert living.objects(lambda kind: False) == []
+
+
+@pytest.mark.parametrize("started", [True, False])
+def test_what_the_devices_of_jax_held(monkeypatch: pytest.MonkeyPatch, started: bool) -> None:
+    stats = {"bytes_limit": 9, "bytes_in_use": 4, "num_allocs": 3}
+    gpu = SimpleNamespace(memory_stats=lambda: stats)
+    cpu = SimpleNamespace(memory_stats=lambda: None)
+    monkeypatch.delitem(sys.modules, "jax._src.xla_bridge", raising=False)
+    if started:
+        monkeypatch.setitem(sys.modules, "jax._src.xla_bridge", SimpleNamespace())  # type: ignore[arg-type]
+    told = recorder.device_memory(SimpleNamespace(local_devices=lambda: [cpu, gpu]))
+    assert told == ([{"bytes_limit": 9, "bytes_in_use": 4, "name": str(gpu)}] if started else [])

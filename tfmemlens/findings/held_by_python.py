@@ -4,7 +4,8 @@ What it means: a tensor stays as long as Python can reach it. A loss that is app
 scalar, the predictions beside it a whole batch, and on each step one more.
 When it fires: the program recorded itself (`run --trace`), and at the failure one container held three and
 more tensors of one type that make up a tenth of what was in use or of the limit.
-What to do: keep numbers, not tensors: `float(loss)`, `.numpy()` of what is small; clear what is used up.
+What to do: keep numbers, not tensors: `float(loss)`; bring what is larger to the host, or to files where that
+is full; clear what is used up. Sets of weights are copies, or members that are needed.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import math
 import os
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.rows import all_in_use, requests
+from tfmemlens.findings.support.rows import all_in_use, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.knowledge.kept_results import holds_weights
 from tfmemlens.model.case import Case, Moment
@@ -37,28 +38,65 @@ def check(case: Case) -> Iterator[Finding]:
         named = _by_name(case.capture.living)
         whole, of_what = _whole(moment, case)
         for name, parts in sorted(named.items(), key=lambda pair: -_bytes(pair[1])):
-            size, count = _bytes(parts), sum(holder.count for _, holder in parts)
-            if count < _LEAST_COUNT or not whole or size < _LEAST_SHARE * whole:
+            many = [part for part in parts if part[1].count >= _LEAST_COUNT]
+            size = _bytes(many)
+            if not whole or _bytes(parts) < _LEAST_SHARE * whole:
                 break
-            yield _finding(name, parts, f"{percent(size, whole)} of {of_what}", index, framework_of(case))
+            if size < _LEAST_SHARE * whole:
+                continue  # a few arrays of several types: the state of something
+            framework = framework_of(case)
+            weights = holds_weights(name)
+            remedy = (
+                _fewer_weights(name, framework)
+                if weights
+                else _remedy(name, many, framework, on_host(moment))
+            )
+            yield _finding(name, many, f"{percent(size, whole)} of {of_what}", index, remedy)
             break
 
 
-def _kept(name: str, part: tuple[HeldTensors, Holder], framework: str | None) -> str:
-    """One number of each in the container's own place: what an array is wanted for nobody knows."""
+def _kept(name: str, part: tuple[HeldTensors, Holder], framework: str | None, host: bool = True) -> str:
+    """One number of each in the container's own place; where a device is full, the array on the host."""
     group, holder = part
-    number = "float(loss)"
-    if math.prod(size or 1 for size in group.tensor.shape or ()) > 1:
+    kept = "float(loss)"
+    if _is_array(group):
         number = "float(x.mean())" if framework == JAX else "float(tf.reduce_mean(x))"
+        kept = number if host else "jax.device_get(x)" if framework == JAX else "x.numpy()"
     root = name.partition("[")[0]
     if name.endswith("[\u2026]") and _NAME.fullmatch(root):
-        return f"x = {number}   # keep this in {root}"
+        return f"x = {kept}   # keep this in {root}"
     named = name if _NAME.fullmatch(name) else "history"
-    return f"{named}[key] = {number}" if holder.kind == "dict" else f"{named}.append({number})"
+    return f"{named}[key] = {kept}" if holder.kind == "dict" else f"{named}.append({kept})"
+
+
+def _is_array(group: HeldTensors) -> bool:
+    return math.prod(size or 1 for size in group.tensor.shape or ()) > 1
+
+
+def _remedy(name: str, parts: list[tuple[HeldTensors, Holder]], framework: str | None, host: bool) -> Remedy:
+    """Numbers of scalars, arrays elsewhere; what an array is wanted for nobody knows."""
+    sets = {holder.count for group, holder in parts if _is_array(group)}
+    code: str | None = _kept(name, parts[0], framework, host)
+    if len(parts) > 1 and len(sets) == 1:
+        text = (
+            f"if the {next(iter(sets))} sets in `{name}` are copies of weights: keep the best alone, on the"
+            " host or in a file; if all are needed, as of an ensemble, work on fewer members at a time"
+        )
+        code = None
+    elif not _is_array(parts[0][0]):
+        text = f"keep numbers in `{name}`, not tensors, or clear it when they are used up"
+    elif host:
+        text = f"keep in `{name}` only what is read later: numbers, or files; or clear it when it is used up"
+    else:
+        text = (
+            f"keep what is in `{name}` on the host, each as soon as it is made, or only numbers of it; or"
+            " clear it when it is used up"
+        )
+    return Remedy(text, code, saves_bytes=_bytes(parts), certainty=Certainty.BOUND, slug="keep-numbers")
 
 
 def _finding(
-    name: str, parts: list[tuple[HeldTensors, Holder]], share: str, index: int, framework: str | None
+    name: str, parts: list[tuple[HeldTensors, Holder]], share: str, index: int, remedy: Remedy
 ) -> Finding:
     size, count = _bytes(parts), sum(holder.count for _, holder in parts)
     first = parts[0][1]
@@ -79,17 +117,7 @@ def _finding(
         ),
         detail="Counted by Python's own collector when the program failed; each tensor once, under the"
         " shortest name that leads to it.",
-        remedies=(
-            _fewer_weights(name, framework)
-            if holds_weights(name)
-            else Remedy(
-                f"keep numbers in `{name}`, not tensors, or clear it when they are used up",
-                _kept(name, parts[0], framework),
-                saves_bytes=size,
-                certainty=Certainty.BOUND,
-                slug="keep-numbers",
-            ),
-        ),
+        remedies=(remedy,),
         moment=index,
     )
 

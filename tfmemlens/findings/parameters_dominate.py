@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.board import board
+from tfmemlens.findings.support.program_account import undonated
 from tfmemlens.findings.support.rows import (
     OF_SLOTS,
     OF_UPDATE,
@@ -66,6 +67,8 @@ def check(case: Case) -> Iterator[Finding]:
         compiler = moment.incident.compiler if moment.incident else None
         if compiler and compiler.one_operation:
             continue  # what an operation is given is no weight for that
+        if compiler and undonated(compiler):
+            continue  # that rule tells of arguments that are given back
         if total(model) >= max(0.4 * held(moment), need, 1) and not cut_list(moment):
             yield Finding(
                 severity=Severity.CAUSE,

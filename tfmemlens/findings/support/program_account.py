@@ -207,9 +207,8 @@ def of_undonated(compiler: CompilerMemory) -> str:
     assert compiler.results and compiler.arguments
     return (
         f"{human_size(compiler.results)} of it are results, made beside arguments of"
-        f" {human_size(compiler.arguments)}: most likely weights and optimizer state, which are given"
-        f" back and"
-        " not donated, so that they exist twice"
+        f" {human_size(compiler.arguments)}: a state (weights and optimizer, or a buffer) that is given back"
+        " and not donated, so that it exists twice"
     )
 
 

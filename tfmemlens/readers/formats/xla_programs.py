@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from typing import Any
 
 from tfmemlens import schema
@@ -78,6 +79,7 @@ def _explained(incident: Incident, programs: list[Incident]) -> Incident:
     told = named or (incident.compiler and incident.compiler.sections)
     if request.kind not in _OPEN or request.size is None or told:
         return incident
+    programs = sorted(programs, key=lambda each: not _is_called_by(request.source_text, each))
     for program in programs:
         own = program.compiler
         if own and own.temporaries and request.size.may_be(own.temporaries.bytes):
@@ -101,6 +103,14 @@ def _explained(incident: Incident, programs: list[Incident]) -> Incident:
     )
 
 
+def _is_called_by(code: str | None, program: Incident) -> bool:
+    """Whether the line that failed calls the function that this program was made of: others may have a
+    result as large.
+    """
+    name = (program.request.executable or "").removeprefix("jit_")
+    return bool(name) and re.search(rf"(?<!\w){re.escape(name)}\s*\(", code or "") is not None
+
+
 def _result(program: Incident, size: Size) -> Allocation | None:
     """The result of a program that has these bytes."""
     rows = (row for block in program.holders for row in block.table)
@@ -120,7 +130,16 @@ def _of_result(incident: Incident, program: Incident, row: Allocation) -> Incide
         source_text=made.source_text if made.source else incident.request.source_text,
         executable=made.executable,
     )
-    return replace(incident, request=named)
+    own, rows = program.compiler, [each for block in program.holders for each in block.table]
+    given_back = any(each.purpose == "parameter" and each.size_bytes == row.size_bytes for each in rows)
+    if own is None or not given_back:
+        return replace(incident, request=named)
+    sections = tuple(each for each in own.sections if each[1].bytes)  # a function is no single operation
+    if own.needed and sections:
+        sections += (("shared", Size.exactly(0), sections[0][2]), ("total", own.needed, sections[0][2]))
+    known = replace(incident.compiler or CompilerMemory(), sections=sections, values=own.values)
+    asked = replace(named, kind=RequestKind.XLA)
+    return replace(incident, request=asked, compiler=known, holders=program.holders)
 
 
 def _program(row: dict[str, Any], label: str) -> Incident:

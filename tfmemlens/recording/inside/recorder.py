@@ -16,6 +16,8 @@ SHARE = 0.05
 _LARGER = 2
 """A step with inputs of so many times those of all that were traced is traced at once: the next may fail."""
 _FAILURES = ("ResourceExhaustedError", "MemoryError", "XlaRuntimeError", "JaxRuntimeError")
+_STATISTICS = ("bytes_limit", "bytes_in_use", "peak_bytes_in_use", "largest_free_block_bytes")
+_MOST_DEVICES = 64
 _WORDS = (
     "OOM when",
     "ut of memory",
@@ -61,6 +63,8 @@ class Recorder:
         """The same of all steps that began, where only such as have run before may be traced."""
         self._kind = ""
         """Of the step that is traced now."""
+        self._devices: List[Dict[str, Any]] = []
+        """What JAX's devices held when the program failed."""
 
     def restart(self, folder: str, every: Optional[int]) -> None:
         """The same from the beginning, into another folder."""
@@ -175,6 +179,7 @@ class Recorder:
         jax = sys.modules.get("jax")
         if jax is not None:
             save_device_memory(jax, os.path.join(self.bundle.folder, "device_memory.prof"))
+            self._devices = self.guard(device_memory)(jax) or []
             self.guard(programs.save)(jax, str(error), self.bundle)
 
     def finish(self) -> None:
@@ -204,6 +209,7 @@ class Recorder:
                 "recording_seconds": round(self.guard.seconds, 3),
                 "steps": dict(sorted(self.steps.items(), key=lambda pair: -pair[1])[:20]),
                 "traced_steps": self.traced,
+                "devices": self._devices,
                 "problems": problems,
             },
         )
@@ -236,3 +242,16 @@ def save_device_memory(jax: Any, path: str) -> bool:
         return False
     jax.profiler.save_device_memory_profile(path)
     return True
+
+
+def device_memory(jax: Any) -> List[Dict[str, Any]]:
+    """Each device's own statistics, where it keeps any: of a CPU there are none (jax 0.11)."""
+    if "jax._src.xla_bridge" not in sys.modules:
+        return []
+    told = []
+    for device in jax.local_devices()[:_MOST_DEVICES]:
+        stats = device.memory_stats() or {}
+        if stats:
+            known = {key: int(stats[key]) for key in _STATISTICS if key in stats}
+            told.append(dict(known, name=str(device)))
+    return told
