@@ -137,3 +137,14 @@ def test_the_join_of_a_prediction_is_no_batch() -> None:
 )
 def test_a_square_array_that_is_told_is_the_one_that_failed(said: str, failed: bool) -> None:
     assert bool(explained(said).case.moments) is failed
+
+
+def test_an_evaluation_that_the_words_tell_has_its_own_batch() -> None:
+    text = oom("16,512,1,547973", "x/Conv2D")
+    said = "the longest mel has 799 frames, but when doing evaluation, OOM error occurred:\n"
+    told = texts("batch_size = 16\n" + said + text)
+    assert told[0].startswith("one axis has 547,973 steps, and the text speaks of 799")
+    assert any(each.startswith("use a smaller batch for evaluation") for each in told)
+    assert not any("accumulation" in each for each in told)
+    other = texts("batch_size = 16\nI train and do evaluation each epoch\n" + text)
+    assert not any("one axis" in each or "for evaluation" in each for each in other)

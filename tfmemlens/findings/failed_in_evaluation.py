@@ -63,9 +63,32 @@ def check(case: Case) -> Iterator[Finding]:
             basis=Basis.MEASURED if larger else None,
             evidence=(Evidence(f"the run was in {phase}", line), *_trained(case, request)),
             remedies=(
+                *_decoder(case, request),
                 _in_parts(phase, request) if _by_hand(case) else _remedy(case, moment, phase, request),
             ),
             moment=index,
+        )
+
+
+_ENDLESS, _TIMES, _LEAST_STATED, _OTHERS = 20_000, 50, 100, 2048
+"""Steps, and so many times a length that the text states; sizes beside such an axis are no steps."""
+
+
+def _decoder(case: Case, request: Request) -> Iterator[Remedy]:
+    """Of one axis that is far longer than all that the text states: steps that a decoder makes until it stops
+    by itself.
+    """
+    shape = [size or 1 for size in request.failed.shape or ()]
+    longest = max(shape, default=0)
+    stated = [size for each in case.capture.surroundings.sizes for size in each.sizes if size != longest]
+    most = max((size for size in stated if size >= _LEAST_STATED), default=0)
+    alone = sum(size > _OTHERS for size in shape) == 1
+    if longest >= _ENDLESS and alone and most and longest >= _TIMES * most:
+        yield Remedy(
+            f"one axis has {longest:,} steps, and the text speaks of {most:,}: most likely a decoder goes on"
+            " until it predicts an end, which one that is hardly trained never does; cap its steps",
+            "decoder.maximum_iterations = 1000   # or the option that your program has for it",
+            slug="fewer-steps",
         )
 
 

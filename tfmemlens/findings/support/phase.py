@@ -65,7 +65,23 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
         return phase, failed.line
     if validating := _after_the_last_step(case, request):
         return EVALUATION, validating
-    return (PREDICTION, failed.line) if failed.training is False else None
+    if failed.training is False:
+        return PREDICTION, failed.line
+    said = _said_of_evaluation(case, request)
+    return (EVALUATION, said) if said else None
+
+
+_EVALUATION_FAILS = regex(
+    r"(?i)^(?=.*\b(?:OOM\b|out of memory|Resource ?Exhausted))(?=.*\b(?:evaluat|validat)(?:ion|ing)\b)"
+)
+
+
+def _said_of_evaluation(case: Case, request: Request) -> Line | None:
+    """The line that says that memory ran out in an evaluation; None beside a step of a training."""
+    said = case.capture.surroundings.shows("failing in evaluation")
+    if said is None or request.owner.phase is Phase.GRADIENT or request.failed.keras_call:
+        return None
+    return said if _EVALUATION_FAILS.search(said.text) else None
 
 
 def of_other_data(case: Case, request: Request) -> bool:
