@@ -169,6 +169,15 @@ def test_no_multiple_or_one_by_chance_or_no_sampler_are_no_draws(told: str) -> N
     assert "draws" not in read(told).verdict
 
 
+@pytest.mark.parametrize(("more", "pairs"), [(0, True), (8 << 20, True), (7 << 30, False), (-4, False)])
+def test_rows_that_the_text_counts_are_paired_where_their_square_is_the_request(
+    more: int, pairs: bool
+) -> None:
+    told = f"jax: I have 50021 observations with 94 features.\n{ASKED} {50021**2 * 4 + more} bytes."
+    assert ("50,021 x 50,021 in float32 (line 2 states 50,021)" in read(told).verdict) is pairs
+    assert (slugs(told)[0] == "subsampling") is pairs
+
+
 def test_a_square_beyond_every_device_is_every_row_with_every_row() -> None:
     told = f"a flax regression\n{ASKED} {370_000**2 * 4} bytes."
     assert "370,000 x 370,000 in float32" in read(told).verdict
@@ -289,3 +298,65 @@ def test_draws_that_a_scan_stacks_are_no_images() -> None:
 def test_growth_without_a_verb_is_growth() -> None:
     assert "memory grows" in read("unbounded memory growth with a jitted jax function").verdict
     assert "memory grows" not in read("I enabled memory growth in jax, and it runs out of memory").verdict
+
+
+@pytest.mark.parametrize(
+    ("fraction", "more"),
+    [("XLA_PYTHON_CLIENT_MEM_FRACTION=0.5", True), ("XLA_PYTHON_CLIENT_MEM_FRACTION=4.0", False)],
+)
+def test_unified_memory_needs_a_pool_larger_than_the_gpu(fraction: str, more: bool) -> None:
+    told = "A jax program.\nTF_FORCE_UNIFIED_MEMORY=1\nXLA_PYTHON_CLIENT_ALLOCATOR=platform\n"
+    told += f"{fraction}\n{ASKED} 6442450944 bytes."
+    assert "pool-for-unified-memory" in slugs(told)
+    assert ("more-unified-memory" in slugs(told)) is more
+
+
+PADDED = """Total hbm usage >= 11.47G:
+    program          10.96G
+    arguments            0B
+Program hbm requirement 10.96G:
+    HLO temp         10.96G (1.2% utilization: Unpadded (140.25M) Padded (10.96G), 0.0% fragmentation (0B))
+  1. Size: 8.77G
+     Operator: op_type="conv_general_dilated" op_name="jit(conv_general_dilated)/conv_general_dilated[\\n  \
+lhs_spec=(0, 4, 1, 2, 3), rhs_spec=(4, 3, 0, 1, 2))\\n  lhs_shape=({batch}, 8, 2176, 1056, 2)\\n ]
+"""
+
+
+@pytest.mark.parametrize(("batch", "halves"), [(1, False), (2, True)])
+def test_a_convolution_of_one_sample_has_no_batch_to_halve(batch: int, halves: bool) -> None:
+    assert ("smaller-batch" in slugs("a jax program\n" + PADDED.format(batch=batch))) is halves
+
+
+PHYSICS = """My jax simulation runs out of memory.
+```python
+import jax
+from {module} import {name}
+keys = jax.random.split(jax.random.PRNGKey(0), 20)
+step = jax.jit(jax.vmap({name}.step, in_axes=(None, 0)))
+for i in range(100):
+    data = step(model, data)
+```
+"""
+
+
+@pytest.mark.parametrize(("module", "name", "contacts"), [("mujoco", "mjx", True), ("mylib", "world", False)])
+def test_physics_under_vmap_makes_room_for_its_contacts(module: str, name: str, contacts: bool) -> None:
+    told = PHYSICS.format(module=module, name=name)
+    assert ("fewer-contacts" in slugs(told)) is contacts
+    assert "batch_size=5)" in code_of(told, "in-blocks")
+
+
+@pytest.mark.parametrize(("library", "bounded"), [("orbax.checkpoint", True), ("mylib", False)])
+def test_a_save_of_orbax_is_bounded(library: str, bounded: bool) -> None:
+    told = "Saving a checkpoint with jax needs 3 times its RAM, and I run out of memory when saving it.\n"
+    told += (
+        f"import {library} as ocp\nckptr = ocp.Checkpointer(handler)\n" if bounded else "x = jax.jit(f)(y)\n"
+    )
+    told += "ckptr.save(path, state)\n" if bounded else ""
+    assert ("bound-checkpoint" in slugs(told)) is bounded
+
+
+@pytest.mark.parametrize(("said", "first"), [("CPU is okay.", "newer-release"), ("", "compare-with-cpu")])
+def test_a_leak_that_the_cpu_has_not_is_the_plug_in_s(said: str, first: str) -> None:
+    told = f"Memory leak when calling a jax.jit function on my MacBook with jax-metal. {said}"
+    assert slugs(told)[0] == first

@@ -3,22 +3,25 @@
 What it means: `[n,1]` combined with `[n]` gives `[n,n]`, without an error: a column of labels against a flat
 prediction is enough. With some 100,000 rows that is more than any device holds.
 When it fires: a request of JAX's beyond the device (or any device, where none is known), without a list of
-buffers, is n x n values to the byte, with an n of 16,384 or more that can hardly be chance.
+buffers, is n x n values to the byte, with an n of 16,384 or more that can hardly be chance; or the text
+states an n whose square is the request but for a thousandth, which is what else the program needs.
 What to do: print the shapes of what is combined, and drop the axis of length 1. Where pairs are meant, go
-through them in blocks.
+through them in blocks; a Gaussian process takes fewer rows or an approximation.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings.support.rows import device_limit, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.stated_sizes import odd_part
 from tfmemlens.findings.support.xla_arena.facts import LARGEST_DEVICE
+from tfmemlens.model.capture import StatedSize
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the request"
@@ -34,20 +37,65 @@ def check(case: Case) -> Iterator[Finding]:
         return
     for index, moment, request in list(requests(case))[:1]:
         need, limit = request.needed_bytes, device_limit(case, moment)
-        square = _square(need) if need and not len(moment.attribution.table) else None
-        if square is None or need is None or need <= (limit.high if limit else LARGEST_DEVICE):
+        if not need or len(moment.attribution.table):
+            continue
+        stated = _stated(need, case.capture.surroundings.sizes)
+        square = stated[:2] if stated else _square(need)
+        if square is None or (stated is None and need <= (limit.high if limit else LARGEST_DEVICE)):
             continue
         side, dtype = square
+        exact = "to the byte" if _square(need) == square else "but for a thousandth"
+        where = f" ({stated[2].place} states {side:,})" if stated else ""
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"the request is {side:,} x {side:,} values in {dtype}, to the byte",
-            because=f"to the byte it is {side:,} x {side:,} in {dtype}, so most likely a value for every row"
-            " with every row: a kernel or distances, or by mistake, where [n,1] is combined with [n]",
+            headline=f"the request is {side:,} x {side:,} values in {dtype}, {exact}{where}",
+            because=f"{exact} it is {side:,} x {side:,} in {dtype}{where}, so most likely a value for every"
+            f" row with every row: a kernel or distances{'' if stated else _BY_MISTAKE}",
             explains=need,
-            evidence=(Evidence("the message", request.failed.line),),
-            remedies=tuple(_remedies(case, side)),
+            evidence=(
+                Evidence("the message", request.failed.line),
+                *((Evidence("the number of rows", stated[2]),) if stated else ()),
+            ),
+            remedies=tuple(_of_meant_pairs(side) if stated else _remedies(case, side)),
             moment=index,
         )
+
+
+_BY_MISTAKE = ", or by mistake, where [n,1] is combined with [n]"
+_NEARLY = 0.001
+
+
+def _stated(need: int, sizes: Sequence[StatedSize]) -> tuple[int, str, Line] | None:
+    """A number of the text whose square is the request, or all but a thousandth of it, in one type."""
+    found = {
+        (size, dtype): each.line
+        for each in sizes
+        for size in each.sizes[:1]
+        for item, dtype in _DTYPES
+        if size >= _LEAST_SIDE
+        and odd_part(size) >= _TELLING
+        and 0 <= need - size * size * item <= need * _NEARLY
+    }
+    if len(found) != 1:
+        return None
+    (side, dtype), line = next(iter(found.items()))
+    return side, dtype, line
+
+
+def _of_meant_pairs(side: int) -> Iterator[Remedy]:
+    """Where the writer counts the rows himself, so that no shape need be looked for."""
+    yield Remedy(
+        f"an exact Gaussian process or kernel method needs all pairs of its {side:,} rows, whatever the"
+        " batch: take a part of the rows, inducing points, or a low-rank approximation (Nystrom, random"
+        " features); half of the rows take a quarter",
+        "few = jax.random.choice(key, n, (20_000,), replace=False); x, y = x[few], y[few]",
+        slug="subsampling",
+    )
+    yield Remedy(
+        "distances, or a sum over the rows: go through them in blocks, and reduce each block at once",
+        "y = jax.lax.map(f, x, batch_size=256)   # f of one row against all others",
+        slug="in-blocks",
+    )
 
 
 def _square(need: int) -> tuple[int, str] | None:

@@ -289,6 +289,8 @@ TABLE: dict[str, Applicability] = {
     "smaller-generation": Applicability(_OF_JAX),
     "diagonal-guide": Applicability(_OF_JAX),
     "restore-into-shapes": Applicability(_OF_JAX),
+    "fewer-contacts": Applicability(_OF_JAX),
+    "bound-checkpoint": Applicability(_OF_JAX),
     "fewer-environments": Applicability(_OF_JAX),
     "list-arguments": Applicability(code=_OF_JAX),
     "one-checkpoint-at-a-time": Applicability(_OF_JAX),

@@ -150,18 +150,48 @@ def _vmapped(program: list[Statement]) -> MadeByLine | None:
     given = node.args[0]
     name = f"`{given.id}`" if isinstance(given, ast.Name) else "its function"
     pairs = " for every pair of rows" if inner else " for all rows"
+    physics = _last(given) == "step" and ast.unparse(given).startswith("mjx.")
+    name = "`mjx.step`" if physics else name
+    rows = _rows(program)
+    some = _ROWS_AT_ONCE if rows is None or rows > 4 * _ROWS_AT_ONCE else max(rows // 4, 1)
+    what = (
+        "the contacts that may occur, with their constraints, exist"
+        if physics
+        else "what it makes for one of them, copies that .at[] makes included, exists"
+    )
     return MadeByLine(
-        f"the vmap of {statement.line_of(node).place} runs {name}{pairs} at once: what it makes for one"
-        " of them, copies that .at[] makes included, exists for each",
+        f"the vmap of {statement.line_of(node).place} runs {name}{pairs} at once: {what} for each",
         (
+            *(_FEWER_CONTACTS if physics else ()),
             Remedy(
-                "run it for some rows at a time, and reduce each part at once",
-                "y = jax.lax.map(f, xs, batch_size=256)   # vmap over 256 rows at a time",
+                "run it for some rows at a time" + ("" if physics else ", and reduce each part at once"),
+                f"y = jax.lax.map(f, xs, batch_size={some})   # vmap over {some} rows at a time",
                 slug="in-blocks",
             ),
         ),
         line=statement.line_of(node),
     )
+
+
+_ROWS_AT_ONCE = 256
+_FEWER_CONTACTS = (
+    Remedy(
+        "let fewer pairs of shapes collide, and give boxes or capsules in the place of meshes: MJX makes room"
+        " for every contact that the model allows, in each environment, whether it occurs or not",
+        "# in the XML: contype=0 conaffinity=0 for what never touches, and <pair> for what does",
+        slug="fewer-contacts",
+    ),
+)
+
+
+def _rows(program: list[Statement]) -> int | None:
+    """How many rows there are, by the largest number of keys that a program splits off."""
+    counts = [
+        node.args[1].value
+        for _, node in _nodes(program, ast.Call)
+        if _last(node.func) == "split" and len(node.args) == 2 and isinstance(node.args[1], ast.Constant)
+    ]
+    return max((count for count in counts if isinstance(count, int)), default=None)
 
 
 def _captured(program: list[Statement]) -> MadeByLine | None:

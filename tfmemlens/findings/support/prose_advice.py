@@ -173,6 +173,17 @@ _SAVE_IN_PARTS = Remedy(
     "dmesg -T | grep -i -E 'killed process|out of memory'",
     slug="save-in-parts",
 )
+_BOUND_THE_SAVE = Remedy(
+    "bound how much Orbax has in flight: a save copies arrays to the host, and its writer copies them again,"
+    " all at once unless it is told a limit",
+    "ocp.StandardCheckpointHandler(save_concurrent_gb=8)   # MaxText: checkpoint_storage_concurrent_gb=8",
+    slug="bound-checkpoint",
+)
+_OF_APPLE = Remedy(
+    "the text says that the CPU is fine, so the plug-in for Apple's GPU keeps what calls are given or return:"
+    " take a newer one, compute this part on the CPU, or restart the process now and then, and report it",
+    slug="newer-release",
+)
 _NEWER_RELEASE = Remedy(
     "if it fails while XLA compiles, before anything runs, what the data take plays little part: try a newer"
     " release, and a slightly other size (padded, or one less)",
@@ -232,7 +243,8 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
     if on_board := board(case):
         yield from what_helps(on_board[0])
     if told.shows("saving in words"):
-        yield _SAVE_IN_PARTS
+        bounded = framework_of(case) == JAX and told.shows("saving")
+        yield from (_BOUND_THE_SAVE, _SAVE_IN_PARTS) if bounded else (_SAVE_IN_PARTS,)
         return
     if of_host and compiled_then(case):
         yield from less_to_compile(case)
@@ -302,6 +314,9 @@ def _room_for_others(case: Case) -> Remedy:
 
 def _of_growth(case: Case, of_host: bool) -> Iterator[Remedy]:
     told = case.capture.surroundings
+    if told.shows("on a Mac") and told.shows("fine on the CPU"):
+        yield _OF_APPLE
+        return
     if told.shows("on a Mac"):
         jax = framework_of(case) == JAX
         yield Remedy(

@@ -15,6 +15,7 @@ _BATCHES = ("smaller-batch", "gradient-accumulation")
 _RULED_OUT = {
     "a batch of one": _BATCHES,
     "any batch alike": _BATCHES,
+    "one sample in a convolution": _BATCHES,
     "any sample alike": ("smaller-input", "shorter-sequences", "truncate-inputs"),
     "at the largest limit": ("raise-container-limit",),
     "clearing in vain": ("clear-session",),

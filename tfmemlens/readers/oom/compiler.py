@@ -92,7 +92,7 @@ PEAK_BUFFERS = LineRule(r"Peak buffers:", "Peak buffers:", needs="Peak buffers")
 BUFFER = LineRule(r"\bBuffer (?P<index>\d+):\s*\Z", "\tBuffer 1:", needs="Buffer ")
 BUFFER_SIZE = LineRule(rf"(?:\A|\s)Size: (?P<size>{SIZE})\s*\Z", "\t\tSize: 3.15GiB", needs="Size: ")
 OPERATOR = LineRule(
-    r"Operator: (?:op_type=\"(?P<type>[^\"]*)\" ?)?(?:op_name=\"(?P<name>[^\"]*)\")?(?:"
+    r"Operator: (?:op_type=\"(?P<type>[^\"]*)\" ?)?(?:op_name=\"(?P<name>[^\"]*)(?:\"|\Z))?(?:"
     r" ?source_file=\"(?P<file>[^\"]*)\")?(?: ?source_line=(?P<line>\d+))?",
     'Operator: op_name="jit(train_step)/jit(main)/jvp(Transformer)/dot_general" source_file="model.py"'
     " source_line=31",

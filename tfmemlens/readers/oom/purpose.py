@@ -128,6 +128,23 @@ PICKING = LineRule(
     needs=("best cudnn convolution", "conv_algorithm_picker"),
 )
 """XLA's search for the fastest algorithm of a convolution, which runs each of them on operands of its own."""
+ONE_SAMPLE = LineRule(
+    r"lhs_spec=\(0,.{1,400}?lhs_shape=\(1,",
+    "conv_general_dilated[dimension_numbers=ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0,"
+    " 1), out_spec=(0, 3, 1, 2)) lhs_shape=(1, 512, 512, 3) padding=((1, 1), (1, 1))]",
+    needs="lhs_shape=(1,",
+)
+"""A convolution as older JAX prints it, whose batch is the first dimension of what it reads."""
+FINE_ON_CPU = LineRule(
+    r"(?i)\bCPU\b(?: (?:is|works|seems|memory|usage|alone|backend|stays)){0,3}"
+    r" (?:ok(?:ay)?|fine|flat|stable|constant"
+    r"|unaffected|not affected)\b"
+    r"|\b(?:no leak|does not leak|doesn't leak|fine|flat|works|stable)\b[^.\n]{0,20} on (?:the )?CPU\b",
+    "CPU is okay, but device (MPS) exhibits the leak.",
+    "the same runs fine on the CPU",
+    needs=("cpu",),
+)
+"""The text says that the same is well on the CPU."""
 USING_JAX = LineRule(
     r"\bimport jax\b|\bimport jax\.|\bfrom jax\b|\bjnp\.\w|\bjax\.(?:device_put|jit|random|devices|numpy)\b",
     "import jax, torch",
@@ -515,6 +532,8 @@ PURPOSES = {
     "using JAX": USING_JAX,
     "picking algorithms": PICKING,
     "padding to a length": PADDING,
+    "fine on the CPU": FINE_ON_CPU,
+    "one sample in a convolution": ONE_SAMPLE,
     "short of XLA's goal": SHORT_OF_GOAL,
     "reading seldom": SELDOM,
     "running short": SHORT,

@@ -394,6 +394,14 @@ def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
     )
 
 
+def _at_most_one(fraction: str) -> bool:
+    """Whether the pool is no larger than the GPU."""
+    try:
+        return float(fraction) <= 1
+    except ValueError:
+        return False
+
+
 def _more_unified(case: Case, moment: Moment) -> Iterator[Remedy]:
     """With unified memory the pool may be larger than the GPU, as many times as a setting says."""
     told, limit = case.capture.surroundings, device_limit(case, moment)
@@ -401,16 +409,20 @@ def _more_unified(case: Case, moment: Moment) -> Iterator[Remedy]:
     if told.setting("TF_FORCE_UNIFIED_MEMORY") is None or asked is None:
         return
     alone = told.setting("XLA_PYTHON_CLIENT_ALLOCATOR")
-    if alone and alone[0] == "platform":
+    without_pool = alone is not None and alone[0] == "platform"
+    if alone and without_pool:
         yield Remedy(
             f"take XLA_PYTHON_CLIENT_ALLOCATOR=platform out ({alone[1].place}): unified memory is the"
             " pool's, and this setting does without the pool",
             "unset XLA_PYTHON_CLIENT_ALLOCATOR",
             slug="pool-for-unified-memory",
         )
-        return
     part = told.setting("XLA_PYTHON_CLIENT_MEM_FRACTION")
+    if without_pool and (part is None or not _at_most_one(part[0])):
+        return
     set_to = f" ({part[1].place}: {part[0]})" if part else ""
+    if part and _at_most_one(part[0]):
+        set_to += ", which leaves host RAM out where it is below 1"
     times = max(4, -(-2 * asked.bytes // limit.bytes)) if limit and limit.bytes else 8
     yield Remedy(
         "with unified memory JAX may use host RAM, too, up to XLA_PYTHON_CLIENT_MEM_FRACTION times what the"
