@@ -79,6 +79,18 @@ def test_a_cell_is_explained_with_what_cpp_printed(shell: Any, capfd: pytest.Cap
     assert shell.run_cell("%memlens").success, "the traceback is still there to be asked for"
 
 
+@pytest.mark.parametrize(
+    "code, name", [("raise RuntimeError('OOM when')", "RuntimeError"), ("a b", "SaidAlready")]
+)
+def test_a_cell_fails_with_its_own_error_shown_once(
+    shell: Any, capsys: pytest.CaptureFixture[str], code: str, name: str
+) -> None:
+    """What runs a notebook by itself reports the error; one of syntax IPython would print a second time."""
+    result = shell.run_cell(f"%%memlens\n{code}")
+    assert type(result.error_in_exec).__name__ == name
+    assert capsys.readouterr().out.count("raise RuntimeError") <= 1
+
+
 WATCHED = (
     "import os, tfmemlens\nwith tfmemlens.watch({folder!r}):\n    print('epoch 1')\n"
     f"    os.write(2, b'{LIST}')\n    raise MemoryError('{MESSAGE}')"

@@ -106,11 +106,21 @@ def _run(shell: Any, line: str, cell: str) -> None:
     try:
         report = explain(text, **options)
     except TfmemlensError:
-        raise SaidAlready(name) from error
+        _fail_as_before(error, name)
     if not report.case.capture.incidents:
-        raise SaidAlready(name) from error
+        _fail_as_before(error, name)
     _shown(shell, report, now=True)
-    raise SaidAlready(f"{name}, explained above") from error
+    _fail_as_before(error, f"{name}, explained above")
+
+
+def _fail_as_before(error: BaseException, said: str) -> NoReturn:
+    """End the cell with the error that it has shown already, of which IPython then prints a line. It shows
+    an error of syntax in its own way, which would be the whole once more.
+    """
+    if isinstance(error, SyntaxError):
+        raise SaidAlready(said) from error
+    error._render_traceback_ = lambda: [said]  # type: ignore[attr-defined]
+    raise error
 
 
 def _last_traceback() -> str:
