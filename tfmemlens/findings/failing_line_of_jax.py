@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import jax_lines
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.model.case import Case
@@ -50,6 +51,19 @@ def _trains_a_part(case: Case) -> Line | None:
     return next((line for line in code if _PART.search(line.text)), None)
 
 
+_SITE = regex(r"\b(?:numpyro\.|pm\.)?[dD]eterministic\(\s*['\"](?P<name>\w{1,60})['\"]")
+
+
+def _kept_site(case: Case, what: str) -> str:
+    """The one deterministic site of the program, as a clause, where draws of all sites are kept."""
+    if "deterministic ones too" not in what:
+        return ""
+    code = code_lines(case.capture.surroundings)
+    sites = {match["name"]: line for line in code if (match := _SITE.search(line.text))}
+    name, line = next(iter(sites.items()), ("", None))
+    return f"; the only deterministic one is `{name}` ({line.place})" if line and len(sites) == 1 else ""
+
+
 _OF_MADE_WEIGHTS = {"smaller-model", "smaller-moments", "small-init"}
 """Remedies that tell that weights or their slots are made, rather than data."""
 
@@ -72,6 +86,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         what, remedies = made.what, made.remedies
         slugs = {each.slug for each in remedies}
+        what += _kept_site(case, what)
         whole = case.capture.surroundings.shows("replicating weights")
         if whole and "shard-arguments" in slugs and slugs & _OF_MADE_WEIGHTS:
             what = (

@@ -124,14 +124,18 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
         stacked_by_program,
     )
     from tfmemlens.findings.support.lines_run import has_run
+    from tfmemlens.findings.support.weights_of_layers import weights_of_size
 
     for made in (
+        weights_of_size(case, need),
         made_by_program(told, need) if large else None,
         computed_within(case, moment, need, _advice),
         made_by(failed.source_text, need, failed.frames, told.code),
         gradients_by_program(told, need),
         stacked_by_program(told, within=calls_program(failed.source_text)) if need >= LEAST_BYTES else None,
     ):
+        if made and made.basis is Basis.MEASURED:
+            return made
         if made and (made.line is None or has_run(told.program(), made.line)):
             guess = "" if made.what.startswith("most likely") else "most likely "
             return replace(made, what=f"{guess}{made.what}") if made.line else made
