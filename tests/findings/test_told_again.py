@@ -30,6 +30,10 @@ def advised(text: str) -> list[str]:
         ("predict leaks memory when I call predict many times.", "direct-call"),
         ("predict_on_batch does not help: predict leaks memory when I call predict many times.", "one-call"),
         ("RAM grows each time I call a tf.function.", "one-signature"),
+        ("Memory grows with each iteration, when I call session.run( -x ).", "ops-once"),
+        ("Memory leaks when I create and close sessions repeatedly.", "ops-once"),
+        ("Memory grows, since I make a new instance of the data set.", "make-once"),
+        ("tf.keras.backend.clear_session()\nResourceExhausted at the last fold", "own-process"),
         ("RAM grows from epoch to epoch, with every epoch more.", "leave-out-in-turn"),
         ("The RAM fills up and keeps rising before training starts.", "map-the-file"),
         ("Memory grows all the time while the replay buffer is filled.", "smaller-replay"),
@@ -51,6 +55,7 @@ def test_what_grows_by_what_is_repeated(text: str, slug: str) -> None:
         ("jit_compile fills my GPU memory until it crashes.", "without-xla"),
         ("It runs out of memory.\nI train with MirroredStrategy.", "even-batches"),
         ("PyTorch runs out of memory because TensorFlow takes all GPU memory.", "growth"),
+        ("Two concurrent processes run out of memory: TensorFlow takes all GPU memory.", "growth"),
         ("The GPU memory is not released when the session is closed.", "end-the-process"),
         (
             "It runs out of memory at\naccuracy.eval(feed_dict={x: mnist.test.images, y: mnist.test.labels})",

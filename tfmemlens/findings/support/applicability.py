@@ -395,6 +395,8 @@ TABLE: dict[str, Applicability] = {
     "leave-out-in-turn": _ANYWHERE,
     "smaller-replay": _ANYWHERE,
     "count-the-data": _ANYWHERE,
+    "graph-of-its-own": _TENSORFLOW_CODE,
+    "ops-once": _TENSORFLOW_CODE,
     "smaller-queues": Applicability(devices=_HOST),
     "look-at-resident": _ANYWHERE,
     "delete-textures": Applicability(program=frozenset({"Node", "TensorFlow.js"}), shell=True),

@@ -38,6 +38,18 @@ _ALL_AT_ONCE = Remedy(
     "y = model.predict(np.stack(inputs), batch_size=32)",
     slug="one-call",
 )
+_FROZEN = Remedy(
+    "make every op once, above the loop, and freeze the graph before it: whoever adds one then gets an error"
+    " that names the line (where it is frozen and memory still grows, it is not the graph: run that part in a"
+    " process of its own)",
+    "tf.get_default_graph().finalize()   # in TF 2: tf.compat.v1",
+    slug="ops-once",
+)
+_ONE_GRAPH = Remedy(
+    "give a session that is made again and again a graph of its own, which goes with it",
+    "with tf.Graph().as_default(), tf.Session() as sess: ...",
+    slug="graph-of-its-own",
+)
 _OF_FUNCTIONS = Remedy(
     "count how often it is traced: each Python number, string or list among its arguments, each new shape and"
     " each function made in a loop makes another graph, and all are kept; give it tensors of one signature",
@@ -156,6 +168,16 @@ def _predicts(case: Case, line: Line) -> Grower:
     return Grower(what, line, (*_calls(case, told), *more, *_newer(case)))
 
 
+def _session_runs(case: Case, line: Line) -> Grower:
+    """Sessions whose graph grows; of one that is frozen already, what else may stay."""
+    del case
+    what = (
+        f"ops that are added to the graph in each turn ({line.place}): an operator on a tensor (`-x`,"
+        " `x[0]`), a function of tf, a placeholder or a Saver in the loop stays, and slows each run"
+    )
+    return Grower(what, line, (_FROZEN, _ONE_GRAPH))
+
+
 def _calls(case: Case, told: Surroundings) -> Iterator[Remedy]:
     if not told.shows("predicting a batch in vain"):
         yield Remedy(
@@ -210,6 +232,7 @@ _ANSWERS: dict[str, Callable[[Case, Line], Grower]] = {
     "model": _searches,
     "request": _requests,
     "episode": _episodes,
+    "run of a session": _session_runs,
     "prediction": _predicts,
     "call of a function": _functions,
 }

@@ -93,9 +93,6 @@ def told_mechanism(case: Case) -> Grower | None:
 def _mechanisms(case: Case) -> Iterator[Grower]:
     told = case.capture.surroundings
     device = told.shows("device memory in words") and not told.shows("host RAM in words")
-    for name, (what, remedies) in _OF_CIRCUMSTANCES.items():
-        if (line := told.shows(name)) and not (device and name in _OF_HOST):
-            yield Grower(f"{what} ({line.place})", line, remedies)
     if line := _taken_from_others(case):
         grow = Remedy(
             "let TensorFlow take memory as needed, or give it a part, before its first op: in TF 1 the first"
@@ -104,11 +101,14 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
             slug="smaller-fraction" if "growth" in ruled_out(case) else "growth",
         )
         yield Grower(
-            f"TensorFlow took the GPU that another framework needs ({line.place}): it reserves nearly all"
+            f"TensorFlow took the GPU that something else needs ({line.place}): it reserves nearly all"
             " memory of every GPU that it sees, whatever its model needs",
             line,
             (grow, _LET_OTHERS),
         )
+    for name, (what, remedies) in _OF_CIRCUMSTANCES.items():
+        if (line := told.shows(name)) and not (device and name in _OF_HOST):
+            yield Grower(f"{what} ({line.place})", line, remedies)
     if (line := told.shows("kept in words")) and not any(
         told.shows(f"again at each {unit}") for unit in _UNITS
     ):
@@ -119,12 +119,12 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
         )
 
 
-_UNITS = (*ONE_AFTER_ANOTHER, "prediction", "epoch", "step")
+_UNITS = (*ONE_AFTER_ANOTHER, "data set", "run of a session", "prediction", "epoch", "step")
 
 
 def _taken_from_others(case: Case) -> Line | None:
     told = case.capture.surroundings
-    beside = told.shows("beside another framework")
+    beside = told.shows("beside another framework") or told.shows("side by side")
     return beside if beside and told.shows("taking the whole GPU") else None
 
 

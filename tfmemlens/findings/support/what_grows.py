@@ -78,7 +78,7 @@ def _growers(case: Case) -> Iterator[Grower]:
                 _SHAPES_ALIKE,
             ),
         )
-    if line := told.shows("data sets made anew"):
+    if line := told.shows("data sets made anew") or told.shows("again at each data set"):
         yield Grower(
             f"each data set that is made anew ({line.place}) stays: an array that a graph takes is a constant"
             " of it, and a function that is traced keeps what it was traced with",

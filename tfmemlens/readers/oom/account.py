@@ -35,7 +35,7 @@ _OF_HOST = regex(
 _GROWTH = regex(
     r"(?i)\b(?:grow(?:s|ing|n)?|(?<!memory )(?<!memory_)growth|increas(?:e|es|ed|ing)"
     r"|ris(?:e|es|ing)|climb(?:s|ing)?|accumulat(?:e|es|ed|ing|ion)"
-    r"|balloon(?:s|ing)?|soar(?:s|ing)?|leak(?:s|ed|ing|age)?|creep(?:s|ing)?|explod(?:e|es|ing)"
+    r"|balloon(?:s|ing)?|soar(?:s|ing)?|leak(?:s|y|ed|ing|age)?|creep(?:s|ing)?|explod(?:e|es|ing)"
     r"|(?:go(?:es|ing)?|add(?:s|ing)?|pil(?:es|ing)|build(?:s|ing)?) up|more and more"
     r"|out of control|getting (?:bigger|larger|higher))\b"
 )
@@ -78,7 +78,7 @@ _AGAIN = (
     r"(?:\beach\b|\bevery ?(?:time)?\b|\bper\b|\bbetween\b|\bin-between\b|\bover\b|\bacross\b"
     r"|\bin (?:a|the|an) (?:\w+ )?loop\b|\bloops?\b|\brepeat\w*|\bmultiple\b|\bmany\b|\bseveral\b"
     r"|\bhundreds\b|\bsequential\w*|\bnumber of\b|\bagain\b|\ba lot of\b"
-    r"|\bconsecutive\w*|\bsuccessive\w*|\bonce for\b)"
+    r"|\bconsecutive\w*|\bsuccessive\w*|\bonce for\b|\bnew instances?\b)"
 )
 _NUMBERED = r"(?:\b\d+(?:st|nd|rd|th)?|\blast|\bsecond|\bthird|\bnext|\ba few|\bsome)"
 
@@ -109,9 +109,12 @@ _UNITS = {
     ),
     "request": r"(?:inference )?requests?|calls? (?:to|of) (?:the |my )?(?:api|server|service|app)",
     "episode": r"episodes?",
-    "prediction": (
-        r"[\w.]*predict(?:ion|ions|ing|s|_on_batch)?(?:\(\))?|inferences?|\w[\w.]*\.run\b(?:\(\))?"
+    "data set": r"(?:iterators?|data ?sets?|from_tensor_slices|[\w.]*make_initializer)(?! of)",
+    "run of a session": (
+        r"\w*(?:sess|session|runner)[\w.]*\.run\b(?:\( ?-?\w* ?\))?"
+        r"|(?:creat|clos|open)\w*(?: \w+){0,2} sessions?|session (?:clos|creat)\w*"
     ),
+    "prediction": r"[\w.]*predict(?:ion|ions|ing|s|_on_batch)?(?:\(\))?|inferences?",
     "call of a function": r"calls?[^.]{0,20} tf\.? ?functions?|tf\.functions?",
     "epoch": r"epochs?",
     "step": r"iterations?|(?:training )?steps?|batch(?:es)?(?![-_ ]?size)",
@@ -119,7 +122,15 @@ _UNITS = {
 """What is done again and again, the most particular first."""
 UNITS = tuple(_UNITS)
 _REPEATED = {unit: _repeated(what) for unit, what in _UNITS.items()}
-_NAMED_ALONE = ("trial", "fold", "loaded model", "episode", "prediction", "call of a function")
+_NAMED_ALONE = (
+    "trial",
+    "fold",
+    "loaded model",
+    "episode",
+    "run of a session",
+    "prediction",
+    "call of a function",
+)
 _IN_TITLES = {unit: _just(_UNITS[unit]) for unit in _NAMED_ALONE}
 _VAIN = regex(
     r"(?i)n't (?:\w+ ){0,2}(?:help|solve|work|fix|change|stop|make|do|seem)"
@@ -153,7 +164,8 @@ _CIRCUMSTANCES = {
         r".*\b(?:end|after|complet\w*|together|finish\w*|done)\b"
     ),
     "failing late": regex(
-        rf"(?i)\A(?=.*\b(?:happen|fail|crash|error|stop|die|kill|memory|oom|exhaust)\w*).*"
+        r"(?i)\A(?!.*\bfirst epoch\b)"
+        rf"(?=.*\b(?:happen|fail|crash|error|stop|die|kill|memory|oom|exhaust)\w*).*"
         rf"(?:\b(?:after|until|at|on|in|during) (?:(?:the|about|around|almost|nearly|some|over) )*{_LATER}"
         rf"|\b(?:runs?|trains?|works?|running|training)\b.{{0,40}}\bfor (?:\w+ ){{0,2}}{_LATER}"
         r".{0,20}\bbefore\b"
@@ -181,6 +193,11 @@ _CIRCUMSTANCES = {
         r"(?i)\bflask\b|\bdjango\b|\bfast ?api\b|\bgunicorn\b|\brest api\b|\bweb ?(?:server|service|app)\b"
     ),
     "evaluating": regex(r"(?i)\b(?:validat|evaluat|predict|inference|testing)\w*"),
+    "side by side": regex(
+        r"(?i)\bconcurrent\w*|\bsimultaneous\w*|\bin parallel\b|\bat the same time\b|\bsecond process\b"
+        r"|\bother process\w*"
+        r"|\b(?:two|several|multiple) (?:\w+ )?(?:scripts|processes|programs|predictions)\b"
+    ),
     "training under a strategy": regex(
         r"\b\w*(?:Mirrored|ParameterServer|TPU)\w*Strategy|\bmulti_gpu_model\b"
     ),
@@ -222,6 +239,8 @@ class AccountCollector:
     def observe(self, line: Line) -> None:
         """Read a line that no C++ file logged, and the sentence that the line before left open."""
         text = line.text
+        if _CLEARS.match(text):
+            self._facts.setdefault("clearing in vain", line)
         if self._read > _MOST_SENTENCES or len(text) > _LONGEST or not _LIKE_PROSE.search(text):
             return
         if _OF_A_PROGRAM.search(text):
@@ -262,6 +281,8 @@ class AccountCollector:
                 self._facts.setdefault(name, line)
 
 
+_CLEARS = regex(r"\s*(?:[\w.]+\.)?clear_session\(\)\s*(?:#.*)?\Z")
+"""Code that clears the session, in a program that fails."""
 _OF_A_PROGRAM = regex(
     r"\bAllocator \(|\btrying to allocate\b|\bnot a failure\b|_bfc\b|\bexceeds \d+% of|\bbytes_limit\b"
 )
