@@ -45,6 +45,13 @@ def test_what_the_bytes_tell(need: int, given: int, told: str, first: str) -> No
     assert slugs(text)[0] == first
 
 
+def test_what_a_list_keeps_is_named() -> None:
+    request = refused(135562496, 135562496 * 3).partition("\n")[2].partition("\n")[2]
+    text = f"import jax\nfor x in xs:\n    maps = encode(x)\n    kept.append(maps)\n\n{request}"
+    codes = [remedy.code or "" for finding in explained(text).findings for remedy in finding.remedies]
+    assert not any("result)" in code for code in codes)
+
+
 def test_shapes_that_do_not_fit_are_no_matter_of_batches() -> None:
     text = refused(48000**2 * 4, 48000**2 * 4 + 8 * 48000) + "\nloss = evaluate(state, x)\n"
     assert not {"smaller-evaluation-batch", "smaller-batch", "keep-numbers"} & set(slugs(text))

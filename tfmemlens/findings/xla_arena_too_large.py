@@ -63,6 +63,8 @@ _OF_BATCHES = (
     "smaller-batch",
     "keep-numbers",
     "bucket-lengths",
+    "in-blocks",
+    "in-pieces",
 )
 """What hides that two shapes do not fit each other, and leaves a wrong value."""
 

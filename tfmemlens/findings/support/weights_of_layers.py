@@ -45,7 +45,7 @@ def weights_of_size(case: Case, need: int | None) -> MadeByLine | None:
     at = f"{line.place} the first" if len(fitting) > 1 else line.place
     kept = f", and {optimizer.place} keeps {slots} more of each: together" if optimizer else ":"
     return MadeByLine(
-        f"{many} of [{rows},{columns}] ({at}), {human(size)} each{kept} {human(whole)}, whatever the batch; it"
+        f"{many} of [{rows},{columns}] ({at}), {human(size)} each{kept} {human(whole)}; it"
         " was one of these that was refused",
         tuple(_remedies(shape, whole, slots)),
         Basis.MEASURED,

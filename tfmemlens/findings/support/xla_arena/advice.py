@@ -227,15 +227,20 @@ def _of_no_program(case: Case, moment: Moment, compiler: CompilerMemory) -> Iter
     return None
 
 
+_ADDED = regex(r"\.append\(\s*(?P<name>[A-Za-z_]\w*)\s*\)")
+
+
 def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
     told = case.capture.surroundings
     stores = told.stores
     if stores and holds_weights(stores[0]):
         yield kept.without_states(stores[0])[0]
     elif stores:
+        added = _ADDED.search(stores[1].text)
+        name = added["name"] if added else "result"
         yield Remedy(
             f"keep numbers, not arrays, in `{stores[0]}` ({stores[1].place})",
-            f"{stores[0]}.append(jax.device_get(result))   # a loss: float(loss)",
+            f"{stores[0]}.append(jax.device_get({name}))   # a loss: float(loss)",
             slug="keep-numbers",
         )
     if told.shows("differentiating") and told.shows("simulating"):
