@@ -360,3 +360,21 @@ def test_a_save_of_orbax_is_bounded(library: str, bounded: bool) -> None:
 def test_a_leak_that_the_cpu_has_not_is_the_plug_in_s(said: str, first: str) -> None:
     told = f"Memory leak when calling a jax.jit function on my MacBook with jax-metal. {said}"
     assert slugs(told)[0] == first
+
+
+def test_a_sampler_that_is_made_in_a_loop_is_compiled_anew() -> None:
+    told = "Memory leak when running MCMC many times in a loop with numpyro.\nmcmc.run(key, x)"
+    assert slugs(told)[0] == "start-anew"
+    short = "numpyro runs out of memory with many draws.\nmcmc.run(key, x)"
+    assert slugs(short)[0] == "fewer-draws"
+
+
+@pytest.mark.parametrize(("name", "own"), [("reduce-window.1", False), ("gated_matmul_kernel.18", True)])
+def test_an_instruction_of_xla_is_no_kernel_of_ones_own(name: str, own: bool) -> None:
+    told = (
+        "I train with torch_xla.\nRESOURCE_EXHAUSTED: Ran out of memory in memory space vmem while allocating"
+    )
+    told += f" on stack for %{name} = f32[8,128] x(. Scoped allocation with size 31.07M and limit 16.00M"
+    told += " exceeded scoped vmem limit by 15.07M."
+    assert ("smaller-kernel-blocks" in slugs(told)) is own
+    assert ("LIBTPU_INIT_ARGS" in code_of(told, "larger-vmem")) is not own

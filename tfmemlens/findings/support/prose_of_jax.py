@@ -60,6 +60,13 @@ _FEWER_DRAWS = Remedy(
     "mcmc.run(key, ...); mcmc.post_warmup_state = mcmc.last_state   # then run again for more draws",
     slug="fewer-draws",
 )
+_SAMPLER_MADE_ONCE = Remedy(
+    "where it grows from run to run: a sampler, kernel or function that is made anew in a loop is compiled"
+    " anew, and JAX keeps every program with its constants: make it once, give it what changes as arguments, or"
+    " drop the programs after each run",
+    "jax.clear_caches()   # after each run; results as NumPy arrays: jax.device_get(mcmc.get_samples())",
+    slug="start-anew",
+)
 _FEWER_ENVIRONMENTS = Remedy(
     "run fewer environments at once, or fewer steps of them between updates",
     slug="fewer-environments",
@@ -111,8 +118,9 @@ def _named(case: Case, jax: bool) -> Iterator[Remedy]:
         yield _FEWER_SHAPES
     if told.shows("vectorising"):
         yield _IN_BLOCKS
-    if (case.api.library == "NumPyro" or told.shows("sampling")) and not late:
-        yield _FEWER_DRAWS
+    samples = (case.api.library == "NumPyro" or told.shows("sampling")) and not late
+    if samples:
+        yield _SAMPLER_MADE_ONCE if told.shows("growing in words") else _FEWER_DRAWS
     if told.shows("environments") and jax:
         yield _FEWER_ENVIRONMENTS
     solver = told.shows("solving an ODE")

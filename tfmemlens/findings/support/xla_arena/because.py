@@ -76,7 +76,7 @@ def _beyond_a_capacity(case: Case, moment: Moment, compiler: CompilerMemory) -> 
             " arrays"
         )
     if compiler.capacity and compiler.needed:
-        if space and facts.is_scoped(moment):
+        if space and facts.is_scoped(moment) and not facts.of_the_compiler(case, moment):
             return (
                 f"the limit of this kernel is {human_size(compiler.capacity)} of {space}, memory on the chip,"
                 f" {facts.over(compiler)} too little; the core may have more"

@@ -41,6 +41,11 @@ _CAPTURED = regex(r"constants were captured during lowering \((?P<size>[\d.]+ ?[
 _MODULE = regex(r"torch[/\\]nn[/\\]modules[/\\]module\.py")
 _IN_VAIN = regex(r"not usable: (?:ShapedArray\()?(?P<array>\w+\[[\d,]*\])")
 _WAITS = regex(r"\bblock_until_ready\b|\bdevice_get\(|\.item\(\)|\A\s*(?:\w+\s*=\s*)?(?:print|float|int)\(\w")
+_INSTRUCTION = regex(
+    r"(?:[a-z-]*fusion|reduce|reduce-window|copy|convolution|dot|sort|scatter|gather|while|transpose|reshape"
+    r"|broadcast|concatenate|pad|select-and-scatter|dynamic-(?:update-)?slice|all-\w+)[.\d]*(?:\.clone)?\Z"
+)
+"""The name of an instruction of XLA's own, rather than of a kernel."""
 _KERNEL = regex(r"(?P<name>[^/\s]{1,120})/pallas_call\b")
 _CALLS = regex(r"(?:PartitionedCall|\bcluster_\d|XlaRun|XlaLaunch|_XlaCompile)")
 _OF_TENSORFLOW = ((4, "float32"), (2, "16 bits"))
@@ -64,8 +69,9 @@ def kernel(moment: Moment) -> str | None:
     """The name of the kernel that found no room: the message's, else the one in the name of the largest
     buffer (`jit(step)/jit(attention)/RPA_bq_512/pallas_call`).
     """
-    if moment.request and moment.request.failed.executable:
-        return moment.request.failed.executable
+    told = moment.request.failed.executable if moment.request else None
+    if told and not _INSTRUCTION.match(told):
+        return told
     names = (row.allocation.node or "" for row in rows(moment)[:1])
     return next((match["name"] for name in names if (match := _KERNEL.search(name))), None)
 
