@@ -18,7 +18,7 @@ from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human, human_size, percent
 
 BASIS = Basis.FIGURES
-EXPLAINS = "bytes inside chunks beyond what was requested"
+EXPLAINS = "bytes inside blocks beyond what was requested"
 
 _SAME_SHAPES = (
     Remedy(

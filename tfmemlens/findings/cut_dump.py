@@ -26,7 +26,7 @@ from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import MIB, human, human_size, percent
 
 BASIS = Basis.FIGURES
-EXPLAINS = "what is in use of a full pool, else what is not; or the largest chunks of one size"
+EXPLAINS = "what is in use of a full pool, else what is not; or the largest blocks of one size"
 
 _IDLE = 0.02
 """Share of the limit below which a pool is as good as empty."""

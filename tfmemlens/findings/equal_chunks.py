@@ -52,7 +52,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent, round_up
 
 BASIS = Basis.MEASURED
-EXPLAINS = "the chunks of one size, or those of a loop"
+EXPLAINS = "the blocks of one size, or those of a loop"
 
 _STACKS = regex(r"(?:\A|[/_])Tensor(?:Array|List)(?:Un)?(?:Stack|Gather|Scatter|FromTensor|Split|Concat|V3)?")
 _KEEPS_ELEMENTS = regex(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tfmemlens.knowledge.program_shapes import Made
 
 BASIS = Basis.MEASURED
-EXPLAINS = "the request that the code makes, and chunks of its size"
+EXPLAINS = "the request that the code makes, and blocks of its size"
 
 _LEAST_BYTES = 16 * MIB
 _ADAM = regex(r"(?i)(?<![a-z])adamw?(?:optimizer)?(?![a-z])")

@@ -36,7 +36,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, percent
 
 BASIS = Basis.MEASURED
-EXPLAINS = "the chunk"
+EXPLAINS = "the block"
 
 _SHARE, _IMAGE = 0.5, 4
 _LEAST = 16 * MIB

@@ -33,7 +33,7 @@ from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.units import human, percent
 
 BASIS = Basis.SHAPE
-EXPLAINS = "the chunks of these sizes"
+EXPLAINS = "the blocks of these sizes"
 HEDGED = (Severity.CAUSE,)
 
 _KERNELS = (1, 9, 25, 49)

@@ -23,7 +23,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.units import KIB, human, percent, round_up
 
 BASIS = Basis.MEASURED
-EXPLAINS = "the chunks of these sizes"
+EXPLAINS = "the blocks of these sizes"
 
 _LEAST_COUNT, _LEAST_BYTES = 5, 256 * KIB
 _GRADIENT_CALL = regex(r"\.gradients?\(|\bcompute_gradients\(")

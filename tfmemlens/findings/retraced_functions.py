@@ -25,7 +25,7 @@ from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human
 
 BASIS = Basis.NAME
-EXPLAINS = "the chunks of one size beyond one step's, where each trace may have left one; else no bytes"
+EXPLAINS = "the blocks of one size beyond one step's, where each trace may have left one; else no bytes"
 
 _MIN_CHUNK_BYTES = 16 << 10
 _MIN_SHARE = 0.3

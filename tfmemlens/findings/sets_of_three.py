@@ -21,7 +21,7 @@ from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import KIB, human, percent, round_up
 
 BASIS = Basis.SHAPE
-EXPLAINS = "the chunks that stand in sets"
+EXPLAINS = "the blocks that stand in sets"
 
 _LEAST_BYTES = 64 * KIB
 _LEAST_SIZES = 4

@@ -21,7 +21,7 @@ from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy,
 from tfmemlens.units import human, percent, round_up
 
 BASIS = Basis.SHAPE
-EXPLAINS = "the chunks of that size"
+EXPLAINS = "the blocks of that size"
 
 _LEAST_WIDTH, _LEAST_COUNT, _LEAST_SHARE = 256, 3, 0.25
 _FAR_SMALLER = 4

@@ -20,7 +20,7 @@ from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human
 
 BASIS = Basis.MEASURED
-EXPLAINS = "the chunks of these sizes"
+EXPLAINS = "the blocks of these sizes"
 _LEAST = 24
 """Two such matrices in each layer of the smallest model with twelve."""
 _REMEDIES = (

@@ -43,7 +43,7 @@ TERMS = {
         "The most that the allocator may take from the device: the device's memory less what TensorFlow"
         " leaves alone, or a limit that you set."
     ),
-    "in use": "Bytes in chunks that somebody holds at this moment.",
+    "in use": "Bytes in blocks that somebody holds at this moment.",
     "free": (
         "Bytes that the allocator has or may still take from the device. A tensor needs one block: many small"
         " free blocks cannot hold a large one."
@@ -65,7 +65,7 @@ TERMS = {
         " steps of 256 bytes, and may be larger."
     ),
     "region": (
-        "A stretch of device memory that the allocator took at once and cut into chunks. Chunks of two"
+        "A stretch of device memory that the allocator took at once and cut into blocks. Blocks of two"
         " regions never join."
     ),
     "layer": (
