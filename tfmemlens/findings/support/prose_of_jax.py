@@ -62,8 +62,8 @@ _FEWER_DRAWS = Remedy(
 )
 _SAMPLER_MADE_ONCE = Remedy(
     "where it grows from run to run: a sampler, kernel or function that is made anew in a loop is compiled"
-    " anew, and JAX keeps every program with its constants: make it once, give it what changes as arguments, or"
-    " drop the programs after each run",
+    " anew, and JAX keeps every program with its constants: make it once, give it what changes as arguments,"
+    " or drop the programs after each run",
     "jax.clear_caches()   # after each run; results as NumPy arrays: jax.device_get(mcmc.get_samples())",
     slug="start-anew",
 )
