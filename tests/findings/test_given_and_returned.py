@@ -45,6 +45,11 @@ def test_what_the_bytes_tell(need: int, given: int, told: str, first: str) -> No
     assert slugs(text)[0] == first
 
 
+def test_an_operation_by_itself_donates_nothing() -> None:
+    text = refused(2702278656, 5407896104).replace(NAMED, "")
+    assert "donate-buffers" not in slugs(text)
+
+
 def test_what_a_list_keeps_is_named() -> None:
     request = refused(135562496, 135562496 * 3).partition("\n")[2].partition("\n")[2]
     text = f"import jax\nfor x in xs:\n    maps = encode(x)\n    kept.append(maps)\n\n{request}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets, program_account
+from tfmemlens.findings.support import code_snippets, jax_lines, program_account
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import CompilerMemory
@@ -52,7 +52,8 @@ def because(moment: Moment, compiler: CompilerMemory) -> str | None:
             f"its arguments are {human(beside)}, two vectors of {side:,} numbers, and its result is"
             f" {side:,} x {side:,}: by mistake [{side},1] was most likely combined with [{side}]"
         )
-    if abs(beside - need) <= _NEAR * need:
+    compiled = bool(moment.request and moment.request.failed.executable)
+    if compiled and abs(beside - need) <= _NEAR * need:
         return (
             f"it is a result as large as what the program is given ({human(beside)}): most likely an array"
             " that is given and returned anew without being donated, so that it exists twice"
@@ -62,13 +63,15 @@ def because(moment: Moment, compiler: CompilerMemory) -> str | None:
     return None
 
 
-def remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> tuple[Remedy, ...]:
-    """What helps against each of these; none where nothing is shown."""
-    known = rest(moment, compiler)
-    if known is None or because(moment, compiler) is None:
-        return ()
+def remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> tuple[Remedy, ...] | None:
+    """What helps against each of these; None where nothing is shown."""
     if side := vectors(moment, compiler):
         return (_equal_shapes(side),)
+    if jax_lines.made_at(case, moment):
+        return ()  # the rule of the line says it
+    known = rest(moment, compiler)
+    if known is None or because(moment, compiler) is None:
+        return None
     if known[1] > _LITTLE * known[0]:
         return tuple(_donated(case))
     return (

@@ -81,5 +81,5 @@ def _within(statement: Statement, number: int, kinds: tuple[type[ast.AST], ...])
 
 
 def _span(statement: Statement, node: ast.AST) -> tuple[int, int]:
-    end = int(getattr(node, "end_lineno", None) or getattr(node, "lineno", 1))
-    return statement.line_of(node).number, statement.lines[min(end, len(statement.lines)) - 1].number
+    end = getattr(node, "end_lineno", None) or getattr(node, "lineno", None) or 1
+    return statement.line_of(node).number, statement.lines[min(int(end), len(statement.lines)) - 1].number

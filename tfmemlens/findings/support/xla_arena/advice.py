@@ -223,7 +223,7 @@ def _of_no_program(case: Case, moment: Moment, compiler: CompilerMemory) -> Iter
         return _of_a_full_device(case, moment)
     if compiler.arguments_and_results:
         told = given_and_returned.remedies(case, moment, compiler)
-        return told or program_account.less_given(situation(case, moment).training)
+        return program_account.less_given(situation(case, moment).training) if told is None else told
     return None
 
 
