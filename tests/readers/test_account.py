@@ -102,6 +102,15 @@ def test_what_went_well_for_a_while(text: str, late: bool) -> None:
     assert ("failing late" in facts(text)) is late
 
 
+def test_a_sentence_goes_on_from_one_line_and_no_more() -> None:
+    account = AccountCollector()
+    for number in range(1, 400):
+        account.observe(Line(number, "step of the training with a learning rate"))
+    account.observe(Line(400, "memory of it grows"))
+    assert len(account._before[0]) < 100
+    assert "growing in words" not in facts("the memory\nof my program\nis increasing")
+
+
 def test_a_sentence_may_go_on_in_the_next_line() -> None:
     assert "growing in words" in facts("here the memory of my program\nis increasing")
     assert "growing in words" not in facts("here the memory of my program.\nis increasing")

@@ -16,7 +16,10 @@ from tfmemlens.patterns import regex
 _NEAR = 70
 """Letters between two words of one fact."""
 _MOST_SENTENCES = 400
-_LONGEST = 1500
+_LONGEST, _LONGEST_SENTENCE, _LONGEST_START = 1500, 500, 200
+"""Letters of a line, of a sentence, and of the start that a line before left open: one line's, whatever it
+went on from, so that a log of small letters is no sentence without end.
+"""
 _SENTENCE = regex(r"(?<=[.!?\u3002])(?<!\btf\.)(?<!\be\.g\.)(?<!\bi\.e\.)[\s)\]\"'`*]+|\s{4,}|[;|]\s")
 _MEMORY = regex(
     r"(?i)(?<!short-term )(?<!short term )(?<!replay )(?<!shared )(?<!external )(?<!associative )"
@@ -251,9 +254,9 @@ class AccountCollector:
         for sentence in sentences:
             if sentence:
                 self._read += 1
-                self._take(sentence, line)
+                self._take(sentence[:_LONGEST_SENTENCE], line)
         ends = text.rstrip().endswith((".", "!", "?", ":"))
-        self._before = ("" if ends else sentences[-1], line.number)
+        self._before = ("" if ends else _SENTENCE.split(text)[-1][-_LONGEST_START:], line.number)
 
     def value(self) -> dict[str, Line]:
         """The facts by their names, each with the first line that tells it. What is done again counts where
