@@ -474,6 +474,8 @@ class TestBalance:
         (None, (10,), 41, 40),
         (None, None, 41, 41),
         (None, None, None, None),
+        (-1, None, None, None),
+        (None, None, -3, None),
     ],
 )
 def test_the_best_figure_of_a_request(

@@ -110,12 +110,13 @@ class Request:
 
     @property
     def needed_bytes(self) -> int | None:
-        """The best figure there is: rounded, else shape x dtype, else the printed size."""
-        if self.rounded_bytes is not None:
-            return self.rounded_bytes
-        if self.failed.tensor_bytes is not None:
-            return self.failed.tensor_bytes
-        return self.failed.size.bytes if self.failed.size else None
+        """The best figure there is: rounded, else shape x dtype, else the printed size; none below nothing,
+        as a damaged listing may print it.
+        """
+        size = self.failed.size.bytes if self.failed.size else None
+        figures = (self.rounded_bytes, self.failed.tensor_bytes, size)
+        best = next((each for each in figures if each is not None), None)
+        return best if best is None or best >= 0 else None
 
 
 @dataclass(frozen=True, slots=True)
