@@ -152,6 +152,32 @@ def test_a_loop_that_changes_shapes_is_told(code: str, said: bool) -> None:
     assert ("line 13 calls gets another shape in each turn of the loop ([2,8] then [3,8])" in verdict) is said
 
 
+TWO_ARGUMENTS = LOOP.replace("def f(a):", "def f(w, a):").replace("a @ a.T", "unknown(a @ w), 0")
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"), [("i", True), ("9", False)], ids=["changed", "weights-unknown-after-one-turn"]
+)
+def test_shapes_of_one_argument_are_compared(rows: str, said: bool) -> None:
+    code = TWO_ARGUMENTS.replace("(i, 8)", f"({rows}, 8)").replace("y = g(x)", "w = g(w, x)[0]")
+    code = code.replace("    for", "    w = jnp.ones((8, 8))\n    for")
+    text = f"{HEAD}{code}\nafter a while this ends with an OOM on my GPU\n"
+    assert ("gets another shape in each turn" in pipeline.explain(text).verdict) is said
+
+
+REDUCED = (
+    "W0000 00:00:01.0 hlo_rematerialization.cc:3363] Can't reduce memory use below 3.92GiB (4209993943 bytes)"
+    " by rematerialization; only reduced to 6.28GiB (6744535172 bytes), down from 6.55GiB (7038365928 bytes)"
+    " originally\n"
+)
+
+
+def test_programs_that_are_kept_ask_for_nothing_in_one_piece() -> None:
+    text = f"{HEAD}{LOOP}\n{REDUCED}{ASKED} 6782722816 bytes. [executable_name='jit_f']\n"
+    assert "gets another shape" not in pipeline.explain(text).verdict
+    assert "gets another shape" in pipeline.explain(text.replace(REDUCED, "")).verdict
+
+
 def test_the_shape_that_a_tpu_names_finds_its_line() -> None:
     code = "@jax.jit\ndef f():\n    a = jnp.ones((327680, 327680), dtype=jnp.bfloat16)\n    return a @ a\n"
     told = (

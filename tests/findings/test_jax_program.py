@@ -68,6 +68,29 @@ def test_what_the_program_makes_is_told_as_a_guess(code: str, said: str, slug: s
     assert report.actions[0].remedy.slug == slug
 
 
+TWO_VMAPS = (
+    "@jax.jit\ndef forecast(xs):\n    return jax.vmap(one)(xs)\n\n"
+    "def summary(ys):\n    return jax.vmap(last)(ys)\n\nsummary(forecast(xs))\n"
+)
+GIVEN = (
+    "E0000 00:00:01.0 gpu_hlo_schedule.cc:1068] The byte size of input/output arguments (15616641124) exceeds"
+    " the base limit (4504682496). This indicates an error in the calculation!\n"
+)
+
+
+@pytest.mark.parametrize(("name", "line"), [("forecast", 7), ("summary", 10), ("other", 10)])
+def test_only_a_vmap_that_the_failed_program_reaches_is_told(name: str, line: int) -> None:
+    end = f"{LARGE.strip()} [executable_name='jit_{name}']\n"
+    assert f"the vmap of line {line} runs" in explained(f"{HEAD}{TWO_VMAPS}\n{end}").verdict
+
+
+@pytest.mark.parametrize("code", [TWO_VMAPS, GRADED])
+def test_what_is_given_and_returned_is_no_scan_or_vmap(code: str) -> None:
+    end = f"{LARGE.strip()} [executable_name='jit_forecast']\n"
+    verdict = explained(f"{HEAD}{code}\n{GIVEN}{end}").verdict
+    assert "most likely" not in verdict and "arguments and results alone are 14.54 GiB" in verdict
+
+
 @pytest.mark.parametrize("code", [PASSED, TABLE, DROPPED, FROM_HOST, "h = energy(x)\n"])
 @pytest.mark.parametrize("end", [LARGE, "\nthis ends with an OOM on my GPU\n"])
 def test_what_is_passed_small_or_dropped_is_not_told(code: str, end: str) -> None:

@@ -121,18 +121,17 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
     from tfmemlens.findings.support.jax_program import (
         gradients_by_program,
         made_by_program,
-        stacked_by_program,
     )
     from tfmemlens.findings.support.lines_run import has_run
     from tfmemlens.findings.support.weights_of_layers import weights_of_size
 
     for made in (
         weights_of_size(case, need),
-        made_by_program(told, need) if large else None,
+        made_by_program(told, need, counted=_is_counted(moment)) if large else None,
         computed_within(case, moment, need, _advice),
         made_by(failed.source_text, need, failed.frames, told.code),
-        gradients_by_program(told, need),
-        stacked_by_program(told, within=calls_program(failed.source_text)) if need >= LEAST_BYTES else None,
+        None if _of_what_is_given(moment) else gradients_by_program(told, need),
+        _stacked(case, moment, need),
     ):
         if made and made.basis is Basis.MEASURED:
             return made
@@ -140,6 +139,32 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
             guess = "" if made.what.startswith("most likely") else "most likely "
             return replace(made, what=f"{guess}{made.what}") if made.line else made
     return None
+
+
+def _stacked(case: Case, moment: Moment, need: int) -> MadeByLine | None:
+    """What a scan or vmap of the program makes; not where the compiler says that arguments and results fill
+    the device, which none of them makes larger.
+    """
+    failed = moment.request.failed if moment.request else None
+    if failed is None or need < LEAST_BYTES or _of_what_is_given(moment):
+        return None
+    from tfmemlens.findings.support.jax_program import stacked_by_program  # reads trees
+
+    within = calls_program(failed.source_text)
+    function = (failed.executable or "").removeprefix("jit_") or None
+    return stacked_by_program(case.capture.surroundings, within=within, function=function)
+
+
+def _is_counted(moment: Moment) -> bool:
+    """Whether the compiler says what the one program needs that failed."""
+    compiler = moment.incident.compiler if moment.incident else None
+    return bool(compiler and (compiler.reduced_to or compiler.needed or compiler.arguments_and_results))
+
+
+def _of_what_is_given(moment: Moment) -> bool:
+    """Whether the compiler says that a program's arguments and results alone are too much."""
+    compiler = moment.incident.compiler if moment.incident else None
+    return bool(compiler and compiler.arguments_and_results)
 
 
 def _advice(text: str, need: int) -> MadeByLine | None:

@@ -42,12 +42,17 @@ _MIN_CONSTANT_ELEMENTS = 1 << 16
 """Elements: a constant of fewer is a table or a mask."""
 
 
-def made_by_program(told: Surroundings, need: int | None = None) -> MadeByLine | None:
+def made_by_program(
+    told: Surroundings, need: int | None = None, *, counted: bool = False
+) -> MadeByLine | None:
     """What the quoted code makes that is most likely too large; None where nothing in it says so, or where
-    the array is known to be small beside the bytes that were asked for.
+    the array is known to be small beside the bytes that were asked for. Of one program whose need is
+    `counted`, other programs that are kept are no cause.
     """
     program = list(told.program())
     for reading in _READINGS:
+        if counted and reading is _many_shapes:
+            continue
         made = reading(program)
         if made and not (reading is _captured and made.line and _is_small_beside(program, made, need)):
             return made
@@ -65,16 +70,54 @@ def _is_small_beside(program: list[Statement], made: MadeByLine, need: int | Non
     return bool(held and need and max(held) < _LEAST_PART * need)
 
 
-def stacked_by_program(told: Surroundings, *, within: bool = False) -> MadeByLine | None:
+def stacked_by_program(
+    told: Surroundings, *, within: bool = False, function: str | None = None
+) -> MadeByLine | None:
     """What its scans stack or vmap makes, which is less sure: many programs have one that is small. Of what a
-    compiled step calls `within` it, only a scan whose gradient keeps every step.
+    compiled step calls `within` it, only a scan whose gradient keeps every step. Where the `function` that is
+    compiled is known, only what it can reach.
     """
     program = list(told.program())
-    scanned = _scanned(program)
+    reached = list(_reached_by(function, program))
+    graded = any(_last(node.func) in _GRADIENTS for _, node in _nodes(program, ast.Call))
+    scanned = _scanned(reached, graded)
     if within:
         kept = scanned and scanned.remedies[0] is RECOMPUTED_STEPS
         return scanned if kept else None
-    return scanned or _vmapped(program)
+    return scanned or _vmapped(reached)
+
+
+def _reached_by(function: str | None, program: list[Statement]) -> Iterator[Statement]:
+    """The statements whose functions, classes and names a function uses, itself or in what it calls; all of
+    them where it is not in the program.
+    """
+    made = {id(statement): _defined(statement.node) for statement in program}
+    if not any(function in names for names in made.values()):
+        yield from program
+        return
+    wanted, grown = {function}, True
+    while grown:
+        used = {
+            name
+            for statement in program
+            if made[id(statement)] & wanted
+            for node in ast.walk(statement.node)
+            if (name := _last(node))
+        }
+        grown = not used <= wanted
+        wanted |= used
+    yield from (statement for statement in program if made[id(statement)] & wanted)
+
+
+def _defined(root: ast.AST) -> set[str | None]:
+    """The functions, classes and names that a statement makes."""
+    names: set[str | None] = set()
+    for node in ast.walk(root):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+    if isinstance(root, ast.Assign):
+        names |= {target.id for target in root.targets if isinstance(target, ast.Name)}
+    return names
 
 
 def gradients_by_program(told: Surroundings, need: int) -> MadeByLine | None:
@@ -336,9 +379,8 @@ def _for_each_example(mapped: tuple[Line, str], line: Line, second: bool) -> Mad
     )
 
 
-def _scanned(program: list[Statement]) -> MadeByLine | None:
+def _scanned(program: list[Statement], graded: bool) -> MadeByLine | None:
     """A scan whose stacked results are used, or one in code that takes a gradient."""
-    graded = any(_last(node.func) in _GRADIENTS for _, node in _nodes(program, ast.Call))
     for statement, node in _nodes(program, ast.Call):
         if _last(node.func) != "scan" or not node.args:
             continue

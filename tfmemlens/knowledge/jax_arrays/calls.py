@@ -50,7 +50,7 @@ class Calls:
         self.targets: set[str] = set()
         self.flags: dict[str, Any] = {}
         self.kept: dict[Line, int] = {}
-        self.given: dict[Line, list[Shape]] = {}
+        self.given: dict[Line, list[tuple[tuple[Shape, ...], ...]]] = {}
         self.called: set[ast.AST] = set()
         self.way: list[Line] = []
         self.rows: list[int] = []

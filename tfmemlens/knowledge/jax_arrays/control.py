@@ -9,8 +9,16 @@ from typing import Any
 from tfmemlens.knowledge.jax_arrays import transforms
 from tfmemlens.knowledge.jax_arrays.calls import Calls
 from tfmemlens.knowledge.jax_arrays.rules import narrowed
-from tfmemlens.knowledge.jax_arrays.values import UNKNOWN, JaxArray, Transformed, is_number, whole
+from tfmemlens.knowledge.jax_arrays.values import UNKNOWN, JaxArray, Shape, Transformed, is_number, whole
 from tfmemlens.values import replace
+
+
+def _shapes(given: Any) -> tuple[Shape, ...]:
+    """The shapes of the arrays of one argument; none where one of them is not known."""
+    leaves = list(transforms.leaves(given))
+    if any(leaf is UNKNOWN for leaf in leaves):
+        return ()
+    return tuple(leaf.shape for leaf in leaves if isinstance(leaf, JaxArray))
 
 
 class Control(Calls):
@@ -25,9 +33,8 @@ class Control(Calls):
             return self.apply(inner, (*function.positional, *args), dict(function.named) | named, node)
         if kind == "with":
             return Transformed(inner.last, args[0], (), function.named) if args else UNKNOWN
-        first = next((leaf for leaf in transforms.leaves(args) if isinstance(leaf, JaxArray)), None)
-        if first is not None and "jit" in kind and self.lines and not self.kinds:
-            self.given.setdefault(self.line_of(node), []).append(first.shape)
+        if "jit" in kind and self.lines and not self.kinds:
+            self.given.setdefault(self.line_of(node), []).append(tuple(map(_shapes, args)))
         with self.pushed(self.kinds, kind):
             if kind in transforms.SAME:
                 return self.returned(function, args, self.apply(inner, args, named, node), node)

@@ -155,11 +155,17 @@ class JaxReader(Control):
         return None
 
     def compare_turns(self, before: Mapping[Line, int]) -> None:
-        """Note the compiled functions that two turns of a long loop gave two shapes."""
+        """Note the compiled functions that two turns of a long loop gave two shapes of one argument."""
         for line, shapes in self.given.items():
             inside = shapes[before.get(line, 0) :]
-            if len(inside) == _FIRST_TURNS == len(set(inside)):
-                self.reshaped.append(Reshaped(line, (inside[0], inside[1])))
+            if len(inside) != _FIRST_TURNS:
+                continue
+            for pair in zip(*inside, strict=False):
+                alike = len(pair[0]) == len(pair[1])
+                changed = [(one, other) for one, other in zip(*pair, strict=False) if alike and one != other]
+                if changed:
+                    self.reshaped.append(Reshaped(line, changed[0]))
+                    break
 
     def decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: JaxScope) -> Any:
         """A function as its decorators make it."""
