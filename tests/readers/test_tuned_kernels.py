@@ -87,3 +87,29 @@ def test_what_xla_warns_of_behind_a_refusal_is_of_a_later_program(before: bool) 
     lines.append(f"JaxRuntimeError: {REFUSED.format(size='219.73MiB')}{NAMED}{EMPTY}")
     compiler = read("\n".join(lines)).incidents[0].compiler
     assert bool(compiler and compiler.arguments_and_results) is before
+
+
+CONVOLUTION = tried("(f32[2048,64,64,64], u8[0])", "f32[3,3,64,64]", "jit(sample)/Conv_0/conv", "{size}")
+SCRATCH = f"EXECUTION FAILED: {REFUSED.format(size='16.00MiB')}{EMPTY}"
+
+
+def test_an_empty_part_of_a_result_is_never_the_request() -> None:
+    text = CONVOLUTION.replace("{size}", "16.00MiB")
+    request = read(text).incidents[0].request
+    assert request.shape is None and request.size and request.size.bytes == 16 << 20
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_the_largest_array_of_what_was_tried_leads(first: bool) -> None:
+    kernel, below = CONVOLUTION.replace("{size}", "2.02GiB").split("\nEXECUTION FAILED", 1)
+    texts = [SCRATCH, f"EXECUTION FAILED{below}"]
+    text = "\n".join([kernel, *(texts if first else reversed(texts))])
+    incidents = read(text).incidents
+    assert len(incidents) == 1
+    assert incidents[0].request.shape == (2048, 64, 64, 64)
+
+
+def test_a_later_program_that_ran_is_a_failure_of_its_own() -> None:
+    kernel = CONVOLUTION.replace("{size}", "16.00MiB")
+    text = f"{kernel}\nJaxRuntimeError: {REFUSED.format(size='3.00GiB')}{NAMED}"
+    assert len(read(text).incidents) == 2

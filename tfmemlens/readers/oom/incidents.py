@@ -109,7 +109,14 @@ def _best_program(draft: IncidentDraft) -> Executable | None:
     refused = [dump.start for dump in draft.dumps if dump.start]
     for program in draft.executables if refused else ():
         program.believe(min(refused, key=lambda line: line.number))
-    best = max(draft.executables, key=lambda program: (len(program.buffers), len(program.sections)))
+    best = max(
+        draft.executables,
+        key=lambda program: (
+            len(program.buffers),
+            len(program.sections),
+            program.tuned.bytes if program.tuned else 0,
+        ),
+    )
     best.size = best.size or next((program.size for program in draft.executables if program.size), None)
     if best.size and not best.size.exact:
         asked = (dump.size for dump in draft.dumps if dump.size and dump.size.exact)

@@ -7,6 +7,8 @@ retelling, and a new dump after a Python exception begins a new failure.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import tensor_bytes
@@ -15,6 +17,7 @@ from tfmemlens.readers.oom.disguises import IndirectFailure
 from tfmemlens.readers.oom.dump_figures import Dump
 from tfmemlens.readers.oom.report import Block
 from tfmemlens.readers.oom.sentence import OomMessage
+from tfmemlens.readers.oom.tuning import is_tried
 from tfmemlens.units import Size, round_up
 from tfmemlens.values import dataclass, field
 
@@ -154,7 +157,8 @@ class Joiner:
 
     def _executable(self, program: Executable) -> None:
         for draft in reversed(self.drafts):
-            if draft.executables and _same_program(draft.executables[-1], program):
+            known = draft.executables
+            if known and (_same_program(known[-1], program) or _tried_for(known, program)):
                 draft.executables.append(program)
                 return
         draft = self._new(executables=[program])
@@ -307,6 +311,15 @@ def _same_program(one: Executable, other: Executable) -> bool:
     if one.kind is not other.kind or not _agree(one.name, other.name):
         return False
     return one.size is None or other.size is None or _overlap(one.size, other.size)
+
+
+def _tried_for(known: Sequence[Executable], program: Executable) -> bool:
+    """Whether all that was refused so far were kernels that XLA tried, for arrays and scratch of any size,
+    and this is one more, or the exception that tells of them.
+    """
+    alike = known[-1].kind is program.kind and _agree(known[-1].name, program.name)
+    tried = all(is_tried(line) for each in known for line in each.tellings)
+    return alike and tried and (program.tuned is not None or is_tried(program.line))
 
 
 def _is_request_of(asked: Size, needed: Size) -> bool:

@@ -90,7 +90,9 @@ class TunedKernels:
         return tuple(sorted({size for shape in shapes for size in shape if shape.count(size) > 1 < size}))
 
     def array_of(self, size: Size | None) -> TunedArray | None:
-        """The array that so many bytes were asked for, the guards around it included."""
+        """The array that so many bytes were asked for, the guards around it included; never a small one, such
+        as the empty scratch of a convolution's result, behind guards alone.
+        """
         self._close()
         if size is None:
             return None
@@ -98,7 +100,7 @@ class TunedKernels:
             each
             for kernel in self._finished
             for each in kernel
-            if size.low - _GUARD_BYTES <= each.bytes <= size.high
+            if max(size.low - _GUARD_BYTES, size.low // 2) <= each.bytes <= size.high
         ]
         return max(fitting, key=lambda each: (each.name is not None, each.bytes), default=None)
 
