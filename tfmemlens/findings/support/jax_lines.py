@@ -21,11 +21,13 @@ from tfmemlens.findings.support.jax_stack import (
 )
 from tfmemlens.findings.support.jax_stated import ITEMS, of_stated_arrays
 from tfmemlens.findings.support.kept_code import kept
+from tfmemlens.findings.support.kernel_in_init import kernel_in_init
 from tfmemlens.findings.support.layout_maps import SHARDED_BY_NAME
 from tfmemlens.findings.support.main_buffers import CHUNKED, NARROW_LOGITS
 from tfmemlens.findings.support.rows import device_limit, of_a_program
 from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
+from tfmemlens.findings.support.tried_kernels import names_of
 from tfmemlens.knowledge.vocabularies import VOCABULARIES
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Moment
@@ -72,7 +74,8 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
     if computed:
         return computed
     if moment.incident and moment.incident.compiler and moment.incident.compiler.tried:
-        return made_by(failed.source_text, need, failed.frames, way=False)
+        kernel = kernel_in_init(moment, names_of(case))
+        return kernel or made_by(failed.source_text, need, failed.frames, way=False)
     made = of_stated_arrays(case, failed.source_text or "", need) or _unrolled(told.code, need)
     made = made or _most_likely_made(case, moment, need)
     if made or not (of_a_program(moment) or told.shows("capturing")):

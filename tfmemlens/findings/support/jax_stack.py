@@ -331,6 +331,11 @@ def _first_call(frames: Sequence[Frame], own: Sequence[Frame], need: int | None)
     )
 
 
+def runs_init(frames: Sequence[Frame]) -> bool:
+    """Whether a line of the user's runs a model's `init`."""
+    return _code(_own(frames, None), _MODEL_INIT) is not None
+
+
 def _state_made(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
     """Weights and an optimizer's state, by the name of the function that the user's deepest line calls."""
     del frames, need
