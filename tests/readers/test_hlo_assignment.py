@@ -47,9 +47,9 @@ def buffers(proto: Any) -> Iterator[tuple[str, int, list[tuple[int, tuple[int, .
     """What each place is for, its bytes, and the instructions (with the part) that lie in it."""
     values = {value.id: value.defined_at for value in proto.buffer_assignment.logical_buffers}
     for row in proto.buffer_assignment.buffer_allocations:
-        purpose = (
-            "argument" if row.is_entry_computation_parameter else "result" if row.maybe_live_out else "temp"
-        )
+        purpose = "result" if row.maybe_live_out else "temp"
+        if row.is_entry_computation_parameter:
+            purpose = "argument"
         places: dict[int, list[Any]] = {}
         for each in row.assigned:
             places.setdefault(each.offset, []).append((each.size, values[each.logical_buffer_id]))

@@ -91,6 +91,7 @@ def check(case: Case) -> Iterator[Finding]:
         built = not meaning and _of_weights(case, moment)
         meaning = ": most likely weights or slots, as the model was being built" if built else meaning
         counted = any(held_by_python.check(case))
+        of_one = _ONE_TENSOR if kept else _MANY_LAYERS
         yield Finding(
             severity=Severity.CAUSE if kept and not counted else Severity.FACTOR,
             headline=what,
@@ -101,7 +102,7 @@ def check(case: Case) -> Iterator[Finding]:
                 Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
                 *chunk_evidence(alive),
             ),
-            detail="" if built else _ONE_TENSOR if kept else _MANY_LAYERS,
+            detail="" if built else of_one,
             remedies=() if counted else tuple(_remedies(case, moment, kept)),
             moment=index,
         )

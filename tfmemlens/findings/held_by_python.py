@@ -61,7 +61,8 @@ def _kept(name: str, part: tuple[HeldTensors, Holder], framework: str | None, ho
     kept = "float(loss)"
     if _is_array(group):
         number = "float(x.mean())" if framework == JAX else "float(tf.reduce_mean(x))"
-        kept = number if host else "jax.device_get(x)" if framework == JAX else "x.numpy()"
+        brought = "jax.device_get(x)" if framework == JAX else "x.numpy()"
+        kept = number if host else brought
     root = name.partition("[")[0]
     if name.endswith("[\u2026]") and _NAME.fullmatch(root):
         return f"x = {kept}   # keep this in {root}"

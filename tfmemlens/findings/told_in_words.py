@@ -113,13 +113,14 @@ def check(case: Case) -> Iterator[Finding]:
     what = f"in words that {where} {_did_what(told, said, grows)}"
     if grows is None and _only_killed(line):
         what = "that the program was killed, as the kernel does where host RAM is full"
+    guessed = f"; most likely {likely.what}" if likely else ""
     yield Finding(
         severity=Severity.FACTOR,
         headline=(
             f"the text says {what} ({line.place}), and quotes {_quoted(told)}"
             f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
             f"{_of_steps(case) or ('' if grows or likely else _of_when(case))}"
-            f"{f'; most likely {likely.what}' if likely else ''}"
+            f"{guessed}"
         ),
         evidence=tuple(
             Evidence("what the text says", each)

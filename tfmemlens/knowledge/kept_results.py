@@ -64,7 +64,8 @@ def keeps_each_result(code: str) -> str | None:
 
 
 _HOLDS_WEIGHTS = regex(
-    r"(?i)(?:\A|[._])(?:all_|old_|saved_|kept_)?(?:params?|weights?|ensembles?|members?|models?|networks?|snapshots?"
+    r"(?i)(?:\A|[._])(?:all_|old_|saved_|kept_)?"
+    r"(?:params?|weights?|ensembles?|members?|models?|networks?|snapshots?"
     r"|teachers?|checkpoints?|ema|swa|state_dicts?|variables|population)(?:_\w+)?(?:\[|\Z)"
 )
 

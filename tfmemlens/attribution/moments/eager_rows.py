@@ -39,7 +39,9 @@ def _is_eager(node: str, graph: Graph | None) -> bool:
 def _owner(op: str, shape: tuple[int | None, ...], model: LiveModel) -> Owner | None:
     """A tensor in the shape of one layer's weight that an op makes is the weight's gradient."""
     weights = model.with_weight(shape)
-    layer = weights[0] if len(weights) == 1 else None if weights else model.widest_like(shape)
+    layer = weights[0] if len(weights) == 1 else None
+    if not weights:
+        layer = model.widest_like(shape)
     if layer is None:
         return None
     owner = replace(owner_of(op, op), layer=layer)

@@ -46,8 +46,12 @@ _TELLING_MORE = ("read-the-log", "record-a-step", "dump-file", "list-tensors")
 
 
 def _one_way_to_know_more(actions: list[Action]) -> list[Action]:
-    """Beside something to change one way to know more is enough, after it."""
+    """Beside something to change one way to know more is enough, after it, unless the first rule says that
+    nothing else helps before.
+    """
     more = [action for action in actions if action.remedy.slug in _TELLING_MORE]
+    if actions and actions[0] in more:
+        return [action for action in actions if action not in more[1:] or len(more) == len(actions)]
     return [
         *(action for action in actions if action not in more),
         *(more[:1] if len(more) < len(actions) else more),

@@ -129,7 +129,8 @@ _STATE_INIT = regex(
 _INIT_OF_STATE = regex(r"_?(?:init|create|make|setup|initiali[sz]e)_\w*state\w*")
 """A function that makes weights and the optimizer's state."""
 _MAKES_STATE = regex(
-    r"\b_?(?:init|create|make|setup|build|initiali[sz]e)_(?!\w*(?:env|rnn|carry|hidden|cache|buffer|loop|sim))"
+    r"\b_?(?:init|create|make|setup|build|initiali[sz]e)_"
+    r"(?!\w*(?:env|rnn|carry|hidden|cache|buffer|loop|sim))"
     r"\w*(?:state|params|model|weights|optimi[sz]er)\w*\("
 )
 """A call of a function that makes weights, or them and the optimizer's state."""
@@ -397,7 +398,8 @@ def loaded_by(frames: Sequence[Frame], text: str | None) -> MadeByLine | None:
 
 
 _CONVERTS = regex(
-    r"\bconvert_\w*(?:weights|params|checkpoint|hf|model|state)\w*|_to_(?:hf|huggingface|pytorch|torch|flax)\b"
+    r"\bconvert_\w*(?:weights|params|checkpoint|hf|model|state)\w*"
+    r"|_to_(?:hf|huggingface|pytorch|torch|flax)\b"
     r"|_to_(?:hf|huggingface)_"
 )
 """A line that brings weights into the files of another library."""

@@ -70,7 +70,8 @@ _OTHER_SUBJECT = regex(r"(?i)\b(?:loss|accuracy|learning rate|speed|time|score|r
 _OF_ANOTHER = regex(rf"{_OTHER_SUBJECT.pattern}(?: \w+)?\s*\Z")
 _TAKES = regex(
     r"(?i)\b(?:tak(?:e|es|en|ing)|us(?:e|es|ing|ed)|allocat(?:e|es|ed|ing)|occup(?:y|ies|ied|ying)"
-    r"|consum(?:e|es|ed|ing)|reserv(?:e|es|ed|ing)|eat(?:s|ing)|hog(?:s|ging)?|fill(?:s|ed|ing)?|grab(?:s|bing)?"
+    r"|consum(?:e|es|ed|ing)|reserv(?:e|es|ed|ing)|eat(?:s|ing)|hog(?:s|ging)?|fill(?:s|ed|ing)?"
+    r"|grab(?:s|bing)?"
     r"|cost)\b"
 )
 _ALL = regex(
@@ -179,7 +180,8 @@ _CIRCUMSTANCES = {
         r" (?:inference|prediction|forward pass)\b"
     ),
     "evaluating a whole set": regex(
-        r"(?i)\b(?:entire|whole|full|all)\b.{0,40}\b(?:validation|dev|test|evaluation)\b.{0,20}\b(?:set|data|images)"
+        r"(?i)\b(?:entire|whole|full|all)\b.{0,40}\b(?:validation|dev|test|evaluation)\b"
+        r".{0,20}\b(?:set|data|images)"
         r"|\bevaluat\w+ on (?:the )?(?:dev|test|validation|whole|entire)"
         r"|\bvalidat\w+\b.{0,40}\b(?:entire|whole|full|at once)\b"
     ),

@@ -296,7 +296,8 @@ GRAPH_NETWORK = LineRule(
 )
 """The text speaks of a network on graphs."""
 WHOLE_FEED = LineRule(
-    r"\b(?:eval|run)\([^\n]{0,80}\{[^}\n]{0,60}\b(?:test|valid\w*|eval)(?:_set)?[._](?:images|x|X|data|inputs|set)"
+    r"\b(?:eval|run)\([^\n]{0,80}\{[^}\n]{0,60}\b(?:test|valid\w*|eval)(?:_set)?[._]"
+    r"(?:images|x|X|data|inputs|set)"
     r"\b(?!\[)",
     "accuracy.eval(feed_dict={x: mnist.test.images, y_: mnist.test.labels, keep_prob: 1.0})",
     needs=("eval(", "run("),
