@@ -62,6 +62,12 @@ def first(text: str) -> Remedy:
         ("model.compile(optimizer)", None),
         ("it needs more memory than expected", "more than expected"),
         ("it needs more memory", None),
+        ("Why does the sampler take so much GPU memory?", "more than expected"),
+        ("A simple MLP is taking 11GB/16GB in GPU RAM", "more than expected"),
+        ("GPU memory is at 30 GB after just importing the module", "more than expected"),
+        ("GPU memory is at 30 GB", None),
+        ("I use a GPU with 16 GB of memory", None),
+        ("Finetuning takes 44 GB of GPU memory", None),
     ],
 )
 def test_what_a_line_tells(text: str, told: str | None) -> None:

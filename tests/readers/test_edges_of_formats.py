@@ -201,7 +201,9 @@ def test_lines_of_code_beside_a_program(
     lines: Any, text: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(xla_programs.hlo_order, "places_of_result", lambda module: iter(["t.py:3"]))
-    monkeypatch.setattr(xla_programs.schema, "parse", lambda kind, raw: Made(hlo_module=Made(name="jit_f")))
+    assigned = Made(buffer_allocations=[1])
+    whole = Made(hlo_module=Made(name="jit_f"), buffer_assignment=assigned)
+    monkeypatch.setattr(xla_programs.schema, "parse", lambda kind, raw: whole)
     program = Made(blocks=[1])
     monkeypatch.setattr(xla_programs.hlo_order, "program_of", lambda proto, label, origins: program)
     bare = Incident(FailedRequest(RequestKind.PROGRAM), fatal=False)

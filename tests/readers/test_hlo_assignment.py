@@ -91,6 +91,15 @@ def test_a_result_over_an_operand_that_nobody_reads_afterwards(opcode: str, shar
     assert sum(size == 32 for size, _ in temps(assigned(later))) == 2  # read once more afterwards
 
 
+@pytest.mark.parametrize(
+    "name, shares", [("loop_add_fusion", True), ("input_scatter_fusion", False), ("gemm_fusion_dot.1", False)]
+)
+def test_only_fusions_of_elements_write_over_what_they_read(name: str, shares: bool) -> None:
+    fused = {**step(2, "fusion", 1, size=8), "name": name}
+    steps = [step(1, "dot", size=8), fused, step(3, "dot", 2, size=1)]
+    assert len(temps(assigned(steps))) == (1 if shares else 2)
+
+
 def test_what_is_passed_on_is_one_buffer() -> None:
     proto = assigned(
         [

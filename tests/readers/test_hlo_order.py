@@ -47,7 +47,7 @@ def proto(*computations: Any, allocations: tuple[Any, ...], values: dict[int, tu
     ]
     entry = computations[0].id if computations else 0
     return Made(
-        hlo_module=Made(computations=computations, entry_computation_id=entry),
+        hlo_module=Made(computations=computations, entry_computation_id=entry, schedule=Made(sequences=())),
         buffer_assignment=Made(logical_buffers=buffers, buffer_allocations=allocations),
     )
 
@@ -92,6 +92,19 @@ def test_a_body_runs_before_its_caller_ends_and_its_result_stands_until_then(
     else:
         assert (found["i11"], found["i13"]) == ((1, 1), (3, 4))
         assert (found["i1"][0], found["i2"], found["i3"]) == (0, (4, 5), (5, 5))
+
+
+def test_instructions_run_in_the_order_of_the_schedule_where_it_is_stated() -> None:
+    steps = [step(1, "add"), step(2, "add", 1), step(3, "add", 1)]
+    whole = proto(
+        computation(1, *steps),
+        allocations=(allocation(0, 1, (1, 0, 1)),),
+        values={1: (1,), 2: (2,), 3: (3,)},
+    )
+    whole.hlo_module.schedule.sequences = [Made(key=1, value=Made(instruction_ids=(3, 99, 1, 2)))]
+    assert program_of(whole, "p").instructions == ["i3", "i1", "i2"]
+    whole.hlo_module.schedule.sequences = [Made(key=1, value=Made(instruction_ids=(98, 99)))]
+    assert program_of(whole, "p").instructions == ["i1", "i2", "i3"]
 
 
 def test_a_body_that_two_call_stands_until_the_later_and_is_numbered_once() -> None:

@@ -182,8 +182,8 @@ def _in_other_words(told: Surroundings) -> Line | None:
     """
     if told.shows("raising an exception") or told.shows("growing in words"):
         return None
-    if told.shows("taking the whole GPU"):
-        return None  # as TensorFlow does when it starts
+    if told.shows("taking the whole GPU") or told.shows("more than expected"):
+        return None  # as TensorFlow and JAX do when they start
     return told.shows("much memory in words") or told.shows("killed in words")
 
 

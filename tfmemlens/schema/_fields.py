@@ -80,7 +80,10 @@ ExecTime: 1 times Tuple*
 Tuple: 1 int64_values int64*
 Memory: 1 bytes int64; 2 ptr uint64
 HloProto: 1 hlo_module HloModuleProto; 3 buffer_assignment BufferAssignmentProto
-HloModuleProto: 1 name string; 3 computations HloComputationProto*; 6 entry_computation_id int64; 17 stack_frame_index StackFrameIndexProto
+HloModuleProto: 1 name string; 3 computations HloComputationProto*; 6 entry_computation_id int64; 7 schedule HloScheduleProto; 17 stack_frame_index StackFrameIndexProto
+HloScheduleProto: 1 sequences HloScheduleProto.Entry*
+HloScheduleProto.Entry: 1 key int64; 2 value HloScheduleProto.InstructionSequence
+HloScheduleProto.InstructionSequence: 1 instruction_ids int64*
 HloComputationProto: 1 name string; 2 instructions HloInstructionProto*; 5 id int64; 6 root_id int64
 HloInstructionProto: 1 name string; 2 opcode string; 3 shape ShapeProto; 7 metadata OpMetadata; 9 parameter_number int64; 13 tuple_index int64; 35 id int64; 36 operand_ids int64*; 38 called_computation_ids int64*
 ShapeProto: 2 element_type int32; 3 dimensions int64*; 4 tuple_shapes ShapeProto*

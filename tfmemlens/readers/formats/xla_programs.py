@@ -22,7 +22,7 @@ from tfmemlens.readers.bytes import own_json
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.timelines import compiled_program, hlo_assignment, hlo_order, hlo_origin
-from tfmemlens.units import IMPOSSIBLE, Size
+from tfmemlens.units import IMPOSSIBLE, Size, round_up
 from tfmemlens.values import replace
 
 HOLDS = Holds.FAILURES
@@ -82,7 +82,7 @@ def _explained(incident: Incident, programs: list[Incident]) -> Incident:
     programs = sorted(programs, key=lambda each: not _is_called_by(request.source_text, each))
     for program in programs:
         own = program.compiler
-        if own and own.temporaries and request.size.may_be(own.temporaries.bytes):
+        if own and own.temporaries and _is_asked(request.size, own.temporaries.bytes):
             known = replace(
                 incident.compiler or CompilerMemory(),
                 sections=own.sections,
@@ -115,11 +115,22 @@ def _result(program: Incident, size: Size) -> Allocation | None:
     """The result of a program that has these bytes."""
     rows = (row for block in program.holders for row in block.table)
     results = (row for row in rows if row.purpose == "maybe_live_out")
-    return next((row for row in results if size.may_be(row.size_bytes)), None)
+    return next((row for row in results if _is_asked(size, row.size_bytes)), None)
+
+
+def _is_asked(size: Size, wanted: int) -> bool:
+    """Whether a request of this size is for so many bytes: a dump states it as the allocator rounds it up."""
+    return size.may_be(wanted) or size.may_be(round_up(wanted))
 
 
 def _of_result(incident: Incident, program: Incident, row: Allocation) -> Incident:
     made = program.request
+    values = program.compiler.values if program.compiler else ()
+    own_line = next(
+        (each for each in values if (each.node, each.size_bytes) == (row.node, row.size_bytes)), None
+    )
+    if own_line and own_line.place and own_line.text:
+        made = replace(made, source=own_line.place, source_text=own_line.text)
     named = replace(
         incident.request,
         node=row.node,

@@ -82,8 +82,8 @@ WATCHING = LineRule(
 HOST_IN_WORDS = LineRule(
     r"(?i)\b(?:CPU(?:'s)?|host|system|main) (?:RAM|memory)\b"
     r"(?![^.\n]{0,30}\b(?:fine|ok|stable|constant|stays|enough|free|flat)\b)"
-    r"|\b(?:eat\w*|fill\w*|consum\w+|exhaust\w*|los(?:es|ing))\b[^.\n]{0,40}\bRAM\b"
-    r"|\bRAM\b[^.\n]{0,30}\b(?:full|fills|grows|increas\w+|explod\w+)\b|\bdocker stats\b"
+    r"|\b(?:eat\w*|fill\w*|consum\w+|exhaust\w*|los(?:es|ing))\b[^.\n]{0,40}(?<!GPU )(?<!video )\bRAM\b"
+    r"|(?<!GPU )(?<!video )\bRAM\b[^.\n]{0,30}\b(?:full|fills|grows|increas\w+|explod\w+)\b|\bdocker stats\b"
     r"|\u8fd0\u884c\u5185\u5b58",
     "the CPU's memory continues going up",
     "it eats so much RAM that the laptop hangs",
@@ -270,12 +270,23 @@ AT_FIRST_CALL = LineRule(
     needs=("first", "line"),
 )
 """The text says that it fails where a compiled function, or a gradient, is called for the first time."""
+_FIGURE = r"\d{1,3}(?:\.\d{1,2})? ?(?:GB|GiB|G)"
+_DEVICE_MEMORY = r"(?:GPU(?:'s)? (?:memory|RAM)|VRAM|video (?:memory|RAM))\b"
 MORE_THAN_EXPECTED = LineRule(
     r"(?i)\b(?:more|higher|larger|much) (?:\w+ ){0,3}?(?:memory|VRAM)(?: \w+){0,2} than (?:\w+ )?"
-    r"(?:expected|needed|necessary|stated|documented|claimed|reported|the (?:paper|readme|docs?))",
+    r"(?:expected|needed|necessary|stated|documented|claimed|reported|the (?:paper|readme|docs?))"
+    rf"|\b(?:tak(?:e|es|ing)|us(?:e|es)|consum(?:e|es|ing)|occup(?:y|ies)|reserv(?:e|es)|allocat(?:e|es))\b"
+    rf"[^.\n]{{0,30}}?\b(?:so much|{_FIGURE} ?/ ?{_FIGURE})[^.\n]{{0,20}}?\b{_DEVICE_MEMORY}"
+    rf"|\b{_DEVICE_MEMORY}[^.\n]{{0,40}}?\b{_FIGURE}[^.\n]{{0,20}}\b(?:when|upon|just|only|after|at|by)"
+    r" (?:\w+ ){0,3}(?:load|import|start)\w*"
+    rf"|\bGPU has {_FIGURE} of memory (?:used|taken|occupied)",
     "it takes more GPU memory than expected",
     "LoRA finetuning requires more memory than expected",
-    needs=("than ",),
+    "Why does the sampler take so much GPU memory?",
+    "A simple MLP is taking 11GB/16GB in GPU RAM",
+    "the GPU has 18Gb of memory used by the program",
+    "GPU memory is at 30 GB after just importing the module",
+    needs=("than ", "gpu", "vram", "video"),
 )
 """The text compares what is taken with what should be."""
 REFUSED_WORKSPACE = LineRule(

@@ -32,6 +32,8 @@ _IN_PLACE = {
     "exponential", "negate", "tanh", "power", "sqrt", "rsqrt", "log",
 }  # fmt: skip
 """Opcodes whose result may lie over an operand of its size that nobody reads afterwards."""
+_ELSEWHERE = ("input_", "gemm_", "triton_")
+"""Fusions of a GPU, by XLA's names for them, that read more than the element that they write."""
 _MOST_PARTS, _MOST_DEPTH = 4096, 8
 
 
@@ -100,7 +102,7 @@ def _offsets(
         makers = [known[number] for number, _ in buffer.leaves if order.get(number) == buffer.start]
         maker = makers[0] if makers else None
         place = None
-        if maker is not None and maker.opcode in _IN_PLACE:
+        if maker is not None and maker.opcode in _IN_PLACE and not maker.name.startswith(_ELSEWHERE):
             beside = ends.get((buffer.size, buffer.start), [])
             operands = set(maker.operand_ids)
             at = next((index for index, (_, made) in enumerate(beside) if made & operands), None)

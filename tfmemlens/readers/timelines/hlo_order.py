@@ -106,8 +106,12 @@ def order_of(module: Any, known: dict[int, Any]) -> tuple[dict[int, int], dict[i
     computations = {each.id: each for each in module.computations}
     order: dict[int, int] = {}
 
+    sequences = {each.key: each.value.instruction_ids for each in module.schedule.sequences}
+
     def number(computation: Any, depth: int) -> None:
-        for each in computation.instructions:
+        ids = sequences.get(computation.id, ())
+        steps = [known[each] for each in ids if each in known] or computation.instructions
+        for each in steps:
             if each.opcode in RUN_INSIDE and depth < _MOST_DEPTH:
                 for called in each.called_computation_ids:
                     if called in computations:
