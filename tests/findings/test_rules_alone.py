@@ -403,6 +403,15 @@ def test_the_name_that_holds_most() -> None:
     assert [each.fact for each in found.evidence] == ["5 x [2,3] float32 in a dict at `b`, 3.00 MiB"]
 
 
+@pytest.mark.parametrize("name", ["load()", "load()[\u2026]"])
+def test_what_a_function_remembers_is_told_by_its_name(name: str) -> None:
+    moment = held(request=asked(), books=Balance(in_use=exactly(10 * MIB)))
+    found = only(of_python(moment, (name, "tuple", 9, 5 * MIB)))
+    assert found.because == "the cache of `load` (train.py:41) holds 9 tensors, 5.00 MiB"
+    assert found.remedies[0].text.startswith("cache no results of `load`")
+    assert (found.remedies[0].code or "").startswith("load.cache_clear()")
+
+
 def test_a_few_arrays_of_several_types_are_a_state() -> None:
     moment = held(request=asked(), books=Balance(in_use=exactly(10 * MIB)))
     state = [("buffer", "dict", 1, 5 * MIB), ("buffer", "dict", 2, 2 * MIB)]

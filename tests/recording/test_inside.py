@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import gc
 import inspect
 import json
@@ -276,6 +277,22 @@ def test_tensors_are_named_by_the_container_that_holds_them() -> None:
     assert source[holder["line"] - 1].strip() == 'history["loss"].append(EagerTensor(8, 16))'
     assert small["held_by"][0]["name"] == "kept['a']"
     assert kept
+
+
+@functools.lru_cache(maxsize=4)
+def remembered(at: int) -> tuple[EagerTensor, int]:
+    return EagerTensor(9, 9, 9), at
+
+
+def test_what_a_function_remembers_is_named_after_it() -> None:
+    for at in range(6):
+        remembered(at)
+    (group,) = (each for each in living.living()["groups"] if each["shape"] == [9, 9, 9])
+    (holder,) = group["held_by"]
+    assert (holder["name"], holder["count"]) == ("remembered()", 4)
+    source = Path(__file__).read_text().splitlines()
+    assert source[holder["line"] - 1].startswith("def remembered(")
+    remembered.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,8 @@ from tfmemlens.findings.support.rows import (
     requests,
     tensor_text,
 )
+from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.findings.support.watching import device_memory
 from tfmemlens.findings.support.weights import makes_first_values
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
@@ -58,6 +60,7 @@ _STACKS = regex(r"(?:\A|[/_])Tensor(?:Array|List)(?:Un)?(?:Stack|Gather|Scatter|
 _KEEPS_ELEMENTS = regex(
     r"(?P<cache>\.cache\(\s*\))|\.shuffle\(\s*(?:buffer_size\s*=\s*)?(?P<buffer>\d[\d_]*)"
 )
+
 _MIN_REQUEST_BYTES = 16 << 10
 _STORED, _MIN_COUNT, _MIN_CERTAIN_COUNT = 10, 16, 100
 """Chunks of one size that something must have left behind: where the failing line adds to a list, with and
@@ -421,7 +424,11 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
             "see whether their number grows from step to step: then a list keeps tensors (losses, gradients"
             " to be accumulated, outputs of a Python loop); if it does not, they are one piece for each"
             " layer, or for each matrix of an op such as eigh, SVD or QR, which then takes fewer at a time",
-            _PRINT if case.api.newest >= (2, 5) else None,
+            device_memory(case) if framework_of(case) == JAX else _of_tensorflow(case),
             slug="look-for-lists",
         )
         yield from remedies.offered(case, moment, "smaller-batch")
+
+
+def _of_tensorflow(case: Case) -> str | None:
+    return _PRINT if case.api.newest >= (2, 5) else None

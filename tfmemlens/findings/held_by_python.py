@@ -76,6 +76,16 @@ def _is_array(group: HeldTensors) -> bool:
 
 def _remedy(name: str, parts: list[tuple[HeldTensors, Holder]], framework: str | None, host: bool) -> Remedy:
     """Numbers of scalars, arrays elsewhere; what an array is wanted for nobody knows."""
+    if "()" in name:
+        called = name.partition("()")[0]
+        return Remedy(
+            f"cache no results of `{called}` that lie on the device: leave its decorator out, or let it keep"
+            " a few alone",
+            f"{called}.cache_clear()   # or @functools.lru_cache(maxsize=4)",
+            saves_bytes=_bytes(parts),
+            certainty=Certainty.BOUND,
+            slug="keep-numbers",
+        )
     sets = {holder.count for group, holder in parts if _is_array(group)}
     code: str | None = _kept(name, parts[0], framework, host)
     if len(parts) > 1 and len(sets) == 1:
@@ -102,7 +112,9 @@ def _finding(
     size, count = _bytes(parts), sum(holder.count for _, holder in parts)
     first = parts[0][1]
     place = f" ({os.path.basename(first.file)}:{first.code_line})" if first.file and first.code_line else ""
-    what = f"`{name}`{place} holds {count} tensors, {human(size)}"
+    called, _, within = name.partition("()")
+    whose = f"the cache of `{called}`" if within or name.endswith("()") else f"`{name}`"
+    what = f"{whose}{place} holds {count} tensors, {human(size)}"
     return Finding(
         severity=Severity.CAUSE,
         headline=f"{what}: {share}",

@@ -111,6 +111,8 @@ class Place:
                 if node.func.attr in ("append", "extend", "add", "insert", "appendleft", "setdefault"):
                     if name in _spellings(node.func.value):
                         growing.append(node.lineno)
+            elif isinstance(node, ast.FunctionDef) and node.name == name:
+                making.append(node.lineno)
             elif isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 for target in targets:
@@ -206,7 +208,7 @@ class Held:
 
 def _last(name: str) -> str:
     """What stands in the source: the last attribute of a path, or its only name."""
-    return name.split("[")[0].rpartition(".")[2]
+    return name.split("[")[0].split("(")[0].rpartition(".")[2]
 
 
 def tensor_type(tensor: Any) -> Optional[Tuple[str, Tuple[int, ...], str, int]]:
@@ -343,6 +345,9 @@ def _inside(path: str, container: Any) -> Iterator[Tuple[str, Any]]:
         elif isinstance(container, (list, tuple, set, frozenset, deque)):
             inner = path + "[…]"
             pairs = [(inner, value) for value in gc.get_referents(container)]
+        elif type(container).__name__ == _CACHED:
+            results = gc.get_referents(container)
+            pairs = [(path + "()", value) for value in results if value is not container.__wrapped__]
         elif type(container).__name__ == "function":
             cells = zip(container.__code__.co_freevars, container.__closure__ or ())
             pairs = [(name, cell.cell_contents) for name, cell in cells]
@@ -360,6 +365,10 @@ def _key(key: Any) -> str:
 
 def _word(container: Any) -> str:
     return type(container).__name__
+
+
+_CACHED = "_lru_cache_wrapper"
+"""A function under `functools.lru_cache` or `cache`, which the collector leads to the results of."""
 
 
 def _may_hold(value: Any) -> bool:
