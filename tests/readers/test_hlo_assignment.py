@@ -200,3 +200,17 @@ def test_our_assignment_is_as_large_as_xlas_own(sample: Any) -> None:
         proto.ClearField("buffer_assignment")
         hlo_assignment.assign(proto, 1)  # no arena is so small: nothing is filled up
         assert 0.75 * stated < peak(proto) < 1.01 * stated
+
+
+def test_a_program_of_a_gpu_is_as_large_as_xla_says() -> None:
+    """jax 0.11 on an H200: XLA states how large the arena is, and nothing of what lies in it."""
+    (row,) = json.loads((SAMPLES / "xla_programs" / "jax-0.11-gpu-ensemble.json").read_text())["programs"]
+    proto = schema.parse("HloProto", base64.b64decode(row["hlo_proto"]))
+    assert not proto.buffer_assignment.buffer_allocations
+    hlo_assignment.assign(proto, 1)
+    program = hlo_order.program_of(proto, "p", hlo_origin.Origins(proto))
+    beside = sum(block.size.bytes for block in program.blocks if block.purpose != "preallocated temp")
+    assert 0.99 < (peak(proto) - beside) / row["temporary_bytes"] < 1.01
+    origins = hlo_origin.Origins(proto)
+    first = next(iter(origins.values(row["lines"])))
+    assert (first.size_bytes, first.place) == (256 * 16384 * 512 * 4, "forecast.py:28")
