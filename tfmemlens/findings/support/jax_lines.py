@@ -125,10 +125,12 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
         gradients_by_program,
         made_by_program,
     )
+    from tfmemlens.findings.support.kept_by_settings import kept_by_settings
     from tfmemlens.findings.support.lines_run import has_run
     from tfmemlens.findings.support.weights_of_layers import weights_of_size
 
     for made in (
+        kept_by_settings(case, moment, need),
         weights_of_size(case, need),
         made_by_program(told, need, counted=_is_counted(moment)) if large else None,
         computed_within(case, moment, need, _advice),

@@ -78,7 +78,7 @@ def stacked_by_program(
     compiled is known, only what it can reach.
     """
     program = list(told.program())
-    reached = list(_reached_by(function, program))
+    reached = list(reached_by(function, program))
     graded = any(_last(node.func) in _GRADIENTS for _, node in _nodes(program, ast.Call))
     scanned = _scanned(reached, graded)
     if within:
@@ -87,7 +87,7 @@ def stacked_by_program(
     return scanned or _vmapped(reached)
 
 
-def _reached_by(function: str | None, program: list[Statement]) -> Iterator[Statement]:
+def reached_by(function: str | None, program: list[Statement]) -> Iterator[Statement]:
     """The statements whose functions, classes and names a function uses, itself or in what it calls; all of
     them where it is not in the program.
     """

@@ -233,6 +233,10 @@ _ADDED = regex(r"\.append\(\s*(?P<name>[A-Za-z_]\w*)\s*\)")
 def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
     told = case.capture.surroundings
     stores = told.stores
+    from tfmemlens.findings.support.kept_by_settings import cached_arrays, without_cache  # reads trees
+
+    if cached := cached_arrays(told):
+        yield without_cache(*cached)
     if stores and holds_weights(stores[0]):
         yield kept.without_states(stores[0])[0]
     elif stores:

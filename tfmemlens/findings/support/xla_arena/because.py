@@ -180,6 +180,10 @@ def _full(case: Case, moment: Moment) -> str:
     kept_results = "results kept from earlier steps"
     if case.capture.surroundings.shows("differentiating"):
         kept_results = "what the gradient keeps for its backward pass, or results kept from earlier steps"
+    from tfmemlens.findings.support.kept_by_settings import cached_arrays  # reads trees
+
+    if cached := cached_arrays(case.capture.surroundings):
+        kept_results = f"most likely what the cache of `{cached[0]}` keeps ({cached[1].place})"
     fills = f"weights, data, {kept_results}"
     if known:
         return f"so small a request fails only since the pool was full before it: {fills}"

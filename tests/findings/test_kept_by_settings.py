@@ -1,0 +1,92 @@
+"""What a setting of a JAX program makes a library keep."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+
+HEAD = (
+    "import jax\nimport jax.numpy as jnp\nimport diffrax\nimport optax\nfrom functools import lru_cache\n\n"
+)
+BEYOND = (
+    "E1127 22:08:07.6 3928 gpu_hlo_schedule.cc:1068] The byte size of input/output arguments ({given})"
+    " exceeds the base limit (4504682496). This indicates an error in the calculation!\n"
+)
+REFUSED = (
+    "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate {need} bytes."
+    " [executable_name='jit_{name}']\n"
+)
+LBFGS = (
+    "solver = optax.lbfgs(memory_size=120)\n\n@jax.jit\ndef iterate(x, state):\n"
+    "    return solver.update(x, state)\n\niterate(x, state)\n\n"
+)
+SOLVED = (
+    "def solve(x, saveat):\n    return diffrax.diffeqsolve(term, y0=x, saveat=saveat, max_steps=16384)\n\n"
+    "@jax.jit\ndef forecast(xs):\n    return jax.vmap(lambda x: solve(x, diffrax.SaveAt(steps=True)))(xs)\n\n"
+    "@jax.jit\ndef other(xs):\n    return xs\n\nforecast(xs)\n\n"
+)
+
+
+def verdict(code: str, need: int, name: str, given: int | None = 15616641124) -> str:
+    warned = BEYOND.format(given=given) if given else ""
+    return pipeline.explain(f"{HEAD}{code}{warned}{REFUSED.format(need=need, name=name)}").verdict
+
+
+@pytest.mark.parametrize(
+    ("code", "need", "told"),
+    [
+        (LBFGS, 3840000000, True),
+        (LBFGS.replace("120", "10"), 3840000000, False),  # the usual history
+        (LBFGS, 3840000004, False),  # no multiple of 120 rows
+        (LBFGS.replace("solver.update", "other.update"), 3840000000, False),  # not reached
+    ],
+)
+def test_the_history_of_an_optimizer(code: str, need: int, told: bool) -> None:
+    said = verdict(code, need, "iterate")
+    assert ("`lbfgs(memory_size=120)` (line 7)" in said) is told
+    assert not told or ("each 30.52 MiB, 7.15 GiB together" in said and "14.54 GiB" in said)
+
+
+def test_fewer_changes_are_advised() -> None:
+    text = f"{HEAD}{LBFGS}{REFUSED.format(need=3840000000, name='iterate')}"
+    assert "120 -> 10 leaves 610.35 MiB" in pipeline.explain(text).actions[0].remedy.text
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "told"),
+    [
+        (SOLVED, "forecast", True),
+        (SOLVED, "other", False),
+        (SOLVED.replace("steps=True", "t1=True"), "forecast", False),
+        (SOLVED.replace("16384", "n"), "forecast", False),
+    ],
+)
+def test_rows_of_steps_that_may_be_taken(code: str, name: str, told: bool) -> None:
+    said = verdict(code, 8589934592, name)
+    assert ("max_steps=16384 (line 8) of 512.0 KiB" in said) is told
+
+
+def test_a_power_of_two_alone_tells_no_rows() -> None:
+    assert "max_steps" not in verdict(SOLVED, 8589934592, "forecast", given=None)
+
+
+CACHED = (
+    "@jax.jit\ndef augment(x):\n    return x * 2\n\n@lru_cache(maxsize=512)\ndef load(i, seed):\n"
+    "    return augment(i), jnp.asarray(i)\n\n@jax.jit\ndef step(x):\n    return x\n\nstep(load(1, 2))\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (CACHED, True),
+        (CACHED.replace("augment(i), jnp.asarray(i)", "len(i)"), False),
+        (CACHED.replace("augment(i), jnp.asarray(i)", "jax.jit(augment)"), False),  # a program
+        (CACHED.replace("def load(i, seed)", "def load()"), False),  # one result
+    ],
+)
+def test_results_of_a_cached_function(code: str, told: bool) -> None:
+    report = pipeline.explain(f"{HEAD}{code}{REFUSED.format(need=4000000, name='step')}")
+    assert ("the cache of `load` keeps (line 11)" in report.verdict) is told
+    assert ("take the cache off `load`" in report.actions[0].remedy.text) is told
