@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import jax_lines, remedies, tried_kernels
+from tfmemlens.findings.support import jax_lines, remedies, tried_kernels, use_of_pairs
 from tfmemlens.findings.support.main_buffers import Buffers
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.findings.support.situation import JAX, framework_of
@@ -57,7 +57,7 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             remedies=tuple(_remedies(case, moment, request, kind)),
             moment=index,
-            rules_out=("donate-buffers",),
+            rules_out=("donate-buffers", *(use_of_pairs.OF_ROWS if _covariance(case, request, kind) else ())),
         )
 
 
@@ -79,9 +79,19 @@ def _what(case: Case, request: Request, kind: Buffers | None) -> str:
     return f"{kind.what}{at}{named}; {when}"
 
 
+def _covariance(case: Case, request: Request, kind: Buffers | None) -> int:
+    """The rows of a matrix of all pairs that is factorised whole; 0 where it is none."""
+    pairs = kind is not None and "every pair" in kind.what and use_of_pairs.is_factorised(case)
+    sides = {size for size in request.failed.shape or () if size}
+    return sides.pop() if pairs and len(sides) == 1 else 0
+
+
 def _remedies(case: Case, moment: Moment, request: Request, kind: Buffers | None) -> Iterator[Remedy]:
     if kind is None:
         yield from (_COMPILED, _IN_PARTS) if tried_kernels.operation_of(request) else (_IN_PARTS,)
+        return
+    if side := _covariance(case, request, kind):
+        yield use_of_pairs.fewer_rows(side)
         return
     names = tried_kernels.names_of(case)
     if "attention" in kind.what:

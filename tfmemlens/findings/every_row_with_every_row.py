@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from tfmemlens.findings.support import use_of_pairs
 from tfmemlens.findings.support.rows import device_limit, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.stated_sizes import odd_part
@@ -56,8 +57,9 @@ def check(case: Case) -> Iterator[Finding]:
                 Evidence("the message", request.failed.line),
                 *((Evidence("the number of rows", stated[2]),) if stated else ()),
             ),
-            remedies=tuple(_of_meant_pairs(side) if stated else _remedies(case, side)),
+            remedies=tuple(use_of_pairs.of_meant_pairs(case, side) if stated else _remedies(case, side)),
             moment=index,
+            rules_out=use_of_pairs.OF_ROWS if stated and use_of_pairs.is_factorised(case) else (),
         )
 
 
@@ -80,22 +82,6 @@ def _stated(need: int, sizes: Sequence[StatedSize]) -> tuple[int, str, Line] | N
         return None
     (side, dtype), line = next(iter(found.items()))
     return side, dtype, line
-
-
-def _of_meant_pairs(side: int) -> Iterator[Remedy]:
-    """Where the writer counts the rows himself, so that no shape need be looked for."""
-    yield Remedy(
-        f"an exact Gaussian process or kernel method needs all pairs of its {side:,} rows, whatever the"
-        " batch: take a part of the rows, inducing points, or a low-rank approximation (Nystrom, random"
-        " features); half of the rows take a quarter",
-        "few = jax.random.choice(key, n, (20_000,), replace=False); x, y = x[few], y[few]",
-        slug="subsampling",
-    )
-    yield Remedy(
-        "distances, or a sum over the rows: go through them in blocks, and reduce each block at once",
-        "y = jax.lax.map(f, x, batch_size=256)   # f of one row against all others",
-        slug="in-blocks",
-    )
 
 
 def _square(need: int) -> tuple[int, str] | None:

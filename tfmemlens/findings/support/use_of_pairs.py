@@ -1,0 +1,60 @@
+"""What a matrix of all pairs of rows goes into: a covariance is factorised whole, similarities are ranked one
+row after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Remedy
+from tfmemlens.patterns import regex
+
+_FACTORISED = regex(
+    r"\bMultivariateNormal\(|\bcholesky\(|\bcho_(?:factor|solve)\(|\bGaussianProcess\(|\bgpjax\b|\btinygp\b"
+)
+_RANKED = regex(r"\b(?:approx_max_k|approx_min_k|top_k|argpartition|argsort|argmax|argmin)\(")
+OF_ROWS = ("in-blocks", "in-pieces", "smaller-batch", "gradient-accumulation", "compile-the-call")
+"""What makes no covariance smaller that is factorised."""
+_PART = 6
+_ROUND = 1000
+
+
+def is_factorised(case: Case) -> bool:
+    """Whether a factorisation or a distribution with a covariance stands in the code, and nothing ranks."""
+    return _shows(case, factorised=True) and not _shows(case, factorised=False)
+
+
+def is_ranked(case: Case) -> bool:
+    """Whether the best of each row are taken, and nothing is factorised."""
+    return _shows(case, factorised=False) and not _shows(case, factorised=True)
+
+
+def _shows(case: Case, *, factorised: bool) -> bool:
+    pattern = _FACTORISED if factorised else _RANKED
+    return any(pattern.search(line.text) for line in code_lines(case.capture.surroundings))
+
+
+def fewer_rows(side: int) -> Remedy:
+    """What a Gaussian process takes instead of all pairs of its rows."""
+    few = max(side // _PART // _ROUND * _ROUND, min(side // 2, _ROUND))
+    return Remedy(
+        f"an exact Gaussian process or kernel method needs all pairs of its {side:,} rows, whatever the"
+        " batch: take a part of the rows, inducing points, or a low-rank approximation (Nystrom, random"
+        " features); half of the rows take a quarter",
+        f"few = jax.random.choice(key, {side}, ({few},), replace=False)\nx, y = x[few], y[few]",
+        slug="subsampling",
+    )
+
+
+def of_meant_pairs(case: Case, side: int) -> Iterator[Remedy]:
+    """Where every row with every row is meant: what its use allows, both where nothing tells the use."""
+    if not is_ranked(case):
+        yield fewer_rows(side)
+    if not is_factorised(case):
+        yield Remedy(
+            "distances, or a sum over the rows: go through them in blocks, and reduce each block at once",
+            "y = jax.lax.map(f, x, batch_size=256)   # f of one row against all others",
+            slug="in-blocks",
+        )
