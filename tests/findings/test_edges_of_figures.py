@@ -717,3 +717,21 @@ def test_few_large_blocks_at_an_update(phase: Phase, chunks: tuple[tuple[int, in
     (told,) = found(memory_shortage, moment)
     assert ("most likely one large weight with its gradient or slots" in told.because) is bool(few)
     assert any("make the largest weight smaller" in each.text for each in told.remedies) is bool(few)
+
+
+@pytest.mark.parametrize(
+    "kernel, shape, kind, fires",
+    [
+        ("matmul_op_impl.h", (1, 32768, 1024), P, True),
+        ("matmul_op_impl.h", (2, 32768, 1024), P, False),
+        ("matmul_op_impl.h", (1, 32768, 1024), A, False),
+        ("cwise_op.h", (1, 32768, 1024), P, False),
+    ],
+)
+def test_a_kernel_that_a_product_copies(kernel: str, shape: Any, kind: Kind, fires: bool) -> None:
+    moment = failed(shape, "net/dense/MatMul", kind=kind, layer="dense", kernel=kernel)
+    told = found(dense_kernel_gradient, moment)
+    assert [each.because.startswith("the kernel of `dense`, 32,768 x 1,024, is copied") for each in told] == (
+        [True] if fires else []
+    )
+    assert all("1,024 -> 512" in each.remedies[0].text for each in told)

@@ -58,6 +58,9 @@ _LAYER = regex(
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         shape, need = request.failed.shape, request.failed.tensor_bytes
+        if request.owner.kind is Kind.PARAMETER and request.failed.is_operand:
+            yield _of_an_operand(index, moment, request)
+            continue
         if not shape or len(shape) != 2 or need is None or need < 32 * MIB:
             continue
         inputs, units = (size or 1 for size in shape)
@@ -65,6 +68,32 @@ def check(case: Case) -> Iterator[Finding]:
             if request.owner.phase is Phase.GRADIENT and _computed_beside(moment, request):
                 continue
             yield _finding(case, index, moment, request)
+
+
+def _of_an_operand(index: int, moment: Moment, request: Request) -> Finding:
+    """A product of matrices in half precision that copies the kernel to float32."""
+    inputs, units = ((request.failed.shape or (1, 1, 1))[at] or 1 for at in (1, 2))
+    need = request.failed.tensor_bytes or 0
+    what = (
+        f"the kernel of `{request.owner.layer}`, {inputs:,} x {units:,}, is copied to float32 for its product"
+    )
+    because = f"{what}; gradient and optimizer slots take as much each, and no batch changes that"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=f"{what}: {tensor_text(moment)}",
+        because=because,
+        explains=need,
+        rules_out=("smaller-batch",),
+        evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
+        remedies=(
+            Remedy(
+                f"make the layer narrower, or give it fewer inputs (a stride or pooling before it): half of"
+                f" either halves the kernel and all that is as large ({units:,} -> {units // 2:,})",
+                slug="narrower-layer",
+            ),
+        ),
+        moment=index,
+    )
 
 
 def _of_weights(request: Request) -> bool:

@@ -101,6 +101,8 @@ def _while_making(case: Case) -> Iterator[Finding]:
         failed, owner = request.failed, request.owner
         name = failed.node or ""
         what = weight_of(request)
+        if failed.is_operand:
+            continue  # a copy for a product
         making = owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT) or (
             _MAKING.search(name) and owner.phase.value != "gradient" and "dropout" not in name.lower()
         )

@@ -144,7 +144,11 @@ class LiveModel:
         return tuple(path for path, known in self.unbuilt if _fits(known, shape))
 
     def with_weight(self, shape: tuple[int | None, ...]) -> tuple[str, ...]:
-        """The layers with a weight of this shape, of two dimensions or more: vectors are alike."""
+        """The layers with a weight of this shape, of two dimensions or more: vectors are alike. A product of
+        matrices takes a matrix as a batch of one.
+        """
+        if len(shape) == 3 and shape[0] == 1:
+            shape = shape[1:]
         paths = (
             each.layer
             for each in self.variables

@@ -15,7 +15,7 @@ from tfmemlens.knowledge.weight_penalties import is_penalty
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.patterns import regex
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, replace
 
 _LAYERS = regex(
     r"(?:Fused)?Conv[23]DBackpropInput\w*|(?:_Fused)?Conv[23]D|DepthwiseConv2dNative(?:BackpropInput)?"
@@ -101,6 +101,8 @@ def _batch(request: FailedRequest, owner: Owner) -> int | None:
         return None
     if owner.kind is Kind.LAYOUT_TRANSPOSE:
         return shape[0]
+    if request.is_operand:
+        return _batch(replace(request, shape=shape[1:]), owner)  # one matrix as a batch of one
     if owner.kind in (Kind.WORKSPACE, Kind.LOOP_STACK) or of_weights(request.node):
         return None
     fed = _fed(request)

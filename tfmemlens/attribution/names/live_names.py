@@ -69,6 +69,9 @@ class LiveNames:
         of_source = not (owner.layer or request.node or op or request.function)  # of a C++ source
         if of_source and (name := model.like_one_variable(shape)):
             return replace(owner, layer=owner_of(name).layer, kind=Kind.PARAMETER)
+        copied = model.with_weight(shape) if request.is_operand else ()
+        if owner.layer and self._path(owner.layer) in copied:
+            return replace(owner, kind=Kind.PARAMETER)  # the product casts its operand
         nobody = (None, op, _bare(request.node))
         if owner.layer in (*nobody, *model.names) and len(made := model.being_made(shape)) == 1:
             return replace(owner, layer=made[0])
