@@ -122,8 +122,8 @@ class FailedRequest:
 
     @property
     def is_operand(self) -> bool:
-        """Whether a product of matrices made it as a batch of one: a matrix that it copies to float32 (read in
-        TensorFlow 2.21's `matmul_op_impl.h`, for bfloat16 on a CPU).
+        """Whether a product of matrices made it as a batch of one: a matrix that it copies to float32 (read
+        in TensorFlow 2.21's `matmul_op_impl.h`, for bfloat16 on a CPU).
         """
         shape = self.shape or ()
         return len(shape) == 3 and shape[0] == 1 and "matmul_op" in (self.kernel or "")
