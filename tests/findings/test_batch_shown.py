@@ -94,3 +94,32 @@ def test_the_line_that_waits_for_jax_is_not_the_one_that_asks() -> None:
     piece = remedies(waiting)["in-pieces"].text
     assert piece.startswith("an earlier call, for whose result /home/u/pairs.py:14")
     assert not remedies(eager("20000,30000", "Sub", "float(a)"))["in-pieces"].text.startswith("an earlier")
+
+
+WAITING = (
+    "{warned}Traceback (most recent call last):\n"
+    '  File "/home/u/meta.py", line 94, in <module>\n    print("loss", float(loss))\n'
+    "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 10.35GiB."
+    " [executable_name='jit_{name}']\n"
+)
+REDUCED = (
+    "W0000 00:00:01.0 hlo_rematerialization.cc:3363] Can't reduce memory use below 3.96GiB (4247291173 bytes)"
+    " by rematerialization; only reduced to {need}GiB ({bytes} bytes), down from 14.08GiB (15118284881 bytes)"
+    " originally\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("need", "part"), [(6.00, "a quarter"), (10.02, "an eighth"), (4.20, "half"), (None, "half")]
+)
+def test_a_call_is_told_what_part_has_room(need: float | None, part: str) -> None:
+    warned = REDUCED.format(need=need, bytes=int(need * 2**30)) if need else ""
+    piece = remedies(WAITING.format(warned=warned, name="meta_step"))["in-pieces"]
+    assert f"let one call process less: {part} of its samples, rows or tasks" in piece.text
+    assert "batch" not in piece.text and piece.code is None
+    assert ("room for 3.96 GiB" in piece.text) is bool(need)
+
+
+def test_what_is_no_step_is_mapped_over_its_rows() -> None:
+    piece = remedies(WAITING.format(warned="", name="distances"))["in-pieces"]
+    assert "jax.lax.map" in (piece.code or "")

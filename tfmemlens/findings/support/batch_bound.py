@@ -178,8 +178,16 @@ def in_words(bound: BatchBound, batch: int | None) -> str:
 
 
 def _of_program_in_words(bound: BatchBound, batch: int | None) -> str:
-    to = f"{batch} -> {bound.start(batch)}" if batch else f"{_PARTS.get(bound.part, f'1/{bound.part}')} of it"
+    to = f"{batch} -> {bound.start(batch)}" if batch else f"{part_of(bound)} of it"
+    return f"lower the batch: {to} ({why(bound)})"
+
+
+def part_of(bound: BatchBound) -> str:
+    """`a quarter`: with which part to begin."""
+    return _PARTS.get(bound.part, f"1/{bound.part}")
+
+
+def why(bound: BatchBound) -> str:
+    """What a program needs, and what there is room for."""
     what = "all it needs is" if bound.divisor > _OF_A_PROGRAM else "its temporaries are"
-    return (
-        f"lower the batch: {to} ({what} {human(bound.taken)} now, and there is room for {human(bound.room)})"
-    )
+    return f"{what} {human(bound.taken)} now, and there is room for {human(bound.room)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfmemlens.findings.support import code_snippets, jax_lines
+from tfmemlens.findings.support import batch_bound, code_snippets, jax_lines
 from tfmemlens.findings.support.lines_run import calls_before
 from tfmemlens.findings.support.rows import is_constant_of_graph, of_a_program
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, situation
@@ -48,18 +48,31 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
         calls = " or ".join(f"`{name}` ({line.place})" for name, line in calls_before(case)[-2:])
         which = f", most likely {calls}" if calls else ""
         text = (
-            f"an earlier call{which}, for whose result {where} waits, asks for this memory: if that is a"
-            " training step, halve its batch; else make its operands smaller, or process them in pieces"
+            f"an earlier call{which}, for whose result {where} waits, asks for this memory: let one call"
+            f" process less: {_part(case, moment, ' of its samples, rows or tasks')}"
         )
+        if _STEP.search(failed.executable or calls):
+            return Remedy(text, slug="in-pieces")  # a step's parts are none of a map
     elif of_a_program(moment):
         text = (
-            f"{where} runs a program that needs this: give it less at a time (a smaller batch, shorter"
-            " sequences), or shard it over devices"
+            f"{where} runs a program that needs this: give it {_part(case, moment)} at a time"
+            " (a smaller batch, shorter sequences), or shard it over devices"
         )
         return Remedy(text, slug="in-pieces")
     else:
         text = f"{where} asks for this memory: make its operands smaller, or process them in pieces"
     return Remedy(text, code_snippets.in_pieces(case.api), slug="in-pieces")
+
+
+_STEP = regex(r"(?i)step|train|update|fit|epoch|grad")
+
+
+def _part(case: Case, moment: Moment, of: str = "") -> str:
+    """Which part of its work a call has room for, by what it needs and what there is; half at the most."""
+    bound = batch_bound.batch_bound(case, moment)
+    if bound is None or bound.none_fits or not bound.of_program:
+        return f"half{of}, or fewer" if of else "half or less"
+    return f"{batch_bound.part_of(bound)}{of} ({batch_bound.why(bound)})"
 
 
 _OF_LAYERS = regex(r"conv|pool|batch_?norm|bias_op|relu")
