@@ -34,7 +34,12 @@ def slugs(text: str) -> list[str]:
     ("need", "given", "told", "first"),
     [
         (48000**2 * 4, 48000**2 * 4 + 8 * 48000, "two vectors of 48,000 numbers", "compare-shapes"),
-        (48000**2 * 4, 48000**2 * 4 + 8 * 48000 + 4, "made of arguments of 375.0 KiB", "in-blocks"),
+        (
+            48000**2 * 4,
+            48000**2 * 4 + 8 * 48000 + 4,
+            "arguments and other results 375.0 KiB together",
+            "in-blocks",
+        ),
         (2702278656, 5407896104, "given and returned anew without being donated", "donate-buffers"),
         (2702278656, 6007896104, "its arguments and results alone are 5.60 GiB", "list-arguments"),
     ],

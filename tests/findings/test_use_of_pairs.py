@@ -6,7 +6,7 @@ import pytest
 
 from tests.readers.test_tuned_kernels import tried
 from tfmemlens import pipeline
-from tfmemlens.findings.support.use_of_pairs import fewer_rows
+from tfmemlens.findings.support.use_of_pairs import compares_samples, fewer_rows
 
 PAIRS = ("f32[46000,46000]", "f32[46000,64]", "jit(matmul)/dot_general", "7.90GiB")
 HEAD = "import jax\nimport jax.numpy as jnp\nrows = 46_000\nx = jnp.zeros((46_000, 64))\n"
@@ -36,3 +36,49 @@ def test_where_the_use_is_open_blocks_come_first(code: str) -> None:
 @pytest.mark.parametrize(("rows", "few"), [(18_000, 3_000), (46_000, 7_000), (1_500, 750), (100_000, 16_000)])
 def test_no_more_rows_are_drawn_than_there_are(rows: int, few: int) -> None:
     assert f"key, {rows}, ({few},)" in (fewer_rows(rows).code or "")
+
+
+CONTRASTIVE = """\
+BATCH = 28672
+params = jnp.ones((384, 128))
+
+def loss(w, x, y):
+    zi = x @ w
+    all_zt = jax.lax.all_gather(y @ w, "data", tiled=True)
+    labels = jnp.arange(x.shape[0])
+    return optax.softmax_cross_entropy_with_integer_labels(zi @ all_zt.T, labels).mean()
+
+@jax.jit
+@partial(jax.shard_map, mesh=mesh, in_specs=(P(), P("data"), P("data")), out_specs=P())
+def train_step(w, x, y):
+    return jax.value_and_grad(loss)(w, x, y)
+
+x = jnp.ones((BATCH, 384))
+value = train_step(params, x, x)
+"""
+ASKED = (
+    "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate {} bytes."
+    " [executable_name='jit_train_step']\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [(CONTRASTIVE, True), (CONTRASTIVE.replace("BATCH = 28672", "BATCH = 512"), False)],
+)
+def test_all_samples_with_all_samples_are_found_within_shard_map(code: str, told: bool) -> None:
+    report = pipeline.explain(
+        "import jax\nimport jax.numpy as jnp\nimport optax\nfrom functools import partial\n"
+        f"from jax.sharding import PartitionSpec as P\n\n{code}\n{ASKED.format(6782722816)}"
+    )
+    assert ("`zi @ all_zt.T` (line 14) makes [28672,28672]" in report.verdict) is told
+    texts = [each.remedy.text for each in report.actions]
+    assert any("half of them take a quarter" in text for text in texts) is told
+    assert not any("keeps the effective batch" in text for text in texts)
+
+
+def test_a_loss_over_words_has_parts_that_add_up() -> None:
+    code = CONTRASTIVE.replace("labels = jnp.arange(x.shape[0])", "labels = ids")
+    for text, told in ((CONTRASTIVE, True), (code, False)):
+        case = pipeline.explain(f"{HEAD}{text}\n{ASKED.format(6782722816)}").case
+        assert bool(compares_samples(case)) is told

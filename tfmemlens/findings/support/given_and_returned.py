@@ -59,7 +59,7 @@ def because(moment: Moment, compiler: CompilerMemory) -> str | None:
             " that is given and returned anew without being donated, so that it exists twice"
         )
     if beside <= _LITTLE * need:
-        return f"one result of this size is made of arguments of {human(beside)} together"
+        return f"one result has this size, and all arguments and other results {human(beside)} together"
     return None
 
 
@@ -76,9 +76,9 @@ def remedies(case: Case, moment: Moment, compiler: CompilerMemory) -> tuple[Reme
         return tuple(_donated(case))
     return (
         Remedy(
-            "make it in parts, and reduce each part before the next; or put what follows into the same jitted"
-            " function, which then need not hold all of it",
-            "y = jax.lax.map(lambda x: f(x).sum(0), xs, batch_size=256)",
+            "make it in parts, and reduce each part before the next; or return less: what is needed of it"
+            " alone, reduced inside the compiled function",
+            "y = jax.lax.map(lambda x: f(x).sum(0), xs, batch_size=16)   # x: one of many",
             slug="in-blocks",
         ),
     )

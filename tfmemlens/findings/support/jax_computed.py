@@ -253,11 +253,28 @@ def _of_kind(made: Noted, turns: int, need: int) -> list[Remedy]:
             ),
             SHARDED,
         ]
+    if name == "matmul" and made.gradient and len(shape) == len(_SQUARE) and len(set(shape)) == 1:
+        return [
+            _SQUARE[0],
+            replace(_SQUARE[1], text=f"or lower the {shape[0]:,}: half of them take a quarter of this"),
+        ]
     if name == "matmul" and made.gradient and len(shape) > 1 and shape[-1] >= _WORDS:
         return [CHUNKED]
     if name in _CREATES and len(shape) > 1:
         return [_in_parts(made, need), *([_narrow(made)] if made.array.dtype == "float32" else [])]
     return []
+
+
+_SQUARE = (
+    Remedy(
+        "compute a block of its rows at a time, with their loss, and let the backward pass compute it again:"
+        " all of it then never exists",
+        "loss = jax.lax.map(jax.checkpoint(loss_of_rows), (row_parts, label_parts)).sum()",
+        slug="in-blocks",
+    ),
+    Remedy("", slug="in-pieces"),
+)
+"""Of a number for each pair of rows that a gradient is taken of."""
 
 
 def _in_parts(made: Noted, need: int) -> Remedy:

@@ -22,6 +22,7 @@ from tfmemlens.findings.support.situation import GPU, TENSORFLOW, situation
 from tfmemlens.findings.support.tool_settings import of_batch
 from tfmemlens.findings.support.tool_settings import tool as known_tool
 from tfmemlens.findings.support.tried import failed_batches
+from tfmemlens.findings.support.use_of_pairs import compares_samples
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Certainty, Remedy
@@ -253,11 +254,12 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     batch = saving.batch if saving.basis is SavingBasis.REPLAY else batch_of(case, moment)
     tool = situation(case, moment).tool or known_tool(case) is not None
     accumulate = applies("gradient-accumulation", case, moment) and not is_forward_only(moment) and not tool
-    again = (
-        "; gradient accumulation (one update for several batches) keeps the effective batch"
-        if accumulate
-        else ""
-    )
+    contrasts = accumulate and compares_samples(case)
+    again = "; gradient accumulation (one update for several batches) keeps the effective batch"
+    if contrasts:
+        accumulate, again = False, f"; {contrasts}"
+    elif not accumulate:
+        again = ""
     traced = traced_below(case, moment, batch)
     if traced and batch:
         return f"{of_traced(traced, batch)}{again}", None

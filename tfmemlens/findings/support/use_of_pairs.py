@@ -58,3 +58,19 @@ def of_meant_pairs(case: Case, side: int) -> Iterator[Remedy]:
             "y = jax.lax.map(f, x, batch_size=256)   # f of one row against all others",
             slug="in-blocks",
         )
+
+
+_OF_EACH_OTHER = regex(r"(?:cross_entropy\w*\(|\blogits?\w*\s*=)[^#]*(?:@\s*\w+\.T\b|transpose_b\s*=\s*True)")
+_NUMBERED = regex(r"\blabels?\w*\s*=[^#]*\b(?:a?range)\(")
+
+
+def compares_samples(case: Case) -> str:
+    """Why parts of a batch are not the batch: a loss whose classes are the samples themselves; else empty."""
+    lines = code_lines(case.capture.surroundings)
+    pairs = next((line for line in lines if _OF_EACH_OTHER.search(line.text)), None)
+    if pairs is None or not any(_NUMBERED.search(line.text) for line in lines):
+        return ""
+    return (
+        f"the loss compares all samples of a batch with each other ({pairs.place}), so half of them take a"
+        " quarter there, and accumulation over parts has fewer negatives"
+    )

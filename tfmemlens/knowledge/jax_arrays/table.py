@@ -84,6 +84,11 @@ def _same(call: Call) -> JaxArray | None:
     return call.array()
 
 
+def _gathered(call: Call) -> JaxArray | None:
+    """Parts of all devices in their order: of one device, as the reader follows them, the array itself."""
+    return call.array() if call.named.get("tiled") is True else None
+
+
 def _real(call: Call) -> JaxArray | None:
     x = call.array()
     return x and replace(x, dtype={"complex64": "float32", "complex128": "float64"}.get(x.dtype, x.dtype))
@@ -274,6 +279,7 @@ _NAMES: tuple[tuple[str, Rule], ...] = (
         " fftshift ifftshift with_sharding_constraint pmean psum normalize cbrt",
         _same,
     ),
+    ("all_gather", _gathered),
     ("abs real imag angle absolute", _real),
     ("cumsum cumprod", _sum_up),
     (
