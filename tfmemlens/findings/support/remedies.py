@@ -393,12 +393,18 @@ def _recompute(case: Case, *_: object) -> Words:
     return text, code_snippets.recompute(case.api)
 
 
-def _lighter_optimizer(*_: object) -> Words:
+def _lighter_optimizer(case: Case, *_: object) -> Words:
+    """Slots of optimizers; Keras 2.11's new SGD makes its slot without momentum, too (read and measured)."""
+    legacy = case.api.oldest == case.api.newest == _SGD_WITH_A_SLOT
+    only = f" (in TensorFlow {'.'.join(map(str, _SGD_WITH_A_SLOT))} only tf.keras.optimizers.legacy.SGD)"
     return (
-        "use an optimizer that keeps less beside the weights: plain SGD nothing, momentum one copy of them,"
-        " Adafactor about 4 % of one",
+        f"use an optimizer that keeps less beside the weights: plain SGD nothing{only if legacy else ''},"
+        " momentum one copy of them, Adafactor about 4 % of one",
         None,
     )
+
+
+_SGD_WITH_A_SLOT = (2, 11)
 
 
 def _smaller_input(_case: Case, _moment: Moment, saving: Saving) -> Words:
