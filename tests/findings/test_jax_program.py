@@ -68,6 +68,14 @@ def test_what_the_program_makes_is_told_as_a_guess(code: str, said: str, slug: s
     assert report.actions[0].remedy.slug == slug
 
 
+@pytest.mark.parametrize(
+    ("body", "told"), [("body", "body"), ("inner", "inner"), ("lambda c, x: (c, x)", "body")]
+)
+def test_the_body_of_the_scan_is_named(body: str, told: str) -> None:
+    code = GRADED.replace("scan(body,", f"scan({body},")
+    assert f"jax.checkpoint({told})" in (explained(HEAD + code + LARGE).actions[0].remedy.code or "")
+
+
 TWO_VMAPS = (
     "@jax.jit\ndef forecast(xs):\n    return jax.vmap(one)(xs)\n\n"
     "def summary(ys):\n    return jax.vmap(last)(ys)\n\nsummary(forecast(xs))\n"

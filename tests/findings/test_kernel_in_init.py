@@ -40,3 +40,19 @@ def test_a_split_kernel_is_a_weight() -> None:
 )
 def test_what_is_no_kernel(old: str, new: str) -> None:
     assert "the kernel [" not in pipeline.explain(KERNEL.replace(old, new)).verdict
+
+
+@pytest.mark.parametrize(
+    ("example", "one"),
+    [
+        ("jnp.zeros((1, 256, 256, 1))", True),
+        ("jnp.ones([1, 64])", True),
+        ("jnp.zeros((16, 256, 256, 1))", False),
+        ("x", False),
+    ],
+)
+def test_an_example_of_one_sample_is_no_smaller_one(example: str, one: bool) -> None:
+    text = KERNEL[KERNEL.index("Traceback") :].replace("jnp.zeros((1, 256, 256, 1))", example)
+    slugs = [each.remedy.slug for each in pipeline.explain(text).actions]
+    assert ("small-init" in slugs) is not one
+    assert ("smaller-model" in slugs) is one

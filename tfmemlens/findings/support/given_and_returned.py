@@ -26,7 +26,7 @@ def rest(moment: Moment, compiler: CompilerMemory) -> tuple[int, int] | None:
     """The bytes of the one result that was asked for, and of all else that is given and returned."""
     size = moment.request.failed.size if moment.request else None
     whole = compiler.arguments_and_results
-    if size is None or whole is None or not size.exact or whole.bytes < size.bytes:
+    if size is None or whole is None or not size.exact or whole.bytes <= size.bytes:
         return None
     return size.bytes, whole.bytes - size.bytes
 

@@ -82,7 +82,7 @@ def stacked_by_program(
     graded = any(_last(node.func) in _GRADIENTS for _, node in _nodes(program, ast.Call))
     scanned = _scanned(reached, graded)
     if within:
-        kept = scanned and scanned.remedies[0] is RECOMPUTED_STEPS
+        kept = scanned and scanned.remedies[0].slug == RECOMPUTED_STEPS.slug
         return scanned if kept else None
     return scanned or _vmapped(reached)
 
@@ -399,7 +399,7 @@ def _scanned(program: list[Statement], graded: bool) -> MadeByLine | None:
                     else ""
                 ),
                 (
-                    *(() if recomputed else (RECOMPUTED_STEPS,)),
+                    *(() if recomputed else (_recomputed(node),)),
                     SCAN_OF_BLOCKS,
                 ),
                 line=line,
@@ -420,6 +420,15 @@ def _scanned(program: list[Statement], graded: bool) -> MadeByLine | None:
                 line=line,
             )
     return None
+
+
+def _recomputed(scan: ast.Call) -> Remedy:
+    """The steps computed again, with the name of the scan's own body where it has one."""
+    body = scan.args[0]
+    if not isinstance(body, ast.Name) or RECOMPUTED_STEPS.code is None:
+        return RECOMPUTED_STEPS
+    code = RECOMPUTED_STEPS.code.replace("checkpoint(body)", f"checkpoint({body.id})")
+    return replace(RECOMPUTED_STEPS, code=code)
 
 
 def _whole_before_sharded(program: list[Statement]) -> MadeByLine | None:

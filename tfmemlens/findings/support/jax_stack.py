@@ -121,6 +121,10 @@ _MODEL_INIT = regex(
     r"\b(?!tx\b|opt)\w+\.init(?:_with_output)?\(\s*(?:rngs?\s*=\s*)?(?:\w*(?:key|rng|Key|RNG)\w*"
     r"|jax\.random|random\.|\{)"
 )
+_ONE_SAMPLE = regex(
+    r"\.init(?:_with_output)?\([^#]*\b(?:zeros|ones|empty|normal)\([^#]*?[(\[]\s*(?:shape\s*=\s*\(\s*)?1\s*,"
+)
+"""An example of one sample that a model's init is given."""
 _STATE_INIT = regex(
     r"\b(?:tx|opt\w*|optim\w*|optimizer|adam\w*|sgd)\.init\(|\.init\(\s*(?:self\.)?params"
     r"|\bTrainState\.create\("
@@ -319,6 +323,18 @@ def _first_call(frames: Sequence[Frame], own: Sequence[Frame], need: int | None)
     del frames, need
     if not _code(own, _MODEL_INIT):
         return None
+    if _code(own, _ONE_SAMPLE):
+        return MadeByLine(
+            "init runs the model on an example of one sample already: what is so large is a weight, or what"
+            " one sample makes, whatever the batch",
+            (
+                Remedy(
+                    "make the layer of this line smaller: fewer inputs (a stride, pooling or a mean before"
+                    " it) or fewer units; for training count its gradient and the optimizer's slots as well",
+                    slug="smaller-model",
+                ),
+            ),
+        )
     return MadeByLine(
         "init runs the model once, op by op, on the example that it is given, and keeps what it makes",
         (
