@@ -26,6 +26,7 @@ MAY_SHARE = {
     frozenset({"disguises.COPY", "disguises.DST"}),
     frozenset({"sentence.TAG", "sentence.CUT_TAG"}),
     frozenset({"sentence.KERAS_LAYER", "disguises.BARE"}),
+    frozenset({"sentence.TRACEBACK", "disguises.BARE"}),
     frozenset({"compiler.XLA", "disguises.PROFILING"}),
     frozenset({"dump.STATS_VALUE", "dump.HEADLESS"}),
     frozenset({"sentence.INSTRUCTION", "compiler.METADATA"}),

@@ -63,6 +63,23 @@ _HELP = {
         "docker run --shm-size=8g ...",
         slug="more-shared-memory",
     ),
+    "cloud service's quota": Remedy(
+        "ask for a larger quota of this kind of machine in this region, or take a kind or a region that the"
+        " project may use; smaller batches change nothing",
+        slug="larger-quota",
+    ),
+    "could not prepare the model": Remedy(
+        "convert the model with a converter of the runtime's own release or an older one, with one fixed"
+        " shape of the input, and see in Python whether it loads there",
+        "tf.lite.Interpreter(model_path='model.tflite').allocate_tensors()   # names the op that fails",
+        slug="convert-anew",
+    ),
+    "ptxas": Remedy(
+        "see whether the program finds a ptxas that starts on this machine, of the CUDA that jaxlib was built"
+        " for (32512 means that none was found)",
+        "export PATH=/usr/local/cuda/bin:$PATH; ptxas --version",
+        slug="matching-driver",
+    ),
     "bus error": Remedy(
         "see whether /dev/shm or a disk is full; a container has 64 MiB of shared memory unless told"
         " otherwise",

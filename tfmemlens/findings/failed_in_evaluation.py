@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import remedies, samples
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.rows import device_limit, requests
+from tfmemlens.findings.support.tool_settings import tool
 from tfmemlens.model.case import Case, FrontEnd, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.what_if import Shrunk
@@ -146,6 +147,9 @@ def _fitting(case: Case, moment: Moment, request: Request, batch: int) -> int:
 def _remedy(case: Case, moment: Moment, phase: str, request: Request) -> Remedy:
     text, slug = _WORDS[phase]
     batch = _batch(case, phase, request)
+    known = tool(case)
+    if phase == PREDICTION and known and known[0].tiles and batch in (None, 1):
+        return Remedy(f"predict in tiles, more of them the less it takes: {known[0].tiles}", slug=slug)
     if batch == 1:
         text = (
             "the batch is 1 already: go through each sample in pieces (patches, tiles, windows) and join the"

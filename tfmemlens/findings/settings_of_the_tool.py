@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import samples
-from tfmemlens.findings.support.phase import is_loading
+from tfmemlens.findings.support.phase import PREDICTION, is_loading, other_than_training
 from tfmemlens.findings.support.rows import failures, on_host
 from tfmemlens.findings.support.tool_settings import Tool, tool
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
@@ -36,7 +36,7 @@ def check(case: Case) -> Iterator[Finding]:
         if known is None or request is None or request.failed.kind not in _KINDS or _is_weight(request):
             continue
         used, line = known
-        remedies = tuple(_remedies(used, moment, request))
+        remedies = tuple(_remedies(case, used, moment, request))
         if not remedies:
             continue
         yield Finding(
@@ -57,7 +57,7 @@ def _is_weight(request: Request) -> bool:
     return of_model or made or request.fixed or like_a_kernel(failed.shape)
 
 
-def _remedies(used: Tool, moment: Moment, request: Request) -> Iterator[Remedy]:
+def _remedies(case: Case, used: Tool, moment: Moment, request: Request) -> Iterator[Remedy]:
     """Smaller images where the tensor has their axes, shorter samples where it has not."""
     shape = request.failed.shape or ()
     if on_host(moment) and used.queues:
@@ -65,8 +65,12 @@ def _remedies(used: Tool, moment: Moment, request: Request) -> Iterator[Remedy]:
     if samples.in_colours(shape):
         yield _FILES
         return
-    if used.tiles and len(shape) in _OF_IMAGES and shape[0] == 1:
+    ran = other_than_training(case, request)
+    predicts = ran is not None and ran[0] == PREDICTION
+    if used.tiles and ((len(shape) in _OF_IMAGES and shape[0] == 1) or (predicts and not shape)):
         yield Remedy(f"predict in tiles: {used.tiles}", slug="smaller-prediction-batch")
+        if not shape:
+            return  # what is trained on has another size
     if used.images and (len(shape) in _OF_IMAGES or not shape):
         yield Remedy(f"smaller images: {used.images}", slug="tool-image-size")
     if used.lengths and len(shape) not in _OF_IMAGES[1:]:

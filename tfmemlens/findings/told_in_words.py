@@ -42,7 +42,7 @@ BASIS = Basis.NAME
 EXPLAINS = "no bytes: no message says how much was requested"
 
 _HOST = regex(
-    r"(?i)\b(?:cpu|system|host|main) (?:ram|memory)\b|\bXLA:CPU\b|\bRAM\b|\bswap\b"
+    r"(?i)\b(?:cpu|system|host|main) (?:ram|memory)\b|\bXLA:CPU\b|(?<!GPU )(?<!video )\bRAM\b|\bswap\b"
     r"|\bPC(?:'s)? (?:memory|RAM)\b|\bcontainer\b|\bkilled?\b"
     r"|\u8fd0\u884c\u5185\u5b58"
 )

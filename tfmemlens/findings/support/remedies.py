@@ -431,9 +431,17 @@ def _stated_batch(case: Case) -> int | None:
     if live is not None and live.failed_batch:
         return live.failed_batch
     setting = case.capture.surroundings.setting("batch_size")
-    stated = int(setting[0]) or None if setting else None
+    stated = _leading(case) or (int(setting[0]) or None if setting else None)
     failed = _failed_batch(case)
     return min(failed, stated or failed) if failed else stated
+
+
+def _leading(case: Case) -> int | None:
+    """Of several batches that the text states, the one that the failed shape begins with: others ran."""
+    request = case.moments[0].request if case.moments else None
+    first = (request.failed.shape or (None,))[0] if request else None
+    stated = {value for name, value, _ in case.capture.surroundings.settings if name == "batch_size"}
+    return first if len(stated) > 1 and first and str(first) in stated else None
 
 
 def _failed_batch(case: Case) -> int | None:

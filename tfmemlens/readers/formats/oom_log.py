@@ -179,7 +179,8 @@ class _Stream:
             if device := named(line):
                 self.named.append(device)
         self.run.observe_any(line)
-        self.bare = self.bare or bare_exception(line)
+        if self.bare is None or "Traceback" in self.bare.line.text:
+            self.bare = bare_exception(line) or self.bare
         if not (cleaned.origin or code):
             self.worded = self.worded or told_tensor(line)
         for family in self._families:
@@ -263,7 +264,7 @@ class _Stream:
         if self.worded and not (elsewhere or self.mentions[frameworks.JAX]):
             self.sentences.begin(self.worded)
             self.sentences.finished.append(self.worded)
-        elif self.bare:
+        elif self.bare and not (elsewhere and "Traceback" in self.bare.line.text):
             self.sentences.begin(self.bare)
             self.disguises.finished.append(self.bare)
 

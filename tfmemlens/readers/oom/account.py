@@ -45,6 +45,7 @@ _GROWTH = regex(
 _SHORTAGE = regex(
     r"(?i)\b(?:exhaust(?:s|ed|ing)?|deplet\w+|r[ua]n(?:s|ning)? out|overflow(?:s|ed)?|insufficient"
     r"|not enough|maxe[sd]|lack of|too (?:little|small))\b"
+    r"|(?<=\bmemory )(?<!the memory )crash(?:es|ed|ing)\b"
 )
 _FULL = regex(
     r"(?i)\b(?:exhaustion|full|fill(?:s|ed|ing)?(?: up)?|exceed(?:s|ed)?|blow(?:s|ing|n)? up|too much"
@@ -66,6 +67,8 @@ _DENIED = regex(
     r"(?i)(?:\bnot?\b|n't\b|\bnever\b|\bwithout\b|\bno (?:more|longer)\b|\bavoid\w*|\bprevent\w*"
     r"|\bneither\b|\bstop(?:s|ped)?\b)(?: \w+){0,2}\s*\Z"
 )
+_NEVER_WITHOUT = regex(r"(?i)(?:\bcan(?:'?t|not)|\bunable to|\bnever)\b[^.]{0,80}\bwithout(?: \w+){0,3}\s*\Z")
+"""`I cannot save it without running out`: denied twice."""
 _OTHER_SUBJECT = regex(r"(?i)\b(?:loss|accuracy|learning rate|speed|time|score|reward)\b")
 _OF_ANOTHER = regex(rf"{_OTHER_SUBJECT.pattern}(?: \w+)?\s*\Z")
 _TAKES = regex(
@@ -252,6 +255,7 @@ class AccountCollector:
             return
         opened, number = self._before
         begins = opened if number + 1 == line.number and text[:1].islower() else ""
+        text = _GUESS.sub("", text)
         sentences = _SENTENCE.split(f"{begins} {text}" if begins else text)
         for sentence in sentences:
             if sentence:
@@ -292,6 +296,11 @@ _OF_A_PROGRAM = regex(
     r"\bAllocator \(|\btrying to allocate\b|\bnot a failure\b|_bfc\b|\bexceeds \d+% of|\bbytes_limit\b"
 )
 """Words of TensorFlow's own messages, which other readers know: no one tells anything with them."""
+_GUESS = regex(
+    r"(?:\A|(?<=[.!:] ))[^.!?:]{1,80}\? (?=(?:[A-Z]+_[A-Z_]+|INTERNAL|UNKNOWN|ABORTED|UNAVAILABLE"
+    r"|UNIMPLEMENTED): )(?!RESOURCE_EXHAUSTED)"
+)
+"""What a program asks before it prints another error: `Not enough memory? INTERNAL: ...`."""
 _LIKE_PROSE = regex(r"[A-Za-z]{2,} [a-z]{2,}|\bleak|#")
 """Some words in a row."""
 
@@ -351,4 +360,6 @@ def _apart(sentence: str, memory: list[tuple[int, int]], pattern: re.Pattern[str
 def _denied(sentence: str, match: re.Match[str]) -> bool:
     """Whether the words just before deny it, or say it of something else than memory."""
     before = max(0, match.start() - 40), match.start()
+    if _NEVER_WITHOUT.search(sentence, 0, match.start()):
+        return False
     return bool(_DENIED.search(sentence, *before) or _OF_ANOTHER.search(sentence, *before))

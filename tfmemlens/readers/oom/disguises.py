@@ -171,9 +171,10 @@ _PROTO_SIZE = regex(r"\bsize: (\d+)")
 _PROTO_SHAPE = regex(r"\s*(?:tensor_shape \{|dim \{|\}|size: \d+)\s*\Z")
 BARE = LineRule(
     r"(?:\A|[\s.\"'`])ResourceExhaustedError(?: \(see above for traceback\))?:|\bRESOURCE_EXHAUSTED:"
-    r" |\bResource exhausted: ",
+    r" |\bResource exhausted: |\A\s*ResourceExhaustedError\s+Traceback \(most recent call last\)",
     "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Exception encountered when calling layer"
     " 'conv2d_5' (type Conv2D).",
+    "ResourceExhaustedError                    Traceback (most recent call last)",
     needs=("resourceexhausted", "resource_exhausted: ", "resource exhausted: "),
 )
 BAD_ALLOC = LineRule(

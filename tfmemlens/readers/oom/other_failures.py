@@ -201,13 +201,29 @@ ELSEWHERE = {
         needs="shared memory",
     ),
     "a cloud service's quota of requests or machines was used up": LineRule(
-        r"[Qq]uota exceeded for quota|exceed(?:s|ed)? quota limits?|\b429 (?:RESOURCE_EXHAUSTED|Resource"
-        r" (?:has been )?exhausted)",
+        r"[Qq]uota (?:exceeded for quota|failure\b)|exceed(?:s|ed)? quota limits?|\b429 (?:RESOURCE_EXHAUSTED"
+        r"|Resource (?:has been )?exhausted)|exceeds the allowed maximum of \d+ [A-Z]"
+        r"|\bgoogle\.rpc\.QuotaFailure",
         "google.api_core.exceptions.ResourceExhausted: 429 RESOURCE_EXHAUSTED: The following quota metrics"
         " exceed quota limits: custom_model_training_nvidia_t4_gpus",
         "ResourceExhaustedError: Quota exceeded for quota metric 'Requests' of service"
         " 'aiplatform.googleapis.com'",
-        needs=("quota", "429"),
+        '"message": "Quota failure for project lab-1. The request for 4 T4 accelerators exceeds the allowed'
+        ' maximum of 0 A100, 0 T4 accelerators."',
+        needs=("quota", "429", "allowed maximum"),
+    ),
+    "TensorFlow Lite could not prepare the model (an op, a type or a shape that this runtime does not take),"
+    " which its releases call memory": LineRule(
+        r"(?i)\bcan(?: ?not|'t) allocate memory for the (?:interpret|given inputs?\b)",
+        "NullPointerException: Can not allocate memory for the interpreter",
+        "IllegalArgumentException: Can not allocate memory for the given inputs: tensor at index 3",
+        needs="allocate memory for the",
+    ),
+    "XLA could not start CUDA's assembler, ptxas": LineRule(
+        r"FAILED_PRECONDITION: Couldn't get ptxas",
+        "FAILED_PRECONDITION: Couldn't get ptxas version string: INTERNAL: Running ptxas --version returned"
+        " 32512",
+        needs="get ptxas",
     ),
     "the disk quota was used up": LineRule(
         r"(?<!Memory )[Qq]uota exceeded",

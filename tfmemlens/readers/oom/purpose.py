@@ -211,6 +211,7 @@ SHORT = LineRule(
     r"|\b(?:eat(?:s|ing)?|us(?:es|ing)) up (?:all|my|the)(?: \w{1,12}){0,2} (?:memory|V?RAM)\b"
     r"|\b(?:exhaust|blow)(?:s|ed|ing)? (?:up )?(?:my|the|all)(?: \w{1,12}){0,2} (?:memory|V?RAM)\b"
     r"|\b(?:short(?:age)? of|insufficient|not enough|no more|lack of) (?:\w{1,12} )?(?:memory|RAM)\b"
+    r"(?!\? (?-i:(?:[A-Z]+_[A-Z_]+|INTERNAL|UNKNOWN|ABORTED|UNAVAILABLE|UNIMPLEMENTED): ))"
     r"|\bmemory shortage\b|\berror:? allocat\w{1,4} (?:\w{1,12} )?memory\b"
     r"|\b(?:can ?not|can't|could not|couldn't|unable to|fail(?:s|ed)? to) alloc\w+ (?:\w{1,12} ){0,2}memory\b"
     r"|\bmemory (?:allocation )?(?:errors?|blow\w{0,8}|explo\w{0,8}|leaks?)\b|\bleak(?:s|ing)? memory\b)"

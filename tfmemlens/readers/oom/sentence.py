@@ -572,7 +572,8 @@ class SentenceCollector:
                 name = (parts.get("name") or "").rpartition(".")[2]
                 self._frames.append(Frame(parts.get("file") or cell, name=name))
             return True
-        if self._frames is None and self.current is None and (arrow := ARROW.search(text)):
+        headless = self._frames is None or (not self._frames and self._frame_owner == "before")
+        if headless and self.current is None and (arrow := ARROW.search(text)):
             self._frames, self._frame_owner, self._running = [], "before", True  # its head was not pasted
             self._frames.append(Frame(f"the cell:{arrow['line']}", arrow["code"].strip()))
         if self._frames and not self._frames[-1].text and (arrow := ARROW.search(text)):

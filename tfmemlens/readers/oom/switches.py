@@ -79,8 +79,9 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "failed_batch",
         LineRule(
-            r"(?i)\A(?=[^\n]{0,400}\b(?:fails?|died|dies|crash\w*|same|still|no (?:help|difference|luck)"
-            r"|nothing|OO?MM?s?|stuck)\b)"
+            r"(?i)\A(?=[^\n]{0,400}\b(?:fails?|died|dies|crash\w*"
+            r"|same(?! (?:command|code|script|data|model|conf|setting|machine|GPU|image|program))"
+            r"|still|no (?:help|difference|luck)|nothing|OO?MM?s?|stuck)\b)"
             r"(?=[^\n]{0,400}\b(?:too|also|same|even|still|nothing|tried)\b"
             r"|(?:[^\n]{0,200}?[.!?;] )?(?:So )?(?:When|With) (?:the |a )?batch)"
             r"(?:(?!\b(?:runs?|works?|fits?|fine|ok|works|ran)\b)[^\n]){0,300}"
