@@ -43,6 +43,7 @@ from tfmemlens.findings.support.situation import (
 )
 from tfmemlens.findings.support.told_again import DATA_IN_PARTS
 from tfmemlens.findings.support.watching import find_what_grows
+from tfmemlens.findings.support.what_grows import THREADS, grower
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -320,11 +321,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
                 Certainty.EXACT,
                 slug="narrow-array",
             )
-        yield Remedy(
-            "do not hold the whole data set as one array: read it in batches, or map the file",
-            "x = np.load('x.npy', mmap_mode='r')",
-            slug="map-the-file",
-        )
+        yield from _of_an_array(case, failed)
     elif "paging file" in said:
         yield Remedy(
             "start fewer worker processes: on Windows each loads TensorFlow's libraries anew, and all of them"
@@ -336,6 +333,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             slug="larger-paging-file",
         )
         return
+    elif "Errno 12]" in said and case.capture.surroundings.shows("worker processes"):
+        yield _FEWER_FORKS
     elif "Out of host memory" in said:
         yield _MORE_PINNED
     elif waits_for_another(moment):
@@ -470,6 +469,7 @@ _FEWER_DRAWS = Remedy(
     slug="fewer-draws",
 )
 _COMMANDS = {
+    "the executor's container": "--conf spark.executor.memoryOverhead=4g   # old: spark.yarn.executor...",
     "the batch job": "#SBATCH --mem=128G   # seff JOBID, or sacct -j JOBID -o MaxRSS, say what it took",
     "the container": "docker run --memory=64g ...   # Kubernetes: resources.limits.memory",
 }
@@ -488,6 +488,32 @@ def _a_larger_limit(whose: str | None, limit: str | None, moment: Moment) -> Rem
         code,
         slug="raise-container-limit",
     )
+
+
+_FEWER_FORKS = Remedy(
+    "start fewer worker processes, or threads instead, and start them before data are loaded: for each fork"
+    " the system must promise as much again as the program holds",
+    "model.fit(data, workers=2, use_multiprocessing=False)   # fit_generator, too",
+    slug="fewer-workers",
+)
+_MAP_THE_FILE = Remedy(
+    "do not hold the whole data set as one array: read it in batches, or map the file",
+    "x = np.load('x.npy', mmap_mode='r')",
+    slug="map-the-file",
+)
+
+
+def _of_an_array(case: Case, failed: FailedRequest) -> Iterator[Remedy]:
+    """What helps where Python found no room: where no array is named, what the words say of the cause."""
+    told = case.capture.surroundings
+    if failed.shape is None and told.shows("worker processes"):
+        yield THREADS
+        return
+    if failed.shape is None and (told.shows("growing in words") or told.shows("kept in words")):
+        grown = grower(case)
+        yield from grown.remedies if grown else (find_what_grows(case, of_host=True),)
+        return
+    yield _MAP_THE_FILE
 
 
 def _reads_data(case: Case, moment: Moment) -> bool:

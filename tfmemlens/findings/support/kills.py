@@ -32,6 +32,7 @@ _OTHERS = regex(
 
 _KERNELS_OWN = regex(r"(?<!group )(?i:out of memory): Kill(?:ed)? process \d|CONSTRAINT_NONE")
 _OF_A_GROUP = (
+    ("the executor's container", regex(r"\bkilled by YARN\b|\bmemoryOverhead\b")),
     ("the batch job", regex(r"(?i)slurm|srun:|StepId=|\bPBS\b|TERM_MEMLIMIT|\bLSF\b")),
     ("the container", regex(r"(?i)/docker/|/kubepods|OOMKilled|containerd")),
     ("the container or job", regex(r"CONSTRAINT_MEMCG|[Cc]group out of memory")),

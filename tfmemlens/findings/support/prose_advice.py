@@ -33,6 +33,13 @@ _ANOTHER_MALLOC = Remedy(
     "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 tensorflow_model_server ...",
     slug="another-malloc",
 )
+_ROOM_FOR_TWO = Remedy(
+    "while a new version loads the old one still serves, so both are in memory: give the container room for"
+    " two beside what requests take, or unload the old one first, which leaves a gap, or start another"
+    " container for the new one",
+    "model_version_policy { specific { versions: 2 } }   # in --model_config_file",
+    slug="room-for-two-versions",
+)
 _GIVEN_BACK = Remedy(
     "what a request held is given back to malloc, which keeps it for the process, most of all of large and"
     " uneven batches: let another malloc give it back; where it still grows, compare with a newer server",
@@ -234,7 +241,7 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         yield from OF_NATIVE[program]
         return
     if program == "TensorFlow Serving" and told.shows("reloading models"):
-        yield _ANOTHER_MALLOC
+        yield _ANOTHER_MALLOC if grows else _ROOM_FOR_TWO
         return
     if program == "TensorFlow Serving" and grows and told.shows("again at each request"):
         yield _GIVEN_BACK

@@ -252,6 +252,8 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     if moment.request and of_other_data(case, moment.request):
         return None  # the rule of that phase says it, for the batch of its data set
     batch = saving.batch if saving.basis is SavingBasis.REPLAY else batch_of(case, moment)
+    if batch is None and case.capture.surroundings.shows("a batch of one"):
+        batch = 1
     tool = situation(case, moment).tool or known_tool(case) is not None
     accumulate = applies("gradient-accumulation", case, moment) and not is_forward_only(moment) and not tool
     contrasts = accumulate and compares_samples(case)

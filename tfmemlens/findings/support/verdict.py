@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.kills import surely_for_memory, was_killed
 from tfmemlens.findings.support.largest_layer import of_the_largest_layer
 from tfmemlens.findings.support.libraries import library_of
@@ -216,6 +217,9 @@ def _what(case: Case, moment: Moment) -> str:
             return "The process was killed from outside, and no message says why"
         if words_of_a_client(case, moment):
             return f"Out of memory{at} while allocating {tensor_text(moment)}"
+        on_board = board(case)
+        if on_board and on_board[0] != RASPBERRY_PI:
+            return f"The RAM that CPU and GPU of this board share ran out{at}"
         return f"Host RAM (not GPU memory) ran out{at}"
     if failed.kind is RequestKind.COPY:
         return f"Out of memory{at} while copying to the device"

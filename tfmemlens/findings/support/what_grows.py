@@ -14,7 +14,7 @@ from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 
-_THREADS = Remedy(
+THREADS = Remedy(
     "read the data with threads of this process: a worker that is forked soon has its own copy of what it"
     " reads, and what waits in its queue is held twice",
     "model.fit(data, workers=4, use_multiprocessing=False)   # or tf.data: map(..., num_parallel_calls=4)",
@@ -87,7 +87,7 @@ def _growers(case: Case) -> Iterator[Grower]:
         )
     line = told.shows("worker processes")
     if line and not ("=False" in line.text.replace(" ", "") and _ALIKE.search(line.text)):
-        yield Grower(f"`use_multiprocessing=True` ({line.place}) starts worker processes", line, (_THREADS,))
+        yield Grower(f"`use_multiprocessing=True` ({line.place}) starts worker processes", line, (THREADS,))
     yield from told_again(case)
     yield from replays(case)
     if line := told.shows("using an estimator"):

@@ -162,9 +162,13 @@ ESTIMATOR = LineRule(
 )
 """Graphs are run by an Estimator, which makes one for each call."""
 WORKERS = LineRule(
-    r"\buse_multiprocessing ?= ?True\b",
+    r"\buse_multiprocessing ?= ?True\b|\bmultiprocessing[/\\]popen_fork\.py\b"
+    r"|\bmultiprocessing\b[^.\n]{0,40}\bfit(?:_generator)?\b"
+    r"|\bfit(?:_generator)?\b[^.\n]{0,40}\bmultiprocessing\b(?!\.)",
     "With `use_multiprocessing=True` it grows until the machine is full",
-    needs="use_multiprocessing",
+    'File "/usr/lib/python3.6/multiprocessing/popen_fork.py", line 19, in __init__',
+    "it has to do with multiprocessing in fit_generator",
+    needs="multiprocessing",
 )
 """Processes of their own read the data."""
 RETRACED = LineRule(

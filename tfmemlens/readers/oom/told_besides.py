@@ -99,10 +99,12 @@ LARGE_DATA = LineRule(
 )
 """The text says that the data are large."""
 RELOADING = LineRule(
-    r"(?i)\b(?:re-?load\w*|unload\w*|delet\w+|remov\w+|hot deploy\w*|updat\w+)\b[^.\n]{0,40}\bmodels?\b",
+    r"(?i)\bhot[- ]?(?:re-?load|deploy)\w*"
+    r"|\b(?:re-?load\w*|unload\w*|delet\w+|remov\w+|updat\w+)\b[^.\n]{0,40}\bmodels?\b",
     "memory grows when it reloads a new model",
     "we unloaded all models",
-    needs=("model",),
+    "hot reload needs double memory",
+    needs=("model", "hot"),
 )
 """Models of a server come and go."""
 LOADING = LineRule(
