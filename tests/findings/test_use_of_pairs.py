@@ -21,14 +21,18 @@ def slugs(code: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("code", "first", "never"),
-    [(FACTORISED, "subsampling", "in-blocks"), (RANKED, "in-blocks", "subsampling")],
+    [
+        (FACTORISED, "subsampling", "in-blocks"),
+        ("covariance = kernel(x, x, scale)\n", "subsampling", "in-blocks"),
+        (RANKED, "in-blocks", "subsampling"),
+    ],
 )
 def test_what_the_pairs_go_into_decides(code: str, first: str, never: str) -> None:
     found = slugs(code)
     assert found[0] == first and never not in found
 
 
-@pytest.mark.parametrize("code", ["", FACTORISED + RANKED])
+@pytest.mark.parametrize("code", ["", FACTORISED + RANKED, "cov = x.T @ x / rows\n"])
 def test_where_the_use_is_open_blocks_come_first(code: str) -> None:
     assert slugs(code)[0] == "in-blocks"
 

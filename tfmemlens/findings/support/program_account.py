@@ -356,7 +356,7 @@ def less_given(training: bool | None) -> Iterator[Remedy]:
     """What makes arguments and results less, where nobody says what they are."""
     yield Remedy(
         "find the largest argument and result: an optimizer's state, a replay buffer or data set that is"
-        " given, what is given and returned anew without donation, or results that are stacked for every step",
+        " given, what is given and returned anew without donation, or results stacked for every step",
         "jax.tree.map(lambda x: x.size * x.dtype.itemsize, (args, jax.eval_shape(f, *args)))   # bytes",
         slug="list-arguments",
     )

@@ -13,6 +13,7 @@ from tfmemlens.patterns import regex
 
 _FACTORISED = regex(
     r"\bMultivariateNormal\(|\bcholesky\(|\bcho_(?:factor|solve)\(|\bGaussianProcess\(|\bgpjax\b|\btinygp\b"
+    r"|\bcov\w*\s*=\s*(?:\w+\.)*\w*kernel\w*\("
 )
 _RANKED = regex(r"\b(?:approx_max_k|approx_min_k|top_k|argpartition|argsort|argmax|argmin)\(")
 OF_ROWS = ("in-blocks", "in-pieces", "smaller-batch", "gradient-accumulation", "compile-the-call")
@@ -33,7 +34,10 @@ def is_ranked(case: Case) -> bool:
 
 def _shows(case: Case, *, factorised: bool) -> bool:
     pattern = _FACTORISED if factorised else _RANKED
-    return any(pattern.search(line.text) for line in code_lines(case.capture.surroundings))
+    requests = [moment.request for moment in case.moments if moment.request]
+    frames = [frame.text for request in requests for frame in request.failed.frames]
+    texts = [*frames, *(line.text for line in code_lines(case.capture.surroundings))]
+    return any(pattern.search(text) for text in texts)
 
 
 def fewer_rows(side: int) -> Remedy:
