@@ -192,7 +192,7 @@ def test_names_in_a_card_are_code() -> None:
     assert "`Fill`" in report.verdict
     card = report._repr_html_()
     assert "`" not in card
-    assert re.search(r"in <span style=\"[^\"]*monospace[^\"]*\">Fill</span> while", card)
+    assert re.search(r"in <span style=\"[^\"]*monospace[^\"]*\">Fill</span> of <span", card)
 
 
 @pytest.mark.parametrize(

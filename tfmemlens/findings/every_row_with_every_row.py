@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from tfmemlens.findings.support import use_of_pairs
+from tfmemlens.findings.support import jax_lines, use_of_pairs
 from tfmemlens.findings.support.rows import device_limit, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.stated_sizes import odd_part
@@ -41,6 +41,9 @@ def check(case: Case) -> Iterator[Finding]:
         if not need or len(moment.attribution.table):
             continue
         stated = _stated(need, case.capture.surroundings.sizes)
+        failed = request.failed
+        if stated and jax_lines.made_by(failed.source_text, need, failed.frames, way=False):
+            continue  # the line says what it makes
         square = stated[:2] if stated else _square(need)
         if square is None or (stated is None and need <= (limit.high if limit else LARGEST_DEVICE)):
             continue

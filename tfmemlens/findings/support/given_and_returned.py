@@ -58,7 +58,7 @@ def because(moment: Moment, compiler: CompilerMemory) -> str | None:
             f"it is a result as large as what the program is given ({human(beside)}): most likely an array"
             " that is given and returned anew without being donated, so that it exists twice"
         )
-    if beside <= _LITTLE * need:
+    if 0 < beside <= _LITTLE * need:
         return f"one result has this size, and all arguments and other results {human(beside)} together"
     return None
 
