@@ -86,3 +86,39 @@ def test_ram_that_a_board_shares() -> None:
     shared = explain("I use a Jetson Nano with TensorFlow.", killed).verdict
     assert shared.startswith("The RAM that CPU and GPU of this board share ran out")
     assert explain("I use TensorFlow.", killed).verdict.startswith("Host RAM (not GPU memory) ran out")
+
+
+LOOP = """@tf.function
+def train(model, data):
+    for x, y in {over}:
+        with tf.GradientTape() as tape:
+            loss = model(x, y)
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
+"""
+
+
+def headlines(*lines: str) -> str:
+    return " ".join(each.headline for each in explain(*lines).findings)
+
+
+def test_a_loop_of_python_within_a_function_is_one_graph() -> None:
+    says = "Memory is rising on every step."
+    assert "all become one graph" in headlines(
+        says, "```py", *LOOP.format(over="tqdm(data)").split("\n"), "```"
+    )
+    for over in ("data", "enumerate(data)"):
+        assert "one graph" not in headlines(says, "```py", *LOOP.format(over=over).split("\n"), "```")
+    eager = LOOP.format(over="tqdm(data)").split("\n")[1:]
+    assert "one graph" not in headlines(says, "```py", *eager, "```")
+
+
+def test_a_stated_save_goes_before_a_replay_buffer() -> None:
+    replay, save = "- Replay buffer capacity: 4096", "Root cause: OOM during checkpoint serialization"
+    assert "experiences" in headlines("With Keras memory grows until it is full.", replay)
+    assert "experiences" not in headlines("With Keras memory grows until it is full.", replay, save)
+
+
+def test_a_prediction_named_beside_a_failure_of_training() -> None:
+    title = "# Assertion in the prediction script and GPU OOM errors during training"
+    assert "evaluation" not in headlines("I use Keras.", title)
+    assert "evaluation" in headlines("I use Keras.", "# GPU OOM errors in the prediction script")

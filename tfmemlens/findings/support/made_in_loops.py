@@ -71,6 +71,35 @@ def predicting_loops(program: Program) -> Iterator[tuple[Line, str]]:
                     yield statement.line_of(call), ast.unparse(call.func)
 
 
+def unrolled_loops(program: Program) -> Iterator[tuple[Line, Line]]:
+    """Loops of tf.functions that compute gradients in each turn and go over what is Python's own
+    (tqdm): tracing runs every turn, and all are one graph. Each with the function's line.
+    """
+    for statement in program:
+        for function in ast.walk(statement.node):
+            if not (isinstance(function, ast.FunctionDef) and any(map(_traces, function.decorator_list))):
+                continue
+            for loop in ast.walk(function):
+                if isinstance(loop, ast.For) and _of_python(loop) and _differentiates(loop):
+                    yield statement.line_of(loop), statement.line_of(function)
+
+
+_OF_PYTHON = frozenset({"tqdm", "trange"})
+"""What AutoGraph leaves to Python; range, zip and enumerate of data sets it takes into the graph."""
+
+
+def _of_python(loop: ast.For) -> bool:
+    return isinstance(loop.iter, ast.Call) and _last(loop.iter) in _OF_PYTHON
+
+
+def _traces(decorator: ast.expr) -> bool:
+    return ast.unparse(decorator).startswith(("tf.function", "tensorflow.function"))
+
+
+def _differentiates(loop: ast.For) -> bool:
+    return any(_last(call) == "GradientTape" for call in _calls(loop.body))
+
+
 def _imported(node: ast.AST) -> set[str]:
     if isinstance(node, ast.ImportFrom):
         return {(node.module or "").partition(".")[0]}

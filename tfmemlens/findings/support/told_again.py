@@ -219,8 +219,9 @@ def _epochs(case: Case, line: Line) -> Grower:
 
 def replays(case: Case) -> Iterator[Grower]:
     """A buffer of experiences, which grows until it is full."""
-    line = case.capture.surroundings.shows("replaying")
-    if line:
+    told = case.capture.surroundings
+    line = told.shows("replaying")
+    if line and not told.shows("saving in words"):
         what = f"the buffer of experiences ({line.place}), which fills until its capacity"
         yield Grower(what, line, (_SMALLER_REPLAY, _NOT_KEPT))
 

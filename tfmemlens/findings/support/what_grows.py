@@ -114,6 +114,7 @@ _ALIKE = regex(r"(?i)\b(?:identical|same|alike|no difference)\b")
 def _of_code(case: Case) -> Iterator[Grower]:
     """What the quoted program shows; trees are read only where there is one."""
     told = case.capture.surroundings
+    yield from _unrolled(told)
     if wrapped := _wrapped(told):
         what = f"{wrapped.place} wraps the data set once more in each turn of a loop, each with a buffer"
         yield Grower(what, wrapped, (_once_before_the_loop(wrapped),), True)
@@ -145,6 +146,30 @@ _WRAPS = regex(
     r"|concatenate|take|skip)\("
 )
 _LOOP = regex(r"\A(?P<indent>\s*)(?:for|while)\b.*:\s*(?:#.*)?\Z")
+
+
+def _unrolled(told: Surroundings) -> Iterator[Grower]:
+    """Steps of a training that are traced one after another into one graph."""
+    if not told.program():
+        return
+    from tfmemlens.findings.support.made_in_loops import unrolled_loops
+
+    for loop, function in unrolled_loops(told.program()):
+        yield Grower(
+            f"the loop on {loop.place} goes over what is Python's own within a tf.function"
+            f" ({function.place}), so tracing runs every step of it, and all become one graph",
+            loop,
+            (_STEP_ALONE,),
+            True,
+        )
+        return
+
+
+_STEP_ALONE = Remedy(
+    "put tf.function on the step alone, and loop over batches outside of it, in Python",
+    "@tf.function\ndef step(images, labels): ...   # the tape and apply_gradients",
+    slug="step-alone",
+)
 
 
 def _wrapped(told: Surroundings) -> Line | None:

@@ -200,7 +200,9 @@ _CIRCUMSTANCES = {
     "serving requests": regex(
         r"(?i)\bflask\b|\bdjango\b|\bfast ?api\b|\bgunicorn\b|\brest api\b|\bweb ?(?:server|service|app)\b"
     ),
-    "evaluating": regex(r"(?i)\b(?:validat|evaluat|predict|inference|testing)\w*"),
+    "evaluating": regex(
+        r"(?i)\A(?!.*\b(?:during|while) training\b).*\b(?:validat|evaluat|predict|inference|testing)\w*"
+    ),
     "side by side": regex(
         r"(?i)\bconcurrent\w*|\bsimultaneous\w*|\bin parallel\b|\bat the same time\b|\bsecond process\b"
         r"|\bother process\w*"
