@@ -33,8 +33,8 @@ def request(shape: tuple[int | None, ...] | None = None, **given: Any) -> Any:
     owner = Made(phase=given.pop("phase", Phase.NONE), kind=given.pop("kind_held", Kind.UNATTRIBUTED))
     failed = {
         "op": None, "node": None, "shape": shape, "attributes": (), "source_text": None, "frames": (),
-        "kind": RequestKind.TENSOR, "updating": False, "creating": None, "size": None, "allocator": None, "keras_layer": None,
-        "kernel": None, **given,
+        "kind": RequestKind.TENSOR, "updating": False, "creating": None, "size": None, "allocator": None,
+        "keras_layer": None, "kernel": None, **given,
     }  # fmt: skip
     return Made(failed=Made(**failed), owner=owner, needed_bytes=needed, **own)
 

@@ -2,7 +2,8 @@
 
 What it means: a model that a list, a fixture or Keras's global state can reach keeps its weights and its
 optimizer's slots. What fails at last may be small: it is the one that found no room.
-When it fires: the program prints that it holds three models and more; or the text says that what failed goes
+When it fires: the program recorded itself, and its largest weight is there three times and more under one
+name; or it prints that it holds three models and more; or the text says that what failed goes
 well alone, so that what ran before it in the same process is kept; or a quoted loop puts the models that it
 makes into a list or dict outside of it.
 What to do: drop the references, clear Keras's session, or give each its own process.
@@ -17,15 +18,18 @@ from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.knowledge.kept_results import keeps_model
+from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.live_model import LiveModel, LiveVariable
+from tfmemlens.units import human
 
 if TYPE_CHECKING:
     from tfmemlens.findings.support.kept_trees import Kept
 
 BASIS = Basis.NAME
-EXPLAINS = "no bytes"
+EXPLAINS = "no bytes; of a program that recorded itself, the variables of all models"
 
 _LEAST = 3
 
@@ -37,6 +41,9 @@ def check(case: Case) -> Iterator[Finding]:
         if framework_of(case) != TENSORFLOW:
             continue
         by_loop = next((each for each in kept(told) if each.model), None)
+        if (alive := _alive(case.capture.live_model)) is not None:
+            yield _recorded(index, told, by_loop, *alive)
+            continue
         in_loop = told.shows("models in a loop")
         if not (many or told.alone or by_loop or in_loop):
             continue
@@ -66,6 +73,36 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=_remedies(told, by_loop),
             moment=index,
         )
+
+
+def _alive(model: LiveModel | None) -> tuple[int, int] | None:
+    """How many models with one set of names are alive, and the bytes of all variables; None below three."""
+    weights = [each for each in model.variables if each.kind is Kind.PARAMETER] if model else []
+    if model is None or not weights:
+        return None
+    largest = max(weights, key=_size)
+    count = sum((each.name, each.tensor) == (largest.name, largest.tensor) for each in weights)
+    return (count, sum(map(_size, model.variables))) if count >= _LEAST else None
+
+
+def _size(variable: LiveVariable) -> int:
+    return variable.tensor.bytes or 0
+
+
+def _recorded(index: int, told: Surroundings, by_loop: Kept | None, count: int, size: int) -> Finding:
+    """Models that the program itself counted when it failed."""
+    who = f"`{by_loop.container}` ({by_loop.line.place}) keeps them: " if by_loop else ""
+    what = f"{who}{count} models with the same layers are alive at once, {human(size)} with their slots"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=size,
+        basis=Basis.MEASURED,
+        evidence=((Evidence("the loop keeps each model", by_loop.line),) if by_loop else ()),
+        remedies=_remedies(told, by_loop),
+        moment=index,
+    )
 
 
 def _remedies(told: Surroundings, by_loop: Kept | None) -> tuple[Remedy, ...]:
