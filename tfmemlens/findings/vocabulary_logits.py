@@ -70,6 +70,22 @@ def _in_an_output_layer(request: Request) -> bool:
     return vocabulary and not weights and not re.search(r"conv|col_buffer|Conv|patches", name)
 
 
+def _of_layer(case: Case, request: Request) -> str:
+    """` of `next_word``, where a loss failed and the program's models or code have one layer of its shape."""
+    shape, model = request.failed.shape, case.capture.live_model
+    if not shape or request.owner.layer in (known := [path for path, _ in model.layers] if model else []):
+        return ""
+    makers = model.makers_of(shape) if model else ()
+    if known:
+        return f" of `{makers[0]}`" if len(makers) == 1 else ""
+    from tfmemlens.findings.support.code_outputs import code_outputs  # reads trees
+
+    of_code = {each.named_with_line for each in code_outputs(case, shape) if each.asked}
+    named = next(iter(of_code), "")
+    own = request.owner.layer or ""
+    return f" of {named}" if len(of_code) == 1 and f"{own.rpartition('/')[2]}`" not in named else ""
+
+
 def _finding(
     case: Case, index: int, moment: Moment, request: Request, positions: int, words: int, need: int
 ) -> Finding:
@@ -83,8 +99,8 @@ def _finding(
             f" {place(moment)}"
         ),
         because=(
-            f"{positions:,} positions x {words:,} classes make {human(need)} for one copy of the logits, and"
-            " the loss needs several"
+            f"{positions:,} positions x {words:,} classes make {human(need)} for one copy of the"
+            f" logits{_of_layer(case, request)}, and the loss needs several"
         ),
         explains=alike(moment),
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
