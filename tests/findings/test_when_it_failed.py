@@ -169,3 +169,17 @@ def test_tensors_that_node_never_disposes_of(second: str, leaks: bool) -> None:
         "    at Object.kernelFunc (/app/node_modules/@tensorflow/tfjs-node-gpu/dist/Relu.js:33:24)\n"
     )
     assert ("never disposed of" in explained(text).verdict) is leaks
+
+
+REFUSED_BY_JAX = (
+    "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate {} bytes."
+    " [executable_name='jit_step']\n"
+)
+
+
+@pytest.mark.parametrize(("need", "shapes"), [(4_000_000, False), (40_000_000_000, True)])
+def test_a_full_device_is_no_longer_batch_of_jax(need: int, shapes: bool) -> None:
+    steps = "".join(f"step {step} loss 0.1 draws {step}\n" for step in range(0, 325, 25))
+    report = pipeline.explain(f"import jax\n{steps}{REFUSED_BY_JAX.format(need)}")
+    slugs = [remedy.slug for finding in report.findings for remedy in finding.remedies]
+    assert ("compare-shapes" in slugs) is shapes and "keep-numbers" in slugs

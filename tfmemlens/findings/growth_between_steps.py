@@ -17,11 +17,13 @@ from tfmemlens.findings.bare_message import of_shuffling
 from tfmemlens.findings.support.code_snippets import ONE_SIGNATURE
 from tfmemlens.findings.support.growth import rising
 from tfmemlens.findings.support.rows import failures, held, on_host, rows
-from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.findings.support.stage import began_again, began_stage, counters_before, is_epoch
 from tfmemlens.findings.support.watching import find_what_grows
-from tfmemlens.model.case import Case
+from tfmemlens.findings.support.xla_arena import facts
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import CompilerMemory
 from tfmemlens.model.line import Line
 from tfmemlens.units import human
 
@@ -95,10 +97,20 @@ def check(case: Case) -> Iterator[Finding]:
                     *_REMEDIES[::2],
                 )
                 if said
-                else _REMEDIES
+                else _REMEDIES[_was_full(case, moment) :]
             ),
             moment=index,
         )
+
+
+def _was_full(case: Case, moment: Moment) -> bool:
+    """Whether a JAX device was full before so small a request, which no longer batch explains."""
+    if framework_of(case) != JAX or moment.request is None:
+        return False
+    compiler = moment.incident.compiler if moment.incident else None
+    if compiler is None and moment.request.failed.compiled:
+        compiler = CompilerMemory()  # JAX says no more than its allocator's dump
+    return compiler is not None and facts.is_full(case, moment, compiler)
 
 
 def _said(case: Case) -> Line | None:
