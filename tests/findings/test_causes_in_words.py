@@ -122,3 +122,12 @@ def test_a_prediction_named_beside_a_failure_of_training() -> None:
     title = "# Assertion in the prediction script and GPU OOM errors during training"
     assert "evaluation" not in headlines("I use Keras.", title)
     assert "evaluation" in headlines("I use Keras.", "# GPU OOM errors in the prediction script")
+
+
+def test_growth_is_no_advice_for_a_full_pool() -> None:
+    full = "tensorflow.python.framework.errors_impl.InternalError: Dst tensor is not initialized."
+    told = slugs("import tensorflow as tf", full)
+    assert "growth" not in told
+    assert "smaller-input" in told
+    driver = "failed to allocate 2.00G (2147483648 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY"
+    assert "smaller-input" not in slugs("import tensorflow as tf", driver)

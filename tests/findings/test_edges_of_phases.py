@@ -405,14 +405,22 @@ def test_a_pool_that_asks_the_driver(size: int | None, times: int, words: str) -
     [
         ("OOM when allocating a buffer", {"node": "net/x"}, ["smaller-batch", "see-device-users"]),
         ("OOM when allocating a buffer", {"node": "x"}, ["see-device-users"]),
-        ("failed to allocate memory", {"node": "net/x"}, ["smaller-batch", "see-device-users", "growth"]),
+        (
+            "failed to allocate memory",
+            {"node": "net/x"},
+            ["smaller-batch", "see-device-users", "smaller-input"],
+        ),
         (
             "failed to allocate memory",
             {"node": "net/x", "kind": P, "shape": (5,)},
             ["smaller-model", "see-device-users", "growth"],
         ),
         ("failed to allocate memory", {"node": "net/x", "kind": P}, ["see-device-users", "growth"]),
-        ("OOM", {"what": RequestKind.COPY, "node": "net/x"}, ["see-device-users", "smaller-batch", "growth"]),
+        (
+            "OOM",
+            {"what": RequestKind.COPY, "node": "net/x"},
+            ["see-device-users", "smaller-batch", "smaller-input"],
+        ),
         ("NCCL", {"what": RequestKind.DRIVER}, ["see-device-users", "growth"]),
         ("Cannot parse tensor from proto", {}, ["data-out-of-the-graph"]),
         ("no room for new constant", {"what": RequestKind.XLA}, ["pass-as-argument"]),

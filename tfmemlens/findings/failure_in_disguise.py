@@ -197,13 +197,28 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
         yield from remedies.offered(case, moment, "smaller-batch")
     if in_a_step:
         yield users
-    if not of_directml:
+    if not (of_directml or of_model) and _of_full_pool(case, moment):
+        yield _LESS_AT_ONCE
+    elif not of_directml:
         yield Remedy(
             f"let {framework_name(case)} grow its pool instead of taking all at start, so that the driver"
             " and other libraries find memory",
             code_snippets.growth(case.api),
             slug="growth",
         )
+
+
+_LESS_AT_ONCE = Remedy(
+    "give it less at once: fewer or smaller images (rows, sequences), in batches and not as one array",
+    slug="smaller-input",
+)
+
+
+def _of_full_pool(case: Case, moment: Moment) -> bool:
+    """Whether TensorFlow's own pool was asked and is full, which a pool that grows is as well."""
+    assert moment.request
+    of_pool = moment.request.failed.kind in (RequestKind.TENSOR, RequestKind.COPY)
+    return of_pool and framework_of(case) == TENSORFLOW
 
 
 def _of_own_pool(case: Case) -> Iterator[Remedy]:
