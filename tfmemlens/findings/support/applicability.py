@@ -254,7 +254,7 @@ TABLE: dict[str, Applicability] = {
     "larger-quota": _ANYWHERE,
     "convert-anew": _ANYWHERE,
     "room-for-two-versions": Applicability(_TENSORFLOW),
-    "step-alone": Applicability(_TENSORFLOW, since=(2, 0), session=False),
+    "step-alone": Applicability(_TENSORFLOW),
     "drop-models": _IN_TENSORFLOW,
     "tape-inside-loop": Applicability(_TENSORFLOW, session=False),
     "one-batch-to-the-device": Applicability(_OF_JAX),
