@@ -24,7 +24,7 @@ from tfmemlens.findings.support.tool_settings import tool as known_tool
 from tfmemlens.findings.support.tried import failed_batches
 from tfmemlens.findings.support.use_of_pairs import compares_samples
 from tfmemlens.model.attribution import Kind
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.what_if import Saving, SavingBasis, Shrunk
@@ -333,8 +333,27 @@ def _one_alone(case: Case, moment: Moment) -> bool:
 
 
 def batch_of(case: Case, moment: Moment) -> int | None:
-    """The batch as it is stated, else as the request's shape shows it."""
-    return _stated_batch(case) or (moment.request.batch if moment.request else None)
+    """The batch as it is stated, else as the request's shape shows it, or a constant of the program that is
+    called a batch and leads the shape.
+    """
+    request = moment.request
+    known = _stated_batch(case) or (request.batch if request else None)
+    return known or (_batch_of_program(case, request) if request and not request.fixed else None)
+
+
+def _batch_of_program(case: Case, request: Request) -> int | None:
+    """`BATCH = 96` of the program, where 96 leads the failed shape."""
+    shape, program = request.failed.shape, case.capture.surroundings.program()
+    if not program or not shape or len(shape) < 2 or (shape[0] or 0) < 2:
+        return None
+    import ast  # only where there is code
+
+    for node in (each for statement in program for each in ast.walk(statement.node)):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            named = any(isinstance(each, ast.Name) and "batch" in each.id.lower() for each in node.targets)
+            if named and node.value.value == shape[0]:
+                return shape[0]
+    return None
 
 
 def shows_batch(case: Case, moment: Moment) -> bool:
