@@ -9,8 +9,8 @@ from tfmemlens.findings.support import remedies
 
 LOG = """  File "train.py", line 9, in <module>
     net.fit(x, y, batch_size=BATCH)
-tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with shape[96,24,24000]\
- and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc
+tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with\
+ shape[96,24,24000] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc
 """
 CODE = """import tensorflow as tf
 {} = {}
