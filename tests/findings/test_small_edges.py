@@ -22,7 +22,7 @@ def stating(batch: str | None, /, **hints: Any) -> Any:
     setting = None if batch is None else (batch, Line(3, ""))
     surroundings = Made(setting=lambda name: setting if name == "batch_size" else None, settings=())
     given = Made(**{"batch": None, "input_shape": None, **hints})
-    return Made(capture=Made(surroundings=surroundings, hints=given, live_model=None))
+    return Made(capture=Made(surroundings=surroundings, hints=given, live_model=None), moments=())
 
 
 @pytest.mark.parametrize(
