@@ -6,7 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfmemlens.units import GIB, KIB, MIB, Size, human, parse_limit, parse_size, percent, rough, round_up
+from tfmemlens.units import (
+    GIB,
+    KIB,
+    MIB,
+    Size,
+    human,
+    parse_limit,
+    parse_size,
+    percent,
+    rough,
+    round_up,
+    square_side,
+)
 
 
 def tensorflow_prints(count: int) -> str:
@@ -110,3 +122,11 @@ def test_an_interval_is_half_a_digit_wide_on_each_side(text: str, low: int, high
     assert (found.low, found.high) == (low, high)
     assert found.may_be(low) and found.may_be(high)
     assert not found.may_be(low - 1) and not found.may_be(high + 1)
+
+
+@pytest.mark.parametrize(
+    "size, item, side",
+    [(36, 4, 3), (72, 8, 3), (37, 4, None), (40, 4, None), (36, 8, None), (0, 4, 0), (8, 4, None)],
+)
+def test_the_side_of_a_square(size: int, item: int, side: int | None) -> None:
+    assert square_side(size, item) == side

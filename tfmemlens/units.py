@@ -145,6 +145,12 @@ def human_size(size: Size) -> str:
     return human(size.bytes) if size.exact else f"about {human(size.bytes)}"
 
 
+def square_side(size: int, item: int) -> int | None:
+    """The n of n x n items of so many bytes that are `size` bytes; None where they are no square."""
+    side = math.isqrt(size // item)
+    return side if side * side * item == size else None
+
+
 def round_up(count: int, multiple_of: int = ALIGNMENT) -> int:
     """What BFC is really asked for: the request rounded up to its alignment (0 stays 0)."""
     return -(-count // multiple_of) * multiple_of

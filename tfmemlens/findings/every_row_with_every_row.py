@@ -11,7 +11,6 @@ through them in blocks; a Gaussian process takes fewer rows or an approximation.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings.support import jax_lines, use_of_pairs
@@ -23,6 +22,7 @@ from tfmemlens.model.capture import StatedSize
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
+from tfmemlens.units import square_side
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the request"
@@ -89,11 +89,7 @@ def _stated(need: int, sizes: Sequence[StatedSize]) -> tuple[int, str, Line] | N
 
 def _square(need: int) -> tuple[int, str] | None:
     """The side and the type of a square that is the request, where it is one of a single type."""
-    found = [
-        (side, dtype)
-        for item, dtype in _DTYPES
-        if need % item == 0 and (side := math.isqrt(need // item)) ** 2 * item == need
-    ]
+    found = [(side, dtype) for item, dtype in _DTYPES if (side := square_side(need, item)) is not None]
     side = found[0][0] if len(found) == 1 else 0
     return found[0] if side >= _LEAST_SIDE and odd_part(side) >= _TELLING else None
 

@@ -8,14 +8,13 @@ What to do: products of the Hessian with vectors, which need about as much as tw
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
-from tfmemlens.units import human
+from tfmemlens.units import human, square_side
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the request"
@@ -28,7 +27,7 @@ def check(case: Case) -> Iterator[Finding]:
         need = request.needed_bytes
         if need is None or not _CALL.search(request.failed.source_text or ""):
             continue
-        sides = [side for item in (4, 8) if (side := math.isqrt(need // item)) ** 2 * item == need]
+        sides = [side for item in (4, 8) if (side := square_side(need, item)) is not None]
         if not sides:
             continue
         what = f"a Hessian of {sides[0]:,} x {sides[0]:,} numbers takes {human(need)}"

@@ -36,7 +36,7 @@ from tfmemlens.model.incident import FailedRequest, Frame, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB, human
+from tfmemlens.units import GIB, human, square_side
 from tfmemlens.values import replace
 
 OVER_DEVICES = Remedy(
@@ -588,8 +588,8 @@ def _vmapped_pairs(text: str, need: int) -> MadeByLine | None:
     """A vmap within a vmap: the function runs for every pair."""
     if len(re.findall(r"\bvmap\(", text)) < 2:
         return None
-    side = math.isqrt(need // 4)
-    pairs = f" ({side:,} x {side:,} in float32)" if side * side * 4 == need else ""
+    side = square_side(need, 4)
+    pairs = f" ({side:,} x {side:,} in float32)" if side is not None else ""
     return MadeByLine(
         f"a vmap within a vmap runs the function for every pair of rows{pairs}, all at once",
         (IN_BLOCKS,),
@@ -614,9 +614,9 @@ def _square_product(text: str, need: int) -> MadeByLine | None:
     if not _PRODUCT.search(text):
         return None
     itself = bool(_WITH_ITSELF.search(text))
-    sides = ((math.isqrt(need // item), item, dtype) for item, dtype in ((4, "float32"), (8, "float64")))
+    sides = ((square_side(need, item), item, dtype) for item, dtype in ((4, "float32"), (8, "float64")))
     for side, item, dtype in sides:
-        if side * side * item == need and (itself or side & (side - 1)):
+        if side is not None and (itself or side & (side - 1)):
             return MadeByLine(
                 f"the line makes a number for each pair of rows: {side:,} x {side:,} in {dtype}",
                 (

@@ -4,7 +4,6 @@ sampler, a matrix of derivatives. The libraries' own frames say so, and the user
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 
@@ -13,7 +12,7 @@ from tfmemlens.model.finding import Basis, Remedy
 from tfmemlens.model.incident import Frame
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB, MIB, human
+from tfmemlens.units import GIB, MIB, human, square_side
 from tfmemlens.values import dataclass, replace
 
 
@@ -537,8 +536,8 @@ def _derivatives(frames: Sequence[Frame], own: Sequence[Frame], need: int | None
         return None
     hessian = bool(_code(own, regex(r"\bhessian\(|jac\w+\(\s*(?:jax\.)?jac")))
     hessian = hessian or any(frame.name == "hessian" for frame in frames)
-    side = math.isqrt(need // 4)
-    square = side * side * 4 == need
+    side = square_side(need, 4)
+    square = side is not None
     if _code(own[-1:], regex(r"\bvmap\(")) and not square:
         return _OF_ALL_ROWS
     sides = f" of {side:,} x {side:,}" if square else ""
