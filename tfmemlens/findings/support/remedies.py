@@ -13,6 +13,7 @@ from tfmemlens.findings.support.graph_nets import rows_of_a_graph
 from tfmemlens.findings.support.in_pieces import in_pieces
 from tfmemlens.findings.support.named_sizes import NamedSize
 from tfmemlens.findings.support.phase import is_jacobian, of_other_data
+from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
 from tfmemlens.findings.support.rows import (
     attributed,
     index_of,
@@ -343,17 +344,12 @@ def batch_of(case: Case, moment: Moment) -> int | None:
 
 def _batch_of_program(case: Case, request: Request) -> int | None:
     """`BATCH = 96` of the program, where 96 leads the failed shape."""
-    shape, program = request.failed.shape, case.capture.surroundings.program()
-    if not program or not shape or len(shape) < 2 or (shape[0] or 0) < 2:
+    shape = request.failed.shape
+    if not shape or len(shape) < 2 or (shape[0] or 0) < 2:
         return None
-    import ast  # only where there is code
-
-    for node in (each for statement in program for each in ast.walk(statement.node)):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-            named = any(isinstance(each, ast.Name) and "batch" in each.id.lower() for each in node.targets)
-            if named and node.value.value == shape[0]:
-                return shape[0]
-    return None
+    stated = numbers_by_name(code_lines(case.capture.surroundings))
+    batches = {number for name, (number, _) in stated.items() if "batch" in name.lower()}
+    return shape[0] if shape[0] in batches else None
 
 
 def shows_batch(case: Case, moment: Moment) -> bool:
