@@ -12,15 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tfmemlens.model.tensor import ITEM_BYTES, numpy_dtype
 from tfmemlens.readers.timelines import hlo_order
 from tfmemlens.values import dataclass, field
 
 Leaf = tuple[int, tuple[int, ...]]
 """A part of an instruction's result: the instruction, and the path through its tuple."""
-_BYTES = {
-    1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 2, 8: 4, 9: 8, 10: 2, 11: 4, 12: 8, 15: 8, 16: 2, 18: 16,
-    19: 1, 20: 1, 23: 1, 24: 1, 25: 1, 28: 1, 29: 1,
-}  # fmt: skip
+_BYTES = {number: ITEM_BYTES[numpy_dtype(name)] for number, name in hlo_order.DTYPES.items()}
+_BYTES |= dict.fromkeys((19, 20, 23, 24, 25, 28, 29), 1)
 """Bytes of an element, by XLA's PrimitiveType; 8-bit floats from 19 on."""
 _SAME = {
     "bitcast", "optimization-barrier", "get-tuple-element", "tuple", "while", "call", "parameter",
@@ -120,10 +119,8 @@ class _Shared:
     def __init__(self, module: Any) -> None:
         self.computations = {each.id: each for each in module.computations}
         self._parent: dict[Leaf, Leaf] = {}
-        self._updated: set[int] = set()
         self.known: dict[int, Any] = {}
         self._all = {each.id: each for each in _instructions(module.computations)}
-        self._callers: dict[int, list[Any]] = {}
         for computation in self._scheduled(module.entry_computation_id):
             for each in computation.instructions:
                 self.known[each.id] = each

@@ -15,7 +15,7 @@ from tfmemlens.readers.timelines import hlo_origin
 from tfmemlens.readers.timelines.compiled_program import Placed, ProgramBlock, ProgramDraft
 from tfmemlens.units import Size
 
-_DTYPES = {
+DTYPES = {
     1: "pred", 2: "s8", 3: "s16", 4: "s32", 5: "s64", 6: "u8", 7: "u16", 8: "u32", 9: "u64", 10: "f16",
     11: "f32", 12: "f64", 15: "c64", 16: "bf16", 18: "c128",
 }  # fmt: skip
@@ -82,7 +82,7 @@ def _shape(shape: Any, index: Any) -> str:
         if not 0 <= each < len(shape.tuple_shapes):
             return ""
         shape = shape.tuple_shapes[each]
-    dtype = _DTYPES.get(shape.element_type)
+    dtype = DTYPES.get(shape.element_type)
     return f"{dtype}[{','.join(map(str, shape.dimensions))}]" if dtype else ""
 
 
