@@ -236,9 +236,14 @@ def _speaks(text: str) -> bool:
     return any(word in text for word in _WORDS)
 
 
+def _has_backends() -> bool:
+    """Whether JAX has begun to look for devices: asking it would make it begin."""
+    return "jax._src.xla_bridge" in sys.modules
+
+
 def save_device_memory(jax: Any, path: str) -> bool:
     """JAX's own profile of its devices' memory, where it has any; whether it was written."""
-    if "jax._src.xla_bridge" not in sys.modules:
+    if not _has_backends():
         return False
     jax.profiler.save_device_memory_profile(path)
     return True
@@ -246,7 +251,7 @@ def save_device_memory(jax: Any, path: str) -> bool:
 
 def device_memory(jax: Any) -> List[Dict[str, Any]]:
     """Each device's own statistics, where it keeps any: of a CPU there are none (jax 0.11)."""
-    if "jax._src.xla_bridge" not in sys.modules:
+    if not _has_backends():
         return []
     told = []
     for device in jax.local_devices()[:_MOST_DEVICES]:
