@@ -93,6 +93,8 @@ def test_sizes_that_the_text_states_are_named() -> None:
 def test_a_line_that_tells_nothing_is_explained_by_sizes_alone() -> None:
     report = explained("k = kernel(x, x)", 45_000**2 * 4, "n = 45_000")
     assert "to the byte it is 45,000 x 45,000 in float32" in report.verdict
+    near = explained("k = kernel(x, x)", 45_000**2 * 4 + 4, "n = 45_000")
+    assert "but for a thousandth it is 45,000 x 45,000" in near.verdict
     other = explained("k = kernel(x, x)", 45_000**2 * 5, "n = 45_000")
     assert "45,000" not in other.verdict
 
