@@ -8,8 +8,11 @@ dump has at least as many chunks of one size as there were tracings, which hold 
 use beyond the one that each step needs, or where what is in use rose from failure to failure; also without
 a warning where the program recorded itself (`run --trace`), and what five and more traces of a function
 keep, constants and tensors that each captured, holds three tenths of what is in use.
-What to do: give the function one signature, pass tensors instead of Python numbers, create it outside the
-loop; pass large arrays as arguments, as each trace keeps a copy of what it uses from outside.
+A function is made anew where two warnings tell of two objects of its name, or where a loop or a method of the
+program keeps each that another function makes.
+What to do: give the function one signature, pass tensors instead of Python numbers; where it is made anew,
+which no signature helps, make it once; pass large arrays as arguments, as each trace keeps a copy of what it
+uses from outside.
 """
 
 from __future__ import annotations
@@ -17,11 +20,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.code_snippets import ONE_SIGNATURE
-from tfmemlens.findings.support.growth import counted_tracings, one_for_each, rising, traced_function
+from tfmemlens.findings.support.growth import (
+    counted_tracings,
+    maker_of,
+    one_for_each,
+    rising,
+    traced_function,
+)
+from tfmemlens.findings.support.kept_code import kept_function
 from tfmemlens.findings.support.rows import all_in_use, attributed, chunk_evidence, requests
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.units import human
 
 BASIS = Basis.NAME
@@ -50,11 +61,17 @@ _ARGUMENTS = Remedy(
 )
 
 _MIN_TRACES = 5
-_ONCE = Remedy(
-    "make the function once, outside of the loop, and give it what changes as a tensor",
-    "rate = tf.Variable(0.01)   # rate.assign(…) in the loop, read by one function",
-    slug="one-function",
-)
+
+
+def _once(maker: str) -> Remedy:
+    """One function instead of one for each turn, and one of each array that it uses."""
+    where = f"outside of `{maker}`" if maker else "outside of the loop"
+    return Remedy(
+        f"make the function once, {where}, and the large arrays that it uses, too; give it what changes as a"
+        " tensor",
+        "step(batch, tf.constant(rate))   # the same step at each turn",
+        slug="one-function",
+    )
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -77,18 +94,19 @@ def check(case: Case) -> Iterator[Finding]:
         )
         warnings = f"{times} warnings, at least {tracings} tracings" if times > 1 else "a warning"
         kept = "each trace keeps its graph"
+        anew = "" if of_keras else _made_anew(case, line)
         if left:
             each = "each trace, or each new model," if of_keras else "each trace"
             kept = f"most likely {each} left tensors behind: {_counted(left)} in use"
         yield Finding(
             severity=Severity.CAUSE if explained else Severity.FACTOR,
-            headline=f"{function} is traced again and again ({warnings}): {kept}",
-            because=f"{function} is traced again and again, and {kept}",
+            headline=f"{function} is {anew or 'traced again and again'} ({warnings}): {kept}",
+            because=f"{function} is {anew or 'traced again and again'}, and {kept}",
             explains=explained or None,
             basis=Basis.MEASURED if explained else None,
             evidence=(Evidence("the first warning", line), *chunk_evidence(left)),
             detail=_LIKELY if left else "",
-            remedies=(_MODELS,) if of_keras else (_SIGNATURE, *([_ARGUMENTS] if left else [])),
+            remedies=(_MODELS,) if of_keras else _remedies(line, anew, bool(left)),
             moment=index,
         )
 
@@ -103,18 +121,37 @@ def _kept_by_traces(case: Case) -> Iterator[Finding]:
         if function is None or function.traces < _MIN_TRACES or not beyond >= _MIN_SHARE * whole > 0:
             return
         kept = f"{function.traces} traces keep {human(function.bytes)} of constants and captured tensors"
+        line = told[1] if told else None
+        again = _made_anew(case, line) or "traced again and again"
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"the tf.function `{function.name}` is traced again and again: its {kept}",
-            because=f"the tf.function `{function.name}` is traced again and again, and its {kept}",
+            headline=f"the tf.function `{function.name}` is {again}: its {kept}",
+            because=f"the tf.function `{function.name}` is {again}, and its {kept}",
             explains=beyond,
             basis=Basis.MEASURED,
             evidence=(Evidence("the first warning", told[1]),) if told else (),
             detail="Counted in the graphs that Python held; NumPy arrays that a function uses from outside"
             " are constants of each trace, tensors made while it is traced are captured by it.",
-            remedies=(_SIGNATURE, _ARGUMENTS, _ONCE),
+            remedies=_remedies(line, _made_anew(case, line), captures=True, counted=True),
             moment=index,
         )
+
+
+def _made_anew(case: Case, line: Line | None) -> str:
+    """How the function is made again and again, as words for it; empty where nothing shows that it is."""
+    told = case.capture.surroundings
+    keeping = kept_function(told)
+    maker = maker_of(line) if line else ""
+    if keeping:
+        by = f" by `{maker}`" if maker else ""
+        return f"made anew{by} again and again (`{keeping.container}`, {keeping.line.place}, keeps each)"
+    return f"made anew at each call of `{maker}`" if told.made_anew and maker else ""
+
+
+def _remedies(line: Line | None, anew: str, captures: bool, counted: bool = False) -> tuple[Remedy, ...]:
+    """No signature helps a function that is made anew; what only counts traces does not tell why they are."""
+    once, arrays = _once(maker_of(line) if line else ""), [_ARGUMENTS] if captures else []
+    return (once, *arrays) if anew else (_SIGNATURE, *arrays, *([once] if counted else []))
 
 
 def _left_behind(moment: Moment, tracings: int) -> list[Allocation]:

@@ -180,6 +180,8 @@ class Surroundings:
     """Where the run stood, line by line, as progress bars and epochs say; of very many lines the last."""
     retraced: tuple[int, Line] | None = None
     """How often TensorFlow warned that a tf.function is traced again and again, and the first warning."""
+    made_anew: Line | None = None
+    """The first of these that tells of another object of the same name, made inside a function."""
     pipeline_buffers: tuple[tuple[str, Line], ...] = ()
     """Parts of the input pipeline that keep elements, as TensorFlow's own lines tell: (`cache()`, the first
     line)."""

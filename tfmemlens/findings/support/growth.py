@@ -54,6 +54,13 @@ def traced_function(line: Line) -> tuple[str, bool]:
     return (f"the tf.function `{name}`" if name else "a tf.function"), False
 
 
+def maker_of(line: Line) -> str:
+    """The function that made the one a warning tells of: `build` of `Net.build.<locals>.step`."""
+    match = _NAME.search(line.text)
+    outer = match["name"].rpartition(".<locals>")[0] if match else ""
+    return outer.rpartition(".")[2]
+
+
 def rising(case: Case) -> list[int] | None:
     """In-use figures of several failures of one log in its order, if they rise."""
     told = [

@@ -13,14 +13,24 @@ if TYPE_CHECKING:
 
 
 def kept(told: Surroundings) -> list[Kept]:
-    """All that loops keep, in the order of the text; trees are read only where there is code."""
+    """All results that loops keep, in the order of the text."""
+    found = [each for each in _all_kept(told) if not each.function]
+    of_jax = any("jax" in line.text for each in told.program() for line in each.lines)
+    return _sized(told, found) if found and of_jax else found
+
+
+def kept_function(told: Surroundings) -> Kept | None:
+    """A function that is made again and again and kept each time: a result of none of its calls."""
+    return next((each for each in _all_kept(told) if each.function), None)
+
+
+def _all_kept(told: Surroundings) -> list[Kept]:
+    """Trees are read only where there is code."""
     if not told.program():
         return []
     from tfmemlens.findings.support.kept_trees import kept_by_loops
 
-    found = kept_by_loops(told)
-    of_jax = any("jax" in line.text for each in told.program() for line in each.lines)
-    return _sized(told, found) if found and of_jax else found
+    return kept_by_loops(told)
 
 
 def _sized(told: Surroundings, found: list[Kept]) -> list[Kept]:

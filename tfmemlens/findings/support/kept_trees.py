@@ -36,6 +36,8 @@ _EACH_TURN = regex(r"on_(?:\w+_)?batch_end\Z")
 """What a callback does at each batch, as a loop's body does."""
 _ONCE = frozenset({"__init__", "build", "setup", "__post_init__"})
 """Methods that an object runs once; any other may be called again and again."""
+_COMPILERS = frozenset({"function", "jit", "pmap", "get_concrete_function"})
+"""Calls whose result is a function: `tf.function(f)`, `jax.jit(f)`."""
 _FLOAT_BYTES = 4
 
 
@@ -58,6 +60,8 @@ class Kept:
     number: bool = False
     gradients: bool = False
     model: bool = False
+    function: bool = False
+    """Whether it is a function that another one made, or a compiler."""
     uses: tuple[tuple[str, Line], ...] = ()
     """What later lines do with it."""
     made: tuple[Line, ...] = ()
@@ -157,6 +161,10 @@ class _Code:
             for call in ast.walk(node)
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
         )
+        self.makers = frozenset(
+            node.name for node, _ in nodes if isinstance(node, ast.FunctionDef) and _makes_a_function(node)
+        )
+        """Functions of the text that return a function."""
         self.calls = {ast.unparse(node.func) for node, _ in nodes if isinstance(node, ast.Call)}
         self.remarks = [line.text for each in self.statements for line in each.lines if "#" in line.text]
 
@@ -194,6 +202,7 @@ class _Names:
             number=self._number(value),
             gradients=self._of(value, _GRADIENTS),
             model=self._is_model(value),
+            function=self._is_function(value),
             uses=tuple(self._uses(name, node)),
             made=tuple(self._made(value)),
             by_calls=isinstance(loop.node, ast.FunctionDef) and not _EACH_TURN.match(loop.node.name),
@@ -285,6 +294,15 @@ class _Names:
             return False
         return bool(_MODEL_NAME.match(value.id)) or self._is_trained(value.id)
 
+    def _is_function(self, value: ast.expr) -> bool:
+        """Whether it is what a maker of functions returned, or a compiler."""
+        values = [value, *(made for made, _ in self._values(ast.unparse(value)))]
+        return any(
+            isinstance(each, ast.Lambda)
+            or (isinstance(each, ast.Call) and _called(each) in self.code.makers | _COMPILERS)
+            for each in values
+        )
+
     def _is_trained(self, name: str) -> bool:
         """Whether a method of a model is called on it."""
         return not self.code.calls.isdisjoint({f"{name}.fit", f"{name}.compile", f"{name}.train_on_batch"})
@@ -297,6 +315,18 @@ class _Names:
                 continue
             if any(ast.unparse(part) == name for part in ast.walk(value)):
                 yield ast.unparse(each), line
+
+
+def _makes_a_function(node: ast.FunctionDef) -> bool:
+    """Whether it returns a function: one that it defines, or that a compiler makes of one."""
+    inner = {each.name for each in ast.walk(node) if isinstance(each, ast.FunctionDef) and each is not node}
+    given = [each.value for each in ast.walk(node) if isinstance(each, ast.Return)]
+    return any(
+        isinstance(each, ast.Lambda)
+        or (isinstance(each, ast.Name) and each.id in inner)
+        or (isinstance(each, ast.Call) and _called(each) in _COMPILERS)
+        for each in given
+    )
 
 
 def _added(node: ast.AST) -> tuple[ast.expr | None, ast.expr | None]:

@@ -332,6 +332,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
                 {what: line for stream in streams for what, line in stream.run.buffers.items()}.items()
             ),
             retraced=next((stream.run.retraced for stream in streams if stream.run.retraced), None),
+            made_anew=next((stream.run.made_anew for stream in streams if stream.run.made_anew), None),
             clipping=main.run.clipping if main else None,
             readings=(tuple(main.run.readings) or main.stats.readings()) if main else (),
             host_readings=tuple(main.run.host_readings) if main else (),

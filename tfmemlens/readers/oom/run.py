@@ -27,6 +27,10 @@ RETRACING = LineRule(
     " retracing.",
     needs="tf.function retracing",
 )
+_OBJECT = regex(
+    r"<function (?P<name>[\w.<>]{1,200}\.<locals>\.\w{1,100}) at (?P<address>0x[0-9a-fA-F]{4,16})>"
+)
+"""A function that another one made, as Python shows it."""
 EVALUATION = LineRule(
     r"(?:Starting|Finished) evaluation at",
     "Starting evaluation at 2020-04-02T11:31:39Z",
@@ -276,6 +280,12 @@ class TapeCollector:
         return any(f"{name}(" in text for name in self._nets)
 
 
+def of_another_object(first: str, text: str) -> bool:
+    """Whether two warnings tell of two functions of one name that another one made, each at its address."""
+    one, other = _OBJECT.search(first), _OBJECT.search(text)
+    return bool(one and other and one["name"] == other["name"] and one["address"] != other["address"])
+
+
 class RunCollector:
     """Collects where the run stood; it takes no line for itself."""
 
@@ -287,6 +297,7 @@ class RunCollector:
         self.summary: list[tuple[str, str, int, Line]] = []
         self.lengths: deque[tuple[tuple[int, ...], Line]] = deque(maxlen=_KEEP)
         self.retraced: tuple[int, Line] | None = None
+        self.made_anew: Line | None = None
         self.clipping: Line | None = None
         self.buffers: dict[str, Line] = {}
         self.evaluating: Line | None = None
@@ -321,6 +332,8 @@ class RunCollector:
         if RETRACING.search(text):
             times, first = self.retraced or (0, line)
             self.retraced = (times + 1, first)
+            if not self.made_anew and of_another_object(first.text, text):
+                self.made_anew = line
         if match := EPOCH.search(text):
             self._epoch = (int(match["epoch"]), int(match["epochs"]) if match["epochs"] else None)
             self.progress.append(Progress(line, *self._epoch))
