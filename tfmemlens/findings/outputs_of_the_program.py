@@ -39,8 +39,7 @@ _NAMED = 2
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         run = situation(case, moment)
-        live = case.capture.live_model
-        if attributed(moment) or (live and live.outputs) or request.fixed or another_program(moment):
+        if attributed(moment) or request.fixed or another_program(moment):
             continue
         if run.framework != TENSORFLOW or not _trains(case, run) or other_than_training(case, request):
             continue
@@ -96,14 +95,15 @@ def _finding(
         ),
         remedies=tuple(_remedies(case, moment, made, whole)),
         moment=index,
+        account=True,
     )
 
 
 def _remedies(case: Case, moment: Moment, made: list[CodeOutput], whole: int) -> Iterator[Remedy]:
     yield from remedies.offered(case, moment, "smaller-batch")
     largest = made[0]
-    if largest.bytes >= _LARGE * whole and largest.shape[-1] >= 2 and len(made) > 1:
-        width = largest.shape[-1]
+    width = largest.shape[-1]
+    if largest.bytes >= _LARGE * whole and width >= 2 and len(made) > 1 and _sets_width(largest):
         yield remedies.of_tensor(
             case,
             f"make {largest.name} narrower ({width} -> {width // 2}), or the positions that it works on fewer"
@@ -111,3 +111,10 @@ def _remedies(case: Case, moment: Moment, made: list[CodeOutput], whole: int) ->
             Shrunk("narrower-layer", largest.bytes, width, width // 2, certainty=Certainty.ESTIMATE),
         )
     yield from remedies.offered(case, moment, "mixed-precision", "recompute", "smaller-input")
+
+
+def _sets_width(made: CodeOutput) -> bool:
+    """Whether the last side is the layer's own width: it has a kernel that ends in it. The last side of
+    attention scores is a length, and a normalisation has the width of what it reads.
+    """
+    return any(len(each.shape) > 1 and made.shape[-1] in each.shape for each in made.output.weights)

@@ -89,6 +89,8 @@ class Remedy:
     """None where the input does not tell what was missing; filled in by whoever runs the rules."""
     missing_bytes: int | None = None
     """What was missing at the failure, at the least; beside `enough`."""
+    of_one_tensor: bool = False
+    """Whether the saving counts one tensor, and what else shrinks with it comes on top."""
 
     def __post_init__(self) -> None:
         """The interval of a saving that states none: a point when exact, from nothing up when a bound."""
@@ -125,6 +127,8 @@ class Finding:
     """Index of the moment it is about."""
     of_code: bool = False
     """Whether it names the line of the user's own code that does it."""
+    account: bool = False
+    """Whether it sums up what the program makes, rather than say what the request is."""
     rules_out: tuple[str, ...] = ()
     """Slugs of remedies that cannot help where this is so, whichever rule advises them."""
 

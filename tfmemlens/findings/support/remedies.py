@@ -142,7 +142,9 @@ def of_saving_alone(text: str, saving: Saving) -> Remedy:
     """A remedy of one tensor with what the engine says of it. No change of the whole moment: no page asks
     the engine for more.
     """
-    return Remedy(text, None, saving.best_bytes, saving.certainty, slug=saving.change)
+    return Remedy(
+        text, None, saving.best_bytes, saving.certainty, slug=saving.change, of_one_tensor=saving.known
+    )
 
 
 def onednn(saves_bytes: int | None = None) -> Remedy:

@@ -94,7 +94,7 @@ def _judged(remedy: Remedy, short: Shortfall) -> Remedy:
         return remedy
     high = remedy.saves_bytes if remedy.high_bytes is None else remedy.high_bytes
     low = remedy.saves_bytes if remedy.low_bytes is None else remedy.low_bytes
-    if max(high, remedy.saves_bytes) < short.missing.low:
+    if max(high, remedy.saves_bytes) < short.missing.low and not remedy.of_one_tensor:
         enough = Enough.NO
     elif low >= short.missing.high and not short.to_come:
         enough = Enough.YES

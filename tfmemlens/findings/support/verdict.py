@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tfmemlens.findings.support.accounts import what_is_asked
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.kills import surely_for_memory, was_killed
 from tfmemlens.findings.support.largest_layer import of_the_largest_layer
@@ -70,7 +71,8 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
         return _sentence(f"{_what(case, moment)}{mostly}")
     if moment.request is None:
         return _sentence(f"{_what(case, moment)}: {best.because or _lower(best.headline)}")
-    deeper = _deeper(moment, best, ours) or _free_in_pieces(moment, best, ours)
+    asked = what_is_asked(best, ours) if best.account else None
+    deeper = asked or _deeper(moment, best, ours) or _free_in_pieces(moment, best, ours)
     clauses = [best.because or _lower(best.headline), *([deeper.because] if deeper else [])]
     if best.rule == _IN_PIECES:
         clauses.reverse()  # what is too large for a piece says more than the pieces
