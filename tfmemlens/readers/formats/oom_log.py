@@ -21,6 +21,7 @@ from tfmemlens.readers.bytes import own_pages, regions, texts
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.oom import frameworks
+from tfmemlens.readers.oom.attention import Attention
 from tfmemlens.readers.oom.cleaning import Cleaned, Physical, clean
 from tfmemlens.readers.oom.compiler import CompilerCollector
 from tfmemlens.readers.oom.context import Context
@@ -128,6 +129,7 @@ class _Stream:
         self.unread = 0
         self.log_below = False
         """Whether pytest tells what was logged, which it does below the exception."""
+        self.attention = Attention()
         self.gaps: list[Line] = []
         """Lines that lost letters on their way."""
         self.mentions: Counter[str] = Counter()
@@ -153,6 +155,8 @@ class _Stream:
         if not line.text.strip():
             self.sentences.blank()
             self.run.quoted.blank()
+            return
+        if self.attention.passes(line.text):
             return
         if "- Captured " in line.text:
             self.log_below = True

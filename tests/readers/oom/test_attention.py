@@ -1,0 +1,44 @@
+"""A text of prose without end is read as far as a post tells something, and then for failures alone."""
+
+from tfmemlens.readers.formats.oom_log import read_lines
+from tfmemlens.readers.oom.attention import Attention
+
+
+def _tired() -> Attention:
+    attention = Attention()
+    for number in range(800):
+        assert not attention.passes(f"The model of my work is {number % 100} layers deep and it works.")
+    return attention
+
+
+def test_the_first_pages_are_read_and_later_prose_is_passed_over():
+    attention = _tired()
+    assert attention.passes("And then I went on and trained the model once more.")
+    assert not attention.passes("Since then the memory is never given back.")
+
+
+def test_of_much_that_speaks_of_memory_only_failures_are_read_in_the_end():
+    attention = _tired()
+    for _ in range(400):
+        assert not attention.passes("It takes memory, and the GPU is busy.")
+    assert attention.passes("It takes memory, and the GPU is busy.")
+    assert not attention.passes("Then my program was killed.")
+
+
+def test_what_a_program_prints_is_no_prose():
+    attention = _tired()
+    for line in (
+        'File "train.py", line 3, in step',
+        "loss = model(x)",
+        "Allocator ran out of memory trying to allocate 4096 bytes",
+        "Limit: 12",
+    ):
+        assert not attention.passes(line)
+
+
+def test_a_failure_at_the_end_of_a_book_is_found():
+    words = [f"Chapter {'I' * (number % 90)} tells of a man and his dog." for number in range(3000)]
+    told = "In the end my training runs out of memory."
+    capture = read_lines(list(enumerate([*words, told], 1)))
+    line = capture.surroundings.shows("running short")
+    assert line is not None and line.text == told
