@@ -3,7 +3,9 @@
 What it means: a Dense layer behind Flatten has height x width x channels x units weights. Its gradient is as
 large as the kernel, and Adam's two slots are, too: four times the kernel in all, whatever the batch.
 When it fires: the failing tensor is a matrix of at least 32 MiB whose rows are the inputs of a fully
-connected layer: a weight gradient, an update, or the kernel itself.
+connected layer: a weight gradient, an update, or the kernel itself; or a product in half precision copies a
+matrix to float32 that is the kernel of a layer, as the program or its code tells, or blocks of the same size
+that are held before it.
 What to do: pool or stride before Flatten (GlobalAveragePooling2D removes nearly all of it), or make the layer
 narrower.
 """
@@ -14,10 +16,15 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
+from tfmemlens.findings.support.code_outputs import weighing
+from tfmemlens.findings.support.kept import records_gradients
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import alike, place, requests, rows, size_of, tensor_text
+from tfmemlens.findings.support.situation import situation
 from tfmemlens.findings.support.weights import (
     Weight,
     copies,
+    copies_in_code,
     fewer_classes,
     in_summary,
     no_room_at_start,
@@ -58,8 +65,8 @@ _LAYER = regex(
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         shape, need = request.failed.shape, request.failed.tensor_bytes
-        if request.owner.kind is Kind.PARAMETER and request.failed.is_operand:
-            yield _of_an_operand(index, moment, request)
+        if request.failed.is_operand and (found := _of_an_operand(case, index, moment, request)):
+            yield found
             continue
         if not shape or len(shape) != 2 or need is None or need < 32 * MIB:
             continue
@@ -70,21 +77,39 @@ def check(case: Case) -> Iterator[Finding]:
             yield _finding(case, index, moment, request)
 
 
-def _of_an_operand(index: int, moment: Moment, request: Request) -> Finding:
-    """A product of matrices in half precision that copies the kernel to float32."""
-    inputs, units = ((request.failed.shape or (1, 1, 1))[at] or 1 for at in (1, 2))
-    need = request.failed.tensor_bytes or 0
-    what = (
-        f"the kernel of `{request.owner.layer}`, {inputs:,} x {units:,}, is copied to float32 for its product"
-    )
-    because = f"{what}; gradient and optimizer slots take as much each, and no batch changes that"
+def _of_an_operand(case: Case, index: int, moment: Moment, request: Request) -> Finding | None:
+    """A product of matrices in half precision that copies the kernel to float32, where the program or its
+    code tells of such a kernel, or blocks of its size are held before the product: it and its slots.
+    """
+    failed = request.failed
+    inputs, units = ((failed.shape or (1, 1, 1))[at] or 1 for at in (1, 2))
+    need, alike_held = failed.tensor_bytes or 0, _blocks_alike(moment, failed.tensor_bytes)
+    of_code = weighing(case, (inputs, units))
+    known = request.owner.kind is Kind.PARAMETER or bool(of_code)
+    if not known and (alike_held < _LEAST_HELD or request.owner.phase is not Phase.FORWARD):
+        return None
+    times, with_them = copies_in_code(code_lines(case.capture.surroundings))
+    if not _trains(case, moment):
+        times, with_them = 2, "with this copy"
+    of_one = of_code[0] if len(of_code) == 1 else None
+    line = f" ({of_one.line.place})" if of_one else ""
+    layer = of_one.name if of_one and of_one.name else request.owner.layer
+    kernel = f"the kernel of `{layer}`{line}, {inputs:,} x {units:,}"
+    held = f"; {with_them} {human(times * need)}, and no batch changes that"
+    if not known:
+        kernel = f"most likely the kernel of `{request.owner.layer}`, {inputs:,} inputs x {units:,} units"
+        held = f": {alike_held} blocks of this size are in use, as of it and its slots; no batch changes that"
+    what = f"{kernel}, is copied to float32 for its product"
     return Finding(
         severity=Severity.CAUSE,
         headline=f"{what}: {tensor_text(moment)}",
-        because=because,
-        explains=need,
-        rules_out=("smaller-batch",),
-        evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
+        because=f"{what}{held}",
+        explains=times * need if known else (1 + alike_held) * need,
+        rules_out=("smaller-batch", "batch-for-the-block", "constant-shapes", "large-tensors-first"),
+        evidence=(
+            Evidence(f"requested: {tensor_text(moment)}", failed.line),
+            *(Evidence("the layer", each.line) for each in of_code[:1]),
+        ),
         remedies=(
             Remedy(
                 f"make the layer narrower, or give it fewer inputs (a stride or pooling before it): half of"
@@ -94,6 +119,21 @@ def _of_an_operand(index: int, moment: Moment, request: Request) -> Finding:
         ),
         moment=index,
     )
+
+
+def _trains(case: Case, moment: Moment) -> bool:
+    """Whether gradients and slots are there; of a failure that tells nothing of it, most likely."""
+    training, program = situation(case, moment).training, case.capture.surroundings.program()
+    return training if training is not None else not program or records_gradients(program)
+
+
+_LEAST_HELD = 2
+"""Blocks of a kernel's size that are held before its product: it, and a slot at least."""
+
+
+def _blocks_alike(moment: Moment, size: int | None) -> int:
+    """How many blocks of just this size are in use."""
+    return sum(row.allocation.count for row in rows(moment) if row.allocation.size_bytes == size)
 
 
 def _of_weights(request: Request) -> bool:

@@ -66,6 +66,21 @@ def code_outputs(case: Case, shape: Sequence[int | None] | None) -> list[CodeOut
     return []
 
 
+def weighing(case: Case, shape: Sequence[int | None]) -> list[LayerOutput]:
+    """The layers of the program that own a weight of this shape, each once."""
+    program = case.capture.surroundings.program()
+    if not program or not all(shape):
+        return []
+    from tfmemlens.knowledge.keras_program import layer_outputs
+
+    owners = {
+        (each.name, each.line, each.making): each
+        for each in layer_outputs(program)
+        if any(tuple(weight.shape) == tuple(shape) for weight in each.weights)
+    }
+    return list(owners.values())
+
+
 def _is_batch(first: int, stated: int) -> bool:
     """Whether a first dimension may be the stated batch, part of it, several joined, or folded."""
     folded = stated > 0 and first % stated == 0 and first <= _MOST_FRAMES * stated
