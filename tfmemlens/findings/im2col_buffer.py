@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.convolutions import KnownConvolution, known
 from tfmemlens.findings.support.remedies import onednn
 from tfmemlens.findings.support.rows import device_limit, failures, place, tensor_text
@@ -122,7 +122,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *_certainty(reading),
             ),
             detail=_detail(reading),
-            remedies=tuple(_remedies(case, reading)),
+            remedies=tuple(_remedies(case, moment, reading)),
             moment=index,
         )
 
@@ -276,12 +276,18 @@ def _dense(reading: _Reading) -> Iterator[Remedy]:
     )
 
 
-def _remedies(case: Case, reading: _Reading) -> Iterator[Remedy]:
+def _remedies(case: Case, moment: Moment, reading: _Reading) -> Iterator[Remedy]:
     size, patch = reading.bytes, reading.buffer.patch
     if reading.volume and reading.buffer.images > 1:
         yield onednn(size)
+        yield from remedies.offered(case, moment, "smaller-batch")
         yield Remedy(
-            "train where the processor's L3 cache is smaller: the buffer is as large as the cache",
+            "make what stands beside the buffer smaller: a stride or pooling before this layer, or fewer"
+            " channels",
+            slug="smaller-layer-input",
+        )
+        yield Remedy(
+            "or train where the processor's L3 cache is smaller: the buffer is as large as the cache",
             slug="smaller-cache",
         )
         yield from _dense(reading)

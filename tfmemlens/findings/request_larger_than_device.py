@@ -167,17 +167,18 @@ def _dimension_remedies(
         if request and not is_jacobian(request):
             yield _of_a_count(sizes[0])
         return
-    of_batch = bool(bound and request and request.batch == sizes[0] and bound.most(sizes[0]))
+    of_batch = bool(bound and remedies.batch_of(case, moment) == sizes[0] and bound.most(sizes[0]))
     mistaken = any(remedy.slug == "one-shape" for finding in of_pairs for remedy in finding.remedies)
     if mistaken or (of_pairs and not of_batch):
         pass  # the rule of pairs says what to change: its first dimension alone is no size of the program's
     elif request and request.batch == sizes[0] and phase.of_other_data(case, request):
         pass  # the rule of evaluation says it, for the batch of that data set
     elif sizes[0] >= 2 and request and not request.fixed:
-        traced = traced_below(case, moment, request.batch)
-        if traced and request.batch == sizes[0]:
+        batch = remedies.batch_of(case, moment)
+        traced = traced_below(case, moment, batch)
+        if traced and batch == sizes[0]:
             fits, first = traced.sure_batch, f"{of_traced(traced, sizes[0])}; this tensor then"
-        elif bound and request.batch == sizes[0] and bound.most(sizes[0]):
+        elif bound and batch == sizes[0] and bound.most(sizes[0]):
             fits, first = bound.start(sizes[0]), f"{in_words(bound, sizes[0])}; this tensor then"
         elif bound and bound.most(sizes[0]):
             fits = bound.start(sizes[0])

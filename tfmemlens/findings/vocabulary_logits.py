@@ -16,8 +16,9 @@ import math
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.named_sizes import in_words, named_sizes
+from tfmemlens.findings.support.one_hot import is_of_features
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.knowledge.vocabularies import VOCABULARIES
@@ -206,7 +207,8 @@ def _one_hot(
     case: Case, index: int, moment: Moment, failed: FailedRequest, rows: int, classes: int, need: int
 ) -> Finding:
     """One-hot vectors that no loss needs."""
-    if _FEATURES.search(f"{failed.node or ''} {failed.source_text or ''}"):
+    line = failed.source_text or ""
+    if _FEATURES.search(f"{failed.node or ''} {line}") or is_of_features(case, line):
         return _one_hot_feature(case, index, moment, failed, rows, classes, need)
     if _MULTIPLIED.search(failed.source_text or ""):
         return _looked_up(index, moment, failed, rows, classes, need)
@@ -279,7 +281,7 @@ def _one_hot_feature(
                 " values",
                 "tf.feature_column.embedding_column(column, dimension=32)"
                 if of_column
-                else "tf.keras.layers.Embedding(values, 32)(ids)",
+                else code_snippets.looked_up(case.api),
                 need,
                 Certainty.BOUND,
                 slug="embed-the-feature",
@@ -287,6 +289,7 @@ def _one_hot_feature(
             *remedies.offered(case, moment, "smaller-batch"),
         ),
         moment=index,
+        rules_out=("sparse-labels-alone",),
     )
 
 

@@ -16,12 +16,15 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     """The actions of the moment that matters most: a remedy that several rules advise is one action of all of
     them, where the first of them stands and in its words, or in those of the rule that knows what the
     request is. The order is that of the findings, which are ranked by what they explain, and within a finding
-    that of its rule: what ends the cause comes before what saves more by the way. What was tried in vain,
-    buys nothing or next to nothing, or needs more memory is last, and what cannot be enough gives way to what
-    may be.
+    that of its rule: what ends the cause comes before what saves more by the way. Where the first finding
+    only says that no device holds the request, one that makes it go away altogether goes before. What was
+    tried in vain, buys nothing or next to nothing, or needs more memory is last, and what cannot be enough
+    gives way to what may be.
     """
     ours = [finding for finding in findings if finding.moment == 0]
     particular = what_it_is(case, ours)
+    if particular and _goes_away(case, particular):
+        ours = [particular, *(each for each in ours if each is not particular)]
     in_its_words = {each.change or each.text: each for each in particular.remedies} if particular else {}
     advised: dict[str, tuple[Remedy, list[str]]] = {}
     for finding in ours:
@@ -43,6 +46,14 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
 
 _TELLING_MORE = ("read-the-log", "record-a-step", "dump-file", "list-tensors")
 """What changes nothing, and tells more of the next failure."""
+
+
+def _goes_away(case: Case, finding: Finding) -> bool:
+    """Whether the first thing to do leaves nothing of the request."""
+    request = case.moments[0].request
+    need = request.failed.tensor_bytes if request else None
+    saves = finding.remedies[0].saves_bytes if finding.remedies else None
+    return bool(need and saves and saves >= need)
 
 
 def _one_way_to_know_more(actions: list[Action]) -> list[Action]:

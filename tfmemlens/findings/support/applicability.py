@@ -438,6 +438,7 @@ TABLE: dict[str, Applicability] = {
     "drop-channels": Applicability(training=True, code=_TENSORFLOW),
     "blockwise-attention": _ANYWHERE,
     "matrix-product": _TENSORFLOW_CODE,
+    "sort-instead": _TENSORFLOW_CODE,
     "one-shape": _TENSORFLOW_CODE,
     "in-blocks": _ANYWHERE,
     "sampled-loss": Applicability(training=True, code=_TENSORFLOW),

@@ -15,6 +15,7 @@ import math
 
 from tfmemlens.findings.support.rows import device_limit, has_backward, held, index_of, of_a_program
 from tfmemlens.findings.support.situation import situation
+from tfmemlens.knowledge.convolution import col_buffer_of
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import CompilerMemory, RequestKind
@@ -130,11 +131,17 @@ def _beside_what_is_in_use(case: Case, moment: Moment) -> BatchBound | None:
 
 
 def _fixed(case: Case, moment: Moment) -> int:
-    """Bytes of weights and slots by name, or what the weights of a summary take at the least."""
+    """Bytes of weights and slots by name, or what the weights of a summary take at the least; and of a patch
+    matrix, which takes as many samples at once as its kernel chooses.
+    """
+    request = moment.request
+    buffer = 0
+    if request and request.owner.kind is Kind.WORKSPACE and col_buffer_of(request.failed.shape):
+        buffer = request.needed_bytes or 0
     table, owners = moment.attribution.table, moment.attribution.owners
     named = sum(row.total_bytes for row, owner in zip(table, owners, strict=True) if owner.kind in _FIXED)
     told = case.capture.surroundings.parameters
-    return max(named, 4 * told[0] if told else 0)
+    return buffer + max(named, 4 * told[0] if told else 0)
 
 
 def traced_below(case: Case, moment: Moment, batch: int | None) -> TracedFit | None:

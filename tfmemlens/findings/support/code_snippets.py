@@ -128,6 +128,13 @@ def donate(api: Api) -> str | None:
     return _DONATED.get(api.library or "", _DONATED[""]) if api.front_end is FrontEnd.JAX else None
 
 
+def looked_up(api: Api) -> str:
+    """A feature's rows from a table."""
+    if api.is_tf1:
+        return "x = tf.nn.embedding_lookup(tf.get_variable('table', [values, 32]), ids)"
+    return "x = tf.keras.layers.Embedding(values, 32)(ids)"
+
+
 ONE_SIGNATURE = "@tf.function(input_signature=[tf.TensorSpec([None]), ...])   # per argument"
 """What a tf.function takes, so that it is traced once."""
 

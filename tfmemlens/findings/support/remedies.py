@@ -29,6 +29,7 @@ from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.what_if import Saving, SavingBasis, Shrunk
+from tfmemlens.patterns import regex
 from tfmemlens.units import human
 
 _DIGITS = {
@@ -345,13 +346,26 @@ def batch_of(case: Case, moment: Moment) -> int | None:
 
 
 def _batch_of_program(case: Case, request: Request) -> int | None:
-    """`BATCH = 96` of the program, where 96 leads the failed shape."""
+    """`BATCH = 96` of the program, where 96 leads the failed shape; its only batch also where the shape
+    folds it into its first side or has it elsewhere, and of a buffer, which has its own count of samples.
+    """
     shape = request.failed.shape
     if not shape or len(shape) < 2 or (shape[0] or 0) < 2:
         return None
     stated = numbers_by_name(code_lines(case.capture.surroundings))
-    batches = {number for name, (number, _) in stated.items() if "batch" in name.lower()}
-    return shape[0] if shape[0] in batches else None
+    batches = {number for name, (number, _) in stated.items() if _NAMES_A_BATCH.search(name)}
+    if shape[0] in batches or len(batches) != 1:
+        return shape[0] if shape[0] in batches else None
+    only = batches.pop()
+    folded = only >= _LEAST_FOLDED and (shape[0] or 0) % only == 0
+    elsewhere = only >= _LEAST_FOLDED and only in shape[1:-1]
+    return only if folded or elsewhere or request.owner.kind is Kind.WORKSPACE else None
+
+
+_NAMES_A_BATCH = regex(r"(?i)batch(?!es)")
+"""`BATCH`, `batch_size`, and no count of batches."""
+_LEAST_FOLDED = 4
+"""A smaller number divides any."""
 
 
 def shows_batch(case: Case, moment: Moment) -> bool:

@@ -8,6 +8,16 @@ from tfmemlens.patterns import regex
 _AXIS = r"\[[^\[\]]{0,60}(?:None|newaxis)[^\[\]]{0,60}\]"
 _IN_BLOCKS = CodeChange("in-blocks", "go through the rows in blocks, and reduce each block at once")
 _BOXES = r"(?:anchors?|boxes|bbox\w{0,8}|gt\w{0,12}|priors?|proposals|default_boxes)"
+_NEW_AXES = regex(
+    rf"(?P<one>\b[\w.]{{1,40}}){_AXIS}\s*(?:[-+*/<>=&|]+"
+    rf"|,)\s*(?:tf\.\w{{1,20}}\()?(?P<other>[\w.]{{1,40}}){_AXIS}"
+    r"|expand_dims\(\s*(?P<first_of>[\w.]{1,40}).{0,60}?(?:[-+*/]|,\s?)\s*(?:tf"
+    r"|K)\.expand_dims\(\s*(?P<second_of>[\w.]{1,40})"
+)
+"""Two tensors that meet in axes of their own."""
+_PAIRS_OF_ROWS = (
+    "the line combines every row of one tensor with every row of another, all pairs at once{at}: {shape}"
+)
 
 ROWS = (
     TensorFlowIdiom(
@@ -38,16 +48,11 @@ ROWS = (
         ("boxes = boxes[:, :4]", "iou = tf.reduce_mean(iou)"),
     ),
     TensorFlowIdiom(
-        "pairs-by-new-axes",
-        regex(
-            rf"(?P<one>\b[\w.]{{1,40}}){_AXIS}\s*(?:[-+*/<>=&|]+"
-            rf"|,)\s*(?:tf\.\w{{1,20}}\()?(?P<other>[\w.]{{1,40}}){_AXIS}"
-            r"|expand_dims\(\s*(?P<first_of>[\w.]{1,40}).{0,60}?(?:[-+*/]|,\s?)\s*(?:tf"
-            r"|K)\.expand_dims\(\s*(?P<second_of>[\w.]{1,40})"
-        ),
+        "pairs-of-rows",
+        _NEW_AXES,
         ("None", "newaxis", "expand_dims"),
         (Agreement.LINE,),
-        "the line combines every row of one tensor with every row of another, all pairs at once{at}: {shape}",
+        _PAIRS_OF_ROWS,
         (
             CodeChange(
                 "matrix-product",
@@ -63,6 +68,27 @@ ROWS = (
             "m = tf.equal(labels[:, None], labels[None, :])",
         ),
         ("x = x[:, None]", "y = x[:, None] * scale", "x = tf.expand_dims(x, 0)"),
+        ranks=(3, 4, 5, 6),
+    ),
+    TensorFlowIdiom(
+        "pairs-of-numbers",
+        _NEW_AXES,
+        ("None", "newaxis", "expand_dims"),
+        (Agreement.LINE,),
+        _PAIRS_OF_ROWS,
+        (
+            _IN_BLOCKS,
+            CodeChange(
+                "sort-instead",
+                "or sort both where a pair only counts (an AUC, a rank, an order): no pair is made",
+            ),
+        ),
+        (
+            "margin = tf.expand_dims(bad, 1) - tf.expand_dims(good, 0)",
+            "m = tf.equal(labels[:, None], labels[None, :])",
+        ),
+        ("x = x[:, None]", "y = x[:, None] * scale", "x = tf.expand_dims(x, 0)"),
+        ranks=(2,),
     ),
     TensorFlowIdiom(
         "gram-matrix",
