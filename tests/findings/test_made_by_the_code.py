@@ -133,8 +133,30 @@ def test_a_cpu_whose_pool_has_a_limit_is_a_device(limit: str, fires: bool) -> No
 
 
 def test_two_things_of_one_size_are_not_told_apart() -> None:
-    code = "a = Embedding(100000, 64)\nb = Embedding(100000, 64)\n"
+    code = "a = Embedding(100000, 64)\nb = np.zeros((100000, 64), np.float32)\n"
     assert not found(OOM.format(shape="[100000,64]") + code)
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ("Embedding(150000, 64)", "the code's tables [150000,64] and [100000,64]"),
+        ("Embedding(100000, 64)", "the code's tables [100000,64] and [100000,64]"),
+        ("Embedding(20000, 64)", ""),  # a fifth of the one that failed
+        ("Dense(150000)", ""),
+    ],
+)
+def test_all_large_tables_are_summed(other: str, told: str) -> None:
+    """None of them is the cause alone, and one made smaller leaves the others."""
+    code = f"a = Embedding(100000, 64)\nb = {other}\nmodel.compile(optimizer='adam')\n"
+    finding = found(OOM.format(shape="[100000,64]") + code)
+    assert finding and (told in (finding[0].because or "")) and ("tables" in finding[0].because) is bool(told)
+    first = finding[0].remedies[0].text
+    assert ("fewer rows in all of them" in first) is bool(told)
+    if told:
+        rows = 100_000 + int(other[10:16])
+        assert finding[0].explains == 3 * rows * 64 * 4
+        assert "with Adam's slots take" in finding[0].because
 
 
 @pytest.mark.parametrize(("rows", "fires"), [(12_500_000, True), (1 << 23, False)])

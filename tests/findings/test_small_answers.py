@@ -436,6 +436,7 @@ def test_a_first_dimension_that_fits(
     shape: tuple[int, ...], need: int, limit: int, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_larger_than_device, "batch_bound", lambda case, moment: None)
+    monkeypatch.setattr(request_larger_than_device.remedies, "batch_of", lambda case, moment: None)
     case: Any = Made(moments=(Made(request=request(shape)),), of_tensor=of_tensor)
     found = next(iter(request_larger_than_device._dimension_remedies(case, 0, need, limit)))
     assert found.text.startswith(words)

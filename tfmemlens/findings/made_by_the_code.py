@@ -5,6 +5,7 @@ tells exactly; so do `Embedding(12_500_000, 64)` and the shape of a variable. No
 When it fires: a weight or an array that the quoted code makes has the shape of the request, or its bytes
 where no shape is told, or those of the largest chunk; it is at least 16 MiB, nothing else in the code is as
 large, and bytes that are a power of two, which many tensors have, count only where a weight was being made.
+Where one of several large tables of the code failed, all are summed.
 What to do: pool before Flatten, take fewer rows or a lighter optimizer for a table, keep data on the host.
 """
 
@@ -17,7 +18,7 @@ from tfmemlens.findings.clipped_by_global_norm import CLIP_EACH
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.program_lines import code_lines
-from tfmemlens.findings.support.rows import device_limit, on_host, requests
+from tfmemlens.findings.support.rows import device_limit, enumerated, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.weights import optimizer_of
 from tfmemlens.model.case import Case, Moment, Request
@@ -25,7 +26,7 @@ from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy,
 from tfmemlens.model.incident import RequestKind, SizeClass
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB, human, round_up
+from tfmemlens.units import MIB, Size, human, round_up
 
 if TYPE_CHECKING:
     from tfmemlens.knowledge.program_shapes import Made
@@ -46,9 +47,13 @@ _OF_OTHERS = {
     "DATA": (),
 }
 """Remedies of what it is not, by its role."""
-_OF_LAYERS = ("DENSE", "WEIGHT")
+_OF_LAYERS = ("DENSE", "WEIGHT", "TABLE")
 """Weights of which a network may have several alike."""
 _FUNCTIONS = ("tf.layers.", "tf.contrib.", "slim.", "layers.fully_connected")
+_LARGE_BESIDE = 0.25
+"""Of a table that failed: others of so much are worth a word."""
+_SLOTS_AND_WEIGHT = 3
+"""What Adam holds of each weight between updates."""
 _BUCKETS = 10
 """A table is advised to have so many times fewer rows."""
 _OF_ADAM = 4
@@ -61,7 +66,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         made = [each for each in _made(case) if each.bytes >= _LEAST_BYTES]
         if alike := _the_ones(made, request, moment):
-            yield _finding(case, index, moment, request, alike)
+            yield _finding(case, index, moment, request, alike, _tables(made, alike))
 
 
 def _of_host(moment: Moment) -> bool:
@@ -103,6 +108,15 @@ def _the_ones(made: Sequence[Made], request: Request, moment: Moment) -> list[Ma
     return lines if len(lines) == 1 or (same and lines[0].role.name in _OF_LAYERS) else []
 
 
+def _tables(made: Sequence[Made], alike: Sequence[Made]) -> list[Made]:
+    """All large tables of the code where one of them failed: each has slots, and none is the cause alone."""
+    first = alike[0]
+    if first.role.name != "TABLE":
+        return []
+    tables = [each for each in made if each.role is first.role and each.bytes >= _LARGE_BESIDE * first.bytes]
+    return sorted(tables, key=lambda each: -each.bytes) if len(tables) > 1 else []
+
+
 def _is_telling(size: int) -> bool:
     """Whether a tensor has so many bytes hardly by chance: no power of two."""
     return bool(size & (size - 1))
@@ -116,7 +130,14 @@ def _largest(moment: Moment) -> SizeClass | None:
     return max(_classes(moment), key=lambda each: each.count * each.size_bytes, default=None)
 
 
-def _finding(case: Case, index: int, moment: Moment, request: Request, alike: Sequence[Made]) -> Finding:
+def _finding(
+    case: Case,
+    index: int,
+    moment: Moment,
+    request: Request,
+    alike: Sequence[Made],
+    tables: Sequence[Made] = (),
+) -> Finding:
     from tfmemlens.knowledge.program_shapes import Role
 
     made, many = alike[0], len(alike)
@@ -140,7 +161,9 @@ def _finding(case: Case, index: int, moment: Moment, request: Request, alike: Se
         because += f"; {held} of its size {'is' if held == 1 else 'are'} held, and one more was asked for"
     elif held:
         because += f"; {held} of its size {'is' if held == 1 else 'are'} held"
-    if made.role is not Role.DATA:
+    if tables:
+        because += _of_all_tables(case, moment, tables)
+    elif made.role is not Role.DATA:
         because += _in_training(case, moment, made.bytes * many, many)
     told = asked and request.failed.shape == made.shape
     headline = f"{human(made.bytes)} is {what} {shape} {because}"
@@ -148,13 +171,14 @@ def _finding(case: Case, index: int, moment: Moment, request: Request, alike: Se
         severity=Severity.CAUSE,
         headline=headline,
         because=f"this is {what} {because}" if told else headline,
-        explains=made.bytes * (held + asked),
+        explains=_explained(case, moment, made.bytes * (held + asked), tables),
         evidence=(
             Evidence("the code", made.line),
+            *(Evidence(f"a table of {format_shape(each.shape)}", each.line) for each in tables[:3]),
             *((Evidence("blocks of its size", equal.line),) if equal else ()),
             Evidence("the request", request.failed.line),
         ),
-        remedies=(*_remedies(case, moment, made, many), *_of_clipping(case, made)),
+        remedies=(*_remedies(case, moment, made, many, tables), *_of_clipping(case, made)),
         moment=index,
         rules_out=_OF_OTHERS[made.role.name],
     )
@@ -179,15 +203,18 @@ def _in_training(case: Case, moment: Moment, size: int, many: int) -> str:
     if _copies(case, moment) == 1 or not limit:
         return "; no batch changes it"
     whole = _OF_ADAM * size
-    compared = (
-        f", more than the limit of {human(limit.bytes)}"
-        if whole > limit.bytes
-        else f" of {human(limit.bytes)}"
-    )
+    compared = _against(limit, whole)
     if many > 1:
-        every = f"with gradients and Adam's slots all {many} take {human(whole)}"
-        return f"; {every}{compared}, whatever the batch"
-    return f"; while Adam updates it four such tensors live, {human(whole)}{compared}, whatever the batch"
+        return f"; with gradients and Adam's slots all {many} take {human(whole)}{compared}"
+    return f"; while Adam updates it four such tensors live, {human(whole)}{compared}"
+
+
+def _against(limit: Size | None, whole: int) -> str:
+    """How so much compares with the limit."""
+    if not limit or not limit.bytes:
+        return ", whatever the batch"
+    more = ", more than the limit of" if whole > limit.bytes else " of"
+    return f"{more} {human(limit.bytes)}, whatever the batch"
 
 
 def _copies(case: Case, moment: Moment) -> int:
@@ -195,10 +222,55 @@ def _copies(case: Case, moment: Moment) -> int:
     return _OF_ADAM if moment.request and _adam(case, moment.request) else 1
 
 
-def _remedies(case: Case, moment: Moment, made: Made, many: int) -> Iterator[Remedy]:
+def _of_all_tables(case: Case, moment: Moment, tables: Sequence[Made]) -> str:
+    """What all tables take with what Adam keeps of each, against the limit."""
+    limit, whole = device_limit(case, moment), _held_of(case, moment, tables)
+    shapes = enumerated([format_shape(each.shape) for each in tables[:_MOST_TABLES]])
+    more = "" if len(tables) <= _MOST_TABLES else f" and {len(tables) - _MOST_TABLES} more"
+    slots = " with Adam's slots" if _copies(case, moment) > 1 else ""
+    return f"; the code's tables {shapes}{more}{slots} take {human(whole)}{_against(limit, whole)}"
+
+
+_MOST_TABLES = 3
+
+
+def _held_of(case: Case, moment: Moment, tables: Sequence[Made]) -> int:
+    """The tables, and their slots where Adam is known to make them."""
+    times = _SLOTS_AND_WEIGHT if _copies(case, moment) > 1 else 1
+    return times * sum(each.bytes for each in tables)
+
+
+def _explained(case: Case, moment: Moment, alone: int, tables: Sequence[Made]) -> int:
+    limit = device_limit(case, moment)
+    whole = max(alone, _held_of(case, moment, tables))
+    return min(whole, limit.bytes) if limit and limit.bytes else whole
+
+
+def _fewer_rows(case: Case, moment: Moment, tables: Sequence[Made]) -> Remedy:
+    """Of all tables: one of them made smaller leaves the others."""
+    buckets = enumerated([f"{each.shape[0] // _BUCKETS:,}" for each in tables[:_MOST_TABLES]])
+    whole = _held_of(case, moment, tables)
+    return Remedy(
+        f"fewer rows in all of them: smaller vocabularies, or hash the ids into {buckets} buckets; each"
+        " table, its gradient and slots shrink alike",
+        None,
+        whole - whole // _BUCKETS,
+        Certainty.ESTIMATE,
+        slug="smaller-vocabulary",
+    )
+
+
+def _remedies(
+    case: Case, moment: Moment, made: Made, many: int, tables: Sequence[Made] = ()
+) -> Iterator[Remedy]:
     from tfmemlens.knowledge.program_shapes import Role
 
     copies = _copies(case, moment)
+    if tables:
+        yield _fewer_rows(case, moment, tables)
+        yield from remedies.offered(case, moment, "lighter-optimizer")
+        yield Remedy("place the tables on the CPU, or split them over devices", slug="table-on-host")
+        return
     if many > 1 and made.shape[0] == made.shape[-1]:
         yield Remedy(
             f"make these layers narrower: half of {made.shape[-1]:,} units leave a quarter of each kernel,"
