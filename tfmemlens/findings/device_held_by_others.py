@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tfmemlens.findings.support import code_snippets, device_users
+from tfmemlens.findings.support import code_snippets, device_users, own_gpu
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.rows import device_limit, failures, on_host
 from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
@@ -173,19 +173,7 @@ def _pin(case: Case) -> Iterator[Remedy]:
     """Give each rank a card of its own, where several opened one, or several failed."""
     several = any(_of_other_ranks(case)) or any(_of_one_gpu_among_many(case))
     if several or len(_failed_ranks(case)) > 1:
-        yield Remedy(
-            "let each rank see the GPU of its local rank only, before TensorFlow starts, and start no more"
-            " ranks on a machine than it has GPUs",
-            "config.gpu_options.visible_device_list = str(hvd.local_rank())"
-            if _of_sessions(case)
-            else "tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')",
-            slug="one-device-each",
-        )
-
-
-def _of_sessions(case: Case) -> bool:
-    """Whether devices are set by a session's configuration."""
-    return case.api.is_tf1 or any("ConfigProto(" in line.text for line in case.capture.surroundings.code)
+        yield own_gpu.pin(case)
 
 
 def _of_tensorflow(case: Case) -> list[tuple[int, Evidence]]:

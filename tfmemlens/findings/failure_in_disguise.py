@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets, device_users, remedies
+from tfmemlens.findings.support import code_snippets, device_users, own_gpu, remedies
 from tfmemlens.findings.support.driver import of_context
 from tfmemlens.findings.support.named_sizes import stated_length
 from tfmemlens.findings.support.prose_advice import full_device
@@ -47,7 +47,7 @@ def check(case: Case) -> Iterator[Finding]:
         size = f" ({human_size(failed.size)} asked)" if failed.size else ""
         if failed.shape is not None and not is_constant_of_graph(failed):
             size = f" ({tensor_text(moment)})"
-        full = _filled_by_itself(_own_pool(case, moment))
+        full = _filled_by_itself(_own_pool(case, moment)) or _of_ranks(case, failed)
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"an out-of-memory error in disguise: {meaning}{size}{full}",
@@ -130,6 +130,11 @@ def _filled_by_itself(use: DeviceUse | None) -> str:
     )
 
 
+def _of_ranks(case: Case, failed: FailedRequest) -> str:
+    """What ranks have to do with it, where the driver itself had nothing left."""
+    return own_gpu.why(case) if failed.kind is RequestKind.DRIVER and not _of_nccl(failed) else ""
+
+
 def _has_several(case: Case) -> bool:
     """Whether a table lists more than one process on a device."""
     return any(len(use.processes) > 1 for use in case.capture.surroundings.device_uses)
@@ -176,9 +181,12 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     if _own_pool(case, moment):
         yield from _of_own_pool(case)
         return
+    shared = bool(_of_ranks(case, moment.request.failed))
+    if shared:
+        yield from own_gpu.one_for_each(case)
     in_a_step = moment.request.failed.kind is RequestKind.TENSOR and remedies.in_a_network(moment)
     users = Remedy(
-        f"{'' if in_a_step else 'first '}see whether another process holds the device",
+        f"{'' if in_a_step or shared else 'first '}see whether another process holds the device",
         None if of_directml else "nvidia-smi",
         slug="see-device-users",
     )

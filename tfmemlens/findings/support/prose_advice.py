@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets, remedies
+from tfmemlens.findings.support import code_snippets, own_gpu, remedies
 from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
@@ -134,11 +134,6 @@ _IF_IT_TRAINS = Remedy(
     " changes nothing, see what else holds the GPU",
     "nvidia-smi",
     slug="smaller-batch",
-)
-_ONE_GPU_EACH = Remedy(
-    "let each rank see its own GPU alone, before TensorFlow starts: else each takes memory of all of them",
-    "tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')   # or export CUDA_VISIBLE_DEVICES",
-    slug="one-device-each",
 )
 _OWN_PROCESS = Remedy(
     "train each model in a process of its own, whose end frees everything: that works whatever it is that"
@@ -374,7 +369,7 @@ def _of_tensorflow(case: Case, of_host: bool, grows: Line | None) -> Iterator[Re
     if told.shows("models in a loop") or (grows and told.shows("clearing the session")):
         yield _OWN_PROCESS
     if told.shows("several ranks"):
-        yield SHARD_THE_DATA if of_host else _ONE_GPU_EACH
+        yield from (SHARD_THE_DATA,) if of_host else own_gpu.one_for_each(case)
     if told.shows("failing in evaluation") and not of_host:
         yield _SMALLER_EVALUATION
     if small_pool(case) and not of_host:

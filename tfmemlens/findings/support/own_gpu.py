@@ -1,0 +1,73 @@
+"""Ranks of one machine that must not share a GPU: how each gets its own, and who goes round it."""
+
+from __future__ import annotations
+
+from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+
+_OF_PROCESS = regex(r"set_visible_devices|CUDA_VISIBLE_DEVICES")
+_OF_SESSION = regex(r"\bvisible_device_list\b")
+
+
+def started_as_ranks(case: Case) -> Line | None:
+    """The line that tells of several processes of one TensorFlow program, each with a GPU to take."""
+    return case.capture.surroundings.shows("several ranks") if framework_of(case) == TENSORFLOW else None
+
+
+def pinned(case: Case) -> Line | None:
+    """The line that gives the sessions of one configuration the GPU of their rank."""
+    return next(
+        (line for line in code_lines(case.capture.surroundings) if _OF_SESSION.search(line.text)), None
+    )
+
+
+def uses_sessions(case: Case) -> bool:
+    """Whether devices are set by a session's configuration."""
+    code = case.capture.surroundings.code
+    return case.api.is_tf1 or any("ConfigProto(" in line.text for line in code)
+
+
+def one_for_each(case: Case) -> tuple[Remedy, ...]:
+    """What gives each rank a GPU of its own, as far as the program does not do it already."""
+    lines = code_lines(case.capture.surroundings)
+    if any(_OF_PROCESS.search(line.text) for line in lines):
+        return ()
+    if line := pinned(case):
+        return (
+            Remedy(
+                f"give every session of a rank the configuration of {line.place}: one that is made without"
+                " it, such as that of a barrier, a broadcast, an evaluation or Keras's own, takes memory of"
+                " all GPUs; or show each process its GPU alone, from outside",
+                "CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK python train.py   # for each rank",
+                slug="one-device-each",
+            ),
+        )
+    return (pin(case),)
+
+
+def pin(case: Case) -> Remedy:
+    """How a program gives each of its ranks a GPU."""
+    return Remedy(
+        "let each rank see the GPU of its local rank only, before TensorFlow starts, and start no more ranks"
+        " on a machine than it has GPUs",
+        "config.gpu_options.visible_device_list = str(hvd.local_rank())   # of every session"
+        if uses_sessions(case)
+        else "tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')",
+        slug="one-device-each",
+    )
+
+
+def why(case: Case) -> str:
+    """What ranks have to do with a driver that has nothing left."""
+    line = started_as_ranks(case)
+    if line is None or not one_for_each(case):
+        return ""
+    if pinned(case):
+        took = "a session without their configuration took more"
+    else:
+        took = "each takes memory of the same GPU"
+    return f"; {line.place} tells of several ranks: most likely {took}"
