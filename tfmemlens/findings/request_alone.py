@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from tfmemlens.findings.support import remedies, samples
 from tfmemlens.findings.support.phase import other_than_training
-from tfmemlens.findings.support.rows import failures, tensor_text
+from tfmemlens.findings.support.rows import failures, on_host, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, situation
 from tfmemlens.findings.support.weights import finds_a_full_device
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
@@ -78,7 +78,8 @@ def check(case: Case) -> Iterator[Finding]:
         if _more_is_known(moment):
             continue
         words = _vocabulary(case, request)
-        known = _known_of(request) or (words.told if words else "")
+        known = _ONE_IMAGE if _is_one_that_waits(moment) else _known_of(request)
+        known = known or (words.told if words else "")
         of_a_layer = samples.alone(request) and not samples.in_colours(request.failed.shape or ())
         if of_a_layer and other_than_training(case, request) is None:
             known += "; training keeps one and more for each layer of this size: their sum is what fills it"
@@ -108,6 +109,33 @@ def _is_lone_size(moment: Moment, request: Request) -> bool:
     incident, failed = moment.incident, request.failed
     whole = incident is None or incident.chunks is not None or incident.size_classes
     return failed.kind is RequestKind.DUMP and not whole and bool(failed.size and request.owner.layer)
+
+
+_ONE_IMAGE = "one image as the input pipeline decoded it, of which many may wait"
+
+
+def _is_one_that_waits(moment: Moment) -> bool:
+    """Whether the host was asked for one image with its colours by an op of an input pipeline."""
+    failed = moment.request.failed if moment.request else None
+    if failed is None or failed.shape is None or not on_host(moment):
+        return False
+    by = f"{failed.node} {failed.op} {failed.kernel}"
+    return samples.in_colours(failed.shape) and bool(failed.pipeline or _READS_IMAGES.search(by))
+
+
+_READS_IMAGES = regex(
+    r"(?i)\b(?:batch|cast)(?:_\d+)?\b|cast_op|decode|resiz|crop|rgb|gray|flip|convert_image|iterator|queue"
+    r"|jpe?g|png"
+)
+"""Names of ops that read, convert or cut images, and of what puts them together."""
+
+
+_FEWER_WAIT = Remedy(
+    "let fewer decoded images be in RAM at once, and smaller ones: shuffle names of files before they are"
+    " decoded, cache nothing decoded, decode fewer side by side (num_parallel_calls, queues, workers), and"
+    " shrink large files once, beforehand",
+    slug="smaller-pipeline",
+)
 
 
 def _known_of(request: Request) -> str:
@@ -247,13 +275,17 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     owner = moment.request.owner
     full = finds_a_full_device(case, moment)
     of_model = owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
-    if full and (of_model or _is_weight(moment.request)):
+    assigned = _ASSIGNS.match(moment.request.failed.kernel or "") is not None
+    if full and (of_model or assigned or _is_weight(moment.request)):
         yield Remedy(
             "so small a weight finds no room only where the device is full already: see what holds it before"
             " your run starts (another process, an earlier model in a notebook's kernel), and end that",
             "nvidia-smi",
             slug="see-device-users",
         )
+    if _is_one_that_waits(moment):
+        yield _FEWER_WAIT
+        return
     if smaller := samples.made_smaller(moment.request):
         yield smaller
         if (moment.request.failed.shape or (1,))[0] != 1:
@@ -279,6 +311,8 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         yield _whole_log(moment.request.failed.source or "", situation(case, moment).program)
 
 
+_ASSIGNS = regex(r"(?:\S*/)?assign_op\b")
+"""The C++ source of the op that gives a variable of TensorFlow 1 its first or its restored value."""
 _SAMPLES = range(2, 1025)
 
 

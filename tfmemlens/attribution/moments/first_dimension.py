@@ -10,6 +10,7 @@ import re
 
 from tfmemlens.attribution.names import vocabulary as words
 from tfmemlens.attribution.names.weight_gradients import of_weights
+from tfmemlens.knowledge.images import sides_of_an_image
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel, like_a_turned_kernel
 from tfmemlens.knowledge.weight_penalties import is_penalty
 from tfmemlens.model.attribution import Kind, Owner, Phase
@@ -123,7 +124,7 @@ def _fed(request: FailedRequest) -> int | None:
 
 def _has_batch_first(request: FailedRequest, owner: Owner, shape: tuple[int | None, ...]) -> bool:
     name = request.node or request.op or ""
-    if _NOT_BATCHED.search(name):
+    if _NOT_BATCHED.search(name) or sides_of_an_image(shape):
         return False
     if len(shape) == 2 and ((shape[1] or 0) >= _WIDE or (shape[0] or 0) >= _POSITIONS):
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from tfmemlens.knowledge.images import sides_of_an_image
 from tfmemlens.model.case import Request
 from tfmemlens.model.finding import Remedy
 from tfmemlens.patterns import regex
@@ -30,7 +31,10 @@ _COLOURS = (1, 3, 4)
 
 def in_colours(shape: Sequence[int | None]) -> bool:
     """Whether a tensor is one image with its colours, as it is read, and no map of a layer."""
-    return len(shape) == 4 and shape[0] == 1 and shape[-1] in _COLOURS
+    while len(shape) > 4 and shape[0] == 1:
+        shape = shape[1:]
+    one = len(shape) == 4 and shape[0] == 1 and shape[-1] in _COLOURS
+    return one or sides_of_an_image(shape) is not None
 
 
 def alone(request: Request, too_large: int | None = None) -> tuple[int, ...] | None:
