@@ -144,7 +144,7 @@ def test_without_a_moment_the_layout_pass_is_told(monkeypatch: pytest.MonkeyPatc
 
     def told(copies: tuple[int, ...] | None, *trials: int) -> list[list[str]]:
         study = None if copies is None else Made(copies=copies)
-        report: Any = Made(fit=None, case=Made(moments=(), layout=study, trials=trials))
+        report: Any = Made(fit=None, case=Made(moments=(), layout=study, trials=trials), findings=())
         return _screen.sections(report, VIEW)
 
     assert told(None) == told(()) == []

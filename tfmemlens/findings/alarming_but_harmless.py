@@ -70,8 +70,8 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.NOTE,
             headline=(
-                f"no failure: TensorFlow warned that it asked the host for {human_size(size)} at once{times},"
-                " and got it"
+                f"no failure: {ended_after_a_warning.who_tells(line)} that it asked the host for"
+                f" {human_size(size)} at once{times}, and got it"
             ),
             evidence=(Evidence("the warning", line),),
         )

@@ -17,6 +17,7 @@ from tfmemlens.findings.support.prose_advice import ANOTHER_RELEASE, without_a_b
 from tfmemlens.findings.support.prose_of_jax import of_constructs
 from tfmemlens.findings.support.rows import failures, on_host
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.told_mechanism import told_mechanism
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -60,10 +61,12 @@ def check(case: Case) -> Iterator[Finding]:
         if told or len(moment.attribution.table) or (failed.line and "failed to alloc" in failed.line.text):
             continue
         what = "what is here does not say what was asked for"
+        likely = told_mechanism(case)
         late = case.capture.surroundings.shows("failing late")
         told_release = case.capture.surroundings.shows("another release")
         release = None if case.capture.surroundings.works_in else told_release
         what += f"; it began with another release ({release.place})" if release else ""
+        what += f"; most likely it was {likely.what}" if likely else ""
         yield Finding(
             severity=Severity.NOTE if late else Severity.FACTOR,
             headline=what,
@@ -74,6 +77,7 @@ def check(case: Case) -> Iterator[Finding]:
             else (
                 *of_shuffling(failed),
                 *((ANOTHER_RELEASE,) if release else ()),
+                *(likely.remedies if likely else ()),
                 *_remedies(case, moment),
                 _REST,
             ),

@@ -16,6 +16,7 @@ from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import human_size
 
@@ -29,21 +30,28 @@ _ABORTED = regex(r"\bAborted\b|SIGABRT")
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     warned, ended = told.shows("warned of large requests"), told.shows("ended in words")
+    ended = ended or told.kernel_died
     if told.crash is not None:
         ended = told.crash if _ABORTED.search(told.crash.text) else None
     if case.moments or warned is None or ended is None or told.foreign or told.elsewhere:
         return
     large = max(told.large_host_requests, key=lambda request: request[0].bytes, default=None)
     asked = f" for {human_size(large[0])} at once" if large else ""
+    who = who_tells(large[1]) if large else "TensorFlow warned"
     yield Finding(
         severity=Severity.FACTOR,
         headline=(
-            f"most likely host RAM (not GPU memory) ran out: TensorFlow warned that it asked the host{asked},"
+            f"most likely host RAM (not GPU memory) ran out: {who} that it asked the host{asked},"
             f" which by itself is no failure, and the text says that the program ended ({ended.place})"
         ),
         evidence=(Evidence("the warning", large[1] if large else warned), Evidence("its end", ended)),
         remedies=(*_of_board(case), *_remedies(case)),
     )
+
+
+def who_tells(line: Line) -> str:
+    """Who wrote of a large request of host RAM."""
+    return "the program's malloc logged" if "tcmalloc" in line.text else "TensorFlow warned"
 
 
 def _of_board(case: Case) -> tuple[Remedy, ...]:

@@ -416,6 +416,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
     if was_killed(moment) and (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
         yield _MORE_FOR_WSL
+    elif "low on resource: memory" in said:
+        yield _EVICTED
     elif by_the_machine(moment) and not on_board and not another_program(moment):
         yield _MORE_RAM
     elif not (limited or on_board or in_a_notebook or _of_network(moment)) and on_windows(case):
@@ -452,6 +454,12 @@ _MORE_FOR_WSL = Remedy(
     "WSL2 has only a part of the machine's RAM, and may pin less: give it more in %UserProfile%\\.wslconfig",
     "[wsl2]\nmemory=24GB",
     slug="more-ram-for-wsl",
+)
+_EVICTED = Remedy(
+    "the node ran out, and Kubernetes evicted the pod: request the RAM that it needs, so that it is put on a"
+    " node which has as much left",
+    "resources: {requests: {memory: 32Gi}, limits: {memory: 32Gi}}   # kubectl top pod says what it takes",
+    slug="raise-container-limit",
 )
 _MORE_RAM = Remedy(
     "it was the whole machine's RAM: end other programs, add swap, or run this on a machine with more RAM",

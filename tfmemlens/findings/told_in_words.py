@@ -46,7 +46,7 @@ _HOST = regex(
     r"|\bPC(?:'s)? (?:memory|RAM)\b|\bcontainer\b|\bkilled?\b"
     r"|\u8fd0\u884c\u5185\u5b58"
 )
-_DEVICE = regex(r"(?i)\bGPUs?\b|\bVRAM\b|\bCUDA\b|\bTPUs?\b|\bHBM\b|\bdevices?\b|\u663e\u5b58")
+_DEVICE = regex(r"(?i)\bGPUs?\b|\bVRAM\b|\bCUDA(?:\b|_OUT_OF)|\bTPUs?\b|\bHBM\b|\bdevices?\b|\u663e\u5b58")
 _KILLED = regex(r"(?i)\bkilled\b")
 _RAN_OUT = regex(
     r"(?i)\bOOM|\bout of\b|exhaust|deplet|\bfull\b|\bfills?\b|\bto zero\b|insufficient|\benough\b|\bleak"

@@ -66,7 +66,12 @@ def _settings(told: Surroundings, failed: Line | None) -> list[str]:
         later = failed is not None and line.source == failed.source and line.number > failed.number
         if name not in _OTHER_SETTINGS and not (later and name in latest):
             latest[name] = value, line
-    return [f"{name}={value}{_where(line)}" for name, (value, line) in latest.items()]
+    return [f"{_stated(name, value)}{_where(line)}" for name, (value, line) in latest.items()]
+
+
+def _stated(name: str, value: str) -> str:
+    """A setting as its program writes it; what people tell of batches in their words."""
+    return f"failed with a batch of {value}, too" if name == "failed_batch" else f"{name}={value}"
 
 
 def _retraced(report: Report) -> list[str]:

@@ -70,6 +70,12 @@ _PER_REPLICA = Remedy(
     "ds = ds.batch(per_replica * strategy.num_replicas_in_sync, drop_remainder=True)",
     slug="even-batches",
 )
+_PER_GPU = Remedy(
+    "the batch that fit gets is that of all GPUs together: each takes its part of it, and holds all weights."
+    " Make the model under the CPU's device, so that no GPU holds it twice, and make it fit one GPU first",
+    "with tf.device('/cpu:0'): model = build()   # then: multi_gpu_model(model, gpus=2)",
+    slug="batch-per-replica",
+)
 _LET_OTHERS = Remedy(
     "and hide the GPUs that are for others from TensorFlow, before its first op",
     "tf.config.set_visible_devices(gpus[:1], 'GPU')   # or: export CUDA_VISIBLE_DEVICES=0",
@@ -108,6 +114,8 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
         )
     for name, (what, remedies) in _OF_CIRCUMSTANCES.items():
         if (line := told.shows(name)) and not (device and name in _OF_HOST):
+            if "multi_gpu_model" in line.text:
+                remedies = (_PER_GPU,)
             yield Grower(f"{what} ({line.place})", line, remedies)
     if (line := told.shows("kept in words")) and not any(
         told.shows(f"again at each {unit}") for unit in _UNITS

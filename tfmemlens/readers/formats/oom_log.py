@@ -166,6 +166,7 @@ class _Stream:
         if cleaned.origin and cleaned.origin not in self.origins:
             self.origins.add(cleaned.origin)
             self.sentences.era = narrow(self.sentences.era, era_of(cleaned.origin))
+            self.surroundings.logged_by(cleaned.origin, line)
         if cleaned.month:
             self.logged = logged_in(cleaned.month)
         if framework := frameworks.mention(line.text):

@@ -54,7 +54,8 @@ _FULL = regex(
 )
 _NAMED_SHORTAGE = regex(
     r"(?<![A-Za-z_.])(?<!import )(?<!except )(?:OOM(?:s|ed|Killed)?|"
-    r"(?i:resource[ _]?exhausted(?: ?error)?|memory ?error|out[- ]of[- ]memory|bad_alloc))(?![A-Za-z_])"
+    r"(?:CUDA_)?OUT_OF_MEMORY"
+    r"|(?i:resource[ _]?exhausted(?: ?error)?|memory ?error|out[- ]of[- ]memory|bad_alloc))(?![A-Za-z_])"
     r"(?!(?: \w+)? (?:is|are|was|were) (?:gone|solved|fixed))"
 )
 _KEPT = regex(
@@ -69,6 +70,11 @@ _DENIED = regex(
 )
 _NEVER_WITHOUT = regex(r"(?i)(?:\bcan(?:'?t|not)|\bunable to|\bnever)\b[^.]{0,80}\bwithout(?: \w+){0,3}\s*\Z")
 """`I cannot save it without running out`: denied twice."""
+_ASKED = regex(
+    r"(?i)\b(?:see(?:ing)?|check(?:ing)?|know|tell|find out|watch|look)(?: \w+){0,2}? (?:if|whether)\b"
+    r"[^.,]{0,40}\Z"
+)
+"""`to see whether its memory increases`: nobody says that it does."""
 _OTHER_SUBJECT = regex(r"(?i)\b(?:loss|accuracy|learning rate|speed|time|score|reward)\b")
 _OF_ANOTHER = regex(rf"{_OTHER_SUBJECT.pattern}(?: \w+)?\s*\Z")
 _TAKES = regex(
@@ -364,4 +370,4 @@ def _denied(sentence: str, match: re.Match[str]) -> bool:
     before = max(0, match.start() - 40), match.start()
     if _NEVER_WITHOUT.search(sentence, 0, match.start()):
         return False
-    return bool(_DENIED.search(sentence, *before) or _OF_ANOTHER.search(sentence, *before))
+    return any(words.search(sentence, *before) for words in (_DENIED, _OF_ANOTHER, _ASKED))

@@ -199,8 +199,9 @@ KILLED = LineRule(
     r"|Killed /\S+ due to memory|sending SIG(?:TERM|KILL) to process .* badness"
     r"|task \d+: Out Of Memory|Memory quota (?:vastly )?exceeded|0xC0000017|-1073741801\b|3221225495\b"
     r"|State: OUT_OF_MEMORY|\bOUT_OF_ME(?:\+|M\b|MORY\b)|exceeded \d+% memory budget"
-    r"|line \d+: +\d+ Killed\b|\A\s*Killed: 9\s*\Z|\d.{0,80}(?:\.{3}|\u2026) ?Killed\s*\Z|\A(?:\[\d+\] +\d+"
-    r" +)?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z",
+    r"|line \d+: +\d+ Killed\b|\A(?:# )?\s*Killed: 9\s*\Z|\d.{0,80}(?:\.{3}|\u2026) ?Killed\s*\Z"
+    r"|\A(?:\[\d+\] +\d+"
+    r" +|# )?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z",
     "Out of memory: Kill process 8123 (python3) score 891",
     "exited with exit code 137",
     "docker run --memory 8g ... exits with 137 while the buffer fills",
@@ -214,6 +215,7 @@ KILLED = LineRule(
     "Your session crashed after using all available RAM.",
     "Killed",
     "Killed: 9",
+    "# Killed",
     "./train.sh: line 26:  6499 Killed                  python train.py",
     "systemd-oomd[812]: Killed /user.slice/user-1000.slice/session-3.scope due to memory used (31G) / total"
     " (32G) and swap used",

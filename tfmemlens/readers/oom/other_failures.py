@@ -439,7 +439,8 @@ CRASH = LineRule(
 )
 KERNEL_DIED = LineRule(
     r"kernel appears to have died|KernelRestarter: restarting kernel|[Kk]ernel crashed while executing code"
-    r"|[Kk]ernel died, restarting|DeadKernelError|\bkernel ?[^\n]{0,60}\u5d29\u6e83|\u5185\u6838\u5d29\u6e83"
+    r"|[Kk]ernel died, restarting|DeadKernelError|\bkernel [0-9a-f-]{36} restarted\b"
+    r"|\bkernel ?[^\n]{0,60}\u5d29\u6e83|\u5185\u6838\u5d29\u6e83"
     r"|\b(?:[Jj]upyter|[Nn]otebook|[Mm]y|[Tt]he|[Pp]ython|IPython)(?:'s)? kernel"
     r" (?:(?:keeps?|always|just|then) )?"
     r"(?:dies|dying|died|restart(?:s|ed|ing)|crash(?:es|ed|ing))\b|session crashed for an unknown reason",
@@ -447,6 +448,7 @@ KERNEL_DIED = LineRule(
     "The Kernel crashed while executing code in the current cell or a previous cell.",
     "nbclient.exceptions.DeadKernelError: Kernel died",
     "My jupyter kernel keeps dying when I run model.fit",
+    "WARNING:root:kernel 01234567-89ab-cdef-0123-456789abcdef restarted",
     "Your session crashed for an unknown reason.",
     "\u4e4b\u540e kernel \u5c31\u5d29\u6e83\u4e86",
     "[I 10:11:12.123 NotebookApp] KernelRestarter: restarting kernel (1/5), keep random ports",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from tfmemlens.readers.oom.rules import LineRule
 
 WARNED = LineRule(
-    r"exceeds \d+% of (?:the )?(?:free )?system memory",
+    r"exceeds \d+% of (?:the )?(?:free )?system memory|tcmalloc: +large alloc \d{9,} bytes",
     'it stops with "Allocation exceeds 10% of system memory"',
-    needs="system memory",
+    "tcmalloc: large alloc 4800004096 bytes == 0x99a00000 @  0x7fb5f9f8c1e7 0x50ac25",
+    needs=("system memory", "large alloc"),
 )
-"""TensorFlow's warning of a large request of host RAM, or the text's words for it."""
+"""A warning of a large request of host RAM, TensorFlow's or its allocator's, or the text's words for it."""
 ENDED = LineRule(
     r"(?i)(?<!never )(?<!not )(?<!n't )(?:\b(?:script|program|process|kernel|session|training|notebook|server"
     r"|container|code|app|it|python|everything|computer|machine|laptop|pc)\b[^.\n]{0,40}"

@@ -261,8 +261,14 @@ GENERATION = LineRule(
     needs=("tpu", "v2-", "v3-", "v4-", "v5", "v6", "v7", "ironwood", "trillium"),
 )
 """Which TPU it is."""
+_ASKED = (
+    r"\b(?:see(?:ing)?|check(?:ing)?|know|tell|find out|watch|look)(?: \w+){0,2}? (?:if|whether)\b"
+    r"[^.,\n]{0,60}\b(?:grow|increas|ris(?:es|ing)|leak)"
+)
+"""`to see whether its memory increases`: nobody says that it does."""
 GROWING = LineRule(
-    r"(?i)\b(?:V?RAM|memory)\b(?! requirement)[^.?\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)"
+    rf"(?i)\A(?![^\n]*{_ASKED})[^\n]*?(?:"
+    r"\b(?:V?RAM|memory)\b(?! requirement)[^.?\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)"
     r"|ris(?:es?|ing)|climbs?|climbing|explodes?)\b"
     r"|\b(?:grow(?:s|ing)?|increas(?:es|ing)) (?:\w{1,12} ){0,2}(?:RAM|memory)\b(?! requirement)"
     r"|\bmemory leak|\b(?:unbounded|unlimited|constant|continu\w+|stead(?:y|ily)|endless|linear|slow) "
@@ -283,7 +289,7 @@ GROWING = LineRule(
     r"[^.\n]{0,20}\b(?:each|every)\b"
     r"|\b(?:takes?|leaves?|adds?) (?:another|extra|additional)\b[^.\n]{0,20}\b(?:RAM|memory)\b"
     r"|\b(?:each|every) (?:epoch|step|iteration|batch|call|fold|trial)\b[^.\n]{0,20}\bmore (?:\w{1,12} )?"
-    r"(?:RAM|memory)\b|\b(?:RAM|memory) (?:accumulat|build)\w*",
+    r"(?:RAM|memory)\b|\b(?:RAM|memory) (?:accumulat|build)\w*)",
     "the container's RAM grows steadily over about 50 minutes until it's OOMKilled",
     "memory usage keeps increasing during training",
     "I see unbounded memory growth on the CPU",

@@ -131,10 +131,13 @@ _TRIED = (
     " another"
 )
 LARGE = LineRule(
-    r"Allocation of (?P<bytes>\d+) exceeds (?P<percent>\d+)% of (?:free )?system memory",
+    r"Allocation of (?P<bytes>\d+) exceeds \d+% of (?:free )?system memory"
+    r"|tcmalloc: +large alloc (?P<malloc>\d+) bytes",
     "Allocation of 3221225472 exceeds 10% of free system memory.",
-    needs="system memory",
+    "tcmalloc: large alloc 4800004096 bytes == 0x99a00000 @  0x7fb5f9f8c1e7 0x50ac25",
+    needs=("system memory", "large alloc"),
 )
+"""A large request of host RAM that was granted, as TensorFlow or the malloc of Colab's Python tells of it."""
 _HARMLESS = RuleTable(HARMLESS.items())
 _STARTUP = RuleTable(STARTUP.items())
 _PURPOSES = RuleTable(PURPOSES.items())
@@ -214,7 +217,7 @@ class SurroundingsCollector:
     def _elsewhere(self, text: str, line: Line) -> bool:
         """Another framework's messages, crashes of another kind, and requests that were large and granted."""
         if match := LARGE.search(text):
-            self.large.append((Size.exactly(int(match["bytes"])), line))
+            self.large.append((Size.exactly(int(match["bytes"] or match["malloc"])), line))
             return True
         if harmless := _STARTUP.first(text):
             self.startup.setdefault(harmless, line)
@@ -240,6 +243,11 @@ class SurroundingsCollector:
         for library, rule in _LIBRARIES.likely(line.text):
             if library not in self.libraries and rule.search(line.text):
                 self.libraries[library] = line
+
+    def logged_by(self, path: str, line: Line) -> None:
+        """Note what the path of a logging C++ file says of the machine: Windows writes it in its own way."""
+        if "\\" in path:
+            self.purposes.setdefault("on Windows", line)
 
     def read_prose(self, line: Line) -> None:
         """Note the versions that a line which no C++ file logged names."""

@@ -86,12 +86,13 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             r"|(?:[^\n]{0,200}?[.!?;] )?(?:So )?(?:When|With) (?:the |a )?batch)"
             r"(?:(?!\b(?:runs?|works?|fits?|fine|ok|works|ran)\b)[^\n]){0,300}"
             r"(?<!dev )(?<!test )(?<!val )(?<!validation )(?:\b(?:train_)?"
-            r"batch(?:es|(?:[_ -]?size)?s?)\b|\bbs\b)(?:[=: ]| of | to ){1,3}\(?"
+            r"batch(?:es|(?:[_ -]?size)?s?)\b|\bbs\b)(?:[=: ]| of | ?(?:up ?|down ?)?to ){1,3}\(?"
             r"(?P<value>\d{1,5}(?:(?:,? (?:and|or|then|und|y|et) |, ?|/| -> |->)\d{1,5}){0,6})\b"
             r"(?![.,]?\d|k\b|%)"
             r"(?!.*\b(?:runs?|works?|fits?|fine|ran)\b)",
             "tried train_batch_size=6 and 4 too, same error with 6 / 4 in front",
             "--batch 8 fails too with the same shape",
+            "the same error after reducing the batch_size upto 1",
             "smaller batches (512, 256, 64) change nothing",
             needs="atch",
         ),
@@ -428,7 +429,8 @@ _WORDS = Words(
     "tensorflow_mod", "ModelServer", "low_serving", "servable",
     "TFServing", "TF Serving", "w/serving:", "ow-serving", "ow Serving", "ow serving",
     "reticulate", "->Run(", "SavedModelB", "TF Java", "TF-Java", "ow Java", "ow-java", "ow java",
-    "WSL2", "microsoft-standard", "Tegra", "tegra", "Jetson", "jetson", "name: Orin", "name: Xavier",
+    "WSL2", "microsoft-standard", "Tegra", "tegra", "Jetson", "jetson", "JETSON",
+    "name: Orin", "name: Xavier",
     " nano", " Nano", "aspb", "RPi", "HIP_", "hip", "MIOpen", "ROCm", "rocm",
     "FORCE_UNI", "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
 )  # fmt: skip

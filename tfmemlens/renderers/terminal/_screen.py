@@ -10,6 +10,7 @@ from pathlib import PurePath
 from tfmemlens.escaping import visible
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Fits, Moment
+from tfmemlens.model.finding import Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import UNREAD, Line
 from tfmemlens.model.report import Report
@@ -163,6 +164,7 @@ def sections(report: Report, view: View) -> list[list[str]]:
                 if study and study.copies
                 else []
             ),
+            *([quoted] if (quoted := _quoted(report, view)) else []),
         ]
     moment = report.case.moments[0]
     parts = [
@@ -173,6 +175,20 @@ def sections(report: Report, view: View) -> list[list[str]]:
         _held(report, view),
     ]
     return [part for part in parts if part]
+
+
+def _quoted(report: Report, view: View) -> list[str]:
+    """The line that the verdict rests on, where no request failed and the verdict does not say where it
+    stands.
+    """
+    told = [finding for finding in report.findings if finding.severity is not Severity.NOTE]
+    evidence = next((finding.evidence for finding in (*told, *report.findings)), ())
+    line = evidence[0].line if evidence else None
+    if line is None or line.place in report.verdict:
+        return []
+    name, where = "the message", f"{'' if line.source else 'log '}{line.place}"
+    rows = _proof(line, where, view, view.width - len(name) - 2, 1)
+    return [f"{_heading(name, view)[0]}  {rows[0]}", *(f"  {row}" for row in rows[1:])]
 
 
 def _heading(text: str, view: View, facts: Sequence[str] = ()) -> list[str]:

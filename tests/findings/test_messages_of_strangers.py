@@ -1,0 +1,180 @@
+"""Texts that quote a message or a log: whose memory it was, what they say besides, and what is no batch."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.logs import CPU, oom
+from tfmemlens import pipeline
+from tfmemlens.knowledge.images import sides_of_an_image
+from tfmemlens.model.report import Report
+from tfmemlens.renderers.terminal import report as terminal
+
+
+def explained(text: str) -> Report:
+    return pipeline.explain(text)
+
+
+def offered(text: str) -> list[str]:
+    return [action.remedy.slug for action in explained(text).actions]
+
+
+def first(text: str) -> str:
+    remedy = explained(text).actions[0].remedy
+    return f"{remedy.text} {remedy.code}"
+
+
+@pytest.mark.parametrize(
+    ("tried", "one"),
+    [
+        ("the same error after reducing the batch_size upto 1", True),
+        ("still the same error when I go down to batch size down to 1", True),
+        ("it works after reducing the batch_size upto 1", False),
+    ],
+)
+def test_a_batch_that_was_lowered_to_one(tried: str, one: bool) -> None:
+    text = f"{tried}\n{oom('32,3,2160,4096')}"
+    assert ("the batch is 1 already" in first(text)) is one
+
+
+def test_what_failed_besides_is_told_in_words() -> None:
+    page = terminal.render(explained(f"--batch 8 fails too with the same shape\n{oom('16,64,64,32')}"))
+    assert "failed with a batch of 8, too" in page
+    assert "failed_batch" not in page
+
+
+@pytest.mark.parametrize(
+    ("text", "board"),
+    [
+        ("# Killed\nname: NVIDIA Tegra X2 major: 6 minor: 2\n", True),
+        ("# \u5728JETSON NANO\u4e2d\u8fd0\u884c\nKilled\n", True),
+        ("# Killed\npython train.py\n", False),
+    ],
+)
+def test_a_title_that_says_killed(text: str, board: bool) -> None:
+    report = explained(text)
+    assert "killed" in report.verdict
+    assert ("Jetson" in report.verdict) is board
+
+
+@pytest.mark.parametrize("text", ["# Killed by the reviewers\n", "# killed_in_action.py\n"])
+def test_another_title_with_that_word(text: str) -> None:
+    assert not explained(text).case.moments
+
+
+@pytest.mark.parametrize(
+    ("title", "told"),
+    [
+        ("# CUDA_OUT_OF_MEMORY on the mnist example", True),
+        ("# CUDA_OUT_OF_MEMORY_HANDLER is not defined", False),
+    ],
+)
+def test_a_title_that_names_the_error_of_the_driver(title: str, told: bool) -> None:
+    assert (
+        "in words that a device's memory ran out" in explained(f"{title}\nWhat can I do here?\n").verdict
+    ) is told
+
+
+MALLOC = "WARNING | tcmalloc: large alloc 2400002048 bytes == 0x99a00000 @ 0x7fb5f9f8c1e7\n"
+RESTARTED = "WARNING:root:kernel 01234567-89ab-cdef-0123-456789abcdef restarted\n"
+
+
+def test_a_kernel_that_restarts_after_a_large_request() -> None:
+    verdict = explained(MALLOC + RESTARTED).verdict
+    assert "host RAM" in verdict
+    assert "2.24 GiB" in verdict
+    assert "malloc" in verdict
+
+
+def test_a_large_request_alone_is_no_failure() -> None:
+    assert "ran out" not in explained(MALLOC).verdict
+
+
+@pytest.mark.parametrize(
+    ("shape", "image"),
+    [
+        ((427, 640, 3), (427, 640)),
+        ((64, 2048, 3), None),  # points
+        ((47, 47, 3), None),
+        ((48, 192, 1), (48, 192)),
+        ((48, 193, 1), None),
+        ((427, 640, 2), None),
+        ((1, 427, 640, 3), None),
+    ],
+)
+def test_what_an_image_is(shape: tuple[int, ...], image: tuple[int, int] | None) -> None:
+    assert sides_of_an_image(shape) == image
+
+
+@pytest.mark.parametrize(
+    ("shape", "node", "waits"),
+    [
+        ("427,640,3", "rgb_to_grayscale/convert_image/Cast", True),
+        ("1,1,2988,5312,3", "batch", True),
+        ("1,720,1280,64", "batch", False),
+        ("1,720,1280,3", "net/block/Mul", False),
+    ],
+)
+def test_an_image_of_an_input_pipeline_has_no_batch(shape: str, node: str, waits: bool) -> None:
+    text = oom(shape, node, on=CPU, by="cpu")
+    assert ("may wait" in explained(text).verdict) is waits
+    if waits:
+        assert "smaller-batch" not in offered(text)
+        assert offered(text)[0] == "smaller-pipeline"
+
+
+@pytest.mark.parametrize(("kernel", "asks"), [("assign_op.h", True), ("cwise_ops_common.cc", False)])
+def test_a_first_value_that_finds_a_full_device(kernel: str, asks: bool) -> None:
+    text = (
+        "2019-09-11 01:58:49.790228: W tensorflow/core/framework/op_kernel.cc:1318] OP_REQUIRES failed at"
+        f" {kernel}:117 : Resource exhausted: OOM when allocating tensor with shape[256] and type float on"
+        " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n"
+    )
+    assert ("see-device-users" in offered(text)) is asks
+
+
+@pytest.mark.parametrize(
+    ("said", "grows"),
+    [
+        ("watch the memory of the pod and see if its memory increases", False),
+        ("you can check whether the memory grows", False),
+        ("the memory grows, as far as I can see, if I call predict", True),
+    ],
+)
+def test_a_question_tells_of_no_growth(said: str, grows: bool) -> None:
+    told = explained(f"{said}\n").case.capture.surroundings.shows("growing in words")
+    assert (told is not None) is grows
+
+
+def test_a_pod_that_its_node_evicted() -> None:
+    remedies = offered("The node was low on resource: memory.\n")
+    assert "raise-container-limit" in remedies
+    assert "container-limit" not in remedies
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("strategy = tf.distribute.MirroredStrategy()", "num_replicas_in_sync"),
+        ("model = multi_gpu_model(model, gpus=2)", "multi_gpu_model(model"),
+    ],
+)
+def test_a_cause_in_words_beside_a_bare_message(words: str, said: str) -> None:
+    text = f"# {words} fails\n\nResourceExhaustedError: OOM when allocating tensor\n"
+    assert "most likely it was what each replica" in explained(text).verdict
+    assert said in first(text)
+
+
+def test_the_path_of_a_log_tells_of_windows() -> None:
+    file = "T:\\src\\github\\tensorflow\\tensorflow\\stream_executor\\cuda\\cuda_driver.cc:1108]"
+    said = "could not synchronize on CUDA context: CUDA_ERROR_LAUNCH_FAILED ::"
+    text = f"2018-09-18 15:21:34.702531: E {file} {said}\n"
+    assert "set CUDA_LAUNCH_BLOCKING=1" in first(text)
+    linux = text.replace("T:\\src\\github\\tensorflow\\", "").replace("\\", "/")
+    assert "export CUDA_LAUNCH_BLOCKING=1" in first(linux)
+
+
+def test_the_message_of_another_failure_is_quoted() -> None:
+    page = terminal.render(explained("OSError: [Errno 28] No space left on device: '/scratch/ckpt'\n"))
+    assert "THE MESSAGE  log line 1: OSError: [Errno 28] No space left on device" in page
+    assert "THE MESSAGE" not in terminal.render(explained("My GPU memory is exhausted after an epoch.\n"))
