@@ -178,3 +178,71 @@ def test_the_message_of_another_failure_is_quoted() -> None:
     page = terminal.render(explained("OSError: [Errno 28] No space left on device: '/scratch/ckpt'\n"))
     assert "THE MESSAGE  log line 1: OSError: [Errno 28] No space left on device" in page
     assert "THE MESSAGE" not in terminal.render(explained("My GPU memory is exhausted after an epoch.\n"))
+
+
+PYTORCH = (
+    "RuntimeError: CUDA out of memory. Tried to allocate 14.00 MiB (GPU 1; 15.78 GiB total capacity;"
+    " {} already allocated; 53.75 MiB free; {})\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("allocated", "own", "others"),
+    [
+        ("2.68 GiB", "77.13 MiB cached", True),
+        ("2.68 GiB", "15.10 GiB reserved in total by PyTorch", False),
+        ("14.90 GiB", "77.13 MiB cached", False),
+        ("10.99 GiB", "0.00 MiB cached", True),
+        ("11.01 GiB", "0.00 MiB cached", False),
+    ],
+)
+def test_what_is_neither_free_nor_pytorchs_own(allocated: str, own: str, others: bool) -> None:
+    assert ("see-device-users" in offered(PYTORCH.format(allocated, own))) is others
+
+
+@pytest.mark.parametrize(
+    "text", ["CUDA out of memory. Tried to allocate 14.00 MiB\n", "CUDA out of memory.\n"]
+)
+def test_a_message_of_pytorch_without_figures(text: str) -> None:
+    assert "see-device-users" not in offered(f"RuntimeError: {text}")
+
+
+def test_a_binding_that_asks_the_driver_for_each_buffer() -> None:
+    report = explained("jcuda.CudaException: CUDA_ERROR_OUT_OF_MEMORY\n")
+    assert "JCuda's" in report.verdict
+    assert offered("jcuda.CudaException: CUDA_ERROR_OUT_OF_MEMORY\n") == ["see-device-users"]
+
+
+@pytest.mark.parametrize(
+    ("title", "crashed"),
+    [
+        ("# Memory error running tensorflow code on GPU", True),
+        ("# Memory error: my GPU is out of memory", False),
+    ],
+)
+def test_an_error_of_memory_that_is_a_crash(title: str, crashed: bool) -> None:
+    verdict = explained(f"{title}\n\nit results in a segfault\n").verdict
+    assert ("crashed" in verdict) is crashed
+    assert ("in words" in verdict) is not crashed
+
+
+@pytest.mark.parametrize(
+    ("said", "short"),
+    [
+        ("it crashes saying root resources as exhausted", True),
+        ("I exhausted all resources on the web", False),
+    ],
+)
+def test_resources_that_are_exhausted_in_words(said: str, short: bool) -> None:
+    assert (explained(f"{said}\n").case.capture.surroundings.shows("running short") is not None) is short
+
+
+def test_a_dump_of_which_only_the_head_is_there() -> None:
+    said = "ran out of memory trying to allocate 2.43MiB.  Current allocation summary follows."
+    head = f"Allocator (GPU_0_bfc) {said}\n"
+    prefix = "2018-07-03 16:01:06.492054: W tensorflow/core/common_runtime/bfc_allocator.cc:275] "
+    report = explained(prefix + head)
+    assert "its dump ends before" in report.verdict
+    assert offered(prefix + head)[0] == "smaller-batch"
+    stats = "Stats:\nLimit:                 104857600\nInUse:                  104000000\n"
+    assert "ends before" not in explained(prefix + head + stats).verdict

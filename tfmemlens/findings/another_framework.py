@@ -20,7 +20,7 @@ from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import human
+from tfmemlens.units import human, parse_size
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
@@ -28,6 +28,8 @@ EXPLAINS = "no bytes"
 _TOOLS = {
     "PyTorch": "print(torch.cuda.memory_summary())   # torch.cuda.memory._snapshot() names who holds it"
 }
+_WITHOUT_A_POOL = ("JCuda", "PyCUDA", "Numba")
+"""What asks the driver for each buffer: others fill the GPU as likely as the program."""
 _NOT_ON_THE_GPU = ("Java", "JavaScript", "OpenCV")
 _HELP = {
     "file that it was to write": Remedy(
@@ -249,12 +251,47 @@ def _holders(case: Case, line: Line) -> Iterator[Remedy]:
 
 
 _HOLDS_NOTHING = regex(r"[;,] 0 bytes (?:already )?allocated|[;,] 0 bytes reserved in total by PyTorch")
+_SIZE = r"(?P<{}>\d{{1,6}}(?:\.\d{{1,3}})?(?: bytes| ?[KMG]i?B))"
+_FIGURES = {
+    name: regex(pattern.format(_SIZE.format("size")))
+    for name, pattern in (
+        ("total", r"{} total capacity"),
+        ("free", r"{} (?:is )?free"),
+        ("allocated", r"{} already allocated"),
+        ("reserved", r"{} reserved in total"),
+        ("cached", r"{} cached"),
+    )
+}
+"""What PyTorch's message says of the GPU and of what it holds itself."""
+_MUCH_OF_OTHERS = 0.3
+
+
+def _held_by_others(line: Line) -> tuple[int, int] | None:
+    """What is neither free nor PyTorch's own, and the whole GPU, where it is much of it."""
+    told = {
+        name: parse_size(match["size"].replace(" ", "").replace("bytes", "B")).bytes
+        for name, pattern in _FIGURES.items()
+        if (match := pattern.search(line.text))
+    }
+    total = told.get("total")
+    if not total or "free" not in told or "allocated" not in told:
+        return None
+    own = max(told["allocated"] + told.get("cached", 0), told.get("reserved", 0))
+    others = total - told["free"] - own
+    return (others, total) if others >= _MUCH_OF_OTHERS * total else None
 
 
 def _for_another(case: Case, name: str, line: Line) -> Iterator[Remedy]:
     if name not in _NOT_ON_THE_GPU and _HOLDS_NOTHING.search(line.text):
         yield Remedy(
             f"{name} itself holds nothing yet: another process has the GPU. End that, or take another GPU",
+            "nvidia-smi",
+            slug="see-device-users",
+        )
+    elif others := _held_by_others(line):
+        yield Remedy(
+            f"of the GPU's {human(others[1])} some {human(others[0])} are neither free nor {name}'s own:"
+            " another process holds them. End that, or take another GPU",
             "nvidia-smi",
             slug="see-device-users",
         )
@@ -274,6 +311,10 @@ def _for_another(case: Case, name: str, line: Line) -> Iterator[Remedy]:
             slug="growth",
         )
 
+    if name in _WITHOUT_A_POOL:
+        yield Remedy(
+            "see who holds the GPU, and end what is not needed", "nvidia-smi", slug="see-device-users"
+        )
     if name in _TOOLS and not _HOLDS_NOTHING.search(line.text):
         yield Remedy(f"ask {name} itself", _TOOLS[name], slug="other-tool")
 

@@ -5,8 +5,8 @@ statistics the limit and what is in use. What one part says can be judged; what 
 full pool refuses any request, and where much was free the request was larger than that, the free memory lay
 in pieces, or the device had no more to give.
 Where next to nothing was in use, the request was larger than the device, or the pool is tiny.
-When it fires: statistics without chunks that do not explain the failure by themselves, or chunks without a
-request and without a limit.
+When it fires: statistics without chunks that do not explain the failure by themselves, chunks without a
+request and without a limit, or a head that names the request alone.
 What to do: read the whole dump, above all the lines before the part that is here.
 """
 
@@ -37,6 +37,12 @@ _FULL = 0.95
 _WHOLE = Remedy(
     "explain the whole log: the lines before this part name the request, and say what is free in which"
     " pieces",
+    "python train.py 2> train.log; tfmemlens explain train.log",
+    slug="read-the-log",
+)
+_REST = Remedy(
+    "explain the whole log: the lines behind this part say what was in use and of which sizes, and the"
+    " exception names the tensor",
     "python train.py 2> train.log; tfmemlens explain train.log",
     slug="read-the-log",
 )
@@ -83,6 +89,8 @@ def check(case: Case) -> Iterator[Finding]:
             yield _of_statistics(case, index, moment, request)
         elif dumped and not state.limit and request.needed_bytes is None and len(moment.attribution.table):
             yield _of_chunks(index, moment)
+        elif _is_head_alone(moment, request):
+            yield _of_a_head(case, index, moment)
 
 
 def _of_a_tiny_pool(index: int, moment: Moment) -> Finding:
@@ -199,6 +207,38 @@ def _of_statistics(case: Case, index: int, moment: Moment, request: Request) -> 
             ),
         ),
         remedies=tuple(advice),
+        moment=index,
+    )
+
+
+def _is_head_alone(moment: Moment, request: Request) -> bool:
+    """Whether a dump begins here, with what was asked for, and ends before it says what was in use."""
+    incident, failed = moment.incident, request.failed
+    if (
+        incident is None
+        or failed.kind is not RequestKind.DUMP
+        or failed.shape is not None
+        or request.owner.layer
+    ):
+        return False
+    state = incident.state
+    told = state.limit or state.in_use or incident.chunks or incident.size_classes
+    return bool(failed.size) and not told and not len(moment.attribution.table)
+
+
+def _of_a_head(case: Case, index: int, moment: Moment) -> Finding:
+    because = (
+        "its dump ends before the lines that say what was in use, of which size and how much of the limit"
+    )
+    failed = moment.request.failed if moment.request else None
+    return Finding(
+        severity=Severity.FACTOR,
+        headline=because,
+        because=because,
+        explains=0,
+        basis=Basis.MEASURED,
+        evidence=(Evidence("where the dump begins", failed.line if failed else None),),
+        remedies=(*_smaller(case, moment), _REST),
         moment=index,
     )
 

@@ -104,7 +104,7 @@ def check(case: Case) -> Iterator[Finding]:
     said, grows = told.shows("running short") or _in_other_words(told), told.shows("growing in words")
     likely = told_mechanism(case)
     line = said or grows or (told.shows("kept in words") if likely else None)
-    if line is None or not _alone(case, line):
+    if line is None or not _alone(case, line) or _only_an_error(told, line):
         return
     if likely and _caches(told, line, grows) and likely.line != line:
         likely = None  # code that caches says more than words of another line
@@ -128,6 +128,17 @@ def check(case: Case) -> Iterator[Finding]:
         ),
         remedies=(*(likely.remedies if likely else ()), *_remedies(case, told, line, grows, likely)),
     )
+
+
+_ERROR = regex(r"(?i)\bmemory errors?\b")
+
+
+def _only_an_error(told: Surroundings, line: Line) -> bool:
+    """Whether a program that crashed has an error of memory in its writer's words, and nothing more: what
+    reaches outside its memory is called so, too.
+    """
+    rest = _ERROR.sub("", line.text)
+    return told.crash is not None and rest != line.text and not _RAN_OUT.search(rest)
 
 
 def _of_steps(case: Case) -> str:

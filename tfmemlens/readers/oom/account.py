@@ -55,7 +55,9 @@ _FULL = regex(
 _NAMED_SHORTAGE = regex(
     r"(?<![A-Za-z_.])(?<!import )(?<!except )(?:OOM(?:s|ed|Killed)?|"
     r"(?:CUDA_)?OUT_OF_MEMORY"
-    r"|(?i:resource[ _]?exhausted(?: ?error)?|memory ?error|out[- ]of[- ]memory|bad_alloc))(?![A-Za-z_])"
+    r"|(?i:resource[ _]?exhausted(?: ?error)?"
+    r"|resources?(?: \w+)? (?:as |is |are |was |were |being )?exhausted"
+    r"|memory ?error|out[- ]of[- ]memory|bad_alloc))(?![A-Za-z_])"
     r"(?!(?: \w+)? (?:is|are|was|were) (?:gone|solved|fixed))"
 )
 _KEPT = regex(

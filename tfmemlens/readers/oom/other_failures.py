@@ -47,6 +47,21 @@ FOREIGN = {
         "numba.cuda.cudadrv.driver.CudaAPIError: [2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY",
         needs="CudaAPIError",
     ),
+    "JCuda": LineRule(
+        r"\bjcuda\.\w+: CUDA_ERROR_OUT_OF_MEMORY",
+        "jcuda.CudaException: CUDA_ERROR_OUT_OF_MEMORY",
+        needs="jcuda",
+    ),
+    "PyCUDA": LineRule(
+        r"\bpycuda\._driver\.MemoryError",
+        "pycuda._driver.MemoryError: cuMemAlloc failed: out of memory",
+        needs="pycuda",
+    ),
+    "CUDA.jl (Julia)": LineRule(
+        r"\bOut of GPU memory trying to allocate\b",
+        "ERROR: LoadError: Out of GPU memory trying to allocate 4.000 GiB",
+        needs="Out of GPU memory",
+    ),
     "Caffe": LineRule(
         r"Check failed: error == cudaSuccess \(2 vs\. 0\) +out of memory",
         "F0512 10:11:12.123456  4242 syncedmem.cpp:71] Check failed: error == cudaSuccess (2 vs. 0)  out of"
@@ -406,7 +421,8 @@ CPP_FRAME = LineRule(
     needs="@ ",
 )
 CRASH = LineRule(
-    r"Segmentation fault|SIGSEGV|signal 11\b|Illegal instruction|SIGILL|Bus error|\bCheck failed: "
+    r"Segmentation fault|\bsegfault(?:s|ed|ing)?\b|SIGSEGV"
+    r"|signal 11\b|Illegal instruction|SIGILL|Bus error|\bCheck failed: "
     r"|\bAborted \(core dumped\)|SIGABRT|: +\d+ Aborted\b|Fatal Python error: Aborted"
     r"|(?i:exit(?:ed)?(?: with)? ?(?:code|status)):? +(?:13[49]|-11|-6"
     r"|-?(?:1073741819|1073740791|1073740940|1073741571|1073741795)"
@@ -414,12 +430,14 @@ CRASH = LineRule(
     "Check failed: h != kInvalidChunkHandle",
     "./train.sh: line 8: 27582 Aborted                 python train.py",
     "Segmentation fault (core dumped)",
+    "the interactive shell still results in a segfault",
     "Fatal Python error: Segmentation fault",
     "Process finished with exit code -1073741819 (0xC0000005)",
     "Process finished with exit code -1073740791 (0xC0000409)",
     "Process finished with exit code 134 (interrupted by signal 6: SIGABRT)",
     needs=(
         "segmentation",
+        "segfault",
         "sigsegv",
         "sigill",
         "sigabrt",
