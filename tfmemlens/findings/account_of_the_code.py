@@ -17,7 +17,8 @@ from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings import told_in_words
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.code_outputs import CodeOutput, at_batch
+from tfmemlens.findings.support.code_outputs import CodeOutput, at_batch, models_made
+from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import attributed, device_limit, on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
@@ -124,6 +125,8 @@ def _account(case: Case) -> Account | None:
 
     told = case.capture.surroundings
     code = code_lines(told)
+    if models_made(case)[1] > 1 and any(each.model for each in kept(told)):
+        return None  # models-kept counts them: many small ones are no large layer
     trains = any(_TRAINS.search(line.text) for line in code) or _says_that_it_trains(case)
     if not trains or told.shows("failing in evaluation"):
         return None

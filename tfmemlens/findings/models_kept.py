@@ -14,24 +14,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tfmemlens.findings.support.code_outputs import models_made
 from tfmemlens.findings.support.kept_code import kept
-from tfmemlens.findings.support.rows import requests
+from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.findings.support.rows import device_limit, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.findings.support.weights import copies_in_code
 from tfmemlens.knowledge.kept_results import keeps_model
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.live_model import LiveModel, LiveVariable
-from tfmemlens.units import human
+from tfmemlens.units import human, rough
 
 if TYPE_CHECKING:
     from tfmemlens.findings.support.kept_trees import Kept
 
 BASIS = Basis.NAME
-EXPLAINS = "no bytes; of a program that recorded itself, the variables of all models"
+EXPLAINS = (
+    "the models' weights and slots, as a program that recorded itself counts them, or its code; else no bytes"
+)
 
 _LEAST = 3
+_A_GOOD_PART = 0.25
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -49,7 +55,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if not many and told.shows("sharing the device"):
             continue  # processes of their own: processes-on-one-device says what they share
-        what = _of_loop(by_loop) if by_loop and not many else _what(told, many)
+        held, sizes = _by_the_code(case) if by_loop and not many else (None, "")
+        what = f"{_of_loop(by_loop)}{sizes}" if by_loop and not many else _what(told, many)
         if in_loop and not (many or told.alone or by_loop):
             what = (
                 f"{in_loop.place} says that models are trained one after another in one process, so most"
@@ -70,9 +77,27 @@ def check(case: Case) -> Iterator[Finding]:
                     else ()
                 ),
             ),
+            explains=held,
+            basis=Basis.SHAPE if held else None,
             remedies=_remedies(told, by_loop),
             moment=index,
         )
+
+
+def _by_the_code(case: Case) -> tuple[int | None, str]:
+    """What the models take that the program makes and keeps, and that in words; nothing where its layers are
+    not known, or where all of it is little.
+    """
+    one, many = models_made(case)
+    times, with_them = copies_in_code(code_lines(case.capture.surroundings))
+    each = one * (times - 1)  # gradients are gone when the next is made
+    limit = device_limit(case, case.moments[0])
+    if many < _LEAST or not each or (limit and many * each < _A_GOOD_PART * limit.bytes):
+        return None, ""
+    slots = with_them.partition("gradients and ")[2]
+    with_slots = f", {rough(each)} with {slots}" if slots else ""
+    sizes = f": {rough(one)} of weights each{with_slots}; the {many} of the loop {rough(many * each)}"
+    return (min(many * each, limit.bytes) if limit and limit.bytes else many * each), sizes
 
 
 def _alive(model: LiveModel | None) -> tuple[int, int] | None:

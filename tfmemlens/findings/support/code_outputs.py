@@ -81,6 +81,28 @@ def weighing(case: Case, shape: Sequence[int | None]) -> list[LayerOutput]:
     return list(owners.values())
 
 
+def models_made(case: Case) -> tuple[int, int]:
+    """The weights of one model that the program's lines make again and again, and how many it makes; 0 and 0
+    where it makes none twice.
+    """
+    program = case.capture.surroundings.program()
+    if not program:
+        return 0, 0
+    from tfmemlens.knowledge.keras_program import layer_outputs
+
+    weights: dict[int, dict[tuple[str, Line], int]] = {}
+    for each in layer_outputs(program):
+        of_one = weights.setdefault(each.making, {})
+        of_one[each.name, each.line] = sum(weight.bytes for weight in each.weights)
+    first = sum(weights.get(0, {}).values())
+    alike = [made for made in weights.values() if sum(made.values()) >= _MOST_OF_A_MODEL * first]
+    return (first, len(alike)) if first and len(alike) > 1 else (0, 0)
+
+
+_MOST_OF_A_MODEL = 0.5
+"""Of the first model's weights: what has less is a part that it shares with others."""
+
+
 def _is_batch(first: int, stated: int) -> bool:
     """Whether a first dimension may be the stated batch, part of it, several joined, or folded."""
     folded = stated > 0 and first % stated == 0 and first <= _MOST_FRAMES * stated

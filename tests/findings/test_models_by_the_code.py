@@ -1,0 +1,60 @@
+"""Models that a loop makes and keeps are counted by the code: many small ones are no large layer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.logs import dump_by_size
+from tfmemlens import pipeline
+from tfmemlens.model.report import Report
+
+MIB = 1 << 20
+CODE = """
+import tensorflow as tf
+from tensorflow.keras import layers
+
+def net():
+    model = tf.keras.Sequential([
+        layers.Input((2048,)),
+        layers.Dense({units}, name="wide"),
+        layers.Dense(1, name="last"),
+    ])
+    model.compile(optimizer="adam", loss="mse")
+    return model
+
+{keeps} = []
+for fold in range({folds}):
+    model = net()
+    model.fit(x, y, batch_size=50)
+    {keeps}.append({what})
+"""
+FULL = dump_by_size(400 * 1024, 600, (12, 48 * MIB), (3, 8 * MIB), allocator="cpu")
+
+
+def report(units: int = 8192, folds: int = 5, what: str = "model") -> Report:
+    keeps = "models" if what == "model" else "scores"
+    return pipeline.explain(CODE.format(units=units, folds=folds, what=what, keeps=keeps) + FULL)
+
+
+def test_kept_models_are_counted_with_their_slots() -> None:
+    """64 MiB of weights, three times with Adam's slots, and five of them: more than the 600 MiB."""
+    told = report()
+    first = told.findings[0]
+    assert first.rule == "models-kept" and first.explains == 600 * MIB
+    assert "64 MiB of weights each, 190 MiB with Adam's slots; the 5 of the loop 960 MiB" in told.verdict
+    assert told.actions[0].remedy.slug == "drop-models"
+    assert not [each for each in told.findings if each.rule == "account-of-the-code"]
+
+
+@pytest.mark.parametrize(
+    ("units", "folds", "what", "counted"),
+    [
+        (8192, 5, "model", True),
+        (8192, 2, "model", False),  # two models are none too many
+        (64, 5, "model", False),  # little of the limit
+        (8192, 5, "float(score)", False),  # only numbers are kept
+    ],
+)
+def test_when_kept_models_are_counted(units: int, folds: int, what: str, counted: bool) -> None:
+    kept = [each for each in report(units, folds, what).findings if each.rule == "models-kept"]
+    assert bool(kept and kept[0].explains) is counted
