@@ -3,7 +3,8 @@
 What it means: a handful of changes to one op decide the whole question; general advice about batch sizes may
 miss the point.
 When it fires: the failing tensor, or one that is held, takes at least 30 % of the device or of what is held.
-What to do: look at the shape: the dimension that surprises you is the one to cut.
+What to do: look at the shape: the dimension that surprises you is the one to cut. Of 100,000 rows and more
+that a gather, a concat or the like made nothing is told of a batch: they are gone through in parts.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, human, human_size, percent
 
 BASIS = Basis.NAME
@@ -54,18 +56,21 @@ def check(case: Case) -> Iterator[Finding]:
                 f"{percent(need, limit.bytes)} of the device's limit of {human_size(limit)}" if limit else ""
             )
             of_limit = f", {share}" if share else ""
+            moved = _moved_rows(case, moment, request)
+            told = f"; {moved:,} rows that are {_HOW_MOVED} are hardly a batch" if moved else ""
             yield Finding(
                 severity=Severity.CAUSE,
                 headline=f"the failing tensor alone takes {human(need)}{of_limit}",
-                because=f"this tensor alone takes {share or human(need)}{_besides(case, moment)}",
+                because=f"this tensor alone takes {share or human(need)}{told or _besides(case, moment)}",
                 explains=need,
                 evidence=(
                     Evidence(
                         f"requested: {tensor_text(moment)} at {place(moment) or 'an unnamed op'}", failed.line
                     ),
                 ),
-                remedies=tuple(_remedies(case, moment, request)),
+                remedies=tuple(_in_parts(moved) if moved else _remedies(case, moment, request)),
                 moment=index,
+                rules_out=("smaller-batch",) if moved else (),
             )
         largest = rows(moment, lambda row: row.allocation.node is not None)[:1]
         if (
@@ -85,6 +90,35 @@ def check(case: Case) -> Iterator[Finding]:
                 evidence=(quote(row),),
                 moment=index,
             )
+
+
+_HOW_MOVED = "fetched or joined (edges, points, a whole set)"
+_MANY_ROWS = 100_000
+_MOVES_ROWS = regex(
+    r"(?i)(?:\A|/)(?:\w*_)?(?:concat|gather(?:nd)?|repeat|tile|unsorted_?segment\w*|segment\w*|scatter\w*"
+    r"|boolean_?mask\w*)(?:v2)?(?:_\d+)?\Z"
+)
+"""Ops that lay rows side by side, fetch, repeat or spread them."""
+
+
+def _moved_rows(case: Case, moment: Moment, request: Request) -> int:
+    """So many rows that such an op made, where nothing tells of a batch: edges, points, or a whole set; 0 of
+    others.
+    """
+    shape, failed = request.failed.shape or (), request.failed
+    many = len(shape) == 2 and (shape[0] or 0) >= _MANY_ROWS
+    if not many or request.fixed or request.failed.creating or remedies.batch_of(case, moment):
+        return 0
+    moves = _MOVES_ROWS.search(failed.node or failed.op or "") or _MOVES_ROWS.search(failed.op or "")
+    return (shape[0] or 0) if moves else 0
+
+
+def _in_parts(many: int) -> Iterator[Remedy]:
+    yield Remedy(
+        f"go through these {many:,} rows in parts, and sum or reduce each part before the next; or make the"
+        " rows shorter before they are fetched or joined",
+        slug="in-blocks",
+    )
 
 
 def _remedies(case: Case, moment: Moment, request: Request) -> Iterator[Remedy]:
