@@ -65,3 +65,28 @@ def test_host_ram_of_pytorch_xla_is_no_input_pipeline() -> None:
     assert "smaller-pipeline" not in slugs(report)
     other = pipeline.explain("I train an LSTM with TensorFlow.\n" + killed)
     assert "mark-step" not in slugs(other)
+
+
+KILLED = "{} on TPU with torch_xla\nProcessExitedException: process 1 terminated with signal SIGKILL\n"
+BOUNDARY = "OOM with torch_xla on a TPU: as soon as the next epoch {}, the program goes OOM.\n"
+
+
+def test_processes_of_one_host_hold_a_model_each() -> None:
+    first, *others = slugs(pipeline.explain(KILLED.format("nprocs=8")))
+    assert first == "one-model-of-all-processes" and "mark-step" not in others
+    alone = slugs(pipeline.explain(KILLED.format("nprocs=1").replace("process 1", "process 0")))
+    assert "one-model-of-all-processes" not in alone
+
+
+@pytest.mark.parametrize(("says", "told"), [("starts", True), ("has another learning rate", False)])
+def test_what_differs_between_epochs(says: str, told: bool) -> None:
+    report = pipeline.explain(BOUNDARY.format(says))
+    assert ("between two epochs (line 1)" in report.verdict) is told
+    assert ("between-epochs" in slugs(report)) is told
+    assert ("mark-step" in slugs(report)) is not told
+
+
+def test_a_trainer_ends_the_steps_itself() -> None:
+    told = "I get an OOM on a TPU, with {} and torch_xla.\n"
+    assert "mark-step" in slugs(pipeline.explain(told.format("a loop")))
+    assert "mark-step" not in slugs(pipeline.explain(told.format("pytorch-lightning")))

@@ -383,7 +383,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield from less_to_compile(case)
     steps = was_killed(moment) and not compiling and framework_of(case) == TORCH_XLA
     if steps:
-        yield from steps_of_torch_xla.remedies(case, grows=True)
+        yield from steps_of_torch_xla.remedies(case, grows=True, of_host=True)
     limited = was_killed(moment) and bool(limit or own_limit(moment)) and not another_program(moment)
     if limited:
         yield _a_larger_limit(own_limit(moment), limit[0] if limit else None, moment)

@@ -24,6 +24,7 @@ from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import JAVASCRIPT, advice, full_device, small_pool
 from tfmemlens.findings.support.prose_of_jax import of_constructs
 from tfmemlens.findings.support.situation import (
+    JAX,
     TENSORFLOW,
     TORCH_XLA,
     framework_of,
@@ -149,6 +150,9 @@ def _of_steps(case: Case) -> str:
 
 def _of_when(case: Case) -> str:
     """That it went well before, for a while or with another release, where the words say so."""
+    at_a_boundary = case.capture.surroundings.shows("between epochs")
+    if at_a_boundary and framework_of(case) in (JAX, TORCH_XLA):
+        return f"; it happens between two epochs ({at_a_boundary.place})"
     late, release = (case.capture.surroundings.shows(words) for words in ("failing late", "another release"))
     if framework_of(case) != TENSORFLOW or not (late or release):
         return ""
@@ -266,7 +270,7 @@ def _remedies(
         yield from (
             advice(case, host, grows)
             if of_batch
-            else steps_of_torch_xla.remedies(case, grows is not None or host)
+            else steps_of_torch_xla.remedies(case, grows is not None or host, of_host=host)
         )
         yield _ADD_THE_MESSAGE
         return

@@ -265,6 +265,8 @@ TABLE: dict[str, Applicability] = {
     "compare-with-device": Applicability(code=_OF_JAX),
     "mark-step": Applicability(frozenset({TORCH_XLA})),
     "count-compilations": Applicability(frozenset({TORCH_XLA})),
+    "one-model-of-all-processes": Applicability(frozenset({TORCH_XLA})),
+    "between-epochs": Applicability(frozenset({TORCH_XLA})),
     "without-xla": Applicability(_TENSORFLOW, since=(2, 0), devices=_WITH_BFC, done="jit_compile=False"),
     "donate-buffers": Applicability(
         _OF_JAX, done="donate_argnums=.*", not_in=frozenset({"Keras", "NumPyro", "PyMC"})

@@ -49,6 +49,21 @@ _ALREADY = Remedy(
 )
 
 
+_ONE_MODEL = Remedy(
+    "every process of a host makes a model and loads data of its own, all in the same RAM: make the model"
+    " once, before they start, and let them share it, or load one after another; fewer processes need less",
+    "model = xmp.MpModelWrapper(Net())   # before xmp.spawn(f, start_method='fork'); in f: model.to(device)",
+    slug="one-model-of-all-processes",
+)
+_BETWEEN_EPOCHS = Remedy(
+    "see what differs between epochs: a last batch that is smaller is another program, compiled beside the"
+    " first; the old loader's iterator keeps batches that it prefetched; a list keeps losses or outputs; or"
+    " an evaluation or a save runs then",
+    "loader = DataLoader(..., drop_last=True)   # and: del iterator, loss, outputs; xm.mark_step()",
+    slug="between-epochs",
+)
+
+
 def ended_in_some_turns(case: Case) -> Line | None:
     """The line that ends a step in some turns of a loop only, while each turn runs a backward pass."""
     if framework_of(case) != TORCH_XLA:
@@ -96,8 +111,23 @@ def end_each_pass(line: Line) -> Remedy:
     )
 
 
-def remedies(case: Case, grows: bool) -> Iterator[Remedy]:
+def remedies(case: Case, grows: bool, *, of_host: bool = False) -> Iterator[Remedy]:
     """What helps a program of PyTorch/XLA whose memory runs out, or grows, as words say."""
+    told = case.capture.surroundings
+    several = of_host and told.shows("several cores") and not told.shows("growing in words")
+    if several:
+        yield _ONE_MODEL
+    if told.shows("between epochs"):
+        yield _BETWEEN_EPOCHS
+    elif not several:
+        yield from _ends(case)
+    yield _COUNT
+    if grows and not several:
+        yield _LOOPS
+
+
+def _ends(case: Case) -> Iterator[Remedy]:
+    """Where steps have to end; where a library runs the loop it does that."""
     told = case.capture.surroundings
     if line := ended_in_some_turns(case):
         yield end_each_pass(line)
@@ -105,8 +135,5 @@ def remedies(case: Case, grows: bool) -> Iterator[Remedy]:
         yield _BARRIER
     elif told.shows("ending steps"):
         yield _ALREADY
-    else:
+    elif not told.shows("stepped by a trainer"):
         yield END_EACH
-    yield _COUNT
-    if grows:
-        yield _LOOPS

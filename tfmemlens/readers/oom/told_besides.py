@@ -323,7 +323,42 @@ VIRTUAL = LineRule(
     needs=("virt", "vsz"),
 )
 """Addresses that a process reserved, which are no memory."""
+STEPPED_BY_A_TRAINER = LineRule(
+    r"(?i)\b(?:pytorch[- ]?)?lightning(?:module)?\b|\bpl\.(?:Trainer|LightningModule)\b|\bAccelerator\("
+    r"|\baccelerate launch\b|\b(?:transformers|Hugging ?Face)\b[^.\n]{0,20}\bTrainer\b",
+    "pytorch-lightning on 8 TPU cores",
+    "trainer = pl.Trainer(tpu_cores=8)",
+    "accelerator = Accelerator()",
+    needs=("lightning", "pl.trainer", "accelerat", "trainer"),
+)
+"""A library runs the loop of PyTorch, and ends its steps."""
+SEVERAL_CORES = LineRule(
+    r"(?i)\b(?:tpu_cores|nprocs|num_cores|num_processes)\s*=\s*(?:[2-9]|[1-9]\d)\b|\bxmp\.spawn\("
+    r"|\b(?:[2-9]|[1-9]\d|two|four|eight) (?:TPU )?(?:cores|processes)\b"
+    r"|\bprocess [1-9]\d? terminated with\b",
+    "xmp.spawn(_mp_fn, nprocs=8)",
+    "I could not specify 8 TPU cores",
+    "ProcessExitedException: process 1 terminated with signal SIGKILL",
+    needs=("cores", "spawn(", "process"),
+)
+"""A process for each core of an accelerator, all on one host."""
+BETWEEN_EPOCHS = LineRule(
+    r"(?i)\b(?:start|begin(?:ning)?|end|finish) of"
+    r" (?:(?:the|each|every|an?|next|second|first|this) ){0,3}epoch"
+    r"|\b(?:next|second) epoch\b[^.\n]{0,12}\b(?:starts?|begins?|started|began)\b"
+    r"|\b(?:when|after|once|as soon as) (?:an?|the|one|each|every)(?: first| 1st)? epoch"
+    r" (?:ends?|finish\w*|is over)\b"
+    r"|\bbetween (?:two )?epochs\b",
+    "a weird thing happens when an epoch finishes",
+    "As soon as the next epoch starts, the program goes OOM.",
+    "it fails at the beginning of the second epoch",
+    needs="epoch",
+)
+"""Where one epoch ends and the next begins something happens."""
 TOLD_BESIDES = {
+    "stepped by a trainer": STEPPED_BY_A_TRAINER,
+    "several cores": SEVERAL_CORES,
+    "between epochs": BETWEEN_EPOCHS,
     "virtual memory": VIRTUAL,
     "feeding a whole set": WHOLE_FEED,
     "graph network": GRAPH_NETWORK,
