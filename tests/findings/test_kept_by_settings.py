@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tfmemlens import pipeline
+from tfmemlens.findings.support.kept_by_settings import kept_by_settings
+from tfmemlens.values import replace
 
 HEAD = (
     "import jax\nimport jax.numpy as jnp\nimport diffrax\nimport optax\nfrom functools import lru_cache\n\n"
@@ -90,3 +92,35 @@ def test_results_of_a_cached_function(code: str, told: bool) -> None:
     report = pipeline.explain(f"{HEAD}{code}{REFUSED.format(need=4000000, name='step')}")
     assert ("the cache of `load` keeps (line 11)" in report.verdict) is told
     assert ("take the cache off `load`" in report.actions[0].remedy.text) is told
+
+
+def of_shape(shape: tuple[int, ...]) -> str | None:
+    """What is said of a request whose array is known, though another function asked for it."""
+    text = f"{HEAD}{LBFGS}{REFUSED.format(need=3840000000, name='broadcast_in_dim')}"
+    case = pipeline.explain(text).case
+    request = case.moments[0].request
+    assert request
+    failed = replace(request.failed, shape=shape)
+    moment = replace(case.moments[0], request=replace(request, failed=failed))
+    made = kept_by_settings(case, moment, 3840000000, of_shape=True)
+    return made.what if made else None
+
+
+def test_an_axis_as_long_as_the_history_tells_it() -> None:
+    assert "lbfgs(memory_size=120)" in (of_shape((120, 200, 200, 200)) or "")
+    assert of_shape((240, 100, 200, 200)) is None
+
+
+BLOCKS = "".join(
+    f"2026-01-01 00:00:0{each}.0: I bfc_allocator.cc:1040] InUse at 7f000{each}000000 of size 16777216 next"
+    f" {each}\n"
+    for each in range(3)
+)
+
+
+def test_nameless_blocks_beside_it_do_not_hide_the_program() -> None:
+    """An allocator's dump lists nothing of a compiled program that found no room."""
+    text = f"{HEAD}{SOLVED}{BLOCKS}{BEYOND.format(given=15616641124)}"
+    report = pipeline.explain(text + REFUSED.format(need=8589934592, name="forecast"))
+    assert "max_steps=16384" in report.verdict
+    assert not report.case.moments[0].unlisted_buffer_bytes

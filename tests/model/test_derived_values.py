@@ -25,7 +25,7 @@ from tfmemlens.model.difference import ComparedInput, ComparedItem, Difference
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.fit import BatchPrediction
 from tfmemlens.model.graph import Graph, Node, split_reference, variables_on
-from tfmemlens.model.incident import AllocatorState, CompilerMemory, FailedRequest, Incident
+from tfmemlens.model.incident import AllocatorState, CompilerMemory, FailedRequest, Incident, SizeClass
 from tfmemlens.model.layers import LayerPrediction, LayerSummary, LayerTotals
 from tfmemlens.model.layout import LayoutCopy, LayoutStudy, PeakWithout
 from tfmemlens.model.lazy_column import ComputedColumn, LazyColumn
@@ -510,6 +510,13 @@ class TestMoments:
         assert [unlisted(None, 50), unlisted(100, 50), unlisted(None)] == [20, 70, 0]
         assert moment(10, incident=Incident(FailedRequest())).unlisted_buffer_bytes == 0
         assert moment(10).unlisted_buffer_bytes == 0
+
+    def test_blocks_of_an_allocator_are_no_buffers_of_a_program(self) -> None:
+        failed, compiler = FailedRequest(size=SIZE(50)), CompilerMemory()
+        incident = Incident(failed, compiler=compiler, size_classes=(SizeClass(1, 10),))
+        of_a_dump = moment(10, incident=incident, request=Request(failed, NOBODY, None))
+        assert of_a_dump.lists_blocks_alone and of_a_dump.unlisted_buffer_bytes == 0
+        assert not moment(10, incident=Incident(failed, compiler=compiler)).lists_blocks_alone
 
     def test_all_that_is_known_to_be_in_use(self) -> None:
         assert moment(10, 20).accounted_bytes == 30

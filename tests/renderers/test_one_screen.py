@@ -9,6 +9,7 @@ import pytest
 
 from tests.builders import MIB, capture, row, timeline
 from tfmemlens import pipeline
+from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Kind
 from tfmemlens.model.case import Balance, Moment
 from tfmemlens.model.incident import RequestKind
@@ -533,3 +534,15 @@ def test_rows_of_a_fit_stay_within_the_page() -> None:
     wide, narrow = (_fit.peaks(fit, width) for width in (66, 65))
     assert len(narrow[0]) == 62 and len(wide[0]) == 66
     assert wide[0].split() == narrow[0].split()
+
+
+@pytest.mark.parametrize(("asked", "shown"), [(10 * 1024, True), (11 * 1024, False)])
+def test_blocks_that_are_little_beside_what_a_program_asked_for(asked: int, shown: bool) -> None:
+    table = AllocationTable.of([Allocation(None, 1024)])
+    moment: Any = Made(
+        attribution=Made(table=table, owners=[NOBODY]),
+        incident=Made(compiler=Made()),
+        lists_blocks_alone=True,
+        request=Made(needed_bytes=asked),
+    )
+    assert bool(_screen._largest(moment, "title", VIEW)) is shown

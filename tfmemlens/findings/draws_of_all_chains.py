@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from tfmemlens.findings.support.rows import requests
+from tfmemlens.findings.support.rows import lists_buffers, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.stated_sizes import odd_part
 from tfmemlens.model.capture import StatedSize
@@ -54,7 +54,7 @@ def check(case: Case) -> Iterator[Finding]:
     if framework_of(case) != JAX or not _samples(case):
         return
     for index, moment, request in list(requests(case))[:1]:
-        kept = None if len(moment.attribution.table) else _kept(case, request.needed_bytes)
+        kept = None if lists_buffers(moment) else _kept(case, request.needed_bytes)
         if kept is None:
             continue
         many = f"{kept.draws.sizes[0]:,} draws"

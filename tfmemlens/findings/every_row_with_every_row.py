@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings.support import jax_lines, use_of_pairs
-from tfmemlens.findings.support.rows import device_limit, requests
+from tfmemlens.findings.support.rows import device_limit, lists_buffers, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.stated_sizes import odd_part
 from tfmemlens.findings.support.xla_arena.facts import LARGEST_DEVICE
@@ -38,7 +38,7 @@ def check(case: Case) -> Iterator[Finding]:
         return
     for index, moment, request in list(requests(case))[:1]:
         need, limit = request.needed_bytes, device_limit(case, moment)
-        if not need or len(moment.attribution.table):
+        if not need or lists_buffers(moment):
             continue
         stated = _stated(need, case.capture.surroundings.sizes)
         failed = request.failed

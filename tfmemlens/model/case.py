@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from tfmemlens.model.attribution import Attribution, Owner
+from tfmemlens.model.attribution import Attribution, Kind, Owner
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.incident import NOTHING, FailedRequest, Incident
 from tfmemlens.model.layers import LayerSummary
@@ -169,10 +169,20 @@ class Moment:
         return self.timeline or self.schedule
 
     @property
+    def lists_blocks_alone(self) -> bool:
+        """Whether its rows are an allocator's blocks, of which nobody knows whose they are: of a compiled
+        program that found no room they hold nothing.
+        """
+        incident = self.incident
+        if incident is None or incident.holders or not (incident.chunks or incident.size_classes):
+            return False
+        return all(each.kind is Kind.UNATTRIBUTED and not each.layer for each in self.attribution.owners)
+
+    @property
     def unlisted_buffer_bytes(self) -> int:
         """What a compiled program needs beyond the buffers that its compiler lists."""
         compiler = self.incident.compiler if self.incident else None
-        if compiler is None or self.request is None:
+        if compiler is None or self.request is None or (self.lists_blocks_alone and self.attribution.owners):
             return 0
         needed = compiler.needed or self.request.failed.size
         return max(needed.bytes - self.attribution.table.total_bytes, 0) if needed else 0

@@ -24,7 +24,7 @@ from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.findings.support.kernel_in_init import kernel_in_init
 from tfmemlens.findings.support.layout_maps import SHARDED_BY_NAME
 from tfmemlens.findings.support.main_buffers import CHUNKED, NARROW_LOGITS
-from tfmemlens.findings.support.rows import device_limit, of_a_program
+from tfmemlens.findings.support.rows import device_limit, lists_buffers, of_a_program
 from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.findings.support.tried_kernels import names_of
@@ -64,7 +64,7 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
     if request is None:
         return None
     failed, need, told = request.failed, request.needed_bytes, case.capture.surroundings
-    if len(moment.attribution.table):
+    if lists_buffers(moment):
         return made_by(failed.source_text, need, failed.frames, way=False)
     from tfmemlens.findings.support.jax_computed import computed_array  # reads trees
 
@@ -116,6 +116,10 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
     """What the traceback shows to be made; where it shows nothing, what the quoted program does."""
     assert moment.request
     failed, told = moment.request.failed, case.capture.surroundings
+    from tfmemlens.findings.support.kept_by_settings import kept_by_settings  # reads trees
+
+    if made := kept_by_settings(case, moment, need or 0, of_shape=True):
+        return made
     if made := made_by(failed.source_text, need, failed.frames, told.code, quoted=False):
         return made
     large = need is not None and need >= LEAST_BYTES and not calls_program(failed.source_text)
@@ -125,7 +129,6 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
         gradients_by_program,
         made_by_program,
     )
-    from tfmemlens.findings.support.kept_by_settings import kept_by_settings
     from tfmemlens.findings.support.lines_run import has_run
     from tfmemlens.findings.support.weights_of_layers import weights_of_size
 

@@ -5,7 +5,7 @@ solver of differential equations may take, results of a cached function.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tfmemlens.findings.support.jax_program import reached_by
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine
@@ -29,9 +29,10 @@ _CACHES = frozenset({"lru_cache", "cache"})
 _COMPILES = ("jit", "pmap")
 
 
-def kept_by_settings(case: Case, moment: Moment, need: int) -> MadeByLine | None:
+def kept_by_settings(case: Case, moment: Moment, need: int, *, of_shape: bool = False) -> MadeByLine | None:
     """What a setting makes a library keep, where the request is so many of something, and arguments and
-    results are what fills the device, or the request tells it by itself.
+    results are what fills the device, or the request tells it by itself; with `of_shape` only where an axis
+    of the array that was refused is as long as the setting says.
     """
     told = case.capture.surroundings
     program = list(told.program()) if need >= LEAST_BYTES and moment.request else []
@@ -42,7 +43,12 @@ def kept_by_settings(case: Case, moment: Moment, need: int) -> MadeByLine | None
     numbers = {name: figure for name, (figure, _) in numbers_by_name(code_lines(told)).items()}
     compiler = moment.incident.compiler if moment.incident else None
     given = bool(compiler and compiler.arguments_and_results)
-    made = _history(reached, numbers, need, given) or _saved(reached, numbers, need, given)
+    axes = moment.request.failed.shape or ()
+
+    def fits(many: int) -> bool:
+        return many in axes if of_shape else _may_be(need, many, given)
+
+    made = _history(reached, numbers, need, fits) or _saved(reached, numbers, need, fits)
     if made and compiler and compiler.arguments_and_results:
         whole = human_size(compiler.arguments_and_results)
         made = replace(made, what=f"{made.what}; all that is given and returned is {whole}")
@@ -64,19 +70,19 @@ def _setting(call: ast.Call, name: str, numbers: Mapping[str, int]) -> int | Non
     return numbers.get(value.id) if isinstance(value, ast.Name) else None
 
 
-def _fits(need: int, many: int, given: bool) -> bool:
+def _may_be(need: int, many: int, given: bool) -> bool:
     """Whether a request may be so many rows: a multiple, and one that is none by chance."""
     return need % (many * _ITEM) == 0 and (given or bool(many & (many - 1)))
 
 
 def _history(
-    program: Sequence[Statement], numbers: Mapping[str, int], need: int, given: bool
+    program: Sequence[Statement], numbers: Mapping[str, int], need: int, fits: Callable[[int], bool]
 ) -> MadeByLine | None:
     """`optax.lbfgs(memory_size=120)`: two arrays of 120 rows as large as what is optimized."""
     for statement, call, name in _calls(program):
         setting = _LBFGS.get(name)
         many = _setting(call, setting, numbers) if setting else None
-        if setting is None or many is None or many <= _USUAL_HISTORY or not _fits(need, many, given):
+        if setting is None or many is None or many <= _USUAL_HISTORY or not fits(many):
             continue
         line = statement.line_of(call)
         less = 2 * need // many * _USUAL_HISTORY
@@ -102,7 +108,7 @@ def _history(
 
 
 def _saved(
-    program: Sequence[Statement], numbers: Mapping[str, int], need: int, given: bool
+    program: Sequence[Statement], numbers: Mapping[str, int], need: int, fits: Callable[[int], bool]
 ) -> MadeByLine | None:
     """`SaveAt(steps=True)`: a row for each of `max_steps`, however few are taken."""
     calls = list(_calls(program))
@@ -113,7 +119,7 @@ def _saved(
     many = _setting(solves[1], "max_steps", numbers)
     if many is None and not any(each.arg == "max_steps" for each in solves[1].keywords):
         many = _USUAL_STEPS
-    if many is None or many < 2 * _FEWER_STEPS or not _fits(need, many, given):
+    if many is None or many < 2 * _FEWER_STEPS or not fits(many):
         return None
     line, fewer = saves[0].line_of(saves[1]), many // _FEWER_STEPS
     at = _place_of(solves, "max_steps")

@@ -102,6 +102,11 @@ def attributed(moment: Moment) -> bool:
     return any(owner.kind is not Kind.UNATTRIBUTED for owner in moment.attribution.owners)
 
 
+def lists_buffers(moment: Moment) -> bool:
+    """Whether the moment lists what it speaks of: of a failure more than an allocator's nameless blocks."""
+    return len(moment.attribution.table) > 0 and not moment.lists_blocks_alone
+
+
 def has_backward(moment: Moment) -> bool:
     """Whether anything of a backward pass is alive or was being computed."""
     request = moment.request

@@ -185,7 +185,8 @@ def limit(moment: Moment) -> str:
     if moment.balance.limit:
         far = " (not drawn)" if limit_is_far(moment) else ""
         return f"limit {human_size(moment.balance.limit)}{far}"
-    needed = moment.predicted or (moment.incident and moment.incident.compiler)
+    compiled = moment.incident is not None and moment.incident.compiler and not moment.lists_blocks_alone
+    needed = moment.predicted or compiled
     nobody = "no --limit was given" if moment.predicted else "limit unknown"
     compiler = moment.incident.compiler if moment.incident else None
     if compiler and compiler.cut and not compiler.needed:

@@ -34,7 +34,7 @@ def page(moment: Moment, view: View) -> list[str]:
 
 def nameless(moment: Moment) -> bool:
     """Whether the rows are sizes and nothing else."""
-    compiled = moment.incident is not None and moment.incident.compiler is not None
+    compiled = moment.incident is not None and moment.incident.compiler and not moment.lists_blocks_alone
     owners = moment.attribution.owners
     return not compiled and all(owner.kind is Kind.UNATTRIBUTED and not owner.layer for owner in owners)
 

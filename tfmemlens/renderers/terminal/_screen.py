@@ -35,6 +35,8 @@ _MAX_LAYERS = 5
 _MAX_ACTIONS = 3
 _WORTH_A_ROW = 0.01
 """Of the first row of a table: what is less stands on the whole page alone."""
+_WORTH_TELLING = 0.1
+"""Of a compiled program's request: blocks without names that are less do not tell why it failed."""
 _ROWS_OF_A_VERDICT = 5
 _LEAST_ROWS = 3
 """Of a table, its heading among them."""
@@ -393,6 +395,9 @@ def _largest(moment: Moment, title: str, view: View) -> list[str]:
     if not len(table):
         return []
     if _holders.nameless(moment):
+        compiled = moment.incident is not None and moment.incident.compiler is not None
+        if compiled and table.total_bytes < _WORTH_TELLING * _asked(moment):
+            return []
         sizes = sorted(table, key=lambda row: -row.total_bytes)[:_MAX_LAYERS]
         sizes = [row for row in sizes if row.total_bytes >= _WORTH_A_ROW * sizes[0].total_bytes]
         rows = [(f"{row.count} × {human(row.size_bytes)}", human(row.total_bytes)) for row in sizes]
@@ -412,6 +417,11 @@ def _largest(moment: Moment, title: str, view: View) -> list[str]:
         figures = f"{human(group.total_bytes):>11} {percent(group.total_bytes, whole):>5}"
         lines.append(shorten_end(f"  {name} {figures}  {kinds}", view.width))
     return _heading(title, view) + lines
+
+
+def _asked(moment: Moment) -> int:
+    """The bytes that were asked for, where the input tells them."""
+    return (moment.request.needed_bytes if moment.request else None) or 0
 
 
 def _actions(report: Report, count: int, codes: int, view: View) -> list[str]:

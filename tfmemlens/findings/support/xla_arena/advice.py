@@ -20,7 +20,7 @@ from tfmemlens.findings.support.main_buffers import Buffers, of_a_whole_graph
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_of_jax import STEPS_AGAIN
-from tfmemlens.findings.support.rows import device_limit, is_buffer, rows
+from tfmemlens.findings.support.rows import device_limit, is_buffer, lists_buffers, rows
 from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.knowledge.kept_results import holds_weights
@@ -122,7 +122,7 @@ def remedies_of(
     elif facts.ends_no_step(case):
         yield steps_of_torch_xla.END_EACH
     ran = other_than_training(case, moment.request) if moment.request else None
-    if ran and ran[0] in (EVALUATION, PREDICTION) and not len(moment.attribution.table):
+    if ran and ran[0] in (EVALUATION, PREDICTION) and not lists_buffers(moment):
         return  # the rule of that phase says what helps
     yield from _of_the_program(case, moment, compiler, buffers)
 
@@ -330,7 +330,7 @@ def _of_the_program(
         yield remedies.ask_what_is_in_use()
     if compiler.cut and not compiler.needed:
         yield _WHOLE_MESSAGE
-    if not len(moment.attribution.table) and not line:
+    if not lists_buffers(moment) and not line:
         yield remedies.name_the_buffers()
     yield WITHOUT_XLA
 

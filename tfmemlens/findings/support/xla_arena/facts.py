@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfmemlens.findings.support import program_account
 from tfmemlens.findings.support.main_buffers import Buffers
 from tfmemlens.findings.support.phase import other_than_training
-from tfmemlens.findings.support.rows import device_limit, of_a_program, rows
+from tfmemlens.findings.support.rows import device_limit, lists_buffers, of_a_program, rows
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
@@ -135,7 +135,7 @@ def donated_in_vain(case: Case, moment: Moment) -> str | None:
     they tell more.
     """
     line = case.capture.surroundings.shows("donating in vain")
-    match = _IN_VAIN.search(line.text) if line and not len(moment.attribution.table) else None
+    match = _IN_VAIN.search(line.text) if line and not lists_buffers(moment) else None
     return match["array"] if match else None
 
 
