@@ -73,9 +73,9 @@ BOUNDARY = "OOM with torch_xla on a TPU: as soon as the next epoch {}, the progr
 
 def test_processes_of_one_host_hold_a_model_each() -> None:
     first, *others = slugs(pipeline.explain(KILLED.format("nprocs=8")))
-    assert first == "one-model-of-all-processes" and "mark-step" not in others
+    assert first == "one-model-for-all" and "mark-step" not in others
     alone = slugs(pipeline.explain(KILLED.format("nprocs=1").replace("process 1", "process 0")))
-    assert "one-model-of-all-processes" not in alone
+    assert "one-model-for-all" not in alone
 
 
 @pytest.mark.parametrize(("says", "told"), [("starts", True), ("has another learning rate", False)])

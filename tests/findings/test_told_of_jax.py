@@ -295,3 +295,67 @@ def test_whole_states_that_a_list_keeps(kept: str, epoch: int, told: bool) -> No
     report = of_text(f"    {kept}\nEpoch {epoch} done\n", need=1 << 30)
     assert ("keeps whole states" in report.verdict) is told
     assert ("smaller-batch" in slugs(report)) is not told
+
+
+FOLDED = "I run AlphaFold on {} residues.\n{}RuntimeError: Resource exhausted: Out of memory while trying to"
+FOLDED += " allocate {} bytes.\n"
+REFUSED = (
+    "cuda_driver.cc:764] failed to alloc 14555565056 bytes unified memory; result: CUDA_ERROR_OUT_OF_MEMORY:"
+    " out of memory\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("head", "need", "second"),
+    [("", 14285187448, "unified-memory"), (REFUSED, 12582912, "room-for-unified-memory")],
+)
+def test_a_structure_fills_the_device_whatever_was_asked_for_last(head: str, need: int, second: str) -> None:
+    report = pipeline.explain(FOLDED.format(1100, head, need))
+    assert "it predicts a protein's structure" in report.verdict
+    assert ("was refused (line 2)" in report.verdict) is bool(head)
+    assert [action.remedy.slug for action in report.actions[:2]] == ["shorter-sequences", second]
+
+
+def test_a_pool_of_unified_memory_has_room_for_the_request() -> None:
+    told = FOLDED.format(2510, "It is an RTX 2060 with 6 GB.\n", 37274034352)
+    codes = [action.remedy.code or "" for action in pipeline.explain(told).actions]
+    assert any("XLA_PYTHON_CLIENT_MEM_FRACTION=12.0" in code for code in codes)
+
+
+@pytest.mark.parametrize(
+    ("said", "slug"),
+    [
+        ("with a different-sized image each time", "one-shape-of-jax"),
+        ("with each call to a jit-ed function", "compile-once"),
+        ("with each call of a function", None),
+    ],
+)
+def test_what_is_compiled_anew_grows(said: str, slug: str | None) -> None:
+    report = pipeline.explain(f"Memory grows with JAX {said}, until it runs out of memory.\n")
+    first = report.actions[0].remedy.slug
+    assert first == (slug or first) and (slug or first not in ("one-shape-of-jax", "compile-once"))
+
+
+@pytest.mark.parametrize(
+    ("said", "slug"),
+    [
+        ("The code does not partition its work over the GPUs.", "use-all-devices"),
+        ("The code partitions its work over the GPUs.", None),
+    ],
+)
+def test_what_the_words_say_beside_a_lack_of_memory(said: str, slug: str | None) -> None:
+    report = pipeline.explain(f"I run out of memory on 4 GPUs with JAX. {said}\n")
+    slugs = [action.remedy.slug for action in report.actions]
+    assert ("use-all-devices" in slugs) is (slug is not None)
+
+
+@pytest.mark.parametrize(
+    ("said", "figure"),
+    [
+        ("it ran out of memory trying to allocate 5.96GiB", "only that 5.96GiB was asked for (line 1)"),
+        ("an HBM OOM (Used 33.27G of 30.75G)", "only that it needs 33.27G of 30.75G (line 1)"),
+        ("it ran out of memory at 5.96GiB", "no message of it"),
+    ],
+)
+def test_a_figure_that_a_sentence_repeats(said: str, figure: str) -> None:
+    assert figure in pipeline.explain(f"With JAX {said}\n").verdict

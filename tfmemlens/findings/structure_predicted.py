@@ -2,8 +2,10 @@
 
 What it means: AlphaFold and its kin hold a row of numbers for each pair of residues, and several of these at
 once. Twice the length takes four times the memory, whatever was done to the batch, which is one protein.
-When it fires: the text speaks of such a program, and a request of JAX's of 64 MiB or more failed.
-What to do: fewer residues at once, host RAM as an extension of the GPU, or a GPU with more memory.
+When it fires: the text speaks of such a program, and a request of JAX's of 1 MiB or more failed (of any
+size where unified memory was refused); one of less than 64 MiB found the device full of such arrays.
+What to do: fewer residues at once, host RAM as an extension of the GPU, or a GPU with more memory; where
+unified memory was refused, more free host RAM.
 """
 
 from __future__ import annotations
@@ -11,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES
-from tfmemlens.findings.support.rows import on_host, requests
+from tfmemlens.findings.support.rows import device_limit, on_host, requests
 from tfmemlens.findings.support.situation import JAX, TPU, framework_of, situation
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+from tfmemlens.units import MIB, Size
 
 BASIS = Basis.NAME
 EXPLAINS = "the request"
@@ -26,6 +30,9 @@ _OF_TRAINING = (
     "donate-buffers",
     "in-pieces",
     "mixed-precision",
+    "shapes-without-running",
+    "in-blocks",
+    "record-a-step",
 )
 """What a user of such a program has no hand in."""
 _FEWER = Remedy(
@@ -33,10 +40,16 @@ _FEWER = Remedy(
     " takes about a quarter of the memory",
     slug="shorter-sequences",
 )
-_WITH_HOST_RAM = Remedy(
-    "let the GPU use host RAM, too, which is slower: unified memory, with a pool of several times the GPU",
-    "export TF_FORCE_UNIFIED_MEMORY=1 XLA_PYTHON_CLIENT_MEM_FRACTION=4.0   # before Python starts",
-    slug="unified-memory",
+_LEAST_BYTES = MIB
+"""A request of less may have found the device full of anything, another process's memory first of all."""
+_TIMES = 4
+"""So many times the GPU a pool of unified memory is by the settings of AlphaFold's own scripts."""
+_ROOM_FOR_UNIFIED = Remedy(
+    "see what is free beside it: unified memory takes host RAM for what the GPU has no room for, up to"
+    " XLA_PYTHON_CLIENT_MEM_FRACTION times the GPU, and this machine (or its container) had no more to give,"
+    " or another process held it",
+    "free -h; nvidia-smi",
+    slug="room-for-unified-memory",
 )
 
 
@@ -48,13 +61,11 @@ def check(case: Case) -> Iterator[Finding]:
     unified = told.setting("TF_FORCE_UNIFIED_MEMORY")
     for index, moment, request in list(requests(case))[:1]:
         need = request.needed_bytes
-        if need is None or need < LEAST_BYTES or on_host(moment):
+        refused = told.shows("unified memory refused")
+        if need is None or on_host(moment) or (need < _LEAST_BYTES and not refused):
             continue
         tpu = situation(case, moment).device == TPU
-        because = (
-            "it predicts a protein's structure, whose arrays over all pairs of residues grow with the square"
-            " of the length"
-        )
+        because = _because(need, refused)
         yield Finding(
             severity=Severity.CAUSE,
             headline=because,
@@ -64,7 +75,35 @@ def check(case: Case) -> Iterator[Finding]:
                 Evidence("what the text says", line),
                 Evidence("the message", request.failed.line),
             ),
-            remedies=(_FEWER, *(() if unified or tpu else (_WITH_HOST_RAM,))),
+            remedies=(
+                _FEWER,
+                *((_ROOM_FOR_UNIFIED,) if refused else ()),
+                *(() if unified or tpu or refused else (_with_host_ram(need, device_limit(case, moment)),)),
+            ),
             moment=index,
             rules_out=_OF_TRAINING,
         )
+
+
+def _because(need: int, refused: Line | None) -> str:
+    """What fills the device, and that host RAM was not to be had beside it, where the log says so."""
+    what = (
+        "it predicts a protein's structure, whose arrays over all pairs of residues grow with the square of"
+        " the length"
+    )
+    if need < LEAST_BYTES:
+        what = f"so small a request fails only where the device is full: {what}"
+    if refused:
+        what += f"; unified memory, host RAM for what the GPU has no room for, was refused ({refused.place})"
+    return what
+
+
+def _with_host_ram(need: int, limit: Size | None) -> Remedy:
+    """Unified memory, with a pool that has room for twice what one request asks for."""
+    times = max(_TIMES, -(-2 * need // limit.bytes)) if limit and limit.bytes else _TIMES
+    return Remedy(
+        "let the GPU use host RAM, too, which is slower: unified memory, with a pool of several times the"
+        " GPU",
+        f"export TF_FORCE_UNIFIED_MEMORY=1 XLA_PYTHON_CLIENT_MEM_FRACTION={times}.0   # before Python starts",
+        slug="unified-memory",
+    )

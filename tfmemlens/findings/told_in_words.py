@@ -202,8 +202,30 @@ def _in_other_words(told: Surroundings) -> Line | None:
     return told.shows("much memory in words") or told.shows("killed in words")
 
 
+_FIGURES = regex(
+    r"(?i)\balloc\w+ (?:about |another |~ ?)?(?P<asked>\d[\d.,]* ?[GMT]i?B)\b"
+    r"|\bUsed (?P<used>\d[\d.]*[GM]) of (?P<room>\d[\d.]*[GM])\b"
+)
+
+
+def _figure(told: Surroundings) -> str:
+    """How much was asked for, where a sentence repeats it."""
+    line = told.shows("asked in words")
+    match = _FIGURES.search(line.text) if line else None
+    if line is None or match is None:
+        return ""
+    asked = (
+        f"{match['asked']} was asked for"
+        if match["asked"]
+        else f"it needs {match['used']} of {match['room']}"
+    )
+    return f"that {asked} ({line.place})"
+
+
 def _quoted(told: Surroundings) -> str:
-    """What stands there of the failure itself: at most a warning."""
+    """What stands there of the failure itself: at most a warning, or a figure."""
+    if figure := _figure(told):
+        return f"of its message only {figure}"
     if not told.soft_warnings:
         return "no message of it"
     largest = max(told.soft_warnings, key=lambda warning: warning.size.bytes)

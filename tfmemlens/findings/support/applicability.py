@@ -265,7 +265,10 @@ TABLE: dict[str, Applicability] = {
     "compare-with-device": Applicability(code=_OF_JAX),
     "mark-step": Applicability(frozenset({TORCH_XLA})),
     "count-compilations": Applicability(frozenset({TORCH_XLA})),
-    "one-model-of-all-processes": Applicability(frozenset({TORCH_XLA})),
+    "compile-once": Applicability(_OF_JAX),
+    "use-all-devices": Applicability(_OF_JAX),
+    "room-for-unified-memory": Applicability(_OF_JAX, devices=_ON_GPU),
+    "one-model-for-all": Applicability(frozenset({TORCH_XLA})),
     "between-epochs": Applicability(frozenset({TORCH_XLA})),
     "without-xla": Applicability(_TENSORFLOW, since=(2, 0), devices=_WITH_BFC, done="jit_compile=False"),
     "donate-buffers": Applicability(

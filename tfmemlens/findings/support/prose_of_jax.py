@@ -81,6 +81,20 @@ _FEWER_SHAPES = Remedy(
     "jax.clear_caches()   # now and then; or pad x to a multiple of 512 before f_jit(x)",
     slug="one-shape-of-jax",
 )
+_COMPILED_ONCE = Remedy(
+    "a function that is made and jitted anew (in a loop, a lambda, a partial, a method of a new module) is"
+    " compiled anew, and its program stays in host RAM: jit it once, outside, and see whether something is"
+    " still compiled after the first steps",
+    "jax.config.update('jax_log_compiles', True)",
+    slug="compile-once",
+)
+_ALL_DEVICES = Remedy(
+    "JAX computes on the first device alone unless arrays are sharded (or the function is mapped over"
+    " devices), so the others' memory does not help: shard what is large, or run independent inputs in a"
+    " process for each device",
+    "x = jax.device_put(x, NamedSharding(jax.make_mesh((n,), ('d',)), P('d')))   # or CUDA_VISIBLE_DEVICES=1",
+    slug="use-all-devices",
+)
 _START_ANEW = Remedy(
     "it ran well many times before, so something is left behind each time: drop the programs that were"
     " compiled for it, keep results as NumPy arrays, or start a new process for each part of the work",
@@ -109,13 +123,17 @@ def _named(case: Case, jax: bool) -> Iterator[Remedy]:
         yield from SHARDED_BY_NAME
     if told.shows("after an error"):
         yield _CLEARED
+    if told.shows("one device used") and jax:
+        yield _ALL_DEVICES
     if late and not told.shows("growing in words"):
         if told.shows("many runs before"):
             yield _START_ANEW
         elif not told.shows("saving in words"):
             yield _LEFT_OR_LATER
-    if told.shows("many shapes") and jax:
+    if (told.shows("many shapes") or told.shows("many sizes")) and jax:
         yield _FEWER_SHAPES
+    if told.shows("jitting again") and jax and told.shows("growing in words"):
+        yield _COMPILED_ONCE
     if told.shows("vectorising"):
         yield _IN_BLOCKS
     samples = (case.api.library == "NumPyro" or told.shows("sampling")) and not late

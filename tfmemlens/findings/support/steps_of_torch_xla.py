@@ -53,7 +53,7 @@ _ONE_MODEL = Remedy(
     "every process of a host makes a model and loads data of its own, all in the same RAM: make the model"
     " once, before they start, and let them share it, or load one after another; fewer processes need less",
     "model = xmp.MpModelWrapper(Net())   # before xmp.spawn(f, start_method='fork'); in f: model.to(device)",
-    slug="one-model-of-all-processes",
+    slug="one-model-for-all",
 )
 _BETWEEN_EPOCHS = Remedy(
     "see what differs between epochs: a last batch that is smaller is another program, compiled beside the"

@@ -247,7 +247,8 @@ SAVING_IN_WORDS = LineRule(
     r"(?i)\b(?:OOM\w*|memory|RAM|killed|crash\w*|dies|fails?)\b[^.\n]{0,60}\b(?:during|while|when|at"
     r"|upon|before)\b"
     r"[^.\n]{0,30}\b(?:checkpoint(?:s|ing)?|sav(?:e|es|ing)|serializ\w+)\b"
-    r"|\b(?:checkpoint(?:s|ing)|saving|serializ\w+)\b[^.\n]{0,40}\b(?:OOM\w*|out of memory|killed)\b",
+    r"|\b(?:checkpoint(?:s|ing)|saving|serializ\w+)\b[^.\n]{0,40}\b(?:OOM\w*|out of memory|killed)\b"
+    r"|\bcheckpoint(?:s|ing)?\b[^.\n]{0,20}\b(?:stuck|hangs?|hung)\b",
     "OOM during checkpoint serialization",
     "it runs out of memory when saving the model",
     needs=("checkpoint", "save", "saving", "serializ"),
@@ -355,7 +356,56 @@ BETWEEN_EPOCHS = LineRule(
     needs="epoch",
 )
 """Where one epoch ends and the next begins something happens."""
+UNIFIED_REFUSED = LineRule(
+    r"failed to alloc(?:ate)? \d+ bytes unified memory; result: CUDA_ERROR_OUT_OF_MEMORY",
+    "cuda_driver.cc:764] failed to alloc 14555565056 bytes unified memory; result: CUDA_ERROR_OUT_OF_MEMORY:"
+    " out of memory",
+    needs="unified memory",
+)
+"""Unified memory, of which a part is host RAM, was not to be had."""
+SHAPES_ANEW = LineRule(
+    r"(?i)\bdifferent(?:ly)?[- ]sized\b|\bdifferent (?:image |input |batch |sequence )?sizes?\b"
+    r"[^.\n]{0,20}\b(?:each|every) (?:time|call|step|iteration)\b"
+    r"|\b(?:each|every|new) (?:input |image )?(?:shape|size)s?\b[^.\n]{0,30}\b(?:re-?)?(?:jit|compil)\w*",
+    "executing it with a different-sized image each time",
+    "every new shape is compiled again",
+    needs=("different", "shape", "size"),
+)
+"""Each call is given another shape, which JAX compiles anew."""
+JITTED_ANEW = LineRule(
+    r"(?i)\bjax\.jit`?(?:ing|ed)?\b[^.\n]{0,60}\bin (?:a|the|each)\b[^.\n]{0,12}\bloop\b"
+    r"|\b(?:each|every) (?:call|time|iteration)\b[^.\n]{0,40}\bjit(?:-?ed|ted)?\b"
+    r"|\bre-?jit(?:s|ted|ting)?\b",
+    "I'm `jax.jit`ing the `score` function in a `for` loop",
+    "More memory gets used up on each call to a jit-ed apply function",
+    needs="jit",
+)
+"""A function is given to `jax.jit` again and again, or each call of a compiled one leaves something."""
+ASKED_IN_WORDS = LineRule(
+    r"(?i)\b(?:tr(?:y|ies|ied|ying)|attempt\w*|fail\w*) to alloc\w+ (?:about |another |~ ?)?"
+    r"\d[\d.,]* ?[GMT]i?B\b"
+    r"|\bUsed \d[\d.]*[GM] of \d[\d.]*[GM]\b",
+    "I always get the same issue (ran out of memory trying to allocate 5.96GiB )",
+    "it fails with an HBM OOM during compilation (Used 33.27G of 30.75G)",
+    needs=("alloc", "used"),
+)
+"""A sentence repeats how much was asked for."""
+ONE_DEVICE_USED = LineRule(
+    r"(?i)\b(?:not|n't|never)\b[^.\n]{0,20}\b(?:partition|distribut\w*|split|shard|spread)\w*\b[^.\n]{0,30}"
+    r"\b(?:GPUs?|devices?)\b"
+    r"|\bonly (?:one|a single|the first|GPU ?0)\b[^.\n]{0,40}\b(?:used|working|busy)\b"
+    r"|\bonly us(?:es?|ing) (?:one|a single|the first) (?:GPU|device)\b",
+    "the code does not partition jobs on each GPU while it is running",
+    "only one of the four GPUs is used",
+    needs=("gpu", "device"),
+)
+"""Of several devices one computes."""
 TOLD_BESIDES = {
+    "asked in words": ASKED_IN_WORDS,
+    "one device used": ONE_DEVICE_USED,
+    "unified memory refused": UNIFIED_REFUSED,
+    "many sizes": SHAPES_ANEW,
+    "jitting again": JITTED_ANEW,
     "stepped by a trainer": STEPPED_BY_A_TRAINER,
     "several cores": SEVERAL_CORES,
     "between epochs": BETWEEN_EPOCHS,
