@@ -16,6 +16,7 @@ from tfmemlens.estimation.graph_step.rewriting import ordered, rewritten
 from tfmemlens.estimation.graph_step.tokens import Memory, Token, Variable
 from tfmemlens.estimation.needed_limit import FETCHED_BATCHES
 from tfmemlens.knowledge.bfc import FIRST_REGION_BYTES, Pool
+from tfmemlens.knowledge.half_products import widened
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, AllocationTable
 from tfmemlens.model.graph import Graph, Node, split_reference
@@ -28,6 +29,7 @@ from tfmemlens.values import replace
 Shape = tuple["int | None", ...]
 ALLOCATOR = {"cpu": "bfc_cpu_allocator_for_gpu", "gpu": "GPU_0_bfc"}
 _STEPS = 3
+_FIRST_OF_KERAS_3 = (2, 16)
 _INPUTS = roles.PLACEHOLDERS | {"_Arg"}
 _KERAS_TARGET = regex(r"_targets?(?:_\d+)?\Z")
 """Labels of Keras in TensorFlow 1, whose sizes the graph leaves open; they are fed, so they hold nothing of
@@ -68,7 +70,10 @@ def of_graph(
     """
     graph, names = inlined(graph, resolved(graph, fetches), calls_stay=optimized)
     graph = unchained(graph) if optimized else graph
-    memory = Memory(pool or Pool(first_region_bytes=first_region(graph.producer)), onednn=onednn)
+    wide = widened(_version(graph.producer) >= _FIRST_OF_KERAS_3, device)
+    memory = Memory(
+        pool or Pool(first_region_bytes=first_region(graph.producer)), onednn=onednn, widened=wide
+    )
     feeds = _Feeds(batch, shapes or {})
     variables: dict[str, Variable] = {}
     _initialize(graph, memory, variables, threads)
@@ -96,8 +101,12 @@ def of_graph(
 
 def first_region(version: str | None) -> int:
     """Bytes of a growing pool's first region: pools began with 1 MiB up to TensorFlow 2.3."""
-    match = re.match(r"(\d+)\.(\d+)", version or "")
-    return MIB if match and (int(match[1]), int(match[2])) < (2, 4) else FIRST_REGION_BYTES
+    return MIB if (0,) < _version(version) < (2, 4) else FIRST_REGION_BYTES
+
+
+def _version(told: str | None) -> tuple[int, ...]:
+    match = re.match(r"(\d+)\.(\d+)", told or "")
+    return (int(match[1]), int(match[2])) if match else ()
 
 
 class _Feeds:

@@ -78,6 +78,8 @@ class Memory:
     clock: int = 0
     onednn: bool = False
     """Whether oneDNN computes convolutions, which book no patches then."""
+    widened: frozenset[str] = frozenset()
+    """Types whose products of matrices are computed in float32 copies."""
 
     def allocate(
         self, node: str, op: str, size_bytes: int, shape: Sequence[int], dtype: str, purpose: str = OUTPUT

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from tfmemlens.knowledge.half_products import float32_bytes
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.tensor import ITEM_BYTES
 from tfmemlens.values import dataclass, field, replace
@@ -101,6 +102,9 @@ class Tape:
     """Whether the optimizer writes only rows of a table, so that each read of the table copies it."""
     fetches: bool = False
     """Whether the step fetches its batch itself, as in `fit`; `train_on_batch` is given it."""
+    widened: frozenset[str] = frozenset()
+    """Types whose products of matrices are computed in float32 copies."""
+    onednn: bool = False
     ops: list[TapeOp] = field(default_factory=list)
     buffers: list[TapeBuffer] = field(default_factory=list)
     values: list[TapeValue] = field(default_factory=list)
@@ -195,6 +199,8 @@ class Tape:
         node = f"{self.layer}/while/{op}" if repeated else self._node(op)
         made = self._value(node, op, owner, tuple(shape), dtype)
         touched = made.bytes + sum(each.bytes for each in reads)
+        operands = [each.shape for each in reads[:2]]
+        temporary += float32_bytes(op, dtype, operands, made.shape, self.widened, self.onednn)
         fitting = tuple(each.buffer for each in over if self.buffers[each.buffer].bytes == made.bytes)
         self.ops.append(
             TapeOp(

@@ -7,9 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from tfmemlens.estimation.keras_step import optimizers
 from tfmemlens.estimation.keras_step.losses import loss_of, losses_of
 from tfmemlens.estimation.keras_step.lowering import LoweringContext, known, lower
-from tfmemlens.estimation.keras_step.lowering._context import sizes_of, time_in_front
+from tfmemlens.estimation.keras_step.lowering._context import cast, sizes_of, time_in_front
 from tfmemlens.estimation.keras_step.tape import Tape, TapeValue
 from tfmemlens.estimation.needed_limit import FETCHED_BATCHES
+from tfmemlens.knowledge.half_products import widened
 from tfmemlens.knowledge.keras_layers import compute_dtype, model_types
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.network import LayerSpec, Network, TensorRef
@@ -65,7 +66,8 @@ def build(
     """The step of a network whose shapes are known."""
     keras_3 = network.dialect == "keras-3"
     scatters = training and keras_3 and optimizer.scatters
-    step = TrainingStep(Tape(training, keras_3, scatters, fetches))
+    wide = widened(keras_3, device)
+    step = TrainingStep(Tape(training, keras_3, scatters, fetches, wide, onednn))
     fuses_volumes = not optimizers.is_older(network.version, _FIRST_TO_FUSE_VOLUMES)
     builder = _Builder(step, device, threads, keras_3, dtype, workers, l3_bytes, onednn, fuses_volumes)
     builder.network(network, {}, "")
@@ -245,7 +247,7 @@ class _Builder:
         dtype = compute_dtype(layer.config.get("dtype"), outputs)
         if "float" in dtype:
             inputs = [
-                value if value.dtype == dtype or "float" not in value.dtype else _cast(tape, value, dtype)
+                value if value.dtype == dtype or "float" not in value.dtype else cast(tape, value, dtype)
                 for value in inputs
             ]
         weights = {} if layer.inner and layer.inner[0].network else self._weights(path, layer)
@@ -344,10 +346,4 @@ def _transposed(tape: Tape, value: TapeValue) -> TapeValue:
     """Batch and time change places, and again in the gradient."""
     made = time_in_front(tape, value)
     tape.gradient(made, [value], lambda grad: [time_in_front(tape, grad)])
-    return made
-
-
-def _cast(tape: Tape, value: TapeValue, dtype: str) -> TapeValue:
-    made = tape.op("Cast", [value], dtype=dtype)
-    tape.gradient(made, [value], lambda grad: [tape.op("Cast", [grad], dtype=value.dtype)])
     return made

@@ -12,7 +12,7 @@ from tfmemlens.estimation.keras_step.lowering import (
     normalization,
     sequence,
 )
-from tfmemlens.estimation.keras_step.lowering._context import LoweringContext, NotLowered
+from tfmemlens.estimation.keras_step.lowering._context import LoweringContext, NotLowered, Rule
 from tfmemlens.estimation.keras_step.tape import TapeValue
 from tfmemlens.knowledge.keras_layers import operations
 from tfmemlens.knowledge.keras_layers._context import LayerCall
@@ -61,7 +61,7 @@ def _check(job: LoweringContext) -> None:
         raise NotLowered("the shape of its input is not known")
 
 
-def _rule(job: LoweringContext) -> core.Rule | None:
+def _rule(job: LoweringContext) -> Rule | None:
     call = LayerCall(job.spec, ())
     if operations.is_operation(call):
         return core.OPS.get(operations.name_of(call))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tfmemlens.errors import NotUnderstood
@@ -11,9 +11,10 @@ from tfmemlens.estimation.keras_step import op_costs
 from tfmemlens.estimation.keras_step.tape import Sizes, Tape, TapeValue
 from tfmemlens.knowledge.convolution.col_buffer import USUAL_L3_BYTES, UnrolledConvolution
 from tfmemlens.knowledge.convolution.cpu_backward import MAX_OVERHEAD
+from tfmemlens.knowledge.half_products import HALVES
 from tfmemlens.model.network import LayerSpec
 from tfmemlens.model.tensor import ITEM_BYTES, TensorType
-from tfmemlens.values import dataclass, field
+from tfmemlens.values import dataclass, field, replace
 
 FIRST, LAST = -1, 1
 """Where Grappler leaves an op among the readers of a gradient: the last of them runs at once, and the others
@@ -70,9 +71,7 @@ class LoweringContext:
         value = self.weights.get(name)
         if value is None or value.dtype == self.dtype or "float" not in value.dtype:
             return value
-        made = self.tape.op("Cast", [value], dtype=self.dtype)
-        self.tape.gradient(made, [value], lambda grad: [self.tape.op("Cast", [grad], dtype=value.dtype)])
-        return made
+        return cast(self.tape, value, self.dtype)
 
     def needed(self, name: str) -> TapeValue:
         """A weight without which the layer is none. Raises NotLowered where the model lacks it."""
@@ -80,6 +79,31 @@ class LoweringContext:
         if value is None:
             raise NotLowered(f"it has no weight {name!r}")
         return value
+
+
+Rule = Callable[[LoweringContext], "list[TapeValue]"]
+
+
+def cast(tape: Tape, value: TapeValue, dtype: str) -> TapeValue:
+    """The same in another type; its gradient is cast back."""
+    made = tape.op("Cast", [value], dtype=dtype)
+    tape.gradient(made, [value], lambda grad: [tape.op("Cast", [grad], dtype=value.dtype)])
+    return made
+
+
+def in_float32(rule: Rule) -> Rule:
+    """What Keras computes in float32 where 16 bits come in: norms, whose sums overflow (`ops.cast` at the
+    beginning and the end of their `call`).
+    """
+
+    def wide(job: LoweringContext) -> list[TapeValue]:
+        x = job.inputs[0]
+        if x.dtype not in HALVES:
+            return rule(job)
+        inner = replace(job, inputs=[cast(job.tape, x, "float32"), *job.inputs[1:]], dtype="float32")
+        return [cast(job.tape, made, x.dtype) for made in rule(inner)]
+
+    return wide
 
 
 def sizes_of(kind: TensorType) -> Sizes:

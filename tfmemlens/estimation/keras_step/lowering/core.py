@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from tfmemlens.estimation.keras_step.lowering._context import (
     LoweringContext,
+    Rule,
     activated,
     add,
     biased,
     copied,
     gelu,
+    in_float32,
     matmul,
     multiply,
     reduce_mean,
@@ -21,8 +22,6 @@ from tfmemlens.estimation.keras_step.lowering._context import (
     unary,
 )
 from tfmemlens.estimation.keras_step.tape import Tape, TapeValue
-
-Rule = Callable[[LoweringContext], list[TapeValue]]
 
 
 def _dense(job: LoweringContext) -> list[TapeValue]:
@@ -44,6 +43,11 @@ def _embedding(job: LoweringContext) -> list[TapeValue]:
 
 
 def _batch_norm(job: LoweringContext) -> list[TapeValue]:
+    fuses = not job.keras_3 and len(job.inputs[0].shape) in (4, 5 if job.fuses_volumes else 4)
+    return _batch_norm_of(job) if fuses else in_float32(_batch_norm_of)(job)
+
+
+def _batch_norm_of(job: LoweringContext) -> list[TapeValue]:
     tape, x = job.tape, job.inputs[0]
     scale, offset = job.weight("gamma"), job.weight("beta")
     if not job.tape.training or not job.spec.trainable:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tfmemlens.estimation.keras_step.lowering._context import LoweringContext
+from tfmemlens.estimation.keras_step.lowering._context import LoweringContext, Rule, in_float32
 from tfmemlens.estimation.keras_step.tape import TapeValue
 
 
@@ -89,7 +87,7 @@ def _axis(told: object) -> int:
     return int(told[0]) if isinstance(told, list | tuple) and told else int(str(told))
 
 
-RULES: dict[str, Callable[[LoweringContext], list[TapeValue]]] = {
-    "LayerNormalization": _layer_norm,
-    "GroupNormalization": _group_norm,
+RULES: dict[str, Rule] = {
+    "LayerNormalization": in_float32(_layer_norm),
+    "GroupNormalization": in_float32(_group_norm),
 }
