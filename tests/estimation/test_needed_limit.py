@@ -88,14 +88,6 @@ def test_what_serves_a_step_may_lie_below_its_peak() -> None:
     assert found.serving.low_bytes == found.serving.bytes == 3 * MIB
 
 
-def test_ops_that_wait_for_each_other_need_less_to_be_served() -> None:
-    """What is stated to be needed stays what several ops at once take."""
-    at_once, in_turn = kept(1.0, 2.0, 2.0), [(0, MIB), (1, 2 * MIB), (1, 0), (2, 2 * MIB)]
-    found = needed_limit([at_once], 5 * MIB, 0.0, in_turn=in_turn)
-    assert found is not None and found.serving is not None
-    assert found.bytes >= 5 * MIB > found.serving.bytes > 3 * MIB
-
-
 @pytest.mark.parametrize("limit, served", [(None, None), (3 * MIB - 256, False), (3 * MIB, True)])
 def test_whether_the_very_limit_serves(limit: int | None, served: bool | None) -> None:
     found = needed_limit([kept(3.0)], 4 * MIB, 0.0, limit_bytes=limit)
@@ -109,16 +101,16 @@ def test_all_ways_are_put_to_one_limit() -> None:
     other = [*kept(*FULL[:4]), (4, 12 * MIB)]
     low, high = needed(kept(*FULL), other)
     assert high == needed(kept(*FULL), kept(*FULL))[1]
-    for part in (0.0, 0.25, 0.5):
+    for part in (0.0, 0.25):
         for calls in (kept(*FULL), other):
             assert serves([(number, round(size * (1 + 0.1 * part))) for number, size in calls], high)
     assert low == 62 * MIB
 
 
 @pytest.mark.parametrize("bad, higher", [(1, False), (2, True)])
-def test_one_way_of_fifteen_may_go_unserved(bad: int, higher: bool) -> None:
-    """With five pasts there are fifteen ways; one that is larger at its upper end alone does not decide."""
-    room, edge = kept(1.5, 3.0, 6.0, 12.0, 25.0), kept(1.5, 3.0, 6.0, 12.0, 25.0, 6.0)
+def test_one_way_of_ten_may_go_unserved(bad: int, higher: bool) -> None:
+    """With five pasts there are ten ways; one that is larger at its upper end alone does not decide."""
+    room, edge = kept(1.5, 3.0, 6.0, 12.0, 25.0), kept(1.5, 3.0, 6.0, 12.0, 25.0, 6.1)
     pasts = [room] * (5 - bad) + [edge] * bad
     found = needed_limit(pasts, 62 * MIB, 0.1)
     assert found is not None

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tfmemlens.errors import Unpredictable, UsageError
+from tfmemlens.estimation.allocator_pasts import old_blocks, pasts_to_try
 from tfmemlens.estimation.conditions import GPU_NOTE, ONEDNN_ERROR, check_no_xla, gpu_shares, settled
 from tfmemlens.estimation.graph_step.captured_variables import check, effects, is_function, with_variables
 from tfmemlens.estimation.graph_step.inlining import inlined
@@ -19,7 +20,7 @@ from tfmemlens.estimation.needed_limit import (
     arrays_note,
     needed_limit,
 )
-from tfmemlens.knowledge.bfc import RecordedPool
+from tfmemlens.knowledge.bfc import Call, RecordedPool
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.knowledge.ops.table import Output, those
 from tfmemlens.model.allocation import TEMPORARY
@@ -74,18 +75,22 @@ def capture(
     pool = RecordedPool(first_region(graph.producer))
 
     def walked(
-        variant: int, onednn: bool = bool(settings.onednn), recording: RecordedPool | None = None
+        variant: int,
+        onednn: bool = bool(settings.onednn),
+        recording: RecordedPool | None = None,
+        old_blocks: Sequence[int] = (),
     ) -> Timeline:
         return of_graph(
             graph, chosen, settings.batch, shapes=shapes, device=settings.device,
             limit_bytes=settings.limit_bytes,
             threads=settings.threads or 1, optimized=recorded, held_inputs=held, variant=variant,
             notes=remarks, unknown=unknown, onednn=onednn, pool=recording,
-            samples=settings.samples,
+            samples=settings.samples, old_blocks=old_blocks,
         )  # fmt: skip
 
     timeline = walked(0, recording=pool)
-    share = max(_error_share(timeline, walked), RECORDED_ERROR_SHARE if recorded else 0.0)
+    pasts, loose = _further_pasts(timeline, pool, walked)
+    share = max(_error_share(timeline, walked), RECORDED_ERROR_SHARE if recorded else 0.0, loose)
     share = min(share + _THREAD_ERROR * _further_threads(settings), 1.0)
     lower = None
     if settings.device == "cpu" and settings.onednn is not False and _convolves(graph, chosen):
@@ -107,7 +112,7 @@ def capture(
     needed = None
     if settings.device == "cpu":
         fed = _fed_bytes(timeline, graph) if held and not settings.samples else 0
-        needed = needed_limit([pool.calls], timeline.peak_bytes, share, fed, pool.first_region_bytes)
+        needed = needed_limit([pool.calls, *pasts], timeline.peak_bytes, share, fed, pool.first_region_bytes)
         note = SESSION_LIMIT_NOTE
         if held:
             note = arrays_note(settings.samples) if settings.samples else LIMIT_NOTE
@@ -179,6 +184,24 @@ def _error_share(timeline: Timeline, walked: Callable[[int], Timeline]) -> float
         max(MIN_ERROR_SHARE, *(round(abs(other / max(timeline.peak_bytes, 1) - 1), 3) for other in others)),
         1.0,
     )
+
+
+def _further_pasts(
+    timeline: Timeline, pool: RecordedPool, walked: Callable[..., Timeline]
+) -> tuple[list[Sequence[Call]], float]:
+    """The calls of the same step after other pasts of the allocator, and how much more of the peak its chunks
+    take after these than after none: one of up to twice the request is not split.
+    """
+    largest = max((size or 0 for size in timeline.table.requested_bytes), default=0)
+    count = pasts_to_try(len(timeline.executions.node))
+    pasts: list[Sequence[Call]] = []
+    highest = timeline.peak_bytes
+    for number in range(1, 1 + count):
+        other = RecordedPool(pool.first_region_bytes)
+        found = walked(0, recording=other, old_blocks=old_blocks(number, largest))
+        highest = max(highest, found.peak_bytes)
+        pasts.append(other.calls)
+    return pasts, min(highest / max(timeline.peak_bytes, 1) - 1, 1.0)
 
 
 def _check(graph: Graph, fetches: Sequence[str]) -> None:

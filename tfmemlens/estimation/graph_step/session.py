@@ -55,6 +55,7 @@ def of_graph(
     onednn: bool = False,
     pool: Pool | None = None,
     samples: int | None = None,
+    old_blocks: Sequence[int] = (),
 ) -> Timeline:
     """The predicted timeline of one step that computes `fetches` (node names, as in Session.run).
 
@@ -65,7 +66,8 @@ def of_graph(
     `variant`: TensorFlow visits the readers of a tensor in an order that differs from run to run; 0 is by
     name, which real runs are nearest to. `pool`: the allocator, empty and without a limit; one that grows
     as the graph's TensorFlow does if none is given. `samples`: `held_inputs` are cut from arrays of so many
-    samples, which `fit` copied, and it has further batches ready.
+    samples, which `fit` copied, and it has further batches ready. `old_blocks`: what the program allocated
+    before its variables and gave back after them.
     Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
     graph, names = inlined(graph, resolved(graph, fetches), calls_stay=optimized)
@@ -74,6 +76,7 @@ def of_graph(
     memory = Memory(
         pool or Pool(first_region_bytes=first_region(graph.producer)), onednn=onednn, widened=wide
     )
+    old = [memory.pool.allocate(size) for size in old_blocks]
     feeds = _Feeds(batch, shapes or {})
     variables: dict[str, Variable] = {}
     _initialize(graph, memory, variables, threads)
@@ -82,6 +85,9 @@ def of_graph(
         ready = rewritten(graph, names, feeds, variant)
     executor = Executor(ready, memory, names, feeds, variables, threads, [] if notes is None else notes)
     _complete(executor, memory)
+    for block in old:
+        assert block is not None, "a pool without a limit always finds room"
+        memory.pool.free(block)
     if held_inputs:
         feeds.memory = memory
         for item in executor.items if samples else ():

@@ -163,7 +163,6 @@ def _needed_limit(
         share + reserve,
         batch,
         likely_share=likely,
-        in_turn=predicted.in_turn,
         limit_bytes=settings.limit_bytes,
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 
 from tfmemlens.errors import UsageError
+from tfmemlens.estimation.allocator_pasts import old_blocks, pasts_to_try
 from tfmemlens.estimation.keras_step import optimizers, training_step
 from tfmemlens.estimation.keras_step.initial_state import allocate_persistent
 from tfmemlens.estimation.keras_step.schedule import Life, ScheduledRun, SchedulePlan, run
@@ -23,14 +24,8 @@ _STEPS = ((2_000, 16), (20_000, 8))
 """How many steps are thought through: for steps of fewer ops more of them, else three."""
 _LIMITED_STEPS = 3
 """How many steps a limit has to serve; no fewer are ever thought through."""
-_HISTORIES = ((2_000, 4), (20_000, 2))
-"""How many further histories of the allocator widen the bar, in a few steps each; else none."""
 _FURTHER_STEPS = 4
-_OLD_BLOCKS = 6
-"""What a program allocates before its weights and frees after them, up to half of the step's largest tensor
-each: nobody knows these sizes, and they decide which regions the pool takes, and so how much larger than
-asked its chunks are.
-"""
+"""The same after each further past of the allocator, which widens the bar."""
 _MAX_UNTRIMMED_RUNS = 4
 USUAL_THREADS = 4
 """Where nobody says how many threads there are."""
@@ -54,10 +49,8 @@ class PredictedStep:
     """
     pasts: Sequence[Sequence[Call]] = ((),)
     """Calls of the allocator from the first weight to the end of the third step: first without a past, then
-    after each that was thought through.
+    after each that was thought through; with one op at a time, as they go where memory is short.
     """
-    in_turn: Sequence[Call] | None = None
-    """The first of these with one op at a time, where several threads run ops and a limit is asked about."""
 
 
 def predict(network: Network, settings: StepSettings) -> PredictedStep:
@@ -93,17 +86,17 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
     runs, calls = _settled(step, plan, settings, steps)
     pasts = [calls]
     middle = runs[len(runs) // 2]
-    for number in range(1, 1 + next((count for ops, count in _HISTORIES if size < ops), 0)):
+    for number in range(1, 1 + pasts_to_try(size)):
         further, calls = _settled(step, plan, settings, _FURTHER_STEPS, number)
         runs += further
         pasts.append(calls)
     runs.sort(key=lambda each: each[1].peak_bytes)
     low, high = (runs[1], runs[-2]) if len(runs) > _MAX_UNTRIMMED_RUNS else (runs[0], runs[-1])
     spread = (high[1].peak_bytes - low[1].peak_bytes) / max(middle[1].peak_bytes, 1)
-    in_turn = None
-    if workers > 1 and settings.limit_bytes is not None:
-        in_turn = _settled(step, plan, replace(settings, workers=1), _LIMITED_STEPS)[1]
-    return PredictedStep(done, step, _timeline(step, middle, settings), optimizer, spread, pasts, in_turn)
+    if workers > 1:
+        alone = replace(settings, workers=1)
+        pasts = [_settled(step, plan, alone, _LIMITED_STEPS, past)[1] for past in range(len(pasts))]
+    return PredictedStep(done, step, _timeline(step, middle, settings), optimizer, spread, pasts)
 
 
 def _settled(
@@ -118,10 +111,10 @@ def _settled(
     a program of which nothing is known.
     """
     workers = settings.workers or USUAL_THREADS
-    chance, order, past = (Random(seed + 3 * history) for seed in range(3))
+    chance, order = (Random(seed + 3 * history) for seed in range(2))
     pool = RecordedPool()
-    most = max((buffer.bytes for buffer in step.tape.buffers), default=0) // 2
-    old = [pool.allocate(past.randint(0, most)) for _ in range(_OLD_BLOCKS if history else 0)]
+    most = max((buffer.bytes for buffer in step.tape.buffers), default=0)
+    old = [pool.allocate(size) for size in old_blocks(history, most)]
     standing: Mapping[int, Chunk] = allocate_persistent(pool, step)
     for block in old:
         if block is not None:
