@@ -585,6 +585,27 @@ _TWELFTH: list[tuple[Any, ...]] = [
 ]
 """After a stated limit was asked of many ways in which a step may go at once; `object`: of a model object."""
 
+_THIRTEENTH: list[tuple[Any, ...]] = [
+    ("anvils", "2.21", 32, "adam", 1, False, True),
+    ("chisels", "2.11", 64, "adam", 1, False, False),
+    ("lathes", "2.21", 48, "momentum", 1, True, False),
+    ("pulleys", "2.11", 64, "rmsprop", 2, False, False),
+    ("ratchets", "2.21", 96, "adamw", 1, False, False),
+    ("spanners", "2.11", 64, "adam", 1, False, False),
+    ("tongs", "2.21", 1024, "adagrad", 1, False, False),
+    ("vises", "2.21", 16, "adam", 4, False, False),
+    ("cleats", "2.21", 1024, "adam", 1, False, False, {"jit": True}),
+    ("dowels", "2.21", 96, "rmsprop", 1, False, False),
+    ("easels", "2.11", 32, "momentum", 1, False, True),
+    ("funnels", "2.21", 32, "adam", 2, False, False),
+    ("gaskets", "2.21", 96, "adamw", 1, False, True),
+    ("augers", "2.21", 96, "momentum", 1, False, False, {"live": True, "object": True}),
+    ("bellows", "2.11", 1024, "adam", 1, False, False, {"live": True}),
+    ("wedges", "1.15", 32, "adam", 1, False, False),
+    ("winches", "1.15", 96, "momentum", 2, False, False),
+]
+"""After products in 16 bits and pasts of the allocator of a traced step: kinds of net that were not there."""
+
 _SETS = {
     "first": _CASES,
     "second": _SECOND,
@@ -598,6 +619,7 @@ _SETS = {
     "tenth": _TENTH,
     "eleventh": _ELEVENTH,
     "twelfth": _TWELFTH,
+    "thirteenth": _THIRTEENTH,
 }
 _SUFFIXES = {"2.21": ".keras", "2.11": ".h5", "1.15": ".meta"}
 _SHAPES = {
@@ -623,6 +645,8 @@ _SHAPES = {
     "duels": "32x32x3",
     "shuttles": "56x56x3",
     "mentors": "64x64x3",
+    "augers": "48x48x3",
+    "bellows": "96",
 }
 """Of models that do not tell their inputs: what their users say."""
 

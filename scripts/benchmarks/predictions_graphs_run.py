@@ -1,4 +1,4 @@
-"""Graphs of predictions.py's third, fifth, sixth, seventh and twelfth set, in the style of TensorFlow 1, and their real runs:
+"""Graphs of predictions.py's third, fifth, sixth, seventh, twelfth and thirteenth set, and their real runs:
 
     predictions_graphs_run.py make FOLDER CASES.json
     predictions_graphs_run.py measure OUT.jsonl CASES.json [LIMIT_OF_CASE.json]
@@ -19,6 +19,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0")
 os.environ.update(TF_CPU_ALLOCATOR_USE_BFC="1", TF_CPU_BFC_MEM_LIMIT_IN_MB="3000")
 import numpy as np
 import predictions_seventh_graphs_run
+import predictions_thirteenth_graphs_run
 import predictions_twelfth_graphs_run
 
 STEPS = 4
@@ -224,7 +225,11 @@ def step_of(case):
 
     tf.logging.set_verbosity(tf.logging.ERROR)
     np.random.seed(1)
-    graphs = (predictions_seventh_graphs_run, predictions_twelfth_graphs_run)
+    graphs = (
+        predictions_seventh_graphs_run,
+        predictions_twelfth_graphs_run,
+        predictions_thirteenth_graphs_run,
+    )
     model = case["model"]
     make = globals().get(model) or next(getattr(each, model) for each in graphs if hasattr(each, model))
     loss, feed, clips = make(tf, case["batch"])

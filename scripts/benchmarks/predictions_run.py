@@ -36,6 +36,7 @@ import predictions_seventh_live_run
 import predictions_seventh_run
 import predictions_sixth_run
 import predictions_third_run
+import predictions_thirteenth_run
 import predictions_twelfth_run
 import tensorflow as tf
 
@@ -523,6 +524,7 @@ def built(case):
         predictions_tenth_run,
         predictions_eleventh_run,
         predictions_twelfth_run,
+        predictions_thirteenth_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
