@@ -129,7 +129,8 @@ def test_batch_norm_trains_half_of_its_state(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.whole
-def test_mixed_precision_halves_activations_and_keeps_weights(capsys: pytest.CaptureFixture[str]) -> None:
+def test_mixed_precision_narrows_what_norms_do_not_need(capsys: pytest.CaptureFixture[str]) -> None:
+    """Weights stay as they are, and each norm keeps what came in once more in float32."""
     plain, mixed = (
         told(capsys, APPLICATION.format("MobileNet"), "--batch", "4", "--dtype", dtype)
         for dtype in ("float32", "mixed_float16")
@@ -138,7 +139,7 @@ def test_mixed_precision_halves_activations_and_keeps_weights(capsys: pytest.Cap
         next(layer for layer in found["layers"] if layer["layer"] == "conv_pw_1") for found in (plain, mixed)
     ]
     assert conv[0]["param_bytes"] == conv[1]["param_bytes"]
-    assert mixed["peaks"][0]["bytes"] < 0.75 * plain["peaks"][0]["bytes"]
+    assert mixed["peaks"][0]["bytes"] < 0.85 * plain["peaks"][0]["bytes"]
 
 
 @pytest.mark.whole
