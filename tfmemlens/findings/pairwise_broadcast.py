@@ -26,6 +26,7 @@ from tfmemlens.findings.support.rows import device_limit, place, requests, tenso
 from tfmemlens.model.capture import StatedSize
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.model.what_if import Shrunk
@@ -78,11 +79,13 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         failed, need = request.failed, request.failed.tensor_bytes
         shape = [size or 0 for size in failed.shape or ()]
-        op = failed.op or request.owner.op or _by_name(failed.node or "")
+        op = failed.op or request.owner.op or _by_name(failed.node or "") or _by_kernel(failed)
         if (
             need is None
             or need < 64 * MIB
-            or not (_ELEMENTWISE.match(op) or (not op and len(shape) == 4 and _all_alike(shape)))
+            or not (
+                _ELEMENTWISE.match(op) or op == _OF_TWO or (not op and len(shape) == 4 and _all_alike(shape))
+            )
             or re.search(r"attention|softmax|scores", failed.node or "", re.IGNORECASE)
         ):
             continue
@@ -135,7 +138,15 @@ _ARITHMETIC = regex(r"(?:Sub|AddV2|Add|Mul|SquaredDifference|Maximum|Minimum|Rea
 def _above_any_operand(case: Case, moment: Moment, op: str) -> bool:
     """Whether an op of two operands asks for more than the device has: none has its result's shape then."""
     limit, need = device_limit(case, moment), moment.balance.requested
-    return bool(limit and need and need > limit.high and _ARITHMETIC.match(op))
+    return bool(limit and need and need > limit.high and (op == _OF_TWO or _ARITHMETIC.match(op)))
+
+
+_OF_TWO = "op of two operands"
+
+
+def _by_kernel(failed: FailedRequest) -> str:
+    """The kind of op that the source of its kernel tells, where nothing names the op."""
+    return _OF_TWO if not failed.node and "cwise_ops_common" in (failed.kernel or "") else ""
 
 
 _SHAPES_THAT_MEET = Remedy(
@@ -274,13 +285,12 @@ def _makes_pairs(text: str) -> bool:
 
 def _made_from(case: Case, request: Request) -> Line | None:
     """The line that made all pairs, where the failing line only goes on with them: `d = a[:, None] - b[None]`
-    above `tf.square(d)`.
+    above `tf.square(d)`; where no line is known to have failed, the only one of the program that makes any.
     """
-    text = request.failed.source_text
-    if not text:
-        return None
-    made = definitions(text, code_lines(case.capture.surroundings))
-    return next((line for line in made if _makes_pairs(line.text) or _TWO_AXES.search(line.text)), None)
+    text, code = request.failed.source_text, code_lines(case.capture.surroundings)
+    made = list(definitions(text, code)) if text else list(code)
+    pairs = [line for line in made if _makes_pairs(line.text) or _TWO_AXES.search(line.text)]
+    return pairs[0] if pairs and (text or len(pairs) == 1) else None
 
 
 def _of_a_loss(case: Case, request: Request, shape: list[int]) -> Iterator[Remedy]:
@@ -299,6 +309,8 @@ def _of_a_loss(case: Case, request: Request, shape: list[int]) -> Iterator[Remed
 def _at(case: Case, request: Request) -> str:
     """The line that made the pairs, where it is not the failing one."""
     line = _made_from(case, request)
+    if line and not request.failed.source_text:
+        return f" (most likely `{line.text.strip()}`, {line.place})"
     return f" that `{line.text.strip()}` ({line.place}) makes" if line else ""
 
 

@@ -194,7 +194,7 @@ def _dimension_remedies(
     if _has_sides(sizes) and not any(finding.moment == index for finding in attention_scores.check(case)):
         yield _smaller_maps(case, index, need, len(sizes) == 5)
     op = request.failed.op or request.owner.op if request else None
-    if len(sizes) == 2 and min(sizes) > 1000 and (op is None or _OF_A_MATRIX.search(op)):
+    if len(sizes) == 2 and min(sizes) > 1000 and not of_pairs and (op is None or _OF_A_MATRIX.search(op)):
         yield Remedy(
             f"a {sizes[0]} x {sizes[1]} matrix: check that it is not made by Flatten before a Dense layer, or"
             " by a one-hot of a large vocabulary",

@@ -104,6 +104,8 @@ def _gathered(
     status, report = record["exit_status"], None
     _tidy(folder)
     written = _write_record(folder, record, problems)
+    if status > _KILLED:
+        _keep_script(folder, record)
     if status:
         report = _explained(folder, log, problems, written)
     if report and report.case.capture.source.version:
@@ -122,6 +124,8 @@ def _gathered(
     return RunOutcome(status, None, None, tuple(problems))
 
 
+_KILLED = 128
+"""A status above it is that of a signal: no traceback tells of the program's lines."""
 _CRASHED = (
     "killed by SIGSEGV after an allocation had failed: element-wise ops of TensorFlow 1.15 may crash then,"
     " with and without tfmemlens; what failed first stands above"
@@ -283,6 +287,20 @@ def _write(folder: str, name: str, text: str, problems: list[str]) -> bool:
             file.unlink(missing_ok=True)
         return False
     return True
+
+
+def _keep_script(folder: str, record: dict[str, Any]) -> None:
+    """A copy of the script that the command names, since nothing quotes its lines."""
+    from tfmemlens.readers.formats.python_source import LARGEST
+    from tfmemlens.readers.gathering import program_files
+
+    scripts = (Path(record["working_folder"], each) for each in record["command"] if each.endswith(".py"))
+    script = next(scripts, None)
+    with suppress(OSError):
+        if script is not None and script.stat().st_size <= LARGEST:
+            target = Path(folder, program_files.FOLDER)
+            target.mkdir(exist_ok=True)
+            shutil.copyfile(script, target / script.name)
 
 
 def _keep_program(folder: str, report: Report) -> None:

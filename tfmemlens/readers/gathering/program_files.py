@@ -29,15 +29,18 @@ _MOST_ROWS = 20
 
 def with_programs(capture: Capture, places: Sequence[inputs.Place]) -> Capture:
     """The same with the programs that the tracebacks of its failures name, read where they still are what
-    ran: the line that the traceback quotes must stand in the file under its number.
+    ran: the line that the traceback quotes must stand in the file under its number. A program that was
+    killed left no traceback: its bundle has the script itself.
     """
     frames = _frames_of(capture)
-    if not frames:
+    files = _files_of(frames, places) if frames else _kept_scripts(capture, places)
+    programs = [read for file in files if (read := _read(file)) is not None]
+    if not (frames or programs):
         return capture
-    programs = [read for file in _files_of(frames, places) if (read := _read(file)) is not None]
     told = merge_logs.surroundings([capture, *programs]) if programs else capture.surroundings
     names = " and ".join(os.path.basename(each.source.path) for each in programs)
-    note = ReadNote(f"{names} was read, too: the traceback quotes it")
+    why = "the traceback quotes it" if frames else "it is what ran"
+    note = ReadNote(f"{names} was read, too: {why}")
     return replace(
         capture,
         incidents=tuple(_with_statements(each, places) for each in capture.incidents)
@@ -46,6 +49,14 @@ def with_programs(capture: Capture, places: Sequence[inputs.Place]) -> Capture:
         surroundings=replace(told, program=partial(_marked, told.program, tuple(frames))),
         notes=(*capture.notes, note) if programs else capture.notes,
     )
+
+
+def _kept_scripts(capture: Capture, places: Sequence[inputs.Place]) -> list[str]:
+    """Scripts that a bundle keeps of a run whose end no traceback tells."""
+    if not capture.incidents:
+        return []
+    folders = [Path(place, FOLDER) for place in places if os.path.isdir(place)]
+    return [str(file) for folder in folders for file in sorted(folder.glob("*.py"))][:_MOST_FILES]
 
 
 def _with_statements(incident: Incident, places: Sequence[inputs.Place]) -> Incident:
