@@ -344,6 +344,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             "jax.config.update('jax_cpu_enable_async_dispatch', False)   # first thing in the program",
             slug="wait-for-each-call",
         )
+    elif "bad_alloc" in said and case.capture.surroundings.shows("growing in words"):
+        yield from _of_growth(case)
     elif not (
         case.capture.surroundings.devices
         or case.capture.surroundings.shows("without a GPU")
@@ -375,7 +377,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     native = OF_NATIVE.get(situation(case, moment).program or "", ()) if grows else ()
     yield from native
     if was_killed(moment) and not native and (grows or _late(case, moment)):
-        yield find_what_grows(case, of_host=True)
+        yield from _of_growth(case) if grows else (find_what_grows(case, of_host=True),)
     compiling = _compiling(case, moment)
     if compiling and not surely_for_memory(moment):
         yield _KERNEL_LOG
@@ -518,10 +520,15 @@ def _of_an_array(case: Case, failed: FailedRequest) -> Iterator[Remedy]:
         yield THREADS
         return
     if failed.shape is None and (told.shows("growing in words") or told.shows("kept in words")):
-        grown = grower(case)
-        yield from grown.remedies if grown else (find_what_grows(case, of_host=True),)
+        yield from _of_growth(case)
         return
     yield _MAP_THE_FILE
+
+
+def _of_growth(case: Case) -> Iterator[Remedy]:
+    """What helps where words say that it grows: what they name, else to find it."""
+    grown = grower(case)
+    yield from grown.remedies if grown else (find_what_grows(case, of_host=True),)
 
 
 def _reads_data(case: Case, moment: Moment) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.contrasted import what_ended_it
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.findings.support.situation import without_gpu
@@ -43,12 +44,15 @@ def check(case: Case) -> Iterator[Finding]:
     if not case.moments:
         what = next((words for name, words in _WHAT.items() if told.shows(name) == said), "ran out")
         yield _finding(
-            said, found, f"the text says in words that {_whose(case)} {what} ({said.place}); most likely"
+            case,
+            said,
+            found,
+            f"the text says in words that {_whose(case)} {what} ({said.place}); most likely",
         )
         return
     for index, moment, _ in list(requests(case))[:1]:
         if on_host(moment) or found.sure:
-            yield _finding(said, found, f"memory grows ({said.place}); most likely", index)
+            yield _finding(case, said, found, f"memory grows ({said.place}); most likely", index)
 
 
 _ONE_AFTER_ANOTHER = ("failing late", *(f"again at each {unit}" for unit in ONE_AFTER_ANOTHER))
@@ -78,7 +82,7 @@ def _ran_out(told: Surroundings) -> Line | None:
     )
 
 
-def _finding(said: Line, found: Grower, head: str, moment: int = 0) -> Finding:
+def _finding(case: Case, said: Line, found: Grower, head: str, moment: int = 0) -> Finding:
     return Finding(
         severity=Severity.CAUSE,
         headline=f"{head} {found.what}",
@@ -87,6 +91,6 @@ def _finding(said: Line, found: Grower, head: str, moment: int = 0) -> Finding:
             Evidence(fact, line)
             for line, fact in {said: "what the text says", found.line: "what grows, most likely"}.items()
         ),
-        remedies=found.remedies,
+        remedies=(*filter(None, (what_ended_it(case),)), *found.remedies),
         moment=moment,
     )

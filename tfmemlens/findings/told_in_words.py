@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from tfmemlens.findings import code_without_message, named_growth, processes_on_one_device
 from tfmemlens.findings.support import steps_of_torch_xla
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
+from tfmemlens.findings.support.contrasted import stated_cause, what_ended_it
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import JAVASCRIPT, advice, full_device, small_pool
@@ -115,19 +116,27 @@ def check(case: Case) -> Iterator[Finding]:
     if grows is None and _only_killed(line):
         what = "that the program was killed, as the kernel does where host RAM is full"
     guessed = f"; most likely {likely.what}" if likely else ""
+    cause = stated_cause(case)
+    named = f'; {cause[1].place} names the cause: "{cause[0]}"' if cause else ""
     yield Finding(
         severity=Severity.FACTOR,
         headline=(
             f"the text says {what} ({line.place}), and quotes {_quoted(told)}"
             f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
-            f"{_of_steps(case) or ('' if grows or likely else _of_when(case))}"
-            f"{guessed}"
+            f"{_of_steps(case) or ('' if grows or likely or cause else _of_when(case))}"
+            f"{guessed}{named}"
         ),
         evidence=tuple(
             Evidence("what the text says", each)
-            for each in dict.fromkeys((line, grows or line, likely.line if likely else line))
+            for each in dict.fromkeys(
+                (line, grows or line, likely.line if likely else line, cause[1] if cause else line)
+            )
         ),
-        remedies=(*(likely.remedies if likely else ()), *_remedies(case, told, line, grows, likely)),
+        remedies=(
+            *filter(None, (what_ended_it(case),)),
+            *(likely.remedies if likely else ()),
+            *_remedies(case, told, line, grows, likely),
+        ),
     )
 
 
@@ -273,6 +282,10 @@ def _where(case: Case, told: Surroundings, line: Line) -> str:
     if told.shows("raising an exception") or told.shows("saving in words"):
         return "memory"
     host, device = _HOST.search(line.text), _DEVICE.search(line.text)
+    if told.shows("fails on the GPU alone"):
+        return DEVICE
+    if told.shows("host RAM in words") and not told.shows("device memory in words"):
+        return HOST
     if not device and _CACHE.search(line.text):
         return HOST
     if bool(host) is bool(device) and told.shows("host RAM in words"):
@@ -287,7 +300,7 @@ def _remedies(
 ) -> Iterator[Remedy]:
     """What helps in general, beside what is most likely; the message is asked for where one may stand."""
     host = _where(case, told, line) == HOST
-    if framework_of(case) == TORCH_XLA:
+    if framework_of(case) == TORCH_XLA and not likely:
         of_batch = told.shows("a smaller batch helps") and not (host or grows)
         yield from (
             advice(case, host, grows)

@@ -402,6 +402,13 @@ TABLE: dict[str, Applicability] = {
     # Of what words alone tell.
     "direct-call": _TENSORFLOW_CODE,
     "leave-out-in-turn": _ANYWHERE,
+    "leave-it-out": _ANYWHERE,
+    "load-once-for-all": _ANYWHERE,
+    "see-real-use": _ANYWHERE,
+    "what-ended-it": _ANYWHERE,
+    "data-on-the-host": _ANYWHERE,
+    "less-optimizer-state": _ANYWHERE,
+    "read-the-analysis": _ANYWHERE,
     "smaller-replay": _ANYWHERE,
     "count-the-data": _ANYWHERE,
     "graph-of-its-own": _TENSORFLOW_CODE,

@@ -149,6 +149,8 @@ def on_windows(case: Case) -> bool:
 
 def without_gpu(case: Case) -> bool:
     """Whether TensorFlow has no GPU: the text says so, or it is a version that has none on Windows."""
+    if case.capture.surroundings.shows("fails on the GPU alone"):
+        return False
     if case.capture.surroundings.shows("without a GPU"):
         return True
     return framework_of(case) == TENSORFLOW and on_windows(case) and case.api.oldest >= _WITHOUT_WINDOWS

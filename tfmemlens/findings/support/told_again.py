@@ -9,6 +9,7 @@ from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 
 ONE_AFTER_ANOTHER = ("trial", "fold", "loaded model", "request", "episode", "model")
 """What ends well by itself: where a later one runs out, something stayed of those before."""
@@ -27,6 +28,11 @@ _LOAD_ONCE = Remedy(
     "load (or build) the model once, when the program starts, and use that one for all: only its weights need"
     " to change",
     "model = tf.keras.models.load_model(path, compile=False)   # once; later: model.load_weights(other)",
+    slug="build-once",
+)
+_SAME_MODEL = Remedy(
+    "where each turn makes the same model (a GAN's joint model, too), make and compile it once, above the"
+    " loop",
     slug="build-once",
 )
 _ONE_FOR_ALL = Remedy(
@@ -50,7 +56,7 @@ _ONE_GRAPH = Remedy(
     "with tf.Graph().as_default(), tf.Session() as sess: ...",
     slug="graph-of-its-own",
 )
-_OF_FUNCTIONS = Remedy(
+OF_FUNCTIONS = Remedy(
     "count how often it is traced: each Python number, string or list among its arguments, each new shape and"
     " each function made in a loop makes another graph, and all are kept; give it tensors of one signature",
     "print(f.experimental_get_tracing_count())   # TF 2.3+: it must not grow",
@@ -97,7 +103,7 @@ def told_again(case: Case) -> Iterator[Grower]:
     """
     told = case.capture.surroundings
     grows = told.shows("growing in words") or told.shows("kept in words")
-    if (line := told.shows("before training")) and grows:
+    if (line := told.shows("before training")) and grows and not told.shows("failing late"):
         yield _before(line)
     for unit, answer in _ANSWERS.items():
         line = told.shows(f"again at each {unit}")
@@ -143,7 +149,8 @@ def _searches(case: Case, line: Line) -> Grower:
         if tuner
         else _CLEAR
     )
-    return Grower(what, line, (where, _OWN_PROCESS))
+    once = () if tuner or line != told.shows("again at each model") else (_SAME_MODEL,)
+    return Grower(what, line, (*once, where, _OWN_PROCESS))
 
 
 def _loads(case: Case, line: Line) -> Grower:
@@ -204,10 +211,26 @@ def _episodes(case: Case, line: Line) -> Grower:
     return Grower(what, line, (*list(_calls(case, told))[:1], _SMALLER_REPLAY, _NOT_KEPT))
 
 
+_OF_A_LOOP = regex(r"(?i)\b(?:whole|entire)\b[^.]{0,30}\b(?:training|loop|process|epoch)|\bloop function\b")
+_STEP_ALONE = Remedy(
+    "put tf.function on the step alone, and loop over batches outside of it, in Python: of a whole loop"
+    " tracing may run every step, and all become one graph",
+    "@tf.function\ndef step(images, labels): ...   # the tape and apply_gradients",
+    slug="step-alone",
+)
+
+
 def _functions(case: Case, line: Line) -> Grower:
     del case
+    if _OF_A_LOOP.search(line.text):
+        return Grower(
+            f"tf.function round a whole loop ({line.place}): tracing it runs every step, and all become one"
+            " graph",
+            line,
+            (_STEP_ALONE, OF_FUNCTIONS),
+        )
     what = f"a tf.function is traced anew at its calls ({line.place}), and every graph is kept"
-    return Grower(what, line, (_OF_FUNCTIONS,))
+    return Grower(what, line, (OF_FUNCTIONS,))
 
 
 def _epochs(case: Case, line: Line) -> Grower:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support.contrasted import contrasted, first_of, without
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.told_again import DATA_IN_PARTS, ONE_AFTER_ANOTHER
@@ -90,10 +91,14 @@ _TO_THE_END = Remedy(
 
 
 def told_mechanism(case: Case) -> Grower | None:
-    """The most particular that the words tell of TensorFlow in Python; None where they tell none."""
+    """What the text shows by what works beside what fails, else the most particular that the words tell of
+    TensorFlow in Python; None where they tell none.
+    """
+    if shown := contrasted(case):
+        return shown
     if framework_of(case) != TENSORFLOW or situation(case).program:
         return None
-    return next(_mechanisms(case), None)
+    return first_of(case, _mechanisms(case))
 
 
 def _mechanisms(case: Case) -> Iterator[Grower]:
@@ -113,7 +118,8 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
             (grow, _LET_OTHERS),
         )
     for name, (what, remedies) in _OF_CIRCUMSTANCES.items():
-        if (line := told.shows(name)) and not (device and name in _OF_HOST):
+        denied = (device and name in _OF_HOST) or (name == "before training" and told.shows("failing late"))
+        if (line := told.shows(name) or _fine_without(case, name)) and not denied:
             if "multi_gpu_model" in line.text:
                 remedies = (_PER_GPU,)
             yield Grower(f"{what} ({line.place})", line, remedies)
@@ -127,6 +133,13 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
         )
 
 
+def _fine_without(case: Case, name: str) -> Line | None:
+    """The line that says that it is fine without a circumstance: `when I set shuffle to False`."""
+    aside = without(case)
+    return aside[1] if aside and name in _NAMED and _NAMED[name] in aside[0].lower() else None
+
+
+_NAMED = {"shuffling": "shuffl", "compiling with XLA": "jit_compile", "training under a strategy": "strategy"}
 _UNITS = (*ONE_AFTER_ANOTHER, "data set", "run of a session", "prediction", "epoch", "step")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support.contrasted import first_of
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.told_again import replays, told_again, told_epochs
@@ -57,7 +58,7 @@ def grower(case: Case) -> Grower | None:
     """The most particular that the text names; None where it names none."""
     if framework_of(case) != TENSORFLOW or situation(case).program:
         return None
-    return next(_growers(case), None)
+    return first_of(case, _growers(case))
 
 
 def _growers(case: Case) -> Iterator[Grower]:

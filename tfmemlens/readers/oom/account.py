@@ -276,11 +276,17 @@ class AccountCollector:
 
     def value(self) -> dict[str, Line]:
         """The facts by their names, each with the first line that tells it. What is done again counts where
-        it is told together with the failure; else where no sentence does that.
+        it is told together with the failure, or in the line that tells of growth; else where no sentence does
+        that.
         """
-        if not any(name in self._facts for name in map(again, UNITS)):
-            return self._facts | {name: line for name, line in self._weak.items() if name not in self._facts}
-        return dict(self._facts)
+        grows = self._facts.get("growing in words")
+        besides = any(name in self._facts for name in map(again, UNITS))
+        near = {
+            name: line
+            for name, line in self._weak.items()
+            if name not in self._facts and not (besides and line is not grows)
+        }
+        return self._facts | near
 
     def _take(self, sentence: str, line: Line) -> None:
         told, titled = list(_course(sentence)), sentence.startswith("# ")

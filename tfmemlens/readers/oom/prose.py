@@ -48,7 +48,9 @@ MUCH_MEMORY = LineRule(
     r"[^.\n]{0,30}?\b(?:in|into|to) (?:\w{1,10} )?(?:memory|RAM)\b"
     rf"|\b{_FIGURE}\b[^.\n]{{0,30}}?\b(?:not enough|too little|not sufficient)\b"
     r"|\b(?:huge|excessive|enormous|insane|crazy|extreme|unexpected(?:ly high)?|very high|massive)"
-    rf" (?:\w{{1,12}} ){{0,2}}{_MEMORY} (?:us(?:e|age)|consumption|footprint|requirements?)\b",
+    rf" (?:\w{{1,12}} ){{0,2}}{_MEMORY} (?:us(?:e|age)|consumption|footprint|requirements?)\b"
+    r"|\b(?:met|meet|have|had|got|get|getting|face|facing|encounter\w*|ran into|run into)\b[^.\n]{0,16}"
+    r"\bmemory (?:issue|problem)s?\b",
     "TF takes 60GB of RAM for a set of 2GB",
     "why does it use so much host memory when compiling?",
     "My PC freezes as training begins, RAM is at 99%",
@@ -58,6 +60,7 @@ MUCH_MEMORY = LineRule(
     "jit_compile keeps filling GPU memory until it crashes",
     "cache(filename) loads the entire data set into memory",
     "Unexpectedly high memory usage of Conv2D",
+    "I also met the memory issue when I used it",
     needs=("ram", "memory", "swap", "gb", "gib"),
 )
 """The text says that memory is full or much used: less than that it ran out, so it is asked last."""

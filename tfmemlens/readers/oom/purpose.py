@@ -197,7 +197,7 @@ SHORT = LineRule(
     r"|\btoo much (?:\w{1,12} )?(?:RAM|memory)\b|\bcrash\w{0,3}\b[^.\n]{0,60}\b(?:all|available) RAM\b"
     rf"|{_IN_OTHER_LANGUAGES}"
     r"|\bkilled python\d?\b|\b(?:RAM|memory)\b[^.\n]{0,40}\b(?:gets?|got|is|was) killed\b"
-    r"|\b(?:process|kernel|job|session|run|script|training|program|python|[\w-]{1,40}\.(?:py|sh))"
+    r"|\b(?:process|kernel|job|session|run|script|code|training|program|python|[\w-]{1,40}\.(?:py|sh))"
     r" (?:is|was|gets?|got) (?:\w{1,12} )?killed\b(?! by (?:me|the user|hand))"
     r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall))"
     r"|\b(?:shell|terminal|console|it|log) (?:reports?|says?|prints?|shows?|reads?):? (?:just |only )?"
@@ -277,6 +277,7 @@ GROWING = LineRule(
     r"|\b(?:increase|growth|rise) (?:in|of) (?:the )?(?:\w{1,12} )?(?:RAM|memory)\b"
     r"|\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:goes up|going up|adds up|piles up|never (?:freed|released)"
     r"|(?:not|isn't|is not|can ?not|can't|cannot) be(?:ing)? (?:freed|released)|not (?:freed|released))\b"
+    r"|\b(?:RAM|memory)(?: usage)? (?:\w{1,12} ){0,2}(?:unbounded|without (?:bound|limit))"
     r"|\bcauses? (?:a|the) leak\b"
     r"|\beat(?:s|ing)? up (?:all|my|the)(?: \w{1,12}){0,2} (?:memory|V?RAM) until\b"
     r"|\b(?:adds?|piles?) up (?:in|on) (?:my|the) (?:GPU|RAM)\b|\bmemory adds up\b"
@@ -368,6 +369,8 @@ LATE = LineRule(
     r" (?:full |good )?epochs?\b(?![^.\n]{0,20}\b(?:accuracy|loss|converge\w*)\b)"
     r"|\b(?:on|at) (?:(?:some|the|about) ){0,2}(?:[1-9]\d{1,6}(?:th|st|nd|rd)?|hundredths?|thousandths?)"
     r" (?:iteration|step|epoch)s?\b"
+    r"|\b(?:runs?|ran|trains?|works?) (?:\w+ )?for (?:a few|some|several|\d+)"
+    r" (?:iterations|steps|epochs|batches|minutes|hours)\b"
     r"|\b(?:fine|well|ok|okay|normally|smoothly|works?)\b[^.\n]{0,20}\b(?:for|in|during) (?:the )?"
     r"(?:first|initial)\b[^.\n]{0,20}\b(?:epochs?|steps|iterations|hours|batches)\b",
     "after several epochs it stops with an OOM",

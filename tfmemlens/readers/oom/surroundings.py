@@ -11,6 +11,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom import switches
 from tfmemlens.readers.oom.account import AccountCollector
+from tfmemlens.readers.oom.contrasts import ContrastCollector
 from tfmemlens.readers.oom.libraries import LIBRARIES
 from tfmemlens.readers.oom.other_failures import (
     CPP_FRAME,
@@ -199,6 +200,7 @@ class SurroundingsCollector:
         """The versions that prose names in passing."""
         self.releases = Releases()
         self.account = AccountCollector()
+        self.contrasts = ContrastCollector()
         self._total: Size | None = None
         self._requests = False
         """Whether the lines are those of what a pod asks for, which is no limit."""
@@ -253,6 +255,7 @@ class SurroundingsCollector:
         """Note the versions that a line which no C++ file logged names."""
         self.releases.read(line)
         self.account.observe(line)
+        self.contrasts.observe(line)
         if SAID_VERSION.search(line.text) and not _OF_ANOTHER_TIME.search(line.text):
             for said in re.finditer(SAID_VERSION.pattern, line.text):
                 self.said_era = _widened(self.said_era, said)
@@ -337,7 +340,7 @@ class SurroundingsCollector:
             steps=tuple(self.steps),
             parameters=self.parameters,
             settings=tuple(self.settings),
-            purposes=tuple((self.account.value() | self.purposes).items()),
+            purposes=tuple((self.contrasts.value() | self.account.value() | self.purposes).items()),
             libraries=tuple((name, self.libraries[name]) for name in LIBRARIES if name in self.libraries),
             ranks=ranks,
             foreign=tuple(self.foreign.items()),

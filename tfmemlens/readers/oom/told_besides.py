@@ -35,7 +35,7 @@ BATCH_OF_ONE = LineRule(
 ANY_BATCH = LineRule(
     rf"(?i)\b{_ANY}\b[^.\n]{{0,40}}\b{_BATCH}"
     rf"|\b(?:not|n't|never) (?:\w+ ){{0,2}}(?:depend|rel(?:y|ies))\w* on\b[^.\n]{{0,60}}{_BATCH}"
-    rf"|\bnot on\b[^.\n]{{0,60}}{_BATCH}"
+    rf"|\bnot on\b[^.?!\n]{{0,60}}{_BATCH}"
     rf"|\b{_BATCH} (?:are|is|was|were) different\b[^.\n]{{0,80}}\b(?:same|alike|unchanged)\b"
     rf"|\b(?:same|identical(?:ly)?|alike)\b[^.\n]{{0,60}}\b(?:for|with|at|in)"
     rf" (?:all|every|each|different|other|various|both) (?:\w+ ){{0,2}}{_BATCH}",
@@ -83,7 +83,8 @@ HOST_IN_WORDS = LineRule(
     r"(?i)\b(?:CPU(?:'s)?|host|system|main) (?:RAM|memory)\b"
     r"(?![^.\n]{0,30}\b(?:fine|ok|stable|constant|stays|enough|free|flat)\b)"
     r"|\b(?:eat\w*|fill\w*|consum\w+|exhaust\w*|los(?:es|ing))\b[^.\n]{0,40}(?<!GPU )(?<!video )\bRAM\b"
-    r"|(?<!GPU )(?<!video )\bRAM\b[^.\n]{0,30}\b(?:full|fills|grows|increas\w+|explod\w+)\b|\bdocker stats\b"
+    r"|(?<!GPU )(?<!video )\bRAM\b[^.\n]{0,30}\b(?:full|fills|grows|increas\w+|explod\w+|shoots?|jumps?)\b"
+    r"|\bdocker stats\b"
     r"|\u8fd0\u884c\u5185\u5b58",
     "the CPU's memory continues going up",
     "it eats so much RAM that the laptop hangs",
@@ -282,13 +283,18 @@ MORE_THAN_EXPECTED = LineRule(
     rf"[^.\n]{{0,30}}?\b(?:so much|{_FIGURE} ?/ ?{_FIGURE})[^.\n]{{0,20}}?\b{_DEVICE_MEMORY}"
     rf"|\b{_DEVICE_MEMORY}[^.\n]{{0,40}}?\b{_FIGURE}[^.\n]{{0,20}}\b(?:when|upon|just|only|after|at|by)"
     r" (?:\w+ ){0,3}(?:load|import|start)\w*"
-    rf"|\bGPU has {_FIGURE} of memory (?:used|taken|occupied)",
+    rf"|\bGPU has {_FIGURE} of memory (?:used|taken|occupied)"
+    r"|\b(?:us(?:es|ing)|tak(?:es|ing)|occup(?:ies|ying)|allocat(?:es|ing)|reserv(?:es|ing))\b[^.\n]{0,20}"
+    r"\b[5-9]\d ?% of (?:(?:the|my|its|all) )?(?:total |available )?(?:GPU(?:'s)? memory|VRAM)\b"
+    rf"|\b{_DEVICE_MEMORY}[^.\n]{{0,20}}\b(?:is|are) (?:\w+ )?(?:bigger|larger|higher|more) than\b",
     "it takes more GPU memory than expected",
     "LoRA finetuning requires more memory than expected",
     "Why does the sampler take so much GPU memory?",
     "A simple MLP is taking 11GB/16GB in GPU RAM",
     "the GPU has 18Gb of memory used by the program",
     "GPU memory is at 30 GB after just importing the module",
+    "training consistently uses around 70% of the GPU memory",
+    "the vram is bigger than that of the other version",
     needs=("than ", "gpu", "vram", "video"),
 )
 """The text compares what is taken with what should be."""

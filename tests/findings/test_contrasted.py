@@ -1,0 +1,76 @@
+"""What works beside what fails decides what is said and advised of a text in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "first"),
+    [
+        (
+            "My TensorFlow training runs out of memory with 4 GPUs but not with one GPU.",
+            "what several devices add",
+            "see-device-users",
+        ),
+        (
+            "It trains fine in TensorFlow with a subset of the data.\nWith the whole data set it is an OOM.",
+            "the whole set of data",
+            "data-on-the-host",
+        ),
+        (
+            "import jax\nI can train it with SGD. I can't train it with AdamW: out of memory.",
+            "the state of the optimizer",
+            "less-optimizer-state",
+        ),
+        (
+            "It runs out of RAM. It starts 8 processes that all load the features separately.",
+            "what each process loads",
+            "load-once-for-all",
+        ),
+        (
+            "It works on the CPU but not on the GPU, which is out of memory.",
+            "the GPU's memory",
+            "smaller-batch",
+        ),
+        (
+            "RAM grows each epoch. Disabling the TensorBoard callback makes it work fine.",
+            "`TensorBoard callback`",
+            "leave-it-out",
+        ),
+        (
+            "RAM is exhausted in training. When I set shuffle to False it works as expected.",
+            "the buffer of shuffle",
+            "smaller-shuffle",
+        ),
+        (
+            "My memory leak is gone? No, it grows, and works fine without tf.function.",
+            "tf.function",
+            "one-signature",
+        ),
+    ],
+)
+def test_what_works_and_what_fails_go_before_every_guess(text: str, verdict: str, first: str) -> None:
+    report = pipeline.explain(f"Hello,\n{text}\n")
+    assert verdict in report.verdict
+    assert report.actions[0].remedy.slug == first
+
+
+def test_what_ended_it_is_tried_first_and_a_stated_cause_is_quoted() -> None:
+    report = pipeline.explain("Out of memory.\nI solved it by setting workers to 1.\n")
+    assert (
+        report.actions[0].remedy.text
+        == 'try what line 2 says ended it: "I solved it by setting workers to 1"'
+    )
+    stated = pipeline.explain("It is out of memory. The root cause is that the array is copied.\n")
+    assert 'line 1 names the cause: "The root cause is that the array is copied".' in stated.verdict
+
+
+def test_jax_that_takes_most_of_a_gpu_is_told_of_its_own_pool_alone() -> None:
+    text = "I use jax. Training consistently uses around 70% of the GPU memory, whatever the GPU.\n"
+    report = pipeline.explain("import jax\n" + text)
+    assert "JAX reserves 75 %" in report.verdict and "TensorFlow" not in report.verdict
+    assert report.actions[0].remedy.code == "export XLA_PYTHON_CLIENT_PREALLOCATE=false"
+    assert "TensorFlow" in pipeline.explain("It uses around 70% of the GPU memory.\n").verdict

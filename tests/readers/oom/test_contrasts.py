@@ -1,0 +1,88 @@
+"""What works beside what fails, read from the words of a post."""
+
+import pytest
+
+from tfmemlens.model.line import Line
+from tfmemlens.readers.oom.contrasts import CAUSED_BY, ENDED_BY, FINE_WITHOUT, ContrastCollector
+
+
+def _told(*lines: str) -> dict[str, Line]:
+    collector = ContrastCollector()
+    for number, text in enumerate(lines, 1):
+        collector.observe(Line(number, text))
+    return collector.value()
+
+
+@pytest.mark.parametrize(
+    ("fact", "lines"),
+    [
+        ("fails with several GPUs", ("I get an OOM while training with 8 GPUs but not with 1 GPU.",)),
+        ("fails with several GPUs", ("It fits on a single GPU.", "On four GPUs, it runs out of memory.")),
+        (
+            "fails with more data",
+            ("It trains successfully when I limit the data to 700 rows. Above that value I get an OOM.",),
+        ),
+        ("fails on the GPU alone", ("It works on the CPU, but when I take the GPU, it is out of memory.",)),
+        ("fails with Adam", ("I can train it with SGD.", "I can't train at all using AdamW.")),
+        ("each process holds its own", ("It starts 8 processes that all load the features separately.",)),
+    ],
+)
+def test_two_sides_of_one_thing_are_told(fact, lines):
+    assert fact in _told(*lines)
+
+
+@pytest.mark.parametrize(
+    ("fact", "text"),
+    [
+        ("fails with several GPUs", "I have 8 GPUs, and training works fine on one GPU of them."),
+        ("fails with several GPUs", "It runs out of memory with 1 GPU and with 8 GPUs."),
+        ("fails with more data", "A smaller batch of the data works. A larger batch of data fails."),
+        ("fails on the GPU alone", "It works on the GPU and on the CPU."),
+        ("fails with Adam", "I train with Adam, and it fails."),
+        ("each process holds its own", "The process loads the whole set."),
+    ],
+)
+def test_one_side_alone_tells_nothing(fact, text):
+    assert fact not in _told(text)
+
+
+@pytest.mark.parametrize(
+    ("thing", "text"),
+    [
+        ("shuffle", "If I set shuffle to False then the training works as expected."),
+        ("multiprocessing", "When I disable multiprocessing, everything is working fine."),
+        ("@tf.function", "After deleting @tf.function, it doesn't make the issue."),
+        ("callback", "This leak only happens when a callback is assigned."),
+        ("cache()", "It works without cache()."),
+    ],
+)
+def test_what_it_is_fine_without_is_named(thing, text):
+    assert f"{FINE_WITHOUT}{thing}" in _told(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It doesn't work without memory_growth.",
+        "It trained without any problem.",
+        "Removing the callback did not help.",
+        "Without the cache it still runs out of memory.",
+    ],
+)
+def test_what_does_not_help_is_no_cause(text):
+    assert not any(name.startswith(FINE_WITHOUT) for name in _told(text))
+
+
+def test_what_ended_it_and_what_caused_it_are_quoted():
+    assert f"{ENDED_BY}I fixed this issue by creating a generator." in _told(
+        "It was bad. I fixed this issue by creating a generator."
+    )
+    line = "The root cause is that the array is copied."
+    assert _told(line) == {f"{CAUSED_BY}{line}": Line(1, line)}
+    assert _told("I hope this can be fixed by a newer release.") == {}
+    assert _told("The SIGKILL is because of out-of-memory.") == {}
+
+
+def test_a_short_sentence_is_about_the_code_before_it():
+    told = _told("config.gpu_options.per_process_gpu_memory_fraction = 0.9", "\u5c31\u597d\u4e86")
+    assert list(told) == [f"{ENDED_BY}config.gpu_options.per_process_gpu_memory_fraction = 0.9"]

@@ -1,0 +1,158 @@
+"""What a text itself shows to be the cause: of two sides one works and the other fails, or it is fine without
+something, or says what ended it. Such words go before every guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
+from tfmemlens.findings.support.told_again import OF_FUNCTIONS
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+
+_FINE_WITHOUT, _ENDED_BY, _CAUSED_BY = "fine without ", "said to end it: ", "said to be the cause: "
+_LONGEST = 100
+_WORD = regex(r"[\w.]+")
+_EACH_DEVICE = Remedy(
+    "look at each GPU and at RAM while it starts: where the first GPU holds more than the others, every"
+    " process or all weights with their slots lie on it as well; where all hold alike, what several add (sums"
+    " of gradients, buffers of NCCL) leaves each less room than one alone has",
+    "nvidia-smi --query-gpu=index,memory.used --format=csv -l 1   # RAM: free -h",
+    slug="see-device-users",
+)
+_ONE_EACH = Remedy(
+    "let each process see one GPU alone, before the framework starts, and count its batch for one GPU",
+    "export CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK   # mpirun",
+    slug="one-device-each",
+)
+_ONCE_FOR_ALL = Remedy(
+    "load the data and build the model once, before the processes start, and let them share it; or map the"
+    " files, or give each process its own part; else fewer processes",
+    "data = np.load(path, mmap_mode='r')   # PyTorch/XLA: xmp.MpModelWrapper(Net()) above xmp.spawn",
+    slug="load-once-for-all",
+)
+_DATA_ON_THE_HOST = {
+    TENSORFLOW: Remedy(
+        "keep the set in host RAM, and give the GPU one batch at a time: a generator or files, not one array"
+        " to fit or from_tensor_slices",
+        "with tf.device('CPU:0'): ds = tf.data.Dataset.from_tensor_slices((x, y)).batch(32)",
+        slug="data-on-the-host",
+    ),
+    JAX: Remedy(
+        "keep the set as NumPy arrays, and give the device one batch at a time",
+        "batch = jax.device_put(x[i:i + n])   # x = np.load(...), not jnp.array(...)",
+        slug="data-on-the-host",
+    ),
+}
+_LESS_STATE = Remedy(
+    "Adam keeps two more arrays as large as each weight, in float32 as a rule: shard them over the devices"
+    " like the weights, train fewer weights (LoRA, frozen layers), or take an optimizer that keeps less",
+    slug="less-optimizer-state",
+)
+_LIKE_THE_WEIGHTS = Remedy(
+    "see what the compiled step takes beside the arrays that a profile counts",
+    "print(step.lower(state, batch).compile().memory_analysis())",
+    slug="read-the-analysis",
+)
+_LESS_THAN_RAM = Remedy(
+    "a GPU has less memory than the machine has RAM, and that decides here: a smaller batch or smaller inputs"
+    " that fit it, or go on with the CPU",
+    slug="smaller-batch",
+)
+
+
+def contrasted(case: Case) -> Grower | None:
+    """The cause that the text shows; None where it shows none."""
+    return next(_contrasts(case), None)
+
+
+def _contrasts(case: Case) -> Iterator[Grower]:
+    told, framework = case.capture.surroundings, framework_of(case)
+    if situation(case).program:
+        return
+    if line := told.shows("fails with Adam"):
+        more = (_LIKE_THE_WEIGHTS,) if framework == JAX else ()
+        yield Grower(
+            f"the state of the optimizer: one that keeps less fits ({line.place})", line, (_LESS_STATE, *more)
+        )
+    if (line := told.shows("fails with more data")) and framework in _DATA_ON_THE_HOST:
+        yield Grower(
+            f"the whole set of data, in one piece: with less of it all goes well ({line.place}), and a batch"
+            " stays the same",
+            line,
+            (_DATA_ON_THE_HOST[framework],),
+        )
+    if (line := told.shows("each process holds its own")) and told.shows("host RAM in words"):
+        yield Grower(f"what each process loads and holds by itself ({line.place})", line, (_ONCE_FOR_ALL,))
+    if (line := told.shows("fails with several GPUs")) and not told.shows("training under a strategy"):
+        if told.shows("host RAM in words") or framework == TORCH_XLA:
+            what = f"what each process holds by itself, since it fits with one ({line.place})"
+            yield Grower(what, line, (_ONCE_FOR_ALL,))
+        one_each = (_ONE_EACH,) if told.shows("several ranks") else ()
+        yield Grower(
+            f"what several devices add, since it fits one ({line.place})", line, (*one_each, _EACH_DEVICE)
+        )
+    if line := told.shows("fails on the GPU alone"):
+        yield Grower(
+            f"the GPU's memory, since it runs on the CPU, in RAM ({line.place})", line, (_LESS_THAN_RAM,)
+        )
+
+
+def first_of(case: Case, growers: Iterator[Grower]) -> Grower | None:
+    """The first of them; where the text says what it is fine without, the one that says the same, or that."""
+    known, aside = list(growers), without(case)
+    if aside is None:
+        return known[0] if known else None
+    thing, line = aside
+    if "tf.function" in thing:
+        return Grower(f"`{thing}`, since it is fine without it ({line.place})", line, (OF_FUNCTIONS,))
+    word = max(_WORD.findall(thing), key=len, default=thing).lower()
+    agreeing = (each for each in known if each.sure or word in each.what.lower())
+    return next(agreeing, _leave_out(thing, line))
+
+
+def without(case: Case) -> tuple[str, Line] | None:
+    """What it is fine without, in the text's own words."""
+    return _in_own_words(case, _FINE_WITHOUT) if framework_of(case) == TENSORFLOW else None
+
+
+def _leave_out(thing: str, line: Line) -> Grower:
+    less = Remedy(
+        f"leave out `{thing}`, or let it do less (smaller, fewer at once, more seldom): the text says that it"
+        " is fine without it",
+        slug="leave-it-out",
+    )
+    return Grower(f"`{thing}`, since it is fine without it ({line.place})", line, (less,))
+
+
+def what_ended_it(case: Case) -> Remedy | None:
+    """The remedy that the text says worked, in its words."""
+    if (told := _in_own_words(case, _ENDED_BY)) is None:
+        return None
+    return Remedy(f'try what {told[1].place} says ended it: "{_short(told[0])}"', slug="what-ended-it")
+
+
+def stated_cause(case: Case) -> tuple[str, Line] | None:
+    """The sentence that names the cause itself: `the root cause is that ...`, and its line."""
+    told = _in_own_words(case, _CAUSED_BY)
+    return (_short(told[0]), told[1]) if told else None
+
+
+def _in_own_words(case: Case, begins: str) -> tuple[str, Line] | None:
+    return next(
+        (
+            (name.removeprefix(begins), line)
+            for name, line in case.capture.surroundings.purposes
+            if name.startswith(begins)
+        ),
+        None,
+    )
+
+
+def _short(text: str) -> str:
+    text = text.strip(" .-*")
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rsplit(" ", 1)[0] + "\u2026"

@@ -1,0 +1,250 @@
+"""What a post says works beside what it says fails: one GPU and eight, a part of the data and all of it, with
+something and without it; and what it says ended the failure.
+
+A sentence is read clause by clause. A clause works or fails by its own words, else as the next clause of its
+sentence does (`with 8 GPUs, it runs out`), and `but not with one` says the contrary of what stands before it.
+Where neighbouring clauses name two sides of one thing, one works and the other fails, the thing is the cause.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+from tfmemlens.values import dataclass
+
+FINE_WITHOUT, ENDED_BY, CAUSED_BY = "fine without ", "said to end it: ", "said to be the cause: "
+"""How names of facts begin that go on with the text's own words."""
+_OWN_WORDS = 160
+_MOST_LINES, _LONGEST, _NEAR = 400, 1500, 7
+"""Lines of prose that are read, letters of one, and clauses between the two sides."""
+_SENTENCE = regex(r"(?<=[.!?\u3002])(?<!e\.g\.)(?<!i\.e\.)[\s)\"'*]+|\s{4,}")
+_CLAUSE = regex(
+    r"[,;:(\u2014\u2026\uff0c](?!\d)|\s-{1,2}\s|(?<!but )(?<!and )(?<!however )"
+    r"(?=\b(?i:but|however|while|whereas|although|though|yet|otherwise|if|when)\b)"
+)
+_FAILS = regex(
+    r"(?i)\bOOM\w*|\bout[- ]of[- ](?:\w+ )?memory\b|\bmemory ?errors?\b|\bmemory leaks?\b"
+    r"|\bleak(?:s|ing|ed)?\b|resource[ _]?exhausted|\b(?:fail|crash|hang|freez)(?:s|es|ed|ing)?\b|\bkilled\b"
+    r"|\b(?:run|runs|ran) out\b|\bcan(?:'t|not| not)\b|\bcould(?:n't| not)\b|\bunable\b"
+    r"|\b(?:do|does|did)(?:n't| not) (?:work|fit|run)\b|\b(?:grow|increas|ris)(?:s|es|ing)?\b|\berrors?\b"
+)
+_WELL = r"(?:well|fine|ok(?:ay)?|good|perfect\w*|successful\w*|smooth\w*|normal\w*|great|properly|correctly)"
+_WORKS = regex(
+    r"(?i)\b(?:works?|worked|working|fits?|(?:runs?|running|ran) (?!out)|trains?|trained) (?:\w+ ){0,2}?"
+    rf"{_WELL}\b|\b(?:is|are|was|it's|everything(?:'s)?) (?:\w+ ){{0,2}}?{_WELL}\b|\bstable\b|\bconstant\b"
+    r"|(?<!n't )(?<!not )\b(?:works?|worked|fits?)\b|\bsuccessful\w*"
+    r"|\bcan (?!not\b)(?:\w+ ){0,2}?(?:run|train|fit|use|fine|load|predict)\b"
+    r"|\bwithout (?:an?y? )?(?:problem|issue|error|failure)s?\b"
+    r"|(?:\b(?:no|never|not)|n't) (?:\w+ ){0,3}?(?:OOM\w*|leak\w*|memory (?:leak|error|problem|issue)s?"
+    r"|problems?|issues?|errors?|out of memory|crash\w*|happen\w*|occur\w*|grow\w*|increas\w*)\b"
+    r"|\b(?:as expected|disappear(?:s|ed)?|goes away|went away|is gone|problem is solved)\b"
+    r"|\b(?:re)?solve[sd]\b|\bfixe[sd]\b"
+)
+_CONTRARY = regex(r"(?i)\A\W*(?:but |and |while )?not (?:with|on|for|when|in|if|using|under|at)\b")
+_TURNS = regex(r"(?i)\A\W*(?:but|however|yet|otherwise|whereas|and then)\b")
+"""How a clause begins that goes with what comes after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    text: str
+    line: Line
+    number: int
+    fails: bool | None
+    sentence: str
+
+
+_SIDES = {
+    "fails with several GPUs": (
+        r"\b(?:single|one|1|a)[- ](?:\w+ )?(?:GPU|device|card|core)\b|\b(?:GPU_COUNT|num_gpus) ?=+ ?1\b",
+        r"\b(?:multiple|multi|several|two|both|four|eight|many|all|more|[2-9]|[1-9]\d)[- ]?(?:\w+ )?"
+        r"(?:GPUs?|devices|cards|cores)\b|\bGPU_COUNT ?(?:>|=+ ?[2-9])|\b\w*Strategy\b",
+    ),
+    "fails with more data": (
+        r"(?:\b(?:small(?:er)?|tiny|less|fewer|part|subset|portion|limit\w*|reduc\w+|few|first|only|just|below|around)\b"
+        r"[^.]{0,40}?\b(?:data\w*|samples|images|rows|examples|files|stacks|records|sets?)\b"
+        r"|\b(?:subset|fewer (?:data|samples|images|rows))\b)",
+        r"(?:\b(?:larger?|bigger|more|whole|entire|full|all|huge|increas\w+|above|beyond|over|exceed\w*)\b[^.]{0,30}?"
+        r"\b(?:data\w*|samples|images|rows|examples|files|stacks|records|sets?|value|amount|number|that|this|\d+)\b)",
+    ),
+    "fails on the GPU alone": (r"\b(?:on|the|my|with|using|installed)\b[^.]{0,12}\bCPU\b", r"\bGPU\b"),
+    "fails with Adam": (r"\bSGD\b|\bAdafactor\b|\bplain gradient descent\b", r"\bAdam\w*\b|\bLAMB\b"),
+}
+_COMPILED = {what: tuple(regex(f"(?i:{side})") for side in sides) for what, sides in _SIDES.items()}
+_OF_BATCHES = regex(r"(?i)\bbatch")
+
+_THING = r"(?P<thing>(?:the |my |a |any )?[`'\"]?[@A-Za-z_](?:\(\w*\)|[^.;:!?()\n]|\.(?=\w)){1,60}?)"
+_ENDS = (
+    r"(?=[,;:!?)]|\.(?!\w)|\Z| (?:and|then|it|the|this|everything|memory|RAM|there|all|so|works?|is|are|was"
+    r"|(?:re)?solve[sd]?|fix\w*|makes?|made|does|for)\b)"
+)
+_REMOVING = (
+    r"(?:remov(?:e|ed|ing)|disabl(?:e|ed|ing)|turn(?:ed|ing)? off|delet(?:e|ed|ing)|comment(?:ed|ing)? out"
+    r"|switch(?:ed|ing)? off|skip(?:ped|ping)?|leav(?:e|ing) out|drop(?:ped|ping)?)"
+)
+_WITHOUT = regex(
+    r"(?i)(?:\bwithout (?:us(?:ing|e of) )?|\b(?:if|when|once) (?:i|we|you) (?:do not|don't|not|didn't) use "
+    rf"|\b(?:if|when|once|after|by) (?:i |we |you )?{_REMOVING} |\A\W*{_REMOVING} ){_THING}{_ENDS}"
+)
+_ONLY_WITH = regex(
+    r"(?i)\bonly (?:happens?|occurs?|appears?|leaks?|grows?|fails?|crashes) (?:when|if|with|while)"
+    rf" (?:using |i use |we use )?{_THING}{_ENDS}"
+)
+_SWITCHED = regex(
+    r"(?i)\b(?:if|when|once|after|by) (?:i |we |you )?set(?:ting)?"
+    r" (?P<thing>[`'\"]?[A-Za-z_][\w.]{1,40}[`'\"]?)(?: ?= ?| to )[`'\"]?(?:False|None|0|off)\b"
+)
+_NO_THING = regex(
+    r"(?i)\A(?:the |my |a |any )?(?:\w+ ){0,2}?(?:problem|issue|error|failure|luck|success|result|help|doubt"
+    r"|effect|exception|crash\w*|memory|limit|warning|oom|that|this|it|success\w*|running|gpu|seeing|having"
+    r"|knowing)s?\b"
+)
+_FIXED = regex(
+    r"(?i)\b(?:(?:fix|solv|resolv)ed?|work(?:ed)? around|got rid of|overc[oa]me)\b(?: \w+){0,5}?"
+    r" (?:by|with|using|via|when|after|setting) (?!(?:any|the same|no)\b)\w"
+    r"|\b(?:the|my|a) (?:fix|solution|workaround|remedy) (?:is|was|for me (?:is|was))\b"
+    r"|\b(?:this|that|it|which|\w+ing(?: \w+){1,6}) (?:fixed|solved|resolved|did the trick|helped)\b"
+    r"|\u5c31\u597d\u4e86|\u89e3\u51b3\u4e86\Z"
+)
+_CAUSED = regex(
+    r"(?i)\broot cause(?::| is| was)|\b(?:problem|issue|cause|reason|culprit|leak|error|oom) "
+    r"(?:is|was|seems to be|turn(?:s|ed) out to be|comes from|came from)"
+    r" (?:that|because of|due to|caused by)\b"
+)
+_NOT_FIXED = regex(
+    r"(?i)\b(?:not|n't|never|hope|how|can(?:not)?|could|would|should|may|might|try|anyone|will|until|unless|please|if)\b|\?"
+)
+_EACH_ITS_OWN = regex(
+    r"(?i)\b(?:each|every|all|both|\d+)\b[^.]{0,30}\b(?:process|worker|rank|core|replica)(?:es|s)?\b[^.]{0,40}"
+    r"\b(?:load|hold|cop[iy]|read|keep)\w*\b[^.]{0,40}\b(?:separate\w*|own|again|independent\w*|itself|cop(?:y|ies)"
+    r"|times)\b|\b\d+x (?:the |as much )?(?:memory|RAM)\b"
+)
+_OF_SHORTAGE = regex(
+    r"(?i)\b(?:due to|because of|caused by|is|was) (?:the |an? |this )?(?:\w+ ){0,2}?"
+    r"(?:OOM|out[- ]of[- ]memory|memory (?:error|shortage)|limited|insufficient|lack)"
+)
+
+
+class ContrastCollector:
+    """Reads prose for what works beside what fails, and for what is said to have ended it."""
+
+    def __init__(self) -> None:
+        self._clauses: list[_Clause] = []
+        self._facts: dict[str, Line] = {}
+        self.thing: tuple[str, Line] | None = None
+        """What it is fine without, as the text names it."""
+        self._code: Line | None = None
+        """The last line of code, which a short `that solved it` is about."""
+        self._read = self._number = 0
+
+    def observe(self, line: Line) -> None:
+        """Read a line of prose."""
+        text = line.text
+        if _CODE.search(text):
+            self._code = line
+        if self._read > _MOST_LINES or len(text) > _LONGEST or not _WORDS.search(text):
+            return
+        self._read += 1
+        for sentence in _SENTENCE.split(text):
+            if sentence:
+                self._take(sentence[:500], line)
+
+    def value(self) -> dict[str, Line]:
+        """The facts by their names; what it is fine without stands in the name of its fact."""
+        fine = {f"{FINE_WITHOUT}{self.thing[0]}": self.thing[1]} if self.thing else {}
+        return self._facts | fine
+
+    def _take(self, sentence: str, line: Line) -> None:
+        fixed = _FIXED.search(sentence) and not _NOT_FIXED.search(sentence)
+        short = self._code if len(line.text) <= _SHORT else None
+        self._quote(ENDED_BY, fixed, short.text if short else sentence, short or line)
+        caused = (
+            _CAUSED.search(sentence) and not _OF_SHORTAGE.search(sentence) and not _NOT_FIXED.search(sentence)
+        )
+        self._quote(CAUSED_BY, caused, sentence, line)
+        if _EACH_ITS_OWN.search(sentence):
+            self._facts.setdefault("each process holds its own", line)
+        self._without(sentence, line)
+        clauses = _poles([part for part in _CLAUSE.split(sentence) if part.strip()])
+        for text, fails in clauses:
+            self._number += 1
+            self._clauses.append(_Clause(text, line, self._number, fails, sentence))
+        self._clauses = [each for each in self._clauses if self._number - each.number <= _NEAR + len(clauses)]
+        self._compare()
+
+    def _quote(self, what: str, holds: object, words: str, line: Line) -> None:
+        """Keep the first sentence that tells it."""
+        if holds and not any(name.startswith(what) for name in self._facts):
+            self._facts[what + " ".join(words.split())[:_OWN_WORDS]] = line
+
+    def _without(self, sentence: str, line: Line) -> None:
+        match = _ONLY_WITH.search(sentence) or _WITHOUT.search(sentence) or _SWITCHED.search(sentence)
+        if self.thing or not match:
+            return
+        thing = _ARTICLE.sub("", match["thing"].strip(" `'\""))
+        rest = sentence[: match.start()] + " " + sentence[match.end("thing") :]
+        fine = _ONLY_WITH.search(sentence) or _WORKS.search(rest)
+        if not _NO_THING.match(thing) and fine and not _VAIN.search(rest):
+            self.thing = thing, line
+
+    def _compare(self) -> None:
+        """Look for one thing of which one side works and the other fails."""
+        works = [each for each in self._clauses if each.fails is False]
+        fails = [each for each in self._clauses if each.fails]
+        for what, (less, more) in _COMPILED.items():
+            if what in self._facts:
+                continue
+            for good in works:
+                bad = next(
+                    (
+                        each
+                        for each in fails
+                        if abs(each.number - good.number) <= _NEAR
+                        and more.search(each.text)
+                        and not _same(each, good, more)
+                    ),
+                    None,
+                )
+                if (
+                    bad
+                    and less.search(good.text)
+                    and not (what == _OF_DATA and _OF_BATCHES.search(good.text + bad.text))
+                ):
+                    self._facts[what] = bad.line
+                    break
+
+
+_SHORT = 16
+_CODE = regex(r"\w ?= ?\S|\w\(")
+_OF_DATA = "fails with more data"
+_ARTICLE = regex(r"(?i)\A(?:the|my|a|an|any) ")
+_VAIN = regex(r"(?i)\b(?:still|no (?:help|effect|luck)|n't help|not help)\b")
+_WORDS = regex(r"[a-z]{2,} [a-z`'\"]{2,}|[\u4e00-\u9fff]{3}")
+
+
+def _same(bad: _Clause, good: _Clause, more: re.Pattern[str]) -> bool:
+    """Whether both name the same side, so that nothing is compared."""
+    return bool(more.search(good.text)) and bad.sentence == good.sentence
+
+
+def _poles(parts: list[str]) -> list[tuple[str, bool | None]]:
+    """Each clause of a sentence, and whether it fails: by its own words, else as the clause it belongs to."""
+    own: list[bool | None] = []
+    for part in parts:
+        before = next((pole for pole in reversed(own) if pole is not None), None)
+        if _CONTRARY.match(part) and before is not None:
+            own.append(not before)
+        elif _WORKS.search(part):
+            own.append(False)
+        else:
+            own.append(True if _FAILS.search(part) else None)
+    poles = list(own)
+    for index, pole in enumerate(own):
+        if pole is None:
+            after = next((each for each in own[index + 1 :] if each is not None), None)
+            before = next((each for each in reversed(own[:index]) if each is not None), None)
+            of_next = before is None or _TURNS.match(parts[index])
+            poles[index] = after if of_next and after is not None else before
+    return list(zip(parts, poles, strict=True))
