@@ -246,9 +246,9 @@ def test_lines_of_tensorflow_only(front_end: FrontEnd, fires: bool, monkeypatch:
         ((400, 9), "[400,9] (14.1 KiB)|14.1 KiB|400|9||9|400|9|3.5 KiB"),
         ((400, 30, 9), "[400,30,9] (421.9 KiB)|421.9 KiB|400|30|9|9|12,000|30|105.5 KiB"),
         ((400, 30, 9, 50), "|400|30|9|50|108,000|50|"),
-        ((50,), "[50] (200 B)|200 B|50|||50|all|the longest|400 B"),
-        ((), "the whole of it|4 B|all|||many|all|the longest|less"),
-        (None, "the whole of it|as much|all|||many|all|the longest|less"),
+        ((50,), "[50] (200 B)|200 B|50|||50|the|the longest|400 B"),
+        ((), "the whole of it|4 B|all|||many|the|the longest|less"),
+        (None, "the whole of it|as much|all|||many|the|the longest|less"),
         ((None, 9), "|as much|None|9||9|1|9|less"),
     ],
 )

@@ -109,7 +109,8 @@ def test_what_an_image_is(shape: tuple[int, ...], image: tuple[int, int] | None)
 @pytest.mark.parametrize(
     ("shape", "node", "waits"),
     [
-        ("427,640,3", "rgb_to_grayscale/convert_image/Cast", True),
+        ("427,640,3", "decode/DecodeJpeg", True),
+        ("427,640,3", "rgb_to_grayscale/convert_image/Cast", False),
         ("1,1,2988,5312,3", "batch", True),
         ("1,720,1280,64", "batch", False),
         ("1,720,1280,3", "net/block/Mul", False),
@@ -246,3 +247,95 @@ def test_a_dump_of_which_only_the_head_is_there() -> None:
     assert offered(prefix + head)[0] == "smaller-batch"
     stats = "Stats:\nLimit:                 104857600\nInUse:                  104000000\n"
     assert "ends before" not in explained(prefix + head + stats).verdict
+
+
+ENDED = "MemoryError\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "    y = np_utils.to_categorical(range(3062), classes)",
+            "to_categorical makes a row of many numbers",
+        ),
+        (
+            "    trains = np.empty((train_size, WIDTH, HEIGHT, 3), dtype='float32')",
+            "all samples into one array",
+        ),
+        ("    canvas = np.zeros((height, width, 3))", ""),
+        ("    images_A = images_A/255.0", "converts a whole array"),
+        ("    x = paths_to_tensor (files) .astype ('float32')", "converts a whole array"),
+        ("    gray = 255 - x", ""),
+    ],
+)
+def test_the_line_at_which_host_ram_ran_out(line: str, said: str) -> None:
+    frame = '  File "train.py", line 31, in <module>'
+    text = f"Traceback (most recent call last):\n{frame}\n{line}\n{ENDED}import keras\n"
+    verdict = explained(text).verdict
+    assert said in verdict if said else "train.py" not in verdict
+
+
+def test_labels_are_no_images_of_a_data_set() -> None:
+    text = "I hit a MemoryError with `to_categorical(y)`, and 'y.shape = (10000,256,256,4)'\nimport keras\n"
+    assert "to_categorical makes" in explained(text).verdict
+    assert (
+        "in one array the values of `x`"
+        in explained("MemoryError with x.shape = (10000,256,256,4)\n").verdict
+    )
+
+
+@pytest.mark.parametrize(("sides", "narrow"), [((400, 400), False), ((9000, 9000), True)])
+def test_a_small_array_is_not_advised_to_be_narrower(sides: tuple[int, int], narrow: bool) -> None:
+    size = sides[0] * sides[1] * 24 / (1 << 20)
+    text = (
+        f"MemoryError: Unable to allocate {size:.1f} MiB for an array with shape ({sides[0]}, {sides[1]}, 3)"
+        " and data type float64\n"
+    )
+    assert ("narrow-array" in offered(text)) is narrow
+
+
+@pytest.mark.parametrize(
+    ("said", "helps"),
+    [
+        ("after change batch from 32 to 16, the OOM issue hasn't happened again", True),
+        ("I reduced the batch size from 32 to 16, and it works", True),
+        ("I reduced the batch from 32 to 16, and the OOM has happened again", False),
+    ],
+)
+def test_a_batch_that_was_lowered_and_ran(said: str, helps: bool) -> None:
+    text = f"# my gpu is out of memory\nI use tensorflow.\n{said}\n"
+    assert ("says that a smaller batch runs" in first(text)) is helps
+
+
+@pytest.mark.parametrize(("rows", "whole"), [("10000", True), ("9999", False)])
+def test_rows_that_are_the_samples_of_a_test(rows: str, whole: bool) -> None:
+    text = f"{oom(f'{rows},23000', 'MatMul')}\nDid it come from the 10000 test images?\n"
+    assert ("samples went through the network at once" in explained(text).verdict) is whole
+
+
+@pytest.mark.parametrize(("kernel", "batch"), [("concat_op.cc", 64), ("cwise_ops_common.cc", None)])
+def test_maps_that_are_joined_are_no_kernel(kernel: str, batch: int | None) -> None:
+    text = (
+        f"W tensorflow/core/framework/op_kernel.cc:1502] OP_REQUIRES failed at {kernel}:153 : Resource"
+        " exhausted: OOM when allocating tensor with shape[64,2048,3,3] and type float on"
+        " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n"
+    )
+    request = explained(text).case.moments[0].request
+    assert request is not None
+    assert request.batch == batch
+
+
+def test_requests_that_make_a_server_grow() -> None:
+    said = "Memory usage is growing constantly, every time I hit TF serving for inference."
+    assert offered(f"tensorflow/serving:latest\n{said}\n")[0] == "another-malloc"
+
+
+def test_an_iterator_within_a_scope_is_an_input_pipeline() -> None:
+    text = (
+        oom("427,640,3", "gray/convert_image/Cast", on=CPU, by="cpu")
+        + "\t [[{{node net/IteratorGetNext}}]]\n"
+    )
+    assert "input pipeline (tf.data)" in explained(text).verdict
+    other = oom("427,640,3", "gray/convert_image/Cast", on=CPU, by="cpu") + "\t [[{{node net/GetNext}}]]\n"
+    assert "input pipeline (tf.data)" not in explained(other).verdict

@@ -309,7 +309,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         )
     of_array = failed.kind is RequestKind.HOST and (failed.shape is not None or "MemoryError" in said)
     if of_array:
-        if failed.dtype == "float64" and failed.tensor_bytes:
+        if failed.dtype == "float64" and failed.tensor_bytes and not _is_small(failed):
             fills = _FILLS.search(failed.source_text or "")
             yield Remedy(
                 "build it in float32 from the start: half of float64; a later conversion needs both"

@@ -123,11 +123,8 @@ def _is_one_that_waits(moment: Moment) -> bool:
     return samples.in_colours(failed.shape) and bool(failed.pipeline or _READS_IMAGES.search(by))
 
 
-_READS_IMAGES = regex(
-    r"(?i)\b(?:batch|cast)(?:_\d+)?\b|cast_op|decode|resiz|crop|rgb|gray|flip|convert_image|iterator|queue"
-    r"|jpe?g|png"
-)
-"""Names of ops that read, convert or cut images, and of what puts them together."""
+_READS_IMAGES = regex(r"(?i)(?:\A|[ /])batch(?:_\d+)? |decode|iterator|queue|jpe?g|png")
+"""Names of ops that read images, or put them together."""
 
 
 _FEWER_WAIT = Remedy(

@@ -286,7 +286,7 @@ def _words(request: Request, shown: _Shown) -> dict[str, str]:
         "second": sizes[1] if len(sizes) > 1 else "",
         "third": sizes[2] if len(sizes) > 2 else "",
         "last": sizes[-1] if sizes else "many",
-        "samples": f"{samples:,}" if len(shape) > 1 else "all",
+        "samples": f"{samples:,}" if len(shape) > 1 else "the",
         "longest": f"{max(inner):,}" if inner else "the longest",
         "per_hundred": human(per_hundred) if per_hundred else "less",
     }

@@ -74,7 +74,22 @@ def _in_words(case: Case, request: Request) -> bool:
     batch = told.setting("batch_size")
     stated = int(batch[0]) if batch and batch[0].isdigit() else 0
     rows = (shape[0] or 0) if shape else 0
+    counted = told.shows("test samples")
+    if (
+        counted
+        and rows >= _LEAST_SET
+        and any(_number(each[0]) == rows for each in _COUNT.finditer(counted.text))
+    ):
+        return True
     return told.shows("evaluating a whole set") is not None and rows >= _SAMPLES and rows % (stated or 8) != 0
+
+
+_COUNT = regex(r"\b\d{1,3}(?:,\d{3}){1,2}\b|\b\d{3,7}\b")
+_LEAST_SET = 256
+
+
+def _number(figure: str) -> int:
+    return int(figure.replace(",", ""))
 
 
 def _images(request: Request) -> bool:

@@ -40,6 +40,7 @@ _ELEMENTWISE = regex(
 """Ops that are in layers and elsewhere."""
 _KERNELS = regex(
     r"(?:conv_(?:ops|grad_input)|relu|bias|fused_batch_norm|maxpooling|avgpooling|pooling_ops|lrn)_?\w*"
+    r"|concat_op"
 )
 """C++ sources of such ops, where the message names nothing else."""
 _NOT_BATCHED = regex(
@@ -135,14 +136,14 @@ def _has_batch_first(request: FailedRequest, owner: Owner, shape: tuple[int | No
         return False  # cuDNN's copy of the kernel, or small maps
     if op and _LAYERS.fullmatch(op):
         return True
-    if like_a_kernel(shape):
+    source = (request.kernel or "").rpartition("/")[2].partition(".")[0]
+    if like_a_kernel(shape) and source != "concat_op":
         return False
     if op and not _ELEMENTWISE.fullmatch(op):
         return False
     if op:
         in_a_layer = bool(request.keras_layer or "/" in name)
         return len(shape) >= 4 or (len(shape) == 3 and in_a_layer)
-    source = (request.kernel or "").rpartition("/")[2].partition(".")[0]
     return bool(_KERNELS.fullmatch(source)) or (not source and _is_feature_map(shape))
 
 

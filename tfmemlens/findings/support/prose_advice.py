@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets, own_gpu, remedies
 from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.told_again import DATA_IN_PARTS, SIZES_OF_BATCHES
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.findings.support.watching import find_what_grows
@@ -267,14 +267,14 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
     if grows and not program:
         yield from _of_growth(case, of_host)
     helps = None if of_host or grows or program else told.shows("a smaller batch helps")
-    if helps and framework_of(case) in (JAX, TORCH_XLA):
+    if helps:
         yield Remedy(
             f"{helps.place} says that a smaller batch runs: take the largest that does (of each core or"
             " device),"
             " and one update for several batches keeps the effective batch",
             slug="smaller-batch",
         )
-    if program or grows or (framework_of(case) != TENSORFLOW and not of_host):
+    if program or grows or helps or (framework_of(case) != TENSORFLOW and not of_host):
         return
     if of_host:
         own = told.shows("training") and not told.shows("using a tool")

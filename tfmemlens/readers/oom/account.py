@@ -122,7 +122,8 @@ _UNITS = {
         r"(?:(?:re-?)?(?:train|fit|creat|build|mak|compil)\w*|new)(?: \w+){0,3}? models?|models"
         r"|call(?:ing)? the models?"
     ),
-    "request": r"(?:inference )?requests?|calls? (?:to|of) (?:the |my )?(?:api|server|service|app)",
+    "request": r"(?:inference )?requests?|calls? (?:to|of) (?:the |my )?(?:api|server|service|app)"
+    r"|(?:I|we) (?:hit|call|query) (?:the |my )?(?:\w+ ){0,2}?(?:serving|server|api|endpoint|service)",
     "episode": r"episodes?",
     "data set": r"(?:iterators?|data ?sets?|from_tensor_slices|[\w.]*make_initializer)(?! of)",
     "run of a session": (

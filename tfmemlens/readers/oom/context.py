@@ -70,7 +70,7 @@ class Context:
         """Whether it failed in a function of the input pipeline: the training step waits for the next
         element, or the function bears the name of a data set's transformation.
         """
-        waiting = any(node.startswith("IteratorGetNext") for node in self.also)
+        waiting = any("/IteratorGetNext" in f"/{node}" for node in self.also)
         return waiting or "_Dataset_" in f"{self.function}{self.node}"
 
     @property

@@ -129,11 +129,15 @@ RANKS = LineRule(
 SMALLER_HELPS = LineRule(
     r"(?i)\b(?:reduc\w+|lower\w*|decreas\w+|smaller)\b[^.\n]{0,20}\bbatch[- _]?size\b[^.\n]{0,60}"
     r"\b(?:works?|worked|fine|stops?|disappear\w*|goes away|gone|solve[sd]?|runs?|no (?:error|problem))\b"
+    r"|\b(?:reduc|lower|decreas|chang)\w*\b[^.\n]{0,12}\bbatch(?:[- _]?size)?\b[^.\n]{0,10}"
+    r"\bfrom \d{1,5} to \d{1,5}\b[^.\n]{0,60}\b(?:works?|worked|fine|disappear\w*|gone|solve[sd]?|runs?"
+    r"|(?:has|did|does|have)(?:n't| not) (?:happen|occur|appear)\w*|no (?:more|longer))\b"
     r"|\b(?:works|worked|fine|successful\w*|trains|runs (?:fine|well))\b[^.,;\n]{0,40}\bbatch[- _]?size"
     r" ?(?:=|of|is|to|at)? ?[12]\b(?![.,]?\d)"
     r"|\bbatch[- _]?size ?(?:=|of|is|to|at)? ?[12]\b(?![.,]?\d)[^.,;\n]{0,20}\b(?:works|worked|runs fine"
     r"|fits|is fine|trains)\b",
     "when I reduce the batch size, the error stops",
+    "after change batch from 32 to 16, the OOM issue hasn't happened again",
     "it trains successfully when I set batch size 1",
     "with batch_size=2 it works fine",
     needs=("batch",),

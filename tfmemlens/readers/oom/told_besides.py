@@ -83,12 +83,13 @@ HOST_IN_WORDS = LineRule(
     r"(?i)\b(?:CPU(?:'s)?|host|system|main) (?:RAM|memory)\b"
     r"(?![^.\n]{0,30}\b(?:fine|ok|stable|constant|stays|enough|free|flat)\b)"
     r"|\b(?:eat\w*|fill\w*|consum\w+|exhaust\w*|los(?:es|ing))\b[^.\n]{0,40}(?<!GPU )(?<!video )\bRAM\b"
+    r"|\bnumpy (?:memory ?)?error\b"
     r"|(?<!GPU )(?<!video )\bRAM\b[^.\n]{0,30}\b(?:full|fills|grows|increas\w+|explod\w+|shoots?|jumps?)\b"
     r"|\bdocker stats\b"
     r"|\u8fd0\u884c\u5185\u5b58",
     "the CPU's memory continues going up",
     "it eats so much RAM that the laptop hangs",
-    needs=("ram", "memory", "docker stats", "\u5185\u5b58"),
+    needs=("ram", "memory", "numpy", "docker stats", "\u5185\u5b58"),
 )
 """The text says that the memory is the host's."""
 LARGE_DATA = LineRule(
@@ -323,6 +324,13 @@ WHOLE_FEED = LineRule(
     needs=("eval(", "run("),
 )
 """A whole set is fed in one call of a session."""
+TEST_SAMPLES = LineRule(
+    r"(?i)\b(?P<count>\d{1,3}(?:,\d{3}){1,2}|\d{3,7}) (?:test|validation|eval\w*|dev) "
+    r"(?:images?|samples|examples|pictures|sentences|set)\b",
+    "did the error come from the 10000 test images?",
+    needs=("test ", "validation ", "eval", "dev "),
+)
+"""How many samples a set of tests has."""
 VIRTUAL = LineRule(
     r"\bVIRT\b.{0,20}\bRES\b|\b[Vv]irtual (?:memory|address)|\bVSZ\b.{0,20}\bRSS\b",
     "  PID USER      PR  NI    VIRT    RES    SHR S  %CPU %MEM     TIME+ COMMAND",
@@ -407,6 +415,7 @@ ONE_DEVICE_USED = LineRule(
 )
 """Of several devices one computes."""
 TOLD_BESIDES = {
+    "test samples": TEST_SAMPLES,
     "asked in words": ASKED_IN_WORDS,
     "one device used": ONE_DEVICE_USED,
     "unified memory refused": UNIFIED_REFUSED,

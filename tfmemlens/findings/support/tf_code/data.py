@@ -298,6 +298,8 @@ ROWS = (
             r"|\b(?P<name>\w{1,30})\s*=\s*np\.(?P<joined>array|stack|asarray|concatenate"
             r"|vstack)\(\s*(?P<what>images?|imgs|frames|all_\w{1,30}|data|x_\w{1,20}|clips"
             r"|volumes)\s*[,)]"
+            r"|\bnp\.(?P<made>empty|zeros)\(\s*\(\s*(?:len\([\w.]{1,40}\)|\w*(?:size|count|num|samples)\w*|n_\w+)"
+            r"\s*,[^)]{1,80},\s*[134]\s*\)"
         ),
         ("np.",),
         (Agreement.LINE, Agreement.RAM),
@@ -312,17 +314,21 @@ ROWS = (
                 "narrow-array", "keep images as uint8 until they are in a batch: a quarter of float32"
             ),
         ),
-        ("X = np.array([imread(f) for f in files])", "x_train = np.stack(images)"),
-        ("a = np.array([1, 2, 3])", "m = np.concatenate(losses)"),
+        (
+            "X = np.array([imread(f) for f in files])",
+            "x_train = np.stack(images)",
+            "trains = np.empty((train_size, WIDTH, HEIGHT, 3), dtype='float32')",
+        ),
+        ("a = np.array([1, 2, 3])", "m = np.concatenate(losses)", "canvas = np.zeros((height, width, 3))"),
     ),
     TensorFlowIdiom(
         "array-converted",
         regex(
-            r"\b(?P<what>\w{1,40})\s*=\s*(?:(?P=what)|[\w.\[\]]{1,40})\.astype\(\s*['\"]?(?:np\."
-            r"|tf\.)?(?P<dtype>float\w{0,4})"
-            r"|\b(?P<scaled>[xX]\w{0,20}|images?|data)\s*(?:/=?)\s*255"
+            r"\b(?P<what>\w{1,40})\s*=\s*(?:(?P=what)|[\w.\[\]]{1,40}|\w{1,40} ?\([\w., ]{1,60}\))\s?"
+            r"\.astype ?\(\s*['\"]?(?:np\.|tf\.)?(?P<dtype>float\w{0,4})"
+            r"|\b(?P<scaled>(?:[xX]|images?|imgs?|data|train|test)\w{0,20})\s*(?:/=?)\s*255"
         ),
-        ("astype(", "255"),
+        ("astype", "255"),
         (Agreement.LINE, Agreement.RAM),
         "the line converts a whole array{at}: the new one takes {bytes} beside the old, and each further step"
         " of arithmetic makes one more",
@@ -337,7 +343,12 @@ ROWS = (
                 "map-the-file", "or work in place", "np.divide(x, 255, out=x)   # x is float32 already"
             ),
         ),
-        ("x_train = x_train.astype('float32') / 255", "X = X / 255.0"),
+        (
+            "x_train = x_train.astype('float32') / 255",
+            "X = X / 255.0",
+            "images_A = images_A/255.0",
+            "train_tensors = paths_to_tensor(train_files).astype('float32')/255",
+        ),
         ("y = y.astype('int32')", "gray = 255 - x"),
     ),
     TensorFlowIdiom(

@@ -60,7 +60,7 @@ ROWS = (
         "to-categorical",
         regex(r"\bto_categorical\(\s*(?P<what>[\w.]{1,60})"),
         ("to_categorical(",),
-        (Agreement.LINE,),
+        (Agreement.LINE, Agreement.RAM),
         "to_categorical makes a row of {last} numbers for each of {samples} labels of `{what}`{at}",
         (_SPARSE_LABELS,),
         ("y_train = keras.utils.to_categorical(y_train, 50000)",),
