@@ -111,7 +111,7 @@ def _without_shape(case: Case, moment: Moment, need: int) -> Iterator[Remedy]:
                 "if it is none, the work is for all rows at once (samples, pairs, draws): go through"
                 " them in parts,"
                 " by a library's own option where there is one (a chunk or batch size)",
-                "y = jax.lax.map(f, xs, batch_size=256)",
+                "y = jax.lax.map(f, xs, batch_size=len(xs) // 8)",
                 slug="in-blocks",
             )
 

@@ -157,7 +157,7 @@ def accumulate(api: Api, steps: int = 2) -> str | None:
 def in_pieces(api: Api) -> str | None:
     """Apply a function to slices of an array, one after another; None where nobody names the framework."""
     if api.front_end is FrontEnd.JAX:
-        return "y = jax.lax.map(f, xs, batch_size=256)   # f of one row, on 256 rows at a time"
+        return "y = jax.lax.map(f, xs, batch_size=len(xs) // 8)   # f of one row, an eighth of them at a time"
     if api.front_end is FrontEnd.TORCH_XLA:
         return "parts = [f(part) for part in x.split(1024)]"
     if api.front_end is FrontEnd.XLA:

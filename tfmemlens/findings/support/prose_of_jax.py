@@ -14,7 +14,7 @@ from tfmemlens.values import replace
 
 _IN_BLOCKS = Remedy(
     "vmap holds what it makes for all rows at once: run it for some rows at a time, and reduce each part",
-    "y = jax.lax.map(f, xs, batch_size=256)   # vmap over 256 rows at a time",
+    "y = jax.lax.map(f, xs, batch_size=len(xs) // 8)   # vmap over an eighth at a time",
     slug="in-blocks",
 )
 _AGAIN = Remedy(

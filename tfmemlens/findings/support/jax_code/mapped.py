@@ -224,7 +224,7 @@ ROWS: tuple[JaxIdiom, ...] = (
         (
             Remedy(
                 "run it for some rows at a time",
-                "y = jax.lax.map(f, xs, batch_size=256)   # vmap over 256 rows at a time",
+                "y = jax.lax.map(f, xs, batch_size=len(xs) // 8)   # vmap over an eighth at a time",
                 slug="in-blocks",
             ),
         ),
