@@ -75,6 +75,9 @@ _MANY_LAYERS = (
     " and again. Only the latter grows from step to step."
 )
 
+_OF_A_PROGRAM = ("smaller-batch", "recompute", "gradient-accumulation")
+"""What makes a program smaller, and not what is kept beside it."""
+
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
@@ -108,6 +111,7 @@ def check(case: Case) -> Iterator[Finding]:
             detail="" if built else of_one,
             remedies=() if counted else tuple(_remedies(case, moment, kept)),
             moment=index,
+            rules_out=_OF_A_PROGRAM if _cached(case) else (),
         )
 
 
@@ -206,6 +210,8 @@ def _meaning(case: Case, moment: Moment) -> str:
         return f": elements that the input pipeline keeps in RAM ({kept[0]}{_of_line(kept[1])})"
     if request and (name := stored_by(request)):
         return f": the list `{name}` keeps them"
+    if cached := _cached(case):
+        return f": the cache of `{cached[0]}` keeps them ({cached[1].place})"
     if step := _as_many_as_steps(case, moment):
         return f", about as many as steps ({step:,}), as if each left one behind (a leak)"
     if _steps(case) >= 3 or rising(case) or _long_after_its_start(case, moment):
@@ -218,6 +224,15 @@ def _meaning(case: Case, moment: Moment) -> str:
     if request and without_tape(case, request):
         return ": most likely results that the program keeps"
     return ""
+
+
+def _cached(case: Case) -> tuple[str, Line] | None:
+    """A function of a JAX program whose results a cache keeps."""
+    if framework_of(case) != JAX:
+        return None
+    from tfmemlens.findings.support.kept_by_settings import cached_arrays  # reads trees
+
+    return cached_arrays(case.capture.surroundings)
 
 
 def _long_after_its_start(case: Case, moment: Moment) -> bool:
@@ -352,6 +367,11 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
         return
     if moment.request and _of_weights(case, moment):
         yield _WEIGHTS
+        return
+    if cached := _cached(case):
+        from tfmemlens.findings.support.kept_by_settings import without_cache  # reads trees
+
+        yield without_cache(*cached)
         return
     if not kept:
         look = Remedy(

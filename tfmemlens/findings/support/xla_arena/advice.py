@@ -243,8 +243,9 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
         added = _ADDED.search(stores[1].text)
         name = added["name"] if added else "result"
         yield Remedy(
-            f"keep numbers, not arrays, in `{stores[0]}` ({stores[1].place})",
-            f"{stores[0]}.append(jax.device_get({name}))   # a loss: float(loss)",
+            f"keep numbers in `{stores[0]}` ({stores[1].place}), or arrays on the host: on the device each"
+            " turn adds one",
+            f"{stores[0]}.append(jax.device_get({name}))",
             slug="keep-numbers",
         )
     if told.shows("differentiating") and told.shows("simulating"):
