@@ -18,7 +18,8 @@ from tfmemlens.findings.support import jax_lines
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.findings.support.situation import JAX, framework_of
-from tfmemlens.model.case import Case
+from tfmemlens.findings.support.xla_arena import facts
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -77,6 +78,13 @@ def _is_sharded_afterwards(case: Case) -> bool:
     return bool(told.shows("sharding")) and not made
 
 
+def _beside_the_fact(moment: Moment, what: str) -> str:
+    """A guess from the code stands behind what the compiler says of the program, never in its place."""
+    compiler = moment.incident.compiler if moment.incident else None
+    fact = facts.short_of_its_goal(compiler) if compiler else None
+    return f"{fact}; {what}" if fact and what.startswith("most likely ") else what
+
+
 def check(case: Case) -> Iterator[Finding]:
     if framework_of(case) != JAX:
         return
@@ -104,6 +112,7 @@ def check(case: Case) -> Iterator[Finding]:
         if "smaller-moments" in slugs and (lora := _trains_a_part(case)):
             remedies = (_MOMENTS_OF_A_PART, *remedies)
             what += f"; {lora.place} says that a part of them is trained, and all of them get moments"
+        what = _beside_the_fact(moment, what)
         at = f" at {request.failed.source}" if request.failed.source and not made.line else ""
         quoted = (Evidence("the code", made.line),) if made.line else ()
         yield Finding(

@@ -156,11 +156,14 @@ def _stacked(case: Case, moment: Moment, need: int) -> MadeByLine | None:
     failed = moment.request.failed if moment.request else None
     if failed is None or need < LEAST_BYTES or _of_what_is_given(moment):
         return None
-    from tfmemlens.findings.support.jax_program import stacked_by_program  # reads trees
+    from tfmemlens.findings.support.jax_program import rows_of_edges, stacked_by_program  # reads trees
 
     within = calls_program(failed.source_text)
     function = (failed.executable or "").removeprefix("jit_") or None
-    return stacked_by_program(case.capture.surroundings, within=within, function=function)
+    told = case.capture.surroundings
+    return rows_of_edges(told, function=function) or stacked_by_program(
+        told, within=within, function=function
+    )
 
 
 def _is_counted(moment: Moment) -> bool:

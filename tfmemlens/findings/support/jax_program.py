@@ -18,6 +18,8 @@ from tfmemlens.findings.support.jax_code.changes import (
     SCAN_OF_BLOCKS,
 )
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine
+from tfmemlens.findings.support.main_buffers import of_a_whole_graph
+from tfmemlens.findings.support.situation import JAX
 from tfmemlens.knowledge.jax_arrays import arrays_of
 from tfmemlens.knowledge.tree_values import dotted
 from tfmemlens.model.capture import Surroundings
@@ -35,6 +37,7 @@ _MAKES_ARRAYS = frozenset(
     " repeat tile concatenate stack loadtxt memmap read_hdf fetch_openml".split()
 )
 _DERIVATIVES = frozenset({"hessian", "jacfwd", "jacrev", "jacobian"})
+_SUMS_OF_EDGES = frozenset({"segment_sum", "segment_max", "segment_mean", "segment_softmax"})
 _GRADIENTS = frozenset({"grad", "value_and_grad", "filter_grad", "filter_value_and_grad", "vjp"})
 _RECOMPUTES = frozenset({"checkpoint", "remat", "filter_checkpoint"})
 _SHARDINGS = frozenset({"NamedSharding", "PositionalSharding"})
@@ -87,15 +90,45 @@ def stacked_by_program(
     return scanned or _vmapped(reached)
 
 
+def rows_of_edges(told: Surroundings, *, function: str | None = None) -> MadeByLine | None:
+    """A row for each edge of a graph, of which a gradient keeps what every layer makes: rows are gathered by
+    the ends of edges in a function that sums them for the nodes again.
+    """
+    program = list(told.program())
+    reached = list(reached_by(function, program))
+    if not any(_last(node.func) in _GRADIENTS for _, node in _nodes(reached, ast.Call)):
+        return None
+    for statement, made in _nodes(reached, ast.FunctionDef):
+        calls = [node for node in ast.walk(made) if isinstance(node, ast.Call)]
+        given = {each.arg for each in made.args.args}
+        ends = {
+            _last(call.args[1]) for call in calls if _last(call.func) in _SUMS_OF_EDGES and len(call.args) > 1
+        }
+        for node in ast.walk(made):
+            if isinstance(node, ast.Subscript) and ends & given and _last(node.slice) in given:
+                return _of_edges(statement.line_of(node), ast.unparse(node))
+    return None
+
+
+def _of_edges(line: Line, gathers: str) -> MadeByLine:
+    return MadeByLine(
+        f"the graph of a network on graphs: `{gathers}` ({line.place}) makes a row for each of its edges at"
+        " once, and the gradient keeps what every layer makes of them",
+        of_a_whole_graph(JAX),
+        line=line,
+    )
+
+
 def reached_by(function: str | None, program: list[Statement]) -> Iterator[Statement]:
-    """The statements whose functions, classes and names a function uses, itself or in what it calls; all of
-    them where it is not in the program.
+    """The statements whose functions, classes and names a function uses, itself, in what it calls or in what
+    it is given (`step(net, x)` of `net = Net()`); all of them where it is not in the program.
     """
     made = {id(statement): _defined(statement.node) for statement in program}
     if not any(function in names for names in made.values()):
         yield from program
         return
-    wanted, grown = {function}, True
+    wanted: set[str | None] = {function, *_given_classes(function, program)}
+    grown = True
     while grown:
         used = {
             name
@@ -107,6 +140,24 @@ def reached_by(function: str | None, program: list[Statement]) -> Iterator[State
         grown = not used <= wanted
         wanted |= used
     yield from (statement for statement in program if made[id(statement)] & wanted)
+
+
+def _given_classes(function: str | None, program: list[Statement]) -> set[str]:
+    """The program's classes of which a call of the function is given an instance by name."""
+    classes = {node.name for _, node in _nodes(program, ast.ClassDef)}
+    given = {
+        argument.id
+        for _, call in _nodes(program, ast.Call)
+        if _last(call.func) == function
+        for argument in call.args
+        if isinstance(argument, ast.Name)
+    }
+    return {
+        _last(node.value.func)
+        for _, node in _nodes(program, ast.Assign)
+        if isinstance(node.value, ast.Call) and _last(node.value.func) in classes
+        if given & set(map(_last, node.targets))
+    }
 
 
 def _defined(root: ast.AST) -> set[str | None]:

@@ -39,11 +39,8 @@ def _of_the_compiler(case: Case, moment: Moment, compiler: CompilerMemory) -> st
     """What the compiler's account, or its warnings, blame."""
     if compiler.arguments_and_results:
         return given_and_returned.because(moment, compiler) or program_account.of_what_is_given(compiler)
-    if compiler.reduced_to and compiler.goal and compiler.goal.bytes > 0:
-        return (
-            f"even after rematerialisation it needs {human_size(compiler.reduced_to)}, and"
-            f" {human_size(compiler.goal)} was the compiler's goal"
-        )
+    if short := facts.short_of_its_goal(compiler):
+        return short
     if program_account.mostly_constants(compiler):
         return program_account.of_constants(compiler)
     if captured := facts.captured(case, compiler, _size(moment)):
@@ -182,8 +179,11 @@ def _full(case: Case, moment: Moment) -> str:
         kept_results = "what the gradient keeps for its backward pass, or results kept from earlier steps"
     from tfmemlens.findings.support.kept_by_settings import cached_arrays  # reads trees
 
+    stores = case.capture.surroundings.stores
     if cached := cached_arrays(case.capture.surroundings):
         kept_results = f"most likely what the cache of `{cached[0]}` keeps ({cached[1].place})"
+    elif stores:
+        kept_results = f"most likely what `{stores[0]}` keeps ({stores[1].place})"
     fills = f"weights, data, {kept_results}"
     if known:
         return f"so small a request fails only since the pool was full before it: {fills}"

@@ -186,6 +186,16 @@ def is_arena(compiler: CompilerMemory, size: Size | None) -> bool:
     return is_part(compiler.temporaries, size)
 
 
+def short_of_its_goal(compiler: CompilerMemory) -> str | None:
+    """What the compiler says that a program needs against what it tried to need."""
+    if compiler.reduced_to is None or compiler.goal is None or not compiler.goal.bytes > 0:
+        return None
+    return (
+        f"even after rematerialisation it needs {human_size(compiler.reduced_to)}, and"
+        f" {human_size(compiler.goal)} was the compiler's goal"
+    )
+
+
 def is_part(part: Size | None, size: Size | None) -> bool:
     """Whether the request may be this part of the program, as far as printed figures tell."""
     return bool(part and part.bytes and size and part.may_be(size.bytes))

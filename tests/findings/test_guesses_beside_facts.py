@@ -1,0 +1,89 @@
+"""What the code of a JAX program most likely does stands beside what its log says, and not in its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+
+GOAL = (
+    "W1127 22:08:09.2 9160 hlo_rematerialization.cc:3363] Can't reduce memory use below 3.95GiB (4241280204"
+    " bytes) by rematerialization; only reduced to 6.00GiB (6442450944 bytes), down from 6.00GiB (6442450944"
+    " bytes) originally\n"
+)
+REFUSED = (
+    "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 6.17GiB with"
+    " allocator GPU_0_bfc on device 0. [executable_name='jit_step']\n"
+)
+SCANNED = """import jax
+import equinox as eqx
+
+class Net(eqx.Module):
+    def __call__(self, x):
+        x, _ = jax.lax.scan(layer, x, self.arrays)
+        return x
+
+class Other(eqx.Module):
+    def __call__(self, x):
+        return x
+
+def loss_of(net, x):
+    return net(x).sum()
+
+@eqx.filter_jit
+def step(net, x):
+    return eqx.filter_value_and_grad(loss_of)(net, x)
+
+net = Net()
+loss, grads = step(net, x)
+
+"""
+GRAPH = """import jax
+import flax.linen as nn
+
+class Round(nn.Module):
+    def __call__(self, nodes, senders, receivers):
+        sent = nodes[senders]
+        return jax.ops.segment_sum(sent, receivers, num_segments=100)
+
+net = Round()
+
+@jax.jit
+def step(params, graph):
+    return jax.value_and_grad(lambda p: net.apply(p, *graph).sum())(params)
+
+step(params, graph)
+
+"""
+
+
+def verdict(code: str) -> str:
+    return pipeline.explain(code + GOAL + REFUSED).verdict
+
+
+@pytest.mark.parametrize(("code", "told"), [(SCANNED, True), (SCANNED.replace("= Net(", "= Other("), False)])
+def test_a_scan_within_what_the_step_is_given(code: str, told: bool) -> None:
+    said = verdict(code)
+    assert "needs 6.00 GiB, and 3.95 GiB was the compiler's goal" in said
+    assert ("; most likely the gradient keeps what each step of the scan of line 6" in said) is told
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (GRAPH, True),
+        (GRAPH.replace("jax.value_and_grad", "jax.checkpoint"), False),
+        (GRAPH.replace("nodes[senders]", "nodes[0]"), False),
+    ],
+)
+def test_rows_of_edges(code: str, told: bool) -> None:
+    said = verdict(code)
+    assert "was the compiler's goal" in said
+    assert ("`nodes[senders]` (line 6) makes a row for each of its edges" in said) is told
+
+
+@pytest.mark.parametrize(("line", "told"), [("chain.append(x)", True), ("x = f(x)", False)])
+def test_a_list_that_fills_the_pool_is_named(line: str, told: bool) -> None:
+    code = f"import jax\nchain = []\nfor i in range(9):\n    x = step(x)\n    {line}\n\n"
+    said = pipeline.explain(code + REFUSED.replace("6.17GiB", "40.17MiB")).verdict
+    assert ("most likely what `chain` keeps (line 5)" in said) is told
