@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tfmemlens import pipeline
+from tfmemlens.model.case import FrontEnd
 from tfmemlens.model.report import Report
 
 
@@ -359,3 +360,22 @@ def test_what_the_words_say_beside_a_lack_of_memory(said: str, slug: str | None)
 )
 def test_a_figure_that_a_sentence_repeats(said: str, figure: str) -> None:
     assert figure in pipeline.explain(f"With JAX {said}\n").verdict
+
+
+@pytest.mark.parametrize(
+    ("said", "where"),
+    [
+        ("Checkpoint serialization leaks host RAM", "host RAM grows"),
+        ("Checkpoint serialization leaks memory", "memory grows"),
+    ],
+)
+def test_a_save_that_leaks_says_of_which_memory(said: str, where: str) -> None:
+    assert f"in words that {where}" in pipeline.explain(f"{said} with JAX, OOM-kills large runs\n").verdict
+
+
+@pytest.mark.parametrize("library", ["levanter", "netket", "keypoint-moseq", "GraphCast", "kauldron"])
+def test_libraries_that_are_written_in_jax(library: str) -> None:
+    message = (
+        "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 45924508816 bytes.\n"
+    )
+    assert pipeline.explain(f"I run {library}.\n{message}").case.api.front_end is FrontEnd.JAX

@@ -253,10 +253,15 @@ class TestBrokenLines:
         ),
         ("[/usr/lib/run.py](https://localhost:8080/#) in run(op)", "/usr/lib/run.py in run(op)"),
         (
+            "File ~/fit.py:[2](https://vscode-remote+ssh.vscode-resource.net/fit.py:2), in f(x)",
+            "File ~/fit.py:2, in f(x)",
+        ),
+        ("Cell In[3], line [7](vscode-notebook-cell:?execution_count=3&line=7)", "Cell In[3], line 7"),
+        (
             "see [the guide](https://www.tensorflow.org/guide)",
             "see [the guide](https://www.tensorflow.org/guide)",
         ),
     ],
 )
-def test_links_of_colab_go(text: str, bare: str) -> None:
+def test_links_of_notebooks_go(text: str, bare: str) -> None:
     assert cleaned(text) == [bare]

@@ -279,7 +279,7 @@ def _where(case: Case, told: Surroundings, line: Line) -> str:
     """
     if told.shows("raising MemoryError") or _only_killed(line) or without_gpu(case):
         return HOST
-    if told.shows("raising an exception") or told.shows("saving in words"):
+    if told.shows("raising an exception") or (told.shows("saving in words") and not _HOST.search(line.text)):
         return "memory"
     host, device = _HOST.search(line.text), _DEVICE.search(line.text)
     if told.shows("fails on the GPU alone"):

@@ -73,9 +73,11 @@ _ENDLESS = regex(r"\d{21,}")
 _NO_COUNT = "0" * 21
 _BOLD = regex(r"(?<!\S)\*\*(?=\S)(.*?\S)\*\*(?!\w)|^\s*\*\*(?=\S)|(?<=\S)\*\*\s*$")
 """Markdown's bold letters, and where only one end of them stands on the line; not a power such as `x**2`."""
-_LOCAL = "](https://localhost"
-_LINKED = regex(r"\[([^\[\]]{1,300})\]\(https://localhost[^()\s]{0,300}\)")
-"""Colab shows files and cells of a traceback as links, which a copy writes as Markdown does."""
+_LINK = "]("
+_LINKED = regex(
+    r"\[([^\[\]]{1,300})\]\((?:https://localhost|https://vscode-remote|vscode-notebook-cell)[^()\s]{0,300}\)"
+)
+"""Colab and VS Code show files and cells of a traceback as links, which a copy writes as Markdown does."""
 _WINDOWS_FILE = r"[A-Za-z]:\\(?![\\])[^\s\"':]{0,250}?\.\w{1,4}\b"
 _LITERALS = regex(rf"({_WINDOWS_FILE})|\\([tnr\"'])")
 """`\\n` and its like as two letters each; not inside a path such as `C:\\work\\training\\networks.py`."""
@@ -256,7 +258,7 @@ def _characters(physical: Iterable[Physical]) -> Iterator[Physical]:
             and "<" not in text
             and "**" not in text
             and '{"' not in text
-            and _LOCAL not in text
+            and _LINK not in text
         ):
             yield number, text
             continue
@@ -293,7 +295,7 @@ def _lines_within(text: str) -> Iterator[str]:
         r"OOM when|Current usage|ran out of memory|RESOURCE_EXHAUSTED|Resource exhausted|\[\[|MiB from", text
     ):
         text = _LITERALS.sub(lambda match: match[1] or _LITERAL[match[2]], text)
-    if _LOCAL in text:
+    if _LINK in text:
         text = _LINKED.sub(r"\1", text)
     if "<" in text:
         text = _TAGS.sub("", _BREAKS.sub("\n", text))

@@ -90,6 +90,17 @@ _MENTIONS = Words(
     "axText",
     "fold",
     "Fold",
+    "evanter",
+    "haliax",
+    "auldron",
+    "etket",
+    "etKet",
+    "oseq",
+    "oSeq",
+    "ynamax",
+    "flowMC",
+    "aphcast",
+    "aphCast",
 )
 """What a line must hold to be looked at closely."""
 _TORCH_XLA = regex(
@@ -117,6 +128,8 @@ _JAX = regex(
     r"|\b(?:[Bb]rax|MJX|mjx|[Tt]rax|MaxText|[Mm]axtext)\b(?!\.js)|\bJax\b(?!['\u2019])"
     r"|\b(?:jaxline|jaxopt|[Bb]lackjax|BlackJAX|NumPyro|[Dd]iffrax|[Jj]raph|[Cc]hex|[Oo]rbax|paxml"
     r"|t5x|penzai|[Ee]asy[Dd]e[Ll])\b|\bfrom jax|\bjax\.experimental\b|\b[Pp]allas\b"
+    r"|\b(?:[Ll]evanter|haliax|[Kk]auldron|[Nn]et[Kk]et|[Kk]eypoint[-_][Mm]o[Ss]eq|[Dd]ynamax|flowMC"
+    r"|[Gg]raph[Cc]ast)\b"
     r"|\b(?:[Aa]lpha|[Cc]olab|[Ll]ocal_?colab)[Ff]old\w*",
 )
 _PYTORCH = regex(r"\b(?:[Pp]y[Tt]orch|import torch|torch\.\w)")
