@@ -339,3 +339,59 @@ def test_an_iterator_within_a_scope_is_an_input_pipeline() -> None:
     assert "input pipeline (tf.data)" in explained(text).verdict
     other = oom("427,640,3", "gray/convert_image/Cast", on=CPU, by="cpu") + "\t [[{{node net/GetNext}}]]\n"
     assert "input pipeline (tf.data)" not in explained(other).verdict
+
+
+LABELS = (
+    "Exception has occurred: MemoryError\n"
+    "Unable to allocate {} for an array with shape ({}, 5132157) and data type float32\n"
+    '  File "C:\\t\\labels.py", line 133, in train_model\n'
+    "    y_train = to_categorical(y_train, len(np.unique(y_train)))\n"
+    '  File "C:\\t\\activity.py", line 196, in <module>\n'
+    "    train_model(model, epochs=1000, batch_size=128)\n"
+    "import keras\n"
+)
+
+
+def test_a_debugger_begins_with_the_innermost_frame() -> None:
+    report = explained(LABELS.format("574. TiB", "30734400"))
+    request = report.case.moments[0].request
+    assert request is not None
+    assert request.failed.source == "C:\\t\\labels.py:133"
+
+
+@pytest.mark.parametrize(
+    ("size", "rows", "wrong"), [("574. TiB", "30734400", True), ("191. GiB", "10000", False)]
+)
+def test_an_array_that_no_machine_holds_has_a_wrong_size(size: str, rows: str, wrong: bool) -> None:
+    slugs = offered(LABELS.format(size, rows))
+    assert (slugs[0] == "find-the-size") is wrong
+    assert ("larger-paging-file" in slugs) is not wrong
+    assert ("map-the-file" in slugs) is not wrong
+
+
+def test_a_traceback_of_python_ends_with_the_innermost_frame() -> None:
+    text = (
+        "Traceback (most recent call last):\n"
+        '  File "activity.py", line 196, in <module>\n    train_model(model)\n'
+        '  File "labels.py", line 133, in train_model\n    y = to_categorical(y)\n'
+        "MemoryError\nimport keras\n"
+    )
+    request = explained(text).case.moments[0].request
+    assert request is not None
+    assert request.failed.source == "labels.py:133"
+
+
+CHUNKS = (
+    "2021-10-01 10:11:12.123456: I tensorflow/core/common_runtime/bfc_allocator.cc:1058]"
+    " 7 Chunks of size 256 totalling 1.8KiB\n"
+    "2021-10-01 10:11:12.123456: I tensorflow/core/common_runtime/bfc_allocator.cc:1058]"
+    " 3 Chunks of size 512 totalling 1.5KiB\n"
+)
+
+
+def test_a_part_of_a_dump_is_no_state_of_the_memory() -> None:
+    page = terminal.render(explained(CHUNKS))
+    assert "3.2 KiB in the part of the dump that is here (limit unknown)" in page
+    assert "[uuuu" not in page
+    stats = "Stats: \nLimit:                   104857600\nInUse:                   104000000\n"
+    assert "part of the dump" not in terminal.render(explained(CHUNKS + stats))

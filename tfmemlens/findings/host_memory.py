@@ -143,6 +143,8 @@ def check(case: Case) -> Iterator[Finding]:
         elif failed.shape is not None and failed.kind is RequestKind.HOST:
             at = f" at {failed.source}" if failed.source else ""
             because = f"Python requested an array {tensor_text(moment)}{at}"
+            if remedies.has_a_wrong_size(moment.request):
+                because += ": no machine has so much, so a size is wrong"
             if _is_small(failed):
                 because += ": so small an array fails only where RAM is full already"
         elif failed.kind is RequestKind.HOST and pinned:
@@ -296,6 +298,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     failed = moment.request.failed
     if _JIT_SESSION in said:
         yield from _FEWER_PROGRAMS
+        return
+    if remedies.has_a_wrong_size(moment.request):
+        yield remedies.WRONG_SIZE
         return
     serving = situation(case, moment).program == "TensorFlow Serving"
     if serving:

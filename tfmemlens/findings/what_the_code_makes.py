@@ -249,6 +249,7 @@ def _finding(case: Case, index: int, moment: Moment, request: Request, shown: _S
             *((Evidence("the request", request.failed.line),) if shown.line != request.failed.line else ()),
         ),
         remedies=(
+            *((remedies.WRONG_SIZE,) if remedies.has_a_wrong_size(request) else ()),
             *(_remedy(each, case, moment, request, words) for each in idiom.advice),
             *remedies.offered(case, moment, *idiom.also),
         ),

@@ -183,6 +183,22 @@ REMAPPED_PAGES = Remedy(
     "export TF_GPU_ALLOCATOR=cuda_malloc_async",
     slug="async-allocator",
 )
+WRONG_SIZE = Remedy(
+    "no machine has so much, so a size is wrong: see what the two numbers count. Labels that are no class"
+    " numbers (floats, ids, whole sequences) make a row or a class of every value; a shape may have one axis"
+    " too many",
+    "print(y.shape, y.dtype, np.unique(y).size)",
+    slug="find-the-size",
+)
+_NO_MACHINE = 1 << 40
+
+
+def has_a_wrong_size(request: Request) -> bool:
+    """Whether Python asked for an array that no machine holds."""
+    failed = request.failed
+    return failed.kind is RequestKind.HOST and (failed.tensor_bytes or 0) >= _NO_MACHINE
+
+
 FIXED_SHAPES = Remedy(
     "give all steps the same few shapes (pad inputs, or bucket them by length), so that a freed block fits"
     " the next step",

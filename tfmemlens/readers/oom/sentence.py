@@ -611,8 +611,9 @@ class SentenceCollector:
         """Let a message that nothing placed have the traceback that follows it."""
         lent = self._placeless and self._running and self._frame_owner == "before"
         if lent and self._frames and (told := self.current):
-            told.ran_at = _deepest_user_frame(self._frames)
-            told.frames = tuple(self._frames[-_MAX_FRAMES:])
+            frames = _outermost_first(self._frames)
+            told.ran_at = _deepest_user_frame(frames)
+            told.frames = tuple(frames[-_MAX_FRAMES:])
 
     def _keep_frame(self, telling: Context | None) -> None:
         if (
@@ -621,7 +622,7 @@ class SentenceCollector:
             and self._frame_owner in ("after", "forward")
             and (not self._placed or self._frame_owner == "forward")
         ):
-            source, text = _deepest_user_frame(self._frames)
+            source, text = _deepest_user_frame(_outermost_first(self._frames))
             if source:
                 telling.source, telling.source_text = source, text
 
@@ -703,6 +704,13 @@ def _shape(groups: dict[str, str | None]) -> tuple[int, ...] | None:
 def _dimensions(text: str) -> tuple[int | None, ...]:
     """`(8, None, 32)` as Keras prints it."""
     return tuple(None if part.strip() == "None" else int(part) for part in text.split(",") if part.strip())
+
+
+def _outermost_first(frames: Sequence[Frame]) -> Sequence[Frame]:
+    """Frames behind a message: a debugger (VS Code) begins with the innermost, and ends at the module."""
+    module = "<module>"
+    turned = len(frames) > 1 and frames[-1].name == module and frames[0].name not in (module, "")
+    return frames[::-1] if turned else frames
 
 
 def _deepest_user_frame(frames: Sequence[Frame]) -> tuple[str | None, str | None]:

@@ -42,6 +42,8 @@ _FAR = 20
 def page(moment: Moment, view: View) -> list[str]:
     """The bar under its heading, each letter explained; nothing where no size is known."""
     drawn = bar(moment, view)
+    if not drawn and is_part_of_a_dump(moment):
+        return [*heading("memory use", view), f"  {headline(moment)}"]
     if not drawn:
         return []
     books = moment.balance
@@ -76,7 +78,16 @@ def _says_nothing(moment: Moment, stretches: list[BarPart]) -> bool:
     a limit alone, which would look like a device that is empty.
     """
     nameless = moment.balance.limit is None and all(part.name == UNLISTED for part in stretches)
-    return nameless or not any(part.bytes for part in stretches)
+    return nameless or is_part_of_a_dump(moment) or not any(part.bytes for part in stretches)
+
+
+def is_part_of_a_dump(moment: Moment) -> bool:
+    """Whether blocks without names are all that is known: a whole dump tells the limit and what is in use."""
+    books = moment.balance
+    blocks = moment.incident is not None and bool(moment.incident.size_classes or moment.incident.chunks)
+    if not blocks or books.limit or books.in_use or moment.timeline:
+        return False
+    return all(part.kind is Kind.UNATTRIBUTED for part in parts(moment))
 
 
 def names(stretches: Sequence[BarPart]) -> list[str]:
@@ -186,6 +197,8 @@ def limit(moment: Moment) -> str:
         far = " (not drawn)" if limit_is_far(moment) else ""
         return f"limit {human_size(moment.balance.limit)}{far}"
     compiled = moment.incident is not None and moment.incident.compiler and not moment.lists_blocks_alone
+    if is_part_of_a_dump(moment):
+        return f"{human(scale(moment))} in the part of the dump that is here (limit unknown)"
     needed = moment.predicted or compiled
     nobody = "no --limit was given" if moment.predicted else "limit unknown"
     compiler = moment.incident.compiler if moment.incident else None

@@ -329,7 +329,7 @@ def _place(line: Line, where: str, moment: Moment) -> str:
 def _memory(moment: Moment, view: View) -> list[str]:
     """The limit and what is in use, the bar, and what its letters mean."""
     drawn, limit = _balance.bar(moment, view), moment.balance.limit
-    if not drawn and not limit:
+    if not (drawn or limit or _balance.is_part_of_a_dump(moment)):
         return []
     facts = [_balance.limit(moment), *(_balance.figures(moment) if limit else ())]
     return [*_heading("memory use", view, facts), *([*drawn, _legend(moment, view)] if drawn else ())]
