@@ -36,6 +36,40 @@ def test_near_misses() -> None:
     assert opens_a_tape(program(inside)) and not opens_a_tape(program("x = f(GradientTape)"))
 
 
+UNROLLED = """class Net(tf.keras.Model):
+    def call(self, x):
+        outs = []
+        for t in range(90):
+            state = self.mix(state)
+            outs.append(self.out(state))
+        return tf.concat(outs, -1)
+
+net = Net()
+with tf.GradientTape() as tape:
+    loss = f(net(x))
+grads = tape.gradient(loss, weights)
+"""
+
+
+def test_a_loop_of_a_layer_that_the_tape_calls() -> None:
+    found = taped_loop(program(UNROLLED))
+    assert found and (found.tape.number, found.loop.number, found.over) == (10, 4, "range(90)")
+    assert found.called
+    by_name = UNROLLED.replace("f(net(x))", "f(x)")
+    assert (seen := taped_loop(program(by_name))) and seen.called  # f may be an object, too
+    over_layers = UNROLLED.replace("range(90)", "self.blocks")
+    assert taped_loop(program(over_layers)) is None  # the layers of a net, one after the other
+    assert taped_loop(program(UNROLLED.replace("def call", "def fit"))) is None
+
+
+def test_what_a_layer_s_loop_adds_to_is_no_kept_result() -> None:
+    report = pipeline.explain(log(UNROLLED))
+    assert "each turn of the loop over `range(90)`" in report.verdict
+    assert report.verdict.count("most likely") == 1
+    assert report.actions[0].remedy.slug == "truncate"
+    assert not [each for each in report.findings if each.rule == "kept-by-a-loop"]
+
+
 def log(code: str) -> str:
     chunks = "\n".join(
         f"InUse at 7f00000{number:02x}000 of size 2867200 next {number + 1}" for number in range(60)

@@ -101,7 +101,7 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.CAUSE if kept and not counted else Severity.FACTOR,
             headline=what,
-            because=f"{what}{meaning if equal else meaning.replace(': ', ': most likely ')}",
+            because=f"{what}{meaning if equal else _guessed(meaning)}",
             explains=size,
             basis=Basis.NAME if built or not meaning or _of_traces(case, moment) else None,
             evidence=(
@@ -113,6 +113,11 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=_OF_A_PROGRAM if _cached(case) else (),
         )
+
+
+def _guessed(meaning: str) -> str:
+    """The meaning of blocks of other sizes than the request's, as a guess."""
+    return meaning if "most likely" in meaning else meaning.replace(": ", ": most likely ")
 
 
 def _of_traces(case: Case, moment: Moment) -> bool:
@@ -134,7 +139,8 @@ def _of_the_request(moment: Moment, request: Request) -> list[Allocation]:
 def _of_any_size(case: Case, moment: Moment, request: Request) -> list[Allocation]:
     """The sizes of which a loop keeps many chunks, or the one of which something else does."""
     table = sorted(moment.attribution.table, key=lambda row: -row.total_bytes)
-    if _in_loop(request) or of_a_loop(case, moment) or _steps_of_sequence(moment):
+    taped = loop_of_a_tape(case, request)
+    if _in_loop(request) or of_a_loop(case, moment) or _steps_of_sequence(moment) or (taped and taped.called):
         kept = [row for row in table if row.count >= _MIN_COUNT and _share(moment, [row]) >= 0.01]
         return kept if _share(moment, kept) >= 0.3 else []
     if without_tape(case, request):
@@ -389,8 +395,9 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
         )
         return
     request = moment.request
-    if request and loop_of_a_tape(case, request) and not stored_by(request):
-        yield TAPE_INSIDE
+    taped = loop_of_a_tape(case, request) if request else None
+    if request and taped and not stored_by(request):
+        yield _TRUNCATE if taped.called else TAPE_INSIDE
         yield from remedies.offered(case, moment, "smaller-batch")
     elif steps := _steps_of_sequence(moment):
         yield Remedy(
@@ -406,11 +413,7 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
                 " lengths",
                 slug="compare-shapes",
             )
-        yield Remedy(
-            "cut the sequence into pieces (truncated backpropagation): memory grows with the number of"
-            " iterations",
-            slug="truncate",
-        )
+        yield _TRUNCATE
         yield from remedies.offered(case, moment, "smaller-batch")
     elif request and (name := stored_by(request)):
         yield Remedy(
@@ -448,6 +451,12 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
             slug="look-for-lists",
         )
         yield from remedies.offered(case, moment, "smaller-batch")
+
+
+_TRUNCATE = Remedy(
+    "cut the sequence into pieces (truncated backpropagation): memory grows with the number of iterations",
+    slug="truncate",
+)
 
 
 def _of_tensorflow(case: Case) -> str | None:

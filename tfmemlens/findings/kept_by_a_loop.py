@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from tfmemlens.findings import held_by_python
 from tfmemlens.findings.support.growth import per_turn
+from tfmemlens.findings.support.kept import loop_of_a_tape
 from tfmemlens.findings.support.kept_code import kept, largest
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.rows import device_limit, on_host, requests, rows
@@ -61,7 +62,12 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _candidates(case: Case, moment: Moment) -> list[Kept]:
     """What keeps the most; where no size is told, all that may, in the order of the text."""
-    kept_there = kept(case.capture.surroundings)
+    taped = loop_of_a_tape(case, moment.request) if moment.request else None
+    kept_there = [
+        each
+        for each in kept(case.capture.surroundings)
+        if not (taped and taped.called and each.line_of_loop == taped.loop)
+    ]  # what a layer's own loop adds to is one forward pass, which the tape keeps
     first = largest(kept_there, on_host(moment))
     if first is None or first.each or first.number:
         return [first] if first else []

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tfmemlens.model.line import Line
-from tfmemlens.model.program import Program
+from tfmemlens.model.program import Program, Statement
 from tfmemlens.values import dataclass
 
 
@@ -18,19 +18,67 @@ class TapedLoop:
     loop: Line
     over: str
     """What it goes over, as it is written."""
+    called: bool = False
+    """Whether it stands in a function or a layer that the tape's code calls: its turns are one forward pass,
+    and no gradient can be taken of each.
+    """
 
 
 def taped_loop(program: Program) -> TapedLoop | None:
-    """The first loop that runs in a `with GradientTape()` and takes no gradient inside; None without one."""
-    for statement in program:
-        for tape in ast.walk(statement.node):
-            if not isinstance(tape, ast.With) or not any(_opens_a_tape(item) for item in tape.items):
-                continue
-            for loop in (each for part in tape.body for each in ast.walk(part)):
-                if isinstance(loop, ast.For) and _calls(loop.body) and not _takes_a_gradient(loop):
-                    over = ast.unparse(loop.iter)
-                    return TapedLoop(statement.line_of(tape), statement.line_of(loop), over)
+    """The first loop that runs in a `with GradientTape()` and takes no gradient inside, else the first in
+    what it calls; None without one.
+    """
+    tapes = [
+        (statement, tape)
+        for statement in program
+        for tape in ast.walk(statement.node)
+        if isinstance(tape, ast.With) and any(_opens_a_tape(item) for item in tape.items)
+    ]
+    for statement, tape in tapes:
+        for loop in _loops(tape.body):
+            return TapedLoop(statement.line_of(tape), statement.line_of(loop), ast.unparse(loop.iter))
+    for statement, tape in tapes:
+        for where, loop in _loops_called(program, tape):
+            return TapedLoop(
+                statement.line_of(tape), where.line_of(loop), ast.unparse(loop.iter), called=True
+            )
     return None
+
+
+def _loops(body: list[ast.stmt]) -> Iterator[ast.For]:
+    for loop in (each for part in body for each in ast.walk(part)):
+        if isinstance(loop, ast.For) and _calls(loop.body) and not _takes_a_gradient(loop):
+            yield loop
+
+
+def _loops_called(program: Program, tape: ast.With) -> Iterator[tuple[Statement, ast.For]]:
+    """Loops over a range in functions of the program that a tape's code calls by name, and in the `call` of
+    its own layers and models, if it calls any object.
+    """
+    names = {
+        each.func.id
+        for part in tape.body
+        for each in ast.walk(part)
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
+    }
+    defined = [
+        (statement, each)
+        for statement in program
+        for each in ast.walk(statement.node)
+        if isinstance(each, ast.FunctionDef)
+    ]
+    objects = names - {each.name for _, each in defined}
+    for statement, function in defined:
+        if function.name in names or (objects and function.name in _FORWARD):
+            yield from ((statement, loop) for loop in _loops(function.body) if _over_a_range(loop))
+
+
+_FORWARD = ("call", "__call__")
+
+
+def _over_a_range(loop: ast.For) -> bool:
+    call = loop.iter
+    return isinstance(call, ast.Call) and getattr(call.func, "attr", getattr(call.func, "id", "")) == "range"
 
 
 def opens_a_tape(program: Program) -> bool:
