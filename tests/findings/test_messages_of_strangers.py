@@ -395,3 +395,37 @@ def test_a_part_of_a_dump_is_no_state_of_the_memory() -> None:
     assert "[uuuu" not in page
     stats = "Stats: \nLimit:                   104857600\nInUse:                   104000000\n"
     assert "part of the dump" not in terminal.render(explained(CHUNKS + stats))
+
+
+@pytest.mark.parametrize(
+    ("said", "fact"),
+    [
+        ("\u8bad\u7ec3\u65f6\u5185\u5b58\u6301\u7eed\u589e\u957f", "growing in words"),
+        (
+            "\u5b66\u7fd2\u4e2d\u306b\u30e1\u30e2\u30ea\u304c\u5897\u3048\u7d9a\u3051\u308b",
+            "growing in words",
+        ),
+        ("\ud559\uc2b5 \uc911 \uba54\ubaa8\ub9ac \ub204\uc218", "growing in words"),
+        ("\u8bad\u7ec3\u65f6\u663e\u5b58\u4e0d\u8db3", "running short"),
+        ("\u8bad\u7ec3\u65f6\u7cbe\u5ea6\u4e0d\u65ad\u589e\u957f", ""),
+    ],
+)
+def test_memory_in_scripts_that_part_no_words(said: str, fact: str) -> None:
+    told = explained(f"{said}\n").case.capture.surroundings
+    assert [name for name in ("growing in words", "running short") if told.shows(name)] == [fact] * bool(fact)
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ("batch_size = 8\n", "(8 -> 4)"),
+        ("batch_size = 1\n", ""),
+        ("batch_size = 8\nbatch_size = 32\n", ""),
+        ("", ""),
+    ],
+)
+def test_the_stated_batch_is_the_one_to_lower(stated: str, said: str) -> None:
+    text = f"# My GPU runs out of memory\nI train with tensorflow.\n{stated}"
+    texts = " ".join(action.remedy.text for action in explained(text).actions)
+    assert ("->" in texts) is bool(said)
+    assert said in texts

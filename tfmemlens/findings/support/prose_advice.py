@@ -281,15 +281,29 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         yield DATA_IN_PARTS if own else replace(DATA_IN_PARTS, code=None)
     elif told.shows("large data") and not told.shows("a smaller batch helps"):
         yield replace(DATA_IN_PARTS, code=None)
-        yield _IF_IT_TRAINS
+        yield _from_the_stated(case, _IF_IT_TRAINS)
     elif "smaller-batch" in ruled_out(case):
         yield from without_a_batch(case)
     elif small_pool(case):
         return
     elif told.shows("training") or told.shows("using a tool"):
-        yield _in_options(_SMALLER_BATCH) if told.shows("using a tool") else _SMALLER_BATCH
+        of_tool = told.shows("using a tool")
+        yield _from_the_stated(case, _in_options(_SMALLER_BATCH) if of_tool else _SMALLER_BATCH)
     elif not (on_board or told.shows("failing in evaluation") or told.shows("several ranks")):
-        yield _IF_IT_TRAINS
+        yield _from_the_stated(case, _IF_IT_TRAINS)
+
+
+def _from_the_stated(case: Case, remedy: Remedy) -> Remedy:
+    """The same with the batch that the text states, where it states one alone."""
+    stated = {value for name, value, _ in case.capture.surroundings.settings if name == "batch_size"}
+    batch = int(stated.pop()) if len(stated) == 1 and all(value.isdigit() for value in stated) else 0
+    if batch < _LEAST_TO_HALVE:
+        return remedy
+    example = f"a smaller batch ({batch} -> {batch // 2})"
+    return replace(remedy, text=remedy.text.replace("a smaller batch", example, 1))
+
+
+_LEAST_TO_HALVE = 2
 
 
 def _of_javascript(case: Case, grows: Line | None) -> Iterator[Remedy]:

@@ -26,9 +26,11 @@ _MEMORY = regex(
     r"\b(?:v?ram|memory|memories|swap)\b"
     r"(?![-_ ]?(?:growth ?[=(]|growth option|cell|network|profiler|bank|requirement))"
     r"|\brss\b|\bGPU resources?\b"
+    r"|\u5185\u5b58|\u663e\u5b58|\u8a18\u61b6\u9ad4|\u30e1\u30e2\u30ea|\uba54\ubaa8\ub9ac"
 )
 _OF_DEVICE = regex(
-    r"(?i)\bvram\b|\bvideo (?:memory|ram)\b|\bGPUs?(?:'s)?\b|\bcuda\b|\bwebgl\b|\bgraphics? (?:card|memory)\b"
+    r"(?i)\u663e\u5b58|\bvram\b"
+    r"|\bvideo (?:memory|ram)\b|\bGPUs?(?:'s)?\b|\bcuda\b|\bwebgl\b|\bgraphics? (?:card|memory)\b"
 )
 _OF_CPU = regex(r"(?i)\bcpu\b")
 _OF_HOST = regex(
@@ -41,11 +43,15 @@ _GROWTH = regex(
     r"|balloon(?:s|ing)?|soar(?:s|ing)?|leak(?:s|y|ed|ing|age)?|creep(?:s|ing)?|explod(?:e|es|ing)"
     r"|(?:go(?:es|ing)?|add(?:s|ing)?|pil(?:es|ing)|build(?:s|ing)?) up|more and more"
     r"|out of control|getting (?:bigger|larger|higher))\b"
+    r"|\u589e\u957f|\u589e\u52a0|\u4e0a\u5347|\u4e0a\u6da8|\u66b4\u6da8|\u6cc4[\u6f0f\u9732]|\u8d8a\u6765\u8d8a"
+    r"|\u5897\u3048|\u5897\u52a0|\u30ea\u30fc\u30af|\uc99d\uac00|\ub204\uc218"
 )
+"""Growth; also `grows, rises, leaks, more and more` in Chinese, Japanese and Korean, which part no words."""
 _SHORTAGE = regex(
     r"(?i)\b(?:exhaust(?:s|ed|ing)?|deplet\w+|r[ua]n(?:s|ning)? out|overflow(?:s|ed)?|insufficient"
     r"|not enough|maxe[sd]|lack of|too (?:little|small))\b"
     r"|(?<=\bmemory )(?<!the memory )crash(?:es|ed|ing)\b"
+    r"|\u4e0d\u8db3|\u4e0d\u591f|\u6ea2\u51fa|\u8017\u5c3d|\u7206|\ubd80\uc871"
 )
 _FULL = regex(
     r"(?i)\b(?:exhaustion|full|fill(?:s|ed|ing)?(?: up)?|exceed(?:s|ed)?|blow(?:s|ing|n)? up|too much"
@@ -318,7 +324,7 @@ _GUESS = regex(
     r"|UNIMPLEMENTED): )(?!RESOURCE_EXHAUSTED)"
 )
 """What a program asks before it prints another error: `Not enough memory? INTERNAL: ...`."""
-_LIKE_PROSE = regex(r"[A-Za-z]{2,} [a-z]{2,}|\bleak|#")
+_LIKE_PROSE = regex(r"[A-Za-z]{2,} [a-z]{2,}|\bleak|#|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{3}")
 """Some words in a row."""
 
 
