@@ -429,3 +429,18 @@ def test_the_stated_batch_is_the_one_to_lower(stated: str, said: str) -> None:
     texts = " ".join(action.remedy.text for action in explained(text).actions)
     assert ("->" in texts) is bool(said)
     assert said in texts
+
+
+@pytest.mark.parametrize(
+    ("where", "of_a_notebook"),
+    [
+        ("\u6211\u662f\u5728colab\u4e0a\u8bad\u7ec3", True),
+        ("I run it in Jupyter", True),
+        ("I run it in a terminal", False),
+    ],
+)
+def test_where_the_message_of_a_notebook_is(where: str, of_a_notebook: bool) -> None:
+    report = explained(f"# My GPU runs out of memory\nI train with tensorflow.\n{where}\n")
+    (wanted,) = [action.remedy for action in report.actions if action.remedy.slug == "read-the-log"]
+    assert (wanted.code is None) is of_a_notebook
+    assert ("runtime logs" in wanted.text) is of_a_notebook

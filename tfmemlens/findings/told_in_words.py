@@ -63,6 +63,12 @@ _ADD_THE_MESSAGE = Remedy(
     "python train.py 2>&1 | tee train.log; tfmemlens explain train.log",
     slug="read-the-log",
 )
+_OF_A_NOTEBOOK = Remedy(
+    "add the message itself and its traceback, and the log of the notebook's process, which its cells do not"
+    " show (Colab: Runtime > View runtime logs; Jupyter: the terminal of its server): they say how much was"
+    " asked for, by which line, and what was in use",
+    slug="read-the-log",
+)
 _KERNEL_LOG = Remedy(
     "if the process ended without a message, the kernel's log says whether it was killed for memory",
     "dmesg -T | grep -i -E 'killed process|out of memory'",
@@ -149,6 +155,11 @@ def _only_an_error(told: Surroundings, line: Line) -> bool:
     """
     rest = _ERROR.sub("", line.text)
     return told.crash is not None and rest != line.text and not _RAN_OUT.search(rest)
+
+
+def _message_wanted(told: Surroundings) -> Remedy:
+    """Where the message stands that the text does not quote."""
+    return _OF_A_NOTEBOOK if told.shows("in a notebook") else _ADD_THE_MESSAGE
 
 
 def _of_steps(case: Case) -> str:
@@ -307,11 +318,11 @@ def _remedies(
             if of_batch
             else steps_of_torch_xla.remedies(case, grows is not None or host, of_host=host)
         )
-        yield _ADD_THE_MESSAGE
+        yield _message_wanted(told)
         return
     if likely:
         if told.shows("running short") and not told.shows("taking the whole GPU"):
-            yield _ADD_THE_MESSAGE
+            yield _message_wanted(told)
             if host:
                 yield _KERNEL_LOG
         return
@@ -328,6 +339,6 @@ def _remedies(
     yield from advice(case, host, grows)
     failed = grows is None or told.shows("running short") or told.shows("ended in words")
     if failed and not _only_killed(line) and situation(case).program not in JAVASCRIPT:
-        yield _ADD_THE_MESSAGE
+        yield _message_wanted(told)
     if host:
         yield _KERNEL_LOG

@@ -324,6 +324,15 @@ WHOLE_FEED = LineRule(
     needs=("eval(", "run("),
 )
 """A whole set is fed in one call of a session."""
+IN_A_NOTEBOOK = LineRule(
+    r"(?i)(?<![a-z])colab(?:oratory)?(?![a-z])|\bjupyter\w*|\bkaggle (?:kernel|notebook)|\.ipynb\b"
+    r"|<ipython-input-|/tmp/ipykernel_|\A\s*In ?\[\d{1,5}\]:",
+    "I run it on Google Colab",
+    "the notebook train_shapes.ipynb fails",
+    "<ipython-input-7-cb1582039f5e> in <module>()",
+    needs=("colab", "jupyter", "kaggle", ".ipynb", "ipython-input", "ipykernel", "in [", "in["),
+)
+"""The program runs in a notebook, whose cells show an exception and no log."""
 TEST_SAMPLES = LineRule(
     r"(?i)\b(?P<count>\d{1,3}(?:,\d{3}){1,2}|\d{3,7}) (?:test|validation|eval\w*|dev) "
     r"(?:images?|samples|examples|pictures|sentences|set)\b",
@@ -415,6 +424,7 @@ ONE_DEVICE_USED = LineRule(
 )
 """Of several devices one computes."""
 TOLD_BESIDES = {
+    "in a notebook": IN_A_NOTEBOOK,
     "test samples": TEST_SAMPLES,
     "asked in words": ASKED_IN_WORDS,
     "one device used": ONE_DEVICE_USED,
