@@ -397,7 +397,7 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
     request = moment.request
     taped = loop_of_a_tape(case, request) if request else None
     if request and taped and not stored_by(request):
-        yield _TRUNCATE if taped.called else TAPE_INSIDE
+        yield _A_TAPE_FOR_EACH if taped.called else TAPE_INSIDE
         yield from remedies.offered(case, moment, "smaller-batch")
     elif steps := _steps_of_sequence(moment):
         yield Remedy(
@@ -455,6 +455,13 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
 
 _TRUNCATE = Remedy(
     "cut the sequence into pieces (truncated backpropagation): memory grows with the number of iterations",
+    slug="truncate",
+)
+
+
+_A_TAPE_FOR_EACH = Remedy(
+    "cut the sequence into pieces, and take the gradient of each with a tape of its own (truncated"
+    " backpropagation): memory grows with the number of iterations under one tape",
     slug="truncate",
 )
 

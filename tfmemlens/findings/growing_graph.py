@@ -8,7 +8,8 @@ runs (`sess.run(tf.assign(...))`) and the counter is 100 or more, or ten steps w
 session's graph was being made when host RAM ran out, after ten steps that went well; a list has five rows
 of one size and name whose counters, from 100 on, are equally far apart (`Const_2406`, `Const_2412`, ...); or
 the text quotes a line that makes the op that it runs, and three rows of one size count on or the failing op
-is the tenth of its name.
+is the tenth of its name; or a loop of the program makes ops beside its session's run, and blocks of one size
+fill the dump, or ten steps went well.
 What to do: build the graph once, before the loop, and feed what changes.
 """
 
@@ -18,8 +19,9 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.remedies import BUILD_ONCE
-from tfmemlens.findings.support.rows import all_in_use, on_host, requests
+from tfmemlens.findings.support.rows import all_in_use, attributed, on_host, requests
 from tfmemlens.findings.support.stage import counters_before, is_epoch
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
@@ -51,6 +53,9 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         what = _by_name(request) or _by_line(case, request) or _by_rows(moment) or _by_frames(case, moment)
         what = what or _by_quoted_code(case, moment, request)
+        measured = False
+        if what is None and (shown := _by_program(case, moment, request)):
+            what, measured = shown
         if what is None:
             continue
         yield Finding(
@@ -58,6 +63,7 @@ def check(case: Case) -> Iterator[Finding]:
             headline=f"{what}, which keeps all that was added",
             because=what,
             explains=all_in_use(moment) + (request.needed_bytes or 0) or None,
+            basis=Basis.MEASURED if measured else None,
             evidence=(Evidence("the failing op", request.failed.line),),
             remedies=(BUILD_ONCE,),
             moment=index,
@@ -119,6 +125,33 @@ def _by_quoted_code(case: Case, moment: Moment, request: Request) -> str | None:
         )
         return f"{line.place} makes a new `{op}` each time it runs{holds}"
     return None
+
+
+_LEFT_BEHIND, _LEFT_SHARE = 8, 0.3
+"""So many blocks of one size, and this share of what is in use, are what iterations left behind."""
+
+
+def _by_program(case: Case, moment: Moment, request: Request) -> tuple[str, bool] | None:
+    """A loop of the program that makes ops beside its session's run, where as many blocks of one size are
+    held, or ten steps went well, and whether it is blocks; trees are read only where there is a program.
+    """
+    program = case.capture.surroundings.program()
+    if not program or not any("Session(" in line.text for line in code_lines(case.capture.surroundings)):
+        return None
+    table = [] if attributed(moment) else list(moment.attribution.table)
+    most = max(table, key=lambda row: row.total_bytes, default=None)
+    left = most and most.count >= _LEFT_BEHIND and most.total_bytes >= _LEFT_SHARE * all_in_use(moment)
+    if not left and _steps(case, request) < _MANY_STEPS:
+        return None
+    from tfmemlens.findings.support.made_in_loops import graph_loops
+
+    line, loop, op = next(graph_loops(program), (None, None, ""))
+    if line is None or loop is None:
+        return None
+    blocks = f" ({most.count} blocks of {human(most.size_bytes)} are in use)" if most and left else ""
+    return f"each turn of the loop of {loop.place} adds `{op}` ({line.place}) to the graph{blocks}", bool(
+        left
+    )
 
 
 _A_COUNTER = regex(r"(?P<name>[A-Za-z][\w.]*?)_(?P<number>\d{1,9})\Z")

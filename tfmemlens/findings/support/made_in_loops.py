@@ -162,3 +162,35 @@ def _uses(loop: ast.For | ast.While) -> bool:
     targets = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
     names = {node.id for part in loop.body for node in ast.walk(part) if isinstance(node, ast.Name)}
     return bool(targets & names)
+
+
+def graph_loops(program: Program) -> Iterator[tuple[Line, Line, str]]:
+    """Lines of loops that make an op of a graph in each turn, beside the session's run: the line, its loop's
+    and the op. Nothing of loops that begin a graph anew.
+    """
+    for statement in program:
+        for loop in ast.walk(statement.node):
+            if not isinstance(loop, ast.For | ast.While) or not statement.runs(loop):
+                continue
+            calls = list(_calls(loop.body))
+            names = {_last(call) for call in calls}
+            if "run" not in names or names & _BEGINS_A_GRAPH:
+                continue
+            for call in calls:
+                if (op := _graph_op(call)) is not None:
+                    yield statement.line_of(call), statement.line_of(loop), op
+                    break
+
+
+_BEGINS_A_GRAPH = frozenset({"Graph", "reset_default_graph", "clear_session"})
+_NO_OPS = ("tf.train.", "tf.logging.", "tf.gfile.", "tf.app.", "tf.summary.", "tf.test.", "tf.io.gfile.")
+_OF_PYTHON_ALONE = frozenset({"get_default_graph", "get_collection", "trainable_variables", "Summary"})
+
+
+def _graph_op(call: ast.Call) -> str | None:
+    """`tf.constant` of a call that adds an op to TensorFlow's default graph."""
+    name = ast.unparse(call.func)
+    if not name.startswith("tf.") or name.startswith(_NO_OPS):
+        return None
+    last = name.rpartition(".")[2]
+    return name if last[:1].islower() and last not in _OF_PYTHON_ALONE else None
