@@ -444,3 +444,30 @@ def test_where_the_message_of_a_notebook_is(where: str, of_a_notebook: bool) -> 
     (wanted,) = [action.remedy for action in report.actions if action.remedy.slug == "read-the-log"]
     assert (wanted.code is None) is of_a_notebook
     assert ("runtime logs" in wanted.text) is of_a_notebook
+
+
+YARN = "Container killed by YARN for exceeding memory limits. 5.0 GB of 4.2 GB {} memory used.\n"
+
+
+@pytest.mark.parametrize(("kind", "of_addresses"), [("virtual", True), ("physical", False)])
+def test_a_limit_of_addresses_is_none_of_ram(kind: str, of_addresses: bool) -> None:
+    report = explained(YARN.format(kind))
+    assert ("limit of virtual memory" in report.verdict) is of_addresses
+    assert ("vmem-check-enabled" in first(YARN.format(kind))) is of_addresses
+
+
+@pytest.mark.parametrize(("program", "tidies"), [("tfjs-node-gpu", True), ("tensorflow-gpu", False)])
+def test_a_full_pool_of_node_is_tidied(program: str, tidies: bool) -> None:
+    text = (
+        f"I use {program}\n"
+        "Stats: \nLimit:                  7380579124\nInUse:                  7380574720\n"
+        "W tensorflow/core/framework/op_kernel.cc:1273] OP_REQUIRES failed at cwise_ops_common.cc:70 :"
+        " Resource exhausted: OOM when allocating tensor with shape[1,187,103,4] and type float on"
+        " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n"
+    )
+    assert ("tidy" in offered(text)) is tidies
+
+
+def test_a_buffer_that_javascript_does_not_get() -> None:
+    said = "(node:1) UnhandledPromiseRejectionWarning: RangeError: Array buffer allocation failed\n"
+    assert "JavaScript's" in explained(said).verdict

@@ -97,8 +97,9 @@ def check(case: Case) -> Iterator[Finding]:
                 else f"most likely {who or 'the machine or its container'} had no host RAM left"
             )
             if whose and not limit:
+                of_what = "virtual memory" if _OF_ADDRESSES in said else "host RAM"
                 because = (
-                    f"{whose} reached its own limit of host RAM, whatever the machine had left, and the"
+                    f"{whose} reached its own limit of {of_what}, whatever the machine had left, and the"
                     " process was killed"
                 )
             if _large_in_a_step(case) and not another_program(moment):
@@ -391,6 +392,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     steps = was_killed(moment) and not compiling and framework_of(case) == TORCH_XLA
     if steps:
         yield from steps_of_torch_xla.remedies(case, grows=True, of_host=True)
+    if _OF_ADDRESSES in said:
+        yield _NO_VIRTUAL_CHECK
     limited = was_killed(moment) and bool(limit or own_limit(moment)) and not another_program(moment)
     if limited:
         yield _a_larger_limit(own_limit(moment), limit[0] if limit else None, moment)
@@ -461,6 +464,14 @@ _MORE_FOR_WSL = Remedy(
     "WSL2 has only a part of the machine's RAM, and may pin less: give it more in %UserProfile%\\.wslconfig",
     "[wsl2]\nmemory=24GB",
     slug="more-ram-for-wsl",
+)
+_OF_ADDRESSES = "virtual memory used"
+"""What YARN counted: addresses that a process reserved."""
+_NO_VIRTUAL_CHECK = Remedy(
+    "YARN counted virtual memory, addresses that are reserved and mostly no RAM, of which TensorFlow, Java"
+    " and CUDA take many: let it check RAM alone, or allow more of them for each GiB",
+    "yarn.nodemanager.vmem-check-enabled=false   # in yarn-site.xml; or vmem-pmem-ratio=5",
+    slug="raise-container-limit",
 )
 _EVICTED = Remedy(
     "the node ran out, and Kubernetes evicted the pod: request the RAM that it needs, so that it is put on a"

@@ -142,6 +142,9 @@ def _few_large_blocks(moment: Moment) -> list[int]:
     return sizes
 
 
+_JAVASCRIPT = ("Node", "TensorFlow.js")
+
+
 def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...]:
     """What helps where nobody knows who holds the memory."""
     if _few_large_blocks(moment):
@@ -153,6 +156,8 @@ def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...
         return (remedies.SMALLER_MODEL, *remedies.offered(case, moment, "lighter-optimizer"))
     if situation(case, moment).program == "TensorFlow Serving":
         return (remedies.smaller_requests(case),)
+    if situation(case, moment).program in _JAVASCRIPT:
+        return (remedies.TIDY, *remedies.offered(case, moment, "smaller-batch"))
     return remedies.offered(case, moment, "smaller-batch")
 
 

@@ -126,9 +126,11 @@ FOREIGN = {
         needs="OutOfMemoryError",
     ),
     "JavaScript": LineRule(
-        r"JavaScript heap out of memory",
+        r"JavaScript heap out of memory"
+        r"|\bRangeError: (?:Array buffer allocation failed|Invalid typed array length)",
         "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory",
-        needs="JavaScript heap",
+        "UnhandledPromiseRejectionWarning: RangeError: Array buffer allocation failed",
+        needs=("javascript heap", "rangeerror"),
     ),
 }
 """Programs and libraries with allocators of their own, by their messages."""
