@@ -36,6 +36,7 @@ BASIS = Basis.FIGURES
 EXPLAINS = "the free bytes that could not be used"
 
 _GOOD_PART, _FEW_BLOCKS = 0.25, 6
+_MOST = 0.5
 _LARGE_PART = 0.3
 """Of the limit: a tensor this large is worth a word before the pieces that it did not fit into."""
 _LARGEST_STEP_FIRST = Remedy(
@@ -90,6 +91,12 @@ def _large_part(case: Case, moment: Moment) -> str:
     return f"this one tensor takes {percent(need, limit.bytes)} of the limit; "
 
 
+def _is_most(case: Case, moment: Moment) -> bool:
+    """Whether one tensor asks for most of the device: no order of steps leaves it such a piece."""
+    limit = device_limit(case, moment)
+    return bool(limit and (moment.balance.requested or 0) >= _MOST * limit.bytes)
+
+
 def _severity(case: Case, moment: Moment) -> Severity:
     if is_full(case, moment, NEARLY_FULL):
         return Severity.NOTE  # the shortage is the cause
@@ -108,7 +115,7 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     yield from exit_
     if of_weights:
         yield _LARGEST_WEIGHTS_FIRST
-    elif not _has_one_shape(case) and not _grows(moment):
+    elif not (_has_one_shape(case) or _grows(moment) or _is_most(case, moment)):
         yield remedies.FIXED_SHAPES
         yield _LARGEST_STEP_FIRST
 

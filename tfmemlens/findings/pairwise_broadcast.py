@@ -6,7 +6,8 @@ When it fires: an elementwise op asks for a tensor whose first two dimensions ar
 64 MiB; they are equal, or the failing line or the op's name tells of pairs (`[:, None]`, `expand_dims(a, 1) -
 expand_dims(b, 0)`, `IOU`), or the result is larger than the device, where no operand of an arithmetic op can
 be as large; and no attention is in sight. Where the text states two shapes, both far smaller,
-that broadcast to the failed one, these are named. Three equal dimensions are triplets.
+that broadcast to the failed one, these are named. Three equal dimensions are triplets. [b,n,n,c] is all pairs
+in each sample where a line of the program makes them.
 What to do: in a loss, give targets and predictions one shape. For distances use matrix products, |a-b|^2 =
 |a|^2 + |b|^2 - 2ab: [N,M] instead of [N,M,d]. Otherwise go through the rows in blocks, and reduce each
 block at once.
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from tfmemlens.findings.support import remedies
@@ -94,6 +95,9 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if _all_alike(shape):
             yield _of_triplets(case, index, moment, need, shape)
+            continue
+        if _in_each_sample(shape) and (_made_from(case, request) or _makes_pairs(failed.source_text or "")):
+            yield _within_samples(case, index, moment, request, op)
             continue
         if not 2 <= len(shape) <= 3 or min(shape[:2]) < 256:
             continue
@@ -232,6 +236,34 @@ def _all_alike(shape: list[int]) -> bool:
     return len(set(shape)) == 1 and shape[0] >= _LEAST_ROWS.get(len(shape), shape[0] + 1)
 
 
+def _in_each_sample(shape: list[int]) -> bool:
+    """Whether the sides behind the batch may be all pairs of a sample's rows."""
+    return len(shape) == 4 and shape[1] == shape[2] >= _LEAST_ROWS[4] and shape[0] > 1
+
+
+def _within_samples(case: Case, index: int, moment: Moment, request: Request, op: str) -> Finding:
+    """All pairs of the rows of each sample, where a line of the program makes them: no image's two sides."""
+    samples, rows, _, width = (size or 1 for size in request.failed.shape or ())
+    need = request.failed.tensor_bytes or 0
+    what = (
+        f"an elementwise {op} combines every pair of {rows:,} rows in each of {samples:,} samples"
+        f"{_at(case, request)}, {width:,} numbers for each pair; the result grows with the square of the rows"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=f"{what}: {human(need)}",
+        because=what,
+        explains=need,
+        evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
+        remedies=(
+            *remedies.offered(case, moment, "smaller-batch"),
+            Remedy("or keep only near pairs (a cut-off, nearest neighbours)", slug="fewer-pairs"),
+        ),
+        moment=index,
+        rules_out=("smaller-input",),
+    )
+
+
 def _of_triplets(case: Case, index: int, moment: Moment, need: int, shape: list[int]) -> Finding:
     """Every triple of one batch, as triplet losses make them; with a fourth side most likely by mistake."""
     assert moment.request
@@ -288,9 +320,21 @@ def _made_from(case: Case, request: Request) -> Line | None:
     above `tf.square(d)`; where no line is known to have failed, the only one of the program that makes any.
     """
     text, code = request.failed.source_text, code_lines(case.capture.surroundings)
-    made = list(definitions(text, code)) if text else list(code)
+    made = list(_behind(text, code)) if text else list(code)
     pairs = [line for line in made if _makes_pairs(line.text) or _TWO_AXES.search(line.text)]
     return pairs[0] if pairs and (text or len(pairs) == 1) else None
+
+
+_STEPS_BACK = 3
+
+
+def _behind(text: str, code: Sequence[Line]) -> Iterator[Line]:
+    """The lines that made what a line uses, and what these use: `gap` of `d = sum(gap * gap)`."""
+    texts = [text]
+    for _ in range(_STEPS_BACK):
+        made = [line for each in texts for line in definitions(each, code)]
+        yield from made
+        texts = [line.text for line in made]
 
 
 def _of_a_loss(case: Case, request: Request, shape: list[int]) -> Iterator[Remedy]:

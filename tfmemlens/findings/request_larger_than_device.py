@@ -191,7 +191,11 @@ def _dimension_remedies(
             f"{first} takes {human(need // sizes[0] * fits)}",
             Shrunk("smaller-batch", need, sizes[0], fits),
         )
-    if _has_sides(sizes) and not any(finding.moment == index for finding in attention_scores.check(case)):
+    if (
+        _has_sides(sizes)
+        and not of_pairs
+        and not any(finding.moment == index for finding in attention_scores.check(case))
+    ):
         yield _smaller_maps(case, index, need, len(sizes) == 5)
     op = request.failed.op or request.owner.op if request else None
     if len(sizes) == 2 and min(sizes) > 1000 and not of_pairs and (op is None or _OF_A_MATRIX.search(op)):
