@@ -74,3 +74,29 @@ def test_jax_that_takes_most_of_a_gpu_is_told_of_its_own_pool_alone() -> None:
     assert "JAX reserves 75 %" in report.verdict and "TensorFlow" not in report.verdict
     assert report.actions[0].remedy.code == "export XLA_PYTHON_CLIENT_PREALLOCATE=false"
     assert "TensorFlow" in pipeline.explain("It uses around 70% of the GPU memory.\n").verdict
+
+
+def test_words_around_a_quoted_profile_are_read() -> None:
+    post = (
+        "I use jax. I can train it with SGD. I can't train it with AdamW: out of memory.\n"
+        "Showing nodes accounting for 9.34GB, 100% of 9.34GB total\n"
+        "      flat  flat%   sum%        cum   cum%\n"
+        "    9.34GB   100%   100%     9.34GB   100%  fit\n"
+    )
+    report = pipeline.explain(post)
+    assert "9.3 GiB" in report.verdict or "9.34 GiB" in report.verdict
+    assert report.actions[0].remedy.slug == "less-optimizer-state"
+    assert not pipeline.explain(post.partition("\n")[2]).actions
+
+
+def test_a_title_alone_is_no_message_of_pytorch() -> None:
+    title = "# CUDA out of memory\n"
+    words = "Loading the model with jax takes all of it, and I get out of memory errors.\n"
+    assert "ran out" in pipeline.explain(title + words).verdict
+    assert "PyTorch" in pipeline.explain("RuntimeError: CUDA out of memory\n").verdict
+
+
+def test_a_cache_of_the_data_set_is_told_in_words_of_any_form() -> None:
+    report = pipeline.explain("# dataset memory cache runs out of memory\n")
+    assert report.actions[0].remedy.slug == "cache-to-file"
+    assert "host RAM" in report.verdict

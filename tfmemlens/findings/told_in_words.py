@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from tfmemlens.findings import code_without_message, named_growth, processes_on_one_device
 from tfmemlens.findings.support import steps_of_torch_xla
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
-from tfmemlens.findings.support.contrasted import stated_cause, what_ended_it
+from tfmemlens.findings.support.contrasted import ONCE_FOR_ALL, stated_cause, what_ended_it
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import JAVASCRIPT, advice, full_device, small_pool
@@ -34,7 +34,7 @@ from tfmemlens.findings.support.situation import (
 )
 from tfmemlens.findings.support.told_mechanism import told_mechanism
 from tfmemlens.model.capture import Surroundings
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -45,7 +45,7 @@ EXPLAINS = "no bytes: no message says how much was requested"
 
 _HOST = regex(
     r"(?i)\b(?:cpu|system|host|main) (?:ram|memory)\b|\bXLA:CPU\b|(?<!GPU )(?<!video )\bRAM\b|\bswap\b"
-    r"|\bPC(?:'s)? (?:memory|RAM)\b|\bcontainer\b|\bkilled?\b"
+    r"|\b(?:PC|computer)(?:'s)? (?:memory|RAM)\b|\bcontainer\b|\bkilled?\b"
     r"|\u8fd0\u884c\u5185\u5b58"
 )
 _DEVICE = regex(r"(?i)\bGPUs?\b|\bVRAM\b|\bCUDA(?:\b|_OUT_OF)|\bTPUs?\b|\bHBM\b|\bdevices?\b|\u663e\u5b58")
@@ -79,7 +79,8 @@ _SHUFFLE = regex(r"(?i)\bshuffle\b|\bcache\(\)|\bprefetch\b")
 
 
 _CACHE = regex(
-    r"(?i)(?:(?<!_)\bcache\((?P<file>[^()\n]{0,80})\)|\bcach(?:es|ing)\b[^.\n]{0,40}"
+    r"(?i)(?:(?<!_)\bcache\((?P<file>[^()\n]{0,80})\)|\bdata ?set(?:\.| (?:memory )?)cache\b"
+    r"|\bcach(?:es|ing)\b[^.\n]{0,40}"
     r"\b(?:data\w*|images|train\w*|set)\b)"
 )
 _WITHOUT_CACHE = Remedy(
@@ -195,11 +196,16 @@ def spoken(case: Case) -> tuple[Line, str] | None:
 def _alone(case: Case, line: Line) -> bool:
     """Whether nothing in the text tells more of its failure than this line does."""
     told = case.capture.surroundings
-    if case.moments or told.foreign or told.without_figures or told.elsewhere:
+    if not all(map(_is_profile, case.moments)) or told.foreign or told.without_figures or told.elsewhere:
         return False
     if told.refusals or "CUDA_ERROR" in line.text:
         return False  # a log's words, and no failure's
     return not any(True for rule in _MORE_PARTICULAR for _ in rule.check(case))
+
+
+def _is_profile(moment: Moment) -> bool:
+    """Whether it is what a profile counts, beside which words may tell of a failure."""
+    return moment.request is not None and moment.request.failed.kind.name == "PROFILE"
 
 
 def _did_what(told: Surroundings, said: Line | None, grows: Line | None) -> str:
@@ -313,6 +319,8 @@ def _remedies(
     host = _where(case, told, line) == HOST
     if framework_of(case) == TORCH_XLA and not likely:
         of_batch = told.shows("a smaller batch helps") and not (host or grows)
+        if host and not grows:
+            yield ONCE_FOR_ALL
         yield from (
             advice(case, host, grows)
             if of_batch

@@ -29,6 +29,11 @@ class Match(NamedTuple):
         return getattr(self.module, "SHARED", False)
 
     @property
+    def quoted(self) -> bool:
+        """Whether people quote it within a post, whose words are read, too."""
+        return getattr(self.module, "QUOTED", False)
+
+    @property
     def holds(self) -> Holds:
         """What it can tell of memory."""
         known: Holds = self.module.HOLDS
@@ -121,7 +126,7 @@ def _parts(matches: list[Match]) -> list[Match]:
         return matches[:1]
     sharing = [match for match in matches if match.shared]
     sure = [match for match in sharing if match.confidence >= Confidence.LIKELY]
-    if not any(match.holds > Holds.SURROUNDINGS for match in sure):
+    if not any(match.holds > Holds.SURROUNDINGS for match in sure) or any(match.quoted for match in sure):
         sure = sharing
     return sorted(sure, key=lambda match: -match.holds)
 

@@ -67,6 +67,7 @@ def test_what_it_is_fine_without_is_named(thing, text):
         "It trained without any problem.",
         "Removing the callback did not help.",
         "Without the cache it still runs out of memory.",
+        "It finished my program without any changing in other parts, which is fine.",
     ],
 )
 def test_what_does_not_help_is_no_cause(text):
@@ -86,3 +87,19 @@ def test_what_ended_it_and_what_caused_it_are_quoted():
 def test_a_short_sentence_is_about_the_code_before_it():
     told = _told("config.gpu_options.per_process_gpu_memory_fraction = 0.9", "\u5c31\u597d\u4e86")
     assert list(told) == [f"{ENDED_BY}config.gpu_options.per_process_gpu_memory_fraction = 0.9"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We were able to resolve this issue by not using prefetch as the last step.",
+        "I was able to reduce the memory usage by prefetching one batch.",
+        "Finally I found using model(x) can avoid the memory leak.",
+    ],
+)
+def test_a_denial_within_the_remedy_denies_no_remedy(text):
+    assert next(iter(_told(text))) == f"{ENDED_BY}{text}"
+
+
+def test_what_was_not_solved_is_no_remedy():
+    assert _told("I was not able to reduce the memory usage by prefetching one batch.") == {}

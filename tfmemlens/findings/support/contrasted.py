@@ -29,7 +29,7 @@ _ONE_EACH = Remedy(
     "export CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK   # mpirun",
     slug="one-device-each",
 )
-_ONCE_FOR_ALL = Remedy(
+ONCE_FOR_ALL = Remedy(
     "load the data and build the model once, before the processes start, and let them share it; or map the"
     " files, or give each process its own part; else fewer processes",
     "data = np.load(path, mmap_mode='r')   # PyTorch/XLA: xmp.MpModelWrapper(Net()) above xmp.spawn",
@@ -87,11 +87,11 @@ def _contrasts(case: Case) -> Iterator[Grower]:
             (_DATA_ON_THE_HOST[framework],),
         )
     if (line := told.shows("each process holds its own")) and told.shows("host RAM in words"):
-        yield Grower(f"what each process loads and holds by itself ({line.place})", line, (_ONCE_FOR_ALL,))
+        yield Grower(f"what each process loads and holds by itself ({line.place})", line, (ONCE_FOR_ALL,))
     if (line := told.shows("fails with several GPUs")) and not told.shows("training under a strategy"):
         if told.shows("host RAM in words") or framework == TORCH_XLA:
             what = f"what each process holds by itself, since it fits with one ({line.place})"
-            yield Grower(what, line, (_ONCE_FOR_ALL,))
+            yield Grower(what, line, (ONCE_FOR_ALL,))
         one_each = (_ONE_EACH,) if told.shows("several ranks") else ()
         yield Grower(
             f"what several devices add, since it fits one ({line.place})", line, (*one_each, _EACH_DEVICE)

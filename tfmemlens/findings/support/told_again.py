@@ -10,6 +10,7 @@ from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.values import replace
 
 ONE_AFTER_ANOTHER = ("trial", "fold", "loaded model", "request", "episode", "model")
 """What ends well by itself: where a later one runs out, something stayed of those before."""
@@ -192,7 +193,8 @@ def _calls(case: Case, told: Surroundings) -> Iterator[Remedy]:
             "model.predict_on_batch(x)" if case.api.is_tf1 else "y = model(x, training=False)   # TF 2",
             slug="direct-call",
         )
-    yield _ALL_AT_ONCE
+    alone = told.shows("predicting a batch in vain")
+    yield replace(_ALL_AT_ONCE, text=_ALL_AT_ONCE.text.removeprefix("or ")) if alone else _ALL_AT_ONCE
 
 
 def _newer(case: Case) -> Iterator[Remedy]:

@@ -123,9 +123,8 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
             if "multi_gpu_model" in line.text:
                 remedies = (_PER_GPU,)
             yield Grower(f"{what} ({line.place})", line, remedies)
-    if (line := told.shows("kept in words")) and not any(
-        told.shows(f"again at each {unit}") for unit in _UNITS
-    ):
+    kept = None if told.shows("growing in words") else told.shows("kept in words")
+    if (line := kept) and not any(told.shows(f"again at each {unit}") for unit in _UNITS):
         yield Grower(
             f"the pool of TensorFlow's own ({line.place} says that it is not given back)",
             line,

@@ -16,6 +16,7 @@ and where it applies
 
 - `SHARED = True`: other formats may stand in the same text. All shared formats that are at least LIKELY
   read, and what they found is joined; without it, the surest format has the whole input to itself;
+- `QUOTED = True`, of a shared format: people quote it within a post, so a text of it is read as prose, too;
 - `takes(text) -> bool`, of a shared format: whether a line is its own, so that others leave it alone;
 - `steps(opened) -> Iterator[Step]`: the traced steps in a file. Without it, a file of a format that holds
   steps is one;

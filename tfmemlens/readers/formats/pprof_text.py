@@ -22,6 +22,7 @@ from tfmemlens.units import Size, parse_size
 
 HOLDS = Holds.FAILURES
 SHARED = True
+QUOTED = True
 SUFFIXES = (".txt",)
 _SIZE = r"-?\d+(?:\.\d+)?(?:[kMGTPE]?B)?"
 _TOP = regex(

@@ -99,13 +99,16 @@ _SWITCHED = regex(
 _NO_THING = regex(
     r"(?i)\A(?:the |my |a |any )?(?:\w+ ){0,2}?(?:problem|issue|error|failure|luck|success|result|help|doubt"
     r"|effect|exception|crash\w*|memory|limit|warning|oom|that|this|it|success\w*|running|gpu|seeing|having"
-    r"|knowing)s?\b"
+    r"|knowing)s?\b|\A(?:any|chang|touch|modif|giv|tell|gett|do|writ|finish|los)(?:ing)?\b"
 )
 _FIXED = regex(
     r"(?i)\b(?:(?:fix|solv|resolv)ed?|work(?:ed)? around|got rid of|overc[oa]me)\b(?: \w+){0,5}?"
     r" (?:by|with|using|via|when|after|setting) (?!(?:any|the same|no)\b)\w"
     r"|\b(?:the|my|a) (?:fix|solution|workaround|remedy) (?:is|was|for me (?:is|was))\b"
     r"|\b(?:this|that|it|which|\w+ing(?: \w+){1,6}) (?:fixed|solved|resolved|did the trick|helped)\b"
+    r"|\bable to (?:\w+ )?(?:reduc|avoid|prevent|lower|run|train|keep)\w*\b[^.]{0,60}? by (?:not )?\w+ing\b"
+    r"|\b(?:using|calling|setting|replacing) [^,;]{1,80}? (?:can |does )?(?:avoid|prevent)(?:s|ed)?\b"
+    r"[^.]{0,30}\b(?:leak|memory|OOM)"
     r"|\u5c31\u597d\u4e86|\u89e3\u51b3\u4e86\Z"
 )
 _CAUSED = regex(
@@ -157,7 +160,9 @@ class ContrastCollector:
         return self._facts | fine
 
     def _take(self, sentence: str, line: Line) -> None:
-        fixed = _FIXED.search(sentence) and not _NOT_FIXED.search(sentence)
+        fixed = _FIXED.search(sentence)
+        if fixed and ("?" in sentence or _NOT_FIXED.search(sentence, 0, fixed.start())):
+            fixed = None
         short = self._code if len(line.text) <= _SHORT else None
         self._quote(ENDED_BY, fixed, short.text if short else sentence, short or line)
         caused = (

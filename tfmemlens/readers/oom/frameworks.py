@@ -120,7 +120,7 @@ _TENSORFLOW = regex(
     r"|\bcluster_\d+(?:_\d+)?/xla_run\b|\bjit_compile\b"
 )
 _JAX = regex(
-    r"\bjax(?:lib|_src)?(?:[./\\ :,_'\")\[=<>~-]|\Z)|\b[Ff]lax\b|JaxRuntimeError|\bp(?:map|jit)(?:ped"
+    r"\bjax(?:lib|_src)?(?:[./\\ :,_'\")\[=<>~-]|\Z)|\b[Ff]lax\b|_flax_|JaxRuntimeError|\bp(?:map|jit)(?:ped"
     r"|\b)|\bjit\("
     r"|of a replicated computation|Execution of replica \d+ failed|CompiledMemoryStats|\boptax\b"
     r"|\bjit_(?!compile\b)\w"

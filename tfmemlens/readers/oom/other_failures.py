@@ -88,7 +88,8 @@ FOREIGN = {
         needs="bad_alloc",
     ),
     "PyTorch": LineRule(
-        r"torch\.(?:cuda\.)?OutOfMemoryError|(?:CUDA|HIP|XPU|MPS backend) out of memory\b",
+        r"torch\.(?:cuda\.)?OutOfMemoryError|(?:CUDA|HIP|XPU|MPS backend) out of memory\b(?![\s.!?]*\Z)"
+        r"|[Ee]rror: (?:CUDA|HIP|XPU) out of memory",
         "RuntimeError: CUDA out of memory. Tried to allocate 8.13 GiB (GPU 0; 10.76 GiB total capacity;"
         " 643.57 MiB already allocated)",
         needs="emory",
