@@ -87,3 +87,45 @@ def test_a_list_that_fills_the_pool_is_named(line: str, told: bool) -> None:
     code = f"import jax\nchain = []\nfor i in range(9):\n    x = step(x)\n    {line}\n\n"
     said = pipeline.explain(code + REFUSED.replace("6.17GiB", "40.17MiB")).verdict
     assert ("most likely what `chain` keeps (line 5)" in said) is told
+
+
+MEMO = """import jax
+import jax.numpy as jnp
+import numpy as np
+
+EVENTS, DIM = 40_000, 512
+
+@jax.jit
+def embed(params, events):
+    return jnp.tanh(events @ params)
+
+class Memory:
+    def __init__(self):
+        self.seen = {}
+
+    def lookup(self, params, session, events):
+        if session not in self.seen:
+            self.seen[session] = embed(params, events)
+        return self.seen[session]
+
+params = jnp.zeros((4, DIM))
+memory = Memory()
+for session in range(4000):
+    vectors = memory.lookup(params, session, jnp.zeros((EVENTS, 4)))
+    print(session, float(vectors.mean()))
+
+"""
+WAITED = """Traceback (most recent call last):
+  File "fit.py", line 24, in <module>
+    print(session, float(vectors.mean()))
+jax.errors.JaxRuntimeError: INTERNAL: Error dispatching computation: Out of memory allocating {} bytes.
+"""
+
+
+@pytest.mark.parametrize(("need", "kept"), [(81_920_000, True), (819_200_000, False)])
+def test_what_calls_keep_goes_before_the_last_array(need: int, kept: bool) -> None:
+    code = MEMO if kept else MEMO.replace("40_000", "400_000")
+    report = pipeline.explain(code + WAITED.format(need))
+    assert ("`self.seen` (line 17) keeps" in report.verdict) is kept
+    assert ("the request to the byte" in report.verdict) is not kept
+    assert "single-precision-jax" not in [action.remedy.slug for action in report.actions]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from tfmemlens.findings import held_by_python
 from tfmemlens.findings.support.growth import per_turn
 from tfmemlens.findings.support.kept import loop_of_a_tape
-from tfmemlens.findings.support.kept_code import kept, largest
+from tfmemlens.findings.support.kept_code import SMALL_BESIDE_CALLS, kept, largest
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.rows import device_limit, on_host, requests, rows
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
@@ -88,6 +88,7 @@ def _proof(
     need = request.needed_bytes
     small = need is not None and need <= _SMALL_BYTES
     if keeping.by_calls:
+        small = need is not None and need <= SMALL_BESIDE_CALLS
         entries = keeping.each is None or keeping.each >= MIB
         told = f"so small a request ({human(need or 0)}) fails only where memory is full"
         return (told, need, False) if small and entries and framework_of(case) == JAX else None

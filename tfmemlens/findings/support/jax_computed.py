@@ -204,7 +204,7 @@ def _remedies(made: Sequence[Noted], need: int, turns: int, advice: Advice) -> t
     first = made[0]
     remedies = tuple(_of_kind(first, turns, need))
     if not remedies and (idiom := advice(first.code, need)):
-        remedies = idiom.remedies
+        remedies = tuple(each for each in idiom.remedies if each.slug != _HALF.slug)  # the dtype is known
     remedies = remedies or (_in_parts(first, need),)
     if any(each.name == "returned" for each in made):
         remedies = (_donated(first), *remedies)

@@ -20,7 +20,7 @@ from tfmemlens.findings.support.jax_stack import (
     restored_beside,
 )
 from tfmemlens.findings.support.jax_stated import ITEMS, of_stated_arrays
-from tfmemlens.findings.support.kept_code import kept
+from tfmemlens.findings.support.kept_code import SMALL_BESIDE_CALLS, kept
 from tfmemlens.findings.support.kernel_in_init import kernel_in_init
 from tfmemlens.findings.support.layout_maps import SHARDED_BY_NAME
 from tfmemlens.findings.support.main_buffers import CHUNKED, NARROW_LOGITS
@@ -373,13 +373,24 @@ def _kept_weights(text: str) -> MadeByLine | None:
     )
 
 
+_WAITING = regex(r"\b(?:float|int|print|block_until_ready|device_get|item)\(")
+
+
+def _waits(quoted: set[str]) -> bool:
+    """Whether a line of the traceback waits for what others made: then no line is known that made it."""
+    return any(_WAITING.search(text) for text in quoted)
+
+
 def _keeps_what_failed(told: Surroundings, failed: FailedRequest, need: int | None) -> bool:
     """Whether a loop keeps what the failing line makes: a small request then fails for what was kept."""
     if need is None or need >= GIB:
         return False
     quoted = {frame.text.strip() for frame in failed.frames if frame.text.strip()}
     quoted = quoted or {(failed.source_text or "").strip()} - {""}
-    kept_there = (each for each in kept(told) if not (each.number or each.on_host or each.by_calls))
+    found = [each for each in kept(told) if not (each.number or each.on_host)]
+    if need <= SMALL_BESIDE_CALLS and any(each.by_calls for each in found) and _waits(quoted):
+        return True
+    kept_there = (each for each in found if not each.by_calls)
     return any(
         not quoted or line.text.strip() in quoted for each in kept_there for line in (each.line, *each.made)
     )

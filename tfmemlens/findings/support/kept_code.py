@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tfmemlens.model.capture import Surroundings
+from tfmemlens.units import MIB
 from tfmemlens.values import replace
 
 if TYPE_CHECKING:
     from tfmemlens.findings.support.kept_trees import Kept
+
+SMALL_BESIDE_CALLS = 256 * MIB
+"""A request of no more fails in a program that keeps what its calls return since these are kept."""
 
 
 def kept(told: Surroundings) -> list[Kept]:
