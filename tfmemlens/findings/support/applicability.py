@@ -328,6 +328,7 @@ TABLE: dict[str, Applicability] = {
     "alias-arguments": Applicability(frozenset({TORCH_XLA})),
     "small-init": Applicability(_OF_JAX),
     "stack-less": Applicability(_OF_JAX),
+    "bounded-history": Applicability(_OF_JAX),
     "narrow-copy": Applicability(_OF_JAX),
     "stay-sparse": Applicability(_OF_JAX),
     "fewer-prefetched": Applicability(_OF_JAX),

@@ -124,6 +124,7 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
         return made
     large = need is not None and need >= LEAST_BYTES and not calls_program(failed.source_text)
     need = need or 0
+    from tfmemlens.findings.support.grown_pairs import grown_pairs
     from tfmemlens.findings.support.jax_computed import computed_within  # reads trees
     from tfmemlens.findings.support.jax_program import (
         gradients_by_program,
@@ -134,6 +135,7 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
 
     for made in (
         kept_by_settings(case, moment, need),
+        grown_pairs(told, need),
         weights_of_size(case, need),
         made_by_program(told, need, counted=_is_counted(moment)) if large else None,
         computed_within(case, moment, need, _advice),
