@@ -471,3 +471,14 @@ def test_a_full_pool_of_node_is_tidied(program: str, tidies: bool) -> None:
 def test_a_buffer_that_javascript_does_not_get() -> None:
     said = "(node:1) UnhandledPromiseRejectionWarning: RangeError: Array buffer allocation failed\n"
     assert "JavaScript's" in explained(said).verdict
+
+
+@pytest.mark.parametrize(
+    ("imports", "guessed"), [("from stardist.models import StarDist3D", False), ("", True)]
+)
+def test_a_tool_that_predicts_has_settings_of_its_own(imports: str, guessed: bool) -> None:
+    text = (
+        f"# ResourceExhaustedError in predict\n{imports}\nimport keras\n"
+        "ResourceExhaustedError: OOM when allocating tensor\n"
+    )
+    assert ("a batch of the evaluation or the prediction" in explained(text).verdict) is guessed

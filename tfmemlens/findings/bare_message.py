@@ -18,6 +18,7 @@ from tfmemlens.findings.support.prose_of_jax import of_constructs
 from tfmemlens.findings.support.rows import failures, on_host
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.told_mechanism import told_mechanism
+from tfmemlens.findings.support.tool_settings import tool
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -61,7 +62,7 @@ def check(case: Case) -> Iterator[Finding]:
         if told or len(moment.attribution.table) or (failed.line and "failed to alloc" in failed.line.text):
             continue
         what = "what is here does not say what was asked for"
-        likely = told_mechanism(case)
+        likely = None if tool(case) else told_mechanism(case)  # its users set what it does by its settings
         late = case.capture.surroundings.shows("failing late")
         told_release = case.capture.surroundings.shows("another release")
         release = None if case.capture.surroundings.works_in else told_release
