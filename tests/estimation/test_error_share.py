@@ -10,9 +10,11 @@ import pytest
 
 from tests.builders import row, timeline
 from tests.models import document
+from tfmemlens.estimation.allocator_pasts import old_blocks, pasts_to_try
 from tfmemlens.estimation.graph_step import capture as graph_capture
 from tfmemlens.estimation.keras_step.capture import error_share
 from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
+from tfmemlens.knowledge.bfc import RecordedPool
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.readers.keras_models._documents import network_of
@@ -82,3 +84,40 @@ def test_a_graph_of_very_many_nodes_is_walked_once() -> None:
         ran=tuple((f"n{index}", 0.0, 1.0) for index in range(graph_capture._MAX_REORDERED_NODES + 1)),
     )
     assert graph_capture._error_share(many, lambda variant: pytest.fail("walked")) == 0.15
+
+
+def test_other_pasts_of_the_allocator_widen_a_traced_step_by_what_they_add() -> None:
+    """Each past begins with other blocks, and its calls are kept for the limit."""
+    step = timeline(row("a", 100, 0, 1), ran=(("a", 0, 1),))
+    begun: list[list[int]] = []
+
+    def walked(variant: int, recording: RecordedPool, old_blocks: list[int]) -> Timeline:
+        begun.append(old_blocks)
+        recording.allocate(MIB)
+        return timeline(row("a", 112 if len(begun) == 2 else 90, 0, 1))
+
+    pasts, more = graph_capture._further_pasts(step, RecordedPool(), walked)
+    assert more == pytest.approx(0.12)
+    assert len(pasts) == len(begun) == 4 and all(len(calls) == 1 for calls in pasts)
+    assert len({tuple(blocks) for blocks in begun}) == 4
+
+
+def test_near_miss_pasts_that_take_less_widen_nothing() -> None:
+    step = timeline(row("a", 100, 0, 1), ran=(("a", 0, 1),))
+    lower = timeline(row("a", 90, 0, 1))
+    assert graph_capture._further_pasts(step, RecordedPool(), lambda *given, **named: lower)[1] == 0
+
+
+@pytest.mark.parametrize("ops, count", [(1_999, 4), (2_000, 2), (20_000, 0)])
+def test_few_pasts_are_tried_of_large_steps(ops: int, count: int) -> None:
+    assert pasts_to_try(ops) == count
+    assert old_blocks(0, MIB) == [] and max(old_blocks(1, MIB)) <= MIB // 2
+
+
+def test_on_several_threads_a_limit_is_asked_about_ops_in_turn() -> None:
+    """An op that finds no room waits for the others to end."""
+    alone, several = (
+        predict(network_of(document("lenet"), "lenet"), replace(SETTINGS, workers=workers))
+        for workers in (1, 3)
+    )
+    assert several.pasts[0] == alone.pasts[0]

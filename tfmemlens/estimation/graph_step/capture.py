@@ -192,7 +192,7 @@ def _further_pasts(
     """The calls of the same step after other pasts of the allocator, and how much more of the peak its chunks
     take after these than after none: one of up to twice the request is not split.
     """
-    largest = max((size or 0 for size in timeline.table.requested_bytes), default=0)
+    largest = max(timeline.table.size_bytes, default=0)
     count = pasts_to_try(len(timeline.executions.node))
     pasts: list[Sequence[Call]] = []
     highest = timeline.peak_bytes
