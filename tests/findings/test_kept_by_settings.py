@@ -50,6 +50,13 @@ def test_the_history_of_an_optimizer(code: str, need: int, told: bool) -> None:
     assert not told or ("each 30.52 MiB, 7.15 GiB together" in said and "14.54 GiB" in said)
 
 
+def test_what_is_given_and_returned_is_told_once() -> None:
+    goal = "Can't reduce memory use below 7.27GiB (7808000632 bytes) by rematerialization; only reduced to"
+    goal = f"W1127 22:08:09.2 9160 hlo_rematerialization.cc:3363] {goal} 10.88GiB (11680050691 bytes)\n"
+    said = verdict(LBFGS + goal, 3840000000, "iterate")
+    assert "given and returned is 14.54 GiB" in said and "rematerialisation" not in said
+
+
 def test_fewer_changes_are_advised() -> None:
     text = f"{HEAD}{LBFGS}{REFUSED.format(need=3840000000, name='iterate')}"
     assert "120 -> 10 leaves 610.35 MiB" in pipeline.explain(text).actions[0].remedy.text

@@ -79,9 +79,12 @@ def _is_sharded_afterwards(case: Case) -> bool:
 
 
 def _beside_the_fact(moment: Moment, what: str) -> str:
-    """A guess from the code stands behind what the compiler says of the program, never in its place."""
+    """A guess from the code stands behind what the compiler says of the program, never in its place; what it
+    says of all that is given and returned such a guess tells itself.
+    """
     compiler = moment.incident.compiler if moment.incident else None
-    fact = facts.short_of_its_goal(compiler) if compiler else None
+    given = compiler.arguments_and_results if compiler else None
+    fact = facts.short_of_its_goal(compiler) if compiler and not given else None
     return f"{fact}; {what}" if fact and what.startswith("most likely ") else what
 
 
