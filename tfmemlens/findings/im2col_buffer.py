@@ -280,7 +280,7 @@ def _remedies(case: Case, moment: Moment, reading: _Reading) -> Iterator[Remedy]
     size, patch = reading.bytes, reading.buffer.patch
     if reading.volume and reading.buffer.images > 1:
         yield onednn(size)
-        yield from remedies.offered(case, moment, "smaller-batch")
+        yield from remedies.fewer_samples(case, moment)
         yield Remedy(
             "make what stands beside the buffer smaller: a stride or pooling before this layer, or fewer"
             " channels",

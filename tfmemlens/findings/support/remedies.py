@@ -126,6 +126,11 @@ def of_saving(text: str, code: str | None, saving: Saving) -> Remedy:
     )
 
 
+def fewer_samples(case: Case, moment: Moment) -> tuple[Remedy, ...]:
+    """A smaller batch, for rules with figures of their own for other changes."""
+    return offered(case, moment, "smaller-batch")
+
+
 def of_change(case: Case, index: int, text: str, tensor: Shrunk) -> Remedy:
     """A change in a rule's own words: what the engine says it saves at this moment, else what it takes off
     the rule's own tensors alone.
