@@ -5,8 +5,7 @@
 `run` and `run --trace` are processes, each next to one without them, the order turned round from pair to
 pair. Of each pair two ratios are told: of the steps' CPU time, and of all CPU time, with the start, the end
 and the process beside it. The callback is measured within one process: blocks of `fit` with it and without it
-in turn, none of whose steps is traced, where OTHER, an interpreter with TensorFlow 2, is new enough to import
-tfmemlens.
+in turn, none of whose steps is traced, where OTHER (TensorFlow 1.15 or 2) is new enough to import tfmemlens.
 """
 
 from __future__ import annotations
@@ -26,7 +25,8 @@ PROGRAM = """
 import json, os, sys, time
 import numpy as np, tensorflow as tf
 batch, steps, blocks = (int(word) for word in sys.argv[1:4])
-tf.random.set_seed(1); rng = np.random.RandomState(1)
+(tf.random.set_seed if hasattr(tf.random, "set_seed") else tf.compat.v1.set_random_seed)(1)
+rng = np.random.RandomState(1)
 layers = tf.keras.layers
 model = tf.keras.Sequential([
     layers.Input((32, 32, 3)), layers.Conv2D(16, 3, padding="same", activation="relu"),
@@ -78,7 +78,7 @@ def told(name: str, ratios: Sequence[float], goal: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--python", required=True, help="an interpreter with TensorFlow 2")
+    parser.add_argument("--python", required=True, help="an interpreter with TensorFlow 1.15 or 2")
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--batch", type=int, default=96)
     parser.add_argument("--rounds", type=int, default=7)

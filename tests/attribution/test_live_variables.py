@@ -164,7 +164,7 @@ class TestTensorsThatPythonHeld:
         known = [(Allocation("known", 1024), NOBODY), (Allocation("less", -512), NOBODY)]
         rows = with_variables(step, known, live)[2:]
         assert {(row.node, owner.kind, row.purpose) for row, owner in rows} <= {
-            ("EagerTensor", Kind.CONSTANT, PERSISTENT)
+            ("EagerTensor", Kind.HELD, PERSISTENT)
         }
         return [row.size_bytes for row, _ in rows]
 
@@ -199,3 +199,22 @@ class TestTensorsThatPythonHeld:
     def test_small_ones_tell_nothing_and_so_many_are_enough(self) -> None:
         assert self.held(1 << 20, (768, 1, ""), (769, 1, "")) == [1024]
         assert len(self.held(1 << 40, (1024, 2001, ""))) == 2000
+
+
+def test_of_several_models_as_many_as_can_have_stood() -> None:
+    """Their variables have the same names, those of the first model first."""
+    live = model(*[variable(name, 1024) for _ in range(3) for name in ("a/w", "b/w")])
+    for room, names in ((6, 6), (5, 4), (3, 2), (1, 0)):
+        step = replace(timeline(), baseline_bytes=room * 4096)
+        assert len(with_variables(step, [], live)) == names
+
+
+def test_a_batch_that_python_holds_is_the_input() -> None:
+    batch = TensorType((1024,), "float32")
+    live = LiveModel((), (), tensors=(StandingTensors(batch, 3),), inputs=(batch,))
+    rows = with_variables(replace(timeline(), baseline_bytes=1 << 20), [], live)
+    assert [(row.node, owner.kind) for row, owner in rows] == [
+        ("input batch", Kind.INPUT),
+        ("EagerTensor", Kind.HELD),
+        ("EagerTensor", Kind.HELD),
+    ]

@@ -172,7 +172,7 @@ def test_tensors_that_python_held_are_what_stood_before_a_step(tmp_path: Path) -
         kinds = pipeline.case(pipeline.timelines(tmp_path)).moments[0].attribution.by("kind")
         held = {group.name: group.total_bytes for group in kinds}
         assert sum(held.values()) == sum(bare.values())
-        return held.get("constant", 0) - bare.get("constant", 0)
+        return held.get("held-by-python", 0) - bare.get("held-by-python", 0)
 
     assert rest > 2048
     assert constants(count=2) == 2048

@@ -659,7 +659,7 @@ def test_models_are_described_where_a_library_hides_the_failure(tmp_path: Path, 
         (tmp_path / "bfc.1").touch()
     own = recorder.Recorder(str(tmp_path), {"TF_BFC_MEMORY_DUMP": str(tmp_path / "bfc")}, None)
     own.finish()
-    assert (tmp_path / "model.json").exists() is dumped and graph.asked == dumped
+    assert (tmp_path / "model.json").exists() is dumped and bool(graph.asked) is dumped
 
 
 def test_constants_of_a_session_that_its_failure_closed_are_kept(tmp_path: Path) -> None:

@@ -93,7 +93,8 @@ def test_five_layers_with_names() -> None:
             ("f", 1),
         )
     ]
-    moment: Any = Made(attribution=Made(table=Made(total_bytes=100), by=lambda key: groups))
+    whole = Made(table=Made(total_bytes=100), by=lambda key: groups)
+    moment: Any = Made(attribution=whole, drawn=whole)
     heading, grid = card._layers(moment)
     assert words([heading]) == ["LARGEST LAYERS"]
     cells = re.findall(r'<div style="[^"]*">([^<]*)</div>', grid)
@@ -159,7 +160,7 @@ def test_what_is_cut_and_what_is_code() -> None:
 
 def test_the_largest_rows_and_outputs() -> None:
     rows = [Made(total_bytes=size) for size in range(15)]
-    moment: Any = Made(attribution=Made(table=rows, owners=[str(row.total_bytes) for row in rows]))
+    moment: Any = Made(drawn=Made(table=rows, owners=[str(row.total_bytes) for row in rows]))
     found = page._largest(None, moment)
     assert [owner for _, owner in found] == [str(size) for size in range(14, 2, -1)]
     layer: Any = Made(outputs=(TensorType((2, 3), "float32"), TensorType((9, 9), "float32")))
@@ -170,7 +171,7 @@ def test_the_largest_rows_and_outputs() -> None:
         == ""
     )
     group = Made(name="a", kinds=((Kind.INPUT, 5),))
-    first = Made(attribution=Made(by=lambda key: [group]))
+    first = Made(drawn=Made(by=lambda key: [group]))
     assert page._held(Made(case=Made(moments=[first]))) == {"a": {"input": 5}}
     assert page._held(Made(case=Made(moments=[]))) == {}
 

@@ -137,7 +137,8 @@ def holding(*rows: tuple[str | None, int, Kind, str | None]) -> Moment:
 )
 def test_rows_that_are_sizes_and_nothing_else(rows: Any, compiled: bool, nameless: bool) -> None:
     moment = holding(*rows)
-    shown: Any = Made(attribution=moment.attribution, incident=Made(compiler=object() if compiled else None))
+    incident = Made(compiler=object() if compiled else None)
+    shown: Any = Made(drawn=moment.attribution, incident=incident, lists_blocks_alone=False)
     assert _holders.nameless(shown) is nameless
 
 

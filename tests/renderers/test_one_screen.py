@@ -366,7 +366,7 @@ def test_whose_layers_are_shown(
     monkeypatch.setattr(_screen, "_largest", lambda moment, title, view: [title, moment.name])
     monkeypatch.setattr(_holders, "nameless", lambda moment: nameless)
     moments = [
-        Made(name="first", request=kind and Made(failed=Made(kind=kind)), timeline=None),
+        Made(name="first", request=kind and Made(failed=Made(kind=kind)), timeline=None, counted=None),
         Made(name="second", request=None, timeline=None),
         Made(name="third", request=None, timeline=traced),
     ]
@@ -378,21 +378,22 @@ def test_the_largest_layers() -> None:
     kinds = ((Kind.ACTIVATION, 3), (Kind.INPUT, 2), (Kind.CONSTANT, 1))
     groups = tuple(
         Made(name=name, total_bytes=size * MIB, kinds=kinds)
-        for name, size in ((None, 8), ("b", 7), ("c" * 20, 6), ("d", 5), ("e", 4), ("f", 3), ("g", 0))
+        for name, size in (("a", 8), ("b", 7), ("c" * 20, 6), ("d", 5), ("e", 4), ("f", 3), ("g", 0))
     )
     owners = (Made(kind=Kind.ACTIVATION, layer="b"),)
     moment: Any = Made(
         attribution=Made(table=[1], owners=owners, by=lambda key: groups), incident=None,
-        accounted_bytes=32 * MIB,
+        accounted_bytes=32 * MIB, counted=None,
     )  # fmt: skip
+    moment.drawn = moment.attribution
     lines = _screen._largest(moment, "title", VIEW)
     assert lines[:3] == [
         "TITLE",
-        "  (no layer)        8.00 MiB  25 %  activation, input",
+        "  a                 8.00 MiB  25 %  activation, input",
         "  b                 7.00 MiB  22 %  activation, input",
     ]
     assert len(lines) == 6 and lines[3].startswith("  ccccc…cccccccc  ")
-    moment.attribution = Made(table=[1], owners=owners, by=lambda key: groups[1:2])
+    moment.attribution = moment.drawn = Made(table=[1], owners=owners, by=lambda key: groups[1:2])
     assert _screen._largest(moment, "t", VIEW)[1] == "  b    7.00 MiB  22 %  activation, input"
     moment.attribution.table = []
     assert _screen._largest(moment, "title", VIEW) == []
@@ -400,7 +401,8 @@ def test_the_largest_layers() -> None:
 
 def test_sizes_without_names_the_most_bytes_first() -> None:
     rows = [Made(count=count, size_bytes=1024, total_bytes=count * 1024) for count in (2, 7, 1, 3, 4, 5)]
-    moment: Any = Made(attribution=Made(table=rows, owners=[NOBODY]), incident=None)
+    listed = Made(table=rows, owners=[NOBODY])
+    moment: Any = Made(attribution=listed, drawn=listed, incident=None)
     lines = _screen._largest(moment, "title", VIEW)
     assert lines[0] == "WHAT IS IN USE, BY SIZE (NO NAMES WERE PRINTED)"
     assert [line.split()[0] for line in lines[1:]] == ["7", "5", "4", "3", "2"]
@@ -517,7 +519,9 @@ def test_what_is_next_to_nothing_has_no_row() -> None:
         attribution=Made(table=[1], by=lambda key: groups, owners=(Made(kind=Kind.ACTIVATION, layer="a"),)),
         incident=None,
         accounted_bytes=1019,
+        counted=None,
     )
+    moment.drawn = moment.attribution
     assert [line.split()[0] for line in _screen._largest(moment, "largest", VIEW)[1:]] == ["a", "b"]
 
 
@@ -544,5 +548,7 @@ def test_blocks_that_are_little_beside_what_a_program_asked_for(asked: int, show
         incident=Made(compiler=Made()),
         lists_blocks_alone=True,
         request=Made(needed_bytes=asked),
+        counted=None,
     )
+    moment.drawn = moment.attribution
     assert bool(_screen._largest(moment, "title", VIEW)) is shown

@@ -108,7 +108,8 @@ def test_a_step_beside_a_failure_has_six_rows_a_table_at_most(top: int, lines: i
     groups = [
         Made(name=f"g{number}", total_bytes=100, count=1, rows=1, calls=1, kinds=()) for number in range(8)
     ]
-    moment: Any = Made(attribution=Made(table=Made(total_bytes=800), by=lambda _: tuple(groups)))
+    whole = Made(table=Made(total_bytes=800), by=lambda _: tuple(groups))
+    moment: Any = Made(attribution=whole, drawn=whole)
     shown = _holders.kinds_and_layers(moment, View(top=top))
     assert len(shown) == lines
     assert "12 %" in shown[0] or "13 %" in shown[0]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfmemlens.attribution.moments.arguments import with_arguments
 from tfmemlens.attribution.moments.balance import balance, holders, rounded_request
+from tfmemlens.attribution.moments.counted import with_counted, with_holders
 from tfmemlens.attribution.moments.first_dimension import first_dimension
 from tfmemlens.attribution.moments.neighbours import beside
 from tfmemlens.attribution.moments.omissions import omissions
@@ -124,7 +125,12 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
         ]
         layers = capture.layers or summaries(capture.timelines, standing, capture.graph, capture.live_model)
         peaks = [
-            replace(peak, attribution=live.attribution(scopes.attribution(peak.attribution)))
+            replace(
+                peak,
+                attribution=with_holders(
+                    live.attribution(scopes.attribution(peak.attribution)), capture.living
+                ),
+            )
             for peak in peaks
         ]
         moments += sorted(peaks, key=lambda moment: -moment.attribution.table.total_bytes)
@@ -187,6 +193,7 @@ def _failure(capture: Capture, incident: Incident, scopes: Scopes, live: LiveNam
         request,
         schedule=_scheduled(incident, attribution, scopes),
         omissions=omissions(incident, books),
+        counted=with_counted(attribution, capture, incident.request.device),
     )
 
 

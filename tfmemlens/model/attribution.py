@@ -25,6 +25,7 @@ class Kind(str, Enum):
     INPUT = "input"
     TRANSFER = "transfer"
     UNATTRIBUTED = "unattributed"
+    HELD = "held-by-python"
 
     __str__ = str.__str__
 

@@ -162,6 +162,13 @@ class Moment:
     """
     omissions: tuple[str, ...] = ()
     """What these figures do not include, in sentences."""
+    counted: Attribution | None = None
+    """The same bytes with the owners that the program counted itself, where its list of them has no names."""
+
+    @property
+    def drawn(self) -> Attribution:
+        """What pages draw: with the owners that the program counted, where there are any."""
+        return self.counted or self.attribution
 
     @property
     def axis(self) -> Timeline | None:

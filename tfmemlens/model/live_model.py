@@ -66,6 +66,22 @@ class TracedFunction:
 
 
 @dataclass(frozen=True, slots=True)
+class OpPlace:
+    """A line of the program, and the ops of its functions that it makes in no scope."""
+
+    function: str
+    file: str
+    code_line: int
+    ops: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """`encode (net.py:24)`; of what stands in no function the line alone."""
+        place = f"{self.file}:{self.code_line}"
+        return place if self.function.startswith("<") else f"{self.function} ({place})"
+
+
+@dataclass(frozen=True, slots=True)
 class LiveModel:
     """The layers of the program's models by their paths in `model.layers`, and all variables."""
 
@@ -101,6 +117,7 @@ class LiveModel:
     """What that model was compiled with, as its class's name."""
     chunks: tuple[tuple[str, int, int], ...] = ()
     """(allocator, bytes asked for, bytes of the chunk) of what was in use in a dump beside it."""
+    places: tuple[OpPlace, ...] = ()
 
     def makers_of(self, shape: tuple[int | None, ...], kind: str | None = None) -> tuple[str, ...]:
         """The layers, of this class if one is given, whose output has this shape, whatever the batch. Where

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tfmemlens.model.attribution import Kind
 
 _WORDS = {
+    Kind.HELD: "held by Python",
     Kind.LAYOUT_TRANSPOSE: "layout copy",
     Kind.LOOP_STACK: "kept by a loop",
     Kind.OPTIMIZER_SLOT: "optimizer slot",
@@ -20,4 +21,4 @@ def in_words(kind: Kind) -> str:
 
 def slug(kind: Kind | str) -> str:
     """The words as one, `kept-by-a-loop`: what a page calls a kind in its text, classes and address."""
-    return in_words(Kind(kind)).replace(" ", "-")
+    return in_words(Kind(kind)).replace(" ", "-").lower()

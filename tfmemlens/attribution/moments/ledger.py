@@ -21,6 +21,8 @@ from tfmemlens.values import fields, replace
 
 def ledger_of(moment: Moment, graph: Graph | None = None) -> Ledger:
     """All rows of a timeline and what stood before it; of a failure the rows that were held then."""
+    if moment.counted:
+        return held(replace(moment, attribution=moment.counted, namings=()))
     rows = rows_of(moment)
     if moment.timeline is None:
         return rows

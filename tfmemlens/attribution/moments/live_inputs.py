@@ -19,7 +19,7 @@ from tfmemlens.values import replace
 BATCH, HELD_TENSOR = "input batch", "EagerTensor"
 """What the rows are called. Tensors that Python holds have no name but their class."""
 OF_BATCH = replace(NOBODY, kind=Kind.INPUT, phase=Phase.INPUT)
-OF_TENSOR = replace(NOBODY, kind=Kind.CONSTANT)
+OF_TENSOR = replace(NOBODY, kind=Kind.HELD)
 
 
 def named_inputs(timeline: Timeline, model: LiveModel | None) -> Timeline:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from tfmemlens.attribution.moments.exact_chunks import exact_chunks
 from tfmemlens.attribution.moments.live_inputs import BATCH, HELD_TENSOR, OF_BATCH, OF_TENSOR
 from tfmemlens.attribution.names.owner_cache import owner_like
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, Allocation
@@ -116,12 +117,32 @@ def with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel | 
     """
     if model is None:
         return list(known)
-    rows = _with_variables(timeline, known, model)
-    more = list(_constants(timeline, rows, model))
-    more += _tensors(timeline, [*rows, *more], model)
-    more += _next_batch(timeline, [*rows, *more], model)
-    placed = [*rows, *_in_chunks(more, timeline, model, _room(timeline, [*rows, *more]))]
+    named = _with_variables(timeline, known, model)
+    rows = [*known, *named, *_more(timeline, [*known, *named], model)]
+    exact = exact_chunks(rows, _chunks_of(timeline, model), _room(timeline, rows))
+    if exact:
+        return exact
+    placed = [*known, *_in_chunks(named, timeline, model, _room(timeline, [*known, *named]))]
+    more = _more(timeline, placed, model)
+    placed += _in_chunks(more, timeline, model, _room(timeline, [*placed, *more]))
     return _as_a_constant_lies(placed, timeline, model)
+
+
+def _more(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> list[Row]:
+    """Constants of graphs, tensors that Python held and the next batch, as far as there is room."""
+    more = list(_constants(timeline, known, model))
+    more += _tensors(timeline, [*known, *more], model)
+    more += _next_batch(timeline, [*known, *more], model)
+    return more
+
+
+def _chunks_of(timeline: Timeline, model: LiveModel) -> dict[int, list[int]]:
+    """For what was asked for the chunks that a dump of this allocator shows, the largest first."""
+    sizes: dict[int, list[int]] = {}
+    for allocator, asked, size in sorted(model.chunks, key=lambda each: -each[2]):
+        if allocator == timeline.allocator:
+            sizes.setdefault(asked, []).append(size)
+    return sizes
 
 
 def _as_a_constant_lies(rows: list[Row], timeline: Timeline, model: LiveModel) -> list[Row]:
@@ -177,6 +198,7 @@ def _tensors(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> Iter
     freed = Counter(
         table.size_bytes[row] for row in timeline.freed_preexisting if table.node[row] in (HELD_TENSOR, BATCH)
     )
+    given = Counter(model.inputs)
     for each in model.tensors:
         size = round_up(each.tensor.bytes or 0)
         if size < LEAST_BYTES or (each.device and ("GPU" in each.device) is not on_gpu):
@@ -189,7 +211,9 @@ def _tensors(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> Iter
             HELD_TENSOR, size, None, timeline.device, timeline.allocator, each.tensor.bytes,
             shape=each.tensor.shape, dtype=each.tensor.dtype, purpose=PERSISTENT,
         )  # fmt: skip
-        yield from [(row, OF_TENSOR)] * count
+        batches = min(given[each.tensor], count)
+        yield from [(replace(row, node=BATCH), OF_BATCH)] * batches
+        yield from [(row, OF_TENSOR)] * (count - batches)
 
 
 def _next_batch(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> Iterator[Row]:
@@ -209,6 +233,7 @@ def _next_batch(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> I
 
 
 def _with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel) -> list[Row]:
+    """Those that are not known yet, where all of them can have stood, else such as can."""
     kinds = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
     listed = {row.node for row, owner in known if owner.kind in kinds and row.size_bytes}  # a size is known
     listed |= {timeline.table.node[row] for row in timeline.freed_preexisting}
@@ -227,13 +252,25 @@ def _with_variables(timeline: Timeline, known: Sequence[Row], model: LiveModel) 
     needed = sum(row.size_bytes for row, _ in rows)
     left = _room(timeline, known)
     if any(owner.kind in kinds for _, owner in known):
-        return [*known, *_missing(rows, listed, model, left)]
-    if needed > left:  # slots of an optimizer that was made since
-        rows = [(row, owner) for row, owner in rows if owner.kind is Kind.PARAMETER]
-        needed = sum(row.size_bytes for row, _ in rows)
-    if needed > left:
-        return list(known)
-    return [*known, *_in_chunks(rows, timeline, model, left - needed)]
+        return list(_missing(rows, listed, model, left))
+    if needed <= left:
+        return rows
+    weights = [(row, owner) for row, owner in rows if owner.kind is Kind.PARAMETER]
+    tried = (*_first_sets(rows), weights, *_first_sets(weights))  # models, or an optimizer, made since
+    return next((some for some in tried if sum(row.size_bytes for row, _ in some) <= left), [])
+
+
+def _first_sets(rows: Sequence[Row]) -> list[list[Row]]:
+    """Of several models whose variables have the same names the first ones, as many as there can be: those
+    that a program makes later have the later variables.
+    """
+    seen: Counter[str | None] = Counter()
+    of_set = []
+    for row, _ in rows:
+        of_set.append(seen[row.node])
+        seen[row.node] += 1
+    sets = range(max(of_set, default=0), 0, -1)
+    return [[row for row, number in zip(rows, of_set, strict=True) if number < count] for count in sets]
 
 
 def _missing(
@@ -255,10 +292,7 @@ def _in_chunks(rows: Sequence[Row], timeline: Timeline, model: LiveModel, left: 
     room: BFC gives up to twice of that. Of several the smallest; the last of its size the largest that there
     is room for, where that explains most of the room.
     """
-    sizes: dict[int, list[int]] = {}
-    for allocator, asked, size in sorted(model.chunks, key=lambda each: -each[2]):
-        if allocator == timeline.allocator:
-            sizes.setdefault(asked, []).append(size)
+    sizes = _chunks_of(timeline, model)
     waiting = Counter(row.requested_bytes or 0 for row, _ in rows)
     for row, owner in rows:
         asked = row.requested_bytes or 0

@@ -34,23 +34,24 @@ class LiveNames:
 
     def attribution(self, attribution: Attribution) -> Attribution:
         """The same rows under the model's names."""
-        if not self._known:
+        if not self._tells:
             return attribution
         return replace(attribution, owners=[*map(self.owner, attribution.owners)])
 
     def owner(self, owner: Owner) -> Owner:
         """The owner with the name that the model has for its layer."""
-        if not self._known or owner.layer is None:
+        if not self._tells or owner.layer is None:
             return owner
         if owner.layer not in self._found:
             loop = _LOOP_ALONE.match(owner.layer)
-            self._found[owner.layer] = self._recurrent if loop else self._path(owner.layer)
+            name = self._recurrent if loop else self._path(owner.layer)
+            self._found[owner.layer] = name or (None if self._owns(owner) else self._lines.get(owner.layer))
         name = self._found[owner.layer]
         return replace(owner, layer=name) if name else owner
 
     def of_rows(self, table: AllocationTable, told: Mapping[str, Owner]) -> dict[str, Owner]:
         """What is told of the nodes of a table, with the model's names in it."""
-        if not self._known:
+        if not self._tells:
             return dict(told)
         pairs = dict(zip(table.node, table.op, strict=True))
         owners = {node: told.get(node) or owner_of(node, op) for node, op in pairs.items() if node}
@@ -100,6 +101,21 @@ class LiveNames:
 
     def _is_layer(self, name: str | None) -> bool:
         return name is not None and self._path(name) is not None
+
+    @property
+    def _tells(self) -> bool:
+        return bool(self._known or self._lines)
+
+    @staticmethod
+    def _owns(owner: Owner) -> bool:
+        """Whether the name is a variable's rather than an op's."""
+        return owner.kind in _OF_WEIGHTS
+
+    @cached_property
+    def _lines(self) -> Mapping[str, str]:
+        """By the names of ops in no scope the functions and lines of the program that make them."""
+        places = self.model.places if self.model is not None else ()
+        return {name: place.label for place in places for name in place.ops}
 
     @cached_property
     def _known(self) -> Mapping[str, str]:

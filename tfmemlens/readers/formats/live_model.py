@@ -12,6 +12,7 @@ from tfmemlens.model.live_model import (
     KeptConstant,
     LiveModel,
     LiveVariable,
+    OpPlace,
     StandingTensors,
     TracedFunction,
 )
@@ -75,6 +76,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
             tuple(_functions(document)),
             _text(models, "description"),
             _text(models, "optimizer"),
+            places=tuple(_places(document)),
         ),
     )
 
@@ -112,6 +114,14 @@ def _functions(document: dict[str, Any]) -> Iterator[TracedFunction]:
         traces, size = own_json.number(row, "traces"), own_json.number(row, "bytes")
         if traces and size:
             yield TracedFunction(str(row.get("name")), traces, size)
+
+
+def _places(document: dict[str, Any]) -> Iterator[OpPlace]:
+    for row in own_json.rows(document, "places"):
+        ops, line = row.get("ops"), own_json.number(row, "line")
+        if isinstance(ops, list) and line:
+            file = str(row.get("file")).rpartition("/")[2]
+            yield OpPlace(str(row.get("function")), file, line, tuple(map(str, ops)))
 
 
 def _inputs(document: dict[str, Any]) -> Iterator[TensorType]:

@@ -14,6 +14,7 @@ from tfmemlens.readers.gathering.inputs import Opened
 
 HOLDS = Holds.SURROUNDINGS
 KEY = "tfmemlens_living"
+BESIDE_STEPS = ("living.json",)
 
 
 def sniff(sample: Sample) -> Confidence:

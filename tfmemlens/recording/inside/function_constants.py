@@ -32,7 +32,7 @@ class FunctionConstants:
         traces = {}  # type: Dict[str, List[int]]
         captured: Dict[int, Tuple[str, int]] = {}
         shared: Set[int] = set()
-        for graph in _graphs():
+        for graph in graphs():
             if clock.is_over():
                 break
             rows = self._known.get(graph)
@@ -70,7 +70,8 @@ def _row(function: str, row: Row, count: int) -> Dict[str, Any]:
     }
 
 
-def _graphs() -> Iterator[Any]:
+def graphs() -> Iterator[Any]:
+    """The graphs of functions that live, without those in which shapes are inferred."""
     for each in objects(lambda kind: kind.__name__ == "FuncGraph" and hasattr(kind, "get_operations")):
         if not str(getattr(each, "name", "")).endswith(_ONLY_BUILT):
             yield each

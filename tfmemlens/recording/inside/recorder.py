@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
-from . import bundle, function_constants, keras_models, living, programs
+from . import bundle, function_constants, keras_models, living, op_places, programs
 from .safely import Guard
 
 SHARE = 0.05
@@ -51,6 +51,7 @@ class Recorder:
         self._constants: List[Dict[str, Any]] = []
         """What it last told: a failure closes the session that a `with` has opened."""
         self._functions = function_constants.FunctionConstants()
+        self._places = op_places.OpPlaces()
         self._inputs: Dict[str, Any] = {}
         """Of the step whose record is kept."""
         self._given: Dict[str, Any] = {}
@@ -162,7 +163,10 @@ class Recorder:
             kept = self._constants + kept
         if kept or functions:
             described.update(constants=kept, functions=functions)
-        if described["models"] or self._standing or kept or functions:
+        places = self.guard(self._places.told)() or []
+        if places:
+            described["places"] = places
+        if described["models"] or self._standing or kept or functions or places:
             self.bundle.write_json(bundle.MODEL, described)
 
     def failed(self, error: Any, trace: Any = None) -> None:

@@ -33,6 +33,9 @@ KINDS = {
         " number of iterations."
     ),
     "constant": "A value that is part of the graph.",
+    "held-by-python": (
+        "A tensor that a list, a dictionary or an attribute of the program holds, counted when it failed."
+    ),
     "input": "A batch on its way into the model.",
     "transfer": "A tensor that comes from or goes to another device or the host.",
     "unknown": "Memory whose owner is unknown.",

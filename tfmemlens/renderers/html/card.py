@@ -138,7 +138,7 @@ def _color(part: _balance.BarPart) -> str:
 def _layers(moment: Moment) -> list[str]:
     """The layers that hold most; where there are no names, nothing."""
     whole = moment.attribution.table.total_bytes
-    groups = [each for each in moment.attribution.by("layer") if each.total_bytes and each.name][:_LAYERS]
+    groups = [each for each in moment.drawn.by("layer") if each.total_bytes and each.name][:_LAYERS]
     cells = (
         (
             (group.name or "", ""),

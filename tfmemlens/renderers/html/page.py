@@ -233,9 +233,7 @@ def _place(line: Line, by_bytes: bool) -> str:
 
 def _largest(ledger: Any, moment: Any, top: int = 12) -> list[tuple[Allocation, Any]]:
     """The largest rows of the moment, for readers without scripts and for paper."""
-    rows: Iterable[tuple[Allocation, Any]] = zip(
-        moment.attribution.table, moment.attribution.owners, strict=True
-    )
+    rows: Iterable[tuple[Allocation, Any]] = zip(moment.drawn.table, moment.drawn.owners, strict=True)
     del ledger
     return sorted(rows, key=lambda pair: -pair[0].total_bytes)[:top]
 
@@ -248,5 +246,5 @@ def _output_bytes(layer: Any) -> str:
 
 def _held(report: Any) -> dict[str | None, dict[str, int]]:
     """For each layer the bytes by kind at the moment that matters most."""
-    groups = report.case.moments[0].attribution.by("layer") if report.case.moments else ()
+    groups = report.case.moments[0].drawn.by("layer") if report.case.moments else ()
     return {group.name: {kind.value: size for kind, size in group.kinds} for group in groups}

@@ -43,9 +43,7 @@ def document(report: Report) -> dict[str, Any]:
         "incidents": [_incident(report, moment, by_bytes) for moment in moments if moment.request],
         "peaks": [_peak(moment) for moment in moments if moment.timeline],
         "layers": _layers(report, main),
-        "kinds": (
-            {str(group.name): group.total_bytes for group in main.attribution.by("kind")} if main else {}
-        ),
+        "kinds": ({str(group.name): group.total_bytes for group in main.drawn.by("kind")} if main else {}),
         "allocations": _allocations(main) if main else [],
         "findings": [_finding(finding, by_bytes) for finding in report.findings],
         "actions": [_action(action) for action in report.actions],
@@ -147,7 +145,7 @@ def _layers(report: Report, main: Moment | None) -> list[dict[str, Any]]:
     """What each layer holds at the moment that matters; a described model's layers are all there, with what
     they own and make.
     """
-    groups = {group.name: _group(group, "layer") for group in main.attribution.by("layer")} if main else {}
+    groups = {group.name: _group(group, "layer") for group in main.drawn.by("layer")} if main else {}
     described = {layer.layer: layer for layer in report.case.layers if layer.prediction}
     layers = [
         {**groups.pop(name, {"layer": name, "total_bytes": 0, "kinds": {}}), **_described(layer)}
@@ -190,12 +188,12 @@ def _group(group: Any, key: str) -> dict[str, Any]:
 
 
 def _allocations(moment: Moment) -> list[dict[str, Any]]:
-    namings = moment.namings or (None,) * len(moment.attribution.table)
+    table, owners = moment.drawn.table, moment.drawn.owners
+    unknown = (None,) * len(table)
+    namings = unknown if moment.counted else moment.namings or unknown
     rows = []
-    last_reader = moment.last_reader or (None,) * len(moment.attribution.table)
-    for row, owner, naming, reader in zip(
-        moment.attribution.table, moment.attribution.owners, namings, last_reader, strict=True
-    ):
+    last_reader = moment.last_reader or unknown
+    for row, owner, naming, reader in zip(table, owners, namings, last_reader, strict=True):
         tensor = naming.best.tensor if naming else None
         shape = tensor.shape if row.shape is None and tensor else row.shape
         rows.append(

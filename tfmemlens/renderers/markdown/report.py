@@ -11,6 +11,7 @@ from tfmemlens.model.report import Report
 from tfmemlens.renderers import savings
 from tfmemlens.renderers.kinds import in_words
 from tfmemlens.renderers.markdown._fences import fenced
+from tfmemlens.renderers.owners import by_owner
 from tfmemlens.renderers.terminal import report as terminal
 from tfmemlens.renderers.view import View
 from tfmemlens.units import human, percent
@@ -48,7 +49,7 @@ def _moment(moment: Moment, view: View) -> list[str]:
     rows = [
         f"| {_code(group.name or 'no layer in the name')} | {human(group.total_bytes)} |"
         f" {percent(group.total_bytes, whole)} | {', '.join(in_words(kind) for kind, _ in group.kinds)} |"
-        for group in moment.attribution.by(key)[: view.top]
+        for group in by_owner(moment.drawn.by(key))[: view.top]
     ]
     return [f"| {key} | bytes | share | kinds |", "|---|--:|--:|---|", *rows, ""]
 

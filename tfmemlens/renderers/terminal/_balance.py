@@ -23,6 +23,7 @@ LETTERS = {
     Kind.WORKSPACE: "w",
     Kind.LOOP_STACK: "L",
     Kind.CONSTANT: "c",
+    Kind.HELD: "p",
     Kind.INPUT: "i",
     Kind.TRANSFER: "t",
     Kind.UNATTRIBUTED: "u",
@@ -147,7 +148,7 @@ def parts(moment: Moment) -> list[BarPart]:
             percent(group.total_bytes, whole),
             Kind(group.name),
         )
-        for group in moment.attribution.by("kind")
+        for group in moment.drawn.by("kind")
         if group.total_bytes
     ]
     outside, unlisted, in_use = (

@@ -8,6 +8,7 @@ from tfmemlens.model.case import Moment, Naming
 from tfmemlens.model.report import Report
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.renderers.kinds import in_words
+from tfmemlens.renderers.owners import by_owner
 from tfmemlens.renderers.terminal import _timeline
 from tfmemlens.renderers.terminal._blocks import bar, columns, display_width, heading, paragraph, shorten
 from tfmemlens.renderers.view import View
@@ -19,6 +20,8 @@ def page(moment: Moment, view: View) -> list[str]:
     """The table that fits what is known: with names by layer (or what the view asks for), without them by
     chunk size.
     """
+    if moment.counted:
+        return _counted(moment, view) + _sizes(moment, view)
     if nameless(moment):
         return _sizes(moment, view)
     if not len(moment.attribution.table):
@@ -28,14 +31,23 @@ def page(moment: Moment, view: View) -> list[str]:
     listed = (
         ", of what is listed" if moment.balance.outside_report and moment.balance.outside_report.bytes else ""
     )
-    lines = heading(f"by {key}{listed}", view) + _groups(moment.attribution.by(key), whole, view)
+    lines = heading(f"by {key}{listed}", view) + _groups(moment.drawn.by(key), whole, view)
     return lines + ([] if view.by else _tensors(moment, view))
+
+
+def _counted(moment: Moment, view: View) -> list[str]:
+    """A dump without names by the owners that the program counted."""
+    key = view.by or "layer"
+    title = "by owner" if key == "layer" else f"by {key}"
+    whole, groups = moment.drawn.table.total_bytes, moment.drawn.by(key)
+    rows = _groups(groups, whole, view, "(no name leads to it)")
+    return heading(f"{title}, counted by the program", view) + rows
 
 
 def nameless(moment: Moment) -> bool:
     """Whether the rows are sizes and nothing else."""
     compiled = moment.incident is not None and moment.incident.compiler and not moment.lists_blocks_alone
-    owners = moment.attribution.owners
+    owners = moment.drawn.owners
     return not compiled and all(owner.kind is Kind.UNATTRIBUTED and not owner.layer for owner in owners)
 
 
@@ -51,7 +63,15 @@ def step_beside(report: Report) -> Moment | None:
     """The traced step that names what the failure's own list does not."""
     moment, *others = report.case.moments
     traced = next((other for other in others if other.timeline), None)
-    return traced if moment.request and nameless(moment) else None
+    return traced if moment.request and (nameless(moment) or _mostly_unknown(moment)) else None
+
+
+def _mostly_unknown(moment: Moment) -> bool:
+    """Whether the program counted the owners of less than half."""
+    if moment.counted is None:
+        return False
+    nobody = (group.total_bytes for group in moment.counted.by("kind") if group.name == Kind.UNATTRIBUTED)
+    return 2 * sum(nobody) > moment.counted.table.total_bytes
 
 
 def kinds_and_layers(moment: Moment, view: View) -> list[str]:
@@ -59,18 +79,21 @@ def kinds_and_layers(moment: Moment, view: View) -> list[str]:
     whole, short = moment.attribution.table.total_bytes, replace(view, top=min(view.top, 6))
     kinds = [
         (str(group.name), human(group.total_bytes), percent(group.total_bytes, whole))
-        for group in moment.attribution.by("kind")
+        for group in moment.drawn.by("kind")
         if group.total_bytes
     ]
     return [
         *columns(kinds[: short.top], frozenset({1, 2})),
         "",
-        *_groups(moment.attribution.by(view.by or "layer"), whole, short),
+        *_groups(moment.drawn.by(view.by or "layer"), whole, short),
     ]
 
 
-def _groups(groups: tuple[Group, ...], whole: int, view: View) -> list[str]:
+def _groups(
+    groups: tuple[Group, ...], whole: int, view: View, nobody: str = "(no layer in the name)"
+) -> list[str]:
     rows = []
+    groups = by_owner(groups)
     name_width = view.width - 46
     for group in groups[: view.top]:
         times = f" ×{group.count}" if group.count > group.rows else ""
@@ -78,7 +101,7 @@ def _groups(groups: tuple[Group, ...], whole: int, view: View) -> list[str]:
         kinds = ", ".join(in_words(kind) for kind, _ in group.kinds[:3])
         rows.append(
             (
-                shorten(group.name or "(no layer in the name)", name_width - len(times)) + times,
+                shorten(group.name or nobody, name_width - len(times)) + times,
                 human(group.total_bytes),
                 percent(group.total_bytes, whole),
                 bar(group.total_bytes / whole, 10) if whole else "",

@@ -17,6 +17,7 @@ from tfmemlens.model.report import Report
 from tfmemlens.patterns import regex
 from tfmemlens.renderers import moments, origin, run_facts, savings
 from tfmemlens.renderers.kinds import in_words
+from tfmemlens.renderers.owners import by_owner
 from tfmemlens.renderers.terminal import _balance, _copies, _fit, _holders, _layers, _request, _timeline
 from tfmemlens.renderers.terminal._blocks import (
     columns,
@@ -405,7 +406,8 @@ def _largest(moment: Moment, title: str, view: View) -> list[str]:
             rows, frozenset({0, 1})
         )
     whole = moment.accounted_bytes  # as the bar above
-    groups = [group for group in moment.attribution.by("layer") if group.total_bytes][:_MAX_LAYERS]
+    title = "largest owners, counted by the program" if moment.counted else title
+    groups = [group for group in by_owner(moment.drawn.by("layer")) if group.total_bytes][:_MAX_LAYERS]
     groups = [group for group in groups if group.total_bytes >= _WORTH_A_ROW * groups[0].total_bytes]
     width = min(
         max((display_width(group.name or "(no layer)") for group in groups), default=0), view.width - 46

@@ -13,7 +13,7 @@ const DETAILS = [10, 25, 50, 100, 250, 500, 1000, 2500];
 const TOLD = 5;
 const LABEL = 56; // letters of a name under the pointer: a line of it
 // What stands during the whole step lies below, what comes and goes above.
-const STACK = "parameter optimizer-slot unknown constant input transfer activation kept-by-a-loop layout-copy gradient temporary-buffer".split(" ");
+const STACK = "parameter optimizer-slot unknown constant held-by-python input transfer activation kept-by-a-loop layout-copy gradient temporary-buffer".split(" ");
 
 export class CurveView {
   constructor(room, state) {

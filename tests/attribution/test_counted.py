@@ -1,0 +1,132 @@
+"""A dump's blocks by the owners that the program counted: who takes which, and that the books balance."""
+
+from __future__ import annotations
+
+from tfmemlens.attribution.moments.counted import with_counted, with_holders
+from tfmemlens.model.allocation import Allocation, AllocationTable
+from tfmemlens.model.attribution import NOBODY, Attribution, Kind
+from tfmemlens.model.capture import Capture, Source
+from tfmemlens.model.live_model import (
+    HeldTensors,
+    Holder,
+    KeptConstant,
+    LiveModel,
+    LiveVariable,
+    TracedFunction,
+)
+from tfmemlens.model.tensor import TensorType
+from tfmemlens.units import MIB
+
+FLOATS = MIB // 4
+
+
+def kind_of(count: int) -> TensorType:
+    return TensorType((count, FLOATS), "float32")
+
+
+def dump(*blocks: tuple[int, int]) -> Attribution:
+    """Blocks of so many MiB, so often."""
+    rows = [Allocation(None, size * MIB, count=count) for size, count in blocks]
+    return Attribution(AllocationTable.of(rows), [NOBODY] * len(rows))
+
+
+def held(mebibytes: int, *holders: tuple[str | None, int]) -> HeldTensors:
+    tensor = kind_of(mebibytes)
+    parts = tuple(Holder(name, "list", count, count * mebibytes * MIB) for name, count in holders)
+    count = sum(part.count for part in parts)
+    return HeldTensors(tensor, count, count * mebibytes * MIB, parts)
+
+
+def weights(name: str, mebibytes: int, device: str = "CPU:0") -> LiveVariable:
+    return LiveVariable(f"{name}/kernel", name, Kind.PARAMETER, kind_of(mebibytes), device)
+
+
+def counted(
+    blocks: Attribution, *living: HeldTensors, model: LiveModel | None = None
+) -> dict[tuple[str | None, str], int]:
+    """MiB by owner and kind."""
+    capture = Capture(Source("-"), living=living, live_model=model)
+    found = with_counted(blocks, capture, "/device:CPU:0")
+    if found is None:
+        return {}
+    assert found.table.total_bytes == blocks.table.total_bytes
+    sums: dict[tuple[str | None, str], int] = {}
+    for row, owner in zip(found.table, found.owners, strict=True):
+        key = owner.layer, owner.kind.value
+        sums[key] = sums.get(key, 0) + row.total_bytes // MIB
+    return sums
+
+
+def test_a_list_owns_the_blocks_of_its_size_and_no_more() -> None:
+    found = counted(dump((8, 5), (3, 1)), held(8, ("history", 4)))
+    assert found == {
+        ("history", "held-by-python"): 32,
+        (None, "unattributed"): 11,
+    }
+
+
+def test_what_is_counted_beyond_what_is_in_use_is_not_drawn() -> None:
+    """Such as tensors on another device."""
+    assert counted(dump((8, 2)), held(8, ("history", 40))) == {("history", "held-by-python"): 16}
+
+
+def test_a_larger_block_below_twice_the_size_is_taken_where_none_fits() -> None:
+    found = counted(dump((8, 1), (15, 1), (16, 1)), held(8, ("history", 3)))
+    assert found == {("history", "held-by-python"): 23, (None, "unattributed"): 16}
+
+
+def test_a_block_that_fits_another_goes_to_that() -> None:
+    model = LiveModel((), (), (weights("wide", 15),))
+    found = counted(dump((8, 1), (15, 1)), held(8, ("history", 2)), model=model)
+    assert found == {("history", "held-by-python"): 8, ("wide", "parameter"): 15}
+
+
+def test_a_variable_of_another_device_owns_nothing() -> None:
+    model = LiveModel((), (), (weights("wide", 8, "GPU:0"),))
+    assert counted(dump((8, 1)), model=model) == {}
+
+
+def test_what_no_name_leads_to_is_the_functions_that_has_room_for_one_in_each_trace() -> None:
+    model = LiveModel((), (), functions=(TracedFunction("step", 3, 24 * MIB),))
+    found = counted(dump((8, 5)), held(8, (None, 4)), model=model)
+    assert found == {
+        ("step", "constant"): 24,
+        (None, "held-by-python"): 8,
+        (None, "unattributed"): 8,
+    }
+    few = LiveModel((), (), functions=(TracedFunction("step", 3, 23 * MIB),))
+    assert counted(dump((8, 5)), held(8, (None, 4)), model=few) == {
+        (None, "held-by-python"): 32,
+        (None, "unattributed"): 8,
+    }
+
+
+def test_a_batch_takes_a_block_of_its_size_alone() -> None:
+    model = LiveModel((), (), inputs=(kind_of(8),), ahead=True)
+    assert counted(dump((8, 3)), model=model) == {(None, "input"): 16, (None, "unattributed"): 8}
+    assert counted(dump((9, 3)), model=model) == {}
+
+
+def test_a_functions_constant_goes_by_the_functions_name() -> None:
+    kept = KeptConstant("step/Const", kind_of(8), 8 * MIB, 8 * MIB, "", 2)
+    model = LiveModel((), (), constants=(kept,))
+    assert counted(dump((8, 3)), model=model) == {("step", "constant"): 16, (None, "unattributed"): 8}
+
+
+def test_rows_with_a_name_and_small_ones_stay() -> None:
+    rows = [Allocation("Conv2D", 8 * MIB), Allocation(None, 256, count=9)]
+    blocks = Attribution(AllocationTable.of(rows), [NOBODY, NOBODY])
+    assert with_counted(blocks, Capture(Source("-"), living=(held(8, ("history", 1)),)), None) is None
+
+
+def test_tensors_of_a_step_go_by_the_list_that_holds_most_of_their_type() -> None:
+    rows = [
+        Allocation("EagerTensor", 8 * MIB, shape=(8, FLOATS), dtype="float32"),
+        Allocation("EagerTensor", 4 * MIB, shape=(4, FLOATS), dtype="float32"),
+        Allocation("Relu", 8 * MIB, shape=(8, FLOATS), dtype="float32"),
+    ]
+    step = Attribution(AllocationTable.of(rows), [NOBODY] * 3)
+    living = (held(8, ("history", 3), (None, 2)), held(4, ("history", 2), ("other", 1), (None, 1)))
+    named = with_holders(step, living)
+    assert [owner.layer for owner in named.owners] == ["history", None, None]
+    assert with_holders(step, ()) is step

@@ -1,0 +1,77 @@
+"""Where a function's ops are made: which have a place, whose line it is, and which graph tells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tfmemlens.recording.inside import op_places
+from tfmemlens.recording.inside.living import Clock
+
+TF = "/env/site-packages/tensorflow/python/framework/ops.py"
+KERAS = "/env/site-packages/keras/src/losses.py"
+
+
+class Made:
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+
+def op(name: str, *frames: tuple[str, int, str]) -> Any:
+    """Frames from the outermost in."""
+    return Made(name=name, traceback=[*frames, (TF, 1, "create")])
+
+
+def graph(*ops: Any) -> Any:
+    return Made(get_operations=lambda: list(ops))
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    file = tmp_path / "net.py"
+    file.write_text("x = tf.random.normal([2])\ny = x @ w\nz = head(y)\n")
+    return str(file)
+
+
+def told(*graphs: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[str, int]]:
+    monkeypatch.setattr(op_places, "graphs", lambda: iter(graphs))
+    rows = op_places.OpPlaces().told()
+    return {name: (row["function"], row["line"]) for row in rows for name in row["ops"]}
+
+
+def test_ops_in_no_scope_and_scopes_that_their_line_calls(
+    program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = graph(
+        op("MatMul", (program, 9, "step"), (program, 2, "encode")),
+        op("random_normal/mul", (program, 1, "encode")),
+        op("head/MatMul", (program, 2, "encode")),  # a scope of the user's: its line calls no `head`
+        op("trunk/add", (program, 3, "encode")),
+        op("trunk/mul", (program, 2, "encode")),
+        op("gradient_tape/MatMul", (program, 3, "step")),
+    )
+    assert told(made, monkeypatch=monkeypatch) == {"MatMul": ("encode", 2), "random_normal": ("encode", 1)}
+
+
+def test_what_keras_makes_is_not_the_programs(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = graph(
+        op("Cast", (program, 3, "fit"), (KERAS, 7, "call")),
+        op("Mean", (program, 3, "fit"), ("/env/site-packages/other/it.py", 7, "call")),
+    )
+    assert told(made, monkeypatch=monkeypatch) == {}
+
+
+def test_of_one_name_the_larger_graph_tells(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = graph(op("MatMul", (program, 3, "evaluate")))
+    large = graph(op("MatMul", (program, 2, "train")), op("Tanh", (program, 2, "train")))
+    found = told(small, large, monkeypatch=monkeypatch)
+    assert found == {"MatMul": ("train", 2), "Tanh": ("train", 2)}
+
+
+def test_it_is_bounded_in_time(program: str) -> None:
+    clock = Clock(9.0)
+    clock._left = 3
+    ops = [op(f"MatMul_{number}", (program, 2, "encode")) for number in range(9)]
+    assert len(list(op_places._places(graph(*ops), clock))) == 2

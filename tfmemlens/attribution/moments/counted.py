@@ -1,0 +1,178 @@
+"""What a dump shows without a name, as far as the program counted who held it: containers of Python's,
+variables with their slots, constants of functions, batches.
+
+Each is given a block that a dump shows, of the size that BFC gives to what it asks for, or of up to twice of
+that. A block goes to one owner alone, so the sum is what is in use, whatever was counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from tfmemlens.attribution.moments.live_inputs import BATCH, HELD_TENSOR, OF_BATCH
+from tfmemlens.model.allocation import Allocation, AllocationTable
+from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner
+from tfmemlens.model.capture import Capture
+from tfmemlens.model.live_model import LEAST_BYTES, HeldTensors, LiveModel, TracedFunction
+from tfmemlens.model.tensor import TensorType
+from tfmemlens.units import MIB, round_up
+from tfmemlens.values import dataclass, replace
+
+_MAX_SLACK = 128 * MIB
+"""BFC cuts a block off where that or more would be left of it (`BFCAllocator::FindChunkPtr`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Tensors of one type that an owner holds."""
+
+    name: str
+    owner: Owner
+    tensor: TensorType
+    count: int = 1
+    exact: bool = False
+    """Whether a larger block proves nothing: what is counted may be gone, or of another step."""
+
+
+def with_counted(attribution: Attribution, capture: Capture, device: str | None) -> Attribution | None:
+    """The rows of a failure with the owners that the program counted; None where that names none."""
+    rows = list(zip(attribution.table, attribution.owners, strict=True))
+    free = Counter[int]()
+    for row, owner in rows:
+        if _is_nameless(row, owner):
+            free[row.size_bytes] += row.count
+    taken = _taken([*_claims(capture, device)], free) if free else {}
+    if not taken:
+        return None
+    split = [part for row, owner in rows for part in _split(row, owner, taken)]
+    table = AllocationTable.of([row for row, _ in split])
+    return Attribution(table, [owner for _, owner in split], attribution.calls)
+
+
+def _is_nameless(row: Allocation, owner: Owner) -> bool:
+    return row.node is None and owner.kind is Kind.UNATTRIBUTED and row.size_bytes >= LEAST_BYTES
+
+
+def _claims(capture: Capture, device: str | None) -> Iterator[Claim]:
+    """What was counted, the surest first: where several are as large, the first has the block."""
+    model = capture.live_model
+    yield from _of_containers(capture.living, model.functions if model else ())
+    if model is None:
+        return
+    for variable in model.variables:
+        if variable.may_be_on(device or ""):
+            slot = variable.kind is Kind.OPTIMIZER_SLOT
+            layer = variable.layer or (None if slot else variable.name)
+            yield Claim(variable.name, replace(NOBODY, layer=layer, kind=variable.kind), variable.tensor)
+    yield from _of_graphs(model)
+    for each in model.inputs:
+        yield Claim(BATCH, OF_BATCH, each, 2 if model.ahead else 1, exact=True)
+
+
+def _of_containers(living: Iterable[HeldTensors], functions: Iterable[TracedFunction]) -> Iterator[Claim]:
+    """What Python held, under the names that lead to it. Of what no name leads to it is a function's that has
+    as many traces, if what it keeps has room for one of the type in each.
+    """
+    room = {each: each.bytes for each in functions}
+    for group in living:
+        size = group.tensor.bytes or 0
+        for holder in group.holders:
+            if holder.name is not None:
+                owner = replace(NOBODY, layer=holder.name, kind=Kind.HELD)
+                yield Claim(HELD_TENSOR, owner, group.tensor, holder.count)
+        left = sum(holder.count for holder in group.holders if holder.name is None)
+        for function, bytes_left in room.items():
+            if function.traces <= left and 0 < size * function.traces <= bytes_left:
+                room[function] -= size * function.traces
+                left -= function.traces
+                owner = replace(NOBODY, layer=function.name, kind=Kind.CONSTANT)
+                yield Claim(HELD_TENSOR, owner, group.tensor, function.traces)
+        if left:
+            yield Claim(HELD_TENSOR, replace(NOBODY, kind=Kind.HELD), group.tensor, left)
+
+
+def _of_graphs(model: LiveModel) -> Iterator[Claim]:
+    """Constants of functions and of a session's graphs."""
+    for each in model.constants:
+        owner = replace(NOBODY, layer=each.name.rpartition("/")[0] or None, kind=Kind.CONSTANT)
+        yield Claim(each.name, owner, each.tensor, each.count)
+
+
+Taken = dict[int, list[tuple[Claim, int]]]
+"""For each size of a block whose they are, and how many."""
+
+
+def _taken(claims: list[Claim], free: Counter[int]) -> Taken:
+    """The blocks of the claims: such as have their size, else the smallest that are left of larger ones."""
+    taken: Taken = {}
+    waiting: list[Claim] = []
+    for claim in claims:
+        asked = round_up(claim.tensor.bytes or 0)
+        count = min(claim.count, free[asked]) if asked >= LEAST_BYTES else 0
+        _take(taken, free, asked, claim, count)
+        if asked >= LEAST_BYTES and count < claim.count and not claim.exact:
+            waiting.append(replace(claim, count=claim.count - count))
+    for claim in sorted(waiting, key=lambda each: -(each.tensor.bytes or 0)):
+        asked, left = round_up(claim.tensor.bytes or 0), claim.count
+        above = min(2 * asked, asked + _MAX_SLACK)
+        for size in sorted(size for size, count in free.items() if count and asked < size < above):
+            count = min(left, free[size])
+            _take(taken, free, size, claim, count)
+            left -= count
+    return taken
+
+
+def _take(taken: Taken, free: Counter[int], size: int, claim: Claim, count: int) -> None:
+    if count > 0:
+        free[size] -= count
+        taken.setdefault(size, []).append((claim, count))
+
+
+def _split(row: Allocation, owner: Owner, taken: Taken) -> Iterator[tuple[Allocation, Owner]]:
+    """The row by its owners; what nobody claims stays as it is. What a row takes is taken off."""
+    left = row.count if _is_nameless(row, owner) else 0
+    waiting = taken.get(row.size_bytes, [])
+    while left and waiting:
+        claim, count = waiting.pop(0)
+        here = min(count, left)
+        if here < count:
+            waiting.insert(0, (claim, count - here))
+        left -= here
+        tensor = claim.tensor
+        yield (
+            replace(
+                row, node=claim.name, count=here, shape=tensor.shape, dtype=tensor.dtype,
+                requested_bytes=tensor.bytes,
+            ),
+            claim.owner,
+        )  # fmt: skip
+    rest = left if _is_nameless(row, owner) else row.count
+    if rest:
+        yield replace(row, count=rest), owner
+
+
+def with_holders(attribution: Attribution, living: Sequence[HeldTensors]) -> Attribution:
+    """The rows of a step with the names of the containers in which Python later held most tensors of the
+    type.
+    """
+    names = {group.tensor: name for group in living if (name := _most_of(group))}
+    if not names:
+        return attribution
+    owners = [
+        replace(owner, layer=names.get(TensorType(row.shape, row.dtype)))
+        if row.node == HELD_TENSOR and owner.layer is None
+        else owner
+        for row, owner in zip(attribution.table, attribution.owners, strict=True)
+    ]
+    return replace(attribution, owners=owners)
+
+
+def _most_of(group: HeldTensors) -> str | None:
+    """The name that leads to more than half of the tensors of a type."""
+    counts: Counter[str] = Counter()
+    for holder in group.holders:
+        if holder.name is not None:
+            counts[holder.name] += holder.count
+    name, count = max(counts.items(), key=lambda pair: pair[1], default=(None, 0))
+    return name if 2 * count > group.count else None

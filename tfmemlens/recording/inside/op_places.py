@@ -1,0 +1,91 @@
+"""Where a program's own code makes the ops of its `tf.function`s that stand in no scope: the function and the
+line. A step's record has their names alone, `MatMul_3`.
+"""
+
+import linecache
+import re
+import weakref
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+
+from .function_constants import graphs
+from .living import Clock, is_users
+
+MAX_OPS, SECONDS = 5000, 0.5
+Place = Tuple[str, str, int]
+"""The function, the file and the line."""
+_NUMBER = re.compile(r"_\d+\Z")
+
+
+class OpPlaces:
+    """Those of a process; a graph is looked at once."""
+
+    def __init__(self) -> None:
+        self._known = weakref.WeakKeyDictionary()  # type: Any
+
+    def told(self) -> List[Dict[str, Any]]:
+        """The places with the names of their ops as rows of a document. Of graphs that have an op of one name
+        the one with the most ops tells.
+        """
+        clock = Clock(SECONDS)
+        places = []
+        for graph in graphs():
+            if clock.is_over():
+                break
+            known = self._known.get(graph)
+            if known is None:
+                known = self._known[graph] = dict(_places(graph, clock))
+            places.append(known)
+        rows = {}  # type: Dict[Place, List[str]]
+        seen: Set[str] = set()
+        for known in sorted(places, key=lambda each: -len(each)):
+            for name, place in known.items():
+                if name not in seen and len(seen) < MAX_OPS:
+                    seen.add(name)
+                    rows.setdefault(place, []).append(name)
+        return [
+            {"function": function, "file": file, "line": line, "ops": ops}
+            for (function, file, line), ops in rows.items()
+        ]
+
+
+def _places(graph: Any, clock: Clock) -> Iterator[Tuple[str, Place]]:
+    """The ops in no scope; and scopes that a call of one line opened itself, as `tf.random.normal` does."""
+    scopes = {}  # type: Dict[str, Optional[Place]]
+    for op in graph.get_operations():
+        if clock.is_over():
+            return
+        name = str(op.name)
+        root, _, inside = name.partition("/")
+        if root == "gradient_tape" or scopes.get(root, "") is None:
+            continue
+        place = _of_program(op)
+        if not inside and place is not None:
+            yield name, place
+        elif inside:
+            scopes[root] = place if scopes.get(root, place) == place else None
+    for root, place in scopes.items():
+        if place is not None and _calls(place, root):
+            yield root, place
+
+
+def _of_program(op: Any) -> Optional[Place]:
+    """The innermost line that is not TensorFlow's own, if that is the program's: of what Keras makes it is
+    Keras's.
+    """
+    for frame in reversed(list(op.traceback)):
+        file, line, function = (
+            (frame.filename, frame.lineno, frame.name) if hasattr(frame, "filename") else tuple(frame)[:3]
+        )
+        path = str(file).replace("\\", "/")
+        if "/keras/" in path:
+            return None
+        if not re.search(r"/tensorflow(?:_core)?/", path):
+            return (str(function), path, int(line)) if is_users(str(file)) else None
+    return None
+
+
+def _calls(place: Place, scope: str) -> bool:
+    """Whether the line calls what the scope is named after: `tf.random.normal(…)` opens `random_normal`."""
+    name = _NUMBER.sub("", scope)
+    words = r"[._]".join(re.escape(word) for word in name.split("_"))
+    return re.search(r"\b%s\s*\(" % words, linecache.getline(place[1], place[2])) is not None
