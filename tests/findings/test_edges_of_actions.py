@@ -44,6 +44,16 @@ def test_the_same_in_other_words_is_said_by_the_first_rule_only() -> None:
     assert told_to(advising(Remedy("a")), advising(Remedy("later"), moment=1)) == ["a"]
 
 
+def test_going_in_batches_is_a_smaller_batch_of_a_prediction_too() -> None:
+    batches = Remedy("in batches", slug="in-batches")
+    smaller = Remedy("smaller", slug="smaller-prediction-batch")
+    assert told_to(advising(batches), advising(smaller)) == ["in batches"]
+    assert told_to(advising(batches), advising(Remedy("training", slug="smaller-batch"))) == [
+        "in batches",
+        "training",
+    ]
+
+
 def test_what_buys_next_to_nothing_is_last() -> None:
     given = [Remedy("none", saves_bytes=1), Remedy("some", saves_bytes=2), Remedy("open")]
     assert told_to(advising(*given)) == ["some", "open", "none"]  # of 100 bytes a hundredth is nothing

@@ -254,11 +254,12 @@ def _converts(moment: Moment, failed: FailedRequest) -> bool:
 
 
 def _batches(case: Case, moment: Moment, samples: int | None, need: int | None) -> Remedy:
-    code = (
-        "for start in range(0, len(x), 100): sess.run(fetch, {x_: x[start:start + 100]})"
-        if situation(case, moment).session
-        else "model.predict(x, batch_size=100); dataset = tf.data.Dataset.from_tensor_slices(x).batch(100)"
-    )
+    ran = other_than_training(case, moment.request) if moment.request else None
+    code = "model.predict(x, batch_size=100)"
+    if situation(case, moment).session:
+        code = "for start in range(0, len(x), 100): sess.run(fetch, {x_: x[start:start + 100]})"
+    elif not ran or ran[0] not in (EVALUATION, PREDICTION):
+        code += "   # training: tf.data.Dataset.from_tensor_slices(x).batch(100)"
     if not samples or not need:
         return Remedy("go in batches instead of passing the whole array", code, slug="in-batches")
     hundred = need // samples * 100

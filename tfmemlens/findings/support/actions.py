@@ -71,6 +71,8 @@ def _one_way_to_know_more(actions: list[Action]) -> list[Action]:
 
 _IN_PARTS = ("in-blocks", "in-pieces", "in-batches", "one-batch-at-a-time", "smaller-prediction-batch")
 """Ways to do a thing in parts: what one rule says of it another need not say again."""
+_COVERS = {"in-batches": ("smaller-prediction-batch", "smaller-evaluation-batch")}
+"""What a remedy does by the way, so that another need not ask for it."""
 _NARROWER = ("smaller-model", "narrower-layer", "smaller-vocabulary")
 """Ways to have fewer weights."""
 _BATCHES = ("smaller-batch", "batch-for-the-block")
@@ -82,7 +84,10 @@ _SHORTER = ("shorter-sequences", "truncate")
 
 
 def _things(remedies: Iterable[Remedy]) -> set[str]:
-    return set(map(_thing, remedies))
+    done = set()
+    for remedy in remedies:
+        done |= {_thing(remedy), *_COVERS.get(remedy.slug, ())}
+    return done
 
 
 def _thing(remedy: Remedy) -> str:
