@@ -21,6 +21,7 @@ from tfmemlens.values import replace
 from tfmemlens.what_if import case as what_if
 
 if TYPE_CHECKING:
+    from tfmemlens.model.live_model import LiveModel
     from tfmemlens.model.network import Network
 
 Input = str | PathLike[str]
@@ -101,4 +102,19 @@ def report(capture: Capture, at: str | None = None) -> Report:
 @without_gc
 def case(capture: Capture, at: str | None = None) -> Case:
     """Who held it, and no rule asked: enough for those who only group the rows of a moment."""
-    return what_if.attach(attribution.attribute(capture, at), capture)
+    return what_if.attach(
+        attribution.attribute(capture, at), capture, lambda: recorded_network(capture.live_model)
+    )
+
+
+def recorded_network(live: LiveModel | None) -> Network | None:
+    """The program's model as it described itself when it failed; None where it did not, or unreadably."""
+    if live is None or live.description is None:
+        return None
+    from tfmemlens.readers import keras_models
+
+    try:
+        network = keras_models.of_text(live.description, "the recorded model")
+    except UnreadableInput:
+        return None
+    return replace(network, optimizer=network.optimizer or live.optimizer)

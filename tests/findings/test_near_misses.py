@@ -510,7 +510,10 @@ CASES: dict[str, tuple[str, str]] = {
 }
 
 
-WITH_A_BUNDLE = {"held-by-python": "tests/readers/test_bundle.py"}
+WITH_A_BUNDLE = {
+    "held-by-python": "tests/readers/test_bundle.py",
+    "predicted-step": "tests/findings/test_predicted_step.py",
+}
 """Rules that read more than a text: where their cases and near misses stand."""
 
 

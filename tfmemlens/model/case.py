@@ -13,6 +13,7 @@ from tfmemlens.model.layout import LayoutStudy, LayoutTrial
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import NeededLimit, Timeline
 from tfmemlens.model.what_if import (
+    AskPredicted,
     AskTensor,
     AskTracedFit,
     AskWithout,
@@ -20,6 +21,7 @@ from tfmemlens.model.what_if import (
     no_step_known,
     no_tensor_known,
     nothing_known,
+    nothing_predicted,
     nothing_traced,
 )
 from tfmemlens.units import Size
@@ -317,3 +319,5 @@ class Case:
     """How much lower a step's peak is without one allocation; worked out when it is asked for."""
     traced_fit: AskTracedFit = field(default=nothing_traced, compare=False, repr=False)
     """Which batch a step traced beside a failure says to fit; worked out when it is asked for."""
+    predicted: AskPredicted = field(default=nothing_predicted, compare=False, repr=False)
+    """What a step of the program's own model needs by its description; worked out when it is asked for."""

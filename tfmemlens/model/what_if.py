@@ -76,6 +76,33 @@ class TracedFit:
 
 
 @dataclass(frozen=True, slots=True)
+class PredictedStep:
+    """A training step of the program's own model, predicted from what the model said of itself when it
+    failed. Nothing of it was measured.
+    """
+
+    batch: int
+    peak_bytes: int
+    low_bytes: int
+    """The truth is expected in [low, high]."""
+    high_bytes: int
+    layers: tuple[tuple[str, int], ...] = ()
+    """(layer, bytes at the peak) of the largest ones, the most bytes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedFailure:
+    """The step at the batch that failed, and at a smaller one that the limit most likely holds; None where
+    none was found.
+    """
+
+    model: str
+    """What the model is called."""
+    failed: PredictedStep
+    smaller: PredictedStep | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Shrunk:
     """A tensor that a change makes smaller: of what it counts by `before` only `after` are left, in each of
     `axes` dimensions.
@@ -136,6 +163,21 @@ class AskTracedFit(Protocol):
 
     def __call__(self, moment: int) -> TracedFit | None:
         """None where no step was traced, or it does not tell."""
+
+
+class AskPredicted(Protocol):
+    """Asked for a failure (its moment's index), answers what a step of the program's model is predicted to
+    need.
+    """
+
+    def __call__(self, moment: int) -> PredictedFailure | None:
+        """None where the program kept no description of its model, or it cannot be predicted."""
+
+
+def nothing_predicted(moment: int) -> PredictedFailure | None:
+    """The answer where no engine stands behind a case."""
+    del moment
+    return None
 
 
 def nothing_traced(moment: int) -> TracedFit | None:

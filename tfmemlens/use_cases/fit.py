@@ -135,14 +135,11 @@ def _as_described(capture: Capture, settings: StepSettings, hints: Hints) -> Cap
     """The step of a program that failed before one could be traced, predicted from the model as it described
     itself then, at the batch that failed and under the limit that it met.
     """
-    from tfmemlens.readers import keras_models
-
     live, state = capture.live_model, capture.incidents[0].state
-    if live is None or live.description is None:
+    network = pipeline.recorded_network(live)
+    if live is None or network is None:
         return None
     try:
-        network = keras_models.of_text(live.description, "the recorded model")
-        network = replace(network, optimizer=network.optimizer or live.optimizer)
         met = state.limit.bytes if state.limit else None
         asked = replace(
             settings,

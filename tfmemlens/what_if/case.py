@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Case
-from tfmemlens.model.what_if import Saving, Shrunk, TracedFit
+from tfmemlens.model.what_if import PredictedFailure, Saving, Shrunk, TracedFit
 from tfmemlens.values import replace
 
 if TYPE_CHECKING:
+    from tfmemlens.model.network import Network
     from tfmemlens.what_if.largest_batch import FitBasis
     from tfmemlens.what_if.summed import RowsBasis
 
 
-def attach(case: Case, capture: Capture) -> Case:
-    """The case with the engine behind it; `capture` is what the readers found. Nothing is worked out before
-    it is asked for.
+def no_network() -> Network | None:
+    """The answer where nobody reads what a program's model said of itself."""
+    return None
+
+
+def attach(case: Case, capture: Capture, recorded_network: Callable[[], Network | None] = no_network) -> Case:
+    """The case with the engine behind it; `capture` is what the readers found, `recorded_network` the
+    description of the model that the program kept. Nothing is worked out before it is asked for.
     """
 
     @cache
@@ -54,4 +61,17 @@ def attach(case: Case, capture: Capture) -> Case:
 
         return beside.traced_fit(case, moment, basis)
 
-    return replace(case, what_if=what_if, of_tensor=of_tensor, without=without, traced_fit=traced_fit)
+    @cache
+    def predicted(moment: int) -> PredictedFailure | None:
+        from tfmemlens.what_if import described
+
+        return described.predicted_failure(case, moment, recorded_network)
+
+    return replace(
+        case,
+        what_if=what_if,
+        of_tensor=of_tensor,
+        without=without,
+        traced_fit=traced_fit,
+        predicted=predicted,
+    )

@@ -60,9 +60,15 @@ from step to step. Two of four recurrent nets needed 6 and 8 % more than the bar
 """
 
 
-def capture(network: Network, settings: StepSettings = StepSettings(), strictly: bool = False) -> Capture:
+def capture(
+    network: Network,
+    settings: StepSettings = StepSettings(),
+    strictly: bool = False,
+    needs_limit: bool = True,
+) -> Capture:
     """The capture. Raises UsageError where the settings do not fit the model, Unpredictable where too much of
-    it is not known; `strictly`: where the ops of any layer are not, as when somebody else can tell.
+    it is not known; `strictly`: where the ops of any layer are not, as when somebody else can tell. The limit
+    that an allocator needs takes as long as the peak, and is left out without `needs_limit`.
     """
     _check_it_has_calls(network)
     conditions = settled(settings, network.jit_compile)
@@ -85,7 +91,7 @@ def capture(network: Network, settings: StepSettings = StepSettings(), strictly:
         )
     if share is not None and settings.device == "gpu":
         lower, share = gpu_shares(chosen, share)
-    needed = _needed_limit(predicted, chosen, share, likely)
+    needed = _needed_limit(predicted, chosen, share, likely) if needs_limit else None
     timeline = replace(predicted.timeline, error_share=share, lower_error_share=lower, needed_limit=needed)
     return Capture(
         Source(network.path or network.name, (network.dialect,), "tensorflow", None),

@@ -13,6 +13,7 @@ from tfmemlens.findings.support.graph_nets import rows_of_a_graph
 from tfmemlens.findings.support.in_pieces import in_pieces
 from tfmemlens.findings.support.named_sizes import NamedSize
 from tfmemlens.findings.support.phase import is_jacobian, of_other_data
+from tfmemlens.findings.support.predicted import of_predicted, predicted_below
 from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
 from tfmemlens.findings.support.rows import (
     attributed,
@@ -290,6 +291,8 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     traced = traced_below(case, moment, batch)
     if traced and batch:
         return f"{of_traced(traced, batch)}{again}", None
+    if predicted := predicted_below(case, moment, batch):
+        return f"lower the batch: {batch} -> {predicted.batch} ({of_predicted(predicted)}){again}", None
     bound = batch_bound(case, moment)
     if bound and bound.none_fits and bound.of_program:
         return None  # no batch is small enough: the rule says what its arguments and results need
