@@ -589,13 +589,13 @@ def test_what_helps_host_memory(moment: Moment, told: Any, offered: list[str], n
 @pytest.mark.parametrize(
     "dtype, saved, fills, code",
     [
-        ("float64", 20, None, "x = np.asarray(x, dtype=np.float32)"),
-        ("float64", 20, "x = np.zeros((5,))", "x = np.zeros(shape, dtype=np.float32)"),
-        ("float64", 20, "x = np.ones((5,), dtype=np.float64)", "x = np.asarray(x, dtype=np.float32)"),
+        ("float64", 20 * MIB, None, "x = np.asarray(x, dtype=np.float32)"),
+        ("float64", 20 * MIB, "x = np.zeros((5,))", "x = np.zeros(shape, dtype=np.float32)"),
+        ("float64", 20 * MIB, "x = np.ones((5,), dtype=np.float64)", "x = np.asarray(x, dtype=np.float32)"),
     ],
 )
 def test_an_array_of_half_the_width(dtype: str, saved: int, fills: str | None, code: str) -> None:
-    (seen,) = found(host_memory, host(shape=(5,), dtype=dtype, source_text=fills))
+    (seen,) = found(host_memory, host(shape=(5 * MIB,), dtype=dtype, source_text=fills))
     remedy = next(each for each in seen.remedies if each.slug == "narrow-array")
     assert (remedy.saves_bytes, remedy.code) == (saved, code) and ("one-hot" in remedy.text) is (
         "zeros" in code

@@ -43,7 +43,8 @@ _GROWTH = regex(
     r"|balloon(?:s|ing)?|soar(?:s|ing)?|leak(?:s|y|ed|ing|age)?|creep(?:s|ing)?|explod(?:e|es|ing)"
     r"|(?:go(?:es|ing)?|add(?:s|ing)?|pil(?:es|ing)|build(?:s|ing)?) up|more and more"
     r"|out of control|getting (?:bigger|larger|higher))\b"
-    r"|\u589e\u957f|\u589e\u52a0|\u4e0a\u5347|\u4e0a\u6da8|\u66b4\u6da8|\u6cc4[\u6f0f\u9732]|\u8d8a\u6765\u8d8a"
+    r"|\u589e\u957f|\u589e\u52a0|\u4e0a\u5347|\u4e0a\u6da8|\u66b4\u6da8"
+    r"|\u6cc4[\u6f0f\u9732]|\u8d8a\u6765\u8d8a"
     r"|\u5897\u3048|\u5897\u52a0|\u30ea\u30fc\u30af|\uc99d\uac00|\ub204\uc218"
 )
 """Growth; also `grows, rises, leaks, more and more` in Chinese, Japanese and Korean, which part no words."""

@@ -63,11 +63,14 @@ _SIDES = {
         r"(?:GPUs?|devices|cards|cores)\b|\bGPU_COUNT ?(?:>|=+ ?[2-9])|\b\w*Strategy\b",
     ),
     "fails with more data": (
-        r"(?:\b(?:small(?:er)?|tiny|less|fewer|part|subset|portion|limit\w*|reduc\w+|few|first|only|just|below|around)\b"
+        r"(?:\b(?:small(?:er)?|tiny|less|fewer|part|subset|portion|limit\w*"
+        r"|reduc\w+|few|first|only|just|below|around)\b"
         r"[^.]{0,40}?\b(?:data\w*|samples|images|rows|examples|files|stacks|records|sets?)\b"
         r"|\b(?:subset|fewer (?:data|samples|images|rows))\b)",
-        r"(?:\b(?:larger?|bigger|more|whole|entire|full|all|huge|increas\w+|above|beyond|over|exceed\w*)\b[^.]{0,30}?"
-        r"\b(?:data\w*|samples|images|rows|examples|files|stacks|records|sets?|value|amount|number|that|this|\d+)\b)",
+        r"(?:\b(?:larger?|bigger|more|whole|entire|full|all|huge|increas\w+"
+        r"|above|beyond|over|exceed\w*)\b[^.]{0,30}?"
+        r"\b(?:data\w*|samples|images|rows|examples|files|stacks|records"
+        r"|sets?|value|amount|number|that|this|\d+)\b)",
     ),
     "fails on the GPU alone": (r"\b(?:on|the|my|with|using|installed)\b[^.]{0,12}\bCPU\b", r"\bGPU\b"),
     "fails with Adam": (r"\bSGD\b|\bAdafactor\b|\bplain gradient descent\b", r"\bAdam\w*\b|\bLAMB\b"),
@@ -117,11 +120,14 @@ _CAUSED = regex(
     r" (?:that|because of|due to|caused by)\b"
 )
 _NOT_FIXED = regex(
-    r"(?i)\b(?:not|n't|never|hope|how|can(?:not)?|could|would|should|may|might|try|anyone|will|until|unless|please|if)\b|\?"
+    r"(?i)\b(?:not|n't|never|hope|how|can(?:not)?|could|would|should|may|might|try|anyone"
+    r"|will|until|unless|please|if)\b|\?"
 )
 _EACH_ITS_OWN = regex(
-    r"(?i)\b(?:each|every|all|both|\d+)\b[^.]{0,30}\b(?:process|worker|rank|core|replica)(?:es|s)?\b[^.]{0,40}"
-    r"\b(?:load|hold|cop[iy]|read|keep)\w*\b[^.]{0,40}\b(?:separate\w*|own|again|independent\w*|itself|cop(?:y|ies)"
+    r"(?i)\b(?:each|every|all|both|\d+)\b[^.]{0,30}\b(?:process|worker|rank|core|replica)(?:es|s)?\b"
+    r"[^.]{0,40}"
+    r"\b(?:load|hold|cop[iy]|read|keep)\w*\b[^.]{0,40}\b(?:separate\w*|own|again|independent\w*"
+    r"|itself|cop(?:y|ies)"
     r"|times)\b|\b\d+x (?:the |as much )?(?:memory|RAM)\b"
 )
 _OF_SHORTAGE = regex(

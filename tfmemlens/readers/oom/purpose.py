@@ -369,7 +369,7 @@ LATE = LineRule(
     r" (?:full |good )?epochs?\b(?![^.\n]{0,20}\b(?:accuracy|loss|converge\w*)\b)"
     r"|\b(?:on|at) (?:(?:some|the|about) ){0,2}(?:[1-9]\d{1,6}(?:th|st|nd|rd)?|hundredths?|thousandths?)"
     r" (?:iteration|step|epoch)s?\b"
-    r"|\b(?:runs?|ran|trains?|works?) (?:\w+ )?for (?:a few|some|several|\d+)"
+    r"|\b(?:runs|ran|trains|trained|works|worked) (?:\w+ )?for (?:a few|some|several|\d+)"
     r" (?:iterations|steps|epochs|batches|minutes|hours)\b"
     r"|\b(?:fine|well|ok|okay|normally|smoothly|works?)\b[^.\n]{0,20}\b(?:for|in|during) (?:the )?"
     r"(?:first|initial)\b[^.\n]{0,20}\b(?:epochs?|steps|iterations|hours|batches)\b",

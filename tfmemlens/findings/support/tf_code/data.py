@@ -298,7 +298,8 @@ ROWS = (
             r"|\b(?P<name>\w{1,30})\s*=\s*np\.(?P<joined>array|stack|asarray|concatenate"
             r"|vstack)\(\s*(?P<what>images?|imgs|frames|all_\w{1,30}|data|x_\w{1,20}|clips"
             r"|volumes)\s*[,)]"
-            r"|\bnp\.(?P<made>empty|zeros)\(\s*\(\s*(?:len\([\w.]{1,40}\)|\w*(?:size|count|num|samples)\w*|n_\w+)"
+            r"|\bnp\.(?P<made>empty|zeros)\(\s*\(\s*(?:len\([\w.]{1,40}\)|\w*(?:size|count|num|samples)\w*"
+            r"|n_\w+)"
             r"\s*,[^)]{1,80},\s*[134]\s*\)"
         ),
         ("np.",),
