@@ -123,8 +123,10 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
             if "multi_gpu_model" in line.text:
                 remedies = (_PER_GPU,)
             yield Grower(f"{what} ({line.place})", line, remedies)
-    kept = None if told.shows("growing in words") else told.shows("kept in words")
-    if (line := kept) and not any(told.shows(f"again at each {unit}") for unit in _UNITS):
+    growing, line = told.shows("growing in words"), told.shows("kept in words")
+    if growing and line and growing.number != line.number:
+        line = None  # told of growth elsewhere: what is kept is no pool
+    if line and not any(told.shows(f"again at each {unit}") for unit in _UNITS):
         yield Grower(
             f"the pool of TensorFlow's own ({line.place} says that it is not given back)",
             line,
