@@ -5,23 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.findings.logs import CPU, oom
-from tfmemlens import pipeline
+from tests.findings.pages import explained, first, offered
 from tfmemlens.knowledge.images import sides_of_an_image
-from tfmemlens.model.report import Report
 from tfmemlens.renderers.terminal import report as terminal
-
-
-def explained(text: str) -> Report:
-    return pipeline.explain(text)
-
-
-def offered(text: str) -> list[str]:
-    return [action.remedy.slug for action in explained(text).actions]
-
-
-def first(text: str) -> str:
-    remedy = explained(text).actions[0].remedy
-    return f"{remedy.text} {remedy.code}"
 
 
 @pytest.mark.parametrize(

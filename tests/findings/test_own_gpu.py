@@ -4,27 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tfmemlens import pipeline
+from tests.findings.pages import explained, first, offered
 from tfmemlens.findings.support import own_gpu
-from tfmemlens.model.report import Report
 
 REFUSED = (
     "failed to allocate 10.41G (11172973568 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n"
 )
 PIN = "config.gpu_options.visible_device_list = str(hvd.local_rank())\n"
-
-
-def explained(text: str) -> Report:
-    return pipeline.explain(text)
-
-
-def offered(text: str) -> list[str]:
-    return [action.remedy.slug for action in explained(text).actions]
-
-
-def first(text: str) -> str:
-    remedy = explained(text).actions[0].remedy
-    return f"{remedy.text} {remedy.code}"
 
 
 @pytest.mark.parametrize(
