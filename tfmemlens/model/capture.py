@@ -157,6 +157,10 @@ class WorkingRelease:
     line: Line
 
 
+FINE_WITHOUT, ENDED_BY, CAUSED_BY = "fine without ", "said to end it: ", "said to be the cause: "
+"""How purposes begin that go on in the text's own words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What else the log says that bears on memory."""

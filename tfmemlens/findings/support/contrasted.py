@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.told_again import OF_FUNCTIONS
+from tfmemlens.model.capture import CAUSED_BY, ENDED_BY, FINE_WITHOUT
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 
-_FINE_WITHOUT, _ENDED_BY, _CAUSED_BY = "fine without ", "said to end it: ", "said to be the cause: "
 _LONGEST = 100
 _WORD = regex(r"[\w.]+")
 _EACH_DEVICE = Remedy(
@@ -117,7 +117,7 @@ def first_of(case: Case, growers: Iterator[Grower]) -> Grower | None:
 
 def without(case: Case) -> tuple[str, Line] | None:
     """What it is fine without, in the text's own words."""
-    return _in_own_words(case, _FINE_WITHOUT) if framework_of(case) == TENSORFLOW else None
+    return _in_own_words(case, FINE_WITHOUT) if framework_of(case) == TENSORFLOW else None
 
 
 def _leave_out(thing: str, line: Line) -> Grower:
@@ -131,14 +131,14 @@ def _leave_out(thing: str, line: Line) -> Grower:
 
 def what_ended_it(case: Case) -> Remedy | None:
     """The remedy that the text says worked, in its words."""
-    if (told := _in_own_words(case, _ENDED_BY)) is None:
+    if (told := _in_own_words(case, ENDED_BY)) is None:
         return None
     return Remedy(f'try what {told[1].place} says ended it: "{_short(told[0])}"', slug="what-ended-it")
 
 
 def stated_cause(case: Case) -> tuple[str, Line] | None:
     """The sentence that names the cause itself: `the root cause is that ...`, and its line."""
-    told = _in_own_words(case, _CAUSED_BY)
+    told = _in_own_words(case, CAUSED_BY)
     return (_short(told[0]), told[1]) if told else None
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 
+from tfmemlens.model.capture import CAUSED_BY, ENDED_BY, FINE_WITHOUT
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
-FINE_WITHOUT, ENDED_BY, CAUSED_BY = "fine without ", "said to end it: ", "said to be the cause: "
 """How names of facts begin that go on with the text's own words."""
 _OWN_WORDS = 160
 _MOST_LINES, _LONGEST, _NEAR = 400, 1500, 7
