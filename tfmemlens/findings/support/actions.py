@@ -71,7 +71,7 @@ def _one_way_to_know_more(actions: list[Action]) -> list[Action]:
 
 _IN_PARTS = ("in-blocks", "in-pieces", "in-batches", "one-batch-at-a-time", "smaller-prediction-batch")
 """Ways to do a thing in parts: what one rule says of it another need not say again."""
-_COVERS = {"in-batches": ("smaller-prediction-batch", "smaller-evaluation-batch")}
+_COVERS = {"in-batches": ("smaller-evaluation-batch",)}
 """What a remedy does by the way, so that another need not ask for it."""
 _NARROWER = ("smaller-model", "narrower-layer", "smaller-vocabulary")
 """Ways to have fewer weights."""
