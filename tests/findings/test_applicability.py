@@ -15,7 +15,8 @@ from tests.conftest import ROOT
 from tests.test_verdicts import INPUTS, name_of
 from tfmemlens import findings, pipeline
 from tfmemlens.findings.support.applicability import TABLE, Applicability
-from tfmemlens.findings.support.situation import CPU, GPU, JAX, TENSORFLOW, TORCH_XLA, TPU, Situation
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, Situation
+from tfmemlens.knowledge.device_names import CPU, GPU, TPU
 from tfmemlens.model.case import Api, FrontEnd
 from tfmemlens.model.finding import Remedy
 

@@ -16,8 +16,9 @@ from tfmemlens.findings import (
     whole_set_in_one_batch,
 )
 from tfmemlens.findings.support import phase, program_account, samples, weights
-from tfmemlens.findings.support.situation import GPU, JAX, TENSORFLOW
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW
 from tfmemlens.findings.support.xla_arena import facts
+from tfmemlens.knowledge.device_names import GPU
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.units import GIB, MIB, Size

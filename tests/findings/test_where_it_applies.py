@@ -9,7 +9,8 @@ import pytest
 from tests.builders import row, timeline
 from tfmemlens.findings.support import situation as situations
 from tfmemlens.findings.support.applicability import TABLE, Applicability
-from tfmemlens.findings.support.situation import CPU, GPU, JAX, TENSORFLOW, TPU, Situation, situation
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, Situation, situation
+from tfmemlens.knowledge.device_names import CPU, GPU, TPU
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
 from tfmemlens.model.capture import Capture, Hints, Source, Surroundings

@@ -18,8 +18,9 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.kills import was_killed
 from tfmemlens.findings.support.rows import NEARLY_FULL, attributed, held, on_host, requests
-from tfmemlens.findings.support.situation import GPU, TENSORFLOW, situation
+from tfmemlens.findings.support.situation import TENSORFLOW, situation
 from tfmemlens.findings.support.tiny_pools import left_by_others
+from tfmemlens.knowledge.device_names import GPU
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind

@@ -17,8 +17,9 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import device_limit, failures, on_host, requests
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TPU, framework_of, situation
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.tiny_pools import without_room
+from tfmemlens.knowledge.device_names import TPU
 from tfmemlens.knowledge.gpu_memory import least_bytes
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity

@@ -16,7 +16,8 @@ from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import alike, all_in_use, attributed, requests, tensor_text
-from tfmemlens.findings.support.situation import GPU, TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
+from tfmemlens.knowledge.device_names import GPU
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity

@@ -17,14 +17,8 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, device_users
 from tfmemlens.findings.support.rows import device_limit, on_host, requests
-from tfmemlens.findings.support.situation import (
-    JAX,
-    TENSORFLOW,
-    TPU,
-    framework_name,
-    framework_of,
-    situation,
-)
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_name, framework_of, situation
+from tfmemlens.knowledge.device_names import TPU
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES
 from tfmemlens.findings.support.rows import device_limit, on_host, requests
-from tfmemlens.findings.support.situation import JAX, TPU, framework_of, situation
+from tfmemlens.findings.support.situation import JAX, framework_of, situation
+from tfmemlens.knowledge.device_names import TPU
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line

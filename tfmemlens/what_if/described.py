@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from tfmemlens import attribution
 from tfmemlens.errors import Unpredictable, UnreadableInput, UsageError
 from tfmemlens.estimation.possible_step import check_is_possible
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.knowledge.device_names import CPU, GPU, kind_of_device
+from tfmemlens.model.case import Case
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.what_if import PredictedFailure, PredictedStep
@@ -41,7 +42,9 @@ def predicted_failure(
     network = recorded_network()
     if network is None or len(network.layers) > _MOST_LAYERS:
         return None
-    settings = StepSettings(batch=batch, device="gpu" if _on_gpu(moment) else "cpu")
+    told = moment.request.failed
+    on_gpu = kind_of_device(told.device or "", told.allocator or "") == GPU
+    settings = StepSettings(batch=batch, device=GPU if on_gpu else CPU)
     failed = _step(network, settings)
     if failed is None:
         return None
@@ -86,10 +89,3 @@ def _step(network: Network, settings: StepSettings) -> PredictedStep | None:
 
 def _traced(case: Case) -> bool:
     return any(other.timeline is not None and not other.predicted for other in case.moments)
-
-
-def _on_gpu(moment: Moment) -> bool:
-    failed = moment.request.failed if moment.request else None
-    return failed is not None and "GPU" in f"{failed.device or ''} {failed.allocator or ''}".replace(
-        "bfc_cpu_allocator_for_gpu", ""
-    )

@@ -9,17 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tfmemlens.findings.support.situation import (
-    CPU,
-    GPU,
-    JAX,
-    TENSORFLOW,
-    TORCH_XLA,
-    TPU,
-    Situation,
-    situation,
-)
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, Situation, situation
 from tfmemlens.findings.support.tried import edits_no_program
+from tfmemlens.knowledge.device_names import CPU, GPU, TPU
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.patterns import regex

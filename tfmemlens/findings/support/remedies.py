@@ -20,11 +20,12 @@ from tfmemlens.findings.support.rows import (
     index_of,
     is_forward_only,
 )
-from tfmemlens.findings.support.situation import GPU, TENSORFLOW, situation
+from tfmemlens.findings.support.situation import TENSORFLOW, situation
 from tfmemlens.findings.support.tool_settings import of_batch
 from tfmemlens.findings.support.tool_settings import tool as known_tool
 from tfmemlens.findings.support.tried import failed_batches
 from tfmemlens.findings.support.use_of_pairs import compares_samples
+from tfmemlens.knowledge.device_names import GPU
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Certainty, Remedy

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.phase import is_jacobian, other_than_training
 from tfmemlens.findings.support.rows import is_forward_only, on_host
 from tfmemlens.findings.support.tried import ruled_out
+from tfmemlens.knowledge.device_names import CPU, TPU, kind_of_device
 from tfmemlens.knowledge.gpu_memory import is_older
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, FrontEnd, Moment
@@ -14,7 +15,6 @@ from tfmemlens.model.incident import FailedRequest
 from tfmemlens.values import dataclass
 
 TENSORFLOW, JAX, TORCH_XLA = "tensorflow", "jax", "torch_xla"
-CPU, GPU, TPU = "cpu", "gpu", "tpu"
 _FRAMEWORKS = {FrontEnd.JAX: JAX, FrontEnd.TORCH_XLA: TORCH_XLA, FrontEnd.XLA: None}
 _NAMES = {TENSORFLOW: "TensorFlow", JAX: "JAX", TORCH_XLA: "PyTorch/XLA", None: "the framework"}
 
@@ -124,11 +124,7 @@ def _device(moment: Moment) -> str | None:
         names = failed.device or "", failed.allocator or ""
     else:
         return None
-    device, allocator = (name.lower() for name in names)
-    for name in (device, allocator.replace("bfc_cpu_allocator_for_gpu", CPU)):
-        if kind := next((kind for kind in (TPU, GPU, CPU) if kind in name), None):
-            return kind
-    return None
+    return kind_of_device(*names)
 
 
 def _device_in_words(case: Case) -> str | None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, TPU, framework_of, situation
+from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.knowledge import tpu_memory
+from tfmemlens.knowledge.device_names import TPU
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import CompilerMemory, FailedRequest, RequestKind
