@@ -11,8 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 
+from tfmemlens.knowledge.ops.record import Layout
+from tfmemlens.knowledge.ops.shapes import products
+from tfmemlens.knowledge.ops.table import those
+
 HALVES = frozenset(("float16", "bfloat16"))
-PRODUCTS = frozenset(("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"))
+PRODUCTS = those(
+    lambda each: each.shape in (products.matmul, products.batch_matmul) and each.layout is Layout.REARRANGING
+)
+"""`MatMul` and the `BatchMatMul`s: those that a rewriting of the graph makes are oneDNN's or fused."""
 _WIDE_BYTES = 4
 
 

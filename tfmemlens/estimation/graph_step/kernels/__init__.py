@@ -39,7 +39,12 @@ def run(call: KernelCall) -> list[Token]:
     kernel = KERNELS.get(call.node.op)
     if kernel is not None:
         return kernel(call)
-    return by_table(call) if call.record.shape is not None else guessed(call)
+    if call.record.shape is None:
+        return guessed(call)
+    made = by_table(call)
+    if made:
+        products.float32_copies(call, made[0])
+    return made
 
 
 def _whole(stated: TensorType) -> Shape | None:

@@ -8,19 +8,18 @@ from tfmemlens.errors import MalformedNode
 from tfmemlens.estimation.graph_step.kernels._call import KernelCall, kernel
 from tfmemlens.estimation.graph_step.tokens import Token
 from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution, of_shapes
-from tfmemlens.knowledge.half_products import PRODUCTS, float32_bytes
+from tfmemlens.knowledge.half_products import float32_bytes
 from tfmemlens.knowledge.ops.shapes import side_of
 from tfmemlens.knowledge.ops.shapes.products import labels
 
 
-@kernel(*sorted(PRODUCTS))
-def _product(call: KernelCall) -> list[Token]:
-    result = call.fresh(call.result())
+def float32_copies(call: KernelCall, result: Token) -> None:
+    """The scratch memory of a product of matrices in 16 bits; of other ops nothing."""
     operands = [each.shape for each in call.inputs[:2]]
     memory = call.memory
     extra = float32_bytes(call.node.op, result.dtype, operands, result.shape, memory.widened, memory.onednn)
-    call.temporary((), size_bytes=extra)
-    return [result]
+    if extra:
+        call.temporary((), size_bytes=extra)
 
 
 def _unrolled(call: KernelCall, filters: Sequence[int]) -> UnrolledConvolution:
