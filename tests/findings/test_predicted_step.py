@@ -15,7 +15,7 @@ from tfmemlens.model.finding import Finding
 from tfmemlens.model.live_model import LiveModel
 from tfmemlens.model.network import Network
 from tfmemlens.model.settings import StepSettings
-from tfmemlens.model.what_if import PredictedFailure, PredictedStep
+from tfmemlens.model.what_if import FailureForecast, StepForecast
 from tfmemlens.readers import keras_models
 from tfmemlens.units import MIB
 from tfmemlens.values import replace
@@ -32,8 +32,8 @@ LOG = (
     + oom("16,1024,1024", node="net/dense/MatMul", on=CPU, by=ALLOCATOR)
     + " [Op:__inference_one_step_on_data_5]\n"
 )
-STEP = PredictedStep(16, 600 * MIB, 520 * MIB, 700 * MIB, (("dense", 300 * MIB), ("norm", 90 * MIB)))
-SMALLER = PredictedStep(8, 310 * MIB, 260 * MIB, 380 * MIB)
+STEP = StepForecast(16, 600 * MIB, 520 * MIB, 700 * MIB, (("dense", 300 * MIB), ("norm", 90 * MIB)))
+SMALLER = StepForecast(8, 310 * MIB, 260 * MIB, 380 * MIB)
 
 
 def network(width: int = 512) -> Network:
@@ -46,7 +46,7 @@ def network(width: int = 512) -> Network:
     return keras_models.of_text(text, "the recorded model")
 
 
-def failed(predicted: PredictedFailure | None, text: str = LOG, live: LiveModel | None = None) -> Case:
+def failed(predicted: FailureForecast | None, text: str = LOG, live: LiveModel | None = None) -> Case:
     known = pipeline.case(pipeline.capture(text))
     live = live or LiveModel(("net",), (("dense", "Dense"),), failed_batch=16, description="{}")
     capture = replace(known.capture, live_model=live)
@@ -65,7 +65,7 @@ def test_the_log_is_read_as_meant() -> None:
 
 
 def test_a_step_that_is_surely_too_large_is_the_cause() -> None:
-    found = told(failed(PredictedFailure("net", STEP, SMALLER)))
+    found = told(failed(FailureForecast("net", STEP, SMALLER)))
     assert found and found.headline.startswith("a training step of `net` at batch 16 is too large")
     assert "600.00 MiB (520.00 MiB to 700.00 MiB), most in `dense` (300.00 MiB) and `norm` (90.00 MiB)" in (
         found.headline
@@ -81,7 +81,7 @@ def test_a_step_that_is_surely_too_large_is_the_cause() -> None:
     [(499, 600, "most likely a training step"), (501, 600, "a training step"), (400, 499, None)],
 )
 def test_how_sure_it_is_follows_from_the_bar(low: int, peak: int, words: str | None) -> None:
-    found = told(failed(PredictedFailure("net", replace(STEP, low_bytes=low * MIB, peak_bytes=peak * MIB))))
+    found = told(failed(FailureForecast("net", replace(STEP, low_bytes=low * MIB, peak_bytes=peak * MIB))))
     assert found.headline.startswith(words) if found and words else found is words is None
 
 
@@ -94,11 +94,11 @@ def test_how_sure_it_is_follows_from_the_bar(low: int, peak: int, words: str | N
     ],
 )
 def test_it_stays_silent_where_no_training_of_the_model_is_shown(text: str, live: LiveModel | None) -> None:
-    case = failed(PredictedFailure("net", STEP, SMALLER), text, live)
+    case = failed(FailureForecast("net", STEP, SMALLER), text, live)
     assert predicted_failure(case, case.moments[0]) is None and told(case) is None
 
 
-def asked(limit: int, model: Network | None = None, batch: int | None = 64) -> PredictedFailure | None:
+def asked(limit: int, model: Network | None = None, batch: int | None = 64) -> FailureForecast | None:
     text = LOG.replace(str(LIMIT), str(limit))
     live = LiveModel(("net",), (), failed_batch=batch, description="{}")
     known = failed(None, text, live)

@@ -19,7 +19,7 @@ from tfmemlens.findings.support.predicted import predicted_failure
 from tfmemlens.findings.support.rows import enumerated, requests
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
-from tfmemlens.model.what_if import PredictedStep
+from tfmemlens.model.what_if import StepForecast
 from tfmemlens.units import human
 
 BASIS = Basis.FIGURES
@@ -62,7 +62,7 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
-def _most(step: PredictedStep) -> str:
+def _most(step: StepForecast) -> str:
     """The layers that hold most of it."""
     named = [f"`{layer}` ({human(size)})" for layer, size in step.layers[:_NAMED]]
     return f", most in {enumerated(named)}" if named else ""

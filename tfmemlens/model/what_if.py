@@ -76,7 +76,7 @@ class TracedFit:
 
 
 @dataclass(frozen=True, slots=True)
-class PredictedStep:
+class StepForecast:
     """A training step of the program's own model, predicted from what the model said of itself when it
     failed. Nothing of it was measured.
     """
@@ -91,15 +91,15 @@ class PredictedStep:
 
 
 @dataclass(frozen=True, slots=True)
-class PredictedFailure:
+class FailureForecast:
     """The step at the batch that failed, and at a smaller one that the limit most likely holds; None where
     none was found.
     """
 
     model: str
     """What the model is called."""
-    failed: PredictedStep
-    smaller: PredictedStep | None = None
+    failed: StepForecast
+    smaller: StepForecast | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +170,11 @@ class AskPredicted(Protocol):
     need.
     """
 
-    def __call__(self, moment: int) -> PredictedFailure | None:
+    def __call__(self, moment: int) -> FailureForecast | None:
         """None where the program kept no description of its model, or it cannot be predicted."""
 
 
-def nothing_predicted(moment: int) -> PredictedFailure | None:
+def nothing_predicted(moment: int) -> FailureForecast | None:
     """The answer where no engine stands behind a case."""
     del moment
     return None

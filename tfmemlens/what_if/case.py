@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Case
-from tfmemlens.model.what_if import PredictedFailure, Saving, Shrunk, TracedFit
+from tfmemlens.model.what_if import FailureForecast, Saving, Shrunk, TracedFit
 from tfmemlens.values import replace
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def attach(case: Case, capture: Capture, recorded_network: Callable[[], Network 
         return beside.traced_fit(case, moment, basis)
 
     @cache
-    def predicted(moment: int) -> PredictedFailure | None:
+    def predicted(moment: int) -> FailureForecast | None:
         from tfmemlens.what_if import described
 
         return described.predicted_failure(case, moment, recorded_network)

@@ -14,7 +14,7 @@ from tfmemlens.knowledge.device_names import CPU, GPU, kind_of_device
 from tfmemlens.model.case import Case
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.settings import StepSettings
-from tfmemlens.model.what_if import PredictedFailure, PredictedStep
+from tfmemlens.model.what_if import FailureForecast, StepForecast
 from tfmemlens.values import replace
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _LAYERS = 5
 
 def predicted_failure(
     case: Case, index: int, recorded_network: Callable[[], Network | None]
-) -> PredictedFailure | None:
+) -> FailureForecast | None:
     """The training step at the batch that failed, and at the largest halved one whose peak the limit holds at
     the upper end of its bar. None without a description, a limit or a batch, and beside a traced step, which
     knows better.
@@ -50,13 +50,13 @@ def predicted_failure(
         return None
     name = live.names[0] if len(live.names) == 1 else network.name
     if failed.peak_bytes <= limit.bytes:
-        return PredictedFailure(name, failed)
-    return PredictedFailure(name, failed, _smaller(network, settings, failed, limit.bytes))
+        return FailureForecast(name, failed)
+    return FailureForecast(name, failed, _smaller(network, settings, failed, limit.bytes))
 
 
 def _smaller(
-    network: Network, settings: StepSettings, failed: PredictedStep, limit: int
-) -> PredictedStep | None:
+    network: Network, settings: StepSettings, failed: StepForecast, limit: int
+) -> StepForecast | None:
     """Half the batch, or half of that, and so on, from where the bar in proportion is below the limit: since
     not all of a step grows with the batch it is predicted, too, and once more at half of it.
     """
@@ -70,7 +70,7 @@ def _smaller(
     return None
 
 
-def _step(network: Network, settings: StepSettings) -> PredictedStep | None:
+def _step(network: Network, settings: StepSettings) -> StepForecast | None:
     from tfmemlens.estimation.keras_step import capture
 
     try:
@@ -84,7 +84,7 @@ def _step(network: Network, settings: StepSettings) -> PredictedStep | None:
     low, high = moment.error_bar
     groups = [group for group in moment.attribution.by("layer") if group.name and group.total_bytes]
     layers = tuple((str(group.name), group.total_bytes) for group in groups[:_LAYERS])
-    return PredictedStep(settings.batch, moment.attribution.table.total_bytes, low, high, layers)
+    return StepForecast(settings.batch, moment.attribution.table.total_bytes, low, high, layers)
 
 
 def _traced(case: Case) -> bool:

@@ -6,11 +6,11 @@ from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import attributed, index_of
 from tfmemlens.findings.support.situation import TENSORFLOW, situation
 from tfmemlens.model.case import Case, Moment, Request
-from tfmemlens.model.what_if import PredictedFailure, PredictedStep
+from tfmemlens.model.what_if import FailureForecast, StepForecast
 from tfmemlens.units import human
 
 
-def predicted_failure(case: Case, moment: Moment) -> PredictedFailure | None:
+def predicted_failure(case: Case, moment: Moment) -> FailureForecast | None:
     """What the step that failed is predicted to need: None where nothing shows that a model that described
     itself was being trained, and where names tell who holds the memory.
     """
@@ -25,14 +25,14 @@ def predicted_failure(case: Case, moment: Moment) -> PredictedFailure | None:
     return case.predicted(index_of(case, moment))
 
 
-def predicted_below(case: Case, moment: Moment, batch: int | None) -> PredictedStep | None:
+def predicted_below(case: Case, moment: Moment, batch: int | None) -> StepForecast | None:
     """The step at a smaller batch than the one that failed, where it is predicted to fit."""
     predicted = predicted_failure(case, moment)
     smaller = predicted.smaller if predicted else None
     return smaller if smaller and batch and smaller.batch < batch else None
 
 
-def of_predicted(step: PredictedStep) -> str:
+def of_predicted(step: StepForecast) -> str:
     """What a step needs by its prediction."""
     return f"a step is predicted to need {human(step.peak_bytes)} then, at most {human(step.high_bytes)}"
 
