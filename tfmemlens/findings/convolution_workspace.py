@@ -4,13 +4,15 @@ What it means: besides tensors, convolutions need a workspace and the libraries 
 MiB) outside TensorFlow's pool. `No algorithm worked` and `Failed to get convolution algorithm` nearly always
 mean that none of the algorithms got its workspace; a handle that cannot be created, that the pool had taken
 the whole device.
-When it fires: the failure is such a message.
+When it fires: the failure is such a message. Where the next line says that most of the device was free, no
+memory was lacking: the library does not fit the GPU's driver or the framework.
 What to do: leave memory outside the pool (growth or a lower limit), a smaller batch, a lower workspace limit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.libraries import library_of
@@ -31,6 +33,8 @@ _REFUSED = regex(
     r"Allocating (?P<bytes>\d{1,18}) bytes exceeds the memory limit of (?P<limit>\d{1,18}) bytes"
 )
 
+_FREE_BESIDE = regex(r"(?P<free>\d{1,18}) bytes free, (?P<total>\d{1,18}) bytes total")
+
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
@@ -46,6 +50,9 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if "nullptr" in said:
             yield _without_library(case, moment, index)
+            continue
+        if (free := _much_was_free(case)) and "ALLOC_FAILED" not in said:
+            yield _for_another_reason(case, moment, index, library, free)
             continue
         likely = "" if "ALLOC_FAILED" in said else "most likely "
         handle = library == "cuBLAS" or "handle" in said or "Create(" in said
@@ -129,6 +136,55 @@ def _without_library(case: Case, moment: Moment, index: int) -> Finding:
             ),
         ),
         moment=index,
+    )
+
+
+class _Free(NamedTuple):
+    """What the library itself found free when it failed."""
+
+    free_bytes: int
+    total_bytes: int
+    line: Line
+
+
+def _much_was_free(case: Case) -> _Free | None:
+    """What was free as the library's own line says, where that is half of the device or more."""
+    line = case.capture.surroundings.shows("memory free beside a library")
+    match = _FREE_BESIDE.search(line.text) if line else None
+    if line is None or match is None:
+        return None
+    free, total = int(match["free"]), int(match["total"])
+    return _Free(free, total, line) if total and total // 2 <= free <= total else None
+
+
+def _for_another_reason(case: Case, moment: Moment, index: int, library: str, free: _Free) -> Finding:
+    """A library that did not start although there was memory for it."""
+    assert moment.request
+    what = (
+        f"{library} could not start although {human(free.free_bytes)} of {human(free.total_bytes)} were"
+        f" free ({free.line.place}): no memory was lacking, so most likely its version does not match the"
+        " driver, the GPU or the framework"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        evidence=(Evidence("the message", moment.request.failed.line), Evidence("what was free", free.line)),
+        remedies=(
+            Remedy(
+                f"let {library}, CUDA and the driver be those that this {framework_name(case)} was built"
+                " with, and let no other copy of them stand in LD_LIBRARY_PATH",
+                "pip list | grep -i -E 'jax|tensorflow|nvidia|cudnn'; nvidia-smi; echo $LD_LIBRARY_PATH",
+                slug="matching-driver",
+            ),
+            Remedy(
+                "if they match, leave more room outside the pool: it may have been taken a moment later",
+                code_snippets.growth(case.api),
+                slug="growth",
+            ),
+        ),
+        moment=index,
+        rules_out=("see-device-users", "smaller-batch"),
     )
 
 

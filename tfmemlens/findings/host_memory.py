@@ -313,6 +313,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             code_snippets.limit(case.api),
             slug="room-beside-the-pool",
         )
+    grows = case.capture.surroundings.shows("growing in words")
+    unexplained, fallback = False, None
     of_array = failed.kind is RequestKind.HOST and (failed.shape is not None or "MemoryError" in said)
     if of_array:
         if failed.dtype == "float64" and failed.tensor_bytes and not _is_small(failed):
@@ -350,18 +352,14 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             "jax.config.update('jax_cpu_enable_async_dispatch', False)   # first thing in the program",
             slug="wait-for-each-call",
         )
-    elif "bad_alloc" in said and case.capture.surroundings.shows("growing in words"):
+    elif "bad_alloc" in said and grows:
         yield from _of_growth(case)
-    elif not (
-        case.capture.surroundings.devices
-        or case.capture.surroundings.shows("without a GPU")
-        or failed.pipeline
-        or was_killed(moment)
-        or serving
-        or _OF_DATA.search(f"{failed.node} {failed.kernel} {said}")
-    ):
-        yield from _device_seen(case, moment)
-    on_board = board(case) if was_killed(moment) else None
+    else:
+        unexplained = not grows and _no_gpu_shown(case, moment, said)
+        fallback = _fallback(case) if unexplained else None
+        if fallback:
+            yield fallback
+    on_board = board(case) if was_killed(moment) or "bad_alloc" in said else None
     if on_board:
         yield from what_helps(on_board[0])
     if other := another_program(moment):
@@ -379,7 +377,6 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     sampling = was_killed(moment) and (
         case.capture.surroundings.shows("sampling") or case.api.library == "NumPyro"
     )
-    grows = case.capture.surroundings.shows("growing in words")
     native = OF_NATIVE.get(situation(case, moment).program or "", ()) if grows else ()
     yield from native
     if was_killed(moment) and not native and (grows or _late(case, moment)):
@@ -451,6 +448,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         )
     if was_killed(moment) and not (compiling or surely_for_memory(moment)):
         yield _KERNEL_LOG
+    if unexplained and not (fallback or on_board):
+        yield from _device_seen(case, moment)
     if "bad_alloc" in said and not serving:
         yield from _SLABS
 
@@ -579,26 +578,41 @@ def _of_network(moment: Moment) -> bool:
     )
 
 
-def _device_seen(case: Case, moment: Moment) -> Iterator[Remedy]:
-    """What to look at where a GPU was expected: what the log says of it, else, of a request that no op of the
-    program made, whether it is seen at all.
-    """
-    name = framework_name(case)
-    fallback = next((line for what, line in case.capture.surroundings.startup if _ON_THE_CPU in what), None)
-    if fallback is None:
-        if not _of_network(moment):
-            yield Remedy(
-                f"if you expected a GPU: check that {name} sees it",
-                code_snippets.devices(case.api),
-                slug="check-the-device",
-            )
-        return
-    yield Remedy(
-        f"{fallback.place} says that {name} runs on the CPU: if the machine has a GPU, install the"
-        " build for it",
+def _no_gpu_shown(case: Case, moment: Moment, said: str) -> bool:
+    """Whether nothing tells why host RAM is used where a GPU may have been expected."""
+    assert moment.request
+    failed, told = moment.request.failed, case.capture.surroundings
+    return not (
+        told.devices
+        or told.shows("without a GPU")
+        or failed.pipeline
+        or was_killed(moment)
+        or situation(case, moment).program == "TensorFlow Serving"
+        or _OF_DATA.search(f"{failed.node} {failed.kernel} {said}")
+    )
+
+
+def _fallback(case: Case) -> Remedy | None:
+    """The first thing to do where the log says that no GPU is used."""
+    line = next((line for what, line in case.capture.surroundings.startup if _ON_THE_CPU in what), None)
+    if line is None:
+        return None
+    return Remedy(
+        f"{line.place} says that {framework_name(case)} runs on the CPU: if the machine has a GPU, install"
+        " the build for it",
         'pip install -U "jax[cuda12]"',
         slug="mend-the-gpu-build",
     )
+
+
+def _device_seen(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """What to look at where a GPU may have been expected, of a request that no op of the program made."""
+    if not _of_network(moment):
+        yield Remedy(
+            f"if you expected a GPU: check that {framework_name(case)} sees it",
+            code_snippets.devices(case.api),
+            slug="check-the-device",
+        )
 
 
 def _buffers(case: Case) -> str:

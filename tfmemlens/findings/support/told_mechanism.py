@@ -13,6 +13,7 @@ from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
+from tfmemlens.units import human_size
 
 _RESIDENT = Remedy(
     "look at RES (of top) or RSS (of ps): CUDA and TensorFlow reserve tens of gigabytes of addresses, which"
@@ -82,6 +83,13 @@ _LET_OTHERS = Remedy(
     "tf.config.set_visible_devices(gpus[:1], 'GPU')   # or: export CUDA_VISIBLE_DEVICES=0",
     slug="one-device-each",
 )
+_SEE_WHO = Remedy(
+    "see who holds that GPU, and end what is yours (an earlier run, a notebook's kernel), or take a GPU that"
+    " is free: a smaller batch does not help where so little was there to begin with",
+    "nvidia-smi   # then: export CUDA_VISIBLE_DEVICES=1",
+    slug="see-device-users",
+)
+_LEAST_FREE = 0.3
 _TO_THE_END = Remedy(
     "that alone is no leak: TensorFlow keeps the pool until its process ends, and uses it again until then."
     " Where another program needs it, do this part in a process of its own, or end the notebook's kernel",
@@ -104,6 +112,8 @@ def told_mechanism(case: Case) -> Grower | None:
 def _mechanisms(case: Case) -> Iterator[Grower]:
     told = case.capture.surroundings
     device = told.shows("device memory in words") and not told.shows("host RAM in words")
+    if full := _full_at_start(case):
+        yield full
     if line := _taken_from_others(case):
         grow = Remedy(
             "let TensorFlow take memory as needed, or give it a part, before its first op: in TF 1 the first"
@@ -132,6 +142,19 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
             line,
             (_TO_THE_END,),
         )
+
+
+def _full_at_start(case: Case) -> Grower | None:
+    """Another's memory, where TensorFlow itself says that it found little of its GPU free."""
+    for device in case.capture.surroundings.devices:
+        total, free, line = device.total, device.free, device.line
+        if total and free and line and free.bytes < _LEAST_FREE * total.bytes:
+            what = (
+                f"what another process holds: only {human_size(free)} of {human_size(total)} were free when"
+                f" TensorFlow started ({line.place})"
+            )
+            return Grower(what, line, (_SEE_WHO,), sure=True)
+    return None
 
 
 def _fine_without(case: Case, name: str) -> Line | None:

@@ -307,6 +307,12 @@ REFUSED_WORKSPACE = LineRule(
     needs="exceeds the memory limit",
 )
 """The limit that one workspace of cuDNN has, and not the device."""
+FREE_BESIDE = LineRule(
+    r"\bMemory usage: \d{1,18} bytes free, \d{1,18} bytes total",
+    "cuda_dnn.cc:538] Memory usage: 7973961728 bytes free, 8198619136 bytes total.",
+    needs="bytes free",
+)
+"""What was free on the device when a library of CUDA's did not start, as it says itself."""
 GRAPH_NETWORK = LineRule(
     r"(?i)(?<![a-z])(?:GNNs?|graph[- _]?nets?|graph (?:neural )?networks?|graph[- _]conv\w{0,12}|GraphSAGE"
     r"|message[- _]passing)(?![a-z])",
@@ -438,6 +444,7 @@ TOLD_BESIDES = {
     "feeding a whole set": WHOLE_FEED,
     "graph network": GRAPH_NETWORK,
     "a workspace beyond its limit": REFUSED_WORKSPACE,
+    "memory free beside a library": FREE_BESIDE,
     "a batch of one": BATCH_OF_ONE,
     "any batch alike": ANY_BATCH,
     "always at one step": ONE_STEP,
