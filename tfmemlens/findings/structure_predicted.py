@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES
+from tfmemlens.findings.support.residues import FEWER_RESIDUES, with_host_ram
 from tfmemlens.findings.support.rows import device_limit, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of, situation
 from tfmemlens.knowledge.device_names import TPU
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
-from tfmemlens.units import MIB, Size
+from tfmemlens.units import MIB
 
 BASIS = Basis.NAME
 EXPLAINS = "the request"
@@ -36,15 +37,8 @@ _OF_TRAINING = (
     "record-a-step",
 )
 """What a user of such a program has no hand in."""
-_FEWER = Remedy(
-    "predict fewer residues at once: domains or chains apart, or fewer copies of a complex; half the length"
-    " takes about a quarter of the memory",
-    slug="shorter-sequences",
-)
 _LEAST_BYTES = MIB
 """A request of less may have found the device full of anything, another process's memory first of all."""
-_TIMES = 4
-"""So many times the GPU a pool of unified memory is by the settings of AlphaFold's own scripts."""
 _ROOM_FOR_UNIFIED = Remedy(
     "see what is free beside it: unified memory takes host RAM for what the GPU has no room for, up to"
     " XLA_PYTHON_CLIENT_MEM_FRACTION times the GPU, and this machine (or its container) had no more to give,"
@@ -77,9 +71,9 @@ def check(case: Case) -> Iterator[Finding]:
                 Evidence("the message", request.failed.line),
             ),
             remedies=(
-                _FEWER,
+                FEWER_RESIDUES,
                 *((_ROOM_FOR_UNIFIED,) if refused else ()),
-                *(() if unified or tpu or refused else (_with_host_ram(need, device_limit(case, moment)),)),
+                *(() if unified or tpu or refused else (with_host_ram(need, device_limit(case, moment)),)),
             ),
             moment=index,
             rules_out=_OF_TRAINING,
@@ -97,14 +91,3 @@ def _because(need: int, refused: Line | None) -> str:
     if refused:
         what += f"; unified memory, host RAM for what the GPU has no room for, was refused ({refused.place})"
     return what
-
-
-def _with_host_ram(need: int, limit: Size | None) -> Remedy:
-    """Unified memory, with a pool that has room for twice what one request asks for."""
-    times = max(_TIMES, -(-2 * need // limit.bytes)) if limit and limit.bytes else _TIMES
-    return Remedy(
-        "let the GPU use host RAM, too, which is slower: unified memory, with a pool of several times the"
-        " GPU",
-        f"export TF_FORCE_UNIFIED_MEMORY=1 XLA_PYTHON_CLIENT_MEM_FRACTION={times}.0   # before Python starts",
-        slug="unified-memory",
-    )

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.contrasted import contrasted, first_of, without
 from tfmemlens.findings.support.grower import Grower
-from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.jax_told import told_of_jax
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.told_again import DATA_IN_PARTS, ONE_AFTER_ANOTHER
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.model.case import Case
@@ -100,13 +101,15 @@ _TO_THE_END = Remedy(
 
 def told_mechanism(case: Case) -> Grower | None:
     """What the text shows by what works beside what fails, else the most particular that the words tell of
-    TensorFlow in Python; None where they tell none.
+    JAX, or of TensorFlow in Python; None where they tell none.
     """
     if shown := contrasted(case):
         return shown
-    if framework_of(case) != TENSORFLOW or situation(case).program:
+    if situation(case).program:
         return None
-    return first_of(case, _mechanisms(case))
+    if framework_of(case) == JAX:
+        return next(told_of_jax(case), None)
+    return first_of(case, _mechanisms(case)) if framework_of(case) == TENSORFLOW else None
 
 
 def _mechanisms(case: Case) -> Iterator[Grower]:

@@ -99,6 +99,8 @@ _MENTIONS = Words(
     "oSeq",
     "ynamax",
     "flowMC",
+    "jitted",
+    "GPJax",
     "aphcast",
     "aphCast",
 )
@@ -120,15 +122,17 @@ _TENSORFLOW = regex(
     r"|\bcluster_\d+(?:_\d+)?/xla_run\b|\bjit_compile\b"
 )
 _JAX = regex(
-    r"\bjax(?:lib|_src)?(?:[./\\ :,_'\")\[=<>~-]|\Z)|\b[Ff]lax\b|_flax_|JaxRuntimeError|\bp(?:map|jit)(?:ped"
+    r"\bjax(?:lib|_src)?(?:[./\\ :,_'\")\[=<>~-]|\Z)|\b[Ff]lax\b|_flax(?:_|\b)|JaxRuntimeError"
+    r"|\bp(?:map|jit)(?:ped"
     r"|\b)|\bjit\("
+    r"|\bjitted (?:function|step|update|loop|code)s?\b"
     r"|of a replicated computation|Execution of replica \d+ failed|CompiledMemoryStats|\boptax\b"
     r"|\bjit_(?!compile\b)\w"
     r"|XLA_PYTHON_CLIENT|\bhaiku\b|\b(?:jnp|eqx)\.\w|\bequinox\b|\bnumpyro\b|\bJAX\b"
     r"|\b(?:[Bb]rax|MJX|mjx|[Tt]rax|MaxText|[Mm]axtext)\b(?!\.js)|\bJax\b(?!['\u2019])"
     r"|\b(?:jaxline|jaxopt|[Bb]lackjax|BlackJAX|NumPyro|[Dd]iffrax|[Jj]raph|[Cc]hex|[Oo]rbax|paxml"
     r"|t5x|penzai|[Ee]asy[Dd]e[Ll])\b|\bfrom jax|\bjax\.experimental\b|\b[Pp]allas\b"
-    r"|\b(?:[Ll]evanter|haliax|[Kk]auldron|[Nn]et[Kk]et|[Kk]eypoint[-_][Mm]o[Ss]eq|[Dd]ynamax|flowMC"
+    r"|\b(?:[Ll]evanter|haliax|[Kk]auldron|[Nn]et[Kk]et|[Kk]eypoint[-_][Mm]o[Ss]eq|[Dd]ynamax|flowMC|GPJax"
     r"|[Gg]raph[Cc]ast)\b"
     r"|\b(?:[Aa]lpha|[Cc]olab|[Ll]ocal_?colab)[Ff]old\w*",
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from tfmemlens.readers.oom.prose import PROSE
 from tfmemlens.readers.oom.rules import LineRule
 from tfmemlens.readers.oom.told_besides import TOLD_BESIDES
+from tfmemlens.readers.oom.told_of_jax import TOLD_OF_JAX
 from tfmemlens.readers.oom.tools import TOOLS
 
 TRAINING = LineRule(
@@ -570,6 +571,7 @@ PURPOSES = {
     "sharing the device": SHARING,
     **PROSE,
     **TOLD_BESIDES,
+    **TOLD_OF_JAX,
     **TOOLS,
 }
 """What a program does, and how a line shows it."""

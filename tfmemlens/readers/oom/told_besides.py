@@ -423,9 +423,15 @@ ONE_DEVICE_USED = LineRule(
     r"(?i)\b(?:not|n't|never)\b[^.\n]{0,20}\b(?:partition|distribut\w*|split|shard|spread)\w*\b[^.\n]{0,30}"
     r"\b(?:GPUs?|devices?)\b"
     r"|\bonly (?:one|a single|the first|GPU ?0)\b[^.\n]{0,40}\b(?:used|working|busy)\b"
-    r"|\bonly us(?:es?|ing) (?:one|a single|the first) (?:GPU|device)\b",
+    r"|\bonly us(?:es?|ing) (?:one|a single|the first) (?:GPU|device)\b"
+    r"|\b(?:everything|all arrays|all of it|all the memory) (?:is |goes |lands )?(?:put |placed )?"
+    r"(?:on|onto|to)"
+    r" (?:the )?(?:GPU|device|first)[ :]?(?:0|GPU|device)?\b"
+    r"|\bothers? (?:GPUs?|devices?)?\b[^.\n]{0,20}\b(?:empty|idle|unused|not used)\b",
     "the code does not partition jobs on each GPU while it is running",
     "only one of the four GPUs is used",
+    "it puts everything on GPU 0",
+    "the first GPU is full and the others are empty",
     needs=("gpu", "device"),
 )
 """Of several devices one computes."""

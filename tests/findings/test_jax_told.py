@@ -1,0 +1,91 @@
+"""What the words of a post about JAX say of what fills memory: the mechanism told, and near misses."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+from tfmemlens.model.report import Report
+
+
+def _explained(said: str) -> Report:
+    return pipeline.explain(f"# Question about jax\n{said}\n")
+
+
+_OOM = "It runs out of GPU memory."
+
+
+@pytest.mark.parametrize(
+    ("said", "what", "slug"),
+    [
+        ("The jitted function closes over a big table.", "closes over", "pass-as-argument"),
+        (
+            "state = pjit(lambda: state, in_shardings=(), out_shardings=s)()",
+            "closes over",
+            "pass-as-argument",
+        ),
+        ("I compute jax.hessian(loss)(params).", "matrix of derivatives", "hessian-products"),
+        ("d = jnp.abs(x[:, None] - y[None]).sum(-1)", "rows x rows x features", "distances-by-product"),
+        ("I need the covariance matrix of all points.", "all pairs of points", "in-blocks"),
+        ("I take gradients of long rollouts with scan.", "every step of the loop", "recompute-body"),
+        ("I vmap the solver over 50000 states.", "vmap makes", "in-blocks"),
+        ("I set jax_enable_x64 to True.", "64 bits", "single-precision"),
+        ("It puts everything on GPU 0 of four.", "one device that holds all", "use-all-devices"),
+        ("My replay buffer is one array.", "data that lie on the device whole", "data-on-the-host"),
+        ("When I restore the checkpoint it happens.", "there twice", "restore-sharded"),
+        ("With colabfold on a dimer of 1,900 residues.", "all pairs of residues", "shorter-sequences"),
+        ("XLA_PYTHON_CLIENT_MEM_FRACTION=.2 is set.", "may take 20%", "raise-own-limit"),
+        ("I use --per_device_train_batch_size=128.", "128 samples on each device", "smaller-batch"),
+        ("It is a 13B model.", "24.21 GiB in 16 bits", "shard-arguments"),
+        ("I pmap the step over eight cores.", "under pmap", "shapes-of-pmap"),
+    ],
+)
+def test_what_the_words_say_is_named_with_its_line(said: str, what: str, slug: str) -> None:
+    report = _explained(f"{said}\n{_OOM}")
+    assert what in report.verdict
+    assert "most likely" in report.verdict
+    assert "line 2" in report.verdict
+    assert report.actions[0].remedy.slug == slug
+
+
+@pytest.mark.parametrize(
+    ("said", "what", "slug"),
+    [
+        (
+            "I append the loss of each step to a list, and GPU memory grows.",
+            "container keeps",
+            "keep-numbers",
+        ),
+        ("Each batch has a different length, and host RAM grows.", "for each new shape", "one-shape-of-jax"),
+    ],
+)
+def test_what_is_kept_where_memory_grows(said: str, what: str, slug: str) -> None:
+    report = _explained(said)
+    assert what in report.verdict
+    assert report.actions[0].remedy.slug == slug
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The file is closed over night.",
+        "The gradient has the right shape.",
+        "x[:, None] is what I print.",
+        "XLA_PYTHON_CLIENT_MEM_FRACTION=.95 is set.",
+        "I use --per_device_train_batch_size=2.",
+        "It is a model with 100M parameters.",
+        "I append the loss of each step to a list.",
+    ],
+)
+def test_near_misses_tell_no_mechanism(said: str) -> None:
+    assert "most likely" not in _explained(f"{said}\n{_OOM}").verdict
+
+
+def test_the_array_that_is_closed_over_outranks_the_weights() -> None:
+    report = _explained(f"It is a 13B model.\nThe jitted function closes over the state.\n{_OOM}")
+    assert "closes over" in report.verdict
+
+
+def test_what_was_tried_in_vain_is_not_told_again() -> None:
+    report = _explained(f"I use per_device_batch_size 64.\nThe batch size is always 1.\n{_OOM}")
+    assert "smaller-batch" not in [action.remedy.slug for action in report.actions]

@@ -1,0 +1,409 @@
+"""What most likely fills memory by the words of a post about JAX, and what helps: a table from what the text
+tells to what it means. The first that holds is told, the most particular first; all are guesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.prose_of_jax import STEPS_AGAIN
+from tfmemlens.findings.support.residues import FEWER_RESIDUES, with_host_ram
+from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
+from tfmemlens.findings.support.tried import ruled_out
+from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Remedy
+from tfmemlens.patterns import regex
+from tfmemlens.units import GIB, human
+from tfmemlens.values import dataclass
+
+_MOST_OF_A_SMALL_PART = 0.6
+"""Of the GPU: less than JAX takes unless it is told otherwise."""
+_SHARE_OF_WEIGHTS = 0.5
+_USUAL_BYTES = 16 * GIB
+"""What a device has where the text names none."""
+_FRACTION = regex(r"\A0?\.\d+\Z")
+
+_AS_ARGUMENT = Remedy(
+    "give the array to the jitted function as an argument: what it closes over becomes a constant of the"
+    " program, is copied while it is compiled, and lies whole on each device",
+    "f = jax.jit(lambda table, ids: table[ids]); f(table, ids)   # to shard: jax.device_put(x, shardings)",
+    slug="pass-as-argument",
+)
+_MATRIX_TIMES_VECTOR = Remedy(
+    "do not make the matrix: most methods need its product with a vector only, which takes the memory of one"
+    " gradient",
+    "hvp = lambda v: jax.jvp(jax.grad(loss), (params,), (v,))[1]",
+    slug="hessian-products",
+)
+_ROWS_OF_IT = Remedy(
+    "or make it some rows at a time, and use each part before the next",
+    "rows = jax.lax.map(hvp, basis, batch_size=64)   # basis: rows of the identity, made in parts, too",
+    slug="in-blocks",
+)
+_PAIRS_IN_BLOCKS = Remedy(
+    "go through it in blocks of rows, and reduce each block before the next",
+    "jax.lax.map(lambda row: reduce(k(row, x)), x, batch_size=256)",
+    slug="in-blocks",
+)
+_FEWER_POINTS = Remedy(
+    "or take a method that needs no matrix of all pairs: inducing points of a sparse Gaussian process, a"
+    " low-rank form, the nearest neighbours alone",
+    slug="no-matrix-of-pairs",
+)
+_BY_A_PRODUCT = Remedy(
+    "make squared distances by a product: rows x rows numbers, instead of rows x rows x features",
+    "d2 = (x**2).sum(1)[:, None] + (y**2).sum(1) - 2 * x @ y.T",
+    slug="distances-by-product",
+)
+_NUMBERS = Remedy(
+    "keep numbers, or arrays in host RAM: what a list holds stays on the device",
+    "losses.append(float(loss)); results.append(jax.device_get(out))",
+    slug="keep-numbers",
+)
+_FEW_SHAPES = Remedy(
+    "pad inputs to a few lengths: each new shape is compiled anew, and JAX keeps every program, in host RAM",
+    "n = -(-len(x) // 512) * 512; x = jnp.pad(x, (0, n - len(x)))   # or jax.clear_caches() now and then",
+    slug="one-shape-of-jax",
+)
+_COUNT_COMPILED = Remedy(
+    "see what is compiled after the first steps: nothing should be",
+    "jax.config.update('jax_log_compiles', True)",
+    slug="compile-once",
+)
+_RESTORED_SHARDED = Remedy(
+    "make only the shapes of the new state, and read the checkpoint into them, sharded: a state that is made"
+    " first and read then is there twice, and whole on one device",
+    "abstract = jax.eval_shape(init, key)   # Orbax: StandardRestore(abstract with shardings)",
+    slug="restore-sharded",
+)
+_LOADED_ON_THE_HOST = Remedy(
+    "or read it in host RAM and in 16 bits, and put it on the devices in shards",
+    "with jax.default_device(jax.devices('cpu')[0]): params = load()   # dtype=jnp.bfloat16",
+    slug="load-on-the-host",
+)
+_SHARDED_WEIGHTS = Remedy(
+    "shard the weights (and the optimizer's state) over all devices: pmap and a plain jit keep a whole copy"
+    " on each",
+    "params = jax.device_put(params, NamedSharding(jax.make_mesh((n,), ('d',)), P('d')))",
+    slug="shard-arguments",
+)
+_FEWER_TRAINED = Remedy(
+    "train fewer weights (LoRA), keep them in bfloat16, or take an optimizer that keeps less: Adam holds two"
+    " more of each",
+    "optax.adafactor(1e-3)   # instead of optax.adamw",
+    slug="less-optimizer-state",
+)
+_DATA_ON_THE_HOST = Remedy(
+    "keep it in host RAM as a NumPy array (images as uint8), and give the device one batch at a time",
+    "batch = jax.device_put(x[i:i + n])   # x = np.load(...), not jnp.array(...)",
+    slug="data-on-the-host",
+)
+_DONATE = Remedy(
+    "give the old state's memory to the new one: without donation both are there during the update",
+    "step = jax.jit(step, donate_argnums=0)   # state = step(state, batch), and no other name for it",
+    slug="donate-buffers",
+)
+_SINGLE = Remedy(
+    "compute in 32 bits, or leave 64 bits to the part that needs them: they take twice the memory",
+    "jax.config.update('jax_enable_x64', False)",
+    slug="single-precision",
+)
+_EVALUATE_PARTS = Remedy(
+    "evaluate in batches, and take the mean of what they give",
+    "np.mean([accuracy(params, x[i:i + 256], y[i:i + 256]) for i in range(0, len(x), 256)])",
+    slug="evaluation-in-batches",
+)
+_OFF_THE_GPU = Remedy(
+    "hide the GPU from TensorFlow, which takes nearly all of it when it starts, and before the first data"
+    " set is made: it only reads data here",
+    "tf.config.set_visible_devices([], 'GPU')",
+    slug="tensorflow-off-the-gpu",
+)
+_GROW = Remedy(
+    "let JAX take memory as needed, or a smaller part, before it starts: in the shell, or above the first"
+    " import of jax",
+    "export XLA_PYTHON_CLIENT_PREALLOCATE=false   # or XLA_PYTHON_CLIENT_MEM_FRACTION=.30",
+    slug="growth",
+)
+_LESS_ATTENTION = Remedy(
+    "let attention make no matrix of scores, and compute blocks again in the backward pass",
+    "jax.nn.dot_product_attention(q, k, v, implementation='cudnn')   # and jax.checkpoint(block)",
+    slug="fused-attention",
+)
+_SHORTER = Remedy(
+    "or shorter sequences: half the length takes a quarter of the scores", slug="shorter-sequences"
+)
+_RECOMPUTE = Remedy(
+    "compute each block again in the backward pass: a step then keeps one output a block",
+    "block = jax.checkpoint(block)   # Flax: nn.remat(Block); Keras 3: keras.remat(layer)",
+    slug="recompute",
+)
+_SHAPES_OF_PMAP = Remedy(
+    "print the shapes that go into pmap: it wants (devices, batch of one device, ...); weights lie whole on"
+    " each device, and an array without that first axis, too",
+    "print(jax.tree.map(jnp.shape, batch)); batch = x.reshape(n, len(x) // n, *x.shape[1:])",
+    slug="shapes-of-pmap",
+)
+_BY_SHARDING = Remedy(
+    "or shard the batch and jit the step, which keeps one program for all devices",
+    "batch = jax.device_put(batch, NamedSharding(mesh, P('d'))); state = jax.jit(step)(state, batch)",
+    slug="shard-the-batch",
+)
+_VMAP_PARTS = Remedy(
+    "go through the rows in parts: vmap holds what it makes for all of them at once",
+    "y = jax.lax.map(f, xs, batch_size=1024)",
+    slug="in-blocks",
+)
+_ALL_DEVICES = Remedy(
+    "shard what is large over all devices: JAX puts arrays on the first one unless it is told otherwise",
+    "x = jax.device_put(x, NamedSharding(jax.make_mesh((n,), ('d',)), P('d')))",
+    slug="use-all-devices",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """One row of the table."""
+
+    fact: str
+    what: str
+    remedies: tuple[Remedy, ...]
+    beside: tuple[str, ...] = ()
+    """Facts of which one must be told, too."""
+    unless: tuple[str, ...] = ()
+    grows: bool | None = None
+    """Only where memory is said to grow, or only where it is not; None: both."""
+
+
+_FIRST_ROWS = (
+    _Told(
+        "structure prediction",
+        "arrays over all pairs of residues, which grow with the square of the length",
+        (FEWER_RESIDUES, with_host_ram(1, None)),
+        unless=("training",),
+        grows=False,
+    ),
+    _Told("jax: closed over", "an array that the jitted function closes over", (_AS_ARGUMENT,), grows=False),
+)
+_ROWS = (
+    _Told(
+        "jax: a matrix of derivatives",
+        "a matrix of derivatives, inputs x outputs large",
+        (_MATRIX_TIMES_VECTOR, _ROWS_OF_IT),
+        grows=False,
+    ),
+    _Told(
+        "jax: pairs by broadcasting",
+        "an array of rows x rows x features, made by broadcasting",
+        (_BY_A_PRODUCT, _PAIRS_IN_BLOCKS),
+        grows=False,
+    ),
+    _Told(
+        "jax: a matrix of pairs",
+        "a matrix over all pairs of points, which grows with the square of their number",
+        (_PAIRS_IN_BLOCKS, _FEWER_POINTS),
+        grows=False,
+    ),
+    _Told("jax: values kept", "results that a container keeps on the device", (_NUMBERS,), grows=True),
+    _Told(
+        "jax: new shapes",
+        "programs that are compiled for each new shape, and kept",
+        (_FEW_SHAPES, _COUNT_COMPILED),
+        grows=True,
+    ),
+    _Told(
+        "evaluating a whole set",
+        "a whole set that is evaluated at once, a far larger batch than that of the training",
+        (_EVALUATE_PARTS,),
+        grows=False,
+    ),
+    _Told(
+        "jax: a long loop",
+        "what the backward pass keeps of every step of the loop",
+        STEPS_AGAIN,
+        beside=("jax: a gradient",),
+        grows=False,
+    ),
+    _Told(
+        "vectorising",
+        "what vmap makes for all rows at once",
+        (_VMAP_PARTS,),
+        unless=("many runs before", "failing late"),
+        grows=False,
+    ),
+    _Told("jax: 64 bits", "numbers of 64 bits, which take twice the memory", (_SINGLE,), grows=False),
+    _Told("one device used", "one device that holds all while others are idle", (_ALL_DEVICES,), grows=False),
+    _Told(
+        "jax: data on the device",
+        "data that lie on the device whole",
+        (_DATA_ON_THE_HOST,),
+        unless=("host RAM in words",),
+        grows=False,
+    ),
+    _Told(
+        "jax: attention",
+        "attention over long sequences, whose scores grow with the square of the length",
+        (_LESS_ATTENTION, _SHORTER),
+        beside=("long sequences",),
+        grows=False,
+    ),
+    _Told(
+        "jax: restoring",
+        "a state that is there twice, or whole on one device, while weights are read",
+        (_RESTORED_SHARDED, _LOADED_ON_THE_HOST),
+        unless=("training", "jax: a gradient"),
+        grows=False,
+    ),
+    _Told(
+        "jax: twice", "the old state beside the new one", (_DONATE,), unless=("jax: restoring",), grows=False
+    ),
+    _Told(
+        "jax: TensorFlow beside",
+        "the GPU that TensorFlow may have taken, which only reads data here",
+        (_OFF_THE_GPU, _GROW),
+        beside=("at the first step", "device memory in words"),
+        unless=("on a TPU", "host RAM in words", "long sequences"),
+        grows=False,
+    ),
+    _Told(
+        "jax: pmap",
+        "what each device holds under pmap: all weights, and what has no axis of devices",
+        (_SHAPES_OF_PMAP, _BY_SHARDING),
+        grows=False,
+    ),
+)
+
+
+def told_of_jax(case: Case) -> Iterator[Grower]:
+    """What the words tell, the most particular first."""
+    for special in _OF_SETTINGS:
+        if grower := special(case):
+            yield grower
+    yield from _of_rows(case, _FIRST_ROWS)
+    for special in _OF_SIZES:
+        if grower := special(case):
+            yield grower
+    yield from _of_rows(case, _ROWS)
+
+
+def _of_rows(case: Case, rows: tuple[_Told, ...]) -> Iterator[Grower]:
+    told = case.capture.surroundings
+    growing = told.shows("growing in words") is not None
+    for row in rows:
+        line = told.shows(row.fact)
+        if line is None or (row.grows is not None and row.grows is not growing):
+            continue
+        if (row.beside and not any(map(told.shows, row.beside))) or any(map(told.shows, row.unless)):
+            continue
+        if remedies := tuple(each for each in row.remedies if each.slug not in ruled_out(case)):
+            yield Grower(f"{row.what} ({line.place})", line, remedies)
+
+
+def _capped(case: Case) -> Grower | None:
+    """A small part of the GPU that the text says JAX is told to take."""
+    stated = case.capture.surroundings.setting("XLA_PYTHON_CLIENT_MEM_FRACTION")
+    if (
+        stated is None
+        or not _FRACTION.match(stated[0])
+        or case.capture.surroundings.shows("growing in words")
+    ):
+        return None
+    value, line = stated
+    if not 0 < float(value) <= _MOST_OF_A_SMALL_PART:
+        return None
+    more = Remedy(
+        "raise it, or take it out: it is a limit, whatever nvidia-smi shows free beside it. Where others need"
+        " the GPU, too, let JAX take memory as needed",
+        "export XLA_PYTHON_CLIENT_MEM_FRACTION=.75   # or only XLA_PYTHON_CLIENT_PREALLOCATE=false",
+        slug="raise-own-limit",
+    )
+    return Grower(
+        f"the limit that the program sets itself: JAX may take {float(value):.0%} of the GPU"
+        f" (XLA_PYTHON_CLIENT_MEM_FRACTION, {line.place})",
+        line,
+        (more,),
+    )
+
+
+def _takes_all(case: Case) -> Grower | None:
+    """JAX's pool, of which another program in need is told."""
+    told = case.capture.surroundings
+    line = told.shows("taking the whole GPU") or told.shows("more than expected")
+    beside = told.shows("beside another framework") or told.shows("side by side")
+    if line and told.shows("jax: TensorFlow beside"):
+        return Grower(
+            f"the GPU that TensorFlow took, which only reads data here ({line.place})",
+            line,
+            (_OFF_THE_GPU, _GROW),
+        )
+    if line is None or beside is None:
+        return None
+    return Grower(
+        f"JAX's pool ({line.place}): it takes 75 % of the GPU at its start, older versions 90 %, whatever the"
+        " program needs",
+        line,
+        (_GROW,),
+    )
+
+
+def _weights(case: Case) -> Grower | None:
+    """Weights that a device has no room for, by the number that the text states."""
+    told = case.capture.surroundings
+    weights = stated_weights(told)
+    if weights is None or told.shows("growing in words"):
+        return None
+    trains, room = told.shows("training") or told.shows("jax: a gradient"), _room(told)
+    needs = weights.trained_bytes if trains else weights.bytes // 2
+    if needs < _SHARE_OF_WEIGHTS * room:
+        return None
+    return Grower(_what_weights_take(weights, bool(trains)), weights.line, (_SHARDED_WEIGHTS, _FEWER_TRAINED))
+
+
+def _what_weights_take(weights: StatedWeights, trains: bool) -> str:
+    in_half = f"{weights.text} take {human(weights.bytes // 2)} in 16 bits and {human(weights.bytes)} in 32"
+    train = f", with gradients and Adam in 32 bits {human(weights.trained_bytes)}" if trains else ""
+    return f"the weights: {in_half}{train} ({weights.line.place}), on each device that has them whole"
+
+
+def _room(told: Surroundings) -> int:
+    sizes = [device.total.bytes for device in told.named_devices if device.total]
+    return max(sizes, default=_USUAL_BYTES)
+
+
+def _batch_of_each(case: Case) -> Grower | None:
+    """The batch of one device, which is the whole batch divided by the devices."""
+    line = case.capture.surroundings.shows("jax: batch of a device")
+    match = _AFTER_BATCH.search(line.text) if line else None
+    if line is None or match is None or int(match["each"]) < _LEAST_EACH:
+        return None
+    each = int(match["each"])
+    smaller = Remedy(
+        f"lower it ({each} -> {max(each // 8, 1)}): it is the batch of one device, and all of them together"
+        " take it times their number. Add up gradients of several batches where the whole must stay",
+        "optax.MultiSteps(optimizer, every_k_schedule=8)",
+        slug="smaller-batch",
+    )
+    return Grower(f"a batch of {each:,} samples on each device ({line.place})", line, (smaller,))
+
+
+_LEAST_EACH = 16
+_AFTER_BATCH = regex(
+    r"(?i)\bper[_ -]?(?:device|core|gpu|replica)[_ -]?(?:train[_ ]?|eval[_ ]?)?batch(?:[_ ]?size)?[`'\"]{0,2}"
+    r"\s{0,3}(?:=|:|of|to|is)?\s{0,3}(?P<each>\d{1,6})\b"
+)
+
+
+def _remat_wanted(case: Case) -> Grower | None:
+    """Someone asks for rematerialisation, or for longer sequences than fit."""
+    told = case.capture.surroundings
+    line = told.shows("jax: recomputing")
+    if line is None or told.shows("growing in words") or not told.shows("long sequences"):
+        return None
+    what = f"what the backward pass keeps of every block, which grows with the length ({line.place})"
+    return Grower(what, line, (_RECOMPUTE, _SHORTER))
+
+
+_OF_SETTINGS: tuple[Callable[[Case], Grower | None], ...] = (_capped, _takes_all)
+_OF_SIZES: tuple[Callable[[Case], Grower | None], ...] = (_batch_of_each, _remat_wanted, _weights)

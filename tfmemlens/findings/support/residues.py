@@ -1,0 +1,25 @@
+"""What helps where the structure of a protein is predicted: fewer residues, and host RAM beside the GPU."""
+
+from __future__ import annotations
+
+from tfmemlens.model.finding import Remedy
+from tfmemlens.units import Size
+
+FEWER_RESIDUES = Remedy(
+    "predict fewer residues at once: domains or chains apart, or fewer copies of a complex; half the length"
+    " takes about a quarter of the memory",
+    slug="shorter-sequences",
+)
+_TIMES = 4
+"""So many times the GPU a pool of unified memory is by the settings of AlphaFold's own scripts."""
+
+
+def with_host_ram(need: int, limit: Size | None) -> Remedy:
+    """Unified memory, with a pool that has room for twice what one request asks for."""
+    times = max(_TIMES, -(-2 * need // limit.bytes)) if limit and limit.bytes else _TIMES
+    return Remedy(
+        "let the GPU use host RAM, too, which is slower: unified memory, with a pool of several times the"
+        " GPU",
+        f"export TF_FORCE_UNIFIED_MEMORY=1 XLA_PYTHON_CLIENT_MEM_FRACTION={times}.0   # before Python starts",
+        slug="unified-memory",
+    )

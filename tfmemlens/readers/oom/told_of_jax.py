@@ -1,0 +1,181 @@
+"""What posts about JAX tell in words of what fills memory: where arrays lie, what is kept, or made whole."""
+
+from __future__ import annotations
+
+from tfmemlens.readers.oom.rules import LineRule
+
+CLOSED_OVER = LineRule(
+    r"(?i)\bclos(?:es?|ed|ing|ures?) (?:over|captur\w+) (?!night\b|the (?:night|week|years?))\w"
+    r"|\b(?:with|via) (?:a )?closures?\b"
+    r"|\b(?:jit|jitted|compil\w+)\b[^.\n]{0,60}"
+    r"\b(?:baked? (?:in\b|into)|captured|as (?:a )?(?:compile[- ]time )?constants?\b"
+    r"|(?:global|outer)[- ](?:array|variable|scope))"
+    r"|\bp?jit\(\s*lambda\s*:\s*[A-Za-z_]\w*\s*[,)]",
+    "the jitted function closes over the table",
+    "jit with a closure uses far more memory",
+    "when I jit it the array is baked into the program",
+    "state = pjit(lambda: state, in_shardings=(), out_shardings=shardings)()",
+    needs=("clos", "baked", "captured", "constant", "global", "outer", "jit("),
+)
+"""A jitted function uses an array that it is not given."""
+DERIVATIVE_MATRIX = LineRule(
+    r"(?i)\bjax\.(?:hessian|jacfwd|jacrev|jacobian)\b|\b(?:the|full|whole|dense|exact|compute (?:a|the)?)\s"
+    r"(?:\w+ ){0,2}?(?:hessian|jacobian|fisher (?:information )?matrix|ntk|neural tangent kernel)\b"
+    r"|\b(?:hessian|jacobian) of\b",
+    "jax.hessian(loss)(params) runs out of memory",
+    "I want to compute the full Hessian of my network",
+    "the Jacobian of a network with 60k parameters",
+    needs=("hessian", "jacobian", "jacfwd", "jacrev", "fisher", "ntk", "tangent kernel"),
+)
+"""A matrix of derivatives is wanted whole."""
+KERNEL_MATRIX = LineRule(
+    r"(?i)\b(?:kernel|gram|covariance|similarity|distance|affinity|cost) matri(?:x|ces)\b|\bexact GPs?\b"
+    r"|\bgaussian process\w*\b|\bpairwise (?:distances?|differences?|kernel|similarit\w+)\b|\ball pairs\b",
+    "OOM when computing the kernel matrix",
+    "an exact GP with 60000 points",
+    "pairwise distances of 50k points",
+    needs=("matri", "exact gp", "gaussian process", "pairwise", "all pairs"),
+)
+"""A matrix over all pairs of points."""
+BROADCAST_PAIRS = LineRule(
+    r"\[ ?:, ?(?:None|jnp\.newaxis|np\.newaxis)(?:, ?:)?\] ?(?:-|\+|\*|==) ?\(?\w{1,30}(?:\[|\b)",
+    "jnp.linalg.norm(x[:, None] - y[None], axis=-1)",
+    "diff = x[:, None, :] - x[None, :, :]",
+    needs=("none", "newaxis"),
+)
+"""Each row with each row by broadcasting."""
+KEPT_VALUES = LineRule(
+    r"(?i)\b(?:append|stor|keep|collect|sav|accumulat)(?:s|e|es|ed|ing|ping)?\b[^.\n]{0,50}"
+    r"\b(?:loss|losses|metrics?|results?|outputs?|grads?|gradients?|states?|params|samples|trajector\w+"
+    r"|activations?|predictions?|histor\w+)\b[^.\n]{0,60}\b(?:lists?|dicts?|dictionar\w+|buffers?|append)\b"
+    r"|\b(?:to|in|into) (?:a|the) (?:python )?(?:list|dict|dictionary)\b[^.\n]{0,40}"
+    r"\b(?:each|every|per) (?:step|iteration|epoch|batch)\b",
+    "I append the loss of each step to a list",
+    "we keep all states in a Python dict",
+    "results are added to a list every iteration",
+    needs=("list", "dict", "buffer", "append"),
+)
+"""Results are put in a container, step by step."""
+NEW_SHAPES = LineRule(
+    r"(?i)\b(?:different|varying|variable|changing|dynamic|many|every|each|new|random|ragged)"
+    r" (?:\w+ ){0,2}(?:shapes?|lengths?|sizes?)\b|\bshapes? (?:that )?(?:change|var(?:y|ies)|differ)s?\b"
+    r"|\brecompil\w+\b|\b(?:each|every|a) new (?:input|shape|graph|sequence|batch)\b[^.\n]{0,30}\bcompil",
+    "sequences of different lengths",
+    "the shapes change from batch to batch",
+    "it recompiles each time",
+    needs=("shape", "length", "size", "compil"),
+)
+"""Inputs of other shapes, each of which is compiled."""
+RESTORING = LineRule(
+    r"(?i)\b(?:restor|load|initiali[sz]|read)(?:e|es|ed|ing)?\b[^.\n]{0,50}"
+    r"\b(?:checkpoints?|weights?|params|parameters|pre-?trained|models?|train ?state)\b"
+    r"|\bfrom_pretrained\b|\bmodel\.init\(",
+    "When I restore the checkpoint with orbax it runs out",
+    "Loading the 13B model dies with out of memory",
+    "FlaxLlamaForCausalLM.from_pretrained",
+    needs=("restor", "load", "initiali", "read", "from_pretrained", "model.init("),
+)
+"""Weights are read or made."""
+DATA_ON_DEVICE = LineRule(
+    r"(?i)\breplay[- ]?buffer\b|\b(?:whole|entire|full|complete|all (?:of )?(?:the|my)) (?:\w+ ){0,2}"
+    r"(?:data ?set|data|training set|images)\b|\bdata ?set\b[^.\n]{0,50}\b(?:as|in|to|into|on|onto)"
+    r" (?:a )?(?:the |one |single )?(?:jnp|jax|GPU|device|TPU)\b"
+    r"|\bjnp\.(?:array|asarray)\(\s*(?:x_?train|train|data|images|X|dataset)\w*\b",
+    "My replay buffer is one jnp array",
+    "the whole data set is on the GPU",
+    "x = jnp.asarray(x_train)",
+    needs=("replay", "data", "images", "train", "jnp."),
+)
+"""Data lie on the device whole."""
+TWICE = LineRule(
+    r"(?i)\b(?:twice|two copies|double|2x|doubl(?:es|ed|ing)|copied|a copy of)\b[^.\n]{0,60}"
+    r"\b(?:params|parameters|weights|states?|memory|model|buffers?|arrays?|size)\b"
+    r"|\b(?:params|parameters|weights|states?|memory|model|buffers?|arrays?)\b[^.\n]{0,50}"
+    r"\b(?:twice|two copies|doubled?|doubles|2x)\b",
+    "params are held twice",
+    "the peak is double of the model's size",
+    needs=("twice", "copies", "doubl", "2x", "copied", "copy"),
+)
+"""Something is there two times."""
+DOUBLE_PRECISION = LineRule(
+    r"(?i)\bjax_enable_x64\b|\benabl\w+ (?:x64|float64|double precision)\b|\bfloat64\b|\b64[- ]bit"
+    r" (?:floats?|precision|mode)\b|\bdouble precision\b",
+    "jax.config.update('jax_enable_x64', True)",
+    "with float64 enabled it runs out",
+    needs=("x64", "float64", "64-bit", "64 bit", "double precision"),
+)
+PER_DEVICE_BATCH = LineRule(
+    r"(?i)\bper[_ -]?(?:device|core|gpu|replica)[_ -]?(?:train[_ ]?|eval[_ ]?)?batch(?:[_ ]?size)?"
+    r"[`'\"]{0,2}\s{0,3}(?:=|:|of|to|is)?\s{0,3}(?P<each>\d{1,6})\b",
+    "--per_device_train_batch_size=128",
+    "per_device_batch_size of 256",
+    needs=("per_", "per-", "per d", "per c", "per g", "perdevice"),
+)
+"""The batch of one device is stated."""
+PMAPPED = LineRule(
+    r"(?i)\bpmap(?:s|ped|ping|-\w+)?\b|\bpmap\(",
+    "pmap-ing my train_step makes a huge allocation",
+    needs=("pmap",),
+)
+OF_TF_DATA = LineRule(
+    r"(?i)\btensorflow[_ ]datasets\b|\btfds\b|\btf\.data\b|\b(?:import|from) tensorflow\b|\btensorflow data\b",
+    "I load data with tensorflow_datasets",
+    needs=("tensorflow", "tfds", "tf.data"),
+)
+"""TensorFlow is in the process, too."""
+LONG_LOOP = LineRule(
+    r"(?i)\b(?:lax\.)?(?:scan|fori_loop|while_loop|for[- ]loop)s?\b|\b\d[\d,]{2,8}k? (?:time ?)?steps\b"
+    r"|\b(?:long|many) (?:rollouts?|trajector\w+|simulations?|unroll\w*|horizons?)\b"
+    r"|\bunroll\w*\b|\bbackprop\w* through time\b|\bBPTT\b",
+    "I simulate 10000 steps with lax.scan",
+    "gradients of long rollouts",
+    needs=(
+        "scan",
+        "loop",
+        "steps",
+        "rollout",
+        "trajector",
+        "simulation",
+        "unroll",
+        "horizon",
+        "through time",
+        "bptt",
+    ),
+)
+TAKEN_GRADIENT = LineRule(
+    r"(?i)\b(?:value_and_)?grad(?:s|ients?|ing)?\b|\bdifferentiat\w+|\bbackprop\w*|\bbackwards?(?: pass)?\b"
+    r"|\breverse[- ]mode\b|\bvjp\b|\badjoint\b",
+    "take jax.grad of the final loss",
+    "when I differentiate through it",
+    needs=("grad", "differentiat", "backprop", "backward", "reverse", "vjp", "adjoint"),
+)
+ATTENTION = LineRule(
+    r"(?i)\battention\b|\btransformers?\b|\bLLMs?\b|\bGPT\b|\bBERT\b|\bgemma\b|\bllama\b|\bmistral\b",
+    "my flax transformer at length 16384",
+    needs=("attention", "transformer", "llm", "gpt", "bert", "gemma", "llama", "mistral"),
+)
+RECOMPUTING = LineRule(
+    r"(?i)\bremat\b|\bjax\.checkpoint\b|\bgradient checkpointing\b|\brematerial\w+",
+    "Can remat be applied to these models?",
+    needs=("remat", "checkpoint"),
+)
+TOLD_OF_JAX = {
+    "jax: closed over": CLOSED_OVER,
+    "jax: a matrix of derivatives": DERIVATIVE_MATRIX,
+    "jax: a matrix of pairs": KERNEL_MATRIX,
+    "jax: pairs by broadcasting": BROADCAST_PAIRS,
+    "jax: values kept": KEPT_VALUES,
+    "jax: new shapes": NEW_SHAPES,
+    "jax: restoring": RESTORING,
+    "jax: data on the device": DATA_ON_DEVICE,
+    "jax: twice": TWICE,
+    "jax: 64 bits": DOUBLE_PRECISION,
+    "jax: batch of a device": PER_DEVICE_BATCH,
+    "jax: pmap": PMAPPED,
+    "jax: TensorFlow beside": OF_TF_DATA,
+    "jax: a long loop": LONG_LOOP,
+    "jax: a gradient": TAKEN_GRADIENT,
+    "jax: attention": ATTENTION,
+    "jax: recomputing": RECOMPUTING,
+}
+"""By the fact's name: how a line tells it."""
