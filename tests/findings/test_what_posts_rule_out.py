@@ -157,7 +157,7 @@ def test_who_did_not_write_the_program_gets_no_code_of_a_training_loop() -> None
     assert "image_dataset" in (first(text).code or "")
     assert first(f"{text} (DeepLabCut)").code is None
     told = first("StarDist runs out of GPU memory")
-    assert (told.slug, "configuration file" in told.text) == ("smaller-batch", True)
+    assert (told.slug, "of the Config" in told.text) == ("smaller-batch", True)
     assert first("My net runs out of GPU memory on a V100").code == "nvidia-smi"  # a shell's stays
 
 

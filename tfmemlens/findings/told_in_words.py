@@ -329,7 +329,9 @@ def _remedies(
         yield _message_wanted(told)
         return
     if likely:
-        if told.shows("running short") and not told.shows("taking the whole GPU"):
+        if told.shows("running short") and not (
+            told.shows("taking the whole GPU") or told.shows("on a phone")
+        ):
             yield _message_wanted(told)
             if host:
                 yield _KERNEL_LOG

@@ -158,7 +158,7 @@ ANOTHER_RELEASE = Remedy(
     "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=256",
     slug="newer-release",
 )
-_VOLUMES = Remedy(
+VOLUMES = Remedy(
     "of volumes every map of a layer takes the whole volume times its filters, and training keeps them all:"
     " train on patches, stride or pool in the first layer, and take fewer filters there",
     slug="smaller-input",
@@ -257,7 +257,7 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
             yield _room_for_others(case)
         yield from _of_tensorflow(case, of_host, grows)
         if told.shows("volumes") and not (of_host or grows or told.shows("failing in evaluation")):
-            yield _VOLUMES
+            yield VOLUMES
         if told.shows("another release") and not told.works_in:
             yield ANOTHER_RELEASE if not of_host else _OTHER_RELEASES
         if told.shows("failing late") and not grows:
@@ -281,19 +281,19 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         yield DATA_IN_PARTS if own else replace(DATA_IN_PARTS, code=None)
     elif told.shows("large data") and not told.shows("a smaller batch helps"):
         yield replace(DATA_IN_PARTS, code=None)
-        yield _from_the_stated(case, _IF_IT_TRAINS)
+        yield from_the_stated(case, _IF_IT_TRAINS)
     elif "smaller-batch" in ruled_out(case):
         yield from without_a_batch(case)
     elif small_pool(case):
         return
     elif told.shows("training") or told.shows("using a tool"):
         of_tool = told.shows("using a tool")
-        yield _from_the_stated(case, _in_options(_SMALLER_BATCH) if of_tool else _SMALLER_BATCH)
+        yield from_the_stated(case, _in_options(_SMALLER_BATCH) if of_tool else _SMALLER_BATCH)
     elif not (on_board or told.shows("failing in evaluation") or told.shows("several ranks")):
-        yield _from_the_stated(case, _IF_IT_TRAINS)
+        yield from_the_stated(case, _IF_IT_TRAINS)
 
 
-def _from_the_stated(case: Case, remedy: Remedy) -> Remedy:
+def from_the_stated(case: Case, remedy: Remedy) -> Remedy:
     """The same with the batch that the text states, where it states one alone."""
     stated = {value for name, value, _ in case.capture.surroundings.settings if name == "batch_size"}
     batch = int(stated.pop()) if len(stated) == 1 and all(value.isdigit() for value in stated) else 0

@@ -10,6 +10,7 @@ from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.jax_told import told_of_jax
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.told_again import DATA_IN_PARTS, ONE_AFTER_ANOTHER
+from tfmemlens.findings.support.told_work import told_work
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -114,6 +115,7 @@ def told_mechanism(case: Case) -> Grower | None:
 
 def _mechanisms(case: Case) -> Iterator[Grower]:
     told = case.capture.surroundings
+    grows = told.shows("growing in words") is not None and not told.shows("running short")
     device = told.shows("device memory in words") and not told.shows("host RAM in words")
     if full := _full_at_start(case):
         yield full
@@ -132,6 +134,7 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
         )
     for name, (what, remedies) in _OF_CIRCUMSTANCES.items():
         denied = (device and name in _OF_HOST) or (name == "before training" and told.shows("failing late"))
+        denied = denied or (grows and name in _OF_ONE_STEP)
         if (line := told.shows(name) or _fine_without(case, name)) and not denied:
             if "multi_gpu_model" in line.text:
                 remedies = (_PER_GPU,)
@@ -145,6 +148,7 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
             line,
             (_TO_THE_END,),
         )
+    yield from told_work(case)
 
 
 def _full_at_start(case: Case) -> Grower | None:
@@ -213,3 +217,11 @@ _OF_CIRCUMSTANCES: dict[str, tuple[str, tuple[Remedy, ...]]] = {
 }
 """By the fact's name: what most likely fills memory, and what helps."""
 _OF_HOST = ("shuffling", "before training")
+_OF_ONE_STEP = (
+    "feeding a whole set",
+    "evaluating a whole set",
+    "evaluating",
+    "joining predictions",
+    "training under a strategy",
+)
+"""What is too large at once, and does not grow."""

@@ -68,7 +68,10 @@ KILLED_IN_WORDS = LineRule(
     r"(?i)\b(?:system|OS|server|cluster|kernel|linux) kill(?:s|ed)? (?:this|the|my|it)\b"
     r"|\b(?:gets?|got|getting) (?:(?:just|always|then|simply) )?"
     r"[\"'`*\u2018\u201c]{0,3}killed\b(?![^.\n]{0,20}\bby (?:me|the user|hand))"
-    r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall))",
+    r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall))"
+    r"|\b(?:just|only|then|prints?|says?|shows?|outputs?|with|message):? (?:just |only |then )?"
+    r"[\"'`\u2018\u201c]{1,3}Killed\b",
+    'training prints just "Killed" after the first epoch',
     'the process gets "Killed" right after it has loaded the data',
     "and then the system kills this task",
     "I get Killed when running python train.py",
@@ -102,10 +105,14 @@ TAKING_ALL = LineRule(
     r"(?:all|the whole|the entire|entire|whole|full|the full|100 ?%|9\d ?%)(?: of)?"
     r"(?: the| my| available| its)* (?:GPUs?\b|VRAM|video|graphics)"
     r"|\bGPU memory\b[^.\n]{0,40}\b(?:very|too) much\b"
-    r"|\bGPU memory usage:? ?(?:is )?\d+ ?Mi?B ?/ ?\d+ ?Mi?B",
+    r"|\bGPU memory usage:? ?(?:is )?\d+ ?Mi?B ?/ ?\d+ ?Mi?B"
+    rf"|(?:\btensorflow\b|\bkeras\b|\btf\b)[^.\n]{{0,30}}\b{_TAKES} (?:up )?(?:nearly "
+    rf"|almost )?all(?: of)?(?: the| my| its)*"
+    r" (?:available )?\d+(?:\.\d)? ?Gi?B?\b(?! (?:of )?(?:system |host |CPU )?RAM)",
     "Why is tensorflow using all of the GPU memory?",
     "but GPU Memory Usage 11201MiB/12288MiB.",
-    needs="GPU",
+    "Why does TensorFlow allocate all 24 GB for a tiny model?",
+    needs=("gpu", "tensorflow", "keras", "tf "),
 )
 """The text says that the whole memory of a GPU is taken."""
 IN_EVALUATION = LineRule(

@@ -10,6 +10,7 @@ from tfmemlens.readers.oom.prose import PROSE
 from tfmemlens.readers.oom.rules import LineRule
 from tfmemlens.readers.oom.told_besides import TOLD_BESIDES
 from tfmemlens.readers.oom.told_of_jax import TOLD_OF_JAX
+from tfmemlens.readers.oom.told_work import TOLD_WORK
 from tfmemlens.readers.oom.tools import TOOLS
 
 TRAINING = LineRule(
@@ -572,6 +573,7 @@ PURPOSES = {
     **PROSE,
     **TOLD_BESIDES,
     **TOLD_OF_JAX,
+    **TOLD_WORK,
     **TOOLS,
 }
 """What a program does, and how a line shows it."""

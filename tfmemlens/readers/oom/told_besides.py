@@ -19,13 +19,14 @@ BATCH_OF_ONE = LineRule(
     r"(?:(?:always|already|only|just|set|fixed|reduced|down|now) ){0,2}(?:to |at )?(?:1|one)\b"
     r"(?![.,/]?\d|[-:] ?\d))"
     rf"|(?:{_RUNS}\bbatch ?= ?1\b(?![.,]?\d))"
-    r"|\bIMAGES_PER_GPU\s{0,24}=?\s{0,4}1\b"
+    r"|\bIMAGES_PER_GPU\b\s{0,24}(?:(?:=|:|is|was|to|already|set|at) ?){0,4}\s{0,4}1\b"
     r"|batch[- _]?size[^\n]{0,12}(?:\u8c03\u6210|\u6539\u6210|\u8bbe\u4e3a|\u8bbe\u6210|\u964d\u5230|\u4e3a)"
     r"(?:\u4e86)? ?1(?!\d)",
     "Batch size is always 1.",
     "even with a batch size of 1 it fails",
     "BATCH_SIZE                     1",
     "IMAGES_PER_GPU = 1",
+    "IMAGES_PER_GPU is already 1.",
     "I set up batch = 1, 416x416",
     "with fp16 and batch size 1, but it still runs out of memory",
     "batch_size\u6211\u5df2\u7ecf\u8c03\u6210\u4e861",

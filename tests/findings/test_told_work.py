@@ -1,0 +1,131 @@
+"""What fills memory by the work that words or a line of code tell of, and where another is meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.pages import explained, first, offered
+
+_TOLD = {
+    "one array or list": "# Memory error\nI load all my images into a list, converting it to numpy fails.",
+    "all samples in one array": "I get a memory error on this line:\n\nX = np.zeros((n_images, 256, 256, 3))",
+    "one-hot rows": "I get a memory error with a large vocabulary here:\n\ny = to_categorical(y, vocab_size)",
+    "one-hot columns": "pd.get_dummies(df) runs out of memory before Keras sees it",
+    "parallel calls": "tf.data with num_parallel_calls=AUTOTUNE uses too much memory",
+    "histograms": "With histogram_freq=1 the Keras training runs out of memory",
+    "a persistent tape": "My GPU runs out of memory.\n\nwith tf.GradientTape(persistent=True) as tape:",
+    "the conversion": "Converting my SavedModel to TFLite runs out of memory",
+    "calibrates": "Converting to TFLite runs out of RAM.\n\nconverter.representative_dataset = samples",
+    "quantisation-aware": "Out of memory with quantization aware training of a Keras model",
+    "as a tensor on the GPU": "The GPU is out of memory:\n\nx = tf.constant(x_train, dtype=tf.float32)",
+    "one call of the model": "OOM after the training.\n\npreds = model(x_test)",
+    "ConvLSTM": "three layers of ConvLSTM2D run out of GPU memory in Keras",
+    "whole volumes": "my 3D U-Net runs out of GPU memory",
+    "images of that size": "My GPU is out of memory with images of 2000x1500",
+    "each token": "Fine-tuning bert-base with max_length=512 ends with an OOM",
+    "allows itself": "OOM, 20 GB are free.\n\ntf.GPUOptions(per_process_gpu_memory_fraction=0.1)",
+    "a process of earlier": "OOM at the start: a zombie process from yesterday holds the GPU",
+    "an app is allowed": "My Android app runs out of memory when it loads the tflite model",
+    "Mask R-CNN": "Matterport's Mask R-CNN runs out of GPU memory",
+}
+_NEAR = {
+    "an array or list": "My GPU is out of memory; the GPU takes a batch from the list of layers",
+    "all samples in one array": "My GPU is out of memory.\n\nX = np.zeros((n_images, 256, 256, 3))",
+    "one-hot rows": "I get a memory error, the labels are small.\n\ny = to_categorical(y, 10)",
+    "one-hot columns": "pd.get_dummies(df) is slow, and my GPU is out of memory afterwards",
+    "parallel calls": "My GPU is out of memory.\n\nds = ds.map(f, num_parallel_calls=4)",
+    "histograms": "With histogram_freq=0 the Keras training runs out of memory",
+    "a persistent tape": "My GPU runs out of memory.\n\nwith tf.GradientTape() as tape:",
+    "the conversion": "Converting images to grey, then training runs out of memory",
+    "calibrates": "Converting to TFLite runs out of RAM",
+    "quantisation-aware": "Out of memory with a model that I will quantize later",
+    "as a tensor on the GPU": "The GPU is out of memory:\n\nx = tf.constant(0.5)",
+    "one call of the model": "OOM after the training.\n\npreds = model(x_batch)",
+    "ConvLSTM": "three layers of LSTM run out of GPU memory in Keras",
+    "whole volumes": "my 2D U-Net runs out of GPU memory",
+    "images of that size": "My GPU is out of memory with a matrix of 2000x1500",
+    "each token": "Fine-tuning bert-base with max_length=64 ends with an OOM",
+    "allows itself": "OOM, 20 GB are free.\n\ntf.GPUOptions(per_process_gpu_memory_fraction=0.95)",
+    "a process of earlier": "OOM at the start: the process ends",
+    "an app is allowed": "My desktop app runs out of memory when it loads the tflite model",
+    "Mask R-CNN": "My own R-CNN runs out of GPU memory",
+}
+
+
+@pytest.mark.parametrize("what", _TOLD)
+def test_the_work_that_is_told_is_named(what: str) -> None:
+    verdict = explained(f"{_TOLD[what]}\n").verdict
+    assert "most likely" in verdict and what in verdict
+
+
+@pytest.mark.parametrize("what", _NEAR)
+def test_other_work_is_not(what: str) -> None:
+    assert what not in explained(f"{_NEAR[what]}\n").verdict
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "Memory grows at each step.",
+        "With batch_size=2 it works fine.",
+        "mpirun -np 4 python train.py",
+        "It fails after 5 epochs.",
+        "It runs on a Jetson Nano.",
+    ],
+)
+def test_what_says_more_goes_before_it(more: str) -> None:
+    text = "My GPU is out of memory with images of 2000x1500.\n"
+    assert "images of that size" in explained(text).verdict
+    assert "images of that size" not in explained(f"{text}{more}\n").verdict
+
+
+def test_a_batch_that_is_stated_is_halved_and_one_of_one_is_not() -> None:
+    text = "OOM with Keras on images of 2000x1500, batch size"
+    assert "(16 -> 8)" in explained(f"{text} 16\n").actions[1].remedy.text
+    assert offered(f"{text} 16\n")[:2] == ["smaller-input", "smaller-batch"]
+    assert "smaller-batch" not in offered(f"{text} 1\n")
+
+
+def test_a_program_of_others_is_told_of_its_own_setting() -> None:
+    text = "The Object Detection API runs out of memory on images of 4000x3000\n"
+    assert "`image_resizer`" in first(text)
+    assert "`IMAGES_PER_GPU`" in first("Matterport's Mask R-CNN runs out of GPU memory\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "slug"),
+    [
+        ("memory of the parameter server grows with ParameterServerStrategy", "even-batches"),
+        ("RAM grows with each epoch while evaluating the model", "smaller-evaluation-batch"),
+    ],
+)
+def test_what_is_too_large_at_once_does_not_grow(text: str, slug: str) -> None:
+    assert slug not in offered(f"{text}\n")
+
+
+def test_a_phone_runs_no_script() -> None:
+    assert "read-the-log" not in offered("My Android app runs out of memory when it loads the tflite model\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ('WSL2: the training prints just "Killed" after one epoch', True),
+        ("my label is 'Killed' in the data", False),
+        ("the class names are 'Alive' and 'Killed'", False),
+    ],
+)
+def test_a_word_in_quotes_is_what_was_printed(text: str, is_told: bool) -> None:
+    assert bool(explained(f"{text}\n").findings) is is_told
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("Why does TensorFlow allocate all 24 GB for a tiny model?", True),
+        ("Why does TensorFlow allocate all 24 GB of RAM for a tiny model?", False),
+        ("Why does TensorFlow read all 24 files for a tiny model?", False),
+    ],
+)
+def test_the_whole_gpu_by_its_figure(text: str, is_told: bool) -> None:
+    assert any(each.rule == "whole-pool-at-start" for each in explained(f"{text}\n").findings) is is_told

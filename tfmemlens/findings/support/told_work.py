@@ -1,0 +1,324 @@
+"""What fills memory by the work that a post tells of, where nothing in it says more: a table by facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tfmemlens.findings.support.board import board
+from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.prose_advice import VOLUMES, from_the_stated
+from tfmemlens.findings.support.situation import without_gpu
+from tfmemlens.findings.support.told_again import DATA_IN_PARTS
+from tfmemlens.findings.support.tool_settings import tool
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Remedy
+from tfmemlens.values import replace
+
+HOST, DEVICE, ANY = "host", "device", "any"
+
+
+class Work(NamedTuple):
+    """What a fact says most likely fills memory, whose memory that is, and what helps."""
+
+    facts: tuple[str, ...]
+    """All of which the text tells; the line of the first is named."""
+    what: str
+    memory: str
+    remedies: tuple[Remedy, ...]
+
+
+_SMALLER_BATCH = Remedy(
+    "and with a smaller batch: all of this is in proportion to it",
+    slug="smaller-batch",
+)
+_SMALLER_FOR_IT = Remedy(
+    "train this one with a smaller batch than the float model: it keeps about twice as many maps",
+    slug="smaller-batch",
+)
+_RAISE_THE_PART = Remedy(
+    "raise that part, or leave it out where nobody else needs the rest of the GPU",
+    "gpu_options = tf.GPUOptions(per_process_gpu_memory_fraction=0.9)   # TF 2: memory_limit, in MiB",
+    slug="raise-own-limit",
+)
+_END_IT = Remedy(
+    "end that process by its number, if it is yours and not needed, and look again before you start",
+    "nvidia-smi   # then: kill -9 PID; a notebook: shut its kernel down",
+    slug="see-device-users",
+)
+_WITHOUT_PERSISTENCE = Remedy(
+    "delete the tape when the last gradient is taken, or take all gradients in one call, which needs no"
+    " persistent tape",
+    "dx, dw = tape.gradient(loss, [x, model.trainable_variables])   # else: del tape",
+    slug="plain-tapes",
+)
+_NO_HISTOGRAMS = Remedy(
+    "leave histograms out, or write them seldom: each takes many numbers for every weight",
+    "tf.keras.callbacks.TensorBoard(folder, histogram_freq=0)",
+    slug="histograms-off",
+)
+_ON_THE_CPU = Remedy(
+    "convert in a process of its own, on the CPU, from the saved model, with nothing else in RAM",
+    "CUDA_VISIBLE_DEVICES=-1 python convert.py",
+    slug="convert-on-the-cpu",
+)
+_FEWER_SAMPLES = Remedy(
+    "give the calibration fewer samples (a hundred or two are enough as a rule), read one by one",
+    slug="smaller-pipeline",
+)
+_INTEGERS = Remedy(
+    "keep labels as integers: the loss takes them as they are, and makes no row of zeros for each",
+    "model.compile(loss='sparse_categorical_crossentropy', ...)   # y: class numbers",
+    slug="integer-labels",
+)
+_EMBED = Remedy(
+    "give words and categories as integers to an Embedding layer; for other models keep the rows sparse",
+    "pd.get_dummies(df, sparse=True)   # scikit-learn's OneHotEncoder is sparse unless told otherwise",
+    slug="embed-the-feature",
+)
+_UINT8 = Remedy(
+    "keep images as uint8 until they are in a batch: float32 takes four times as much, float64, which NumPy"
+    " makes of `/ 255.0`, eight times",
+    "x = np.asarray(images, dtype=np.uint8)",
+    slug="narrow-array",
+)
+_FEWER_AT_ONCE = Remedy(
+    "give a fixed number of parallel calls, and let one or two batches wait: each call and each batch that"
+    " waits holds decoded elements",
+    "ds = ds.map(decode, num_parallel_calls=2).batch(32).prefetch(1)",
+    slug="smaller-pipeline",
+)
+_ON_THE_HOST = Remedy(
+    "keep the set in host RAM, and give the GPU one batch at a time: a generator, files, or a data set that"
+    " is made on the CPU",
+    "with tf.device('CPU:0'): ds = tf.data.Dataset.from_tensor_slices((x, y)).batch(32)",
+    slug="data-on-the-host",
+)
+_IN_BATCHES = Remedy(
+    "let predict do it, which goes in batches, or loop over batches and bring each result to the host",
+    "y = model.predict(x, batch_size=32)",
+    slug="in-batches",
+)
+_FEWER_FRAMES = Remedy(
+    "give it shorter sequences, smaller frames, or fewer filters in the first ConvLSTM (half the side is a"
+    " quarter of the maps), or pool before it",
+    slug="smaller-input",
+)
+_SHORTER_TEXTS = Remedy(
+    "cut texts shorter (512 -> 256 is half of the activations, and a quarter of attention's), and pad to the"
+    " longest of each batch, not to the maximum",
+    "tokenizer(texts, truncation=True, max_length=256)",
+    slug="shorter-sequences",
+)
+_SMALLER_IMAGES = Remedy(
+    "smaller images, or patches cut out of them: half of each side is a quarter of every map that training"
+    " keeps",
+    "image_size=(height // 2, width // 2)   # patches: tf.image.random_crop",
+    slug="smaller-input",
+)
+_SMALLER_MODEL_FILE = Remedy(
+    "take a smaller model: weights of 8 bits are a quarter of float32",
+    "converter.optimizations = [tf.lite.Optimize.DEFAULT]",
+    slug="smaller-model",
+)
+_MAP_THE_MODEL = Remedy(
+    "map the model's file instead of reading it into the app's heap, make one Interpreter and use it again,"
+    " and close it when done",
+    'Interpreter(FileUtil.loadMappedFile(context, "model.tflite"))',
+    slug="map-the-file",
+)
+
+WORK = (
+    Work(
+        ("held by an earlier run",),
+        "a process of earlier, which keeps its part of the GPU as long as it lives",
+        DEVICE,
+        (_END_IT,),
+    ),
+    Work(
+        ("a persistent tape",),
+        "a persistent tape, which keeps all that it recorded until the last name of it is gone",
+        DEVICE,
+        (_WITHOUT_PERSISTENCE, _SMALLER_BATCH),
+    ),
+    Work(
+        ("writing histograms",),
+        "the histograms that TensorBoard's callback computes of all weights",
+        ANY,
+        (_NO_HISTOGRAMS,),
+    ),
+    Work(
+        ("on a phone",),
+        "the model's weights and the tensors of its interpreter, in the RAM that an app is allowed",
+        ANY,
+        (_SMALLER_MODEL_FILE, _MAP_THE_MODEL),
+    ),
+    Work(
+        ("converting in words", "calibrating"),
+        "the conversion, which holds the model several times, and the samples that it calibrates with",
+        HOST,
+        (_FEWER_SAMPLES, _ON_THE_CPU),
+    ),
+    Work(
+        ("converting in words",),
+        "the conversion, which holds the model two or three times",
+        ANY,
+        (_ON_THE_CPU,),
+    ),
+    Work(
+        ("one-hot labels",),
+        "one-hot rows, each with a number for every word or class",
+        HOST,
+        (_INTEGERS, _EMBED),
+    ),
+    Work(
+        ("one-hot features",),
+        "one-hot columns, one for every value that a column of the table has",
+        HOST,
+        (_EMBED,),
+    ),
+    Work(
+        ("mapping in parallel",),
+        "the elements that parallel calls and prefetch hold at once",
+        HOST,
+        (_FEWER_AT_ONCE,),
+    ),
+    Work(
+        ("an array in words",),
+        "all samples in one array or list, beside the copy that the conversion of it makes",
+        HOST,
+        (DATA_IN_PARTS, _UINT8),
+    ),
+    Work(
+        ("an array of all samples",),
+        "all samples in one array, beside the list or the array that it is made from",
+        HOST,
+        (DATA_IN_PARTS, _UINT8),
+    ),
+    Work(
+        ("training quantised",),
+        "the ops that quantisation-aware training puts behind every weight and map, whose outputs training"
+        " keeps as well",
+        DEVICE,
+        (_SMALLER_FOR_IT,),
+    ),
+    Work(
+        ("called with a whole set",),
+        "all samples in one call of the model, which makes no batches",
+        DEVICE,
+        (_IN_BATCHES,),
+    ),
+    Work(
+        ("a set as tensors",),
+        "the whole set as a tensor on the GPU, where arrays that TensorFlow is given go",
+        DEVICE,
+        (_ON_THE_HOST,),
+    ),
+    Work(
+        ("recurrent convolutions",),
+        "the maps, gates and states of ConvLSTM, which training keeps of every time step",
+        DEVICE,
+        (_FEWER_FRAMES, _SMALLER_BATCH),
+    ),
+    Work(
+        ("volumes",),
+        "the maps of layers over whole volumes, which training keeps",
+        DEVICE,
+        (VOLUMES, _SMALLER_BATCH),
+    ),
+    Work(
+        ("large images",),
+        "the maps of layers over images of that size, which training keeps",
+        DEVICE,
+        (_SMALLER_IMAGES, _SMALLER_BATCH),
+    ),
+    Work(
+        ("a transformer", "long texts"),
+        "what every layer keeps of each token of a batch, and attention of each pair of tokens",
+        DEVICE,
+        (_SHORTER_TEXTS, _SMALLER_BATCH),
+    ),
+)
+"""The most particular first."""
+_SAY_MORE = (
+    "growing in words",
+    "saving in words",
+    "failing late",
+    "failing in evaluation",
+    "several ranks",
+    "a smaller batch helps",
+    "taking the whole GPU",
+)
+"""Facts that say more of why than the work does."""
+_OF_RAM = ("host RAM in words", "killed in words", "an error of Python's")
+_IN_CODE_ALONE = ("an array of all samples", "mapping in parallel")
+"""What many programs do that run out of a GPU's memory: a cause only where the memory is the host's."""
+
+
+def told_work(case: Case) -> Iterator[Grower]:
+    """What fills memory by the work that is told; nothing where the text says more than that."""
+    told = case.capture.surroundings
+    if any(map(told.shows, _SAY_MORE)) or board(case):
+        return
+    yield from _own_limit(case)
+    of_host = any(map(told.shows, _OF_RAM)) or without_gpu(case)
+    of_device = told.shows("device memory in words") is not None and not of_host
+    said = told.shows("running short") or told.shows("much memory in words")
+    for work in WORK:
+        line = told.shows(work.facts[0])
+        if line is None or not all(map(told.shows, work.facts)):
+            continue
+        if (work.memory == HOST and of_device) or (work.memory == DEVICE and of_host):
+            continue
+        if not of_host and work.facts[0] in _IN_CODE_ALONE and line != said:
+            continue
+        remedies = tuple(_by_settings(case, from_the_stated(case, each)) for each in work.remedies)
+        yield Grower(f"{work.what} ({line.place})", line, remedies)
+    if not of_host:
+        yield from _of_settings(case)
+
+
+def _by_settings(case: Case, remedy: Remedy) -> Remedy:
+    """The same by the setting of a program that its user did not write, where its name is known."""
+    known = tool(case)
+    if known is None:
+        return remedy
+    setting = {"smaller-input": known[0].images, "shorter-sequences": known[0].lengths}.get(remedy.slug or "")
+    return replace(remedy, text=f"{remedy.text}: {setting}", code=None) if setting else remedy
+
+
+def _of_settings(case: Case) -> Iterator[Grower]:
+    """A program with known settings, which decide how much it takes at once."""
+    known = tool(case)
+    used, line = known or (None, None)
+    if used is None or line is None:
+        return
+    settings = {
+        "smaller-batch": used.batch,
+        "tool-image-size": used.images,
+        "tool-sample-length": used.lengths,
+    }
+    remedies = tuple(
+        from_the_stated(case, Remedy(f"{_WORDS[slug]}: {setting}", slug=slug))
+        for slug, setting in settings.items()
+        if setting
+    )
+    yield Grower(f"what {used.name} is set to take at once ({line.place})", line, remedies)
+
+
+_WORDS = {
+    "smaller-batch": "take a smaller batch",
+    "tool-image-size": "smaller images",
+    "tool-sample-length": "shorter samples",
+}
+_MOST_OF_A_GPU = 0.8
+
+
+def _own_limit(case: Case) -> Iterator[Grower]:
+    """A part of the GPU that the program allows itself, as the text shows."""
+    setting = case.capture.surroundings.setting("per_process_gpu_memory_fraction")
+    if setting is None or not 0 < float(setting[0]) < _MOST_OF_A_GPU:
+        return
+    share, line = setting
+    what = f"the part of the GPU that the program allows itself ({share}, {line.place}), whatever is free"
+    yield Grower(what, line, (_RAISE_THE_PART,))

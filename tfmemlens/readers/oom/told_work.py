@@ -1,0 +1,212 @@
+"""What work a program does that is known to fill memory, by a line of its code or of what is told of it."""
+
+from __future__ import annotations
+
+from tfmemlens.readers.oom.rules import LineRule
+
+_MANY = (
+    r"(?:len\([^()\n]{1,40}\)|N\b|n_\w{1,20}|\w{0,20}(?:num|count|size|samples|total|images)\w{0,20}|\d{4,8})"
+)
+_SAMPLES = (
+    r"(?:images?|imgs?|pictures|frames|photos|videos|clips|volumes|patches|all_\w{1,30}|x_?\w{0,20}"
+    r"|data\w{0,10}"
+    r"|imagenes|im\u00e1genes|bilder|train\w{0,20})"
+)
+_SAMPLES_IN_WORDS = (
+    r"(?:images|pictures|photos|frames|videos|files|samples|data|data ?set|im[\u00e1a]genes|imagens|bilder)"
+)
+ARRAY_OF_ALL = LineRule(
+    rf"\bnp\.(?:zeros|empty|ones)\(\s*(?:shape\s*=\s*)?[(\[]\s*{_MANY}\s*,\s*[\w.]{{1,30}}\s*,"
+    rf"|\bnp\.(?:array|asarray|stack|vstack|concatenate)\(\s*[(\[]?\s*{_SAMPLES}\b"
+    r"|\bnp\.(?:append|vstack)\(\s*[(\[]?\s*\w{1,30}\s*,"
+    r"|\bnp\.load\(\s*(?![^)\n]{0,80}\bmmap_mode)|\bh5py\b[^\n]{0,40}\[:\]"
+    r"|\bFile\([^)\n]{1,80}\)\[[^\]\n]{1,40}\]\[:\]"
+    r"|\.append\(\s*(?:\w{1,20}\.)?img_to_array\(",
+    "X = np.zeros((len(files), 256, 256, 3))",
+    'images = np.array(images, dtype="float") / 255.0',
+    "x = np.vstack((x, img))",
+    "x = np.load('x_train.npy')",
+    "I load a 6 GB h5 file with h5py [:]",
+    "    data.append(img_to_array(image))",
+    needs=("np.", "h5py", "file(", "img_to_array"),
+)
+"""Code that puts all samples into one array or list."""
+ARRAY_IN_WORDS = LineRule(
+    rf"(?i)\b(?:load|read|put|stor|keep|append|stack|turn|convert|transform|carg)\w*\b(?:[^.\n]|\.\d){{0,40}}"
+    rf"\b{_SAMPLES_IN_WORDS}\b[^.\n]{{0,40}}\b(?:in ?to|in|to|as|en|em|a) (?:an? |one |the |single |big "
+    rf"|large |una? "
+    r"|um |uma )*(?:python |numpy |np\.?)?(?:arrays?|lists?|lista|matrix)\b"
+    rf"|\b(?:list|lists) of {_SAMPLES_IN_WORDS}\b[^.\n]{{0,20}}\b(?:in ?to|to|as) [^.\n]{{0,20}}\barray",
+    "I load all my images into a list",
+    "converting list of images to numpy array",
+    "Cargo 50.000 im\u00e1genes de 224x224 en una lista",
+    needs=("array", "list", "matrix"),
+)
+"""The text says that all samples are put into one array or list."""
+_CLASSES = r"(?:vocab\w*|n_?words|num_?words|tokens?|symbols|[1-9]\d{3,7}|[1-9]\d{0,2}_\d{3})"
+ONE_HOT_LABELS = LineRule(
+    rf"\bto_categorical\([^\n]{{0,80}}\b\w{{0,20}}{_CLASSES}\b"
+    rf"|\bone_hot\([^\n]{{0,80}}\b\w{{0,20}}{_CLASSES}\b"
+    r"|\bnp\.(?:zeros|empty)\([^\n]{0,100}\b(?:vocab\w*|len\((?:chars|words|vocab)\w*\))",
+    "y = to_categorical(y, num_classes=vocab_size)",
+    "Y = keras.utils.to_categorical(y, 45000)",
+    "X = np.zeros((len(sentences), maxlen, len(chars)), dtype=bool)",
+    needs=("to_categorical", "one_hot", "np."),
+)
+"""Code that makes a row of as many numbers as there are words."""
+ONE_HOT_FEATURES = LineRule(
+    r"\bget_dummies\(|\bOneHotEncoder\([^)\n]{0,60}sparse(?:_output)? ?= ?False"
+    r"|(?i:\bone[- ]hot[- ]?encod\w*\b[^.\n]{0,60}\b(?:columns?|features?|categor\w+|csv|data ?frame)\b)"
+    r"|(?i:\b(?:pandas|csv|data ?frame)\b[^.\n]{0,60}\bone[- ]hot)",
+    "df = pd.get_dummies(df)",
+    "it reads the CSV with pandas, one-hot encodes and then it is killed",
+    needs=("get_dummies", "onehotencoder", "one-hot", "one hot"),
+)
+"""Columns of a table become a column for each of their values."""
+HISTOGRAMS = LineRule(
+    r"\bhistogram_freq\s*=\s*[1-9]|\bwrite_grads\s*=\s*True\b",
+    "When I set histogram_freq=1 for the TensorBoard callback, the training crashes",
+    needs=("histogram_freq", "write_grads"),
+)
+"""TensorBoard's callback writes histograms of all weights."""
+PERSISTENT_TAPE = LineRule(
+    r"(?i)\bpersistent\s*=\s*True\b|\bpersistent (?:gradient ?)?tape\b",
+    "with tf.GradientTape(persistent=True) as tape:",
+    needs="ersistent",
+)
+QUANTISING = LineRule(
+    r"(?i)\bquantize_model\(|\bquanti[sz]ation[- ]aware\b|\bquantize_apply\(",
+    "q_aware = tfmot.quantization.keras.quantize_model(model)",
+    "Quantization aware training out of memory",
+    needs="uanti",
+)
+"""A model is trained as its quantised form will compute."""
+CONVERTING_IN_WORDS = LineRule(
+    r"(?i)\bconver(?:t|ts|ted|ting|sion)\b[^.\n]{0,60}\b(?:tf-?lite|tensorflow lite|onnx|coreml|tensorrt"
+    r"|TF-?TRT|frozen"
+    r"|saved ?model|tfjs)\b|\brepresentative_data(?:set)?\b|\bpost[- ]training (?:\w+ )?quanti[sz]ation\b",
+    "Converting a SavedModel to TFLite crashes",
+    "converter.representative_dataset = representative_dataset",
+    needs=("conver", "representative_data", "post-training", "post training"),
+)
+"""The text says that a trained model is brought into another form."""
+CALIBRATING = LineRule(
+    r"(?i)\brepresentative[_ ]data(?:[_ ]?set)?",
+    "with full integer quantization and a representative dataset",
+    needs="epresentative",
+)
+"""Samples are run to measure the ranges of a model that is quantised."""
+IN_PARALLEL = LineRule(
+    r"\bnum_parallel_(?:calls|reads)\b|\bcycle_length\s*=\s*\d{2}"
+    r"|(?i:\bprefetch(?:ing)?\b[^.\n]{0,30}\b(?:memory|RAM)\b)",
+    "When I set num_parallel_calls=tf.data.AUTOTUNE in my map",
+    needs=("num_parallel", "cycle_length", "refetch"),
+)
+"""A pipeline works at several elements at once."""
+SET_AS_TENSORS = LineRule(
+    r"\bfrom_tensor(?:_slice)?s\(\s*[(\[{]*\s*(?!\w{0,20}(?:files?|paths?|names)\b)\w{0,20}(?:[xX]|images?"
+    r"|imgs|data|train|test)"
+    r"|\b(?:tf|K)\.(?:constant|convert_to_tensor|Variable)\(\s*\w{0,10}(?:[xX]_(?:train|test|all)"
+    r"|train_?[xX]|images|data)\w{0,12}\b"
+    r"|(?i:\bcop(?:y|ies|ied) the (?:entire|whole|full|complete) (?:\w+ )?(?:array|data ?set"
+    r"|data)\b[^.\n]{0,30}\bGPU\b)"
+    r"|(?i:\bfrom_tensor_slices\b[^.\n]{0,40}\b\d+(?:\.\d)? ?GB?\b)",
+    "dataset = tf.data.Dataset.from_tensor_slices((x_train, y_train))",
+    "x = tf.constant(x_train, dtype=tf.float32)",
+    "TF 2.4 copies the entire numpy array to GPU in model.fit",
+    needs=("from_tensor", "constant(", "convert_to_tensor(", "variable(", "cop"),
+)
+"""A whole set is made a tensor."""
+CALLED_AT_ONCE = LineRule(
+    r"\b(?:\w{0,12}model|net|unet|encoder|generator|classifier)\(\s*(?:tf\.\w{1,20}\()?"
+    r"(?:[xX]_?(?:train|test|val|all)\w{0,12}|(?:train|test|val|all)_?(?:[xX]|images|imgs|data)\w{0,12}"
+    r"|X)\s*[,)]",
+    "After training I do preds = model(x_test) and it gives OOM",
+    needs="(",
+)
+"""A model is called with all samples at once, which no `predict` does."""
+RECURRENT_CONVOLUTIONS = LineRule(
+    r"(?i)\bconv-?lstm(?:2d|3d)?\b", "a stack of three ConvLSTM2D layers", needs=("lstm",)
+)
+A_TRANSFORMER = LineRule(
+    r"(?i)(?<![\w/])(?:[a-z]{0,10}bert(?:-(?:base|large)\w{0,20})?|TFBert\w{1,40}|XLNet|gpt-?[2j]"
+    r"|transformer|longformer"
+    r"|T5(?:-\w{1,10})?|ViT)\b(?![\w.]{0,20}\.py)|\bTFAuto\w{1,40}|\bMultiHeadAttention\(",
+    "I'm fine-tuning bert-base with TFBertForSequenceClassification",
+    needs=("bert", "xlnet", "gpt", "former", "t5", "vit", "tfauto", "multihead"),
+)
+"""A network whose layers attend from each position to all."""
+LONG_TEXTS = LineRule(
+    r"(?i)\bmax_?(?:seq_?)?len(?:gth)?\w{0,4}\s{0,2}(?:=|:|of|is|to)?\s{0,2}(?:[2-9]\d\d|[1-9]\d{3})\b"
+    r"|\b(?:512|1024|2048|4096) tokens\b|\b(?:long|longer) (?:texts|documents|sequences)\b"
+    r"|\bsequence length\b[^.\n]{0,12}\b(?:[2-9]\d\d|[1-9]\d{3})\b",
+    "max_length=512 and batch size 32",
+    "documents of 2048 tokens",
+    needs=("max", "tokens", "long", "sequence"),
+)
+_LARGE = r"(?:[6-9]\d\d|[1-9]\d{3})"
+LARGE_IMAGES = LineRule(
+    rf"\b(?:target|image|img|input|crop)_?(?:size|shape)\s*=\s*[(\[]\s*(?:None,\s*)?{_LARGE}\s*,\s*{_LARGE}\b"
+    rf"|\bInput\(\s*(?:shape\s*=\s*)?\(\s*{_LARGE}\s*,\s*{_LARGE}\b"
+    rf"|(?i:\A(?=.*(?:image|picture|photo|frame|resolution|input|pixel|\bpx\b|tile|scan|u-?net|segmentation))"
+    rf".*?(?<![\w.,]){_LARGE} ?(?:x|\u00d7|\*|by|px x) ?{_LARGE}\b)"
+    r"|(?i:\b(?:high|full|large)[- ]?(?:er )?[- ]?res(?:olution)?\b[^.\n]{0,20}\b(?:images?|inputs?"
+    r"|pictures|frames)\b)"
+    r"|(?i:\b[48]k (?:images?|video|frames|resolution)\b)",
+    "train = datagen.flow_from_directory('data/train', target_size=(1500, 2000), batch_size=16)",
+    "# U-Net with 1024x1024 input: OOM",
+    "inputs = Input((768, 1024, 3))",
+    "high resolution images",
+    needs=(
+        "size", "shape", "input", "image", "picture", "photo", "frame", "resolution", "pixel", "px", "tile",
+        "scan", "net",
+    ),
+)  # fmt: skip
+"""Images whose sides are far above those that nets were made for."""
+ON_A_PHONE = LineRule(
+    r"(?i)\b(?:android|iOS|iphone|kotlin)\b|\b(?:mobile|smart) ?(?:app|phones?|devices?)\b|\bphones?\b",
+    "My app loads the model in Kotlin",
+    "on phones with 2 GB of RAM",
+    needs=("android", "ios", "phone", "kotlin", "mobile"),
+)
+"""The model runs in a phone's app."""
+HELD_BY_EARLIER = LineRule(
+    r"(?i)\b(?:zombie|dead|old|previous|earlier|stale|crashed|killed|orphan\w*"
+    r"|hung)\b[^.\n]{0,30}\bprocess(?:es)?\b"
+    r"|\bprocess(?:es)?\b[^.\n]{0,40}\b(?:from yesterday|(?:was|were) dead|still (?:there|alive|running"
+    r"|listed|holds?))\b"
+    r"|\b(?:in use|used|held|occupied|taken) by (?:an?|another|some)(?: other)?(?: \w+)? (?:process|user"
+    r"|program|notebook)\b",
+    "7.6 GB of 8 GB are in use by a python process from yesterday",
+    "there is a zombie process on the GPU",
+    needs=("process", "by a", "by some"),
+)
+"""The text says that a process of earlier holds memory."""
+PYTHON_ERROR = LineRule(
+    r"(?i)(?<!GPU )(?<!CUDA )(?<!gpu-)\bmemory ?errors?\b(?![^.\n]{0,30}\b(?:GPUs?|CUDA|VRAM)\b)",
+    "I get a memory error on this line:",
+    needs=("memory e", "memorye"),
+)
+"""What Python and NumPy call a lack of host RAM."""
+TOLD_WORK = {
+    "an error of Python's": PYTHON_ERROR,
+    "an array of all samples": ARRAY_OF_ALL,
+    "an array in words": ARRAY_IN_WORDS,
+    "one-hot labels": ONE_HOT_LABELS,
+    "one-hot features": ONE_HOT_FEATURES,
+    "writing histograms": HISTOGRAMS,
+    "a persistent tape": PERSISTENT_TAPE,
+    "training quantised": QUANTISING,
+    "converting in words": CONVERTING_IN_WORDS,
+    "calibrating": CALIBRATING,
+    "mapping in parallel": IN_PARALLEL,
+    "a set as tensors": SET_AS_TENSORS,
+    "called with a whole set": CALLED_AT_ONCE,
+    "recurrent convolutions": RECURRENT_CONVOLUTIONS,
+    "a transformer": A_TRANSFORMER,
+    "long texts": LONG_TEXTS,
+    "large images": LARGE_IMAGES,
+    "on a phone": ON_A_PHONE,
+    "held by an earlier run": HELD_BY_EARLIER,
+}
+"""What is told, and how a line tells it."""
