@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfmemlens.attribution.moments.arguments import with_arguments
+from tfmemlens.attribution.moments.as_in_a_step import claims_of_step
 from tfmemlens.attribution.moments.balance import balance, holders, rounded_request
 from tfmemlens.attribution.moments.counted import with_counted, with_holders
 from tfmemlens.attribution.moments.first_dimension import first_dimension
@@ -88,7 +89,7 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
     """
     scopes = scopes_of(capture)
     live = LiveNames(capture.live_model)
-    moments = [_failure(capture, incident, scopes, live) for incident in capture.incidents]
+    told, peaks = capture, list[Moment]()
     layers: tuple[LayerSummary, ...] = ()
     if capture.timelines:
         from tfmemlens.attribution.moments.consumers import graph_of
@@ -133,7 +134,10 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
             )
             for peak in peaks
         ]
-        moments += sorted(peaks, key=lambda moment: -moment.attribution.table.total_bytes)
+        peaks.sort(key=lambda moment: -moment.attribution.table.total_bytes)
+    moments = [
+        _failure(told, incident, scopes, live, capture.timelines) for incident in capture.incidents
+    ] + peaks
     return Case(capture, tuple(moments), api_of(capture), layers, layout(capture))
 
 
@@ -173,7 +177,9 @@ def without_copies(capture: Capture) -> LayoutStudy:
     return LayoutStudy((), peak=peak_alone(capture.graph, types), malformed=tuple(malformed.items()))
 
 
-def _failure(capture: Capture, incident: Incident, scopes: Scopes, live: LiveNames) -> Moment:
+def _failure(
+    capture: Capture, incident: Incident, scopes: Scopes, live: LiveNames, steps: Sequence[Timeline]
+) -> Moment:
     table = holders(incident)
     attribution = live.attribution(scopes.attribution(attribute_table(table)))
     if incident.compiler is not None:
@@ -193,7 +199,12 @@ def _failure(capture: Capture, incident: Incident, scopes: Scopes, live: LiveNam
         request,
         schedule=_scheduled(incident, attribution, scopes),
         omissions=omissions(incident, books),
-        counted=with_counted(attribution, capture, incident.request.device),
+        counted=with_counted(
+            attribution,
+            capture,
+            incident.request.device,
+            claims_of_step(steps, incident.request, capture.live_model),
+        ),
     )
 
 

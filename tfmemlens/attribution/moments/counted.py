@@ -1,8 +1,5 @@
 """What a dump shows without a name, as far as the program counted who held it: containers of Python's,
-variables with their slots, constants of functions, batches.
-
-Each is given a block that a dump shows, of the size that BFC gives to what it asks for, or of up to twice of
-that. A block goes to one owner alone, so the sum is what is in use, whatever was counted.
+variables with their slots, constants of functions, batches; and what the step makes, by a recorded one.
 """
 
 from __future__ import annotations
@@ -10,39 +7,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from tfmemlens.attribution.moments.claims import Claim, Taken, take
 from tfmemlens.attribution.moments.live_inputs import BATCH, HELD_TENSOR, OF_BATCH
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.live_model import LEAST_BYTES, HeldTensors, LiveModel, TracedFunction
 from tfmemlens.model.tensor import TensorType
-from tfmemlens.units import MIB, round_up
-from tfmemlens.values import dataclass, replace
-
-_MAX_SLACK = 128 * MIB
-"""BFC cuts a block off where that or more would be left of it (`BFCAllocator::FindChunkPtr`)."""
+from tfmemlens.values import replace
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """Tensors of one type that an owner holds."""
-
-    name: str
-    owner: Owner
-    tensor: TensorType
-    count: int = 1
-    exact: bool = False
-    """Whether a larger block proves nothing: what is counted may be gone, or of another step."""
-
-
-def with_counted(attribution: Attribution, capture: Capture, device: str | None) -> Attribution | None:
-    """The rows of a failure with the owners that the program counted; None where that names none."""
+def with_counted(
+    attribution: Attribution, capture: Capture, device: str | None, of_step: Iterable[Claim] = ()
+) -> Attribution | None:
+    """The rows of a failure with the owners that the program counted, and of the rest those that a recorded
+    step tells (`of_step`); None where that names none.
+    """
     rows = list(zip(attribution.table, attribution.owners, strict=True))
     free = Counter[int]()
     for row, owner in rows:
         if _is_nameless(row, owner):
             free[row.size_bytes] += row.count
-    taken = _taken([*_claims(capture, device)], free) if free else {}
+    taken: Taken = {}
+    if free:
+        take(taken, free, _claims(capture, device))
+        take(taken, free, of_step)
     if not taken:
         return None
     split = [part for row, owner in rows for part in _split(row, owner, taken)]
@@ -97,36 +86,6 @@ def _of_graphs(model: LiveModel) -> Iterator[Claim]:
     for each in model.constants:
         owner = replace(NOBODY, layer=each.name.rpartition("/")[0] or None, kind=Kind.CONSTANT)
         yield Claim(each.name, owner, each.tensor, each.count)
-
-
-Taken = dict[int, list[tuple[Claim, int]]]
-"""For each size of a block whose they are, and how many."""
-
-
-def _taken(claims: list[Claim], free: Counter[int]) -> Taken:
-    """The blocks of the claims: such as have their size, else the smallest that are left of larger ones."""
-    taken: Taken = {}
-    waiting: list[Claim] = []
-    for claim in claims:
-        asked = round_up(claim.tensor.bytes or 0)
-        count = min(claim.count, free[asked]) if asked >= LEAST_BYTES else 0
-        _take(taken, free, asked, claim, count)
-        if asked >= LEAST_BYTES and count < claim.count and not claim.exact:
-            waiting.append(replace(claim, count=claim.count - count))
-    for claim in sorted(waiting, key=lambda each: -(each.tensor.bytes or 0)):
-        asked, left = round_up(claim.tensor.bytes or 0), claim.count
-        above = min(2 * asked, asked + _MAX_SLACK)
-        for size in sorted(size for size, count in free.items() if count and asked < size < above):
-            count = min(left, free[size])
-            _take(taken, free, size, claim, count)
-            left -= count
-    return taken
-
-
-def _take(taken: Taken, free: Counter[int], size: int, claim: Claim, count: int) -> None:
-    if count > 0:
-        free[size] -= count
-        taken.setdefault(size, []).append((claim, count))
 
 
 def _split(row: Allocation, owner: Owner, taken: Taken) -> Iterator[tuple[Allocation, Owner]]:

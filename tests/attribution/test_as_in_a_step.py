@@ -1,0 +1,105 @@
+"""A failed step's blocks by a recorded step that ran: in which sizes, at which moment, and what proves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.builders import ALLOCATOR, DEVICE, timeline
+from tfmemlens.attribution.moments.as_in_a_step import ResizedStep, claims_of_step, resized
+from tfmemlens.attribution.moments.claims import Claim
+from tfmemlens.attribution.moments.counted import with_counted
+from tfmemlens.model.allocation import BEFORE, Allocation, AllocationTable
+from tfmemlens.model.attribution import NOBODY, Attribution
+from tfmemlens.model.capture import Capture, Source
+from tfmemlens.model.incident import FailedRequest, RequestKind
+from tfmemlens.model.live_model import LiveModel
+from tfmemlens.values import replace
+
+
+def made(node: str, shape: tuple[int, ...], start: float, end: float, purpose: str = "output") -> Allocation:
+    size = 4
+    for each in shape:
+        size *= each
+    return Allocation(
+        node, size, None, DEVICE, ALLOCATOR, size, start_micros=start, end_micros=end, shape=shape,
+        dtype="float32", purpose=purpose,
+    )  # fmt: skip
+
+
+STEP = timeline(
+    made("enc/MatMul", (32, 512), 1, 9),
+    made("enc/Relu", (32, 1024), 2, 4),
+    made("dec/MatMul", (32, 2048), 5, 8),
+    made("enc/late", (32, 640), 8.5, 9),
+)
+REQUEST = FailedRequest(RequestKind.TENSOR, node="dec/MatMul", shape=(96, 2048), allocator=ALLOCATOR)
+
+
+def told(request: FailedRequest = REQUEST, model: LiveModel | None = None) -> list[Claim]:
+    return [*claims_of_step([STEP], request, model)]
+
+
+def alive(claims: list[Claim]) -> Iterator[tuple[str, tuple[int | None, ...] | None]]:
+    return ((claim.name, claim.tensor.shape) for claim in claims if not claim.exact)
+
+
+def test_what_was_alive_when_the_same_op_asked_in_the_sizes_of_the_request() -> None:
+    assert [*alive(told())] == [("enc/MatMul", (96, 512)), ("dec/MatMul", (96, 2048))]
+
+
+def test_another_op_gives_the_peak_and_the_batch_is_what_the_program_says() -> None:
+    model = LiveModel((), (), batch=32, failed_batch=64)
+    other = replace(REQUEST, node="Mul", shape=(3, 4))
+    assert [*alive(told(other, model))] == [("enc/MatMul", (64, 512)), ("dec/MatMul", (64, 2048))]
+
+
+def test_what_the_step_makes_at_other_times_needs_a_block_of_just_its_size() -> None:
+    assert {(claim.name, claim.tensor.shape) for claim in told() if claim.exact} == {
+        ("enc/Relu", (96, 1024)),
+        ("enc/late", (96, 640)),
+    }
+
+
+def test_a_type_that_two_layers_make_at_other_times_is_nobodys() -> None:
+    step = timeline(
+        made("dec/MatMul", (32, 2048), 1, 2), made("a/Relu", (32, 640), 3, 4), made("b/Relu", (32, 640), 4, 5)
+    )
+    assert [claim.name for claim in claims_of_step([step], REQUEST, None)] == ["dec/MatMul"]
+
+
+def test_another_allocators_step_and_what_stood_before_it_tell_nothing() -> None:
+    assert not [*claims_of_step([STEP], replace(REQUEST, allocator="GPU_1_bfc"), None)]
+    before = timeline(made("enc/MatMul", (32, 2048), 0, 9, BEFORE))
+    assert not [*claims_of_step([before], REQUEST, None)]
+
+
+def test_a_block_of_no_such_size_stays_nameless() -> None:
+    blocks = [Allocation(None, 96 * 512 * 4), Allocation(None, 96 * 512 * 4 * 3)]
+    dump = Attribution(AllocationTable.of(blocks), [NOBODY] * 2)
+    found = with_counted(dump, Capture(Source("-")), DEVICE, told())
+    assert found is not None
+    assert [owner.layer for owner in found.owners] == ["enc", None]
+
+
+@pytest.mark.parametrize(
+    "shape, sizes, expected",
+    [
+        ((32, 512), ResizedStep({32: 96}), (96, 512)),
+        ((512, 32), ResizedStep({32: 96}), (512, 96)),
+        ((32, 32), ResizedStep({32: 96}), (96, 32)),  # a batch, and as many channels
+        ((640, 512), ResizedStep({32: 96}), (1920, 512)),  # 20 words a sentence, flat
+        ((40, 512), ResizedStep({4: 12}), (40, 512)),  # many sizes are multiples of 4
+        ((None, 7), ResizedStep({32: 96}), (None, 7)),
+        ((4, 64, 64, 64), ResizedStep({}, {64: 96}), (4, 96, 96, 64)),  # a picture, and as many channels
+        ((4, 32, 32, 128), ResizedStep({}, {64: 102}), (4, 51, 51, 128)),  # pooled once
+        ((4, 16, 16, 64), ResizedStep({}, {64: 102}), (4, 26, 26, 64)),  # twice, as SAME rounds
+        ((4, 8, 128, 128), ResizedStep({4: 6}, {128: 200}), (6, 8, 200, 200)),  # scores of all pairs of words
+        ((64, 300), ResizedStep({}, {300: 500}), (64, 500)),
+    ],
+)
+def test_sizes_of_the_step_that_failed(
+    shape: tuple[int | None, ...], sizes: ResizedStep, expected: tuple[int | None, ...]
+) -> None:
+    assert resized(shape, sizes) == expected

@@ -1,0 +1,123 @@
+"""Who holds the blocks of a step that failed, by a recorded step of the same program that ran: what was alive
+there when the op that failed here asked for its tensor, in the sizes of the step that failed.
+
+The sizes are the evidence: a tensor that the failed step does not hold finds no block of its size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from tfmemlens.attribution.moments.claims import Claim
+from tfmemlens.attribution.names.owner_cache import owner_like
+from tfmemlens.model.allocation import BEFORE, PIPELINE, Shape
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.incident import FailedRequest
+from tfmemlens.model.live_model import LEAST_BYTES, LiveModel
+from tfmemlens.model.tensor import TensorType
+from tfmemlens.model.timeline import Timeline
+from tfmemlens.values import dataclass, field
+
+_OF_THE_STEP = (Kind.ACTIVATION, Kind.GRADIENT, Kind.WORKSPACE, Kind.LOOP_STACK, Kind.LAYOUT_TRANSPOSE)
+_LEAST_MULTIPLE = 16
+"""Of smaller numbers too many sizes are multiples."""
+_MOST_POOLED = 32
+"""A picture is rarely made smaller than by that."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResizedStep:
+    """ResizedStep of the recorded step, and what they are in the one that failed."""
+
+    batch: Mapping[int, int] = field(default_factory=dict)
+    sides: Mapping[int, int] = field(default_factory=dict)
+    """Of pictures and sequences."""
+
+
+def claims_of_step(
+    timelines: Sequence[Timeline], request: FailedRequest, model: LiveModel | None
+) -> Iterator[Claim]:
+    """First what was alive when the same op asked, or at the peak; then what the step makes at other times,
+    where one layer alone makes tensors of the type.
+    """
+    for timeline in timelines:
+        if request.allocator in (None, timeline.allocator):
+            index, sizes = _same_moment(timeline, request, model)
+            rows = timeline.alive_after(index)
+            yield from _claims(timeline, rows, sizes)
+            yield from _of_other_times(timeline, {*rows}, sizes)
+            return
+
+
+def _same_moment(
+    timeline: Timeline, request: FailedRequest, model: LiveModel | None
+) -> tuple[int, ResizedStep]:
+    """The event at which the op that failed asked for its tensor, the last one, and the sizes."""
+    known = {model.batch: model.failed_batch} if model and model.batch and model.failed_batch else {}
+    node, (_, changes, rows) = timeline.table.node, timeline.events
+    asked = (
+        index
+        for index in range(len(rows) - 1, -1, -1)
+        if changes[index] >= 0 and node[rows[index]] == request.node
+    )
+    found = next(asked, None) if request.node else None
+    if found is None:
+        return timeline.peak_index, ResizedStep(known)
+    shape = timeline.table.shape[rows[found]] or ()
+    if not request.shape or len(shape) != len(request.shape):
+        return found, ResizedStep(known)
+    first, *others = (
+        {mine: theirs} if mine and theirs and mine != theirs else {}
+        for mine, theirs in zip(shape, request.shape, strict=True)
+    )
+    return found, ResizedStep({**known, **first}, {old: new for each in others for old, new in each.items()})
+
+
+def _claims(timeline: Timeline, rows: Iterable[int], sizes: ResizedStep) -> Iterator[Claim]:
+    table = timeline.table
+    for row in rows:
+        shape, node = table.shape[row], table.node[row]
+        if not shape or not node or table.size_bytes[row] < LEAST_BYTES:
+            continue
+        owner = timeline.owners.get(node) or owner_like(node, table.op[row])
+        if owner.kind in _OF_THE_STEP and table.purpose[row] not in (BEFORE, PIPELINE):
+            yield Claim(node, owner, TensorType(resized(shape, sizes), table.dtype[row]))
+
+
+def _of_other_times(timeline: Timeline, alive: set[int], sizes: ResizedStep) -> Iterator[Claim]:
+    rows = (row for row in range(len(timeline.table)) if row not in alive)
+    by_type: dict[TensorType, list[Claim]] = {}
+    for claim in _claims(timeline, rows, sizes):
+        by_type.setdefault(claim.tensor, []).append(claim)
+    for claims in by_type.values():
+        if len({claim.owner.layer for claim in claims}) == 1:
+            first = claims[0]
+            yield Claim(first.name, first.owner, first.tensor, len(claims), exact=True)
+
+
+def resized(shape: Shape, sizes: ResizedStep) -> Shape:
+    """A shape of the recorded step as the one that failed has it."""
+    new = list(shape)
+    for old, size in sizes.sides.items():
+        _resize_side(new, shape, old, size)
+    for old, size in sizes.batch.items():
+        first = shape[0] if shape else None
+        if old in shape:
+            new[shape.index(old)] = size
+        elif first and old >= _LEAST_MULTIPLE and first % old == 0:
+            new[0] = first // old * size  # a batch of sequences that lies flat
+    return tuple(new)
+
+
+def _resize_side(new: list[int | None], shape: Shape, old: int, size: int) -> None:
+    """Where a side stands between the first and the last, and its halves and quarters (a picture that was
+    pooled); the last beside one other is a sequence's, beside two channels.
+    """
+    between = range(1, len(shape) - 1)
+    alike = [at for at in between if shape[at] == old]
+    for at in alike or between:
+        each = shape[at] or 0
+        if each > 1 and old % each == 0 and old // each <= _MOST_POOLED:
+            new[at] = -(-size // (old // each))
+    if len(shape) > 1 and shape[-1] == old and (len(alike) == 1 or not between):
+        new[-1] = size
