@@ -435,15 +435,31 @@ def test_a_few_arrays_of_several_types_are_a_state() -> None:
             "keep what is in `a` on the host",
             "a.append(jax.device_get(x))",
         ),
-        ([((8, 3), 3), ((), 5)], "GPU", "jax", "if the 3 sets in `a` are copies of weights", None),
+        (
+            [((8, 3), 3), ((), 3)],  # results and their losses are no sets of arrays
+            "GPU",
+            "jax",
+            "keep what is in `a` on the host",
+            "a.append(jax.device_get(x))",
+        ),
     ],
 )
 def test_where_what_is_kept_belongs(
     parts: list[tuple[tuple[int, ...], int]], device: str, framework: str, text: str, code: str | None
 ) -> None:
     each: Any = [(Made(tensor=Made(shape=shape)), Holder("a", "list", count, MIB)) for shape, count in parts]
-    remedy = held_by_python._remedy("a", each, framework, device == "CPU")
+    remedy = held_by_python._remedy("a", each, framework, device == "CPU", frozenset())
     assert remedy.text.startswith(text) and remedy.code == code
+
+
+@pytest.mark.parametrize("shapes, sets", [([(8, 3), (4,)], True), ([(8, 3), (5,)], False)])
+def test_sets_are_of_weights_where_the_program_has_weights_of_these_types(
+    shapes: list[tuple[int, ...]], sets: bool
+) -> None:
+    weights = frozenset(TensorType(shape, "float32") for shape in ((8, 3), (4,), (9,)))
+    each: Any = [(Made(tensor=TensorType(shape, "float32")), Holder("a", "list", 3, MIB)) for shape in shapes]
+    remedy = held_by_python._remedy("a", each, "tensorflow", True, weights)
+    assert ("copies of weights" in remedy.text) is sets
 
 
 @pytest.mark.parametrize(

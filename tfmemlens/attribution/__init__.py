@@ -12,6 +12,7 @@ from tfmemlens.attribution.moments.counted import with_counted, with_holders
 from tfmemlens.attribution.moments.first_dimension import first_dimension
 from tfmemlens.attribution.moments.neighbours import beside
 from tfmemlens.attribution.moments.omissions import omissions
+from tfmemlens.attribution.moments.outputs_kept import claims_of_outputs
 from tfmemlens.attribution.moments.owners import attribute_request, attribute_table
 from tfmemlens.attribution.moments.tensors import name_tensors
 from tfmemlens.attribution.names.api_detection import api_of
@@ -203,7 +204,14 @@ def _failure(
             attribution,
             capture,
             incident.request.device,
-            claims_of_step(steps, incident.request, capture.live_model),
+            claims_of_step(steps, incident.request, capture.live_model)
+            if steps
+            else claims_of_outputs(
+                incident.request,
+                owner,
+                (live.model and live.model.failed_batch) or first.batch,
+                capture.live_model,
+            ),
         ),
     )
 

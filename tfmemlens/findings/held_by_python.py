@@ -17,10 +17,11 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.rows import all_in_use, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.knowledge.kept_results import holds_weights
+from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.live_model import HeldTensors, Holder
-from tfmemlens.model.tensor import format_shape
+from tfmemlens.model.tensor import TensorType, format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent
 
@@ -49,7 +50,7 @@ def check(case: Case) -> Iterator[Finding]:
             remedy = (
                 _fewer_weights(name, framework)
                 if weights
-                else _remedy(name, many, framework, on_host(moment))
+                else _remedy(name, many, framework, on_host(moment), _weights_of(case))
             )
             yield _finding(name, many, f"{percent(size, whole)} of {of_what}", index, remedy)
             break
@@ -74,8 +75,23 @@ def _is_array(group: HeldTensors) -> bool:
     return math.prod(size or 1 for size in group.tensor.shape or ()) > 1
 
 
-def _remedy(name: str, parts: list[tuple[HeldTensors, Holder]], framework: str | None, host: bool) -> Remedy:
-    """Numbers of scalars, arrays elsewhere; what an array is wanted for nobody knows."""
+def _weights_of(case: Case) -> frozenset[TensorType]:
+    """The types of the program's weights, as far as it described itself."""
+    live = case.capture.live_model
+    variables = live.variables if live else ()
+    return frozenset(each.tensor for each in variables if each.kind is Kind.PARAMETER)
+
+
+def _remedy(
+    name: str,
+    parts: list[tuple[HeldTensors, Holder]],
+    framework: str | None,
+    host: bool,
+    weights: frozenset[TensorType],
+) -> Remedy:
+    """Numbers of scalars, arrays elsewhere; what an array is wanted for nobody knows. As many of several
+    types may be sets of weights, if the program's own weights have these types.
+    """
     if "()" in name:
         called = name.partition("()")[0]
         return Remedy(
@@ -86,9 +102,10 @@ def _remedy(name: str, parts: list[tuple[HeldTensors, Holder]], framework: str |
             certainty=Certainty.BOUND,
             slug="keep-numbers",
         )
-    sets = {holder.count for group, holder in parts if _is_array(group)}
+    arrays = [part for part in parts if _is_array(part[0])]
+    sets = {holder.count for _, holder in arrays}
     code: str | None = _kept(name, parts[0], framework, host)
-    if len(parts) > 1 and len(sets) == 1:
+    if len(arrays) > 1 and len(sets) == 1 and (not weights or {each.tensor for each, _ in arrays} <= weights):
         text = (
             f"if the {next(iter(sets))} sets in `{name}` are copies of weights: keep the best alone, on the"
             " host or in a file; if all are needed, as of an ensemble, work on fewer members at a time"
