@@ -129,3 +129,57 @@ def test_a_word_in_quotes_is_what_was_printed(text: str, is_told: bool) -> None:
 )
 def test_the_whole_gpu_by_its_figure(text: str, is_told: bool) -> None:
     assert any(each.rule == "whole-pool-at-start" for each in explained(f"{text}\n").findings) is is_told
+
+
+_GROWS = "Memory grows with every step.\n\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "what"),
+    [
+        ("def set_rate(sess, value):\n    sess.run(tf.assign(rate, value))\n", "adds `tf.assign`"),
+        ("for x in data:\n    sess.run(tf.reduce_mean(y), {ph: x})\n", "adds `tf.reduce_mean`"),
+        ("def train():\n    y = tf.add(a, b)\n    sess.run(y)\n", None),  # called once
+        ("def run():\n    y = tf.add(a, b)\n    with tf.Session() as sess:\n        sess.run(y)\n", None),
+        ("for x in data:\n    sess.run(mean, {ph: x})\n", None),
+        ("losses = []\nfor x in ds:\n    loss = step(x)\n    losses.append(loss)\n", "`losses` keeps `loss`"),
+        ("losses = []\nfor x in ds:\n    loss = step(x)\n    losses.append(loss.numpy())\n", None),
+    ],
+)
+def test_what_code_adds_in_each_turn(code: str, what: str | None) -> None:
+    verdict = explained(_GROWS + code).verdict
+    assert (what in verdict) if what else ("adds `" not in verdict and "keeps `" not in verdict)
+
+
+def test_a_model_that_a_piece_of_code_goes_on_with_is_counted() -> None:
+    piece = (
+        "My GPU runs out of memory when I call model.fit.\n\n"
+        "model.add(Conv2D(64, 3, input_shape=(512, 512, 3)))\nmodel.add(Flatten())\nmodel.add(Dense(1024))\n"
+    )
+    assert "the Dense of line 5" in explained(piece).verdict
+    assert "weights of" not in explained(piece.replace("model.add", "names.add_to")).verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "slug"),
+    [
+        ("The memory of my TensorFlowSharp service increases with each Run", "close-tensors"),
+        ("Our TF Serving pod is OOMKilled when we push a new version", "room-for-two-versions"),
+        ("Our TF Serving pod is OOMKilled with many clients", "smaller-requests"),
+        ('In WSL2 the training prints just "Killed"', "more-ram-for-wsl"),
+        ("I got an OOM. I solved it: the cuDNN version was wrong", "what-ended-it"),
+        ("I got an OOM. Has anyone solved it: the cuDNN version?", "smaller-batch"),
+        ("The model works with TF 2.5, OOM with TF 2.9", "newer-release"),
+        ("rasa train is killed, RAM is full", "smaller-pipeline"),
+        ("Der Arbeitsspeicher reicht nicht, der Kernel stirbt", "map-the-file"),
+        ("Me quedo sin memoria RAM con Keras", "map-the-file"),
+    ],
+)
+def test_what_comes_first(text: str, slug: str) -> None:
+    assert offered(f"{text}\n")[0] == slug
+
+
+def test_german_folds_leave_something() -> None:
+    text = "Nach jedem Fold wird mehr Arbeitsspeicher belegt, clear_session() hilft nicht.\n"
+    assert "what Keras keeps of the models before" in explained(text).verdict
+    assert "clear-session" not in offered(text)

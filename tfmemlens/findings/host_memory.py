@@ -25,7 +25,7 @@ from tfmemlens.findings.support.kills import (
     surely_for_memory,
     was_killed,
 )
-from tfmemlens.findings.support.prose_advice import OF_NATIVE, SHARD_THE_DATA
+from tfmemlens.findings.support.prose_advice import OF_NATIVE, ROOM_FOR_TWO, SHARD_THE_DATA
 from tfmemlens.findings.support.rows import (
     failures,
     on_host,
@@ -248,7 +248,7 @@ def _remedies_of_pinned(case: Case) -> Iterator[Remedy]:
             slug="smaller-pipeline",
         )
     if (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
-        yield _MORE_FOR_WSL
+        yield remedies.MORE_FOR_WSL
     yield Remedy(
         "check the limit of the container or job, and of locked memory",
         "ulimit -l",
@@ -304,7 +304,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield remedies.WRONG_SIZE
         return
     serving = situation(case, moment).program == "TensorFlow Serving"
-    if serving:
+    if serving and case.capture.surroundings.shows("reloading models"):
+        yield ROOM_FOR_TWO
+    elif serving:
         yield remedies.smaller_requests(case)
     if was_killed(moment) and _shared_with_the_gpu(case):
         yield Remedy(
@@ -422,7 +424,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     ):
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
     if was_killed(moment) and (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
-        yield _MORE_FOR_WSL
+        yield remedies.MORE_FOR_WSL
     elif "low on resource: memory" in said:
         yield _EVICTED
     elif by_the_machine(moment) and not on_board and not another_program(moment):
@@ -458,11 +460,6 @@ _KERNEL_LOG = Remedy(
     "make sure that it was memory: the kernel logs whom it kills",
     "dmesg -T | grep -i 'killed process'",
     slug="read-the-kernel-log",
-)
-_MORE_FOR_WSL = Remedy(
-    "WSL2 has only a part of the machine's RAM, and may pin less: give it more in %UserProfile%\\.wslconfig",
-    "[wsl2]\nmemory=24GB",
-    slug="more-ram-for-wsl",
 )
 _OF_ADDRESSES = "virtual memory used"
 """What YARN counted: addresses that a process reserved."""

@@ -24,6 +24,7 @@ from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import JAVASCRIPT, advice, full_device, small_pool
 from tfmemlens.findings.support.prose_of_jax import of_constructs
+from tfmemlens.findings.support.remedies import MORE_FOR_WSL
 from tfmemlens.findings.support.situation import (
     JAX,
     TENSORFLOW,
@@ -336,6 +337,8 @@ def _remedies(
             if host:
                 yield _KERNEL_LOG
         return
+    if host and (platform := told.setting("platform")) and platform[0] == "WSL2":
+        yield MORE_FOR_WSL
     yield from of_constructs(case)
     if cached := _caches(told, line, grows):
         yield _WITHOUT_CACHE if "(" not in cached or cached.endswith("()") else _CACHE_OF_A_FILE

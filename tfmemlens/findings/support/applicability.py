@@ -17,7 +17,7 @@ from tfmemlens.model.finding import Remedy
 from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass, replace
 
-_INFERENCE = ("Java", "Node", "TensorFlow.js", "C++", "TensorFlow Serving")
+_INFERENCE = ("Java", "Node", "TensorFlow.js", "C++", "C#", "TensorFlow Serving")
 """Programs that run a model which was trained elsewhere."""
 _FIRST, _LAST = (0, 0), (2, 99)
 _ALL = frozenset({TENSORFLOW, JAX, TORCH_XLA})
@@ -187,7 +187,7 @@ TABLE: dict[str, Applicability] = {
     "dump-file": Applicability(_TENSORFLOW, since=(2, 1), devices=_WITH_BFC, shell=True),
     "tidy": Applicability(program=frozenset({"Node", "TensorFlow.js"}), shell=True),
     "shard-the-data": _TENSORFLOW_CODE,
-    "close-tensors": Applicability(program=frozenset({"Java"}), shell=True),
+    "close-tensors": Applicability(program=frozenset({"Java", "C#"}), shell=True),
     "smaller-requests": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "bound-requests": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "smaller-examples": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
@@ -415,7 +415,7 @@ TABLE: dict[str, Applicability] = {
     "smaller-queues": Applicability(devices=_HOST),
     "look-at-resident": _ANYWHERE,
     "delete-textures": Applicability(program=frozenset({"Node", "TensorFlow.js"}), shell=True),
-    "close-models": Applicability(program=frozenset({"Java", "C++"}), shell=True),
+    "close-models": Applicability(program=frozenset({"Java", "C++", "C#"}), shell=True),
     "predict-in-pieces": _TENSORFLOW_CODE,
     "smaller-output": _ANYWHERE,
     "evaluation-in-batches": _TENSORFLOW_CODE,

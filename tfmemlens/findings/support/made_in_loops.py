@@ -182,6 +182,26 @@ def graph_loops(program: Program) -> Iterator[tuple[Line, Line, str]]:
                     break
 
 
+def graph_functions(program: Program) -> Iterator[tuple[Line, Line, str]]:
+    """The same of functions that make ops, run them in a session that others made, and are no program by
+    themselves: each call adds its ops.
+    """
+    for statement in program:
+        for function in ast.walk(statement.node):
+            if not isinstance(function, ast.FunctionDef) or function.name in _ONCE_EACH:
+                continue
+            calls = list(_calls(function.body))
+            names = {_last(call) for call in calls}
+            if "run" not in names or names & (_BEGINS_A_GRAPH | _BEGINS_A_SESSION):
+                continue
+            for call in calls:
+                if (op := _graph_op(call)) is not None:
+                    yield statement.line_of(call), statement.line_of(function), op
+                    break
+
+
+_ONCE_EACH = frozenset({"main", "train", "__init__", "build", "build_graph", "build_model", "setup"})
+_BEGINS_A_SESSION = frozenset({"Session", "InteractiveSession", "MonitoredTrainingSession", "minimize"})
 _BEGINS_A_GRAPH = frozenset({"Graph", "reset_default_graph", "clear_session"})
 _NO_OPS = ("tf.train.", "tf.logging.", "tf.gfile.", "tf.app.", "tf.summary.", "tf.test.", "tf.io.gfile.")
 _OF_PYTHON_ALONE = frozenset({"get_default_graph", "get_collection", "trainable_variables", "Summary"})

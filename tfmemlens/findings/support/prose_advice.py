@@ -33,7 +33,7 @@ _ANOTHER_MALLOC = Remedy(
     "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 tensorflow_model_server ...",
     slug="another-malloc",
 )
-_ROOM_FOR_TWO = Remedy(
+ROOM_FOR_TWO = Remedy(
     "while a new version loads the old one still serves, so both are in memory: give the container room for"
     " two beside what requests take, or unload the old one first, which leaves a gap, or start another"
     " container for the new one",
@@ -94,6 +94,21 @@ OF_NATIVE = {
             "load the SavedModelBundle once, and close() the old one when another takes its place: while both"
             " are there, memory is needed twice beside the heap",
             "bundle.close();",
+            slug="close-models",
+        ),
+    ),
+    "C#": (
+        Remedy(
+            "dispose of every TFTensor, those that are fed and each that Run returns: they lie in native"
+            " memory,"
+            " which the garbage collector does not see, so GC.Collect() frees next to nothing of it",
+            "using (var x = new TFTensor(data)) { foreach (var y in runner.Run()) { ...; y.Dispose(); } }",
+            slug="close-tensors",
+        ),
+        Remedy(
+            "make graph and session once, and take a new Runner of that session for each call; dispose of a"
+            " session when another takes its place",
+            "session.Dispose();",
             slug="close-models",
         ),
     ),
@@ -232,11 +247,11 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
     if program in JAVASCRIPT:
         yield from _of_javascript(case, grows)
         return
-    if program in ("Java", "C++") and grows:
+    if program in OF_NATIVE and grows:
         yield from OF_NATIVE[program]
         return
     if program == "TensorFlow Serving" and told.shows("reloading models"):
-        yield _ANOTHER_MALLOC if grows else _ROOM_FOR_TWO
+        yield _ANOTHER_MALLOC if grows else ROOM_FOR_TWO
         return
     if program == "TensorFlow Serving" and grows and told.shows("again at each request"):
         yield _GIVEN_BACK

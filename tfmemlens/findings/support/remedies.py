@@ -227,6 +227,11 @@ SMALLER_MODEL = Remedy(
     " smaller batch shrinks",
     slug="smaller-model",
 )
+MORE_FOR_WSL = Remedy(
+    "WSL2 has only a part of the machine's RAM, and may pin less: give it more in %UserProfile%\\.wslconfig",
+    "[wsl2]\nmemory=24GB",
+    slug="more-ram-for-wsl",
+)
 TIDY = Remedy(
     "free what each call makes: TensorFlow.js keeps tensors until they are disposed of",
     "tf.tidy(() => model.predict(x))   // tensor.dispose(); watch tf.memory()",

@@ -45,7 +45,7 @@ _ALL_AT_ONCE = Remedy(
     "y = model.predict(np.stack(inputs), batch_size=32)",
     slug="one-call",
 )
-_FROZEN = Remedy(
+FROZEN = Remedy(
     "make every op once, above the loop, and freeze the graph before it: whoever adds one then gets an error"
     " that names the line (where it is frozen and memory still grows, it is not the graph: run that part in a"
     " process of its own)",
@@ -63,7 +63,7 @@ OF_FUNCTIONS = Remedy(
     "print(f.experimental_get_tracing_count())   # TF 2.3+: it must not grow",
     slug="one-signature",
 )
-_NOT_KEPT = Remedy(
+NOT_KEPT = Remedy(
     "keep numbers, no tensors: results, losses and histories as float(...) or NumPy, no list in a callback"
     " or metric that is never emptied",
     "losses.append(float(loss))",
@@ -183,7 +183,7 @@ def _session_runs(case: Case, line: Line) -> Grower:
         f"ops that are added to the graph in each turn ({line.place}): an operator on a tensor (`-x`,"
         " `x[0]`), a function of tf, a placeholder or a Saver in the loop stays, and slows each run"
     )
-    return Grower(what, line, (_FROZEN, _ONE_GRAPH))
+    return Grower(what, line, (FROZEN, _ONE_GRAPH))
 
 
 def _calls(case: Case, told: Surroundings) -> Iterator[Remedy]:
@@ -210,7 +210,7 @@ def _episodes(case: Case, line: Line) -> Grower:
         f"what an episode does at each step ({line.place}): predict, which makes a data set at each call, and"
         " a replay buffer that fills until its capacity"
     )
-    return Grower(what, line, (*list(_calls(case, told))[:1], _SMALLER_REPLAY, _NOT_KEPT))
+    return Grower(what, line, (*list(_calls(case, told))[:1], _SMALLER_REPLAY, NOT_KEPT))
 
 
 _OF_A_LOOP = regex(r"(?i)\b(?:whole|entire)\b[^.]{0,30}\b(?:training|loop|process|epoch)|\bloop function\b")
@@ -238,8 +238,8 @@ def _functions(case: Case, line: Line) -> Grower:
 def _epochs(case: Case, line: Line) -> Grower:
     what = f"something that is kept from one epoch to the next ({line.place})"
     if case.capture.surroundings.shows("growing in words"):
-        return Grower(what, line, (_IN_TURN, _NOT_KEPT))
-    return Grower(f"{what}, or a later batch that is larger", line, (_IN_TURN, _NOT_KEPT, SIZES_OF_BATCHES))
+        return Grower(what, line, (_IN_TURN, NOT_KEPT))
+    return Grower(f"{what}, or a later batch that is larger", line, (_IN_TURN, NOT_KEPT, SIZES_OF_BATCHES))
 
 
 def replays(case: Case) -> Iterator[Grower]:
@@ -248,7 +248,7 @@ def replays(case: Case) -> Iterator[Grower]:
     line = told.shows("replaying")
     if line and not told.shows("saving in words"):
         what = f"the buffer of experiences ({line.place}), which fills until its capacity"
-        yield Grower(what, line, (_SMALLER_REPLAY, _NOT_KEPT))
+        yield Grower(what, line, (_SMALLER_REPLAY, NOT_KEPT))
 
 
 _ANSWERS: dict[str, Callable[[Case, Line], Grower]] = {

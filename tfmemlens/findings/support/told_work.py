@@ -13,6 +13,7 @@ from tfmemlens.findings.support.told_again import DATA_IN_PARTS
 from tfmemlens.findings.support.tool_settings import tool
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
+from tfmemlens.patterns import regex
 from tfmemlens.values import replace
 
 HOST, DEVICE, ANY = "host", "device", "any"
@@ -261,9 +262,10 @@ def told_work(case: Case) -> Iterator[Grower]:
     if any(map(told.shows, _SAY_MORE)) or board(case):
         return
     yield from _own_limit(case)
-    of_host = any(map(told.shows, _OF_RAM)) or without_gpu(case)
-    of_device = told.shows("device memory in words") is not None and not of_host
     said = told.shows("running short") or told.shows("much memory in words")
+    killed = said is not None and _KILLED.search(said.text) is not None
+    of_host = killed or any(map(told.shows, _OF_RAM)) or without_gpu(case)
+    of_device = told.shows("device memory in words") is not None and not of_host
     for work in WORK:
         line = told.shows(work.facts[0])
         if line is None or not all(map(told.shows, work.facts)):
@@ -274,8 +276,7 @@ def told_work(case: Case) -> Iterator[Grower]:
             continue
         remedies = tuple(_by_settings(case, from_the_stated(case, each)) for each in work.remedies)
         yield Grower(f"{work.what} ({line.place})", line, remedies)
-    if not of_host:
-        yield from _of_settings(case)
+    yield from _of_settings(case, of_host)
 
 
 def _by_settings(case: Case, remedy: Remedy) -> Remedy:
@@ -287,7 +288,7 @@ def _by_settings(case: Case, remedy: Remedy) -> Remedy:
     return replace(remedy, text=f"{remedy.text}: {setting}", code=None) if setting else remedy
 
 
-def _of_settings(case: Case) -> Iterator[Grower]:
+def _of_settings(case: Case, of_host: bool) -> Iterator[Grower]:
     """A program with known settings, which decide how much it takes at once."""
     known = tool(case)
     used, line = known or (None, None)
@@ -298,19 +299,24 @@ def _of_settings(case: Case) -> Iterator[Grower]:
         "tool-image-size": used.images,
         "tool-sample-length": used.lengths,
     }
+    if of_host:
+        settings = {"smaller-pipeline": used.queues}
     remedies = tuple(
         from_the_stated(case, Remedy(f"{_WORDS[slug]}: {setting}", slug=slug))
         for slug, setting in settings.items()
         if setting
     )
-    yield Grower(f"what {used.name} is set to take at once ({line.place})", line, remedies)
+    if remedies:
+        yield Grower(f"what {used.name} is set to take at once ({line.place})", line, remedies)
 
 
 _WORDS = {
     "smaller-batch": "take a smaller batch",
+    "smaller-pipeline": "let less of its input be in RAM at once",
     "tool-image-size": "smaller images",
     "tool-sample-length": "shorter samples",
 }
+_KILLED = regex(r"(?i)\bkilled\b")
 _MOST_OF_A_GPU = 0.8
 
 

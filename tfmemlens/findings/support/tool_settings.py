@@ -62,6 +62,16 @@ _TOOLS = (
         "`--train_batch_size`",
         "`--train_crop_size` in training, smaller image files in evaluation",
     ),
+    Tool(
+        "Rasa",
+        "`batch_size` of DIETClassifier and TEDPolicy in config.yml",
+        queues="`max_ngram` and `max_features` of CountVectorsFeaturizer in config.yml",
+    ),
+    Tool(
+        "StyleGAN",
+        "`minibatch_gpu_base` in the training configuration",
+        "a lower resolution of the data set",
+    ),
     Tool("keras-retinanet", "`--batch-size`", "`--image-max-side` and `--image-min-side`"),
     Tool(
         "StarDist",

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.contrasted import first_of
 from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
-from tfmemlens.findings.support.told_again import replays, told_again, told_epochs
+from tfmemlens.findings.support.told_again import FROZEN, NOT_KEPT, replays, told_again, told_epochs
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Api, Case
 from tfmemlens.model.finding import Remedy
@@ -133,6 +134,8 @@ def _of_code(case: Case) -> Iterator[Grower]:
         else:
             kept += " keeps each with its weights"
         yield Grower(kept, loop.model, tuple(_of_models(loop.loop, bool(loop.clears), loop.alike)), True)
+    yield from _adding_ops(case)
+    yield from _keeping(told)
     for line, call in predicting_loops(told.program()):
         yield Grower(
             f"{line.place} calls `{call}` in each turn of a loop, and each call makes its own data set",
@@ -140,6 +143,29 @@ def _of_code(case: Case) -> Iterator[Grower]:
             (_direct_call(case.api),),
             True,
         )
+
+
+def _adding_ops(case: Case) -> Iterator[Grower]:
+    """A session's program whose loop, or a function that it calls again and again, makes ops."""
+    from tfmemlens.findings.support.made_in_loops import graph_functions, graph_loops
+
+    program = case.capture.surroundings.program()
+    for line, _, op in (*graph_loops(program), *graph_functions(program)):
+        what = (
+            f"{line.place} adds `{op}` to the graph each time it runs: the graph keeps all, and each run of"
+            f" the"
+            " session takes longer"
+        )
+        yield Grower(what, line, (FROZEN,), True)
+
+
+def _keeping(told: Surroundings) -> Iterator[Grower]:
+    """A list that takes what each turn of a loop makes."""
+    for each in kept(told):
+        if each.on_host or each.model or each.most:
+            continue
+        what = f"`{each.container}` keeps `{each.value}` of each turn of the loop ({each.line.place})"
+        yield Grower(what, each.line, (NOT_KEPT,))
 
 
 _WRAPS = regex(

@@ -105,6 +105,8 @@ class ProgramReader(Interpreter):
             return [self.called(positional[0], [each], {}, node) for each in positional[1][:64]]
         if name in ("Input", "InputLayer", "placeholder"):
             return self._bound(layers.input_of(name, positional, named))
+        if name == "add" and path.count(".") == 1 and positional and isinstance(positional[0], Layer):
+            return self._begun(path.partition(".")[0], positional[0])
         if name == "Sequential":
             return self._sequential(positional[0] if positional else named.get("layers", ()), named)
         if name == "Model" and (len(positional) > 1 or "outputs" in named):
@@ -249,6 +251,12 @@ class ProgramReader(Interpreter):
         )
         self._build(net)
         return net
+
+    def _begun(self, name: str, layer: Layer) -> None:
+        """`model.add(Conv2D(...))` of a model that a quoted piece does not make: a Sequential one that begins
+        there.
+        """
+        self.frames[-1][name] = self._sequential([layer], {})
 
     def _build(self, net: Net) -> None:
         """Follow the layers from the input that the first one states, once it is known."""

@@ -25,24 +25,27 @@ _MEMORY = regex(
     r"(?i)(?<!short-term )(?<!short term )(?<!replay )(?<!shared )(?<!external )(?<!associative )"
     r"\b(?:v?ram|memory|memories|swap)\b"
     r"(?![-_ ]?(?:growth ?[=(]|growth option|cell|network|profiler|bank|requirement))"
-    r"|\brss\b|\bGPU resources?\b"
+    r"|\brss\b|\bGPU resources?\b|\bmem[o\u00f3]ria\b|\b\w{0,12}speicher\b|\bm\u00e9moire\b"
     r"|\u5185\u5b58|\u663e\u5b58|\u8a18\u61b6\u9ad4|\u30e1\u30e2\u30ea|\uba54\ubaa8\ub9ac"
 )
 _OF_DEVICE = regex(
     r"(?i)\u663e\u5b58|\bvram\b"
     r"|\bvideo (?:memory|ram)\b|\bGPUs?(?:'s)?\b|\bcuda\b|\bwebgl\b|\bgraphics? (?:card|memory)\b"
+    r"|\bgrafik\w{0,12}"
 )
 _OF_CPU = regex(r"(?i)\bcpu\b")
 _OF_HOST = regex(
     r"(?i)(?<!gpu )(?<!video )(?<!graphics )\bram\b|\bswap\b|\brss\b"
-    r"|\b(?:cpu(?:'s)?|host|system|main) (?:\w+ )?memory\b"
+    r"|\b(?:cpu(?:'s)?|host|system|main) (?:\w+ )?memory\b|\b(?:arbeits|haupt)speicher\b"
 )
 _GROWTH = regex(
     r"(?i)\b(?:grow(?:s|ing|n)?|(?<!memory )(?<!memory_)growth|increas(?:e|es|ed|ing)"
     r"|ris(?:e|es|ing)|climb(?:s|ing)?|accumulat(?:e|es|ed|ing|ion)"
     r"|balloon(?:s|ing)?|soar(?:s|ing)?|leak(?:s|y|ed|ing|age)?|creep(?:s|ing)?|explod(?:e|es|ing)"
     r"|(?:go(?:es|ing)?|add(?:s|ing)?|pil(?:es|ing)|build(?:s|ing)?) up|more and more"
-    r"|out of control|getting (?:bigger|larger|higher))\b"
+    r"|out of control|getting (?:bigger|larger|higher)|slower and slower"
+    r"|w\u00e4chst|steigt|immer mehr|crece|cresce|aumenta|augmente)\b|\b(?:wird"
+    r"|braucht) mehr (?=\w{0,12}speicher)"
     r"|\u589e\u957f|\u589e\u52a0|\u4e0a\u5347|\u4e0a\u6da8|\u66b4\u6da8"
     r"|\u6cc4[\u6f0f\u9732]|\u8d8a\u6765\u8d8a"
     r"|\u5897\u3048|\u5897\u52a0|\u30ea\u30fc\u30af|\uc99d\uac00|\ub204\uc218"
@@ -50,7 +53,8 @@ _GROWTH = regex(
 """Growth; also `grows, rises, leaks, more and more` in Chinese, Japanese and Korean, which part no words."""
 _SHORTAGE = regex(
     r"(?i)\b(?:exhaust(?:s|ed|ing)?|deplet\w+|r[ua]n(?:s|ning)? out|overflow(?:s|ed)?|insufficient"
-    r"|not enough|maxe[sd]|lack of|too (?:little|small))\b"
+    r"|not enough|maxe[sd]|lack of|too (?:little|small)|sin (?=memoria)|sem (?=mem)|insuficiente|insuffisante"
+    r"|reicht nicht|zu wenig)(?!\w)"
     r"|(?<=\bmemory )(?<!the memory )crash(?:es|ed|ing)\b"
     r"|\u4e0d\u8db3|\u4e0d\u591f|\u6ea2\u51fa|\u8017\u5c3d|\u7206|\ubd80\uc871"
 )
@@ -97,7 +101,8 @@ _ALL = regex(
     r" than)\b|100 ?%|9\d ?%"
 )
 _AGAIN = (
-    r"(?:\beach\b|\bevery ?(?:time)?\b|\bper\b|\bbetween\b|\bin-between\b|\bover\b|\bacross\b"
+    r"(?:\beach\b|\bjede[mnrs]?\b|\bcada\b|\bchaque\b|\bevery ?(?:time)?\b|\bper\b|\bbetween\b"
+    r"|\bin-between\b|\bover\b|\bacross\b"
     r"|\bin (?:a|the|an) (?:\w+ )?loop\b|\bloops?\b|\brepeat\w*|\bmultiple\b|\bmany\b|\bseveral\b"
     r"|\bhundreds\b|\bsequential\w*|\bnumber of\b|\bagain\b|\ba lot of\b"
     r"|\bconsecutive\w*|\bsuccessive\w*|\bonce for\b|\bnew instances?\b)"
@@ -161,7 +166,8 @@ _VAIN = regex(
     r"|\b(?:no|any) (?:help|effect|luck|difference|change)|\buseless\b|\bin vain\b|\bnothing help\w*"
     r"|\bfail(?:s|ed)? to (?:solve|help|fix)|\beven (?:after|when|with|if|deleting|though)\b|\bstill\b"
     r"|\bwrapped\b|\b(?:already|also|have|i've|i) (?:\w+ )?(?:tr(?:y|ied)|call(?:ed)?|us(?:e|ed|ing)|set)\b"
-    r"|\bdespite\b|\bkeep(?:s)? (?:on )?increasing even\b"
+    r"|\bdespite\b|\bkeep(?:s)? (?:on )?increasing even\b|\bhilft nicht\b|\bno (?:ayuda|sirve)\b"
+    r"|\bn\u00e3o (?:ajuda|adianta)\b"
 )
 _WELL = regex(
     r"(?i)\b(?:work(?:s|ed)|help(?:s|ed)|fix(?:es|ed)?|solve[sd]) (?:it|this|the|for me|fine|well|now)"

@@ -10,7 +10,7 @@ PROGRAM = LineRule(
     r"|Running gRPC ModelServer|\btensorflow_serving/|servable version|\btensorflow/serving:"
     r"|\bTF ?Serving\b|\b[Tt]ensor[Ff]low[- ][Ss]erving\b"
     r"|\b[Tt]ensor[Ff]low\.js\b|@tensorflow/tfjs(?!-node)\b|\btf\.memory\(\)|\b(?i:webgl)\b"
-    r"|\btfjs(?:-core|-layers)?\b(?!-node))",
+    r"|\btfjs(?:-core|-layers)?\b(?!-node)|\bTensorFlowSharp\b|\bTensorFlow\.NET\b|\bTF(?:Tensor|Session)\b)",
     "\tat org.tensorflow.Session.run(Session.java:830)",
     "pods that run TF Java code",
     "    at Object.kernelFunc (/app/node_modules/@tensorflow/tfjs-node-gpu/dist/Relu.js:33:24)",
@@ -18,6 +18,7 @@ PROGRAM = LineRule(
     "Successfully loaded servable version {name: ocr version: 7}",
     "docker run --gpus all tensorflow/serving:2.6.0-gpu",
     "a request to TFServing fails",
+    "TensorFlowSharp in a C# service",
     needs=(
         "org.tensor",
         "savedmodelb",
@@ -33,6 +34,10 @@ PROGRAM = LineRule(
         "low.js",
         "webgl",
         "tf.memory",
+        "flowsharp",
+        "flow.net",
+        "tftensor",
+        "tfsession",
     ),
 )
 _NAMES = (
@@ -58,6 +63,7 @@ _NAMES = (
     ),
     (("reticulate",), "R"),
     (("session->",), "C++"),
+    (("tensorflowsharp", "tensorflow.net", "tftensor", "tfsession"), "C#"),
 )
 """What a program is called, by how the words that show it begin."""
 

@@ -14,7 +14,8 @@ from tfmemlens.readers.oom.told_work import TOLD_WORK
 from tfmemlens.readers.oom.tools import TOOLS
 
 TRAINING = LineRule(
-    r"(?i:\.fit(?:_generator)?\(|train_(?:step|op|on_batch|function|one|epoch|loop|and_evaluate|batch)"
+    r"(?i:\.fit(?:_generator)?\(|\bmodel\.fit\b"
+    r"|train_(?:step|op|on_batch|function|one|epoch|loop|and_evaluate|batch)"
     r"|\btrain\w{0,80}\.py\b|trainer\b|\.train\(|\brun\(\[?\s*train|optax|value_and_grad|\bgrad\("
     r"|(?:apply|compute)_gradients"
     r"|\.minimize\(|\b(?:make|update|fit|optimi[sz]er?)_step\w{0,80}\(|update_p?map\w{0,80}\("
@@ -24,6 +25,7 @@ TRAINING = LineRule(
     r"|\bEpoch[ :#]*\d+/\d+"
     r"|--epochs?\b|\bepochs\s*=|\bcallbacks\s*=\s*\[|\b(?:first|second|last|\d(?:st|nd|rd|th)) epoch\b)",
     "  model.fit(x_train, y_train, batch_size=64)",
+    "When I call model.fit it fails",
     "    return self.train_step(data)",
     'File "train.py", line 30, in <module>',
     "session.run(train, feed)",

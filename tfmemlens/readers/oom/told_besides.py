@@ -103,11 +103,14 @@ LARGE_DATA = LineRule(
 """The text says that the data are large."""
 RELOADING = LineRule(
     r"(?i)\bhot[- ]?(?:re-?load|deploy)\w*"
+    r"|\b(?:push|deploy|load|releas|roll|switch)\w*\b[^.\n]{0,20}\bnew (?:model )?version"
+    r"|\bnew (?:model )?version\b[^.\n]{0,40}\b(?:load|push|deploy)\w*"
     r"|\b(?:re-?load\w*|unload\w*|delet\w+|remov\w+|updat\w+)\b[^.\n]{0,40}\bmodels?\b",
     "memory grows when it reloads a new model",
     "we unloaded all models",
     "hot reload needs double memory",
-    needs=("model", "hot"),
+    "we push a new version of our 6 GB model",
+    needs=("model", "hot", "new version"),
 )
 """Models of a server come and go."""
 LOADING = LineRule(
@@ -185,7 +188,14 @@ ANOTHER_RELEASE = LineRule(
     r"|\b(?:memory|RAM)\b[^.\n]{0,60}\d\.\d{1,2}\S{0,4} (?:[a-z]\w* ){0,3}?(?:versus|vs\.?"
     r"|compared (?:to|with)|than|but not)\b[^\n]{0,30}\d\.\d{1,2}"
     r"|\b(?:OOM\w*|memory)\b[^\n]{0,120}\b(?:work(?:s|ed|ing)|fine|ran|no (?:problem|error|issue)s?)"
-    r" (?:\w+ ){0,2}(?:with|in|on|under) (?:tensorflow|tf)? ?[12]\.\d{1,2}",
+    r" (?:\w+ ){0,2}(?:with|in|on|under) (?:tensorflow|tf)? ?[12]\.\d{1,2}"
+    r"|\b(?:works?|worked|fine|runs?|ran|fits?|trains?|trained) (?:\w+ ){0,2}(?:with|in|on"
+    r"|under) (?:tensorflow|tf)?"
+    r" ?[12]\.\d{1,2}\b[^\n]{0,60}\b(?:OOM\w*|memory|RAM)\b[^.\n]{0,30}\b[12]\.\d{1,2}"
+    r"|\b(?:works?|worked|fine|runs?|ran|fits?|trains?|trained) (?:\w+ ){0,2}(?:with|in|on"
+    r"|under) (?:tensorflow|tf)?"
+    r" ?[12]\.\d{1,2}\b[^.\n]{0,30}\b[12]\.\d{1,2}\b[^.\n]{0,30}\b(?:OOM\w*|memory)\b",
+    "Works with TF 2.5, OOM with TF 2.9",
     "After upgrading to tensorflow 2.6 more GPU memory is taken",
     "Higher memory usage in TF 2.7 compared to TF 2.6",
     "I get an OOM with TF 2.6, and it ran under 2.5",

@@ -183,7 +183,7 @@ HELD_BY_EARLIER = LineRule(
 )
 """The text says that a process of earlier holds memory."""
 PYTHON_ERROR = LineRule(
-    r"(?i)(?<!GPU )(?<!CUDA )(?<!gpu-)\bmemory ?errors?\b(?![^.\n]{0,30}\b(?:GPUs?|CUDA|VRAM)\b)",
+    r"(?i)(?<!GPU )(?<!CUDA )(?<!out of )(?<!OOM )\bmemory ?errors?\b(?![^.\n]{0,30}\b(?:GPUs?|CUDA|VRAM)\b)",
     "I get a memory error on this line:",
     needs=("memory e", "memorye"),
 )

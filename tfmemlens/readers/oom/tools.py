@@ -70,7 +70,19 @@ STARDIST = LineRule(
     "model.predict_instances(x, n_tiles=(1, 4, 4))",
     needs=("stardist", "star-dist", "n_tiles"),
 )
+RASA = LineRule(
+    r"(?i)\brasa\b|\bDIETClassifier\b|\bTEDPolicy\b",
+    "When running rasa train with 30,000 examples",
+    needs=("rasa", "dietclassifier", "tedpolicy"),
+)
+STYLE_GAN = LineRule(
+    r"(?i)\bstyle-?gan(?: ?-?[23])?\b|\bminibatch_gpu_base\b",
+    "I train StyleGAN2 at resolution 1024",
+    needs=("style", "minibatch_gpu"),
+)
 TOOLS = {
+    "tool: Rasa": RASA,
+    "tool: StyleGAN": STYLE_GAN,
     "tool: Object Detection API": DETECTION_API,
     "tool: Mask R-CNN": MATTERPORT,
     "tool: darkflow": DARKFLOW,
