@@ -183,3 +183,29 @@ def test_german_folds_leave_something() -> None:
     text = "Nach jedem Fold wird mehr Arbeitsspeicher belegt, clear_session() hilft nicht.\n"
     assert "what Keras keeps of the models before" in explained(text).verdict
     assert "clear-session" not in offered(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "slug"),
+    [
+        ("Reading arrays my machine of 32 GB starts swapping and is dead", "map-the-file"),
+        ("I call train_ds.cache(), but 120k images (256x256) don't fit into RAM", "cache-to-file"),
+        ("If I have another notebook open, model.fit in the second gives OOM", "see-device-users"),
+        ("OutOfMemoryError in Android with the TFLite Interpreter", "smaller-model"),
+        ("Out of memory while calling model.save after 3 days of training", "save-in-parts"),
+        ("My DQN training ran out of RAM, the replay buffer has 1e6 entries", "smaller-replay"),
+        ("用10折交叉验证训练模型，内存不断增加，最后OOM。", "clear-session"),
+        (
+            "How to train on 60 GB without blowing my RAM? I append each file to a list, RAM is full",
+            "map-the-file",
+        ),
+    ],
+)
+def test_what_strangers_say_first(text: str, slug: str) -> None:
+    assert offered(f"{text}\n")[0] == slug
+
+
+def test_a_whole_array_may_have_been_for_the_gpu() -> None:
+    text = "When I feed x_train of shape (15000, 512, 512, 3) I get an {}.\n"
+    assert "the GPU's memory if it is given" in explained(text.format("OOM")).verdict
+    assert "the GPU's memory" not in explained(text.format("out of RAM")).verdict

@@ -66,13 +66,16 @@ def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     if any(_READ_IN_PARTS.search(line.text) for line in told.code) or told.shows("joining predictions"):
         return
+    if not case.moments and told_in_words.caches(told, told.kernel_died):
+        return  # no array
     data = next((each for each in _stated_sets(case) if each.values * _FLOAT32 >= _LEAST_BYTES), None)
     if data is None:
         return
     floats = rough(data.values * _FLOAT32)
     size = f"in one array {data.words} take about {rough(data.values)} as uint8, {floats} as float32"
     if not case.moments and (said := _told_in_words(case)):
-        yield _finding(data, f"{size}: most likely host RAM ran out ({said.place})", size, 0)
+        where = "host RAM" if _of_host(case) else "host RAM, or the GPU's memory if it is given all at once,"
+        yield _finding(data, f"{size}: most likely {where} ran out ({said.place})", size, 0)
     for index, moment in list(failures(case))[:1]:
         if on_host(moment) and not _has_a_size(moment) and not another_program(moment):
             yield _finding(data, size, size, index)
@@ -97,6 +100,16 @@ def _told_in_words(case: Case) -> Line | None:
         return None
     said = told_in_words.spoken(case)
     return told.kernel_died or (said[0] if said and said[1] != told_in_words.DEVICE else None)
+
+
+def _of_host(case: Case) -> bool:
+    """Whether words tell that it was host RAM, or no exception of TensorFlow's by its usual name."""
+    said = told_in_words.spoken(case)
+    return said is None or said[1] == told_in_words.HOST or not _OOM.search(said[0].text)
+
+
+_OOM = regex(r"\bOOM\b")
+"""What users of TensorFlow call its ResourceExhaustedError, mostly of a GPU."""
 
 
 def _no_doubles(data: StatedSet) -> Remedy:

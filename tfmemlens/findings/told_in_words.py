@@ -33,6 +33,7 @@ from tfmemlens.findings.support.situation import (
     situation,
     without_gpu,
 )
+from tfmemlens.findings.support.told_again import WITHOUT_CACHE
 from tfmemlens.findings.support.told_mechanism import told_mechanism
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Moment
@@ -45,7 +46,8 @@ BASIS = Basis.NAME
 EXPLAINS = "no bytes: no message says how much was requested"
 
 _HOST = regex(
-    r"(?i)\b(?:cpu|system|host|main) (?:ram|memory)\b|\bXLA:CPU\b|(?<!GPU )(?<!video )\bRAM\b|\bswap\b"
+    r"(?i)\b(?:cpu|system|host|main) (?:ram|memory)\b|\bXLA:CPU\b|(?<!GPU )(?<!video )\bRAM\b"
+    r"|\bswap(?:ping)?\b"
     r"|\b(?:PC|computer)(?:'s)? (?:memory|RAM)\b|\bcontainer\b|\bkilled?\b"
     r"|\u8fd0\u884c\u5185\u5b58"
 )
@@ -84,12 +86,6 @@ _CACHE = regex(
     r"|\bcach(?:es|ing)\b[^.\n]{0,40}"
     r"\b(?:data\w*|images|train\w*|set)\b)"
 )
-_WITHOUT_CACHE = Remedy(
-    "leave cache() out, or let it write to a file, or cache what is small: the bytes before they are decoded;"
-    " in memory it keeps every element as it is there, and grows through the first epoch",
-    "ds = ds.cache('/local/cache')   # or: read.cache().map(decode); a part: ds.take(n).cache()",
-    slug="cache-to-file",
-)
 _CACHE_OF_A_FILE = Remedy(
     "see whose RAM it is while the cache's file is written: what a generator, a shuffle buffer or a map above"
     " it holds counts as well, and so do pages of the file, which the system gives back; write the elements"
@@ -99,11 +95,11 @@ _CACHE_OF_A_FILE = Remedy(
 )
 
 
-def _caches(told: Surroundings, line: Line, grows: Line | None) -> str:
+def caches(told: Surroundings, line: Line | None, grows: Line | None = None) -> str:
     """The call of tf.data's cache that the words or the code name: `cache()`, `cache(filename)`; or how prose
     says it; empty where nothing does.
     """
-    for each in (line, *filter(None, (grows,)), *code_lines(told)):
+    for each in (*filter(None, (line, grows)), *code_lines(told)):
         if match := _CACHE.search(each.text):
             return match[0]
     return ""
@@ -116,7 +112,7 @@ def check(case: Case) -> Iterator[Finding]:
     line = said or grows or (told.shows("kept in words") if likely else None)
     if line is None or not _alone(case, line) or _only_an_error(told, line):
         return
-    if likely and _caches(told, line, grows) and likely.line != line:
+    if likely and caches(told, line, grows) and likely.line != line:
         likely = None  # code that caches says more than words of another line
     where = _where(case, told, line)
     on_board = board(case)
@@ -172,6 +168,8 @@ def _of_steps(case: Case) -> str:
 
 def _of_when(case: Case) -> str:
     """That it went well before, for a while or with another release, where the words say so."""
+    if saved := case.capture.surroundings.shows("saving in words"):
+        return f"; it fails where the model is saved ({saved.place})"
     at_a_boundary = case.capture.surroundings.shows("between epochs")
     if at_a_boundary and framework_of(case) in (JAX, TORCH_XLA):
         return f"; it happens between two epochs ({at_a_boundary.place})"
@@ -340,8 +338,8 @@ def _remedies(
     if host and (platform := told.setting("platform")) and platform[0] == "WSL2":
         yield MORE_FOR_WSL
     yield from of_constructs(case)
-    if cached := _caches(told, line, grows):
-        yield _WITHOUT_CACHE if "(" not in cached or cached.endswith("()") else _CACHE_OF_A_FILE
+    if cached := caches(told, line, grows):
+        yield WITHOUT_CACHE if "(" not in cached or cached.endswith("()") else _CACHE_OF_A_FILE
     elif host and (_SHUFFLE.search(line.text) or told.pipeline_buffers):
         yield Remedy(
             "make the buffers of the input pipeline smaller: shuffle names of files before they are decoded,"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
-from tfmemlens.findings.support.told_again import OF_FUNCTIONS
+from tfmemlens.findings.support.told_again import OF_FUNCTIONS, WITHOUT_CACHE
 from tfmemlens.model.capture import CAUSED_BY, ENDED_BY, FINE_WITHOUT
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -126,7 +126,8 @@ def _leave_out(thing: str, line: Line) -> Grower:
         " is fine without it",
         slug="leave-it-out",
     )
-    return Grower(f"`{thing}`, since it is fine without it ({line.place})", line, (less,))
+    known = (WITHOUT_CACHE,) if "cache" in thing.lower() else (less,)
+    return Grower(f"`{thing}`, since it is fine without it ({line.place})", line, known)
 
 
 def what_ended_it(case: Case) -> Remedy | None:

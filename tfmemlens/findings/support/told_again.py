@@ -90,7 +90,13 @@ _FLOATS = Remedy(
     " 360 GB)",
     slug="count-the-data",
 )
-_SMALLER_REPLAY = Remedy(
+WITHOUT_CACHE = Remedy(
+    "leave cache() out, or let it write to a file, or cache what is small: the bytes before they are decoded;"
+    " in memory it keeps every element as it is there, and grows through the first epoch",
+    "ds = ds.cache('/local/cache')   # or: read.cache().map(decode); a part: ds.take(n).cache()",
+    slug="cache-to-file",
+)
+SMALLER_REPLAY = Remedy(
     "see what the replay buffer holds when it is full: its capacity times two observations (an image of"
     " 84x84x4 as float32 is 113 kB, as uint8 a quarter); give it a smaller capacity and uint8",
     "capacity = 100_000   # times 2 x observation.nbytes",
@@ -210,7 +216,7 @@ def _episodes(case: Case, line: Line) -> Grower:
         f"what an episode does at each step ({line.place}): predict, which makes a data set at each call, and"
         " a replay buffer that fills until its capacity"
     )
-    return Grower(what, line, (*list(_calls(case, told))[:1], _SMALLER_REPLAY, NOT_KEPT))
+    return Grower(what, line, (*list(_calls(case, told))[:1], SMALLER_REPLAY, NOT_KEPT))
 
 
 _OF_A_LOOP = regex(r"(?i)\b(?:whole|entire)\b[^.]{0,30}\b(?:training|loop|process|epoch)|\bloop function\b")
@@ -248,7 +254,7 @@ def replays(case: Case) -> Iterator[Grower]:
     line = told.shows("replaying")
     if line and not told.shows("saving in words"):
         what = f"the buffer of experiences ({line.place}), which fills until its capacity"
-        yield Grower(what, line, (_SMALLER_REPLAY, NOT_KEPT))
+        yield Grower(what, line, (SMALLER_REPLAY, NOT_KEPT))
 
 
 _ANSWERS: dict[str, Callable[[Case, Line], Grower]] = {

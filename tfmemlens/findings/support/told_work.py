@@ -9,7 +9,7 @@ from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.prose_advice import VOLUMES, from_the_stated
 from tfmemlens.findings.support.situation import without_gpu
-from tfmemlens.findings.support.told_again import DATA_IN_PARTS
+from tfmemlens.findings.support.told_again import DATA_IN_PARTS, SMALLER_REPLAY
 from tfmemlens.findings.support.tool_settings import tool
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -130,6 +130,12 @@ _MAP_THE_MODEL = Remedy(
 )
 
 WORK = (
+    Work(
+        ("replaying",),
+        "the buffer of experiences, which fills until its capacity",
+        HOST,
+        (SMALLER_REPLAY,),
+    ),
     Work(
         ("held by an earlier run",),
         "a process of earlier, which keeps its part of the GPU as long as it lives",

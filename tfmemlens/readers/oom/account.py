@@ -65,7 +65,7 @@ _FULL = regex(
 )
 _NAMED_SHORTAGE = regex(
     r"(?<![A-Za-z_.])(?<!import )(?<!except )(?:OOM(?:s|ed|Killed)?|"
-    r"(?:CUDA_)?OUT_OF_MEMORY"
+    r"(?:CUDA_)?OUT_OF_MEMORY|OutOfMemory(?:Error|Exception)?"
     r"|(?i:resource[ _]?exhausted(?: ?error)?"
     r"|resources?(?: \w+)? (?:as |is |are |was |were |being )?exhausted"
     r"|memory ?error|out[- ]of[- ]memory|bad_alloc))(?![A-Za-z_])"
@@ -149,7 +149,30 @@ _UNITS = {
 }
 """What is done again and again, the most particular first."""
 UNITS = tuple(_UNITS)
-_REPEATED = {unit: _repeated(what) for unit, what in _UNITS.items()}
+_WITHOUT_BLANKS = {
+    "fold": r"\u6298|\u4ea4\u53c9\u9a8c\u8bc1|\u4ea4\u53c9\u9a57\u8b49|\uad50\ucc28"
+    " ?\uac80\uc99d|\ud3f4\ub4dc",
+    "model": (
+        r"\u5faa\u73af[^\u3002]{0,12}\u8bad\u7ec3|\u91cd\u65b0(?:\u521b\u5efa|\u5efa\u7acb"
+        r"|\u52a0\u8f7d)\u6a21\u578b"
+        r"|\u591a\u4e2a\u6a21\u578b|\uc5ec\ub7ec \ubaa8\ub378"
+    ),
+    "prediction": (
+        r"\u5faa\u73af[^\u3002]{0,12}(?:predict|\u9884\u6d4b|\u63a8\u7406)"
+        r"|\u591a\u6b21(?:\u8c03\u7528)? ?(?:predict|\u9884\u6d4b)"
+        r"|\ubc18\ubcf5[^.]{0,12}(?:predict|\uc608\uce21)"
+    ),
+    "epoch": r"\u6bcf\u4e00?(?:\u4e2a|\u8f6e)? ?epoch|\u6bcf\u4e00?\u8f6e|\uc5d0\ud3ed\ub9c8\ub2e4|\ub9e4"
+    " \uc5d0\ud3ed",
+}
+"""The same in Chinese and Korean, whose words no blank parts: folds, models in a loop, predict in a loop,"
+" epochs."""
+_REPEATED = {
+    unit: regex(f"{_repeated(what).pattern}|{_WITHOUT_BLANKS[unit]}")
+    if unit in _WITHOUT_BLANKS
+    else _repeated(what)
+    for unit, what in _UNITS.items()
+}
 _NAMED_ALONE = (
     "trial",
     "fold",

@@ -102,7 +102,8 @@ _SWITCHED = regex(
 _NO_THING = regex(
     r"(?i)\A(?:the |my |a |any )?(?:\w+ ){0,2}?(?:problem|issue|error|failure|luck|success|result|help|doubt"
     r"|effect|exception|crash\w*|memory|limit|warning|oom|that|this|it|success\w*|running|gpu|seeing|having"
-    r"|knowing)s?\b|\A(?:any|chang|touch|modif|giv|tell|gett|do|writ|finish|los)(?:ing)?\b"
+    r"|knowing)s?\b|\A(?:any|chang|touch|modif|giv|tell|gett|do|writ|finish|los|blow|fill|exceed|overflow"
+    r"|exhaust|kill|crash)(?:ing)?\b"
 )
 _FIXED = regex(
     r"(?i)\b(?:(?:fix|solv|resolv)ed?|work(?:ed)? around|got rid of|overc[oa]me)\b(?: \w+){0,5}?"

@@ -49,6 +49,8 @@ MUCH_MEMORY = LineRule(
     rf"|\b{_FIGURE}\b[^.\n]{{0,30}}?\b(?:not enough|too little|not sufficient)\b"
     r"|\b(?:huge|excessive|enormous|insane|crazy|extreme|unexpected(?:ly high)?|very high|massive)"
     rf" (?:\w{{1,12}} ){{0,2}}{_MEMORY} (?:us(?:e|age)|consumption|footprint|requirements?)\b"
+    r"|\b(?:start(?:s|ed)?|begin(?:s)?|began|keep(?:s)?)(?: to)? swap(?:ping)?\b"
+    rf"|(?:\bnot|n't|\bnever) fit in(?:to|side)? (?:(?:my|the|GPU|its) ){{0,2}}{_MEMORY}\b"
     r"|\b(?:met|meet|have|had|got|get|getting|face|facing|encounter\w*|ran into|run into)\b[^.\n]{0,16}"
     r"\bmemory (?:issue|problem)s?\b",
     "TF takes 60GB of RAM for a set of 2GB",
@@ -61,6 +63,8 @@ MUCH_MEMORY = LineRule(
     "cache(filename) loads the entire data set into memory",
     "Unexpectedly high memory usage of Conv2D",
     "I also met the memory issue when I used it",
+    "the machine has 32 GB and starts swapping",
+    "my images don't fit into RAM",
     needs=("ram", "memory", "swap", "gb", "gib"),
 )
 """The text says that memory is full or much used: less than that it ran out, so it is asked last."""

@@ -459,6 +459,7 @@ SHARING = LineRule(
     r"|\bparallel\b[^|]{0,60} (?:-j|--jobs)[ =]?(?:[2-9]|1\d)"
     rf"|\b{_COUNT}{_RUNS}(?=[^.!?]{{0,60}}\b(?:same|one|single|1|shar\w+|a) (?:[\w-]{{1,20}} ){{0,2}}{_CARD}"
     r"|[^.!?]{0,40}\bopen\b)"
+    r"|\b(?:another|second|other) (?:[\w-]{1,20} ){0,2}(?:notebook|kernel)\b[^.!?]{0,40}\b(?:open|running)\b"
     r"|\b(?:another|a second|the other) (?:[\w-]{1,20} ){0,2}"
     r"(?:notebook|kernel|process|training|job|run|script)\b"
     r"[^.!?]{0,60}\b(?:same|this|the) (?:[\w-]{1,20} )?(?:GPU|card|device)\b"
@@ -476,6 +477,7 @@ SHARING = LineRule(
     "I have two Jupyter notebooks open on the same RTX 3090.",
     "we run four training processes on one GPU",
     "Another process uses the same GPU.",
+    "If I have another notebook open which has used tensorflow",
     "for s in 0 1 2 3; do python train.py --seed $s & done",
     "scores = Parallel(n_jobs=4)(delayed(fit)(f) for f in folds)",
     "with mp.Pool(6) as pool:",

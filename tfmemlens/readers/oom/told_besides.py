@@ -259,11 +259,13 @@ MEMORY_ERROR = LineRule(
 SAVING_IN_WORDS = LineRule(
     r"(?i)\b(?:OOM\w*|memory|RAM|killed|crash\w*|dies|fails?)\b[^.\n]{0,60}\b(?:during|while|when|at"
     r"|upon|before)\b"
-    r"[^.\n]{0,30}\b(?:checkpoint(?:s|ing)?|sav(?:e|es|ing)|serializ\w+)\b"
-    r"|\b(?:checkpoint(?:s|ing)|saving|serializ\w+)\b[^.\n]{0,40}\b(?:OOM\w*|out of memory|killed)\b"
+    r"(?:[^.\n]|\.(?=\w)){0,30}\b(?:checkpoint(?:s|ing)?|sav(?:e|es|ing)|serializ\w+)\b"
+    r"|\b(?:checkpoint(?:s|ing)|saving|serializ\w+|model\.save)\b[^.\n]{0,40}\b(?:OOM\w*|out of memory"
+    r"|killed)\b"
     r"|\bcheckpoint(?:s|ing)?\b[^.\n]{0,20}\b(?:stuck|hangs?|hung)\b",
     "OOM during checkpoint serialization",
     "it runs out of memory when saving the model",
+    "Out of memory while calling model.save",
     needs=("checkpoint", "save", "saving", "serializ"),
 )
 """The text says that it fails where a checkpoint is written."""

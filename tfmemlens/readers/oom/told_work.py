@@ -36,9 +36,11 @@ ARRAY_IN_WORDS = LineRule(
     rf"\b{_SAMPLES_IN_WORDS}\b[^.\n]{{0,40}}\b(?:in ?to|in|to|as|en|em|a) (?:an? |one |the |single |big "
     rf"|large |una? "
     r"|um |uma )*(?:python |numpy |np\.?)?(?:arrays?|lists?|lista|matrix)\b"
+    r"|\bappend\w*\b[^.\n]{0,20}\b(?:to|into|in) (?:an?|one|the) (?:python |big |large )?list\b"
     rf"|\b(?:list|lists) of {_SAMPLES_IN_WORDS}\b[^.\n]{{0,20}}\b(?:in ?to|to|as) [^.\n]{{0,20}}\barray",
     "I load all my images into a list",
     "converting list of images to numpy array",
+    "my script reads every file and appends it to a Python list",
     "Cargo 50.000 im\u00e1genes de 224x224 en una lista",
     needs=("array", "list", "matrix"),
 )
