@@ -120,4 +120,4 @@ def test_on_several_threads_a_limit_is_asked_about_ops_in_turn() -> None:
         predict(network_of(document("lenet"), "lenet"), replace(SETTINGS, workers=workers))
         for workers in (1, 3)
     )
-    assert several.pasts[0] == alone.pasts[0]
+    assert several.pasts()[0] == alone.pasts()[0]

@@ -101,25 +101,38 @@ def needed_limit(
     if limit_bytes is not None:
         served = _half_are_served(_ways(pasts, usual, _LIKELY_PARTS), limit_bytes, first_region_bytes)
         serving = replace(serving, served=served)
-    ways = _ways(pasts, share, _PARTS if len(pasts) > 1 else _PARTS_ALONE)
+    parts = _PARTS if len(pasts) > 1 else _PARTS_ALONE
+    ways = [_enlarged(calls, times) for calls, times in _ways(pasts, share, parts)]
     high = _limit_for_most(ways, round(peak_bytes * (1 + share)), first_region_bytes)
     low = min(smallest_limit(likely, peak_bytes, within, first_region_bytes), high)
     ahead = FETCHED_BATCHES * batch_bytes
     return NeededLimit(low + ahead, high + ahead, serving)
 
 
-def _ways(pasts: Sequence[Sequence[Call]], share: float, parts: Sequence[float]) -> list[Sequence[Call]]:
-    """In which a step may go: the calls after each past, larger by each part of the bar; as many as there is
-    time for.
+def _ways(
+    pasts: Sequence[Sequence[Call]], share: float, parts: Sequence[float]
+) -> list[tuple[Sequence[Call], float]]:
+    """In which a step may go: the calls after each past, and how many times as large by each part of the bar;
+    as many as there is time for.
     """
     most = max(_MAX_TRIED_CALLS // max(len(pasts[0]), 1), 1)
     middle_first = sorted(parts, key=abs) if min(parts) < 0 else parts
     ways = [(calls, max(1 + share * part, _LEAST_PART)) for part in middle_first for calls in pasts]
-    return [_enlarged(calls, times) for calls, times in ways[:most]]
+    return ways[:most]
 
 
-def _half_are_served(ways: Sequence[Sequence[Call]], limit_bytes: int, first_region_bytes: int) -> bool:
-    served = sum(serves(calls, limit_bytes, first_region_bytes) for calls in ways)
+def _half_are_served(
+    ways: Sequence[tuple[Sequence[Call], float]], limit_bytes: int, first_region_bytes: int
+) -> bool:
+    """Asked way by way, until half of them are served or so many failed that half cannot be."""
+    served = failed = 0
+    for calls, times in ways:
+        if serves(_enlarged(calls, times), limit_bytes, first_region_bytes):
+            served += 1
+        else:
+            failed += 1
+        if 2 * served >= len(ways) or 2 * failed > len(ways):
+            break
     return 2 * served >= len(ways)
 
 

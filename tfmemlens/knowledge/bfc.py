@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 
-from tfmemlens.units import MIB, round_up
+from tfmemlens.units import ALIGNMENT, MIB, round_up
 
 MAX_WASTE_BYTES = 128 * MIB
 """`kMaxInternalFragmentation`: a larger remainder is always split off."""
@@ -50,8 +50,8 @@ class Pool:
     ) -> None:
         self._limit = limit_bytes
         self._next_region = first_region_bytes if grows or limit_bytes is None else limit_bytes // 256 * 256
-        self._free: list[tuple[int, int]] = []
-        self._chunks: dict[int, Chunk] = {}
+        self._free: list[tuple[int, int, Chunk]] = []
+        """By size and address, of which no two are the same: chunks themselves are never compared."""
         self._next_address = 0
         self.in_use_bytes = 0
         self.peak_bytes = 0
@@ -61,7 +61,7 @@ class Pool:
         """The chunk for a request of so many bytes, None when it does not fit. A request of 0 bytes holds an
         empty chunk.
         """
-        rounded = round_up(request_bytes)
+        rounded = -(-request_bytes // ALIGNMENT) * ALIGNMENT  # `round_up`, for which there is no time
         if rounded == 0:
             return Chunk(-1, 0)
         chunk = self._take(rounded)
@@ -70,7 +70,8 @@ class Pool:
         if chunk is None:
             return None
         self.in_use_bytes += chunk.size_bytes
-        self.peak_bytes = max(self.peak_bytes, self.in_use_bytes)
+        if self.in_use_bytes > self.peak_bytes:
+            self.peak_bytes = self.in_use_bytes
         return chunk
 
     def free(self, chunk: Chunk) -> None:
@@ -79,34 +80,31 @@ class Pool:
             return
         self.in_use_bytes -= chunk.size_bytes
         chunk.in_use = False
+        free = self._free
         if (after := chunk.following) is not None and not after.in_use:
-            self._drop(after)
-            self._merge(chunk, after)
+            del free[bisect_left(free, (after.size_bytes, after.address, after))]
+            _merge(chunk, after)
         if (before := chunk.preceding) is not None and not before.in_use:
-            self._drop(before)
-            self._merge(before, chunk)
+            del free[bisect_left(free, (before.size_bytes, before.address, before))]
+            _merge(before, chunk)
             chunk = before
-        self._keep(chunk)
+        insort(free, (chunk.size_bytes, chunk.address, chunk))
 
     def _take(self, rounded: int) -> Chunk | None:
-        at = bisect_left(self._free, (rounded, -1))
-        if at == len(self._free):
+        free = self._free
+        at = bisect_left(free, (rounded, -1, _NO_CHUNK))
+        if at == len(free):
             return None
-        _, address = self._free.pop(at)
-        chunk = self._chunks[address]
-        if chunk.size_bytes >= 2 * rounded or chunk.size_bytes - rounded >= MAX_WASTE_BYTES:
-            self._split(chunk, rounded)
+        size, address, chunk = free.pop(at)
+        if size >= 2 * rounded or size - rounded >= MAX_WASTE_BYTES:
+            rest = Chunk(address + rounded, size - rounded)
+            rest.preceding, rest.following = chunk, chunk.following
+            if rest.following is not None:
+                rest.following.preceding = rest
+            chunk.size_bytes, chunk.following = rounded, rest
+            insort(free, (rest.size_bytes, rest.address, rest))
         chunk.in_use = True
         return chunk
-
-    def _split(self, chunk: Chunk, size: int) -> None:
-        rest = Chunk(chunk.address + size, chunk.size_bytes - size)
-        chunk.size_bytes = size
-        rest.preceding, rest.following = chunk, chunk.following
-        if rest.following is not None:
-            rest.following.preceding = rest
-        chunk.following = rest
-        self._keep(rest)
 
     def _extend(self, rounded: int) -> bool:
         """BFCAllocator::Extend: the next region, doubled until the request fits, and no larger than what the
@@ -125,22 +123,18 @@ class Pool:
         region = Chunk(self._next_address, size)
         self._next_address += size + 4096
         self.pool_bytes += size
-        self._keep(region)
+        insort(self._free, (size, region.address, region))
         return True
 
-    def _merge(self, chunk: Chunk, after: Chunk) -> None:
-        chunk.size_bytes += after.size_bytes
-        chunk.following = after.following
-        if chunk.following is not None:
-            chunk.following.preceding = chunk
-        self._chunks.pop(after.address, None)
 
-    def _keep(self, chunk: Chunk) -> None:
-        self._chunks[chunk.address] = chunk
-        insort(self._free, (chunk.size_bytes, chunk.address))
+_NO_CHUNK = Chunk(-1, 0)
 
-    def _drop(self, chunk: Chunk) -> None:
-        del self._free[bisect_left(self._free, (chunk.size_bytes, chunk.address))]
+
+def _merge(chunk: Chunk, after: Chunk) -> None:
+    chunk.size_bytes += after.size_bytes
+    chunk.following = after.following
+    if chunk.following is not None:
+        chunk.following.preceding = chunk
 
 
 Call = tuple[int, int]

@@ -17,7 +17,7 @@ from tfmemlens.estimation.conditions import (
     settled,
 )
 from tfmemlens.estimation.keras_step.layer_summaries import summaries
-from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
+from tfmemlens.estimation.keras_step.prediction import PredictedStep, peak_bytes, predict
 from tfmemlens.estimation.needed_limit import LIMIT_NOTE, UNTRIED_LIMIT_NOTE, arrays_note, needed_limit
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
@@ -147,7 +147,7 @@ def _lower_share(
     peak = max(predicted.timeline.peak_bytes, 1)
     below = share + _MOSTLY_SUMMED * _waiting_bytes(predicted) / peak
     if chosen.onednn is None and _unrolls(predicted):
-        other = predict(network, replace(chosen, onednn=True)).timeline.peak_bytes
+        other = peak_bytes(network, replace(chosen, onednn=True))
         below = max(1 - (1 - below) * other / peak, below)
     return min(below, _MAX_SHARE_BELOW) if below > share else None
 
@@ -164,7 +164,7 @@ def _needed_limit(
     reserve = _LOOP_RESERVE if _loops(predicted) else 0.0
     peak = predicted.timeline.peak_bytes
     return needed_limit(
-        predicted.pasts,
+        predicted.pasts(),
         peak,
         share + reserve,
         batch,

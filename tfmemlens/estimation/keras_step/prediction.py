@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
 from tfmemlens.errors import UsageError
@@ -11,7 +11,7 @@ from tfmemlens.estimation.keras_step import optimizers, training_step
 from tfmemlens.estimation.keras_step.initial_state import allocate_persistent
 from tfmemlens.estimation.keras_step.schedule import Life, ScheduledRun, SchedulePlan, run
 from tfmemlens.estimation.keras_step.tape import TapeBuffer
-from tfmemlens.knowledge.bfc import Call, Chunk, RecordedPool
+from tfmemlens.knowledge.bfc import Call, Chunk, Pool, RecordedPool
 from tfmemlens.knowledge.keras_layers import model_types
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY, Allocation, AllocationTable
 from tfmemlens.model.attribution import Owner
@@ -47,16 +47,72 @@ class PredictedStep:
     """How far the lowest and the highest of several steps are apart, as a share of the peak, without the two
     outermost of many: other ops overlap each time.
     """
-    pasts: Sequence[Sequence[Call]] = ((),)
+    pasts: Callable[[], Sequence[Sequence[Call]]] = lambda: ((),)
     """Calls of the allocator from the first weight to the end of the third step: first without a past, then
-    after each that was thought through; with one op at a time, as they go where memory is short.
+    after each that was thought through; with one op at a time, as they go where memory is short. Called for
+    them, since to find them takes a third of the time.
     """
+
+
+@dataclass(frozen=True)
+class _LaidOut:
+    """A step before anything runs."""
+
+    network: Network
+    step: training_step.TrainingStep
+    plan: SchedulePlan
+    optimizer: optimizers.Optimizer
+    settings: StepSettings
+
+    @property
+    def size(self) -> int:
+        return len(self.step.tape.ops)
+
+    def settled(
+        self, count: int, history: int = 0
+    ) -> tuple[list[tuple[Mapping[int, int], ScheduledRun]], Sequence[Call]]:
+        """As `_settled`."""
+        return _settled(self.step, self.plan, self.settings, count, history)
+
+    def likely(self) -> tuple[list[tuple[Mapping[int, int], ScheduledRun]], Sequence[Call]]:
+        """Without a past of the allocator; the step in the middle is the likely one."""
+        return self.settled(next((count for ops, count in _STEPS if self.size < ops), _LIMITED_STEPS))
+
+
+def peak_bytes(network: Network, settings: StepSettings) -> int:
+    """The peak of `predict` alone, without what else the allocator may have served before."""
+    laid = _laid_out(network, settings)
+    runs, _ = laid.likely()
+    return _timeline(laid.step, runs[len(runs) // 2], settings).peak_bytes
 
 
 def predict(network: Network, settings: StepSettings) -> PredictedStep:
     """Lay the step out and walk it through the allocator. Raises UsageError for an unknown optimizer and for
     an input whose sizes are not all known.
     """
+    laid = _laid_out(network, settings)
+    runs, calls = laid.likely()
+    middle = runs[len(runs) // 2]
+    pasts = [calls]
+    for number in range(1, 1 + pasts_to_try(laid.size)):
+        further, calls = laid.settled(_FURTHER_STEPS, number)
+        runs += further
+        pasts.append(calls)
+    runs.sort(key=lambda each: each[1].peak_bytes)
+    low, high = (runs[1], runs[-2]) if len(runs) > _MAX_UNTRIMMED_RUNS else (runs[0], runs[-1])
+    spread = (high[1].peak_bytes - low[1].peak_bytes) / max(middle[1].peak_bytes, 1)
+
+    def alone() -> Sequence[Sequence[Call]]:
+        if (settings.workers or USUAL_THREADS) == 1:
+            return pasts
+        one = replace(laid, settings=replace(settings, workers=1))
+        return [one.settled(_LIMITED_STEPS, past)[1] for past in range(len(pasts))]
+
+    timeline = _timeline(laid.step, middle, settings)
+    return PredictedStep(laid.network, laid.step, timeline, laid.optimizer, spread, alone)
+
+
+def _laid_out(network: Network, settings: StepSettings) -> _LaidOut:
     done = model_types.complete(network, settings.batch, _sizes(network, settings), settings.dtype)
     _check_no_size_is_open(done)
     workers = settings.workers or USUAL_THREADS
@@ -80,23 +136,7 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
     if settings.samples:
         training_step.add_arrays(step, settings.samples)
     kept = frozenset(value.buffer for value in step.outputs) if not settings.training else frozenset()
-    size = len(step.tape.ops)
-    steps = next((count for ops, count in _STEPS if size < ops), _LIMITED_STEPS)
-    plan = SchedulePlan(step.tape.ops, step.tape.buffers, kept)
-    runs, calls = _settled(step, plan, settings, steps)
-    pasts = [calls]
-    middle = runs[len(runs) // 2]
-    for number in range(1, 1 + pasts_to_try(size)):
-        further, calls = _settled(step, plan, settings, _FURTHER_STEPS, number)
-        runs += further
-        pasts.append(calls)
-    runs.sort(key=lambda each: each[1].peak_bytes)
-    low, high = (runs[1], runs[-2]) if len(runs) > _MAX_UNTRIMMED_RUNS else (runs[0], runs[-1])
-    spread = (high[1].peak_bytes - low[1].peak_bytes) / max(middle[1].peak_bytes, 1)
-    if workers > 1:
-        alone = replace(settings, workers=1)
-        pasts = [_settled(step, plan, alone, _LIMITED_STEPS, past)[1] for past in range(len(pasts))]
-    return PredictedStep(done, step, _timeline(step, middle, settings), optimizer, spread, pasts)
+    return _LaidOut(done, step, SchedulePlan(step.tape.ops, step.tape.buffers, kept), optimizer, settings)
 
 
 def _settled(
@@ -107,12 +147,12 @@ def _settled(
     history: int = 0,
 ) -> tuple[list[tuple[Mapping[int, int], ScheduledRun]], Sequence[Call]]:
     """Several steps, the lowest peak first: chunks depend on the steps before, so the first is left out. With
-    the calls up to the end of the first few. Before, the allocator of a `history` other than 0 served
-    a program of which nothing is known.
+    the calls up to the end of the first few, where one op runs at a time: with several nobody asks for them.
+    Before, the allocator of a `history` other than 0 served a program of which nothing is known.
     """
     workers = settings.workers or USUAL_THREADS
     chance, order = (Random(seed + 3 * history) for seed in range(2))
-    pool = RecordedPool()
+    pool = Pool() if workers > 1 else RecordedPool()
     most = max((buffer.bytes for buffer in step.tape.buffers), default=0)
     old = [pool.allocate(size) for size in old_blocks(history, most)]
     standing: Mapping[int, Chunk] = allocate_persistent(pool, step)
@@ -131,7 +171,7 @@ def _settled(
         for buffer, chunk in result.standing.items():
             if buffer not in standing:
                 pool.free(chunk)
-        if len(steps) == _LIMITED_STEPS:
+        if len(steps) == _LIMITED_STEPS and isinstance(pool, RecordedPool):
             calls = tuple(pool.calls)
     return sorted(steps[1:], key=lambda each: each[1].peak_bytes), calls
 

@@ -216,14 +216,15 @@ class _Memory:
         if op.updates is not None and op.updates in op.reads:
             self.updaters[op.updates] -= 1
         for read in self.plan.reads[index]:
-            if read in self.old and read != op.updates:
+            if self.old and read in self.old and read != op.updates:
                 self.users[read] -= 1
                 self.old[read].users -= 1
                 self._settle(self.old[read], now)
             else:
                 self._release(read, 1, now)
         for made in op.writes:
-            self._release(made, 0, now)
+            if not self.users[made]:
+                self._release(made, 0, now)
 
     def _release(self, buffer: int, count: int, now: float) -> None:
         self.users[buffer] -= count
@@ -238,11 +239,8 @@ class _Memory:
 
     def _settle(self, slot: _Slot, now: float) -> None:
         if not slot.users and slot.requested_bytes:
-            self.lives.append(
-                Life(
-                    slot.op, slot.buffer, slot.requested_bytes, slot.chunk.size_bytes, slot.start_micros, now
-                )
-            )
+            size = slot.chunk.size_bytes
+            self.lives.append(Life(slot.op, slot.buffer, slot.requested_bytes, size, slot.start_micros, now))
             self.pool.free(slot.chunk)
             slot.requested_bytes = 0
 
@@ -275,7 +273,7 @@ def run(
     executions: list[tuple[str, float, float]] = []
     now, serial = 0.0, 0
     while True:
-        for number, thread in enumerate(threads):
+        for number, thread in enumerate(threads if len(running) < len(threads) else ()):
             chosen = None if thread.busy else _next(thread, threads, now)
             if chosen is not None:
                 index = chosen
