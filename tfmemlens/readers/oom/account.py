@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -277,6 +278,8 @@ _WHEREVER = (
 """What counts wherever it is told."""
 
 
+_REMEMBERED = 4096
+"""Sentences whose facts are remembered: less than 2 MiB, since none is longer than `_LONGEST_SENTENCE`."""
 _VALIDATION = regex(
     r"(?i)\bvalidation[_ ]data\w*|\b(?:each|every|after|during) (?:\w+ )?(?:validation|evaluation)\b"
 )
@@ -326,21 +329,33 @@ class AccountCollector:
         return self._facts | near
 
     def _take(self, sentence: str, line: Line) -> None:
-        told, titled = list(_course(sentence)), sentence.startswith("# ")
-        whose = _whose(sentence) if told else None
-        for name in (*told, *filter(None, (whose,))):
+        facts, weak = _told(sentence)
+        for name in facts:
             self._facts.setdefault(name, line)
-        for unit in UNITS:
-            if _repeats(unit, sentence, titled and bool(told)):
-                (self._facts if told else self._weak).setdefault(again(unit), line)
-        if "growing in words" in told and _VALIDATION.search(sentence):
-            self._facts.setdefault("growing at validation", line)
-        for name, pattern in _CIRCUMSTANCES.items():
-            if (told or name in _WHEREVER) and pattern.search(sentence):
-                self._facts.setdefault(name, line)
-        for name, pattern in _TRIED.items():
-            if pattern.search(sentence) and _VAIN.search(sentence) and not _WELL.search(sentence):
-                self._facts.setdefault(name, line)
+        for name in weak:
+            self._weak.setdefault(name, line)
+
+
+@lru_cache(_REMEMBERED)
+def _told(sentence: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the facts that a sentence tells, and of those that count where no other tells any. Lines
+    of a log come again and again, and three dozen patterns are asked about each.
+    """
+    told, titled = list(_course(sentence)), sentence.startswith("# ")
+    whose = _whose(sentence) if told else None
+    facts = [*told, *filter(None, (whose,))]
+    repeated = [again(unit) for unit in UNITS if _repeats(unit, sentence, titled and bool(told))]
+    if told:
+        facts += repeated
+    if "growing in words" in told and _VALIDATION.search(sentence):
+        facts.append("growing at validation")
+    for name, pattern in _CIRCUMSTANCES.items():
+        if (told or name in _WHEREVER) and pattern.search(sentence):
+            facts.append(name)
+    for name, pattern in _TRIED.items():
+        if pattern.search(sentence) and _VAIN.search(sentence) and not _WELL.search(sentence):
+            facts.append(name)
+    return tuple(facts), () if told else tuple(repeated)
 
 
 _CLEARS = regex(r"\s*(?:[\w.]+\.)?clear_session\(\)\s*(?:#.*)?\Z")

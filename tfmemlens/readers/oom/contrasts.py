@@ -9,6 +9,8 @@ Where neighbouring clauses name two sides of one thing, one works and the other 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from typing import NamedTuple
 
 from tfmemlens.model.capture import CAUSED_BY, ENDED_BY, FINE_WITHOUT
 from tfmemlens.model.line import Line
@@ -139,6 +141,10 @@ _OF_SHORTAGE = regex(
 )
 
 
+_REMEMBERED = 2048
+"""Sentences of at most 500 letters: what they tell is remembered, with their clauses, in some 2 MiB."""
+
+
 class ContrastCollector:
     """Reads prose for what works beside what fails, and for what is said to have ended it."""
 
@@ -169,39 +175,25 @@ class ContrastCollector:
         return self._facts | fine
 
     def _take(self, sentence: str, line: Line) -> None:
-        fixed = _FIXED.search(sentence)
-        if fixed and ("?" in sentence or _NOT_FIXED.search(sentence, 0, fixed.start())):
-            fixed = None
+        told = _told(sentence)
         short = self._code if len(line.text) <= _SHORT else None
-        self._quote(ENDED_BY, fixed, short.text if short else sentence, short or line)
-        caused = (
-            _CAUSED.search(sentence) and not _OF_SHORTAGE.search(sentence) and not _NOT_FIXED.search(sentence)
-        )
-        self._quote(CAUSED_BY, caused, sentence, line)
-        if _EACH_ITS_OWN.search(sentence):
+        self._quote(ENDED_BY, told.fixed, short.text if short else sentence, short or line)
+        self._quote(CAUSED_BY, told.caused, sentence, line)
+        if told.each_its_own:
             self._facts.setdefault("each process holds its own", line)
-        self._without(sentence, line)
-        clauses = _poles([part for part in _CLAUSE.split(sentence) if part.strip()])
-        for text, fails in clauses:
+        if told.without and not self.thing:
+            self.thing = told.without, line
+        for text, fails in told.clauses:
             self._number += 1
             self._clauses.append(_Clause(text, line, self._number, fails, sentence))
-        self._clauses = [each for each in self._clauses if self._number - each.number <= _NEAR + len(clauses)]
+        near = _NEAR + len(told.clauses)
+        self._clauses = [each for each in self._clauses if self._number - each.number <= near]
         self._compare()
 
     def _quote(self, what: str, holds: object, words: str, line: Line) -> None:
         """Keep the first sentence that tells it."""
         if holds and not any(name.startswith(what) for name in self._facts):
             self._facts[what + " ".join(words.split())[:_OWN_WORDS]] = line
-
-    def _without(self, sentence: str, line: Line) -> None:
-        match = _ONLY_WITH.search(sentence) or _WITHOUT.search(sentence) or _SWITCHED.search(sentence)
-        if self.thing or not match:
-            return
-        thing = _ARTICLE.sub("", match["thing"].strip(" `'\""))
-        rest = sentence[: match.start()] + " " + sentence[match.end("thing") :]
-        fine = _ONLY_WITH.search(sentence) or _WORKS.search(rest)
-        if not _NO_THING.match(thing) and fine and not _VAIN.search(rest):
-            self.thing = thing, line
 
     def _compare(self) -> None:
         """Look for one thing of which one side works and the other fails."""
@@ -228,6 +220,41 @@ class ContrastCollector:
                 ):
                     self._facts[what] = bad.line
                     break
+
+
+class _Told(NamedTuple):
+    """What one sentence tells by itself; lines of a log come again and again."""
+
+    fixed: bool
+    caused: bool
+    each_its_own: bool
+    without: str | None
+    """The thing without which it is fine."""
+    clauses: tuple[tuple[str, bool | None], ...]
+    """Each with whether it fails."""
+
+
+@lru_cache(_REMEMBERED)
+def _told(sentence: str) -> _Told:
+    fixed = _FIXED.search(sentence)
+    if fixed and ("?" in sentence or _NOT_FIXED.search(sentence, 0, fixed.start())):
+        fixed = None
+    caused = (
+        _CAUSED.search(sentence) and not _OF_SHORTAGE.search(sentence) and not _NOT_FIXED.search(sentence)
+    )
+    clauses = _poles([part for part in _CLAUSE.split(sentence) if part.strip()])
+    own = bool(_EACH_ITS_OWN.search(sentence))
+    return _Told(bool(fixed), bool(caused), own, _without(sentence), tuple(clauses))
+
+
+def _without(sentence: str) -> str | None:
+    match = _ONLY_WITH.search(sentence) or _WITHOUT.search(sentence) or _SWITCHED.search(sentence)
+    if not match:
+        return None
+    thing = _ARTICLE.sub("", match["thing"].strip(" `'\""))
+    rest = sentence[: match.start()] + " " + sentence[match.end("thing") :]
+    fine = _ONLY_WITH.search(sentence) or _WORKS.search(rest)
+    return thing if not _NO_THING.match(thing) and fine and not _VAIN.search(rest) else None
 
 
 _SHORT = 16
