@@ -40,7 +40,8 @@ def study(
         return None
     known = peak.measured(timelines)
     malformed: dict[str, str] = {}
-    parts = [_study(body, infer(body, known, feed, malformed=malformed)) for body in bodies]
+    types = [infer(body, known, feed, malformed=malformed) for body in bodies]
+    parts = [_study(body, own) for body, own in zip(bodies, types, strict=True)]
     whole = parts[0]
     for part in parts[1:]:
         whole = replace(
@@ -56,9 +57,7 @@ def study(
         malformed=tuple(malformed.items()),
         reasons=_reasons(copies, whole.source_format),
     )
-    return replace(
-        ordered, peak=peak.peak_without(ordered, bodies[0], infer(bodies[0], known, feed), timelines)
-    )
+    return replace(ordered, peak=peak.peak_without(ordered, bodies[0], types[0], timelines))
 
 
 def _reasons(copies: Sequence[LayoutCopy], source_format: str) -> dict[str, str]:

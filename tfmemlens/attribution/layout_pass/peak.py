@@ -51,13 +51,12 @@ def peak_without(
         return PeakWithout(
             shown.peak_bytes, curve_without(shown, graph, every), by_cause, Certainty.BOUND, MEASURED
         )
-    whole = simulated_order.peak(graph, types)
+    step = simulated_order.SimulatedStep(graph, types)
+    whole = step.peak()
     if not whole or study.unknown == len(study.copies):
         return None
-    simulated = {slug: simulated_order.peak(graph, types, gone) for slug, gone in names.items()}
-    return PeakWithout(
-        whole, simulated_order.peak(graph, types, every), simulated, Certainty.ESTIMATE, SIMULATED
-    )
+    simulated = {slug: step.peak(gone) for slug, gone in names.items()}
+    return PeakWithout(whole, step.peak(every), simulated, Certainty.ESTIMATE, SIMULATED)
 
 
 def peak_alone(graph: Graph, types: Types) -> PeakWithout | None:

@@ -7,7 +7,8 @@ Weights and constants stay out, since they stand in either case; a loop's body c
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.knowledge.ops.table import Output, op, passes_on
@@ -20,29 +21,45 @@ _STANDING = roles.STORED | roles.ASSIGNS
 
 def peak(graph: Graph, types: Types, left_out: Collection[str] = ()) -> int:
     """The most bytes alive at once; nodes in `left_out` pass their input on instead of copying it."""
-    return _SimulatedStep(graph, types, frozenset(left_out)).run()
+    return SimulatedStep(graph, types).peak(left_out)
 
 
-class _SimulatedStep:
+class SimulatedStep:
+    """The ops of a step in their order, for any nodes that are left out."""
+
+    def __init__(self, graph: Graph, types: Types) -> None:
+        self._types = types
+        self._ops = [
+            (
+                node,
+                [split_reference(each) for each in node.inputs if not each.startswith("^")],
+                Counter(port for _, _, port in graph.consumers.get(node.name, ())),
+            )
+            for node in topological_order(graph)
+        ]
+        """Each with what it reads, and how many read which of its outputs."""
+
+    def peak(self, left_out: Collection[str] = ()) -> int:
+        """As the function `peak`."""
+        return _Memory(self._types, frozenset(left_out)).run(self._ops)
+
+
+class _Memory:
     """Buffers with their sizes and the reads that are still to come."""
 
-    def __init__(self, graph: Graph, types: Types, left_out: frozenset[str]) -> None:
-        self.graph, self.types, self.left_out = graph, types, left_out
+    def __init__(self, types: Types, left_out: frozenset[str]) -> None:
+        self.types, self.left_out = types, left_out
         self.buffer: dict[tuple[str, int], int] = {}
         self.size: list[int] = []
         self.reads: list[int] = []
         self.live = self.highest = 0
 
-    def run(self) -> int:
-        for node in topological_order(self.graph):
-            inputs = [
-                self.buffer.get(split_reference(each), -1) for each in node.inputs if not each.startswith("^")
-            ]
-            pending: dict[int, int] = {}
-            for _, _, port in self.graph.consumers.get(node.name, ()):
-                pending[port] = pending.get(port, 0) + 1
+    def run(self, ops: Iterable[tuple[Node, Sequence[tuple[str, int]], Mapping[int, int]]]) -> int:
+        """The most bytes alive at once when these run one after the other."""
+        for node, references, readers in ops:
+            inputs = [self.buffer.get(each, -1) for each in references]
             made = [
-                self._output(node, port, inputs, pending.get(port, 0))
+                self._output(node, port, inputs, readers.get(port, 0))
                 for port in range(max(len(self.types.get(node.name, ())), 1))
             ]
             self.highest = max(self.highest, self.live)
