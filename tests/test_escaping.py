@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.conftest import SAMPLES
 from tfmemlens import api, renderers
 from tfmemlens.cli.main import main
 from tfmemlens.escaping import in_json, inert, visible
+from tfmemlens.model.report import Report
 from tfmemlens.renderers.terminal._blocks import as_text, columns, paragraph, shorten, styled
 from tfmemlens.renderers.view import View
 
@@ -59,12 +61,16 @@ def test_only_our_own_styles_reach_the_terminal(text: str, color: bool) -> None:
     assert not _UNSAFE.search(ours.replace("\n", ""))
 
 
+@cache
+def commanding(command: str) -> Report:
+    return api.explain(LOG.replace("shared_model", f"shared{command}model"))
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("form", ["terminal", "markdown", "json", "speedscope"])
 @pytest.mark.parametrize("full", [False, True])
 def test_no_name_of_a_log_commands(command: str, form: str, full: bool) -> None:
-    report = api.explain(LOG.replace("shared_model", f"shared{command}model"))
-    page = renderers.render(report, "report", form, View(full=full))
+    page = renderers.render(commanding(command), "report", form, View(full=full))
     assert not _UNSAFE.search(page.replace("\n", ""))
 
 

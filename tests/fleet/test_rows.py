@@ -8,6 +8,7 @@ import json
 import random
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tests.mangling import MANGLERS
 from tfmemlens import pipeline
 from tfmemlens.errors import UnreadableInput
 from tfmemlens.fleet import flow, rows, schema
+from tfmemlens.model.incident import Incident
 from tfmemlens.readers.oom import words
 
 LOGS = ROOT / "sample_traces" / "oom_log"
@@ -31,6 +33,11 @@ def read(raw: bytes, **options: object) -> flow.ReadResult:
     return rows.read_bytes(io.BytesIO(raw), source="logs/a/train.log", **options)  # type: ignore[arg-type]
 
 
+@cache
+def failures_of(sample: Path) -> tuple[Incident, ...]:
+    return words.failures(pipeline.capture(str(sample)))
+
+
 def without_report(row: flow.Row) -> flow.Row:
     return {name: value for name, value in row.items() if name != "report"}
 
@@ -38,7 +45,7 @@ def without_report(row: flow.Row) -> flow.Row:
 @pytest.mark.parametrize("sample", SAMPLES[::3], ids=lambda sample: sample.stem)
 def test_a_row_for_each_failure_where_it_begins(sample: Path) -> None:
     raw = sample.read_bytes()
-    failures = words.failures(pipeline.capture(str(sample)))
+    failures = failures_of(sample)
     found = rows.incidents(sample)
     assert len(found) == len(failures)
     for row in found:
@@ -148,8 +155,7 @@ def test_a_defect_of_ours_is_said_of_its_input(monkeypatch: pytest.MonkeyPatch) 
 def test_what_shippers_do_to_a_log_hides_no_failure(mangler: str) -> None:
     for sample in (UNET, LOGS / "2.21-unet-layout.txt", LOGS / "jax-0.10-attention.txt"):
         raw = MANGLERS[mangler](sample.read_text(encoding="utf-8").split("\n"))
-        with_all = len(words.failures(pipeline.capture(sample)))
-        assert len(read(raw).rows) == with_all, sample
+        assert len(read(raw).rows) == len(failures_of(sample)), sample
 
 
 def test_figures_and_letters_that_no_column_holds() -> None:

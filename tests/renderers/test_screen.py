@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.answers import explained
 from tests.cli.test_explain import HINTS, LOGS
 from tests.conftest import SAMPLES
 from tfmemlens import pipeline
@@ -101,7 +102,7 @@ def test_a_note_ends_after_a_whole_clause() -> None:
 
 @pytest.mark.parametrize("sample", LOGS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_advice_stands_whole_or_not_at_all(sample: Path) -> None:
-    report = pipeline.explain(sample, Hints())
+    report = explained(sample)
     page = " ".join(terminal.render(report).split())
     remedies = savings.first_remedies(report)
     shown = [" ".join(remedy.text.split()) in page for remedy in remedies]
