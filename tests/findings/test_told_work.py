@@ -142,6 +142,16 @@ _GROWS = "Memory grows with every step.\n\n"
         ("def train():\n    y = tf.add(a, b)\n    sess.run(y)\n", None),  # called once
         ("def run():\n    y = tf.add(a, b)\n    with tf.Session() as sess:\n        sess.run(y)\n", None),
         ("for x in data:\n    sess.run(mean, {ph: x})\n", None),
+        (
+            "def classify(x):\n    with tf.Session() as s:\n"
+            "        tf.train.import_meta_graph('m')\n        s.run(y)\n",
+            "adds `tf.train.import_meta_graph`",
+        ),
+        (
+            "def classify(x):\n    with tf.Graph().as_default(), tf.Session() as s:\n"
+            "        tf.train.import_meta_graph('m')\n        s.run(y)\n",
+            None,
+        ),
         ("losses = []\nfor x in ds:\n    loss = step(x)\n    losses.append(loss)\n", "`losses` keeps `loss`"),
         ("losses = []\nfor x in ds:\n    loss = step(x)\n    losses.append(loss.numpy())\n", None),
     ],
@@ -209,3 +219,73 @@ def test_a_whole_array_may_have_been_for_the_gpu() -> None:
     text = "When I feed x_train of shape (15000, 512, 512, 3) I get an {}.\n"
     assert "the GPU's memory if it is given" in explained(text.format("OOM")).verdict
     assert "the GPU's memory" not in explained(text.format("out of RAM")).verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("OOM on a 1080 Ti with a VNet, patch size 160x160x160", "whole volumes"),
+        ("OOM on a 1080 Ti, crops of 160x160x3", None),
+        ("The WGAN-GP trained on my GPU is out of memory", "the gradient of a gradient"),
+        ("A penalty of 0.1 on weights, and my GPU is out of memory", None),
+        ("tflite_convert: the shell says just 'Killed'", "the conversion"),
+        ("Keras with use_multiprocessing: the CPU RAM runs out", "each worker process"),
+        ("use_multiprocessing=False, and the CPU RAM runs out", None),
+        ("RAM usage climbs to 100% each epoch with shuffle(len(dataset))", "the buffer of shuffle"),
+        ("My GPU's memory climbs each epoch with shuffle(len(names))", "from one epoch to the next"),
+        ("for문으로 모델을 여러 번 학습하면 GPU 메모리가 계속 증가합니다", "Keras keeps of the models"),
+        (
+            "OOM in TF 1.8:\n\nacc = sess.run(accuracy, feed_dict={x: X_test, y: Y_test})",
+            "a whole set that is fed",
+        ),
+        ("OOM in TF 1.8:\n\nacc = sess.run(accuracy, feed_dict={x: X_test[:50]})", None),
+        ("GPU memory fully used by tensorflow for 5 layers", "no failure"),
+        ("My LSTM runs out of GPU memory over 5000 time steps", "of every time step"),
+        ("My LSTM runs out of GPU memory over 50 time steps", None),
+        ("OOM with VGG: set_virtual_device_configuration memory_limit=2048", "allows itself (2048 MiB"),
+        ("OOM with VGG: set_virtual_device_configuration memory_limit=20480", None),
+        (
+            "After the training the GPU memory stays full, and the next cell gives an OOM",
+            "the pool of TensorFlow's",
+        ),
+        ("La memoria RAM se llena con ds.shuffle(60000)", "the buffer of shuffle"),
+        ("The GPU runs out of memory after some steps: GradientTape(persistent=True)", "a persistent tape"),
+    ],
+)
+def test_more_work_that_strangers_tell(text: str, what: str | None) -> None:
+    verdict = explained(f"{text}\n").verdict.replace("No failure", "no failure")
+    assert (what in verdict) if what else ("most likely" not in verdict)
+
+
+@pytest.mark.parametrize(
+    ("text", "slug"),
+    [
+        ("x_val has 5000 images of 512x512: OOM when validation starts", "smaller-evaluation-batch"),
+        ("I had an OOM. Solved: it works after setting memory growth", "what-ended-it"),
+        ("The RAM of TF Serving grows slowly under load", "another-malloc"),
+        (
+            "Horovod: all 4 processes allocate all memory of GPU 0, which runs out of memory",
+            "one-device-each",
+        ),
+        ("Exporting a Keras model of 10 GB gets killed, I see `tf.saved_model.save`", "save-in-parts"),
+        ("It trains for about 50 batches, then stops with OOM", "find-what-grows"),
+    ],
+)
+def test_what_comes_first_of_more(text: str, slug: str) -> None:
+    assert offered(f"{text}\n")[0] == slug
+
+
+@pytest.mark.parametrize(
+    ("first_layer", "is_followed"),
+    [
+        ("Embedding(800000, 300, input_length=50)", True),
+        ("Dense(4000, input_dim=300000)", True),
+        ("LSTM(512, return_sequences=True)", False),
+    ],
+)
+def test_the_first_layer_states_what_a_sample_has(first_layer: str, is_followed: bool) -> None:
+    text = (
+        "OOM at the start of training\n\nmodel = Sequential()\n"
+        f"model.add({first_layer})\nmodel.add(Dense(800000, activation='softmax'))\n"
+    )
+    assert ("weights of" in explained(text).verdict) is is_followed

@@ -139,8 +139,10 @@ def _says_that_it_trains(case: Case) -> bool:
     """Whether the words of the failure, or of the machine, speak of training."""
     said = told_in_words.spoken(case)
     words = (said[0] if said else None, case.capture.surroundings.shows("without a GPU"))
-    trains = case.capture.surroundings.shows("training")
-    return trains is not None or any(_IN_TRAINING.search(line.text) for line in words if line)
+    told = case.capture.surroundings
+    if told.shows("training") or any(_IN_TRAINING.search(line.text) for line in words if line):
+        return True
+    return not case.moments and told.shows("training in words") is not None
 
 
 def _batch(told: Surroundings, code: Sequence[Line]) -> tuple[int, bool]:

@@ -192,6 +192,10 @@ def graph_functions(program: Program) -> Iterator[tuple[Line, Line, str]]:
                 continue
             calls = list(_calls(function.body))
             names = {_last(call) for call in calls}
+            read = next((call for call in calls if _last(call) in _READS_A_GRAPH), None)
+            if read is not None and "run" in names and not names & _BEGINS_A_GRAPH:
+                yield statement.line_of(read), statement.line_of(function), ast.unparse(read.func)
+                continue
             if "run" not in names or names & (_BEGINS_A_GRAPH | _BEGINS_A_SESSION):
                 continue
             for call in calls:
@@ -200,6 +204,7 @@ def graph_functions(program: Program) -> Iterator[tuple[Line, Line, str]]:
                     break
 
 
+_READS_A_GRAPH = frozenset({"import_meta_graph", "import_graph_def"})
 _ONCE_EACH = frozenset({"main", "train", "__init__", "build", "build_graph", "build_model", "setup"})
 _BEGINS_A_SESSION = frozenset({"Session", "InteractiveSession", "MonitoredTrainingSession", "minimize"})
 _BEGINS_A_GRAPH = frozenset({"Graph", "reset_default_graph", "clear_session"})

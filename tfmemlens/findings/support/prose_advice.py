@@ -253,7 +253,7 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
     if program == "TensorFlow Serving" and told.shows("reloading models"):
         yield _ANOTHER_MALLOC if grows else ROOM_FOR_TWO
         return
-    if program == "TensorFlow Serving" and grows and told.shows("again at each request"):
+    if program == "TensorFlow Serving" and grows and (of_host or told.shows("again at each request")):
         yield _GIVEN_BACK
     if program == "TensorFlow Serving":
         yield from (remedies.smaller_requests(case), _ONE_BATCH_AT_A_TIME)
@@ -268,7 +268,7 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         yield _NEWER_RELEASE
         return
     if framework_of(case) == TENSORFLOW:
-        if told.shows("taking the whole GPU") and not of_host:
+        if told.shows("taking the whole GPU") and not (of_host or told.shows("several ranks")):
             yield _room_for_others(case)
         yield from _of_tensorflow(case, of_host, grows)
         if told.shows("volumes") and not (of_host or grows or told.shows("failing in evaluation")):

@@ -90,6 +90,16 @@ _FLOATS = Remedy(
     " 360 GB)",
     slug="count-the-data",
 )
+SMALLER_SHUFFLE = Remedy(
+    "take a smaller buffer_size: so many elements are kept in RAM, as they are at that point of the pipeline",
+    "ds = ds.shuffle(1000)   # not: the number of all elements",
+    slug="smaller-shuffle",
+)
+SHUFFLE_NAMES = Remedy(
+    "shuffle what is small, the names of files or indices, before they are read and decoded",
+    "files = files.shuffle(len(paths)).map(decode)   # not: map(decode).shuffle(50_000)",
+    slug="shuffle-files",
+)
 WITHOUT_CACHE = Remedy(
     "leave cache() out, or let it write to a file, or cache what is small: the bytes before they are decoded;"
     " in memory it keeps every element as it is there, and grows through the first epoch",

@@ -9,7 +9,12 @@ from tfmemlens.findings.support.contrasted import contrasted, first_of, without
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.jax_told import told_of_jax
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
-from tfmemlens.findings.support.told_again import DATA_IN_PARTS, ONE_AFTER_ANOTHER
+from tfmemlens.findings.support.told_again import (
+    DATA_IN_PARTS,
+    ONE_AFTER_ANOTHER,
+    SHUFFLE_NAMES,
+    SMALLER_SHUFFLE,
+)
 from tfmemlens.findings.support.told_work import told_work
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.model.case import Case
@@ -46,16 +51,6 @@ _FEED_IN_BATCHES = Remedy(
     "feed it in parts, and take the mean of what they give",
     "parts = [sess.run(accuracy, {x: xs[i:i + 100], y: ys[i:i + 100]}) for i in range(0, len(xs), 100)]",
     slug="evaluation-in-batches",
-)
-_SMALLER_SHUFFLE = Remedy(
-    "take a smaller buffer_size: so many elements are kept in RAM, as they are at that point of the pipeline",
-    "ds = ds.shuffle(1000)   # not: the number of all elements",
-    slug="smaller-shuffle",
-)
-_SHUFFLE_NAMES = Remedy(
-    "shuffle what is small, the names of files or indices, before they are read and decoded",
-    "files = files.shuffle(len(paths)).map(decode)   # not: map(decode).shuffle(50_000)",
-    slug="shuffle-files",
 )
 _WITHOUT_XLA = Remedy(
     "compare without XLA: it compiles each new shape anew, and keeps each program, with buffers that it"
@@ -203,7 +198,7 @@ _OF_CIRCUMSTANCES: dict[str, tuple[str, tuple[Remedy, ...]]] = {
     ),
     "shuffling": (
         "the buffer of shuffle, which keeps its elements in RAM until its iterator is gone",
-        (_SMALLER_SHUFFLE, _SHUFFLE_NAMES),
+        (SMALLER_SHUFFLE, SHUFFLE_NAMES),
     ),
     "compiling with XLA": ("what XLA compiles and reserves", (_WITHOUT_XLA, _ONE_SHAPE)),
     "training under a strategy": (

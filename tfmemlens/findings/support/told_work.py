@@ -11,6 +11,7 @@ from tfmemlens.findings.support.prose_advice import VOLUMES, from_the_stated
 from tfmemlens.findings.support.situation import without_gpu
 from tfmemlens.findings.support.told_again import DATA_IN_PARTS, SMALLER_REPLAY
 from tfmemlens.findings.support.tool_settings import tool
+from tfmemlens.findings.support.what_grows import THREADS
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.patterns import regex
@@ -52,6 +53,11 @@ _WITHOUT_PERSISTENCE = Remedy(
     " persistent tape",
     "dx, dw = tape.gradient(loss, [x, model.trainable_variables])   # else: del tape",
     slug="plain-tapes",
+)
+_PENALTY_ON_PART = Remedy(
+    "take the penalty on a part of the batch, or only every few steps (lazy regularisation)",
+    "penalty = gradient_penalty(real[:8], fake[:8])",
+    slug="penalty-on-part",
 )
 _NO_HISTOGRAMS = Remedy(
     "leave histograms out, or write them seldom: each takes many numbers for every weight",
@@ -104,6 +110,12 @@ _FEWER_FRAMES = Remedy(
     "give it shorter sequences, smaller frames, or fewer filters in the first ConvLSTM (half the side is a"
     " quarter of the maps), or pool before it",
     slug="smaller-input",
+)
+_SHORTER_WINDOWS = Remedy(
+    "train on shorter windows: cut each series into pieces of a few hundred steps, or carry the state from"
+    " one to the next (stateful=True)",
+    "ds = tf.keras.utils.timeseries_dataset_from_array(x, y, sequence_length=250)",
+    slug="truncate",
 )
 _SHORTER_TEXTS = Remedy(
     "cut texts shorter (512 -> 256 is half of the activations, and a quarter of attention's), and pad to the"
@@ -203,6 +215,18 @@ WORK = (
         (DATA_IN_PARTS, _UINT8),
     ),
     Work(
+        ("a gradient penalty",),
+        "the gradient of a gradient, for which what the first backward pass made is kept as well",
+        DEVICE,
+        (_PENALTY_ON_PART, _SMALLER_BATCH),
+    ),
+    Work(
+        ("worker processes",),
+        "what each worker process holds by itself: the arrays that it was given, and batches in its queue",
+        HOST,
+        (THREADS,),
+    ),
+    Work(
         ("training quantised",),
         "the ops that quantisation-aware training puts behind every weight and map, whose outputs training"
         " keeps as well",
@@ -226,6 +250,12 @@ WORK = (
         "the maps, gates and states of ConvLSTM, which training keeps of every time step",
         DEVICE,
         (_FEWER_FRAMES, _SMALLER_BATCH),
+    ),
+    Work(
+        ("many time steps",),
+        "the states and gates that a recurrent layer keeps of every time step",
+        DEVICE,
+        (_SHORTER_WINDOWS, _SMALLER_BATCH),
     ),
     Work(
         ("volumes",),
@@ -257,6 +287,8 @@ _SAY_MORE = (
     "taking the whole GPU",
 )
 """Facts that say more of why than the work does."""
+_FILLS_SLOWLY = ("a persistent tape", "replaying")
+"""What may go well for a while."""
 _OF_RAM = ("host RAM in words", "killed in words", "an error of Python's")
 _IN_CODE_ALONE = ("an array of all samples", "mapping in parallel")
 """What many programs do that run out of a GPU's memory: a cause only where the memory is the host's."""
@@ -265,9 +297,9 @@ _IN_CODE_ALONE = ("an array of all samples", "mapping in parallel")
 def told_work(case: Case) -> Iterator[Grower]:
     """What fills memory by the work that is told; nothing where the text says more than that."""
     told = case.capture.surroundings
-    if any(map(told.shows, _SAY_MORE)) or board(case):
-        return
-    yield from _own_limit(case)
+    told_more = any(map(told.shows, _SAY_MORE)) or board(case) is not None
+    if not told_more:
+        yield from _own_limit(case)
     said = told.shows("running short") or told.shows("much memory in words")
     killed = said is not None and _KILLED.search(said.text) is not None
     of_host = killed or any(map(told.shows, _OF_RAM)) or without_gpu(case)
@@ -276,13 +308,16 @@ def told_work(case: Case) -> Iterator[Grower]:
         line = told.shows(work.facts[0])
         if line is None or not all(map(told.shows, work.facts)):
             continue
+        if told_more and not (told.shows("failing late") and work.facts[0] in _FILLS_SLOWLY):
+            continue
         if (work.memory == HOST and of_device) or (work.memory == DEVICE and of_host):
             continue
         if not of_host and work.facts[0] in _IN_CODE_ALONE and line != said:
             continue
         remedies = tuple(_by_settings(case, from_the_stated(case, each)) for each in work.remedies)
         yield Grower(f"{work.what} ({line.place})", line, remedies)
-    yield from _of_settings(case, of_host)
+    if not told_more:
+        yield from _of_settings(case, of_host)
 
 
 def _by_settings(case: Case, remedy: Remedy) -> Remedy:
@@ -324,13 +359,19 @@ _WORDS = {
 }
 _KILLED = regex(r"(?i)\bkilled\b")
 _MOST_OF_A_GPU = 0.8
+_A_SMALL_PART = 4096
+"""MiB: less than any GPU has on which such models are trained."""
 
 
 def _own_limit(case: Case) -> Iterator[Grower]:
     """A part of the GPU that the program allows itself, as the text shows."""
-    setting = case.capture.surroundings.setting("per_process_gpu_memory_fraction")
-    if setting is None or not 0 < float(setting[0]) < _MOST_OF_A_GPU:
+    told = case.capture.surroundings
+    limit, setting = told.setting("memory_limit"), told.setting("per_process_gpu_memory_fraction")
+    if limit and limit[0].isdigit() and 0 < int(limit[0]) <= _A_SMALL_PART:
+        share, line = f"{limit[0]} MiB", limit[1]
+    elif setting and 0 < float(setting[0]) < _MOST_OF_A_GPU:
+        share, line = setting
+    else:
         return
-    share, line = setting
     what = f"the part of the GPU that the program allows itself ({share}, {line.place}), whatever is free"
     yield Grower(what, line, (_RAISE_THE_PART,))

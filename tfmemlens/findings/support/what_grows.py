@@ -9,7 +9,15 @@ from tfmemlens.findings.support.contrasted import first_of
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
-from tfmemlens.findings.support.told_again import FROZEN, NOT_KEPT, replays, told_again, told_epochs
+from tfmemlens.findings.support.told_again import (
+    FROZEN,
+    NOT_KEPT,
+    SHUFFLE_NAMES,
+    SMALLER_SHUFFLE,
+    replays,
+    told_again,
+    told_epochs,
+)
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Api, Case
 from tfmemlens.model.finding import Remedy
@@ -80,6 +88,8 @@ def _growers(case: Case) -> Iterator[Grower]:
                 _SHAPES_ALIKE,
             ),
         )
+    if told.shows("shuffling") == told.shows("again at each data set"):
+        yield from _shuffling(told)  # the data set that is shuffled, and none that is made
     if line := told.shows("data sets made anew") or told.shows("again at each data set"):
         yield Grower(
             f"each data set that is made anew ({line.place}) stays: an array that a graph takes is a constant"
@@ -106,7 +116,19 @@ def _growers(case: Case) -> Iterator[Grower]:
             line,
             (_SELDOM, _newer(case.api)),
         )
+    yield from _shuffling(told)
     yield from told_epochs(case)
+
+
+def _shuffling(told: Surroundings) -> Iterator[Grower]:
+    """The buffer of tf.data's shuffle, which lies in host RAM."""
+    line = told.shows("shuffling")
+    if line and not told.shows("device memory in words"):
+        yield Grower(
+            f"the buffer of shuffle ({line.place}), which is filled anew for each iteration, up to its size",
+            line,
+            (SMALLER_SHUFFLE, SHUFFLE_NAMES),
+        )
 
 
 _ALIKE = regex(r"(?i)\b(?:identical|same|alike|no difference)\b")

@@ -60,6 +60,14 @@ class FollowedProgram:
         return statement.line_of(node) if statement else None
 
 
+_LENGTHS = {"Embedding": "input_length", "Dense": "input_dim"}
+"""How a first layer of a kind tells how many numbers a sample has."""
+
+
+def _length_of(first: Layer) -> Any:
+    return first.config.get(_LENGTHS.get(first.class_name, ""))
+
+
 class ProgramReader(Interpreter):
     """Follows a program; who inherits it notes what it makes (`layer_made`, `layer_called`, `outside`)."""
 
@@ -270,6 +278,11 @@ class ProgramReader(Interpreter):
             f"{kind}shape" in first.config for kind in ("input_", "batch_input_")
         ):
             value = self._bound(layers.input_of("Input", [], dict(first.config)))
+            rest = net.layers
+        elif isinstance(first, Layer) and isinstance(
+            length := first.config.get(_LENGTHS.get(first.class_name, "")), int
+        ):
+            value = self._bound(layers.input_of("Input", [length], {}))
             rest = net.layers
         else:
             return

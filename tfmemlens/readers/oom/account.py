@@ -40,7 +40,7 @@ _OF_HOST = regex(
     r"|\b(?:cpu(?:'s)?|host|system|main) (?:\w+ )?memory\b|\b(?:arbeits|haupt)speicher\b"
 )
 _GROWTH = regex(
-    r"(?i)\b(?:grow(?:s|ing|n)?|(?<!memory )(?<!memory_)growth|increas(?:e|es|ed|ing)"
+    r"(?i)\b(?:grow(?:s|ing|n)?|multipl(?:y|ies|ied)|(?<!memory )(?<!memory_)growth|increas(?:e|es|ed|ing)"
     r"|ris(?:e|es|ing)|climb(?:s|ing)?|accumulat(?:e|es|ed|ing|ion)"
     r"|balloon(?:s|ing)?|soar(?:s|ing)?|leak(?:s|y|ed|ing|age)?|creep(?:s|ing)?|explod(?:e|es|ing)"
     r"|(?:go(?:es|ing)?|add(?:s|ing)?|pil(?:es|ing)|build(?:s|ing)?) up|more and more"
@@ -54,13 +54,15 @@ _GROWTH = regex(
 """Growth; also `grows, rises, leaks, more and more` in Chinese, Japanese and Korean, which part no words."""
 _SHORTAGE = regex(
     r"(?i)\b(?:exhaust(?:s|ed|ing)?|deplet\w+|r[ua]n(?:s|ning)? out|overflow(?:s|ed)?|insufficient"
-    r"|not enough|maxe[sd]|lack of|too (?:little|small)|sin (?=memoria)|sem (?=mem)|insuficiente|insuffisante"
+    r"|not enough|maxe[sd]|lack of|too (?:little|small)|sin (?=memoria)|sem (?=mem)|insuficiente"
+    r"|insuffisante|desbordamiento"
     r"|reicht nicht|zu wenig)(?!\w)"
     r"|(?<=\bmemory )(?<!the memory )crash(?:es|ed|ing)\b"
     r"|\u4e0d\u8db3|\u4e0d\u591f|\u6ea2\u51fa|\u8017\u5c3d|\u7206|\ubd80\uc871"
 )
 _FULL = regex(
-    r"(?i)\b(?:exhaustion|full|fill(?:s|ed|ing)?(?: up)?|exceed(?:s|ed)?|blow(?:s|ing|n)? up|too much"
+    r"(?i)\b(?:exhaustion|se llena|est[a\u00e1] llena|full|fill(?:s|ed|ing)?(?: up)?|exceed(?:s|ed)?"
+    r"|blow(?:s|ing|n)? up|too much"
     r"|(?:take|use|consume|eat|hog)(?:s|n|d|ing)? (?:up )?(?:all|the whole|whole|everything|the entire))\b"
     r"|\b(?:9\d|100) ?%|% ?(?:9\d|100)\b"
 )
@@ -76,6 +78,7 @@ _KEPT = regex(
     r"(?i)(?:\bnot?\b|n't\b|\bnever\b|\bcannot\b|\bwithout\b|\bunable to\b|\bfails? to\b|\binstead of\b)"
     r"(?: \w+){0,3}? (?:releas|free|freed|deallocat|clear|emptied|empty|given back|reclaim)\w*"
     r"|\bhow (?:to|can i|do i) (?:\w+ )?(?:release|free|clear)\b"
+    r"|\b(?:stays?|remains?) (?:full|allocated|occupied|in use|reserved)\b"
 )
 _BUFFER_KEPT = regex(rf"(?i)\bbuffers?\b[^.]{{0,20}}(?:{_KEPT.pattern[4:]})")
 _DENIED = regex(
@@ -98,7 +101,8 @@ _TAKES = regex(
     r"|cost)\b"
 )
 _ALL = regex(
-    r"(?i)\b(?:all|whole|entire(?:ty)?|totality|everything|full(?: amount| size)?|nearly all|(?:larger|more)"
+    r"(?i)\b(?:all|whole|entire(?:ty)?|totality|everything|fully|completely|full(?: amount| size)?"
+    r"|nearly all|(?:larger|more)"
     r" than)\b|100 ?%|9\d ?%"
 )
 _AGAIN = (
@@ -156,7 +160,8 @@ _WITHOUT_BLANKS = {
     "model": (
         r"\u5faa\u73af[^\u3002]{0,12}\u8bad\u7ec3|\u91cd\u65b0(?:\u521b\u5efa|\u5efa\u7acb"
         r"|\u52a0\u8f7d)\u6a21\u578b"
-        r"|\u591a\u4e2a\u6a21\u578b|\uc5ec\ub7ec \ubaa8\ub378"
+        r"|\u591a\u4e2a\u6a21\u578b|\uc5ec\ub7ec \ubaa8\ub378|\ubc18\ubcf5 ?\ud559\uc2b5"
+        r"|\uc5ec\ub7ec ?\ubc88 ?\ud559\uc2b5"
     ),
     "prediction": (
         r"\u5faa\u73af[^\u3002]{0,12}(?:predict|\u9884\u6d4b|\u63a8\u7406)"

@@ -112,6 +112,7 @@ _FIXED = regex(
     r" (?:by|with|using|via|when|after|setting) (?!(?:any|the same|no)\b)\w"
     r"|\b(?:i|we) (?:have |finally |just )*(?:fix|solv|resolv)ed (?:it|this|that|the (?:problem|issue|error))"
     r"\s?[:.,;\u2013-]+ \w"
+    r"|\A\W*(?:solved|fixed|solution)\]?\s?:\s?\w"
     r"|\b(?:the|my|a) (?:fix|solution|workaround|remedy) (?:is|was|for me (?:is|was))\b"
     r"|\b(?:this|that|it|which|\w+ing(?: \w+){1,6}) (?:fixed|solved|resolved|did the trick|helped)\b"
     r"|\bable to (?:\w+ )?(?:reduc|avoid|prevent|lower|run|train|keep)\w*\b[^.]{0,60}? by (?:not )?\w+ing\b"

@@ -181,10 +181,11 @@ ESTIMATOR = LineRule(
 )
 """Graphs are run by an Estimator, which makes one for each call."""
 WORKERS = LineRule(
-    r"\buse_multiprocessing ?= ?True\b|\bmultiprocessing[/\\]popen_fork\.py\b"
+    r"\buse_multiprocessing\b(?! ?= ?False\b)|\bmultiprocessing[/\\]popen_fork\.py\b"
     r"|\bmultiprocessing\b[^.\n]{0,40}\bfit(?:_generator)?\b"
     r"|\bfit(?:_generator)?\b[^.\n]{0,40}\bmultiprocessing\b(?!\.)",
     "With `use_multiprocessing=True` it grows until the machine is full",
+    "Keras Sequence with workers=16 and use_multiprocessing",
     'File "/usr/lib/python3.6/multiprocessing/popen_fork.py", line 19, in __init__',
     "it has to do with multiprocessing in fit_generator",
     needs="multiprocessing",

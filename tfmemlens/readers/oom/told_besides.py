@@ -176,10 +176,13 @@ DATA_MADE_ANEW = LineRule(
 """The text says that a data set is made again and again."""
 VOLUMES = LineRule(
     r"(?i)\bconv3d(?:transpose)?\b|\b3-?d[- ](?:cnn|conv\w*|u-?net|volumes?|images?|scans?|resnet)\b"
-    r"|\bvolumetric\b",
+    r"|\bvolumetric\b|\bv-?net\b"
+    r"|\A(?=.*\b(?:patch|volume|voxel|crop|scan|CT|MRI)).*?(?<![\dx\u00d7*])(?:[3-9]\d|[1-9]\d\d)"
+    r"(?: ?[x\u00d7*] ?(?:[3-9]\d|[1-9]\d\d)){2}(?![\dx\u00d7*])",
     "a 3D U-Net on CT scans",
+    "patch size 160x160x160, VNet",
     "model.add(Conv3D(24, 3))",
-    needs=("3d", "3-d", "volumetric"),
+    needs=("3d", "3-d", "volum", "vnet", "v-net", "patch", "voxel", "crop", "scan", "ct", "mri"),
 )
 """The text speaks of convolutions over volumes."""
 ANOTHER_RELEASE = LineRule(
@@ -260,13 +263,15 @@ SAVING_IN_WORDS = LineRule(
     r"(?i)\b(?:OOM\w*|memory|RAM|killed|crash\w*|dies|fails?)\b[^.\n]{0,60}\b(?:during|while|when|at"
     r"|upon|before)\b"
     r"(?:[^.\n]|\.(?=\w)){0,30}\b(?:checkpoint(?:s|ing)?|sav(?:e|es|ing)|serializ\w+)\b"
-    r"|\b(?:checkpoint(?:s|ing)|saving|serializ\w+|model\.save)\b[^.\n]{0,40}\b(?:OOM\w*|out of memory"
+    r"|\b(?:checkpoint(?:s|ing)|saving|serializ\w+|exporting|model\.save"
+    r"|saved_model\.save)\b[^.\n]{0,40}\b(?:OOM\w*|out of memory"
     r"|killed)\b"
     r"|\bcheckpoint(?:s|ing)?\b[^.\n]{0,20}\b(?:stuck|hangs?|hung)\b",
     "OOM during checkpoint serialization",
     "it runs out of memory when saving the model",
+    "tf.saved_model.save gets Killed",
     "Out of memory while calling model.save",
-    needs=("checkpoint", "save", "saving", "serializ"),
+    needs=("checkpoint", "save", "saving", "serializ", "exporting"),
 )
 """The text says that it fails where a checkpoint is written."""
 COMPILING_IN_WORDS = LineRule(
@@ -338,7 +343,9 @@ GRAPH_NETWORK = LineRule(
 WHOLE_FEED = LineRule(
     r"\b(?:eval|run)\([^\n]{0,80}\{[^}\n]{0,60}\b(?:test|valid\w*|eval)(?:_set)?[._]"
     r"(?:images|x|X|data|inputs|set)"
-    r"\b(?!\[)",
+    r"\b(?!\[)"
+    r"|\b(?:eval|run)\([^\n]{0,80}\{\s*\w{1,20}\s*:\s*[xX]_?(?:test|val\w*|valid\w*|all)\b(?!\[)",
+    "acc = sess.run(accuracy, feed_dict={x: X_test, y: Y_test})",
     "accuracy.eval(feed_dict={x: mnist.test.images, y_: mnist.test.labels, keep_prob: 1.0})",
     needs=("eval(", "run("),
 )

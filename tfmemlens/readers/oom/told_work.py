@@ -76,6 +76,12 @@ PERSISTENT_TAPE = LineRule(
     "with tf.GradientTape(persistent=True) as tape:",
     needs="ersistent",
 )
+GRADIENT_PENALTY = LineRule(
+    r"(?i)\bgradient[- _]penalty\b|\bwgan-?gp\b|\bdouble backprop\w*",
+    "WGAN-GP runs out of memory with gradient penalty",
+    needs=("penalty", "gp", "double"),
+)
+"""A gradient of a gradient is taken."""
 QUANTISING = LineRule(
     r"(?i)\bquantize_model\(|\bquanti[sz]ation[- ]aware\b|\bquantize_apply\(",
     "q_aware = tfmot.quantization.keras.quantize_model(model)",
@@ -86,9 +92,11 @@ QUANTISING = LineRule(
 CONVERTING_IN_WORDS = LineRule(
     r"(?i)\bconver(?:t|ts|ted|ting|sion)\b[^.\n]{0,60}\b(?:tf-?lite|tensorflow lite|onnx|coreml|tensorrt"
     r"|TF-?TRT|frozen"
-    r"|saved ?model|tfjs)\b|\brepresentative_data(?:set)?\b|\bpost[- ]training (?:\w+ )?quanti[sz]ation\b",
+    r"|saved ?model|tfjs)\b|\brepresentative_data(?:set)?\b|\btflite_convert\b"
+    r"|\bpost[- ]training (?:\w+ )?quanti[sz]ation\b",
     "Converting a SavedModel to TFLite crashes",
     "converter.representative_dataset = representative_dataset",
+    "# tflite_convert on EfficientDet: Killed",
     needs=("conver", "representative_data", "post-training", "post training"),
 )
 """The text says that a trained model is brought into another form."""
@@ -138,6 +146,12 @@ A_TRANSFORMER = LineRule(
     needs=("bert", "xlnet", "gpt", "former", "t5", "vit", "tfauto", "multihead"),
 )
 """A network whose layers attend from each position to all."""
+MANY_STEPS = LineRule(
+    r"(?i)\A(?=.*\b(?:bi-?)?(?:lstm|gru|rnn)s?\b).*\b[1-9]\d{2,5} time ?-?_?steps\b",
+    "My LSTM (256 units) over 5000 time steps",
+    needs=("lstm", "gru", "rnn"),
+)
+"""A recurrent layer follows long series."""
 LONG_TEXTS = LineRule(
     r"(?i)\bmax_?(?:seq_?)?len(?:gth)?\w{0,4}\s{0,2}(?:=|:|of|is|to)?\s{0,2}(?:[2-9]\d\d|[1-9]\d{3})\b"
     r"|\b(?:512|1024|2048|4096) tokens\b|\b(?:long|longer) (?:texts|documents|sequences)\b"
@@ -190,7 +204,13 @@ PYTHON_ERROR = LineRule(
     needs=("memory e", "memorye"),
 )
 """What Python and NumPy call a lack of host RAM."""
+TRAINING_IN_WORDS = LineRule(
+    r"(?i)\b(?:train(?:s|ing)?|fit|fitting|fine-?tun\w+)\b(?! (?:data|set|images|samples)\b)",
+    "even at the start of training",
+    needs=("train", "fit", "tun"),
+)
 TOLD_WORK = {
+    "training in words": TRAINING_IN_WORDS,
     "an error of Python's": PYTHON_ERROR,
     "an array of all samples": ARRAY_OF_ALL,
     "an array in words": ARRAY_IN_WORDS,
@@ -198,6 +218,7 @@ TOLD_WORK = {
     "one-hot features": ONE_HOT_FEATURES,
     "writing histograms": HISTOGRAMS,
     "a persistent tape": PERSISTENT_TAPE,
+    "a gradient penalty": GRADIENT_PENALTY,
     "training quantised": QUANTISING,
     "converting in words": CONVERTING_IN_WORDS,
     "calibrating": CALIBRATING,
@@ -206,6 +227,7 @@ TOLD_WORK = {
     "called with a whole set": CALLED_AT_ONCE,
     "recurrent convolutions": RECURRENT_CONVOLUTIONS,
     "a transformer": A_TRANSFORMER,
+    "many time steps": MANY_STEPS,
     "long texts": LONG_TEXTS,
     "large images": LARGE_IMAGES,
     "on a phone": ON_A_PHONE,
