@@ -69,6 +69,27 @@ def test_a_type_that_two_layers_make_at_other_times_is_nobodys() -> None:
     assert [claim.name for claim in claims_of_step([step], REQUEST, None)] == ["dec/MatMul"]
 
 
+@pytest.mark.parametrize("positions, side", [(280 * 280, 280), (280 * 281, 232)])
+def test_a_matrix_of_patches_tells_the_sides_of_square_pictures(positions: int, side: int) -> None:
+    step = timeline(
+        made("enc/Relu", (8, 232, 232, 24), 1, 9), made("dec/Conv2DBackpropInput", (8, 232, 232, 16), 2, 4)
+    )
+    request = replace(REQUEST, node="dec/Conv2DBackpropInput", shape=(1, positions, 144))
+    assert [*alive([*claims_of_step([step], request, None)])] == [
+        ("enc/Relu", (8, side, side, 24)),
+        ("dec/Conv2DBackpropInput", (8, side, side, 16)),
+    ]
+
+
+def test_a_kernel_is_no_picture() -> None:
+    step = timeline(
+        made("dec/Relu", (8, 232, 232, 24), 1, 9), made("dec/Conv2DBackpropFilter", (3, 3, 3, 24), 2, 4)
+    )
+    request = replace(REQUEST, node="dec/Conv2DBackpropFilter", shape=(1, 280 * 280, 27))
+    first = next(claims_of_step([step], request, None))
+    assert (first.name, first.tensor.shape) == ("dec/Relu", (8, 280, 280, 24))
+
+
 def test_another_allocators_step_and_what_stood_before_it_tell_nothing() -> None:
     assert not [*claims_of_step([STEP], replace(REQUEST, allocator="GPU_1_bfc"), None)]
     before = timeline(made("enc/MatMul", (32, 2048), 0, 9, BEFORE))

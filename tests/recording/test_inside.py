@@ -168,13 +168,21 @@ def test_a_callable_that_would_add_a_cast_is_not_made_anew() -> None:
     assert (function.run_options, function._callable_fn) == (None, "made before")
 
 
-@pytest.mark.parametrize("careful, due", [(True, [False, False, True]), (False, [False, True, False])])
+@pytest.mark.parametrize(
+    "careful, sizes, due",
+    [
+        (True, (10, 16, 16), [False, False, True]),
+        (False, (10, 16, 16), [False, True, False]),
+        (True, (10, 15, 16), [False, True, False]),  # each is given more: the first that is little more
+        (True, (10, 15, 15), [False, True, True]),
+    ],
+)
 def test_where_a_crash_threatens_only_what_ran_before_is_traced(
-    tmp_path: Path, careful: bool, due: list[bool]
+    tmp_path: Path, careful: bool, sizes: tuple[int, ...], due: list[bool]
 ) -> None:
     own = recorder.Recorder(str(tmp_path), {}, None)
     own._next = 0.0 if careful else float("inf")
-    assert [own.begins("step", size, careful) for size in (10, 11, 11)] == due
+    assert [own.begins("step", size, careful) for size in sizes] == due
 
 
 def test_a_failure_looks_as_it_does_without_us(program: Path) -> None:

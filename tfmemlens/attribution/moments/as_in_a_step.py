@@ -6,6 +6,7 @@ The sizes are the evidence: a tensor that the failed step does not hold finds no
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tfmemlens.attribution.moments.claims import Claim
@@ -65,12 +66,35 @@ def _same_moment(
         return timeline.peak_index, ResizedStep(known)
     shape = timeline.table.shape[rows[found]] or ()
     if not request.shape or len(shape) != len(request.shape):
-        return found, ResizedStep(known)
+        return found, ResizedStep(known, _sides_of_patches(timeline, request))
     first, *others = (
         {mine: theirs} if mine and theirs and mine != theirs else {}
         for mine, theirs in zip(shape, request.shape, strict=True)
     )
     return found, ResizedStep({**known, **first}, {old: new for each in others for old, new in each.items()})
+
+
+def _sides_of_patches(timeline: Timeline, request: FailedRequest) -> dict[int, int]:
+    """Of square pictures of which the gradient of a convolution makes a matrix, a row for each position:
+    their side, and the side of a picture that the same op or its layer makes in the recorded step.
+    """
+    if not request.node or len(request.shape or ()) != 3:
+        return {}
+    _, positions, patch = request.shape or (None, None, None)
+    side, table = math.isqrt(positions or 0), timeline.table
+    rows = [row for row, shape in enumerate(table.shape) if shape and _is_square(shape, patch)]
+    layer = owner_like(request.node).layer
+    same = [row for row in rows if table.node[row] == request.node]
+    same = same or [row for row in rows if owner_like(table.node[row] or "").layer == layer]
+    old = (table.shape[same[-1]] or (None, None))[1] if same else None
+    return {old: side} if old and side > 1 and side * side == positions and old != side else {}
+
+
+def _is_square(shape: Shape, patch: int | None) -> bool:
+    """Whether these are square pictures, and no kernel of so many numbers for each output."""
+    if len(shape) != 4 or shape[1] != shape[2] or not all(shape):
+        return False
+    return math.prod(each or 0 for each in shape[:3]) != patch
 
 
 def _claims(timeline: Timeline, rows: Iterable[int], sizes: ResizedStep) -> Iterator[Claim]:

@@ -6,8 +6,8 @@ ours is on the stack while a graph runs, and a traceback looks as it always does
 
 From 1.15 to before 2.4 an element-wise op of two inputs that could not allocate its output goes on with a
 number that nobody set (BinaryOp::Compute), so that what else the thread did decides whether the process dies.
-There no run that may fail is asked for anything: no list of tensors, and only such steps are traced as have
-run before.
+There no run that is likely to fail is asked for anything: no list of tensors, and only such steps are traced
+as have run before, or the first of its kind that is given little more than the last.
 """
 
 import re

@@ -15,6 +15,10 @@ SHARE = 0.05
 """Where no interval is asked for: tracing may cost this much of the time that passes."""
 _LARGER = 2
 """A step with inputs of so many times those of all that were traced is traced at once: the next may fail."""
+_SLIGHTLY = 1.5
+"""So much more than the step before is no reason to leave the first record of its kind to a later one, which
+never comes where each step is given more than the last.
+"""
 _FAILURES = ("ResourceExhaustedError", "MemoryError", "XlaRuntimeError", "JaxRuntimeError")
 _STATISTICS = ("bytes_limit", "bytes_in_use", "peak_bytes_in_use", "largest_free_block_bytes")
 _MOST_DEVICES = 64
@@ -85,8 +89,9 @@ class Recorder:
 
     def begins(self, what: str, given_bytes: int = 0, only_as_before: bool = False) -> bool:
         """Whether this step is to be traced. The first of a kind builds graphs, so that the second is the
-        first that is traced. Steps that are given much more than those before are not waited with, or left
-        alone, `only_as_before`, where tracing one that fails does harm.
+        first that is traced. Steps that are given much more than those before are not waited with.
+        `only_as_before`, where tracing one that fails does harm, leaves steps alone that are given more than
+        any before, and until one of its kind is traced only those that are given much more.
         """
         if not self.active:
             return False
@@ -98,7 +103,8 @@ class Recorder:
             self.steps[what] = count
             before = self._begun.get(what, 0)
             self._begun[what] = max(before, given_bytes)
-        if count < 2 or (only_as_before and given_bytes > before):
+        most = before if what in self._largest else _SLIGHTLY * before
+        if count < 2 or (only_as_before and given_bytes > most):
             return False
         due = count == 2 or (count % self.every == 0 if self.every else time.time() >= self._next)
         largest = self._largest.get(what, 0)
