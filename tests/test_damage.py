@@ -30,7 +30,7 @@ MANGLED_IN_EVERY_WAY = {
     "2.21-layer-exception",
 }
 """One sample of each wording goes through all."""
-WAYS_FOR_EACH = 3
+WAYS_FOR_EACH = 2
 """Every other sample goes through so many manglings, each sample through the next ones."""
 
 
