@@ -24,7 +24,7 @@ def test_half_the_batch_halves_the_tensor_that_failed() -> None:
 def test_an_odd_batch_is_halved_downwards() -> None:
     remedy = smaller_batch(oom("5,512,512,64"))
     assert remedy and "(5 -> 2)" in remedy.text
-    assert "half of this tensor is 192.00 MiB" in remedy.text
+    assert "this tensor takes 192.00 MiB less" in remedy.text
 
 
 def test_a_batch_that_is_not_the_first_dimension_tells_no_bytes() -> None:

@@ -37,6 +37,38 @@ def test_which_memory_the_words_are_about(text: str, what: str) -> None:
     assert verdict == f"The text says in words that {what} (line 2), and quotes no message of it."
 
 
+def test_a_sentence_with_a_figure_says_more_than_the_title() -> None:
+    text = "# Memory leak in our sampler?\n\nMemory keeps growing from 301 MB to 312 MB in ten runs.\n"
+    verdict = pipeline.explain(text).verdict
+    assert 'memory grows (line 3: "Memory keeps growing from 301 MB to 312 MB in ten runs.")' in verdict
+
+
+def test_a_question_is_not_taken_for_what_happened() -> None:
+    text = "# Memory leak in our sampler\n\nDid you run out of memory at 12 GB?\n"
+    assert "(line 1)" in pipeline.explain(text).verdict
+
+
+@pytest.mark.parametrize(
+    ("said", "ended"),
+    [
+        ("We fixed it by setting workers to one.", True),
+        ("Memory hovers around a fixed value after a few evaluations.", False),
+        ("I wonder whether a larger card would have solved this.", False),
+        ("It could be solved by buying a larger card.", False),
+    ],
+)
+def test_only_what_ended_it_is_said_to_have(said: str, ended: bool) -> None:
+    report = pipeline.explain(f"It runs out of memory.\n{said}\n")
+    assert ("what-ended-it" in [action.remedy.slug for action in report.actions]) is ended
+
+
+def test_a_program_in_another_language_gets_no_python() -> None:
+    text = "TensorFlowSharp: memory grows with each run.\nusing (var s = new TFSession(graph)) {\n"
+    report = pipeline.explain(text)
+    assert report.actions[0].remedy.slug == "close-tensors"
+    assert "psutil" not in " ".join(action.remedy.code or "" for action in report.actions)
+
+
 @pytest.mark.parametrize(
     ("text", "advice"),
     [
@@ -70,7 +102,8 @@ def test_what_is_advised(text: str, advice: list[str] | None) -> None:
 @pytest.mark.parametrize(
     ("text", "asks"),
     [
-        ("import jax\nmy memory usage keeps increasing", "memory_stats()"),
+        ("import jax\nmy GPU memory usage keeps increasing", "memory_stats()"),
+        ("import jax\nmy memory usage keeps increasing", "psutil"),
         ("my GPU memory usage keeps increasing with Keras", "get_memory_info("),
         ("tensorflow==1.15.0\nmy GPU memory usage keeps increasing", None),
         ("RAM usage keeps increasing", "psutil"),
@@ -155,7 +188,8 @@ def test_a_warning_beside_the_words_tells_its_bytes() -> None:
 )
 def test_words_that_say_less_are_told_as_less(text: str, what: str) -> None:
     verdict = pipeline.explain(f"Hello,\n{text}\n").verdict
-    assert verdict == f"The text says in words that {what} (line 2), and quotes no message of it."
+    quoted = f': "{text}"' if "60GB" in text or "99%" in text else ""
+    assert verdict == f"The text says in words that {what} (line 2{quoted}), and quotes no message of it."
 
 
 def test_a_program_that_gets_killed_was_most_likely_short_of_ram() -> None:

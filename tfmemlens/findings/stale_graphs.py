@@ -56,12 +56,13 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(proof,),
             remedies=(
                 Remedy(
-                    "forget the old models before you build the next",
+                    f"forget the old models before you build the next (`{scope}_{number}` is number"
+                    f" {number + 1}; in a notebook each run of a cell builds another)",
                     "tf.keras.backend.clear_session()   # keras.backend.clear_session() in old Keras",
                     slug="clear-session",
                 ),
                 Remedy(
-                    "run each fold or trial in its own process: when it ends, all its memory returns",
+                    "or build each model in a process of its own: when it ends, all its memory returns",
                     slug="own-process",
                 ),
             ),

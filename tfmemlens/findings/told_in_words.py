@@ -46,8 +46,8 @@ BASIS = Basis.NAME
 EXPLAINS = "no bytes: no message says how much was requested"
 
 _HOST = regex(
-    r"(?i)\b(?:cpu|system|host|main) (?:ram|memory)\b|\bXLA:CPU\b|(?<!GPU )(?<!video )\bRAM\b"
-    r"|\bswap(?:ping)?\b"
+    r"(?i)\b(?:cpu|system|host|main) (?:ram|memory)\b|\bXLA:CPU\b"
+    r"|(?<!GPU )(?<!video )(?<!high )(?<!high-)\bRAM\b|\bswap(?:ping)?\b"
     r"|\b(?:PC|computer)(?:'s)? (?:memory|RAM)\b|\bcontainer\b|\bkilled?\b"
     r"|\u8fd0\u884c\u5185\u5b58"
 )
@@ -108,6 +108,8 @@ def caches(told: Surroundings, line: Line | None, grows: Line | None = None) -> 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     said, grows = told.shows("running short") or _in_other_words(told), told.shows("growing in words")
+    if grows and said and _OF_LEAKS.match(said.text):
+        said = None  # a title that speaks of a leak says the same
     likely = told_mechanism(case)
     line = said or grows or (told.shows("kept in words") if likely else None)
     if line is None or not _alone(case, line) or _only_an_error(told, line):
@@ -125,7 +127,7 @@ def check(case: Case) -> Iterator[Finding]:
     yield Finding(
         severity=Severity.FACTOR,
         headline=(
-            f"the text says {what} ({line.place}), and quotes {_quoted(told)}"
+            f"the text says {what} ({line.place}{_with_figures(line)}), and quotes {_quoted(told)}"
             f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
             f"{_of_steps(case) or ('' if grows or likely or cause else _of_when(case))}"
             f"{guessed}{named}"
@@ -142,6 +144,23 @@ def check(case: Case) -> Iterator[Finding]:
             *_remedies(case, told, line, grows, likely),
         ),
     )
+
+
+_OF_LEAKS = regex(r"(?i)\A\s*#(?!.*\b(?:OOM|out of)\b).*\bleak")
+_SENTENCE = regex(r"(?<=[.!?])\s+|\s{3,}")
+_AMOUNT = regex(r"(?i)\d ?(?:[KMGT]i?B?\b|%|(?:giga|mega)bytes?\b)")
+_LONGEST_QUOTE = 110
+
+
+def _with_figures(line: Line) -> str:
+    """The sentence of the line that states how much, where it is short enough to be quoted."""
+    if line.text.lstrip().startswith("#"):
+        return ""
+    told = (each.strip(' -*>`"') for each in _SENTENCE.split(line.text))
+    for each in told:
+        if _AMOUNT.search(each) and len(each) <= _LONGEST_QUOTE and not set('"?') & set(each):
+            return f': "{each}"'
+    return ""
 
 
 _ERROR = regex(r"(?i)\bmemory errors?\b")
@@ -304,6 +323,13 @@ def _where(case: Case, told: Surroundings, line: Line) -> str:
         return HOST
     if not device and _CACHE.search(line.text):
         return HOST
+    if (
+        not host
+        and not device
+        and told.shows("device memory in words")
+        and not told.shows("host RAM in words")
+    ):
+        return DEVICE
     if bool(host) is bool(device) and told.shows("host RAM in words"):
         return HOST
     if host and not device:
@@ -349,7 +375,7 @@ def _remedies(
         )
     yield from advice(case, host, grows)
     failed = grows is None or told.shows("running short") or told.shows("ended in words")
-    if failed and not _only_killed(line) and situation(case).program not in JAVASCRIPT:
+    if failed and not _only_killed(line) and situation(case).program not in (*JAVASCRIPT, "C#"):
         yield _message_wanted(told)
     if host:
         yield _KERNEL_LOG

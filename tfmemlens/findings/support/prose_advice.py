@@ -153,7 +153,7 @@ _IF_IT_TRAINS = Remedy(
 _OWN_PROCESS = Remedy(
     "train each model in a process of its own, whose end frees everything: that works whatever it is that"
     " stays",
-    "with multiprocessing.get_context('spawn').Pool(1, maxtasksperchild=1) as pool: pool.map(train, folds)",
+    "with multiprocessing.get_context('spawn').Pool(1, maxtasksperchild=1) as pool: pool.map(train, each, 1)",
     slug="own-process",
 )
 _SMALLER_EVALUATION = Remedy(
@@ -308,8 +308,17 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         yield from_the_stated(case, _IF_IT_TRAINS)
 
 
+_IF_IT_TRAINS_ON_A_TPU = Remedy(
+    "if it trains, with a smaller batch on each core; else smaller inputs (images, sequences), fewer at a"
+    " time, or weights and optimizer state that are sharded over the cores",
+    slug="smaller-batch",
+)
+
+
 def from_the_stated(case: Case, remedy: Remedy) -> Remedy:
     """The same with the batch that the text states, where it states one alone."""
+    if remedy is _IF_IT_TRAINS and case.capture.surroundings.shows("on a TPU"):
+        return _IF_IT_TRAINS_ON_A_TPU
     stated = {value for name, value, _ in case.capture.surroundings.settings if name == "batch_size"}
     batch = int(stated.pop()) if len(stated) == 1 and all(value.isdigit() for value in stated) else 0
     if batch < _LEAST_TO_HALVE:

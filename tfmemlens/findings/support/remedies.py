@@ -320,11 +320,13 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         "; gradient accumulation (one update for two batches) keeps the effective batch" if accumulate else ""
     )
     half = human(saving.best_bytes or 0)
+    odd = batch is not None and batch % 2 == 1
     alone = (
-        f": half of this tensor is {half}, and other activations halve, too"
-        if saving.basis is SavingBasis.TENSOR
-        else ""
+        f": this tensor takes {half} less, and other activations shrink as much"
+        if odd
+        else f": half of this tensor is {half}, and other activations halve, too"
     )
+    alone = alone if saving.basis is SavingBasis.TENSOR else ""
     where = of_batch(case) or (" in the program's options or its configuration file" if tool else "")
     return f"halve the batch{example}{where}{alone}{again}", code_snippets.accumulate(
         case.api

@@ -22,7 +22,7 @@ _CLEAR = Remedy(
 )
 _OWN_PROCESS = Remedy(
     "run each in a process of its own, whose end frees everything: that works whatever it is that stays",
-    "with multiprocessing.get_context('spawn').Pool(1, maxtasksperchild=1) as pool: pool.map(train, each)",
+    "with multiprocessing.get_context('spawn').Pool(1, maxtasksperchild=1) as pool: pool.map(train, each, 1)",
     slug="own-process",
 )
 _LOAD_ONCE = Remedy(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 
@@ -20,12 +20,18 @@ def device_memory(case: Case) -> str | None:
 
 
 def find_what_grows(case: Case, of_host: bool) -> Remedy:
-    """Print what is in use until it no longer grows: host RAM, or a device's memory."""
-    code = _RAM if of_host else device_memory(case)
-    what = "the RAM of the process" if of_host else "the memory in use"
+    """Print what is in use until it no longer grows: host RAM, or a device's memory. The RAM of the process,
+    too, where nothing says that a device's memory grows; no code of Python's for a program in another
+    language.
+    """
+    told = case.capture.surroundings
+    of_device = bool(case.moments or told.shows("device memory in words")) and not of_host
+    code = device_memory(case) if of_device else _RAM
+    what = "the memory in use" if of_device else "the RAM of the process"
+    trains = told.shows("training") is not None or bool(case.moments)
+    parts = ": checkpoints, callbacks, lists of results, models made in a loop" if trains else ""
     return Remedy(
-        f"print {what} at each step, and leave out parts until it stays flat: checkpoints, callbacks, lists"
-        " of results, models made in a loop",
-        code,
+        f"print {what} at each step or call, and leave out parts until it stays flat{parts}",
+        None if situation(case).program else code,
         slug="find-what-grows",
     )

@@ -257,7 +257,7 @@ def _of_models(loop: Line, cleared: bool, alike: bool) -> Iterator[Remedy]:
     yield Remedy(
         f"{'' if cleared else 'or '}train each model in a process of its own, whose end frees everything",
         "with multiprocessing.get_context('spawn').Pool(1, maxtasksperchild=1) as pool: pool.map(train,"
-        " folds)",
+        " folds, 1)",
         slug="own-process",
     )
 

@@ -108,7 +108,9 @@ _NO_THING = regex(
     r"|exhaust|kill|crash)(?:ing)?\b"
 )
 _FIXED = regex(
-    r"(?i)\b(?:(?:fix|solv|resolv)ed?|work(?:ed)? around|got rid of|overc[oa]me)\b(?: \w+){0,5}?"
+    r"(?i)(?<!\ba )(?<!\bthe )(?<!\ban )\b(?:(?:fix|solv|resolv)ed?"
+    r"(?! (?:value|size|length|number|batch|seed|shape|amount|point|step|order|set)s?\b)"
+    r"|work(?:ed)? around|got rid of|overc[oa]me)\b(?: \w+){0,5}?"
     r" (?:by|with|using|via|when|after|setting) (?!(?:any|the same|no)\b)\w"
     r"|\b(?:i|we) (?:have |finally |just )*(?:fix|solv|resolv)ed (?:it|this|that|the (?:problem|issue|error))"
     r"\s?[:.,;\u2013-]+ \w"
@@ -120,6 +122,7 @@ _FIXED = regex(
     r"[^.]{0,30}\b(?:leak|memory|OOM)"
     r"|\u5c31\u597d\u4e86|\u89e3\u51b3\u4e86\Z"
 )
+_WONDERS = regex(r"(?i)\bwonder|\b(?:could|can|may|might|would|should) (?:be|have been)\b")
 _CAUSED = regex(
     r"(?i)\broot cause(?::| is| was)|\b(?:problem|issue|cause|reason|culprit|leak|error|oom) "
     r"(?:is|was|seems to be|turn(?:s|ed) out to be|comes from|came from)"
@@ -238,7 +241,8 @@ class _Told(NamedTuple):
 @lru_cache(_REMEMBERED)
 def _told(sentence: str) -> _Told:
     fixed = _FIXED.search(sentence)
-    if fixed and ("?" in sentence or _NOT_FIXED.search(sentence, 0, fixed.start())):
+    in_doubt = "?" in sentence or _WONDERS.search(sentence)
+    if fixed and (in_doubt or _NOT_FIXED.search(sentence, 0, fixed.start())):
         fixed = None
     caused = (
         _CAUSED.search(sentence) and not _OF_SHORTAGE.search(sentence) and not _NOT_FIXED.search(sentence)

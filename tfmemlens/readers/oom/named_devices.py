@@ -39,7 +39,7 @@ _OTHERS = (
 _MODEL = "|".join(sorted((*_GIGABYTES, *_OTHERS), key=len, reverse=True)).replace(" ", " ?")
 MODEL = LineRule(
     rf"(?i:\b(?:(?:NVIDIA|GeForce|GTX|RTX|Tesla|Quadro) ?){{0,3}}(?P<model>{_MODEL})\b)"
-    r"(?:[ ,(-]{1,3}(?:\w+[ -])?(?P<size>\d{1,3}) ?Gi?B?\b)?",
+    r"(?:[ ,(-]{1,3}(?:\w+[ -])?(?P<size>\d{1,3}) ?(?:Gi?B?|gb)\b)?",
     "Hi, I train a UNet on my 2080 Ti and get",
     "The GPU is an A100 40GB.",
     "2 x Tesla V100-SXM2-32GB",

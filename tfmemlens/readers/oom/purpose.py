@@ -195,7 +195,9 @@ SHORT = LineRule(
     r"(?i)(?<!\bno )(?<!without )(?<!avoid )(?<!prevent )(?:(?<![A-Za-z_])OOMs?(?![A-Za-z_])"
     r"|\bout[- ]of[- ]memory\b"
     r"|(?<!\.)(?<!except )(?<!import )(?<![A-Za-z_])resource ?exhaust(?:ed|ion) ?error(?![A-Za-z_])"
-    r"|\bresource ?exhausted\b|\u8d44\u6e90\u8017\u5c3d"
+    r"|\bresource ?exhausted\b|\bresource exhaustion\b"
+    r"|\blimit(?:ing|ed)(?: factor)? (?:is|by) (?:\w{1,12} ){0,3}(?:RAM|memory|VRAM)\b"
+    r"|\u8d44\u6e90\u8017\u5c3d"
     r"|\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:deplet\w{1,4}|exhaust(?:s|ed)|fills? up)\b"
     r"|\bmemory (?:allocation|consumption) (?:issues?|problems?|errors?)\b"
     r"|\btoo much (?:\w{1,12} )?(?:RAM|memory)\b|\bcrash\w{0,3}\b[^.\n]{0,60}\b(?:all|available) RAM\b"
@@ -221,6 +223,8 @@ SHORT = LineRule(
     r"|\bmemory (?:allocation )?(?:errors?|blow\w{0,8}|explo\w{0,8}|leaks?)\b|\bleak(?:s|ing)? memory\b)"
     r"(?!(?: \w{1,10})? (?:is|are|was|were) (?:gone|solved|fixed))",
     "this ends with an OOM on my GPU",
+    "the RuntimeError for Resource exhaustion is thrown",
+    "The limiting factor is the RAM on the graphics cards",
     "I'm getting consistent out of memory errors when jitting functions",
     "Running the following example with `--jit` leaks memory",
     "I get a ResourceExhaustedError during my training",

@@ -152,6 +152,17 @@ _NOT_OURS = RuleTable(
     )
     for what, rule in rules.items()
 )
+_OF_FAILURES = ("running short", "growing in words")
+_FIGURE = regex(r"(?i)\d ?[KMGT]i?B?\b|\d ?%")
+
+
+def _says(line: Line) -> int:
+    """How much a line that tells of a failure says: a title or a question least, one with a figure most."""
+    if line.text.lstrip().startswith("#") or "?" in line.text:
+        return 0
+    return 2 if _FIGURE.search(line.text) else 1
+
+
 _OFFERED = RuleTable.of(
     CREATED, MEMORY, OLD_MEMORY, LARGE, *STARTUP.values(), KERNEL_DIED, CRASH, CPP_FRAME,
     PARAMETERS, VERSION, EPOCH, STEP,
@@ -240,7 +251,10 @@ class SurroundingsCollector:
             if not (self._requests and name == "container_memory"):
                 self._set(name, value, line)
         for purpose, rule in _PURPOSES.likely(line.text):
-            if purpose not in self.purposes and rule.search(line.text):
+            known = self.purposes.get(purpose)
+            if known and (purpose not in _OF_FAILURES or _says(line) <= _says(known)):
+                continue
+            if rule.search(line.text):
                 self.purposes[purpose] = line
         for library, rule in _LIBRARIES.likely(line.text):
             if library not in self.libraries and rule.search(line.text):

@@ -333,7 +333,8 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         LineRule(
             r"(?:[Mm]ixed[_ ]precision|auto_mixed_precision|AUTO_MIXED_PRECISION"
             r"|\b(?:use_)?(?:amp|fp16|bf16))['\"\]]*\s*[=:]\s*['\"]?"
-            r"(?P<value>(?!latest\b)[A-Za-z]\w{0,30}|[01]\b(?!\.\d))",
+            r"(?:rewriter_config_pb2\.)?(?:RewriterConfig\.)?"
+            r"(?P<value>(?!latest\b)[A-Za-z]\w{0,30}(?![\w.(\[])|[01]\b(?!\.\d))",
             "export TF_ENABLE_AUTO_MIXED_PRECISION=1",
             "python train.py --mixed_precision=bf16",
             "trainer = Trainer(fp16=True)",

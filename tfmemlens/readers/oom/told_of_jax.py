@@ -118,7 +118,8 @@ PMAPPED = LineRule(
     needs=("pmap",),
 )
 OF_TF_DATA = LineRule(
-    r"(?i)\btensorflow[_ ]datasets\b|\btfds\b|\btf\.data\b|\b(?:import|from) tensorflow\b|\btensorflow data\b",
+    r"(?i)\btensorflow[_ ]datasets\b|\btfds\b|\btf\.data\b"
+    r"|\b(?:import|from) tensorflow\b|\btensorflow data\b",
     "I load data with tensorflow_datasets",
     needs=("tensorflow", "tfds", "tf.data"),
 )
