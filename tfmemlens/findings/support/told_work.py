@@ -59,6 +59,11 @@ _PENALTY_ON_PART = Remedy(
     "penalty = gradient_penalty(real[:8], fake[:8])",
     slug="penalty-on-part",
 )
+_FEWER_INNER_STEPS = Remedy(
+    "take fewer inner steps, or the first-order variant, which keeps none of them",
+    "inner = [tf.stop_gradient(g) for g in tape.gradient(loss, weights)]",
+    slug="first-order",
+)
 _NO_HISTOGRAMS = Remedy(
     "leave histograms out, or write them seldom: each takes many numbers for every weight",
     "tf.keras.callbacks.TensorBoard(folder, histogram_freq=0)",
@@ -219,6 +224,12 @@ WORK = (
         "the gradient of a gradient, for which what the first backward pass made is kept as well",
         DEVICE,
         (_PENALTY_ON_PART, _SMALLER_BATCH),
+    ),
+    Work(
+        ("second-order gradients",),
+        "all inner steps, each of which is kept for the gradient through it",
+        DEVICE,
+        (_FEWER_INNER_STEPS, _SMALLER_BATCH),
     ),
     Work(
         ("worker processes",),

@@ -116,7 +116,7 @@ _FIXED = regex(
     r"\s?[:.,;\u2013-]+ \w"
     r"|\A\W*(?:solved|fixed|solution)\]?\s?:\s?\w"
     r"|\b(?:the|my|a) (?:fix|solution|workaround|remedy) (?:is|was|for me (?:is|was))\b"
-    r"|\b(?:this|that|it|which|\w+ing(?: \w+){1,6}) (?:fixed|solved|resolved|did the trick|helped)\b"
+    r"|\b(?:this|that|it|which|\w+ing [^!?;]{1,80}?) (?:fixed|solved|resolved|did the trick|helped)\b"
     r"|\bable to (?:\w+ )?(?:reduc|avoid|prevent|lower|run|train|keep)\w*\b[^.]{0,60}? by (?:not )?\w+ing\b"
     r"|\b(?:using|calling|setting|replacing) [^,;]{1,80}? (?:can |does )?(?:avoid|prevent)(?:s|ed)?\b"
     r"[^.]{0,30}\b(?:leak|memory|OOM)"

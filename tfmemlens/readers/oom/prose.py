@@ -49,6 +49,8 @@ MUCH_MEMORY = LineRule(
     rf"|\b{_FIGURE}\b[^.\n]{{0,30}}?\b(?:not enough|too little|not sufficient)\b"
     r"|\b(?:huge|excessive|enormous|insane|crazy|extreme|unexpected(?:ly high)?|very high|massive)"
     rf" (?:\w{{1,12}} ){{0,2}}{_MEMORY} (?:us(?:e|age)|consumption|footprint|requirements?)\b"
+    r"|\b(?:machine|computer|PC|laptop|system)\b[^.\n]{0,20}\b(?:freez\w+|froze|hangs?)\b[^.\n]{0,60}"
+    r"\binto (?:memory|RAM)\b"
     r"|\b(?:start(?:s|ed)?|begin(?:s)?|began|keep(?:s)?)(?: to)? swap(?:ping)?\b"
     rf"|(?:\bnot|n't|\bnever) fit in(?:to|side)? (?:(?:my|the|GPU|its) ){{0,2}}{_MEMORY}\b"
     r"|\b(?:met|meet|have|had|got|get|getting|face|facing|encounter\w*|ran into|run into)\b[^.\n]{0,16}"
@@ -65,6 +67,7 @@ MUCH_MEMORY = LineRule(
     "I also met the memory issue when I used it",
     "the machine has 32 GB and starts swapping",
     "my images don't fit into RAM",
+    "My machine freezes when I load the images into memory",
     needs=("ram", "memory", "swap", "gb", "gib"),
 )
 """The text says that memory is full or much used: less than that it ran out, so it is asked last."""
@@ -74,12 +77,17 @@ KILLED_IN_WORDS = LineRule(
     r"[\"'`*\u2018\u201c]{0,3}killed\b(?![^.\n]{0,20}\bby (?:me|the user|hand))"
     r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall))"
     r"|\b(?:just|only|then|prints?|says?|shows?|outputs?|with|message):? (?:just |only |then )?"
-    r"[\"'`\u2018\u201c]{1,3}Killed\b",
+    r"[\"'`\u2018\u201c]{1,3}Killed\b"
+    r"|\bterminated (?:due to|because of) (?:an? )?memory (?:issue|pressure|limit)"
+    r"|\b(?:serving|server|pod|container|process|training|script|job|kernel|app|conversion) killed\b"
+    r"(?! by (?:me|the user))",
+    "the app was terminated due to memory issue",
+    "TensorFlow Serving killed when the model is updated",
     'training prints just "Killed" after the first epoch',
     'the process gets "Killed" right after it has loaded the data',
     "and then the system kills this task",
     "I get Killed when running python train.py",
-    needs=("kill",),
+    needs=("kill", "terminated"),
 )
 """The text says that the program was killed."""
 IN_A_LOOP = LineRule(

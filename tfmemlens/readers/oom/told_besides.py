@@ -85,6 +85,8 @@ HOST_IN_WORDS = LineRule(
     r"(?![^.\n]{0,30}\b(?:fine|ok|stable|constant|stays|enough|free|flat)\b)"
     r"|\b(?:eat\w*|fill\w*|consum\w+|exhaust\w*|los(?:es|ing))\b[^.\n]{0,40}(?<!GPU )(?<!video )\bRAM\b"
     r"|\bnumpy (?:memory ?)?error\b"
+    r"|\b(?:machine|computer|PC|laptop)\b[^.\n]{0,20}\b(?:freez\w+|froze|hangs?"
+    r"|swaps)\b[^.\n]{0,60}\bmemory\b"
     r"|(?<!GPU )(?<!video )\bRAM\b[^.\n]{0,30}\b(?:full|fills|grows|increas\w+|explod\w+|shoots?|jumps?)\b"
     r"|\bdocker stats\b"
     r"|\u8fd0\u884c\u5185\u5b58",
@@ -104,13 +106,14 @@ LARGE_DATA = LineRule(
 RELOADING = LineRule(
     r"(?i)\bhot[- ]?(?:re-?load|deploy)\w*"
     r"|\b(?:push|deploy|load|releas|roll|switch)\w*\b[^.\n]{0,20}\bnew (?:model )?version"
+    r"|\bmodel version\b[^.\n]{0,20}\b(?:updat|chang|load)\w*|\bversion update\b"
     r"|\bnew (?:model )?version\b[^.\n]{0,40}\b(?:load|push|deploy)\w*"
     r"|\b(?:re-?load\w*|unload\w*|delet\w+|remov\w+|updat\w+)\b[^.\n]{0,40}\bmodels?\b",
     "memory grows when it reloads a new model",
     "we unloaded all models",
     "hot reload needs double memory",
     "we push a new version of our 6 GB model",
-    needs=("model", "hot", "new version"),
+    needs=("model", "hot", "new version", "version update"),
 )
 """Models of a server come and go."""
 LOADING = LineRule(
@@ -254,7 +257,7 @@ RAISED = LineRule(
 )
 """An exception ended it: whom the kernel kills says nothing more."""
 MEMORY_ERROR = LineRule(
-    r"\bMemoryError\b",
+    r"\bMemoryError(?![A-Za-z_])",
     "MemoryError                               Traceback (most recent call last)",
     needs="MemoryError",
 )

@@ -82,6 +82,12 @@ GRADIENT_PENALTY = LineRule(
     needs=("penalty", "gp", "double"),
 )
 """A gradient of a gradient is taken."""
+SECOND_ORDER = LineRule(
+    r"(?i)\bsecond[- ]order (?:gradients?|derivatives?)\b|\bMAML\b",
+    "Second order gradients (MAML) run out of memory in TF2",
+    needs=("second", "maml"),
+)
+"""Training goes through steps of training."""
 QUANTISING = LineRule(
     r"(?i)\bquantize_model\(|\bquanti[sz]ation[- ]aware\b|\bquantize_apply\(",
     "q_aware = tfmot.quantization.keras.quantize_model(model)",
@@ -147,7 +153,8 @@ A_TRANSFORMER = LineRule(
 )
 """A network whose layers attend from each position to all."""
 MANY_STEPS = LineRule(
-    r"(?i)\A(?=.*\b(?:bi-?)?(?:lstm|gru|rnn)s?\b).*\b[1-9]\d{2,5} time ?-?_?steps\b",
+    r"(?i)\A(?=.*\b(?:bi-?)?(?:lstm|gru|rnn)s?\b)"
+    r".*\b[1-9]\d{2,5} (?:time ?-?_?steps|pasos|passos|schritte)\b",
     "My LSTM (256 units) over 5000 time steps",
     needs=("lstm", "gru", "rnn"),
 )
@@ -199,7 +206,8 @@ HELD_BY_EARLIER = LineRule(
 )
 """The text says that a process of earlier holds memory."""
 PYTHON_ERROR = LineRule(
-    r"(?i)(?<!GPU )(?<!CUDA )(?<!out of )(?<!OOM )\bmemory ?errors?\b(?![^.\n]{0,30}\b(?:GPUs?|CUDA|VRAM)\b)",
+    r"(?i)(?<!GPU )(?<!CUDA )(?<!out of )(?<!OOM )\bmemory ?errors?(?![A-Za-z_])"
+    r"(?![^.\n]{0,30}\b(?:GPUs?|CUDA|VRAM)\b)",
     "I get a memory error on this line:",
     needs=("memory e", "memorye"),
 )
@@ -219,6 +227,7 @@ TOLD_WORK = {
     "writing histograms": HISTOGRAMS,
     "a persistent tape": PERSISTENT_TAPE,
     "a gradient penalty": GRADIENT_PENALTY,
+    "second-order gradients": SECOND_ORDER,
     "training quantised": QUANTISING,
     "converting in words": CONVERTING_IN_WORDS,
     "calibrating": CALIBRATING,
