@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.rules import Words
@@ -147,6 +148,15 @@ def mention(text: str) -> str | None:
     """
     if not _MENTIONS.occur_in(text):
         return None
+    return _named(text) if len(text) <= _LONGEST_REMEMBERED else _named.__wrapped__(text)
+
+
+_LONGEST_REMEMBERED, _REMEMBERED = 500, 2048
+"""Lines that come again are looked through once: a traceback's, a compiler's."""
+
+
+@lru_cache(_REMEMBERED)
+def _named(text: str) -> str | None:
     for framework, words in ((TORCH_XLA, _TORCH_XLA), (OTHER, _OTHER), (TENSORFLOW, _TENSORFLOW)):
         if words.search(text):
             return framework
