@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.findings.logs import CPU
 from tfmemlens import pipeline
 from tfmemlens.findings.support.taped_loop import opens_a_tape, taped_loop
+from tfmemlens.findings.support.watching import device_memory
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
 from tfmemlens.readers.program.parsing import statements_of_file
@@ -86,6 +89,24 @@ def test_the_verdict_blames_the_tape_and_the_remedy_moves_it() -> None:
     report = pipeline.explain(log(TAPED))
     assert "each turn of the loop over `parts`" in report.verdict
     assert report.actions[0].remedy.slug == "tape-inside-loop"
+
+
+@pytest.mark.parametrize(("called", "blamed"), [("look", True), ("other", False)])
+def test_an_op_of_a_function_that_the_turns_call_is_of_the_loop(called: str, blamed: bool) -> None:
+    of_function = "[Op:__forward_look_156]"
+    text = log(TAPED.replace("model(part)", f"{called}(part)")).replace("[Op:AddV2]", of_function)
+    assert ("the loop over `parts`" in pipeline.explain(text).verdict) is blamed
+
+
+@pytest.mark.parametrize(
+    ("allocator", "code"),
+    [("bfc_cpu_allocator_for_gpu", "get_memory_info('CPU:0')"), ("cpu", "psutil"), ("GPU_0_bfc", "'GPU:0'")],
+)
+def test_what_is_printed_is_of_the_device_that_failed(allocator: str, code: str) -> None:
+    device = CPU if "cpu" in allocator else CPU.replace("CPU", "GPU")
+    failed = log("").replace(f"{CPU} by allocator cpu", f"{device} by allocator {allocator}")
+    case = pipeline.explain(f"tensorflow==2.11.0\n{failed}").case
+    assert code in (device_memory(case, case.moments[0]) or "")
 
 
 def test_without_a_program_nothing_is_said_of_tapes() -> None:

@@ -68,7 +68,6 @@ without another sign of it."""
 _SERVED, _FULL, _LISTED, _LAST_OF_SESSIONS = 5, 0.95, 0.9, (2, 0)
 """So many times the chunks in use an allocator has served, long after a session's first step."""
 
-_PRINT = "print(tf.config.experimental.get_memory_info('GPU:0')['current'])   # after each step"
 _ONE_TENSOR = "A dump has no names; that these are the same tensor over and over is likely, not proved."
 _MANY_LAYERS = (
     "A dump has no names: these are outputs of as many layers of one shape, or one tensor that is kept again"
@@ -447,7 +446,7 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
             "see whether their number grows from step to step: then a list keeps tensors (losses, gradients"
             " to be accumulated, outputs of a Python loop); if it does not, they are one piece for each"
             " layer, or for each matrix of an op such as eigh, SVD or QR, which then takes fewer at a time",
-            device_memory(case) if framework_of(case) == JAX else _of_tensorflow(case),
+            device_memory(case, moment),
             slug="look-for-lists",
         )
         yield from remedies.offered(case, moment, "smaller-batch")
@@ -464,7 +463,3 @@ _A_TAPE_FOR_EACH = Remedy(
     " backpropagation): memory grows with the number of iterations under one tape",
     slug="truncate",
 )
-
-
-def _of_tensorflow(case: Case) -> str | None:
-    return _PRINT if case.api.newest >= (2, 5) else None

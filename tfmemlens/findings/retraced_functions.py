@@ -8,6 +8,7 @@ dump has at least as many chunks of one size as there were tracings, which hold 
 use beyond the one that each step needs, or where what is in use rose from failure to failure; also without
 a warning where the program recorded itself (`run --trace`), and what five and more traces of a function
 keep, constants and tensors that each captured, holds three tenths of what is in use.
+It is no cause where the code keeps each model that a loop makes: each new model is traced anew.
 A function is made anew where two warnings tell of two objects of its name, or where a loop or a method of the
 program keeps each that another function makes.
 What to do: give the function one signature, pass tensors instead of Python numbers; where it is made anew,
@@ -27,6 +28,7 @@ from tfmemlens.findings.support.growth import (
     rising,
     traced_function,
 )
+from tfmemlens.findings.support.kept_code import kept as kept_by_code
 from tfmemlens.findings.support.kept_code import kept_function
 from tfmemlens.findings.support.rows import all_in_use, attributed, chunk_evidence, requests
 from tfmemlens.model.allocation import Allocation
@@ -98,8 +100,9 @@ def check(case: Case) -> Iterator[Finding]:
         if left:
             each = "each trace, or each new model," if of_keras else "each trace"
             kept = f"most likely {each} left tensors behind: {_counted(left)} in use"
+        by_models = of_keras and any(each.model for each in kept_by_code(case.capture.surroundings))
         yield Finding(
-            severity=Severity.CAUSE if explained else Severity.FACTOR,
+            severity=Severity.CAUSE if explained and not by_models else Severity.FACTOR,
             headline=f"{function} is {anew or 'traced again and again'} ({warnings}): {kept}",
             because=f"{function} is {anew or 'traced again and again'}, and {kept}",
             explains=explained or None,

@@ -106,15 +106,21 @@ def without_tape(case: Case, request: Request) -> bool:
 
 
 def loop_of_a_tape(case: Case, request: Request) -> TapedLoop | None:
-    """The loop under one tape in whose turns an op failed that ran by itself; trees are read only where there
-    is a program.
+    """The loop under one tape in whose turns an op failed that ran by itself, or in a function that they call
+    by name; trees are read only where there is a program.
     """
-    program = case.capture.surroundings.program() if is_eager(request) else None
-    if not program:
+    program, failed = case.capture.surroundings.program(), request.failed
+    name = _TRACED.sub("", failed.function or "")
+    if not program or not (is_eager(request) or name):
         return None
     from tfmemlens.findings.support.taped_loop import taped_loop
 
-    return taped_loop(program)
+    taped = taped_loop(program)
+    return taped if taped and (is_eager(request) or name in taped.calls) else None
+
+
+_TRACED = regex(r"\A_*(?:inference|forward|wrapped)_|_\d+\Z")
+"""What TensorFlow puts around the name of a function that it traced."""
 
 
 def records_gradients(program: Program) -> bool:

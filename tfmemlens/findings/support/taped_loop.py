@@ -22,6 +22,8 @@ class TapedLoop:
     """Whether it stands in a function or a layer that the tape's code calls: its turns are one forward pass,
     and no gradient can be taken of each.
     """
+    calls: frozenset[str] = frozenset()
+    """What its turns call by name."""
 
 
 def taped_loop(program: Program) -> TapedLoop | None:
@@ -36,7 +38,8 @@ def taped_loop(program: Program) -> TapedLoop | None:
     ]
     for statement, tape in tapes:
         for loop in _loops(tape.body):
-            return TapedLoop(statement.line_of(tape), statement.line_of(loop), ast.unparse(loop.iter))
+            lines = statement.line_of(tape), statement.line_of(loop)
+            return TapedLoop(*lines, ast.unparse(loop.iter), calls=frozenset(_called(loop)))
     for statement, tape in tapes:
         for where, loop in _loops_called(program, tape):
             return TapedLoop(
@@ -96,6 +99,12 @@ def _opens_a_tape(item: ast.withitem) -> bool:
 
 def _calls(body: list[ast.stmt]) -> bool:
     return any(isinstance(each, ast.Call) for part in body for each in ast.walk(part))
+
+
+def _called(loop: ast.For) -> Iterator[str]:
+    for each in ast.walk(loop):
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
+            yield each.func.id
 
 
 def _takes_a_gradient(loop: ast.For) -> bool:

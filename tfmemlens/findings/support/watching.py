@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
-from tfmemlens.model.case import Case
+from tfmemlens.knowledge.device_names import CPU, kind_of_device
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 
 _RAM = "print(step, psutil.Process().memory_info().rss >> 20, 'MiB')"
@@ -11,12 +12,18 @@ _OF_JAX = "print(step, jax.local_devices()[0].memory_stats()['bytes_in_use'] >> 
 _OF_TENSORFLOW = "print(step, tf.config.experimental.get_memory_info('GPU:0')['current'] >> 20, 'MiB')"
 
 
-def device_memory(case: Case) -> str | None:
-    """The line that prints what a device holds, None where the framework has none."""
+def device_memory(case: Case, moment: Moment | None = None) -> str | None:
+    """The line that prints what a device holds, None where the framework has none. The allocator of a CPU
+    counts nothing unless it is the one of GPUs, whose name its messages then have.
+    """
     if framework_of(case) == JAX:
         return _OF_JAX
-    tells = framework_of(case) == TENSORFLOW and case.api.newest >= (2, 5)
-    return _OF_TENSORFLOW if tells else None
+    failed = moment.request.failed if moment and moment.request else None
+    if framework_of(case) != TENSORFLOW or case.api.newest < (2, 5):
+        return None
+    if failed and kind_of_device(failed.device or "", "") == CPU:
+        return _OF_TENSORFLOW.replace("GPU:0", "CPU:0") if "bfc" in (failed.allocator or "") else _RAM
+    return _OF_TENSORFLOW
 
 
 def find_what_grows(case: Case, of_host: bool) -> Remedy:
