@@ -231,6 +231,7 @@ def test_a_whole_array_may_have_been_for_the_gpu() -> None:
         ("tflite_convert: the shell says just 'Killed'", "the conversion"),
         ("Keras with use_multiprocessing: the CPU RAM runs out", "each worker process"),
         ("use_multiprocessing=False, and the CPU RAM runs out", None),
+        ("The CPU RAM runs out\n\ndef fit(self, x, workers, use_multiprocessing)", None),
         ("RAM usage climbs to 100% each epoch with shuffle(len(dataset))", "the buffer of shuffle"),
         ("My GPU's memory climbs each epoch with shuffle(len(names))", "from one epoch to the next"),
         ("for문으로 모델을 여러 번 학습하면 GPU 메모리가 계속 증가합니다", "Keras keeps of the models"),
