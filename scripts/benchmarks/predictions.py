@@ -606,6 +606,24 @@ _THIRTEENTH: list[tuple[Any, ...]] = [
 ]
 """After products in 16 bits and pasts of the allocator of a traced step: kinds of net that were not there."""
 
+_FOURTEENTH: list[tuple[Any, ...]] = [
+    ("apricots", "2.21", 64, "adam", 1, False, True),
+    ("brambles", "2.11", 48, "rmsprop", 2, False, False),
+    ("cherries", "2.21", 32, "adam", 1, True, False),
+    ("damsons", "2.11", 64, "momentum", 1, False, True),
+    ("elders", "2.21", 48, "adamw", 1, False, False),
+    ("figs", "2.21", 16, "sgd", 4, False, False),
+    ("grapes", "2.21", 1024, "adagrad", 1, False, False),
+    ("hazels", "2.21", 64, "adam", 1, False, False, {"jit": True}),
+    ("junipers", "2.11", 48, "adam", 1, False, False),
+    ("kumquats", "2.21", 24, "nadam", 2, False, False),
+    ("lemons", "2.21", 64, "adam", 1, False, False, {"live": True, "object": True}),
+    ("medlars", "2.11", 1024, "momentum", 1, False, False, {"live": True}),
+    ("nectarines", "1.15", 48, "adam", 1, False, False),
+    ("olives", "1.15", 64, "momentum", 2, False, False),
+]
+"""Kinds of net that were not there: features made cheaply, strips, couplings, filters in space and time."""
+
 _SETS = {
     "first": _CASES,
     "second": _SECOND,
@@ -620,6 +638,7 @@ _SETS = {
     "eleventh": _ELEVENTH,
     "twelfth": _TWELFTH,
     "thirteenth": _THIRTEENTH,
+    "fourteenth": _FOURTEENTH,
 }
 _SUFFIXES = {"2.21": ".keras", "2.11": ".h5", "1.15": ".meta"}
 _SHAPES = {
@@ -647,6 +666,8 @@ _SHAPES = {
     "mentors": "64x64x3",
     "augers": "48x48x3",
     "bellows": "96",
+    "lemons": "40x40x3",
+    "medlars": "160",
 }
 """Of models that do not tell their inputs: what their users say."""
 

@@ -1,4 +1,4 @@
-"""Graphs of predictions.py's third, fifth, sixth, seventh, twelfth and thirteenth set, and their real runs:
+"""Graphs of predictions.py's third, fifth, sixth, seventh and the twelfth to fourteenth set, and their real runs:
 
     predictions_graphs_run.py make FOLDER CASES.json
     predictions_graphs_run.py measure OUT.jsonl CASES.json [LIMIT_OF_CASE.json]
@@ -18,6 +18,7 @@ import tempfile
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0")
 os.environ.update(TF_CPU_ALLOCATOR_USE_BFC="1", TF_CPU_BFC_MEM_LIMIT_IN_MB="3000")
 import numpy as np
+import predictions_fourteenth_graphs_run
 import predictions_seventh_graphs_run
 import predictions_thirteenth_graphs_run
 import predictions_twelfth_graphs_run
@@ -229,6 +230,7 @@ def step_of(case):
         predictions_seventh_graphs_run,
         predictions_twelfth_graphs_run,
         predictions_thirteenth_graphs_run,
+        predictions_fourteenth_graphs_run,
     )
     model = case["model"]
     make = globals().get(model) or next(getattr(each, model) for each in graphs if hasattr(each, model))
