@@ -47,3 +47,32 @@ def test_products_widen_both_operands_and_the_result(version: str, wide: bool) -
     product = next(op for op in ops(predicted, "MatMul") if op.owner.layer == "last")
     rows = BATCH * PLACES
     assert product.temporary_bytes == (4 * (2 * rows * WIDTH + WIDTH * WIDTH) if wide else 0)
+
+
+def attending(dtype: Any, version: str, **config: Any) -> list[tuple[str, int]]:
+    """The types and sizes of the casts of the scores of attention, forward."""
+    predicted = step(
+        network(
+            [
+                layer("InputLayer", "x", batch_input_shape=[None, PLACES, WIDTH], dtype="float32"),
+                layer("Dense", "first", "x", units=WIDTH, dtype=dtype),
+                layer("MultiHeadAttention", "look", "first", num_heads=2, key_dim=8, dtype=dtype, **config),
+            ],
+            version,
+        ),
+        BATCH,
+    )
+    buffers = predicted.step.tape.buffers
+    casts = [buffers[op.writes[0]] for op in ops(predicted, "Cast") if op.owner.layer == "look"]
+    return [(each.dtype, each.bytes) for each in casts if each.shape[1:] == (2, PLACES, PLACES)][:2]
+
+
+def test_the_softmax_of_attention_runs_in_float32() -> None:
+    size = BATCH * 2 * PLACES * PLACES
+    assert attending(MIXED, "3.9.0") == [("float32", 4 * size), ("float16", 2 * size)]
+
+
+def test_near_miss_attention_that_drops_weights_stays_in_16_bits() -> None:
+    assert not attending(MIXED, "3.9.0", dropout=0.1)
+    assert not attending("float32", "3.9.0")
+    assert not attending(MIXED, "2.11.0")

@@ -132,6 +132,7 @@ def _laid_out(network: Network, settings: StepSettings) -> _LaidOut:
         l3_bytes=settings.l3_bytes,
         onednn=bool(settings.onednn),
         fetches=bool(settings.samples),
+        open_batch=bool(settings.samples and settings.samples % settings.batch),
     )
     if settings.samples:
         training_step.add_arrays(step, settings.samples)

@@ -105,6 +105,8 @@ class Tape:
     widened: frozenset[str] = frozenset()
     """Types whose products of matrices are computed in float32 copies."""
     onednn: bool = False
+    open_batch: bool = False
+    """Whether the last batch of an epoch is smaller: then no size of a batch is known to Grappler."""
     ops: list[TapeOp] = field(default_factory=list)
     buffers: list[TapeBuffer] = field(default_factory=list)
     values: list[TapeValue] = field(default_factory=list)
@@ -120,6 +122,7 @@ class Tape:
     """What a transposition turned, by its result: turned back, both fall away where Grappler sees them (Keras
     3).
     """
+    _zeros: dict[tuple[Sizes, str], TapeValue] = field(default_factory=dict)
     padded: dict[tuple[int, Sizes], TapeValue] = field(default_factory=dict)
     """What was padded, by the value and its new shape: Grappler computes the same once."""
     turned_once: dict[tuple[int, Sizes], TapeValue] = field(default_factory=dict)
@@ -152,6 +155,21 @@ class Tape:
             self.wanted.add(value.index)
             self.trainables[value.buffer] = len(self.trainables)
         return value
+
+    def constant(self, name: str, shape: Sizes, dtype: str) -> TapeValue:
+        """What Grappler computes once for the layer at work."""
+        layer = self.layer
+        self.constants.append(self.source(f"{layer}/{name}", shape, dtype, Kind.CONSTANT, layer=layer))
+        return self.constants[-1]
+
+    def zeros(self, shape: Sizes, dtype: str) -> TapeValue:
+        """Zeros as large as something of the batch: folded, once for each shape, where its size is known."""
+        if self.open_batch:
+            return self.op("Fill", [], shape, dtype)
+        found = self._zeros.get((shape, dtype))
+        if found is None:
+            found = self._zeros[(shape, dtype)] = self.constant("zeros", shape, dtype)
+        return found
 
     def _value(
         self, node: str, op: str, owner: Owner, shape: Sizes, dtype: str, standing: bool = False

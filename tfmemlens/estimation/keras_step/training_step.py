@@ -62,12 +62,13 @@ def build(
     l3_bytes: int | None = None,
     onednn: bool = False,
     fetches: bool = False,
+    open_batch: bool = False,
 ) -> TrainingStep:
     """The step of a network whose shapes are known."""
     keras_3 = network.dialect == "keras-3"
     scatters = training and keras_3 and optimizer.scatters
     wide = widened(keras_3, device)
-    step = TrainingStep(Tape(training, keras_3, scatters, fetches, wide, onednn))
+    step = TrainingStep(Tape(training, keras_3, scatters, fetches, wide, onednn, open_batch))
     fuses_volumes = not optimizers.is_older(network.version, _FIRST_TO_FUSE_VOLUMES)
     builder = _Builder(step, device, threads, keras_3, dtype, workers, l3_bytes, onednn, fuses_volumes)
     builder.network(network, {}, "")

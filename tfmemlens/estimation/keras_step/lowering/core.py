@@ -201,11 +201,13 @@ def _extremum(job: LoweringContext) -> list[TapeValue]:
 
 
 def _larger(tape: Tape, x: TapeValue, y: TapeValue, shape: tuple[int, ...]) -> TapeValue:
+    """The greater or the less of two; the gradient chooses between itself and zeros that are as large."""
     made = tape.op("Maximum", [x, y], shape, over=[x, y])
 
     def back(grad: TapeValue) -> list[TapeValue]:
         mask = tape.op("GreaterEqual", [x, y], shape, "bool")
-        return [tape.op("SelectV2", [mask, grad], shape, grad.dtype) for _ in (x, y)]
+        zeros = tape.zeros(tuple(shape), grad.dtype)
+        return [tape.op("SelectV2", [mask, grad, zeros], shape, grad.dtype) for _ in (x, y)]
 
     tape.gradient(made, [x, y], back)
     return made

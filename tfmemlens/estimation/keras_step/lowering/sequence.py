@@ -10,6 +10,7 @@ from tfmemlens.estimation.keras_step.lowering._context import (
     FIRST,
     LoweringContext,
     biased,
+    cast,
     copied,
     matmul,
     scaled,
@@ -20,6 +21,7 @@ from tfmemlens.estimation.keras_step.lowering._context import (
 from tfmemlens.estimation.keras_step.lowering.core import dropout
 from tfmemlens.estimation.keras_step.tape import Sizes, Tape, TapeValue
 from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution
+from tfmemlens.knowledge.half_products import HALVES
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.network import LayerSpec
 from tfmemlens.model.tensor import ITEM_BYTES
@@ -147,7 +149,11 @@ def _by_einsum(job: LoweringContext, q: TapeValue, k: TapeValue, v: TapeValue) -
     cost = 2.0 * batch * heads * length * others * deep / 20
     turned = 0 if job.keras_3 else batch * heads * length * others * ITEM_BYTES.get(q.dtype, 4)
     scores = _einsum(tape, q, k, (batch, heads, length, others), cost, q.bytes + k.bytes + turned)
-    weights = softmax(tape, scores, twice=job.keras_3 and (tape.fetches or not tape.needs(job.inputs[0])))
+    twice = job.keras_3 and (tape.fetches or not tape.needs(job.inputs[0]))
+    narrow = job.keras_3 and len(job.inputs[0].shape) == 3 and scores.dtype in HALVES
+    scores = cast(tape, scores, "float32") if narrow else scores  # `dot_product_attention` does so
+    weights = softmax(tape, scores, twice=twice)
+    weights = cast(tape, weights, q.dtype) if narrow else weights
     if job.config.get("dropout"):
         weights = dropout(tape, weights, tape.training)
     return weights, _einsum(
@@ -291,11 +297,7 @@ def _zeros(job: LoweringContext, weights: list[TapeValue], sequence: tuple[int, 
         [sequence] if sequence and math.prod(sequence) * 4 <= MAX_BYTES else []
     )
     for at, shape in enumerate(shapes):
-        job.tape.constants.append(
-            job.tape.source(
-                f"{job.tape.layer}/zeros_{at}", shape, job.dtype, Kind.CONSTANT, layer=job.tape.layer
-            )
-        )
+        job.tape.constant(f"zeros_{at}", shape, job.dtype)
 
 
 def _stacks(job: LoweringContext, spec: LayerSpec, state: TapeValue, steps: int) -> list[TapeValue]:
