@@ -38,6 +38,13 @@ _OOM = "It runs out of GPU memory."
         ("I use --per_device_train_batch_size=128.", "128 samples on each device", "smaller-batch"),
         ("It is a 13B model.", "24.21 GiB in 16 bits", "shard-arguments"),
         ("I pmap the step over eight cores.", "under pmap", "shapes-of-pmap"),
+        ("init_fn fails on it before anything is sharded.", "made whole on the first", "restore-sharded"),
+        ("xs = jnp.concatenate([xs, new[i]])", "joined to itself", "join-once"),
+        ("I accumulate over micro batches with lax.scan.", "over micro-batches", "gradient-inside-loop"),
+        ("The graph has 3M nodes and 120M edges.", "for every edge", "sampled-neighbours"),
+        ("ppo.train(environment=env, num_envs=4096)", "of all environments", "fewer-environments"),
+        ("The forward pass fits, its gradient does not.", "of the forward one", "recompute-body"),
+        ("My transformer is trained at length 8192.", "over long sequences", "fused-attention"),
     ],
 )
 def test_what_the_words_say_is_named_with_its_line(said: str, what: str, slug: str) -> None:
@@ -75,6 +82,9 @@ def test_what_is_kept_where_memory_grows(said: str, what: str, slug: str) -> Non
         "I use --per_device_train_batch_size=2.",
         "It is a model with 100M parameters.",
         "I append the loss of each step to a list.",
+        "ys = jnp.concatenate([xs, new[i]])",
+        "The forward pass is what fails.",
+        "The data are sharded after they are read.",
     ],
 )
 def test_near_misses_tell_no_mechanism(said: str) -> None:

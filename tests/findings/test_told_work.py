@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.findings.pages import explained, first, offered
+from tfmemlens import pipeline
 
 _TOLD = {
     "one array or list": "# Memory error\nI load all my images into a list, converting it to numpy fails.",
@@ -298,3 +299,19 @@ def test_the_first_layer_states_what_a_sample_has(first_layer: str, is_followed:
         f"model.add({first_layer})\nmodel.add(Dense(800000, activation='softmax'))\n"
     )
     assert ("weights of" in explained(text).verdict) is is_followed
+
+
+@pytest.mark.parametrize(
+    ("line", "of_a_phone"),
+    [
+        (
+            "- Mobile device (e.g. iPhone 8, Pixel 2, Samsung Galaxy) if the issue happens on mobile device:",
+            False,
+        ),
+        ("### Mobile device", False),
+        ("On our Android phones the app dies.", True),
+    ],
+)
+def test_a_form_that_asks_for_the_phone_tells_of_none(line: str, of_a_phone: bool) -> None:
+    verdict = pipeline.explain(f"The training is killed, RAM is full.\n{line}\n").verdict
+    assert ("that an app is allowed" in verdict) is of_a_phone

@@ -7,7 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tfmemlens.findings.support.grower import Grower
-from tfmemlens.findings.support.prose_of_jax import STEPS_AGAIN
+from tfmemlens.findings.support.prose_of_jax import (
+    COMPILED_ONCE,
+    FEWER_DRAWS,
+    FEWER_ENVIRONMENTS,
+    STEPS_AGAIN,
+)
 from tfmemlens.findings.support.residues import FEWER_RESIDUES, with_host_ram
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.findings.support.tried import ruled_out
@@ -138,7 +143,7 @@ _SHORTER = Remedy(
 _RECOMPUTE = Remedy(
     "compute each block again in the backward pass: a step then keeps one output a block",
     "block = jax.checkpoint(block)   # Flax: nn.remat(Block); Keras 3: keras.remat(layer)",
-    slug="recompute",
+    slug="recompute-body",
 )
 _SHAPES_OF_PMAP = Remedy(
     "print the shapes that go into pmap: it wants (devices, batch of one device, ...); weights lie whole on"
@@ -160,6 +165,47 @@ _ALL_DEVICES = Remedy(
     "shard what is large over all devices: JAX puts arrays on the first one unless it is told otherwise",
     "x = jax.device_put(x, NamedSharding(jax.make_mesh((n,), ('d',)), P('d')))",
     slug="use-all-devices",
+)
+
+_ABSTRACT_FIRST = Remedy(
+    "let the jitted function that makes the state give it back in shards: made first and sharded then, it"
+    " lies whole on the first device",
+    "state = jax.jit(init, out_shardings=shardings)(key)   # shapes: jax.eval_shape(init, key)",
+    slug="restore-sharded",
+)
+_JOIN_ONCE = Remedy(
+    "collect parts in host RAM and join them once, or write into an array of the final size: each join copies"
+    " all that is there",
+    "parts.append(jax.device_get(new)); xs = np.concatenate(parts)   # once; or xs = xs.at[i].set(new)",
+    slug="join-once",
+)
+_GRADIENT_INSIDE = Remedy(
+    "take the gradient inside the loop's body, and add it up in the carry: a gradient of the whole loop keeps"
+    " what all micro-batches need",
+    "def body(g, mb): return jax.tree.map(jnp.add, g, jax.grad(loss)(params, mb)), None",
+    slug="gradient-inside-loop",
+)
+_SAMPLED_NEIGHBOURS = Remedy(
+    "train on samples of neighbours or parts of the graph; features gathered for every edge are edges x"
+    " features, several times",
+    slug="sampled-neighbours",
+)
+_EDGES_IN_PARTS = Remedy(
+    "or go through the edges in parts, and add each part's sums up; under a gradient with jax.checkpoint",
+    "jax.lax.scan(jax.checkpoint(add_part), zeros, edges.reshape(parts, -1, 2))",
+    slug="in-blocks",
+)
+_LOOP_OF_XLA = Remedy(
+    "write the loop as one of XLA's: a Python loop is copied into the program turn by turn, and the compiler"
+    " holds all of them",
+    "state, ys = jax.lax.scan(body, state, xs)   # layers: stack their weights, and scan over them",
+    slug="loop-of-xla",
+)
+_UNTIL_ITS_END = Remedy(
+    "JAX keeps its pool until the process ends, and uses it again until then: do this part in a process of"
+    " its own, or let JAX give memory back, which is slower",
+    "export XLA_PYTHON_CLIENT_ALLOCATOR=platform   # or XLA_PYTHON_CLIENT_PREALLOCATE=false",
+    slug="end-the-process",
 )
 
 
@@ -206,6 +252,43 @@ _ROWS = (
         (_PAIRS_IN_BLOCKS, _FEWER_POINTS),
         grows=False,
     ),
+    _Told(
+        "jax: before sharding",
+        "a state that is made whole on the first device",
+        (_ABSTRACT_FIRST,),
+        grows=False,
+    ),
+    _Told("jax: joined to itself", "an array that is joined to itself at each turn", (_JOIN_ONCE,)),
+    _Told(
+        "jax: compiling",
+        "the compiler, by a program of very many operations",
+        (_LOOP_OF_XLA,),
+        beside=("jax: unrolled",),
+        grows=False,
+    ),
+    _Told(
+        "jax: accumulating",
+        "what the gradient of a loop over micro-batches keeps of all of them",
+        (_GRADIENT_INSIDE,),
+        beside=("jax: a long loop",),
+        grows=False,
+    ),
+    _Told(
+        "jax: nodes and edges",
+        "features that are gathered for every edge of the whole graph",
+        (_SAMPLED_NEIGHBOURS, _EDGES_IN_PARTS),
+        grows=False,
+    ),
+    _Told(
+        "jitting again", "a function that is made and compiled anew each time", (COMPILED_ONCE,), grows=True
+    ),
+    _Told(
+        "kept in words",
+        "JAX's pool, which stays when arrays are deleted",
+        (_UNTIL_ITS_END,),
+        unless=("jax: values kept",),
+        grows=False,
+    ),
     _Told("jax: values kept", "results that a container keeps on the device", (_NUMBERS,), grows=True),
     _Told(
         "jax: new shapes",
@@ -240,6 +323,27 @@ _ROWS = (
         "data that lie on the device whole",
         (_DATA_ON_THE_HOST,),
         unless=("host RAM in words",),
+        grows=False,
+    ),
+    _Told(
+        "environments",
+        "the states of all environments, side by side",
+        (FEWER_ENVIRONMENTS,),
+        unless=("jax: a gradient",),
+        grows=False,
+    ),
+    _Told(
+        "sampling",
+        "all draws of all chains and sites, held on the device until the end",
+        (FEWER_DRAWS,),
+        unless=("failing late",),
+        grows=False,
+    ),
+    _Told(
+        "jax: the forward pass fits",
+        "what the backward pass keeps of the forward one",
+        (_RECOMPUTE,),
+        beside=("jax: a gradient",),
         grows=False,
     ),
     _Told(

@@ -54,7 +54,7 @@ _SHORTER = Remedy(
     " ones, or padding to fewer lengths",
     slug="shorter-sequences",
 )
-_FEWER_DRAWS = Remedy(
+FEWER_DRAWS = Remedy(
     "every draw of every site, deterministic ones included, is held on the device until the end: fewer draws"
     " or thinning, fewer sites, or several runs whose draws go to the host",
     "mcmc.run(key, ...); mcmc.post_warmup_state = mcmc.last_state   # then run again for more draws",
@@ -67,7 +67,7 @@ _SAMPLER_MADE_ONCE = Remedy(
     "jax.clear_caches()   # after each run; results as NumPy arrays: jax.device_get(mcmc.get_samples())",
     slug="start-anew",
 )
-_FEWER_ENVIRONMENTS = Remedy(
+FEWER_ENVIRONMENTS = Remedy(
     "run fewer environments at once, or fewer steps of them between updates",
     slug="fewer-environments",
 )
@@ -81,7 +81,7 @@ _FEWER_SHAPES = Remedy(
     "jax.clear_caches()   # now and then; or pad x to a multiple of 512 before f_jit(x)",
     slug="one-shape-of-jax",
 )
-_COMPILED_ONCE = Remedy(
+COMPILED_ONCE = Remedy(
     "a function that is made and jitted anew (in a loop, a lambda, a partial, a method of a new module) is"
     " compiled anew, and its program stays in host RAM: jit it once, outside, and see whether something is"
     " still compiled after the first steps",
@@ -133,14 +133,14 @@ def _named(case: Case, jax: bool) -> Iterator[Remedy]:
     if (told.shows("many shapes") or told.shows("many sizes")) and jax:
         yield _FEWER_SHAPES
     if told.shows("jitting again") and jax and told.shows("growing in words"):
-        yield _COMPILED_ONCE
+        yield COMPILED_ONCE
     if told.shows("vectorising"):
         yield _IN_BLOCKS
     samples = (case.api.library == "NumPyro" or told.shows("sampling")) and not late
     if samples:
-        yield _SAMPLER_MADE_ONCE if told.shows("growing in words") else _FEWER_DRAWS
+        yield _SAMPLER_MADE_ONCE if told.shows("growing in words") else FEWER_DRAWS
     if told.shows("environments") and jax:
-        yield _FEWER_ENVIRONMENTS
+        yield FEWER_ENVIRONMENTS
     solver = told.shows("solving an ODE")
     if solver and jax:
         yield from (_FEWER_SAVED, _FEWER_AT_ONCE)

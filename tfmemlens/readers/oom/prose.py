@@ -189,7 +189,8 @@ ESTIMATOR = LineRule(
 )
 """Graphs are run by an Estimator, which makes one for each call."""
 WORKERS = LineRule(
-    r"\buse_multiprocessing(?: ?= ?True\b|\b(?!\s*[,)=\u2026]|\.{2,3}))|\bmultiprocessing[/\\]popen_fork\.py\b"
+    r"\buse_multiprocessing(?: ?= ?True\b|\b(?!\s*[,)=\u2026]|\.{2,3}))"
+    r"|\bmultiprocessing[/\\]popen_fork\.py\b"
     r"|\bmultiprocessing\b[^.\n]{0,40}\bfit(?:_generator)?\b"
     r"|\bfit(?:_generator)?\b[^.\n]{0,40}\bmultiprocessing\b(?!\.)",
     "With `use_multiprocessing=True` it grows until the machine is full",

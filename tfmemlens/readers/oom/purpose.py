@@ -321,7 +321,7 @@ GROWING = LineRule(
 )
 """The text says in words that memory grows."""
 VECTORISING = LineRule(
-    r"(?i)\b(?:jax\.|nested )?`?vmap",
+    r"(?i)\b(?:jax\.|nested |eqx\.)?`?(?:filter_)?vmap",
     "a function that, if `vmap`ed, runs out of memory",
     "nested vmaps make large intermediate arrays",
     needs=("vmap",),
@@ -329,11 +329,11 @@ VECTORISING = LineRule(
 """A function is run for all rows at once."""
 LONG_SEQUENCES = LineRule(
     r"(?i)\bseq(?:uence)?[_ ]?len\w*\b|\bcontext[_ ]length\b|\b(?:long|larger?) sequences?\b"
-    r"|\b\d[\d,]{2,6} (?:tokens|residues|amino acids)\b",
+    r"|\b\d[\d,]{2,6} (?:tokens|residues|amino acids)\b|\b(?:at|of|with) length \d{3,6}\b",
     "LoRA runs with seq_len of 8192 run out of memory",
     "jobs with long sequences fail",
     "a sequence of 2500 residues",
-    needs=("seq", "context", "tokens", "residues", "amino"),
+    needs=("seq", "context", "tokens", "residues", "amino", "length"),
 )
 FOLDING = LineRule(
     r"(?i)\b(?:alpha|colab|local_?colab)fold\w*|\bamino acids?\b|\b\d[\d,]{1,6} ?(?:residues?|aa)\b",

@@ -354,7 +354,8 @@ WHOLE_FEED = LineRule(
 )
 """A whole set is fed in one call of a session."""
 IN_A_NOTEBOOK = LineRule(
-    r"(?i)(?<![a-z])colab(?:oratory)?(?![a-z])|\bjupyter\w*|\bkaggle (?:kernel|notebook)|\.ipynb\b"
+    r"(?i)(?<!a link to )(?<![a-z])colab(?:oratory)?(?![a-z])|(?<!Colab/)\bjupyter\w*"
+    r"|\bkaggle (?:kernel|notebook)|\.ipynb\b"
     r"|<ipython-input-|/tmp/ipykernel_|\A\s*In ?\[\d{1,5}\]:",
     "I run it on Google Colab",
     "the notebook train_shapes.ipynb fails",

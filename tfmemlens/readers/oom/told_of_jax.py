@@ -80,11 +80,11 @@ DATA_ON_DEVICE = LineRule(
     r"(?i)\breplay[- ]?buffer\b|\b(?:whole|entire|full|complete|all (?:of )?(?:the|my)) (?:\w+ ){0,2}"
     r"(?:data ?set|data|training set|images)\b|\bdata ?set\b[^.\n]{0,50}\b(?:as|in|to|into|on|onto)"
     r" (?:a )?(?:the |one |single )?(?:jnp|jax|GPU|device|TPU)\b"
-    r"|\bjnp\.(?:array|asarray)\(\s*(?:x_?train|train|data|images|X|dataset)\w*\b",
+    r"|\b(?:jnp\.(?:array|asarray)|device_put)\(\s*(?:np_)?(?:x_?train|train|data|images|X|dataset)\w*\b",
     "My replay buffer is one jnp array",
     "the whole data set is on the GPU",
     "x = jnp.asarray(x_train)",
-    needs=("replay", "data", "images", "train", "jnp."),
+    needs=("replay", "data", "images", "train", "jnp.", "device_put"),
 )
 """Data lie on the device whole."""
 TWICE = LineRule(
@@ -151,16 +151,63 @@ TAKEN_GRADIENT = LineRule(
     needs=("grad", "differentiat", "backprop", "backward", "reverse", "vjp", "adjoint"),
 )
 ATTENTION = LineRule(
-    r"(?i)\battention\b|\btransformers?\b|\bLLMs?\b|\bGPT\b|\bBERT\b|\bgemma\b|\bllama\b|\bmistral\b",
+    r"(?i)\battention\b|\btransformers?\b|\bLLMs?\b|\bGPT\b|\bT5\b|\bBERT\b|\bgemma\b|\bllama\b|\bmistral\b",
     "my flax transformer at length 16384",
-    needs=("attention", "transformer", "llm", "gpt", "bert", "gemma", "llama", "mistral"),
+    needs=("attention", "transformer", "llm", "gpt", "t5", "bert", "gemma", "llama", "mistral"),
 )
 RECOMPUTING = LineRule(
     r"(?i)\bremat\b|\bjax\.checkpoint\b|\bgradient checkpointing\b|\brematerial\w+",
     "Can remat be applied to these models?",
     needs=("remat", "checkpoint"),
 )
+FORWARD_FITS = LineRule(
+    r"(?i)\b(?:forward|inference)\b[^.\n]{0,60}\b(?:fits?|fine|works?|runs|ok|enough)\b"
+    r"|\b(?:fits?|fine|works?|runs)\b[^.\n]{0,40}\b(?:without (?:the )?grad\w*|forward (?:pass )?only)\b",
+    "The forward pass fits easily in 8GB",
+    needs=("forward", "inference", "without"),
+)
+"""What runs without its gradient."""
+BEFORE_SHARDING = LineRule(
+    r"(?i)\b(?:init\w*|creat\w+|mak\w+|build\w*|load\w*)\b[^.\n]{0,80}\bbefore\b[^.\n]{0,30}\bshard",
+    "init_fn runs OOM on GPU 0 before anything is sharded",
+    needs=("shard",),
+)
+JOINED_TO_ITSELF = LineRule(
+    r"(?<![\w.])(?P<name>[A-Za-z_]\w{0,40}) ?= ?(?:jnp|np)\.(?:concatenate|append|vstack|hstack)\("
+    r"\s*[\[(]?\s*(?P=name)\b",
+    "xs = jnp.concatenate([xs, new[i]])",
+    needs=("concatenate(", "append(", "stack("),
+)
+"""An array is joined to itself, a copy at each turn."""
+ACCUMULATING = LineRule(
+    r"(?i)\bgradient accumulation\b|\baccumulat\w+\b[^.\n]{0,60}\b(?:micro[- ]?batch\w*|batches|gradients?)\b"
+    r"|\bmicro[- ]?batch(?:es|ing)?\b",
+    "I accumulate over 8 micro batches with lax.scan",
+    needs=("accumulat", "micro"),
+)
+ALL_EDGES = LineRule(
+    r"(?i)\b\d[\d.,]*[ ]?(?:k|M|B|million|billion)?[ ](?:nodes|edges)\b",
+    "Our graph has 3M nodes and 120M edges",
+    needs=("nodes", "edges"),
+)
+UNROLLED = LineRule(
+    r"(?i)\bunroll\w*\b|\bpython (?:for[- ])?loop\b|\bfor[- ]loop (?:over|of)\b",
+    "jit of a python loop over 2000 steps",
+    needs=("unroll", "loop"),
+)
+COMPILING = LineRule(
+    r"(?i)\bcompil(?:e|es|ing|ation|er)\b[^.\n]{0,80}\b(?:RAM|memory|GB|minutes|hours|swap\w*)\b",
+    "Compile takes 20 minutes and 120GB RAM",
+    needs=("compil",),
+)
 TOLD_OF_JAX = {
+    "jax: the forward pass fits": FORWARD_FITS,
+    "jax: before sharding": BEFORE_SHARDING,
+    "jax: joined to itself": JOINED_TO_ITSELF,
+    "jax: accumulating": ACCUMULATING,
+    "jax: nodes and edges": ALL_EDGES,
+    "jax: unrolled": UNROLLED,
+    "jax: compiling": COMPILING,
     "jax: closed over": CLOSED_OVER,
     "jax: a matrix of derivatives": DERIVATIVE_MATRIX,
     "jax: a matrix of pairs": KERNEL_MATRIX,

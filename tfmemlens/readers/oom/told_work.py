@@ -187,12 +187,13 @@ LARGE_IMAGES = LineRule(
 )  # fmt: skip
 """Images whose sides are far above those that nets were made for."""
 ON_A_PHONE = LineRule(
-    r"(?i)\b(?:android|iOS|iphone|kotlin)\b|\b(?:mobile|smart) ?(?:app|phones?|devices?)\b|\bphones?\b",
+    r"(?i)\A(?!.*\b(?:iphone 8, |if the issue happens))(?!\W*mobile device\W*\Z).*?(?:"
+    r"\b(?:android|iOS|iphone|kotlin)\b|\b(?:mobile|smart) ?(?:app|phones?|devices?)\b|\bphones?\b)",
     "My app loads the model in Kotlin",
     "on phones with 2 GB of RAM",
     needs=("android", "ios", "phone", "kotlin", "mobile"),
 )
-"""The model runs in a phone's app."""
+"""The model runs in a phone's app. A form of questions asks everybody for the mobile device."""
 HELD_BY_EARLIER = LineRule(
     r"(?i)\b(?:zombie|dead|old|previous|earlier|stale|crashed|killed|orphan\w*"
     r"|hung)\b[^.\n]{0,30}\bprocess(?:es)?\b"
