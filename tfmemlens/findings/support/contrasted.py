@@ -35,7 +35,7 @@ ONCE_FOR_ALL = Remedy(
     "data = np.load(path, mmap_mode='r')   # PyTorch/XLA: xmp.MpModelWrapper(Net()) above xmp.spawn",
     slug="load-once-for-all",
 )
-_DATA_ON_THE_HOST = {
+DATA_ON_THE_HOST = {
     TENSORFLOW: Remedy(
         "keep the set in host RAM, and give the GPU one batch at a time: a generator or files, not one array"
         " to fit or from_tensor_slices",
@@ -79,12 +79,12 @@ def _contrasts(case: Case) -> Iterator[Grower]:
         yield Grower(
             f"the state of the optimizer: one that keeps less fits ({line.place})", line, (_LESS_STATE, *more)
         )
-    if (line := told.shows("fails with more data")) and framework in _DATA_ON_THE_HOST:
+    if (line := told.shows("fails with more data")) and framework in DATA_ON_THE_HOST:
         yield Grower(
             f"the whole set of data, in one piece: with less of it all goes well ({line.place}), and a batch"
             " stays the same",
             line,
-            (_DATA_ON_THE_HOST[framework],),
+            (DATA_ON_THE_HOST[framework],),
         )
     if (line := told.shows("each process holds its own")) and told.shows("host RAM in words"):
         yield Grower(f"what each process loads and holds by itself ({line.place})", line, (ONCE_FOR_ALL,))

@@ -6,14 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from tfmemlens.findings.support.contrasted import DATA_ON_THE_HOST
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.prose_of_jax import (
+    ALL_DEVICES,
     COMPILED_ONCE,
     FEWER_DRAWS,
     FEWER_ENVIRONMENTS,
+    FEWER_SHAPES,
+    IN_BLOCKS,
     STEPS_AGAIN,
 )
 from tfmemlens.findings.support.residues import FEWER_RESIDUES, with_host_ram
+from tfmemlens.findings.support.situation import JAX
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.model.capture import Surroundings
@@ -67,11 +72,6 @@ _NUMBERS = Remedy(
     "losses.append(float(loss)); results.append(jax.device_get(out))",
     slug="keep-numbers",
 )
-_FEW_SHAPES = Remedy(
-    "pad inputs to a few lengths: each new shape is compiled anew, and JAX keeps every program, in host RAM",
-    "n = -(-len(x) // 512) * 512; x = jnp.pad(x, (0, n - len(x)))   # or jax.clear_caches() now and then",
-    slug="one-shape-of-jax",
-)
 _COUNT_COMPILED = Remedy(
     "see what is compiled after the first steps: nothing should be",
     "jax.config.update('jax_log_compiles', True)",
@@ -99,11 +99,6 @@ _FEWER_TRAINED = Remedy(
     " more of each",
     "optax.adafactor(1e-3)   # instead of optax.adamw",
     slug="less-optimizer-state",
-)
-_DATA_ON_THE_HOST = Remedy(
-    "keep it in host RAM as a NumPy array (images as uint8), and give the device one batch at a time",
-    "batch = jax.device_put(x[i:i + n])   # x = np.load(...), not jnp.array(...)",
-    slug="data-on-the-host",
 )
 _DONATE = Remedy(
     "give the old state's memory to the new one: without donation both are there during the update",
@@ -155,16 +150,6 @@ _BY_SHARDING = Remedy(
     "or shard the batch and jit the step, which keeps one program for all devices",
     "batch = jax.device_put(batch, NamedSharding(mesh, P('d'))); state = jax.jit(step)(state, batch)",
     slug="shard-the-batch",
-)
-_VMAP_PARTS = Remedy(
-    "go through the rows in parts: vmap holds what it makes for all of them at once",
-    "y = jax.lax.map(f, xs, batch_size=1024)",
-    slug="in-blocks",
-)
-_ALL_DEVICES = Remedy(
-    "shard what is large over all devices: JAX puts arrays on the first one unless it is told otherwise",
-    "x = jax.device_put(x, NamedSharding(jax.make_mesh((n,), ('d',)), P('d')))",
-    slug="use-all-devices",
 )
 
 _ABSTRACT_FIRST = Remedy(
@@ -293,7 +278,7 @@ _ROWS = (
     _Told(
         "jax: new shapes",
         "programs that are compiled for each new shape, and kept",
-        (_FEW_SHAPES, _COUNT_COMPILED),
+        (FEWER_SHAPES, _COUNT_COMPILED),
         grows=True,
     ),
     _Told(
@@ -312,16 +297,16 @@ _ROWS = (
     _Told(
         "vectorising",
         "what vmap makes for all rows at once",
-        (_VMAP_PARTS,),
+        (IN_BLOCKS,),
         unless=("many runs before", "failing late"),
         grows=False,
     ),
     _Told("jax: 64 bits", "numbers of 64 bits, which take twice the memory", (_SINGLE,), grows=False),
-    _Told("one device used", "one device that holds all while others are idle", (_ALL_DEVICES,), grows=False),
+    _Told("one device used", "one device that holds all while others are idle", (ALL_DEVICES,), grows=False),
     _Told(
         "jax: data on the device",
         "data that lie on the device whole",
-        (_DATA_ON_THE_HOST,),
+        (DATA_ON_THE_HOST[JAX],),
         unless=("host RAM in words",),
         grows=False,
     ),
@@ -479,7 +464,7 @@ def _room(told: Surroundings) -> int:
 def _batch_of_each(case: Case) -> Grower | None:
     """The batch of one device, which is the whole batch divided by the devices."""
     line = case.capture.surroundings.shows("jax: batch of a device")
-    match = _AFTER_BATCH.search(line.text) if line else None
+    match = _EACH.search(line.text) if line else None
     if line is None or match is None or int(match["each"]) < _LEAST_EACH:
         return None
     each = int(match["each"])
@@ -493,10 +478,7 @@ def _batch_of_each(case: Case) -> Grower | None:
 
 
 _LEAST_EACH = 16
-_AFTER_BATCH = regex(
-    r"(?i)\bper[_ -]?(?:device|core|gpu|replica)[_ -]?(?:train[_ ]?|eval[_ ]?)?batch(?:[_ ]?size)?[`'\"]{0,2}"
-    r"\s{0,3}(?:=|:|of|to|is)?\s{0,3}(?P<each>\d{1,6})\b"
-)
+_EACH = regex(r"(?i)\bper[_ -]?(?:device|core|gpu|replica)\w{0,20}?batch\D{0,12}(?P<each>\d{1,6})\b")
 
 
 def _remat_wanted(case: Case) -> Grower | None:

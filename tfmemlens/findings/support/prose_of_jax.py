@@ -12,7 +12,7 @@ from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.values import replace
 
-_IN_BLOCKS = Remedy(
+IN_BLOCKS = Remedy(
     "vmap holds what it makes for all rows at once: run it for some rows at a time, and reduce each part",
     "y = jax.lax.map(f, xs, batch_size=len(xs) // 8)   # vmap over an eighth at a time",
     slug="in-blocks",
@@ -76,7 +76,7 @@ _CLEARED = Remedy(
     "import gc, sys; sys.last_traceback = sys.last_value = None; gc.collect()",
     slug="clear-the-exception",
 )
-_FEWER_SHAPES = Remedy(
+FEWER_SHAPES = Remedy(
     "each new shape is compiled anew, and JAX keeps every program: pad to a few shapes, or drop the programs",
     "jax.clear_caches()   # now and then; or pad x to a multiple of 512 before f_jit(x)",
     slug="one-shape-of-jax",
@@ -88,7 +88,7 @@ COMPILED_ONCE = Remedy(
     "jax.config.update('jax_log_compiles', True)",
     slug="compile-once",
 )
-_ALL_DEVICES = Remedy(
+ALL_DEVICES = Remedy(
     "JAX computes on the first device alone unless arrays are sharded (or the function is mapped over"
     " devices), so the others' memory does not help: shard what is large, or run independent inputs in a"
     " process for each device",
@@ -124,18 +124,18 @@ def _named(case: Case, jax: bool) -> Iterator[Remedy]:
     if told.shows("after an error"):
         yield _CLEARED
     if told.shows("one device used") and jax:
-        yield _ALL_DEVICES
+        yield ALL_DEVICES
     if late and not told.shows("growing in words"):
         if told.shows("many runs before"):
             yield _START_ANEW
         elif not told.shows("saving in words"):
             yield _LEFT_OR_LATER
     if (told.shows("many shapes") or told.shows("many sizes")) and jax:
-        yield _FEWER_SHAPES
+        yield FEWER_SHAPES
     if told.shows("jitting again") and jax and told.shows("growing in words"):
         yield COMPILED_ONCE
     if told.shows("vectorising"):
-        yield _IN_BLOCKS
+        yield IN_BLOCKS
     samples = (case.api.library == "NumPyro" or told.shows("sampling")) and not late
     if samples:
         yield _SAMPLER_MADE_ONCE if told.shows("growing in words") else FEWER_DRAWS
