@@ -16,7 +16,8 @@ import sys
 import tempfile
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0")
-os.environ.update(TF_CPU_ALLOCATOR_USE_BFC="1", TF_CPU_BFC_MEM_LIMIT_IN_MB="3000")
+os.environ["TF_CPU_ALLOCATOR_USE_BFC"] = "1"
+os.environ.setdefault("TF_CPU_BFC_MEM_LIMIT_IN_MB", "3000")  # a case's own limit reaches its process so
 import numpy as np
 import predictions_fourteenth_graphs_run
 import predictions_seventh_graphs_run
