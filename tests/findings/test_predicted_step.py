@@ -10,11 +10,13 @@ from tests.findings.logs import dump, oom
 from tfmemlens import findings, pipeline
 from tfmemlens.estimation.keras_step import capture as keras_capture
 from tfmemlens.findings.support.predicted import predicted_failure
+from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Finding
-from tfmemlens.model.live_model import LiveModel
+from tfmemlens.model.live_model import LiveModel, LiveVariable
 from tfmemlens.model.network import Network
 from tfmemlens.model.settings import StepSettings
+from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.what_if import FailureForecast, StepForecast
 from tfmemlens.readers import keras_models
 from tfmemlens.units import MIB
@@ -74,6 +76,27 @@ def test_a_step_that_is_surely_too_large_is_the_cause() -> None:
         "lower the batch: 16 -> 8 (a step is predicted to need 310.00 MiB then, at most 380.00 MiB)"
     )
     assert found.explains == LIMIT
+
+
+def _of_variables(*shapes: tuple[int, ...]) -> list[str | None]:
+    variables = tuple(
+        LiveVariable(f"w{number}", "dense", Kind.PARAMETER, TensorType(shape, "float32"))
+        for number, shape in enumerate(shapes)
+    )
+    live = LiveModel(("net",), (("dense", "Dense"),), variables, failed_batch=16, description="{}")
+    found = told(failed(FailureForecast("net", STEP, SMALLER), live=live))
+    return [each.slug for each in found.remedies] if found else []
+
+
+def test_where_weights_fill_half_of_the_limit_they_are_to_begin_with() -> None:
+    half = LIMIT // 8
+    assert _of_variables((half, 1))[0] == "lighter-optimizer"
+    assert "lighter-optimizer" not in _of_variables((half - 1, 1))
+
+
+def test_height_and_width_are_those_of_a_net_with_convolutions() -> None:
+    assert "smaller-input" not in _of_variables((64, 64))
+    assert "smaller-input" in _of_variables((64, 64), (3, 3, 8, 8))
 
 
 @pytest.mark.parametrize(

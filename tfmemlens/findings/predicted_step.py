@@ -6,8 +6,9 @@ large. Nothing of it was measured.
 When it fires: a bundle of `tfmemlens run` or of a callback has the model's description and the batch that
 failed, no step was traced, the model was being trained, and the prediction is above the limit. Where the
 lower end of its bar is not, it is worded as most likely.
-What to do: the batch that the prediction says to fit, half precision, recomputation, a smaller input; the
-layers that hold most are named.
+What to do: the batch that the prediction says to fit, half precision, recomputation, a smaller input of
+images; a lighter optimizer where weights and slots fill half of the limit. The layers that hold most are
+named.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tfmemlens.findings.support.predicted import predicted_failure
 from tfmemlens.findings.support.rows import enumerated, requests
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+from tfmemlens.model.live_model import LiveModel
 from tfmemlens.model.what_if import StepForecast
 from tfmemlens.units import human
 
@@ -55,11 +57,26 @@ def check(case: Case) -> Iterator[Finding]:
                 Evidence(f"predicted at the peak: {layer} {human(size)}")
                 for layer, size in step.layers[:_TOLD]
             ),
-            remedies=remedies.offered(
-                case, moment, "smaller-batch", "mixed-precision", "recompute", "smaller-input"
-            ),
+            remedies=remedies.offered(case, moment, *_changes(case.capture.live_model, limit.bytes)),
             moment=index,
         )
+
+
+def _changes(model: LiveModel | None, limit: int) -> Iterator[str]:
+    """What makes the step smaller: where weights and slots fill half of the limit, activations are not what
+    to begin with; height and width are those of a net that has convolutions.
+    """
+    variables = model.variables if model else ()
+    if 2 * sum(each.tensor.bytes or 0 for each in variables) >= limit:
+        yield from ("lighter-optimizer", "smaller-batch")
+        return
+    yield from ("smaller-batch", "mixed-precision", "recompute")
+    if not variables or any(len(each.tensor.shape or ()) >= _OF_A_CONVOLUTION for each in variables):
+        yield "smaller-input"
+
+
+_OF_A_CONVOLUTION = 4
+"""So many axes a kernel has that goes over height and width."""
 
 
 def _most(step: StepForecast) -> str:
