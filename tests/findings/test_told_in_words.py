@@ -52,6 +52,11 @@ def test_a_question_is_not_taken_for_what_happened() -> None:
     ("said", "ended"),
     [
         ("We fixed it by setting workers to one.", True),
+        ("I did not know of the limit, I solved this 'killed' problem by adding memory to it.", True),
+        ("Tried to decrease the maximum queue length, then it worked.", True),
+        ("Simply passing config to the session and it was resolved.", True),
+        ("I did not know whether it was fixed by setting workers to one.", False),
+        ("If you decrease the batch, then it works?", False),
         ("Memory hovers around a fixed value after a few evaluations.", False),
         ("I wonder whether a larger card would have solved this.", False),
         ("It could be solved by buying a larger card.", False),

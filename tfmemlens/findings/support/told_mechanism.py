@@ -131,7 +131,7 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
         denied = (device and name in _OF_HOST) or (name == "before training" and told.shows("failing late"))
         denied = denied or (grows and name in _OF_ONE_STEP)
         if (line := told.shows(name) or _fine_without(case, name)) and not denied:
-            if "multi_gpu_model" in line.text:
+            if "multi_gpu_model" in line.text and "Strategy" not in line.text:
                 remedies = (_PER_GPU,)
             yield Grower(f"{what} ({line.place})", line, remedies)
     growing, line = told.shows("growing in words"), told.shows("kept in words")

@@ -110,11 +110,14 @@ _NO_THING = regex(
 _FIXED = regex(
     r"(?i)(?<!\ba )(?<!\bthe )(?<!\ban )\b(?:(?:fix|solv|resolv)ed?"
     r"(?! (?:value|size|length|number|batch|seed|shape|amount|point|step|order|set)s?\b)"
-    r"|work(?:ed)? around|got rid of|overc[oa]me)\b(?: \w+){0,5}?"
+    r"|work(?:ed)? around|got rid of|overc[oa]me)\b(?: ['\"`]?[\w-]+['\"`]?){0,5}?"
     r" (?:by|with|using|via|when|after|setting) (?!(?:any|the same|no)\b)\w"
     r"|\b(?:i|we) (?:have |finally |just )*(?:fix|solv|resolv)ed (?:it|this|that|the (?:problem|issue|error))"
     r"\s?[:.,;\u2013-]+ \w"
     r"|\A\W*(?:solved|fixed|solution)\]?\s?:\s?\w"
+    r"|\b(?:decreas|reduc|lower|chang|switch|disabl|remov|updat|set|add)\w*\b(?:(?!batch)[^.;]){3,80}\b(?:then|and|now|so)"
+    r" (?:now )?(?:it|everything|that) (?:works?|worked|(?:was|is|got) (?:re)?solved|(?:was|is|got) fixed)\b"
+    r"|\b\w{3,20}ing [^.;]{2,80}\band (?:it|that|this) (?:was|is|got) (?:resolved|solved|fixed)\b"
     r"|\b(?:the|my|a) (?:fix|solution|workaround|remedy) (?:is|was|for me (?:is|was))\b"
     r"|\b(?:this|that|it|which|\w+ing [^!?;]{1,80}?) (?:fixed|solved|resolved|did the trick|helped)\b"
     r"|\bable to (?:\w+ )?(?:reduc|avoid|prevent|lower|run|train|keep)\w*\b[^.]{0,60}? by (?:not )?\w+ing\b"
@@ -122,6 +125,8 @@ _FIXED = regex(
     r"[^.]{0,30}\b(?:leak|memory|OOM)"
     r"|\u5c31\u597d\u4e86|\u89e3\u51b3\u4e86\Z"
 )
+_OWN_CLAUSE = regex(r"(?i)[,;] ?(?:i|we) (?:have |finally )?\Z")
+"""A clause of its own: what the clauses before it deny says nothing of it."""
 _WONDERS = regex(r"(?i)\bwonder|\b(?:could|can|may|might|would|should) (?:be|have been)\b")
 _CAUSED = regex(
     r"(?i)\broot cause(?::| is| was)|\b(?:problem|issue|cause|reason|culprit|leak|error|oom) "
@@ -242,7 +247,8 @@ class _Told(NamedTuple):
 def _told(sentence: str) -> _Told:
     fixed = _FIXED.search(sentence)
     in_doubt = "?" in sentence or _WONDERS.search(sentence)
-    if fixed and (in_doubt or _NOT_FIXED.search(sentence, 0, fixed.start())):
+    before = sentence[: fixed.start()] if fixed else ""
+    if fixed and (in_doubt or (_NOT_FIXED.search(before) and not _OWN_CLAUSE.search(before))):
         fixed = None
     caused = (
         _CAUSED.search(sentence) and not _OF_SHORTAGE.search(sentence) and not _NOT_FIXED.search(sentence)

@@ -213,7 +213,9 @@ SHORT = LineRule(
     r"|\b(?:RAM|memory)(?: and swap)? (?:fills?|is exhausted|goes? to zero|drops? to zero|runs? full)\b"
     r"|\b(?:runs?|running|ran) out of (?:\w{1,12} ){0,2}(?:memory|V?RAM)\b|\bRESOURCE_EXHAUSTED\b"
     r"|\b(?:RAM|memory) (?:gets|got|is|was|becomes) (?:\w{1,12} )?full\b|\bRAM errors?\b"
-    r"|\b[bz]?a?sh: killed\b"
+    r"|\b[bz]?a?sh: killed\b|(?-i:\dKilled\b)|[`'\"]killed[`'\"] (?:msg|message|error|problem|issue)s?\b"
+    r"|\bkilled (?:finally|eventually|in the end|at the end)\b|\b(?:finally|eventually) killed\b"
+    r"|\b(?:runs?|ran|running) out of (?:\w{1,12} )?resources\b"
     r"|\b(?:eat(?:s|ing)?|us(?:es|ing)) up (?:all|my|the)(?: \w{1,12}){0,2} (?:memory|V?RAM)\b"
     r"|\b(?:exhaust|blow)(?:s|ed|ing)? (?:up )?(?:my|the|all)(?: \w{1,12}){0,2} (?:memory|V?RAM)\b"
     r"|\b(?:short(?:age)? of|insufficient|not enough|no more|lack of) (?:\w{1,12} )?(?:memory|RAM)\b"
@@ -236,6 +238,10 @@ SHORT = LineRule(
     "the notebook's RAM gets full and it crashes",
     "I got a RAM Error in the notebook",
     "it ends with `zsh: killed`",
+    "ETA: 365s - loss: 2.1371Killed",
+    'my training stops with just a "killed" msg',
+    "it takes nearly 40GB, killed finally",
+    "My guess is that you run out of resources",
     "convert.py is killed after two minutes",
     'at "Training..." the shell reports killed',
     "last line: Created device; Killed",
