@@ -228,3 +228,35 @@ def test_a_gpu_that_tensorflow_takes_whole_is_no_failure() -> None:
 def test_a_file_behind_resource_exhausted_is_no_lack_of_memory(path: str) -> None:
     report = pipeline.explain(f"OP_REQUIRES failed at io.h:71 : RESOURCE_EXHAUSTED: {path}\n")
     assert "Out of memory" not in report.verdict
+
+
+def _printed(*figures: float) -> str:
+    lines = "".join(f"Memory usage after {turn} run(s) (in MiB): {it}\n" for turn, it in enumerate(figures))
+    long = f"# Unexpectedly high memory usage of a model that {'only ' * 20}computes its outputs\n"
+    return pipeline.explain(long + lines).verdict
+
+
+def test_what_is_printed_and_stays_flat_leaves_nothing_behind() -> None:
+    verdict = _printed(5000, 5612.25, 5610, 5611.625, 5609.5)
+    assert "what it prints stays flat (at most 5.48 GiB, lines 3 to 6)" in verdict
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [(5000.0, 5612.2, 5610.0), (5000.0, 5600.0, 5700.0, 5800.0, 5900.0)],
+    ids=["too few", "it rises"],
+)
+def test_what_rises_or_is_seen_too_seldom_is_not_flat(figures: tuple[float, ...]) -> None:
+    assert "stays flat" not in _printed(*figures)
+
+
+def test_reserved_addresses_explain_no_failure() -> None:
+    told = "It uses 32G of RAM and 65G of virtual memory (VIRT)."
+    failed = pipeline.explain(f"{told}\nA machine with 16G died with OOM errors.\n").verdict
+    assert "no memory: VIRT" not in failed
+
+
+def test_what_is_fixed_ended_nothing() -> None:
+    said = "The training patch_size is fixed to 60 and all others are bigger with it."
+    report = pipeline.explain(f"It runs out of memory.\n{said}\n")
+    assert "what-ended-it" not in [action.remedy.slug for action in report.actions]

@@ -129,6 +129,7 @@ def check(case: Case) -> Iterator[Finding]:
         headline=(
             f"the text says {what} ({line.place}{_with_figures(line)}), and quotes {_quoted(told)}"
             f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
+            f"{_of_readings(told)}"
             f"{_of_steps(case) or ('' if grows or likely or cause else _of_when(case))}"
             f"{guessed}{named}"
         ),
@@ -146,6 +147,29 @@ def check(case: Case) -> Iterator[Finding]:
     )
 
 
+_OF_MEMORY = regex(r"(?i)\b(?:V?RAM|memory|GPU|swap)\b")
+
+
+def _may_be_quoted(sentence: str) -> bool:
+    """Whether it is short, and neither a question nor a quotation itself."""
+    return len(sentence) <= _LONGEST_QUOTE and not set('"?') & set(sentence)
+
+
+_LEAST_READINGS, _FLAT = 4, 0.01
+
+
+def _of_readings(told: Surroundings) -> str:
+    """That what the program printed of its RAM stays as it is, where it does from the second figure on."""
+    sizes = [size for size, _ in told.host_readings[1:]]
+    if len(sizes) < _LEAST_READINGS or max(sizes) - min(sizes) > _FLAT * max(sizes):
+        return ""
+    first, last = told.host_readings[1][1], told.host_readings[-1][1]
+    return (
+        f"; what it prints stays flat (at most {human(max(sizes))}, lines {first.number} to {last.number}),"
+        " so nothing is left behind from one to the next"
+    )
+
+
 _OF_LEAKS = regex(r"(?i)\A\s*#(?!.*\b(?:OOM|out of)\b).*\bleak")
 _SENTENCE = regex(r"(?<=[.!?])\s+|\s{3,}")
 _AMOUNT = regex(r"(?i)\d ?(?:[KMGT]i?B?\b|%|(?:giga|mega)bytes?\b)")
@@ -158,7 +182,8 @@ def _with_figures(line: Line) -> str:
         return ""
     told = (each.strip(' -*>`"') for each in _SENTENCE.split(line.text))
     for each in told:
-        if _AMOUNT.search(each) and len(each) <= _LONGEST_QUOTE and not set('"?') & set(each):
+        amount = _AMOUNT.search(each)
+        if amount and ("%" not in amount[0] or _OF_MEMORY.search(each)) and _may_be_quoted(each):
             return f': "{each}"'
     return ""
 
@@ -375,7 +400,11 @@ def _remedies(
         )
     yield from advice(case, host, grows)
     failed = grows is None or told.shows("running short") or told.shows("ended in words")
-    if failed and not _only_killed(line) and situation(case).program not in (*JAVASCRIPT, "C#"):
+    if (
+        failed
+        and not (_only_killed(line) or _of_readings(told))
+        and situation(case).program not in (*JAVASCRIPT, "C#")
+    ):
         yield _message_wanted(told)
     if host:
         yield _KERNEL_LOG

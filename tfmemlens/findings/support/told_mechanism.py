@@ -130,6 +130,7 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
     for name, (what, remedies) in _OF_CIRCUMSTANCES.items():
         denied = (device and name in _OF_HOST) or (name == "before training" and told.shows("failing late"))
         denied = denied or (grows and name in _OF_ONE_STEP)
+        denied = denied or (name == "virtual memory" and told.shows("running short") is not None)
         if (line := told.shows(name) or _fine_without(case, name)) and not denied:
             if "multi_gpu_model" in line.text and "Strategy" not in line.text:
                 remedies = (_PER_GPU,)

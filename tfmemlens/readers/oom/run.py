@@ -109,6 +109,14 @@ DEVICE_READING = LineRule(
     needs=("gpu", "vram", "cuda", "device", "numbytes"),
 )
 """What a program prints of the memory that it uses on a device."""
+UNIT_FIRST = LineRule(
+    r"(?i:(?<!GPU )(?<!device )\b(?:memory|RAM|RSS) (?:usage|used|use)\b)"
+    r"[^\n]{0,40}?\((?i:in )?(?P<unit>[KMG]i?)B\)"
+    r"\s?[:=]\s?(?P<figure>\d{1,9}(?:\.\d{1,9})?)\b",
+    "Memory usage after 3 run(s) (in MiB): 5611.594",
+    needs=("memory", "ram", "rss"),
+)
+"""The same with its unit in parentheses before the figure."""
 HOST_READING = LineRule(
     r"(?i:\b(?:\w{1,12}[_ ])?(?:rss|max_?rss|ram)(?:_(?:gb|mb|used))?|\bvmrss|\bresident(?: set)?(?: size)?"
     rf"|\b(?:host|cpu|process)[_ ]mem\w*)\b{_FIGURE}",
@@ -222,7 +230,9 @@ TRIAL = LineRule(
 )
 """A search over hyper-parameters, as KerasTuner and Optuna tell of it."""
 _OBSERVED = RuleTable.of(
-    RETRACING, EPOCH, BAR, READING, LIVE, DEVICE_READING, PRINTED, PRINTING, HOST_READING, SUMMARY, STAGE,
+    RETRACING, EPOCH, BAR, READING, LIVE, DEVICE_READING, PRINTED, PRINTING, HOST_READING, UNIT_FIRST,
+    SUMMARY,
+    STAGE,
     LENGTH, MODELS, ALONE, CELL, TRIAL, EVALUATION,
 )  # fmt: skip
 _LONGEST = 4000
@@ -355,7 +365,8 @@ class RunCollector:
             self._printed_in = _unit(match["unit"])
         elif self._printed_in and (match := _ROW.search(text)):
             self.readings.append((round(float(match["last"]) * self._printed_in), line))
-        if (match := HOST_READING.search(text)) and (size := _bytes(match["figure"], match["unit"])):
+        host = HOST_READING.search(text) or UNIT_FIRST.search(text)
+        if (match := host) and (size := _bytes(match["figure"], match["unit"])):
             self.host_readings.append((size, line))
         if (match := SUMMARY.search(text)) and len(self.summary) < _KEEP:
             self.summary.append((match["name"], match["type"], int(match["params"].replace(",", "")), line))
