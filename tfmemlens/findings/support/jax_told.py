@@ -129,7 +129,7 @@ _GROW = Remedy(
 )
 _LESS_ATTENTION = Remedy(
     "let attention make no matrix of scores, and compute blocks again in the backward pass",
-    "jax.nn.dot_product_attention(q, k, v, implementation='cudnn')   # and jax.checkpoint(block)",
+    "jax.nn.dot_product_attention(q, k, v)   # a GPU: implementation='cudnn'; and jax.checkpoint(block)",
     slug="fused-attention",
 )
 _SHORTER = Remedy(
@@ -352,7 +352,7 @@ _ROWS = (
         "jax: TensorFlow beside",
         "the GPU that TensorFlow may have taken, which only reads data here",
         (_OFF_THE_GPU, _GROW),
-        beside=("at the first step", "device memory in words"),
+        beside=("device memory in words",),
         unless=("on a TPU", "host RAM in words", "long sequences"),
         grows=False,
     ),

@@ -109,9 +109,9 @@ def loop_of_a_tape(case: Case, request: Request) -> TapedLoop | None:
     """The loop under one tape in whose turns an op failed that ran by itself, or in a function that they call
     by name; trees are read only where there is a program.
     """
-    program, failed = case.capture.surroundings.program(), request.failed
-    name = _TRACED.sub("", failed.function or "")
-    if not program or not (is_eager(request) or name):
+    name = _TRACED.sub("", request.failed.function or "")
+    program = case.capture.surroundings.program() if is_eager(request) or name else None
+    if not program:
         return None
     from tfmemlens.findings.support.taped_loop import taped_loop
 
