@@ -12,4 +12,4 @@ def test_the_layer_with_most_gradients_is_named() -> None:
         "9.00MiB from gradients/net/thin/MatMul_grad/MatMul_1",
     )
     verdict = pipeline.explain(report(*rows, "20.00MiB from net/in/Relu")).verdict
-    assert "are gradients, most in `net/wide`" in verdict
+    assert "are gradients, most in net/wide." in verdict

@@ -71,8 +71,24 @@ def test_rows_of_kinds_are_the_largest_first() -> None:
         "b/y",
         "d/v",
     ]
-    assert rows.layers_of(moment, A) == ["c", "a"]
-    assert rows.layers_of(moment, P) == ["b", "d"]
+    assert list(rows.layers_of(moment, A)) == ["c", "a"]
+    assert list(rows.layers_of(moment, P)) == ["b", "d"]
+
+
+@pytest.mark.parametrize(
+    "sizes, said",
+    [
+        ({"a": 60, "b": 30, "c": 10}, ", most in a, b"),
+        ({"a": 85, "b": 15}, ", most in a"),  # a second one with less than a fifth is not named
+        ({"a": 26, "b": 25, "c": 25, "d": 24}, ", most in a, b"),
+        ({"a": 25, "b": 25, "c": 25, "d": 25}, ", spread over 4 layers, the largest a, b"),
+        ({f"l{number}": 100 - number for number in range(30)}, ", spread over 30 layers, the largest l0, l1"),
+        ({}, ""),
+    ],
+)
+def test_most_is_more_than_half(sizes: dict[str, int], said: str) -> None:
+    moment = held(("other/w", 900, P), *((f"{name}/x", size, A) for name, size in sizes.items()))
+    assert rows.most_in(moment, A) == said
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tfmemlens.findings.support.rows import (
     attributed,
     held,
     is_forward_only,
-    layers_of,
+    most_in,
     of_kind,
     quote,
     total,
@@ -40,13 +40,11 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         forward_only = is_forward_only(moment)
         purpose = "alive at once in the forward pass" if forward_only else "kept for the backward pass"
-        layers = layers_of(moment, Kind.ACTIVATION)[:2]
-        most = f", most in {', '.join(layers)}" if layers else ""
+        most = most_in(moment, Kind.ACTIVATION)
         yield Finding(
             severity=Severity.CAUSE,
             headline=(
-                f"{percent(total(kept), held(moment))} of {human(held(moment))} are activations {purpose},"
-                f" most in {layers[0] if layers else 'unnamed layers'}"
+                f"{percent(total(kept), held(moment))} of {human(held(moment))} are activations {purpose}{most}"
             ),
             because=(
                 f"{percent(total(kept), held(moment))} of the {human(held(moment))} held are layer outputs"

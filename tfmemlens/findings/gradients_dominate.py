@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.main_buffers import main_buffers
 from tfmemlens.findings.support.program_account import gradients_through
-from tfmemlens.findings.support.rows import cut_list, held, layers_of, of_kind, quote, total
+from tfmemlens.findings.support.rows import cut_list, held, most_in, of_kind, quote, total
 from tfmemlens.findings.support.situation import framework_of
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case
@@ -39,8 +39,8 @@ def check(case: Case) -> Iterator[Finding]:
         share = total(gradients) / max(held(moment), 1)
         if share < 0.4 or cut_list(moment) or main_buffers(moment, framework_of(case)):
             continue
-        part, layers = percent(total(gradients), held(moment)), layers_of(moment, Kind.GRADIENT)
-        most = gradients_through(moment) or (f", most in `{layers[0]}`" if layers else "")
+        part = percent(total(gradients), held(moment))
+        most = gradients_through(moment) or most_in(moment, Kind.GRADIENT)
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"{part} of {human(held(moment))} are gradients",

@@ -34,16 +34,17 @@ def check(case: Case) -> Iterator[Finding]:
         largest = scratch[0]
         where = largest.owner.layer or row_name(largest)
         when = "at that moment" if moment.below_peak else "at the peak"
+        most = "most" if 2 * largest.allocation.total_bytes > total(scratch) else "the largest part"
         all_of_it = "what is held" if moment.below_peak else "the peak"
         yield Finding(
             severity=Severity.CAUSE,
             headline=(
                 f"{human(total(scratch))}, {percent(total(scratch), whole)} of {all_of_it}, is in temporary"
-                f" buffers of ops running {when}, most of it in {where}"
+                f" buffers of ops running {when}, {most} of it in {where}"
             ),
             because=(
-                f"{percent(total(scratch), whole)} of it is in temporary buffers of ops running {when}, most"
-                f" in {where}"
+                f"{percent(total(scratch), whole)} of it is in temporary buffers of ops running {when},"
+                f" {most} of it in {where}"
             ),
             explains=total(scratch),
             evidence=tuple(

@@ -48,14 +48,32 @@ def of_kind(moment: Moment, *kinds: Kind) -> list[Row]:
     return [Row(allocation, owner, namings[index]) for allocation, owner, index in ranked]
 
 
-def layers_of(moment: Moment, kind: Kind) -> list[str]:
-    """The layers that hold bytes of a kind, by how many of it."""
+def layers_of(moment: Moment, kind: Kind) -> dict[str, int]:
+    """The layers that hold bytes of a kind, and how many, the largest first."""
     held_by = {
         group.name: dict(group.kinds).get(kind, 0)
         for group in moment.attribution.by("layer")
         if group.name is not None
     }
-    return sorted(filter(held_by.__getitem__, held_by), key=lambda name: -held_by[name])
+    return dict(sorted(((name, size) for name, size in held_by.items() if size), key=lambda each: -each[1]))
+
+
+_NAMED, _WORTH_NAMING = 2, 0.2
+"""Layers that a sentence names, and the share of a kind that the second of them has."""
+
+
+def most_in(moment: Moment, kind: Kind) -> str:
+    """`, most in conv1, conv2` where these hold more than half of a kind, else over how many layers it is
+    spread; nothing where no layer is named.
+    """
+    layers, whole = layers_of(moment, kind), total(of_kind(moment, kind))
+    named = [name for name, size in layers.items() if size >= _WORTH_NAMING * whole] or list(layers)
+    named = named[:_NAMED]
+    if not named:
+        return ""
+    if 2 * sum(layers[name] for name in named) > whole:
+        return f", most in {', '.join(named)}"
+    return f", spread over {len(layers)} layers, the largest {', '.join(named)}"
 
 
 def quote(row: Row) -> Evidence:

@@ -118,10 +118,9 @@ def _deeper(moment: Moment, best: Finding, ranked: list[Finding]) -> Finding | N
 
 
 def _free_in_pieces(moment: Moment, best: Finding, ranked: list[Finding]) -> Finding | None:
-    """How much was free where that is more than was asked for, beside what the request is."""
-    need = moment.request.needed_bytes if moment.request else None
+    """How much was free where that is more than was asked for, beside what the request is or what is held."""
     told = " free" in (best.because or "")
-    if told or need is None or best.explains != need:
+    if told or moment.request is None or moment.request.needed_bytes is None:
         return None
     causes = (each for each in ranked if each.severity is Severity.CAUSE)
     return next((each for each in causes if each.rule == _IN_PIECES and each is not best), None)

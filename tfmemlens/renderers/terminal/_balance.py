@@ -110,9 +110,13 @@ def headline(moment: Moment) -> str:
 
 
 def scale(moment: Moment) -> int:
-    """What the bar's full length stands for: the limit, or all in use where that is more, or tells more."""
-    limit, held = moment.balance.limit, _held(moment)
-    return held if limit is None or limit_is_far(moment) else max(limit.bytes, held)
+    """What the bar's full length stands for: the limit, or all in use where that is more, or tells more;
+    where nobody tells the limit, what is in use and what is free.
+    """
+    books, held = moment.balance, _held(moment)
+    if books.limit is None:
+        return held + (books.available.bytes if books.available else 0)
+    return held if limit_is_far(moment) else max(books.limit.bytes, held)
 
 
 def limit_is_far(moment: Moment) -> bool:
@@ -199,13 +203,14 @@ def limit(moment: Moment) -> str:
         return f"limit {human_size(moment.balance.limit)}{far}"
     compiled = moment.incident is not None and moment.incident.compiler and not moment.lists_blocks_alone
     if is_part_of_a_dump(moment):
-        return f"{human(scale(moment))} in the part of the dump that is here (limit unknown)"
+        return f"{human(_held(moment))} in the part of the dump that is here (limit unknown)"
     needed = moment.predicted or compiled
     nobody = "no --limit was given" if moment.predicted else "limit unknown"
     compiler = moment.incident.compiler if moment.incident else None
     if compiler and compiler.cut and not compiler.needed:
-        return f"listed {human(scale(moment))} (the rest of the list is not in the text)"
-    return f"{'needed' if needed else 'held'} {human(scale(moment))} ({nobody})"
+        return f"listed {human(_held(moment))} (the rest of the list is not in the text)"
+    word = "needed" if needed else "pool" if moment.balance.available else "held"
+    return f"{word} {human(scale(moment))} ({nobody})"
 
 
 def _peak(moment: Moment) -> str:

@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from tfmemlens.escaping import visible
 from tfmemlens.model.attribution import Kind
+from tfmemlens.model.capture import Holds
 from tfmemlens.model.case import Fits, Moment
 from tfmemlens.model.finding import Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -54,6 +55,12 @@ _SHORTER: tuple[tuple[tuple[str, ...], int, int], ...] = (
 """What stands between sections, how many advices there are, how many of them have their code: shorter and
 shorter.
 """
+_IF_IT_FAILED = (
+    "If the run failed all the same, pass the lines that tell how it ended (the traceback, OOM,"
+    " RESOURCE_EXHAUSTED, Killed), or let it be watched: `tfmemlens run -- python train.py`. "
+)
+_LONG_NOTE, _LONE_NOTE = 120, 400
+"""Columns of a note below an answer, and where it is all that there is."""
 _CLAUSE = regex(r"(?<=[;:.])\s")
 """Where a note may end early."""
 _BREAK = regex(r";\s|,\s|:\s(?=[\w.]{3,}\()|\((?=\S{12})")
@@ -482,5 +489,8 @@ def _more(report: Report) -> str:
     other = f"This is 1 of {alike} (--all shows each). " if alike.endswith("s") else ""
     explained = shown or report.findings
     notes = [note for note in report.case.capture.notes if not (explained and note.text == UNREAD)]
-    first = f"Note: {_clauses(notes[0].text, 120)}. " if notes else ""
+    room = _LONG_NOTE if shown or report.findings else _LONE_NOTE
+    first = f"Note: {_clauses(notes[0].text, room)}. " if notes else ""
+    if not (explained or report.case.layout) and report.case.capture.source.holds < Holds.GRAPH:
+        first = f"{_IF_IT_FAILED}{first}"
     return f"{other}{first}--full shows all, with its evidence; `tfmemlens report` makes an HTML page."
