@@ -44,7 +44,8 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.CAUSE,
             headline=(
-                f"{percent(total(kept), held(moment))} of {human(held(moment))} are activations {purpose}{most}"
+                f"{percent(total(kept), held(moment))} of {human(held(moment))} are activations"
+                f" {purpose}{most}"
             ),
             because=(
                 f"{percent(total(kept), held(moment))} of the {human(held(moment))} held are layer outputs"

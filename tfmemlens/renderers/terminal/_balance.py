@@ -209,8 +209,9 @@ def limit(moment: Moment) -> str:
     compiler = moment.incident.compiler if moment.incident else None
     if compiler and compiler.cut and not compiler.needed:
         return f"listed {human(_held(moment))} (the rest of the list is not in the text)"
-    word = "needed" if needed else "pool" if moment.balance.available else "held"
-    return f"{word} {human(scale(moment))} ({nobody})"
+    if moment.balance.available and not needed:
+        return f"pool {human(scale(moment))} ({nobody})"
+    return f"{'needed' if needed else 'held'} {human(scale(moment))} ({nobody})"
 
 
 def _peak(moment: Moment) -> str:
