@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tfmemlens import pipeline
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.readers.oom.compiler import Executable
@@ -330,3 +331,27 @@ def test_a_request_is_quoted_from_the_message_and_not_from_the_heading() -> None
     assert request.line is not None and request.line.number == 6
     request = incident(IncidentDraft(disguises=[heading])).request
     assert request.line is not None and request.line.number == 1
+
+
+def test_a_heading_tells_of_the_message_below_it_and_gives_no_place() -> None:
+    error, op = "CUDNN_STATUS_ALLOC_FAILED", "[Op:Conv2D]"
+    head = f"owner/name, issue 7\nlabels: bug\n# Could not create cudnn handle: {error} {op}\n\n"
+    log = f"E dnn.cc:336] Could not create cudnn handle: {error}\n"
+    request = pipeline.explain(head + log).case.moments[0].incident.request
+    assert (request.line.number, request.op) == (5, None)
+    alone = pipeline.explain(head).case.moments[0].incident.request
+    assert (alone.line.number, alone.op) == (3, "Conv2D")
+    late = pipeline.explain(f"\n\n{head}{log}").case.moments[0].incident.request
+    assert late.line.number == 5
+
+
+def test_the_bare_name_of_an_exception_ends_a_traceback() -> None:
+    trace = (
+        "# MemoryError in training\nTraceback (most recent call last):\n"
+        '  File "train.py", line 7, in load\n    mask = decode(rle)\n'
+        '  File "lib/_mask.pyx", line 150, in lib._mask.decode\n'
+    )
+    request = pipeline.explain(trace + "MemoryError\n").case.moments[0].incident.request
+    assert (request.line.number, request.source) == (6, "train.py:7")
+    code = pipeline.explain(trace + "    MemoryError\n").case.moments[0].incident.request
+    assert code.line.number == 1

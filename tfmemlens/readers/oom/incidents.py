@@ -293,7 +293,7 @@ def _dtype_by_size(shape: tuple[int, ...] | None, dump: Dump | None) -> str | No
 
 def _disguised_request(draft: IncidentDraft, dump: Dump | None) -> FailedRequest:
     """What is known of a request whose message names no tensor; a constant's NodeDef shows its own."""
-    known = draft.disguises
+    known = [part for part in draft.disguises if not is_title(part.line)] or draft.disguises
     around = _around(known)
     kind = known[0].kind
     constant = constant_type(around["attributes"]) if kind is RequestKind.COPY else None

@@ -260,9 +260,15 @@ class Joiner:
                 return
 
 
+_HEAD = 4
+"""Lines of which a heading may be the last."""
+
+
 def is_title(line: Line) -> bool:
-    """Whether a line is the heading of a post, which tells in short what the text below it quotes."""
-    return line.number <= 1 and line.text.startswith("# ")
+    """Whether a line is the heading of a post, which tells in short what the text below it quotes; where it
+    was written, and its labels, may stand above it.
+    """
+    return line.number <= _HEAD and line.text.startswith("# ")
 
 
 def _is_bare_title(draft: IncidentDraft) -> bool:
@@ -271,7 +277,8 @@ def _is_bare_title(draft: IncidentDraft) -> bool:
     """
     alone = draft.tellings and not (draft.dumps or draft.blocks or draft.executables or draft.disguises)
     return bool(alone) and all(
-        telling.line.number <= 1 and not (telling.shape or telling.node or telling.allocator)
+        (is_title(telling.line) or telling.line.number <= 1)
+        and not (telling.shape or telling.node or telling.allocator)
         for telling in draft.tellings
     )
 
