@@ -465,6 +465,10 @@ CASES: dict[str, tuple[str, str]] = {
         "import jax\n" + 4 * "(32000, 4096) float32 524288000\n" + XLA.replace("9031036208", "524288000"),
         "import jax\n" + 3 * "(32000, 4096) float32 524288000\n" + XLA.replace("9031036208", "524288000"),
     ),
+    "ended-by-the-writer": (
+        oom("8,8,8,8") + "We solved it by setting workers to 1.\n",
+        oom("8,8,8,8") + "We hope to have solved it by setting workers to 1?\n",
+    ),
     "several-ranks": (
         "".join(f"[1,{rank}]<stderr>:{line}\n" for rank in range(2) for line in oom("8,8,8,8").splitlines()),
         "".join(f"[1,0]<stderr>:{line}\n" for line in oom("8,8,8,8").splitlines()),

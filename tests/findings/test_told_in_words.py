@@ -58,6 +58,16 @@ def test_a_question_is_not_taken_for_what_happened() -> None:
         ("I did not know whether it was fixed by setting workers to one.", False),
         ("If you decrease the batch, then it works?", False),
         ("Memory hovers around a fixed value after a few evaluations.", False),
+        ("Reducing the song length works. Thank you!", True),
+        ("@me Was able to get it running with `--max-model-len 8192`, but 16k crashed it.", True),
+        ("Downgrading to 2.4 worked for me.", True),
+        ("It had not been closed in the loop, which I solved by closing it.", True),
+        ("What was the solution?\nI decreased the length of the queue.", True),
+        ("I decreased the length of the queue.", False),
+        ("Setting allow_growth doesn't work for me.", False),
+        ("Using smaller images works, but I need large ones.", False),
+        ("The code works for me.", False),
+        ("Reducing the batch works.", False),
         ("I wonder whether a larger card would have solved this.", False),
         ("It could be solved by buying a larger card.", False),
     ],
@@ -260,3 +270,61 @@ def test_what_is_fixed_ended_nothing() -> None:
     said = "The training patch_size is fixed to 60 and all others are bigger with it."
     report = pipeline.explain(f"It runs out of memory.\n{said}\n")
     assert "what-ended-it" not in [action.remedy.slug for action in report.actions]
+
+
+def test_what_ended_it_is_quoted_from_its_clause_and_ends_the_guessing() -> None:
+    text = (
+        "Training gets killed after 18 iterations.\nIn fact I was in a container and did not know that it was"
+        " automatically restraining my memory to 1 GB, I solved it by adding --memory=16g to its command\n"
+    )
+    report = pipeline.explain(text)
+    assert "line 2 says what ended it" in report.verdict and "so memory grows" not in report.verdict
+    first, *others = report.actions
+    assert first.remedy.text.endswith('"I solved it by adding --memory=16g to its command"')
+    assert [action.remedy.slug for action in others] == ["read-the-kernel-log"]
+
+
+def test_of_what_works_the_last_sentence_counts() -> None:
+    text = "It is an OOM.\nSetting it to 2 parts works properly.\nReducing the song length works.\n"
+    assert 'line 3 says ended it: "Reducing the song length works"' in (
+        pipeline.explain(text).actions[0].remedy.text
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("The memory was not released and caused this error on the next run.", True),
+        ("It had something to do with several workers.", True),
+        ("Has it something to do with several workers?", False),
+        ("May be the memory was not released and could have been what caused this error.", False),
+    ],
+)
+def test_a_cause_is_quoted_beside_a_message(said: str, told: bool) -> None:
+    verdict = pipeline.explain(f"{oom('8,8,8,8')}\n{said}\n").verdict
+    assert ("names the cause" in verdict) is told
+    assert "names the cause" not in pipeline.explain(f"{said}\n{oom('8,8,8,8')}\n").verdict
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I set a memory limit for each GPU.",
+        "We have enough memory on the GPU.",
+        "It exits with code 1, after 137 steps.",
+        "A large amount of code was written from memory.",
+        "Swap the two layers.",
+    ],
+)
+def test_words_about_memory_that_tell_no_failure(text: str) -> None:
+    assert (
+        pipeline.explain(f"I use tensorflow 2.4.\n{text}\n").verdict == "No out-of-memory message was found."
+    )
+
+
+def test_what_an_earlier_run_holds_is_looked_at_before_the_pool_grows() -> None:
+    log = "E cuda_blas.cc:238] failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED\n"
+    first = [action.remedy.slug for action in pipeline.explain(log).actions][:2]
+    assert first == ["growth", "see-device-users"]
+    held = "last time it crashed, then the GPU's memory was not released\n"
+    assert [each.remedy.slug for each in pipeline.explain(log + held).actions][:2] == first[::-1]

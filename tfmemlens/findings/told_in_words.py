@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from tfmemlens.findings import code_without_message, named_growth, processes_on_one_device
 from tfmemlens.findings.support import steps_of_torch_xla
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
-from tfmemlens.findings.support.contrasted import ONCE_FOR_ALL, stated_cause, what_ended_it
+from tfmemlens.findings.support.contrasted import ONCE_FOR_ALL, ended_by, stated_cause
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import JAVASCRIPT, advice, full_device, small_pool
@@ -122,7 +122,7 @@ def check(case: Case) -> Iterator[Finding]:
     if grows is None and _only_killed(line):
         what = "that the program was killed, as the kernel does where host RAM is full"
     guessed = f"; most likely {likely.what}" if likely else ""
-    cause = stated_cause(case)
+    cause, ended = stated_cause(case), ended_by(case)
     named = f'; {cause[1].place} names the cause: "{cause[0]}"' if cause else ""
     yield Finding(
         severity=Severity.FACTOR,
@@ -130,23 +130,35 @@ def check(case: Case) -> Iterator[Finding]:
             f"the text says {what} ({line.place}{_with_figures(line)}), and quotes {_quoted(told)}"
             f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
             f"{_of_readings(told)}"
-            f"{_of_steps(case) or ('' if grows or likely or cause else _of_when(case))}"
-            f"{guessed}{named}"
+            f"{_of_steps(case) or ('' if grows or likely or cause or ended else _of_when(case))}"
+            f"{guessed}{named}{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
         ),
         evidence=tuple(
             Evidence("what the text says", each)
             for each in dict.fromkeys(
-                (line, grows or line, likely.line if likely else line, cause[1] if cause else line)
+                (
+                    line,
+                    grows or line,
+                    likely.line if likely else line,
+                    cause[1] if cause else line,
+                    ended[1] if ended else line,
+                )
             )
         ),
         remedies=(
-            *filter(None, (what_ended_it(case),)),
+            *((ended[0],) if ended else ()),
             *(likely.remedies if likely else ()),
-            *_remedies(case, told, line, grows, likely),
+            *_unless_ended(_remedies(case, told, line, grows, likely), ended is not None),
         ),
     )
 
 
+def _unless_ended(remedies: Iterator[Remedy], ended: bool) -> Iterator[Remedy]:
+    """The same without what looks for a cause or asks for more, where the text says what ended it."""
+    yield from (each for each in remedies if not (ended and each.slug in _LOOKING))
+
+
+_LOOKING = ("find-what-grows", "watch-ram", "compare-shapes", "map-the-file", "read-the-log")
 _OF_MEMORY = regex(r"(?i)\b(?:V?RAM|memory|GPU|swap)\b")
 
 

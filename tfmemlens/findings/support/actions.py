@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tfmemlens.findings.support.contrasted import WHAT_ENDED_IT
 from tfmemlens.findings.support.ranking import LEAST_OF_A_FACTOR, whole_bytes
 from tfmemlens.findings.support.sufficiency import enough_first, shortfall
 from tfmemlens.findings.support.tried import tried_in_vain
@@ -19,7 +20,8 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     that of its rule: what ends the cause comes before what saves more by the way. Where the first finding
     only says that no device holds the request, one that makes it go away altogether goes before. What was
     tried in vain, buys nothing or next to nothing, or needs more memory is last, and what cannot be enough
-    gives way to what may be.
+    gives way to what may be. What the text itself says ended it goes before all, and an earlier
+    process that it says still holds memory before what is said of this one.
     """
     ours = [finding for finding in findings if finding.moment == 0]
     particular = what_it_is(case, ours)
@@ -41,9 +43,13 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     least = LEAST_OF_A_FACTOR * whole_bytes(case, case.moments[0]) if case.moments else 0
     tried = tried_in_vain(case)
     actions.sort(key=lambda action: (action.remedy.slug in tried, _buys_nothing(action, least)))
-    return enough_first(actions, short)
+    actions = list(enough_first(actions, short))
+    held = case.capture.surroundings.shows("held by an earlier run") is not None
+    actions.sort(key=lambda each: (each.remedy.slug != WHAT_ENDED_IT, held and each.remedy.slug != _END_IT))
+    return tuple(actions)
 
 
+_END_IT = "see-device-users"
 _TELLING_MORE = ("read-the-log", "record-a-step", "dump-file", "list-tensors")
 """What changes nothing, and tells more of the next failure."""
 

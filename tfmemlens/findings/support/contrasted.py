@@ -15,6 +15,7 @@ from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 
+WHAT_ENDED_IT = "what-ended-it"
 _LONGEST = 100
 _WORD = regex(r"[\w.]+")
 _EACH_DEVICE = Remedy(
@@ -132,9 +133,16 @@ def _leave_out(thing: str, line: Line) -> Grower:
 
 def what_ended_it(case: Case) -> Remedy | None:
     """The remedy that the text says worked, in its words."""
+    known = ended_by(case)
+    return known[0] if known else None
+
+
+def ended_by(case: Case) -> tuple[Remedy, Line] | None:
+    """The same with the line that says it."""
     if (told := _in_own_words(case, ENDED_BY)) is None:
         return None
-    return Remedy(f'try what {told[1].place} says ended it: "{_short(told[0])}"', slug="what-ended-it")
+    text = f'try what {told[1].place} says ended it: "{_short(told[0])}"'
+    return Remedy(text, slug=WHAT_ENDED_IT), told[1]
 
 
 def stated_cause(case: Case) -> tuple[str, Line] | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tfmemlens.findings.support.accounts import what_is_asked
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
+from tfmemlens.findings.support.contrasted import stated_cause
 from tfmemlens.findings.support.kills import surely_for_memory, was_killed
 from tfmemlens.findings.support.largest_layer import of_the_largest_layer
 from tfmemlens.findings.support.libraries import library_of
@@ -79,7 +80,15 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
     why = f" ({clauses[1]})" if deeper else ""
     said = f"{_what(case, moment)}: {clauses[0]}{why}"
     more = of_the_largest_layer(case, moment, said) if best.rule in _OF_FIGURES else ""
-    return _sentence(f"{said}{more}")
+    return _sentence(f"{said}{more}{_in_its_words(case, moment)}")
+
+
+def _in_its_words(case: Case, moment: Moment) -> str:
+    """The cause that a sentence below the message names."""
+    failed, cause = moment.request.failed.line if moment.request else None, stated_cause(case)
+    if cause is None or failed is None or cause[1].number < failed.number:
+        return ""
+    return f'; {cause[1].place} names the cause: "{cause[0]}"'
 
 
 def what_it_is(case: Case, ranked: Sequence[Finding]) -> Finding | None:

@@ -118,23 +118,65 @@ _FIXED = regex(
     r"|\b(?:decreas|reduc|lower|chang|switch|disabl|remov|updat|set|add)\w*\b(?:(?!batch)[^.;]){3,80}"
     r"\b(?:then|and|now|so) (?:now )?(?:it|everything|that)"
     r" (?:works?|worked|(?:was|is|got) (?:re)?solved|(?:was|is|got) fixed)\b"
-    r"|\b\w{3,20}ing [^.;]{2,80}\band (?:it|that|this) (?:was|is|got) (?:resolved|solved|fixed)\b"
+    r"|\b\w{2,20}ing (?:[^.;]|\.(?=\w)){2,80}\b(?:and|then) (?:it|that|this) (?:(?:was|is|got) (?:resolved"
+    r"|solved|fixed)|works?|worked)\b(?!-)"
     r"|\b(?:the|my|a) (?:fix|solution|workaround|remedy) (?:is|was|for me (?:is|was))\b"
-    r"|\b(?:this|that|it|which|\w+ing [^!?;]{1,80}?) (?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bbe )"
-    r"(?:fixed|solved|resolved|did the trick|helped)\b"
+    r"|\b(?:this|that|it|which|\w+ing (?:(?!, ?(?:i|we) )[^!?;]){1,80}?) (?<!\bis )(?<!\bare )(?<!\bwas )"
+    r"(?<!\bbe )(?:fixed|solved|resolved|did the trick|helped)\b"
     r"|\bable to (?:\w+ )?(?:reduc|avoid|prevent|lower|run|train|keep)\w*\b[^.]{0,60}? by (?:not )?\w+ing\b"
     r"|\b(?:using|calling|setting|replacing) [^,;]{1,80}? (?:can |does )?(?:avoid|prevent)(?:s|ed)?\b"
     r"[^.]{0,30}\b(?:leak|memory|OOM)"
     r"|\u5c31\u597d\u4e86|\u89e3\u51b3\u4e86\Z"
 )
-_OWN_CLAUSE = regex(r"(?i)[,;] ?(?:i|we) (?:have |finally )?\Z")
+_CHANGING = (
+    r"(?:reduc|lower|decreas|sett|us|switch|add|remov|disabl|enabl|upgrad|downgrad|updat|chang|increas|limit"
+    r"|restart|reboot|kill|mov|convert|split|(?:re|un)?install|runn?|pass|call|turn|clos|resiz|shorten"
+    r"|cropp|delet|do|export|configur|rais|clear|creat|putt|writ|load|replac)ing"
+)
+_DOES_WORK = (
+    r"(?<!n't )(?<!not )(?<!never )(?<!also )\b(?:works?|worked|helps|helped|fixes|solves|resolves)\b"
+    r"(?! (?:on|with|without|until|only|but|if|as|like|around)\b)(?![^.]*\bbut\b)"
+)
+_WORKS_SO = regex(
+    rf"(?i)\A\W*(?:(?:simply|just|only|yes|ok|and|so|finally|by),? )*{_CHANGING}\b"
+    rf"(?:(?!batch)(?:[^.;?!]|\.(?=\w))){{3,90}}?{_DOES_WORK}"
+    r"|\b(?:(?:able to|managed to|could) (?:get|make|have)|got|have) (?:it|this|that|(?:the|my) \w+) (?:to )?"
+    r"(?:run|work|train)(?:ning|ing)?\b[^.]{0,20}?\b(?:with|by|using|after|when)"
+    r" (?!no\b|the same\b|an? error\b)\S"
+    r"|\A\W*(?!(?:this|that|it|what|which|nothing|none|neither|same|everything|(?:the|your|my|his)"
+    r" (?:same|above|code|notebook|example|script|gist|colab|model|program|repro\w*|snippet))\b)"
+    r"\w(?:[^.;?!]|\.(?=\w)){5,90} (?:works|worked) for me\b(?![^.]*\b(?:but|before|until|previous\w*)\b)"
+)
+"""What its writer says works or worked, where no word says that it ended anything: the last such sentence
+counts most, since a post tells first what fails and last what did not.
+"""
+_ASKS = regex(
+    r"(?i)\bwhat (?:was|is) (?:the|your) (?:solution|fix)\b"
+    r"|\b(?:find|found|know|have|got) (?:an?y? |the )?(?:\w+ )?(?:solution|fix|workaround)s?\b"
+    r"|\bhow (?:did|do|have) you (?:\w+ )?(?:solve|fix|resolve|get)"
+    r"|\b(?:did|have|were|was) (?:you|anyone|it)\b[^.]{0,20}\b(?:solve|fix|resolve)d?\b"
+)
+_DID = regex(
+    r"(?i)\A\W*(?:in the end |finally )?(?:i|we) (?:(?:just|simply|have|had to|ended up|finally|then) )*"
+    r"(?:reduc|lower|decreas|chang|switch|disabl|remov|updat|upgrad|downgrad|add|us|increas|limit|mov|replac"
+    r"|install|split|restart|convert|rais)(?:ed|ing)\b(?!\W{1,3}to\b)"
+)
+_NEXT_TURNS = 12
+"""Lines within which a question is answered."""
+_OWN_CLAUSE = regex(r"(?i)[,;:] ?(?:(?:which|and|but|so|then) )?(?:i|we) (?:have |finally )?\Z")
 """A clause of its own: what the clauses before it deny says nothing of it."""
 _WONDERS = regex(r"(?i)\bwonder|\b(?:could|can|may|might|would|should) (?:be|have been)\b")
 _CAUSED = regex(
-    r"(?i)\broot cause(?::| is| was)|\b(?:problem|issue|cause|reason|culprit|leak|error|oom) "
+    r"(?i)\broot cause(?::| is| was)|\bit turn(?:s|ed) out (?:that )?\w+ \w"
+    r"|\b(?:problem|issue|cause|reason|culprit|leak|error|oom) "
     r"(?:is|was|seems to be|turn(?:s|ed) out to be|comes from|came from)"
     r" (?:that|because of|due to|caused by)\b"
 )
+_HAS_CAUSED = regex(
+    r"(?i)\b(?:it|this|that|problem|issue|error|leak|crash) (?:had|has) (?:something )?to do with \w"
+    r"|\bcaused this (?:\w+ )?(?:error|issue|problem|crash|oom|leak)\b"
+)
+"""The same where a `not` may be a part of the cause."""
 _NOT_FIXED = regex(
     r"(?i)\b(?:not|n't|never|hope|how|can(?:not)?|could|would|should|may|might|try|anyone"
     r"|will|until|unless|please|if)\b|\?"
@@ -162,11 +204,13 @@ class ContrastCollector:
     def __init__(self) -> None:
         self._clauses: list[_Clause] = []
         self._facts: dict[str, Line] = {}
+        self._works: tuple[str, Line] | None = None
+        """The last sentence that says what works."""
         self.thing: tuple[str, Line] | None = None
         """What it is fine without, as the text names it."""
         self._code: Line | None = None
         """The last line of code, which a short `that solved it` is about."""
-        self._read = self._number = 0
+        self._read = self._number = self._asked = 0
 
     def observe(self, line: Line) -> None:
         """Read a line of prose."""
@@ -183,13 +227,20 @@ class ContrastCollector:
     def value(self) -> dict[str, Line]:
         """The facts by their names; what it is fine without stands in the name of its fact."""
         fine = {f"{FINE_WITHOUT}{self.thing[0]}": self.thing[1]} if self.thing else {}
-        return self._facts | fine
+        ended = any(name.startswith(ENDED_BY) for name in self._facts)
+        works = {f"{ENDED_BY}{self._works[0]}": self._works[1]} if self._works and not ended else {}
+        return self._facts | fine | works
 
     def _take(self, sentence: str, line: Line) -> None:
         told = _told(sentence)
         short = self._code if len(line.text) <= _SHORT else None
-        self._quote(ENDED_BY, told.fixed, short.text if short else sentence, short or line)
+        self._quote(ENDED_BY, told.fixed, short.text if short else told.fixed, short or line)
         self._quote(CAUSED_BY, told.caused, sentence, line)
+        answered = told.did and 0 < line.number - self._asked <= _NEXT_TURNS and self._asked
+        if told.works or answered:
+            self._works = _in_short(told.works or sentence), line
+        if told.asks:
+            self._asked = line.number
         if told.each_its_own:
             self._facts.setdefault("each process holds its own", line)
         if told.without and not self.thing:
@@ -204,7 +255,7 @@ class ContrastCollector:
     def _quote(self, what: str, holds: object, words: str, line: Line) -> None:
         """Keep the first sentence that tells it."""
         if holds and not any(name.startswith(what) for name in self._facts):
-            self._facts[what + " ".join(words.split())[:_OWN_WORDS]] = line
+            self._facts[what + _in_short(words)] = line
 
     def _compare(self) -> None:
         """Look for one thing of which one side works and the other fails."""
@@ -236,8 +287,15 @@ class ContrastCollector:
 class _Told(NamedTuple):
     """What one sentence tells by itself; lines of a log come again and again."""
 
-    fixed: bool
+    fixed: str
+    """What says that it ended, from its clause on; empty where nothing does."""
+    works: str
+    """What says that something works, and not that it ended anything."""
     caused: bool
+    asks: bool
+    """Whether it asks for what ended it."""
+    did: bool
+    """Whether its writer changed something."""
     each_its_own: bool
     without: str | None
     """The thing without which it is fine."""
@@ -247,17 +305,47 @@ class _Told(NamedTuple):
 
 @lru_cache(_REMEMBERED)
 def _told(sentence: str) -> _Told:
-    fixed = _FIXED.search(sentence)
     in_doubt = "?" in sentence or _WONDERS.search(sentence)
-    before = sentence[: fixed.start()] if fixed else ""
-    if fixed and (in_doubt or (_NOT_FIXED.search(before) and not _OWN_CLAUSE.search(before))):
-        fixed = None
-    caused = (
-        _CAUSED.search(sentence) and not _OF_SHORTAGE.search(sentence) and not _NOT_FIXED.search(sentence)
+    fixed = "" if in_doubt else _from_its_clause(sentence, _FIXED)
+    without = _without(sentence)
+    works = "" if in_doubt or fixed or without else _from_its_clause(sentence, _WORKS_SO)
+    caused = not in_doubt and (
+        _HAS_CAUSED.search(sentence)
+        or (_CAUSED.search(sentence) and not (_OF_SHORTAGE.search(sentence) or _NOT_FIXED.search(sentence)))
     )
     clauses = _poles([part for part in _CLAUSE.split(sentence) if part.strip()])
     own = bool(_EACH_ITS_OWN.search(sentence))
-    return _Told(bool(fixed), bool(caused), own, _without(sentence), tuple(clauses))
+    asks = _ASKS.search(sentence) if "?" in sentence or "let me know" in sentence else None
+    did = None if in_doubt else _DID.match(sentence)
+    return _Told(fixed, works, bool(caused), bool(asks), bool(did), own, without, tuple(clauses))
+
+
+def _from_its_clause(sentence: str, pattern: re.Pattern[str]) -> str:
+    """What the sentence says from the clause on in which the pattern stands undenied: of a long sentence what
+    came before is left out, unless the clause speaks of it.
+    """
+    sentence = _ADDRESSED.sub("", sentence)
+    for match in pattern.finditer(sentence):
+        before = sentence[: match.start()]
+        if _NOT_FIXED.search(before) and not _OWN_CLAUSE.search(before):
+            continue
+        start = max(
+            (before.rfind(mark) + len(mark) for mark in (", ", "; ", ": ") if mark in before), default=0
+        )
+        alone = len(sentence) <= _QUOTED or _OF_BEFORE.match(sentence, start)
+        return sentence if alone else sentence[start:]
+    return ""
+
+
+def _in_short(words: str) -> str:
+    return " ".join(words.split())[:_OWN_WORDS]
+
+
+_ADDRESSED = regex(r"\A\W*(?:@[\w-]{1,40}[:,]? )+")
+_QUOTED = 100
+"""Letters of a sentence that is quoted whole."""
+_OF_BEFORE = regex(r"(?i)\W*(?:and |so |but )?(?:this|that|it|which|then)\b")
+"""How a clause begins that speaks of what was said before it."""
 
 
 def _without(sentence: str) -> str | None:

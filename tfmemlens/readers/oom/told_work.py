@@ -46,6 +46,18 @@ ARRAY_IN_WORDS = LineRule(
 )
 """The text says that all samples are put into one array or list."""
 _CLASSES = r"(?:vocab\w*|n_?words|num_?words|tokens?|symbols|[1-9]\d{3,7}|[1-9]\d{0,2}_\d{3})"
+QUEUES = LineRule(
+    r"\btf\.train\.(?:shuffle_)?batch(?:_join)?\(|\bmin_after_dequeue\b|\bRandomShuffleQueue\(",
+    "images, labels = tf.train.shuffle_batch([image, label], batch_size=32, capacity=5000,",
+    needs=("tf.train.", "min_after", "randomshuffle"),
+)
+"""A queue of TF 1 that holds decoded samples until it is full."""
+OF_IMAGES = LineRule(
+    r"(?i)\b(?:images?|imgs?|pictures?|photos?|pixels?|jpe?gs?|pngs?|cv2)\b|image_|_image",
+    "a folder of 20,000 images",
+    needs=("image", "img", "picture", "photo", "pixel", "jpg", "jpeg", "png", "cv2"),
+)
+"""The text speaks of images."""
 ONE_HOT_LABELS = LineRule(
     rf"\bto_categorical\([^\n]{{0,80}}\b\w{{0,20}}{_CLASSES}\b"
     rf"|\bone_hot\([^\n]{{0,80}}\b\w{{0,20}}{_CLASSES}\b"
@@ -195,15 +207,20 @@ ON_A_PHONE = LineRule(
 )
 """The model runs in a phone's app. A form of questions asks everybody for the mobile device."""
 HELD_BY_EARLIER = LineRule(
-    r"(?i)\b(?:zombie|dead|old|previous|earlier|stale|crashed|killed|orphan\w*"
-    r"|hung)\b[^.\n]{0,30}\bprocess(?:es)?\b"
+    r"(?i)\b(?:zombie|dead|old|previous|earlier|stale|crashed|orphan\w*"
+    r"|hung)\b[^.\n]{0,30}\bprocess(?:es)?\b|\bkilled process(?:es)?\b(?! \d)"
+    r"|\b(?:previous|last|earlier|first|crashed|other)"
+    r" (?:run|time|script|session|program|training|execution)\b[^.\n]{0,100}\bmemory\b[^.\n]{0,20}"
+    r"(?:\bnot|n't|\bnever|\bstill)\b[^.\n]{0,12}"
+    r"\b(?:re\w?leased|freed|cleared|cleaned|held|occupied|in use|taken|full)\b"
     r"|\bprocess(?:es)?\b[^.\n]{0,40}\b(?:from yesterday|(?:was|were) dead|still (?:there|alive|running"
     r"|listed|holds?))\b"
     r"|\b(?:in use|used|held|occupied|taken) by (?:an?|another|some)(?: other)?(?: \w+)? (?:process|user"
     r"|program|notebook)\b",
     "7.6 GB of 8 GB are in use by a python process from yesterday",
     "there is a zombie process on the GPU",
-    needs=("process", "by a", "by some"),
+    "last time it crashed, and then the GPU's memory was not released",
+    needs=("process", "by a", "by some", "memory"),
 )
 """The text says that a process of earlier holds memory."""
 PYTHON_ERROR = LineRule(
@@ -223,6 +240,8 @@ TOLD_WORK = {
     "an error of Python's": PYTHON_ERROR,
     "an array of all samples": ARRAY_OF_ALL,
     "an array in words": ARRAY_IN_WORDS,
+    "queueing samples": QUEUES,
+    "of images": OF_IMAGES,
     "one-hot labels": ONE_HOT_LABELS,
     "one-hot features": ONE_HOT_FEATURES,
     "writing histograms": HISTOGRAMS,
