@@ -186,11 +186,12 @@ BAD_ALLOC = LineRule(
     needs=("bad_alloc", "memoryerror", "cannot allocate memory", "paging file"),
 )
 KILLED = LineRule(
-    r"oom[-_]kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? |exits? with "
+    r"oom[-_]kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? "
+    r"|exit(?:s|ed)? with (?:(?:exit )?(?:code|status):? )?"
     r"|exited with code"
     r" |status |exitcode *[:=] *)(?:137|-9)\b|OOMKilled|SIGKILL"
-    r"|(?:terminated (?:by|due to)|exited(?: on| with| by)?|killed by|was sent) signal 9\b"
-    r"|[Cc]group out of memory: Kill"
+    r"|(?:terminated (?:by|due to)|died (?:with|by|from|of)|exited(?: on| with| by)?|killed by|was sent)"
+    r" signal 9\b|[Cc]group out of memory: Kill"
     r"|Runtime exited with error: signal: killed|(?i:exit code):? +137\b"
     r"|tried to allocate more memory than is available|crashed after using all available RAM"
     r"|low on resource: memory\b|exceeded (?:job |step )?memory limit"
@@ -204,6 +205,7 @@ KILLED = LineRule(
     r" +|# )?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z",
     "Out of memory: Kill process 8123 (python3) score 891",
     "exited with exit code 137",
+    "the container exits with code 137",
     "docker run --memory 8g ... exits with 137 while the buffer fills",
     "2000 6.2 GB | 4000 11.9 GB ... Killed",
     "[1] [WARNING] Worker with pid 9 was terminated due to signal 9",

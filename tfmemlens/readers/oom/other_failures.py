@@ -459,8 +459,9 @@ CRASH = LineRule(
     ),
 )
 KERNEL_DIED = LineRule(
-    r"kernel appears to have died|KernelRestarter: restarting kernel|[Kk]ernel crashed while executing code"
-    r"|[Kk]ernel died, restarting|DeadKernelError|\bkernel [0-9a-f-]{36} restarted\b"
+    r"kernel (?:for \S{1,80} )?appears to have died|\b[Kk]ernel (?:has |have |just )?died\b"
+    r"|KernelRestarter: restarting kernel|[Kk]ernel crashed while executing code"
+    r"|DeadKernelError|\bkernel [0-9a-f-]{36} restarted\b"
     r"|\bkernel ?[^\n]{0,60}\u5d29\u6e83|\u5185\u6838\u5d29\u6e83"
     r"|\b(?:[Jj]upyter|[Nn]otebook|[Mm]y|[Tt]he|[Pp]ython|IPython)(?:'s)? kernel"
     r" (?:(?:keeps?|always|just|then) )?"
@@ -468,6 +469,7 @@ KERNEL_DIED = LineRule(
     "The kernel appears to have died. It will restart automatically.",
     "The Kernel crashed while executing code in the current cell or a previous cell.",
     "nbclient.exceptions.DeadKernelError: Kernel died",
+    "Kernel Restarting: The kernel for train.ipynb appears to have died.",
     "My jupyter kernel keeps dying when I run model.fit",
     "WARNING:root:kernel 01234567-89ab-cdef-0123-456789abcdef restarted",
     "Your session crashed for an unknown reason.",

@@ -53,6 +53,16 @@ MUCH_MEMORY = LineRule(
     r"\binto (?:memory|RAM)\b"
     r"|\b(?:start(?:s|ed)?|begin(?:s)?|began|keep(?:s)?)(?: to)? swap(?:ping)?\b"
     rf"|(?:\bnot|n't|\bnever) fit in(?:to|side)? (?:(?:my|the|GPU|its) ){{0,2}}{_MEMORY}\b"
+    rf"|\b(?:can ?not|can't|unable to|could(?:n't| not)) (?:\w{{1,10}} )?fit\b[^.\n]{{0,30}}? (?:in|into|on) "
+    rf"(?:\w{{1,10}} ){{0,2}}?(?:{_MEMORY}\b|GPUs?\b(?! (?:cluster|server|node|machine)))"
+    r"|\b(?:us(?:es?|ing)|tak(?:es|ing)|needs?|requires?|consum(?:es|ing)|allocat(?:es|ing)) (?:an? |up )?"
+    r"(?:huge|massive|enormous|insane|crazy|ridiculous|excessive|unreasonable|very large|large) amounts? of "
+    rf"(?:\w{{1,10}} ){{0,2}}?{_MEMORY}\b"
+    rf"|\b{_MEMORY} (?:us(?:e|age)|consumption|footprint) (?:is|was|gets|becomes) (?:\w{{1,9}} ){{0,2}}?"
+    r"(?:high|huge|large|enormous|excessive|insane)\b"
+    rf"|\b{_MEMORY}(?: \w{{1,12}})? (?:goes|going|shoots|went) through the roof\b"
+    rf"|\bsaturat(?:es?|ed|ing)\b[^.\n]{{0,24}}\b{_MEMORY}\b|\b{_MEMORY} (?:is |gets )?saturat(?:es|ed)\b"
+    r"|\bhit(?:s|ting)? (?:the )?swap\b|\bmemory (?:constraints?|limitations?)\b"
     r"|\b(?:met|meet|have|had|got|get|getting|face|facing|encounter\w*|ran into|run into)\b[^.\n]{0,16}"
     r"\bmemory (?:issue|problem)s?\b",
     "TF takes 60GB of RAM for a set of 2GB",
@@ -64,6 +74,9 @@ MUCH_MEMORY = LineRule(
     "jit_compile keeps filling GPU memory until it crashes",
     "cache(filename) loads the entire data set into memory",
     "Unexpectedly high memory usage of Conv2D",
+    "I cannot fit the model in GPU memory",
+    "train() uses a huge amount of memory",
+    "Memory usage is way too high",
     "I also met the memory issue when I used it",
     "the machine has 32 GB and starts swapping",
     "my images don't fit into RAM",
@@ -190,7 +203,7 @@ ESTIMATOR = LineRule(
 """Graphs are run by an Estimator, which makes one for each call."""
 WORKERS = LineRule(
     r"\buse_multiprocessing(?: ?= ?True\b|\b(?!\s*[,)=\u2026]|\.{2,3}))"
-    r"|\bmultiprocessing[/\\]popen_fork\.py\b"
+    r"|\bmultiprocessing[/\\](?:popen_fork|managers)\.py\b"
     r"|\bmultiprocessing\b[^.\n]{0,40}\bfit(?:_generator)?\b"
     r"|\bfit(?:_generator)?\b[^.\n]{0,40}\bmultiprocessing\b(?!\.)",
     "With `use_multiprocessing=True` it grows until the machine is full",

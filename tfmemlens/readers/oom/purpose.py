@@ -220,6 +220,10 @@ SHORT = LineRule(
     r"|\b(?:exhaust|blow)(?:s|ed|ing)? (?:up )?(?:my|the|all)(?: \w{1,12}){0,2} (?:memory|V?RAM)\b"
     r"|\b(?:short(?:age)? of|insufficient|not enough|no more|lack of) (?:\w{1,12} )?(?:memory|RAM)\b"
     r"(?!\? (?-i:(?:[A-Z]+_[A-Z_]+|INTERNAL|UNKNOWN|ABORTED|UNAVAILABLE|UNIMPLEMENTED): ))"
+    r"|(?:\bnot|n't) have (?:enough|sufficient) (?:\w{1,12} ){0,2}?(?:memory|V?RAM)\b"
+    r"|\b(?:hit(?:s|ting)?|reach(?:es|ed|ing)?|exceed(?:s|ed|ing)?) (?:(?:the|its|my|a|their) )?"
+    r"(?:\w{1,12} ){0,2}?memory limits?\b|\bno (?:\w{1,12} )?(?:memory|V?RAM) (?:is |was )?left\b"
+    r"|\b(?:terminated|ended|stopped|aborted|fails?|failed) because of (?:a lack of |low |the )?memory\b"
     r"|\bmemory shortage\b|\berror:? allocat\w{1,4} (?:\w{1,12} )?memory\b"
     r"|\b(?:can ?not|can't|could not|couldn't|unable to|fail(?:s|ed)? to) alloc\w+ (?:\w{1,12} ){0,2}memory\b"
     r"|\bmemory (?:allocation )?(?:errors?|blow\w{0,8}|explo\w{0,8}|leaks?)\b|\bleak(?:s|ing)? memory\b)"
@@ -252,6 +256,9 @@ SHORT = LineRule(
     "compiling it exhausts my host memory",
     "\u041d\u0435\u0434\u043e\u0441\u0442\u0430\u0442\u043e\u043a \u043f\u0430\u043c\u044f\u0442\u0438",
     "der Grafikspeicher reicht nicht",
+    "The GPU doesn't have enough memory to train this network",
+    "it crashes as it hits the memory limit",
+    "I get an error that no memory is left",
     "se queda sin memoria",
     "line 3: 8 killed python",
     "it consumes a lot of RAM and gets killed",

@@ -34,6 +34,7 @@ WORDS = tuple(
         "exitcode",
         "status 137",
         "with 137",
+        "code 137",
         "status -9",
         "chunk at",
         "chunk state",
