@@ -41,7 +41,7 @@ from tfmemlens.findings.support.situation import (
     on_windows,
     situation,
 )
-from tfmemlens.findings.support.told_again import DATA_IN_PARTS
+from tfmemlens.findings.support.told_again import data_in_parts
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.findings.support.what_grows import THREADS, grower
 from tfmemlens.model.case import Case, Moment, Request
@@ -233,6 +233,8 @@ def _is_pool_of_jax(failed: FailedRequest) -> bool:
 
 
 def _remedies_of_pinned(case: Case) -> Iterator[Remedy]:
+    if (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
+        yield remedies.MORE_FOR_WSL
     if case.capture.surroundings.shows("saving"):
         yield Remedy(
             "a checkpoint's arrays wait on the host until they are written: let each save end before the"
@@ -247,8 +249,6 @@ def _remedies_of_pinned(case: Case) -> Iterator[Remedy]:
             f" (smaller batches, {_buffers(case)})",
             slug="smaller-pipeline",
         )
-    if (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
-        yield remedies.MORE_FOR_WSL
     yield Remedy(
         "check the limit of the container or job, and of locked memory",
         "ulimit -l",
@@ -372,7 +372,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         )
     in_a_notebook = "available RAM" in said and framework_of(case) == TENSORFLOW
     if in_a_notebook:
-        yield DATA_IN_PARTS
+        yield data_in_parts(case)
     if was_killed(moment) and case.capture.surroundings.shows("several ranks"):
         yield SHARD_THE_DATA
     limit = case.capture.surroundings.setting("container_memory")
@@ -549,6 +549,7 @@ def _reads_data(case: Case, moment: Moment) -> bool:
     """
     told = case.capture.surroundings
     trains = bool(told.shows("training") or told.steps or told.progress or told.pipeline_buffers)
+    trains = trains or told.shows("queueing samples") is not None
     return not was_killed(moment) or trains or bool(told.large_host_requests and board(case) is None)
 
 
@@ -615,5 +616,7 @@ def _device_seen(case: Case, moment: Moment) -> Iterator[Remedy]:
 def _buffers(case: Case) -> str:
     """What an input pipeline holds, in the framework's words."""
     if framework_of(case) == TENSORFLOW:
+        if queue := case.capture.surroundings.shows("queueing samples"):
+            return f"capacity and min_after_dequeue of its queue ({queue.place}), images as uint8 until then"
         return "shuffle(buffer_size), prefetch, cache(), worker processes"
     return "shuffling buffers, prefetched batches, worker processes"

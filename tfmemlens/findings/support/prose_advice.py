@@ -8,7 +8,7 @@ from tfmemlens.findings.support import code_snippets, own_gpu, remedies
 from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
-from tfmemlens.findings.support.told_again import DATA_IN_PARTS, SIZES_OF_BATCHES
+from tfmemlens.findings.support.told_again import SIZES_OF_BATCHES, data_in_parts
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.knowledge.gpu_memory import least_bytes
@@ -292,10 +292,9 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
     if program or grows or helps or (framework_of(case) != TENSORFLOW and not of_host):
         return
     if of_host:
-        own = told.shows("training") and not told.shows("using a tool")
-        yield DATA_IN_PARTS if own else replace(DATA_IN_PARTS, code=None)
+        yield data_in_parts(case)
     elif told.shows("large data") and not told.shows("a smaller batch helps"):
-        yield replace(DATA_IN_PARTS, code=None)
+        yield replace(data_in_parts(case), code=None)
         yield from_the_stated(case, _IF_IT_TRAINS)
     elif "smaller-batch" in ruled_out(case):
         yield from without_a_batch(case)

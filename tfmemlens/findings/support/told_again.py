@@ -81,10 +81,21 @@ SIZES_OF_BATCHES = Remedy(
 )
 DATA_IN_PARTS = Remedy(
     "hold less in RAM at once: fewer or smaller inputs in one go, and files that are read a batch at a time"
-    " instead of one array of all of them (images stay uint8 until they are in a batch)",
-    "train = tf.keras.utils.image_dataset_from_directory(folder)   # arrays: np.load(path, mmap_mode='r')",
+    " instead of one array of all of them",
+    "x = np.load(path, mmap_mode='r')   # images: a generator that reads the files of one batch",
     slug="map-the-file",
 )
+
+
+def data_in_parts(case: Case) -> Remedy:
+    """The same for what the text speaks of: code only where it is the user's own."""
+    told = case.capture.surroundings
+    of_images = " (images stay uint8 until they are in a batch)" if told.shows("of images") else ""
+    own = told.shows("training") and not told.shows("using a tool")
+    text = f"{DATA_IN_PARTS.text}{of_images}"
+    return replace(DATA_IN_PARTS, text=text, code=DATA_IN_PARTS.code if own else None)
+
+
 _FLOATS = Remedy(
     "count it: samples x height x width x channels x 4 bytes as float32 (a million images of 150x200x3 are"
     " 360 GB)",
@@ -121,7 +132,7 @@ def told_again(case: Case) -> Iterator[Grower]:
     told = case.capture.surroundings
     grows = told.shows("growing in words") or told.shows("kept in words")
     if (line := told.shows("before training")) and grows and not told.shows("failing late"):
-        yield _before(line)
+        yield _before(case, line)
     for unit, answer in _ANSWERS.items():
         line = told.shows(f"again at each {unit}")
         if line and (grows or unit in ONE_AFTER_ANOTHER or told.shows("failing late")):
@@ -136,13 +147,13 @@ def told_epochs(case: Case) -> Iterator[Grower]:
         yield _epochs(case, line)
 
 
-def _before(line: Line) -> Grower:
+def _before(case: Case, line: Line) -> Grower:
     """Memory that is full before the first step is no leak of the training."""
     what = (
         f"what is read before the first step ({line.place}): a data set that is decoded whole, as one array"
         " or in the constructor of a generator, or a buffer that fills"
     )
-    return Grower(what, line, (DATA_IN_PARTS, _FLOATS))
+    return Grower(what, line, (data_in_parts(case), _FLOATS))
 
 
 def _searches(case: Case, line: Line) -> Grower:
