@@ -253,7 +253,7 @@ OF_TRAINING = {
     "first-order", "freeze-weights", "gradient-accumulation", "keep-slices", "lighter-optimizer",
     "penalty-on-part", "recompute", "sampled-loss", "smaller-moments", "sparse-labels", "sparse-updates",
     "penalty-on-rows",
-    "swap-to-host", "truncate", "without-penalty",
+    "swap-to-host", "truncate", "fewer-turns", "without-penalty",
 }  # fmt: skip
 """Gradients, slots and losses are of training alone."""
 WHERE_TRAINING_SHOWS = {"gradient-accumulation", "mixed-precision", "recompute"}

@@ -9,8 +9,9 @@ in use, or a hundred of another size do; sixteen, where steps went well before, 
 from failure to failure or where an op failed that ran by itself, ten, where the failing line adds to a list;
 so too where a session has served many times what it holds, as only steps that went well make it; a step each
 of the sequence that was asked for, where they are as large as that and at least as many;
-in a loop the sizes that have sixteen chunks and more, from three tenths on. A thousand of one size, and fifty
-for each step that went well, are a loop's.
+in a loop (by its names, or where the failing line stands in a turn of the program's) the sizes that have
+sixteen chunks and more, from three tenths on. A thousand of one size, and fifty for each step that went
+well, are a loop's.
 What to do: find the list that keeps them (history of losses or gradients, outputs of a loop); keep numbers
 instead of tensors.
 """
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tfmemlens.findings import held_by_python
 from tfmemlens.findings.support import remedies
@@ -52,6 +54,9 @@ from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent, round_up
+
+if TYPE_CHECKING:
+    from tfmemlens.findings.support.graph_loop import GraphLoop
 
 BASIS = Basis.MEASURED
 EXPLAINS = "the blocks of one size, or those of a loop"
@@ -139,7 +144,12 @@ def _of_any_size(case: Case, moment: Moment, request: Request) -> list[Allocatio
     """The sizes of which a loop keeps many chunks, or the one of which something else does."""
     table = sorted(moment.attribution.table, key=lambda row: -row.total_bytes)
     taped = loop_of_a_tape(case, request)
-    if _in_loop(request) or of_a_loop(case, moment) or _steps_of_sequence(moment) or (taped and taped.called):
+    if (
+        _in_loop(case, request)
+        or of_a_loop(case, moment)
+        or _steps_of_sequence(moment)
+        or (taped and taped.called)
+    ):
         kept = [row for row in table if row.count >= _MIN_COUNT and _share(moment, [row]) >= 0.01]
         return kept if _share(moment, kept) >= 0.3 else []
     if without_tape(case, request):
@@ -199,7 +209,13 @@ def _pinned(moment: Moment) -> bool:
 
 def _meaning(case: Case, moment: Moment) -> str:
     request = moment.request
-    if request and (_in_loop(request) or of_a_loop(case, moment)):
+    if request and (loop := _graph_loop(case, request)):
+        turns = f"each of the {loop.turns:,} turns" if loop.turns else "each turn"
+        return (
+            f": what {turns} of `{loop.call}` ({loop.line.place}) makes, kept for the gradient of"
+            f" {loop.gradient.place}"
+        )
+    if request and (_in_loop(case, request) or of_a_loop(case, moment)):
         layer = stacking_layer(case)
         of = f" of `{layer}`" if layer and layer != request.owner.layer else ""
         return f": the state that a loop{of} keeps of each iteration"
@@ -255,9 +271,20 @@ def _long_after_its_start(case: Case, moment: Moment) -> bool:
     return in_use.bytes >= _FULL * limit.bytes and served >= _SERVED * chunks
 
 
-def _in_loop(request: Request) -> bool:
+def _in_loop(case: Case, request: Request) -> bool:
     """Whether it failed in a loop, or where the tensors of a loop's turns are stacked or dealt out."""
-    return request.owner.in_loop or bool(_STACKS.search(request.failed.node or ""))
+    named = request.owner.in_loop or bool(_STACKS.search(request.failed.node or ""))
+    return named or _graph_loop(case, request) is not None
+
+
+def _graph_loop(case: Case, request: Request) -> GraphLoop | None:
+    """The loop of the program's graph in whose turns it failed; trees are read only where there are any."""
+    told = case.capture.surroundings
+    if is_eager(request) or not told.program():
+        return None
+    from tfmemlens.findings.support.graph_loop import graph_loop
+
+    return graph_loop(told, request.failed)
 
 
 def _steps_of_sequence(moment: Moment) -> int | None:
@@ -405,8 +432,11 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
             slug="shorter-sequences",
         )
         yield from remedies.offered(case, moment, "smaller-batch")
-    elif request and (_in_loop(request) or of_a_loop(case, moment)):
-        if not _in_loop(request):
+    elif request and (loop := _graph_loop(case, request)):
+        yield from _of_graph_loop(loop)
+        yield from remedies.offered(case, moment, "smaller-batch")
+    elif request and (_in_loop(case, request) or of_a_loop(case, moment)):
+        if not _in_loop(case, request):
             yield Remedy(
                 "compare this step's sequence length with those before, which fitted; cap or bucket the"
                 " lengths",
@@ -456,6 +486,24 @@ _TRUNCATE = Remedy(
     "cut the sequence into pieces (truncated backpropagation): memory grows with the number of iterations",
     slug="truncate",
 )
+
+
+def _of_graph_loop(loop: GraphLoop) -> Iterator[Remedy]:
+    """Fewer turns under one gradient: of a number that the program names its half."""
+    if loop.turns and loop.turns > 1:
+        name = (
+            f"`{loop.named[0]}` of {loop.named[1].place}" if loop.named else f"the turns of {loop.line.place}"
+        )
+        yield Remedy(
+            f"fewer turns: {name}, {loop.turns:,} -> {loop.turns // 2:,}, keeps half as much",
+            f"{loop.named[0]} = {loop.turns // 2}" if loop.named else None,
+            slug="fewer-turns",
+        )
+    yield Remedy(
+        "run the loop in pieces, each with a gradient of its own, the next from where the last one ended"
+        " (truncated backpropagation)",
+        slug="truncate",
+    )
 
 
 _A_TAPE_FOR_EACH = Remedy(

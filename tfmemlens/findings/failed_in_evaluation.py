@@ -4,16 +4,26 @@ What it means: Keras runs validation with `test_function` and prediction with `p
 say that they start an evaluation. The batch that failed is one of the other data set, and the optimizer plays
 no part; the weights and slots of the training stay all the while.
 When it fires: the failing function is one of these or of a served model, the failing line calls `evaluate`,
-`predict` or a layer with `training=False`, or the log begins an evaluation and does not end it.
-What to do: a smaller batch for that data set.
+`predict` or a layer with `training=False`, a callback of Keras's runs the network, or the log begins an
+evaluation and does not end it. It is the cause where its batch is larger than the training's.
+What to do: a smaller batch for that data set, in the call that states it.
 """
 
 from __future__ import annotations
 
+import ast
+import os
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies, samples
-from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
+from tfmemlens.findings.support.fit_call import fit_call
+from tfmemlens.findings.support.phase import (
+    EVALUATION,
+    PREDICTION,
+    beside_training,
+    is_hook,
+    other_than_training,
+)
 from tfmemlens.findings.support.rows import device_limit, requests
 from tfmemlens.findings.support.tool_settings import tool
 from tfmemlens.model.case import Case, FrontEnd, Moment, Request
@@ -52,14 +62,11 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         phase, line = ran
         at_batch = f", at a batch of {request.batch}" if request.batch else ""
-        because = f"it failed in {phase}, whose batch is not the training's"
         larger = _larger_than_training(case, phase, request)
-        if larger:
-            because = f"it failed in {phase}, whose batch is {larger[0]}, in training {larger[1]}"
         yield Finding(
             severity=Severity.CAUSE if larger else Severity.FACTOR,
             headline=f"it failed in {phase}, not in a training step{at_batch}",
-            because=because,
+            because=_because(case, phase, request, larger),
             explains=_beyond_training(request, larger) if larger else None,
             basis=Basis.MEASURED if larger else None,
             evidence=(Evidence(f"the run was in {phase}", line), *_trained(case, request)),
@@ -68,7 +75,44 @@ def check(case: Case) -> Iterator[Finding]:
                 _in_parts(phase, request) if _by_hand(case) else _remedy(case, moment, phase, request),
             ),
             moment=index,
+            rules_out=_OF_TRAINING if larger else (),
         )
+
+
+_OF_TRAINING = (
+    "smaller-batch",
+    "smaller-input",
+    "batch-for-the-block",
+    "constant-shapes",
+    "large-tensors-first",
+    "find-the-feed",
+)
+"""What would change the training, whose batches fit."""
+
+
+def _because(case: Case, phase: str, request: Request, larger: tuple[int, int] | None) -> str:
+    """Where it ran and with how many samples, in the program's own words where they are known."""
+    beside = beside_training(request)
+    if beside and is_hook(beside[1]):
+        at = f"it failed in `{beside[1].name}` of a callback ({_short(beside[1].place)})"
+        return (
+            f"{at}, which gives the network {larger[0]:,} samples at once, in training {larger[1]}"
+            if larger
+            else at
+        )
+    if not larger:
+        return f"it failed in {phase}, whose batch is not the training's"
+    fit = fit_call(case.capture.surroundings)
+    line = fit.validation_line if fit and phase == EVALUATION else None
+    stated = f" (`{fit.validation}`, {line.place})" if fit and line else ""
+    called = "validation" if stated else phase
+    return f"it failed in {called}, whose batch is {larger[0]}{stated}, in training {larger[1]}"
+
+
+def _short(place: str) -> str:
+    """`line 26 of 05.py` of a frame's place."""
+    path, _, number = place.rpartition(":")
+    return f"line {number} of {os.path.basename(path)}" if number.isdecimal() else place
 
 
 _ENDLESS, _TIMES, _LEAST_STATED, _OTHERS = 20_000, 50, 100, 2048
@@ -112,13 +156,25 @@ def _in_parts(phase: str, request: Request) -> Remedy:
 
 
 def _larger_than_training(case: Case, phase: str, request: Request) -> tuple[int, int] | None:
-    """The batch of evaluation and the training's, where both are known and the former is larger."""
-    batch, trained = _batch(case, phase, request), _trained_with(case)
-    return (batch, trained) if phase == EVALUATION and batch and trained and trained < batch else None
+    """The batch of evaluation, or of what a callback runs, and the training's, where both are known and the
+    former is larger.
+    """
+    batch, trained = _batch(case, phase, request), _trained_with(case, request)
+    beside = beside_training(request)
+    within = phase == EVALUATION or (beside and is_hook(beside[1]))
+    return (batch, trained) if within and batch and trained and trained < batch else None
 
 
-def _trained_with(case: Case) -> int | None:
-    """The batch of training: as the run was set, else of the step that the program recorded."""
+def _trained_with(case: Case, request: Request) -> int | None:
+    """The batch of training: as the program's call of fit states it, as the run was set, else of the step
+    that the program recorded.
+    """
+    fit = fit_call(case.capture.surroundings)
+    if fit and fit.batch:
+        return fit.batch
+    quoted = (_BATCH_SIZE.search(frame.text) for frame in request.failed.frames if ".fit(" in frame.text)
+    if stated := next(filter(None, quoted), None):
+        return int(stated[1]) or None
     setting, model = case.capture.surroundings.setting("batch_size"), case.capture.live_model
     if setting:
         return int(setting[0]) or None
@@ -157,12 +213,14 @@ def _remedy(case: Case, moment: Moment, phase: str, request: Request) -> Remedy:
         return Remedy(f"{text} results", slug=slug)
     smaller = _fitting(case, moment, request, batch) if batch else 8
     if batch:
-        training = _trained_with(case) if phase == EVALUATION else None
+        larger = _larger_than_training(case, phase, request)
+        of_set = _trained_with(case, request) if phase == EVALUATION else None
+        training = larger[1] if larger else of_set
         if training and training < batch:
             smaller = training
         beside = f", in training {training}" if training and training != batch else ""
         text += f" (this one had {batch}{beside})"
-    code = None if case.api.is_tf1 else _CODE[phase].format(smaller)
+    code = None if case.api.is_tf1 else _code(case, phase, request, smaller)
     setting = case.capture.surroundings.setting("validation_batch_size")
     if code and phase == EVALUATION and setting and ".batch(" in setting[1].text:
         text, code = f"{text}, {setting[1].place}", f"validation_data=validation.batch({smaller})"
@@ -172,6 +230,30 @@ def _remedy(case: Case, moment: Moment, phase: str, request: Request) -> Remedy:
     if not batch or request.batch != batch or request.fixed or not smaller < batch:
         return Remedy(text, code, slug=slug)
     return replace(remedies.of_tensor(case, text, Shrunk(slug, need, batch, smaller)), code=code)
+
+
+def _code(case: Case, phase: str, request: Request, smaller: int) -> str:
+    """The program's own call with a smaller batch, where its line is known; else a call of Keras's."""
+    fit = fit_call(case.capture.surroundings) if phase == EVALUATION else None
+    if fit and fit.validation_line:
+        return f"validation_batch_size={smaller}   # {fit.validation_line.place}"
+    beside = beside_training(request)
+    called = _called_directly(beside[1].text) if beside else None
+    return f"{called}, batch_size={smaller})" if called else _CODE[phase].format(smaller)
+
+
+def _called_directly(text: str) -> str | None:
+    """`self.model.predict(held_out` of a line that calls a model itself with `training=False`."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args):
+        words = {word.arg for word in call.keywords}
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        if name != "predict" and (words == {"training"} or (name == "model" and not words)):
+            return f"{ast.unparse(call.func)}.predict({ast.unparse(call.args[0])}"
+    return None
 
 
 def _batch(case: Case, phase: str, request: Request) -> int | None:

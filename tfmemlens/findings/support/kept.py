@@ -106,8 +106,8 @@ def without_tape(case: Case, request: Request) -> bool:
 
 
 def loop_of_a_tape(case: Case, request: Request) -> TapedLoop | None:
-    """The loop under one tape in whose turns an op failed that ran by itself, or in a function that they call
-    by name; trees are read only where there is a program.
+    """The loop under one tape in whose turns an op failed: one that ran by itself, or whose line stands there
+    or in a function that they call by name; trees are read only where there is a program.
     """
     name = _TRACED.sub("", request.failed.function or "")
     program = case.capture.surroundings.program() if is_eager(request) or name else None
@@ -116,7 +116,8 @@ def loop_of_a_tape(case: Case, request: Request) -> TapedLoop | None:
     from tfmemlens.findings.support.taped_loop import taped_loop
 
     taped = taped_loop(program)
-    return taped if taped and (is_eager(request) or name in taped.calls) else None
+    within = taped and (is_eager(request) or name in taped.calls or taped.holds(request.failed.source))
+    return taped if within else None
 
 
 _TRACED = regex(r"\A_*(?:inference|forward|wrapped)_|_\d+\Z")

@@ -61,6 +61,8 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
     for phase, call in _CALLS.items():
         if call.search(failed.source_text or ""):
             return phase, failed.line
+    if case.api.front_end is not FrontEnd.JAX and (beside := beside_training(request)):
+        return beside[0], failed.line
     if case.api.front_end is FrontEnd.JAX and (phase := _by_function(failed.frames, failed.source_text)):
         return phase, failed.line
     if validating := _after_the_last_step(case, request):
@@ -71,6 +73,34 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
     return (EVALUATION, said) if said else None
 
 
+_HOOK = regex(r"on_(?:epoch|batch|train|test|predict)(?:_batch)?_(?:begin|end)")
+"""Functions of a callback, which Keras calls between its own steps."""
+_RECORDS = regex(r"\b\w*tape\b|\.gradient\(|\.fit\w*\(|\.train_on_batch\(")
+
+
+def beside_training(request: Request) -> tuple[str, Frame] | None:
+    """The user's frame, the innermost first, that runs the network by itself and takes no gradient: it
+    evaluates or predicts, or a callback of Keras's does so. With what it does.
+    """
+    if request.owner.phase in (Phase.GRADIENT, Phase.OPTIMIZER):
+        return None
+    for frame in reversed(request.failed.frames):
+        if not user_frame(frame.place) or not frame.text:
+            continue
+        if _RECORDS.search(frame.text) or _STEPS.fullmatch(frame.name):
+            return None
+        called = next((phase for phase in _RUNS if _CALLS[phase].search(frame.text)), None)
+        if called or is_hook(frame):
+            return called or PREDICTION, frame
+    return None
+
+
+def is_hook(frame: Frame) -> bool:
+    """Whether a frame lies in a function of a callback that Keras calls between its steps."""
+    return bool(_HOOK.fullmatch(frame.name))
+
+
+_RUNS = (EVALUATION, PREDICTION)
 _EVALUATION_FAILS = regex(
     r"(?i)^(?=.*\b(?:OOM\b|out of memory|Resource ?Exhausted))(?=.*\b(?:evaluat|validat)(?:ion|ing)\b)"
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 
 from tfmemlens.model.line import Line
@@ -24,6 +25,14 @@ class TapedLoop:
     """
     calls: frozenset[str] = frozenset()
     """What its turns call by name."""
+    last: int = 0
+    """The number of its last line."""
+
+    def holds(self, source: str | None) -> bool:
+        """Whether a place of the program, `train.py:30`, lies in one of its turns."""
+        path, _, number = (source or "").rpartition(":")
+        inside = number.isdecimal() and self.loop.number < int(number) <= self.last
+        return inside and os.path.basename(path) == self.loop.source
 
 
 def taped_loop(program: Program) -> TapedLoop | None:
@@ -39,7 +48,8 @@ def taped_loop(program: Program) -> TapedLoop | None:
     for statement, tape in tapes:
         for loop in _loops(tape.body):
             lines = statement.line_of(tape), statement.line_of(loop)
-            return TapedLoop(*lines, ast.unparse(loop.iter), calls=frozenset(_called(loop)))
+            last = statement.lines[min(loop.end_lineno or loop.lineno, len(statement.lines)) - 1].number
+            return TapedLoop(*lines, ast.unparse(loop.iter), calls=frozenset(_called(loop)), last=last)
     for statement, tape in tapes:
         for where, loop in _loops_called(program, tape):
             return TapedLoop(

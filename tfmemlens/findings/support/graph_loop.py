@@ -1,0 +1,175 @@
+"""A loop of TensorFlow's own graph in the program, whose turns a gradient keeps: tf.while_loop, tf.scan, a
+loop over tf.range in a tf.function.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
+from tfmemlens.knowledge.tree_values import dotted
+from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.incident import FailedRequest
+from tfmemlens.model.line import Line
+from tfmemlens.model.program import Program, Statement
+from tfmemlens.values import dataclass
+
+_BODIES = {
+    "while_loop": (1, "body"),
+    "scan": (0, "fn"),
+    "map_fn": (0, "fn"),
+    "foldl": (0, "fn"),
+    "foldr": (0, "fn"),
+}
+"""Where a loop's call has the function of a turn."""
+_DIFFERENTIATES = frozenset(
+    {"minimize", "compute_gradients", "gradients", "gradient", "fit", "train_on_batch"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphLoop:
+    """A loop that the graph runs, in whose turns an op failed."""
+
+    line: Line
+    call: str
+    """`tf.while_loop`, or `for t in tf.range(n)`."""
+    gradient: Line
+    """The line that takes a gradient."""
+    turns: int | None = None
+    named: tuple[str, Line] | None = None
+    """The program's name for the number of turns, with the line that sets it."""
+
+
+def graph_loop(told: Surroundings, failed: FailedRequest) -> GraphLoop | None:
+    """The loop in one of whose turns an op failed, in a program that takes a gradient; None without one."""
+    program = told.program()
+    if not program:
+        return None
+    gradient = _gradient(program)
+    if gradient is None:
+        return None
+    for statement, loop in _loops(program):
+        if _failed_in(program, statement, loop, failed):
+            limit = _limit(loop, program)
+            named = numbers_by_name(code_lines(told)).get(limit.id) if isinstance(limit, ast.Name) else None
+            turns = limit.value if isinstance(limit, ast.Constant) and isinstance(limit.value, int) else None
+            return GraphLoop(
+                statement.line_of(loop),
+                _as_written(loop),
+                gradient,
+                named[0] if named else turns,
+                (limit.id, named[1]) if named and isinstance(limit, ast.Name) else None,
+            )
+    return None
+
+
+def _loops(program: Program) -> Iterator[tuple[Statement, ast.Call | ast.For]]:
+    """The calls of TensorFlow's loops, and what AutoGraph makes loops of."""
+    for statement in program:
+        if statement.of_frame:
+            continue
+        for node in ast.walk(statement.node):
+            if isinstance(node, ast.Call):
+                first, _, last = dotted(node.func).rpartition(".")
+                if last in _BODIES and first.partition(".")[0] in ("tf", "tensorflow"):
+                    yield statement, node
+            elif isinstance(node, ast.For) and _over_a_range(node.iter):
+                yield statement, node
+
+
+def _over_a_range(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and dotted(node.func) in ("tf.range", "tensorflow.range")
+
+
+def _failed_in(
+    program: Program, statement: Statement, loop: ast.Call | ast.For, failed: FailedRequest
+) -> bool:
+    """Whether the failing line stands in a turn, or in what a turn calls, or the op has the loop's name."""
+    if isinstance(loop, ast.For):
+        return _stands_in(statement, loop.body, failed) or _called(program, loop.body, failed)
+    body = _body(loop)
+    if isinstance(body, ast.Lambda):
+        return _stands_in(statement, [body.body], failed) or _called(program, [body.body], failed)
+    named = next((word.value for word in loop.keywords if word.arg == "name"), None)
+    scope = named.value if isinstance(named, ast.Constant) and isinstance(named.value, str) else None
+    if scope and scope in (failed.node or "").split("/")[:-1]:
+        return True
+    return isinstance(body, ast.Name) and _in_function(program, body.id, failed)
+
+
+def _body(loop: ast.Call) -> ast.expr | None:
+    place, word = _BODIES[dotted(loop.func).rpartition(".")[2]]
+    named = next((each.value for each in loop.keywords if each.arg == word), None)
+    return named or (loop.args[place] if len(loop.args) > place else None)
+
+
+def _called(program: Program, body: list[ast.stmt] | list[ast.expr], failed: FailedRequest) -> bool:
+    """Whether the failing line stands in a function of the program that these call by its name."""
+    calls = (node for part in body for node in ast.walk(part) if isinstance(node, ast.Call))
+    names = {call.func.id for call in calls if isinstance(call.func, ast.Name)}
+    return any(_in_function(program, name, failed) for name in names)
+
+
+def _in_function(program: Program, name: str, failed: FailedRequest) -> bool:
+    return any(
+        _stands_in(statement, node.body, failed)
+        for statement in program
+        for node in ast.walk(statement.node)
+        if isinstance(node, ast.FunctionDef) and node.name == name
+    )
+
+
+def _stands_in(statement: Statement, body: list[ast.stmt] | list[ast.expr], failed: FailedRequest) -> bool:
+    """Whether the failing line is one of these."""
+    path, _, number = (failed.source or "").rpartition(":")
+    if not body or not number.isdecimal() or os.path.basename(path) != statement.line.source:
+        return False
+    end = body[-1].end_lineno or body[-1].lineno
+    last = statement.lines[min(end, len(statement.lines)) - 1].number
+    return statement.line_of(body[0]).number <= int(number) <= last
+
+
+def _gradient(program: Program) -> Line | None:
+    for statement in program:
+        for node in ast.walk(statement.node):
+            function = node.func if isinstance(node, ast.Call) else None
+            if isinstance(function, ast.Attribute) and function.attr in _DIFFERENTIATES:
+                return statement.line_of(node)
+    return None
+
+
+def _limit(loop: ast.Call | ast.For, program: Program) -> ast.expr | None:
+    """The number of turns: what `tf.range` is given alone, what the condition compares the counter with."""
+    if isinstance(loop, ast.For):
+        call = loop.iter
+        return call.args[0] if isinstance(call, ast.Call) and len(call.args) == 1 else None
+    if not dotted(loop.func).endswith("while_loop") or not loop.args:
+        return None
+    condition = loop.args[0]
+    if isinstance(condition, ast.Name):
+        condition = _returned(program, condition.id) or condition
+    test = condition.body if isinstance(condition, ast.Lambda) else condition
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Lt):
+        return test.comparators[0]
+    if isinstance(test, ast.Call) and dotted(test.func).rpartition(".")[2] == "less" and len(test.args) == 2:
+        return test.args[1]
+    return None
+
+
+def _returned(program: Program, name: str) -> ast.expr | None:
+    """What a function of one line returns."""
+    for statement in program:
+        for node in ast.walk(statement.node):
+            if isinstance(node, ast.FunctionDef) and node.name == name:
+                last = node.body[-1]
+                return last.value if isinstance(last, ast.Return) else None
+    return None
+
+
+def _as_written(loop: ast.Call | ast.For) -> str:
+    if isinstance(loop, ast.For):
+        return f"for {ast.unparse(loop.target)} in {ast.unparse(loop.iter)}"
+    return dotted(loop.func)
