@@ -190,3 +190,40 @@ def test_the_shape_that_a_tpu_names_finds_its_line() -> None:
     )
     other = code.replace("(327680, 327680)", "(32768, 327680)")
     assert "the shape that" not in pipeline.explain(f"{HEAD}{other}f()\n\n{told}").verdict
+
+
+PRIVATE = (
+    "W, B = 1400, 640\ndef loss(w, x):\n    return jnp.tanh(x @ w).sum()\n"
+    "each = jax.jit(jax.vmap(jax.grad(loss), in_axes=(None, 0)))\n"
+    "g = each(jnp.zeros((W, W)), jnp.zeros((B, W)))\nh = g * 0.5\nprint(float(h.sum()))\n"
+)
+LATER = (
+    'Traceback (most recent call last):\n  File "dp.py", line {line}, in <module>\n    {code}\n'
+    "{frame}jax.errors.JaxRuntimeError: INTERNAL: Error dispatching computation: Out of memory allocating"
+    " 5017600000 bytes.\n"
+)
+VALUE = '  File "/v/site-packages/jax/_src/array.py", line 623, in _value\n    npy_value, did_copy = f()\n'
+
+
+def test_of_several_lines_of_a_call_that_ran_ahead_none_is_blamed_alone() -> None:
+    log = LATER.format(line=12, code="print(float(h.sum()))", frame=VALUE)
+    report = pipeline.explain(f"{HEAD}{PRIVATE}\n{log}")
+    assert "does not tell which line asked: lines 10, 11 of" in report.verdict
+    assert "(line 10) runs first and makes [640,1400,1400]" in report.verdict
+    assert "for each of 640 samples" in report.verdict
+    slugs = [action.remedy.slug for action in report.actions]
+    assert slugs[:2] == ["in-blocks", "wait-for-each-call"]
+
+
+def test_of_no_gradient_the_wait_comes_first() -> None:
+    code = "a = jnp.ones((640, 1400, 1400))\nb = a * 2.0\nprint(float(b.sum()))\n"
+    log = LATER.format(line=8, code="print(float(b.sum()))", frame=VALUE)
+    report = pipeline.explain(f"{HEAD}{code}\n{log}")
+    assert "lines 6, 7 of" in report.verdict
+    assert report.actions[0].remedy.slug == "wait-for-each-call"
+
+
+def test_one_line_alone_is_named_as_before() -> None:
+    code = PRIVATE.replace("h = g * 0.5\n", "h = g\n")
+    log = LATER.format(line=12, code="print(float(h.sum()))", frame=VALUE)
+    assert "which line asked" not in pipeline.explain(f"{HEAD}{code}\n{log}").verdict

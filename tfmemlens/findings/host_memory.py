@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets, remedies, steps_of_torch_xla
 from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
+from tfmemlens.findings.support.jax_code.changes import WAIT_FOR_EACH_CALL
 from tfmemlens.findings.support.kills import (
     another_program,
     by_the_machine,
@@ -348,12 +349,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     elif "Out of host memory" in said:
         yield _MORE_PINNED
     elif waits_for_another(moment):
-        yield Remedy(
-            "let every call on the CPU wait for its own result, and run again: the traceback then names"
-            " the line that asks",
-            "jax.config.update('jax_cpu_enable_async_dispatch', False)   # first thing in the program",
-            slug="wait-for-each-call",
-        )
+        yield WAIT_FOR_EACH_CALL
     elif "bad_alloc" in said and grows:
         yield from _of_growth(case)
     else:

@@ -6,11 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tfmemlens.findings.support.jax_code.changes import RECOMPUTED_STEPS, SCAN_OF_BLOCKS, SHARDED
+from tfmemlens.findings.support.jax_code.changes import (
+    RECOMPUTED_STEPS,
+    SCAN_OF_BLOCKS,
+    SHARDED,
+    WAIT_FOR_EACH_CALL,
+)
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine
 from tfmemlens.findings.support.main_buffers import CHUNKED
 from tfmemlens.findings.support.rows import waits_for_another
 from tfmemlens.knowledge.jax_arrays import Followed, Noted, arrays_of
+from tfmemlens.knowledge.jax_arrays.values import JaxArray
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Remedy
@@ -47,9 +53,42 @@ def computed_array(case: Case, moment: Moment, need: int | None, advice: Advice)
     if of_shape := _of_told_shape(moment, shown) or _first_of_shape(moment, followed.arrays):
         return _told([of_shape], followed, need, advice)
     exact = [each for each in shown if need in (each.array.bytes, round_up(each.array.bytes))]
-    eager = [each for each in exact if not each.compiled] or exact
+    eager = [each for each in exact if not each.compiled or _is_result(each, followed)] or exact
+    if waits_for_another(moment) and len({each.line for each in eager}) > 1:
+        return _one_of_several(eager, followed, need, advice)
     eager.sort(key=lambda each: each.name != "returned")
     return _told(eager, followed, need, advice) if eager else None
+
+
+def _is_result(noted: Noted, followed: Followed) -> bool:
+    """Whether a line that is not compiled itself gets this gradient as the result of a compiled function:
+    beside it others run one by one.
+    """
+    around = noted.way[:-1]
+    return noted.name == "gradient" and any(
+        not each.compiled and each.way[:-1] == around for each in followed.arrays
+    )
+
+
+def _one_of_several(made: Sequence[Noted], followed: Followed, need: int, advice: Advice) -> MadeByLine:
+    """Of lines that all make the request's size nobody knows which one asked, where the call that failed was
+    an earlier one; the first of them is the origin of the others where it makes a gradient of each sample.
+    """
+    first = made[0]
+    lines = [*dict.fromkeys(each.line for each in made)]
+    each_sample = first.name == "gradient" and len(first.array.shape) > 2
+    what = (
+        f"JAX runs ahead, so the message does not tell which line asked: {_places(lines)} of"
+        f" {first.line.source or 'the program'} each make {human(need)}, the request to the byte;"
+        f" {_at(first)} runs first and makes {_sized(first.array, first.array.shape, followed)}"
+    )
+    if each_sample:
+        what += f", a gradient for each of {first.array.shape[0]:,} samples by itself"
+    if larger := _larger(first, followed):
+        what += f"; {larger}"
+    of_first = _remedies([first], need, 1, advice)
+    remedies = (*of_first, WAIT_FOR_EACH_CALL) if each_sample else (WAIT_FOR_EACH_CALL, *of_first)
+    return MadeByLine(what, remedies, Basis.SHAPE, first.line)
 
 
 _TOLD = regex(r"\[shape = '\w{1,9}\[(?P<sizes>\d{1,12}(?:,\d{1,12}){1,7})\]")
@@ -152,16 +191,22 @@ def _told(made: Sequence[Noted], followed: Followed, need: int, advice: Advice) 
 def _in_words(made: Noted, turns: int, followed: Followed) -> str:
     """`q @ k.T` (line 9) makes [64,64] float32."""
     shape = (turns, *made.array.shape) if turns > 1 else made.array.shape
-    size = f"{format_shape(shape)} {made.array.dtype}{_named(shape, followed)}"
-    code = made.code if len(made.code) <= _LONGEST else f"{made.code[: _LONGEST - 3]}..."
-    at = f"`{code}` ({made.line.place})"
+    size, at = _sized(made.array, shape, followed), _at(made)
     if turns > 1:
-        return (
-            f"the gradient keeps `{code}` ({made.line.place}) for each of {turns:,} turns of the scan: {size}"
-        )
+        return f"the gradient keeps {at} for each of {turns:,} turns of the scan: {size}"
     if made.name == "returned":
         return f"{at} makes {size} beside the array that it is given"
     return f"the gradient at {at} has {size}" if made.name == "gradient" else f"{at} makes {size}"
+
+
+def _sized(array: JaxArray, shape: Sequence[int], followed: Followed) -> str:
+    return f"{format_shape(shape)} {array.dtype}{_named(shape, followed)}"
+
+
+def _at(made: Noted) -> str:
+    """The code, cut to a length, with its line."""
+    code = made.code if len(made.code) <= _LONGEST else f"{made.code[: _LONGEST - 3]}..."
+    return f"`{code}` ({made.line.place})"
 
 
 def _times(share: float) -> str:
@@ -239,7 +284,8 @@ def _of_kind(made: Noted, turns: int, need: int) -> list[Remedy]:
     if name == "gradient" and len(shape) > 2:
         return [
             Remedy(
-                f"compute and reduce the gradients of fewer than {shape[0]:,} rows at a time",
+                f"compute and reduce (clip, add up) the gradients of fewer than {shape[0]:,} rows at a time,"
+                " and those of the next part after them",
                 "sums = jax.lax.map(reduced_gradients, parts)   # parts of 32 rows, summed at once",
                 slug="in-blocks",
             )

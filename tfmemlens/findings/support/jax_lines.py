@@ -24,7 +24,12 @@ from tfmemlens.findings.support.kept_code import SMALL_BESIDE_CALLS, kept
 from tfmemlens.findings.support.kernel_in_init import kernel_in_init
 from tfmemlens.findings.support.layout_maps import SHARDED_BY_NAME
 from tfmemlens.findings.support.main_buffers import CHUNKED, NARROW_LOGITS
-from tfmemlens.findings.support.rows import device_limit, lists_buffers, of_a_program
+from tfmemlens.findings.support.rows import (
+    device_limit,
+    lists_buffers,
+    of_a_program,
+    waits_for_another,
+)
 from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.findings.support.tried_kernels import names_of
@@ -64,10 +69,11 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
     if request is None:
         return None
     failed, need, told = request.failed, request.needed_bytes, case.capture.surroundings
-    if lists_buffers(moment):
-        return made_by(failed.source_text, need, failed.frames, way=False)
     from tfmemlens.findings.support.jax_computed import computed_array  # reads trees
 
+    if lists_buffers(moment):
+        waited = computed_array(case, moment, need, _advice) if waits_for_another(moment) else None
+        return waited or made_by(failed.source_text, need, failed.frames, way=False)
     if _keeps_what_failed(told, failed, need):
         return None  # the rule of the loop says it
     computed = computed_array(case, moment, need, _advice)

@@ -18,6 +18,7 @@ from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.incident import CompilerMemory, Incident, RequestKind
 from tfmemlens.model.line import ReadNote
+from tfmemlens.patterns import regex
 from tfmemlens.readers.bytes import own_json
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
@@ -124,12 +125,12 @@ def _is_asked(size: Size, wanted: int) -> bool:
 
 
 def _of_result(incident: Incident, program: Incident, row: Allocation) -> Incident:
-    made = program.request
+    made = replace(program.request, source=None) if _waits(incident) else program.request
     values = program.compiler.values if program.compiler else ()
     own_line = next(
         (each for each in values if (each.node, each.size_bytes) == (row.node, row.size_bytes)), None
     )
-    if own_line and own_line.place and own_line.text:
+    if own_line and own_line.place and own_line.text and not _waits(incident):
         made = replace(made, source=own_line.place, source_text=own_line.text)
     named = replace(
         incident.request,
@@ -146,11 +147,23 @@ def _of_result(incident: Incident, program: Incident, row: Allocation) -> Incide
     if own is None or not given_back:
         return replace(incident, request=named)
     sections = tuple(each for each in own.sections if each[1].bytes)  # a function is no single operation
+    if sections and _ONE_PRIMITIVE.fullmatch(row.node or ""):
+        sections += (("preallocated temp", Size.exactly(0), sections[0][2]),)
     if own.needed and sections:
         sections += (("shared", Size.exactly(0), sections[0][2]), ("total", own.needed, sections[0][2]))
     known = replace(incident.compiler or CompilerMemory(), sections=sections, values=own.values)
     asked = replace(named, kind=RequestKind.XLA)
     return replace(incident, request=asked, compiler=known, holders=program.holders)
+
+
+_ONE_PRIMITIVE = regex(r"jit\((?P<name>\w+)\)/(?P=name)")
+"""What JAX names an operation that runs by itself: the program and what is in it are one."""
+
+
+def _waits(incident: Incident) -> bool:
+    """Whether the traceback shows where a result was waited for: the line that asked is another one."""
+    frames = incident.request.frames
+    return any(frame.name == "_value" and "jax/_src/array.py" in frame.place for frame in frames)
 
 
 def _program(row: dict[str, Any], label: str) -> Incident:

@@ -52,3 +52,10 @@ HESSIAN_PRODUCTS = Remedy(
     "hvp = lambda v: jax.jvp(jax.grad(f), (x,), (v,))[1]",
     slug="hessian-products",
 )
+
+WAIT_FOR_EACH_CALL = Remedy(
+    "let every call on the CPU wait for its own result, and run again: the traceback then names the line that"
+    " asks",
+    "jax.config.update('jax_cpu_enable_async_dispatch', False)   # first thing in the program",
+    slug="wait-for-each-call",
+)
