@@ -367,7 +367,7 @@ def test_matrices_of_scores_in_words(shape: Any, words: str, buckets: bool) -> N
     "node, length, words, part",
     [
         ("net/attn", 4096, "(4096 -> 2048)", 0.75),
-        ("unet/attn", 4096, "(64 x 64 = 4,096 positions)", 15 / 16),
+        ("unet/attn", 4096, "64 x 64 = 4,096 positions", 15 / 16),
         ("unet/attn", 4104, "(4104 -> 2052)", 0.75),
     ],
 )

@@ -18,11 +18,12 @@ from tfmemlens.attribution.moments.tensors import name_tensors
 from tfmemlens.attribution.names.api_detection import api_of
 from tfmemlens.attribution.names.keras_scopes import Scopes, scopes_of, scopes_of_rows
 from tfmemlens.attribution.names.live_names import LiveNames
+from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.attribution import Attribution, Kind, Owner
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.graph import Graph
-from tfmemlens.model.incident import Incident
+from tfmemlens.model.incident import FailedRequest, Incident
 from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.layout import LayoutStudy
 from tfmemlens.model.live_model import LiveModel
@@ -186,6 +187,7 @@ def _failure(
     if incident.compiler is not None:
         attribution = with_arguments(attribution, incident.compiler.values)
     owner = live.of_request(scopes.owner(attribute_request(incident.request)), incident.request)
+    owner = owner if live.model else _of_program(capture, owner, incident.request)
     owner = live.owner(beside(owner, incident.request.node, capture.graph))
     first = first_dimension(incident.request, owner)
     request = Request(incident.request, owner, rounded_request(incident), first.batch, first.fixed)
@@ -214,6 +216,19 @@ def _failure(
             ),
         ),
     )
+
+
+def _of_program(capture: Capture, owner: Owner, request: FailedRequest) -> Owner:
+    """The owner under the name that the program's code gives its layer, where the program was read."""
+    if owner.layer is None or not any(user_frame(frame.place) for frame in request.frames):
+        return owner
+    program = capture.surroundings.program()
+    if not any(not statement.of_frame for statement in program):
+        return owner
+    from tfmemlens.attribution.names.program_names import layer_of  # reads trees
+
+    name = layer_of(program, owner.layer, request.shape)
+    return replace(owner, layer=name) if name else owner
 
 
 def _scheduled(incident: Incident, peak: Attribution, scopes: Scopes) -> Timeline | None:

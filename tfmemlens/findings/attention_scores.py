@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.batch_bound import batch_bound
 from tfmemlens.findings.support.named_sizes import stated_length
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import Row, alike, place, requests, rows, tensor_text
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.case import Case, Moment, Request
@@ -72,8 +73,8 @@ def check(case: Case) -> Iterator[Finding]:
                 f" {queries * keys:,} per head and sample"
             ),
             because=(
-                f"attention scores grow with the square of the sequence length, here {queries} x {keys} for"
-                f" {_matrices(outer)}"
+                f"attention scores grow with the square of {_of_what(case, failed, queries)}, here"
+                f" {queries} x {keys} for {_matrices(outer)}"
             ),
             explains=alike(moment, _of_attention) if need else None,
             evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line), *alive[:2]),
@@ -109,21 +110,46 @@ _BUCKETS = Remedy(
 )
 
 
-def _over_an_image(failed: FailedRequest, queries: int) -> bool:
-    """Whether the positions are those of an image: a square number of them, in a net for images."""
+def _of_what(case: Case, failed: FailedRequest, queries: int) -> str:
+    """What the side of the scores counts."""
+    side = math.isqrt(queries)
+    if _over_an_image(case, failed, queries):
+        return f"the number of positions ({side} x {side} of a feature map)"
+    return "the sequence length"
+
+
+def _over_an_image(case: Case, failed: FailedRequest, queries: int) -> bool:
+    """Whether the positions are those of an image: a square number of them, in a net for images, as names,
+    the recorded model's maps or a program that convolves and reads no words tell.
+    """
+    side = math.isqrt(queries)
+    if side**2 != queries:
+        return False
     named = " ".join(filter(None, (failed.node, failed.source_text, *(failed.keras_layer or ()))))
-    return math.isqrt(queries) ** 2 == queries and bool(_IMAGES.search(named))
+    if _IMAGES.search(named):
+        return True
+    told, model = case.capture.surroundings, case.capture.live_model
+    maps = [shape for _, shape in model.outputs if shape] if model else []
+    if any(len(shape) == 4 and side == shape[1] == shape[2] for shape in maps):
+        return True
+    code = [line.text for line in code_lines(told)] if told.program() else []
+    convolves = any(_CONVOLVES.search(text) for text in code)
+    return convolves and not any(_READS_WORDS.search(text) for text in code)
+
+
+_CONVOLVES = regex(r"(?i)\bconv_?2d(?:_?transpose)?\(")
+_READS_WORDS = regex(r"(?i)\bembedding(?:_lookup)?\(|token|vocab")
 
 
 def _shorter(
     case: Case, index: int, failed: FailedRequest, queries: int, need: int | None
 ) -> Iterator[Remedy]:
     """Fewer positions: of a sequence, or of an image."""
-    if _over_an_image(failed, queries):
+    if _over_an_image(case, failed, queries):
         side = math.isqrt(queries)
         text = (
-            f"leave attention out at this resolution ({side} x {side} = {queries:,} positions), or halve"
-            " height and width: each of these matrices becomes a sixteenth"
+            f"use attention where the map is smaller than {side} x {side} = {queries:,} positions, or pool"
+            " the map before it: with half the height and width each of these matrices becomes a sixteenth"
         )
         yield remedies.of_change(case, index, text, Shrunk("smaller-input", need, axes=4))
         return

@@ -4,6 +4,7 @@ where it lies beside its log.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from tfmemlens.model.capture import Surroundings
@@ -52,3 +53,27 @@ def numbers_by_name(code: Sequence[Line]) -> dict[str, tuple[int, Line]]:
         if len(names) == len(figures):
             named.update((name, (figure, line)) for name, figure in zip(names, figures, strict=True))
     return named
+
+
+_SPENT = (
+    r"(?:batch_?size\s*=\s*|\.batch\(\s*){0}\b",
+    r"\brange\([^()]{{0,40}}(?:\([^()]*\))?[^()]{{0,40}},\s*{0}\s*\)",
+    r":[^\]\[]{{1,40}}\+\s*{0}\s*\]",
+)
+"""Code in which a name counts the samples of a batch: `batch(N)`, `range(0, len(x), N)`, `x[i : i + N]`."""
+
+
+def name_of_batch(told: Surroundings, batch: int | None) -> str:
+    """` (`BATCH`, line 7 of train.py)`, where one name of the program's has this number and is used as the
+    number of samples of a batch; else empty.
+    """
+    if batch is None or batch < 2 or not told.program():
+        return ""
+    code = code_lines(told)
+    named = [(name, line) for name, (figure, line) in numbers_by_name(code).items() if figure == batch]
+    used = [
+        (name, line)
+        for name, line in named
+        if any(re.search(form.format(re.escape(name)), each.text) for form in _SPENT for each in code)
+    ]
+    return f" (`{used[0][0]}`, {used[0][1].place})" if len(used) == 1 else ""

@@ -14,7 +14,7 @@ from tfmemlens.findings.support.in_pieces import in_pieces
 from tfmemlens.findings.support.named_sizes import NamedSize
 from tfmemlens.findings.support.phase import is_jacobian, of_other_data
 from tfmemlens.findings.support.predicted import of_predicted, predicted_below
-from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
+from tfmemlens.findings.support.program_lines import code_lines, name_of_batch, numbers_by_name
 from tfmemlens.findings.support.rows import (
     attributed,
     index_of,
@@ -296,9 +296,10 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         again = ""
     traced = traced_below(case, moment, batch)
     if traced and batch:
-        return f"{of_traced(traced, batch)}{again}", None
+        return f"{_named(case, batch, of_traced(traced, batch))}{again}", None
     if predicted := predicted_below(case, moment, batch):
-        return f"lower the batch: {batch} -> {predicted.batch} ({of_predicted(predicted)}){again}", None
+        lower = f"lower the batch: {batch} -> {predicted.batch} ({of_predicted(predicted)})"
+        return f"{_named(case, batch, lower)}{again}", None
     bound = batch_bound(case, moment)
     if bound and bound.none_fits and bound.of_program:
         return None  # no batch is small enough: the rule says what its arguments and results need
@@ -312,9 +313,10 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         return f"{alone}: make the samples themselves smaller{_how(moment)}, or the model", None
     if bound:
         parts = -(-batch // bound.start(batch)) if batch else bound.part
-        return f"{in_words(bound, batch)}{of_batch(case)}{again}", code_snippets.accumulate(
-            case.api, parts
-        ) if accumulate else None
+        return (
+            f"{_named(case, batch, in_words(bound, batch))}{of_batch(case)}{again}",
+            code_snippets.accumulate(case.api, parts) if accumulate else None,
+        )
     example = f" ({batch} -> {batch // 2})" if batch and batch > 1 else ""
     again = (
         "; gradient accumulation (one update for two batches) keeps the effective batch" if accumulate else ""
@@ -328,9 +330,15 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     )
     alone = alone if saving.basis is SavingBasis.TENSOR else ""
     where = of_batch(case) or (" in the program's options or its configuration file" if tool else "")
-    return f"halve the batch{example}{where}{alone}{again}", code_snippets.accumulate(
+    return _named(case, batch, f"halve the batch{example}{where}{alone}{again}"), code_snippets.accumulate(
         case.api
     ) if accumulate else None
+
+
+def _named(case: Case, batch: int | None, text: str) -> str:
+    """The advice with the program's own name for the batch, where one is known."""
+    name = name_of_batch(case.capture.surroundings, batch)
+    return text.replace("the batch", f"the batch{name}", 1)
 
 
 _HOW = {
