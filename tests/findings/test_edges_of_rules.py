@@ -20,7 +20,7 @@ from tfmemlens.findings import (
     shared_memory_board,
     xla_arena_too_large,
 )
-from tfmemlens.findings.support import code_snippets, named_sizes, program_account
+from tfmemlens.findings.support import code_snippets, kept_remedies, named_sizes, program_account
 from tfmemlens.findings.support.kept_trees import Kept
 from tfmemlens.findings.support.named_sizes import Meaning
 from tfmemlens.model.allocation import Allocation, AllocationTable
@@ -260,10 +260,10 @@ def test_chunks_of_the_size_of_one_entry(found: Any, size: int, count: int, need
     "framework, code", [("tensorflow", "tf.linalg.global_norm(g)"), ("jax", "optax.global_norm(g)")]
 )
 def test_of_gradients_the_norm_is_kept(framework: str, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_by_a_loop, "framework_of", lambda case_: framework)
+    monkeypatch.setattr(kept_remedies, "framework_of", lambda case_: framework)
     moment = held(request=asked(size=5))
     found = Kept("norms", "g", at(2), at(1), gradients=True)
-    remedy = next(iter(kept_by_a_loop._remedies(case(moment), moment, found)))
+    remedy = next(iter(kept_remedies.instead(case(moment), moment, found, None)))
     assert (remedy.slug, remedy.code) == ("keep-numbers", f"norms.append(float({code}))")
 
 

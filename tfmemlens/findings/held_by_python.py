@@ -13,7 +13,10 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from tfmemlens.findings.support.kept_code import kept
+from tfmemlens.findings.support.kept_remedies import instead
 from tfmemlens.findings.support.rows import all_in_use, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.knowledge.kept_results import holds_weights
@@ -24,11 +27,17 @@ from tfmemlens.model.live_model import HeldTensors, Holder
 from tfmemlens.model.tensor import TensorType, format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent
+from tfmemlens.values import replace
+
+if TYPE_CHECKING:
+    from tfmemlens.findings.support.kept_trees import Kept
 
 BASIS = Basis.MEASURED
 EXPLAINS = "the tensors that the container holds"
 
-_LEAST_COUNT, _LEAST_SHARE = 3, 0.1
+_LEAST_COUNT, _LEAST_SHARE, _MOST = 3, 0.1, 0.5
+_OF_THE_STEP = ("smaller-batch", "smaller-input", "look-for-lists")
+"""What makes a step smaller, and leaves most of the memory where it is."""
 _MAX_EVIDENCE = 3
 _NAME = regex(r"[A-Za-z_][\w.]{0,30}")
 """A name that code may hold; `bank[3]` is a place within another."""
@@ -47,13 +56,43 @@ def check(case: Case) -> Iterator[Finding]:
                 continue  # a few arrays of several types: the state of something
             framework = framework_of(case)
             weights = holds_weights(name)
-            remedy = (
-                _fewer_weights(name, framework)
-                if weights
-                else _remedy(name, many, framework, on_host(moment), _weights_of(case))
-            )
-            yield _finding(name, many, f"{percent(size, whole)} of {of_what}", index, remedy)
+            keeping = _in_code(case, name)
+            if keeping and not weights:
+                offered = _by_its_code(case, moment, keeping, size)
+            else:
+                remedy = (
+                    _fewer_weights(name, framework)
+                    if weights
+                    else _remedy(name, many, framework, on_host(moment), _weights_of(case))
+                )
+                offered = (remedy,)
+            place = keeping.line.place if keeping else _place(many[0][1])
+            share, most = f"{percent(size, whole)} of {of_what}", size >= _MOST * whole
+            yield _finding(name, many, share, index, offered, place, most)
             break
+
+
+def _in_code(case: Case, name: str) -> Kept | None:
+    """The line of the program's code that adds to this container: `ledger` of `ledger[...]`."""
+    same = (each for each in kept(case.capture.surroundings) if not (each.number or each.model))
+    return next((each for each in same if name == each.container or _within(name, each.container)), None)
+
+
+def _within(name: str, container: str) -> bool:
+    """Whether it is a place in a container that is counted whole: `ledger[\u2026]`."""
+    return name == f"{container}[\u2026]"
+
+
+def _by_its_code(case: Case, moment: Moment, keeping: Kept, size: int) -> tuple[Remedy, ...]:
+    """What the code that keeps them may do instead; the first of it saves what was counted."""
+    first, *others = instead(case, moment, keeping, None)
+    return (replace(first, saves_bytes=size, certainty=Certainty.BOUND), *others)
+
+
+def _place(holder: Holder) -> str:
+    """Where the program recorded the container; empty where it did not."""
+    known = holder.file and holder.code_line
+    return f"{os.path.basename(holder.file or '')}:{holder.code_line}" if known else ""
 
 
 def _kept(name: str, part: tuple[HeldTensors, Holder], framework: str | None, host: bool = True) -> str:
@@ -124,11 +163,16 @@ def _remedy(
 
 
 def _finding(
-    name: str, parts: list[tuple[HeldTensors, Holder]], share: str, index: int, remedy: Remedy
+    name: str,
+    parts: list[tuple[HeldTensors, Holder]],
+    share: str,
+    index: int,
+    offered: tuple[Remedy, ...],
+    at: str,
+    most: bool,
 ) -> Finding:
     size, count = _bytes(parts), sum(holder.count for _, holder in parts)
-    first = parts[0][1]
-    place = f" ({os.path.basename(first.file)}:{first.code_line})" if first.file and first.code_line else ""
+    place = f" ({at})" if at else ""
     called, _, within = name.partition("()")
     whose = f"the cache of `{called}`" if within or name.endswith("()") else f"`{name}`"
     what = f"{whose}{place} holds {count} tensors, {human(size)}"
@@ -147,8 +191,9 @@ def _finding(
         ),
         detail="Counted by Python's own collector when the program failed; each tensor once, under the"
         " shortest name that leads to it.",
-        remedies=(remedy,),
+        remedies=offered,
         moment=index,
+        rules_out=_OF_THE_STEP if most else (),
     )
 
 

@@ -12,7 +12,6 @@ What to do: compute in the loop what is wanted in the end and keep that alone; o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -20,14 +19,13 @@ from tfmemlens.findings import held_by_python
 from tfmemlens.findings.support.growth import per_turn
 from tfmemlens.findings.support.kept import loop_of_a_tape
 from tfmemlens.findings.support.kept_code import SMALL_BESIDE_CALLS, kept, largest
+from tfmemlens.findings.support.kept_remedies import instead
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.rows import device_limit, on_host, requests, rows
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
+from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.stage import is_epoch
 from tfmemlens.model.case import Case, Moment, Request
-from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.line import Line
-from tfmemlens.patterns import regex
+from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.units import MIB, human
 
 if TYPE_CHECKING:
@@ -40,12 +38,12 @@ _A_GOOD_PART = 0.25
 _MANY_STEPS = 10
 _MANY_CHUNKS = 8
 _SMALL_BYTES = 64 * MIB
-_LONGEST_CODE = 70
-_ADDS_UP = regex(r"\badd_n\(|\bsum\(|reduce_(?:sum|mean)\(|\bmean\(|tree[._]map\(|\bzip\(\s*\*")
-"""Code that wants no more of what was kept than its sum."""
-_PICKED = regex(r"\b(?:randint|choice|sample|choices|integers|randrange|permutation|shuffle)\(")
-"""Whoever picks among what was kept needs it as it is: a memory of samples."""
-_REDUCE = "reduce each result to what you want of it in the end (a mean, a score)"
+
+_OF_OTHER_KEEPERS = (
+    *("look-for-lists", "shuffle-files", "cache-to-file", "smaller-pipeline"),
+    *("constant-shapes", "large-tensors-first", "batch-for-the-block"),
+)
+"""What is advised where nobody knows who keeps blocks of one size, or leaves holes between them."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -182,7 +180,9 @@ def _finding(
     held: int | None,
     sized: bool,
 ) -> Finding:
-    where = "in host RAM" if on_host(moment) else "on the device"
+    where = " in host RAM" if on_host(moment) else " on the device"
+    if sized and on_host(moment) and moment.balance.limit:
+        where = ""  # the pool that the blocks lie in
     what = f"{keeping.shape} ({human(keeping.each)})" if keeping.each and keeping.shape else "every result"
     if keeping.gradients:
         what = "a whole set of gradients" + (f" ({human(keeping.each)})" if keeping.each else "")
@@ -193,7 +193,7 @@ def _finding(
     joint = ", " if proof.startswith("and ") else ": "
     likely = "most likely " if keeping.by_calls and not sized else ""
     keeps = f"{likely}`{keeping.container}` ({keeping.line.place}) keeps {what} of {times}"
-    told = f"{keeps} {where}{joint}{proof}"
+    told = f"{keeps}{where}{joint}{proof}"
     return Finding(
         severity=Severity.CAUSE,
         headline=told,
@@ -205,80 +205,11 @@ def _finding(
             Evidence("the loop", keeping.line_of_loop),
             *(Evidence(f"what `{keeping.container}` is for", line) for _, line in keeping.uses[:1]),
         ),
-        remedies=tuple(_remedies(case, moment, keeping)),
+        remedies=tuple(instead(case, moment, keeping, _all_turns(case))),
         moment=index,
         of_code=True,
-        rules_out=("smaller-batch",) if keeping.gradients or sized else (),
-    )
-
-
-def _remedies(case: Case, moment: Moment, keeping: Kept) -> Iterator[Remedy]:
-    host = on_host(moment)
-    whole = keeping.each * keeping.most if keeping.each and keeping.most else None
-    turns = _all_turns(case)
-    whole = keeping.each * (turns // keeping.every) if whole is None and keeping.each and turns else whole
-    needs = f": {human(whole)} in all" if whole else ""
-    if keeping.most:
-        yield Remedy(
-            f"keep the entries of `{keeping.container}` on the host, as NumPy arrays of a small type (uint8"
-            f" for frames){needs}; copy only what is sampled to the device",
-            f"{keeping.container}.append(...)   # np.asarray(frame, np.uint8), not an array of the device",
-            slug="keep-on-host",
-        )
-        return
-    if keeping.gradients and any(_ADDS_UP.search(text) for text, _ in keeping.uses):
-        yield Remedy(
-            f"add the gradients up as you go: one set of sums instead of all in `{keeping.container}`",
-            "total = grads if total is None else [a + b for a, b in zip(total, grads)]"
-            if framework_of(case) == TENSORFLOW
-            else "total = jax.tree.map(jnp.add, total, grads)",
-            slug="keep-numbers",
-        )
-        return
-    if keeping.gradients:
-        yield Remedy(
-            f"keep only the numbers that you need of them (norms, a running mean), and no gradients in"
-            f" `{keeping.container}`",
-            f"{keeping.container}.append(float(tf.linalg.global_norm({keeping.value})))"
-            if framework_of(case) == TENSORFLOW
-            else f"{keeping.container}.append(float(optax.global_norm({keeping.value})))",
-            slug="keep-numbers",
-        )
-        return
-    joins = regex(
-        rf"\A{re.escape(keeping.container)} = [\w.]+\({re.escape(keeping.container)}(?:, [^()]*)?\)\Z"
-    )
-    use = next((each for each in keeping.uses if not joins.search(each[0])), None)
-    if use and _PICKED.search(use[0]):
-        yield _capped(keeping.container, use[1])
-        return
-    shown = use[0] if use and len(use[0]) <= _LONGEST_CODE and "\n" not in use[0] else None
-    yield Remedy(
-        f"{_REDUCE} ({use[1].place} uses it), and keep only that"
-        if use
-        else f"{_REDUCE}, and keep only that",
-        f"{shown}   # per iteration" if shown else None,
-        slug="reduce-parts",
-    )
-    if host:
-        yield Remedy(
-            f"or write each part to disk instead of into `{keeping.container}`{needs}",
-            "np.save(f'part{i}.npy', part)   # later: np.load(name, mmap_mode='r')",
-            slug="parts-to-disk",
-        )
-        return
-    moved = f"np.asarray({keeping.value})" if framework_of(case) == JAX else f"{keeping.value}.numpy()"
-    yield Remedy(
-        f"or take each result off the device before it is kept, if host RAM has room{needs}",
-        f"{keeping.container}.append({moved})",
-        slug="keep-numbers",
-    )
-
-
-def _capped(container: str, use: Line) -> Remedy:
-    """A memory from which samples are drawn forgets the oldest, and lies outside the device."""
-    return Remedy(
-        f"cap `{container}`, from which {use.place} draws samples: keep the newest, as arrays of NumPy",
-        f"{container} = collections.deque(maxlen=1000); {container}.append(np.asarray(x))",
-        slug="keep-numbers",
+        rules_out=(
+            *(("smaller-batch",) if keeping.gradients or sized else ()),
+            *(_OF_OTHER_KEEPERS if sized else ()),
+        ),
     )

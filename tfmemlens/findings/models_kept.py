@@ -81,6 +81,7 @@ def check(case: Case) -> Iterator[Finding]:
             basis=Basis.SHAPE if held else None,
             remedies=_remedies(told, by_loop),
             moment=index,
+            rules_out=_OF_ONE_MODEL if by_loop else (),
         )
 
 
@@ -127,16 +128,21 @@ def _recorded(index: int, told: Surroundings, by_loop: Kept | None, count: int, 
         evidence=((Evidence("the loop keeps each model", by_loop.line),) if by_loop else ()),
         remedies=_remedies(told, by_loop),
         moment=index,
+        rules_out=_OF_ONE_MODEL if by_loop else (),
     )
+
+
+_OF_ONE_MODEL = ("clear-session", "one-signature", "smaller-model", "smaller-batch", "lighter-optimizer")
+"""What changes a model or its function, and not how many there are."""
 
 
 def _remedies(told: Surroundings, by_loop: Kept | None) -> tuple[Remedy, ...]:
     """What surely helps stands first where clearing was tried in vain."""
-    tried = told.shows("clearing the session") is not None
+    tried = told.shows("clearing the session") is not None and by_loop is None
+    clears = "" if _clears(told) else ", and clear what Keras keeps"
     drop = Remedy(
-        f"{'or ' if tried else ''}drop each model when it is done{_list(told, by_loop)}, and clear what Keras"
-        " keeps",
-        "del model; gc.collect(); tf.keras.backend.clear_session()",
+        f"{'or ' if tried else ''}drop each model when it is done{_list(told, by_loop)}{clears}",
+        _without_models(told, by_loop) if by_loop and not clears else _CLEAR,
         slug="drop-models",
     )
     alone = Remedy(
@@ -145,6 +151,35 @@ def _remedies(told: Surroundings, by_loop: Kept | None) -> tuple[Remedy, ...]:
         slug="own-process",
     )
     return (alone, drop) if tried else (drop, alone)
+
+
+_CLEAR = "del model; gc.collect(); tf.keras.backend.clear_session()"
+
+
+def _clears(told: Surroundings) -> bool:
+    """Whether the loop that makes the models clears what Keras keeps, as the program shows."""
+    program = told.program()
+    if not program:
+        return False
+    from tfmemlens.findings.support.made_in_loops import model_loops
+
+    return any(loop.clears for loop in model_loops(program))
+
+
+def _without_models(told: Surroundings, by_loop: Kept) -> str | None:
+    """The program's own line that keeps a model, without it: `best.append((loss, rate))   # without net`."""
+    names = [each.strip() for each in by_loop.value.strip("()").split(",")]
+    code = [line.text for line in code_lines(told)]
+    models = [name for name in names if any(f"{name}.fit(" in text for text in code)]
+    others = [name for name in names if name and name not in models]
+    if (
+        not models
+        or not all(name.isidentifier() for name in names if name)
+        or "append" not in by_loop.line.text
+    ):
+        return None
+    kept_there = others[0] if len(others) == 1 else f"({', '.join(others)})"
+    return f"{by_loop.container}.append({kept_there})   # without {models[0]}" if others else None
 
 
 def _what(told: Surroundings, many: bool) -> str:

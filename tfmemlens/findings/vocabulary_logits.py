@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.named_sizes import in_words, named_sizes
 from tfmemlens.findings.support.one_hot import is_of_features
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.knowledge.vocabularies import VOCABULARIES
@@ -107,7 +108,7 @@ def _finding(
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
         remedies=(
             *((_SAMPLED,) if sampled else _fewer_positions(case, moment, need)),
-            *_sparse(request),
+            *_sparse(case, request),
             _in_parts(case, need),
             *(() if _pretrained(request) else (_VOCABULARY,)),
         ),
@@ -198,7 +199,8 @@ def _fewer_positions(case: Case, moment: Moment, need: int) -> Iterator[Remedy]:
 def _in_parts(case: Case, need: int) -> Remedy:
     return remedies.of_tensor(
         case,
-        "compute the loss for part of the positions at a time",
+        "compute the loss for part of the positions at a time, and let the backward pass compute each part's"
+        " logits again (recompute_grad): kept parts save nothing",
         Shrunk("part-of-positions", need, certainty=Certainty.ESTIMATE),
     )
 
@@ -293,9 +295,14 @@ def _one_hot_feature(
     )
 
 
-def _sparse(request: Request) -> Iterator[Remedy]:
-    """The loss with integer labels, unless it is that already."""
+_SPARSE = regex(r"(?i)sparse_?(?:softmax|categorical)_?cross_?entropy|with_integer_labels\(")
+
+
+def _sparse(case: Case, request: Request) -> Iterator[Remedy]:
+    """The loss with integer labels, unless it is that already, as names or the program's code tell."""
     if re.search(r"sparse", f"{request.failed.node} {request.owner.op}", re.IGNORECASE):
+        return
+    if any(_SPARSE.search(line.text) for line in code_lines(case.capture.surroundings)):
         return
     yield Remedy(
         "if your labels are one-hot: use the sparse loss with integer labels, for they are as large as the"

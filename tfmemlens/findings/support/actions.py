@@ -10,7 +10,7 @@ from tfmemlens.findings.support.sufficiency import enough_first, shortfall
 from tfmemlens.findings.support.tried import tried_in_vain
 from tfmemlens.findings.support.verdict import what_it_is
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Action, Finding, Remedy
+from tfmemlens.model.finding import Action, Basis, Finding, Remedy, Severity
 
 
 def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
@@ -39,6 +39,9 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
             if finding.rule not in rules:
                 rules.append(finding.rule)
     actions = _one_way_to_know_more([Action(remedy, tuple(rules)) for remedy, rules in advised.values()])
+    actions = [action for action in actions if not _puts_the_end_off(action, ours)]
+    if _is_named_by_the_program(case, ours):
+        actions = [action for action in actions if action.remedy.slug not in _TELLING_MORE] or actions
     short = shortfall(case, case.moments[0]) if case.moments else None
     least = LEAST_OF_A_FACTOR * whole_bytes(case, case.moments[0]) if case.moments else 0
     tried = tried_in_vain(case)
@@ -50,6 +53,36 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
 
 
 _END_IT = "see-device-users"
+_GROWING = ("held-by-python", "kept-by-a-loop", "models-kept", "retraced-functions")
+"""Rules of what a program keeps, and of which each step adds more."""
+_MOST, _LITTLE, _A_LINE_S = 0.5, 0.1, 0.2
+
+
+def _puts_the_end_off(action: Action, ours: Sequence[Finding]) -> bool:
+    """Whether it is of the step alone and saves little, if anything is known of it, beside what the program
+    keeps of every step until the device is full: the next steps fill that, too.
+    """
+    first, saves = ours[0] if ours else None, action.remedy.saves_bytes or 0
+    if first is None or first.rule not in _GROWING or not first.remedies:
+        return False
+    if action.remedy.slug in (WHAT_ENDED_IT, _END_IT):
+        return False
+    of_the_step = not any(rule in _GROWING for rule in action.rules)
+    return of_the_step and first.share >= _MOST and saves < _LITTLE * (first.explains or 0)
+
+
+def _is_named_by_the_program(case: Case, ours: Sequence[Finding]) -> bool:
+    """Whether the first finding says what most of the memory is, in a program that was read: another run
+    tells no more of it.
+    """
+    first = ours[0] if ours else None
+    if first is None or first.severity is not Severity.CAUSE or first.basis not in _SURE:
+        return False
+    much = first.share >= (_A_LINE_S if first.of_code else _MOST)
+    return much and len(first.remedies) > 1 and bool(case.capture.surroundings.program())
+
+
+_SURE = (Basis.MEASURED, Basis.TRACED, Basis.SHAPE)
 _TELLING_MORE = ("read-the-log", "record-a-step", "dump-file", "list-tensors")
 """What changes nothing, and tells more of the next failure."""
 

@@ -165,6 +165,10 @@ class _Code:
             node.name for node, _ in nodes if isinstance(node, ast.FunctionDef) and _makes_a_function(node)
         )
         """Functions of the text that return a function."""
+        self.differentiating = _GRADIENTS | {
+            node.name for node, _ in nodes if isinstance(node, ast.FunctionDef) and _returns_gradients(node)
+        }
+        """Calls that return gradients, functions of the text among them."""
         self.calls = {ast.unparse(node.func) for node, _ in nodes if isinstance(node, ast.Call)}
         self.remarks = [line.text for each in self.statements for line in each.lines if "#" in line.text]
 
@@ -200,7 +204,7 @@ class _Names:
             most=self._most(name),
             on_host=self._on_host(value),
             number=self._number(value),
-            gradients=self._of(value, _GRADIENTS),
+            gradients=self._of(value, self.code.differentiating),
             model=self._is_model(value),
             function=self._is_function(value),
             uses=tuple(self._uses(name, node)),
@@ -239,7 +243,7 @@ class _Names:
             return (sum(sizes), " and ".join(shapes)) if sizes else (None, "")
         if isinstance(value, ast.Call) and _called(value) in _NUMBERS | _TO_NUMBERS:
             return None, ""
-        if self._of(value, _GRADIENTS):
+        if self._of(value, self.code.differentiating):
             weights = stated_weights(self.told) or None
             return (weights.bytes, weights.text) if weights else (None, "")
         inner = _inside(value)
@@ -325,6 +329,24 @@ def _makes_a_function(node: ast.FunctionDef) -> bool:
         isinstance(each, ast.Lambda)
         or (isinstance(each, ast.Name) and each.id in inner)
         or (isinstance(each, ast.Call) and _called(each) in _COMPILERS)
+        for each in given
+    )
+
+
+def _returns_gradients(node: ast.FunctionDef) -> bool:
+    """Whether all that it returns is gradients."""
+    made = {
+        target.id
+        for each in ast.walk(node)
+        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call)
+        if _called(each.value) in _GRADIENTS
+        for target in each.targets
+        if isinstance(target, ast.Name)
+    }
+    given = [each.value for each in ast.walk(node) if isinstance(each, ast.Return) and each.value]
+    return bool(given) and all(
+        (isinstance(each, ast.Name) and each.id in made)
+        or (isinstance(each, ast.Call) and _called(each) in _GRADIENTS)
         for each in given
     )
 

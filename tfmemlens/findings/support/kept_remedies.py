@@ -1,0 +1,109 @@
+"""What a loop that keeps results may do instead: add up, keep numbers, write to disk, forget the oldest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tfmemlens.findings.support.rows import on_host
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+from tfmemlens.units import human
+
+if TYPE_CHECKING:
+    from tfmemlens.findings.support.kept_trees import Kept
+
+_LONGEST_CODE = 70
+_ADDS_UP = regex(r"\badd_n\(|\bsum\(|reduce_(?:sum|mean)\(|\bmean\(|tree[._]map\(|\bzip\(\s*\*")
+"""Code that wants no more of what was kept than its sum."""
+_PICKED = regex(r"\b(?:randint|choice|sample|choices|integers|randrange|permutation|shuffle)\(")
+"""Whoever picks among what was kept needs it as it is: a memory of samples."""
+_REDUCE = "reduce each result to what you want of it in the end (a mean, a score)"
+
+
+def instead(case: Case, moment: Moment, keeping: Kept, turns: int | None) -> Iterator[Remedy]:
+    """What keeps less of each iteration, best first."""
+    host = on_host(moment)
+    whole = keeping.each * keeping.most if keeping.each and keeping.most else None
+    whole = keeping.each * (turns // keeping.every) if whole is None and keeping.each and turns else whole
+    needs = f": {human(whole)} in all" if whole else ""
+    if keeping.most:
+        yield Remedy(
+            f"keep the entries of `{keeping.container}` on the host, as NumPy arrays of a small type (uint8"
+            f" for frames){needs}; copy only what is sampled to the device",
+            f"{keeping.container}.append(...)   # np.asarray(frame, np.uint8), not an array of the device",
+            slug="keep-on-host",
+        )
+        return
+    if keeping.gradients and any(_ADDS_UP.search(text) for text, _ in keeping.uses):
+        again = [line.place for _, line in keeping.uses[1:]]
+        then = f"; what {again[0]} still wants of each set, compute it again there" if again else ""
+        yield Remedy(
+            f"add the gradients up as you go: one set of sums instead of all in `{keeping.container}`{then}",
+            "total = grads if total is None else [a + b for a, b in zip(total, grads)]"
+            if framework_of(case) == TENSORFLOW
+            else "total = jax.tree.map(jnp.add, total, grads)",
+            slug="keep-numbers",
+        )
+        return
+    if keeping.gradients:
+        yield Remedy(
+            f"keep only the numbers that you need of them (norms, a running mean), and no gradients in"
+            f" `{keeping.container}`",
+            f"{keeping.container}.append(float(tf.linalg.global_norm({keeping.value})))"
+            if framework_of(case) == TENSORFLOW
+            else f"{keeping.container}.append(float(optax.global_norm({keeping.value})))",
+            slug="keep-numbers",
+        )
+        return
+    joins = regex(
+        rf"\A{re.escape(keeping.container)} = [\w.]+\({re.escape(keeping.container)}(?:, [^()]*)?\)\Z"
+    )
+    use = next((each for each in keeping.uses if not joins.search(each[0])), None)
+    if use and _PICKED.search(use[0]):
+        yield _capped(keeping.container, use[1])
+        return
+    shown = use[0] if use and len(use[0]) <= _LONGEST_CODE and "\n" not in use[0] else None
+    yield Remedy(
+        f"{_REDUCE} ({use[1].place} uses it), and keep only that"
+        if use
+        else f"{_REDUCE}, and keep only that",
+        f"{shown}   # per iteration" if shown else None,
+        slug="reduce-parts",
+    )
+    if host:
+        yield Remedy(
+            f"or write each part to disk instead of into `{keeping.container}`{needs}",
+            _to_disk(keeping),
+            slug="parts-to-disk",
+        )
+        return
+    moved = f"np.asarray({keeping.value})" if framework_of(case) == JAX else f"{keeping.value}.numpy()"
+    yield Remedy(
+        f"or take each result off the device before it is kept, if host RAM has room{needs}",
+        f"{keeping.container}.append({moved})",
+        slug="keep-numbers",
+    )
+
+
+def _to_disk(keeping: Kept) -> str | None:
+    """The kept value as a file, under the program's own name for it."""
+    value = keeping.value
+    if not value.isidentifier():
+        return None
+    if keeping.gradients:
+        return f"np.savez(f'{value}{{i}}.npz', *{value})   # i: a counter"
+    return f"np.save(f'{value}{{i}}.npy', {value})   # i: a counter; later: np.load(name, mmap_mode='r')"
+
+
+def _capped(container: str, use: Line) -> Remedy:
+    """A memory from which samples are drawn forgets the oldest, and lies outside the device."""
+    return Remedy(
+        f"cap `{container}`, from which {use.place} draws samples: keep the newest, as arrays of NumPy",
+        f"{container} = collections.deque(maxlen=1000); {container}.append(np.asarray(x))",
+        slug="keep-numbers",
+    )
