@@ -244,7 +244,7 @@ def test_a_session_without_ram_holds_its_data_in_parts() -> None:
     [
         ("my GPU has a resource exhaustion error", "if it trains, with a smaller batch"),
         ("out of memory\nmodel.fit(x, y, epochs=2)", "train with a smaller batch"),
-        ("import jax\nout of memory", "add the message"),
+        ("import jax\nout of memory", "put less on each device at once"),
     ],
 )
 def test_words_without_a_hint_get_what_helps_most(text: str, first: str) -> None:

@@ -264,7 +264,7 @@ OF_A_SHELL = {
     "add-swap", "another-allocator", "another-backend", "another-malloc",
     "bound-requests", "close-models", "close-tensors", "delete-textures",
     "convert-on-the-cpu", "count-tensors",
-    "dump-file", "free-shared-ram", "larger-message", "more-memory-maps", "more-pinned-memory",
+    "dump-file", "free-shared-ram", "larger-host-pool", "larger-message", "more-memory-maps", "more-pinned-memory",
     "more-ram-for-wsl", "pool-for-unified-memory", "raise-host-limit", "save-in-parts",
     "see-device-users", "smaller-files",
     "smaller-examples", "smaller-requests", "tidy", "tidy-textures",

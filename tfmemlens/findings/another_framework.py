@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings import ended_after_a_warning
 from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support.contrasted import without
 from tfmemlens.findings.support.remedies import BUILD_ONCE
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.model.case import Case
@@ -320,33 +321,40 @@ def _for_another(case: Case, name: str, line: Line) -> Iterator[Remedy]:
 
 
 def _crash(case: Case) -> Iterator[Finding]:
-    crash = case.capture.surroundings.crash
-    if crash and not case.capture.surroundings.elsewhere and not any(ended_after_a_warning.check(case)):
+    told = case.capture.surroundings
+    crash, aside = told.crash, without(case)
+    below_a_message = told.shows("after an OOM")
+    if crash and not (told.elsewhere or below_a_message or any(ended_after_a_warning.check(case))):
+        fine = f"; the text says that it is fine without `{aside[0]}` ({aside[1].place})" if aside else ""
         yield Finding(
             severity=Severity.NOTE,
             headline=(
                 "no out-of-memory message: the process crashed, and TensorFlow reports a lack of memory as an"
-                " error as a rule"
+                f" error as a rule{fine}"
             ),
             evidence=(Evidence("the crash", crash),),
-            remedies=(
-                Remedy(
-                    "find where it crashed; a library that does not match TensorFlow is the usual suspect",
-                    "python -X faulthandler train.py",
-                    slug="find-the-crash",
-                ),
-                Remedy(
-                    "run your last call in the trace alone, with the CUDA and cuDNN that this"
-                    " TensorFlow was built for",
-                    slug="last-call-alone",
-                ),
-                Remedy(
-                    "watch host RAM while it runs: libraries may crash without it",
-                    "free -h",
-                    slug="watch-ram",
-                ),
-            ),
+            remedies=tuple(_after_a_crash(case, aside)),
         )
+
+
+def _after_a_crash(case: Case, aside: tuple[str, Line] | None) -> Iterator[Remedy]:
+    """Where to look: at what the text names, else for the place, in libraries, and at the RAM."""
+    told = case.capture.surroundings
+    if aside:
+        yield Remedy(
+            f"look at `{aside[0]}` first: whether what it gives has the shapes, the dtype and the number that"
+            " are asked for, and whether a part of it runs",
+            slug="leave-it-out",
+        )
+    suspect = "" if aside else "; a library that does not match TensorFlow is the usual suspect"
+    yield Remedy(f"find where it crashed{suspect}", "python -X faulthandler train.py", slug="find-the-crash")
+    if (told.setting("faulthandler") or told.shows("raising an exception")) and not aside:
+        yield Remedy(
+            "run your last call in the trace alone, with the CUDA and cuDNN that this TensorFlow was built"
+            " for",
+            slug="last-call-alone",
+        )
+    yield Remedy("watch host RAM while it runs: libraries may crash without it", "free -h", slug="watch-ram")
 
 
 def _kernel_died(case: Case) -> Iterator[Finding]:

@@ -86,6 +86,8 @@ def check(case: Case) -> Iterator[Finding]:
             yield _of_idle(index, moment)
             continue
         dumped = state.pool is None and (incident.chunks is not None or incident.size_classes)
+        if on_host(moment) and "host" in (request.failed.allocator or ""):
+            continue
         if state.limit and state.in_use and state.limit.bytes and state.free is None:
             yield _of_statistics(case, index, moment, request)
         elif dumped and not state.limit and request.needed_bytes is None and len(moment.attribution.table):

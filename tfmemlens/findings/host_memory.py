@@ -156,11 +156,16 @@ def check(case: Case) -> Iterator[Finding]:
             because = (
                 f"a request of {human_size(failed.size)} was refused" if failed.size else _last_large(case)
             )
+        of_pool = pinned and _is_dump(moment)
+        if of_pool:
+            because = (
+                "this is TensorFlow's pool of pinned host RAM, which the GPU copies from, and no GPU's memory"
+            )
         because += _shared_with_the_gpu(case)
         by = f": the allocator is `{failed.allocator}`" if failed.allocator else ""
         of_host = failed.kind is RequestKind.HOST or failed.pipeline
         yield Finding(
-            severity=Severity.CAUSE if of_host or _is_pool_of_jax(failed) else Severity.NOTE,
+            severity=Severity.CAUSE if of_host or _is_pool_of_jax(failed) or of_pool else Severity.NOTE,
             headline=because + by,
             because=because,
             explains=_explained(moment.request, of_host),
@@ -198,6 +203,8 @@ def _explained(request: Request, of_host: bool) -> int | None:
 def _all_remedies(case: Case, moment: Moment, pinned: bool, said: str) -> Iterator[Remedy]:
     if moment.request and _is_pool_of_jax(moment.request.failed):
         yield _MORE_PINNED
+    elif pinned and _is_dump(moment):
+        yield from _OF_THE_POOL
     elif pinned:
         yield from _remedies_of_pinned(case)
     else:
@@ -208,6 +215,11 @@ _LADDER = (
     "Pinned memory is host RAM that the system may not move, so the GPU is in use. After a refusal TensorFlow"
     " may ask for less; by itself such a line need not end the run."
 )
+
+
+def _is_dump(moment: Moment) -> bool:
+    """Whether an allocator's dump is all that tells of the failure."""
+    return moment.request is not None and moment.request.failed.kind is RequestKind.DUMP
 
 
 def _is_small(failed: FailedRequest) -> bool:
@@ -225,6 +237,20 @@ _MORE_PINNED = Remedy(
     "keep less in pinned host memory (offloaded activations or weights), or give JAX's client more of it",
     "export XLA_PJRT_GPU_HOST_MEMORY_LIMIT_GB=128",
     slug="more-pinned-memory",
+)
+
+
+_OF_THE_POOL = (
+    Remedy(
+        "let less lie in it at once: what is fed, fetched or computed on the CPU for the GPU goes through it,"
+        " so take smaller pieces of the large tensors that the dump lists",
+        slug="smaller-pipeline",
+    ),
+    Remedy(
+        "or give it more, where the machine has the RAM: TensorFlow sets its limit by itself",
+        "export TF_GPU_HOST_MEM_LIMIT_IN_MB=131072   # and TF_CUDA_HOST_MEM_LIMIT_IN_MB for old releases",
+        slug="larger-host-pool",
+    ),
 )
 
 

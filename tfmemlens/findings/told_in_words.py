@@ -22,7 +22,13 @@ from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.contrasted import ONCE_FOR_ALL, ended_by, stated_cause
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.program_lines import code_lines
-from tfmemlens.findings.support.prose_advice import JAVASCRIPT, advice, full_device, small_pool
+from tfmemlens.findings.support.prose_advice import (
+    JAVASCRIPT,
+    advice,
+    full_device,
+    small_pool,
+    smaller_stated,
+)
 from tfmemlens.findings.support.prose_of_jax import of_constructs
 from tfmemlens.findings.support.remedies import MORE_FOR_WSL
 from tfmemlens.findings.support.situation import (
@@ -35,7 +41,7 @@ from tfmemlens.findings.support.situation import (
 )
 from tfmemlens.findings.support.told_again import WITHOUT_CACHE
 from tfmemlens.findings.support.told_mechanism import told_mechanism
-from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.capture import LIBRARY_FRAME, OWN_FRAME, Surroundings
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -70,6 +76,11 @@ _OF_A_NOTEBOOK = Remedy(
     "add the message itself and its traceback, and the log of the notebook's process, which its cells do not"
     " show (Colab: Runtime > View runtime logs; Jupyter: the terminal of its server): they say how much was"
     " asked for, by which line, and what was in use",
+    slug="read-the-log",
+)
+_END_OF_THE_TRACEBACK = Remedy(
+    "add the last lines of the traceback, and what was logged above it (from `RESOURCE_EXHAUSTED`, `ran out"
+    " of memory` or `OOM when allocating` on): they say how much was asked for, and what was in use",
     slug="read-the-log",
 )
 _KERNEL_LOG = Remedy(
@@ -112,6 +123,10 @@ def check(case: Case) -> Iterator[Finding]:
         said = None  # a title that speaks of a leak says the same
     likely = told_mechanism(case)
     line = said or grows or (told.shows("kept in words") if likely else None)
+    if line is None and told.shows("after an OOM"):
+        yield from _below_a_message(case)
+    elif line is None and (size := told.shows("growing with a size")) and _alone(case, size):
+        yield _with_a_size(case, size)
     if line is None or not _alone(case, line) or _only_an_error(told, line):
         return
     if likely and caches(told, line, grows) and likely.line != line:
@@ -129,7 +144,7 @@ def check(case: Case) -> Iterator[Finding]:
         headline=(
             f"the text says {what} ({line.place}{_with_figures(line)}), and quotes {_quoted(told)}"
             f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
-            f"{_of_readings(told)}"
+            f"{_of_readings(told)}{_of_the_traceback(told)}"
             f"{_of_steps(case) or ('' if grows or likely or cause or ended else _of_when(case))}"
             f"{guessed}{named}{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
         ),
@@ -159,6 +174,49 @@ def _unless_ended(remedies: Iterator[Remedy], ended: bool) -> Iterator[Remedy]:
 
 
 _LOOKING = ("find-what-grows", "watch-ram", "compare-shapes", "map-the-file", "read-the-log")
+
+
+def _below_a_message(case: Case) -> Iterator[Finding]:
+    """Of a message whose beginning was not pasted: what stands below each of its kind is left."""
+    told = case.capture.surroundings
+    hint, compiled, ran = (told.shows(name) for name in ("after an OOM", "compiled by XRT", "run by XRT"))
+    if hint is None or not _alone(case, hint):
+        return
+    program = ""
+    if compiled or ran:
+        node = f"XRTCompile, {compiled.place}" if compiled else f"XRTExecute, {ran.place if ran else ''}"
+        when = "was compiled for" if compiled else "ran on"
+        program = f"; it is of a program that {when} {_XRT} ({node}): what one step takes does not fit"
+    yield Finding(
+        severity=Severity.FACTOR,
+        headline=(
+            f"the end of an out-of-memory message stands here ({hint.place}: the hint below it), and not its"
+            f" beginning, which says what was asked for{program}"
+        ),
+        evidence=tuple(Evidence("what is left", each) for each in filter(None, (hint, compiled or ran))),
+        remedies=(*smaller_stated(case), _message_wanted(told)),
+    )
+
+
+def _with_a_size(case: Case, line: Line) -> Finding:
+    """Of a text that tells how memory grows with layers or samples, and of no failure."""
+    loop = framework_of(case) == JAX and _OVER_LAYERS.search(line.text)
+    return Finding(
+        severity=Severity.NOTE,
+        headline=f"no failure is told: memory grows with a size ({line.place}), which is no leak",
+        evidence=(Evidence("what the text says", line),),
+        remedies=(_SCAN_LAYERS,) if loop else (),
+    )
+
+
+_OVER_LAYERS = regex(r"(?i)\blayers\b")
+_SCAN_LAYERS = Remedy(
+    "let one loop of XLA go over the layers, and compute each again in the backward pass: their temporary"
+    " buffers are then those of one layer",
+    "nn.scan(nn.remat(Block), ...)   # Flax; or jax.lax.scan(jax.checkpoint(block), x, stacked_params)",
+    slug="loop-of-xla",
+)
+_XRT = "the TPU"
 _OF_MEMORY = regex(r"(?i)\b(?:V?RAM|memory|GPU|swap)\b")
 
 
@@ -211,8 +269,37 @@ def _only_an_error(told: Surroundings, line: Line) -> bool:
     return told.crash is not None and rest != line.text and not _RAN_OUT.search(rest)
 
 
+_FRAME = regex(
+    r"\bFile \"(?:[^\"\n]*/)?(?P<file>[^\"\n/]{1,80})\", line (?P<number>\d+), in (?P<name>\S{0,60})"
+)
+
+
+_ARROW = regex(r"\s*-{2,}> ?\d{1,5} +(?P<code>\S.*)")
+_LONGEST_CODE = 60
+
+
+def _at_most(code: str) -> str:
+    code = code.strip()
+    return code if len(code) <= _LONGEST_CODE else f"{code[:_LONGEST_CODE]}\u2026"
+
+
+def _of_the_traceback(told: Surroundings) -> str:
+    """Where a traceback leads whose exception is not here: the program's own frame, else a library's."""
+    line = told.shows(OWN_FRAME) or told.shows(LIBRARY_FRAME)
+    arrow = _ARROW.match(line.text) if line else None
+    if line and arrow:
+        return f"; a traceback leads to `{_at_most(arrow['code'])}` ({line.place})"
+    match = _FRAME.search(line.text) if line else None
+    if line is None or match is None:
+        return ""
+    name = f" in `{match['name']}`" if match["name"] not in ("", "<module>") else ""
+    return f"; a traceback leads to {match['file']}:{match['number']}{name} ({line.place})"
+
+
 def _message_wanted(told: Surroundings) -> Remedy:
     """Where the message stands that the text does not quote."""
+    if told.shows(OWN_FRAME) or told.shows(LIBRARY_FRAME):
+        return _END_OF_THE_TRACEBACK
     return _OF_A_NOTEBOOK if told.shows("in a notebook") else _ADD_THE_MESSAGE
 
 
@@ -351,9 +438,9 @@ def _where(case: Case, told: Surroundings, line: Line) -> str:
     """
     if told.shows("raising MemoryError") or _only_killed(line) or without_gpu(case):
         return HOST
-    if told.shows("raising an exception") or (told.shows("saving in words") and not _HOST.search(line.text)):
-        return "memory"
     host, device = _HOST.search(line.text), _DEVICE.search(line.text)
+    if told.shows("raising an exception") or (told.shows("saving in words") and not host):
+        return DEVICE if device and not host else "memory"
     if told.shows("fails on the GPU alone"):
         return DEVICE
     if told.shows("host RAM in words") and not told.shows("device memory in words"):
@@ -379,6 +466,8 @@ def _remedies(
 ) -> Iterator[Remedy]:
     """What helps in general, beside what is most likely; the message is asked for where one may stand."""
     host = _where(case, told, line) == HOST
+    if framework_of(case) == TORCH_XLA and not (likely or host or grows):
+        yield from smaller_stated(case)
     if framework_of(case) == TORCH_XLA and not likely:
         of_batch = told.shows("a smaller batch helps") and not (host or grows)
         if host and not grows:

@@ -159,6 +159,8 @@ class WorkingRelease:
 
 FINE_WITHOUT, ENDED_BY, CAUSED_BY = "fine without ", "said to end it: ", "said to be the cause: "
 """How purposes begin that go on in the text's own words."""
+OWN_FRAME, LIBRARY_FRAME = "a frame of its own", "a frame of a library"
+"""The last frames of a traceback: of the program, and of a library."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.told_again import OF_FUNCTIONS, WITHOUT_CACHE
 from tfmemlens.model.capture import CAUSED_BY, ENDED_BY, FINE_WITHOUT
@@ -49,6 +50,11 @@ DATA_ON_THE_HOST = {
         slug="data-on-the-host",
     ),
 }
+_SMALLER_PIECES = Remedy(
+    "cut large ones into smaller pieces before the program reads them, or scale them down, and let nothing"
+    " keep whole ones: a cache of samples, workers that each hold some, float64",
+    slug="smaller-input",
+)
 _LESS_STATE = Remedy(
     "Adam keeps two more arrays as large as each weight, in float32 as a rule: shard them over the devices"
     " like the weights, train fewer weights (LoRA, frozen layers), or take an optimizer that keeps less",
@@ -80,6 +86,9 @@ def _contrasts(case: Case) -> Iterator[Grower]:
         yield Grower(
             f"the state of the optimizer: one that keeps less fits ({line.place})", line, (_LESS_STATE, *more)
         )
+    if line := told.shows("fails with larger samples"):
+        what = f"the size of one sample: smaller ones go well ({line.place}), whatever their number"
+        yield Grower(what, line, (_SMALLER_PIECES,))
     if (line := told.shows("fails with more data")) and framework in DATA_ON_THE_HOST:
         yield Grower(
             f"the whole set of data, in one piece: with less of it all goes well ({line.place}), and a batch"
@@ -113,7 +122,7 @@ def first_of(case: Case, growers: Iterator[Grower]) -> Grower | None:
         return Grower(f"`{thing}`, since it is fine without it ({line.place})", line, (OF_FUNCTIONS,))
     word = max(_WORD.findall(thing), key=len, default=thing).lower()
     agreeing = (each for each in known if each.sure or word in each.what.lower())
-    return next(agreeing, _leave_out(thing, line))
+    return next(agreeing, _leave_out(case, thing, line))
 
 
 def without(case: Case) -> tuple[str, Line] | None:
@@ -121,7 +130,18 @@ def without(case: Case) -> tuple[str, Line] | None:
     return _in_own_words(case, FINE_WITHOUT) if framework_of(case) == TENSORFLOW else None
 
 
-def _leave_out(thing: str, line: Line) -> Grower:
+def _leave_out(case: Case, thing: str, line: Line) -> Grower:
+    words = [word.lower() for word in _WORD.findall(thing) if len(word) >= _LONG_WORD]
+    code = next((each for each in code_lines(case.capture.surroundings) if _has(each, words)), None)
+    if code and (appends := _APPENDS.search(code.text)):
+        what = f"`{code.text.strip(' #')}` ({code.place}), since it is fine without it ({line.place})"
+        host = Remedy(
+            "append arrays in host RAM, no tensors, which stay on the device as long as the list holds them;"
+            " write them to a file and empty the list where they are many",
+            f"{appends['list']}.append(np.asarray({appends['value']}))",
+            slug="keep-numbers",
+        )
+        return Grower(f"what a list keeps by {what}", code, (host,))
     less = Remedy(
         f"leave out `{thing}`, or let it do less (smaller, fewer at once, more seldom): the text says that it"
         " is fine without it",
@@ -129,6 +149,15 @@ def _leave_out(thing: str, line: Line) -> Grower:
     )
     known = (WITHOUT_CACHE,) if "cache" in thing.lower() else (less,)
     return Grower(f"`{thing}`, since it is fine without it ({line.place})", line, known)
+
+
+_APPENDS = regex(r"(?P<list>[A-Za-z_][\w.]{0,40})\.append\((?P<value>[^\n]{1,80})\)\s*\Z")
+_LONG_WORD = 4
+
+
+def _has(code: Line, words: list[str]) -> bool:
+    """Whether a line of code has a word of the thing, as a name or a call."""
+    return any(word in code.text.lower() for word in words)
 
 
 def what_ended_it(case: Case) -> Remedy | None:

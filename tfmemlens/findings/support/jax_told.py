@@ -41,6 +41,11 @@ _AS_ARGUMENT = Remedy(
     "f = jax.jit(lambda table, ids: table[ids]); f(table, ids)   # to shard: jax.device_put(x, shardings)",
     slug="pass-as-argument",
 )
+_DROP_PROGRAMS = Remedy(
+    "or drop the programs that are done, or compile once and give what changes as arguments",
+    "jax.clear_caches()",
+    slug="start-anew",
+)
 _MATRIX_TIMES_VECTOR = Remedy(
     "do not make the matrix: most methods need its product with a vector only, which takes the memory of one"
     " gradient",
@@ -217,6 +222,12 @@ _FIRST_ROWS = (
         grows=False,
     ),
     _Told("jax: closed over", "an array that the jitted function closes over", (_AS_ARGUMENT,), grows=False),
+    _Told(
+        "jax: closed over",
+        "a constant that the compiled function closes over: JAX keeps the program, and with it the constant",
+        (_AS_ARGUMENT, _DROP_PROGRAMS),
+        grows=True,
+    ),
 )
 _ROWS = (
     _Told(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets, own_gpu, remedies
 from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
+from tfmemlens.findings.support.prose_of_jax import of_constructs
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.told_again import SIZES_OF_BATCHES, data_in_parts
 from tfmemlens.findings.support.tried import ruled_out
@@ -16,6 +17,7 @@ from tfmemlens.model.capture import DeviceInfo, DeviceUse
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.values import replace
 
 JAVASCRIPT = ("Node", "TensorFlow.js")
@@ -39,6 +41,12 @@ ROOM_FOR_TWO = Remedy(
     " container for the new one",
     "model_version_policy { specific { versions: 2 } }   # in --model_config_file",
     slug="room-for-two-versions",
+)
+_LOADS_LESS = Remedy(
+    "it dies before a request comes, so what it loads counts: one version of one model, and the official"
+    " image of a current release to compare with, since a build of one's own may differ",
+    "docker run -p 8501:8501 -v $PWD/m:/models/m -e MODEL_NAME=m tensorflow/serving",
+    slug="load-less",
 )
 _GIVEN_BACK = Remedy(
     "what a request held is given back to malloc, which keeps it for the process, most of all of large and"
@@ -255,6 +263,9 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         return
     if program == "TensorFlow Serving" and grows and (of_host or told.shows("again at each request")):
         yield _GIVEN_BACK
+    if program == "TensorFlow Serving" and of_host and told.shows("dying while it starts"):
+        yield _LOADS_LESS
+        return
     if program == "TensorFlow Serving":
         yield from (remedies.smaller_requests(case), _ONE_BATCH_AT_A_TIME)
     if on_board := board(case):
@@ -289,6 +300,9 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
             " and one update for several batches keeps the effective batch",
             slug="smaller-batch",
         )
+    short = told.shows("running short") is not None
+    if short and not (program or grows or helps or of_host) and framework_of(case) == JAX:
+        yield from _of_jax(case)
     if program or grows or helps or (framework_of(case) != TENSORFLOW and not of_host):
         return
     if of_host:
@@ -305,6 +319,19 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
         yield from_the_stated(case, _in_options(_SMALLER_BATCH) if of_tool else _SMALLER_BATCH)
     elif not (on_board or told.shows("failing in evaluation") or told.shows("several ranks")):
         yield from_the_stated(case, _IF_IT_TRAINS)
+
+
+_LESS_ON_EACH = Remedy(
+    "put less on each device at once: a smaller batch, fewer or smaller samples, 16 bits for weights and what"
+    " is computed from them; where one sample is too much, weights that are sharded over the devices",
+    slug="smaller-batch",
+)
+
+
+def _of_jax(case: Case) -> Iterator[Remedy]:
+    """What helps any program of JAX on a device, where the text names nothing that helps more."""
+    if not any(True for _ in of_constructs(case)):
+        yield from_the_stated(case, _LESS_ON_EACH)
 
 
 _IF_IT_TRAINS_ON_A_TPU = Remedy(
@@ -327,6 +354,26 @@ def from_the_stated(case: Case, remedy: Remedy) -> Remedy:
 
 
 _LEAST_TO_HALVE = 2
+
+
+def smaller_stated(case: Case) -> Iterator[Remedy]:
+    """A smaller batch of each device, where the text states it; with what is a large one a large step."""
+    told = case.capture.surroundings
+    line = told.shows("jax: batch of a device")
+    match = _EACH.search(line.text) if line else None
+    each = int(match["each"]) if match else 0
+    if line is None or each < _LEAST_TO_HALVE or "smaller-batch" in ruled_out(case):
+        return
+    less = each // 8 if each >= _LARGE_BATCH else each // 2
+    yield Remedy(
+        f"lower the batch of each device ({each} -> {less}, {line.place}), and add up gradients of several"
+        " batches where the whole must stay",
+        slug="smaller-batch",
+    )
+
+
+_EACH = regex(r"(?i)\bper[_ -]?(?:device|core|gpu|replica)\w{0,20}?batch\D{0,12}(?P<each>\d{1,6})\b")
+_LARGE_BATCH = 128
 
 
 def _of_javascript(case: Case, grows: Line | None) -> Iterator[Remedy]:

@@ -64,6 +64,14 @@ _BETWEEN_EPOCHS = Remedy(
 )
 
 
+_EACH_MICRO_BATCH = Remedy(
+    "end a step after each micro-batch, too, and not only with the update: all operations between two ends"
+    " are one program, so that more micro-batches need as much as one large batch",
+    "loss.backward(); xm.mark_step()   # for each micro-batch; torch_xla.sync() in newer versions",
+    slug="mark-step",
+)
+
+
 def ended_in_some_turns(case: Case) -> Line | None:
     """The line that ends a step in some turns of a loop only, while each turn runs a backward pass."""
     if framework_of(case) != TORCH_XLA:
@@ -114,6 +122,9 @@ def end_each_pass(line: Line) -> Remedy:
 def remedies(case: Case, grows: bool, *, of_host: bool = False) -> Iterator[Remedy]:
     """What helps a program of PyTorch/XLA whose memory runs out, or grows, as words say."""
     told = case.capture.surroundings
+    if told.shows("jax: accumulating") and not (of_host or grows):
+        yield _EACH_MICRO_BATCH
+        return
     several = of_host and told.shows("several cores") and not told.shows("growing in words")
     if several:
         yield _ONE_MODEL

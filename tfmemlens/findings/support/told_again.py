@@ -96,6 +96,10 @@ def data_in_parts(case: Case) -> Remedy:
     return replace(DATA_IN_PARTS, text=text, code=DATA_IN_PARTS.code if own else None)
 
 
+FEWER_SAMPLES = Remedy(
+    "give the calibration fewer samples (a hundred or two are enough as a rule), read one by one",
+    slug="smaller-pipeline",
+)
 _FLOATS = Remedy(
     "count it: samples x height x width x channels x 4 bytes as float32 (a million images of 150x200x3 are"
     " 360 GB)",

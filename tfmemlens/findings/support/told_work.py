@@ -9,7 +9,7 @@ from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.prose_advice import VOLUMES, from_the_stated
 from tfmemlens.findings.support.situation import without_gpu
-from tfmemlens.findings.support.told_again import DATA_IN_PARTS, SMALLER_REPLAY
+from tfmemlens.findings.support.told_again import DATA_IN_PARTS, FEWER_SAMPLES, SMALLER_REPLAY
 from tfmemlens.findings.support.tool_settings import tool
 from tfmemlens.findings.support.what_grows import THREADS
 from tfmemlens.model.case import Case
@@ -74,10 +74,6 @@ _ON_THE_CPU = Remedy(
     "CUDA_VISIBLE_DEVICES=-1 python convert.py",
     slug="convert-on-the-cpu",
 )
-_FEWER_SAMPLES = Remedy(
-    "give the calibration fewer samples (a hundred or two are enough as a rule), read one by one",
-    slug="smaller-pipeline",
-)
 _INTEGERS = Remedy(
     "keep labels as integers: the loss takes them as they are, and makes no row of zeros for each",
     "model.compile(loss='sparse_categorical_crossentropy', ...)   # y: class numbers",
@@ -127,6 +123,11 @@ _SHORTER_TEXTS = Remedy(
     " longest of each batch, not to the maximum",
     "tokenizer(texts, truncation=True, max_length=256)",
     slug="shorter-sequences",
+)
+_IN_16_BITS = Remedy(
+    "or keep the length, and compute in 16 bits: half of what layers keep; and let the backward pass compute"
+    " layers again, where the program offers it",
+    slug="in-16-bits",
 )
 _SMALLER_IMAGES = Remedy(
     "smaller images, or patches cut out of them: half of each side is a quarter of every map that training"
@@ -181,7 +182,7 @@ WORK = (
         ("converting in words", "calibrating"),
         "the conversion, which holds the model several times, and the samples that it calibrates with",
         HOST,
-        (_FEWER_SAMPLES, _ON_THE_CPU),
+        (FEWER_SAMPLES, _ON_THE_CPU),
     ),
     Work(
         ("converting in words",),
@@ -284,7 +285,7 @@ WORK = (
         ("a transformer", "long texts"),
         "what every layer keeps of each token of a batch, and attention of each pair of tokens",
         DEVICE,
-        (_SHORTER_TEXTS, _SMALLER_BATCH),
+        (_SHORTER_TEXTS, _IN_16_BITS, _SMALLER_BATCH),
     ),
 )
 """The most particular first."""

@@ -10,6 +10,7 @@ from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.told_again import (
+    FEWER_SAMPLES,
     FROZEN,
     NOT_KEPT,
     SHUFFLE_NAMES,
@@ -73,6 +74,13 @@ def grower(case: Case) -> Grower | None:
 def _growers(case: Case) -> Iterator[Grower]:
     told = case.capture.surroundings
     yield from _of_code(case)
+    if line := told.shows("calibrating"):
+        yield Grower(
+            f"the conversion ({line.place}), which holds the model several times and what it measures of the"
+            " samples that it calibrates with",
+            line,
+            (FEWER_SAMPLES, _newer(case.api)),
+        )
     if line := told.shows("retracing in words"):
         yield Grower(
             f"a tf.function is traced anew ({line.place} speaks of retracing): each new shape of an argument"

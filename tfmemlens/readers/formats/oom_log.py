@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from tfmemlens.model.capture import Capture, DeviceInfo, Hints, Holds, HostUse, Source
@@ -420,7 +420,11 @@ def _on_its_device(incident: Incident, streams: list[_Stream]) -> Incident:
     """A failure whose message has a device's number alone, where the text says that the device is a TPU, or
     that there is no GPU.
     """
-    request, told = incident.request, {what for stream in streams for what in stream.surroundings.purposes}
+    request = incident.request
+    told = {what: line for stream in streams for what, line in stream.surroundings.purposes.items()}
+    if request.kind is RequestKind.DUMP and _is_pool_of_the_host(incident, told):
+        named = _OF_THE_HOST.search(told[_NAMED].text) if _NAMED in told else None
+        return replace(incident, request=replace(request, allocator=named[0] if named else _HOST_POOL))
     numbered = request.kind is RequestKind.XLA and request.allocator is None
     if not numbered or not (request.device or "").startswith("/device:GPU:"):
         return incident
@@ -430,6 +434,20 @@ def _on_its_device(incident: Incident, streams: list[_Stream]) -> Incident:
         return incident
     device = (request.device or "").replace("GPU", "TPU")
     return replace(incident, request=replace(request, device=device))
+
+
+_OF_THE_HOST = regex(r"\b(?:cuda|gpu)_host_bfc\b")
+_NAMED = "naming the host's pool"
+_HOST_POOL, _ITS_LIMIT = "gpu_host_bfc", 1 << 36
+"""What TensorFlow gives its pool of pinned host memory at most, and no device has just so much."""
+
+
+def _is_pool_of_the_host(incident: Incident, told: Mapping[str, Line]) -> bool:
+    """Whether a dump that names no allocator is of pinned host memory, by the text's words or its limit."""
+    if incident.request.allocator is not None or "naming a device's pool" in told:
+        return False
+    limit = incident.state.limit
+    return _NAMED in told or (limit is not None and limit.bytes == _ITS_LIMIT)
 
 
 def _one_model(named_devices: list[DeviceInfo]) -> tuple[DeviceInfo, ...]:

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.readers.oom.growing_sizes import GROWING_WITH_A_SIZE
 
 _NEAR = 70
 """Letters between two words of one fact."""
@@ -312,10 +313,11 @@ class AccountCollector:
         begins = opened if number + 1 == line.number and text[:1].islower() else ""
         text = _GUESS.sub("", text)
         sentences = _SENTENCE.split(f"{begins} {text}" if begins else text)
+        of_size, of_code = bool(GROWING_WITH_A_SIZE.search(text)), bool(_OF_CODE.match(text))
         for sentence in sentences:
             if sentence:
                 self._read += 1
-                self._take(sentence[:_LONGEST_SENTENCE], line)
+                self._take(sentence[:_LONGEST_SENTENCE], line, of_size, of_code)
         ends = text.rstrip().endswith((".", "!", "?", ":"))
         self._before = ("" if ends else _SENTENCE.split(text)[-1][-_LONGEST_START:], line.number)
 
@@ -333,11 +335,12 @@ class AccountCollector:
         }
         return self._facts | near
 
-    def _take(self, sentence: str, line: Line) -> None:
+    def _take(self, sentence: str, line: Line, of_size: bool, of_code: bool) -> None:
         facts, weak = _told(sentence)
         for name in facts:
-            self._facts.setdefault(name, line)
-        for name in weak:
+            if not (of_size and name == "growing in words"):
+                self._facts.setdefault(name, line)
+        for name in () if of_code else weak:
             self._weak.setdefault(name, line)
 
 
@@ -365,8 +368,15 @@ def _told(sentence: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 _CLEARS = regex(r"\s*(?:[\w.]+\.)?clear_session\(\)\s*(?:#.*)?\Z")
 """Code that clears the session, in a program that fails."""
+_OF_CODE = regex(
+    r"\A\s*(?:[\w.\[\]'\"]+(?:, ?[\w.]+)* ?[-+*/]?=(?!=) ?\S"
+    r"|(?:def|class|with|for|while|if|elif|else|try|except|return|import|from|yield|raise|print)\b[^.?!]*[:(]"
+    r"|[\w.]+\([^?!]*\)\s*(?:#.*)?\Z|@\w|>>> )"
+)
+"""A line of code: a noun in it, or in its comment, tells nothing of what is done again and again."""
 _OF_A_PROGRAM = regex(
-    r"\bAllocator \(|\btrying to allocate\b|\bnot a failure\b|_bfc\b|\bexceeds \d+% of|\bbytes_limit\b"
+    r"\bAllocator \(|\bwhen OOM happens\b|\btrying to allocate\b|\bnot a failure\b|_bfc\b"
+    r"|\bexceeds \d+% of|\bbytes_limit\b"
 )
 """Words of TensorFlow's own messages, which other readers know: no one tells anything with them."""
 _GUESS = regex(

@@ -34,7 +34,7 @@ _FAILS = regex(
 )
 _WELL = r"(?:well|fine|ok(?:ay)?|good|perfect\w*|successful\w*|smooth\w*|normal\w*|great|properly|correctly)"
 _WORKS = regex(
-    r"(?i)\b(?:works?|worked|working|fits?|(?:runs?|running|ran) (?!out)|trains?|trained) (?:\w+ ){0,2}?"
+    r"(?i)\b(?:works?|worked|working|fits?|(?:runs?|running|ran)(?! out)|trains?|trained) (?:\w+ ){0,2}?"
     rf"{_WELL}\b|\b(?:is|are|was|it's|everything(?:'s)?) (?:\w+ ){{0,2}}?{_WELL}\b|\bstable\b|\bconstant\b"
     r"|(?<!n't )(?<!not )\b(?:works?|worked|fits?)\b|\bsuccessful\w*"
     r"|\bcan (?!not\b)(?:\w+ ){0,2}?(?:run|train|fit|use|fine|load|predict)\b"
@@ -58,11 +58,19 @@ class _Clause:
     sentence: str
 
 
+_SAMPLES = (
+    r"(?:\w+ )?(?:images?|volumes?|frames?|pictures?|inputs?|tiles?|sequences?|files?|videos?|scans?|songs?"
+    r"|documents?)\b"
+)
 _SIDES = {
     "fails with several GPUs": (
         r"\b(?:single|one|1|a)[- ](?:\w+ )?(?:GPU|device|card|core)\b|\b(?:GPU_COUNT|num_gpus) ?=+ ?1\b",
         r"\b(?:multiple|multi|several|two|both|four|eight|many|all|more|[2-9]|[1-9]\d)[- ]?(?:\w+ )?"
         r"(?:GPUs?|devices|cards|cores)\b|\bGPU_COUNT ?(?:>|=+ ?[2-9])|\b\w*Strategy\b",
+    ),
+    "fails with larger samples": (
+        rf"\b(?:small(?:er)?|tiny|low[- ]res\w*|short(?:er)?|reduced) {_SAMPLES}",
+        rf"\b(?:large(?:r|st)?|big(?:ger|gest)?|huge|high[- ]res\w*|long(?:er)?|full[- ]res\w*) {_SAMPLES}",
     ),
     "fails with more data": (
         r"(?:\b(?:small(?:er)?|tiny|less|fewer|part|subset|portion|limit\w*"
@@ -80,7 +88,7 @@ _SIDES = {
 _COMPILED = {what: tuple(regex(f"(?i:{side})") for side in sides) for what, sides in _SIDES.items()}
 _OF_BATCHES = regex(r"(?i)\bbatch")
 
-_THING = r"(?P<thing>(?:the |my |a |any )?[`'\"]?[@A-Za-z_](?:\(\w*\)|[^.;:!?()\n]|\.(?=\w)){1,60}?)"
+_THING = r"(?P<thing>(?:the |my |a |any )?[`'\"]?[@A-Za-z_](?:\(\w*\)|[^.;:!?()\n]|\.(?=\w)){1,80}?)"
 _ENDS = (
     r"(?=[,;:!?)]|\.(?!\w)|\Z| (?:and|then|it|the|this|everything|memory|RAM|there|all|so|works?|is|are|was"
     r"|(?:re)?solve[sd]?|fix\w*|makes?|made|does|for)\b)"
@@ -101,6 +109,11 @@ _SWITCHED = regex(
     r"(?i)\b(?:if|when|once|after|by) (?:i |we |you )?set(?:ting)?"
     r" (?P<thing>[`'\"]?[A-Za-z_][\w.]{1,40}[`'\"]?)(?: ?= ?| to )[`'\"]?(?:False|None|0|off)\b"
 )
+_FAILS_WITH = regex(
+    r"(?i)\b(?:but|however|while) (?:if|when|once|as soon as) (?:i|we)"
+    rf" (?:use|set|add|enable|uncomment|call|pass|turn on) {_THING},? (?:then )?(?:it|the \w+|everything)"
+    r" (?:\w+ ){0,2}?(?:fail|crash|die|break|leak|stop|run out|hang|\w*oom)"
+)
 _NO_THING = regex(
     r"(?i)\A(?:the |my |a |any )?(?:\w+ ){0,2}?(?:problem|issue|error|failure|luck|success|result|help|doubt"
     r"|effect|exception|crash\w*|memory|limit|warning|oom|that|this|it|success\w*|running|gpu|seeing|having"
@@ -108,7 +121,7 @@ _NO_THING = regex(
     r"|exhaust|kill|crash)(?:ing)?\b"
 )
 _FIXED = regex(
-    r"(?i)(?<!\ba )(?<!\bthe )(?<!\ban )\b(?:(?:fix|solv|resolv)ed?"
+    r"(?i)(?<!\ba )(?<!\bthe )(?<!\ban )\b(?:(?:fix|solv|resolv)ed"
     r"(?! (?:value|size|length|number|batch|seed|shape|amount|point|step|order|set)s?\b)"
     r"|work(?:ed)? around|got rid of|overc[oa]me)\b(?: ['\"`]?[\w-]+['\"`]?){0,5}?"
     r" (?:by|with|using|via|when|after|setting) (?!(?:any|the same|no)\b)\w"
@@ -349,13 +362,14 @@ _OF_BEFORE = regex(r"(?i)\W*(?:and |so |but )?(?:this|that|it|which|then)\b")
 
 
 def _without(sentence: str) -> str | None:
-    match = _ONLY_WITH.search(sentence) or _WITHOUT.search(sentence) or _SWITCHED.search(sentence)
-    if not match:
-        return None
-    thing = _ARTICLE.sub("", match["thing"].strip(" `'\""))
-    rest = sentence[: match.start()] + " " + sentence[match.end("thing") :]
-    fine = _ONLY_WITH.search(sentence) or _WORKS.search(rest)
-    return thing if not _NO_THING.match(thing) and fine and not _VAIN.search(rest) else None
+    found = (pattern.search(sentence) for pattern in (_ONLY_WITH, _WITHOUT, _SWITCHED, _FAILS_WITH))
+    for match in filter(None, found):
+        thing = _ARTICLE.sub("", match["thing"].strip(" `'\""))
+        rest = sentence[: match.start()] + " " + sentence[match.end("thing") :]
+        fine = _ONLY_WITH.search(sentence) or _WORKS.search(rest)
+        if fine and not (_NO_THING.match(thing) or _VAIN.search(rest)):
+            return thing
+    return None
 
 
 _SHORT = 16

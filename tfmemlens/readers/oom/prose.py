@@ -151,7 +151,7 @@ IN_EVALUATION = LineRule(
 )
 """The text says that it fails where nothing is trained."""
 RANKS = LineRule(
-    r"\b(?i:horovod\w*)\b|\bhvd\.\w|\bmpi(?:run|exec)\b|\btorchrun\b|\bsrun\b[^\n]{0,60} -n ?\d"
+    r"\b(?i:horovod(?!==)\w*)\b(?!==)|\bhvd\.\w|\bmpi(?:run|exec)\b|\btorchrun\b|\bsrun\b[^\n]{0,60} -n ?\d"
     r"|\bMultiWorkerMirroredStrategy\b",
     "mpirun -np 8 python train.py",
     "I train with Horovod on 4 GPUs",

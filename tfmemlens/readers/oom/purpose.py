@@ -6,6 +6,7 @@ advised where something shows training.
 
 from __future__ import annotations
 
+from tfmemlens.readers.oom.growing_sizes import WITH_A_SIZE
 from tfmemlens.readers.oom.prose import PROSE
 from tfmemlens.readers.oom.rules import LineRule
 from tfmemlens.readers.oom.told_besides import TOLD_BESIDES
@@ -288,7 +289,7 @@ _ASKED = (
 )
 """`to see whether its memory increases`: nobody says that it does."""
 GROWING = LineRule(
-    rf"(?i)\A(?![^\n]*{_ASKED})[^\n]*?(?:"
+    rf"(?i)\A(?![^\n]*{_ASKED})(?![^\n]*{WITH_A_SIZE})[^\n]*?(?:"
     r"\b(?:V?RAM|memory)\b(?! requirement)[^.?\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)"
     r"|ris(?:es?|ing)|climbs?|climbing|explodes?)\b"
     r"|\b(?:grow(?:s|ing)?|increas(?:es|ing)) (?:\w{1,12} ){0,2}(?:RAM|memory)\b(?! requirement)"

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import re
 
-from tfmemlens.model.capture import DeviceInfo, SoftWarning, Surroundings
+from tfmemlens.knowledge.stack_frames import user_frame
+from tfmemlens.model.capture import LIBRARY_FRAME, OWN_FRAME, DeviceInfo, SoftWarning, Surroundings
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom import switches
@@ -24,6 +25,7 @@ from tfmemlens.readers.oom.other_failures import (
 )
 from tfmemlens.readers.oom.purpose import PURPOSES
 from tfmemlens.readers.oom.rules import DEVICE, SIZE, Era, LineRule, RuleTable
+from tfmemlens.readers.oom.told_besides import HINT
 from tfmemlens.readers.oom.versions import Releases
 from tfmemlens.units import MIB, Size, parse_size
 
@@ -63,10 +65,11 @@ PARAMETERS = LineRule(r"Total params: (?P<count>[\d,]+)", "Total params: 3,274,6
 VERSION = LineRule(
     r"[Tt]ensor[Ff]low(?:[-_ ]?(?:gpu|cpu|[Ss]erving|Library|ModelServer))?"
     r"(?:(?: [Vv]ersion| is| installed from .*| \([^()\n]{1,60}\))+[ :=v*]{1,6}"
-    r"|[:=v ]{1,4}(?=[012]\.\d{1,2}\.\d)| ?[:=]{1,2} ?)"
+    r"|[:=v -]{1,4}(?=[012]\.\d{1,2}\.\d)| ?[:=]{1,2} ?)"
     r"(?P<major>[012])\.(?P<minor>\d{1,2})(?:\.\d+)?\b",
     "TensorFlow version: 2.4.1",
     "tensorflow-gpu==1.13.1",
+    "tensorflow_gpu-0.12.0rc0-cp27-none-linux_x86_64.whl",
     "TensorFlow Library: 2.3.0",
     "**TensorFlow Serving version**: 2.3",
     "TensorFlow version (or its commit, if built from source): 2.6.0",
@@ -152,6 +155,13 @@ _NOT_OURS = RuleTable(
     )
     for what, rule in rules.items()
 )
+_SHOWN = regex(
+    r"<ipython-input-|\b(?:Cell |Input )?In ?\[\d{1,4}\], (?:line|in)\b"
+    r"|\A\[?(?P<file>[~/\w.-]{1,200}\.py)\b[^\n]{0,80} in \w"
+)
+_ARROW = regex(r"\s*-{2,}> ?\d{1,5} +\S")
+_FRAME = regex(r"\bFile \"([^\"\n]{1,300})\", line \d+, in ")
+_ASKS = regex(r"\?\W*\Z")
 _OF_FAILURES = ("running short", "growing in words")
 _FIGURE = regex(r"(?i)\d ?[KMGT]i?B?\b|\d ?%")
 
@@ -213,6 +223,8 @@ class SurroundingsCollector:
         self.account = AccountCollector()
         self.contrasts = ContrastCollector()
         self._total: Size | None = None
+        self._own_lines = False
+        """Whether the lines that a notebook shows of a traceback are the program's own."""
         self._requests = False
         """Whether the lines are those of what a pod asks for, which is no limit."""
 
@@ -245,6 +257,7 @@ class SurroundingsCollector:
 
     def notice(self, line: Line) -> None:
         """Note what a line shows as set already and what the program does, whoever takes the line."""
+        self._frame(line)
         if section := _SECTION.fullmatch(line.text):
             self._requests = section[1] in ("Requests", "requests")
         for name, value in switches.settings(line.text):
@@ -254,11 +267,20 @@ class SurroundingsCollector:
             known = self.purposes.get(purpose)
             if known and (purpose not in _OF_FAILURES or _says(line) <= _says(known)):
                 continue
-            if rule.search(line.text):
+            if rule.search(line.text) and not (purpose in _OF_FAILURES and HINT.search(line.text)):
                 self.purposes[purpose] = line
         for library, rule in _LIBRARIES.likely(line.text):
             if library not in self.libraries and rule.search(line.text):
                 self.libraries[library] = line
+
+    def _frame(self, line: Line) -> None:
+        """Note the frame of a traceback, or the line that a notebook's arrow points at."""
+        if frame := _FRAME.search(line.text):
+            self.purposes[OWN_FRAME if user_frame(frame[1]) else LIBRARY_FRAME] = line
+        elif head := _SHOWN.search(line.text):
+            self._own_lines = head["file"] is None or user_frame(head["file"])
+        elif self._own_lines and _ARROW.match(line.text) and line.text.count("(") >= line.text.count(")"):
+            self.purposes[OWN_FRAME] = line
 
     def logged_by(self, path: str, line: Line) -> None:
         """Note what the path of a logging C++ file says of the machine: Windows writes it in its own way."""
@@ -336,6 +358,19 @@ class SurroundingsCollector:
         if not known and len(self.settings) < _MAX_SETTINGS:
             self.settings.append((name, value, line))
 
+    def _told(self) -> dict[str, Line]:
+        """The facts by their names; of two lines the one that says more. A question whether memory grows is
+        none where the text tells that it ran out.
+        """
+        facts = self.contrasts.value() | self.account.value()
+        for name, line in self.purposes.items():
+            if name not in facts or name not in _OF_FAILURES or _says(line) >= _says(facts[name]):
+                facts[name] = line
+        grows, short = facts.get("growing in words"), facts.get("running short")
+        if grows and short and grows.number != short.number and _ASKS.search(grows.text):
+            del facts["growing in words"]
+        return facts
+
     def value(self, soft: list[tuple[Size, str, Line]], ranks: tuple[str, ...]) -> Surroundings:
         """All of it as a value."""
         devices = list(self.devices.values())
@@ -354,7 +389,7 @@ class SurroundingsCollector:
             steps=tuple(self.steps),
             parameters=self.parameters,
             settings=tuple(self.settings),
-            purposes=tuple((self.contrasts.value() | self.account.value() | self.purposes).items()),
+            purposes=tuple(self._told().items()),
             libraries=tuple((name, self.libraries[name]) for name in LIBRARIES if name in self.libraries),
             ranks=ranks,
             foreign=tuple(self.foreign.items()),

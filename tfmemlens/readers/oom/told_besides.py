@@ -4,6 +4,7 @@ and what it was doing.
 
 from __future__ import annotations
 
+from tfmemlens.readers.oom.growing_sizes import GROWING_WITH_A_SIZE
 from tfmemlens.readers.oom.rules import LineRule
 
 _BATCH = r"(?:mini-?)?batch(?:es\b|[- _]?sizes?\b)"
@@ -354,7 +355,7 @@ WHOLE_FEED = LineRule(
 )
 """A whole set is fed in one call of a session."""
 IN_A_NOTEBOOK = LineRule(
-    r"(?i)(?<!a link to )(?<![a-z])colab(?:oratory)?(?![a-z])|(?<!Colab/)\bjupyter\w*"
+    r"(?i)(?<!a link to )(?<![a-z])colab(?:oratory)?(?![a-z])|(?<!Colab/)\bjupyter(?! Notebook\s*\Z)\w*"
     r"|\bkaggle (?:kernel|notebook)|\.ipynb\b"
     r"|<ipython-input-|/tmp/ipykernel_|\A\s*In ?\[\d{1,5}\]:",
     "I run it on Google Colab",
@@ -379,11 +380,14 @@ VIRTUAL = LineRule(
 """Addresses that a process reserved, which are no memory."""
 STEPPED_BY_A_TRAINER = LineRule(
     r"(?i)\b(?:pytorch[- ]?)?lightning(?:module)?\b|\bpl\.(?:Trainer|LightningModule)\b|\bAccelerator\("
+    r"|\b(?:finetune_trainer|run_(?:glue|squad|mlm|clm|qa|ner|translation|summarization|language_modeling)\w*"
+    r"|xla_spawn)\.py\b|\bvllm\b"
     r"|\baccelerate launch\b|\b(?:transformers|Hugging ?Face)\b[^.\n]{0,20}\bTrainer\b",
     "pytorch-lightning on 8 TPU cores",
     "trainer = pl.Trainer(tpu_cores=8)",
     "accelerator = Accelerator()",
-    needs=("lightning", "pl.trainer", "accelerat", "trainer"),
+    "python xla_spawn.py --num_cores 8 run_glue.py",
+    needs=("lightning", "pl.trainer", "accelerat", "trainer", "run_", "xla_spawn", "vllm"),
 )
 """A library runs the loop of PyTorch, and ends its steps."""
 SEVERAL_CORES = LineRule(
@@ -459,12 +463,40 @@ ONE_DEVICE_USED = LineRule(
     needs=("gpu", "device"),
 )
 """Of several devices one computes."""
+HINT = LineRule(
+    r"\bwhen OOM happens, add report_tensor_allocations_upon_oom",
+    "Hint: If you want to see a list of allocated tensors when OOM happens, add"
+    " report_tensor_allocations_upon_oom to RunOptions for current allocation info.",
+    needs="when OOM happens",
+)
+"""What TensorFlow puts below each message of an OOM."""
+POOL_OF_THE_HOST = LineRule(
+    r"\b(?:cuda|gpu)_host_bfc\b", "# Out of memory due to cuda_host_bfc allocator", needs="_host_bfc"
+)
+POOL_OF_A_DEVICE = LineRule(r"\bGPU_\d+_bfc\b", "by allocator GPU_0_bfc", needs="_bfc")
+AT_START = LineRule(
+    r"(?i)\b(?:when|while|as|on|at|after|once|during)\b[^.\n]{0,60}\bstart(?:s|ing|ed|up)?\b[^.\n]{0,60}"
+    r"\b(?:memory|RAM|killed|OOM\w*)\b",
+    "When tensorflow_model_server starts serving it takes all the memory, killed finally.",
+    needs="start",
+)
+"""Memory runs out while a server starts."""
+COMPILED_BY_XRT = LineRule(r"\bXRTCompile", "\t [[{{node XRTCompile}}]]", needs="XRTCompile")
+RUN_BY_XRT = LineRule(r"\bXRTExecute", "[[XRTExecute_G12]]", needs="XRTExecute")
+"""The node of a program of PyTorch/XLA, where it was compiled and where it ran."""
 TOLD_BESIDES = {
     "in a notebook": IN_A_NOTEBOOK,
     "test samples": TEST_SAMPLES,
     "asked in words": ASKED_IN_WORDS,
     "one device used": ONE_DEVICE_USED,
     "unified memory refused": UNIFIED_REFUSED,
+    "growing with a size": GROWING_WITH_A_SIZE,
+    "after an OOM": HINT,
+    "dying while it starts": AT_START,
+    "naming the host's pool": POOL_OF_THE_HOST,
+    "naming a device's pool": POOL_OF_A_DEVICE,
+    "compiled by XRT": COMPILED_BY_XRT,
+    "run by XRT": RUN_BY_XRT,
     "many sizes": SHAPES_ANEW,
     "jitting again": JITTED_ANEW,
     "stepped by a trainer": STEPPED_BY_A_TRAINER,

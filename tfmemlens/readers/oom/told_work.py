@@ -110,7 +110,7 @@ QUANTISING = LineRule(
 CONVERTING_IN_WORDS = LineRule(
     r"(?i)\bconver(?:t|ts|ted|ting|sion)\b[^.\n]{0,60}\b(?:tf-?lite|tensorflow lite|onnx|coreml|tensorrt"
     r"|TF-?TRT|frozen"
-    r"|saved ?model|tfjs)\b|\brepresentative_data(?:set)?\b|\btflite_convert\b"
+    r"|saved ?model|tfjs)\b|\brepresentative_data|\btflite_convert\b"
     r"|\bpost[- ]training (?:\w+ )?quanti[sz]ation\b",
     "Converting a SavedModel to TFLite crashes",
     "converter.representative_dataset = representative_dataset",
@@ -173,11 +173,12 @@ MANY_STEPS = LineRule(
 """A recurrent layer follows long series."""
 LONG_TEXTS = LineRule(
     r"(?i)\bmax_?(?:seq_?)?len(?:gth)?\w{0,4}\s{0,2}(?:=|:|of|is|to)?\s{0,2}(?:[2-9]\d\d|[1-9]\d{3})\b"
+    r"|\b(?:[2-9]\d\d|[1-9]\d{3}) (?:max(?:imum|\.)? )?seq(?:uence)?[ _]?len\w*"
     r"|\b(?:512|1024|2048|4096) tokens\b|\b(?:long|longer) (?:texts|documents|sequences)\b"
     r"|\bsequence length\b[^.\n]{0,12}\b(?:[2-9]\d\d|[1-9]\d{3})\b",
     "max_length=512 and batch size 32",
     "documents of 2048 tokens",
-    needs=("max", "tokens", "long", "sequence"),
+    needs=("max", "tokens", "long", "seq"),
 )
 _LARGE = r"(?:[6-9]\d\d|[1-9]\d{3})"
 LARGE_IMAGES = LineRule(

@@ -1,0 +1,173 @@
+"""Posts in words: growth with a size, questions, what is left of a message, a traceback without its end."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+from tfmemlens.model.report import Report
+
+HINT = (
+    "Hint: If you want to see a list of allocated tensors when OOM happens, add"
+    " report_tensor_allocations_upon_oom"
+)
+
+
+def explained(text: str) -> Report:
+    return pipeline.explain(text + "\n")
+
+
+def slugs(text: str) -> list[str | None]:
+    return [action.remedy.slug for action in explained(text).actions]
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        (
+            "As we increase the number of layers, the memory allocation increases significantly.",
+            "No failure is told: memory grows with a size (line 2), which is no leak.",
+        ),
+        (
+            "Memory scales linearly with `num_samples`.",
+            "No failure is told: memory grows with a size (line 2), which is no leak.",
+        ),
+        (
+            "Memory grows with the number of epochs.",
+            "The text says in words that memory grows (line 2), and quotes no message of it.",
+        ),
+    ],
+)
+def test_growth_with_a_size_is_no_leak(text: str, verdict: str) -> None:
+    assert explained(f"import jax\n{text}").verdict == verdict
+
+
+def test_a_question_whether_it_leaks_is_no_growth_where_memory_ran_out() -> None:
+    text = "I use tensorflow. I get an OOM with one image.\nSome sort of memory leakage ?"
+    assert "memory ran out" in explained(text).verdict and "find-what-grows" not in slugs(text)
+    told = text.replace(" ?", " after each epoch.")
+    assert "grows" in explained(told).verdict
+
+
+def test_a_noun_in_code_is_nothing_that_is_done_again() -> None:
+    text = "I use tensorflow. The memory keeps growing.\n{}folder = args.data  # a path to some image dataset"
+    assert "data set that is made anew" not in explained(text.format("")).verdict
+    prose = text.format("").replace("folder = args.data  # a path to", "I make many datasets from")
+    assert "data set that is made anew" in explained(prose).verdict
+
+
+def test_a_conversion_that_calibrates_grows_with_its_samples() -> None:
+    text = "TensorFlow Lite: the memory keeps growing with the given representative data set."
+    assert slugs(text)[0] == "smaller-pipeline" and "the conversion" in explained(text).verdict
+
+
+def test_a_hint_alone_is_the_end_of_a_message_and_no_words_of_a_failure() -> None:
+    text = f"python xla_spawn.py run_glue.py --per_device_train_batch_size=256\n[[XRTExecute_G12]]\n{HINT}\n"
+    report = explained(f"import torch_xla\n{text}")
+    assert "The end of an out-of-memory message stands here (line 4" in report.verdict
+    assert "ran on the TPU (XRTExecute, line 3)" in report.verdict
+    assert report.actions[0].remedy.text.startswith("lower the batch of each device (256 -> 32, line 2)")
+    assert "mark-step" not in slugs(f"import torch_xla\n{text}")
+    compiled = explained(f"import torch_xla\n{text.replace('XRTExecute', 'XRTCompile')}")
+    assert "was compiled for the TPU (XRTCompile, line 3)" in compiled.verdict
+
+
+def test_micro_batches_of_torch_xla_end_a_step_each() -> None:
+    text = "import torch_xla\nWith gradient accumulation it is an OOM on my TPU."
+    assert "after each micro-batch" in explained(text).actions[0].remedy.text
+
+
+@pytest.mark.parametrize(
+    ("trace", "where"),
+    [
+        ('  File "/home/me/run.py", line 104, in main\n    step(x)\n', "run.py:104 in `main` (line 3)"),
+        ('  File "/v/site-packages/a/b.py", line 5, in call\n    f(x)\n', "b.py:5 in `call` (line 3)"),
+        (
+            "<ipython-input-2-ab> in <module>\n      1 key = 1\n----> 2 x = normal(key, (6, 1))\n",
+            "`x = normal(key, (6, 1))` (line 5)",
+        ),
+    ],
+)
+def test_a_traceback_without_its_end_gives_the_place(trace: str, where: str) -> None:
+    report = explained(f"I use jax.\nIt is an OOM on my GPU.\n{trace}")
+    assert f"a traceback leads to {where}" in report.verdict
+    assert "the last lines of the traceback" in report.actions[-1].remedy.text
+
+
+def test_lines_of_a_library_that_a_notebook_shows_are_no_place() -> None:
+    trace = "/v/site-packages/jax/core.py in bind(self)\n--> 273   return f(x)\n"
+    assert "a traceback leads" not in explained(f"I use jax.\nIt is an OOM.\n{trace}").verdict
+    cut = "<ipython-input-2-ab> in <module>\n----> 5   seed=42)\n"
+    assert "a traceback leads" not in explained(f"I use jax.\nIt is an OOM.\n{cut}").verdict
+
+
+def test_a_constant_that_a_program_closes_over_may_grow() -> None:
+    text = "import jax\n# Memory leak in compiled loops closing over large constants\nMemory keeps growing."
+    assert slugs(text)[:2] == ["pass-as-argument", "start-anew"]
+
+
+def test_any_program_of_jax_that_runs_out_is_advised_to_change_something() -> None:
+    assert slugs("import jax\nIt is an OOM on the GPU.")[0] == "smaller-batch"
+    assert slugs("import jax\nIt is an OOM on the GPU, with vmap.")[0] == "in-blocks"
+
+
+def test_samples_that_are_larger_are_no_larger_set() -> None:
+    text = "With a set of relatively small images all runs fine.\nHowever, large images end in an OOM."
+    assert "the size of one sample" in explained(f"I use tensorflow.\n{text}").verdict
+    more = text.replace("relatively small", "only a few").replace("large images", "all images")
+    assert "the whole set of data" in explained(f"I use tensorflow.\n{more}").verdict
+
+
+def test_what_a_list_keeps_is_named_by_its_line() -> None:
+    text = (
+        "I use tensorflow. I get an OOM when I append a list. If I remove the append it runs fine.\n"
+        "    kept.append(tape.gradient(loss, x))\n"
+    )
+    report = explained(text)
+    assert report.actions[0].remedy.code == "kept.append(np.asarray(tape.gradient(loss, x)))"
+    other = text.replace("kept.append(", "kept.extend(")
+    assert explained(other).actions[0].remedy.slug == "leave-it-out"
+
+
+def test_a_crash_beside_what_it_runs_without_is_looked_for_there() -> None:
+    text = (
+        "I use tensorflow.\nSegmentation fault (core dumped)\n"
+        "The code can run without error but if I use `c.data = samples`, it fail."
+    )
+    report = explained(text)
+    assert "it is fine without `c.data = samples` (line 3)" in report.verdict
+    assert slugs(text)[0] == "leave-it-out"
+    assert slugs("Segmentation fault (core dumped)")[0] == "find-the-crash"
+
+
+DUMP = """I bfc_allocator.cc:693]      Summary of in-use Chunks by size:
+I bfc_allocator.cc:696] 11 Chunks of size 4000000000 totalling 40.98GiB
+I bfc_allocator.cc:700] Sum Total of in-use chunks: 64.00GiB
+I bfc_allocator.cc:702] Stats:
+Limit:                 {limit}
+InUse:                 {limit}
+MaxInUse:              {limit}
+NumAllocs:                      32
+MaxAllocSize:           6359738368
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "words", "pinned"),
+    [
+        (1 << 36, "", True),
+        ((1 << 36) - 256, "", False),
+        ((1 << 36) - 256, "# OOM due to cuda_host_bfc\n", True),
+        (1 << 36, "by allocator GPU_0_bfc\n", False),
+    ],
+)
+def test_a_dump_of_pinned_host_memory_is_of_no_device(limit: int, words: str, pinned: bool) -> None:
+    report = explained(words + DUMP.format(limit=limit))
+    assert ("pool of pinned host RAM" in report.verdict) is pinned
+    assert ("larger-host-pool" in [each.remedy.slug for each in report.actions]) is pinned
+
+
+def test_a_server_that_dies_while_it_starts_is_sent_no_smaller_requests() -> None:
+    text = "When tensorflow_model_server start serving it takes all the memory, killed finally."
+    assert slugs(text)[0] == "load-less"
+    assert "load-less" not in slugs("tensorflow_model_server is killed finally: it takes all the memory.")

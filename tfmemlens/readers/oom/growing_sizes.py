@@ -1,0 +1,33 @@
+"""Memory that grows with a size, and not with time: more layers, samples or particles need more.
+
+`As we increase the number of layers, the memory increases` tells of no leak; `memory grows with the number of
+epochs` does.
+"""
+
+from __future__ import annotations
+
+from tfmemlens.readers.oom.rules import LineRule
+
+_OF_TIME = (
+    r"(?!(?:\w+ )?(?:epochs?|steps?|iterations?|calls?|requests?|runs?|trials?|folds?|models|predictions?"
+    r"|episodes?|times|inferences)\b)"
+)
+_SIZE = (
+    rf"(?:(?:number|amount|count) of {_OF_TIME}\w"
+    r"|(?:size|length|depth|width|resolution|dimension\w*) of|\w{1,20}[ _](?:size|length|count|resolution)\b"
+    r"|num_\w|n_\w|batch[_ ]?size|layers\b|particles\b|resolution\b)"
+)
+WITH_A_SIZE = (
+    r"(?:\b(?:as|when|if|while) (?:we|i|you|one)? ?(?:increas|rais|add)\w* (?:the )?"
+    rf"(?:\w+ )?[`'\"]?{_SIZE}"
+    r"|\b(?:scal|grow|increas|ris|linear|quadratic)\w* (?:\w+ ){0,3}?(?:with|in|by) (?:the |an? )?"
+    rf"(?:\w+ )?[`'\"]?{_SIZE})"
+)
+"""Growth with a size, inside a sentence."""
+GROWING_WITH_A_SIZE = LineRule(
+    rf"(?i)\A(?=[^\n]*(?:\bmemory\b|\bRAM\b|\balloc|\bbuffers?\b))[^\n]*?{WITH_A_SIZE}",
+    "As we increase the number of layers, the number of buffers stays, and the memory increases",
+    'the memory seems to be scaling almost linearly with "num_samples"',
+    needs=("increas", "scal", "grow", "ris", "rais", "add", "linear", "quadratic"),
+)
+"""The text says that memory grows with a size."""
