@@ -423,6 +423,7 @@ def test_sizes_without_names_the_most_bytes_first() -> None:
         ("one\ntwo", ["one", "two"]),
         ("one\ntwo\nthree", []),
         ("one\n# or by hand:\ntwo", ["one"]),
+        ("run -- it\n# or by hand:\nstart(); step(); stop()", ["run -- it"]),
         ("a" * 26, []),
         ("a; " + "b" * 26, []),
     ],

@@ -461,7 +461,8 @@ def _code_rows(code: str, room: int) -> list[str]:
     """Code of one or two lines that fit, without its remark where only that is too much and without what a
     line of remarks leads to; a longer line is broken behind a `;`, a comma or an open bracket; else nothing.
     """
-    rows = code.partition("\n#")[0].split("\n") if code else []
+    code = code.partition("\n#")[0]
+    rows = code.split("\n") if code else []
     if len(rows) == 1 and display_width(code) > room:
         code = code.partition("   #")[0].rstrip()
         breaks = [match.end() for match in _BREAK.finditer(code) if match.end() <= room]
