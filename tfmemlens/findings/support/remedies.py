@@ -158,8 +158,8 @@ def of_saving_alone(text: str, saving: Saving) -> Remedy:
 def onednn(saves_bytes: int | None = None) -> Remedy:
     """Kernels for convolutions on the CPU that unroll no patches; without the matrix at most it is saved."""
     text = (
-        "let oneDNN compute the convolutions: its kernels build no patch matrix (the default on Linux x86 from"
-        " TF 2.9)"
+        "let oneDNN compute the convolutions: its kernels build no patch matrix (the default on Linux x86"
+        " from TF 2.9)"
     )
     certainty = None if saves_bytes is None else Certainty.BOUND
     return Remedy(text, "export TF_ENABLE_ONEDNN_OPTS=1", saves_bytes, certainty, slug="onednn")
