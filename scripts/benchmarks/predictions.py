@@ -624,6 +624,26 @@ _FOURTEENTH: list[tuple[Any, ...]] = [
 ]
 """Kinds of net that were not there: features made cheaply, strips, couplings, filters in space and time."""
 
+_FIFTEENTH: list[tuple[Any, ...]] = [
+    ("alders", "2.11", 32, "adam", 1, False, True),
+    ("birches", "2.11", 64, "adamax", 2, False, False),
+    ("cedars", "2.21", 16, "adam", 1, False, False),
+    ("elms", "2.21", 48, "momentum", 4, False, True),
+    ("firs", "2.21", 16, "lion", 1, False, False),
+    ("hollies", "2.21", 128, "ftrl", 2, False, True),
+    ("larches", "2.11", 24, "adam", 1, False, False),
+    ("maples", "2.21", 24, "adamw", 1, True, False),
+    ("rowans", "2.11", 48, "rmsprop", 1, True, False),
+    ("yews", "2.21", 1024, "adam", 1, False, False),
+    ("walnuts", "2.21", 48, "adam", 2, False, False, {"live": True, "object": True}),
+    ("willows", "2.11", 64, "momentum", 1, False, False, {"live": True}),
+    ("ivies", "1.15", 48, "momentum", 1, False, False),
+    ("gingkos", "1.15", 32, "adagrad", 4, False, False),
+]
+"""Kinds of net that were not there: two scales that tell each other, a loop written out, parts that pass on,
+questions that share a key, texts by sentences, pairs as pictures.
+"""
+
 _SETS = {
     "first": _CASES,
     "second": _SECOND,
@@ -639,6 +659,7 @@ _SETS = {
     "twelfth": _TWELFTH,
     "thirteenth": _THIRTEENTH,
     "fourteenth": _FOURTEENTH,
+    "fifteenth": _FIFTEENTH,
 }
 _SUFFIXES = {"2.21": ".keras", "2.11": ".h5", "1.15": ".meta"}
 _SHAPES = {
@@ -668,6 +689,8 @@ _SHAPES = {
     "bellows": "96",
     "lemons": "40x40x3",
     "medlars": "160",
+    "walnuts": "48x48x3",
+    "willows": "48x20",
 }
 """Of models that do not tell their inputs: what their users say."""
 

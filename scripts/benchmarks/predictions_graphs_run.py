@@ -1,4 +1,4 @@
-"""Graphs of predictions.py's third, fifth, sixth, seventh and the twelfth to fourteenth set, and their real runs:
+"""Graphs of predictions.py's third, fifth, sixth, seventh and the twelfth to fifteenth set, and their real runs:
 
     predictions_graphs_run.py make FOLDER CASES.json
     predictions_graphs_run.py measure OUT.jsonl CASES.json [LIMIT_OF_CASE.json]
@@ -19,6 +19,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0")
 os.environ["TF_CPU_ALLOCATOR_USE_BFC"] = "1"
 os.environ.setdefault("TF_CPU_BFC_MEM_LIMIT_IN_MB", "3000")  # a case's own limit reaches its process so
 import numpy as np
+import predictions_fifteenth_graphs_run
 import predictions_fourteenth_graphs_run
 import predictions_seventh_graphs_run
 import predictions_thirteenth_graphs_run
@@ -232,6 +233,7 @@ def step_of(case):
         predictions_twelfth_graphs_run,
         predictions_thirteenth_graphs_run,
         predictions_fourteenth_graphs_run,
+        predictions_fifteenth_graphs_run,
     )
     model = case["model"]
     make = globals().get(model) or next(getattr(each, model) for each in graphs if hasattr(each, model))

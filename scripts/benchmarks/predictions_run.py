@@ -30,6 +30,7 @@ import predictions_eighth_run
 import predictions_eleventh_run
 import predictions_ninth_run
 import predictions_tenth_run
+import predictions_fifteenth_run
 import predictions_fifth_run
 import predictions_fourteenth_run
 import predictions_fourth_run
@@ -527,6 +528,7 @@ def built(case):
         predictions_twelfth_run,
         predictions_thirteenth_run,
         predictions_fourteenth_run,
+        predictions_fifteenth_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
