@@ -12,7 +12,9 @@ from tests.builders import row, timeline
 from tests.models import document
 from tfmemlens.estimation.allocator_pasts import old_blocks, pasts_to_try
 from tfmemlens.estimation.graph_step import capture as graph_capture
-from tfmemlens.estimation.keras_step.capture import error_share
+from tfmemlens.estimation.keras_step import capture as keras_capture
+from tfmemlens.estimation.keras_step import prediction
+from tfmemlens.estimation.keras_step.capture import error_shares
 from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
 from tfmemlens.knowledge.bfc import RecordedPool
 from tfmemlens.model.settings import StepSettings
@@ -37,18 +39,50 @@ def blinded(step: PredictedStep, count: int) -> PredictedStep:
     return replace(step, network=replace(step.network, layers=layers))
 
 
-def test_the_spread_of_the_orders_counts_a_third(lenet: PredictedStep) -> None:
-    narrow, wide = (error_share(replace(lenet, spread=spread), SETTINGS) for spread in (0.0, 0.1))
-    assert narrow is not None
-    assert wide == pytest.approx(narrow + 0.1 / 3)
+def ways(step: PredictedStep, low: float, high: float) -> PredictedStep:
+    """The step whose ways lie between these parts of its peak."""
+    peak = step.timeline.peak_bytes
+    return replace(step, low_bytes=round(peak * low), high_bytes=round(peak * high))
+
+
+def test_the_bar_is_nine_percent_beyond_most_ways_on_either_side(lenet: PredictedStep) -> None:
+    settings = replace(SETTINGS, onednn=False)
+    assert error_shares(ways(lenet, 1, 1), settings) == pytest.approx((0.09, 0.09), abs=1e-4)
+    assert error_shares(ways(lenet, 0.8, 1.3), settings) == pytest.approx((0.272, 0.417), abs=1e-4)
+
+
+def test_eight_of_ten_ways_count_and_of_few_all() -> None:
+    assert prediction._most_of([9, 1, 3, 2, 5, 4, 7, 8, 6, 0, 10]) == (1, 9)
+    assert prediction._most_of([3, 1, 2]) == (1, 3)
+    assert prediction._most_of([7]) == (7, 7)
+
+
+def test_the_likely_way_lies_inside_the_bar(lenet: PredictedStep) -> None:
+    """Whatever the pasts add to all ways."""
+    assert 0 < lenet.low_bytes <= lenet.timeline.peak_bytes <= lenet.high_bytes
+
+
+def test_the_lower_end_leaves_out_half_of_the_arrays() -> None:
+    network = network_of(document("lenet"), "lenet")
+    with_arrays = replace(SETTINGS, samples=400)
+    step = predict(network, with_arrays)
+    arrays = sum(value.bytes for value in step.step.arrays)
+    below = keras_capture._lower_share(network, step, replace(with_arrays, onednn=False), 0.1)
+    assert arrays and below == pytest.approx(0.1 + 0.5 * arrays / step.timeline.peak_bytes)
+
+
+def test_near_miss_a_step_without_arrays_leaves_nothing_out(lenet: PredictedStep) -> None:
+    network = network_of(document("lenet"), "lenet")
+    assert keras_capture._lower_share(network, lenet, replace(SETTINGS, onednn=False), 0.1) == 0.1
 
 
 def test_up_to_a_quarter_of_the_layers_may_be_unknown(lenet: PredictedStep) -> None:
     layers = len(lenet.network.layers)
-    known, quarter = error_share(lenet, SETTINGS), error_share(blinded(lenet, layers // 4), SETTINGS)
+    known, quarter = error_shares(lenet, SETTINGS), error_shares(blinded(lenet, layers // 4), SETTINGS)
     assert known is not None and quarter is not None
-    assert quarter == pytest.approx(known + 0.5 * (layers // 4) / layers)
-    assert error_share(blinded(lenet, layers // 4 + 1), SETTINGS) is None
+    more = 0.5 * (layers // 4) / layers
+    assert quarter == pytest.approx(tuple(share + more for share in known))
+    assert error_shares(blinded(lenet, layers // 4 + 1), SETTINGS) is None
 
 
 def test_a_graph_whose_orders_agree_keeps_a_tenth() -> None:
@@ -108,10 +142,17 @@ def test_near_miss_pasts_that_take_less_widen_nothing() -> None:
     assert graph_capture._further_pasts(step, RecordedPool(), lambda *given, **named: lower)[1] == 0
 
 
-@pytest.mark.parametrize("ops, count", [(1_999, 4), (2_000, 2), (20_000, 0)])
+@pytest.mark.parametrize("ops, count", [(1_999, 9), (2_000, 2), (20_000, 0)])
 def test_few_pasts_are_tried_of_large_steps(ops: int, count: int) -> None:
     assert pasts_to_try(ops) == count
-    assert old_blocks(0, MIB) == [] and max(old_blocks(1, MIB)) <= MIB // 2
+
+
+def test_pasts_differ_in_how_many_blocks_there_were_and_how_large() -> None:
+    assert old_blocks(0, MIB) == []
+    assert len(old_blocks(1, MIB)) == 6 and max(old_blocks(1, MIB)) <= MIB // 2
+    assert max(max(old_blocks(number, MIB)) for number in range(1, 5)) <= MIB // 2
+    assert MIB < max(old_blocks(6, MIB)) <= 2 * MIB
+    assert old_blocks(10, MIB) != old_blocks(1, MIB)
 
 
 def test_on_several_threads_a_limit_is_asked_about_ops_in_turn() -> None:

@@ -14,7 +14,7 @@ from tfmemlens.units import human
 from tfmemlens.values import dataclass, replace
 
 ONEDNN_ERROR = 0.03
-"""What is added to the bar where oneDNN computes convolutions: with it, and a third of the spread, 30 of its
+"""What is added to the bar where oneDNN computes convolutions: with it, 30 of its
 32 cases lay inside (scripts/benchmarks/predictions.py, the sets before the sixth).
 """
 OPEN_ONEDNN_ERROR = 0.10

@@ -166,18 +166,16 @@ def predict(step: ReplayedStep, batch: int, known: FitBasis | None = None) -> Ba
     """The peak at a batch, under the limit where it fits; at the measured batch it is the measured peak."""
     if batch == step.batch:
         peak = step.timeline.peak_bytes
-        error = round(peak * (step.timeline.error_share or _MARGIN)) if step.timeline.predicted else 0
-        return BatchPrediction(
-            batch, peak, peak - error, peak + error, None if step.timeline.predicted else peak
-        )
+        if step.timeline.predicted:
+            return _within_the_bar(step, batch, peak)
+        return BatchPrediction(batch, peak, peak, peak, peak)
     if known and known.repredict:
         other = known.repredict(batch).step
         within = (
             other.peak_under(batch, known.limit_bytes, known.grows) if known.limit_bytes is not None else None
         )
         peak = other.timeline.peak_bytes if within is None else min(within, other.timeline.peak_bytes)
-        error = round(peak * (other.timeline.error_share or _MARGIN))
-        return BatchPrediction(batch, peak, peak - error, peak + error)
+        return _within_the_bar(other, batch, peak)
     limit = known.limit_bytes if known else None
     limited = step.peak_under(batch, limit, known.grows) if known and limit is not None else None
     peak = (step.peak_bytes(batch) if limited is None else limited) + _missed(step)
@@ -185,6 +183,12 @@ def predict(step: ReplayedStep, batch: int, known: FitBasis | None = None) -> Ba
         peak = min(peak, limit)
     least = step.least_bytes(batch)
     return BatchPrediction(batch, peak, min(least, round(peak * (1 - _MARGIN))), round(peak * (1 + _MARGIN)))
+
+
+def _within_the_bar(step: ReplayedStep, batch: int, peak: int) -> BatchPrediction:
+    above = step.timeline.error_share or _MARGIN
+    below = step.timeline.lower_error_share or above
+    return BatchPrediction(batch, peak, round(peak * (1 - below)), round(peak * (1 + above)))
 
 
 def error_share(step: ReplayedStep) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tfmemlens.errors import Unpredictable, UsageError
-from tfmemlens.estimation.allocator_pasts import old_blocks, pasts_to_try
+from tfmemlens.estimation.allocator_pasts import FEW_PASTS, old_blocks, pasts_to_try
 from tfmemlens.estimation.conditions import GPU_NOTE, ONEDNN_ERROR, check_no_xla, gpu_shares, settled
 from tfmemlens.estimation.graph_step.captured_variables import check, effects, is_function, with_variables
 from tfmemlens.estimation.graph_step.inlining import inlined
@@ -193,7 +193,7 @@ def _further_pasts(
     take after these than after none: one of up to twice the request is not split.
     """
     largest = max(timeline.table.size_bytes, default=0)
-    count = pasts_to_try(len(timeline.executions.node))
+    count = min(pasts_to_try(len(timeline.executions.node)), FEW_PASTS)
     pasts: list[Sequence[Call]] = []
     highest = timeline.peak_bytes
     for number in range(1, 1 + count):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
 from tfmemlens.errors import UsageError
-from tfmemlens.estimation.allocator_pasts import old_blocks, pasts_to_try
+from tfmemlens.estimation.allocator_pasts import FEW_PASTS, old_blocks, pasts_to_try
 from tfmemlens.estimation.keras_step import optimizers, training_step
 from tfmemlens.estimation.keras_step.initial_state import allocate_persistent
 from tfmemlens.estimation.keras_step.schedule import Life, ScheduledRun, SchedulePlan, run
@@ -26,7 +26,8 @@ _LIMITED_STEPS = 3
 """How many steps a limit has to serve; no fewer are ever thought through."""
 _FURTHER_STEPS = 4
 """The same after each further past of the allocator, which widens the bar."""
-_MAX_UNTRIMMED_RUNS = 4
+_OUTERMOST = 0.1
+"""The share of the ways at either end that the bar leaves out."""
 USUAL_THREADS = 4
 """Where nobody says how many threads there are."""
 OPEN_SIZE_HINT = (
@@ -43,9 +44,10 @@ class PredictedStep:
     step: training_step.TrainingStep
     timeline: Timeline
     optimizer: optimizers.Optimizer
-    spread: float = 0.0
-    """How far the lowest and the highest of several steps are apart, as a share of the peak, without the two
-    outermost of many: other ops overlap each time.
+    low_bytes: int = 0
+    high_bytes: int = 0
+    """Between them lie the peaks of eight of ten ways in which the step may go, and the likely one: other ops
+    overlap each time, and chunks are larger than asked after other pasts of the allocator.
     """
     pasts: Callable[[], Sequence[Sequence[Call]]] = lambda: ((),)
     """Calls of the allocator from the first weight to the end of the third step: first without a past, then
@@ -93,14 +95,13 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
     laid = _laid_out(network, settings)
     runs, calls = laid.likely()
     middle = runs[len(runs) // 2]
-    pasts = [calls]
+    pasts, peaks = [calls], []
     for number in range(1, 1 + pasts_to_try(laid.size)):
         further, calls = laid.settled(_FURTHER_STEPS, number)
-        runs += further
-        pasts.append(calls)
-    runs.sort(key=lambda each: each[1].peak_bytes)
-    low, high = (runs[1], runs[-2]) if len(runs) > _MAX_UNTRIMMED_RUNS else (runs[0], runs[-1])
-    spread = (high[1].peak_bytes - low[1].peak_bytes) / max(middle[1].peak_bytes, 1)
+        peaks += [each.peak_bytes for _, each in further]
+        if number <= FEW_PASTS:
+            pasts.append(calls)
+    low, high = _most_of(peaks or [each.peak_bytes for _, each in runs])
 
     def alone() -> Sequence[Sequence[Call]]:
         if (settings.workers or USUAL_THREADS) == 1:
@@ -109,7 +110,17 @@ def predict(network: Network, settings: StepSettings) -> PredictedStep:
         return [one.settled(_LIMITED_STEPS, past)[1] for past in range(len(pasts))]
 
     timeline = _timeline(laid.step, middle, settings)
-    return PredictedStep(laid.network, laid.step, timeline, laid.optimizer, spread, alone)
+    peak = timeline.peak_bytes
+    return PredictedStep(
+        laid.network, laid.step, timeline, laid.optimizer, min(low, peak), max(high, peak), alone
+    )
+
+
+def _most_of(peaks: Sequence[int]) -> tuple[int, int]:
+    """Between which eight of ten lie; of few all do."""
+    ordered = sorted(peaks)
+    left_out = round(_OUTERMOST * (len(ordered) - 1))
+    return ordered[left_out], ordered[-1 - left_out]
 
 
 def _laid_out(network: Network, settings: StepSettings) -> _LaidOut:
