@@ -171,3 +171,73 @@ def test_a_server_that_dies_while_it_starts_is_sent_no_smaller_requests() -> Non
     text = "When tensorflow_model_server start serving it takes all the memory, killed finally."
     assert slugs(text)[0] == "load-less"
     assert "load-less" not in slugs("tensorflow_model_server is killed finally: it takes all the memory.")
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ("Without any error, it was killed.", "that the program was killed"),
+        ("Without any error, it was killed by me.", "No out-of-memory message was found"),
+    ],
+)
+def test_whoever_was_killed_was_killed(said: str, verdict: str) -> None:
+    assert verdict in explained(f"I train with tensorflow.\n{said}").verdict
+
+
+def test_an_epoch_of_a_model_is_no_model_after_another() -> None:
+    text = "I use tensorflow 2.1.\nRAM increases.\nIt should not at each epoch of training any model."
+    assert "kept from one epoch to the next" in explained(text).verdict
+    assert slugs(text)[-1] == "newer-release"
+    assert "newer-release" not in slugs(text.replace("2.1", "2.9"))
+    models = text.replace("each epoch of training any model", "each training of a new model")
+    assert "what Keras keeps of the models before" in explained(models).verdict
+
+
+def test_a_layer_that_a_loop_adds_is_kept_by_no_list() -> None:
+    code = "for n in nodes:\n    model.add(Dense(n))\n    seen.add(n * x)\n"
+    text = f"I use tensorflow. RAM keeps growing.\n\n{code}"
+    assert "Dense" not in explained(text).verdict and "`seen` keeps" in explained(text).verdict
+
+
+def test_a_cause_that_the_text_names_goes_before_a_guess() -> None:
+    text = (
+        "I use keras. The problem seems to be with the callback with histogram_freq=1, I will tell.\n"
+        "It runs out of memory when it allocates the entire validation set at once.\n"
+    )
+    assert "the histograms" in explained(text).verdict and slugs(text)[0] == "histograms-off"
+    assert "evaluated at once" in explained(text.replace("The problem seems to be with", "I use")).verdict
+    doubt = text.replace("seems to be with", "may be with")
+    assert "names the cause" not in explained(doubt).verdict
+
+
+def test_what_a_split_gathers_is_no_batch_of_an_evaluation() -> None:
+    error = (
+        "ResourceExhaustedError: OOM when allocating tensor with shape[160000,64,64,1] and type float on"
+        " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc [Op:GatherV2]\n"
+    )
+    call = "It seems to run the validation at once: model.fit(x, y, batch_size=8, validation_split=0.2)"
+    assert "smaller-evaluation-batch" not in slugs(f"{call}\n{error}")
+
+
+def test_code_of_an_evaluation_is_of_its_release() -> None:
+    text = "Keras feeds the entire validation set at once, and the GPU runs out of memory. {}"
+    old = explained(text.format("Tensorflow 1.0.1")).actions[0].remedy
+    assert old.slug == "smaller-evaluation-batch" and "validation_batch_size" not in (old.code or "")
+    new = explained(text.format("Tensorflow 2.9.1")).actions[0].remedy
+    assert "validation_batch_size" in (new.code or "")
+
+
+def test_samples_that_were_read_when_it_was_killed_are_all_in_ram() -> None:
+    log = "Load the 0 image of 25000.\nLoad the 24000 image of 25000.\nKilled\n"
+    assert slugs(log)[0] == "map-the-file"
+    assert "map-the-file" not in slugs(log.replace("Load the", "Trained on"))
+    told = "I keep hitting a point pre-training where I run out of RAM.\n\nKilled\n"
+    assert explained(told).verdict.startswith(
+        "Host RAM (not GPU memory) ran out: line 1 says that RAM ran out"
+    )
+
+
+def test_the_batch_of_a_shell_script_is_one() -> None:
+    text = "import jax\nIt is an OOM on my GPU, at a sequence length of 2048.\nBS=256\n"
+    assert any("256 -> 128" in action.remedy.text for action in explained(text).actions)
+    assert not any("-> 128" in each.remedy.text for each in explained(text.replace("BS", "NBS")).actions)

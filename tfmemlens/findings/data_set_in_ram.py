@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterator
 
 from tfmemlens.findings import told_in_words
+from tfmemlens.findings.support.contrasted import stated_cause
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.rows import failures, on_host
 from tfmemlens.findings.support.told_again import DATA_IN_PARTS
@@ -65,6 +66,8 @@ class StatedSet:
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     if any(_READ_IN_PARTS.search(line.text) for line in told.code) or told.shows("joining predictions"):
+        return
+    if not case.moments and (told.shows("writing histograms") or stated_cause(case)):
         return
     if not case.moments and told.shows("failing in evaluation") and not _of_host(case):
         return  # a batch of the evaluation, most likely

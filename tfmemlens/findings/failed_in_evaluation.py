@@ -15,6 +15,7 @@ import ast
 import os
 from collections.abc import Iterator
 
+from tfmemlens.findings import whole_set_in_one_batch
 from tfmemlens.findings.support import remedies, samples
 from tfmemlens.findings.support.fit_call import fit_call
 from tfmemlens.findings.support.phase import (
@@ -58,7 +59,7 @@ _CODE = {
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         ran = other_than_training(case, request)
-        if ran is None or ran[0] not in _WORDS:
+        if ran is None or ran[0] not in _WORDS or whole_set_in_one_batch.copies_an_array(case, request):
             continue
         phase, line = ran
         at_batch = f", at a batch of {request.batch}" if request.batch else ""

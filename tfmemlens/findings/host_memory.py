@@ -24,6 +24,7 @@ from tfmemlens.findings.support.kills import (
     by_the_machine,
     own_limit,
     surely_for_memory,
+    told_for_memory,
     was_killed,
 )
 from tfmemlens.findings.support.prose_advice import OF_NATIVE, ROOM_FOR_TWO, SHARD_THE_DATA
@@ -89,7 +90,7 @@ def check(case: Case) -> Iterator[Finding]:
             limit = case.capture.surroundings.setting("container_memory")
             who = "the machine, its container or its job" if surely_for_memory(moment) else ""
             who = "the machine" if by_the_machine(moment) else who
-            whose = own_limit(moment)
+            whose, in_words = own_limit(moment), told_for_memory(case)
             if limit:
                 who = f"the container or job, whose limit is {limit[0]} ({limit[1].place}),"
             because = (
@@ -97,6 +98,8 @@ def check(case: Case) -> Iterator[Finding]:
                 if surely_for_memory(moment)
                 else f"most likely {who or 'the machine or its container'} had no host RAM left"
             )
+            if in_words and not surely_for_memory(moment):
+                because = f"{in_words.place} says that RAM ran out, and the process was killed"
             if whose and not limit:
                 of_what = "virtual memory" if _OF_ADDRESSES in said else "host RAM"
                 because = (
@@ -395,6 +398,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     in_a_notebook = "available RAM" in said and framework_of(case) == TENSORFLOW
     if in_a_notebook:
         yield data_in_parts(case)
+    loads = was_killed(moment) and not in_a_notebook and _loads_samples(case)
+    if loads:
+        yield data_in_parts(case)
     if was_killed(moment) and case.capture.surroundings.shows("several ranks"):
         yield SHARD_THE_DATA
     limit = case.capture.surroundings.setting("container_memory")
@@ -441,7 +447,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield _FEWER_DRAWS
     elif (
         not (compiling or steps)
-        and not ((of_array and not _is_small(failed)) or serving or _of_network(moment))
+        and not ((of_array and not _is_small(failed)) or serving or loads or _of_network(moment))
         and _reads_data(case, moment)
     ):
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
@@ -464,6 +470,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         or on_board
         or compiling
         or steps
+        or loads
         or _of_network(moment)
         or _reads_data(case, moment)
     ):
@@ -563,6 +570,12 @@ def _of_growth(case: Case) -> Iterator[Remedy]:
     """What helps where words say that it grows: what they name, else to find it."""
     grown = grower(case)
     yield from grown.remedies if grown else (find_what_grows(case, of_host=True),)
+
+
+def _loads_samples(case: Case) -> bool:
+    """Whether the text shows samples being read one after another, or says that it fails before training."""
+    told = case.capture.surroundings
+    return bool(told.shows("loading samples") or told.shows("before training"))
 
 
 def _reads_data(case: Case, moment: Moment) -> bool:

@@ -119,7 +119,7 @@ def caches(told: Surroundings, line: Line | None, grows: Line | None = None) -> 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     said, grows = told.shows("running short") or _in_other_words(told), told.shows("growing in words")
-    if grows and said and _OF_LEAKS.match(said.text):
+    if grows and said and (_OF_LEAKS.match(said.text) or _only_killed(said)):
         said = None  # a title that speaks of a leak says the same
     likely = told_mechanism(case)
     line = said or grows or (told.shows("kept in words") if likely else None)
@@ -437,6 +437,9 @@ def _where(case: Case, told: Surroundings, line: Line) -> str:
     for host RAM but by `MemoryError`.
     """
     if told.shows("raising MemoryError") or _only_killed(line) or without_gpu(case):
+        return HOST
+    killed = told.shows("killed in words") and not told.shows("raising an exception")
+    if killed and not (_DEVICE.search(line.text) or told.shows("device memory in words")):
         return HOST
     host, device = _HOST.search(line.text), _DEVICE.search(line.text)
     if told.shows("raising an exception") or (told.shows("saving in words") and not host):

@@ -41,7 +41,7 @@ def check(case: Case) -> Iterator[Finding]:
         if joined_to_itself(request):
             continue  # what was gathered call by call
         need = request.failed.tensor_bytes or 0
-        copying = _copies_an_array(case, request)
+        copying = copies_an_array(case, request)
         if (
             _images(request)
             or _in_words(case, request)
@@ -50,7 +50,7 @@ def check(case: Case) -> Iterator[Finding]:
             yield _finding(case, index, moment, request.failed, copying)
 
 
-def _copies_an_array(case: Case, request: Request) -> bool:
+def copies_an_array(case: Case, request: Request) -> bool:
     """Whether an array of NumPy was copied as it is: by eager code, by `validation_split`, which gathers from
     whole arrays, or as what is fed to a session that evaluates; no value of a file of weights.
     """

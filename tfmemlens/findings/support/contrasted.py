@@ -114,7 +114,9 @@ def _contrasts(case: Case) -> Iterator[Grower]:
 
 def first_of(case: Case, growers: Iterator[Grower]) -> Grower | None:
     """The first of them; where the text says what it is fine without, the one that says the same, or that."""
-    known, aside = list(growers), without(case)
+    known, aside, cause = list(growers), without(case), stated_cause(case)
+    if cause and (named := next((each for each in known if each.line == cause[1]), None)):
+        return named
     if aside is None:
         return known[0] if known else None
     thing, line = aside

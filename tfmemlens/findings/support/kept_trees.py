@@ -90,7 +90,11 @@ def kept_by_loops(told: Surroundings) -> list[Kept]:
         for each, loops in _additions(statement.node, (), code.called_in_loops):
             if any(isinstance(loop.node, ast.FunctionDef) or statement.runs(loop.node) for loop in loops):
                 kept.append(names.seen(each, loops))
-    return [each for each in kept if each.container]
+    return [each for each in kept if each.container and not _LAYER.search(each.line.text)]
+
+
+_LAYER = regex(r"\.add\(\s*(?:\w+\.)*[A-Z]\w*\(")
+"""A layer that is added to a model: `model.add(Dense(64))`."""
 
 
 def _additions(

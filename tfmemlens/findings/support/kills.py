@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tfmemlens.model.case import Moment
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 
 _FOR_MEMORY = regex(
@@ -68,6 +69,17 @@ def was_killed(moment: Moment) -> bool:
 def surely_for_memory(moment: Moment) -> bool:
     """Whether the message names memory as the reason: an exit status alone does not."""
     return was_killed(moment) and bool(_FOR_MEMORY.search(_message(moment)))
+
+
+def told_for_memory(case: Case) -> Line | None:
+    """The line of the text around the message that says that RAM ran out."""
+    told = case.capture.surroundings
+    line = told.shows("running short")
+    request = case.moments[0].request if case.moments else None
+    failed = request.failed.line if request else None
+    if line is None or told.shows("host RAM in words") is None or (failed and line.number == failed.number):
+        return None
+    return line
 
 
 def _message(moment: Moment) -> str:

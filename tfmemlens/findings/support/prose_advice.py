@@ -330,7 +330,8 @@ _LESS_ON_EACH = Remedy(
 
 def _of_jax(case: Case) -> Iterator[Remedy]:
     """What helps any program of JAX on a device, where the text names nothing that helps more."""
-    if not any(True for _ in of_constructs(case)):
+    stated = case.capture.surroundings.setting("batch_size")
+    if stated or not any(True for _ in of_constructs(case)):
         yield from_the_stated(case, _LESS_ON_EACH)
 
 

@@ -269,7 +269,8 @@ def _functions(case: Case, line: Line) -> Grower:
 def _epochs(case: Case, line: Line) -> Grower:
     what = f"something that is kept from one epoch to the next ({line.place})"
     if case.capture.surroundings.shows("growing in words"):
-        return Grower(what, line, (_IN_TURN, NOT_KEPT))
+        early = case.api.oldest >= (2, 0) and case.api.newest <= (2, 3)
+        return Grower(what, line, (_IN_TURN, NOT_KEPT, *(_newer(case) if early else ())))
     return Grower(f"{what}, or a later batch that is larger", line, (_IN_TURN, NOT_KEPT, SIZES_OF_BATCHES))
 
 

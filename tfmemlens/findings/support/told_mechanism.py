@@ -21,6 +21,7 @@ from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.units import human_size
+from tfmemlens.values import replace
 
 _RESIDENT = Remedy(
     "look at RES (of top) or RSS (of ps): CUDA and TensorFlow reserve tens of gigabytes of addresses, which"
@@ -110,7 +111,8 @@ def told_mechanism(case: Case) -> Grower | None:
 
 def _mechanisms(case: Case) -> Iterator[Grower]:
     told = case.capture.surroundings
-    grows = told.shows("growing in words") is not None and not told.shows("running short")
+    growing, short = told.shows("growing in words"), told.shows("running short")
+    grows = growing is not None and short in (None, growing)
     device = told.shows("device memory in words") and not told.shows("host RAM in words")
     if full := _full_at_start(case):
         yield full
@@ -134,8 +136,8 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
         if (line := told.shows(name) or _fine_without(case, name)) and not denied:
             if "multi_gpu_model" in line.text and "Strategy" not in line.text:
                 remedies = (_PER_GPU,)
-            yield Grower(f"{what} ({line.place})", line, remedies)
-    growing, line = told.shows("growing in words"), told.shows("kept in words")
+            yield Grower(f"{what} ({line.place})", line, tuple(_of_its_time(case, each) for each in remedies))
+    line = told.shows("kept in words")
     if growing and line and growing.number != line.number:
         line = None  # told of growth elsewhere: what is kept is no pool
     if line and not any(told.shows(f"again at each {unit}") for unit in _UNITS):
@@ -145,6 +147,15 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
             (_TO_THE_END,),
         )
     yield from told_work(case)
+
+
+def _of_its_time(case: Case, remedy: Remedy) -> Remedy:
+    """The same with code that its release has."""
+    if remedy is _EVALUATE_IN_BATCHES and case.api.newest < (2, 2):
+        return replace(remedy, code="model.evaluate(x, y, batch_size=32)   # predict takes it, too")
+    if remedy is _VALIDATION_AS_DATA and case.api.newest < (2, 4):
+        return replace(remedy, code="model.fit(..., validation_data=batches(), validation_steps=n)")
+    return remedy
 
 
 def _full_at_start(case: Case) -> Grower | None:

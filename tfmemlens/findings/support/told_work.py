@@ -301,6 +301,8 @@ _SAY_MORE = (
 """Facts that say more of why than the work does."""
 _FILLS_SLOWLY = ("a persistent tape", "replaying")
 """What may go well for a while."""
+_AT_VALIDATION = ("writing histograms",)
+"""What is computed where the model is validated."""
 _OF_RAM = ("host RAM in words", "killed in words", "an error of Python's")
 _IN_CODE_ALONE = ("an array of all samples", "mapping in parallel")
 """What many programs do that run out of a GPU's memory: a cause only where the memory is the host's."""
@@ -320,7 +322,9 @@ def told_work(case: Case) -> Iterator[Grower]:
         line = told.shows(work.facts[0])
         if line is None or not all(map(told.shows, work.facts)):
             continue
-        if told_more and not (told.shows("failing late") and work.facts[0] in _FILLS_SLOWLY):
+        slowly = told.shows("failing late") and work.facts[0] in _FILLS_SLOWLY
+        validated = told.shows("failing in evaluation") and work.facts[0] in _AT_VALIDATION
+        if told_more and not (slowly or validated):
             continue
         if (work.memory == HOST and of_device) or (work.memory == DEVICE and of_host):
             continue

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tfmemlens.findings.support.accounts import what_is_asked
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.contrasted import stated_cause
-from tfmemlens.findings.support.kills import surely_for_memory, was_killed
+from tfmemlens.findings.support.kills import surely_for_memory, told_for_memory, was_killed
 from tfmemlens.findings.support.largest_layer import of_the_largest_layer
 from tfmemlens.findings.support.libraries import library_of
 from tfmemlens.findings.support.rows import (
@@ -223,7 +223,7 @@ def _what(case: Case, moment: Moment) -> str:
             else f"The TPU program{name} does not fit"
         )
     if failed.kind is RequestKind.HOST:
-        if was_killed(moment) and not surely_for_memory(moment):
+        if was_killed(moment) and not (surely_for_memory(moment) or told_for_memory(case)):
             return "The process was killed from outside, and no message says why"
         if words_of_a_client(case, moment):
             return f"Out of memory{at} while allocating {tensor_text(moment)}"

@@ -246,7 +246,8 @@ _CIRCUMSTANCES = {
         r"(?i)\b(?:py)?torch\b|\btheano\b|\bcupy\b|\bcaffe\b|\bopencv\b|\bdarknet\b"
     ),
     "before training": regex(
-        r"(?i)\bbefore (?:\w+ )?(?:training|the first|starting|it (?:even )?(?:starts|begins))"
+        r"(?i)\bpre-?training\b(?= (?:where|when|that)\b)"
+        r"|\bbefore (?:\w+ )?(?:training|the first|starting|it (?:even )?(?:starts|begins))"
         r"|\b(?:while|when) (?:loading|reading|preparing) (?:\w+ ){0,3}(?:data|images|files)"
     ),
     "serving requests": regex(
@@ -390,7 +391,14 @@ _LIKE_PROSE = regex(r"[A-Za-z]{2,} [a-z]{2,}|\bleak|#|[\u3040-\u30ff\u4e00-\u9ff
 
 def _repeats(unit: str, sentence: str, titled: bool) -> bool:
     named = _IN_TITLES.get(unit) if titled else None
-    return bool((named and named.search(sentence)) or _REPEATED[unit].search(sentence))
+    if named and named.search(sentence):
+        return True
+    match = _REPEATED[unit].search(sentence)
+    return match is not None and not (unit == "model" and _OF_TRAINING.search(match[0]))
+
+
+_OF_TRAINING = regex(r"(?i)\b(?:epochs?|steps?|iterations?|batch(?:es)?)\b")
+"""What is done again while one model is trained."""
 
 
 def again(unit: str) -> str:

@@ -122,6 +122,7 @@ _NO_THING = regex(
 )
 _FIXED = regex(
     r"(?i)(?<!\ba )(?<!\bthe )(?<!\ban )\b(?:(?:fix|solv|resolv)ed"
+    r"|(?:(?<=able to )|(?<=managed to ))(?:fix|(?:re)?solve)"
     r"(?! (?:value|size|length|number|batch|seed|shape|amount|point|step|order|set)s?\b)"
     r"|work(?:ed)? around|got rid of|overc[oa]me)\b(?: ['\"`]?[\w-]+['\"`]?){0,5}?"
     r" (?:by|with|using|via|when|after|setting) (?!(?:any|the same|no)\b)\w"
@@ -134,8 +135,8 @@ _FIXED = regex(
     r"|\b\w{2,20}ing (?:[^.;]|\.(?=\w)){2,80}\b(?:and|then) (?:it|that|this) (?:(?:was|is|got) (?:resolved"
     r"|solved|fixed)|works?|worked)\b(?!-)"
     r"|\b(?:the|my|a) (?:fix|solution|workaround|remedy) (?:is|was|for me (?:is|was))\b"
-    r"|\b(?:this|that|it|which|\w+ing (?:(?!, ?(?:i|we) )[^!?;]){1,80}?) (?<!\bis )(?<!\bare )(?<!\bwas )"
-    r"(?<!\bbe )(?:fixed|solved|resolved|did the trick|helped)\b"
+    r"|\b(?:this|that|it|which|\w+ing (?:(?!, ?(?:i|we|what) )[^!?;]){1,80}?) (?<!\bis )(?<!\bare )"
+    r"(?<!\bwas )(?<!\bbe )(?:fixed|solved|resolved|did the trick|helped)\b"
     r"|\bable to (?:\w+ )?(?:reduc|avoid|prevent|lower|run|train|keep)\w*\b[^.]{0,60}? by (?:not )?\w+ing\b"
     r"|\b(?:using|calling|setting|replacing) [^,;]{1,80}? (?:can |does )?(?:avoid|prevent)(?:s|ed)?\b"
     r"[^.]{0,30}\b(?:leak|memory|OOM)"
@@ -183,7 +184,8 @@ _CAUSED = regex(
     r"(?i)\broot cause(?::| is| was)|\bit turn(?:s|ed) out (?:that )?\w+ \w"
     r"|\b(?:problem|issue|cause|reason|culprit|leak|error|oom) "
     r"(?:is|was|seems to be|turn(?:s|ed) out to be|comes from|came from)"
-    r" (?:that|because of|due to|caused by)\b"
+    r" (?:(?:that|because of|due to|caused by)\b"
+    r"|(?:with|in) (?!(?:the |my |your )?(?:memory|RAM|GPU|training|code|model|script|program|tensorflow)\b))"
 )
 _HAS_CAUSED = regex(
     r"(?i)\b(?:it|this|that|problem|issue|error|leak|crash) (?:had|has) (?:something )?to do with \w"
@@ -322,15 +324,22 @@ def _told(sentence: str) -> _Told:
     fixed = "" if in_doubt else _from_its_clause(sentence, _FIXED)
     without = _without(sentence)
     works = "" if in_doubt or fixed or without else _from_its_clause(sentence, _WORKS_SO)
-    caused = not in_doubt and (
-        _HAS_CAUSED.search(sentence)
-        or (_CAUSED.search(sentence) and not (_OF_SHORTAGE.search(sentence) or _NOT_FIXED.search(sentence)))
-    )
+    caused = not in_doubt and (_HAS_CAUSED.search(sentence) or _names_a_cause(sentence))
     clauses = _poles([part for part in _CLAUSE.split(sentence) if part.strip()])
     own = bool(_EACH_ITS_OWN.search(sentence))
     asks = _ASKS.search(sentence) if "?" in sentence or "let me know" in sentence else None
     did = None if in_doubt else _DID.match(sentence)
     return _Told(fixed, works, bool(caused), bool(asks), bool(did), own, without, tuple(clauses))
+
+
+def _names_a_cause(sentence: str) -> bool:
+    """Whether a clause names the cause, and neither doubts it nor says that memory is short."""
+    if _OF_SHORTAGE.search(sentence):
+        return False
+    return any(not _NOT_FIXED.search(clause) and _CAUSED.search(clause) for clause in _PARTED.split(sentence))
+
+
+_PARTED = regex(r"[,;](?!\d)")
 
 
 def _from_its_clause(sentence: str, pattern: re.Pattern[str]) -> str:

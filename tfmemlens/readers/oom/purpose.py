@@ -204,7 +204,7 @@ SHORT = LineRule(
     r"|\btoo much (?:\w{1,12} )?(?:RAM|memory)\b|\bcrash\w{0,3}\b[^.\n]{0,60}\b(?:all|available) RAM\b"
     rf"|{_IN_OTHER_LANGUAGES}"
     r"|\bkilled python\d?\b|\b(?:RAM|memory)\b[^.\n]{0,40}\b(?:gets?|got|is|was) killed\b"
-    r"|\b(?:process|kernel|job|session|run|script|code|training|program|python|[\w-]{1,40}\.(?:py|sh))"
+    r"|\b(?:process|kernel|job|session|run|script|code|training|program|python|it|[\w-]{1,40}\.(?:py|sh))"
     r" (?:is|was|gets?|got) (?:\w{1,12} )?killed\b(?! by (?:me|the user|hand))"
     r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall))"
     r"|\b(?:shell|terminal|console|it|log) (?:reports?|says?|prints?|shows?|reads?):? (?:just |only )?"

@@ -77,6 +77,16 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
+        "batch_size",
+        LineRule(
+            r"\A\s*(?:export )?(?:BS|GLOBAL_BATCH_SIZE|global_batch_size)\s?=\s?"
+            r"(?P<value>\d{1,6})\s*(?:#.*)?\Z",
+            "BS=256",
+            "export GLOBAL_BATCH_SIZE=512",
+            needs=("bs", "batch_size"),
+        ),
+    ),
+    (
         "failed_batch",
         LineRule(
             r"(?i)\A(?=[^\n]{0,400}\b(?:fails?|died|dies|crash\w*"
@@ -421,7 +431,8 @@ _NUMBERS = (
 )
 """Settings whose 0 and 1 are numbers."""
 _WORDS = Words(
-    "atch", "CUDA_VIS", "memory:", "--mem", " -m ", "memory_limit", "rowth", "GROWTH", "memory_fraction",
+    "atch", "BS=", "BS =", "BATCH_S",
+    "CUDA_VIS", "memory:", "--mem", " -m ", "memory_limit", "rowth", "GROWTH", "memory_fraction",
     "ALLOCAT", "CLIENT_", "ONEDNN", "CUDNN_W", "xla_dump", "inter_op_p", "jit_comp", "swap_mem", "drop_rem",
     "donate_a", "donate=", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION",
     "fp16", "bf16",

@@ -58,6 +58,14 @@ OF_IMAGES = LineRule(
     needs=("image", "img", "picture", "photo", "pixel", "jpg", "jpeg", "png", "cv2"),
 )
 """The text speaks of images."""
+LOADING_SAMPLES = LineRule(
+    r"(?i)\A\W{0,4}(?:load|read|process|preprocess|pars|decod|convert)\w*\b[^\n]{0,30}"
+    r"\b\d{2,7}\b[^\n]{0,20}(?:\bof\b|/) ?\d{3,8}\b",
+    "Load the 24000 image of 25000.",
+    "Processing image 1200/50000",
+    needs=("load", "read", "process", "pars", "decod", "convert"),
+)
+"""A program that prints how many samples it has read."""
 ONE_HOT_LABELS = LineRule(
     rf"\bto_categorical\([^\n]{{0,80}}\b\w{{0,20}}{_CLASSES}\b"
     rf"|\bone_hot\([^\n]{{0,80}}\b\w{{0,20}}{_CLASSES}\b"
@@ -243,6 +251,7 @@ TOLD_WORK = {
     "an array in words": ARRAY_IN_WORDS,
     "queueing samples": QUEUES,
     "of images": OF_IMAGES,
+    "loading samples": LOADING_SAMPLES,
     "one-hot labels": ONE_HOT_LABELS,
     "one-hot features": ONE_HOT_FEATURES,
     "writing histograms": HISTOGRAMS,
