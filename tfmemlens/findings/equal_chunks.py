@@ -319,13 +319,14 @@ def _kept_elements(case: Case, moment: Moment) -> tuple[str, Line] | None:
     if not on_host(moment) or most < _MIN_CERTAIN_COUNT or (moment.request and stored_by(moment.request)):
         return None
     told = case.capture.surroundings
-    if told.pipeline_buffers:
-        return told.pipeline_buffers[0]
+    reported = told.pipeline_buffers[0] if told.pipeline_buffers else None
     for line in code_lines(told):
         match = _KEEPS_ELEMENTS.search(line.text)
-        if match and (match["cache"] or int((match["buffer"] or "0").replace("_", "")) >= most):
+        if match is None or (reported and _kept_by(match).partition("(")[0] not in reported[0]):
+            continue
+        if reported or match["cache"] or int((match["buffer"] or "0").replace("_", "")) >= most:
             return _kept_by(match), line
-    return None
+    return reported
 
 
 def _kept_by(match: re.Match[str]) -> str:

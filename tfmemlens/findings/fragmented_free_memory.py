@@ -16,7 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.fit_call import fit_call
 from tfmemlens.findings.support.kept import joined_to_itself
+from tfmemlens.findings.support.program_lines import rows_by_name
 from tfmemlens.findings.support.rows import (
     NEARLY_FULL,
     device_limit,
@@ -60,7 +62,7 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=_severity(case, moment),
             headline=f"{human(books.requested)} did not fit although {in_pieces(moment)}",
-            because=f"{_large_part(case, moment)}{in_pieces(moment)}",
+            because=_because(case, moment),
             explains=books.available.bytes,
             evidence=(
                 *(
@@ -81,6 +83,15 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, moment)),
             moment=index,
         )
+
+
+def _because(case: Case, moment: Moment) -> str:
+    """How much of the device this tensor asks for, what its rows are, then the pieces."""
+    request = moment.request
+    rows = request.failed.shape[0] if request and request.failed.shape else None
+    named = rows_by_name(case.capture.surroundings, rows, remedies.batch_of(case, moment))
+    clauses = (named and f"{named}; ", _large_part(case, moment), in_pieces(moment))
+    return "".join(clauses)
 
 
 def _large_part(case: Case, moment: Moment) -> str:
@@ -148,7 +159,12 @@ def _of_weights(moment: Moment) -> bool:
 
 
 def _has_one_shape(case: Case) -> bool:
-    """Whether the program's models say that nothing but the batch differs from step to step."""
+    """Whether the program's models say that nothing but the batch differs from step to step, or its call of
+    fit is given arrays, of which alone it takes a `batch_size`.
+    """
+    fit = fit_call(case.capture.surroundings)
+    if fit and fit.batch:
+        return True
     model = case.capture.live_model
     outputs = model.outputs if model else ()
     return bool(outputs) and all(shape and None not in shape[1:] for _, shape in outputs)

@@ -4,7 +4,8 @@ What it means: `tape.jacobian` runs the backward pass once for each output. It d
 (pfor), so that each tensor of the backward pass has the number of outputs as a further first dimension.
 When it fires: the failing op runs in such a loop (`loop_body/`, `/pfor`), or the failing line calls
 `.jacobian(`.
-What to do: an ordinary loop, one output after the other; or the outputs in groups.
+What to do: fewer samples at a time, since the result has all weights once for each output; an ordinary loop,
+one output after the other, makes the tensors on the way smaller.
 """
 
 from __future__ import annotations
@@ -56,11 +57,20 @@ def check(case: Case) -> Iterator[Finding]:
             explains=failed.tensor_bytes,
             evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
             remedies=(
+                _FEWER_SAMPLES,
                 _one_after_the_other(failed.tensor_bytes, turns),
-                Remedy("or compute it for a few outputs at a time", slug="in-blocks"),
             ),
             moment=index,
         )
+
+
+_FEWER_SAMPLES = Remedy(
+    "compute it for fewer samples at a time, and reduce each part before the next: the result itself has all"
+    " weights once for each output of each sample",
+    "for part in np.array_split(x, 8): add_up(jacobian_of(part))   # both are functions of yours",
+    slug="in-blocks",
+)
+"""An ordinary loop makes a result as large."""
 
 
 def _one_after_the_other(need: int | None, turns: int | None) -> Remedy:
@@ -68,7 +78,8 @@ def _one_after_the_other(need: int | None, turns: int | None) -> Remedy:
     smaller = f"this tensor is {turns:,} times smaller" if turns else "it holds one output's tensors only"
     saves = need - need // turns if need and turns else None
     return Remedy(
-        f"compute the Jacobian in an ordinary loop, one output after the other: slower, and {smaller}",
+        f"or compute the Jacobian in an ordinary loop, one output after the other: slower, and {smaller}; the"
+        " result is as large",
         "tape.jacobian(y, x, experimental_use_pfor=False)   # eager: persistent=True",
         saves,
         Certainty.ESTIMATE if saves else None,

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.named_sizes import in_words, named_sizes
-from tfmemlens.findings.support.one_hot import is_of_features
+from tfmemlens.findings.support.one_hot import by_index, is_of_features, meets_a_table
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.findings.support.situation import situation
@@ -30,6 +30,7 @@ from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
+from tfmemlens.values import replace
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor, and held tensors of the same size"
@@ -214,6 +215,12 @@ def _one_hot(
         return _one_hot_feature(case, index, moment, failed, rows, classes, need)
     if _MULTIPLIED.search(failed.source_text or ""):
         return _looked_up(index, moment, failed, rows, classes, need)
+    if table := meets_a_table(case, failed.source_text or ""):
+        return replace(
+            _looked_up(index, moment, failed, rows, classes, need),
+            remedies=(by_index(table),),
+            rules_out=("smaller-batch",),
+        )
     item = need // (rows * classes)
     noun = "ids" if failed.pipeline else "labels"
     what = f"{rows:,} {noun} as one-hot vectors of {classes:,} numbers each take {human(need)}"

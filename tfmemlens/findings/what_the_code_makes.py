@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.kills import another_program
+from tfmemlens.findings.support.one_hot import BESIDE_A_TABLE, by_index, meets_a_table
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.quoted_line import line_of_op
 from tfmemlens.findings.support.rows import on_host, requests
@@ -237,6 +238,7 @@ def _finding(case: Case, index: int, moment: Moment, request: Request, shown: _S
     idiom, words = shown.idiom, _words(request, shown)
     words["factors"] = _factors(case.capture.surroundings, request.failed.shape)
     what = idiom.makes.format_map(words)
+    table = meets_a_table(case, shown.match.string)
     guess = "most likely " if shown.told in (Agreement.WAY, Agreement.RAM, Agreement.TEXT) else ""
     return Finding(
         severity=Severity.CAUSE,
@@ -250,11 +252,12 @@ def _finding(case: Case, index: int, moment: Moment, request: Request, shown: _S
         ),
         remedies=(
             *((remedies.WRONG_SIZE,) if remedies.has_a_wrong_size(request) else ()),
-            *(_remedy(each, case, moment, request, words) for each in idiom.advice),
+            *((by_index(table),) if table else ()),
+            *(_remedy(each, case, moment, request, words) for each in idiom.advice if not table),
             *remedies.offered(case, moment, *idiom.also),
         ),
         moment=index,
-        rules_out=idiom.rules_out,
+        rules_out=(*idiom.rules_out, *BESIDE_A_TABLE) if table else idiom.rules_out,
     )
 
 

@@ -55,6 +55,8 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
 _END_IT = "see-device-users"
 _GROWING = ("held-by-python", "kept-by-a-loop", "models-kept", "retraced-functions")
 """Rules of what a program keeps, and of which each step adds more."""
+_KEPT_ELEMENTS = ("cache-to-file", "shuffle-files")
+"""What ends a pipeline's keeping of more and more elements."""
 _MOST, _LITTLE, _A_LINE_S = 0.5, 0.1, 0.2
 
 
@@ -63,11 +65,13 @@ def _puts_the_end_off(action: Action, ours: Sequence[Finding]) -> bool:
     keeps of every step until the device is full: the next steps fill that, too.
     """
     first, saves = ours[0] if ours else None, action.remedy.saves_bytes or 0
-    if first is None or first.rule not in _GROWING or not first.remedies:
+    if first is None or not first.remedies:
+        return False
+    if first.rule not in _GROWING and first.remedies[0].slug not in _KEPT_ELEMENTS:
         return False
     if action.remedy.slug in (WHAT_ENDED_IT, _END_IT):
         return False
-    of_the_step = not any(rule in _GROWING for rule in action.rules)
+    of_the_step = not any(rule in (*_GROWING, first.rule) for rule in action.rules)
     return of_the_step and first.share >= _MOST and saves < _LITTLE * (first.explains or 0)
 
 

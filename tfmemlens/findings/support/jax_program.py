@@ -247,6 +247,8 @@ def _vmapped(program: list[Statement]) -> MadeByLine | None:
     physics = _last(given) == "step" and ast.unparse(given).startswith("mjx.")
     name = "`mjx.step`" if physics else name
     rows = _rows(program)
+    if not physics and _is_differentiated(program, node):
+        return _vmapped_under_a_gradient(statement.line_of(node), name, pairs)
     some = _ROWS_AT_ONCE if rows is None or rows > 4 * _ROWS_AT_ONCE else max(rows // 4, 1)
     what = (
         "the contacts that may occur, with their constraints, exist"
@@ -267,6 +269,103 @@ def _vmapped(program: list[Statement]) -> MadeByLine | None:
     )
 
 
+def _vmapped_under_a_gradient(line: Line, name: str, pairs: str) -> MadeByLine:
+    """Parts of what a gradient goes through are kept all the same: the gradient itself is taken in parts."""
+    return MadeByLine(
+        f"the vmap of {line.place} runs {name}{pairs} at once, and the gradient that is taken of it keeps"
+        " what each of them needs",
+        (
+            Remedy(
+                "take the gradient for some of the rows at a time, and add the parts up: a part of the vmap"
+                " alone is kept all the same",
+                "total = jax.tree.map(jnp.add, total, grads)   # of xs[i : i + n], for each part",
+                slug="in-blocks",
+            ),
+            Remedy(
+                "or let the backward pass compute each of them again",
+                "jax.vmap(jax.checkpoint(f))(xs)",
+                slug="recompute-body",
+            ),
+        ),
+        line=line,
+    )
+
+
+def _is_differentiated(program: list[Statement], call: ast.Call) -> bool:
+    """Whether a gradient is taken of a function in which this call stands."""
+    names = {
+        each.name
+        for _, each in _nodes(program, ast.FunctionDef)
+        if any(part is call for part in ast.walk(each))
+    }
+    return bool(names & set(_differentiated(program)))
+
+
+def _differentiated(program: list[Statement]) -> Iterator[str]:
+    """Names of functions that a gradient is taken of."""
+    for _, node in _nodes(program, ast.Call):
+        if _last(node.func) in _GRADIENTS and node.args and isinstance(node.args[0], ast.Name):
+            yield node.args[0].id
+
+
+def _inner_steps(program: list[Statement]) -> MadeByLine | None:
+    """A loop of gradient steps in a function that a gradient is taken of, itself or by what calls it."""
+    functions = {node.name: (statement, node) for statement, node in _nodes(program, ast.FunctionDef)}
+    reached = set(_differentiated(program))
+    for _ in functions:
+        reached |= {
+            _last(call.func)
+            for name in reached & functions.keys()
+            for call in ast.walk(functions[name][1])
+            if isinstance(call, ast.Call) and _last(call.func) in functions
+        }
+    for name in sorted(reached & functions.keys()):
+        statement, function = functions[name]
+        for loop in ast.walk(function):
+            if isinstance(loop, ast.For) and _takes_gradients(loop):
+                return _of_inner_steps(program, statement.line_of(loop), loop)
+    return None
+
+
+def _takes_gradients(loop: ast.For) -> bool:
+    """Whether a turn computes a gradient: `jax.grad(loss)(params, x)`."""
+    called = (each.func for each in ast.walk(loop) if isinstance(each, ast.Call))
+    return any(isinstance(each, ast.Call) and _last(each.func) in _GRADIENTS for each in called)
+
+
+def _of_inner_steps(program: list[Statement], line: Line, loop: ast.For) -> MadeByLine:
+    mapped = next(
+        (
+            statement.line_of(node)
+            for statement, node in _nodes(program, ast.Call)
+            if _last(node.func) == "vmap"
+        ),
+        None,
+    )
+    rows = f", for all rows of the vmap of {mapped.place} at once" if mapped else ""
+    return MadeByLine(
+        f"a gradient goes through the gradient steps of the loop over `{ast.unparse(loop.iter)}`"
+        f" ({line.place}), and keeps what each of them needs{rows}",
+        (*((_FEWER_TASKS,) if mapped else ()), _FEWER_INNER_STEPS, _INNER_STEPS_AGAIN),
+        line=line,
+    )
+
+
+_FEWER_TASKS = Remedy(
+    "take the outer gradient for fewer rows (tasks) at a time, and add the parts up",
+    "total = jax.tree.map(jnp.add, total, grads)   # of xs[i : i + n], for each part",
+    slug="in-blocks",
+)
+_FEWER_INNER_STEPS = Remedy(
+    "make fewer inner steps, or take their gradients as constants (first order): then none of them is kept",
+    "g = jax.lax.stop_gradient(g)   # g: the gradient of an inner step",
+    slug="fewer-turns",
+)
+_INNER_STEPS_AGAIN = Remedy(
+    "or let the backward pass compute each inner step again: its weights are kept, and one step at a time",
+    "step = jax.checkpoint(step)   # one turn of the loop as a function",
+    slug="recompute-body",
+)
 _ROWS_AT_ONCE = 256
 _FEWER_CONTACTS = (
     Remedy(
@@ -285,7 +384,12 @@ def _rows(program: list[Statement]) -> int | None:
         for _, node in _nodes(program, ast.Call)
         if _last(node.func) == "split" and len(node.args) == 2 and isinstance(node.args[1], ast.Constant)
     ]
-    return max((count for count in counts if isinstance(count, int)), default=None)
+    most = max((count for count in counts if isinstance(count, int)), default=None)
+    return most if most and most >= _LEAST_ROWS else None
+
+
+_LEAST_ROWS = 16
+"""Fewer keys are for the parts of a model, and no rows."""
 
 
 def _captured(program: list[Statement]) -> MadeByLine | None:
@@ -518,6 +622,7 @@ _READINGS: tuple[Callable[[list[Statement]], MadeByLine | None], ...] = (
     _whole_before_sharded,
     _captured,
     _derivative,
+    _inner_steps,
     _many_shapes,
 )
 """The surest first."""

@@ -4,8 +4,12 @@ in an embedding.
 
 from __future__ import annotations
 
+import re
+
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 
 _CALL = regex(r"\bone_hot\(\s*(?P<what>[\w.]{1,60})")
@@ -26,3 +30,37 @@ def is_of_features(case: Case, text: str) -> bool:
     if _OF_FEATURES.search(match["what"]):
         return True
     return any(_SPARSE_LOSS.search(line.text) for line in code_lines(case.capture.surroundings))
+
+
+_MADE = regex(r"\A\s*(?P<name>[A-Za-z_]\w{0,60})\s*=[^=][^\n]{0,80}?one_hot\(\s*(?P<ids>[\w.]{1,60})")
+_NAME = r"(?P<table>[\w.]{1,60})"
+
+
+def meets_a_table(case: Case, text: str) -> tuple[str, str, Line] | None:
+    """Where a line makes one-hot rows under a name that another one multiplies by a table: the table, the
+    ids, and the line of the product.
+    """
+    made = _MADE.match(text)
+    if made is None:
+        return None
+    name = re.escape(made["name"])
+    forms = (rf"(?:tensordot|matmul|\bdot)\(\s*{name}\s*,\s*{_NAME}", rf"\b{name}\s*@\s*{_NAME}")
+    for line in code_lines(case.capture.surroundings):
+        match = re.search(forms[0], line.text) or re.search(forms[1], line.text)
+        if match:
+            return match["table"], made["ids"], line
+    return None
+
+
+BESIDE_A_TABLE = ("smaller-batch", "smaller-input")
+"""What would make fewer of the rows that need not be made at all."""
+
+
+def by_index(table: tuple[str, str, Line]) -> Remedy:
+    """The rows of the table, without any one-hot vector."""
+    rows, ids, line = table
+    return Remedy(
+        f"look the rows up by index: {line.place} only multiplies the one-hot rows by `{rows}`",
+        f"tf.gather({rows}, {ids})   # in the place of {line.place}",
+        slug="look-up-by-index",
+    )

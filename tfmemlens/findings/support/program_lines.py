@@ -77,3 +77,37 @@ def name_of_batch(told: Surroundings, batch: int | None) -> str:
         if any(re.search(form.format(re.escape(name)), each.text) for form in _SPENT for each in code)
     ]
     return f" (`{used[0][0]}`, {used[0][1].place})" if len(used) == 1 else ""
+
+
+_FEWEST_ROWS = 16
+
+
+def line_of_layer(told: Surroundings, layer: str | None) -> Line | None:
+    """The one line of a program's file that gives a layer its name."""
+    name = (layer or "").rpartition("/")[2]
+    if not name.isidentifier() or not told.program():
+        return None
+    named = rf"\bname\s*=\s*['\"]{re.escape(name)}['\"]"
+    lines = [line for line in _file_lines(told) if name in line.text and re.search(named, line.text)]
+    return lines[0] if len(lines) == 1 else None
+
+
+def _file_lines(told: Surroundings) -> list[Line]:
+    """The lines of files that were read, each once; none that a traceback quotes."""
+    lines = (line for each in told.program() if not each.of_frame for line in each.lines)
+    return [*{(line.source, line.number): line for line in lines}.values()]
+
+
+def rows_by_name(told: Surroundings, rows: int | None, batch: int | None) -> str:
+    """`128 samples x 2,400 (`DISHES`, line 7 of train.py)`, where so many rows are a batch times a number
+    that one name of the program has; else empty.
+    """
+    if not (rows and batch and told.program()) or batch < 2 or rows % batch or rows // batch < _FEWEST_ROWS:
+        return ""
+    each = rows // batch
+    named = [
+        (name, line) for name, (figure, line) in numbers_by_name(code_lines(told)).items() if figure == each
+    ]
+    if len(named) != 1:
+        return ""
+    return f"{rows:,} rows are {batch:,} samples x {each:,} (`{named[0][0]}`, {named[0][1].place})"

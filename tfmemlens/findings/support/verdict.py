@@ -10,6 +10,7 @@ from tfmemlens.findings.support.contrasted import stated_cause
 from tfmemlens.findings.support.kills import surely_for_memory, told_for_memory, was_killed
 from tfmemlens.findings.support.largest_layer import of_the_largest_layer
 from tfmemlens.findings.support.libraries import library_of
+from tfmemlens.findings.support.program_lines import line_of_layer
 from tfmemlens.findings.support.rows import (
     OF_SLOTS,
     OF_UPDATE,
@@ -78,7 +79,7 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
     if best.rule == _IN_PIECES:
         clauses.reverse()  # what is too large for a piece says more than the pieces
     why = f" ({clauses[1]})" if deeper else ""
-    said = f"{_what(case, moment)}: {clauses[0]}{why}"
+    said = f"{_with_its_line(case, moment, _what(case, moment), clauses)}: {clauses[0]}{why}"
     more = of_the_largest_layer(case, moment, said) if best.rule in _OF_FIGURES else ""
     return _sentence(f"{said}{more}{_in_its_words(case, moment)}")
 
@@ -89,6 +90,15 @@ def _in_its_words(case: Case, moment: Moment) -> str:
     if cause is None or failed is None or cause[1].number < failed.number:
         return ""
     return f'; {cause[1].place} names the cause: "{cause[0]}"'
+
+
+def _with_its_line(case: Case, moment: Moment, what: str, clauses: Sequence[str]) -> str:
+    """The sentence with the program's line that names the layer, unless it is said anyway."""
+    layer = moment.request.owner.layer if moment.request else None
+    line = line_of_layer(case.capture.surroundings, layer)
+    if line is None or any(line.place in clause for clause in clauses):
+        return what
+    return what.replace(f"in `{layer}`", f"in `{layer}` ({line.place})", 1)
 
 
 def what_it_is(case: Case, ranked: Sequence[Finding]) -> Finding | None:
