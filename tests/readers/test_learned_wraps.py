@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tfmemlens.readers.oom.cleaning import clean
 from tfmemlens.readers.oom.prefixes import _tells_processes
-from tfmemlens.readers.oom.wraps import LOST, PaneFrame, chopped_at, with_loss, without_last_word
+from tfmemlens.readers.oom.wraps import LOST, PaneFrame, alike, chopped_at, with_loss, without_last_word
 
 
 @pytest.mark.parametrize(
@@ -62,3 +63,11 @@ def test_what_stands_in_a_box(frame: PaneFrame, text: str, inside: str) -> None:
 )
 def test_numbers_that_come_again_and_again_are_processes(values: list[str], tells: bool) -> None:
     assert _tells_processes(values) is tells
+
+
+def test_rows_that_differ_in_their_figures_begin_lines_of_their_own() -> None:
+    row = "step {:04d} loss 0.4321 rss {:05d} MB gpu 2000 MB lr 0.001"
+    rows = [row.format(at, 3 * at) for at in range(8)]
+    assert [line.line.text for line in clean(enumerate(rows, 1))] == rows
+    assert alike(rows[0], rows[1]) and not alike(rows[0], rows[0])
+    assert not alike(rows[0], "step back and look at the loss of 3") and not alike(rows[0][:30], rows[1][:30])

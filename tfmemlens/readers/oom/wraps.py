@@ -52,6 +52,8 @@ class Wrap(NamedTuple):
         """The text with the line that follows, None where that begins a line of its own; `last` is the
         physical line that the text ends with.
         """
+        if alike(last, following):
+            return None
         if self.words:
             return f"{text} {following.strip()}" if _no_room(last, following, self.width, continues) else None
         if not following.startswith(self.indent):
@@ -94,13 +96,28 @@ def _width(texts: Sequence[str], continues: Continues) -> tuple[int, int]:
     for text, following in pairwise(texts):
         if len(text) < _MIN_WIDTH:
             continue
-        if continues(following):
+        if continues(following) and not alike(text, following):
             broken[len(text)] += 1
             carried.setdefault(len(text), set()).add(following)
         else:
             whole[len(text)] += 1
     widths = (size for size in _widest(broken, whole, len(texts)) if len(carried[size]) > 1)
     return next(((size, broken[size]) for size in widths), (0, 0))
+
+
+def alike(text: str, following: str) -> bool:
+    """Whether both lines begin alike and have other figures, as rows of one kind do: what carries on a line
+    that was broken begins otherwise.
+    """
+    start = _DIGITS.sub("0", text[:_START])
+    if len(text) < _MIN_WIDTH or not _LETTERS.search(start) or start != _DIGITS.sub("0", following[:_START]):
+        return False
+    return len(following) >= _START and _FIGURES.findall(text) != _FIGURES.findall(following) != []
+
+
+_START = 10
+_FIGURES = regex(r"\d+")
+_LETTERS = regex(r"[A-Za-z]{2}")
 
 
 def _widest(broken: Counter[int], whole: Counter[int], lines: int) -> Iterator[int]:
@@ -168,7 +185,7 @@ def _between_words(texts: Sequence[str], continues: Continues) -> tuple[int, Wra
 
 def _no_room(text: str, following: str, width: int, continues: Continues) -> bool:
     """Whether the line that follows carries on, and its first word did not fit."""
-    if not text.strip() or not continues(following):
+    if not text.strip() or not continues(following) or alike(text, following):
         return False
     return len(text) + 1 + len(following.split(None, 1)[0]) > width
 
