@@ -241,3 +241,27 @@ def test_the_batch_of_a_shell_script_is_one() -> None:
     text = "import jax\nIt is an OOM on my GPU, at a sequence length of 2048.\nBS=256\n"
     assert any("256 -> 128" in action.remedy.text for action in explained(text).actions)
     assert not any("-> 128" in each.remedy.text for each in explained(text.replace("BS", "NBS")).actions)
+
+
+def _readings(*sizes: float) -> str:
+    return "".join(
+        f"Memory usage after {run} run(s) (in MiB): {size:.3f}\n" for run, size in enumerate(sizes)
+    )
+
+
+def test_figures_that_a_program_prints_are_read_though_no_failure_is_told() -> None:
+    rising = explained(_readings(*(5612.281 + 35 * run for run in range(8))))
+    assert rising.verdict.startswith("Host RAM in use rose from 5.48 GiB to 5.72 GiB over 8 readings")
+    flat = explained(_readings(5612, 5612.2, 5610, 5611.6, 5609.3, 5611.2))
+    assert flat.verdict.startswith("No failure is told; what it prints stays flat (at most 5.48 GiB")
+    wavering = explained(_readings(5612.1, 5612.2, 5612.3, 5612.4))
+    assert "rose" not in wavering.verdict
+    assert "rose" not in explained(_readings(5612, 5712, 5812)).verdict
+
+
+def test_rows_of_equal_length_are_no_lines_that_a_screen_broke() -> None:
+    rows = "".join(
+        f"after epoch {at} the process holds {1200 + 100 * at} MB of memory here\n" for at in range(6)
+    )
+    report = explained(f"I use tensorflow.\n\n{rows}then it runs out of memory")
+    assert "memory ran out (line 9)" in report.verdict

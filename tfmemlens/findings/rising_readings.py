@@ -5,7 +5,7 @@ only weights, slots and what the program keeps are; if that rises again and agai
 A resident set that rises is the same in host RAM.
 When it fires: at least three printed readings of `current`, of a step's own line (`step 20 gpu_mem 5.1 GB`)
 or, where host RAM ran out, of it (`rss=12.1GB`), each above the one before, or nearly all of five and more;
-two of TensorFlow.js, whose tensors it counts as well.
+four of host RAM where no failure is told; two of TensorFlow.js, whose tensors it counts as well.
 What to do: find what keeps tensors between the readings: lists of losses, a metric, a function traced anew.
 """
 
@@ -50,7 +50,7 @@ _SIGNATURE = Remedy(
 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
-    host = bool(case.moments) and on_host(case.moments[0])
+    host = on_host(case.moments[0]) if case.moments else not told.readings and _rise(told.host_readings)
     readings = told.host_readings if host else told.readings
     if situation(case).program == "Node" and not host:
         yield from _of_node(readings)
@@ -77,6 +77,14 @@ def check(case: Case) -> Iterator[Finding]:
         ),
         remedies=remedies,
     )
+
+
+def _rise(readings: Sequence[tuple[int, Line]]) -> bool:
+    """Whether figures of RAM of a run that tells of no failure rise by more than they waver."""
+    return len(readings) >= _LEAST_ALONE and readings[-1][0] >= _MORE * readings[0][0]
+
+
+_LEAST_ALONE, _MORE = 4, 1.02
 
 
 def _limit_of(line: Line) -> int | None:

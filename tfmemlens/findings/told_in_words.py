@@ -127,6 +127,12 @@ def check(case: Case) -> Iterator[Finding]:
         yield from _below_a_message(case)
     elif line is None and (size := told.shows("growing with a size")) and _alone(case, size):
         yield _with_a_size(case, size)
+    elif line is None and (flat := _of_readings(told)) and _alone(case, told.host_readings[-1][1]):
+        yield Finding(
+            severity=Severity.NOTE,
+            headline=f"no failure is told{flat}",
+            evidence=(Evidence("the last figure", told.host_readings[-1][1]),),
+        )
     if line is None or not _alone(case, line) or _only_an_error(told, line):
         return
     if likely and caches(told, line, grows) and likely.line != line:
