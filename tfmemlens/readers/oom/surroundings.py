@@ -13,6 +13,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.readers.oom import switches
 from tfmemlens.readers.oom.account import AccountCollector
 from tfmemlens.readers.oom.contrasts import ContrastCollector
+from tfmemlens.readers.oom.counters import Counters
 from tfmemlens.readers.oom.libraries import LIBRARIES
 from tfmemlens.readers.oom.other_failures import (
     CPP_FRAME,
@@ -222,6 +223,7 @@ class SurroundingsCollector:
         self.releases = Releases()
         self.account = AccountCollector()
         self.contrasts = ContrastCollector()
+        self.counters = Counters()
         self._total: Size | None = None
         self._own_lines = False
         """Whether the lines that a notebook shows of a traceback are the program's own."""
@@ -292,6 +294,7 @@ class SurroundingsCollector:
         self.releases.read(line)
         self.account.observe(line)
         self.contrasts.observe(line)
+        self.counters.observe(line)
         if SAID_VERSION.search(line.text) and not _OF_ANOTHER_TIME.search(line.text):
             for said in re.finditer(SAID_VERSION.pattern, line.text):
                 self.said_era = _widened(self.said_era, said)
@@ -386,7 +389,7 @@ class SurroundingsCollector:
             devices=tuple(devices),
             soft_warnings=tuple(SoftWarning(size, allocator, line) for size, allocator, line in soft),
             harmless=tuple((what, count, first) for what, (count, first) in self.harmless.items()),
-            steps=tuple(self.steps),
+            steps=tuple(self.steps) or self.counters.steps(),
             parameters=self.parameters,
             settings=tuple(self.settings),
             purposes=tuple(self._told().items()),
