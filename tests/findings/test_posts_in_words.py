@@ -265,3 +265,57 @@ def test_rows_of_equal_length_are_no_lines_that_a_screen_broke() -> None:
     )
     report = explained(f"I use tensorflow.\n\n{rows}then it runs out of memory")
     assert "memory ran out (line 9)" in report.verdict
+
+
+def test_a_batch_and_images_that_were_reduced_in_vain_are_not_advised() -> None:
+    text = (
+        "I use keras: an OOM. I tried to reduce the batch (until 1){}i reduced the images size too, but {}."
+    )
+    tried = slugs(text.format(", ", "i always got this error"))
+    assert "smaller-batch" not in tried and "smaller-input" not in tried
+    assert slugs(text.format(" and it works, ", "it is not needed"))[0] == "smaller-batch"
+
+
+def test_what_would_work_did_not() -> None:
+    text = "# OOM\nYes, decreasing batch_size reduces memory requirement, and it {} to some extent."
+    assert "says that a smaller batch runs" not in " ".join(
+        action.remedy.text for action in explained(text.format("would work")).actions
+    )
+    assert "says that a smaller batch runs" in " ".join(
+        action.remedy.text for action in explained(text.format("works")).actions
+    )
+
+
+def test_a_strategy_that_somebody_proposes_is_no_cause() -> None:
+    text = "# OOM in Keras\nWith multi_gpu_model {} place it above compile."
+    assert "strategy" not in explained(text.format("you can")).verdict
+    assert "strategy" in explained(text.format("I")).verdict
+
+
+def test_an_array_that_a_function_joins_once_does_not_grow() -> None:
+    text = "import jax\nMemory keeps growing.\n\n{} t in ts:\n    xs = jnp.append(xs, 1)\n"
+    assert "joined to itself" in explained(text.format("for")).verdict
+    once = text.format("for").replace("for t in ts:", "def loss(xs):")
+    assert "joined to itself" not in explained(once).verdict
+
+
+def test_what_is_compiled_again_need_not_have_new_shapes() -> None:
+    text = "import jax\nMemory keeps growing. We are recompiling parts of the code each time."
+    assert slugs(text)[0] == "compile-once"
+
+
+def test_what_ended_a_crash_is_tried_first() -> None:
+    text = "I use tensorflow.\nSegmentation fault (core dumped)\nDowngrading to 1.10 solved the issue."
+    assert slugs(text)[0] == "what-ended-it"
+
+
+def test_a_layer_that_makes_its_weights_holds_no_data_set() -> None:
+    trace = (
+        'Traceback (most recent call last):\n  File "a.py", line 65, in <module>\n    model.add(Dense(9))\n'
+        '  File "build/x/egg/keras/initializations.py", line 43, in {}\n'
+        '  File "/usr/lib/python2.7/dist-packages/numpy/core/numeric.py", line 460, in asarray\n'
+        "    return array(a)\nMemoryError\n"
+    )
+    assert slugs(trace.format("glorot_uniform"))[0] == "smaller-model"
+    assert explained(trace.format("glorot_uniform")).case.moments[0].request.failed.source == "a.py:65"
+    assert slugs(trace.format("load"))[0] == "map-the-file"

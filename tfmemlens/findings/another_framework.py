@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings import ended_after_a_warning
 from tfmemlens.findings.support import code_snippets
-from tfmemlens.findings.support.contrasted import without
+from tfmemlens.findings.support.contrasted import ended_by, without
 from tfmemlens.findings.support.remedies import BUILD_ONCE
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.model.case import Case
@@ -325,15 +325,16 @@ def _crash(case: Case) -> Iterator[Finding]:
     crash, aside = told.crash, without(case)
     below_a_message = told.shows("after an OOM")
     if crash and not (told.elsewhere or below_a_message or any(ended_after_a_warning.check(case))):
+        ended = ended_by(case)
         fine = f"; the text says that it is fine without `{aside[0]}` ({aside[1].place})" if aside else ""
         yield Finding(
             severity=Severity.NOTE,
             headline=(
                 "no out-of-memory message: the process crashed, and TensorFlow reports a lack of memory as an"
-                f" error as a rule{fine}"
+                f" error as a rule{fine}{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
             ),
             evidence=(Evidence("the crash", crash),),
-            remedies=tuple(_after_a_crash(case, aside)),
+            remedies=(*((ended[0],) if ended else ()), *_after_a_crash(case, aside)),
         )
 
 

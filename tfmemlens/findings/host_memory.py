@@ -554,11 +554,23 @@ _MAP_THE_FILE = Remedy(
 )
 
 
+_OF_WEIGHTS = ("glorot_uniform", "he_normal", "add_weight", "random_uniform_variable", "sharedX", "build")
+_FEWER_WEIGHTS = Remedy(
+    "what asks is a layer that makes its weights, inputs x units of them: fewer units there, or smaller maps"
+    " before it (pooling, strides), and see that its input has the sides that you meant",
+    "model.summary()   # before this layer",
+    slug="smaller-model",
+)
+
+
 def _of_an_array(case: Case, failed: FailedRequest) -> Iterator[Remedy]:
     """What helps where Python found no room: where no array is named, what the words say of the cause."""
     told = case.capture.surroundings
     if failed.shape is None and told.shows("worker processes"):
         yield THREADS
+        return
+    if failed.shape is None and any(frame.name in _OF_WEIGHTS for frame in failed.frames):
+        yield _FEWER_WEIGHTS
         return
     if failed.shape is None and (told.shows("growing in words") or told.shows("kept in words")):
         yield from _of_growth(case)

@@ -13,7 +13,7 @@ _LIBRARY = regex(
     r"|runpy\.py"
     r"|importlib|bazel-out|\.runfiles|ipykernel[/\\]|tornado[/\\]|traitlets|keras[/\\](?:engine|src"
     r"|utils|layers)"
-    r"|\.py[xd]\b|\.egg[/\\]|asyncio|multiprocessing|threading\.py|abc\.py|contextlib",
+    r"|\.py[xd]\b|\.egg[/\\]|(?<![a-z])egg[/\\]|asyncio|multiprocessing|threading\.py|abc\.py|contextlib",
     re.IGNORECASE,
 )
 

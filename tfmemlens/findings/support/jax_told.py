@@ -24,6 +24,7 @@ from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, human
 from tfmemlens.values import dataclass
@@ -293,6 +294,12 @@ _ROWS = (
         grows=True,
     ),
     _Told(
+        "jax: recompiling",
+        "programs that are compiled anew each time, and kept",
+        (COMPILED_ONCE, _DROP_PROGRAMS),
+        grows=True,
+    ),
+    _Told(
         "evaluating a whole set",
         "a whole set that is evaluated at once, a far larger batch than that of the training",
         (_EVALUATE_PARTS,),
@@ -397,8 +404,26 @@ def _of_rows(case: Case, rows: tuple[_Told, ...]) -> Iterator[Grower]:
             continue
         if (row.beside and not any(map(told.shows, row.beside))) or any(map(told.shows, row.unless)):
             continue
+        if row.fact == _JOINED and not _in_a_loop(told, line):
+            continue
         if remedies := tuple(each for each in row.remedies if each.slug not in ruled_out(case)):
             yield Grower(f"{row.what} ({line.place})", line, remedies)
+
+
+_JOINED = "jax: joined to itself"
+_INDENT = regex(r"\s*")
+_OPENS = regex(r"\s*(?P<what>for|while|def|class)\b.*:\s*(?:#.*)?\Z")
+
+
+def _in_a_loop(told: Surroundings, line: Line) -> bool:
+    """Whether a line of code stands in a loop; of one that is quoted alone nothing else is known."""
+    above = [each for each in told.code if each.number < line.number and _OPENS.match(each.text)]
+    indent = len(_INDENT.match(line.text)[0])  # type: ignore[index]
+    for each in reversed(above):
+        opens = len(_INDENT.match(each.text)[0])  # type: ignore[index]
+        if opens < indent:
+            return _OPENS.match(each.text)["what"] in ("for", "while")  # type: ignore[index]
+    return True
 
 
 def _capped(case: Case) -> Grower | None:

@@ -262,7 +262,10 @@ _CIRCUMSTANCES = {
         r"|\b(?:two|several|multiple) (?:\w+ )?(?:scripts|processes|programs|predictions)\b"
     ),
     "training under a strategy": regex(
-        r"\b\w*(?:Mirrored|ParameterServer|TPU)\w*Strategy|\bmulti_gpu_model\b"
+        r"(?s)\A(?=.*\b(?:[Ii]|[Ww]e|my|[Uu]sing|use[ds]?|with|under|[Ww]hen|[Tt]rain\w*)\b"
+        r"|.*(?<![`\w])\w+ = \w)"
+        r"(?!.*\byou\b)"
+        r".*(?:\b\w*(?:Mirrored|ParameterServer|TPU)\w*Strategy|\bmulti_gpu_model\b)"
     ),
     "replaying": regex(
         r"(?i)\breplay[_ ](?:buffer|memory)|\bexperience (?:pool|replay)|\bdqn\w*|\bdeepq\b"

@@ -160,6 +160,7 @@ RANKS = LineRule(
 """Several processes of one program run side by side."""
 SMALLER_HELPS = LineRule(
     r"(?i)\b(?:reduc\w+|lower\w*|decreas\w+|smaller)\b[^.\n]{0,20}\bbatch[- _]?size\b[^.\n]{0,60}"
+    r"(?<!would )(?<!should )(?<!could )(?<!might )(?<!may )(?<!will )"
     r"\b(?:works?|worked|fine|stops?|disappear\w*|goes away|gone|solve[sd]?|runs?|no (?:error|problem))\b"
     r"|\b(?:reduc|lower|decreas|chang)\w*\b[^.\n]{0,12}\bbatch(?:[- _]?size)?\b[^.\n]{0,10}"
     r"\bfrom \d{1,5} to \d{1,5}\b[^.\n]{0,60}\b(?:works?|worked|fine|disappear\w*|gone|solve[sd]?|runs?"

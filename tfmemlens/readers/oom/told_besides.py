@@ -20,6 +20,9 @@ BATCH_OF_ONE = LineRule(
     r"(?:(?:always|already|only|just|set|fixed|reduced|down|now) ){0,2}(?:to |at )?(?:1|one)\b"
     r"(?![.,/]?\d|[-:] ?\d))"
     rf"|(?:{_RUNS}\bbatch ?= ?1\b(?![.,]?\d))"
+    r"|\b(?:reduc|lower|decreas)\w* (?:the |my )?batch(?:[- _]?size)?\b[^.\n]{0,12}"
+    r"\b(?:until|till|to|down to) (?:1|one)\b(?![.,/]?\d)"
+    r"(?![^.!?\n]{0,60}\b(?:works?|worked|fine|helps?|fits)\b)"
     r"|\bIMAGES_PER_GPU\b\s{0,24}(?:(?:=|:|is|was|to|already|set|at) ?){0,4}\s{0,4}1\b"
     r"|batch[- _]?size[^\n]{0,12}(?:\u8c03\u6210|\u6539\u6210|\u8bbe\u4e3a|\u8bbe\u6210|\u964d\u5230|\u4e3a)"
     r"(?:\u4e86)? ?1(?!\d)",
@@ -29,6 +32,7 @@ BATCH_OF_ONE = LineRule(
     "IMAGES_PER_GPU = 1",
     "IMAGES_PER_GPU is already 1.",
     "I set up batch = 1, 416x416",
+    "I tried to reduce the batch (until 1)",
     "with fp16 and batch size 1, but it still runs out of memory",
     "batch_size\u6211\u5df2\u7ecf\u8c03\u6210\u4e861",
     needs=("atch", "images_per"),
@@ -64,11 +68,14 @@ ONE_STEP = LineRule(
 )
 """The text says that each run fails at one and the same step."""
 ANY_INPUT = LineRule(
-    rf"(?i)\b(?:{_ANY}|however (?:small|short))\b[^.\n]{{0,60}}\b(?:resolutions?|image sizes?|input sizes?"
+    r"(?i)\breduc\w* (?:the |my )?(?:images?|inputs?|frames?)(?:'s)? (?:size|resolution)s?\b[^\n]{0,120}"
+    r"\b(?:always|still|same (?:error|problem|issue))\b"
+    rf"|\b(?:{_ANY}|however (?:small|short))\b[^.\n]{{0,60}}\b(?:resolutions?|image sizes?|input sizes?"
     r"|sequence[ _]?lengths?|seq[_ ]?len\w*|patch[_ ]sizes?)\b"
     r"|\bseq(?:uence)?[_ ]?len\w*[^\n]{0,24}(?:\u8c03\u6210|\u6539\u6210|\u8bbe\u4e3a)(?:\u4e86)? ?1(?!\d)",
     "Whatever image resolution I use, it crashes",
     "however small I make `sequence_length`",
+    "i reduced the images size too, but i always got this error",
     needs=("resolution", "size", "seq", "length"),
 )
 """The text says that the size of a sample plays no part."""

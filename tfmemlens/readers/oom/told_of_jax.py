@@ -59,13 +59,19 @@ KEPT_VALUES = LineRule(
 NEW_SHAPES = LineRule(
     r"(?i)\b(?:different|varying|variable|changing|dynamic|many|every|each|new|random|ragged)"
     r" (?:\w+ ){0,2}(?:shapes?|lengths?|sizes?)\b|\bshapes? (?:that )?(?:change|var(?:y|ies)|differ)s?\b"
-    r"|\brecompil\w+\b|\b(?:each|every|a) new (?:input|shape|graph|sequence|batch)\b[^.\n]{0,30}\bcompil",
+    r"|\b(?:each|every|a) new (?:input|shape|graph|sequence|batch)\b[^.\n]{0,30}\bcompil",
     "sequences of different lengths",
     "the shapes change from batch to batch",
-    "it recompiles each time",
+    "it is compiled anew: each new sequence compiles",
     needs=("shape", "length", "size", "compil"),
 )
 """Inputs of other shapes, each of which is compiled."""
+RECOMPILING = LineRule(
+    r"(?i)\bre-?compil\w+|\bcompil\w+\b[^.\n]{0,20}\b(?:anew|afresh|again)\b",
+    "it recompiles each time",
+    needs="compil",
+)
+"""Something is compiled again and again."""
 RESTORING = LineRule(
     r"(?i)\b(?:restor|load|initiali[sz]|read)(?:e|es|ed|ing)?\b[^.\n]{0,50}"
     r"\b(?:checkpoints?|weights?|params|parameters|pre-?trained|models?|train ?state)\b"
@@ -214,6 +220,7 @@ TOLD_OF_JAX = {
     "jax: pairs by broadcasting": BROADCAST_PAIRS,
     "jax: values kept": KEPT_VALUES,
     "jax: new shapes": NEW_SHAPES,
+    "jax: recompiling": RECOMPILING,
     "jax: restoring": RESTORING,
     "jax: data on the device": DATA_ON_DEVICE,
     "jax: twice": TWICE,
