@@ -16,6 +16,7 @@ from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
 from tfmemlens.model.network import Network
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.readers.keras_models._documents import network_of
+from tfmemlens.units import MIB
 from tfmemlens.values import replace
 
 ROWS, WIDTH, CLASSES, LENGTH = 10_000, 64, 4_000, 10
@@ -219,6 +220,35 @@ def test_a_compiled_sgd_of_keras_2_11_updates_as_one_that_is_asked_for() -> None
     assert made[0] == made[1]
     assert not {"Square", "Sqrt"} & set(made[1])
     assert step(asked).timeline.peak_bytes == step(compiled).timeline.peak_bytes
+
+
+@pytest.mark.parametrize(
+    ("rule", "mib"),
+    [("adagrad", 20.1), ("adamax", 31.3), ("ftrl", 39.3), ("adam", 27.3), ("rmsprop", 25.2)],
+)
+def test_a_step_whose_updates_make_its_peak_takes_what_real_ones_took(rule: str, mib: float) -> None:
+    """Seven steps of TensorFlow 2.21 on one thread, between the lowest and the highest; Adam's and RMSprop's
+    as a check of the net.
+    """
+    net = network(
+        [
+            layer("InputLayer", "x", batch_input_shape=[None, 512], dtype="float32"),
+            layer("Dense", "wide", "x", units=2048, activation="relu"),
+            layer("Dense", "less", "wide", units=256, activation="relu"),
+            layer("Dense", "told", "less", units=10),
+        ]
+    )
+    assert step(net, rule, 64).timeline.peak_bytes / MIB == pytest.approx(mib, rel=0.08)
+
+
+def test_adagrad_adds_to_its_slot_where_it_lies() -> None:
+    """Rmsprop, which replaces its slot, is the near miss."""
+    made = {
+        rule: [op.op for op in step(words(), rule).step.tape.ops if op.owner.layer == "answer"]
+        for rule in ("adagrad", "rmsprop")
+    }
+    assert "AssignAddVariableOp" in made["adagrad"] and "AssignVariableOp" not in made["adagrad"]
+    assert "AssignVariableOp" in made["rmsprop"]
 
 
 @pytest.mark.parametrize(("version", "fused"), [("2.11.0", True), (None, True), ("2.4.0", False)])

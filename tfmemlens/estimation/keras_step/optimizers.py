@@ -70,7 +70,7 @@ _OPTIMIZERS = {
     "rmsprop": Optimizer("rmsprop", 1, 1, scatters=True),
     "adagrad": Optimizer("adagrad", 1, 0, scatters=True),
     "adadelta": Optimizer("adadelta", 2, 3, scatters=True),
-    "ftrl": Optimizer("ftrl", 2, 0),
+    "ftrl": Optimizer("ftrl", 2, 2),
     "lion": Optimizer("lion", 1, 2),
     "adafactor": Optimizer("adafactor", 1, 0, factored=True),
     "none": Optimizer("none", 0, 0, scalars=0),
@@ -150,6 +150,12 @@ def update(
         tape.consume("AssignVariableOp", [step], replaces=slots[0])
     elif kind.name in ("adam", "adamw"):
         step = _adam(tape, weight, grad, slots)
+    elif kind.name == "adagrad":
+        step = _adagrad(tape, weight, grad, slots[0])
+    elif kind.name == "adamax":
+        step = _adamax(tape, weight, grad, slots, ready)
+    elif kind.name == "ftrl":
+        step = _ftrl(tape, weight, grad, slots, ready)
     else:
         step = _generic(tape, kind, weight, grad, slots, ready)
     if not whole and not tape.keras_3:
@@ -220,6 +226,60 @@ def _adam(tape: Tape, weight: TapeValue, grad: TapeValue, slots: list[TapeValue]
     root = tape.op("Sqrt", [slots[1], scaled], weight.shape)
     root = tape.op("AddV2", [root], over=[root])
     return tape.op("RealDiv", [step, root], over=[step, root])
+
+
+def _adagrad(tape: Tape, weight: TapeValue, grad: TapeValue, slot: TapeValue) -> TapeValue:
+    """The square is added to the slot where it lies; then the slot's root divides the gradient."""
+    square = tape.op("Square", [grad])
+    moved = tape.op("AssignAddVariableOp", [slot, square], (), work=square.bytes)
+    root = tape.op("AddV2", [slot, moved], weight.shape)
+    root = tape.op("Sqrt", [root], over=[root])
+    scaled = tape.op("Mul", [_dense(tape, weight, grad)], weight.shape, over=[grad], rank=-2)
+    return tape.op("RealDiv", [scaled, root], over=[scaled, root])
+
+
+def _adamax(
+    tape: Tape, weight: TapeValue, grad: TapeValue, slots: list[TapeValue], ready: list[TapeValue]
+) -> TapeValue:
+    """The second slot is replaced by the greater of itself, decayed, and the gradient's size."""
+    moved = _drawn_nearer(tape, slots[0], _dense(tape, weight, grad))
+    size = tape.op("Abs", [_dense(tape, weight, grad)], over=[grad])
+    greater = tape.op("Maximum", [ready[0], size], weight.shape, over=[ready[0], size])
+    tape.consume("AssignVariableOp", [greater], replaces=slots[1])
+    step = tape.op("Mul", [slots[0], moved], weight.shape)
+    below = tape.op("AddV2", [greater])
+    below = tape.op("Mul", [below], over=[below])
+    return tape.op("RealDiv", [step, below], over=[step, below])
+
+
+def _drawn_nearer(tape: Tape, slot: TapeValue, value: TapeValue) -> TapeValue:
+    """A share of the difference is added to the slot where it lies; what waits for that reads the result."""
+    change = tape.op("Sub", [value, slot], slot.shape, over=[value])
+    change = tape.op("Mul", [change], over=[change])
+    return tape.op("AssignAddVariableOp", [slot, change], (), work=change.bytes)
+
+
+def _ftrl(
+    tape: Tape, weight: TapeValue, grad: TapeValue, slots: list[TapeValue], ready: list[TapeValue]
+) -> TapeValue:
+    """Roots of the first slot before and after the square is added; the weight is made anew of the second.
+    What the weight adds to the gradient is made, though it is nothing by default.
+    """
+    whole = _dense(tape, weight, grad)
+    square = tape.op("Square", [whole])
+    added = tape.op("AddV2", [slots[0], square], weight.shape, over=[square])
+    root = tape.op("Sqrt", [added])
+    change = tape.op("Sub", [root, ready[0]], over=[root, ready[0]])
+    change = tape.op("Mul", [change, weight], over=[change])
+    used = tape.op("AddV2", [whole, ready[1]], weight.shape, over=[whole, ready[1]])
+    change = tape.op("Sub", [used, change], over=[used, change])
+    moved = tape.op("AssignAddVariableOp", [slots[1], change], (), work=change.bytes)
+    below = tape.op("RealDiv", [root], over=[root])
+    clipped = tape.op("Minimum", [slots[1], moved], weight.shape)
+    clipped = tape.op("Sub", [clipped, slots[1]], over=[clipped])
+    made = tape.op("RealDiv", [clipped, below], over=[clipped, below])
+    tape.consume("AssignVariableOp", [added], replaces=slots[0])
+    return made
 
 
 def _generic(
