@@ -10,7 +10,8 @@ a warning where the program recorded itself (`run --trace`), and what five and m
 keep, constants and tensors that each captured, holds three tenths of what is in use.
 It is no cause where the code keeps each model that a loop makes: each new model is traced anew.
 A function is made anew where two warnings tell of two objects of its name, or where a loop or a method of the
-program keeps each that another function makes.
+program keeps each that another function makes. Where the program was read, its call tells which argument
+gets another Python number each time.
 What to do: give the function one signature, pass tensors instead of Python numbers; where it is made anew,
 which no signature helps, make it once; pass large arrays as arguments, as each trace keeps a copy of what it
 uses from outside.
@@ -19,6 +20,7 @@ uses from outside.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tfmemlens.findings.support.code_snippets import ONE_SIGNATURE
 from tfmemlens.findings.support.growth import (
@@ -36,6 +38,9 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.units import human
+
+if TYPE_CHECKING:
+    from tfmemlens.findings.support.retraced_code import Retraced
 
 BASIS = Basis.NAME
 EXPLAINS = "the blocks of one size beyond one step's, where each trace may have left one; else no bytes"
@@ -97,6 +102,8 @@ def check(case: Case) -> Iterator[Finding]:
         warnings = f"{times} warnings, at least {tracings} tracings" if times > 1 else "a warning"
         kept = "each trace keeps its graph"
         anew = "" if of_keras else _made_anew(case, line)
+        code = None if of_keras or anew else _in_the_program(case, function)
+        function += _at(code)
         if left:
             each = "each trace, or each new model," if of_keras else "each trace"
             kept = f"most likely {each} left tensors behind: {_counted(left)} in use"
@@ -109,7 +116,7 @@ def check(case: Case) -> Iterator[Finding]:
             basis=Basis.MEASURED if explained else None,
             evidence=(Evidence("the first warning", line), *chunk_evidence(left)),
             detail=_LIKELY if left else "",
-            remedies=(_MODELS,) if of_keras else _remedies(line, anew, bool(left)),
+            remedies=(_MODELS,) if of_keras else _remedies(line, anew, bool(left), code=code),
             moment=index,
         )
 
@@ -125,17 +132,21 @@ def _kept_by_traces(case: Case) -> Iterator[Finding]:
             return
         kept = f"{function.traces} traces keep {human(function.bytes)} of constants and captured tensors"
         line = told[1] if told else None
-        again = _made_anew(case, line) or "traced again and again"
+        anew = _made_anew(case, line)
+        again = anew or "traced again and again"
+        named = f"the tf.function `{function.name}`"
+        code = None if anew else _in_the_program(case, named)
+        named += _at(code)
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"the tf.function `{function.name}` is {again}: its {kept}",
-            because=f"the tf.function `{function.name}` is {again}, and its {kept}",
+            headline=f"{named} is {again}: its {kept}",
+            because=f"{named} is {again}, and its {kept}",
             explains=beyond,
             basis=Basis.MEASURED,
             evidence=(Evidence("the first warning", told[1]),) if told else (),
             detail="Counted in the graphs that Python held; NumPy arrays that a function uses from outside"
             " are constants of each trace, tensors made while it is traced are captured by it.",
-            remedies=_remedies(line, _made_anew(case, line), captures=True, counted=True),
+            remedies=_remedies(line, anew, captures=True, counted=True, code=code),
             moment=index,
         )
 
@@ -151,10 +162,61 @@ def _made_anew(case: Case, line: Line | None) -> str:
     return f"made anew at each call of `{maker}`" if told.made_anew and maker else ""
 
 
-def _remedies(line: Line | None, anew: str, captures: bool, counted: bool = False) -> tuple[Remedy, ...]:
-    """No signature helps a function that is made anew; what only counts traces does not tell why they are."""
-    once, arrays = _once(maker_of(line) if line else ""), [_ARGUMENTS] if captures else []
-    return (once, *arrays) if anew else (_SIGNATURE, *arrays, *([once] if counted else []))
+def _remedies(
+    line: Line | None, anew: str, captures: bool, counted: bool = False, code: Retraced | None = None
+) -> tuple[Remedy, ...]:
+    """No signature helps a function that is made anew; what only counts traces does not tell why they are,
+    unless the program's own call does.
+    """
+    once, arrays = _once(maker_of(line) if line else ""), [_arguments(code)] if captures else []
+    if anew:
+        return (once, *arrays)
+    told = code is not None and code.number is not None
+    return (_signature(code), *arrays, *([once] if counted and not told else []))
+
+
+def _in_the_program(case: Case, function: str) -> Retraced | None:
+    """The function as the program's code has it; trees are read only where there is a program."""
+    program, name = case.capture.surroundings.program(), function.partition("`")[2].partition("`")[0]
+    if not program or not name:
+        return None
+    from tfmemlens.findings.support.retraced_code import retraced
+
+    return retraced(program, name.rpartition(".")[2])
+
+
+def _at(code: Retraced | None) -> str:
+    """Where the function stands, and which argument is another number each time."""
+    if code is None:
+        return ""
+    if code.number is None:
+        return f" ({code.line.place})"
+    argument, given, line = code.number
+    return f" ({code.line.place}; {line.place} gives its `{argument}` the Python number `{given}`)"
+
+
+def _signature(code: Retraced | None) -> Remedy:
+    if code is None or code.number is None:
+        return _SIGNATURE
+    argument, given, line = code.number
+    return Remedy(
+        f"give `{argument}` a tensor ({line.place}): each new Python number is traced anew, a tensor is not;"
+        " cast it where it meets floats",
+        f"{argument}=tf.constant({given})   # tf.cast({argument}, tf.float32) inside",
+        slug="one-signature",
+    )
+
+
+def _arguments(code: Retraced | None) -> Remedy:
+    if code is None or code.array is None:
+        return _ARGUMENTS
+    name, line = code.array
+    return Remedy(
+        f"pass `{name}` to the function as an argument, made a tensor once: each trace keeps the copy that"
+        f" {line.place} makes",
+        f"{name} = tf.constant({name})   # once, outside",
+        slug="pass-arrays",
+    )
 
 
 def _left_behind(moment: Moment, tracings: int) -> list[Allocation]:

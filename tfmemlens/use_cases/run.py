@@ -104,10 +104,10 @@ def _gathered(
     status, report = record["exit_status"], None
     _tidy(folder)
     written = _write_record(folder, record, problems)
-    if status > _KILLED:
-        _keep_script(folder, record)
     if status:
+        _keep_script(folder, record)  # a kernel's failure may come without the traceback that quotes it
         report = _explained(folder, log, problems, written)
+        _drop_script(folder, report, status)
     if report and report.case.capture.source.version:
         record["framework"] = report.case.capture.source.framework
         record["versions"] = list(report.case.capture.source.version)
@@ -301,6 +301,14 @@ def _keep_script(folder: str, record: dict[str, Any]) -> None:
             target = Path(folder, program_files.FOLDER)
             target.mkdir(exist_ok=True)
             shutil.copyfile(script, target / script.name)
+
+
+def _drop_script(folder: str, report: Report | None, status: int) -> None:
+    """No script of a program that memory did not end."""
+    from tfmemlens.readers.gathering import program_files
+
+    if report is None and status <= _KILLED:
+        shutil.rmtree(Path(folder, program_files.FOLDER), ignore_errors=True)
 
 
 def _keep_program(folder: str, report: Report) -> None:

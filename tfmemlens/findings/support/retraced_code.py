@@ -1,0 +1,125 @@
+"""Why a tf.function of the program is traced again and again, as its own lines tell: the Python number that a
+call gives it, and the array that each trace copies.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tfmemlens.model.line import Line
+from tfmemlens.model.program import Program, Statement
+from tfmemlens.values import dataclass
+
+_TO_NUMBERS = frozenset({"int", "float", "len", "round"})
+_COUNTS = frozenset({"range", "enumerate"})
+_COPIES = frozenset({"constant", "convert_to_tensor"})
+_DEEPEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Retraced:
+    """A tf.function of the program."""
+
+    line: Line
+    number: tuple[str, str, Line] | None = None
+    """The argument that gets a Python number, what it is given, and the line of the call."""
+    array: tuple[str, Line] | None = None
+    """The name from outside that its code makes a tensor of, and where."""
+
+
+def retraced(program: Program, name: str) -> Retraced | None:
+    """The tf.function of this name; None where the program has none, or several."""
+    functions = [
+        (statement, node)
+        for statement, node in _functions(program)
+        if node.name == name and any("function" in ast.unparse(each) for each in node.decorator_list)
+    ]
+    if len({statement.line_of(node) for statement, node in functions}) != 1:
+        return None
+    statement, node = functions[0]
+    return Retraced(statement.line_of(node), _number(program, node), _array(statement, node))
+
+
+def _functions(program: Program) -> Iterator[tuple[Statement, ast.FunctionDef]]:
+    for statement in program:
+        for node in ast.walk(statement.node):
+            if isinstance(node, ast.FunctionDef) and not statement.of_frame:
+                yield statement, node
+
+
+def _number(program: Program, function: ast.FunctionDef) -> tuple[str, str, Line] | None:
+    """The first argument of a call that is a Python number which may differ from call to call."""
+    names = [each.arg for each in function.args.args if each.arg != "self"]
+    for statement, call, around in _calls(program, function.name):
+        given = [*zip(names, call.args, strict=False), *((word.arg, word.value) for word in call.keywords)]
+        for argument, value in given:
+            if argument and _is_number(program, value, around, _DEEPEST):
+                return argument, ast.unparse(value), statement.line_of(call)
+    return None
+
+
+def _calls(program: Program, name: str) -> Iterator[tuple[Statement, ast.Call, ast.FunctionDef | None]]:
+    """The calls of a function, with the function that each stands in."""
+    inside = {
+        id(part): function
+        for _, function in _functions(program)
+        for part in ast.walk(function)
+        if isinstance(part, ast.Call)
+    }
+    for statement in program:
+        for node in ast.walk(statement.node):
+            if isinstance(node, ast.Call) and not statement.of_frame and _last(node.func) == name:
+                yield statement, node, inside.get(id(node))
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _is_number(program: Program, value: ast.expr, around: ast.FunctionDef | None, depth: int) -> bool:
+    """Whether a value is a number of Python's that may differ: counted by a loop, or computed of such."""
+    if isinstance(value, ast.BinOp):
+        sides = [value.left, value.right]
+        fixed = [isinstance(each, ast.Constant) for each in sides]
+        return any(
+            _is_number(program, each, around, depth) and (fixed[1 - at] or fixed[at])
+            for at, each in enumerate(sides)
+        )
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Name) and value.func.id in _TO_NUMBERS
+    return isinstance(value, ast.Name) and depth > 0 and _counts(program, value.id, around, depth - 1)
+
+
+def _counts(program: Program, name: str, around: ast.FunctionDef | None, depth: int) -> bool:
+    """Whether a name is counted by a loop, assigned a number, or an argument that a call gives one."""
+    scopes: list[ast.AST] = [around] if around else [each.node for each in program]
+    for node in (part for scope in scopes for part in ast.walk(scope)):
+        if isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and _last(node.iter.func) in _COUNTS:
+            first = node.target.elts[0] if isinstance(node.target, ast.Tuple) else node.target
+            if isinstance(first, ast.Name) and first.id == name:
+                return "tf" not in ast.unparse(node.iter.func)
+        if isinstance(node, ast.Assign) and any(_last(each) == name for each in node.targets):
+            return _is_number(program, node.value, around, depth)
+    arguments = [each.arg for each in around.args.args] if around else []
+    if around is None or name not in arguments:
+        return False
+    at = arguments.index(name)
+    return any(
+        len(call.args) > at and _is_number(program, call.args[at], outer, depth)
+        for _, call, outer in _calls(program, around.name)
+    )
+
+
+def _array(statement: Statement, function: ast.FunctionDef) -> tuple[str, Line] | None:
+    """`recipes` of `tf.constant(recipes)`, where the function does not make it itself."""
+    names = [part for part in ast.walk(function) if isinstance(part, ast.Name)]
+    own = {each.arg for each in function.args.args}
+    own |= {part.id for part in names if isinstance(part.ctx, ast.Store)}
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Call) or _last(node.func) not in _COPIES or not node.args:
+            continue
+        first = node.args[0]
+        if isinstance(first, ast.Name) and first.id not in own:
+            return first.id, statement.line_of(node)
+    return None
