@@ -120,6 +120,38 @@ def test_a_program_says_that_a_bare_message_is_of_jax(tmp_path: Path) -> None:
     assert "[6000,6000,32]" not in pipeline.explain([log, program]).verdict
 
 
+NET = (
+    "BATCH, SEQ, VOCAB, HEADS = 64, 512, 30522, 8\n"
+    "def attend(x):\n    q = x.reshape(BATCH, SEQ, HEADS, 16)\n"
+    "    s = jnp.einsum('bqhd,bkhd->bhqk', q, q)\n    return x + s.sum((1, 2))[..., None]\n"
+    "def loss(p, ids):\n    x = p['h'][ids]\n    x = attend(x)\n    logits = x @ p['h'].T\n"
+    "    return jax.nn.logsumexp(logits, -1).mean()\n"
+    "@jax.jit\ndef step(p, ids):\n    return jax.grad(loss)(p, ids)\n"
+    "p = {'h': jnp.zeros((VOCAB, 128))}\nstep(p, jnp.zeros((BATCH, SEQ), jnp.int32))\n"
+)
+ALL = 64 * 512 * 30522 * 4
+
+
+def test_what_a_compiled_function_needs_in_all_names_its_largest_arrays() -> None:
+    report = explained(NET, 20 * ALL)
+    assert "most likely the compiled function called in line 20 as a whole" in report.verdict
+    assert "(line 14), [64,512,30522] float32 (BATCH x SEQ x VOCAB) (3.73 GiB)" in report.verdict
+    assert "einsum" not in report.verdict  # less than half of it
+    first = report.actions[0].remedy
+    assert first.slug == "smaller-batch" and "half of the 64 " in first.text
+
+
+def test_the_second_of_them_is_no_copy_of_the_first() -> None:
+    code = NET.replace("HEADS = 64, 512, 30522, 8", "HEADS = 64, 4096, 30522, 8")
+    verdict = explained(code, 20 * 8 * ALL).verdict
+    assert "`jnp.einsum('bqhd,bkhd->bhqk', q, q)` (line 9), [64,8,4096,4096] float32" in verdict
+
+
+@pytest.mark.parametrize("times", [0.9, 150])
+def test_nothing_is_said_of_what_it_needs_in_all(times: float) -> None:
+    assert "as a whole" not in explained(NET, int(times * ALL)).verdict
+
+
 KEEPS = (
     "sizes = []\nfor n in (1, 2):\n    sizes.append({'w': n})\n"
     "step = jax.jit(lambda w: w * 0.9)\nw = jnp.tile(jnp.ones(5001), (5000, 1))\nkept = []\n"

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tfmemlens.findings.support.jax_code.changes import (
+    FEWER_SAMPLES,
     RECOMPUTED_STEPS,
     SCAN_OF_BLOCKS,
     SHARDED,
@@ -126,6 +127,39 @@ def computed_within(case: Case, moment: Moment, need: int | None, advice: Advice
         return None  # something larger is never made whole: what is may be anything
     alike = [each for each in inside if _held(each) == _held(largest)]
     return _told(alike, followed, need, advice)
+
+
+def computed_in_all(case: Case, moment: Moment, need: int | None, advice: Advice) -> MadeByLine | None:
+    """The largest arrays of a compiled function that asks for many times the largest: a guess, which says
+    where to begin.
+    """
+    followed = _followed(case, need)
+    if followed is None or need is None:
+        return None
+    inside = [each for each in _shown(moment, followed.arrays) if each.compiled]
+    by_line: dict[int, Noted] = {}
+    for each in sorted(inside, key=_held, reverse=True):
+        by_line.setdefault(each.line.number, each)
+    first = next(iter(by_line.values()), None)
+    if first is None or not need * _LEAST_PART <= _held(first) <= need:
+        return None
+    least, most = _held(first) // 2, _held(first) * _NO_COPY
+    second = next((each for each in by_line.values() if least <= _held(each) <= most), None)
+    told = " and ".join(
+        f"{_at(each)}, {_sized(each.array, each.array.shape, followed)} ({human(_held(each))})"
+        for each in (first, second)
+        if each
+    )
+    call = f" called in {first.way[0].place}" if len(first.way) > 1 else ""
+    what = f"most likely the compiled function{call} as a whole; the largest of what it makes: {told}"
+    samples = first.array.shape[0] if first.array.shape else 1
+    common = samples > 1 and (second is None or second.array.shape[:1] == (samples,))
+    fewer = (replace(FEWER_SAMPLES, text=FEWER_SAMPLES.text.format(f"{samples:,}")),) if common else ()
+    return MadeByLine(what, (*fewer, *_remedies([first], need, 1, advice)), Basis.SHAPE, first.line)
+
+
+_NO_COPY, _LEAST_PART = 0.95, 0.01
+"""Up to what part of the largest an array is none of its copies; of what part of the request it is told."""
 
 
 def _followed(case: Case, need: int | None) -> Followed | None:

@@ -131,7 +131,7 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
     large = need is not None and need >= LEAST_BYTES and not calls_program(failed.source_text)
     need = need or 0
     from tfmemlens.findings.support.grown_pairs import grown_pairs
-    from tfmemlens.findings.support.jax_computed import computed_within  # reads trees
+    from tfmemlens.findings.support.jax_computed import computed_in_all, computed_within  # reads trees
     from tfmemlens.findings.support.jax_program import (
         gradients_by_program,
         made_by_program,
@@ -148,6 +148,7 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
         made_by(failed.source_text, need, failed.frames, told.code),
         None if _of_what_is_given(moment) else gradients_by_program(told, need),
         _stacked(case, moment, need),
+        None if _of_what_is_given(moment) else computed_in_all(case, moment, need, _advice),
     ):
         if made and made.basis is Basis.MEASURED:
             return made

@@ -59,3 +59,10 @@ WAIT_FOR_EACH_CALL = Remedy(
     "jax.config.update('jax_cpu_enable_async_dispatch', False)   # first thing in the program",
     slug="wait-for-each-call",
 )
+FEWER_SAMPLES = Remedy(
+    "give it fewer samples at a time: half of the {} takes about half of all that grows with them; add the"
+    " gradients of the parts up for one update",
+    "grads = jax.tree.map(lambda *g: sum(g) / len(g), *[grad_of(params, part) for part in parts])",
+    slug="smaller-batch",
+)
+"""Of a compiled step as a whole; its text takes the number of samples."""
