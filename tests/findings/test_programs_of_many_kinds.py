@@ -145,3 +145,22 @@ def test_the_layer_s_line_stands_in_the_verdict(tmp_path: Path) -> None:
     )
     net.write_text('f = layers.UpSampling2D(8, name="widen")(f)\nbody(x)\nimport tensorflow as tf\n')
     assert "in `widen` (line 1 of net.py) while" in pipeline.explain(log).verdict
+
+
+NET = """\
+leaving = tf.gather(cars, start)
+arriving = tf.gather(cars, finish)
+flow = drive({message})
+waiting = tf.math.unsorted_segment_sum(flow, finish, n)
+"""
+
+
+@pytest.mark.parametrize(
+    ("message", "product"), [("leaving", True), ("tf.concat([leaving, arriving], axis=-1)", False)]
+)
+def test_a_message_of_both_ends_is_no_product_with_a_matrix(message: str, product: bool) -> None:
+    text = f"num_nodes, num_edges = 6000, 240000\n{NET.format(message=message)}\n"
+    report = pipeline.explain(text + oom("240000,64", "net/message/MatMul"))
+    slugs = [action.remedy.slug for action in report.actions]
+    assert ("sparse-product" in slugs) is product
+    assert slugs[0] == ("sparse-product" if product else "sample-neighbours")

@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.graph_nets import GraphRows, edges_of, rows_of_a_graph
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import alike, attributed, is_full, place, requests, tensor_text
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -78,7 +79,11 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(
                 (_FEWER, _SAMPLE)
                 if graph.likely
-                else (*_of_edges(explained, of_edges), _SAMPLE, *_in_pieces(of_edges is True))
+                else (
+                    *(() if _of_both_ends(case) else _of_edges(explained, of_edges)),
+                    _SAMPLE,
+                    *_in_pieces(of_edges is True),
+                )
             ),
             moment=index,
             rules_out=("constant-shapes", "large-tensors-first", "smaller-batch"),
@@ -112,6 +117,20 @@ def _has_a_row_for_each_edge(request: Request, graph: GraphRows) -> bool | None:
     return bool(_FOR_EACH_EDGE.search(op) or _ENDS.search(code) or _OF_EDGES.search(named)) or None
 
 
+_GATHERED = regex(r"\A\s*(?P<name>[A-Za-z_]\w{0,60})\s*=[^=][^\n]{0,60}?\bgather\(")
+_JOINED = regex(r"\b(?:concat|concatenate|Concatenate\([^()]*\))\(\s*\[(?P<names>[^\]\[]{1,120})\]")
+
+
+def _of_both_ends(case: Case) -> bool:
+    """Whether the program joins the rows of both ends of an edge before it computes a message: no product
+    with a matrix makes a message that depends on two rows.
+    """
+    code = [line.text for line in code_lines(case.capture.surroundings)]
+    gathered = {match["name"] for text in code if (match := _GATHERED.match(text))}
+    joined = (match["names"] for text in code if (match := _JOINED.search(text)))
+    return any(len(gathered & {each.strip() for each in names.split(",")}) > 1 for names in joined)
+
+
 def _of_edges(need: int, of_edges: bool | None) -> Iterator[Remedy]:
     if of_edges:
         yield Remedy(
@@ -126,6 +145,10 @@ def _of_edges(need: int, of_edges: bool | None) -> Iterator[Remedy]:
 
 def _in_pieces(of_edges: bool) -> Iterator[Remedy]:
     if of_edges:
-        yield Remedy("or go through the edges in pieces, and add up each piece's sums", slug="in-blocks")
+        yield Remedy(
+            "or go through the edges in pieces, and add up each piece's sums; in training let the backward"
+            " pass compute each piece again (tf.recompute_grad), or all pieces are kept",
+            slug="in-blocks",
+        )
     else:
         yield Remedy("or make the layers' features narrower", slug="narrower-layer")
