@@ -319,3 +319,27 @@ def test_a_layer_that_makes_its_weights_holds_no_data_set() -> None:
     assert slugs(trace.format("glorot_uniform"))[0] == "smaller-model"
     assert explained(trace.format("glorot_uniform")).case.moments[0].request.failed.source == "a.py:65"
     assert slugs(trace.format("load"))[0] == "map-the-file"
+
+
+def test_what_fails_when_it_is_run_again_left_something_behind() -> None:
+    error = "RuntimeError: Resource exhausted: Out of memory while trying to allocate 4984907648 bytes.\n"
+    said = "If I rerun the cell {}without resetting the runtime I get this error."
+    assert slugs(f"import jax\n{error}{said.format('more than once ')}")[:2] == [
+        "clear-the-exception",
+        "restart-kernel",
+    ]
+    assert "restart-kernel" not in slugs(f"import jax\n{error}If I run the cell I get this error.")
+    keras = (
+        "OOM when allocating tensor with shape[64,64,64,64] and type float on /device:GPU:0 by GPU_0_bfc\n"
+    )
+    assert slugs(f"{keras}{said.format('')}")[0] == "restart-kernel"
+
+
+def test_a_node_of_the_backward_pass_is_named_as_one() -> None:
+    error = (
+        "ResourceExhaustedError: Graph execution error:\n\n"
+        "Detected at node '{}' defined at (most recent call last):\n"
+    )
+    node = "gradient_tape/model/layer_1/MatMul/MatMul"
+    assert "`model/layer_1` (backward pass)" in explained(error.format(node)).verdict
+    assert "backward" not in explained(error.format(node.removeprefix("gradient_tape/"))).verdict

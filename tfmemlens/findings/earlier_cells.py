@@ -2,8 +2,9 @@
 
 What it means: a notebook keeps every model that a name, an output or an exception refers to, and TensorFlow's
 pool gives nothing back before the kernel ends. A cell that ran twice may fail the third time.
-When it fires: the text shows that an earlier cell made the same call, and a weight was being created; a
-factor, where a small weight failed in a cell whose number is three or more and nothing says what was in use.
+When it fires: the text says that it fails when it is run again; or it shows that an earlier cell made the
+same call, and a weight was being created; a factor, where a small weight failed in a cell whose number is
+three or more and nothing says what was in use.
 What to do: restart the kernel and run the cell once; else delete the old model and clear Keras's state.
 """
 
@@ -13,6 +14,7 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import on_host, requests
+from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -27,7 +29,11 @@ _SMALL_BYTES = GIB
 
 
 def check(case: Case) -> Iterator[Finding]:
+    again = case.capture.surroundings.shows("failing when run again")
     for index, moment, request in list(requests(case))[:1]:
+        if again and not on_host(moment):
+            yield _of_a_rerun(case, request, again, index)
+            continue
         earlier = _same_call_before(case)
         need = request.needed_bytes or 0
         if request.owner.kind not in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT) or need > _SMALL_BYTES:
@@ -50,6 +56,33 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+def _of_a_rerun(case: Case, request: Request, said: Line, index: int) -> Finding:
+    """What the text says itself: it runs once, and fails when it is run again in the same process."""
+    because = (
+        f"it fails when it is run again in the same process ({said.place}), so what the run before left most"
+        " likely still holds the device"
+    )
+    jax = framework_of(case) == JAX
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=because,
+        because=because,
+        explains=2 * (request.needed_bytes or 0) or None,
+        basis=Basis.MEASURED,
+        evidence=(Evidence("what the text says", said),),
+        remedies=_OF_JAX if jax else _REMEDIES,
+        moment=index,
+    )
+
+
+_OF_JAX = (
+    Remedy(
+        "delete what the run before returned, and whatever else refers to it, before the next run",
+        "del results; gc.collect()   # a notebook's Out[...] and last exception keep arrays, too",
+        slug="clear-the-exception",
+    ),
+    Remedy("or restart the kernel before each run", slug="restart-kernel"),
+)
 _REMEDIES = (
     Remedy(
         "restart the kernel, and run the cell once: only the end of the process gives the pool back",

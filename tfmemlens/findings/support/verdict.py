@@ -21,7 +21,7 @@ from tfmemlens.findings.support.rows import (
     tensor_text,
     words_of_a_client,
 )
-from tfmemlens.model.attribution import Kind
+from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.capture import Holds
 from tfmemlens.model.case import Case, Fits, Moment
 from tfmemlens.model.finding import Basis, Finding, Severity
@@ -254,7 +254,8 @@ def _what(case: Case, moment: Moment) -> str:
             if books.in_use and books.limit and books.limit.bytes
             else ""
         )
-        return f"Out of memory{at}{used}"
+        backward = " (backward pass)" if at and request.owner.phase is Phase.GRADIENT else ""
+        return f"Out of memory{at}{backward}{used}"
     of_host = failed.allocator in _OF_HOST_RAM or (failed.allocator is None and on_host(moment))
     what = "host RAM (not GPU memory)" if of_host else "memory"
     return f"Out of {what}{at}{_gradient_of(case, moment)} while allocating {tensor_text(moment)}"

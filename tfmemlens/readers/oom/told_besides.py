@@ -488,6 +488,15 @@ AT_START = LineRule(
     needs="start",
 )
 """Memory runs out while a server starts."""
+RERUN = LineRule(
+    r"(?i)\b(?:re-?run(?:ning|s)?|run(?:ning|s)?) (?:the |this |that )?(?:same )?(?:cell|notebook|it)\b"
+    r"[^.\n]{0,40}"
+    r"\b(?:again|more than once|twice|(?:a )?second time|without re-?(?:setting|starting))\b[^.\n]{0,80}"
+    r"\b(?:errors?|OOM\w*|memory|fails?|crash\w*)\b",
+    "if I rerun the cell more than once without resetting the runtime I get this error",
+    needs="run",
+)
+"""What runs once in a notebook's process, and fails when it is run again."""
 COMPILED_BY_XRT = LineRule(r"\bXRTCompile", "\t [[{{node XRTCompile}}]]", needs="XRTCompile")
 RUN_BY_XRT = LineRule(r"\bXRTExecute", "[[XRTExecute_G12]]", needs="XRTExecute")
 """The node of a program of PyTorch/XLA, where it was compiled and where it ran."""
@@ -499,6 +508,7 @@ TOLD_BESIDES = {
     "unified memory refused": UNIFIED_REFUSED,
     "growing with a size": GROWING_WITH_A_SIZE,
     "after an OOM": HINT,
+    "failing when run again": RERUN,
     "dying while it starts": AT_START,
     "naming the host's pool": POOL_OF_THE_HOST,
     "naming a device's pool": POOL_OF_A_DEVICE,
