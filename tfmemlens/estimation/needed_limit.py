@@ -21,9 +21,9 @@ LIMIT_NOTE = (
 def arrays_note(samples: int) -> str:
     """What is counted beside the step where somebody says how long the arrays are."""
     return (
-        f"counted beside the step: arrays of {samples} samples given to `fit(x, y)`, which copies them whole,"
-        " and two batches that it fetches ahead; the memory limit also holds what is lost where free memory"
-        " lies in pieces and what making the weights takes"
+        f"counted beside the step: arrays of {samples} samples given to `fit(x, y)`, which most often copies"
+        " them whole, and two batches that it fetches ahead; the memory limit also holds what is lost where"
+        " free memory lies in pieces and what making the weights takes"
     )
 
 
