@@ -340,7 +340,7 @@ def test_an_array_that_is_copied_as_it_is(
     told = ran and (getattr(whole_set_in_one_batch, ran, ran), None)
     monkeypatch.setattr(whole_set_in_one_batch, "other_than_training", lambda case, request: told)
     case: Any = Made(capture=Made(surroundings=Made(code=())))
-    assert whole_set_in_one_batch._copies_an_array(case, request(**given)) is copied
+    assert whole_set_in_one_batch.copies_an_array(case, request(**given)) is copied
 
 
 def test_a_split_is_shown_by_any_line() -> None:

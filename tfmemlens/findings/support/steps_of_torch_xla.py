@@ -122,7 +122,7 @@ def end_each_pass(line: Line) -> Remedy:
 def remedies(case: Case, grows: bool, *, of_host: bool = False) -> Iterator[Remedy]:
     """What helps a program of PyTorch/XLA whose memory runs out, or grows, as words say."""
     told = case.capture.surroundings
-    if told.shows("jax: accumulating") and not (of_host or grows):
+    if told.shows("jax: accumulating") and not (of_host or grows or ended_in_some_turns(case)):
         yield _EACH_MICRO_BATCH
         return
     several = of_host and told.shows("several cores") and not told.shows("growing in words")
