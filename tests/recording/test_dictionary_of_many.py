@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.recording.test_inside import EagerTensor
+from tests.recording.test_inside import AS_LONG_AS_IT_TAKES, EagerTensor
 from tfmemlens.recording.inside import living
 
 
@@ -12,8 +12,15 @@ from tfmemlens.recording.inside import living
     "count, names",
     [(2, {"bank['a-0']", "bank['a-1']"}), (8, {f"bank['a-{at}']" for at in range(8)}), (9, {"bank[…]"})],
 )
-def test_few_keys_are_names_and_many_are_one_place(count: int, names: set[str]) -> None:
+def test_few_keys_are_names_and_many_are_one_place(
+    count: int, names: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(living, "MAX_OBJECTS", 10**9)
     bank = {f"a-{at}": (EagerTensor(3, 5, count), at) for at in range(count)}
-    group = next(each for each in living.living()["groups"] if each["shape"] == [3, 5, count])
+    group = next(
+        each
+        for each in living.living(seconds=AS_LONG_AS_IT_TAKES)["groups"]
+        if each["shape"] == [3, 5, count]
+    )
     assert {holder["name"] for holder in group["held_by"]} == names
     assert bank

@@ -243,6 +243,8 @@ class Surroundings:
     """Other frameworks whose out-of-memory messages stand in the log: (`PyTorch`, line)."""
     crash: Line | None = None
     """A crash that is no lack of memory: a segmentation fault, an illegal instruction."""
+    raised: Line | None = None
+    """The last line that names the error which ended a traceback."""
     kernel_died: Line | None = None
     """A notebook's kernel that ended for a reason that the notebook does not know."""
     startup: tuple[tuple[str, Line], ...] = ()

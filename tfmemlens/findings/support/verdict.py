@@ -31,7 +31,7 @@ from tfmemlens.model.timeline import CurveSource, Timeline
 from tfmemlens.patterns import regex
 from tfmemlens.units import human, human_size, percent
 
-_HALF = 0.5
+_HALF, _LONGEST_ERROR = 0.5, 120
 _IN_PIECES, _TOO_LARGE = "fragmented-free-memory", "request-larger-than-device"
 _OF_FIGURES = (
     "memory-shortage",
@@ -50,12 +50,7 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
         return _sentence(_layout(case.layout))
     if not case.moments:
         soft = next((finding for finding in findings if finding.severity is not Severity.NOTE), None)
-        nothing = (
-            "No memory figures are in this trace."
-            if case.capture.source.holds >= Holds.GRAPH
-            else "No out-of-memory message was found."
-        )
-        return _sentence((soft or findings[0]).headline) if findings else nothing
+        return _sentence((soft or findings[0]).headline if findings else _nothing(case))
     moment = case.moments[0]
     ours = [finding for finding in findings if finding.moment == 0]
     best = _best(ours)
@@ -99,6 +94,18 @@ def _with_its_line(case: Case, moment: Moment, what: str, clauses: Sequence[str]
     if line is None or any(line.place in clause for clause in clauses):
         return what
     return what.replace(f"in `{layer}`", f"in `{layer}` ({line.place})", 1)
+
+
+def _nothing(case: Case) -> str:
+    """What is said where no finding speaks: of a log also its last error."""
+    if case.capture.source.holds >= Holds.GRAPH:
+        return "no memory figures are in this trace"
+    nothing, raised = "no out-of-memory message was found", case.capture.surroundings.raised
+    if raised is None:
+        return nothing
+    text = raised.text.strip()
+    quoted = text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}…"
+    return f"{nothing}; the last error that is named is `{quoted}` ({raised.place})"
 
 
 def what_it_is(case: Case, ranked: Sequence[Finding]) -> Finding | None:

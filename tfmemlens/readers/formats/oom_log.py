@@ -174,7 +174,10 @@ class _Stream:
         if _PICKER in cleaned.origin and any(word in line.text for word in _SUSPECT):
             self.surroundings.tried(line)
             return
-        code = self.sentences.quotes_code and not _RAISED.match(line.text)
+        raised = _RAISED.match(line.text) is not None
+        code = self.sentences.quotes_code and not raised
+        if raised:
+            self.surroundings.raised = line
         if not (code or "bfc_allocator" in cleaned.origin) and self.surroundings.not_ours(line):
             return
         if not cleaned.origin:

@@ -213,6 +213,7 @@ class SurroundingsCollector:
         self.refusals: list[tuple[Size, Line]] = []
         self.startup: dict[str, Line] = {}
         self.crash: Line | None = None
+        self.raised: Line | None = None
         self.kernel_died: Line | None = None
         self.elsewhere: dict[str, Line] = {}
         self.without_figures: dict[str, Line] = {}
@@ -398,6 +399,7 @@ class SurroundingsCollector:
             foreign=tuple(self.foreign.items()),
             crash=self.crash,
             refusals=tuple(self.refusals),
+            raised=self.raised,
             kernel_died=self.kernel_died,
             startup=tuple(self.startup.items()),
             elsewhere=tuple(self.elsewhere.items()),
