@@ -343,3 +343,43 @@ def test_a_node_of_the_backward_pass_is_named_as_one() -> None:
     node = "gradient_tape/model/layer_1/MatMul/MatMul"
     assert "`model/layer_1` (backward pass)" in explained(error.format(node)).verdict
     assert "backward" not in explained(error.format(node.removeprefix("gradient_tape/"))).verdict
+
+
+def _first(text: str) -> str:
+    return pipeline.explain(text).actions[0].remedy.slug
+
+
+def test_where_it_does_not_happen_is_gone_to_first() -> None:
+    grows = "I use keras. RAM grows with each epoch when the optimiser is Nadam.\n"
+    assert _first(f"{grows}This does not happen when I use Adam.\n") == "what-differs"
+    assert _first(f"{grows}This happens when I use Adam, too.\n") != "what-differs"
+
+
+@pytest.mark.parametrize(
+    "text, where",
+    [
+        ("With jax it runs into OOM after 4 steps on a 16G V100.", "a device's memory"),
+        ("With jax it runs into OOM after 4 steps on an RTX 3090.", "a device's memory"),
+        ("With jax it runs into OOM after 4 steps; the RAM beside the V100 is full.", "host RAM"),
+    ],
+)
+def test_a_card_that_the_sentence_names_is_where_it_ran_out(text: str, where: str) -> None:
+    cpu = "print(psutil.Process(os.getpid()).memory_info().rss)\n"
+    assert f"in words that {where} ran out" in pipeline.explain(f"{cpu}{text}\n").verdict
+
+
+@pytest.mark.parametrize(
+    "text, memory",
+    [
+        ("It deadlocks while jax compiles, and has to be killed by SIGKILL.", False),
+        ("I killed it with kill -9 after an hour of keras.", False),
+        ("The keras process was terminated by SIGKILL after an hour.", True),
+        ("I get the memory out of run error in keras with 6 GB.", True),
+        ("# GPU memory crash\nMy tfjs model with images of 50x50.", True),
+        ("# Out of memory error\nBy saving every keras model my pc quickly runs out of storage.", False),
+    ],
+)
+def test_what_is_a_lack_of_memory_and_what_is_none(text: str, memory: bool) -> None:
+    verdict = pipeline.explain(f"{text}\n").verdict
+    none = ("No out-of-memory message was found", "No lack of memory")
+    assert verdict.startswith(none) is not memory, verdict

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.contrasted import what_ended_it
+from tfmemlens.findings.support.contrasted import what_ended_it, where_it_does_not_happen
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.findings.support.situation import without_gpu
@@ -91,6 +91,9 @@ def _finding(case: Case, said: Line, found: Grower, head: str, moment: int = 0) 
             Evidence(fact, line)
             for line, fact in {said: "what the text says", found.line: "what grows, most likely"}.items()
         ),
-        remedies=(*filter(None, (what_ended_it(case),)), *found.remedies),
+        remedies=(
+            *filter(None, (what_ended_it(case), where_it_does_not_happen(case))),
+            *found.remedies,
+        ),
         moment=moment,
     )

@@ -19,7 +19,12 @@ from collections.abc import Iterator
 from tfmemlens.findings import code_without_message, named_growth, processes_on_one_device
 from tfmemlens.findings.support import steps_of_torch_xla
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
-from tfmemlens.findings.support.contrasted import ONCE_FOR_ALL, ended_by, stated_cause
+from tfmemlens.findings.support.contrasted import (
+    ONCE_FOR_ALL,
+    ended_by,
+    stated_cause,
+    where_it_does_not_happen,
+)
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import (
@@ -58,6 +63,11 @@ _HOST = regex(
     r"|\u8fd0\u884c\u5185\u5b58"
 )
 _DEVICE = regex(r"(?i)\bGPUs?\b|\bVRAM\b|\bCUDA(?:\b|_OUT_OF)|\bTPUs?\b|\bHBM\b|\bdevices?\b|\u663e\u5b58")
+_CARD = regex(
+    r"\b(?:[VAPH]100|H200|A[46]0(?:00)?|[KTLM][48]0?S?|(?i:RTX|GTX|Quadro|Titan|Tesla)(?: ?\w{1,3}){0,2}"
+    r"|(?:[1-5]0[5-9]0|2080)(?: ?(?:Ti|super))?)\b"
+)
+"""A GPU's model."""
 _KILLED = regex(r"(?i)\bkilled\b")
 _RAN_OUT = regex(
     r"(?i)\bOOM|\bout of\b|exhaust|deplet|\bfull\b|\bfills?\b|\bto zero\b|insufficient|\benough\b|\bleak"
@@ -168,6 +178,7 @@ def check(case: Case) -> Iterator[Finding]:
         ),
         remedies=(
             *((ended[0],) if ended else ()),
+            *filter(None, (where_it_does_not_happen(case),)),
             *(likely.remedies if likely else ()),
             *_unless_ended(_remedies(case, told, line, grows, likely), ended is not None),
         ),
@@ -442,6 +453,8 @@ def _where(case: Case, told: Surroundings, line: Line) -> str:
     """Which memory the line speaks of. An exception that is shown but cut may be of any: no writer knows it
     for host RAM but by `MemoryError`.
     """
+    if _CARD.search(line.text) and not _HOST.search(line.text):
+        return DEVICE
     if told.shows("raising MemoryError") or _only_killed(line) or without_gpu(case):
         return HOST
     killed = told.shows("killed in words") and not told.shows("raising an exception")

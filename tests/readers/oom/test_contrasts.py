@@ -3,7 +3,13 @@
 import pytest
 
 from tfmemlens.model.line import Line
-from tfmemlens.readers.oom.contrasts import CAUSED_BY, ENDED_BY, FINE_WITHOUT, ContrastCollector
+from tfmemlens.readers.oom.contrasts import (
+    CAUSED_BY,
+    ENDED_BY,
+    FINE_WITHOUT,
+    NOT_THERE,
+    ContrastCollector,
+)
 
 
 def _told(*lines: str) -> dict[str, Line]:
@@ -103,3 +109,35 @@ def test_a_denial_within_the_remedy_denies_no_remedy(text):
 
 def test_what_was_not_solved_is_no_remedy():
     assert _told("I was not able to reduce the memory usage by prefetching one batch.") == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "This does not happen when using other optimisers, such as Adam.",
+        "The problem did not occur with TensorFlow 2.3.",
+        "It never happens on Linux.",
+        "Memory leak doesn't appear if I call model.fit instead.",
+    ],
+)
+def test_where_it_does_not_happen_is_told(text):
+    assert f"{NOT_THERE}{text}" in _told("RAM grows with each epoch.", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It does not happen every time with this model.",
+        "This does not happen at first when it trains.",
+        "Why does it not happen on Linux?",
+        "The problem does not occur.",
+        "I hope that this does happen with Adam.",
+    ],
+)
+def test_what_tells_no_place_where_it_is_well(text):
+    assert not any(name.startswith(NOT_THERE) for name in _told("RAM grows with each epoch.", text))
+
+
+def test_what_ended_it_says_more_than_where_it_does_not_happen():
+    told = _told("It does not happen on Linux.", "I fixed it by updating to 2.5.")
+    assert not any(name.startswith(NOT_THERE) for name in told)

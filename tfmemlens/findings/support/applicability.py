@@ -413,6 +413,7 @@ TABLE: dict[str, Applicability] = {
     "load-once-for-all": _ANYWHERE,
     "see-real-use": _ANYWHERE,
     "what-ended-it": _ANYWHERE,
+    "what-differs": _ANYWHERE,
     "data-on-the-host": _ANYWHERE,
     "less-optimizer-state": _ANYWHERE,
     "read-the-analysis": _ANYWHERE,

@@ -10,14 +10,14 @@ from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.told_again import OF_FUNCTIONS, WITHOUT_CACHE
-from tfmemlens.model.capture import CAUSED_BY, ENDED_BY, FINE_WITHOUT
+from tfmemlens.model.capture import CAUSED_BY, ENDED_BY, FINE_WITHOUT, NOT_THERE
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 
 WHAT_ENDED_IT = "what-ended-it"
-_LONGEST = 100
+_LONGEST, _LONG = 100, 150
 _WORD = regex(r"[\w.]+")
 _EACH_DEVICE = Remedy(
     "look at each GPU and at RAM while it starts: where the first GPU holds more than the others, every"
@@ -176,6 +176,18 @@ def ended_by(case: Case) -> tuple[Remedy, Line] | None:
     return Remedy(text, slug=WHAT_ENDED_IT), told[1]
 
 
+def where_it_does_not_happen(case: Case) -> Remedy | None:
+    """To go the way of which the text says that it does not happen there, or to find what differs."""
+    told = _in_own_words(case, NOT_THERE)
+    if told is None:
+        return None
+    return Remedy(
+        f'{told[1].place} says where it does not happen: "{_short(told[0], _LONG)}": do it so, else'
+        " change one thing at a time from there to here until it is back: that one is the cause",
+        slug="what-differs",
+    )
+
+
 def stated_cause(case: Case) -> tuple[str, Line] | None:
     """The sentence that names the cause itself: `the root cause is that ...`, and its line."""
     told = _in_own_words(case, CAUSED_BY)
@@ -193,6 +205,6 @@ def _in_own_words(case: Case, begins: str) -> tuple[str, Line] | None:
     )
 
 
-def _short(text: str) -> str:
+def _short(text: str, longest: int = _LONGEST) -> str:
     text = text.strip(" .-*")
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rsplit(" ", 1)[0] + "\u2026"
+    return text if len(text) <= longest else text[: longest - 1].rsplit(" ", 1)[0] + "\u2026"

@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from tfmemlens.model.capture import CAUSED_BY, ENDED_BY, FINE_WITHOUT
+from tfmemlens.model.capture import CAUSED_BY, ENDED_BY, FINE_WITHOUT, NOT_THERE
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
@@ -164,6 +164,15 @@ _WORKS_SO = regex(
 """What its writer says works or worked, where no word says that it ended anything: the last such sentence
 counts most, since a post tells first what fails and last what did not.
 """
+_NOT_THERE = regex(
+    r"(?i)\b(?:this|it|that|(?:the|this|such)(?: same| memory)? (?:problem|issue|leak\w*|error|crash"
+    r"|behaviou?r|growth|increase)|(?:memory )?leaks?|OOMs?)"
+    r" (?:(?:does|did|do)(?:n['\u2019]?t| not)|never) (?:seem to )?(?:happen|occur|appear|show up|arise)s?\b"
+    r"(?! (?:every|always|often|immediately|right away|at (?:first|once)|all the time"
+    r"|in the (?:first|beginning)|again|any ?more))"
+    r"(?=[^.;?!]{0,60}\b(?:when|with|on|if|in|using|for|under|while|after|before)\b)"
+)
+"""The text says where the failure is not to be seen: with another optimizer, version, machine or call."""
 _ASKS = regex(
     r"(?i)\bwhat (?:was|is) (?:the|your) (?:solution|fix)\b"
     r"|\b(?:find|found|know|have|got) (?:an?y? |the )?(?:\w+ )?(?:solution|fix|workaround)s?\b"
@@ -221,6 +230,8 @@ class ContrastCollector:
         self._facts: dict[str, Line] = {}
         self._works: tuple[str, Line] | None = None
         """The last sentence that says what works."""
+        self._elsewhere: tuple[str, Line] | None = None
+        """The first sentence that says where it does not happen."""
         self.thing: tuple[str, Line] | None = None
         """What it is fine without, as the text names it."""
         self._code: Line | None = None
@@ -244,6 +255,9 @@ class ContrastCollector:
         fine = {f"{FINE_WITHOUT}{self.thing[0]}": self.thing[1]} if self.thing else {}
         ended = any(name.startswith(ENDED_BY) for name in self._facts)
         works = {f"{ENDED_BY}{self._works[0]}": self._works[1]} if self._works and not ended else {}
+        known = any(name.startswith((ENDED_BY, NOT_THERE)) for name in (self._facts | works))
+        if self._elsewhere and not known:
+            fine |= {f"{NOT_THERE}{self._elsewhere[0]}": self._elsewhere[1]}
         return self._facts | fine | works
 
     def _take(self, sentence: str, line: Line) -> None:
@@ -254,6 +268,8 @@ class ContrastCollector:
         answered = told.did and 0 < line.number - self._asked <= _NEXT_TURNS and self._asked
         if told.works or answered:
             self._works = _in_short(told.works or sentence), line
+        if told.elsewhere and not self._elsewhere:
+            self._elsewhere = _in_short(told.elsewhere), line
         if told.asks:
             self._asked = line.number
         if told.each_its_own:
@@ -306,6 +322,8 @@ class _Told(NamedTuple):
     """What says that it ended, from its clause on; empty where nothing does."""
     works: str
     """What says that something works, and not that it ended anything."""
+    elsewhere: str
+    """What says where it does not happen."""
     caused: bool
     asks: bool
     """Whether it asks for what ended it."""
@@ -324,12 +342,13 @@ def _told(sentence: str) -> _Told:
     fixed = "" if in_doubt else _from_its_clause(sentence, _FIXED)
     without = _without(sentence)
     works = "" if in_doubt or fixed or without else _from_its_clause(sentence, _WORKS_SO)
+    elsewhere = "" if "?" in sentence or fixed or works or without else _from_its_clause(sentence, _NOT_THERE)
     caused = not in_doubt and (_HAS_CAUSED.search(sentence) or _names_a_cause(sentence))
     clauses = _poles([part for part in _CLAUSE.split(sentence) if part.strip()])
     own = bool(_EACH_ITS_OWN.search(sentence))
     asks = _ASKS.search(sentence) if "?" in sentence or "let me know" in sentence else None
     did = None if in_doubt else _DID.match(sentence)
-    return _Told(fixed, works, bool(caused), bool(asks), bool(did), own, without, tuple(clauses))
+    return _Told(fixed, works, elsewhere, bool(caused), bool(asks), bool(did), own, without, tuple(clauses))
 
 
 def _names_a_cause(sentence: str) -> bool:

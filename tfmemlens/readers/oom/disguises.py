@@ -185,6 +185,11 @@ BAD_ALLOC = LineRule(
     "OSError: [WinError 1455] The paging file is too small for this operation to complete.",
     needs=("bad_alloc", "memoryerror", "cannot allocate memory", "paging file"),
 )
+_BY_HAND = regex(
+    r"(?i)\b(?:has|have|had|needs?|needed|must) (?:to )?(?:be )?kill|\b(?:I|we|you) (?:\w+ )?kill(?:ed)?\b"
+    r"|\bkill -(?:9|KILL|SIGKILL)\b"
+)
+"""Whoever kills a program by hand needs no explanation."""
 KILLED = LineRule(
     r"oom[-_]kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? "
     r"|exit(?:s|ed)? with (?:(?:exit )?(?:code|status):? )?"
@@ -426,7 +431,7 @@ class IndirectFailureCollector:
             if used.bytes < allowed.bytes:
                 return None
             return IndirectFailure(line, kind=RequestKind.HOST, what="killed", held=used, limit=allowed)
-        if KILLED.search(text):
+        if KILLED.search(text) and not _BY_HAND.search(text):
             held, limit = _of_the_killed(text)
             return IndirectFailure(line, kind=RequestKind.HOST, what="killed", held=held, limit=limit)
         if CUDA_ERROR.search(text):

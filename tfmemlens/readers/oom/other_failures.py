@@ -257,9 +257,11 @@ ELSEWHERE = {
         needs="caching iterator",
     ),
     "the disk was full": LineRule(
-        r"No space left on device",
+        r"No space left on device"
+        r"|(?i:\b(?:runs?|ran|running) (?:\w+ )?out of (?:disk|disc|hard drive|storage)\b)",
         "ResourceExhaustedError: /logs/model.ckpt-1000.tempstate; No space left on device",
-        needs="No space",
+        "the machine quickly runs out of storage",
+        needs=("no space", "out of disk", "out of disc", "out of hard", "out of storage"),
     ),
     "a file of a checkpoint could not be written: as a rule the disk or a quota was full": LineRule(
         r"(?i:resource[ _]?exhausted(?:error)?): \.{0,2}[\w~./\\: -]{1,200}"

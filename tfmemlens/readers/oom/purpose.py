@@ -200,7 +200,7 @@ SHORT = LineRule(
     r"|\blimit(?:ing|ed)(?: factor)? (?:is|by) (?:\w{1,12} ){0,3}(?:RAM|memory|VRAM)\b"
     r"|\u8d44\u6e90\u8017\u5c3d"
     r"|\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:deplet\w{1,4}|exhaust(?:s|ed)|fills? up)\b"
-    r"|\bmemory (?:allocation|consumption) (?:issues?|problems?|errors?)\b"
+    r"|\bmemory (?:(?:allocation|consumption) (?:issues?|problems?|errors?)|crash(?:es)?\b|out of\b)"
     r"|\btoo much (?:\w{1,12} )?(?:RAM|memory)\b|\bcrash\w{0,3}\b[^.\n]{0,60}\b(?:all|available) RAM\b"
     rf"|{_IN_OTHER_LANGUAGES}"
     r"|\bkilled python\d?\b|\b(?:RAM|memory)\b[^.\n]{0,40}\b(?:gets?|got|is|was) killed\b"
