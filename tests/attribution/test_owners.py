@@ -134,6 +134,11 @@ class TestMaking:
             (None, "RandomGamma", {"shape": (2048, 4)}, False),
             ("fc/random", None, {"shape": (2048, 4), "kernel": "random_op.cc"}, True),
             ("fc/random", None, {"shape": (2048, 4)}, False),
+            # no batch of noise is square
+            (None, None, {"shape": (768, 768), "kernel": "random_op.cc:76"}, True),
+            (None, None, {"shape": (768, 769), "kernel": "random_op.cc:76"}, False),
+            (None, None, {"shape": (255, 255), "kernel": "random_op.cc:76"}, False),
+            (None, None, {"shape": (768, 768), "kernel": "cwise_op.cc:76"}, False),
             # what constant_op fills without a name, in the shape of a kernel behind Flatten: 7 x 7 x 512
             (None, None, {"shape": (25_088, 4096), "kernel": "constant_op.cc:175"}, True),
             (None, None, {"shape": (25_087, 4096), "kernel": "constant_op.cc:175"}, False),

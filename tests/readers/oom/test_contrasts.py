@@ -141,3 +141,16 @@ def test_what_tells_no_place_where_it_is_well(text):
 def test_what_ended_it_says_more_than_where_it_does_not_happen():
     told = _told("It does not happen on Linux.", "I fixed it by updating to 2.5.")
     assert not any(name.startswith(NOT_THERE) for name in told)
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("The problem is that the graph is built anew at each call.", True),
+        ("The problem is that, when I run the net, my laptop gets frozen.", False),
+        ("The problem is that when I run the net it freezes.", False),
+        ("The leak is due to the callback.", True),
+    ],
+)
+def test_a_symptom_is_no_cause(text, cause):
+    assert any(name.startswith(CAUSED_BY) for name in _told(text)) is cause

@@ -27,8 +27,10 @@ _FIRST_VALUE = regex(
     r"|TruncatedNormal)(?:V2)?"
 )
 """Ops that a dump names as types alone, and that run before any layer does."""
-_MIN_TABLE_ROWS = 2048
-"""Rows of random numbers that are more likely a kernel's or a table's than a batch of noise."""
+_MIN_TABLE_ROWS, _MIN_SQUARE_ROWS = 2048, 256
+"""Rows of random numbers that are more likely a kernel's or a table's than a batch of noise; of as many
+columns fewer will do.
+"""
 _LOOP_ALONE = regex(r"while(?:_\d+)?\Z")
 
 
@@ -150,8 +152,9 @@ def _is_initial_value(request: FailedRequest, owner: Owner) -> bool:
     if not name and "constant_op" in (request.kernel or "") and like_a_dense_kernel(shape):
         return True
     random = bool(_RANDOM.match(last)) or "random_op" in (request.kernel or "")
-    table = len(shape) == 2 and (shape[0] or 0) >= _MIN_TABLE_ROWS
-    return random and (like_a_kernel(shape) or table)
+    rows, units = shape if len(shape) == 2 else (0, 0)
+    table, square = (rows or 0) >= _MIN_TABLE_ROWS, rows == units and (rows or 0) >= _MIN_SQUARE_ROWS
+    return random and (like_a_kernel(shape) or table or square)
 
 
 def _is_workspace(request: FailedRequest, owner: Owner) -> bool:

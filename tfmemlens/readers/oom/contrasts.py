@@ -193,7 +193,8 @@ _CAUSED = regex(
     r"(?i)\broot cause(?::| is| was)|\bit turn(?:s|ed) out (?:that )?\w+ \w"
     r"|\b(?:problem|issue|cause|reason|culprit|leak|error|oom) "
     r"(?:is|was|seems to be|turn(?:s|ed) out to be|comes from|came from)"
-    r" (?:(?:that|because of|due to|caused by)\b"
+    r" (?:that(?= \w)(?! (?:when|whenever|after|every time|each time|as soon as|once|while|during)\b)"
+    r"|(?:because of|due to|caused by)\b"
     r"|(?:with|in) (?!(?:the |my |your )?(?:memory|RAM|GPU|training|code|model|script|program|tensorflow)\b))"
 )
 _HAS_CAUSED = regex(
