@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tfmemlens.estimation.keras_step import optimizers
-from tfmemlens.estimation.keras_step.capture import error_share
+from tfmemlens.estimation.keras_step.capture import error_shares
 from tfmemlens.estimation.keras_step.prediction import predict
 from tfmemlens.knowledge.keras_layers.model_types import complete
 from tfmemlens.model.network import Network
@@ -94,9 +94,8 @@ def compare(path: Path) -> None:
         middle, low, high = statistics.median(run["peaks"]), min(run["peaks"]), max(run["peaks"])
         error = predicted / middle - 1
         errors.setdefault(mode, []).append(abs(error))
-        covered.setdefault(mode, []).append(
-            abs(middle - predicted) <= predicted * (error_share(found, settings) or 1)
-        )
+        below, above = error_shares(found, settings) or (1.0, 1.0)
+        covered.setdefault(mode, []).append(predicted * (1 - below) <= middle <= predicted * (1 + above))
         beside = summary_formula(complete(network), int(batch), optimizer) / middle - 1 if training else None
         formula += [abs(beside)] if beside is not None else []
         print(

@@ -110,7 +110,7 @@ _AGAIN = (
     r"(?:\beach\b|\bjede[mnrs]?\b|\bcada\b|\bchaque\b|\bevery ?(?:time)?\b|\bper\b|\bbetween\b"
     r"|\bin-between\b|\bover\b|\bacross\b"
     r"|\bin (?:a|the|an) (?:\w+ )?loop\b|\bloops?\b|\brepeat\w*|\bmultiple\b|\bmany\b|\bseveral\b"
-    r"|\bhundreds\b|\bsequential\w*|\bnumber of\b|\bagain\b|\ba lot of\b"
+    r"|\bhundreds\b|\bsequentially\b|\bnumber of\b|\bagain\b|\ba lot of\b"
     r"|\bconsecutive\w*|\bsuccessive\w*|\bonce for\b|\bnew instances?\b)"
 )
 _NUMBERED = r"(?:\b\d+(?:st|nd|rd|th)?|\blast|\bsecond|\bthird|\bnext|\ba few|\bsome)"
@@ -133,7 +133,7 @@ _UNITS = {
     "trial": r"trials?",
     "fold": r"(?:k-?)?folds?|cross[- ]validation\w*",
     "loaded model": (
-        r"(?:re-?)?(?:load|clon|cop[iy]|instantiat|initiali[sz])\w*(?: \w+){0,4}? models?(?! once)"
+        r"(?:re-?)?(?:load|restor|clon|cop[iy]|instantiat|initiali[sz])\w*(?: \w+){0,4}? models?(?! once)"
         r"|load_model\w*|saved_model\.load|clone_model|models? (?:is|are|gets?) (?:loaded|cloned|copied)"
     ),
     "model": (
@@ -396,10 +396,17 @@ def _repeats(unit: str, sentence: str, titled: bool) -> bool:
     named = _IN_TITLES.get(unit) if titled else None
     if named and named.search(sentence):
         return True
-    match = _REPEATED[unit].search(sentence)
-    return match is not None and not (unit == "model" and _OF_TRAINING.search(match[0]))
+    match = None if _IMPORT.match(sentence) else _REPEATED[unit].search(sentence)
+    if match is None or unit != "model":
+        return match is not None
+    at_once = _AT_ONCE.match(match[0]) and not _DONE.search(sentence[: match.start()])
+    return not (at_once or _OF_TRAINING.search(match[0]))
 
 
+_IMPORT = regex(r"\s*(?:from [\w.]+ )?import ")
+_AT_ONCE = regex(r"(?i)\A\d+ (?:\w+ )?models?\Z")
+_DONE = regex(r"(?i)\b(?:after|every|train\w*|fit\w*|build\w*|creat\w*|mak\w*|compil\w*|first|past)\s+\Z")
+"""Before a number of models that were made one after another, and are not there at once."""
 _OF_TRAINING = regex(r"(?i)\b(?:epochs?|steps?|iterations?|batch(?:es)?)\b")
 """What is done again while one model is trained."""
 
