@@ -49,6 +49,24 @@ def test_a_callback_that_feeds_more_than_the_training(name: str, call: str, code
     assert "smaller-batch" not in {each.remedy.slug for each in report.actions}
 
 
+STATS = (
+    "2026-11-02 10:00:00.1: I tensorflow/core/common_runtime/bfc_allocator.cc:1101] Stats: \n"
+    "Limit:                       419430400\nInUse:                       {in_use}\n"
+    "MaxInUse:                    {in_use}\nNumAllocs:                        2203\n"
+    "MaxAllocSize:                287309824\nReserved:                            0\n"
+    "PeakReserved:                        0\nLargestFreeBlock:                    0\n\n"
+)
+
+
+@pytest.mark.parametrize(("in_use", "batch"), [(250 << 20, 32), (295 << 20, 8)])
+def test_the_trainings_batch_is_advised_where_it_is_enough(in_use: int, batch: int) -> None:
+    failed = HOOK.format(name="on_epoch_end", call="self.model(x, training=False)")
+    failed = failed.replace("[900,64,64,48]", "[60,192,192,32]").replace("batch_size=16", "batch_size=32")
+    report = pipeline.explain(STATS.format(in_use=in_use) + failed)
+    assert report.case.moments[0].balance.missing == (270 << 20) - (400 << 20) + in_use
+    assert report.actions[0].remedy.code == f"self.model.predict(x, batch_size={batch})"
+
+
 @pytest.mark.parametrize(
     ("name", "call"),
     [

@@ -255,6 +255,17 @@ def test_of_no_gradient_the_wait_comes_first() -> None:
     assert report.actions[0].remedy.slug == "wait-for-each-call"
 
 
+def test_of_lines_of_one_call_the_first_is_advised_on() -> None:
+    code = (
+        "def gaps(a, b):\n    d = a[:, None] - b[None]\n    return (d * d).sum(-1)\n"
+        "x = jnp.ones((6000, 32))\ng = gaps(x, x)\nprint(float(g.min()))\n"
+    )
+    need = 6000 * 6000 * 32 * 4
+    log = LATER.format(line=11, code="print(float(g.min()))", frame=VALUE).replace("5017600000", str(need))
+    slugs = [action.remedy.slug for action in pipeline.explain(f"{HEAD}{code}\n{log}").actions]
+    assert slugs[0] == "matrix-product" and "wait-for-each-call" in slugs
+
+
 def test_one_line_alone_is_named_as_before() -> None:
     code = PRIVATE.replace("h = g * 0.5\n", "h = g\n")
     log = LATER.format(line=12, code="print(float(h.sum()))", frame=VALUE)

@@ -218,7 +218,9 @@ def _remedy(case: Case, moment: Moment, phase: str, request: Request) -> Remedy:
         of_set = _trained_with(case, request) if phase == EVALUATION else None
         training = larger[1] if larger else of_set
         if training and training < batch:
-            smaller = training
+            less = _beyond_training(request, (batch, training)) or 0
+            enough = less >= (moment.balance.missing or 0)
+            smaller = training if enough else min(training, smaller)
         beside = f", in training {training}" if training and training != batch else ""
         text += f" (this one had {batch}{beside})"
     code = None if case.api.is_tf1 else _code(case, phase, request, smaller)

@@ -88,7 +88,10 @@ def _one_of_several(made: Sequence[Noted], followed: Followed, need: int, advice
     if larger := _larger(first, followed):
         what += f"; {larger}"
     of_first = _remedies([first], need, 1, advice)
-    remedies = (*of_first, WAIT_FOR_EACH_CALL) if each_sample else (WAIT_FOR_EACH_CALL, *of_first)
+    calls = {each.way[:-1] for each in made}
+    of_one_call = len(calls) == 1 and () not in calls  # what a function makes later is made of the first
+    known = each_sample or of_one_call
+    remedies = (*of_first, WAIT_FOR_EACH_CALL) if known else (WAIT_FOR_EACH_CALL, *of_first)
     return MadeByLine(what, remedies, Basis.SHAPE, first.line)
 
 

@@ -55,10 +55,12 @@ HESSIAN_PRODUCTS = Remedy(
 
 WAIT_FOR_EACH_CALL = Remedy(
     "let every call on the CPU wait for its own result, and run again: the traceback then names the line that"
-    " asks",
-    "jax.config.update('jax_cpu_enable_async_dispatch', False)   # first thing in the program",
+    " asks (the setting does so outside of jit alone; behind each call of a jitted function, wait by hand)",
+    "jax.config.update('jax_cpu_enable_async_dispatch', False)\n"
+    "out = jax.block_until_ready(step(*arguments))   # step: a jitted function",
     slug="wait-for-each-call",
 )
+"""Tried with jax 0.10.2: with the setting a jitted call that finds no room fails where its result is used."""
 FEWER_SAMPLES = Remedy(
     "give it fewer samples at a time: half of the {} takes about half of all that grows with them; add the"
     " gradients of the parts up for one update",
