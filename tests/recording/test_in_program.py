@@ -160,7 +160,7 @@ def run(folder: Path, code: str, **more: str) -> subprocess.CompletedProcess[str
 def test_callback_one_call_and_watch_with_tensorflow(tmp_path: Path) -> None:
     ended = run(tmp_path, PROGRAM + API)
     assert (ended.returncode, ended.stdout) == (0, "raised\n"), ended.stderr[-2000:]
-    assert "`kept` (train.py:" in ended.stderr
+    assert "`kept` (line 20 of train.py) holds" in ended.stderr
     (moment, *_) = pipeline.case(pipeline.timelines(tmp_path / "bundle")).moments
     layers = {group.name for group in moment.attribution.by("layer")}
     assert {"enc", "dec"} <= layers
