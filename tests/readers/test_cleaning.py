@@ -6,7 +6,7 @@ import pytest
 
 from tfmemlens import pipeline
 from tfmemlens.model.tensor import tensor_bytes
-from tfmemlens.readers.oom.cleaning import clean, continues, strip_prefixes
+from tfmemlens.readers.oom.cleaning import clean, continues, is_escaped_bytes, strip_prefixes
 from tfmemlens.readers.oom.compiler import parse_hlo_shape
 from tfmemlens.readers.oom.wraps import find_wrap
 
@@ -265,3 +265,27 @@ class TestBrokenLines:
 )
 def test_links_of_notebooks_go(text: str, bare: str) -> None:
     assert cleaned(text) == [bare]
+
+
+@pytest.mark.parametrize(
+    ("text", "bytes_"),
+    [
+        ('tensor_content: "' + r"0\003\t>\350\247\003>z\rL?X\241\377>" * 9, True),
+        (r"0\003\t>\350\247\003>", False),  # short: it may stand in any message
+        (r"C:\Users\me\AppData\Local\Programs\tensorflow\core\framework " * 9, False),
+        (r"\033[1m\033[31mOOM\033[0m " * 20, False),
+        (r"OOM when allocating tensor with shape[2,3]\n" * 20, False),
+    ],
+)
+def test_the_content_of_a_tensor_is_no_text(text: str, bytes_: bool) -> None:
+    assert is_escaped_bytes(text) is bytes_
+
+
+def test_a_message_above_the_content_of_a_tensor_is_read() -> None:
+    content = "Cannot parse tensor from proto: " + r"\003\t>\350\247" * 200
+    message = (
+        "ResourceExhaustedError: OOM when allocating tensor with shape[512,512] and type float on"
+        " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"
+    )
+    verdict = pipeline.explain(f"{message}\n{content}\n").verdict
+    assert "[512,512] float32" in verdict

@@ -22,7 +22,7 @@ from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.oom import frameworks
 from tfmemlens.readers.oom.attention import Attention
-from tfmemlens.readers.oom.cleaning import Cleaned, Physical, clean
+from tfmemlens.readers.oom.cleaning import Cleaned, Physical, clean, is_escaped_bytes
 from tfmemlens.readers.oom.compiler import CompilerCollector
 from tfmemlens.readers.oom.context import Context
 from tfmemlens.readers.oom.device_stats import DeviceStatsCollector
@@ -156,7 +156,7 @@ class _Stream:
             self.sentences.blank()
             self.run.quoted.blank()
             return
-        if self.attention.passes(line.text):
+        if self.attention.passes(line.text) or is_escaped_bytes(line.text):
             return
         if "- Captured " in line.text:
             self.log_below = True

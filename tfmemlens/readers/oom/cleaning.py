@@ -220,6 +220,20 @@ _CARRIES_ON = regex(
 """The rest of a sentence of TensorFlow's or of the TPU compiler's, however it is indented."""
 
 
+_LEAST_ESCAPED, _LOOKED_AT, _LETTERS_AN_ESCAPE = 200, 2000, 16
+_ESCAPED_BYTE = regex(r"\\(?!033)[0-3][0-7]{2}")
+
+
+def is_escaped_bytes(text: str) -> bool:
+    """Whether a long line is a tensor's content as protobuf prints it, most bytes as octal escapes: megabytes
+    of it may follow a message, and nothing in them is words.
+    """
+    if len(text) < _LEAST_ESCAPED or "\\" not in text:
+        return False
+    head = text[:_LOOKED_AT]
+    return len(_ESCAPED_BYTE.findall(head)) * _LETTERS_AN_ESCAPE >= len(head)
+
+
 def clean(physical: Iterable[Physical], source: str = "") -> Iterator[Cleaned]:
     """Logical lines from physical ones, in order."""
     month = ""
