@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfmemlens.knowledge.stack_frames import user_frame
+from tfmemlens.knowledge.stack_frames import number_in, user_frame
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,17 @@ def test_the_users_own(place: str) -> None:
 )
 def test_a_librarys(place: str) -> None:
     assert not user_frame(place)
+
+
+@pytest.mark.parametrize(
+    "place, number",
+    [
+        ("nets/train.py:30", 30),
+        ("train.py:30", 30),
+        ("nets/other.py:30", None),
+        ("train.py", None),
+        (None, None),
+    ],
+)
+def test_the_number_of_a_line_in_a_file(place: str | None, number: int | None) -> None:
+    assert number_in(place, "train.py") == number

@@ -27,6 +27,7 @@ from tfmemlens.findings.support.phase import (
 )
 from tfmemlens.findings.support.rows import device_limit, requests
 from tfmemlens.findings.support.tool_settings import tool
+from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.case import Case, FrontEnd, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.what_if import Shrunk
@@ -253,7 +254,7 @@ def _called_directly(text: str) -> str | None:
         return None
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args):
         words = {word.arg for word in call.keywords}
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        name = last_name(call.func)
         if name != "predict" and (words == {"training"} or (name == "model" and not words)):
             return f"{ast.unparse(call.func)}.predict({ast.unparse(call.args[0])}"
     return None

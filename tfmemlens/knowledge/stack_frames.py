@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from tfmemlens.patterns import regex
 
-__all__ = ["user_frame"]
+__all__ = ["number_in", "user_frame"]
 
 _LIBRARY = regex(
     r"(?:site|dist)-packages|/lib/python\d|\\lib\\(?!.*train)|<frozen|<string>|tensorflow[/\\]python"
@@ -16,6 +17,12 @@ _LIBRARY = regex(
     r"|\.py[xd]\b|\.egg[/\\]|(?<![a-z])egg[/\\]|asyncio|multiprocessing|threading\.py|abc\.py|contextlib",
     re.IGNORECASE,
 )
+
+
+def number_in(place: str | None, file: str | None) -> int | None:
+    """30 of `nets/train.py:30`, where the file is `train.py`."""
+    path, _, number = (place or "").rpartition(":")
+    return int(number) if number.isdecimal() and os.path.basename(path) == file else None
 
 
 def user_frame(place: str) -> bool:

@@ -35,6 +35,13 @@ def dotted(node: ast.expr) -> str:
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
 
+def last_name(node: ast.AST) -> str:
+    """`jit` of `jax.jit` and of `jit`; empty of another kind."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def known_sizes(shape: Any) -> tuple[int, ...]:
     """A shape whose every size is known; empty otherwise."""
     if not isinstance(shape, tuple) or not shape:

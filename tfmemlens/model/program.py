@@ -33,10 +33,15 @@ class Statement:
         """The line that it begins in."""
         return self.line_of(self.node)
 
-    def runs(self, node: ast.stmt) -> bool:
-        """Whether a statement inside it ran when the program failed; also where nobody knows."""
-        last = self.lines[min(node.end_lineno or node.lineno, len(self.lines)) - 1].number
-        return self.running is None or any(self.line_of(node).number <= at <= last for at in self.running)
+    def runs(self, node: ast.AST) -> bool:
+        """Whether a node inside it ran when the program failed; also where nobody knows."""
+        first, last = self.span(node)
+        return self.running is None or any(first <= at <= last for at in self.running)
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """The numbers of the first and the last line of a node inside it."""
+        row = getattr(node, "end_lineno", None) or getattr(node, "lineno", None) or 1
+        return self.line_of(node).number, self.lines[min(row, len(self.lines)) - 1].number
 
     def line_of(self, node: ast.AST) -> Line:
         """The line that a node inside it begins in."""

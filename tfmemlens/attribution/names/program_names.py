@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.program import Program
 from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
@@ -70,7 +71,7 @@ def _layers(program: Program) -> Iterator[NamedLayer]:
 
 def _named(call: ast.Call) -> NamedLayer | None:
     name = next((word.value for word in call.keywords if word.arg == "name"), None)
-    kind = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    kind = last_name(call.func)
     if not (isinstance(name, ast.Constant) and isinstance(name.value, str) and kind[:1].isupper()):
         return None
     first = call.args[0] if call.args else None

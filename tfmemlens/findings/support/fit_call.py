@@ -38,19 +38,12 @@ def fit_call(told: Surroundings) -> FitCall | None:
         if not statement.of_frame
         for node in ast.walk(statement.node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit"
-        if _ran(statement, node)
+        if statement.runs(node)
     }
     if len(calls) != 1:
         return None
     named = {name: number for name, (number, _) in numbers_by_name(code_lines(told)).items()}
     return _of_call(*next(iter(calls.values())), named)
-
-
-def _ran(statement: Statement, call: ast.Call) -> bool:
-    """Whether the traceback has a line of this call; also where it names no lines of the file."""
-    last = statement.lines[min(call.end_lineno or call.lineno, len(statement.lines)) - 1].number
-    first = statement.line_of(call).number
-    return statement.running is None or any(first <= at <= last for at in statement.running)
 
 
 def _of_call(statement: Statement, call: ast.Call, named: Mapping[str, int]) -> FitCall:

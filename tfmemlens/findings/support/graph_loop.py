@@ -5,10 +5,10 @@ loop over tf.range in a tf.function.
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
+from tfmemlens.knowledge.stack_frames import number_in
 from tfmemlens.knowledge.tree_values import dotted
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.incident import FailedRequest
@@ -124,12 +124,10 @@ def _in_function(program: Program, name: str, failed: FailedRequest) -> bool:
 
 def _stands_in(statement: Statement, body: list[ast.stmt] | list[ast.expr], failed: FailedRequest) -> bool:
     """Whether the failing line is one of these."""
-    path, _, number = (failed.source or "").rpartition(":")
-    if not body or not number.isdecimal() or os.path.basename(path) != statement.line.source:
+    number = number_in(failed.source, statement.line.source)
+    if not body or number is None:
         return False
-    end = body[-1].end_lineno or body[-1].lineno
-    last = statement.lines[min(end, len(statement.lines)) - 1].number
-    return statement.line_of(body[0]).number <= int(number) <= last
+    return statement.span(body[0])[0] <= number <= statement.span(body[-1])[1]
 
 
 def _gradient(program: Program) -> Line | None:

@@ -21,7 +21,7 @@ from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine
 from tfmemlens.findings.support.main_buffers import of_a_whole_graph
 from tfmemlens.findings.support.situation import JAX
 from tfmemlens.knowledge.jax_arrays import arrays_of
-from tfmemlens.knowledge.tree_values import dotted
+from tfmemlens.knowledge.tree_values import dotted, last_name
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
@@ -82,7 +82,7 @@ def stacked_by_program(
     """
     program = list(told.program())
     reached = list(reached_by(function, program))
-    graded = any(_last(node.func) in _GRADIENTS for _, node in _nodes(program, ast.Call))
+    graded = any(last_name(node.func) in _GRADIENTS for _, node in _nodes(program, ast.Call))
     scanned = _scanned(reached, graded)
     if within:
         kept = scanned and scanned.remedies[0].slug == RECOMPUTED_STEPS.slug
@@ -96,16 +96,18 @@ def rows_of_edges(told: Surroundings, *, function: str | None = None) -> MadeByL
     """
     program = list(told.program())
     reached = list(reached_by(function, program))
-    if not any(_last(node.func) in _GRADIENTS for _, node in _nodes(reached, ast.Call)):
+    if not any(last_name(node.func) in _GRADIENTS for _, node in _nodes(reached, ast.Call)):
         return None
     for statement, made in _nodes(reached, ast.FunctionDef):
         calls = [node for node in ast.walk(made) if isinstance(node, ast.Call)]
         given = {each.arg for each in made.args.args}
         ends = {
-            _last(call.args[1]) for call in calls if _last(call.func) in _SUMS_OF_EDGES and len(call.args) > 1
+            last_name(call.args[1])
+            for call in calls
+            if last_name(call.func) in _SUMS_OF_EDGES and len(call.args) > 1
         }
         for node in ast.walk(made):
-            if isinstance(node, ast.Subscript) and ends & given and _last(node.slice) in given:
+            if isinstance(node, ast.Subscript) and ends & given and last_name(node.slice) in given:
                 return _of_edges(statement.line_of(node), ast.unparse(node))
     return None
 
@@ -135,7 +137,7 @@ def reached_by(function: str | None, program: list[Statement]) -> Iterator[State
             for statement in program
             if made[id(statement)] & wanted
             for node in ast.walk(statement.node)
-            if (name := _last(node))
+            if (name := last_name(node))
         }
         grown = not used <= wanted
         wanted |= used
@@ -148,15 +150,15 @@ def _given_classes(function: str | None, program: list[Statement]) -> set[str]:
     given = {
         argument.id
         for _, call in _nodes(program, ast.Call)
-        if _last(call.func) == function
+        if last_name(call.func) == function
         for argument in call.args
         if isinstance(argument, ast.Name)
     }
     return {
-        _last(node.value.func)
+        last_name(node.value.func)
         for _, node in _nodes(program, ast.Assign)
-        if isinstance(node.value, ast.Call) and _last(node.value.func) in classes
-        if given & set(map(_last, node.targets))
+        if isinstance(node.value, ast.Call) and last_name(node.value.func) in classes
+        if given & set(map(last_name, node.targets))
     }
 
 
@@ -179,15 +181,15 @@ def gradients_by_program(told: Surroundings, need: int) -> MadeByLine | None:
     graded = {
         target.id
         for _, node in _nodes(program, ast.Assign)
-        if isinstance(node.value, ast.Call) and _last(node.value.func) in _GRADIENTS
+        if isinstance(node.value, ast.Call) and last_name(node.value.func) in _GRADIENTS
         for target in node.targets
         if isinstance(target, ast.Name)
     }
     for statement, node in _nodes(program, ast.Call):
-        if _last(node.func) not in ("vmap", "filter_vmap") or not node.args:
+        if last_name(node.func) not in ("vmap", "filter_vmap") or not node.args:
             continue
         inner = node.args[0]
-        of_gradient = isinstance(inner, ast.Call) and _last(inner.func) in _GRADIENTS
+        of_gradient = isinstance(inner, ast.Call) and last_name(inner.func) in _GRADIENTS
         shared = any(
             word.arg == "in_axes" and isinstance(word.value, ast.Tuple) and _is_none(word.value.elts[0])
             for word in node.keywords
@@ -231,7 +233,7 @@ def _vmapped(program: list[Statement]) -> MadeByLine | None:
     calls = [
         (statement, node)
         for statement, node in _nodes(program, ast.Call)
-        if _last(node.func) in ("vmap", "filter_vmap") and node.args
+        if last_name(node.func) in ("vmap", "filter_vmap") and node.args
     ]
     if not calls:
         return None
@@ -244,7 +246,7 @@ def _vmapped(program: list[Statement]) -> MadeByLine | None:
     given = node.args[0]
     name = f"`{given.id}`" if isinstance(given, ast.Name) else "its function"
     pairs = " for every pair of rows" if inner else " for all rows"
-    physics = _last(given) == "step" and ast.unparse(given).startswith("mjx.")
+    physics = last_name(given) == "step" and ast.unparse(given).startswith("mjx.")
     name = "`mjx.step`" if physics else name
     rows = _rows(program)
     if not physics and _is_differentiated(program, node):
@@ -304,7 +306,7 @@ def _is_differentiated(program: list[Statement], call: ast.Call) -> bool:
 def _differentiated(program: list[Statement]) -> Iterator[str]:
     """Names of functions that a gradient is taken of."""
     for _, node in _nodes(program, ast.Call):
-        if _last(node.func) in _GRADIENTS and node.args and isinstance(node.args[0], ast.Name):
+        if last_name(node.func) in _GRADIENTS and node.args and isinstance(node.args[0], ast.Name):
             yield node.args[0].id
 
 
@@ -314,10 +316,10 @@ def _inner_steps(program: list[Statement]) -> MadeByLine | None:
     reached = set(_differentiated(program))
     for _ in functions:
         reached |= {
-            _last(call.func)
+            last_name(call.func)
             for name in reached & functions.keys()
             for call in ast.walk(functions[name][1])
-            if isinstance(call, ast.Call) and _last(call.func) in functions
+            if isinstance(call, ast.Call) and last_name(call.func) in functions
         }
     for name in sorted(reached & functions.keys()):
         statement, function = functions[name]
@@ -330,7 +332,7 @@ def _inner_steps(program: list[Statement]) -> MadeByLine | None:
 def _takes_gradients(loop: ast.For) -> bool:
     """Whether a turn computes a gradient: `jax.grad(loss)(params, x)`."""
     called = (each.func for each in ast.walk(loop) if isinstance(each, ast.Call))
-    return any(isinstance(each, ast.Call) and _last(each.func) in _GRADIENTS for each in called)
+    return any(isinstance(each, ast.Call) and last_name(each.func) in _GRADIENTS for each in called)
 
 
 def _of_inner_steps(program: list[Statement], line: Line, loop: ast.For) -> MadeByLine:
@@ -338,7 +340,7 @@ def _of_inner_steps(program: list[Statement], line: Line, loop: ast.For) -> Made
         (
             statement.line_of(node)
             for statement, node in _nodes(program, ast.Call)
-            if _last(node.func) == "vmap"
+            if last_name(node.func) == "vmap"
         ),
         None,
     )
@@ -382,7 +384,7 @@ def _rows(program: list[Statement]) -> int | None:
     counts = [
         node.args[1].value
         for _, node in _nodes(program, ast.Call)
-        if _last(node.func) == "split" and len(node.args) == 2 and isinstance(node.args[1], ast.Constant)
+        if last_name(node.func) == "split" and len(node.args) == 2 and isinstance(node.args[1], ast.Constant)
     ]
     most = max((count for count in counts if isinstance(count, int)), default=None)
     return most if most and most >= _LEAST_ROWS else None
@@ -428,12 +430,12 @@ def _compiled(
 ) -> Iterator[tuple[Statement, ast.AST, ast.Lambda | ast.FunctionDef]]:
     """What `jax.jit(f)` or `@jax.jit` compiles: the statement, where it stands, and the function."""
     for statement, node in _nodes(program, ast.Call):
-        given = node.args[0] if _last(node.func) == "jit" and node.args else None
+        given = node.args[0] if last_name(node.func) == "jit" and node.args else None
         inside = functions.get(given.id) if isinstance(given, ast.Name) else given
         if isinstance(inside, ast.Lambda | ast.FunctionDef):
             yield statement, node, inside
     for statement, function in _nodes(program, ast.FunctionDef):
-        if any(_last(part) == "jit" for each in function.decorator_list for part in ast.walk(each)):
+        if any(last_name(part) == "jit" for each in function.decorator_list for part in ast.walk(each)):
             yield statement, function, function
 
 
@@ -463,11 +465,11 @@ def _derivative(program: list[Statement]) -> MadeByLine | None:
     made_of: dict[str, str] = {}
     best: tuple[bool, Line, ast.Call] | None = None
     for statement, node in _nodes(program, ast.Call):
-        kind = _last(node.func)
+        kind = last_name(node.func)
         if kind not in _DERIVATIVES or not node.args:
             continue
         inner = node.args[0]
-        second = kind == "hessian" or (isinstance(inner, ast.Call) and _last(inner.func) in _DERIVATIVES)
+        second = kind == "hessian" or (isinstance(inner, ast.Call) and last_name(inner.func) in _DERIVATIVES)
         second = second or (isinstance(inner, ast.Name) and made_of.get(inner.id) in _DERIVATIVES)
         for target in _targets(statement.node, node):
             made_of[target] = kind
@@ -503,7 +505,7 @@ def _mapped_over(program: list[Statement], call: ast.Call) -> tuple[Line, str] |
         if isinstance(assigned.value, ast.Lambda) and holds(assigned.value):
             names.update(each.id for each in assigned.targets if isinstance(each, ast.Name))
     for statement, node in _nodes(program, ast.Call):
-        inner = node.args[0] if _last(node.func) == "vmap" and node.args else None
+        inner = node.args[0] if last_name(node.func) == "vmap" and node.args else None
         if isinstance(inner, ast.Name) and inner.id in names:
             return statement.line_of(node), inner.id
         if inner is not None and holds(inner):
@@ -537,12 +539,14 @@ def _for_each_example(mapped: tuple[Line, str], line: Line, second: bool) -> Mad
 def _scanned(program: list[Statement], graded: bool) -> MadeByLine | None:
     """A scan whose stacked results are used, or one in code that takes a gradient."""
     for statement, node in _nodes(program, ast.Call):
-        if _last(node.func) != "scan" or not node.args:
+        if last_name(node.func) != "scan" or not node.args:
             continue
         line = statement.line_of(node)
         targets = _pair(statement.node, node)
         stacked = len(targets) == 2 and targets[1] not in ("", "_", "None")
-        again = any(_last(each) in _RECOMPUTES for each in ast.walk(node) if isinstance(each, ast.Attribute))
+        again = any(
+            last_name(each) in _RECOMPUTES for each in ast.walk(node) if isinstance(each, ast.Attribute)
+        )
         if graded:
             recomputed = again or _is_recomputed(program)
             return MadeByLine(
@@ -590,11 +594,11 @@ def _whole_before_sharded(program: list[Statement]) -> MadeByLine | None:
     """`device_put(jnp.zeros(...), sharding)`: the first device makes all of it."""
     arrays = dict(_arrays(program, of_jax=True))
     for statement, node in _nodes(program, ast.Call):
-        if _last(node.func) != "device_put" or len(node.args) < 2:
+        if last_name(node.func) != "device_put" or len(node.args) < 2:
             continue
         given, where = node.args[:2]
         if not any(
-            _last(each) in _SHARDINGS
+            last_name(each) in _SHARDINGS
             for each in ast.walk(where)
             if isinstance(each, ast.Name | ast.Attribute)
         ):
@@ -639,7 +643,7 @@ def _arrays(program: list[Statement], *, of_jax: bool = False) -> Iterator[tuple
     """Names that are assigned a new array of some size, outside of what is compiled."""
     for statement, node in _nodes(program, ast.Assign):
         value = node.value
-        if not isinstance(value, ast.Call) or _last(value.func) not in _MAKES_ARRAYS:
+        if not isinstance(value, ast.Call) or last_name(value.func) not in _MAKES_ARRAYS:
             continue
         if of_jax and _first(value.func) not in ("jnp", "jax"):
             continue
@@ -695,17 +699,10 @@ def _pair(root: ast.AST, call: ast.Call) -> list[str]:
 def _is_recomputed(program: list[Statement]) -> bool:
     """Whether a function of the code is decorated with jax.checkpoint or jax.remat."""
     return any(
-        _last(decorator) in _RECOMPUTES
+        last_name(decorator) in _RECOMPUTES
         for _, node in _nodes(program, ast.FunctionDef)
         for decorator in node.decorator_list
     )
-
-
-def _last(node: ast.AST) -> str:
-    """`jit` of `jax.jit`."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _first(node: ast.expr) -> str:

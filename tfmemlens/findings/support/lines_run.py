@@ -17,7 +17,7 @@ def has_run(program: Program, line: Line) -> bool:
     same function and in no loop around both. Also where nobody knows.
     """
     for statement in program:
-        first, last = _span(statement, statement.node)
+        first, last = statement.span(statement.node)
         if statement.running and first <= line.number <= last and line in statement.lines:
             return _reached(statement, line.number, program)
     return True
@@ -52,12 +52,12 @@ def _compiled(program: Program) -> Iterator[str]:
 
 def _reached(statement: Statement, number: int, program: Program) -> bool:
     running = {at for each in program for at in each.running or ()}
-    first, last = _span(statement, _innermost(statement, number, _FUNCTIONS))
+    first, last = statement.span(_innermost(statement, number, _FUNCTIONS))
     inside = [at for at in running if first <= at <= last and _same(statement, at, number)]
     if not inside or number <= max(inside):
         return True
     loops = (
-        _span(statement, node) for node in ast.walk(statement.node) if isinstance(node, ast.For | ast.While)
+        statement.span(node) for node in ast.walk(statement.node) if isinstance(node, ast.For | ast.While)
     )
     return any(low <= number <= high and any(low <= at <= high for at in inside) for low, high in loops)
 
@@ -75,11 +75,6 @@ def _innermost(statement: Statement, number: int, kinds: tuple[type[ast.AST], ..
 def _within(statement: Statement, number: int, kinds: tuple[type[ast.AST], ...]) -> Iterator[ast.AST]:
     """The nodes of these kinds around a line, the outermost first."""
     for node in ast.walk(statement.node):
-        first, last = _span(statement, node) if isinstance(node, kinds) else (1, 0)
+        first, last = statement.span(node) if isinstance(node, kinds) else (1, 0)
         if first <= number <= last:
             yield node
-
-
-def _span(statement: Statement, node: ast.AST) -> tuple[int, int]:
-    end = getattr(node, "end_lineno", None) or getattr(node, "lineno", None) or 1
-    return statement.line_of(node).number, statement.lines[min(int(end), len(statement.lines)) - 1].number

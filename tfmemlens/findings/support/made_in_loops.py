@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
 from tfmemlens.patterns import regex
@@ -52,7 +53,7 @@ def model_loops(program: Program) -> Iterator[ModelLoop]:
         if isinstance(node, ast.FunctionDef)
     }
     calls = [call for each in program for call in _calls([each.node])]
-    if any(_last(call) in _OWN_PROCESS for call in calls):
+    if any(last_name(call.func) in _OWN_PROCESS for call in calls):
         return
     for statement in program:
         for loop in ast.walk(statement.node):
@@ -89,7 +90,7 @@ _OF_PYTHON = frozenset({"tqdm", "trange"})
 
 
 def _of_python(loop: ast.For) -> bool:
-    return isinstance(loop.iter, ast.Call) and _last(loop.iter) in _OF_PYTHON
+    return isinstance(loop.iter, ast.Call) and last_name(loop.iter.func) in _OF_PYTHON
 
 
 def _traces(decorator: ast.expr) -> bool:
@@ -97,7 +98,7 @@ def _traces(decorator: ast.expr) -> bool:
 
 
 def _differentiates(loop: ast.For) -> bool:
-    return any(_last(call) == "GradientTape" for call in _calls(loop.body))
+    return any(last_name(call.func) == "GradientTape" for call in _calls(loop.body))
 
 
 def _imported(node: ast.AST) -> set[str]:
@@ -115,7 +116,7 @@ def _of_loop(statement: Statement, loop: ast.For | ast.While, functions: _Functi
     done: dict[str, Line] = {}
     for where, body in _bodies(statement, loop.body, functions):
         for call in _calls(body):
-            name = _last(call)
+            name = last_name(call.func)
             done.setdefault(name, where.line_of(call))
             if made is None and (_MODEL.match(name) or (name in _OF_KERAS and _has_ends(call))):
                 made = where.line_of(call)
@@ -145,10 +146,6 @@ def _calls(body: Sequence[ast.AST]) -> Iterator[ast.Call]:
     return (node for part in body for node in ast.walk(part) if isinstance(node, ast.Call))
 
 
-def _last(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-
-
 def _has_ends(call: ast.Call) -> bool:
     """Whether `Model(...)` is given its inputs and outputs."""
     named = {word.arg for word in call.keywords}
@@ -173,7 +170,7 @@ def graph_loops(program: Program) -> Iterator[tuple[Line, Line, str]]:
             if not isinstance(loop, ast.For | ast.While) or not statement.runs(loop):
                 continue
             calls = list(_calls(loop.body))
-            names = {_last(call) for call in calls}
+            names = {last_name(call.func) for call in calls}
             if "run" not in names or names & _BEGINS_A_GRAPH:
                 continue
             for call in calls:
@@ -191,8 +188,8 @@ def graph_functions(program: Program) -> Iterator[tuple[Line, Line, str]]:
             if not isinstance(function, ast.FunctionDef) or function.name in _ONCE_EACH:
                 continue
             calls = list(_calls(function.body))
-            names = {_last(call) for call in calls}
-            read = next((call for call in calls if _last(call) in _READS_A_GRAPH), None)
+            names = {last_name(call.func) for call in calls}
+            read = next((call for call in calls if last_name(call.func) in _READS_A_GRAPH), None)
             if read is not None and "run" in names and not names & _BEGINS_A_GRAPH:
                 yield statement.line_of(read), statement.line_of(function), ast.unparse(read.func)
                 continue

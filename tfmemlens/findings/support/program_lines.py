@@ -70,13 +70,17 @@ def name_of_batch(told: Surroundings, batch: int | None) -> str:
     if batch is None or batch < 2 or not told.program():
         return ""
     code = code_lines(told)
-    named = [(name, line) for name, (figure, line) in numbers_by_name(code).items() if figure == batch]
     used = [
         (name, line)
-        for name, line in named
+        for name, line in _names_of(batch, code)
         if any(re.search(form.format(re.escape(name)), each.text) for form in _SPENT for each in code)
     ]
     return f" (`{used[0][0]}`, {used[0][1].place})" if len(used) == 1 else ""
+
+
+def _names_of(number: int, code: Sequence[Line]) -> list[tuple[str, Line]]:
+    """The program's names for a number, with the lines that set them."""
+    return [(name, line) for name, (figure, line) in numbers_by_name(code).items() if figure == number]
 
 
 _FEWEST_ROWS = 16
@@ -105,9 +109,7 @@ def rows_by_name(told: Surroundings, rows: int | None, batch: int | None) -> str
     if not (rows and batch and told.program()) or batch < 2 or rows % batch or rows // batch < _FEWEST_ROWS:
         return ""
     each = rows // batch
-    named = [
-        (name, line) for name, (figure, line) in numbers_by_name(code_lines(told)).items() if figure == each
-    ]
+    named = _names_of(each, code_lines(told))
     if len(named) != 1:
         return ""
     return f"{rows:,} rows are {batch:,} samples x {each:,} (`{named[0][0]}`, {named[0][1].place})"

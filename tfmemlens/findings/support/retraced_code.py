@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
 from tfmemlens.values import dataclass
@@ -69,22 +70,16 @@ def _calls(program: Program, name: str) -> Iterator[tuple[Statement, ast.Call, a
     }
     for statement in program:
         for node in ast.walk(statement.node):
-            if isinstance(node, ast.Call) and not statement.of_frame and _last(node.func) == name:
+            if isinstance(node, ast.Call) and not statement.of_frame and last_name(node.func) == name:
                 yield statement, node, inside.get(id(node))
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _is_number(program: Program, value: ast.expr, around: ast.FunctionDef | None, depth: int) -> bool:
     """Whether a value is a number of Python's that may differ: counted by a loop, or computed of such."""
     if isinstance(value, ast.BinOp):
-        sides = [value.left, value.right]
-        fixed = [isinstance(each, ast.Constant) for each in sides]
-        return any(
-            _is_number(program, each, around, depth) and (fixed[1 - at] or fixed[at])
-            for at, each in enumerate(sides)
+        sides = (value.left, value.right)
+        return any(isinstance(each, ast.Constant) for each in sides) and any(
+            _is_number(program, each, around, depth) for each in sides
         )
     if isinstance(value, ast.Call):
         return isinstance(value.func, ast.Name) and value.func.id in _TO_NUMBERS
@@ -95,11 +90,15 @@ def _counts(program: Program, name: str, around: ast.FunctionDef | None, depth: 
     """Whether a name is counted by a loop, assigned a number, or an argument that a call gives one."""
     scopes: list[ast.AST] = [around] if around else [each.node for each in program]
     for node in (part for scope in scopes for part in ast.walk(scope)):
-        if isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and _last(node.iter.func) in _COUNTS:
+        if (
+            isinstance(node, ast.For)
+            and isinstance(node.iter, ast.Call)
+            and last_name(node.iter.func) in _COUNTS
+        ):
             first = node.target.elts[0] if isinstance(node.target, ast.Tuple) else node.target
             if isinstance(first, ast.Name) and first.id == name:
                 return "tf" not in ast.unparse(node.iter.func)
-        if isinstance(node, ast.Assign) and any(_last(each) == name for each in node.targets):
+        if isinstance(node, ast.Assign) and any(last_name(each) == name for each in node.targets):
             return _is_number(program, node.value, around, depth)
     arguments = [each.arg for each in around.args.args] if around else []
     if around is None or name not in arguments:
@@ -117,7 +116,7 @@ def _array(statement: Statement, function: ast.FunctionDef) -> tuple[str, Line] 
     own = {each.arg for each in function.args.args}
     own |= {part.id for part in names if isinstance(part.ctx, ast.Store)}
     for node in ast.walk(function):
-        if not isinstance(node, ast.Call) or _last(node.func) not in _COPIES or not node.args:
+        if not isinstance(node, ast.Call) or last_name(node.func) not in _COPIES or not node.args:
             continue
         first = node.args[0]
         if isinstance(first, ast.Name) and first.id not in own:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Iterator
 
+from tfmemlens.knowledge.stack_frames import number_in
+from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
 from tfmemlens.values import dataclass
@@ -30,9 +31,8 @@ class TapedLoop:
 
     def holds(self, source: str | None) -> bool:
         """Whether a place of the program, `train.py:30`, lies in one of its turns."""
-        path, _, number = (source or "").rpartition(":")
-        inside = number.isdecimal() and self.loop.number < int(number) <= self.last
-        return inside and os.path.basename(path) == self.loop.source
+        number = number_in(source, self.loop.source)
+        return number is not None and self.loop.number < number <= self.last
 
 
 def taped_loop(program: Program) -> TapedLoop | None:
@@ -48,8 +48,12 @@ def taped_loop(program: Program) -> TapedLoop | None:
     for statement, tape in tapes:
         for loop in _loops(tape.body):
             lines = statement.line_of(tape), statement.line_of(loop)
-            last = statement.lines[min(loop.end_lineno or loop.lineno, len(statement.lines)) - 1].number
-            return TapedLoop(*lines, ast.unparse(loop.iter), calls=frozenset(_called(loop)), last=last)
+            return TapedLoop(
+                *lines,
+                ast.unparse(loop.iter),
+                calls=frozenset(_called(loop)),
+                last=statement.span(loop)[1],
+            )
     for statement, tape in tapes:
         for where, loop in _loops_called(program, tape):
             return TapedLoop(
@@ -91,7 +95,7 @@ _FORWARD = ("call", "__call__")
 
 def _over_a_range(loop: ast.For) -> bool:
     call = loop.iter
-    return isinstance(call, ast.Call) and getattr(call.func, "attr", getattr(call.func, "id", "")) == "range"
+    return isinstance(call, ast.Call) and last_name(call.func) == "range"
 
 
 def opens_a_tape(program: Program) -> bool:
@@ -102,9 +106,7 @@ def opens_a_tape(program: Program) -> bool:
 
 def _opens_a_tape(item: ast.withitem) -> bool:
     call = item.context_expr
-    name = call.func if isinstance(call, ast.Call) else None
-    last = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
-    return last == "GradientTape"
+    return isinstance(call, ast.Call) and last_name(call.func) == "GradientTape"
 
 
 def _calls(body: list[ast.stmt]) -> bool:

@@ -256,8 +256,7 @@ class ContrastCollector:
         fine = {f"{FINE_WITHOUT}{self.thing[0]}": self.thing[1]} if self.thing else {}
         ended = any(name.startswith(ENDED_BY) for name in self._facts)
         works = {f"{ENDED_BY}{self._works[0]}": self._works[1]} if self._works and not ended else {}
-        known = any(name.startswith((ENDED_BY, NOT_THERE)) for name in (self._facts | works))
-        if self._elsewhere and not known:
+        if self._elsewhere and not (ended or works):
             fine |= {f"{NOT_THERE}{self._elsewhere[0]}": self._elsewhere[1]}
         return self._facts | fine | works
 

@@ -26,6 +26,7 @@ from tfmemlens.readers.oom.other_failures import (
 )
 from tfmemlens.readers.oom.purpose import PURPOSES
 from tfmemlens.readers.oom.rules import DEVICE, SIZE, Era, LineRule, RuleTable
+from tfmemlens.readers.oom.sentence import FRAME
 from tfmemlens.readers.oom.told_besides import HINT
 from tfmemlens.readers.oom.versions import Releases
 from tfmemlens.units import MIB, Size, parse_size
@@ -161,7 +162,7 @@ _SHOWN = regex(
     r"|\A\[?(?P<file>[~/\w.-]{1,200}\.py)\b[^\n]{0,80} in \w"
 )
 _ARROW = regex(r"\s*-{2,}> ?\d{1,5} +\S")
-_FRAME = regex(r"\bFile \"([^\"\n]{1,300})\", line \d+, in ")
+_SHOWS = ("<ipython-input-", "In [", "In[", ".py")
 _ASKS = regex(r"\?\W*\Z")
 _OF_FAILURES = ("running short", "growing in words")
 _FIGURE = regex(r"(?i)\d ?[KMGT]i?B?\b|\d ?%")
@@ -278,9 +279,9 @@ class SurroundingsCollector:
 
     def _frame(self, line: Line) -> None:
         """Note the frame of a traceback, or the line that a notebook's arrow points at."""
-        if frame := _FRAME.search(line.text):
-            self.purposes[OWN_FRAME if user_frame(frame[1]) else LIBRARY_FRAME] = line
-        elif head := _SHOWN.search(line.text):
+        if (frame := FRAME.search(line.text)) and frame["name"]:
+            self.purposes[OWN_FRAME if user_frame(frame["file"]) else LIBRARY_FRAME] = line
+        elif any(word in line.text for word in _SHOWS) and (head := _SHOWN.search(line.text)):
             self._own_lines = head["file"] is None or user_frame(head["file"])
         elif self._own_lines and _ARROW.match(line.text) and line.text.count("(") >= line.text.count(")"):
             self.purposes[OWN_FRAME] = line

@@ -490,7 +490,7 @@ def _more(report: Report) -> str:
     other = f"This is 1 of {alike} (--all shows each). " if alike.endswith("s") else ""
     explained = shown or report.findings
     notes = [note for note in report.case.capture.notes if not (explained and note.text == UNREAD)]
-    room = _LONG_NOTE if shown or report.findings else _LONE_NOTE
+    room = _LONG_NOTE if explained else _LONE_NOTE
     first = f"Note: {_clauses(notes[0].text, room)}. " if notes else ""
     if not (explained or report.case.layout) and report.case.capture.source.holds < Holds.GRAPH:
         first = f"{_IF_IT_FAILED}{first}"
