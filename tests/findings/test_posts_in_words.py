@@ -361,6 +361,8 @@ def test_where_it_does_not_happen_is_gone_to_first() -> None:
         ("With jax it runs into OOM after 4 steps on a 16G V100.", "a device's memory"),
         ("With jax it runs into OOM after 4 steps on an RTX 3090.", "a device's memory"),
         ("With jax it runs into OOM after 4 steps; the RAM beside the V100 is full.", "host RAM"),
+        ("With jax it runs into OOM after 1080 images.", "memory"),
+        ("With jax it runs into OOM after 4 steps on my M4 mini.", "memory"),
     ],
 )
 def test_a_card_that_the_sentence_names_is_where_it_ran_out(text: str, where: str) -> None:

@@ -46,6 +46,7 @@ from tfmemlens.findings.support.situation import (
 )
 from tfmemlens.findings.support.told_again import WITHOUT_CACHE
 from tfmemlens.findings.support.told_mechanism import told_mechanism
+from tfmemlens.knowledge.gpu_memory import least_bytes
 from tfmemlens.model.capture import LIBRARY_FRAME, OWN_FRAME, Surroundings
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -63,11 +64,6 @@ _HOST = regex(
     r"|\u8fd0\u884c\u5185\u5b58"
 )
 _DEVICE = regex(r"(?i)\bGPUs?\b|\bVRAM\b|\bCUDA(?:\b|_OUT_OF)|\bTPUs?\b|\bHBM\b|\bdevices?\b|\u663e\u5b58")
-_CARD = regex(
-    r"\b(?:[VAPH]100|H200|A[46]0(?:00)?|[KTLM][48]0?S?|(?i:RTX|GTX|Quadro|Titan|Tesla)(?: ?\w{1,3}){0,2}"
-    r"|(?:[1-5]0[5-9]0|2080)(?: ?(?:Ti|super))?)\b"
-)
-"""A GPU's model."""
 _KILLED = regex(r"(?i)\bkilled\b")
 _RAN_OUT = regex(
     r"(?i)\bOOM|\bout of\b|exhaust|deplet|\bfull\b|\bfills?\b|\bto zero\b|insufficient|\benough\b|\bleak"
@@ -453,7 +449,7 @@ def _where(case: Case, told: Surroundings, line: Line) -> str:
     """Which memory the line speaks of. An exception that is shown but cut may be of any: no writer knows it
     for host RAM but by `MemoryError`.
     """
-    if _CARD.search(line.text) and not _HOST.search(line.text):
+    if least_bytes(line.text) and not _HOST.search(line.text):
         return DEVICE
     if told.shows("raising MemoryError") or _only_killed(line) or without_gpu(case):
         return HOST
