@@ -64,3 +64,40 @@ def test_a_gradient_is_of_what_has_its_shape_and_not_of_what_it_is_computed_with
         ProgramValue(BACKWARD, 1024, arguments=("net['b']",)),
     )
     assert layers(rows, *values) == ["net['a']", "net['a']", None]
+
+
+@pytest.mark.parametrize(
+    "shape, dtype, layer",
+    [
+        ((64, 16, 32), "float32", "net['a']"),  # one for each of 64 rows
+        ((64, 16, 32), "uint32", "net['b']"),  # random numbers
+        ((64, 32, 16), "float32", "net['b']"),
+        ((16, 32), "float32", "net['b']"),  # a batch of 16 has this shape, too
+        ((64, 8, 8), "float32", None),  # two weights are alike
+    ],
+)
+def test_what_has_a_weights_shape_for_each_row_is_of_that_weight(
+    shape: Shape, dtype: str, layer: str | None
+) -> None:
+    node = "jit(f)/vmap()/integer_pow"
+    table = AllocationTable.of(
+        [
+            Allocation("net['a']['w']", 1024, shape=(16, 32), dtype="float32", purpose="parameter"),
+            Allocation("net['c']['w']", 256, shape=(8, 8), dtype="float32", purpose="parameter"),
+            Allocation("net['d']['w']", 256, shape=(8, 8), dtype="float32", purpose="parameter"),
+            Allocation(node, 4096, shape=shape, dtype=dtype),
+        ]
+    )
+    values = [ProgramValue(node, 4096, arguments=("net['b']['b']",))]
+    assert with_arguments(attribute_table(table), values).owners[-1].layer == layer
+
+
+@pytest.mark.parametrize("dtype, layer", [("float32", "net['a']"), ("bfloat16", None)])
+def test_a_gradient_of_a_weights_shape_is_of_that_weight(dtype: str, layer: str | None) -> None:
+    table = AllocationTable.of(
+        [
+            Allocation("net['a']['w']", 1024, shape=(16, 32), dtype="float32", purpose="parameter"),
+            Allocation(BACKWARD, 1024, shape=(16, 32), dtype=dtype),
+        ]
+    )
+    assert with_arguments(attribute_table(table), ()).owners[-1].layer == layer

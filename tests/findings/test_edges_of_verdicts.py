@@ -16,6 +16,7 @@ from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
 from tfmemlens.model.case import Balance, Moment
 from tfmemlens.model.finding import Basis, Finding, Severity
 from tfmemlens.model.incident import CompilerMemory, Frame, Incident, RequestKind
+from tfmemlens.model.line import Line
 from tfmemlens.model.live_model import LiveModel
 from tfmemlens.model.timeline import CurveSource
 from tfmemlens.values import replace
@@ -58,6 +59,14 @@ def test_the_function_that_ran_an_op_of_no_layer(name: str, layer: str | None, w
     assert moment.request
     request = replace(moment.request, owner=replace(moment.request.owner, layer=layer))
     assert words in said(replace(moment, request=request))
+
+
+def test_the_function_that_waits_for_a_result_ran_no_op() -> None:
+    frames = (Frame("a.py:9", "print(float(z))", "report"), Frame("jax/_src/array.py:634", "value", "_value"))
+    for waits in (frames, frames[:1]):
+        where = {"source": "a.py:9", "frames": waits, "line": Line(7, "OOM")}
+        moment = of(RequestKind.TENSOR, node="sub", op="sub", **where)
+        assert (" of `report()`" in said(moment)) is (waits is not frames)
 
 
 T, X, TPU, HOST = RequestKind.TENSOR, RequestKind.XLA, RequestKind.TPU, RequestKind.HOST

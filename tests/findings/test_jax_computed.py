@@ -270,3 +270,22 @@ def test_one_line_alone_is_named_as_before() -> None:
     code = PRIVATE.replace("h = g * 0.5\n", "h = g\n")
     log = LATER.format(line=12, code="print(float(h.sum()))", frame=VALUE)
     assert "which line asked" not in pipeline.explain(f"{HEAD}{code}\n{log}").verdict
+
+
+LISTED = (
+    "Traceback (most recent call last):\n"
+    '  File "/home/u/dp.py", line 9, in main\n    print(float(norm))\n'
+    '  File "/usr/lib/python3.11/site-packages/jax/_src/array.py", line 634, in _value\n'
+    "    npy_value, did_copy = self._npy_value\n"
+    f"{ASKED} 6000000000 bytes.\n"
+    "BufferAssignment stats:\n     preallocated temp allocation:   5.59GiB\nPeak buffers:\n\tBuffer 1:\n"
+    "\t\tSize: 4.67GiB\n"
+    '\t\tOperator: op_name="jit(f)/jit(main)/vmap()/mul" source_file="/home/u/dp.py" source_line=3\n'
+    "\t\tXLA Label: fusion\n\t\tShape: f32[{}]\n\t\t==========================\n"
+)
+
+
+@pytest.mark.parametrize(("shape", "said"), [("640,1400,1400", True), ("640,1400,700,2", False)])
+def test_the_line_of_gradients_of_each_sample_is_told_of_a_listed_program(shape: str, said: bool) -> None:
+    report = pipeline.explain(f"{HEAD}{EACH}\n{LISTED.replace('{}', shape)}")
+    assert ("line 9 makes a gradient for each sample by itself" in report.verdict) is said

@@ -170,3 +170,13 @@ SCORES = """Ran out of memory in memory space hbm. Used 63.80G of 30.75G hbm. Ex
 def test_the_first_entry_of_a_pasted_list_stands_for_its_kind(size: str, side: int, told: bool) -> None:
     report = pipeline.explain(SCORES.format(size=size, side=side))
     assert ("blockwise-attention" in [action.remedy.slug for action in report.actions]) is told
+
+
+def test_a_weights_gradient_for_each_row_is_told_from_what_vmap_makes_else() -> None:
+    weights = ("f32[1024,2048]",)
+    each = ("f32[512,1024,2048]", "vmap()/integer_pow")
+    report = listing(each, parameters=weights)
+    assert "gradients of the weights, for each of 512 rows by itself" in report.verdict
+    assert "fewer than 512 rows" in report.actions[0].remedy.text
+    for parameters in (("f32[2048,1024]",), ()):
+        assert "what vmap makes for all of its rows" in listing(each, parameters=parameters).verdict

@@ -47,7 +47,7 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.CAUSE,
             headline=_headline(case, moment, compiler),
             because=because(case, moment, compiler)
-            + _whose(moment, compiler, "" if little else _largest(buffers, compiler)),
+            + _whose(case, moment, compiler, "" if little else _largest(buffers, compiler)),
             explains=_needed(compiler, failed.size),
             evidence=tuple(_evidence(moment, compiler)),
             detail=_detail(moment, compiler),
@@ -168,13 +168,25 @@ def _evidence(moment: Moment, compiler: CompilerMemory) -> Iterator[Evidence]:
             yield Evidence(f"makes {human(held)} of this", Line(int(number), value.text, file))
 
 
-def _whose(moment: Moment, compiler: CompilerMemory, largest: str) -> str:
+def _whose(case: Case, moment: Moment, compiler: CompilerMemory, largest: str) -> str:
     """The layer, else the line, then what its largest buffers are: a sentence that is too long loses its
     end.
     """
     layer = program_account.mostly_of_a_layer(moment, compiler)
+    if of_each := _gradient_of_each_sample(case, moment):
+        return f"{of_each}{layer}{largest}"
     made = program_account.mostly_made_at(moment, compiler)
     return f"{layer}{largest}{made}" if layer else f"{made}{largest}"
+
+
+def _gradient_of_each_sample(case: Case, moment: Moment) -> str:
+    """The line that makes gradients of each sample by itself, as a clause, where the program was read."""
+    if framework_of(case) != JAX or not case.capture.surroundings.program():
+        return ""
+    from tfmemlens.findings.support.jax_computed import gradient_of_each_sample  # reads trees
+
+    line = gradient_of_each_sample(case, moment)
+    return f"; {line.place} makes a gradient for each sample by itself" if line else ""
 
 
 def _largest(buffers: Buffers | None, compiler: CompilerMemory) -> str:

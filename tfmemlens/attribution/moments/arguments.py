@@ -4,6 +4,9 @@ belongs to that argument's layer.
 A dictionary of weights has its layers' names, `params['decoder']['w']`, where the scopes of the operations
 are empty. A gradient of such a value has its shape, and belongs to the same. A kernel and its bias,
 `params['decoder']['b']`, are one layer, and what a loop stacks is of the weight that its rows are made with.
+
+What has the shape and dtype of a weight, or of one for each row that vmap maps over, belongs to that weight
+or to nobody: a gradient is computed with the weights of the layers around it.
 """
 
 from __future__ import annotations
@@ -31,11 +34,12 @@ def with_arguments(attribution: Attribution, values: Sequence[ProgramValue]) -> 
         for value in reversed(values)
         if len(layers := {*map(_layer, _weights(value.arguments))}) == 1
     }
-    if not known:
+    weights = _shaped_weights(attribution)
+    if not known and not weights:
         return attribution
     by_shape = _by_shape(attribution, known)
     owners = [
-        _owned(row, owner, known, by_shape)
+        _of_its_weight(row, owner, weights) or _owned(row, owner, known, by_shape)
         for row, owner in zip(attribution.table, attribution.owners, strict=True)
     ]
     return replace(attribution, owners=owners)
@@ -54,19 +58,47 @@ def _layer(argument: str) -> str:
     return match["layer"] if match else argument
 
 
-def _by_shape(attribution: Attribution, known: Mapping[tuple[str, int], str]) -> dict[Shape, set[str]]:
-    """The arguments that values of each shape are computed with in the forward pass."""
-    by_shape: dict[Shape, set[str]] = {}
+_Shaped = dict[tuple[Shape, str | None], set[str]]
+"""Layers by a shape and a dtype."""
+_LEAST_RANK = 2
+"""A bias has the shape of many another array."""
+
+
+def _shaped_weights(attribution: Attribution) -> _Shaped:
+    """The layers of the program's matrices and kernels that are its arguments."""
+    shaped: _Shaped = {}
+    for row in attribution.table:
+        if row.purpose == "parameter" and row.shape and len(row.shape) >= _LEAST_RANK:
+            for weight in _weights([row.node or ""]):
+                shaped.setdefault((row.shape, row.dtype), set()).add(_layer(weight))
+    return shaped
+
+
+def _of_its_weight(row: Allocation, owner: Owner, weights: _Shaped) -> Owner | None:
+    """The owner of what has one weight's shape for each row of a vmap, or is the gradient of one: that of the
+    weight, and nobody where several are alike. None where it has no weight's shape.
+    """
+    if owner.layer is not None or owner.kind not in (Kind.ACTIVATION, Kind.GRADIENT):
+        return None
+    shape = row.shape or ()
+    starts = (0, 1) if owner.kind is Kind.GRADIENT else (1,)
+    alike = next(filter(None, (weights.get((shape[start:], row.dtype)) for start in starts)), None)
+    if alike is None:
+        return None
+    return replace(owner, layer=next(iter(alike))) if len(alike) == 1 else owner
+
+
+def _by_shape(attribution: Attribution, known: Mapping[tuple[str, int], str]) -> _Shaped:
+    """The arguments that values of each shape and dtype are computed with in the forward pass."""
+    by_shape: _Shaped = {}
     for row, owner in zip(attribution.table, attribution.owners, strict=True):
         argument = known.get((row.node or "", row.size_bytes))
         if argument and row.shape and owner.kind is Kind.ACTIVATION:
-            by_shape.setdefault(row.shape, set()).add(argument)
+            by_shape.setdefault((row.shape, row.dtype), set()).add(argument)
     return by_shape
 
 
-def _owned(
-    row: Allocation, owner: Owner, known: Mapping[tuple[str, int], str], by_shape: Mapping[Shape, set[str]]
-) -> Owner:
+def _owned(row: Allocation, owner: Owner, known: Mapping[tuple[str, int], str], by_shape: _Shaped) -> Owner:
     if owner.kind is Kind.PARAMETER and owner.layer is not None:
         return replace(owner, layer=_layer(owner.layer))
     if owner.layer is not None:
@@ -74,6 +106,6 @@ def _owned(
     if owner.kind in (Kind.ACTIVATION, Kind.LOOP_STACK):
         argument = known.get((row.node or "", row.size_bytes))
     else:
-        alike = by_shape.get(row.shape or (), set()) if owner.kind is Kind.GRADIENT else set()
+        alike = by_shape.get((row.shape or (), row.dtype), set()) if owner.kind is Kind.GRADIENT else set()
         argument = next(iter(alike)) if len(alike) == 1 else None
     return replace(owner, layer=argument) if argument else owner

@@ -12,10 +12,11 @@ from tfmemlens.findings.support.jax_code.changes import (
     SCAN_OF_BLOCKS,
     SHARDED,
     WAIT_FOR_EACH_CALL,
+    gradients_in_parts,
 )
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine
 from tfmemlens.findings.support.main_buffers import CHUNKED
-from tfmemlens.findings.support.rows import waits_for_another
+from tfmemlens.findings.support.rows import rows, waits_for_another
 from tfmemlens.knowledge.jax_arrays import Followed, Noted, arrays_of
 from tfmemlens.knowledge.jax_arrays.values import JaxArray
 from tfmemlens.knowledge.stack_frames import user_frame
@@ -77,7 +78,7 @@ def _one_of_several(made: Sequence[Noted], followed: Followed, need: int, advice
     """
     first = made[0]
     lines = [*dict.fromkeys(each.line for each in made)]
-    each_sample = first.name == "gradient" and len(first.array.shape) > 2
+    each_sample = _of_each_sample(first)
     what = (
         f"JAX runs ahead, so the message does not tell which line asked: {_places(lines)} of"
         f" {first.line.source or 'the program'} each make {human(need)}, the request to the byte;"
@@ -93,6 +94,34 @@ def _one_of_several(made: Sequence[Noted], followed: Followed, need: int, advice
     known = each_sample or of_one_call
     remedies = (*of_first, WAIT_FOR_EACH_CALL) if known else (WAIT_FOR_EACH_CALL, *of_first)
     return MadeByLine(what, remedies, Basis.SHAPE, first.line)
+
+
+_OF_A_MATRIX = 2
+
+
+def _of_each_sample(made: Noted) -> bool:
+    """Whether it is the gradient of a matrix or kernel for each sample by itself."""
+    return made.name == "gradient" and len(made.array.shape) > _OF_A_MATRIX
+
+
+def gradient_of_each_sample(case: Case, moment: Moment) -> Line | None:
+    """The program's line whose gradients of each sample are the largest buffer of a listed program: XLA names
+    it by what it does with them first.
+    """
+    need = moment.request.needed_bytes if moment.request else None
+    largest = next(iter(rows(moment, lambda row: row.allocation.purpose != "parameter")), None)
+    followed = _followed(case, need)
+    if largest is None or followed is None:
+        return None
+    wanted = largest.allocation.shape, largest.allocation.dtype
+    return next(
+        (
+            each.line
+            for each in followed.arrays
+            if _of_each_sample(each) and (each.array.shape, each.array.dtype) == wanted
+        ),
+        None,
+    )
 
 
 _TOLD = regex(r"\[shape = '\w{1,9}\[(?P<sizes>\d{1,12}(?:,\d{1,12}){1,7})\]")
@@ -318,15 +347,8 @@ def _of_kind(made: Noted, turns: int, need: int) -> list[Remedy]:
     shape, name = made.array.shape, made.name
     if turns > 1:
         return [RECOMPUTED_STEPS, SCAN_OF_BLOCKS]
-    if name == "gradient" and len(shape) > 2:
-        return [
-            Remedy(
-                f"compute and reduce (clip, add up) the gradients of fewer than {shape[0]:,} rows at a time,"
-                " and those of the next part after them",
-                "sums = jax.lax.map(reduced_gradients, parts)   # parts of 32 rows, summed at once",
-                slug="in-blocks",
-            )
-        ]
+    if name == "gradient" and len(shape) > _OF_A_MATRIX:
+        return [gradients_in_parts(shape[0])]
     if name == "gradient" and shape[0] >= _WORDS:
         return [
             Remedy(

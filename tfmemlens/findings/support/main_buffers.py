@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable
 
+from tfmemlens.findings.support.jax_code.changes import gradients_in_parts
 from tfmemlens.findings.support.rows import Row, rows, size_of
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA
 from tfmemlens.knowledge.vocabularies import VOCABULARIES
@@ -251,6 +252,27 @@ def _is_vmapped(row: Row, weights: Iterable[object]) -> bool:
     name = row.allocation.node or ""
     many = len(_shape(row)) >= 2 and _shape(row)[0] >= _SHORTEST
     return "vmap(" in name and many and not _is_weight(row, weights)
+
+
+def _is_of_each_example(row: Row, weights: Iterable[object]) -> bool:
+    """A matrix's or kernel's gradient for each row of a vmap: its shape behind the number of rows."""
+    shape = row.allocation.shape or ()
+    return "vmap(" in (row.allocation.node or "") and len(shape) > _OF_A_MATRIX and shape[1:] in weights
+
+
+_OF_A_MATRIX = 2
+
+
+def _of_each_example(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    del framework
+    many = _mapped(mine)
+    return Buffers(
+        f"gradients of the weights, for each of {many:,} rows by itself",
+        _in_words(mine),
+        held,
+        (gradients_in_parts(many),),
+        recompute=False,
+    )
 
 
 def _is_dispatch(row: Row, weights: Iterable[object]) -> bool:
@@ -553,6 +575,7 @@ _KINDS: tuple[tuple[Test, Build], ...] = (
     (_is_converted, _converted),
     (_is_weight, _gradients),
     (_is_gradient_of_weights, _gradients_of_weights),
+    (_is_of_each_example, _of_each_example),
     (_is_dispatch, _dispatch),
     (_is_logits, _logits),
     (_is_scores, _scores),

@@ -19,6 +19,7 @@ from tfmemlens.findings.support.rows import (
     on_host,
     place,
     tensor_text,
+    waits_for_another,
     words_of_a_client,
 )
 from tfmemlens.model.attribution import Kind, Phase
@@ -324,9 +325,17 @@ def _at(moment: Moment) -> str:
 
 
 def _called_in(moment: Moment) -> str:
-    """The function of the user's whose line ran an op that no layer has; empty where there is none."""
+    """The function of the user's whose line ran an op that no layer has; empty where there is none, or where
+    that line only waited for it.
+    """
     request = moment.request
-    if request is None or request.owner.layer or not request.failed.op or not request.failed.source:
+    if (
+        request is None
+        or waits_for_another(moment)
+        or request.owner.layer
+        or not request.failed.op
+        or not request.failed.source
+    ):
         return ""
     failed = request.failed
     names = [frame.name for frame in failed.frames if frame.place == failed.source]

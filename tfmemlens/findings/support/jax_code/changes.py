@@ -68,3 +68,13 @@ FEWER_SAMPLES = Remedy(
     slug="smaller-batch",
 )
 """Of a compiled step as a whole; its text takes the number of samples."""
+
+
+def gradients_in_parts(rows: int) -> Remedy:
+    """What makes less of gradients that exist for each row by itself."""
+    return Remedy(
+        f"compute and reduce (clip, add up) the gradients of fewer than {rows:,} rows at a time, and those of"
+        " the next part after them",
+        "sums = jax.lax.map(reduced_gradients, parts)   # parts of 32 rows, summed at once",
+        slug="in-blocks",
+    )
