@@ -230,7 +230,19 @@ def _of_no_program(case: Case, moment: Moment, compiler: CompilerMemory) -> Iter
 _ADDED = regex(r"\.append\(\s*(?P<name>[A-Za-z_]\w*)\s*\)")
 
 
+_ANOTHER_BUILD = Remedy(
+    "change nothing of the program: take the wheel that is published for this processor, or build another"
+    " release, and see whether one number can be made. Where tests run side by side on one GPU, run them one"
+    " by one, and see what is free",
+    "python -c 'import jax.numpy as jnp; print(jnp.ones(1) + 1)'; free -h",
+    slug="newer-release",
+)
+
+
 def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
+    if facts.of_tests_alone(case):
+        yield _ANOTHER_BUILD
+        return
     told = case.capture.surroundings
     stores = told.stores
     from tfmemlens.findings.support.kept_by_settings import cached_arrays, without_cache  # reads trees

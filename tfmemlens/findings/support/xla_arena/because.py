@@ -165,7 +165,14 @@ def _of_a_full_device(case: Case, moment: Moment, compiler: CompilerMemory) -> s
             "XLA was trying algorithms for a convolution when it compiled the program, and one of them found"
             " no room for its operands and its workspace"
         )
-    return _full(case, moment) if facts.is_full(case, moment, compiler) else None
+    if not facts.is_full(case, moment, compiler):
+        return None
+    if facts.of_tests_alone(case):
+        return (
+            "so few bytes fail in one test after the other, which a lack of memory hardly explains: most"
+            " likely the allocator of this build does not work, as of one that was made for another processor"
+        )
+    return _full(case, moment)
 
 
 def _full(case: Case, moment: Moment) -> str:

@@ -181,6 +181,23 @@ def is_full(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
     return needed < (SMALL_BYTES if of_a_program(moment) else SMALL_ARRAY)
 
 
+def of_tests_alone(case: Case) -> bool:
+    """Whether requests of some bytes fail in one test after the other, and none that is larger: whatever
+    fills a device, tests that need nothing do not all find it full at their first number.
+    """
+    failed = [moment.request.failed for moment in case.moments if moment.request]
+    times = sum(moment.incident.occurrences for moment in case.moments if moment.incident)
+    of_tests = all(each.line and _A_TEST.search(each.line.text) for each in failed)
+    return (
+        of_tests and times >= _SEVERAL and all(each.size and each.size.high <= _SOME_BYTES for each in failed)
+    )
+
+
+_A_TEST = regex(r"\bFAILED \S{1,200}::\S{1,200}|\b(?:FAIL|ERROR): test\w{1,120}")
+"""How pytest and unittest name a test that failed."""
+_SEVERAL, _SOME_BYTES = 3, 1024
+
+
 def is_arena(compiler: CompilerMemory, size: Size | None) -> bool:
     """Whether the request is the arena that the compiler's account names, as far as printed figures tell."""
     return is_part(compiler.temporaries, size)
