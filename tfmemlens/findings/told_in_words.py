@@ -65,6 +65,8 @@ _HOST = regex(
 )
 _DEVICE = regex(r"(?i)\bGPUs?\b|\bVRAM\b|\bCUDA(?:\b|_OUT_OF)|\bTPUs?\b|\bHBM\b|\bdevices?\b|\u663e\u5b58")
 _KILLED = regex(r"(?i)\bkilled\b")
+_RSS = regex(r"\bru_maxrss\b|\bmemory_(?:full_)?info\(\)|\bVmRSS\b|\bmemory_usage\(")
+"""How a program measures its own host RAM."""
 _RAN_OUT = regex(
     r"(?i)\bOOM|\bout of\b|exhaust|deplet|\bfull\b|\bfills?\b|\bto zero\b|insufficient|\benough\b|\bleak"
     r"|\btoo much\b|\bshort(?:age)? of\b|\bmemory (?:error|issue|problem)|\beat(?:s|ing)? up\b"
@@ -463,6 +465,8 @@ def _where(case: Case, told: Surroundings, line: Line) -> str:
         return DEVICE
     if told.shows("host RAM in words") and not told.shows("device memory in words"):
         return HOST
+    if told.shows("growing in words") and not device and any(_RSS.search(each.text) for each in told.code):
+        return HOST
     if not device and _CACHE.search(line.text):
         return HOST
     if (
@@ -525,5 +529,5 @@ def _remedies(
         and situation(case).program not in (*JAVASCRIPT, "C#")
     ):
         yield _message_wanted(told)
-    if host:
+    if host and failed:
         yield _KERNEL_LOG

@@ -271,6 +271,7 @@ TABLE: dict[str, Applicability] = {
     "use-all-devices": Applicability(_OF_JAX),
     "room-for-unified-memory": Applicability(_OF_JAX, devices=_ON_GPU),
     "one-model-for-all": Applicability(frozenset({TORCH_XLA})),
+    "fewer-batches-ahead": Applicability(frozenset({TORCH_XLA})),
     "between-epochs": Applicability(frozenset({TORCH_XLA})),
     "without-xla": Applicability(_TENSORFLOW, since=(2, 0), devices=_WITH_BFC, done="jit_compile=False"),
     "donate-buffers": Applicability(

@@ -384,7 +384,11 @@ _ROWS = (
 
 
 def told_of_jax(case: Case) -> Iterator[Grower]:
-    """What the words tell, the most particular first."""
+    """What the code makes in each turn of a loop, then what the words tell, the most particular first."""
+    told = case.capture.surroundings
+    grows = told.shows("growing in words") or told.shows("kept in words")
+    if grows and told.program():
+        yield from made_anew(case)
     for special in _OF_SETTINGS:
         if grower := special(case):
             yield grower
@@ -392,7 +396,16 @@ def told_of_jax(case: Case) -> Iterator[Grower]:
     for special in _OF_SIZES:
         if grower := special(case):
             yield grower
+    if not grows and told.program():
+        yield from made_anew(case)
     yield from _of_rows(case, _ROWS)
+
+
+def made_anew(case: Case) -> Iterator[Grower]:
+    """What loops of the quoted program make anew."""
+    from tfmemlens.findings.support.made_anew import growers  # reads trees
+
+    return growers(case)
 
 
 def _of_rows(case: Case, rows: tuple[_Told, ...]) -> Iterator[Grower]:

@@ -416,9 +416,25 @@ def _of_growth(case: Case, of_host: bool) -> Iterator[Remedy]:
         )
     if of_host and told.shows("using a tool"):
         yield _SMALLER_QUEUES
-    if told.shows("watching memory"):
+    if framework_of(case) == JAX and told.program() and _nothing_made_anew(case):
+        yield _ANOTHER_JAX
+    elif told.shows("watching memory"):
         yield _MAKE_ONCE
     yield find_what_grows(case, of_host or told.shows("on a Mac") is not None)
+
+
+def _nothing_made_anew(case: Case) -> bool:
+    from tfmemlens.findings.support.made_anew import nothing_made_anew  # reads trees
+
+    return nothing_made_anew(case)
+
+
+_ANOTHER_JAX = Remedy(
+    "the quoted loop makes no function anew and keeps no result, so the library may keep something: run the"
+    " same loop with another release of jax and jaxlib, an older and the newest, and compare",
+    "pip install -U jax jaxlib",
+    slug="newer-release",
+)
 
 
 def _in_options(remedy: Remedy) -> Remedy:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.layout_maps import SHARDED_BY_NAME
 from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.values import replace
@@ -134,11 +135,17 @@ def _named(case: Case, jax: bool) -> Iterator[Remedy]:
         yield FEWER_SHAPES
     if told.shows("jitting again") and jax and told.shows("growing in words"):
         yield COMPILED_ONCE
-    if told.shows("vectorising"):
-        yield IN_BLOCKS
     samples = (case.api.library == "NumPyro" or told.shows("sampling")) and not late
     if samples:
         yield _SAMPLER_MADE_ONCE if told.shows("growing in words") else FEWER_DRAWS
+    if not told.shows("growing in words") or told.shows("running short"):
+        yield from _of_one_call(told, jax)
+
+
+def _of_one_call(told: Surroundings, jax: bool) -> Iterator[Remedy]:
+    """What makes one step or call smaller, which explains no growth from one to the next."""
+    if told.shows("vectorising"):
+        yield IN_BLOCKS
     if told.shows("environments") and jax:
         yield FEWER_ENVIRONMENTS
     solver = told.shows("solving an ODE")

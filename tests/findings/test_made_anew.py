@@ -1,0 +1,95 @@
+"""What loops of JAX and PyTorch/XLA make anew in each turn, and near misses that make it once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+from tfmemlens.model.report import Report
+
+HEAD = "# {}\n\n```python\nimport jax\nimport jax.numpy as jnp\nfrom jax import lax\n\n"
+GROWS = "The memory of my program grows with each step"
+JIT = "for k in range(10):\n    f = jax.jit(jax.grad(loss))\n    f(x)\n"
+OF_TURN = "for k in range(10):\n    f = jax.jit(lambda p: loss(p, k))\n    f(x)\n"
+DECORATED = "for k in range(10):\n    @jax.jit\n    def f(x):\n        return x * k\n    f(x)\n"
+SCAN = "while True:\n    c, _ = lax.scan(lambda c, z: (c + z, None), c, xs)\n"
+IN_A_CALL = (
+    "def roll(c):\n    def body(i, c):\n        return c + 1\n    return jax.lax.fori_loop(0, 5, body, c)\n"
+    "\nfor k in range(10):\n    c = roll(c)\n"
+)
+LIVE = "for _ in range(5):\n    A = jnp.ones(1000)\n    bs = jax.live_arrays()\n    print(len(bs))\n"
+ONCE = "f = jax.jit(jax.grad(loss))\nfor k in range(10):\n    f(x)\n"
+TWICE = "for k in range(2):\n    f = jax.jit(jax.grad(loss))\n    f(x)\n"
+REMEMBERED = (
+    "for k in range(10):\n    if k not in made:\n        made[k] = jax.jit(jax.grad(loss))\n    made[k](x)\n"
+)
+TRACED = (
+    "@jax.jit\ndef f(c):\n    for k in range(10):\n        c, _ = lax.scan(lambda c, z: (c, None), c, xs)\n"
+    "    return c\n"
+)
+JITTED_LATER = IN_A_CALL.replace("\nfor", "roll = jax.jit(roll)\nfor")
+NAMED = (
+    "def body(c, z):\n    return c + z, None\n\nfor k in range(10):\n    c, _ = jax.lax.scan(body, c, xs)\n"
+)
+DELETED = LIVE + "    del bs\n"
+
+
+def explained(code: str, says: str = GROWS) -> Report:
+    return pipeline.explain(f"{HEAD.format(says)}{code}```\n")
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "slugs"),
+    [
+        (
+            JIT,
+            "line 9 makes and compiles another function in each turn of the loop on line 8",
+            "compile-once",
+        ),
+        (OF_TURN, "line 9 makes and compiles another function", "compile-once"),
+        (DECORATED, "line 10 makes and compiles another function", "compile-once"),
+        (SCAN, "line 9 gives `lax.scan` another function in each turn of the loop on line 8", "compile-once"),
+        (IN_A_CALL, "line 11 gives `jax.lax.fori_loop` another function", "compile-once"),
+        (LIVE, "`bs` (line 10), which keeps all arrays that are alive", "keep-numbers"),
+    ],
+)
+def test_what_each_turn_makes_is_named_with_its_line(code: str, said: str, slugs: str) -> None:
+    report = explained(code)
+    assert said in report.verdict
+    assert report.actions[0].remedy.slug == slugs
+
+
+@pytest.mark.parametrize("code", [ONCE, TWICE, REMEMBERED, TRACED, JITTED_LATER, NAMED, DELETED])
+def test_what_is_made_once_is_not_blamed(code: str) -> None:
+    report = explained(code)
+    assert "another function" not in report.verdict and "keeps all arrays" not in report.verdict
+    assert all("make once" not in each.remedy.text for each in report.actions)
+
+
+def test_the_users_own_line_is_moved_where_it_uses_nothing_of_the_loop() -> None:
+    assert explained(JIT).actions[0].remedy.code == "f = jax.jit(jax.grad(loss))   # above the loop"
+    changing = explained(OF_TURN).actions[0].remedy
+    assert changing.code is None and changing.text.endswith("as an argument")
+
+
+def test_a_loop_that_makes_nothing_leaves_the_library_to_blame() -> None:
+    report = explained(ONCE, "Memory usage grows without bound with a jitted function")
+    assert report.actions[0].remedy.slug == "newer-release"
+    kept = explained(ONCE.replace("f(x)", "out.append(f(x))"), "Memory usage grows without bound")
+    assert "newer-release" not in [each.remedy.slug for each in kept.actions]
+
+
+def test_a_loader_of_each_epoch_goes_before_ends_of_steps() -> None:
+    made = "    para_loader = pl.ParallelLoader(loader, [device])\n"
+    loop = "for epoch in range(20):\n"
+    using = (
+        "    for x, y in para_loader.per_device_loader(d):\n        pass\n    print(getrusage(0).ru_maxrss)\n"
+    )
+    head = (
+        "# Memory grows with each epoch\n\n```python\nimport torch_xla.distributed.parallel_loader as pl\n\n"
+    )
+    report = pipeline.explain(f"{head}{loop}{made}{using}```\n")
+    assert "host RAM grows" in report.verdict and "line 7 makes another `ParallelLoader`" in report.verdict
+    assert [each.remedy.slug for each in report.actions][:2] == ["make-once", "fewer-batches-ahead"]
+    once = pipeline.explain(f"{head}{made.strip()}\n{loop}{using}```\n")
+    assert "another `ParallelLoader`" not in once.verdict

@@ -1,0 +1,286 @@
+"""What a loop of a quoted JAX or PyTorch/XLA program makes anew in each of its turns, by its syntax tree:
+functions that are compiled again, loaders with threads and queues of their own, lists that keep every array.
+
+Run of jax 0.10 on the CPU, 160 turns each: a new lambda for `lax.scan`, `while_loop`, `fori_loop` or `cond`
+outside of jit left 1.5 MiB of host RAM a turn, and nothing with `jax.clear_caches()` or with one function for
+all turns. `jit(...)` made anew left nothing once nobody referred to it, and 1.4 MiB a turn in a list; early
+releases kept it all the same.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.kept_code import kept
+from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
+from tfmemlens.knowledge.tree_values import dotted, last_name
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
+from tfmemlens.model.program import Program, Statement
+from tfmemlens.values import dataclass
+
+_COMPILES = frozenset({"jit", "pjit", "pmap", "filter_jit", "filter_pmap"})
+_LOOPS_OF_XLA = frozenset({"scan", "while_loop", "fori_loop", "cond", "switch", "associative_scan"})
+_LOADERS = frozenset({"ParallelLoader", "MpDeviceLoader"})
+_LIVE = frozenset({"live_arrays", "live_buffers"})
+_REMEMBERS = frozenset({"cache", "lru_cache"})
+_FEWEST_TURNS = 3
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Anew:
+    """Something that each turn of a loop makes."""
+
+    kind: str
+    """`function`, `body` (of a loop of XLA), `loader`, `arrays`."""
+    line: Line
+    loop: Line
+    name: str
+    """What makes it, `lax.scan`; of arrays the list that keeps them."""
+    changes: bool = False
+    """Whether it uses what the loop goes over."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """One turn of a loop, or a call of a function in it."""
+
+    loop: ast.For | ast.While
+    line: Line
+    inside: frozenset[str]
+    """Functions that are defined anew in it."""
+    called: bool = False
+
+
+class _Finder:
+    """One program, followed from its loops into the functions that they call."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        trees = [(each, node) for each in program for node in ast.walk(each.node)]
+        self._functions = {node.name: (at, node) for at, node in trees if isinstance(node, ast.FunctionDef)}
+        self._jitted = {name for name, (_, node) in self._functions.items() if _is_traced(node)}
+        for _, call in trees:
+            if isinstance(call, ast.Call) and last_name(call.func) in _COMPILES:
+                self._jitted |= _names(call.args)
+
+    def found(self) -> Iterator[Anew]:
+        """Each line once."""
+        seen: set[Line] = set()
+        for statement in self._program:
+            for each in self._visit(statement, statement.node, None):
+                if each.line not in seen:
+                    seen.add(each.line)
+                    yield each
+
+    def _visit(self, at: Statement, node: ast.AST, turn: _Turn | None) -> Iterator[Anew]:
+        if isinstance(node, ast.For | ast.While) and _is_long(node) and at.runs(node):
+            turn = _Turn(node, at.line_of(node), _defined_in(node.body))
+            yield from self._body(at, node.body, turn)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield from self._defined(at, node, turn)
+        elif not (isinstance(node, ast.Lambda) or (isinstance(node, ast.If) and _is_remembered(node))):
+            if turn is not None:
+                yield from self._made(at, node, turn)
+            yield from self._body(at, ast.iter_child_nodes(node), turn)
+
+    def _body(self, at: Statement, parts: Iterable[ast.AST], turn: _Turn | None) -> Iterator[Anew]:
+        for part in parts:
+            yield from self._visit(at, part, turn)
+
+    def _defined(
+        self, at: Statement, node: ast.FunctionDef | ast.ClassDef, turn: _Turn | None
+    ) -> Iterator[Anew]:
+        """A definition runs nothing of its body; what is traced runs it once."""
+        traced = isinstance(node, ast.FunctionDef) and _is_traced(node)
+        if traced and turn is not None:
+            yield Anew("function", at.line_of(node), turn.line, node.name, _uses(turn.loop, node))
+        if not traced and node.name not in self._jitted:
+            yield from self._body(at, node.body, None)
+
+    def _made(self, at: Statement, node: ast.AST, turn: _Turn) -> Iterator[Anew]:
+        line = at.line_of(node) if hasattr(node, "lineno") else turn.line
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            name = last_name(node.targets[0])
+            if last_name(node.value.func) in _LIVE and name and not _is_deleted(turn.loop, name):
+                yield Anew("arrays", line, turn.line, name)
+        if not isinstance(node, ast.Call):
+            return
+        name = last_name(node.func)
+        if name in _COMPILES and node.args:
+            yield Anew("function", line, turn.line, dotted(node.func), _uses(turn.loop, node))
+        elif name in _LOADERS:
+            yield Anew("loader", line, turn.line, name)
+        elif name in _LOOPS_OF_XLA and "lax" in dotted(node.func) and _is_given_anew(node, turn.inside):
+            yield Anew("body", line, turn.line, dotted(node.func))
+        elif isinstance(node.func, ast.Name) and not turn.called:
+            yield from self._called(node.func.id, turn)
+
+    def _called(self, name: str, turn: _Turn) -> Iterator[Anew]:
+        """What a function of the program makes in each of its calls."""
+        at, function = self._functions.get(name, (None, None))
+        if at is None or function is None or name in self._jitted or _is_cached(function):
+            return
+        inside = _defined_in(function.body)
+        yield from self._body(at, function.body, _Turn(turn.loop, turn.line, inside, called=True))
+
+
+def _names(nodes: Iterable[ast.AST]) -> set[str]:
+    return {each.id for part in nodes for each in ast.walk(part) if isinstance(each, ast.Name)}
+
+
+def _defined_in(body: Iterable[ast.AST]) -> frozenset[str]:
+    nodes = (node for part in body for node in ast.walk(part))
+    return frozenset(node.name for node in nodes if isinstance(node, ast.FunctionDef))
+
+
+def _is_traced(node: ast.FunctionDef) -> bool:
+    """Whether a decorator compiles it: `@jax.jit`, `@partial(jax.jit, static_argnums=0)`."""
+    parts = (part for each in node.decorator_list for part in ast.walk(each))
+    return any(last_name(part) in _COMPILES for part in parts)
+
+
+def _is_cached(node: ast.FunctionDef) -> bool:
+    parts = (part for each in node.decorator_list for part in ast.walk(each))
+    return any(last_name(part) in _REMEMBERS for part in parts)
+
+
+def _is_remembered(node: ast.If) -> bool:
+    """`if key not in made:`, `if step is None:`: what follows is made once."""
+    return any(
+        isinstance(part, ast.Compare) and any(isinstance(op, ast.NotIn | ast.Is) for op in part.ops)
+        for part in ast.walk(node.test)
+    )
+
+
+def _is_long(loop: ast.For | ast.While) -> bool:
+    """Whether it may turn more than twice: a loop over two stages prepares each."""
+    if isinstance(loop, ast.While):
+        return True
+    over = loop.iter
+    if isinstance(over, ast.Tuple | ast.List):
+        return len(over.elts) >= _FEWEST_TURNS
+    last = over.args[-1] if isinstance(over, ast.Call) and last_name(over.func) == "range" else None
+    return not (isinstance(last, ast.Constant) and isinstance(last.value, int) and last.value < _FEWEST_TURNS)
+
+
+def _uses(loop: ast.For | ast.While, node: ast.AST) -> bool:
+    """Whether it reads a name that each turn of the loop sets."""
+    parts = [*loop.body, *([loop.target] if isinstance(loop, ast.For) else [])]
+    names = [each for part in parts for each in ast.walk(part) if isinstance(each, ast.Name)]
+    changed = {each.id for each in names if isinstance(each.ctx, ast.Store)}
+    return bool(changed & _names([node]))
+
+
+def _is_given_anew(call: ast.Call, inside: frozenset[str]) -> bool:
+    """Whether a function that it is given is made in the turn: a lambda, or one that is defined there."""
+    return any(isinstance(each, ast.Lambda) or last_name(each) in inside for each in call.args)
+
+
+def _is_deleted(loop: ast.For | ast.While, name: str) -> bool:
+    gone = (each for part in loop.body for each in ast.walk(part) if isinstance(each, ast.Delete))
+    return any(last_name(target) == name for each in gone for target in each.targets)
+
+
+def made_anew(program: Program) -> Iterator[Anew]:
+    """All that loops of the program make in each turn, in the order of the text."""
+    return _Finder(program).found()
+
+
+def nothing_made_anew(case: Case) -> bool:
+    """Whether the text quotes a loop of JAX that makes nothing anew, and that keeps nothing in a list."""
+    told = case.capture.surroundings
+    nodes = [node for each in told.program() for node in ast.walk(each.node)]
+    loops = any(isinstance(node, ast.For | ast.While) for node in nodes)
+    anew = any(True for _ in made_anew(told.program())) or any(True for _ in kept(told))
+    return framework_of(case) == JAX and loops and not (anew or told.stores)
+
+
+def growers(case: Case) -> Iterator[Grower]:
+    """The same in words, with what helps, for the framework that runs it."""
+    kinds = {JAX: ("arrays", "function", "body"), TORCH_XLA: ("loader",)}.get(framework_of(case) or "", ())
+    program = case.capture.surroundings.program()
+    found = list(made_anew(program)) if kinds and program else []
+    for kind in kinds:
+        for each in (one for one in found if one.kind == kind):
+            yield Grower(_in_words(each), each.line, _remedies(each), sure=kind == "arrays")
+
+
+def _in_words(made: Anew) -> str:
+    of_loop = f"each turn of the loop on {made.loop.place}"
+    if made.kind == "arrays":
+        return (
+            f"`{made.name}` ({made.line.place}), which keeps all arrays that are alive, those of earlier"
+            " turns as well"
+        )
+    if made.kind == "loader":
+        return (
+            f"{made.line.place} makes another `{made.name}` in {of_loop}, with threads and queues of batches"
+            " of its own"
+        )
+    if made.kind == "body":
+        return (
+            f"{made.line.place} gives `{made.name}` another function in {of_loop}: outside of jit each is"
+            " compiled, and its program stays"
+        )
+    return (
+        f"{made.line.place} makes and compiles another function in {of_loop}, which keeps what it closes"
+        " over: its program stays as long as the function, in early releases of JAX until the end"
+    )
+
+
+def _remedies(made: Anew) -> tuple[Remedy, ...]:
+    if made.kind == "arrays":
+        return (_without_list(made),)
+    if made.kind == "loader":
+        return (_ONE_LOADER, _FEWER_WAITING)
+    if made.kind == "body":
+        return (_ONE_BODY, _CLEAR)
+    return (_above_the_loop(made), _CLEAR)
+
+
+def _without_list(made: Anew) -> Remedy:
+    return Remedy(
+        f"let go of `{made.name}`, and of the name that goes over it, before the next array is made, or keep"
+        " numbers of it alone",
+        f"del {made.name}   # or: print(len(jax.live_arrays()))",
+        slug="keep-numbers",
+    )
+
+
+def _above_the_loop(made: Anew) -> Remedy:
+    code = made.line.text.strip()
+    given = ", and give it what changes from turn to turn as an argument" if made.changes else ""
+    fits = not made.changes and not code.startswith(("@", "def ")) and len(code) <= _LONGEST
+    return Remedy(
+        f"make the function once, above the loop on {made.loop.place}{given}",
+        f"{code}   # above the loop" if fits else None,
+        slug="compile-once",
+    )
+
+
+_CLEAR = Remedy(
+    "or, where each turn needs a function of its own: let go of it, and drop what was compiled, before the"
+    " next; or do each in a process of its own",
+    "jax.clear_caches()   # at the end of each turn, or of each hundred",
+    slug="start-anew",
+)
+_ONE_BODY = Remedy(
+    "define that function once, above the loop, or jit the function around it",
+    "run = jax.jit(lambda c, xs: jax.lax.scan(body, c, xs))   # above the loop",
+    slug="compile-once",
+)
+_ONE_LOADER = Remedy(
+    "make the loader once, above the loop of epochs, and go over it in each, or close it at the end of each",
+    "loader = pl.MpDeviceLoader(loader, device)   # once; a ParallelLoader: para_loader.close()",
+    slug="make-once",
+)
+_FEWER_WAITING = Remedy(
+    "or let fewer batches wait in its queues",
+    "pl.MpDeviceLoader(loader, device, loader_prefetch_size=2, device_prefetch_size=1)",
+    slug="fewer-batches-ahead",
+)
