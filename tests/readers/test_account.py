@@ -77,22 +77,6 @@ def test_what_is_repeated_elsewhere_counts_where_no_failure_names_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("clear_session does not help", "clearing in vain"),
-        ("clear_session works for me", None),
-        ("I call clear_session", "clearing in vain"),
-        ("Should clear_session be called?", None),
-        ("Even with gc.collect() it leaks", "collecting in vain"),
-        ("All tensors are wrapped in tf.tidy()", "tidying in vain"),
-        ("predict_on_batch fails to solve it", "predicting a batch in vain"),
-    ],
-)
-def test_what_was_tried_in_vain(text: str, told: str | None) -> None:
-    assert [name for name in facts(text) if "in vain" in name] == ([told] if told else [])
-
-
-@pytest.mark.parametrize(
     ("text", "late"),
     [
         ("it crashes at the 3rd epoch", True),

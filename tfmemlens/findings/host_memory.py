@@ -155,6 +155,11 @@ def check(case: Case) -> Iterator[Finding]:
         elif failed.kind is RequestKind.HOST and pinned:
             size = f" {human_size(failed.size)}" if failed.size else " memory"
             because = f"the GPU's driver could not pin{size} of it for copies to and from the GPU"
+            if free := case.capture.surroundings.shows("enough RAM in words"):
+                because += (
+                    f"; {free.place} says that RAM was free, so most likely what may be pinned has a limit of"
+                    " its own (WSL, a container, locked memory)"
+                )
         elif failed.kind is RequestKind.HOST:
             because = (
                 f"a request of {human_size(failed.size)} was refused" if failed.size else _last_large(case)
@@ -274,9 +279,10 @@ def _remedies_of_pinned(case: Case) -> Iterator[Remedy]:
         )
         yield Remedy("free host RAM: end other programs on the machine", slug="free-shared-ram")
     else:
+        free = "free host RAM: end other programs on the machine, and "
         yield Remedy(
-            "free host RAM: end other programs on the machine, and let less wait for its copy to the GPU"
-            f" (smaller batches, {_buffers(case)})",
+            f"{'' if case.capture.surroundings.shows('enough RAM in words') else free}let less wait for its"
+            f" copy to the GPU (smaller batches, {_buffers(case)})",
             slug="smaller-pipeline",
         )
     yield Remedy(

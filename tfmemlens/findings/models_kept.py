@@ -150,6 +150,8 @@ def _remedies(told: Surroundings, by_loop: Kept | None) -> tuple[Remedy, ...]:
         " --forked of pytest-forked)",
         slug="own-process",
     )
+    if by_loop is None and told.shows("clearing in vain") and told.shows("deleting in vain"):
+        return (alone,)
     return (alone, drop) if tried else (drop, alone)
 
 

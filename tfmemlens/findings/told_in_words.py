@@ -96,6 +96,16 @@ _KERNEL_LOG = Remedy(
     "dmesg -T | grep -i -E 'killed process|out of memory'",
     slug="read-the-kernel-log",
 )
+_NOTHING_LOGGED = "the kernel's log in vain"
+_OF_RAM = ("much memory in words", "host RAM in words", "dying while it starts", "large data", "of images")
+"""What makes full RAM likely where a process was killed."""
+_WHO_ENDED_IT = Remedy(
+    "see who ended it: the kernel logs what it kills for memory, so a limit of the job or container, another"
+    " rank that failed first, or somebody's own signal is as likely; the exit status and the first error of"
+    " the ranks say which",
+    "echo $?   # 137: SIGKILL, 143: SIGTERM; mpirun and Slurm name the rank that ended first",
+    slug="who-ended-it",
+)
 HOST, DEVICE = named_growth.HOST, named_growth.DEVICE
 _SHUFFLE = regex(r"(?i)\bshuffle\b|\bcache\(\)|\bprefetch\b")
 
@@ -150,6 +160,8 @@ def check(case: Case) -> Iterator[Finding]:
     what = f"in words that {where} {_did_what(told, said, grows)}"
     if grows is None and _only_killed(line):
         what = "that the program was killed, as the kernel does where host RAM is full"
+        if told.shows(_NOTHING_LOGGED):
+            what = "that the program was killed, and that the system's logs tell nothing of it"
     guessed = f"; most likely {likely.what}" if likely else ""
     cause, ended = stated_cause(case), ended_by(case)
     named = f'; {cause[1].place} names the cause: "{cause[0]}"' if cause else ""
@@ -488,6 +500,11 @@ def _remedies(
 ) -> Iterator[Remedy]:
     """What helps in general, beside what is most likely; the message is asked for where one may stand."""
     host = _where(case, told, line) == HOST
+    if host and _only_killed(line) and grows is None and told.shows(_NOTHING_LOGGED):
+        yield _WHO_ENDED_IT
+        return
+    if host and _only_killed(line) and not any(map(told.shows, _OF_RAM)):
+        yield _KERNEL_LOG
     if framework_of(case) == TORCH_XLA and not (likely or host or grows):
         yield from smaller_stated(case)
     if framework_of(case) == TORCH_XLA and not likely:

@@ -225,6 +225,7 @@ TABLE: dict[str, Applicability] = {
     "find-the-crash": Applicability(done="faulthandler=.*"),
     "last-call-alone": _ANYWHERE,
     "watch-ram": _ANYWHERE,
+    "who-ended-it": Applicability(devices=_HOST, shell=True),
     "end-the-process": Applicability(devices=_ON_GPU),
     "find-the-feed": _ANYWHERE,
     "convert-on-the-cpu": Applicability(_TENSORFLOW, devices=_ON_GPU, shell=True),

@@ -6,23 +6,48 @@ One table for all rules: whoever advises such a remedy, it is left out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
 
 _BATCHES = ("smaller-batch", "gradient-accumulation")
+_SAMPLES = ("smaller-input", "shorter-sequences", "truncate-inputs")
 _RULED_OUT = {
     "a batch of one": _BATCHES,
     "any batch alike": _BATCHES,
     "one sample in a convolution": _BATCHES,
-    "any sample alike": ("smaller-input", "shorter-sequences", "truncate-inputs"),
+    "any sample alike": _SAMPLES,
     "at the largest limit": ("raise-container-limit",),
+    "watching memory": ("find-what-grows", "watch-ram"),
+    "a smaller sample in vain": _SAMPLES,
+    "a smaller model in vain": ("smaller-model", "narrower-layer", "fewer-channels"),
+    "growth in vain": ("growth",),
+    "a fraction in vain": ("smaller-fraction",),
     "clearing in vain": ("clear-session",),
     "tidying in vain": ("tidy", "tidy-textures"),
     "predicting a batch in vain": ("direct-call",),
-    "watching memory": ("find-what-grows", "watch-ram"),
-}
+    "reading in parts in vain": ("map-the-file", "data-on-the-host"),
+    "ending others in vain": ("see-device-users", "end-the-process", "close-other-programs"),
+    "another release in vain": ("newer-release", "release-that-works"),
+    "16 bits in vain": ("mixed-precision", "in-16-bits"),
+    "threads in vain": ("fewer-workers",),
+    "smaller buffers in vain": (
+        "smaller-shuffle", "shuffle-files", "cache-to-file", "prefetch-few", "smaller-queues",
+    ),
+    "a process of its own in vain": ("own-process",),
+    "without XLA in vain": ("without-xla",),
+    "more RAM in vain": ("add-swap", "more-ram", "raise-container-limit", "container-limit"),
+    "enough RAM in words": ("free-shared-ram", "more-ram", "add-swap", "close-other-programs"),
+    "the kernel's log in vain": ("read-the-kernel-log",),
+    "compared with the CPU": ("compare-with-cpu",),
+    "numbers in vain": ("keep-numbers",),
+    "another malloc in vain": ("another-malloc",),
+    "recomputing in vain": ("recompute",),
+    "accumulating in vain": ("gradient-accumulation",),
+}  # fmt: skip
 """Slugs of remedies, by what the text says."""
 _SHELL = regex(
     r"\s*(?:export |sudo |[A-Z][A-Z_]{4,40}=\S|nvidia-smi|rocm-smi|tegrastats|dmesg|free |top\b|ps |kill "
@@ -39,14 +64,17 @@ def ruled_out(case: Case) -> frozenset[str]:
     smaller_helps = told.shows("a smaller batch helps")
     alike = _BATCHES if several_failed(case) and told.shows("always at one step") else ()
     lists = frozenset(_OF_LISTS if _python_holds_little(case) else ())
+    in_words = () if case.moments or smaller_helps else _tried(case, _IN_VAIN)
     return (
         lists
+        | frozenset(in_words)
         | frozenset(() if smaller_helps else alike)
         | frozenset(
             slug
             for purpose, slugs in _RULED_OUT.items()
             if told.shows(purpose)
             and not (smaller_helps and "batch" in purpose)
+            and not (purpose == "growth in vain" and told.shows("growth helps"))
             and not (case.moments and purpose == "a batch of one")
             for slug in slugs
         )
@@ -84,18 +112,23 @@ def _python_holds_little(case: Case) -> bool:
     return whole is not None and holds < _MUCH * whole.bytes
 
 
-_IN_VAIN = {"a smaller batch in vain": _BATCHES}
+_IN_VAIN: dict[str, tuple[str, ...]] = {"a smaller batch in vain": _BATCHES}
 _MIN_BYTES = 256 * MIB
 """A request that a smaller batch may still make fit, though one was tried."""
 
 
 def tried_in_vain(case: Case) -> frozenset[str]:
     """Slugs of what the text says did not help: to be advised last, if at all."""
-    told = case.capture.surroundings
     asked = [moment.request.needed_bytes or 0 for moment in case.moments[:1] if moment.request]
     if any(size >= _MIN_BYTES for size in asked):
         return frozenset()
-    return frozenset(slug for purpose, slugs in _IN_VAIN.items() if told.shows(purpose) for slug in slugs)
+    return frozenset(_tried(case, _IN_VAIN))
+
+
+def _tried(case: Case, table: dict[str, tuple[str, ...]]) -> Iterator[str]:
+    """The slugs of the table's facts that the text tells."""
+    told = case.capture.surroundings
+    return (slug for fact, slugs in table.items() if told.shows(fact) for slug in slugs)
 
 
 def edits_no_program(remedy: Remedy) -> bool:

@@ -85,6 +85,7 @@ _BUFFER_KEPT = regex(rf"(?i)\bbuffers?\b[^.]{{0,20}}(?:{_KEPT.pattern[4:]})")
 _DENIED = regex(
     r"(?i)(?:\bnot?\b|n't\b|\bnever\b|\bwithout\b|\bno (?:more|longer)\b|\bavoid\w*|\bprevent\w*"
     r"|\bneither\b|\bstop(?:s|ped)?\b)(?: \w+){0,2}\s*\Z"
+    r"|(?:n't|\bnot?) (?:see|find|notice|observe|have|think)(?:\s+\w+){0,6}\s*\Z"
 )
 _NEVER_WITHOUT = regex(r"(?i)(?:\bcan(?:'?t|not)|\bunable to|\bnever)\b[^.]{0,80}\bwithout(?: \w+){0,3}\s*\Z")
 """`I cannot save it without running out`: denied twice."""
@@ -190,32 +191,6 @@ _NAMED_ALONE = (
     "call of a function",
 )
 _IN_TITLES = {unit: _just(_UNITS[unit]) for unit in _NAMED_ALONE}
-_VAIN = regex(
-    r"(?i)n't (?:\w+ ){0,2}(?:help|solve|work|fix|change|stop|make|do|seem)"
-    r"|\bnot (?:\w+ )?(?:help|solve|work|fix|change)"
-    r"|\b(?:no|any) (?:help|effect|luck|difference|change)|\buseless\b|\bin vain\b|\bnothing help\w*"
-    r"|\bfail(?:s|ed)? to (?:solve|help|fix)|\beven (?:after|when|with|if|deleting|though)\b|\bstill\b"
-    r"|\bwrapped\b|\b(?:already|also|have|i've|i) (?:\w+ )?(?:tr(?:y|ied)|call(?:ed)?|us(?:e|ed|ing)|set)\b"
-    r"|\bdespite\b|\bkeep(?:s)? (?:on )?increasing even\b|\bhilft nicht\b|\bno (?:ayuda|sirve)\b"
-    r"|\bn\u00e3o (?:ajuda|adianta)\b"
-)
-_WELL = regex(
-    r"(?i)\b(?:work(?:s|ed)|help(?:s|ed)|fix(?:es|ed)?|solve[sd]) (?:it|this|the|for me|fine|well|now)"
-    r"|\bworked\b|\bmitigat\w+"
-)
-_TRIED = {
-    "clearing in vain": regex(
-        r"(?i)\bclear_?session\b|\breset_default_graph\b|\bclearing (?:the )?sessions?\b"
-    ),
-    "collecting in vain": regex(r"(?i)\bgc\.collect\b|\bgarbage[- ]collect\w*|\bcalling gc\b"),
-    "deleting in vain": regex(r"(?i)\bdel(?:et\w+)? (?:the )?(?:model|dataset|variable|session)|\bdel \w+"),
-    "tidying in vain": regex(r"(?i)\btidy\w*|\btidied\b|\bdispos\w+"),
-    "growth in vain": regex(r"(?i)\b(?:allow|memory)[_ ]growth\b"),
-    "predicting a batch in vain": regex(r"(?i)\bpredict_on_batch\b|\bmodel\(x"),
-}
-"""What was tried, or is done already, each where the sentence says so and not that it helped."""
-
-
 _LATER = r"(?:[2-9]|[1-9]\d+)(?:st|nd|rd|th)? (?:\w+ )?(?:epochs?|steps?|iterations?|batches|hours|days)\b"
 _CIRCUMSTANCES = {
     "joining predictions": regex(
@@ -307,8 +282,6 @@ class AccountCollector:
     def observe(self, line: Line) -> None:
         """Read a line that no C++ file logged, and the sentence that the line before left open."""
         text = line.text
-        if _CLEARS.match(text):
-            self._facts.setdefault("clearing in vain", line)
         if self._read > _MOST_SENTENCES or len(text) > _LONGEST or not _LIKE_PROSE.search(text):
             return
         if _OF_A_PROGRAM.search(text):
@@ -364,14 +337,9 @@ def _told(sentence: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     for name, pattern in _CIRCUMSTANCES.items():
         if (told or name in _WHEREVER) and pattern.search(sentence):
             facts.append(name)
-    for name, pattern in _TRIED.items():
-        if pattern.search(sentence) and _VAIN.search(sentence) and not _WELL.search(sentence):
-            facts.append(name)
     return tuple(facts), () if told else tuple(repeated)
 
 
-_CLEARS = regex(r"\s*(?:[\w.]+\.)?clear_session\(\)\s*(?:#.*)?\Z")
-"""Code that clears the session, in a program that fails."""
 _OF_CODE = regex(
     r"\A\s*(?:[\w.\[\]'\"]+(?:, ?[\w.]+)* ?[-+*/]?=(?!=) ?\S"
     r"|(?:def|class|with|for|while|if|elif|else|try|except|return|import|from|yield|raise|print)\b[^.?!]*[:(]"

@@ -144,9 +144,12 @@ FINE_ON_CPU = LineRule(
     r"(?i)\bCPU\b(?: (?:is|works|seems|memory|usage|alone|backend|stays)){0,3}"
     r" (?:ok(?:ay)?|fine|flat|stable|constant"
     r"|unaffected|not affected)\b"
-    r"|\b(?:no leak|does not leak|doesn't leak|fine|flat|works|stable)\b[^.\n]{0,20} on (?:the )?CPU\b",
+    r"|\b(?:no leak|does not leak|doesn't leak|fine|flat|works|stable)\b[^.\n]{0,20} on (?:the )?CPU\b"
+    r"|\b(?:on|with) (?:the )?CPU\b[^.\n]{0,24}"
+    r"\b(?:no leaks?|(?:does not|doesn't|never) (?:leak|grow|increase|happen))\b",
     "CPU is okay, but device (MPS) exhibits the leak.",
     "the same runs fine on the CPU",
+    "When run on the CPU alone it does not leak memory",
     needs=("cpu",),
 )
 """The text says that the same is well on the CPU."""
@@ -288,8 +291,9 @@ _ASKED = (
     r"[^.,\n]{0,60}\b(?:grow|increas|ris(?:es|ing)|leak)"
 )
 """`to see whether its memory increases`: nobody says that it does."""
+_SEES_NONE = r"(?:n't|\bnot?) (?:see|find|notice|observe|have|think)\b[^.,;\n]{0,40}\bleak"
 GROWING = LineRule(
-    rf"(?i)\A(?![^\n]*{_ASKED})(?![^\n]*{WITH_A_SIZE})[^\n]*?(?:"
+    rf"(?i)\A(?![^\n]*{_ASKED})(?![^\n]*{WITH_A_SIZE})(?![^\n]*{_SEES_NONE})[^\n]*?(?:"
     r"\b(?:V?RAM|memory)\b(?! requirement)[^.?\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)"
     r"|ris(?:es?|ing)|climbs?|climbing|explodes?)\b"
     r"|\b(?:grow(?:s|ing)?|increas(?:es|ing)) (?:\w{1,12} ){0,2}(?:RAM|memory)\b(?! requirement)"
@@ -457,10 +461,12 @@ WITHOUT_GPU = LineRule(
     r"(?i)\b(?:no|without an?y?|(?:has|have|had) no|(?:do|does)n.t have an?y?) (?:NVIDIA |CUDA |dedicated )?"
     r"GPUs?\b(?! (?:memory|is|was|are|were|usage|util\w*|process\w*))"
     r"|\btensorflow[-_]cpu\b|\bcpu[- ]only\b"
-    r"|\b(?:train\w*|runs?|running|comput\w+)\b[^.\n]{0,20} on (?:the |my |a )?CPU\b(?! (?:and|or)\b)",
+    r"|\b(?:train\w*|runs?|running|comput\w+)\b[^.\n]{0,20} on (?:the |my |a )?CPU\b(?! (?:and|or)\b)"
+    r"|\b(?:in|with) (?:the )?CPU[- ]mode\b",
     "My laptop has no GPU, 16 GB RAM",
     "on a machine without a GPU",
     "tensorflow-cpu==2.11.0",
+    "Tensorflow is running in cpu mode",
     "My RAM is full during training on the CPU",
     needs=(" gpu", "cpu"),
 )

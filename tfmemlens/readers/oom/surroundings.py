@@ -12,6 +12,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom import switches
 from tfmemlens.readers.oom.account import AccountCollector
+from tfmemlens.readers.oom.attempts import AttemptCollector
 from tfmemlens.readers.oom.contrasts import ContrastCollector
 from tfmemlens.readers.oom.counters import Counters
 from tfmemlens.readers.oom.libraries import LIBRARIES
@@ -224,6 +225,7 @@ class SurroundingsCollector:
         """The versions that prose names in passing."""
         self.releases = Releases()
         self.account = AccountCollector()
+        self.attempts = AttemptCollector()
         self.contrasts = ContrastCollector()
         self.counters = Counters()
         self._total: Size | None = None
@@ -295,6 +297,7 @@ class SurroundingsCollector:
         """Note the versions that a line which no C++ file logged names."""
         self.releases.read(line)
         self.account.observe(line)
+        self.attempts.observe(line)
         self.contrasts.observe(line)
         self.counters.observe(line)
         if SAID_VERSION.search(line.text) and not _OF_ANOTHER_TIME.search(line.text):
@@ -367,7 +370,7 @@ class SurroundingsCollector:
         """The facts by their names; of two lines the one that says more. A question whether memory grows is
         none where the text tells that it ran out.
         """
-        facts = self.contrasts.value() | self.account.value()
+        facts = self.contrasts.value() | self.account.value() | self.attempts.value()
         for name, line in self.purposes.items():
             if name not in facts or name not in _OF_FAILURES or _says(line) >= _says(facts[name]):
                 facts[name] = line
