@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.pool_of_jax import told_of_the_pool
 from tfmemlens.findings.support.rows import device_limit, failures, on_host, requests
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.tiny_pools import without_room
@@ -170,6 +171,8 @@ def _more_than_the_gpu(case: Case) -> Iterator[Finding]:
     part = case.capture.surroundings.setting(_PART)
     if part is None or case.capture.surroundings.setting("TF_FORCE_UNIFIED_MEMORY") or _share(part[0]) <= 1:
         return
+    if told_of_the_pool(case):
+        return  # what is said of the pool says it, too
     yield Finding(
         severity=Severity.FACTOR,
         headline=(

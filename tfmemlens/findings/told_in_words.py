@@ -26,6 +26,7 @@ from tfmemlens.findings.support.contrasted import (
     where_it_does_not_happen,
 )
 from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.pool_of_jax import told_of_the_pool
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import (
     JAVASCRIPT,
@@ -367,7 +368,7 @@ def _alone(case: Case, line: Line) -> bool:
     told = case.capture.surroundings
     if not all(map(_is_profile, case.moments)) or told.foreign or told.without_figures or told.elsewhere:
         return False
-    if told.refusals or "CUDA_ERROR" in line.text:
+    if told.refusals or "CUDA_ERROR" in line.text or told_of_the_pool(case):
         return False  # a log's words, and no failure's
     return not any(True for rule in _MORE_PARTICULAR for _ in rule.check(case))
 

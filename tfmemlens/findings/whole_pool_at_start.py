@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support import code_snippets, pool_of_jax
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -33,6 +34,9 @@ EXPLAINS = "no bytes"
 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
+    if pool := pool_of_jax.told_of_the_pool(case):
+        yield _of_jax(told, pool)
+        return
     line = told.shows("taking the whole GPU")
     if case.moments or told.foreign or told.elsewhere or told.without_figures:
         return
@@ -59,20 +63,54 @@ def check(case: Case) -> Iterator[Finding]:
     yield _no_failure(what, line, grow)
 
 
-def _no_failure(what: str, line: Line, remedy: Remedy) -> Finding:
+def _of_jax(told: Surroundings, line: Line) -> Finding:
+    """Of a text that tells of JAX's pool or of its settings before anything failed."""
+    wrong = pool_of_jax.what_is_wrong(told)
+    kept = " and keeps it until the process ends" if told.shows("kept in words") else ""
+    what = (
+        f"JAX's pool, no failure ({line.place}): JAX reserves 75 % of a GPU at its first computation (early"
+        f" releases and some projects 90 %), whatever the program needs{kept}"
+    )
+    if wrong:
+        what += f"; {wrong[0]}"
+    return Finding(
+        severity=Severity.FACTOR,
+        headline=what,
+        because=what,
+        evidence=tuple(
+            Evidence(fact, each)
+            for each, fact in {
+                line: "what the text says",
+                **({wrong[1]: "the setting"} if wrong else {}),
+            }.items()
+        ),
+        remedies=tuple(pool_of_jax.remedies(told)),
+    )
+
+
+_DONATE = Remedy(
+    "where arrays themselves take more in a training step: give the old state's memory to the new one, else"
+    " both are there during the update",
+    "step = jax.jit(step, donate_argnums=0)   # Flax NNX: nnx.jit(step, donate_argnums=...)",
+    slug="donate-buffers",
+)
+
+
+def _no_failure(what: str, line: Line, *remedies: Remedy) -> Finding:
     return Finding(
         severity=Severity.FACTOR,
         headline=what,
         because=what,
         evidence=(Evidence("what the text says", line),),
-        remedies=(remedy,),
+        remedies=remedies,
     )
 
 
 def _more_than_expected(case: Case, line: Line) -> Finding:
     """Of a text that compares what a tool shows with what was promised."""
     if framework_of(case) == JAX:
-        return _no_failure(_OF_JAX, line, _LOOK_AT_JAX)
+        trains = case.capture.surroundings.shows("training in words")
+        return _no_failure(_OF_JAX, line, _LOOK_AT_JAX, *((_DONATE,) if trains else ()))
     what = (
         "no failure is quoted, and what nvidia-smi shows need not be what the program uses: JAX takes 75 % of"
         " a GPU when it starts (projects often set 90 %), TensorFlow nearly all of it"

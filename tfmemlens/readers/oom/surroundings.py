@@ -165,6 +165,16 @@ _SHOWN = regex(
 _ARROW = regex(r"\s*-{2,}> ?\d{1,5} +\S")
 _SHOWS = ("<ipython-input-", "In [", "In[", ".py")
 _ASKS = regex(r"\?\W*\Z")
+_COMPARES = regex(
+    r"(?i)\b(?:increase|rise|growth|higher|more)\b[^.\n]{0,80}"
+    r"\b(?:compared? (?:to|with)|relative to|versus|vs\.?|than (?:in |with |the |an? )?)"
+    r" ?`{0,2}(?:py ?torch|torch|tensorflow|tf|keras|jax|flax|haiku|nnx|linen|equinox|mxnet)\b"
+)
+"""What is more than another framework takes need not grow."""
+_AGAIN = regex(
+    r"(?i)\b(?:each|every|per|after|over (?:time|the)|until|keeps?|constantly|steadily|leak\w*"
+    r"|(?:step|epoch|iteration) by)\b"
+)
 _OF_FAILURES = ("running short", "growing in words")
 _FIGURE = regex(r"(?i)\d ?[KMGT]i?B?\b|\d ?%")
 
@@ -377,6 +387,9 @@ class SurroundingsCollector:
         grows, short = facts.get("growing in words"), facts.get("running short")
         if grows and short and grows.number != short.number and _ASKS.search(grows.text):
             del facts["growing in words"]
+        elif grows and _COMPARES.search(grows.text) and not _AGAIN.search(grows.text):
+            del facts["growing in words"]
+            facts.setdefault("more than expected", grows)
         return facts
 
     def value(self, soft: list[tuple[Size, str, Line]], ranks: tuple[str, ...]) -> Surroundings:

@@ -206,7 +206,36 @@ COMPILING = LineRule(
     "Compile takes 20 minutes and 120GB RAM",
     needs=("compil",),
 )
+SET_IN_VAIN = LineRule(
+    r"(?i)\bXLA_PYTHON_CLIENT_(?:PREALLOCATE|MEM_FRACTION|ALLOCATOR)\b[^\n]{0,160}?"
+    r"(?:\b(?:nothing|none of \w{1,10}) (?:is |seems to )?(?:work|help)\w*|(?:\bnot|n't) (?:\w{1,12} ){0,2}?"
+    r"(?:work|help|honou?red|respected|change|have (?:any|an) effect|taken into account)\w*"
+    r"|\bno (?:\w{1,12} )?effect\b|\bignored\b|\bstill (?:pre-?)?(?:allocat|reserv|tak|us)\w*)"
+    r"|\b(?:pre-?allocat\w+|allocation settings?|XLA_PYTHON_CLIENT_\w{1,20})\b[^\n]{0,60}"
+    r"(?:\b(?:does|do|did|is|are) ?(?:not|n't)|\bnot) (?:work|honou?red|respected)\w*"
+    r"|\bJAX\b[^\n]{0,40}\b(?:memory|allocation) settings? (?:is |are )?ignored\b",
+    "I tried `XLA_PYTHON_CLIENT_PREALLOCATE=false`, but nothing is working",
+    "XLA_PYTHON_CLIENT_PREALLOCATE=false is not honored anymore",
+    "JAX GPU memory allocation settings ignored on Colab",
+    "[BUG] Setting preallocation to false not work",
+    needs=("xla_python_client", "allocat"),
+)
+"""A setting of JAX's pool does nothing, as the text says."""
+SET_AFTER_IMPORT = LineRule(
+    r"(?i)\bafter (?:the |you |we )?(?:`{1,2})?import(?:s|ing|ed)?(?:`{1,2})? (?:of )?`{0,2}jax\b",
+    "this line of code is after `import jax`",
+    needs="import",
+)
+SET_IN_A_SHELL = LineRule(
+    r"(?:\A|[\s`(])! ?export XLA_PYTHON_CLIENT_",
+    "!export XLA_PYTHON_CLIENT_PREALLOCATE=false",
+    needs="export",
+)
+"""A notebook's `!` begins a shell that ends with its line."""
 TOLD_OF_JAX = {
+    "jax: a setting in vain": SET_IN_VAIN,
+    "jax: set after the import": SET_AFTER_IMPORT,
+    "jax: set in a shell of its own": SET_IN_A_SHELL,
     "jax: the forward pass fits": FORWARD_FITS,
     "jax: before sharding": BEFORE_SHARDING,
     "jax: joined to itself": JOINED_TO_ITSELF,

@@ -1,0 +1,127 @@
+"""What a text tells of JAX's pool: that it is seen full, that a setting does nothing, and why that may be.
+
+JAX asks for 75 % of a GPU (early releases 90 %) at its first computation, and gives nothing back until the
+process ends. Its variables are read once, when that happens: a fraction is between 0 and 1, more only with
+unified memory; `!export` of a notebook sets them for a shell of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+
+_VARIABLE = "XLA_PYTHON_CLIENT_"
+_FRACTION = "XLA_PYTHON_CLIENT_MEM_FRACTION"
+_NUMBER = regex(r"\A\d{1,4}(?:\.\d{1,6})?\Z")
+_IMPORTS = regex(r"\A\s*(?:import|from) (?:jax|flax|haiku|optax|equinox|numpyro|brax|chex|distrax)\b")
+_SETS = regex(r"\A[^#]*\bos\.(?:environ|putenv)\b[^#]*\bXLA_PYTHON_CLIENT_")
+_FAILED = regex(r"(?i)\bOOM|\bout of\b|exhaust|\berror|\bcrash|\bkill|\bfail|\binsufficient")
+
+BEFORE_JAX = Remedy(
+    "set it in the shell, or at the top of the program, before the first import of jax, also of a library"
+    " that imports it: the variables are read once. A fraction is between 0 and 1",
+    "export XLA_PYTHON_CLIENT_PREALLOCATE=false   # or XLA_PYTHON_CLIENT_MEM_FRACTION=.10",
+    slug="set-before-import",
+)
+_UNTIL_ITS_END = Remedy(
+    "memory goes back to the GPU when the process ends: do this part in a process of its own, or let JAX give"
+    " back what it frees, which is slower",
+    "export XLA_PYTHON_CLIENT_ALLOCATOR=platform",
+    slug="end-the-process",
+)
+_LOOK = Remedy(
+    "see what arrays really take: nvidia-smi shows the pool",
+    "print(jax.local_devices()[0].memory_stats()['bytes_in_use'] >> 20, 'MiB')",
+    slug="see-real-use",
+)
+
+
+def told_of_the_pool(case: Case) -> Line | None:
+    """The line that tells of it, where it comes before every failure that words tell, and no message stands
+    there.
+    """
+    told = case.capture.surroundings
+    if framework_of(case) != JAX or case.moments or told.foreign or told.elsewhere or told.without_figures:
+        return None
+    in_vain, takes = told.shows("jax: a setting in vain"), told.shows("taking the whole GPU")
+    named = any(name.startswith(_VARIABLE) for name, _, _ in told.settings) or in_vain
+    line = in_vain or (takes if named else None)
+    if line is None and named and (much := told.shows("much memory in words")):
+        line = None if _FAILED.search(much.text) else much
+    before = [each for each in _failures(told) if line and each.number <= line.number]
+    return None if before else line
+
+
+def _failures(told: Surroundings) -> Iterator[Line]:
+    for name in ("running short", "growing in words", "killed in words"):
+        line = told.shows(name)
+        if line and (name != "running short" or _FAILED.search(line.text)):
+            yield line
+
+
+def what_is_wrong(told: Surroundings) -> tuple[str, Line] | None:
+    """What is wrong about a setting, as a clause, with its line; None where nothing shows."""
+    unified = told.shows("unified memory refused") or told.setting("TF_FORCE_UNIFIED_MEMORY")
+    for name, value, line in told.settings:
+        if name == _FRACTION and _NUMBER.match(value) and float(value) > 1 and not unified:
+            part = f"a part between 0 and 1 ({float(value) / 100:g} for {value} %)"
+            return f"{line.place} gives {_FRACTION}={value}, which has to be {part}", line
+    if shell := told.shows("jax: set in a shell of its own"):
+        return (
+            f"{shell.place} sets it for a shell of its own (`!export`), not for the notebook's process",
+            shell,
+        )
+    if late := _set_after_import(told):
+        return f"{late.place} sets it after an import of jax", late
+    return None
+
+
+def _set_after_import(told: Surroundings) -> Line | None:
+    sets, imports = _sets_and_imports(told)
+    return sets if sets and imports and imports.number < sets.number else told.shows(_AFTER)
+
+
+def _sets_and_imports(told: Surroundings) -> tuple[Line | None, Line | None]:
+    """The first lines of code that set a variable, and that import JAX or what imports it."""
+    code = code_lines(told)
+    sets = next((line for line in code if _SETS.search(line.text)), None)
+    return sets, next((line for line in code if _IMPORTS.match(line.text)), None)
+
+
+_AFTER = "jax: set after the import"
+
+
+def _set_rightly(told: Surroundings) -> Line | None:
+    """The line that sets it where it counts: above the imports, or before the program in the shell."""
+    sets, imports = _sets_and_imports(told)
+    if sets and imports and imports.number > sets.number:
+        return sets
+    return next((line for line in told.code if _BEFORE_PYTHON.search(line.text)), None)
+
+
+_BEFORE_PYTHON = regex(r"\bXLA_PYTHON_CLIENT_\w{1,20}=\S{1,12} (?:\w+=\S+ )*python")
+
+
+def remedies(told: Surroundings) -> Iterator[Remedy]:
+    """What helps there: it is set where it counts, or seen what is really used."""
+    right = None if what_is_wrong(told) else _set_rightly(told)
+    if right and told.shows("jax: a setting in vain"):
+        yield _LOOK
+        yield Remedy(
+            f"{right.place} sets it where it counts: take another release of jax and jaxlib, and compare; a"
+            " context of CUDA takes some hundred MiB whatever is set",
+            "pip install -U jax jaxlib",
+            slug="newer-release",
+        )
+        return
+    yield BEFORE_JAX
+    if told.shows("kept in words"):
+        yield _UNTIL_ITS_END
+    yield _LOOK
