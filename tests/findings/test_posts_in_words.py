@@ -34,7 +34,8 @@ def slugs(text: str) -> list[str | None]:
         ),
         (
             "Memory grows with the number of epochs.",
-            "The text says in words that memory grows (line 2), and quotes no message of it.",
+            "The text says in words that memory grows (line 2), and quotes no message of it; whether RAM or a"
+            " GPU's memory is not said: `top` and `nvidia-smi` show it while it grows.",
         ),
     ],
 )

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings import told_in_words
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import remedies, which_memory
 from tfmemlens.findings.support.code_outputs import CodeOutput, at_batch, models_made
 from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.findings.support.program_lines import code_lines
@@ -110,7 +110,7 @@ def _without_figures(case: Case) -> int | None:
     on_cpu = case.capture.surroundings.shows("without a GPU") is not None
     if not case.moments:
         said = told_in_words.spoken(case)
-        return 0 if said and (on_cpu or said[1] != told_in_words.HOST) else None
+        return 0 if said and (on_cpu or said[1] != which_memory.HOST) else None
     for index, moment, request in list(requests(case))[:1]:
         failed = request.failed
         if on_host(moment) and not on_cpu:

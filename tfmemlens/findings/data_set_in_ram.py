@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterator
 
 from tfmemlens.findings import told_in_words
+from tfmemlens.findings.support import which_memory
 from tfmemlens.findings.support.contrasted import stated_cause
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.rows import failures, on_host
@@ -104,13 +105,13 @@ def _told_in_words(case: Case) -> Line | None:
     if told.foreign or told.elsewhere or told.crash:
         return None
     said = told_in_words.spoken(case)
-    return told.kernel_died or (said[0] if said and said[1] != told_in_words.DEVICE else None)
+    return told.kernel_died or (said[0] if said and said[1] != which_memory.DEVICE else None)
 
 
 def _of_host(case: Case) -> bool:
     """Whether words tell that it was host RAM, or no exception of TensorFlow's by its usual name."""
     said = told_in_words.spoken(case)
-    return said is None or said[1] == told_in_words.HOST or not _OOM.search(said[0].text)
+    return said is None or said[1] == which_memory.HOST or not _OOM.search(said[0].text)
 
 
 _OOM = regex(r"\bOOM\b")

@@ -18,16 +18,15 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.contrasted import what_ended_it, where_it_does_not_happen
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.rows import on_host, requests
-from tfmemlens.findings.support.situation import without_gpu
 from tfmemlens.findings.support.told_again import ONE_AFTER_ANOTHER
 from tfmemlens.findings.support.what_grows import grower
+from tfmemlens.findings.support.which_memory import whose
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.model.line import Line
 
 BASIS = Basis.NAME
-HOST, DEVICE = "host RAM", "a device's memory"
 EXPLAINS = "no bytes: words say that it grows, and not by how much"
 
 
@@ -47,7 +46,7 @@ def check(case: Case) -> Iterator[Finding]:
             case,
             said,
             found,
-            f"the text says in words that {_whose(case)} {what} ({said.place}); most likely",
+            f"the text says in words that {whose(case, said)} {what} ({said.place}); most likely",
         )
         return
     for index, moment, _ in list(requests(case))[:1]:
@@ -57,15 +56,6 @@ def check(case: Case) -> Iterator[Finding]:
 
 _ONE_AFTER_ANOTHER = ("failing late", *(f"again at each {unit}" for unit in ONE_AFTER_ANOTHER))
 """Where a later one runs out, memory grew: the first would have, too."""
-
-
-def _whose(case: Case) -> str:
-    """Which memory, where words say so and no others contradict them."""
-    told = case.capture.surroundings
-    host, device = told.shows("host RAM in words"), told.shows("device memory in words")
-    if without_gpu(case) or (host and not device):
-        return HOST
-    return DEVICE if device and not host else "memory"
 
 
 _WHAT = {

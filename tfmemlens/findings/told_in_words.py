@@ -43,11 +43,18 @@ from tfmemlens.findings.support.situation import (
     TORCH_XLA,
     framework_of,
     situation,
-    without_gpu,
 )
 from tfmemlens.findings.support.told_again import WITHOUT_CACHE
 from tfmemlens.findings.support.told_mechanism import told_mechanism
-from tfmemlens.knowledge.gpu_memory import least_bytes
+from tfmemlens.findings.support.which_memory import (
+    CACHE,
+    DEVICE,
+    HOST,
+    RAN_OUT,
+    how_to_tell,
+    only_killed,
+    whose,
+)
 from tfmemlens.model.capture import LIBRARY_FRAME, OWN_FRAME, Surroundings
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -58,21 +65,6 @@ from tfmemlens.units import human, human_size
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: no message says how much was requested"
 
-_HOST = regex(
-    r"(?i)\b(?:cpu|system|host|main) (?:ram|memory)\b|\bXLA:CPU\b"
-    r"|(?<!GPU )(?<!video )(?<!high )(?<!high-)\bRAM\b|\bswap(?:ping)?\b"
-    r"|\b(?:PC|computer)(?:'s)? (?:memory|RAM)\b|\bcontainer\b|\bkilled?\b"
-    r"|\u8fd0\u884c\u5185\u5b58"
-)
-_DEVICE = regex(r"(?i)\bGPUs?\b|\bVRAM\b|\bCUDA(?:\b|_OUT_OF)|\bTPUs?\b|\bHBM\b|\bdevices?\b|\u663e\u5b58")
-_KILLED = regex(r"(?i)\bkilled\b")
-_RSS = regex(r"\bru_maxrss\b|\bmemory_(?:full_)?info\(\)|\bVmRSS\b|\bmemory_usage\(")
-"""How a program measures its own host RAM."""
-_RAN_OUT = regex(
-    r"(?i)\bOOM|\bout of\b|exhaust|deplet|\bfull\b|\bfills?\b|\bto zero\b|insufficient|\benough\b|\bleak"
-    r"|\btoo much\b|\bshort(?:age)? of\b|\bmemory (?:error|issue|problem)|\beat(?:s|ing)? up\b"
-    r"|\bgrow|\bincreas"
-)
 _MORE_PARTICULAR = (code_without_message, named_growth, processes_on_one_device)
 """Rules that say more of such a text."""
 _ADD_THE_MESSAGE = Remedy(
@@ -107,15 +99,9 @@ _WHO_ENDED_IT = Remedy(
     "echo $?   # 137: SIGKILL, 143: SIGTERM; mpirun and Slurm name the rank that ended first",
     slug="who-ended-it",
 )
-HOST, DEVICE = named_growth.HOST, named_growth.DEVICE
 _SHUFFLE = regex(r"(?i)\bshuffle\b|\bcache\(\)|\bprefetch\b")
 
 
-_CACHE = regex(
-    r"(?i)(?:(?<!_)\bcache\((?P<file>[^()\n]{0,80})\)|\bdata ?set(?:\.| (?:memory )?)cache\b"
-    r"|\bcach(?:es|ing)\b[^.\n]{0,40}"
-    r"\b(?:data\w*|images|train\w*|set)\b)"
-)
 _CACHE_OF_A_FILE = Remedy(
     "see whose RAM it is while the cache's file is written: what a generator, a shuffle buffer or a map above"
     " it holds counts as well, and so do pages of the file, which the system gives back; write the elements"
@@ -130,7 +116,7 @@ def caches(told: Surroundings, line: Line | None, grows: Line | None = None) -> 
     says it; empty where nothing does.
     """
     for each in (*filter(None, (line, grows)), *code_lines(told)):
-        if match := _CACHE.search(each.text):
+        if match := CACHE.search(each.text):
             return match[0]
     return ""
 
@@ -138,7 +124,7 @@ def caches(told: Surroundings, line: Line | None, grows: Line | None = None) -> 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     said, grows = told.shows("running short") or _in_other_words(told), told.shows("growing in words")
-    if grows and said and (_OF_LEAKS.match(said.text) or _only_killed(said)):
+    if grows and said and (_OF_LEAKS.match(said.text) or only_killed(said)):
         said = None  # a title that speaks of a leak says the same
     likely = told_mechanism(case)
     line = said or grows or (told.shows("kept in words") if likely else None)
@@ -156,24 +142,26 @@ def check(case: Case) -> Iterator[Finding]:
         return
     if likely and caches(told, line, grows) and likely.line != line:
         likely = None  # code that caches says more than words of another line
-    where = _where(case, told, line)
+    where = whose(case, line)
     on_board = board(case)
     what = f"in words that {where} {_did_what(told, said, grows)}"
-    if grows is None and _only_killed(line):
+    if grows is None and only_killed(line):
         what = "that the program was killed, as the kernel does where host RAM is full"
         if told.shows(_NOTHING_LOGGED):
             what = "that the program was killed, and that the system's logs tell nothing of it"
     guessed = f"; most likely {likely.what}" if likely else ""
     cause, ended = stated_cause(case), ended_by(case)
     named = f'; {cause[1].place} names the cause: "{cause[0]}"' if cause else ""
+    unsaid = "" if likely or cause or ended or on_board else how_to_tell(case, line, where)
     yield Finding(
         severity=Severity.FACTOR,
         headline=(
-            f"the text says {what} ({line.place}{_with_figures(line)}), and quotes {_quoted(told)}"
+            f"the text says {what} ({line.place}{_with_figures(line)}){_with_those_of(told, line, where)},"
+            f" and quotes {_quoted(told)}"
             f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
             f"{_of_readings(told)}{_of_the_traceback(told)}"
             f"{_of_steps(case) or ('' if grows or likely or cause or ended else _of_when(case))}"
-            f"{guessed}{named}{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
+            f"{guessed}{named}{unsaid}{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
         ),
         evidence=tuple(
             Evidence("what the text says", each)
@@ -286,6 +274,15 @@ def _with_figures(line: Line) -> str:
     return ""
 
 
+def _with_those_of(told: Surroundings, line: Line, where: str) -> str:
+    """The figures that another line states of host RAM, where this one has none."""
+    much = told.shows("much memory in words")
+    if where != HOST or much in (None, line) or _with_figures(line):
+        return ""
+    said = _with_figures(much)
+    return f", {much.place}{said}" if said else ""
+
+
 _ERROR = regex(r"(?i)\bmemory errors?\b")
 
 
@@ -294,7 +291,7 @@ def _only_an_error(told: Surroundings, line: Line) -> bool:
     reaches outside its memory is called so, too.
     """
     rest = _ERROR.sub("", line.text)
-    return told.crash is not None and rest != line.text and not _RAN_OUT.search(rest)
+    return told.crash is not None and rest != line.text and not RAN_OUT.search(rest)
 
 
 _FRAME = regex(
@@ -360,7 +357,7 @@ def spoken(case: Case) -> tuple[Line, str] | None:
     line = told.shows("running short") or _in_other_words(told)
     if line is None or told.shows("growing in words") or not _alone(case, line):
         return None
-    return line, _where(case, told, line)
+    return line, whose(case, line)
 
 
 def _alone(case: Case, line: Line) -> bool:
@@ -428,11 +425,6 @@ def _quoted(told: Surroundings) -> str:
     return f"only a warning: {human_size(largest.size)} found no room at once ({largest.line.place})"
 
 
-def _only_killed(line: Line) -> bool:
-    """Whether the line tells who was ended and nothing of memory that ran out."""
-    return bool(_KILLED.search(line.text)) and not _RAN_OUT.search(line.text)
-
-
 def _of_the_pool(case: Case) -> str:
     """A pool that is far below the GPU that it is of: another process was there first."""
     device = small_pool(case)
@@ -460,51 +452,16 @@ def _of_the_table(case: Case) -> str:
     return f"; {use.line.place} shows {name} with {human(use.used.bytes)} of {human(use.total.bytes)} in use"
 
 
-def _where(case: Case, told: Surroundings, line: Line) -> str:
-    """Which memory the line speaks of. An exception that is shown but cut may be of any: no writer knows it
-    for host RAM but by `MemoryError`.
-    """
-    if least_bytes(line.text) and not _HOST.search(line.text):
-        return DEVICE
-    if told.shows("raising MemoryError") or _only_killed(line) or without_gpu(case):
-        return HOST
-    killed = told.shows("killed in words") and not told.shows("raising an exception")
-    if killed and not (_DEVICE.search(line.text) or told.shows("device memory in words")):
-        return HOST
-    host, device = _HOST.search(line.text), _DEVICE.search(line.text)
-    if told.shows("raising an exception") or (told.shows("saving in words") and not host):
-        return DEVICE if device and not host else "memory"
-    if told.shows("fails on the GPU alone"):
-        return DEVICE
-    if told.shows("host RAM in words") and not told.shows("device memory in words"):
-        return HOST
-    if told.shows("growing in words") and not device and any(_RSS.search(each.text) for each in told.code):
-        return HOST
-    if not device and _CACHE.search(line.text):
-        return HOST
-    if (
-        not host
-        and not device
-        and told.shows("device memory in words")
-        and not told.shows("host RAM in words")
-    ):
-        return DEVICE
-    if bool(host) is bool(device) and told.shows("host RAM in words"):
-        return HOST
-    if host and not device:
-        return HOST
-    return DEVICE if device and not host else "memory"
-
-
 def _remedies(
     case: Case, told: Surroundings, line: Line, grows: Line | None, likely: Grower | None
 ) -> Iterator[Remedy]:
     """What helps in general, beside what is most likely; the message is asked for where one may stand."""
-    host = _where(case, told, line) == HOST
-    if host and _only_killed(line) and grows is None and told.shows(_NOTHING_LOGGED):
+    where = whose(case, line)
+    host = where == HOST
+    if host and only_killed(line) and grows is None and told.shows(_NOTHING_LOGGED):
         yield _WHO_ENDED_IT
         return
-    if host and _only_killed(line) and not any(map(told.shows, _OF_RAM)):
+    if host and only_killed(line) and not any(map(told.shows, _OF_RAM)):
         yield _KERNEL_LOG
     if framework_of(case) == TORCH_XLA and not (likely or host or grows):
         yield from smaller_stated(case)
@@ -539,11 +496,11 @@ def _remedies(
             "files = files.shuffle(len(paths)).map(decode)   # not: map(decode).shuffle(50_000)",
             slug="shuffle-files",
         )
-    yield from advice(case, host, grows)
+    yield from advice(case, host, grows, of_device=where == DEVICE)
     failed = grows is None or told.shows("running short") or told.shows("ended in words")
     if (
         failed
-        and not (_only_killed(line) or _of_readings(told))
+        and not (only_killed(line) or _of_readings(told))
         and situation(case).program not in (*JAVASCRIPT, "C#")
     ):
         yield _message_wanted(told)

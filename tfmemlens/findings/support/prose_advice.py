@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets, own_gpu, remedies
 from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
+from tfmemlens.findings.support.contrasted import DATA_ON_THE_HOST
 from tfmemlens.findings.support.prose_of_jax import of_constructs
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.told_again import SIZES_OF_BATCHES, data_in_parts
@@ -246,7 +247,7 @@ def small_pool(case: Case) -> DeviceInfo | None:
     )
 
 
-def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
+def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = False) -> Iterator[Remedy]:
     """What fits such a program best, the most particular first."""
     told, program = case.capture.surroundings, situation(case).program
     if program in JAVASCRIPT and told.shows("loading a model") and not grows:
@@ -308,7 +309,8 @@ def advice(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
     if of_host:
         yield data_in_parts(case)
     elif told.shows("large data") and not told.shows("a smaller batch helps"):
-        yield replace(data_in_parts(case), code=None)
+        data = DATA_ON_THE_HOST[TENSORFLOW] if of_device else data_in_parts(case)
+        yield replace(data, code=None)
         yield from_the_stated(case, _IF_IT_TRAINS)
     elif "smaller-batch" in ruled_out(case):
         yield from without_a_batch(case)

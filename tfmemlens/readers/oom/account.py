@@ -32,13 +32,23 @@ _MEMORY = regex(
 )
 _OF_DEVICE = regex(
     r"(?i)\u663e\u5b58|\bvram\b"
-    r"|\bvideo (?:memory|ram)\b|\bGPUs?(?:'s)?\b|\bcuda\b|\bwebgl\b|\bgraphics? (?:card|memory)\b"
+    r"|\bvideo (?:memory|ram)\b|(?<!\bnot )(?<!\bnot the )(?<!\bnot my )\bGPUs?(?:'s)?\b|\bcuda\b"
+    r"|\bwebgl\b|\bgraphics? (?:card|memory)\b"
     r"|\bgrafik\w{0,12}"
 )
 _OF_CPU = regex(r"(?i)\bcpu\b")
+_A_NODE = r"(?:worker|executor|pod|node|container|driver)s?(?: (?:node|pod|process)s?)?"
+MEMORY_OF_A_NODE = (
+    rf"\b(?<!GPU )(?<!\.){_A_NODE}(?:'s|')? (?:\w+ )?(?:memory|RAM)\b"
+    rf"|(?<!GPU )\b(?:memory|RAM)(?: (?:usage|consumption|use|limit))? (?:of|on|at|in) "
+    rf"(?:(?:the|each|every|all|my|our) )?(?:\w+ )?{_A_NODE}\b"
+)
+"""What a node of a cluster has is the host's RAM, unless the GPU is named."""
 _OF_HOST = regex(
     r"(?i)(?<!gpu )(?<!video )(?<!graphics )\bram\b|\bswap\b|\brss\b"
     r"|\b(?:cpu(?:'s)?|host|system|main) (?:\w+ )?memory\b|\b(?:arbeits|haupt)speicher\b"
+    r"|\b(?:machine|server|computer|pc|laptop)(?:'s)? memory\b|\bnot (?:(?:the|my) )?gpu(?:'s)? memory\b"
+    rf"|{MEMORY_OF_A_NODE}"
 )
 _GROWTH = regex(
     r"(?i)\b(?:grow(?:s|ing|n)?|multipl(?:y|ies|ied)|(?<!memory )(?<!memory_)growth|increas(?:e|es|ed|ing)"
@@ -54,7 +64,7 @@ _GROWTH = regex(
 )
 """Growth; also `grows, rises, leaks, more and more` in Chinese, Japanese and Korean, which part no words."""
 _SHORTAGE = regex(
-    r"(?i)\b(?:exhaust(?:s|ed|ing)?|deplet\w+|r[ua]n(?:s|ning)? out|overflow(?:s|ed)?|insufficient"
+    r"(?i)\b(?:exhaust(?:s|ed|ing)?|deplet\w+|r[ua]n(?:s|ning)? out|used up|overflow(?:s|ed)?|insufficient"
     r"|not enough|maxe[sd]|lack of|too (?:little|small)|sin (?=memoria)|sem (?=mem)|insuficiente"
     r"|insuffisante|desbordamiento"
     r"|reicht nicht|zu wenig)(?!\w)"

@@ -82,7 +82,10 @@ _SIDES = {
         r"\b(?:data\w*|samples|images|rows|examples|files|stacks|records"
         r"|sets?|value|amount|number|that|this|\d+)\b)",
     ),
-    "fails on the GPU alone": (r"\b(?:on|the|my|with|using|installed)\b[^.]{0,12}\bCPU\b", r"\bGPU\b"),
+    "fails on the GPU alone": (
+        r"\b(?:on|the|my|with|using|installed)\b[^.]{0,12}\bCPU\b",
+        r"\bGPU\b|\b(?:GTX|RTX|RX|Tesla|Titan|Quadro)[- ]?[A-Z]?\d",
+    ),
     "fails with Adam": (r"\bSGD\b|\bAdafactor\b|\bplain gradient descent\b", r"\bAdam\w*\b|\bLAMB\b"),
 }
 _COMPILED = {what: tuple(regex(f"(?i:{side})") for side in sides) for what, sides in _SIDES.items()}

@@ -63,7 +63,8 @@ MUCH_MEMORY = LineRule(
     rf"|\b{_MEMORY}(?: \w{{1,12}})? (?:goes|going|shoots|went) through the roof\b"
     rf"|\bsaturat(?:es?|ed|ing)\b[^.\n]{{0,24}}\b{_MEMORY}\b|\b{_MEMORY} (?:is |gets )?saturat(?:es|ed)\b"
     r"|\bhit(?:s|ting)? (?:the )?swap\b|\bmemory (?:constraints?|limitations?)\b"
-    r"|\b(?:met|meet|have|had|got|get|getting|face|facing|encounter\w*|ran into|run into)\b[^.\n]{0,16}"
+    r"|(?<!never )(?<!not )(?<!n't )\b(?:met|meet|have|had|got|get|getting|face|facing|encounter\w*"
+    r"|ran into|run into)\b[^.\n]{0,16}"
     r"\bmemory (?:issue|problem)s?\b",
     "TF takes 60GB of RAM for a set of 2GB",
     "why does it use so much host memory when compiling?",

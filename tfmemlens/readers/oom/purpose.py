@@ -9,7 +9,7 @@ from __future__ import annotations
 from tfmemlens.readers.oom.growing_sizes import WITH_A_SIZE
 from tfmemlens.readers.oom.prose import PROSE
 from tfmemlens.readers.oom.rules import LineRule
-from tfmemlens.readers.oom.told_besides import TOLD_BESIDES
+from tfmemlens.readers.oom.told_besides import NAMED_MEMORIES, TOLD_BESIDES
 from tfmemlens.readers.oom.told_of_jax import TOLD_OF_JAX
 from tfmemlens.readers.oom.told_work import TOLD_WORK
 from tfmemlens.readers.oom.tools import TOOLS
@@ -602,6 +602,7 @@ PURPOSES = {
     "sharing the device": SHARING,
     **PROSE,
     **TOLD_BESIDES,
+    **NAMED_MEMORIES,
     **TOLD_OF_JAX,
     **TOLD_WORK,
     **TOOLS,

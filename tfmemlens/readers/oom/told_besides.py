@@ -4,6 +4,7 @@ and what it was doing.
 
 from __future__ import annotations
 
+from tfmemlens.readers.oom.account import MEMORY_OF_A_NODE
 from tfmemlens.readers.oom.growing_sizes import GROWING_WITH_A_SIZE
 from tfmemlens.readers.oom.rules import LineRule
 
@@ -89,7 +90,8 @@ WATCHING = LineRule(
 )
 """Memory is printed already, or the line that makes it grow is found."""
 HOST_IN_WORDS = LineRule(
-    r"(?i)\b(?:CPU(?:'s)?|host|system|main) (?:RAM|memory)\b"
+    r"(?i)\bnot (?:(?:the|my) )?GPU(?:'s)? (?:RAM|memory)\b"
+    r"|\b(?:CPU(?:'s)?|host|system|main|(?:machine|server|computer|PC|laptop)(?:'s)?) (?:RAM|memory)\b"
     r"(?![^.\n]{0,30}\b(?:fine|ok|stable|constant|stays|enough|free|flat)\b)"
     r"|\b(?:eat\w*|fill\w*|consum\w+|exhaust\w*|los(?:es|ing))\b[^.\n]{0,40}(?<!GPU )(?<!video )\bRAM\b"
     r"|\bnumpy (?:memory ?)?error\b"
@@ -97,12 +99,42 @@ HOST_IN_WORDS = LineRule(
     r"|swaps)\b[^.\n]{0,60}\bmemory\b"
     r"|(?<!GPU )(?<!video )\bRAM\b[^.\n]{0,30}\b(?:full|fills|grows|increas\w+|explod\w+|shoots?|jumps?)\b"
     r"|\bdocker stats\b"
+    rf"|{MEMORY_OF_A_NODE}"
     r"|\u8fd0\u884c\u5185\u5b58",
     "the CPU's memory continues going up",
     "it eats so much RAM that the laptop hangs",
+    "The memory is not GPU memory",
+    "the machine's memory(32G) was soon used up",
+    "Memory usage of each node keeps increasing",
+    "the executors' memory is 9 GB",
     needs=("ram", "memory", "numpy", "docker stats", "\u5185\u5b58"),
 )
 """The text says that the memory is the host's."""
+_UNANSWERED = r"[*:_ ]{0,6}(?:none|no|n/?a|-|not? \w+)?[*:_ ]*\Z"
+"""How a line of a form goes on that was not filled in."""
+GPU_MEMORY = LineRule(
+    r"(?i)(?<!\bnot )(?<!\bnot the )\b(?:GPUs?(?:'s)?|video|graphics?(?: card)?) (?:card )?(?:V?RAM"
+    r"|memory)\b|\bVRAM\b|\u663e\u5b58",
+    "the data set is all loaded into the GPU RAM",
+    "the graphics card memory",
+    needs=("ram", "memory", "\u663e\u5b58"),
+)
+HOST_RAM = LineRule(
+    r"(?i)(?<!GPU )(?<!GPU's )(?<!video )(?<!graphics )(?<!card )(?<!high )(?<!high-)\bRAM\b"
+    r"|\b(?:host|system|main|CPU) memory\b|\bswap\b",
+    "a machine with 16GB RAM",
+    "more system memory",
+    needs=("ram", "memory", "swap"),
+)
+A_GPU = LineRule(
+    r"(?i)\A(?![^\n]*\b(?:falling back|(?:no|without an?y?) GPUs?|not (?:installed|found|used))\b)[^\n]*?"
+    rf"(?:\bGPUs?\b(?!(?: model)?(?: and memory)?{_UNANSWERED})|\bCUDA\d*\b"
+    rf"(?!(?:/cuDNN)?(?: version)?{_UNANSWERED})|\b(?:graphics?|video) cards?\b"
+    r"|\b(?:GTX|RTX|RX|Tesla|Quadro|Titan)[- ]?[A-Z]?\d)",
+    "GPU model and memory: GTX 1080Ti",
+    needs=("gpu", "cuda", "graphic", "video", "gtx", "rtx", "rx", "tesla", "quadro", "titan"),
+)
+"""The text names it, whatever it says of it; a template's line without an answer names none."""
 LARGE_DATA = LineRule(
     r"(?i)\b(?:big|large|huge|whole|entire|full) (?:[a-z]{1,12} ){0,2}(?:data ?sets?|corpus|corpora|csv)\b"
     r"|\bdata ?set (?:is|was) (?:[a-z]{1,12} ){0,2}(?:big|large|huge)\b",
@@ -500,6 +532,8 @@ RERUN = LineRule(
 COMPILED_BY_XRT = LineRule(r"\bXRTCompile", "\t [[{{node XRTCompile}}]]", needs="XRTCompile")
 RUN_BY_XRT = LineRule(r"\bXRTExecute", "[[XRTExecute_G12]]", needs="XRTExecute")
 """The node of a program of PyTorch/XLA, where it was compiled and where it ran."""
+NAMED_MEMORIES = {"GPU memory named": GPU_MEMORY, "host RAM named": HOST_RAM, "a GPU named": A_GPU}
+"""What is named anywhere, whatever is said of it."""
 TOLD_BESIDES = {
     "in a notebook": IN_A_NOTEBOOK,
     "test samples": TEST_SAMPLES,

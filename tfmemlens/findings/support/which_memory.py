@@ -1,0 +1,110 @@
+"""Which memory a text is about, where no message says it: a GPU's, the machine's RAM, or neither is said."""
+
+from __future__ import annotations
+
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation, without_gpu
+from tfmemlens.knowledge.gpu_memory import least_bytes
+from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.case import Case
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+
+HOST, DEVICE, UNSAID = "host RAM", "a device's memory", "memory"
+_HOST = regex(
+    r"(?i)\b(?:cpu|system|host|main) (?:ram|memory)\b|\bXLA:CPU\b"
+    r"|(?<!GPU )(?<!video )(?<!high )(?<!high-)\bRAM\b|\bswap(?:ping)?\b"
+    r"|\b(?:PC|computer|machine|server|laptop)(?:'s)? (?:memory|RAM)\b|\bnot (?:the "
+    r"|my )?GPU(?:'s)? memory\b|\bcontainer\b|\bkilled?\b"
+    r"|\u8fd0\u884c\u5185\u5b58"
+)
+_DEVICE = regex(
+    r"(?i)(?<!\bnot )(?<!\bnot the )(?<!\bnot my )\bGPUs?\b|\bVRAM\b|\bCUDA(?:\b|_OUT_OF)|\bTPUs?\b"
+    r"|\bHBM\b|\bdevices?\b|\u663e\u5b58"
+)
+_KILLED = regex(r"(?i)\bkilled\b")
+_RSS = regex(r"\bru_maxrss\b|\bmemory_(?:full_)?info\(\)|\bVmRSS\b|\bmemory_usage\(")
+"""How a program measures its own host RAM."""
+RAN_OUT = regex(
+    r"(?i)\bOOM|\bout of\b|exhaust|deplet|\bfull\b|\bfills?\b|\bto zero\b|insufficient|\benough\b|\bleak"
+    r"|\btoo much\b|\bshort(?:age)? of\b|\bmemory (?:error|issue|problem)|\beat(?:s|ing)? up\b"
+    r"|\bgrow|\bincreas"
+)
+CACHE = regex(
+    r"(?i)(?:(?<!_)\bcache\((?P<file>[^()\n]{0,80})\)|\bdata ?set(?:\.| (?:memory )?)cache\b"
+    r"|\bcach(?:es|ing)\b[^.\n]{0,40}"
+    r"\b(?:data\w*|images|train\w*|set)\b)"
+)
+
+
+def only_killed(line: Line) -> bool:
+    """Whether the line tells who was ended and nothing of memory that ran out."""
+    return bool(_KILLED.search(line.text)) and not RAN_OUT.search(line.text)
+
+
+def whose(case: Case, line: Line) -> str:
+    """Which memory the line speaks of, else the whole text. An exception that is shown but cut may be of any:
+    no writer knows it for host RAM but by `MemoryError`.
+    """
+    told = case.capture.surroundings
+    if least_bytes(line.text) and not _HOST.search(line.text):
+        return DEVICE
+    if told.shows("raising MemoryError") or only_killed(line) or without_gpu(case):
+        return HOST
+    killed = told.shows("killed in words") and not told.shows("raising an exception")
+    if killed and not (_DEVICE.search(line.text) or told.shows("device memory in words")):
+        return HOST
+    host, device = _HOST.search(line.text), _DEVICE.search(line.text)
+    if told.shows("raising an exception") or (told.shows("saving in words") and not host):
+        named = DEVICE if device else _by_the_whole_text(told)
+        return DEVICE if named == DEVICE and not host else UNSAID
+    if told.shows("fails on the GPU alone"):
+        return DEVICE
+    if told.shows("host RAM in words") and not told.shows("device memory in words"):
+        return HOST
+    if told.shows("growing in words") and not device and any(_RSS.search(each.text) for each in told.code):
+        return HOST
+    if not device and CACHE.search(line.text):
+        return HOST
+    if (
+        not host
+        and not device
+        and told.shows("device memory in words")
+        and not told.shows("host RAM in words")
+    ):
+        return DEVICE
+    if bool(host) is bool(device) and told.shows("host RAM in words"):
+        return HOST
+    if host and not device:
+        return HOST
+    if device and not host:
+        return DEVICE
+    return _by_the_whole_text(told) if not host else UNSAID
+
+
+def _by_the_whole_text(told: Surroundings) -> str:
+    """The memory that the text names anywhere, where it names one alone: whoever runs on a GPU may name its
+    RAM by the way, so a GPU that is named leaves it open.
+    """
+    gpu, ram = told.shows("GPU memory named"), told.shows("host RAM named")
+    if gpu and not (ram and ram.number < gpu.number):
+        return DEVICE
+    return HOST if ram and not (gpu or told.shows("a GPU named") or told.devices) else UNSAID
+
+
+def how_to_tell(case: Case, line: Line, where: str) -> str:
+    """That neither is said, and what tells them apart; empty where the memory is known."""
+    told = case.capture.surroundings
+    if where != UNSAID or framework_of(case) not in (TENSORFLOW, JAX) or case.moments or told.soft_warnings:
+        return ""
+    if situation(case).program or told.shows("on a TPU") or told.shows("on a Mac"):
+        return ""
+    if _HOST.search(line.text) and _DEVICE.search(line.text):
+        return ""  # both are meant
+    if (gpu := told.shows("a GPU named")) and not told.shows("host RAM named"):
+        return f"; most likely a GPU's, since {gpu.place} names one"
+    if told.shows("growing in words"):
+        return "; whether RAM or a GPU's memory is not said: `top` and `nvidia-smi` show it while it grows"
+    return (
+        "; whether RAM or a GPU's memory is not said: a message with `GPU_0_bfc` or CUDA means the GPU,"
+        " `Killed` or MemoryError means RAM"
+    )
