@@ -88,6 +88,9 @@ def timelines(source: Input | Iterable[Input], hints: Hints = Hints(), device: s
         devices = dict.fromkeys(timeline.device or "one without a name" for timeline in capture.timelines)
         note = ReadNote(f"no device's name contains {device!r}; the trace has {', '.join(devices)}")
         capture = replace(capture, notes=(note, *capture.notes))
+    if kept and capture.live_model is not None and capture.live_model.failed_step:
+        note = ReadNote("this step failed for memory: its peak is what it held until then")
+        capture = replace(capture, notes=(note, *capture.notes))
     return replace(capture, timelines=kept, incidents=() if kept else capture.incidents)
 
 

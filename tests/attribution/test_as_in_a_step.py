@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.builders import ALLOCATOR, DEVICE, timeline
+from tests.findings.logs import oom
+from tfmemlens import pipeline
+from tfmemlens.attribution import attribute
 from tfmemlens.attribution.moments.as_in_a_step import ResizedStep, claims_of_step, resized
 from tfmemlens.attribution.moments.claims import Claim
 from tfmemlens.attribution.moments.counted import with_counted
@@ -35,6 +38,16 @@ STEP = timeline(
     made("enc/late", (32, 640), 8.5, 9),
 )
 REQUEST = FailedRequest(RequestKind.TENSOR, node="dec/MatMul", shape=(96, 2048), allocator=ALLOCATOR)
+
+
+@pytest.mark.parametrize("failed_step", [True, False])
+def test_a_record_of_the_step_that_failed_is_no_step_that_ran(failed_step: bool) -> None:
+    """It names the blocks all the same."""
+    read = pipeline.explain(oom("32,2048", "dec/MatMul")).case.capture
+    live = LiveModel((), (), failed_step=failed_step)
+    case = attribute(replace(read, timelines=(STEP,), live_model=live))
+    assert [moment.timeline is None for moment in case.moments] == [True] + [False] * (not failed_step)
+    assert bool(case.capture.timelines) is not failed_step
 
 
 def told(request: FailedRequest = REQUEST, model: LiveModel | None = None) -> list[Claim]:

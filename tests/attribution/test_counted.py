@@ -16,6 +16,7 @@ from tfmemlens.model.live_model import (
 )
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.units import MIB
+from tfmemlens.values import replace
 
 FLOATS = MIB // 4
 
@@ -62,6 +63,23 @@ def test_a_list_owns_the_blocks_of_its_size_and_no_more() -> None:
     assert found == {
         ("history", "held-by-python"): 32,
         (None, "unattributed"): 11,
+    }
+
+
+def test_what_no_name_leads_to_is_the_batch_or_of_the_one_layer_that_is_as_wide() -> None:
+    table = LiveVariable("up/kernel", "up", Kind.PARAMETER, TensorType((9, FLOATS, 2), "float32"))
+    classes = (("up", "Conv1DTranspose"), ("flat", "Conv1D"))
+    model = LiveModel((), classes, (table,), inputs=(kind_of(8),))
+    found = counted(dump((8, 3), (4, 1)), held(8, (None, 3)), held(4, ("history", 1)), model=model)
+    assert found == {
+        (None, "input"): 8,
+        ("up", "held-by-python"): 16,
+        ("history", "held-by-python"): 4,
+    }
+    other = replace(model, layers=(("up", "Conv1D"),))  # reads as many numbers, and makes two
+    assert counted(dump((8, 3)), held(8, (None, 3)), model=other) == {
+        (None, "input"): 8,
+        (None, "held-by-python"): 16,
     }
 
 

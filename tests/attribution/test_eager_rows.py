@@ -39,6 +39,15 @@ def test_an_ops_tensor_is_of_the_layer_that_is_as_wide(
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("kind, phase", [("Conv2DTranspose", Phase.FORWARD), ("Conv2D", Phase.GRADIENT)])
+def test_a_transposed_convolution_runs_forward_what_others_run_backward(kind: str, phase: Phase) -> None:
+    kernel = (3, 3, 96, 32) if phase is Phase.FORWARD else (3, 3, 32, 96)
+    layer = LiveVariable("up/kernel", "up", Kind.PARAMETER, TensorType(kernel, "float32"))
+    step = timeline(row("Conv2DBackpropInput", (8, 64, 64, 96)))
+    (owner,) = named_by_width(step, LiveModel((), (("up", kind),), (layer,)), None).owners.values()
+    assert (owner.layer, owner.phase) == ("up", phase)
+
+
 @pytest.mark.parametrize(
     "node, shape, size",
     [

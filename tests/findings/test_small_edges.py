@@ -91,6 +91,11 @@ def test_words_in_a_row() -> None:
             None,
             "this run recorded itself, but failed before a step could be traced: `tfmemlens fit` of",
         ),
+        (
+            LiveModel((), (), failed_step=True),
+            None,
+            "to learn which batch fits: run it the same way at a smaller",
+        ),
         (LiveModel((), ()), "net.keras", "to see which layers hold the memory: run it once more"),
     ],
 )

@@ -777,6 +777,100 @@ def test_a_profiler_that_takes_no_options_is_given_none(
     ]
 
 
+class FirstSteps:
+    """Windows over a profiler that counts what is begun, thrown away and kept."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        done = self.done = list[str]()
+
+        class ProfilerSession:
+            def start(self, at: str, options: dict[str, int]) -> None:
+                del options
+                done.append("begun")
+                self.at = Path(at)
+
+            def stop(self) -> None:
+                done.append("thrown away")
+
+            def export_to_tb(self) -> None:
+                done.append("kept")
+                self.at.mkdir()
+                (self.at / "host.xplane.pb").write_bytes(b"x" * 100)
+
+        monkeypatch.setattr(
+            recorded_steps, "_profiler", lambda: SimpleNamespace(ProfilerSession=ProfilerSession)
+        )
+        self.own = recorder.Recorder(str(folder), {}, 1000)
+        self.windows = recorded_steps.windows_of(self.own)
+
+    def call(self, name: str, error: BaseException | None = None) -> None:
+        self.windows.enter(name)
+        self.windows.leave(name, error, None)
+
+
+def test_a_first_step_is_kept_where_it_fails_for_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = FirstSteps(tmp_path, monkeypatch)
+    steps.call("prepare")
+    steps.call("train", MemoryError())
+    assert steps.done == ["begun", "thrown away", "begun", "kept"]
+    assert json.loads((tmp_path / "model.json").read_text())["failed_step"] is True
+    assert [path.name for path in tmp_path.glob("step-*")] == ["step-0000002.xplane.pb"]
+
+
+def test_a_first_step_that_fails_otherwise_or_lasts_is_thrown_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = FirstSteps(tmp_path, monkeypatch)
+    steps.call("train", ValueError("a shape"))
+    assert steps.done == ["begun", "thrown away"]
+    monkeypatch.setattr(recorded_steps, "_FIRST_SECONDS", 0.0)
+    steps.windows.enter("evaluate")
+    timer = steps.windows._first
+    if timer is not None:
+        timer.join()
+    steps.windows.leave("evaluate", MemoryError(), None)
+    assert steps.done == ["begun", "thrown away"] * 2
+
+
+def test_a_later_step_that_fails_counts_as_one_that_was_traced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = FirstSteps(tmp_path, monkeypatch)
+    steps.call("train")
+    steps.call("train", MemoryError())
+    assert steps.done == ["begun", "thrown away", "begun", "kept"]
+    model = tmp_path / "model.json"
+    assert not model.exists() or "failed_step" not in json.loads(model.read_text())
+
+
+def test_the_first_tape_is_kept_where_the_program_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = FirstSteps(tmp_path, monkeypatch)
+    steps.windows.tape()
+    steps.own.failed(MemoryError())
+    assert steps.done == ["begun", "kept"]
+
+
+def test_a_function_after_the_only_tape_is_a_step_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = FirstSteps(tmp_path, monkeypatch)
+    steps.windows.tape()
+    steps.call("train")
+    assert steps.done == ["begun", "thrown away"] * 2
+    assert steps.own.steps == {"eager step": 1, "train": 1}
+
+
+def test_few_first_steps_are_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = FirstSteps(tmp_path, monkeypatch)
+    for number in range(15):
+        steps.call(f"kind {number}")
+    assert steps.done.count("begun") == recorded_steps._MOST_FIRST == 12
+
+
 def test_objects_are_looked_for_by_their_classes() -> None:
     class Wanted:
         pass

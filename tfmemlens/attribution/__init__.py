@@ -137,9 +137,11 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
             for peak in peaks
         ]
         peaks.sort(key=lambda moment: -moment.attribution.table.total_bytes)
-    moments = [
-        _failure(told, incident, scopes, live, capture.timelines) for incident in capture.incidents
-    ] + peaks
+    moments = [_failure(told, incident, scopes, live, capture.timelines) for incident in capture.incidents]
+    if moments and capture.live_model and capture.live_model.failed_step:
+        capture = replace(capture, timelines=())  # it told who held the blocks, and is no step that ran
+    else:
+        moments += peaks
     return Case(capture, tuple(moments), api_of(capture), layers, layout(capture))
 
 

@@ -34,6 +34,11 @@ _PREDICTED = replace(
     text="this run recorded itself, but failed before a step could be traced: `tfmemlens fit` of its folder"
     " predicts which batch fits; run there, its page says which layers hold the memory",
 )
+_NAMED_NO_STEP = replace(
+    _RECORDED_NO_STEP,
+    text="to learn which batch fits: run it the same way at a smaller one; `tfmemlens fit` of its folder then"
+    " tells",
+)
 
 
 def _by_bfc(moment: Moment) -> bool:
@@ -85,7 +90,8 @@ def _remedies(case: Case, moment: Moment, incident: Incident) -> Iterator[Remedy
             slug="list-tensors",
         )
     elif case.capture.live_model is not None and case.capture.hints.model is None:
-        yield _PREDICTED if case.capture.live_model.description else _RECORDED_NO_STEP
+        named = _NAMED_NO_STEP if case.capture.live_model.failed_step else _RECORDED_NO_STEP
+        yield _PREDICTED if case.capture.live_model.description else named
     else:
         yield _record_a_step(case, incident)
     in_session = case.api.front_end is FrontEnd.SESSION and case.api.oldest < (2, 0)

@@ -118,6 +118,8 @@ class LiveModel:
     chunks: tuple[tuple[str, int, int], ...] = ()
     """(allocator, bytes asked for, bytes of the chunk) of what was in use in a dump beside it."""
     places: tuple[OpPlace, ...] = ()
+    failed_step: bool = False
+    """Whether the traced step is the one that failed, the first of its kind: it has no peak of its own."""
 
     def makers_of(self, shape: tuple[int | None, ...], kind: str | None = None) -> tuple[str, ...]:
         """The layers, of this class if one is given, whose output has this shape, whatever the batch. Where
@@ -136,7 +138,9 @@ class LiveModel:
             paths += [
                 each.layer
                 for each in self.variables
-                if each.layer and each.layer not in told and _ends_alike(each.tensor.shape, shape)
+                if each.layer
+                and each.layer not in told
+                and _ends_alike(each.tensor.shape, shape, classes.get(each.layer))
             ]
         return tuple(path for path in dict.fromkeys(paths) if kind in (None, classes.get(path)))
 
@@ -146,13 +150,13 @@ class LiveModel:
         """
         if len(shape) < 2:
             return None
-        told = {path for path, _ in self.outputs}
+        told, classes = {path for path, _ in self.outputs}, dict(self.layers)
         names = set(self.makers_of(shape)) | {
             each.layer or each.name
             for each in self.variables
             if each.kind is not Kind.OPTIMIZER_SLOT
             and each.layer not in told
-            and _ends_alike(each.tensor.shape, shape)
+            and _ends_alike(each.tensor.shape, shape, classes.get(each.layer or ""))
         }
         return names.pop() if len(names) == 1 else None
 
@@ -225,8 +229,20 @@ class HeldTensors:
     holders: tuple[Holder, ...]
 
 
-def _ends_alike(kernel: tuple[int | None, ...] | None, shape: tuple[int | None, ...]) -> bool:
-    return kernel is not None and len(kernel) > 1 and kernel[-1] == shape[-1]
+def _ends_alike(
+    kernel: tuple[int | None, ...] | None, shape: tuple[int | None, ...], kind: str | None
+) -> bool:
+    """Whether a layer of this class and kernel makes tensors as wide; a transposed convolution has what it
+    reads last.
+    """
+    if kernel is None or len(kernel) < 2:
+        return False
+    return kernel[-2 if is_transposed(kind) else -1] == shape[-1]
+
+
+def is_transposed(kind: str | None) -> bool:
+    """Whether a class of layers runs forward what others run backward: `Conv2DTranspose`."""
+    return kind is not None and kind.startswith("Conv") and kind.endswith("Transpose")
 
 
 def _fits(known: tuple[int | None, ...], shape: tuple[int | None, ...]) -> bool:

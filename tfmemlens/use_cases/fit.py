@@ -123,6 +123,8 @@ def _captured(
             return estimate(source, settings)
         except UnreadableInput:
             raise unreadable from None
+    if capture.timelines and capture.live_model is not None and capture.live_model.failed_step:
+        capture = replace(pipeline.capture(source, replace(hints, types=True)), timelines=())
     if capture.incidents and not capture.timelines:
         listed = any(incident.holders for incident in capture.incidents)
         return (None if listed else _as_described(capture, settings, hints)) or capture

@@ -12,7 +12,7 @@ from tfmemlens.attribution.moments.live_inputs import BATCH, HELD_TENSOR, OF_BAT
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner
 from tfmemlens.model.capture import Capture
-from tfmemlens.model.live_model import LEAST_BYTES, HeldTensors, LiveModel, TracedFunction
+from tfmemlens.model.live_model import LEAST_BYTES, HeldTensors, LiveModel
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.values import replace
 
@@ -46,7 +46,7 @@ def _is_nameless(row: Allocation, owner: Owner) -> bool:
 def _claims(capture: Capture, device: str | None) -> Iterator[Claim]:
     """What was counted, the surest first: where several are as large, the first has the block."""
     model = capture.live_model
-    yield from _of_containers(capture.living, model.functions if model else ())
+    yield from _of_containers(capture.living, model)
     if model is None:
         return
     for variable in model.variables:
@@ -59,11 +59,13 @@ def _claims(capture: Capture, device: str | None) -> Iterator[Claim]:
         yield Claim(BATCH, OF_BATCH, each, 2 if model.ahead else 1, exact=True)
 
 
-def _of_containers(living: Iterable[HeldTensors], functions: Iterable[TracedFunction]) -> Iterator[Claim]:
+def _of_containers(living: Iterable[HeldTensors], model: LiveModel | None) -> Iterator[Claim]:
     """What Python held, under the names that lead to it. Of what no name leads to it is a function's that has
-    as many traces, if what it keeps has room for one of the type in each.
+    as many traces, if what it keeps has room for one of the type in each; then a batch, and the rest, such as
+    a tape keeps, is of the one layer that makes tensors as wide.
     """
-    room = {each: each.bytes for each in functions}
+    given = Counter(model.inputs if model else ())
+    room = {each: each.bytes for each in (model.functions if model else ())}
     for group in living:
         size = group.tensor.bytes or 0
         for holder in group.holders:
@@ -77,8 +79,13 @@ def _of_containers(living: Iterable[HeldTensors], functions: Iterable[TracedFunc
                 left -= function.traces
                 owner = replace(NOBODY, layer=function.name, kind=Kind.CONSTANT)
                 yield Claim(HELD_TENSOR, owner, group.tensor, function.traces)
+        batches = min(given[group.tensor], left)
+        if batches:
+            left -= batches
+            yield Claim(BATCH, OF_BATCH, group.tensor, batches)
         if left:
-            yield Claim(HELD_TENSOR, replace(NOBODY, kind=Kind.HELD), group.tensor, left)
+            layer = model.widest_like(group.tensor.shape or ()) if model else None
+            yield Claim(HELD_TENSOR, replace(NOBODY, layer=layer, kind=Kind.HELD), group.tensor, left)
 
 
 def _of_graphs(model: LiveModel) -> Iterator[Claim]:

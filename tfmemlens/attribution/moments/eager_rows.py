@@ -8,7 +8,7 @@ from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.graph import Graph
-from tfmemlens.model.live_model import LEAST_BYTES, LiveModel
+from tfmemlens.model.live_model import LEAST_BYTES, LiveModel, is_transposed
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.values import replace
 
@@ -45,7 +45,8 @@ def _owner(op: str, shape: tuple[int | None, ...], model: LiveModel) -> Owner | 
     if layer is None:
         return None
     owner = replace(owner_of(op, op), layer=layer)
-    if weights or op.endswith("Grad") or "Backprop" in op:
+    forward = "BackpropInput" in op and is_transposed(dict(model.layers).get(layer))
+    if weights or op.endswith("Grad") or ("Backprop" in op and not forward):
         kind = owner.kind if owner.kind is Kind.WORKSPACE else Kind.GRADIENT
         return replace(owner, kind=kind, phase=Phase.GRADIENT)
-    return owner
+    return replace(owner, kind=Kind.ACTIVATION, phase=Phase.FORWARD) if forward else owner

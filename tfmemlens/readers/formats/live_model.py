@@ -77,6 +77,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
             _text(models, "description"),
             _text(models, "optimizer"),
             places=tuple(_places(document)),
+            failed_step=document.get("failed_step") is True,
         ),
     )
 
@@ -90,7 +91,7 @@ def _given(document: dict[str, Any]) -> Iterator[ReadNote]:
     """What the traced step took."""
     batch, listed = own_json.number(document, "batch"), document.get("inputs")
     shapes = [str(each).replace(" ", "") for each in listed if each] if isinstance(listed, list) else []
-    if batch:
+    if batch and document.get("failed_step") is not True:
         of = f": {', '.join(shapes[:3])}" if shapes else ""
         yield ReadNote(f"the traced step had a batch of {batch}{of}"[:200])
     failed = own_json.number(document, "failed_batch")

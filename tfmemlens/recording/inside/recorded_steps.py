@@ -1,6 +1,9 @@
 """TensorFlow 2: a call of a `tf.function`, or what lies between two gradient tapes, is a step; every so often
 one is recorded by the profiler, in memory.
 
+The first of a kind builds graphs and makes variables. It is recorded, too, in case that it fails: its record
+is thrown away where it ends well or takes long.
+
 A call of a function opens `Trace` for the profiler. That class is given a successor which is told of the
 beginning and the end and is not on the stack in between.
 """
@@ -14,7 +17,7 @@ from typing import Any, Callable, Dict, List, Optional
 from . import bundle, inputs, living
 from .after_import import stands_for
 from .function_graphs import Collector
-from .recorder import Recorder
+from .recorder import Recorder, is_for_memory
 
 _OPTIONS = {"host_tracer_level": 2, "python_tracer_level": 0, "device_tracer_level": 0}
 """Allocations are events of the host, also a GPU's; the tracer of the device costs much, if it is there."""
@@ -25,6 +28,8 @@ the same without.
 _TAPE = "eager step"
 _ABOVE = 3
 """Calls from a function's own to ours: Trace, the guard, what enters or leaves."""
+_FIRST_SECONDS, _MOST_FIRST = 30.0, 12
+"""How long the record of a first step may grow, and of how many kinds there is one."""
 
 
 class RecordedSteps:
@@ -36,6 +41,9 @@ class RecordedSteps:
         self._session: Optional[Any] = None
         self._eager = False
         self._of_call = False
+        self._first: Optional[threading.Timer] = None
+        """Ends the record of a step that is the first of its kind; None while there is none."""
+        self._firsts = 0
         self._start = self._began = 0.0
         self._standing: List[Dict[str, Any]] = []
         self._graphs = Collector(recorder)
@@ -46,6 +54,8 @@ class RecordedSteps:
     def _enter(self, name: str) -> None:
         depth = getattr(self._local, "depth", 0)
         self._local.depth = depth + 1
+        if not depth and self._eager and self._first is not None:
+            self.drop()  # what came after a program's only tape is no part of its step
         if depth or self._eager:
             return
         if self._session is not None and not self._recorder.active:  # begun by hand: this is its step
@@ -56,6 +66,8 @@ class RecordedSteps:
             self._of_call = self.open()
         elif self._recorder.steps.get(name) == 1:
             self._graphs.open()
+            self._recorder.guard(self._recorder.given)(inputs.of_call(_ABOVE))
+            self._of_call = self._open_first()
 
     def _leave(self, name: str, error: Optional[BaseException], trace: Any) -> None:
         self._local.depth = getattr(self._local, "depth", 1) - 1
@@ -64,7 +76,9 @@ class RecordedSteps:
         self._graphs.close()
         if error is not None:
             self._recorder.failing(inputs.of_call(_ABOVE))
-        if self._of_call:
+        if self._first is not None and not (error is not None and is_for_memory(error)):
+            self.drop()
+        elif self._of_call:
             self.close()
         if error is not None:
             self._recorder.failed(error, trace)
@@ -75,15 +89,51 @@ class RecordedSteps:
         """A tape begins in eager execution: the step before it has ended."""
         if getattr(self._local, "depth", 0):
             return
-        if self._eager:
+        if self._first is not None:
+            self.drop()
+        elif self._eager:
             self.close()
         if self._recorder.begins(_TAPE):
             self._recorder.first_step_done()
             self._eager = self.open()
+        elif self._recorder.steps.get(_TAPE) == 1:
+            self._eager = self._open_first()
 
     def _yield_to(self) -> None:
         """The program's own profiler comes first."""
-        if self._session is not None:
+        if self._first is not None:
+            self.drop()
+        elif self._session is not None:
+            self.close()
+
+    def _open_first(self) -> bool:
+        """Begin to record a step that is the first of its kind."""
+        if self._firsts >= _MOST_FIRST or not self._recorder.active or not self.open():
+            return False
+        self._firsts += 1
+        self._first = threading.Timer(_FIRST_SECONDS, self._recorder.guard(self.drop))
+        self._first.daemon = True
+        self._first.start()
+        return True
+
+    def drop(self) -> None:
+        """End what was begun, and throw it away."""
+        with self._lock:
+            session = self._taken()
+        if session is not None:
+            session.stop()
+
+    def _taken(self) -> Optional[Any]:
+        """The session that records, which is then nobody's."""
+        session, first = self._session, self._first
+        self._session, self._first, self._eager, self._of_call = None, None, False, False
+        if first is not None:
+            first.cancel()
+        return session
+
+    def failed(self) -> None:
+        """The program failed for memory: the step between tapes that runs ends here."""
+        if self._eager:
             self.close()
 
     def open(self) -> bool:
@@ -103,13 +153,14 @@ class RecordedSteps:
     def close(self) -> None:
         """End what was begun, and keep it."""
         with self._lock:
-            session, self._session, self._eager, self._of_call = self._session, None, False, False
+            of_first, session = self._first is not None, self._taken()
         if session is None:
             return
         stopping = time.perf_counter()
         data = self._exported(session)
         around = self._began - self._start + time.perf_counter() - stopping
-        self._recorder.ended(data, ".xplane.pb", around + (stopping - self._began) / 4, self._standing)
+        cost = around + (stopping - self._began) / 4
+        self._recorder.ended(data, ".xplane.pb", cost, self._standing, failed=of_first)
 
     def _folder(self) -> str:
         return os.path.join(self._recorder.bundle.folder, ".window-%d" % os.getpid())

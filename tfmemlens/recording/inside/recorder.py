@@ -68,6 +68,8 @@ class Recorder:
         """The same of all steps that began, where only such as have run before may be traced."""
         self._kind = ""
         """Of the step that is traced now."""
+        self._of_failure = False
+        """Whether the record that is kept is of the first step of a kind, which failed."""
         self._devices: List[Dict[str, Any]] = []
         """What JAX's devices held when the program failed."""
 
@@ -77,7 +79,7 @@ class Recorder:
         self.steps, self.traced, self._next, self._told, self._models_written = {}, 0, 0.0, False, 0.0
         self._largest, self._begun, self._standing = {}, {}, []
         self._inputs, self._given, self._failed = {}, {}, {}
-        self.active = True
+        self.active, self._of_failure = True, False
 
     @property
     def bundle(self) -> bundle.Bundle:
@@ -121,16 +123,17 @@ class Recorder:
         cost_seconds: float,
         standing: Optional[List[Dict[str, Any]]] = None,
         size: Optional[int] = None,
+        failed: bool = False,
     ) -> None:
         """Keep the record of a traced step with the tensors that stood before it, and wait for as long as its
-        cost demands.
+        cost demands. One that `failed` counts, however seldom its kind has run.
         """
         start = time.perf_counter()
-        if data and self.bundle.keep_trace(
-            sum(self.steps.values()), data, suffix, size, self.steps.get(self._kind, 0)
-        ):
+        count = sum(self.steps.values())
+        runs = count if failed else self.steps.get(self._kind, 0)
+        if data and self.bundle.keep_trace(count, data, suffix, size, runs):
             self.traced += 1
-            self._inputs = self._given
+            self._inputs, self._of_failure = self._given, failed
             if standing is not None:
                 self._standing = standing
                 self.describe_models()
@@ -161,6 +164,8 @@ class Recorder:
         self._models_written = time.time()
         described = keras_models.describe(models, living.objects_of(trace), whole)
         described.update(self._inputs, tensors=self._standing)
+        if self._of_failure:
+            described["failed_step"] = True
         if self._failed.get("batch"):
             described["failed_batch"] = self._failed["batch"]
         kept, functions = self.guard(self._functions.told)() or ([], [])
@@ -180,6 +185,9 @@ class Recorder:
         if self._told or not self.active or not is_for_memory(error):
             return
         self._told = True
+        windows = getattr(self, "_windows", None)
+        if windows is not None:
+            self.guard(windows.failed)()
         self.failing()
         trace_of_it = trace if trace is not None else getattr(error, "__traceback__", None)
         self.describe_models(trace=trace_of_it, whole=True)
