@@ -83,10 +83,48 @@ def test_what_differs_between_epochs(says: str, told: bool) -> None:
     report = pipeline.explain(BOUNDARY.format(says))
     assert ("between two epochs (line 1)" in report.verdict) is told
     assert ("between-epochs" in slugs(report)) is told
-    assert ("mark-step" in slugs(report)) is not told
+    assert "mark-step" not in slugs(report)
 
 
 def test_a_trainer_ends_the_steps_itself() -> None:
-    told = "I get an OOM on a TPU, with {} and torch_xla.\n"
+    told = "Memory grows at each step on a TPU, with {} and torch_xla.\n"
     assert "mark-step" in slugs(pipeline.explain(told.format("a loop")))
     assert "mark-step" not in slugs(pipeline.explain(told.format("pytorch-lightning")))
+
+
+def test_a_step_is_not_asked_to_end_where_nothing_shows_that_it_grows() -> None:
+    once = "I get an OOM on a TPU with torch_xla.\n"
+    assert slugs(pipeline.explain(once))[0] == "smaller-batch"
+    assert "mark-step" not in slugs(pipeline.explain(once))
+    assert "mark-step" in slugs(pipeline.explain(f"{once}It fails after 300 steps in loss.backward()\n"))
+    halved = "We halved the batch-size and the code worked.\n"
+    assert "line 2 says that a smaller batch runs" in pipeline.explain(once + halved).actions[0].remedy.text
+
+
+@pytest.mark.parametrize(
+    ("title", "told"),
+    [
+        ("MpDeviceLoader needs more RAM with torch_xla", True),
+        ("torch_xla needs more RAM with my sampler", False),
+    ],
+)
+def test_a_loader_that_the_title_names(title: str, told: bool) -> None:
+    report = pipeline.explain(f"# {title}\n\nAfter every epoch the memory usage increases a little.\n")
+    assert ("whose threads and queues" in report.verdict) is told
+    assert ("fewer-batches-ahead" in slugs(report)) is told
+
+
+CRASHED = (
+    "{}\nTraceback (most recent call last):\n"
+    '  File "train.py", line 9, in <module>\n    xmp.spawn(run, nprocs=8)\n'
+    "Exception: process 3 terminated with signal SIGSEGV\n"
+)
+
+
+def test_a_crash_of_pytorch_xla_is_none_of_tensorflow() -> None:
+    report = pipeline.explain(CRASHED.format("import torch_xla"))
+    said = " ".join((report.verdict, *(each.remedy.text for each in report.actions)))
+    assert "PyTorch/XLA reports a lack" in said and "TensorFlow" not in said
+    assert report.actions[0].remedy.code == "xmp.spawn(f, nprocs=1)   # with PYTHONFAULTHANDLER=1"
+    other = pipeline.explain(CRASHED.format("import tensorflow"))
+    assert "TensorFlow reports a lack" in other.verdict

@@ -16,7 +16,7 @@ from tfmemlens.findings import ended_after_a_warning
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.contrasted import ended_by, without
 from tfmemlens.findings.support.remedies import BUILD_ONCE
-from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_name, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -330,8 +330,9 @@ def _crash(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.NOTE,
             headline=(
-                "no out-of-memory message: the process crashed, and TensorFlow reports a lack of memory as an"
-                f" error as a rule{fine}{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
+                f"no out-of-memory message: the process crashed, and {framework_name(case)} reports a lack of"
+                f" memory as an error as a rule{fine}"
+                f"{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
             ),
             evidence=(Evidence("the crash", crash),),
             remedies=(*((ended[0],) if ended else ()), *_after_a_crash(case, aside)),
@@ -347,15 +348,28 @@ def _after_a_crash(case: Case, aside: tuple[str, Line] | None) -> Iterator[Remed
             " are asked for, and whether a part of it runs",
             slug="leave-it-out",
         )
-    suspect = "" if aside else "; a library that does not match TensorFlow is the usual suspect"
+    torch = framework_of(case) == TORCH_XLA
+    suspect = f"; a library that does not match {framework_name(case)} is the usual suspect"
+    if torch:
+        suspect = "; torch and torch_xla of different releases are the usual suspects"
+    suspect = "" if aside else suspect
+    if torch and told.shows("several cores"):
+        yield _ONE_PROCESS
     yield Remedy(f"find where it crashed{suspect}", "python -X faulthandler train.py", slug="find-the-crash")
-    if (told.setting("faulthandler") or told.shows("raising an exception")) and not aside:
+    if (told.setting("faulthandler") or told.shows("raising an exception")) and not (aside or torch):
         yield Remedy(
-            "run your last call in the trace alone, with the CUDA and cuDNN that this TensorFlow was built"
-            " for",
+            f"run your last call in the trace alone, with the CUDA and cuDNN that this {framework_name(case)}"
+            " was built for",
             slug="last-call-alone",
         )
     yield Remedy("watch host RAM while it runs: libraries may crash without it", "free -h", slug="watch-ram")
+
+
+_ONE_PROCESS = Remedy(
+    "run one process alone: the traceback of the others' parent says only that one of them died",
+    "xmp.spawn(f, nprocs=1)   # with PYTHONFAULTHANDLER=1",
+    slug="last-call-alone",
+)
 
 
 def _kernel_died(case: Case) -> Iterator[Finding]:

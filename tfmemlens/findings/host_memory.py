@@ -424,7 +424,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield from less_to_compile(case)
     steps = was_killed(moment) and not compiling and framework_of(case) == TORCH_XLA
     if steps:
-        yield from steps_of_torch_xla.remedies(case, grows=True, of_host=True)
+        yield from steps_of_torch_xla.remedies(case, grows=bool(grows), of_host=True)
     if _OF_ADDRESSES in said:
         yield _NO_VIRTUAL_CHECK
     limited = was_killed(moment) and bool(limit or own_limit(moment)) and not another_program(moment)

@@ -452,6 +452,18 @@ def _of_the_table(case: Case) -> str:
     return f"; {use.line.place} shows {name} with {human(use.used.bytes)} of {human(use.total.bytes)} in use"
 
 
+def _of_torch_xla(case: Case, host: bool, grows: Line | None) -> Iterator[Remedy]:
+    told = case.capture.surroundings
+    if host and not grows and not told.shows("several cores"):
+        yield ONCE_FOR_ALL
+    if not (host or grows) and (
+        told.shows("a smaller batch helps") or not steps_of_torch_xla.shows_steps(case)
+    ):
+        yield from advice(case, host, grows)
+    if host or grows or not told.shows("a smaller batch helps"):
+        yield from steps_of_torch_xla.remedies(case, grows is not None, of_host=host)
+
+
 def _remedies(
     case: Case, told: Surroundings, line: Line, grows: Line | None, likely: Grower | None
 ) -> Iterator[Remedy]:
@@ -466,14 +478,7 @@ def _remedies(
     if framework_of(case) == TORCH_XLA and not (likely or host or grows):
         yield from smaller_stated(case)
     if framework_of(case) == TORCH_XLA and not likely:
-        of_batch = told.shows("a smaller batch helps") and not (host or grows)
-        if host and not grows:
-            yield ONCE_FOR_ALL
-        yield from (
-            advice(case, host, grows)
-            if of_batch
-            else steps_of_torch_xla.remedies(case, grows is not None or host, of_host=host)
-        )
+        yield from _of_torch_xla(case, host, grows)
         yield _message_wanted(told)
         return
     if likely:

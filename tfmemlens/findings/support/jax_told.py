@@ -408,6 +408,13 @@ def made_anew(case: Case) -> Iterator[Grower]:
     return growers(case)
 
 
+def loader_in_words(told: Surroundings) -> Grower | None:
+    """The loader that words name."""
+    from tfmemlens.findings.support import made_anew  # reads trees
+
+    return made_anew.loader_in_words(told)
+
+
 def _of_rows(case: Case, rows: tuple[_Told, ...]) -> Iterator[Grower]:
     told = case.capture.surroundings
     growing = told.shows("growing in words") is not None

@@ -16,10 +16,12 @@ from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.knowledge.tree_values import dotted, last_name
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
+from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 _COMPILES = frozenset({"jit", "pjit", "pmap", "filter_jit", "filter_pmap"})
@@ -208,6 +210,24 @@ def growers(case: Case) -> Iterator[Grower]:
     for kind in kinds:
         for each in (one for one in found if one.kind == kind):
             yield Grower(_in_words(each), each.line, _remedies(each), sure=kind == "arrays")
+
+
+def loader_in_words(told: Surroundings) -> Grower | None:
+    """A loader of PyTorch/XLA that the title, or the line that tells of growth, names."""
+    line, grows = told.shows("ending steps"), told.shows("growing in words")
+    match = _NAMED_LOADER.search(line.text) if line else None
+    if line is None or match is None or not (line == grows or line.text.startswith("# ")):
+        return None
+    what = f"`{match[0]}` ({line.place}), whose threads and queues of each pass over it may stay"
+    return Grower(what, line, (_ONE_LOADER, _FEWER_WAITING, _NEWER_LOADER))
+
+
+_NAMED_LOADER = regex(r"\b(?:MpDeviceLoader|ParallelLoader|parallel_loader)\b")
+_NEWER_LOADER = Remedy(
+    "or take a newer torch_xla: a change of September 2024 lets the loader's threads end",
+    "pip install -U 'torch_xla[tpu]'",
+    slug="newer-release",
+)
 
 
 def _in_words(made: Anew) -> str:

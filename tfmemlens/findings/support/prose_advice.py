@@ -9,7 +9,7 @@ from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
 from tfmemlens.findings.support.contrasted import DATA_ON_THE_HOST
 from tfmemlens.findings.support.prose_of_jax import of_constructs
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.told_again import SIZES_OF_BATCHES, data_in_parts
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.findings.support.watching import find_what_grows
@@ -295,14 +295,10 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
         yield from _of_growth(case, of_host)
     helps = None if of_host or grows or program else told.shows("a smaller batch helps")
     if helps:
-        yield Remedy(
-            f"{helps.place} says that a smaller batch runs: take the largest that does (of each core or"
-            " device),"
-            " and one update for several batches keeps the effective batch",
-            slug="smaller-batch",
-        )
+        yield batch_that_runs(helps)
     short = told.shows("running short") is not None
-    if short and not (program or grows or helps or of_host) and framework_of(case) == JAX:
+    of_xla = framework_of(case) in (JAX, TORCH_XLA)
+    if short and not (program or grows or helps or of_host) and of_xla:
         yield from _of_jax(case)
     if program or grows or helps or (framework_of(case) != TENSORFLOW and not of_host):
         return
@@ -323,6 +319,15 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
         yield from_the_stated(case, _IF_IT_TRAINS)
 
 
+def batch_that_runs(line: Line) -> Remedy:
+    """The smaller batch of which the text says that it runs."""
+    return Remedy(
+        f"{line.place} says that a smaller batch runs: take the largest that does (of each core or device),"
+        " and one update for several batches keeps the effective batch",
+        slug="smaller-batch",
+    )
+
+
 _LESS_ON_EACH = Remedy(
     "put less on each device at once: a smaller batch, fewer or smaller samples, 16 bits for weights and what"
     " is computed from them; where one sample is too much, weights that are sharded over the devices",
@@ -331,7 +336,7 @@ _LESS_ON_EACH = Remedy(
 
 
 def _of_jax(case: Case) -> Iterator[Remedy]:
-    """What helps any program of JAX on a device, where the text names nothing that helps more."""
+    """What helps any program of XLA's on a device, where the text names nothing that helps more."""
     stated = case.capture.surroundings.setting("batch_size")
     if stated or not any(True for _ in of_constructs(case)):
         yield from_the_stated(case, _LESS_ON_EACH)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.situation import TORCH_XLA, framework_of
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -120,7 +120,9 @@ def end_each_pass(line: Line) -> Remedy:
 
 
 def remedies(case: Case, grows: bool, *, of_host: bool = False) -> Iterator[Remedy]:
-    """What helps a program of PyTorch/XLA whose memory runs out, or grows, as words say."""
+    """What helps a program of PyTorch/XLA whose memory runs out, or grows, as words say. Where a step ends is
+    asked of what grows, or of a loop that the text shows.
+    """
     told = case.capture.surroundings
     if told.shows("jax: accumulating") and not (of_host or grows or ended_in_some_turns(case)):
         yield _EACH_MICRO_BATCH
@@ -130,11 +132,31 @@ def remedies(case: Case, grows: bool, *, of_host: bool = False) -> Iterator[Reme
         yield _ONE_MODEL
     if told.shows("between epochs"):
         yield _BETWEEN_EPOCHS
-    elif not several:
+    elif not several and (grows or shows_steps(case)):
         yield from _ends(case)
-    yield _COUNT
+    if grows or shows_steps(case):
+        yield _COUNT
     if grows and not several:
         yield _LOOPS
+
+
+_SHOW_STEPS = (
+    "stepping",
+    "reading seldom",
+    "failing late",
+    "compiling in words",
+    "many shapes",
+    "jax: recompiling",
+    "jax: accumulating",
+)
+
+
+def shows_steps(case: Case, moment: Moment | None = None) -> bool:
+    """Whether the text shows a loop of steps, or that it fails in one of many: then a graph may grow."""
+    told, request = case.capture.surroundings, moment.request if moment else None
+    texts = [line.text for line in told.code]
+    texts.append((request.failed.source_text if request else None) or "")
+    return any(map(told.shows, _SHOW_STEPS)) or any(map(_BACKWARD.search, texts))
 
 
 def _ends(case: Case) -> Iterator[Remedy]:

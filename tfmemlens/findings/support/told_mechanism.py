@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.contrasted import contrasted, first_of, without
 from tfmemlens.findings.support.grower import Grower
-from tfmemlens.findings.support.jax_told import made_anew, told_of_jax
+from tfmemlens.findings.support.jax_told import loader_in_words, made_anew, told_of_jax
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.told_again import (
     DATA_IN_PARTS,
@@ -107,10 +107,17 @@ def told_mechanism(case: Case) -> Grower | None:
     if framework_of(case) == JAX:
         return next(told_of_jax(case), None)
     if framework_of(case) == TORCH_XLA:
-        told = case.capture.surroundings
-        grows = told.shows("growing in words") or told.shows("kept in words")
-        return next(made_anew(case), None) if grows and told.program() else None
+        return _of_a_loader(case)
     return first_of(case, _mechanisms(case)) if framework_of(case) == TENSORFLOW else None
+
+
+def _of_a_loader(case: Case) -> Grower | None:
+    """A loader of PyTorch/XLA, where memory is said to grow."""
+    told = case.capture.surroundings
+    if not (told.shows("growing in words") or told.shows("kept in words")):
+        return None
+    anew = next(made_anew(case), None) if told.program() else None
+    return anew or loader_in_words(told)
 
 
 def _mechanisms(case: Case) -> Iterator[Grower]:

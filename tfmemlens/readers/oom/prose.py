@@ -160,7 +160,7 @@ RANKS = LineRule(
 )
 """Several processes of one program run side by side."""
 SMALLER_HELPS = LineRule(
-    r"(?i)\b(?:reduc\w+|lower\w*|decreas\w+|smaller)\b[^.\n]{0,20}\bbatch[- _]?size\b[^.\n]{0,60}"
+    r"(?i)\b(?:reduc\w+|lower\w*|decreas\w+|smaller|halv\w+)\b[^.\n]{0,20}\bbatch[- _]?sizes?\b[^.\n]{0,60}"
     r"(?<!would )(?<!should )(?<!could )(?<!might )(?<!may )(?<!will )"
     r"\b(?:works?|worked|fine|stops?|disappear\w*|goes away|gone|solve[sd]?|runs?|no (?:error|problem))\b"
     r"|\b(?:reduc|lower|decreas|chang)\w*\b[^.\n]{0,12}\bbatch(?:[- _]?size)?\b[^.\n]{0,10}"
@@ -171,6 +171,7 @@ SMALLER_HELPS = LineRule(
     r"|\bbatch[- _]?size ?(?:=|of|is|to|at)? ?[12]\b(?![.,]?\d)[^.,;\n]{0,20}\b(?:works|worked|runs fine"
     r"|fits|is fine|trains)\b",
     "when I reduce the batch size, the error stops",
+    "We halved the batch-size and the code successfully worked",
     "after change batch from 32 to 16, the OOM issue hasn't happened again",
     "it trains successfully when I set batch size 1",
     "with batch_size=2 it works fine",

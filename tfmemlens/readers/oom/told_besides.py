@@ -432,11 +432,15 @@ STEPPED_BY_A_TRAINER = LineRule(
 SEVERAL_CORES = LineRule(
     r"(?i)\b(?:tpu_cores|nprocs|num_cores|num_processes)\s*=\s*(?:[2-9]|[1-9]\d)\b|\bxmp\.spawn\("
     r"|\b(?:[2-9]|[1-9]\d|two|four|eight) (?:TPU )?(?:cores|processes)\b"
-    r"|\bprocess [1-9]\d? terminated with\b",
+    r"|\b(?:[2-9]|[1-9]\d)-core\b[^.\n]{0,30}\bTPU\b"
+    r"|\bprocess [1-9]\d? terminated with\b|\bxla_multiprocessing\.py\b"
+    r"|(?i:\bTPUs?\b[^.\n]{0,20}\bmulti-?processing\b)",
     "xmp.spawn(_mp_fn, nprocs=8)",
+    "I train on an 8-core TPU",
+    'torch_xla/distributed/xla_multiprocessing.py", line 296, in spawn',
     "I could not specify 8 TPU cores",
     "ProcessExitedException: process 1 terminated with signal SIGKILL",
-    needs=("cores", "spawn(", "process"),
+    needs=("core", "spawn(", "process"),
 )
 """A process for each core of an accelerator, all on one host."""
 BETWEEN_EPOCHS = LineRule(

@@ -19,6 +19,7 @@ from tfmemlens.findings.support.growth import steadily
 from tfmemlens.findings.support.main_buffers import Buffers, of_a_whole_graph
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.findings.support.prose_advice import batch_that_runs
 from tfmemlens.findings.support.prose_of_jax import STEPS_AGAIN
 from tfmemlens.findings.support.rows import device_limit, is_buffer, lists_buffers, rows
 from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, framework_of, situation
@@ -378,6 +379,36 @@ def _pad_less(line: Line) -> Remedy:
     )
 
 
+def _ends_of_steps(case: Case, moment: Moment, text: str) -> Iterator[Remedy]:
+    """Where the text shows steps of PyTorch/XLA: that each has to end, or what to keep of those that do."""
+    told = case.capture.surroundings
+    ended = "mark_step" in text or "torch_xla.sync" in text or bool(told.shows("ending steps"))
+    if helps := told.shows("a smaller batch helps"):
+        yield batch_that_runs(helps)
+    elif ended:
+        kept = f" in `{told.stores[0]}` ({told.stores[1].place})" if told.stores else ""
+        yield Remedy(
+            f"steps are ended already: keep numbers instead of tensors{kept} (loss.item()), and delete"
+            " tensors of earlier steps",
+            slug="mark-step",
+        )
+    elif told.stores or steps_of_torch_xla.shows_steps(case, moment):
+        yield Remedy(
+            "end each step, so that the graph does not grow over several, and keep numbers instead of tensors"
+            " (loss.item())",
+            "xm.mark_step()   # torch_xla.sync() in newer versions",
+            slug="mark-step",
+        )
+    else:
+        yield _LESS_IN_A_STEP
+
+
+_LESS_IN_A_STEP = Remedy(
+    "put less into one step: a smaller batch on each core, shorter sequences or smaller images",
+    slug="smaller-batch",
+)
+
+
 def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
     """What frees a device that earlier steps filled, for each framework."""
     text = (moment.request.failed.source_text if moment.request else None) or ""
@@ -394,21 +425,8 @@ def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
             slug="shard-arguments",
         )
         return
-    told = case.capture.surroundings
-    if "mark_step" in text or "torch_xla.sync" in text or told.shows("ending steps"):
-        kept = f" in `{told.stores[0]}` ({told.stores[1].place})" if told.stores else ""
-        yield Remedy(
-            f"steps are ended already: keep numbers instead of tensors{kept} (loss.item()), and delete"
-            " tensors of earlier steps",
-            slug="mark-step",
-        )
-    else:
-        yield Remedy(
-            "end each step, so that the graph does not grow over several, and keep numbers instead of tensors"
-            " (loss.item())",
-            "xm.mark_step()   # torch_xla.sync() in newer versions",
-            slug="mark-step",
-        )
+    if framework_of(case) == TORCH_XLA:
+        yield from _ends_of_steps(case, moment, text)
     yield Remedy(
         "let go of arrays and programs of earlier steps: drop references to them, or give buffers back",
         "del x; jax.clear_caches()   # x.delete()",

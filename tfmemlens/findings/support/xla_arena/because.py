@@ -145,8 +145,8 @@ def _of_what_was_free(case: Case, moment: Moment, compiler: CompilerMemory) -> s
         return None
     if size and free.high < _NEXT_TO_NOTHING:
         return (
-            f"only {human_size(free)} of the device was free, in pieces: arrays and programs kept"
-            " alive hold the rest"
+            f"only {human_size(free)} of the device was free, in pieces: weights, the optimizer's state,"
+            " batches and programs that are loaded hold the rest"
         )
     if size and free.bytes >= size.bytes:
         return (
