@@ -473,7 +473,8 @@ def _remedies(
     if host and only_killed(line) and grows is None and told.shows(_NOTHING_LOGGED):
         yield _WHO_ENDED_IT
         return
-    if host and only_killed(line) and not any(map(told.shows, _OF_RAM)):
+    first = host and only_killed(line) and not any(map(told.shows, _OF_RAM))
+    if first:
         yield _KERNEL_LOG
     if framework_of(case) == TORCH_XLA and not (likely or host or grows):
         yield from smaller_stated(case)
@@ -509,5 +510,5 @@ def _remedies(
         and situation(case).program not in (*JAVASCRIPT, "C#")
     ):
         yield _message_wanted(told)
-    if host and failed:
+    if host and failed and not first:
         yield _KERNEL_LOG

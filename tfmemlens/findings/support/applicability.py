@@ -520,6 +520,15 @@ _TOOLS = {
 """What shows who holds the memory, where no `nvidia-smi` is."""
 
 
+_WHERE_FIT_IS_CALLED = {
+    "tidy": Remedy(
+        "dispose of what is made for the training: xs and ys when fit is done, and each tensor of a callback,"
+        " a loss or a step of your own, which tidy() round it does; fit frees what it makes itself",
+        "xs.dispose(); ys.dispose();   // watch tf.memory().numTensors",
+        slug="tidy",
+    )
+}
+"""What takes the place of advice for predictions."""
 _OF_UNIX = regex(r"(?:dmesg|free|ulimit|swapon|df|ls|sudo|sysctl|LD_PRELOAD)\b")
 
 
@@ -543,6 +552,8 @@ def applicable(remedies: Iterable[Remedy], run: Situation) -> tuple[Remedy, ...]
         ]
     if "platform=Windows" in run.settings:
         remedies = [replace(remedy, code=_on_windows(remedy.code)) for remedy in remedies]
+    if "calls=fit" in run.settings:
+        remedies = [_WHERE_FIT_IS_CALLED.get(remedy.slug, remedy) for remedy in remedies]
     declared = [(remedy, TABLE.get(remedy.slug, _ANYWHERE)) for remedy in remedies]
     return tuple(
         remedy

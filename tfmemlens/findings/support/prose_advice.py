@@ -393,7 +393,8 @@ def _of_javascript(case: Case, grows: Line | None) -> Iterator[Remedy]:
     if told.shows("tidying in vain"):
         yield from (_COUNT_TENSORS, _LOAD_ONCE, _NEWER_TFJS)
         return
-    yield from (remedies.TIDY, _LOAD_ONCE)
+    fits = told.shows("fitting") is not None
+    yield from (remedies.TIDY, _COUNT_TENSORS, _NEWER_TFJS) if fits else (remedies.TIDY, _LOAD_ONCE)
 
 
 def _room_for_others(case: Case) -> Remedy:

@@ -189,6 +189,8 @@ def _settings(case: Case) -> Iterator[str]:
         yield f"batch_size={case.capture.hints.batch}"
     if without_tensor_cores(case):
         yield "tensor_cores=False"
+    if case.capture.surroundings.shows("fitting"):
+        yield "calls=fit"
     if case.capture.surroundings.shows("on a Mac"):
         yield "platform=Mac"
     if on_windows(case):

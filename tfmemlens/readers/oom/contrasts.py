@@ -32,7 +32,10 @@ _FAILS = regex(
     r"|\b(?:run|runs|ran) out\b|\bcan(?:'t|not| not)\b|\bcould(?:n't| not)\b|\bunable\b"
     r"|\b(?:do|does|did)(?:n't| not) (?:work|fit|run)\b|\b(?:grow|increas|ris)(?:s|es|ing)?\b|\berrors?\b"
 )
-_WELL = r"(?:well|fine|ok(?:ay)?|good|perfect\w*|successful\w*|smooth\w*|normal\w*|great|properly|correctly)"
+_WELL = (
+    r"(?:well|fine|continuously|endlessly|ok(?:ay)?|good|perfect\w*|successful\w*|smooth\w*|normal\w*|great"
+    r"|properly|correctly)"
+)
 _WORKS = regex(
     r"(?i)\b(?:works?|worked|working|fits?|(?:runs?|running|ran)(?! out)|trains?|trained) (?:\w+ ){0,2}?"
     rf"{_WELL}\b|\b(?:is|are|was|it's|everything(?:'s)?) (?:\w+ ){{0,2}}?{_WELL}\b|\bstable\b|\bconstant\b"
@@ -138,6 +141,9 @@ _FIXED = regex(
     r"|\b\w{2,20}ing (?:[^.;]|\.(?=\w)){2,80}\b(?:and|then) (?:it|that|this) (?:(?:was|is|got) (?:resolved"
     r"|solved|fixed)|works?|worked)\b(?!-)"
     r"|\b(?:the|my|a) (?:fix|solution|workaround|remedy) (?:is|was|for me (?:is|was))\b"
+    r"|\b(?:this|that|the|your|his) (?:[\w.]+ ){0,2}?(?:update|upgrade|version|release|patch|commit"
+    r"|change|fix|PR"
+    r"|workaround) (?:\w+ )?(?:fixe[sd]|solve[sd]|resolve[sd]|helped)\b"
     r"|\b(?:this|that|it|which|\w+ing (?:(?!, ?(?:i|we|what) )[^!?;]){1,80}?) (?<!\bis )(?<!\bare )"
     r"(?<!\bwas )(?<!\bbe )(?:fixed|solved|resolved|did the trick|helped)\b"
     r"|\bable to (?:\w+ )?(?:reduc|avoid|prevent|lower|run|train|keep)\w*\b[^.]{0,60}? by (?:not )?\w+ing\b"

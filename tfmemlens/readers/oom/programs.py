@@ -10,6 +10,7 @@ PROGRAM = LineRule(
     r"|Running gRPC ModelServer|\btensorflow_serving/|servable version|\btensorflow/serving:"
     r"|\bTF ?Serving\b|\b[Tt]ensor[Ff]low[- ][Ss]erving\b"
     r"|\b[Tt]ensor[Ff]low\.js\b|@tensorflow/tfjs(?!-node)\b|\btf\.memory\(\)|\b(?i:webgl)\b"
+    r"|\bChrome(?:'s)? (?:GPU process|task manager)\b"
     r"|\btfjs(?:-core|-layers)?\b(?!-node)|\bTensorFlowSharp\b|\bTensorFlow\.NET\b|\bTF(?:Tensor|Session)\b)",
     "\tat org.tensorflow.Session.run(Session.java:830)",
     "pods that run TF Java code",
@@ -19,6 +20,7 @@ PROGRAM = LineRule(
     "docker run --gpus all tensorflow/serving:2.6.0-gpu",
     "a request to TFServing fails",
     "TensorFlowSharp in a C# service",
+    "Chrome's GPU process crashes",
     needs=(
         "org.tensor",
         "savedmodelb",
@@ -33,6 +35,7 @@ PROGRAM = LineRule(
         "tfjs",
         "low.js",
         "webgl",
+        "chrome",
         "tf.memory",
         "flowsharp",
         "flow.net",
@@ -46,7 +49,7 @@ _NAMES = (
         "Java",
     ),
     (("tfjs-node",), "Node"),
-    (("tensorflow.js", "@tensorflow/tfjs", "tfjs", "tf.memory", "webgl"), "TensorFlow.js"),
+    (("tensorflow.js", "@tensorflow/tfjs", "tfjs", "tf.memory", "webgl", "chrome"), "TensorFlow.js"),
     (
         (
             "tensorflow_model_server",

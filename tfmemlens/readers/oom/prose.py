@@ -92,10 +92,14 @@ KILLED_IN_WORDS = LineRule(
     r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall))"
     r"|\b(?:just|only|then|prints?|says?|shows?|outputs?|with|message):? (?:just |only |then )?"
     r"[\"'`\u2018\u201c]{1,3}Killed\b"
+    r"|\b(?:its|it's|it is|it was) (?!manually )(?:\w+ )?['\"`]?killed['\"`]?"
+    r"(?! (?:manually|it\b|(?:by|with) (?:me|the user|hand|ctrl|another)\b))"
+    r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall|deadline|preempt\w*))"
     r"|\bterminated (?:due to|because of) (?:an? )?memory (?:issue|pressure|limit)"
     r"|\b(?:serving|server|pod|container|process|training|script|job|kernel|app|conversion) killed\b"
     r"(?! by (?:me|the user))",
     "the app was terminated due to memory issue",
+    "it stops printing and then its killed suddenly",
     "TensorFlow Serving killed when the model is updated",
     'training prints just "Killed" after the first epoch',
     'the process gets "Killed" right after it has loaded the data',

@@ -208,7 +208,8 @@ SHORT = LineRule(
     rf"|{_IN_OTHER_LANGUAGES}"
     r"|\bkilled python\d?\b|\b(?:RAM|memory)\b[^.\n]{0,40}\b(?:gets?|got|is|was) killed\b"
     r"|\b(?:process|kernel|job|session|run|script|code|training|program|python|it|[\w-]{1,40}\.(?:py|sh))"
-    r" (?:is|was|gets?|got) (?:\w{1,12} )?killed\b(?! by (?:me|the user|hand))"
+    r" (?:is|was|gets?|got) (?:(?!manually)\w{1,12} )?killed\b(?! (?:manually|with ctrl|by (?:me"
+    r"|the user|hand)))"
     r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall))"
     r"|\b(?:shell|terminal|console|it|log) (?:reports?|says?|prints?|shows?|reads?):? (?:just |only )?"
     r"[`'\"]?killed\b"
@@ -366,6 +367,15 @@ PMAP_IN_JIT = LineRule(
     "The jitted function sample_all includes a pmap. Using jit-of-pmap can lead to inefficient data movement",
     needs="includes a pmap",
 )
+FITTING = LineRule(
+    r"\bfit(?:Dataset)?\(|\btrainOnBatch\(|\.minimize\("
+    r"|\b(?i:model\.fit|re-?training|(?:during|after|while|when|run) training"
+    r"|training (?:a|the|my|multiple|several|iterations?|steps?))\b",
+    "await model.fitDataset(ds, {epochs: 5})",
+    "after training it is never given back",
+    needs=("fit(", "fitdataset", "trainonbatch", "minimize(", ".fit", "training"),
+)
+"""A model is trained by calls that programs in JavaScript have, too."""
 MANY_SHAPES = LineRule(
     r"(?i)\b(?:different|varying|variable|changing|dynamic) (?:input )?(?:shapes?|lengths)\b",
     "the jitted function is applied to inputs of different shapes",
@@ -587,6 +597,7 @@ PURPOSES = {
     "structure prediction": FOLDING,
     "pmap within jit": PMAP_IN_JIT,
     "many shapes": MANY_SHAPES,
+    "fitting": FITTING,
     "after an error": AFTER_AN_ERROR,
     "scratch of cuFFT": FFT_SCRATCH,
     "vectorising": VECTORISING,

@@ -438,7 +438,7 @@ _WORDS = Words(
     "fp16", "bf16",
     "amp", "jnp.", "dtype=torch.",
     "Device(", "call first", "org.tens", "Sharp", "low.NET", "TFTensor", "TFSession",
-    "tfjs", "low.js", "WebGL", "webGL", "webgl", "tf.memory(",
+    "tfjs", "low.js", "WebGL", "webGL", "webgl", "Chrome", "tf.memory(",
     "tensorflow_mod", "ModelServer", "low_serving", "servable",
     "TFServing", "TF Serving", "w/serving:", "ow-serving", "ow Serving", "ow serving",
     "reticulate", "->Run(", "SavedModelB", "TF Java", "TF-Java", "ow Java", "ow-java", "ow java",
