@@ -39,3 +39,10 @@ def test_all_temporaries_are_told_where_no_buffer_is() -> None:
 @pytest.mark.parametrize("data", ["10.96G", "10.50G"])
 def test_temporaries_that_hardly_grow_are_no_cause(data: str) -> None:
     assert found(data) == []
+
+
+@pytest.mark.parametrize(("size", "told"), [("64.0K", False), ("64.0M", True)])
+def test_next_to_nothing_of_a_cut_list_is_no_cause(size: str, told: bool) -> None:
+    entry = f"  4. Size: {size}\n     Shape: f32[128,6]{{1,0}}\n     Unpadded size: 3.0K\n"
+    report = pipeline.explain(f"import torch_xla\n{entry}     Allocation type: scoped\n")
+    assert any(each.rule == "tpu-padding" for each in report.findings) is told

@@ -255,3 +255,26 @@ def test_a_tpu_has_no_nvidia_smi(where: str, asked: bool) -> None:
     text = f"{where}{ASKED} 13107200 bytes.\n"
     assert "the device is full already" in explained(text).verdict
     assert ("see-device-users" in remedies(text)) is asked
+
+
+ENTRY = (
+    "     Shape: bf16[512,16,3072]{{2,1,0}}\n{}     Unpadded size: 48.00M\n"
+    "     XLA label: %reshape.7 = bf16[512,16,3072] reshape(%fusion.4)\n     Allocation type: {}\n"
+    "     ==========================\n\n [[{{{{node XRTCompile}}}}]]\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("between", "kind", "left", "less"),
+    [
+        ("", "HLO temp", "[512,16,3072] bfloat16 (48.00 MiB), a temporary that `reshape` makes", True),
+        ("", "argument", "[512,16,3072] bfloat16 (48.00 MiB)", False),
+        ("anything else\n", "HLO temp", None, False),
+    ],
+)
+def test_the_end_of_a_list_names_what_is_left(between: str, kind: str, left: str | None, less: bool) -> None:
+    text = "import torch_xla\n" + ENTRY.format(between, kind).replace("{{", "{").replace("}}", "}")
+    report = pipeline.explain(text)
+    assert ("the largest that is left" in report.verdict) is (left is not None)
+    assert left is None or f"{left}." in report.verdict
+    assert (bool(report.actions) and report.actions[0].remedy.slug == "smaller-batch") is less

@@ -16,10 +16,13 @@ from tfmemlens.findings.support.rows import failures
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import format_shape
-from tfmemlens.units import human, human_size, percent
+from tfmemlens.units import MIB, human, human_size, percent
 
 BASIS = Basis.MEASURED
 EXPLAINS = "the padding"
+
+
+_LEAST_OF_A_CUT_LIST = MIB
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -34,6 +37,8 @@ def check(case: Case) -> Iterator[Finding]:
         whole = max(moment.attribution.table.total_bytes, *(buffer.size.bytes for buffer in padded), 1)
         if not padded or (lost < 0.1 * whole and padded[0].size.bytes < 2 * padded[0].unpadded.bytes):
             continue
+        if compiler and compiler.cut and lost < _LEAST_OF_A_CUT_LIST:
+            continue  # a core has 16 MiB of vmem and more, and far more of HBM
         worst = padded[0]
         factor = worst.size.bytes / max(worst.unpadded.bytes, 1)
         minor = worst.shape[-1] if worst.shape else None

@@ -269,7 +269,7 @@ BORING = LineRule(
 _OUTSIDE_A_LIST = RuleTable.of(
     XLA, REQUEST, ALLOCATING, ANALYSIS, TPU, ESTIMATED, TPU_RESERVE, EARLY, ON_CHIP, ON_STACK,
     SCOPED, SMALL_SPACE, TPU_TYPE, TWO_CORES, REMAT, BEYOND,
-    DEBUGGING, PEAK_BUFFERS, TPU_TOTAL, TPU_REQUIREMENT, BUFFER, TPU_ENTRY, TPU_LEDGER,
+    DEBUGGING, PEAK_BUFFERS, TPU_TOTAL, TPU_REQUIREMENT, BUFFER, TPU_ENTRY, TPU_LEDGER, SHAPE, TPU_UNPADDED,
 )  # fmt: skip
 _MOST_ON_CHIP = 256 * MIB
 """More than the vmem of any TPU core."""
@@ -437,6 +437,8 @@ class CompilerCollector:
         self._listing = False
         self._type_above: str | None = None
         """Where the list begins within an entry: of which type that one is."""
+        self._shape_above: Line | None = None
+        """The line of its shape, where its size is missing."""
 
     def offer(self, line: Line) -> bool:
         """Take the line if it belongs to a compiler's account."""
@@ -474,8 +476,8 @@ class CompilerCollector:
         if match := TPU_REQUIREMENT.search(text):
             self._required(match.groupdict(), line)
             return True
-        if not self._listing and (match := TPU_TYPE.search(text)):
-            self._type_above = match["type"]
+        if not self._listing and self._begins_within(text, line):
+            return True
         if not self._listing and (match := BUFFER.search(text) or TPU_ENTRY.search(text)):
             program = self._program(line, RequestKind.TPU if "Size" in text else RequestKind.XLA)
             program.cut = program.cut or int(match["index"]) > 1
@@ -485,6 +487,23 @@ class CompilerCollector:
             if self._listing
             else bool(TPU_LEDGER.search(text) and self._ledger(text, line))
         )
+
+    def _begins_within(self, text: str, line: Line) -> bool:
+        """A list whose first entry lost its head: its shape stands above what it holds without padding, which
+        is the least that it takes.
+        """
+        if match := TPU_TYPE.search(text):
+            self._type_above = match["type"]
+        if SHAPE.search(text):
+            self._shape_above = line
+        above, match = self._shape_above, TPU_UNPADDED.search(text)
+        if not (match and above and above.number + 1 == line.number):
+            return False
+        self._program(line, RequestKind.TPU).cut = True
+        self._listing = True
+        self._open(above, parse_size(match["size"]))
+        assert self._buffer
+        return self._detail(self._buffer, above.text) and self._detail(self._buffer, text)
 
     def _body(self, text: str, line: Line) -> bool:
         if match := TPU_ENTRY.search(text):

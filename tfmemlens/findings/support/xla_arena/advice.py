@@ -342,6 +342,8 @@ def _of_the_program(
         yield _LARGER_POOL
     if undecided and not modest:
         yield remedies.ask_what_is_in_use()
+    if compiler.cut and not (compiler.needed or buffers) and facts.temporaries_left(moment):
+        yield _LESS_IN_A_STEP
     if compiler.cut and not compiler.needed:
         yield _WHOLE_MESSAGE
     if not lists_buffers(moment) and not line:

@@ -214,7 +214,7 @@ def _of_its_parts(case: Case, moment: Moment, compiler: CompilerMemory) -> str |
     if compiler.cut and not compiler.needed and not main_buffers(moment, framework_of(case)):
         return (
             "the list of its buffers begins behind the largest, and neither its need nor the device's size is"
-            " in the text"
+            f" in the text{facts.largest_that_is_left(moment)}"
         )
     if program_account.mostly_arguments(compiler):
         return program_account.of_arguments(case, moment, compiler)

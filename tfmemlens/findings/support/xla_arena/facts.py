@@ -11,6 +11,7 @@ from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import CompilerMemory
+from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, Size, human, human_size, parse_size
 
@@ -211,6 +212,28 @@ def short_of_its_goal(compiler: CompilerMemory) -> str | None:
         f"even after rematerialisation it needs {human_size(compiler.reduced_to)}, and"
         f" {human_size(compiler.goal)} was the compiler's goal"
     )
+
+
+_OF_TEMPORARIES = ("HLO temp", "preallocated temp")
+
+
+def temporaries_left(moment: Moment) -> bool:
+    """Whether what is left of a cut list are temporaries, which depend on the batch."""
+    left = rows(moment)
+    return bool(left) and all(row.allocation.purpose in _OF_TEMPORARIES for row in left)
+
+
+def largest_that_is_left(moment: Moment) -> str:
+    """`; the largest that is left is [512,16,3072] bfloat16 (48 MiB), a temporary that a reshape makes`."""
+    left = rows(moment, lambda row: bool(row.allocation.shape))
+    if not left:
+        return ""
+    first = left[0].allocation
+    what = f"{format_shape(first.shape)} {first.dtype or ''}".rstrip()
+    kind = ", a temporary" if first.purpose in _OF_TEMPORARIES else ""
+    maker = (first.op or first.node or "").lstrip("%")
+    made = f" that `{maker}` makes" if kind and maker else ""
+    return f"; the largest that is left is {what} ({human(first.size_bytes)}){kind}{made}"
 
 
 def is_part(part: Size | None, size: Size | None) -> bool:
