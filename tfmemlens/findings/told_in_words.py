@@ -14,6 +14,7 @@ message with its traceback. For host RAM the kernel's log tells who was ended.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tfmemlens.findings import code_without_message, named_growth, processes_on_one_device
@@ -30,6 +31,7 @@ from tfmemlens.findings.support.pool_of_jax import told_of_the_pool
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import (
     JAVASCRIPT,
+    OTHER_RELEASES,
     advice,
     full_device,
     small_pool,
@@ -55,7 +57,13 @@ from tfmemlens.findings.support.which_memory import (
     only_killed,
     whose,
 )
-from tfmemlens.model.capture import LIBRARY_FRAME, OWN_FRAME, Surroundings
+from tfmemlens.model.capture import (
+    EVALUATION_FRAME,
+    LIBRARY_FRAME,
+    OWN_FRAME,
+    SCRIPT_FRAME,
+    Surroundings,
+)
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -309,16 +317,26 @@ def _at_most(code: str) -> str:
 
 
 def _of_the_traceback(told: Surroundings) -> str:
-    """Where a traceback leads whose exception is not here: the program's own frame, else a library's."""
-    line = told.shows(OWN_FRAME) or told.shows(LIBRARY_FRAME)
+    """Where a traceback leads whose exception is not here: in the file that it begins in, and the program's
+    last frame behind it, else a library's.
+    """
+    line = told.shows(EVALUATION_FRAME) or told.shows(OWN_FRAME) or told.shows(LIBRARY_FRAME)
     arrow = _ARROW.match(line.text) if line else None
     if line and arrow:
         return f"; a traceback leads to `{_at_most(arrow['code'])}` ({line.place})"
     match = _FRAME.search(line.text) if line else None
     if line is None or match is None:
         return ""
-    name = f" in `{match['name']}`" if match["name"] not in ("", "<module>") else ""
-    return f"; a traceback leads to {match['file']}:{match['number']}{name} ({line.place})"
+    script = told.shows(SCRIPT_FRAME)
+    over = _FRAME.search(script.text) if script and script.number < line.number else None
+    first = f"{_as_a_place(over)}, and to " if over and over["file"] != match["file"] else ""
+    evaluates = ", an evaluation" if line == told.shows(EVALUATION_FRAME) else ""
+    return f"; a traceback leads to {first}{_as_a_place(match)} ({line.place}){evaluates}"
+
+
+def _as_a_place(frame: re.Match[str]) -> str:
+    name = f" in `{frame['name']}`" if not frame["name"].startswith(("<", "...")) and frame["name"] else ""
+    return f"{frame['file']}:{frame['number']}{name}"
 
 
 def _message_wanted(told: Surroundings) -> Remedy:
@@ -342,7 +360,9 @@ def _of_when(case: Case) -> str:
     if at_a_boundary and framework_of(case) in (JAX, TORCH_XLA):
         return f"; it happens between two epochs ({at_a_boundary.place})"
     late, release = (case.capture.surroundings.shows(words) for words in ("failing late", "another release"))
-    if framework_of(case) != TENSORFLOW or not (late or release):
+    if framework_of(case) != TENSORFLOW:
+        late = None
+    if not (late or release):
         return ""
     if release or late is None:
         return f"; it began with another release ({release.place})" if release else ""
@@ -492,6 +512,8 @@ def _remedies(
         return
     if host and (platform := told.setting("platform")) and platform[0] == "WSL2":
         yield MORE_FOR_WSL
+    if framework_of(case) == JAX and told.shows("another release") and not told.works_in:
+        yield OTHER_RELEASES
     yield from of_constructs(case)
     if cached := caches(told, line, grows):
         yield WITHOUT_CACHE if "(" not in cached or cached.endswith("()") else _CACHE_OF_A_FILE

@@ -162,6 +162,8 @@ NOT_THERE = "said not to happen: "
 """How purposes begin that go on in the text's own words."""
 OWN_FRAME, LIBRARY_FRAME = "a frame of its own", "a frame of a library"
 """The last frames of a traceback: of the program, and of a library."""
+SCRIPT_FRAME, EVALUATION_FRAME = "a frame of the script", "a frame of an evaluation"
+"""The last frame of a traceback in the file that it begins in, and in a function that evaluates."""
 
 
 @dataclass(frozen=True, slots=True)

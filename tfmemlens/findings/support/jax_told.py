@@ -354,6 +354,7 @@ _ROWS = (
         "attention over long sequences, whose scores grow with the square of the length",
         (_LESS_ATTENTION, _SHORTER),
         beside=("long sequences",),
+        unless=("fused attention used",),
         grows=False,
     ),
     _Told(

@@ -14,7 +14,7 @@ from tfmemlens.findings.support.told_again import SIZES_OF_BATCHES, data_in_part
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.knowledge.gpu_memory import least_bytes
-from tfmemlens.model.capture import DeviceInfo, DeviceUse
+from tfmemlens.model.capture import EVALUATION_FRAME, DeviceInfo, DeviceUse
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
@@ -187,7 +187,7 @@ VOLUMES = Remedy(
     " train on patches, stride or pool in the first layer, and take fewer filters there",
     slug="smaller-input",
 )
-_OTHER_RELEASES = Remedy("stay with the release before, or try the newest", slug="newer-release")
+OTHER_RELEASES = Remedy("stay with the release before, or try the newest", slug="newer-release")
 _WHAT_ELSE = Remedy(
     "see what else holds the GPU before this program starts: an earlier run, a notebook, another process",
     "nvidia-smi",
@@ -286,7 +286,7 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
         if told.shows("volumes") and not (of_host or grows or told.shows("failing in evaluation")):
             yield VOLUMES
         if told.shows("another release") and not told.works_in:
-            yield ANOTHER_RELEASE if not of_host else _OTHER_RELEASES
+            yield ANOTHER_RELEASE if not of_host else OTHER_RELEASES
         if told.shows("failing late") and not grows:
             yield SIZES_OF_BATCHES
     if grows and told.shows("kept afterwards") and framework_of(case) == TENSORFLOW:
@@ -299,6 +299,8 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
     short = told.shows("running short") is not None
     of_xla = framework_of(case) in (JAX, TORCH_XLA)
     if short and not (program or grows or helps or of_host) and of_xla:
+        if told.shows(EVALUATION_FRAME):
+            yield _OF_AN_EVALUATION
         yield from _of_jax(case)
     if program or grows or helps or (framework_of(case) != TENSORFLOW and not of_host):
         return
@@ -319,6 +321,13 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
         yield from_the_stated(case, _IF_IT_TRAINS)
 
 
+_OF_AN_EVALUATION = Remedy(
+    "lower the batch of the evaluation, a setting of its own in most programs; where gradients are"
+    " accumulated, only the training's batch is split",
+    slug="smaller-evaluation-batch",
+)
+
+
 def batch_that_runs(line: Line) -> Remedy:
     """The smaller batch of which the text says that it runs."""
     return Remedy(
@@ -335,11 +344,17 @@ _LESS_ON_EACH = Remedy(
 )
 
 
+_LESS_IN_16_BITS = replace(
+    _LESS_ON_EACH, text=_LESS_ON_EACH.text.replace(", 16 bits for weights and what is computed from them", "")
+)
+
+
 def _of_jax(case: Case) -> Iterator[Remedy]:
     """What helps any program of XLA's on a device, where the text names nothing that helps more."""
-    stated = case.capture.surroundings.setting("batch_size")
-    if stated or not any(True for _ in of_constructs(case)):
-        yield from_the_stated(case, _LESS_ON_EACH)
+    told = case.capture.surroundings
+    if told.setting("batch_size") or not any(True for _ in of_constructs(case)):
+        half = told.setting("mixed_precision") is not None
+        yield from_the_stated(case, _LESS_IN_16_BITS if half else _LESS_ON_EACH)
 
 
 _IF_IT_TRAINS_ON_A_TPU = Remedy(

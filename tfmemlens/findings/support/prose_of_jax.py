@@ -55,6 +55,10 @@ _SHORTER = Remedy(
     " ones, or padding to fewer lengths",
     slug="shorter-sequences",
 )
+_SHORTER_ALONE = replace(
+    _SHORTER,
+    text="what a step keeps grows with the length of its sequences: shorter ones, or padding to few lengths",
+)
 FEWER_DRAWS = Remedy(
     "every draw of every site, deterministic ones included, is held on the device until the end: fewer draws"
     " or thinning, fewer sites, or several runs whose draws go to the host",
@@ -154,4 +158,4 @@ def _of_one_call(told: Surroundings, jax: bool) -> Iterator[Remedy]:
     elif told.shows("differentiating") and jax:
         yield from STEPS_AGAIN if told.shows("simulating") else (_AGAIN,)
     if told.shows("long sequences"):
-        yield _SHORTER
+        yield _SHORTER_ALONE if told.shows("fused attention used") else _SHORTER

@@ -46,6 +46,7 @@ _RULED_OUT = {
     "numbers in vain": ("keep-numbers",),
     "another malloc in vain": ("another-malloc",),
     "recomputing in vain": ("recompute",),
+    "fused attention used": ("fused-attention", "blockwise-attention"),
     "accumulating in vain": ("gradient-accumulation",),
 }  # fmt: skip
 """Slugs of remedies, by what the text says."""

@@ -7,7 +7,15 @@ from __future__ import annotations
 import re
 
 from tfmemlens.knowledge.stack_frames import user_frame
-from tfmemlens.model.capture import LIBRARY_FRAME, OWN_FRAME, DeviceInfo, SoftWarning, Surroundings
+from tfmemlens.model.capture import (
+    EVALUATION_FRAME,
+    LIBRARY_FRAME,
+    OWN_FRAME,
+    SCRIPT_FRAME,
+    DeviceInfo,
+    SoftWarning,
+    Surroundings,
+)
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom import switches
@@ -165,6 +173,8 @@ _SHOWN = regex(
 _ARROW = regex(r"\s*-{2,}> ?\d{1,5} +\S")
 _SHOWS = ("<ipython-input-", "In [", "In[", ".py")
 _ASKS = regex(r"\?\W*\Z")
+_EVALUATES = regex(r"(?i)(?:\A|_)(?:eval(?:uate|uation)?|valid(?:ate|ation)?|infer|predict)(?:_|\Z)")
+"""A function's name."""
 _COMPARES = regex(
     r"(?i)\b(?:increase|rise|growth|higher|more)\b[^.\n]{0,80}"
     r"\b(?:compared? (?:to|with)|relative to|versus|vs\.?|than (?:in |with |the |an? )?)"
@@ -240,6 +250,8 @@ class SurroundingsCollector:
         self.counters = Counters()
         self._total: Size | None = None
         self._own_lines = False
+        self._script: str | None = None
+        """The file that the traceback begins in."""
         """Whether the lines that a notebook shows of a traceback are the program's own."""
         self._requests = False
         """Whether the lines are those of what a pod asks for, which is no limit."""
@@ -292,7 +304,15 @@ class SurroundingsCollector:
     def _frame(self, line: Line) -> None:
         """Note the frame of a traceback, or the line that a notebook's arrow points at."""
         if (frame := FRAME.search(line.text)) and frame["name"]:
-            self.purposes[OWN_FRAME if user_frame(frame["file"]) else LIBRARY_FRAME] = line
+            own = user_frame(frame["file"])
+            self.purposes[OWN_FRAME if own else LIBRARY_FRAME] = line
+            self._script = self._script or (frame["file"] if own else None)
+            if frame["file"] == self._script:
+                self.purposes[SCRIPT_FRAME] = line
+            if own and _EVALUATES.search(frame["name"]):
+                self.purposes[EVALUATION_FRAME] = line
+        elif line.text.lstrip().startswith("Traceback (most"):
+            self._script = None
         elif any(word in line.text for word in _SHOWS) and (head := _SHOWN.search(line.text)):
             self._own_lines = head["file"] is None or user_frame(head["file"])
         elif self._own_lines and _ARROW.match(line.text) and line.text.count("(") >= line.text.count(")"):

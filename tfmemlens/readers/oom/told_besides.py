@@ -228,9 +228,15 @@ VOLUMES = LineRule(
     needs=("3d", "3-d", "volum", "vnet", "v-net", "patch", "voxel", "crop", "scan", "ct", "mri"),
 )
 """The text speaks of convolutions over volumes."""
+_OF_A_RELEASE = (
+    r"(?:(?:the |release |version |jax |jaxlib |flax |torch_xla )){0,2}"
+    r"[`'\"]?v?\d\.\d{1,3}(?:\.\d{1,3})?[`'\"]?"
+)
 ANOTHER_RELEASE = LineRule(
     r"(?i)\b(?:after|since|when|once) (?:\w+ ){0,3}(?:upgrad|updat|mov|switch|migrat)\w*\b"
     r"[^.\n]{0,30}\d\.\d{1,2}[^\n]{0,60}\b(?:memory|RAM|OOM\w*)\b"
+    rf"|\b(?:since|as of|starting (?:with|from)) {_OF_A_RELEASE}[^.\n]{{0,100}}\b(?:OOM\w*|memory|leak\w*)\b"
+    rf"|\bwith (?:the )?{_OF_A_RELEASE} release\b[^.\n]{{0,100}}\b(?:OOM\w*|memory|leak\w*)\b"
     r"|\b(?:memory|RAM)\b[^.\n]{0,60}\d\.\d{1,2}\S{0,4} (?:[a-z]\w* ){0,3}?(?:versus|vs\.?"
     r"|compared (?:to|with)|than|but not)\b[^\n]{0,30}\d\.\d{1,2}"
     r"|\b(?:OOM\w*|memory)\b[^\n]{0,120}\b(?:work(?:s|ed|ing)|fine|ran|no (?:problem|error|issue)s?)"
@@ -245,7 +251,9 @@ ANOTHER_RELEASE = LineRule(
     "After upgrading to tensorflow 2.6 more GPU memory is taken",
     "Higher memory usage in TF 2.7 compared to TF 2.6",
     "I get an OOM with TF 2.6, and it ran under 2.5",
-    needs=("memory", "ram", "oom"),
+    "With `0.4.35` release, the kernel will hit compilation OOM",
+    "since jax 0.4.14 there is a memory leak",
+    needs=("memory", "ram", "oom", "leak"),
 )
 """The text says that it began with another release."""
 LARGEST_LIMIT = LineRule(

@@ -161,6 +161,21 @@ ATTENTION = LineRule(
     "my flax transformer at length 16384",
     needs=("attention", "transformer", "llm", "gpt", "t5", "bert", "gemma", "llama", "mistral"),
 )
+FUSED_ATTENTION = LineRule(
+    r"(?i)\b(?:flash_?attention|splash_?attention|memory_efficient_attention|ring_?attention)\w{0,30}\("
+    r"|\b(?:import|from)\b[^\n]{0,80}\b(?:flash|splash|ring)_?attention"
+    r"|\bimplementation ?= ?['\"](?:cudnn|flash)"
+    r"|\b(?:use_)?(?:flash|splash)_?(?:attention|attn)?['\"]? ?[=:] ?True\b"
+    r"|\battention\w{0,12} ?[=:] ?['\"]?(?:flash|splash|cudnn_flash)"
+    r"|\b(?:with|using|use|uses|enabled?|the) (?:pallas )?(?:flash|splash)[- _]?attention\b"
+    r"(?! (?:would|could|should|might))",
+    "from jax.experimental.pallas.ops.tpu import flash_attention",
+    "out = flash_attention(q, k, v, causal=True)",
+    "attention='cudnn_flash_te'",
+    "I train with flash attention at length 32k",
+    needs=("attention", "attn", "cudnn", "flash", "splash"),
+)
+"""Attention that never holds its scores whole is used already."""
 RECOMPUTING = LineRule(
     r"(?i)\bremat\b|\bjax\.checkpoint\b|\bgradient checkpointing\b|\brematerial\w+",
     "Can remat be applied to these models?",
@@ -261,5 +276,6 @@ TOLD_OF_JAX = {
     "jax: a gradient": TAKEN_GRADIENT,
     "jax: attention": ATTENTION,
     "jax: recomputing": RECOMPUTING,
+    "fused attention used": FUSED_ATTENTION,
 }
 """By the fact's name: how a line tells it."""
