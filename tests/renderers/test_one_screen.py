@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace as Made
 from typing import Any
 
@@ -26,6 +27,7 @@ from tfmemlens.renderers.terminal import (
     _screen,
     _timeline,
 )
+from tfmemlens.renderers.terminal._blocks import display_width
 from tfmemlens.renderers.view import View
 from tfmemlens.units import Size
 from tfmemlens.values import replace
@@ -276,6 +278,24 @@ def test_a_quote_takes_two_rows_where_one_is_to_spare(
     first: int, room: int, spare: int, rows: list[str]
 ) -> None:
     assert _screen.in_rows("a.py:3 `fit(x, batch=32)`", first, room, spare) == rows
+
+
+@pytest.mark.parametrize(
+    "shown", [lambda text: _screen.in_rows(text, 40, 60, 1), lambda text: _screen._nearer(text, 40)]
+)
+def test_a_long_text_is_not_measured_once_for_each_of_its_words(
+    shown: Callable[[str], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = 0
+
+    def counted(text: str) -> int:
+        nonlocal measured
+        measured += len(text)
+        return display_width(text)
+
+    monkeypatch.setattr(_screen, "display_width", counted)
+    text = "élan /vital" * 5_000
+    assert shown(text) and measured <= 3 * len(text)
 
 
 # ------------------------------------------------------------------ memory

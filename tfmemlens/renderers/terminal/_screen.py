@@ -291,6 +291,9 @@ def _code(told: dict[str, str], name: str, view: View) -> str:
 def _nearer(place: str, room: int) -> str:
     """`…/nets/unet.py:31 `code``: of a long path the last directories that fit, so that its end stays."""
     path, space, code = place.partition(" `")
+    if len(path) > 2 * room and "/" in path:  # directories so far from the end are not measured one by one
+        end = path[-2 * room :]
+        path = f"…/{end.partition('/')[2] if '/' in end else path.rpartition('/')[2]}"
     while display_width(path) > room and "/" in path.removeprefix("…/"):
         path = f"…/{path.removeprefix('…/').lstrip('/').partition('/')[2]}"
     return f"{path}{space}{code}"
@@ -321,8 +324,14 @@ def in_rows(text: str, first: int, room: int, spare: int) -> list[str]:
     """Quoted text that fits a row of so many columns, or two where one is to spare, broken between words."""
     if display_width(text) <= first or spare < 1:
         return [_cut(text, first)]
-    ends = [match.end() for match in _WORDS_END.finditer(text) if display_width(text[: match.end()]) <= first]
-    at = ends[-1] if ends and ends[-1] > first // 2 else len(_cut(text, first).rstrip("…`"))
+    begun, end = (
+        text[: first + 1],
+        0,
+    )  # so that a line of megabytes is not measured once for each of its words
+    for match in _WORDS_END.finditer(begun):
+        if display_width(begun[: match.end()]) <= first:
+            end = match.end()
+    at = end if end > first // 2 else len(_cut(text, first).rstrip("…`"))
     return [text[:at].rstrip(), _cut(f"  {text[at:].lstrip()}", room)]
 
 
