@@ -87,19 +87,27 @@ _BATCH_SOURCES = {
 
 def peaks(fit: Fit, width: int) -> list[str]:
     """A line for each batch; with one space between its cells where two leave no room."""
-    rows, fitting = [], "may fit" if fit.certainty is Certainty.BOUND else "fits"
+    rows = []
     for each in fit.predictions:
         measured = each.measured_bytes is not None
         if fit.certainty is Certainty.BOUND:
             mark = "at least, as it died" if measured else "at least"
         else:
             mark = "measured" if measured else f"{human(each.low_bytes)} to {human(each.high_bytes)}"
-        fits = fitting if each.batch <= (fit.largest_batch or 0) else "does not fit"
-        fits = fits if fit.limit_bytes is not None else ""
-        rows.append([f"batch {each.batch}", human(each.bytes), mark, fits])
+        rows.append([f"batch {each.batch}", human(each.bytes), mark, _fits(fit, each)])
     lines = columns(rows, right=frozenset({1}))
     wide = max(map(display_width, lines), default=0) > width
     return columns(rows, right=frozenset({1}), gap=" ", indent=" ") if wide else lines
+
+
+def _fits(fit: Fit, at: BatchPrediction) -> str:
+    """Whether a batch fits the limit: that it does is said where the upper end of its bar does, too."""
+    if fit.limit_bytes is None:
+        return ""
+    if at.batch > (fit.largest_batch or 0):
+        return "does not fit"
+    most = at.high_bytes if at.measured_bytes is None else at.measured_bytes
+    return "may fit" if fit.certainty is Certainty.BOUND or most > fit.limit_bytes else "fits"
 
 
 def tried(fit: Fit) -> list[str]:
