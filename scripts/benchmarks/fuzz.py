@@ -41,7 +41,7 @@ SECONDS_A_MEGABYTE = 2.0
 """Of the processor: the clock on the wall belongs to all that run beside this."""
 HANGS = 30
 """Seconds of the processor after which an input is given up."""
-MOST_BYTES = ((0.97, 1 << 11), (0.997, 1 << 15), (1.0, 1 << 20))
+MOST_BYTES = ((0.7, 1 << 9), (0.9, 1 << 10), (0.97, 1 << 11), (0.997, 1 << 15), (1.0, 1 << 20))
 """Most inputs are small, so that many run: (up to which share of them, bytes)."""
 _SAID_EVERY = 60.0
 
