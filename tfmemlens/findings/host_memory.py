@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets, remedies, steps_of_torch_xla
 from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
+from tfmemlens.findings.support.contrasted import contrasted
+from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.jax_code.changes import WAIT_FOR_EACH_CALL
 from tfmemlens.findings.support.kills import (
     another_program,
@@ -122,6 +124,8 @@ def check(case: Case) -> Iterator[Finding]:
                 because += f"; {grows.place} says that it grows: a larger limit only delays the end"
             if other := another_program(moment):
                 because = f"the machine had none left, and the kernel killed {other}, not the training"
+            elif shown := _of_its_data(case):
+                because += f"; most likely {shown.what}"
         elif waits_for_another(moment):
             asked = f" for {human_size(failed.size)}" if failed.size else ""
             kind = ", most likely of host RAM" if words_of_a_client(case, moment) else ""
@@ -182,6 +186,13 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_all_remedies(case, moment, pinned, said)),
             moment=index,
         )
+
+
+def _of_its_data(case: Case) -> Grower | None:
+    """The cause that the text shows by other data with which all goes well."""
+    told, shown = case.capture.surroundings, contrasted(case)
+    of_data = [told.shows(f"fails with {more}") for more in ("larger samples", "more data")]
+    return shown if shown and shown.line in of_data else None
 
 
 _JIT_SESSION = "JIT session error"
@@ -392,6 +403,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         fallback = _fallback(case) if unexplained else None
         if fallback:
             yield fallback
+    if was_killed(moment) and not another_program(moment) and (shown := _of_its_data(case)):
+        yield from shown.remedies
     on_board = board(case) if was_killed(moment) or "bad_alloc" in said else None
     if on_board:
         yield from what_helps(on_board[0])

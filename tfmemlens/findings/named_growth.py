@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.contrasted import what_ended_it, where_it_does_not_happen
+from tfmemlens.findings.support.contrasted import difference, most_likely, what_ended_it
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.findings.support.told_again import ONE_AFTER_ANOTHER
@@ -46,12 +46,12 @@ def check(case: Case) -> Iterator[Finding]:
             case,
             said,
             found,
-            f"the text says in words that {whose(case, said)} {what} ({said.place}); most likely",
+            f"the text says in words that {whose(case, said)} {what} ({said.place})",
         )
         return
     for index, moment, _ in list(requests(case))[:1]:
         if on_host(moment) or found.sure:
-            yield _finding(case, said, found, f"memory grows ({said.place}); most likely", index)
+            yield _finding(case, said, found, f"memory grows ({said.place})", index)
 
 
 _ONE_AFTER_ANOTHER = ("failing late", *(f"again at each {unit}" for unit in ONE_AFTER_ANOTHER))
@@ -73,16 +73,17 @@ def _ran_out(told: Surroundings) -> Line | None:
 
 
 def _finding(case: Case, said: Line, found: Grower, head: str, moment: int = 0) -> Finding:
+    differs = difference(case, found)
     return Finding(
         severity=Severity.CAUSE,
-        headline=f"{head} {found.what}",
-        because=f"memory grows ({said.place}); most likely {found.what}",
+        headline=f"{head}; {most_likely(case, found)}",
+        because=f"memory grows ({said.place}); {most_likely(case, found)}",
         evidence=tuple(
             Evidence(fact, line)
             for line, fact in {said: "what the text says", found.line: "what grows, most likely"}.items()
         ),
         remedies=(
-            *filter(None, (what_ended_it(case), where_it_does_not_happen(case))),
+            *filter(None, (what_ended_it(case), differs.remedy if differs else None)),
             *found.remedies,
         ),
         moment=moment,

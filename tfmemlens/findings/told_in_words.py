@@ -22,9 +22,10 @@ from tfmemlens.findings.support import steps_of_torch_xla
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.contrasted import (
     ONCE_FOR_ALL,
+    difference,
     ended_by,
+    most_likely,
     stated_cause,
-    where_it_does_not_happen,
 )
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.pool_of_jax import told_of_the_pool
@@ -157,7 +158,10 @@ def check(case: Case) -> Iterator[Finding]:
         what = "that the program was killed, as the kernel does where host RAM is full"
         if told.shows(_NOTHING_LOGGED):
             what = "that the program was killed, and that the system's logs tell nothing of it"
-    guessed = f"; most likely {likely.what}" if likely else ""
+    differs = difference(case, likely)
+    guessed = f"; {most_likely(case, likely)}" if likely else ""
+    if differs and not likely:
+        guessed = f"; {differs.line.place} says {differs.says}"
     cause, ended = stated_cause(case), ended_by(case)
     named = f'; {cause[1].place} names the cause: "{cause[0]}"' if cause else ""
     unsaid = "" if likely or cause or ended or on_board else how_to_tell(case, line, where)
@@ -178,6 +182,7 @@ def check(case: Case) -> Iterator[Finding]:
                     line,
                     grows or line,
                     likely.line if likely else line,
+                    differs.line if differs else line,
                     cause[1] if cause else line,
                     ended[1] if ended else line,
                 )
@@ -185,7 +190,7 @@ def check(case: Case) -> Iterator[Finding]:
         ),
         remedies=(
             *((ended[0],) if ended else ()),
-            *filter(None, (where_it_does_not_happen(case),)),
+            *((differs.remedy,) if differs else ()),
             *(likely.remedies if likely else ()),
             *_unless_ended(_remedies(case, told, line, grows, likely), ended is not None),
         ),

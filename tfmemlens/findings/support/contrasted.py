@@ -10,11 +10,12 @@ from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.told_again import OF_FUNCTIONS, WITHOUT_CACHE
-from tfmemlens.model.capture import CAUSED_BY, ENDED_BY, FINE_WITHOUT, NOT_THERE
+from tfmemlens.model.capture import CAUSED_BY, CHANGED, ENDED_BY, FINE_WITHOUT, NOT_THERE, SUSPECTED
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.values import dataclass
 
 WHAT_ENDED_IT = "what-ended-it"
 _LONGEST, _LONG = 100, 150
@@ -176,16 +177,60 @@ def ended_by(case: Case) -> tuple[Remedy, Line] | None:
     return Remedy(text, slug=WHAT_ENDED_IT), told[1]
 
 
-def where_it_does_not_happen(case: Case) -> Remedy | None:
-    """To go the way of which the text says that it does not happen there, or to find what differs."""
-    told = _in_own_words(case, NOT_THERE)
-    if told is None:
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What the writer says differs from where all is well, or suspects."""
+
+    line: Line
+    says: str
+    """In short, what the line says."""
+    remedy: Remedy
+
+
+def difference(case: Case, found: Grower | None = None) -> Difference | None:
+    """Where the text says that it does not happen, else what was changed before it began, else its writer's
+    suspect. None where the text says what ended it, or where its own code or words prove the cause.
+    """
+    if (found and found.sure) or _in_own_words(case, ENDED_BY) or stated_cause(case):
         return None
-    return Remedy(
-        f'{told[1].place} says where it does not happen: "{_short(told[0], _LONG)}": do it so, else'
-        " change one thing at a time from there to here until it is back: that one is the cause",
-        slug="what-differs",
-    )
+    for begins, says, then in _DIFFERENCES:
+        told = _in_own_words(case, begins)
+        if told and not (found and found.line == told[1] and begins != NOT_THERE):
+            text = f'{told[1].place} says {says}: "{_short(told[0], _LONG)}": {then}'
+            return Difference(told[1], says, Remedy(text, slug="what-differs"))
+    return None
+
+
+_DIFFERENCES = (
+    (
+        CHANGED,
+        "what was changed before",
+        "take it back for one run. Where memory then stays as it was, bring half of the change back at a"
+        " time: the half that fails holds the cause",
+    ),
+    (
+        NOT_THERE,
+        "where it does not happen",
+        "do it so, else change one thing at a time from there to here until it is back: that one is the"
+        " cause",
+    ),
+    (
+        SUSPECTED,
+        "what its writer suspects",
+        "leave that out for one run, or put its simplest form there, and see whether memory behaves",
+    ),
+)
+"""How the facts' names begin, what they say, and what to do with it first."""
+
+
+def most_likely(case: Case, found: Grower) -> str:
+    """How a cause of ours is introduced: where the text names a difference, that goes before, and ours is a
+    guess.
+    """
+    known = difference(case, found)
+    if known is None or (known.line == found.line and found == contrasted(case)):
+        return f"most likely {found.what}"
+    return f"{known.line.place} says {known.says}; besides, a guess: {found.what}"
 
 
 def stated_cause(case: Case) -> tuple[str, Line] | None:

@@ -21,6 +21,11 @@ _DEVICE = regex(
     r"(?i)(?<!\bnot )(?<!\bnot the )(?<!\bnot my )\bGPUs?\b|\bVRAM\b|\bCUDA(?:\b|_OUT_OF)|\bTPUs?\b"
     r"|\bHBM\b|\bdevices?\b|\u663e\u5b58"
 )
+_BOTH = regex(
+    r"(?i)\b(?:GPU|video)(?:'s)? memory and (?:\w+ )?RAM\b|\bRAM and (?:\w+ )?(?:GPU"
+    r"|video)(?:'s)? (?:memory|RAM)\b"
+    r"|\b(?:CPU|host) and GPU memory\b"
+)
 _KILLED = regex(r"(?i)\bkilled\b")
 _RSS = regex(r"\bru_maxrss\b|\bmemory_(?:full_)?info\(\)|\bVmRSS\b|\bmemory_usage\(")
 """How a program measures its own host RAM."""
@@ -54,6 +59,8 @@ def whose(case: Case, line: Line) -> str:
     if killed and not (_DEVICE.search(line.text) or told.shows("device memory in words")):
         return HOST
     host, device = _HOST.search(line.text), _DEVICE.search(line.text)
+    if _BOTH.search(line.text):
+        return UNSAID
     if told.shows("raising an exception") or (told.shows("saving in words") and not host):
         named = DEVICE if device else _by_the_whole_text(told)
         return DEVICE if named == DEVICE and not host else UNSAID

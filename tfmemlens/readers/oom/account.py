@@ -378,7 +378,7 @@ def _repeats(unit: str, sentence: str, titled: bool) -> bool:
     if match is None or unit != "model":
         return match is not None
     at_once = _AT_ONCE.match(match[0]) and not _DONE.search(sentence[: match.start()])
-    return not (at_once or _OF_TRAINING.search(match[0]))
+    return not (at_once or _OF_TRAINING.search(match[0]) or _TRAINING_GOES_ON.match(sentence, match.end()))
 
 
 _IMPORT = regex(r"\s*(?:from [\w.]+ )?import ")
@@ -387,6 +387,7 @@ _DONE = regex(r"(?i)\b(?:after|every|train\w*|fit\w*|build\w*|creat\w*|mak\w*|co
 """Before a number of models that were made one after another, and are not there at once."""
 _OF_TRAINING = regex(r"(?i)\b(?:epochs?|steps?|iterations?|batch(?:es)?)\b")
 """What is done again while one model is trained."""
+_TRAINING_GOES_ON = regex(r"(?i) (?:epochs?|steps?|iterations?|batch(?:es)?)\b")
 
 
 def again(unit: str) -> str:

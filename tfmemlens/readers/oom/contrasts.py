@@ -12,7 +12,14 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from tfmemlens.model.capture import CAUSED_BY, ENDED_BY, FINE_WITHOUT, NOT_THERE
+from tfmemlens.model.capture import (
+    CAUSED_BY,
+    CHANGED,
+    ENDED_BY,
+    FINE_WITHOUT,
+    NOT_THERE,
+    SUSPECTED,
+)
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
@@ -73,7 +80,8 @@ _SIDES = {
     ),
     "fails with larger samples": (
         rf"\b(?:small(?:er)?|tiny|low[- ]res\w*|short(?:er)?|reduced) {_SAMPLES}",
-        rf"\b(?:large(?:r|st)?|big(?:ger|gest)?|huge|high[- ]res\w*|long(?:er)?|full[- ]res\w*) {_SAMPLES}",
+        rf"\b(?:large(?:r|st)?|big(?:ger|gest)?|huge|high[- ]res\w*|long(?:er)?|full[- ]res\w*"
+        rf"|\d{{3,4}}p|[248]k|UHD) {_SAMPLES}",
     ),
     "fails with more data": (
         r"(?:\b(?:small(?:er)?|tiny|less|fewer|part|subset|portion|limit\w*"
@@ -174,14 +182,43 @@ _WORKS_SO = regex(
 counts most, since a post tells first what fails and last what did not.
 """
 _NOT_THERE = regex(
-    r"(?i)\b(?:this|it|that|(?:the|this|such)(?: same| memory)? (?:problem|issue|leak\w*|error|crash"
+    r"(?i)\b(?:and|but|yet|this|it|that|(?:the|this|such)(?: same| memory)? (?:problem|issue|leak\w*"
+    r"|error|crash"
     r"|behaviou?r|growth|increase)|(?:memory )?leaks?|OOMs?)"
     r" (?:(?:does|did|do)(?:n['\u2019]?t| not)|never) (?:seem to )?(?:happen|occur|appear|show up|arise)s?\b"
     r"(?! (?:every|always|often|immediately|right away|at (?:first|once)|all the time"
     r"|in the (?:first|beginning)|again|any ?more))"
     r"(?=[^.;?!]{0,60}\b(?:when|with|on|if|in|using|for|under|while|after|before)\b)"
+    r"|\b(?:it|this|that|which|leak|problem|issue|error) (?:\w+ )?only (?:happens|occurs|appears"
+    r"|leaks|grows) (?:on|with|in"
+    r"|for|under)\b(?! (?:the )?(?:first|second|last|epoch|some|rare))"
 )
 """The text says where the failure is not to be seen: with another optimizer, version, machine or call."""
+_CHANGES = (
+    r"(?:rewrote|rewritten|chang|modif|add|replac|switch|mov|introduc|refactor|enabl|us|swapp|edit|convert|start"
+    r"|wrapp|turn)(?:ed|ied)?\b(?!ed)(?![^.;]{0,40}\b(?:tensorflow|keras|tf|cuda|cudnn|driver|version|release|batch)\b)"
+)
+_CHANGED = regex(
+    r"(?i)\b(?:used to|bug-?free|(?:ran|worked|trained|runs|works|was) (?:\w+ ){0,2}?(?:well|fine|ok"
+    r"|good|smoothly"
+    rf"|before)|no (?:such )?(?:problem|issue|error)s?)\b[^.?!]{{0,80}}\b(?:until|till|before) (?:i|we)"
+    rf" (?:\w+ ){{0,2}}?{_CHANGES}"
+    rf"|\bagain,? because (?:i|we) (?:\w+ ){{0,1}}?{_CHANGES}"
+    rf"|\bsince (?:i|we) (?:have |had |'ve )?(?:\w+ ){{0,1}}?{_CHANGES}"
+    r"|\b(?:beg[ai]n|began|started|starts|appear(?:s|ed)|happen(?:s|ed|ing)|occurr?(?:s|ed)|g[eo]t|getting)\b"
+    rf"[^.?!]{{0,40}}\b(?:after|when|once|as soon as) (?:i|we) (?:\w+ )?{_CHANGES}"
+)
+"""The text says what its writer changed before the failure began; another release is told elsewhere."""
+_SUSPECTS = regex(
+    r"(?i)\b(?:i|we) (?:\w+ )?suspect(?:ed)? (?:that )?(?!i\b|you\b|we\b)\w"
+    r"|\b(?:it|this|that|there|(?:the|my) (?:problem|issue|leak|cause|reason|culprit)) must (?:be|come|have)"
+    r" (?:\w+ ){0,2}?(?:wrong|with|from|in|caused|due|because)\b"
+)
+_NO_SUSPECT = regex(
+    r"(?i)\b(?:out of memory|OOM|bug|not enough|should|would|could|can|wrong with me"
+    r"|my (?:gpu|card|machine|computer))\b"
+)
+"""What tells no part of a program: that memory runs out, what would help."""
 _ASKS = regex(
     r"(?i)\bwhat (?:was|is) (?:the|your) (?:solution|fix)\b"
     r"|\b(?:find|found|know|have|got) (?:an?y? |the )?(?:\w+ )?(?:solution|fix|workaround)s?\b"
@@ -192,7 +229,16 @@ _DID = regex(
     r"(?i)\A\W*(?:in the end |finally )?(?:i|we) (?:(?:just|simply|have|had to|ended up|finally|then) )*"
     r"(?:reduc|lower|decreas|chang|switch|disabl|remov|updat|upgrad|downgrad|add|us|increas|limit|mov|replac"
     r"|install|split|restart|convert|rais)(?:ed|ing)\b(?!\W{1,3}to\b)"
+    r"|\A\W*(?:i|we) (?:(?:just|simply|then|finally) )+(?:wrote|rewrote|made|put|set|ran|built|took)\b"
 )
+_FOUND = regex(r"(?i)\bfound (?:a|the|my) (?:\w+ )?(?:solution|workaround|fix)\b")
+"""What was done stands in the next sentence."""
+_BACK = regex(
+    r"(?i)\b(?:this|it|that|the|same) (?:\w+ ){0,2}?(?<!not )(?<!n't )(?<!never )(?:happen|occurr?"
+    r"|appear)(?:s|ed)"
+    r" again\b|\b(?:problem|issue|leak|error|it|oom) (?:is|came|comes) back\b"
+)
+"""It was ended before, and not for good."""
 _NEXT_TURNS = 12
 """Lines within which a question is answered."""
 _OWN_CLAUSE = regex(r"(?i)[,;:] ?(?:(?:which|and|but|so|then) )?(?:i|we) (?:have |finally )?\Z")
@@ -279,6 +325,11 @@ class ContrastCollector:
             self._works = _in_short(told.works or sentence), line
         if told.elsewhere and not self._elsewhere:
             self._elsewhere = _in_short(told.elsewhere), line
+        if told.again:
+            self._facts = {name: at for name, at in self._facts.items() if not name.startswith(ENDED_BY)}
+            self._works = None
+        self._quote(CHANGED, told.changed, sentence, line)
+        self._quote(SUSPECTED, told.suspects, told.suspects, line)
         if told.asks:
             self._asked = line.number
         if told.each_its_own:
@@ -338,6 +389,12 @@ class _Told(NamedTuple):
     """Whether it asks for what ended it."""
     did: bool
     """Whether its writer changed something."""
+    again: bool
+    """Whether it is back, whatever ended it before."""
+    changed: bool
+    """Whether it says what was changed before it began."""
+    suspects: str
+    """What it suspects, from its clause on."""
     each_its_own: bool
     without: str | None
     """The thing without which it is fine."""
@@ -357,7 +414,39 @@ def _told(sentence: str) -> _Told:
     own = bool(_EACH_ITS_OWN.search(sentence))
     asks = _ASKS.search(sentence) if "?" in sentence or "let me know" in sentence else None
     did = None if in_doubt else _DID.match(sentence)
-    return _Told(fixed, works, elsewhere, bool(caused), bool(asks), bool(did), own, without, tuple(clauses))
+    changed = (
+        "?" not in sentence and not fixed and _CHANGED.search(sentence) and _goes_wrong(sentence, clauses)
+    )
+    suspects = (
+        "" if "?" in sentence or fixed or works or _NO_SUSPECT.search(sentence) else _suspected(sentence)
+    )
+    return _Told(
+        fixed, works, elsewhere, bool(caused), bool(asks or _FOUND.search(sentence)), bool(did),
+        bool(_BACK.search(sentence)), bool(changed), suspects, own, without,
+        tuple(clauses),
+    )  # fmt: skip
+
+
+def _goes_wrong(sentence: str, clauses: list[tuple[str, bool | None]]) -> bool:
+    """Whether what was changed made it fail: it went well until then, or a clause says that it fails."""
+    return (
+        bool(_BACK.search(sentence))
+        or " until " in sentence
+        or " till " in sentence
+        or any(fails for _, fails in clauses)
+    )
+
+
+def _suspected(sentence: str) -> str:
+    """The clause that names a suspect, with what follows."""
+    match = _SUSPECTS.search(sentence)
+    if match is None:
+        return ""
+    start = max(
+        sentence.rfind(mark, 0, match.start()) + len(mark) if mark in sentence[: match.start()] else 0
+        for mark in (", ", "; ", ": ")
+    )
+    return sentence if len(sentence) <= _QUOTED else sentence[start:]
 
 
 def _names_a_cause(sentence: str) -> bool:
@@ -379,6 +468,8 @@ def _from_its_clause(sentence: str, pattern: re.Pattern[str]) -> str:
         before = sentence[: match.start()]
         if _NOT_FIXED.search(before) and not _OWN_CLAUSE.search(before):
             continue
+        if _BUT_NOT_THIS.search(sentence, match.end()):
+            continue
         start = max(
             (before.rfind(mark) + len(mark) for mark in (", ", "; ", ": ") if mark in before), default=0
         )
@@ -391,6 +482,11 @@ def _in_short(words: str) -> str:
     return " ".join(words.split())[:_OWN_WORDS]
 
 
+_BUT_NOT_THIS = regex(
+    r"(?i)\bbut\b[^.]{0,60}(?:\b(?:cannot|can not|not)|n't) (?:be )?(?:solve|fix|help|work|resolve)\w*"
+    r"|\bbut\b[^.]{0,40}\bstill (?:leak|grow|fail|crash|happen|get|have|run)\w*"
+)
+"""It ended something else, or for a while."""
 _ADDRESSED = regex(r"\A\W*(?:@[\w-]{1,40}[:,]? )+")
 _QUOTED = 100
 """Letters of a sentence that is quoted whole."""
