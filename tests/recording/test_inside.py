@@ -900,3 +900,24 @@ def test_what_the_devices_of_jax_held(monkeypatch: pytest.MonkeyPatch, started: 
         monkeypatch.setitem(sys.modules, "jax._src.xla_bridge", SimpleNamespace())  # type: ignore[arg-type]
     told = recorder.device_memory(SimpleNamespace(local_devices=lambda: [cpu, gpu]))
     assert told == ([{"bytes_limit": 9, "bytes_in_use": 4, "name": str(gpu)}] if started else [])
+
+
+def test_variables_of_a_module_have_its_scope(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every `tf.Module` calls its own `w`."""
+    of_tensorflow = {"__module__": "tensorflow.python.module.module"}
+    base = type("Module", (), of_tensorflow)
+    first, second, loose = SimpleNamespace(), SimpleNamespace(), SimpleNamespace()
+
+    class Linear(base):  # type: ignore[misc, valid-type]
+        def __init__(self, scope: str, **known: Any) -> None:
+            self.name_scope = SimpleNamespace(name=scope)
+            self.__dict__.update(known)
+
+    alive = [Linear("net/up/", w=first, name="up"), Linear("heads", parts=[second]), Linear("", w=loose)]
+    monkeypatch.setattr(
+        keras_models, "objects", lambda wanted: [each for each in alive if wanted(type(each))]
+    )
+    scopes = keras_models._scopes_of_modules()
+    assert (scopes[id(first)], scopes[id(second)], scopes.get(id(loose))) == ("net/up", "heads", None)
+    assert not keras_models._is_module(base)
+    assert not keras_models._is_module(type("Layer", (base,), {"__module__": "keras.engine"}))

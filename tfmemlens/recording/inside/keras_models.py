@@ -55,8 +55,9 @@ def describe(
         _slots(getattr(model, "optimizer", None), rows)
     for optimizer in _optimizers(loose):
         _slots(optimizer, rows)
+    scopes = _scopes_of_modules() if loose else {}
     for variable in loose[:MAX_VARIABLES]:
-        _add(variable, rows, None, "other")
+        _add(variable, rows, scopes.get(id(variable)), "other")
     if rows.all and not described:
         described = [{"name": "program", "class": None, "layers": []}]
     failed = next(filter(None, (_path(each, places) for each in running)), None)
@@ -111,6 +112,25 @@ def _kind(kind: type) -> str:
         return "model"
     names = [name for name, root in bases if root.startswith(_FRAMEWORKS)]
     return "layer" if "Layer" in names and not _NO_LAYERS.intersection(names) else ""
+
+
+def _scopes_of_modules() -> Dict[int, str]:
+    """The scopes of the `tf.Module`s that hold variables themselves, or in a list or a dictionary."""
+    scopes: Dict[int, str] = {}
+    for module in objects(_is_module):
+        name = str(getattr(getattr(module, "name_scope", None), "name", "") or "").strip("/")
+        for value in list(vars(module).values()) if name else ():
+            inside = list(value.values()) if isinstance(value, dict) else value
+            for each in inside if isinstance(inside, (list, tuple)) else [value]:
+                scopes.setdefault(id(each), name)
+    return scopes
+
+
+def _is_module(kind: type) -> bool:
+    """A class of `tf.Module`s that are no layers of Keras's and none of TensorFlow's own."""
+    names = [base.__name__ for base in kind.__mro__ if str(base.__module__).startswith("tensorflow")]
+    own = str(kind.__module__).split(".")[0] in _FRAMEWORKS
+    return "Module" in names and not own and _kind(kind) == ""
 
 
 def _optimizers(loose: List[Any]) -> List[Any]:
