@@ -10,7 +10,11 @@ from tests.findings.test_edges_of_tensors import failed
 from tests.findings.test_support import A, P, U, case, exactly, held
 from tfmemlens import pipeline
 from tfmemlens.findings.support import verdict
-from tfmemlens.findings.support.largest_layer import of_the_largest_layer, stacking_layer
+from tfmemlens.findings.support.largest_layer import (
+    of_the_counted_owner,
+    of_the_largest_layer,
+    stacking_layer,
+)
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Balance, Case, Moment
 from tfmemlens.model.finding import Basis, Finding, Severity
@@ -53,6 +57,27 @@ def test_the_layer_with_most_of_a_list(rows: tuple[tuple[str, int, Kind]], size:
     assert clause(known) == words
     assert clause(known, "Out of memory in `a`") == clause(known, "Out of memory in `a/x`") == ""
     assert clause(known, "Out of memory in `ab`") == words
+
+
+@pytest.mark.parametrize(
+    "layer, size, words",
+    [
+        ("wide", 92, "; `wide` holds 92 % of what is in use"),
+        ("wide", 39, ""),  # one of many
+        (None, 92, ""),
+    ],
+)
+def test_the_owner_of_most_that_the_program_counted(layer: str | None, size: int, words: str) -> None:
+    failure = failed((5,), rows=((None, 100, U),), size=1)
+    counted = held((layer and f"{layer}/x", size, A), ("body/x", 10, A), (None, 90 - min(size, 90), U))
+    known = beside(replace(failure, counted=counted.attribution))
+    assert of_the_counted_owner(known, known.moments[0], "") == words.replace(
+        "92 %", f"{round(100 * size / counted.attribution.table.total_bytes)} %"
+    )
+    assert of_the_counted_owner(known, known.moments[0], "Out of memory in `wide`") == ""
+    half = held(("wide/x", 60, A), (None, 61, U))
+    unknown = beside(replace(failure, counted=half.attribution))
+    assert of_the_counted_owner(unknown, unknown.moments[0], "") == ""
 
 
 @pytest.mark.parametrize(

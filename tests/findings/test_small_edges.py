@@ -13,6 +13,8 @@ from tfmemlens import pipeline
 from tfmemlens.findings import report_not_enabled
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import enumerated
+from tfmemlens.model.allocation import Allocation, AllocationTable
+from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
 from tfmemlens.model.line import Line
 from tfmemlens.model.live_model import LiveModel
 from tfmemlens.values import replace
@@ -91,11 +93,6 @@ def test_words_in_a_row() -> None:
             None,
             "this run recorded itself, but failed before a step could be traced: `tfmemlens fit` of",
         ),
-        (
-            LiveModel((), (), failed_step=True),
-            None,
-            "to learn which batch fits: run it the same way at a smaller",
-        ),
         (LiveModel((), ()), "net.keras", "to see which layers hold the memory: run it once more"),
     ],
 )
@@ -116,3 +113,20 @@ def test_a_run_that_recorded_no_step_is_not_sent_to_record_itself(
     (found,) = report_not_enabled.check(replace(case, capture=capture))
     assert found.remedies[0].text.startswith(begins)
     assert found.remedies[0].slug == "record-a-step"
+
+
+@pytest.mark.parametrize(
+    "described, begins", [(None, "to learn which batch fits"), ("{}", "`tfmemlens fit` of")]
+)
+def test_where_the_program_told_who_holds_it_only_the_batch_is_open(
+    described: str | None, begins: str
+) -> None:
+    case = pipeline.explain(oom("32,64,64,64")).case
+    table = AllocationTable.of([Allocation("body/x", 8)])
+    moment = replace(
+        case.moments[0], counted=Attribution(table, [Owner("body", Kind.ACTIVATION, Phase.FORWARD)])
+    )
+    capture = replace(case.capture, live_model=LiveModel((), (), description=described))
+    (found,) = report_not_enabled.check(replace(case, capture=capture, moments=(moment,)))
+    assert found.headline == "which batch fits is not in this input"
+    assert [remedy.text.startswith(begins) for remedy in found.remedies] == [True]

@@ -39,6 +39,9 @@ _NAMED_NO_STEP = replace(
     text="to learn which batch fits: run it the same way at a smaller one; `tfmemlens fit` of its folder then"
     " tells",
 )
+_NAMED_AND_PREDICTED = replace(
+    _RECORDED_NO_STEP, text="`tfmemlens fit` of this run's folder predicts which batch fits"
+)
 
 
 def _by_bfc(moment: Moment) -> bool:
@@ -60,7 +63,9 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         yield Finding(
             severity=Severity.NOTE,
-            headline="which of your layers hold the memory is not in this input",
+            headline="which batch fits is not in this input"
+            if moment.is_counted
+            else "which of your layers hold the memory is not in this input",
             evidence=(Evidence("TensorFlow's hint", incident.hint),) if incident.hint else (),
             remedies=tuple(_remedies(case, moment, incident)),
             moment=index,
@@ -81,6 +86,10 @@ def _remedies(case: Case, moment: Moment, incident: Incident) -> Iterator[Remedy
             )
         )
         return
+    live = case.capture.live_model
+    if moment.is_counted and live is not None:
+        yield _NAMED_AND_PREDICTED if live.description else _NAMED_NO_STEP
+        return
     code = None if _by_keras(incident) else code_snippets.enable_report(case.api)
     if code:
         yield Remedy(
@@ -89,9 +98,8 @@ def _remedies(case: Case, moment: Moment, incident: Incident) -> Iterator[Remedy
             code,
             slug="list-tensors",
         )
-    elif case.capture.live_model is not None and case.capture.hints.model is None:
-        named = _NAMED_NO_STEP if case.capture.live_model.failed_step else _RECORDED_NO_STEP
-        yield _PREDICTED if case.capture.live_model.description else named
+    elif live is not None and case.capture.hints.model is None:
+        yield _PREDICTED if live.description else _RECORDED_NO_STEP
     else:
         yield _record_a_step(case, incident)
     in_session = case.api.front_end is FrontEnd.SESSION and case.api.oldest < (2, 0)

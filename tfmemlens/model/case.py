@@ -168,6 +168,14 @@ class Moment:
     """The same bytes with the owners that the program counted itself, where its list of them has no names."""
 
     @property
+    def is_counted(self) -> bool:
+        """Whether the program counted the owners of half or more."""
+        if self.counted is None:
+            return False
+        nobody = (group.total_bytes for group in self.counted.by("kind") if group.name == Kind.UNATTRIBUTED)
+        return 2 * sum(nobody) <= self.counted.table.total_bytes
+
+    @property
     def drawn(self) -> Attribution:
         """What pages draw: with the owners that the program counted, where there are any."""
         return self.counted or self.attribution

@@ -36,6 +36,8 @@ def of_the_largest_layer(case: Case, moment: Moment, said: str) -> str:
         if layer is None or size < (request.needed_bytes or 0) or _has(said, layer):
             return ""
         return f"; `{layer}` holds the most of what is listed, {share}"
+    if counted := of_the_counted_owner(case, moment, said):
+        return counted
     weights = _of_weights(case, moment, said)
     if weights:
         return weights
@@ -53,6 +55,17 @@ def of_the_largest_layer(case: Case, moment: Moment, said: str) -> str:
     if grown:
         return f"; {grown}, where `{layer}` held the most of its layers, {share}"
     return f"; of the layers in a recorded step `{layer}` held the most, {share}"
+
+
+def of_the_counted_owner(case: Case, moment: Moment, said: str) -> str:
+    """The owner of most of a failure's blocks, by what the program recorded of itself."""
+    if not moment.is_counted or case.capture.timelines:
+        return ""
+    whole = moment.drawn.table.total_bytes
+    group = max(moment.drawn.by("layer"), key=lambda each: each.total_bytes)
+    if group.name is None or group.total_bytes < _MOST * whole or _has(said, group.name):
+        return ""
+    return f"; `{group.name}` holds {percent(group.total_bytes, whole)} of what is in use"
 
 
 def _maker(case: Case, moment: Moment, said: str) -> str | None:

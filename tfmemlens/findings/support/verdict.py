@@ -8,7 +8,7 @@ from tfmemlens.findings.support.accounts import what_is_asked
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.contrasted import stated_cause
 from tfmemlens.findings.support.kills import surely_for_memory, told_for_memory, was_killed
-from tfmemlens.findings.support.largest_layer import of_the_largest_layer
+from tfmemlens.findings.support.largest_layer import of_the_counted_owner, of_the_largest_layer
 from tfmemlens.findings.support.libraries import library_of
 from tfmemlens.findings.support.program_lines import line_of_layer
 from tfmemlens.findings.support.rows import (
@@ -43,6 +43,8 @@ _OF_FIGURES = (
     "longest-batch",
 )
 """Rules that tell how much was free or asked for, or which sample makes it so much, and not whose it is."""
+_OF_THE_REQUEST = ("request-alone", "one-tensor-dominates")
+"""These tell what failed, and not who held the rest."""
 
 
 def state(case: Case, findings: tuple[Finding, ...]) -> str:
@@ -77,6 +79,7 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
     why = f" ({clauses[1]})" if deeper else ""
     said = f"{_with_its_line(case, moment, _what(case, moment), clauses)}: {clauses[0]}{why}"
     more = of_the_largest_layer(case, moment, said) if best.rule in _OF_FIGURES else ""
+    more = of_the_counted_owner(case, moment, said) if best.rule in _OF_THE_REQUEST else more
     return _sentence(f"{said}{more}{_in_its_words(case, moment)}")
 
 

@@ -63,15 +63,8 @@ def step_beside(report: Report) -> Moment | None:
     """The traced step that names what the failure's own list does not."""
     moment, *others = report.case.moments
     traced = next((other for other in others if other.timeline), None)
-    return traced if moment.request and (nameless(moment) or _mostly_unknown(moment)) else None
-
-
-def _mostly_unknown(moment: Moment) -> bool:
-    """Whether the program counted the owners of less than half."""
-    if moment.counted is None:
-        return False
-    nobody = (group.total_bytes for group in moment.counted.by("kind") if group.name == Kind.UNATTRIBUTED)
-    return 2 * sum(nobody) > moment.counted.table.total_bytes
+    counted_in_vain = moment.counted is not None and not moment.is_counted
+    return traced if moment.request and (nameless(moment) or counted_in_vain) else None
 
 
 def kinds_and_layers(moment: Moment, view: View) -> list[str]:
