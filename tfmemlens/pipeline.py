@@ -23,6 +23,7 @@ from tfmemlens.what_if import case as what_if
 if TYPE_CHECKING:
     from tfmemlens.model.live_model import LiveModel
     from tfmemlens.model.network import Network
+    from tfmemlens.model.timeline import Timeline
 
 Input = str | PathLike[str]
 
@@ -106,8 +107,22 @@ def report(capture: Capture, at: str | None = None) -> Report:
 def case(capture: Capture, at: str | None = None) -> Case:
     """Who held it, and no rule asked: enough for those who only group the rows of a moment."""
     return what_if.attach(
-        attribution.attribute(capture, at), capture, lambda: recorded_network(capture.live_model)
+        attribution.attribute(capture, at, _failed_run(capture)),
+        capture,
+        lambda: recorded_network(capture.live_model),
     )
+
+
+def _failed_run(capture: Capture) -> tuple[Timeline, ...]:
+    """The run of a session that failed before any was traced, predicted from its graph; nothing where the
+    program did not leave it, or where it cannot be followed.
+    """
+    live, graph = capture.live_model, capture.graph
+    if live is None or graph is None or not live.fetches or capture.timelines or not capture.incidents:
+        return ()
+    from tfmemlens.estimation.graph_step.failed_run import failed_run
+
+    return failed_run(graph, live)
 
 
 def recorded_network(live: LiveModel | None) -> Network | None:

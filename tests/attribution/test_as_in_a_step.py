@@ -18,6 +18,7 @@ from tfmemlens.model.attribution import NOBODY, Attribution
 from tfmemlens.model.capture import Capture, Source
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.live_model import LiveModel
+from tfmemlens.model.tensor import TensorType
 from tfmemlens.values import replace
 
 
@@ -92,6 +93,43 @@ def test_a_matrix_of_patches_tells_the_sides_of_square_pictures(positions: int, 
         ("enc/Relu", (8, side, side, 24)),
         ("dec/Conv2DBackpropInput", (8, side, side, 16)),
     ]
+
+
+def test_a_step_that_is_itself_the_one_that_failed_has_the_blocks() -> None:
+    """At the last moment at which so much was in use, whatever the peak was before."""
+    asked = 32 * 512 * 4
+    step = timeline(
+        made("enc/random", (32, 1024), 1, 2),
+        replace(made("enc/MatMul", (32, 512), 3, 9), size_bytes=asked + 4096),
+        made("enc/Relu", (32, 512), 8, 9),
+    )
+    failed = LiveModel((), (), failed_step=True)
+    first, *others = claims_of_step([step], REQUEST, failed, asked + 4096)
+    assert (first.name, first.block_bytes, first.exact) == ("enc/MatMul", asked + 4096, True)
+    assert not any(claim.block_bytes for claim in others)
+    assert not any(claim.block_bytes for claim in claims_of_step([step], REQUEST, failed))
+    ran = claims_of_step([step], REQUEST, LiveModel((), ()), asked + 4096)
+    assert not any(claim.block_bytes for claim in ran)
+
+
+def test_a_record_has_the_size_of_its_block_whatever_the_tensor_asked_for() -> None:
+    dump = Attribution(AllocationTable.of([Allocation(None, size) for size in (4096, 5120)]), [NOBODY] * 2)
+    claim = Claim("enc/MatMul", replace(NOBODY, layer="enc"), TensorType((1024,), "float32"), 1, True, 5120)
+    found = with_counted(dump, Capture(Source("-")), DEVICE, [claim])
+    assert found is not None
+    assert [owner.layer for owner in found.owners] == [None, "enc"]
+
+
+def test_what_a_predicted_forward_pass_keeps_may_have_been_there_before() -> None:
+    step = timeline(
+        made("dec/MatMul", (96, 2048), 1, 9), made("enc/MatMul", (96, 512), 2, 9),
+        made("gradients/enc/MatMul_grad/MatMul", (96, 640), 3, 9),
+    )  # fmt: skip
+    assert [name for name, _ in alive([*claims_of_step([step], REQUEST, None)])] == ["dec/MatMul"]
+    predicted = replace(step, predicted=True)
+    assert [name for name, _ in alive([*claims_of_step([predicted], REQUEST, None)])] == [
+        "dec/MatMul", "enc/MatMul",
+    ]  # fmt: skip
 
 
 def test_a_kernel_is_no_picture() -> None:

@@ -70,6 +70,20 @@ def test_of_one_name_the_larger_graph_tells(program: str, monkeypatch: pytest.Mo
     assert found == {"MatMul": ("train", 2), "Tanh": ("train", 2)}
 
 
+def test_a_sessions_graph_is_looked_at_again_when_it_has_grown(
+    program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(op_places, "graphs", lambda: iter(()))
+    places, ops = op_places.OpPlaces(), [op("MatMul", (program, 2, "train"))]
+    session = Made(get_operations=lambda: ops, version=1)
+    assert [row["ops"] for row in places.told(session)] == [["MatMul"]]
+    ops.append(op("Tanh", (program, 2, "train")))
+    assert [row["ops"] for row in places.told(session)] == [["MatMul"]]
+    session.version = 2
+    assert [row["ops"] for row in places.told(session)] == [["MatMul", "Tanh"]]
+    assert places.told() == []
+
+
 def test_it_is_bounded_in_time(program: str) -> None:
     clock = Clock(9.0)
     clock._left = 3

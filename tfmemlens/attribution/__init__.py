@@ -85,9 +85,9 @@ def _named(timeline: Timeline, graph: Graph | None, model: LiveModel | None) -> 
     return timeline.owned(_told_of(timeline, named, updates, LiveNames(model)))
 
 
-def attribute(capture: Capture, at: str | None = None) -> Case:
+def attribute(capture: Capture, at: str | None = None, predicted: Sequence[Timeline] = ()) -> Case:
     """The case: one moment for each failure, in the order of the capture, then the peak of each timeline, the
-    largest first.
+    largest first. `predicted` is the step that failed, where none was traced that tells who held the blocks.
     """
     scopes = scopes_of(capture)
     live = LiveNames(capture.live_model)
@@ -137,7 +137,10 @@ def attribute(capture: Capture, at: str | None = None) -> Case:
             for peak in peaks
         ]
         peaks.sort(key=lambda moment: -moment.attribution.table.total_bytes)
-    moments = [_failure(told, incident, scopes, live, capture.timelines) for incident in capture.incidents]
+    steps = capture.timelines or [
+        each.owned(_told_of(each, scopes.of_rows(each.table), {}, live)) for each in predicted
+    ]
+    moments = [_failure(told, incident, scopes, live, steps) for incident in capture.incidents]
     if moments and capture.live_model and capture.live_model.failed_step:
         capture = replace(capture, timelines=())  # it told who held the blocks, and is no step that ran
     else:
@@ -208,7 +211,7 @@ def _failure(
             attribution,
             capture,
             incident.request.device,
-            claims_of_step(steps, incident.request, capture.live_model)
+            claims_of_step(steps, incident.request, capture.live_model, _in_use(incident))
             if steps
             else claims_of_outputs(
                 incident.request,
@@ -218,6 +221,11 @@ def _failure(
             ),
         ),
     )
+
+
+def _in_use(incident: Incident) -> int | None:
+    stated = incident.state.in_use
+    return stated.bytes if stated else None
 
 
 def _of_program(capture: Capture, owner: Owner, request: FailedRequest) -> Owner:

@@ -118,6 +118,10 @@ class LiveModel:
     chunks: tuple[tuple[str, int, int], ...] = ()
     """(allocator, bytes asked for, bytes of the chunk) of what was in use in a dump beside it."""
     places: tuple[OpPlace, ...] = ()
+    fetches: tuple[str, ...] = ()
+    """What the run of a session was to compute that failed before any was traced."""
+    feeds: tuple[tuple[str, tuple[int | None, ...]], ...] = ()
+    """The placeholders that it was given, with their shapes."""
     failed_step: bool = False
     """Whether the traced step is the one that failed, the first of its kind: it has no peak of its own."""
 

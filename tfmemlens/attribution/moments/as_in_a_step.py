@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from tfmemlens.attribution.moments.claims import Claim
 from tfmemlens.attribution.names.owner_cache import owner_like
 from tfmemlens.model.allocation import BEFORE, PIPELINE, Shape
-from tfmemlens.model.attribution import Kind
+from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.live_model import LEAST_BYTES, LiveModel
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.model.timeline import Timeline
-from tfmemlens.values import dataclass, field
+from tfmemlens.values import dataclass, field, replace
 
 _OF_THE_STEP = (Kind.ACTIVATION, Kind.GRADIENT, Kind.WORKSPACE, Kind.LOOP_STACK, Kind.LAYOUT_TRANSPOSE)
 _LEAST_MULTIPLE = 16
@@ -36,18 +36,45 @@ class ResizedStep:
 
 
 def claims_of_step(
-    timelines: Sequence[Timeline], request: FailedRequest, model: LiveModel | None
+    timelines: Sequence[Timeline], request: FailedRequest, model: LiveModel | None, in_use: int | None = None
 ) -> Iterator[Claim]:
     """First what was alive when the same op asked, or at the peak; then what the step makes at other times,
-    where one layer alone makes tensors of the type.
+    where one layer alone makes tensors of the type. Where the step is itself the one that failed, it has the
+    blocks that were alive when just so much was `in_use`.
     """
     for timeline in timelines:
         if request.allocator in (None, timeline.allocator):
+            if model is not None and model.failed_step:
+                yield from _of_the_blocks(timeline, in_use)
             index, sizes = _same_moment(timeline, request, model)
             rows = timeline.alive_after(index)
+            if timeline.predicted:
+                rows = [*rows, *_kept_until_the_peak(timeline, {*rows})]
             yield from _claims(timeline, rows, sizes)
             yield from _of_other_times(timeline, {*rows}, sizes)
             return
+
+
+def _of_the_blocks(timeline: Timeline, in_use: int | None) -> Iterator[Claim]:
+    """At the last of the events that come nearest to what was in use."""
+    if in_use is None or not timeline.curve:
+        return
+    index = min(range(len(timeline.curve)), key=lambda at: (abs(timeline.curve[at] - in_use), -at))
+    rows = timeline.alive_after(index)
+    for row, claim in _claims_by_row(timeline, rows, ResizedStep()):
+        yield replace(claim, block_bytes=timeline.table.size_bytes[row], exact=True)
+
+
+def _kept_until_the_peak(timeline: Timeline, alive: set[int]) -> Iterator[int]:
+    """What the forward pass makes and keeps may have been there before: a prediction knows one order of the
+    ops, and there are others.
+    """
+    table = timeline.table
+    for row in timeline.alive_after(timeline.peak_index):
+        node = table.node[row] or ""
+        owner = timeline.owners.get(node) or owner_like(node, table.op[row])
+        if row not in alive and owner.phase is Phase.FORWARD:
+            yield row
 
 
 def _same_moment(
@@ -98,6 +125,12 @@ def _is_square(shape: Shape, patch: int | None) -> bool:
 
 
 def _claims(timeline: Timeline, rows: Iterable[int], sizes: ResizedStep) -> Iterator[Claim]:
+    return (claim for _, claim in _claims_by_row(timeline, rows, sizes))
+
+
+def _claims_by_row(
+    timeline: Timeline, rows: Iterable[int], sizes: ResizedStep
+) -> Iterator[tuple[int, Claim]]:
     table = timeline.table
     for row in rows:
         shape, node = table.shape[row], table.node[row]
@@ -105,7 +138,7 @@ def _claims(timeline: Timeline, rows: Iterable[int], sizes: ResizedStep) -> Iter
             continue
         owner = timeline.owners.get(node) or owner_like(node, table.op[row])
         if owner.kind in _OF_THE_STEP and table.purpose[row] not in (BEFORE, PIPELINE):
-            yield Claim(node, owner, TensorType(resized(shape, sizes), table.dtype[row]))
+            yield row, Claim(node, owner, TensorType(resized(shape, sizes), table.dtype[row]))
 
 
 def _of_other_times(timeline: Timeline, alive: set[int], sizes: ResizedStep) -> Iterator[Claim]:

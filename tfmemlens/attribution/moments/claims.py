@@ -28,6 +28,8 @@ class Claim:
     count: int = 1
     exact: bool = False
     """Whether a larger block proves nothing: what is counted may be gone, or of another step."""
+    block_bytes: int = 0
+    """Of its block, where a record of the step that failed has it; 0 where the tensor alone tells."""
 
 
 Taken = dict[int, list[tuple[Claim, int]]]
@@ -40,7 +42,7 @@ def take(taken: Taken, free: Counter[int], claims: Iterable[Claim]) -> None:
     """
     waiting: list[Claim] = []
     for claim in claims:
-        asked = round_up(claim.tensor.bytes or 0)
+        asked = claim.block_bytes or round_up(claim.tensor.bytes or 0)
         count = min(claim.count, free[asked]) if asked >= LEAST_BYTES else 0
         _take(taken, free, asked, claim, count)
         if asked >= LEAST_BYTES and count < claim.count and not claim.exact:

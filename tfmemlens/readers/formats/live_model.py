@@ -77,6 +77,8 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
             _text(models, "description"),
             _text(models, "optimizer"),
             places=tuple(_places(document)),
+            fetches=tuple(map(str, fetches)) if isinstance(fetches := document.get("fetches"), list) else (),
+            feeds=tuple(_feeds(document)),
             failed_step=document.get("failed_step") is True,
         ),
     )
@@ -123,6 +125,13 @@ def _places(document: dict[str, Any]) -> Iterator[OpPlace]:
         if isinstance(ops, list) and line:
             file = str(row.get("file")).rpartition("/")[2]
             yield OpPlace(str(row.get("function")), file, line, tuple(map(str, ops)))
+
+
+def _feeds(document: dict[str, Any]) -> Iterator[tuple[str, tuple[int | None, ...]]]:
+    listed = document.get("feeds")
+    for name, shape in listed.items() if isinstance(listed, dict) else ():
+        if isinstance(shape, list) and all(isinstance(size, int) for size in shape):
+            yield str(name), tuple(shape)
 
 
 def _inputs(document: dict[str, Any]) -> Iterator[TensorType]:

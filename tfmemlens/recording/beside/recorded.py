@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from tfmemlens.recording.inside import bundle, function_graphs, programs, start
+from tfmemlens.recording.inside import bundle, function_graphs, programs, session_graphs, start
 
 STARTUP = str(Path(bundle.__file__).resolve().parent / "startup")
 _FILE = r"(?:step-\d{7}(?:\.xplane)?\.pb|device_memory\.prof)(?:\.new)?"
@@ -37,7 +37,8 @@ def folder_of_rank(out: str, known: Mapping[str, str]) -> str:
 
 def is_file(name: str) -> bool:
     """Whether a file of a bundle was written by the program."""
-    names = (bundle.RECORDER, bundle.MODEL, bundle.LIVING, function_graphs.NAME, programs.NAME)
+    graphs = (function_graphs.NAME, session_graphs.NAME, programs.NAME)
+    names = (bundle.RECORDER, bundle.MODEL, bundle.LIVING, *graphs)
     return name.removesuffix(".new") in names or re.fullmatch(_FILE, name) is not None
 
 

@@ -38,8 +38,10 @@ class Options:
     def SerializeToString(self) -> bytes:  # noqa: N802
         """The list of tensors on a failure, and for a step that is due its allocations and graphs."""
         known = sys._getframe(1).f_locals
-        due = self._runs.begin(known.get("fetches"), known.get("self"), inputs.bytes_of_call(1))
-        if due:
+        fetches, session = known.get("fetches"), known.get("self")
+        due = self._runs.begin(fetches, session, inputs.bytes_of_call(1))
+        self._runs.last(session, fetches, known.get("feed_dict"))
+        if due or self._runs.is_first:
             self._runs.given(inputs.of_call(1))
         return cast(bytes, self._runs.traced_bytes if due else self._runs.plain_bytes)
 
@@ -108,6 +110,7 @@ class Runs:
         self.begin_callable = recorder.guard(self._begin_callable)
         self.end = recorder.guard(self._end)
         self.given = recorder.guard(recorder.given)
+        self.last = recorder.guard(recorder.last_run.begins)
 
     @property
     def is_due(self) -> bool:
@@ -121,11 +124,17 @@ class Runs:
         """
         return self.is_due or bool(getattr(self._local, "first", False))
 
+    @property
+    def is_first(self) -> bool:
+        """Whether this run is the first of its kind."""
+        return bool(getattr(self._local, "new", False))
+
     def _begin(self, fetches: Any, session: Any = None, given_bytes: int = 0) -> bool:
         what, local = _names(fetches), self._local
         local.due, local.first, local.start = False, False, time.perf_counter()
         local.due = self._recorder.begins(what, given_bytes, only_as_before=not self.lists)
-        first = self._recorder.steps.get(what) == 1 and self._constants.wanted
+        local.new = self._recorder.steps.get(what) == 1
+        first = local.new and self._constants.wanted
         local.session = weakref.ref(session) if first and session is not None else None
         local.first = first and self.lists
         if first and not self.lists:
@@ -197,7 +206,9 @@ class Hook:
 
     def before_run(self, context: Any) -> Any:
         """The options for this run."""
-        due = self._runs.begin(context.original_args.fetches, getattr(context, "session", None))
+        given, session = context.original_args, getattr(context, "session", None)
+        due = self._runs.begin(given.fetches, session)
+        self._runs.last(session, given.fetches, getattr(given, "feed_dict", None))
         return self._arguments(None, options=self._runs.traced if due else self._runs.plain)
 
     def after_run(self, context: Any, values: Any) -> None:

@@ -1,7 +1,8 @@
-"""Where a program's own code makes the ops of its `tf.function`s that stand in no scope: the function and the
-line. A step's record has their names alone, `MatMul_3`.
+"""Where a program's own code makes the ops of its `tf.function`s, and of a session's graph, that stand in no
+scope: the function and the line. A step's record has their names alone, `MatMul_3`.
 """
 
+import itertools
 import linecache
 import re
 import weakref
@@ -22,18 +23,19 @@ class OpPlaces:
     def __init__(self) -> None:
         self._known = weakref.WeakKeyDictionary()  # type: Any
 
-    def told(self) -> List[Dict[str, Any]]:
-        """The places with the names of their ops as rows of a document. Of graphs that have an op of one name
-        the one with the most ops tells.
+    def told(self, of_session: Optional[Any] = None) -> List[Dict[str, Any]]:
+        """The places with the names of their ops as rows of a document, a session's graph among the others'.
+        Of graphs that have an op of one name the one with the most ops tells.
         """
         clock = Clock(SECONDS)
         places = []
-        for graph in graphs():
+        for graph in itertools.chain([] if of_session is None else [of_session], graphs()):
             if clock.is_over():
                 break
-            known = self._known.get(graph)
-            if known is None:
-                known = self._known[graph] = dict(_places(graph, clock))
+            version, known = self._known.get(graph, (None, None))
+            if known is None or version != getattr(graph, "version", None):  # a session's graph may grow
+                known = dict(_places(graph, clock))
+                self._known[graph] = getattr(graph, "version", None), known
             places.append(known)
         rows = {}  # type: Dict[Place, List[str]]
         seen: Set[str] = set()

@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
-from . import bundle, function_constants, keras_models, living, op_places, programs
+from . import bundle, function_constants, keras_models, living, op_places, programs, session_graphs
 from .safely import Guard
 
 SHARE = 0.05
@@ -56,6 +56,10 @@ class Recorder:
         """What it last told: a failure closes the session that a `with` has opened."""
         self._functions = function_constants.FunctionConstants()
         self._places = op_places.OpPlaces()
+        self.last_run = session_graphs.LastRun()
+        """Of a session, where there are such."""
+        self._predictable: Dict[str, Any] = {}
+        """What a prediction of the run that failed needs, where no step was traced."""
         self._inputs: Dict[str, Any] = {}
         """Of the step whose record is kept."""
         self._given: Dict[str, Any] = {}
@@ -162,8 +166,10 @@ class Recorder:
         itself describes the largest, too.
         """
         self._models_written = time.time()
-        described = keras_models.describe(models, living.objects_of(trace), whole)
+        described = self.guard(keras_models.describe)(models, living.objects_of(trace), whole)
+        described = described or {keras_models.KEY: 1, "models": [], "variables": []}
         described.update(self._inputs, tensors=self._standing)
+        described.update(self._predictable)
         if self._of_failure:
             described["failed_step"] = True
         if self._failed.get("batch"):
@@ -174,10 +180,11 @@ class Recorder:
             kept = self._constants + kept
         if kept or functions:
             described.update(constants=kept, functions=functions)
-        places = self.guard(self._places.told)() or []
+        places = self.guard(self._places.told)(self.last_run.graph) or []
         if places:
             described["places"] = places
-        if described["models"] or self._standing or kept or functions or places:
+        told: List[Any] = [self._standing, kept, functions, places, self._predictable, self._of_failure]
+        if described["models"] or any(told):
             self.bundle.write_json(bundle.MODEL, described)
 
     def failed(self, error: Any, trace: Any = None) -> None:
@@ -189,6 +196,8 @@ class Recorder:
         if windows is not None:
             self.guard(windows.failed)()
         self.failing()
+        if not self.traced:
+            self._predictable = self.guard(self.last_run.saved)(self.bundle) or {}
         trace_of_it = trace if trace is not None else getattr(error, "__traceback__", None)
         self.describe_models(trace=trace_of_it, whole=True)
         held = living.living(trace)

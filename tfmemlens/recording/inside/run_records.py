@@ -118,7 +118,7 @@ def _rows(step_stats: Any) -> Iterator[Dict[str, Any]]:
 
 def _constants_behind(fetches: Any) -> Iterator[Dict[str, Any]]:
     """The constants that what is fetched is made of."""
-    waiting = [getattr(each, "op", each) for each in _flat(fetches)]
+    waiting = [getattr(each, "op", each) for each in flat(fetches)]
     seen: Set[int] = set()
     while waiting and len(seen) < MAX_OPS:
         op = waiting.pop()
@@ -142,12 +142,13 @@ def _constants_behind(fetches: Any) -> Iterator[Dict[str, Any]]:
             }
 
 
-def _flat(fetches: Any) -> Iterator[Any]:
+def flat(fetches: Any) -> Iterator[Any]:
+    """What is fetched, out of its lists and dictionaries."""
     if isinstance(fetches, dict):
         fetches = list(fetches.values())
     if isinstance(fetches, (list, tuple)):
         for each in fetches:
-            for inner in _flat(each):
+            for inner in flat(each):
                 yield inner
     else:
         yield fetches
