@@ -178,7 +178,7 @@ def ended_by(case: Case) -> tuple[Remedy, Line] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Contrast:
     """What the writer says differs from where all is well, or suspects."""
 
     line: Line
@@ -187,7 +187,7 @@ class Difference:
     remedy: Remedy
 
 
-def difference(case: Case, found: Grower | None = None) -> Difference | None:
+def difference(case: Case, found: Grower | None = None) -> Contrast | None:
     """Where the text says that it does not happen, else what was changed before it began, else its writer's
     suspect. None where the text says what ended it, or where its own code or words prove the cause.
     """
@@ -197,7 +197,7 @@ def difference(case: Case, found: Grower | None = None) -> Difference | None:
         told = _in_own_words(case, begins)
         if told and not (found and found.line == told[1] and begins != NOT_THERE):
             text = f'{told[1].place} says {says}: "{_short(told[0], _LONG)}": {then}'
-            return Difference(told[1], says, Remedy(text, slug="what-differs"))
+            return Contrast(told[1], says, Remedy(text, slug="what-differs"))
     return None
 
 

@@ -195,8 +195,10 @@ _NOT_THERE = regex(
 )
 """The text says where the failure is not to be seen: with another optimizer, version, machine or call."""
 _CHANGES = (
-    r"(?:rewrote|rewritten|chang|modif|add|replac|switch|mov|introduc|refactor|enabl|us|swapp|edit|convert|start"
-    r"|wrapp|turn)(?:ed|ied)?\b(?!ed)(?![^.;]{0,40}\b(?:tensorflow|keras|tf|cuda|cudnn|driver|version|release|batch)\b)"
+    r"(?:rewrote|rewritten|chang|modif|add|replac|switch|mov|introduc|refactor|enabl|us|swapp|edit"
+    r"|convert|start"
+    r"|wrapp|turn)(?:ed|ied)?\b(?!ed)(?![^.;]{0,40}\b(?:tensorflow|keras|tf|cuda|cudnn|driver"
+    r"|version|release|batch)\b)"
 )
 _CHANGED = regex(
     r"(?i)\b(?:used to|bug-?free|(?:ran|worked|trained|runs|works|was) (?:\w+ ){0,2}?(?:well|fine|ok"
