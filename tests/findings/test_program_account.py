@@ -157,6 +157,30 @@ def test_results_that_are_the_largest_part_are_told_and_returned_less() -> None:
     assert "return-less" not in slugs(small)
 
 
+@pytest.mark.parametrize(
+    ("given", "constant", "new"), [(0.0, 0.0, True), (0.01, 0.0, False), (0.0, 0.01, False)]
+)
+def test_results_of_next_to_nothing_are_new_weights(given: float, constant: float, new: bool) -> None:
+    parts = ("parameter", given), ("constant", constant), ("maybe_live_out", 5.25), ("total", 5.5)
+    report = gpu_account(0.75, *parts, before="import jax\n")
+    assert ("most likely new weights, or draws" in report.verdict) is new
+    assert slugs(report)[0] == ("narrow-weights" if new else "return-less")
+    assert ("smaller-batch" not in slugs(report)) or not new
+
+
+CLEARED = (
+    "jax.clear_backends()\nb = g(b)\n"
+    "E external/xla/xla/stream_executor/cuda/cuda_driver.cc:1571] failed to allocate"
+    " 29.67GiB (31861358592 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n"
+)
+
+
+@pytest.mark.parametrize(("code", "told"), [("", True), ("# ", False)])
+def test_a_pool_of_an_earlier_backend_is_kept(code: str, told: bool) -> None:
+    report = pipeline.explain(f"```python\nimport jax\na = g(jnp.zeros(9))\n{code}{CLEARED}")
+    assert (slugs(report)[0] == "without-clearing") is told
+
+
 def test_a_program_larger_than_the_card_gets_no_larger_pool() -> None:
     report = gpu_account(4.5, *LARGE_RESULTS, before="I have a 12 GB card\n")
     assert "the whole program needs about 14.50 GiB, more than the device has" in report.verdict

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets, device_users, own_gpu, remedies
 from tfmemlens.findings.support.driver import of_context
 from tfmemlens.findings.support.named_sizes import stated_length
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import full_device
 from tfmemlens.findings.support.rows import failures, is_constant_of_graph, tensor_text
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_name, framework_of
@@ -22,6 +23,8 @@ from tfmemlens.model.capture import DeviceUse
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, human_size
 
 BASIS = Basis.NAME
@@ -181,6 +184,13 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     if _own_pool(case, moment):
         yield from _of_own_pool(case)
         return
+    if framework_of(case) == JAX and (clears := _clears_backends(case)):
+        yield Remedy(
+            f"leave `clear_backends()` out ({clears.place}): the backend that is made next asks for a pool of"
+            " its own, and the earlier one is not given back. To free arrays delete them, or begin a process",
+            "del a; jax.clear_caches()   # arrays and programs; the pool stays, and is used again",
+            slug="without-clearing",
+        )
     shared = bool(_of_ranks(case, moment.request.failed))
     if shared:
         yield from own_gpu.one_for_each(case)
@@ -248,3 +258,12 @@ def _of_own_pool(case: Case) -> Iterator[Remedy]:
         "start one process for each GPU of a machine: a second one on the same GPU finds nothing",
         slug="fewer-processes",
     )
+
+
+_CLEARS_BACKENDS = regex(r"\A\s*[\w.]*\bclear_backends\(\)\s*(?:#.*)?\Z")
+
+
+def _clears_backends(case: Case) -> Line | None:
+    """The line of code that lets JAX forget its devices, whose pools stay with the process."""
+    code = code_lines(case.capture.surroundings)
+    return next((line for line in code if _CLEARS_BACKENDS.search(line.text)), None)

@@ -414,6 +414,7 @@ TABLE: dict[str, Applicability] = {
     "in-16-bits": Applicability(done=_HALVED),
     "load-once-for-all": _ANYWHERE,
     "see-real-use": _ANYWHERE,
+    "without-clearing": Applicability(_OF_JAX, devices=_ON_GPU),
     "set-before-import": Applicability(_OF_JAX, devices=_ON_GPU),
     "what-ended-it": _ANYWHERE,
     "what-differs": _ANYWHERE,

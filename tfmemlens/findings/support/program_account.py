@@ -314,9 +314,53 @@ def mostly_results(compiler: CompilerMemory) -> bool:
     return all(part is None or part.bytes < results.bytes for part in others) and not undonated(compiler)
 
 
+_NEXT_TO_NOTHING = MIB
+
+
+def made_of_nothing(compiler: CompilerMemory) -> bool:
+    """Whether its results, the largest part, are made from next to nothing, as weights are from a key: what
+    it is given and its constants are known, and no data among them.
+    """
+    given, constants = compiler.arguments, compiler.constants
+    known = given is not None and constants is not None and mostly_results(compiler)
+    return bool(known and max(part.bytes for part in (given, constants) if part) < _NEXT_TO_NOTHING)
+
+
+_FEWER_DRAWS = Remedy(
+    "if they are draws or paths: fewer in one call, and bring each call's results to the host",
+    slug="fewer-draws",
+)
+
+
+def for_initial_weights(case: Case) -> Iterator[Remedy]:
+    """What makes new weights less, which have no batch; of a sampler, fewer draws first."""
+    samples = case.capture.surroundings.shows("sampling") or case.api.library in ("NumPyro", "PyMC")
+    if samples:
+        yield _FEWER_DRAWS
+    yield Remedy(
+        "if these are new weights: make them in 16 bits, or take a smaller model of the family; a program"
+        " that loads trained ones needs no random ones first",
+        "model, params = FlaxModel.from_pretrained(name, dtype=jnp.float16, _do_init=False)   # Flax",
+        slug="narrow-weights",
+    )
+    yield Remedy(
+        "or make them sharded over several devices, inside jit",
+        "params = jax.jit(init, out_shardings=shardings)(key)",
+        slug="shard-arguments",
+    )
+    if not samples:
+        yield _FEWER_DRAWS
+
+
 def of_results(compiler: CompilerMemory) -> str:
     """`9.64 GiB are results, more than the 4.44 GiB of its temporaries`."""
     assert compiler.results
+    if made_of_nothing(compiler):
+        given = human_size(compiler.arguments) if compiler.arguments else "nothing"
+        return (
+            f"its largest part are its results, {human_size(compiler.results)}, made from arguments of"
+            f" {given}: most likely new weights, or draws from a key"
+        )
     beside = (
         f", more than its temporaries ({human_size(compiler.temporaries)})" if compiler.temporaries else ""
     )

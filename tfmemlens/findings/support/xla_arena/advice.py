@@ -311,7 +311,10 @@ def _of_the_program(
     donatable = program_account.could_donate(case, moment, compiler)
     if undonated and donatable:
         yield program_account.donate(case, compiler)
-    if program_account.mostly_results(compiler):
+    new = program_account.made_of_nothing(compiler)
+    if new:
+        yield from program_account.for_initial_weights(case)
+    elif program_account.mostly_results(compiler):
         yield program_account.return_less(compiler)
     line = jax_lines.made_at(case, moment)
     undecided = not line and facts.may_be_what_was_held(case, moment)
@@ -329,7 +332,7 @@ def _of_the_program(
         yield _FEWER_ENVIRONMENTS
     if not of_arguments and (padding := told.shows("padding to a length")):
         yield _pad_less(padding)
-    if not of_arguments and not line and (buffers is None or buffers.batch):
+    if not (of_arguments or line or new) and (buffers is None or buffers.batch):
         again = ("recompute",) if buffers is None or buffers.recompute else ()
         yield from remedies.offered(case, moment, "smaller-batch", *again)
     if not undonated and donatable:
