@@ -18,6 +18,18 @@ IN_A_CALL = (
     "\nfor k in range(10):\n    c = roll(c)\n"
 )
 LIVE = "for _ in range(5):\n    A = jnp.ones(1000)\n    bs = jax.live_arrays()\n    print(len(bs))\n"
+PARTIAL = (
+    "from functools import partial\nfor k in range(10):\n    fx = partial(body, p)\n"
+    "    c, _ = lax.scan(fx, c, xs)\n"
+)
+OF_GRAD = "for k in range(10):\n    y = jax.lax.map(jax.grad(loss), xs)\n"
+STATIC = (
+    "@partial(jax.jit, static_argnames='n')\ndef f(x, n):\n    return x * n\n"
+    "for k in range(9):\n    f(x, k)\n"
+)
+STATIC_BY_NAME = STATIC.replace("f(x, k)", "f(x, n=k + 1)")
+SAME_STATIC = STATIC.replace("f(x, k)", "f(x + k, 3)")
+TRACED_ONE = STATIC.replace(", static_argnames='n'", "")
 ONCE = "f = jax.jit(jax.grad(loss))\nfor k in range(10):\n    f(x)\n"
 TWICE = "for k in range(2):\n    f = jax.jit(jax.grad(loss))\n    f(x)\n"
 REMEMBERED = (
@@ -50,6 +62,10 @@ def explained(code: str, says: str = GROWS) -> Report:
         (DECORATED, "line 10 makes and compiles another function", "compile-once"),
         (SCAN, "line 9 gives `lax.scan` another function in each turn of the loop on line 8", "compile-once"),
         (IN_A_CALL, "line 11 gives `jax.lax.fori_loop` another function", "compile-once"),
+        (PARTIAL, "line 11 gives `lax.scan` another function", "compile-once"),
+        (OF_GRAD, "line 9 gives `jax.lax.map` another function", "compile-once"),
+        (STATIC, "line 12 gives `f` another value of a static argument", "compile-once"),
+        (STATIC_BY_NAME, "line 12 gives `f` another value of a static argument", "compile-once"),
         (LIVE, "`bs` (line 10), which keeps all arrays that are alive", "keep-numbers"),
     ],
 )
@@ -59,10 +75,12 @@ def test_what_each_turn_makes_is_named_with_its_line(code: str, said: str, slugs
     assert report.actions[0].remedy.slug == slugs
 
 
-@pytest.mark.parametrize("code", [ONCE, TWICE, REMEMBERED, TRACED, JITTED_LATER, NAMED, DELETED])
+@pytest.mark.parametrize(
+    "code", [ONCE, TWICE, REMEMBERED, TRACED, JITTED_LATER, NAMED, DELETED, SAME_STATIC, TRACED_ONE]
+)
 def test_what_is_made_once_is_not_blamed(code: str) -> None:
     report = explained(code)
-    assert "another function" not in report.verdict and "keeps all arrays" not in report.verdict
+    assert "another" not in report.verdict and "keeps all arrays" not in report.verdict
     assert all("make once" not in each.remedy.text for each in report.actions)
 
 

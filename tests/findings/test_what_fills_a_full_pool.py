@@ -79,6 +79,13 @@ def test_an_algorithm_that_was_tried_fails_nothing() -> None:
     assert len(failed.case.moments) == 1 and "8.00 GiB" in failed.verdict
 
 
+def test_a_slow_compile_is_no_lack_of_memory() -> None:
+    line = "[Compiling module jit_apply_fn] Very slow compile? If you want to file a bug, run with envvar\n"
+    assert explained(line).verdict.startswith("No failure: XLA says that a program takes long to compile")
+    killed = explained(f"{line}The machine runs out of memory, 120 GB of RAM, while jax compiles it.\n")
+    assert "ran out" in killed.verdict and "No failure" not in killed.verdict
+
+
 def test_constants_that_are_computed_when_compiling_fail_nothing() -> None:
     line = (
         f"{AT}E external/xla/xla/service/slow_operation_alarm.cc:65] Constant folding an instruction is"

@@ -15,6 +15,7 @@ from tfmemlens.findings.support.prose_of_jax import (
     FEWER_ENVIRONMENTS,
     FEWER_SHAPES,
     IN_BLOCKS,
+    NO_STATIC,
     STEPS_AGAIN,
 )
 from tfmemlens.findings.support.residues import FEWER_RESIDUES, with_host_ram
@@ -287,6 +288,12 @@ _ROWS = (
         grows=False,
     ),
     _Told("jax: values kept", "results that a container keeps on the device", (_NUMBERS,), grows=True),
+    _Told(
+        "jax: static arguments",
+        "a static argument, each value of which is compiled, and its program kept",
+        (NO_STATIC, _DROP_PROGRAMS),
+        grows=True,
+    ),
     _Told(
         "jax: new shapes",
         "programs that are compiled for each new shape, and kept",

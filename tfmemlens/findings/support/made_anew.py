@@ -1,10 +1,11 @@
 """What a loop of a quoted JAX or PyTorch/XLA program makes anew in each of its turns, by its syntax tree:
 functions that are compiled again, loaders with threads and queues of their own, lists that keep every array.
 
-Run of jax 0.10 on the CPU, 160 turns each: a new lambda for `lax.scan`, `while_loop`, `fori_loop` or `cond`
-outside of jit left 1.5 MiB of host RAM a turn, and nothing with `jax.clear_caches()` or with one function for
-all turns. `jit(...)` made anew left nothing once nobody referred to it, and 1.4 MiB a turn in a list; early
-releases kept it all the same.
+Run of jax 0.10 on the CPU, 160 turns each: a new lambda, partial or gradient for `lax.scan`, `while_loop`,
+`fori_loop`, `cond` or `map` outside of jit left 1.5 MiB of host RAM a turn, and nothing with
+`jax.clear_caches()` or with one function for all turns. `jit(...)` made anew left nothing once nothing held
+it, and 1.4 MiB a turn in a list; early releases kept it all the same. Another value of a static argument
+left 1.4 MiB.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Iterator
 
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.kept_code import kept
+from tfmemlens.findings.support.prose_of_jax import NO_STATIC
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.knowledge.tree_values import dotted, last_name
 from tfmemlens.model.capture import Surroundings
@@ -25,7 +27,8 @@ from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 _COMPILES = frozenset({"jit", "pjit", "pmap", "filter_jit", "filter_pmap"})
-_LOOPS_OF_XLA = frozenset({"scan", "while_loop", "fori_loop", "cond", "switch", "associative_scan"})
+_LOOPS_OF_XLA = frozenset({"scan", "while_loop", "fori_loop", "cond", "switch", "associative_scan", "map"})
+_MAKES_FUNCTIONS = frozenset({"partial", "grad", "value_and_grad", "vmap", "jit", "checkpoint", "remat"})
 _LOADERS = frozenset({"ParallelLoader", "MpDeviceLoader"})
 _LIVE = frozenset({"live_arrays", "live_buffers"})
 _REMEMBERS = frozenset({"cache", "lru_cache"})
@@ -38,7 +41,7 @@ class Anew:
     """Something that each turn of a loop makes."""
 
     kind: str
-    """`function`, `body` (of a loop of XLA), `loader`, `arrays`."""
+    """`function`, `body` (of a loop of XLA), `static` (an argument), `loader`, `arrays`."""
     line: Line
     loop: Line
     name: str
@@ -69,6 +72,7 @@ class _Finder:
         for _, call in trees:
             if isinstance(call, ast.Call) and last_name(call.func) in _COMPILES:
                 self._jitted |= _names(call.args)
+        self._static = dict(_static_arguments(node for _, node in trees))
 
     def found(self) -> Iterator[Anew]:
         """Each line once."""
@@ -119,6 +123,8 @@ class _Finder:
             yield Anew("loader", line, turn.line, name)
         elif name in _LOOPS_OF_XLA and "lax" in dotted(node.func) and _is_given_anew(node, turn.inside):
             yield Anew("body", line, turn.line, dotted(node.func))
+        elif name in self._static and self._static[name].changes(node, turn.loop):
+            yield Anew("static", line, turn.line, name)
         elif isinstance(node.func, ast.Name) and not turn.called:
             yield from self._called(node.func.id, turn)
 
@@ -136,8 +142,58 @@ def _names(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def _defined_in(body: Iterable[ast.AST]) -> frozenset[str]:
-    nodes = (node for part in body for node in ast.walk(part))
-    return frozenset(node.name for node in nodes if isinstance(node, ast.FunctionDef))
+    """Names of functions that each turn makes: by def, lambda, partial, or as the gradient of another."""
+    nodes = [node for part in body for node in ast.walk(part)]
+    defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    made = (each for each in nodes if isinstance(each, ast.Assign) and _makes_a_function(each.value))
+    return frozenset(defined | {last_name(each.targets[0]) for each in made})
+
+
+def _makes_a_function(node: ast.AST) -> bool:
+    return isinstance(node, ast.Lambda) or (
+        isinstance(node, ast.Call) and last_name(node.func) in _MAKES_FUNCTIONS
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Static:
+    """Which arguments of a compiled function are static."""
+
+    places: frozenset[int]
+    names: frozenset[str]
+
+    def changes(self, call: ast.Call, loop: ast.For | ast.While) -> bool:
+        """Whether a call gives one of them what the loop goes over."""
+        given = [each for place, each in enumerate(call.args) if place in self.places]
+        given += [each.value for each in call.keywords if each.arg in self.names]
+        counted = _names([loop.target]) if isinstance(loop, ast.For) else set()
+        return bool(_names(given) & counted)
+
+
+def _static_arguments(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, _Static]]:
+    """Compiled functions with static arguments, by their names."""
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef) and _is_traced(node):
+            parts = [part for each in node.decorator_list for part in ast.walk(each)]
+            names = [each.arg for each in node.args.args]
+            yield node.name, _static(parts, names)
+        elif isinstance(node, ast.Assign) and _compiles(node.value):
+            yield last_name(node.targets[0]), _static([node.value], [])
+
+
+def _compiles(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and last_name(node.func) in _COMPILES
+
+
+def _static(parts: Iterable[ast.AST], arguments: list[str]) -> _Static:
+    words = {word.arg: word.value for part in parts if isinstance(part, ast.Call) for word in part.keywords}
+    told = [words[name] for name in ("static_argnums", "static_argnames") if name in words]
+    values = [each.value for one in told for each in ast.walk(one) if isinstance(each, ast.Constant)]
+    places = {each for each in values if isinstance(each, int)}
+    names = {each for each in values if isinstance(each, str)}
+    places |= {arguments.index(each) for each in names if each in arguments}
+    names |= {arguments[each] for each in places if 0 <= each < len(arguments)}
+    return _Static(frozenset(places), frozenset(names))
 
 
 def _is_traced(node: ast.FunctionDef) -> bool:
@@ -179,8 +235,8 @@ def _uses(loop: ast.For | ast.While, node: ast.AST) -> bool:
 
 
 def _is_given_anew(call: ast.Call, inside: frozenset[str]) -> bool:
-    """Whether a function that it is given is made in the turn: a lambda, or one that is defined there."""
-    return any(isinstance(each, ast.Lambda) or last_name(each) in inside for each in call.args)
+    """Whether a function that it is given is made in the turn."""
+    return any(_makes_a_function(each) or last_name(each) in inside for each in call.args)
 
 
 def _is_deleted(loop: ast.For | ast.While, name: str) -> bool:
@@ -204,7 +260,9 @@ def nothing_made_anew(case: Case) -> bool:
 
 def growers(case: Case) -> Iterator[Grower]:
     """The same in words, with what helps, for the framework that runs it."""
-    kinds = {JAX: ("arrays", "function", "body"), TORCH_XLA: ("loader",)}.get(framework_of(case) or "", ())
+    kinds = {JAX: ("arrays", "static", "function", "body"), TORCH_XLA: ("loader",)}.get(
+        framework_of(case) or "", ()
+    )
     program = case.capture.surroundings.program()
     found = list(made_anew(program)) if kinds and program else []
     for kind in kinds:
@@ -242,6 +300,11 @@ def _in_words(made: Anew) -> str:
             f"{made.line.place} makes another `{made.name}` in {of_loop}, with threads and queues of batches"
             " of its own"
         )
+    if made.kind == "static":
+        return (
+            f"{made.line.place} gives `{made.name}` another value of a static argument in {of_loop}: each is"
+            " compiled, and its program stays"
+        )
     if made.kind == "body":
         return (
             f"{made.line.place} gives `{made.name}` another function in {of_loop}: outside of jit each is"
@@ -258,6 +321,8 @@ def _remedies(made: Anew) -> tuple[Remedy, ...]:
         return (_without_list(made),)
     if made.kind == "loader":
         return (_ONE_LOADER, _FEWER_WAITING)
+    if made.kind == "static":
+        return (NO_STATIC, _CLEAR)
     if made.kind == "body":
         return (_ONE_BODY, _CLEAR)
     return (_above_the_loop(made), _CLEAR)

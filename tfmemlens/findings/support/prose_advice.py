@@ -453,7 +453,7 @@ def _nothing_made_anew(case: Case) -> bool:
 
 
 _ANOTHER_JAX = Remedy(
-    "the quoted loop makes no function anew and keeps no result, so the library may keep something: run the"
+    "the quoted loop compiles nothing anew and keeps no result, so the library may keep something: run the"
     " same loop with another release of jax and jaxlib, an older and the newest, and compare",
     "pip install -U jax jaxlib",
     slug="newer-release",

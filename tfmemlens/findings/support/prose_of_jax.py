@@ -93,6 +93,11 @@ COMPILED_ONCE = Remedy(
     "jax.config.update('jax_log_compiles', True)",
     slug="compile-once",
 )
+NO_STATIC = Remedy(
+    "give it as a traced argument: static is what decides shapes or Python's branches, and has few values",
+    "f = jax.jit(f)   # jnp.where or lax.cond instead of if",
+    slug="compile-once",
+)
 ALL_DEVICES = Remedy(
     "JAX computes on the first device alone unless arrays are sharded (or the function is mapped over"
     " devices), so the others' memory does not help: shard what is large, or run independent inputs in a"
@@ -142,7 +147,8 @@ def _named(case: Case, jax: bool) -> Iterator[Remedy]:
     samples = (case.api.library == "NumPyro" or told.shows("sampling")) and not late
     if samples:
         yield _SAMPLER_MADE_ONCE if told.shows("growing in words") else FEWER_DRAWS
-    if not told.shows("growing in words") or told.shows("running short"):
+    grows = told.shows("growing in words")
+    if grows is None or told.shows("running short") not in (None, grows):
         yield from _of_one_call(told, jax)
 
 

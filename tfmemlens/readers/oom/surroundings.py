@@ -129,6 +129,13 @@ HARMLESS = {
         "Constant folding an instruction is taking > 2s:",
         needs="Constant folding",
     ),
+    "XLA says that a program takes long to compile, which is no lack of memory: loops of Python that it"
+    " unrolls, a large constant, or an early release are usual reasons": LineRule(
+        r"(?i)\bvery slow compile\?",
+        "[Compiling module jit_apply_fn] Very slow compile? If you want to file a bug, run with envvar"
+        " XLA_FLAGS=--xla_dump_to=/tmp/foo and attach the results.",
+        needs="ery slow compile",
+    ),
     "BFC gave free regions back before it tried again": LineRule(
         r"Garbage collection: deallocate free memory regions",
         "Garbage collection: deallocate free memory regions (i.e., allocations) so that",

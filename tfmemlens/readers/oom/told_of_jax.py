@@ -56,6 +56,14 @@ KEPT_VALUES = LineRule(
     needs=("list", "dict", "buffer", "append"),
 )
 """Results are put in a container, step by step."""
+STATIC = LineRule(
+    r"(?i)\bstatic(?:_?arg(?:nums|names|ument)?s?| (?:args?|arguments?))\b[^\n]{0,120}"
+    r"\b(?:constant|(?:each|every|different|new|changing) (?:different )?values?|re-?compil\w*|cache\w*)\b",
+    "`static_argnames` must be constant: JAX compiles anew for each value",
+    "a static argument recompiles",
+    needs="static",
+)
+"""A static argument whose values are compiled, each."""
 NEW_SHAPES = LineRule(
     r"(?i)\b(?:different|varying|variable|changing|dynamic|many|every|each|new|random|ragged)"
     r" (?:\w+ ){0,2}(?:shapes?|lengths?|sizes?)\b|\bshapes? (?:that )?(?:change|var(?:y|ies)|differ)s?\b"
@@ -263,6 +271,7 @@ TOLD_OF_JAX = {
     "jax: a matrix of pairs": KERNEL_MATRIX,
     "jax: pairs by broadcasting": BROADCAST_PAIRS,
     "jax: values kept": KEPT_VALUES,
+    "jax: static arguments": STATIC,
     "jax: new shapes": NEW_SHAPES,
     "jax: recompiling": RECOMPILING,
     "jax: restoring": RESTORING,
