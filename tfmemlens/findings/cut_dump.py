@@ -91,7 +91,7 @@ def check(case: Case) -> Iterator[Finding]:
         if state.limit and state.in_use and state.limit.bytes and state.free is None:
             yield _of_statistics(case, index, moment, request)
         elif dumped and not state.limit and request.needed_bytes is None and len(moment.attribution.table):
-            yield _of_chunks(index, moment)
+            yield _of_chunks(case, index, moment)
         elif _is_head_alone(moment, request):
             yield _of_a_head(case, index, moment)
 
@@ -258,7 +258,7 @@ def _smaller(case: Case, moment: Moment) -> tuple[Remedy, ...]:
     return (Remedy(text, slug="smaller-batch"),)
 
 
-def _of_chunks(index: int, moment: Moment) -> Finding:
+def _of_chunks(case: Case, index: int, moment: Moment) -> Finding:
     most = max(moment.attribution.table, key=lambda row: row.total_bytes)
     share = percent(most.total_bytes, held(moment))
     if held(moment) < _LEAST_OF_A_DEVICE:
@@ -266,10 +266,12 @@ def _of_chunks(index: int, moment: Moment) -> Finding:
         known = moment.request is not None and moment.request.failed.shape is not None
         tells = "neither what was requested nor what held the device"
         tells = f"tells {tells}" if not known else "does not tell what held the device"
+        gpu = None if known else case.capture.surroundings.shows("a GPU named")
+        of_gpu = f" (a GPU's, by {gpu.place})" if gpu else ""
         return Finding(
             severity=Severity.NOTE if known else Severity.FACTOR,
             headline=f"{what}, which {tells}",
-            because=f"only a part of its dump is here, which {tells}",
+            because=f"only a part of its dump is here{of_gpu}, which {tells}",
             explains=0,
             basis=Basis.MEASURED,
             evidence=(Evidence("the blocks", most.line),),

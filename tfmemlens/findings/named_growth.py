@@ -20,7 +20,7 @@ from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.findings.support.told_again import ONE_AFTER_ANOTHER
 from tfmemlens.findings.support.what_grows import grower
-from tfmemlens.findings.support.which_memory import whose
+from tfmemlens.findings.support.which_memory import named_by, whose
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
@@ -41,12 +41,13 @@ def check(case: Case) -> Iterator[Finding]:
     if said is None or found is None:
         return
     if not case.moments:
+        where = whose(case, said)
         what = next((words for name, words in _WHAT.items() if told.shows(name) == said), "ran out")
         yield _finding(
             case,
             said,
             found,
-            f"the text says in words that {whose(case, said)} {what} ({said.place})",
+            f"the text says in words that {where} {what} ({said.place}{named_by(case, said, where)})",
         )
         return
     for index, moment, _ in list(requests(case))[:1]:

@@ -55,6 +55,7 @@ from tfmemlens.findings.support.which_memory import (
     HOST,
     RAN_OUT,
     how_to_tell,
+    named_by,
     only_killed,
     whose,
 )
@@ -164,11 +165,14 @@ def check(case: Case) -> Iterator[Finding]:
         guessed = f"; {differs.line.place} says {differs.says}"
     cause, ended = stated_cause(case), ended_by(case)
     named = f'; {cause[1].place} names the cause: "{cause[0]}"' if cause else ""
+    figures = _with_those_of(told, line, where)
+    names = "" if figures else named_by(case, line, where)
     unsaid = "" if likely or cause or ended or on_board else how_to_tell(case, line, where)
     yield Finding(
         severity=Severity.FACTOR,
         headline=(
-            f"the text says {what} ({line.place}{_with_figures(line)}){_with_those_of(told, line, where)},"
+            f"the text says {what} ({line.place}{_with_figures(line)}{names})"
+            f"{figures},"
             f" and quotes {_quoted(told)}"
             f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
             f"{_of_readings(told)}{_of_the_traceback(told)}"
@@ -289,13 +293,16 @@ def _with_figures(line: Line) -> str:
 
 def _with_those_of(told: Surroundings, line: Line, where: str) -> str:
     """The figures that another line states of host RAM, where this one has none."""
-    much = told.shows("much memory in words")
-    if where != HOST or much in (None, line) or _with_figures(line):
+    if where != HOST or _with_figures(line):
         return ""
-    said = _with_figures(much)
-    return f", {much.place}{said}" if said else ""
+    for other in filter(None, map(told.shows, ("much memory in words", "host RAM named"))):
+        said = _with_figures(other) if other != line else ""
+        if _IN_USE.search(said):
+            return f", {other.place}{said}"
+    return ""
 
 
+_IN_USE = regex(r"(?i)\b(?:us(?:es?|ed|ing)|tak(?:es|ing)|eats|fills|reach\w*|consum\w+)\b")
 _ERROR = regex(r"(?i)\bmemory errors?\b")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, Situation, situation
+from tfmemlens.findings.support.situation import BUILT_IN, JAX, TENSORFLOW, TORCH_XLA, Situation, situation
 from tfmemlens.findings.support.tried import edits_no_program
 from tfmemlens.knowledge.device_names import CPU, GPU, TPU
 from tfmemlens.model.case import Case, Moment
@@ -17,7 +17,7 @@ from tfmemlens.model.finding import Remedy
 from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass, replace
 
-_INFERENCE = ("Java", "Node", "TensorFlow.js", "C++", "C#", "TensorFlow Serving")
+_INFERENCE = ("Java", "Node", "TensorFlow.js", "C++", "C#", "TensorFlow Serving", BUILT_IN)
 """Programs that run a model which was trained elsewhere."""
 _FIRST, _LAST = (0, 0), (2, 99)
 _ALL = frozenset({TENSORFLOW, JAX, TORCH_XLA})

@@ -10,6 +10,7 @@ from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.knowledge.device_names import CPU, TPU, kind_of_device
 from tfmemlens.knowledge.gpu_memory import is_older
 from tfmemlens.model.attribution import Kind, Phase
+from tfmemlens.model.capture import LIBRARY_FRAME, OWN_FRAME
 from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.incident import FailedRequest
 from tfmemlens.values import dataclass
@@ -182,11 +183,29 @@ def without_tensor_cores(case: Case) -> bool:
 _TENSOR_CORES = 7.0
 
 
+BUILT_IN = "a program with TensorFlow inside"
+
+
+def _is_built_in(case: Case) -> bool:
+    """Whether no Python runs the model, as far as the log shows: its lines are of a program that was built
+    with TensorFlow inside, and no frame or setting tells of another. JAX's are built like that, too.
+    """
+    told = case.capture.surroundings
+    return (
+        told.shows("built into a program") is not None
+        and framework_of(case) == TENSORFLOW
+        and not told.setting("program")
+        and not any(map(told.shows, (OWN_FRAME, LIBRARY_FRAME, "training")))
+    )
+
+
 def _settings(case: Case) -> Iterator[str]:
     for name, value, _ in case.capture.surroundings.settings:
         yield f"{name}={value}"
     if case.capture.hints.batch is not None:
         yield f"batch_size={case.capture.hints.batch}"
+    if _is_built_in(case):
+        yield f"program={BUILT_IN}"
     if without_tensor_cores(case):
         yield "tensor_cores=False"
     if case.capture.surroundings.shows("fitting"):

@@ -98,6 +98,25 @@ def _by_the_whole_text(told: Surroundings) -> str:
     return HOST if ram and not (gpu or told.shows("a GPU named") or told.devices) else UNSAID
 
 
+def named_by(case: Case, line: Line, where: str) -> str:
+    """The line that names the memory, where this one does not: `; line 11 names it`."""
+    names, facts = _NAMED_BY.get(where, (None, ()))
+    if names is None or names.search(line.text):
+        return ""
+    lines = map(case.capture.surroundings.shows, facts)
+    other = next((each for each in lines if each and each != line and names.search(each.text)), None)
+    return f"; {other.place} names it" if other else ""
+
+
+_NAMED_BY = {
+    HOST: (_HOST, ("host RAM in words", "killed in words", "host RAM named", "without a GPU")),
+    DEVICE: (
+        _DEVICE,
+        ("device memory in words", "GPU memory named", "fails on the GPU alone", "a GPU named"),
+    ),
+}
+
+
 def how_to_tell(case: Case, line: Line, where: str) -> str:
     """That neither is said, and what tells them apart; empty where the memory is known."""
     told = case.capture.surroundings

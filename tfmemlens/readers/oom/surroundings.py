@@ -326,9 +326,13 @@ class SurroundingsCollector:
             self.purposes[OWN_FRAME] = line
 
     def logged_by(self, path: str, line: Line) -> None:
-        """Note what the path of a logging C++ file says of the machine: Windows writes it in its own way."""
+        """Note what the path of a logging C++ file says: Windows writes it in its own way, and a program that
+        was built with TensorFlow inside has it below `external/`, as TensorFlow Serving has.
+        """
         if "\\" in path:
             self.purposes.setdefault("on Windows", line)
+        if path.startswith("external/org_tensorflow/tensorflow/core/"):
+            self.purposes.setdefault("built into a program", line)
 
     def read_prose(self, line: Line) -> None:
         """Note the versions that a line which no C++ file logged names."""
