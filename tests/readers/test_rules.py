@@ -67,3 +67,21 @@ def test_every_pattern_carries_a_real_line() -> None:
 @pytest.mark.parametrize("rule", purpose.PURPOSES.values(), ids=list(purpose.PURPOSES))
 def test_a_programs_purpose_fits_its_own_lines(rule: LineRule) -> None:
     assert rule.examples and all(rule.search(example) for example in rule.examples)
+
+
+@pytest.mark.parametrize("needs", ["ran out", ("spilled", "ran out")])
+def test_of_a_line_of_megabytes_the_places_of_a_word_are_read(needs: str | tuple[str, ...]) -> None:
+    rule = LineRule(r"(?i)memory ran out", needs=needs)
+    far, message = "x " * 1_000_000, "memory ran out"
+    text = f"{far}{message} {far}"
+    found = rule.search(text)
+    assert found and found.span() == (len(far), len(far) + len(message))
+    assert rule.search(f"{far}it ran out {far}{message}")  # at the second place of a word, too
+    assert not rule.search(f"{far}it ran out {far}it ran out {far}{message}")  # the third is not looked at
+    assert not rule.search(far)
+
+
+def test_in_a_long_line_a_word_at_its_end_is_found_once() -> None:
+    rule = LineRule(r"\bran out$", needs="ran out")
+    assert rule.search(f"{'x ' * 20_000}ran out")
+    assert not rule.search(f"{'x ' * 20_000}ran out of it")

@@ -105,7 +105,7 @@ def _consumers(case: Case, copies: list[Row]) -> tuple[Evidence, ...]:
 
 
 def _feeds_second_input(case: Case, row: Row) -> bool:
-    match = _BEHIND.search(row.allocation.node or "")
+    match = _BEHIND.match(row.allocation.node or "")
     return bool(
         match
         and case.api.oldest < (1, 15)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tfmemlens.model.line import Line
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     import ast
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statement:
     """A statement that stands at the left edge of a quoted piece of code, with all that is inside it."""
 
@@ -27,6 +28,13 @@ class Statement:
     """Numbers of its lines that ran when the program failed, as the traceback tells of its file; None where
     it tells nothing.
     """
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of its tree, those nearer to the root first: dozens of rules look through them."""
+        import ast
+
+        return tuple(ast.walk(self.node))
 
     @property
     def line(self) -> Line:

@@ -71,7 +71,7 @@ def _loops(program: Program) -> Iterator[tuple[Statement, ast.Call | ast.For]]:
     for statement in program:
         if statement.of_frame:
             continue
-        for node in ast.walk(statement.node):
+        for node in statement.nodes:
             if isinstance(node, ast.Call):
                 first, _, last = dotted(node.func).rpartition(".")
                 if last in _BODIES and first.partition(".")[0] in ("tf", "tensorflow"):
@@ -117,7 +117,7 @@ def _in_function(program: Program, name: str, failed: FailedRequest) -> bool:
     return any(
         _stands_in(statement, node.body, failed)
         for statement in program
-        for node in ast.walk(statement.node)
+        for node in statement.nodes
         if isinstance(node, ast.FunctionDef) and node.name == name
     )
 
@@ -132,7 +132,7 @@ def _stands_in(statement: Statement, body: list[ast.stmt] | list[ast.expr], fail
 
 def _gradient(program: Program) -> Line | None:
     for statement in program:
-        for node in ast.walk(statement.node):
+        for node in statement.nodes:
             function = node.func if isinstance(node, ast.Call) else None
             if isinstance(function, ast.Attribute) and function.attr in _DIFFERENTIATES:
                 return statement.line_of(node)
@@ -160,7 +160,7 @@ def _limit(loop: ast.Call | ast.For, program: Program) -> ast.expr | None:
 def _returned(program: Program, name: str) -> ast.expr | None:
     """What a function of one line returns."""
     for statement in program:
-        for node in ast.walk(statement.node):
+        for node in statement.nodes:
             if isinstance(node, ast.FunctionDef) and node.name == name:
                 last = node.body[-1]
                 return last.value if isinstance(last, ast.Return) else None

@@ -44,12 +44,28 @@ class LineRule:
     def search(self, text: str) -> re.Match[str] | None:
         """The first place in the text where the pattern fits."""
         needs = self.needs
+        if len(text) > _LONG:
+            return self._search_long(text)
         if needs.__class__ is str:  # 200 rules ask every line: no call for most
             return self._compiled.search(text) if needs in text else None
         text_in_small_letters = text.lower()
         for word in needs:
             if word in text_in_small_letters:
                 return self._compiled.search(text)
+        return None
+
+    def _search_long(self, text: str) -> re.Match[str] | None:
+        """The same around the first places of the words alone: a line may have megabytes."""
+        in_any_case = text if isinstance(self.needs, str) else text.lower()
+        words = (self.needs,) if isinstance(self.needs, str) else self.needs
+        end = 0
+        for _ in range(_MOST_PLACES):
+            found = [at for word in words if (at := in_any_case.find(word, end)) >= 0]
+            if not found:
+                return None
+            begin, end = max(end, min(found) - _AROUND), min(found) + _AROUND
+            if match := self._compiled.search(text, begin, end):
+                return match
         return None
 
     def may_fit(self, text: str, text_in_small_letters: str) -> bool:
@@ -71,6 +87,12 @@ class LineRule:
         return self._names_figures or self._compiled.search(shape) is not None
 
 
+_LONG = 1 << 14
+_AROUND = 1 << 13
+_MOST_PLACES = 2
+"""What is looked at of a line with more letters than the first: so many on both sides of a word that the rule
+needs, at so many places.
+"""
 _ANY_FIGURE = regex(r"\\d|\{\d*,?\d*\}")
 _FIGURE = regex(r"\d|\(\?P=")
 _ZEROS = str.maketrans("123456789", "000000000")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -213,23 +213,40 @@ def loses_letters(texts: Sequence[str]) -> bool:
         and len(text) >= _MIN_WIDTH
         and (left := _LAST.search(text, len(text) - 40))
     ]
-    if any(_lacks_letters(left, right, _WORDS, 5) for left, right in halves):
+    known = _by_ends(_WORDS)
+    if any(_lacks_letters(left, right, known, 5) for left, right in halves):
         return True
     if len(halves) < 2:
         return False
-    own = {word for text in texts for word in _INSIDE.findall(text)}
+    own = _by_ends({word for text in texts for word in _INSIDE.findall(text)})
     lost = sum(_lacks_letters(left, right, own, 7) for left, right in halves)
-    return lost >= 2 and lost > sum(left + right in own for left, right in halves)
+    return lost >= 2 and lost > sum(left + right in _alike(left, right, own) for left, right in halves)
 
 
-def _lacks_letters(left: str, right: str, words: Collection[str], least: int) -> bool:
+_ByEnds = Mapping[tuple[str, str], Collection[str]]
+"""Words by their first and their last letter: a text has thousands, and each of its lines asks."""
+
+
+def _by_ends(words: Iterable[str]) -> _ByEnds:
+    by_ends: dict[tuple[str, str], set[str]] = {}
+    for word in words:
+        by_ends.setdefault((word[0], word[-1]), set()).add(word)
+    return by_ends
+
+
+def _alike(left: str, right: str, words: _ByEnds) -> Collection[str]:
+    """The words that begin and end with the same letters as the two."""
+    return words.get((left[0], right[-1]), ())
+
+
+def _lacks_letters(left: str, right: str, words: _ByEnds, least: int) -> bool:
     """Whether the two are the beginning and the end of a word, but not all of it."""
-    both = len(left) + len(right)
-    if both < least or left + right in words:
+    both, alike = len(left) + len(right), _alike(left, right, words)
+    if both < least or left + right in alike:
         return False
     return any(
         0 < len(word) - both <= _MOST_LOST and word.startswith(left) and word.endswith(right)
-        for word in words
+        for word in alike
     )
 
 
