@@ -18,6 +18,9 @@ IN_A_CALL = (
     "\nfor k in range(10):\n    c = roll(c)\n"
 )
 LIVE = "for _ in range(5):\n    A = jnp.ones(1000)\n    bs = jax.live_arrays()\n    print(len(bs))\n"
+LOADS = "for run in range(10):\n    model, params = FlaxModel.from_pretrained('x')\n"
+LOADS_EACH = LOADS.replace("'x'", "names[run]")
+LOADED_ONCE = "model, params = FlaxModel.from_pretrained('x')\nfor run in range(10):\n    model(x)\n"
 PARTIAL = (
     "from functools import partial\nfor k in range(10):\n    fx = partial(body, p)\n"
     "    c, _ = lax.scan(fx, c, xs)\n"
@@ -66,6 +69,8 @@ def explained(code: str, says: str = GROWS) -> Report:
         (OF_GRAD, "line 9 gives `jax.lax.map` another function", "compile-once"),
         (STATIC, "line 12 gives `f` another value of a static argument", "compile-once"),
         (STATIC_BY_NAME, "line 12 gives `f` another value of a static argument", "compile-once"),
+        (LOADS, "line 9 reads weights in each turn of the loop on line 8", "make-once"),
+        (LOADS_EACH, "line 9 reads weights in each turn", "own-process"),
         (LIVE, "`bs` (line 10), which keeps all arrays that are alive", "keep-numbers"),
     ],
 )
@@ -76,11 +81,16 @@ def test_what_each_turn_makes_is_named_with_its_line(code: str, said: str, slugs
 
 
 @pytest.mark.parametrize(
-    "code", [ONCE, TWICE, REMEMBERED, TRACED, JITTED_LATER, NAMED, DELETED, SAME_STATIC, TRACED_ONE]
+    "code",
+    [ONCE, TWICE, REMEMBERED, TRACED, JITTED_LATER, NAMED, DELETED, SAME_STATIC, TRACED_ONE, LOADED_ONCE],
 )
 def test_what_is_made_once_is_not_blamed(code: str) -> None:
     report = explained(code)
-    assert "another" not in report.verdict and "keeps all arrays" not in report.verdict
+    assert (
+        "another" not in report.verdict
+        and "reads weights" not in report.verdict
+        and "keeps all arrays" not in report.verdict
+    )
     assert all("make once" not in each.remedy.text for each in report.actions)
 
 

@@ -278,3 +278,17 @@ def test_the_end_of_a_list_names_what_is_left(between: str, kind: str, left: str
     assert ("the largest that is left" in report.verdict) is (left is not None)
     assert left is None or f"{left}." in report.verdict
     assert (bool(report.actions) and report.actions[0].remedy.slug == "smaller-batch") is less
+
+
+@pytest.mark.parametrize(
+    "label", ["XLA label: %f.4 = (f32[1024]{0}, bf16[24,128,1024]{2,1,0})", "%f.4 = f32[8]"]
+)
+def test_a_label_that_is_left_of_a_list_names_its_largest_array(label: str) -> None:
+    hint = (
+        "Hint: If you want to see a list of allocated tensors when OOM happens, add report_tensor_allocations"
+    )
+    text = f"import torch_xla\n  {label}\n\t [[{{{{node XRTCompile}}}}]]\n{hint}_upon_oom to RunOptions.\n"
+    report = pipeline.explain(text)
+    named = "the largest array that is left is bf16[24,128,1024] (6.00 MiB, line 2)" in report.verdict
+    assert named is label.startswith("XLA label")
+    assert report.actions[0].remedy.slug == "smaller-batch"

@@ -14,6 +14,7 @@ message with its traceback. For host RAM the kernel's log tells who was ended.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -224,11 +225,34 @@ def _below_a_message(case: Case) -> Iterator[Finding]:
         severity=Severity.FACTOR,
         headline=(
             f"the end of an out-of-memory message stands here ({hint.place}: the hint below it), and not its"
-            f" beginning, which says what was asked for{program}"
+            f" beginning, which says what was asked for{program}{_of_a_label(told)}"
         ),
         evidence=tuple(Evidence("what is left", each) for each in filter(None, (hint, compiled or ran))),
-        remedies=(*smaller_stated(case), _message_wanted(told)),
+        remedies=(
+            *smaller_stated(case),
+            *((steps_of_torch_xla.LESS_IN_A_STEP,) if program and framework_of(case) == TORCH_XLA else ()),
+            _message_wanted(told),
+        ),
     )
+
+
+_LABEL_SHAPE = regex(r"\b(?P<dtype>[a-z]{1,4}\d{1,2})\[(?P<sizes>\d{1,12}(?:,\d{1,12}){0,7})\]")
+_BITS = regex(r"\d+\Z")
+
+
+def _of_a_label(told: Surroundings) -> str:
+    """`; the largest array that is left is f32[24,128,1024] (12 MiB, line 6)`, of XLA's labels of buffers."""
+    line = told.shows("a buffer's label")
+    shapes = {match[0]: _label_bytes(match) for match in _LABEL_SHAPE.finditer(line.text)} if line else {}
+    largest = max(shapes, key=lambda each: shapes[each], default=None)
+    if line is None or largest is None:
+        return ""
+    return f"; the largest array that is left is {largest} ({human(shapes[largest])}, {line.place})"
+
+
+def _label_bytes(match: re.Match[str]) -> int:
+    bits = _BITS.search(match["dtype"])
+    return math.prod(map(int, match["sizes"].split(","))) * int(bits[0] if bits else 8) // 8
 
 
 def _with_a_size(case: Case, line: Line) -> Finding:
@@ -286,9 +310,17 @@ def _with_figures(line: Line) -> str:
     told = (each.strip(' -*>`"') for each in _SENTENCE.split(line.text))
     for each in told:
         amount = _AMOUNT.search(each)
-        if amount and ("%" not in amount[0] or _OF_MEMORY.search(each)) and _may_be_quoted(each):
+        of_it = _OF_MEMORY.search(each) or ("%" not in (amount[0] if amount else "%") and _TELLS.search(each))
+        if amount and of_it and _may_be_quoted(each):
             return f': "{each}"'
     return ""
+
+
+_TELLS = regex(
+    r"(?i)\bOOM|\bout of\b|exhaust|\bleak|\buse(?:s|d)?\b|\busage\b"
+    r"|\b(?:grow|increas|ris|tak|need|ask|requir|allocat|consum|fill|fail|try|exceed|crash|limit)\w*"
+)
+"""A figure of a sentence without any of these is of something else."""
 
 
 def _with_those_of(told: Surroundings, line: Line, where: str) -> str:

@@ -31,6 +31,7 @@ _LOOPS_OF_XLA = frozenset({"scan", "while_loop", "fori_loop", "cond", "switch", 
 _MAKES_FUNCTIONS = frozenset({"partial", "grad", "value_and_grad", "vmap", "jit", "checkpoint", "remat"})
 _LOADERS = frozenset({"ParallelLoader", "MpDeviceLoader"})
 _LIVE = frozenset({"live_arrays", "live_buffers"})
+_LOADS = frozenset({"from_pretrained", "restore_checkpoint", "load_checkpoint", "from_bytes"})
 _REMEMBERS = frozenset({"cache", "lru_cache"})
 _FEWEST_TURNS = 3
 _LONGEST = 60
@@ -41,7 +42,7 @@ class Anew:
     """Something that each turn of a loop makes."""
 
     kind: str
-    """`function`, `body` (of a loop of XLA), `static` (an argument), `loader`, `arrays`."""
+    """`function`, `body` (of a loop of XLA), `static` (an argument), `weights`, `loader`, `arrays`."""
     line: Line
     loop: Line
     name: str
@@ -119,6 +120,8 @@ class _Finder:
         name = last_name(node.func)
         if name in _COMPILES and node.args:
             yield Anew("function", line, turn.line, dotted(node.func), _uses(turn.loop, node))
+        elif name in _LOADS:
+            yield Anew("weights", line, turn.line, dotted(node.func), _uses(turn.loop, node))
         elif name in _LOADERS:
             yield Anew("loader", line, turn.line, name)
         elif name in _LOOPS_OF_XLA and "lax" in dotted(node.func) and _is_given_anew(node, turn.inside):
@@ -260,7 +263,7 @@ def nothing_made_anew(case: Case) -> bool:
 
 def growers(case: Case) -> Iterator[Grower]:
     """The same in words, with what helps, for the framework that runs it."""
-    kinds = {JAX: ("arrays", "static", "function", "body"), TORCH_XLA: ("loader",)}.get(
+    kinds = {JAX: ("arrays", "static", "function", "body", "weights"), TORCH_XLA: ("loader",)}.get(
         framework_of(case) or "", ()
     )
     program = case.capture.surroundings.program()
@@ -295,6 +298,10 @@ def _in_words(made: Anew) -> str:
             f"`{made.name}` ({made.line.place}), which keeps all arrays that are alive, those of earlier"
             " turns as well"
         )
+    if made.kind == "weights":
+        return (
+            f"{made.line.place} reads weights in {of_loop}, and those before go only when nothing holds them"
+        )
     if made.kind == "loader":
         return (
             f"{made.line.place} makes another `{made.name}` in {of_loop}, with threads and queues of batches"
@@ -319,6 +326,8 @@ def _in_words(made: Anew) -> str:
 def _remedies(made: Anew) -> tuple[Remedy, ...]:
     if made.kind == "arrays":
         return (_without_list(made),)
+    if made.kind == "weights":
+        return (_IN_A_PROCESS if made.changes else _LOADED_ONCE,)
     if made.kind == "loader":
         return (_ONE_LOADER, _FEWER_WAITING)
     if made.kind == "static":
@@ -348,6 +357,17 @@ def _above_the_loop(made: Anew) -> Remedy:
     )
 
 
+_LOADED_ONCE = Remedy(
+    "read the weights once, above the loop: where each turn needs them anew, let go of those before first."
+    " What rises over the first turns and stays then is room that the process keeps for itself",
+    "del params; jax.clear_caches()   # before the next are read",
+    slug="make-once",
+)
+_IN_A_PROCESS = Remedy(
+    "let go of the weights before, or do each in a process of its own, whose end frees everything",
+    "del params; jax.clear_caches()   # before the next are read",
+    slug="own-process",
+)
 _CLEAR = Remedy(
     "or, where each turn needs a function of its own: let go of it, and drop what was compiled, before the"
     " next; or do each in a process of its own",

@@ -24,6 +24,10 @@ END_EACH = Remedy(
     "xm.mark_step()   # after opt.step(); or loader = pl.MpDeviceLoader(loader, device)",
     slug="mark-step",
 )
+LESS_IN_A_STEP = Remedy(
+    "put less into one step: a smaller batch on each core, shorter sequences or smaller images",
+    slug="smaller-batch",
+)
 _COUNT = Remedy(
     "count what is compiled: after the first steps the number of CompileTime's samples must stay as it is."
     " Where it rises, shapes change (pad to few), or the graph grows; compiled programs stay in host RAM",

@@ -542,6 +542,11 @@ RERUN = LineRule(
 )
 """What runs once in a notebook's process, and fails when it is run again."""
 COMPILED_BY_XRT = LineRule(r"\bXRTCompile", "\t [[{{node XRTCompile}}]]", needs="XRTCompile")
+A_LABEL = LineRule(
+    r"\bXLA [Ll]abel: .*?\b[a-z]{1,4}\d{1,2}\[\d",
+    "  XLA label: %fusion.4431 = (f32[1024]{0:T(1024)}, f32[24,128,1024]{2,1,0:T(8,128)})",
+    needs="label: ",
+)
 RUN_BY_XRT = LineRule(r"\bXRTExecute", "[[XRTExecute_G12]]", needs="XRTExecute")
 """The node of a program of PyTorch/XLA, where it was compiled and where it ran."""
 NAMED_MEMORIES = {"GPU memory named": GPU_MEMORY, "host RAM named": HOST_RAM, "a GPU named": A_GPU}
@@ -560,6 +565,7 @@ TOLD_BESIDES = {
     "naming a device's pool": POOL_OF_A_DEVICE,
     "compiled by XRT": COMPILED_BY_XRT,
     "run by XRT": RUN_BY_XRT,
+    "a buffer's label": A_LABEL,
     "many sizes": SHAPES_ANEW,
     "jitting again": JITTED_ANEW,
     "stepped by a trainer": STEPPED_BY_A_TRAINER,

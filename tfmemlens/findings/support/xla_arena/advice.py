@@ -346,7 +346,7 @@ def _of_the_program(
     if undecided and not modest:
         yield remedies.ask_what_is_in_use()
     if compiler.cut and not (compiler.needed or buffers) and facts.temporaries_left(moment):
-        yield _LESS_IN_A_STEP
+        yield steps_of_torch_xla.LESS_IN_A_STEP
     if compiler.cut and not compiler.needed:
         yield _WHOLE_MESSAGE
     if not lists_buffers(moment) and not line:
@@ -405,13 +405,7 @@ def _ends_of_steps(case: Case, moment: Moment, text: str) -> Iterator[Remedy]:
             slug="mark-step",
         )
     else:
-        yield _LESS_IN_A_STEP
-
-
-_LESS_IN_A_STEP = Remedy(
-    "put less into one step: a smaller batch on each core, shorter sequences or smaller images",
-    slug="smaller-batch",
-)
+        yield steps_of_torch_xla.LESS_IN_A_STEP
 
 
 def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
