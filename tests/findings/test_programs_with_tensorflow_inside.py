@@ -53,7 +53,47 @@ def test_the_line_that_names_the_memory_is_cited(text: str, cited: str) -> None:
     assert cited in pipeline.explain(f"Hello,\n{text}\n").verdict
 
 
-@pytest.mark.parametrize(("said", "quoted"), [("is using about 28Gb", True), ("is new", False)])
+@pytest.mark.parametrize(("said", "quoted"), [("is using about 28Gb", True), ("uses 28Gb of a GPU", False)])
 def test_ram_in_use_is_quoted_from_where_it_stands(said: str, quoted: bool) -> None:
     text = f"Hello,\n# OOM errors in CPU mode\nThe server has about 32GB ram and {said} before it.\n"
     assert ("28Gb" in pipeline.explain(text).verdict) is quoted
+
+
+@pytest.mark.parametrize(("more", "trains"), [("", False), ("I train it with model.fit first.", True)])
+def test_what_only_predicts_is_no_evaluation_of_a_training(more: str, trains: bool) -> None:
+    text = f"Hello,\nI get an OOM error while running inference with a session.\n{more}\n"
+    code = [action.remedy.code or "" for action in pipeline.explain(text).actions]
+    assert any("validation" in each or "model.fit" in each for each in code) is trains
+
+
+@pytest.mark.parametrize(
+    ("text", "models"),
+    [
+        ("With a batch size of 50 to train the model it runs out of GPU memory.", False),
+        ("After 50 trained models it runs out of GPU memory.", True),
+    ],
+)
+def test_a_number_before_another_thing_counts_no_models(text: str, models: bool) -> None:
+    assert ("models before" in pipeline.explain(f"Hello,\n{text}\n").verdict) is models
+
+
+@pytest.mark.parametrize(
+    ("who", "grows"), [("When I increase the RAM it", False), ("The RAM increases, and it", True)]
+)
+def test_what_its_writer_increases_does_not_grow(who: str, grows: bool) -> None:
+    text = f"Hello,\n{who} runs out of memory in training.\n"
+    assert ("grows" in pipeline.explain(text).verdict) is grows
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("mpirun noticed that process rank 7 exited on signal 9 (Killed).", "read-the-kernel-log"),
+        (
+            "The RAM runs out.\nmpirun noticed that process rank 7 exited on signal 9 (Killed).",
+            "shard-the-data",
+        ),
+    ],
+)
+def test_a_rank_that_was_killed_is_asked_for_proof_first(text: str, first: str) -> None:
+    assert pipeline.explain(f"mpirun -np 8 python train.py\n{text}\n").actions[0].remedy.slug == first

@@ -421,6 +421,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if loads:
         yield data_in_parts(case)
     if was_killed(moment) and case.capture.surroundings.shows("several ranks"):
+        if not (surely_for_memory(moment) or told_for_memory(case) or grows):
+            yield _KERNEL_LOG
         yield SHARD_THE_DATA
     limit = case.capture.surroundings.setting("container_memory")
     sampling = was_killed(moment) and (

@@ -329,11 +329,12 @@ def _with_those_of(told: Surroundings, line: Line, where: str) -> str:
         return ""
     for other in filter(None, map(told.shows, ("much memory in words", "host RAM named"))):
         said = _with_figures(other) if other != line else ""
-        if _IN_USE.search(said):
+        if _IN_USE.search(said) and not _OF_A_GPU.search(said):
             return f", {other.place}{said}"
     return ""
 
 
+_OF_A_GPU = regex(r"(?i)\b(?:GPU|video|graphics?)\b|\bVRAM\b")
 _IN_USE = regex(r"(?i)\b(?:us(?:es?|ed|ing)|tak(?:es|ing)|eats|fills|reach\w*|consum\w+)\b")
 _ERROR = regex(r"(?i)\bmemory errors?\b")
 

@@ -17,6 +17,7 @@ from tfmemlens.findings.support.told_again import (
 )
 from tfmemlens.findings.support.told_work import told_work
 from tfmemlens.findings.support.tried import ruled_out
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
@@ -145,6 +146,11 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
         denied = denied or (grows and name in _OF_ONE_STEP)
         denied = denied or (name == "virtual memory" and told.shows("running short") is not None)
         if (line := told.shows(name) or _fine_without(case, name)) and not denied:
+            if name == "evaluating" and not _trains(told):
+                what, remedies = (
+                    "one batch of the inference, or results that are kept",
+                    (_IN_PARTS, _FEWER_RESULTS),
+                )
             if "multi_gpu_model" in line.text and "Strategy" not in line.text:
                 remedies = (_PER_GPU,)
             yield Grower(f"{what} ({line.place})", line, tuple(_of_its_time(case, each) for each in remedies))
@@ -158,6 +164,18 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
             (_TO_THE_END,),
         )
     yield from told_work(case)
+
+
+def _trains(told: Surroundings) -> bool:
+    """Whether the text tells of a training, so that what only predicts is something else."""
+    return any(map(told.shows, ("training", "training in words", "fitting")))
+
+
+_IN_PARTS = Remedy(
+    "give the model fewer samples at once, one first, and let go of each result before the next: as a file,"
+    " or as numbers in host RAM",
+    slug="predict-in-pieces",
+)
 
 
 def _of_its_time(case: Case, remedy: Remedy) -> Remedy:

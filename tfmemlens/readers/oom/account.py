@@ -37,7 +37,7 @@ _OF_DEVICE = regex(
     r"|\bgrafik\w{0,12}"
 )
 _OF_CPU = regex(r"(?i)\bcpu\b")
-_A_NODE = r"(?:worker|executor|pod|node|container|driver)s?(?: (?:node|pod|process)s?)?"
+_A_NODE = r"(?:docker|worker|executor|pod|node|container|driver)s?(?: (?:node|pod|process)s?)?"
 MEMORY_OF_A_NODE = (
     rf"\b(?<!GPU )(?<!\.){_A_NODE}(?:'s|')? (?:\w+ )?(?:memory|RAM)\b"
     rf"|(?<!GPU )\b(?:memory|RAM)(?: (?:usage|consumption|use|limit))? (?:of|on|at|in) "
@@ -51,7 +51,8 @@ _OF_HOST = regex(
     rf"|{MEMORY_OF_A_NODE}"
 )
 _GROWTH = regex(
-    r"(?i)\b(?:grow(?:s|ing|n)?|multipl(?:y|ies|ied)|(?<!memory )(?<!memory_)growth|increas(?:e|es|ed|ing)"
+    r"(?i)\b(?:grow(?:s|ing|n)?|multipl(?:y|ies|ied)|(?<!memory )(?<!memory_)growth"
+    r"|(?<!\bi )(?<!\bwe )(?<!\byou )increas(?:e|es|ed|ing)"
     r"|ris(?:e|es|ing)|climb(?:s|ing)?|accumulat(?:e|es|ed|ing|ion)"
     r"|balloon(?:s|ing)?|soar(?:s|ing)?|leak(?:s|y|ed|ing|age)?|creep(?:s|ing)?|explod(?:e|es|ing)"
     r"|(?:go(?:es|ing)?|add(?:s|ing)?|pil(?:es|ing)|build(?:s|ing)?) up|more and more"
@@ -136,7 +137,7 @@ def _repeated(what: str) -> re.Pattern[str]:
     """A thing that is done again and again: `each trial`, `between trials`, `at the last fold`."""
     return regex(
         rf"(?i){_AGAIN}[^.]{{0,40}}?\b(?:{what})\b|\b(?:{what})\b[^.]{{0,40}}?{_AGAIN}"
-        rf"|{_NUMBERED} (?:\w+ )?(?:{what})\b|\b(?:{what}) \d+\b"
+        rf"|{_NUMBERED} (?:(?!to\b|and\b|for\b|when\b)\w+ )?(?:{what})\b|\b(?:{what}) \d+\b"
     )
 
 
