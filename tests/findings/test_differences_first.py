@@ -62,6 +62,10 @@ def test_what_ended_it_goes_before_what_was_changed() -> None:
         ("It was solved with a del and gc.collect(), but I do not know why.", True),
         ("I have found a solution for me.\nI just wrote my loop by hand.", True),
         ("I just wrote my loop by hand.", False),
+        ("I downgraded Keras to version 2.1.6, and the problem is gone.", True),
+        ("I downgraded Keras to version 2.1.6, and the problem is the same.", False),
+        ("Calling clear_session after each predict works for me, but I don't know why.", True),
+        ("Calling clear_session after each predict works, but not for long.", False),
     ],
 )
 def test_what_ended_something_else_did_not_end_this(text: str, ended: bool) -> None:

@@ -21,6 +21,7 @@ from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.units import human_size
 from tfmemlens.values import replace
 
@@ -146,7 +147,7 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
         denied = denied or (grows and name in _OF_ONE_STEP)
         denied = denied or (name == "virtual memory" and told.shows("running short") is not None)
         if (line := told.shows(name) or _fine_without(case, name)) and not denied:
-            if name == "evaluating" and not _trains(told):
+            if name == "evaluating" and not (_trains(told) or _EVALUATES.search(line.text)):
                 what, remedies = (
                     "one batch of the inference, or results that are kept",
                     (_IN_PARTS, _FEWER_RESULTS),
@@ -171,6 +172,7 @@ def _trains(told: Surroundings) -> bool:
     return any(map(told.shows, ("training", "training in words", "fitting")))
 
 
+_EVALUATES = regex(r"(?i)\b(?:validat|evaluat)\w*")
 _IN_PARTS = Remedy(
     "give the model fewer samples at once, one first, and let go of each result before the next: as a file,"
     " or as numbers in host RAM",

@@ -143,9 +143,10 @@ _FIXED = regex(
     r"|\b(?:i|we) (?:have |finally |just )*(?:fix|solv|resolv)ed (?:it|this|that|the (?:problem|issue|error))"
     r"\s?[:.,;\u2013-]+ \w"
     r"|\A\W*(?:solved|fixed|solution)\]?\s?:\s?\w"
-    r"|\b(?:decreas|reduc|lower|chang|switch|disabl|remov|updat|set|add)\w*\b(?:(?!batch)[^.;]){3,80}"
-    r"\b(?:then|and|now|so) (?:now )?(?:it|everything|that)"
-    r" (?:works?|worked|(?:was|is|got) (?:re)?solved|(?:was|is|got) fixed)\b"
+    r"|\b(?:decreas|reduc|lower|chang|switch|disabl|remov|updat|upgrad|downgrad|set|add)\w*\b"
+    r"(?:(?!batch)(?:[^.;]|\.(?=\w))){3,80}\b(?:then|and|now|so) (?:now )?(?:(?:it|everything|that)"
+    r" (?:works?|worked|(?:was|is|got) (?:re)?solved|(?:was|is|got) fixed)"
+    r"|the (?:problem|issue|error|leak) (?:is|was|has) (?:now )?(?:gone|solved|fixed|disappeared))\b"
     r"|\b\w{2,20}ing (?:[^.;]|\.(?=\w)){2,80}\b(?:and|then) (?:it|that|this) (?:(?:was|is|got) (?:resolved"
     r"|solved|fixed)|works?|worked)\b(?!-)"
     r"|\b(?:the|my|a) (?:fix|solution|workaround|remedy) (?:is|was|for me (?:is|was))\b"
@@ -166,7 +167,8 @@ _CHANGING = (
 )
 _DOES_WORK = (
     r"(?<!n't )(?<!not )(?<!never )(?<!also )\b(?:works?|worked|helps|helped|fixes|solves|resolves)\b"
-    r"(?! (?:on|with|without|until|only|but|if|as|like|around)\b)(?![^.]*\bbut\b)"
+    r"(?! (?:on|with|without|until|only|but|if|as|like|around)\b)(?![^.]*\bbut\b"
+    r"(?! (?:i|we) (?:do not|don't|dont|have no) (?:know|understand|see|idea)\b))"
 )
 _WORKS_SO = regex(
     rf"(?i)\A\W*(?:(?:simply|just|only|yes|ok|and|so|finally|by),? )*{_CHANGING}\b"
