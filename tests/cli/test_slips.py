@@ -54,6 +54,8 @@ def complaint(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         (["report", LOG, "--zzz=1", "-o", "x"], "tfmemlens report has no option --zzz\n"),
         (["report", LOG, "--zzz=1", "-o", "x"], "hint: `tfmemlens report --help` shows all options"),
         (["rules", "a", "b"], "tfmemlens rules has no use for 'b'"),
+        (["diff", STEP, STEP, "--html", "out.html"], "hint: `-o out.html` says where to write; `tfmemlens"),
+        (["rules", "a", "b.html"], "has no use for 'b.html'\n  hint: `tfmemlens rules --help`"),
         (["--frob"], "a command comes first, not --frob"),
         (["-"], "hint: tfmemlens explain -"),
         (["explain", LOG, "--limit-read", "much"], "much is no size such as 8GiB"),

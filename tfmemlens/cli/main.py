@@ -101,8 +101,10 @@ class _Parser(argparse.ArgumentParser):
 
     def _refuse(self, word: str) -> NoReturn:
         if not word.startswith("-"):
+            written = word.endswith((".html", ".json", ".csv", ".md")) and "-o FILE" in self.format_usage()
+            where = f"`-o {word}` says where to write; " if written else ""
             raise UsageError(
-                f"{self.prog} has no use for {word!r}", f"`{self.prog} --help` shows what it takes"
+                f"{self.prog} has no use for {word!r}", f"{where}`{self.prog} --help` shows what it takes"
             )
         option = word.partition("=")[0]
         near = nearest(option, re.findall(r"--[\w-]+", self.format_usage()))
