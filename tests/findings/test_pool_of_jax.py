@@ -35,6 +35,20 @@ def test_what_is_wrong_about_a_setting_is_told(text: str, said: str) -> None:
     assert report.actions[0].remedy.slug == "set-before-import"
 
 
+@pytest.mark.parametrize(
+    ("says", "told"),
+    [
+        ("Can I tell jax not to fill all of the GPU memory on import?", True),
+        ("jax takes 90 % of the GPU memory.", True),
+        ("Can I tell TensorFlow not to take all of the GPU memory?", False),
+        ("My jax program crashes: out of memory. It takes all of the GPU memory.", False),
+        ("jax takes 2 GB of the GPU memory.", False),
+    ],
+)
+def test_a_gpu_that_is_taken_whole_is_the_pool(says: str, told: bool) -> None:
+    assert ("JAX's pool, no failure" in explained(f"# Question\n\n{says}\n").verdict) is told
+
+
 @pytest.mark.parametrize("part", [".10", "0.5", "1.0"])
 def test_a_part_is_no_wrong_value(part: str) -> None:
     report = explained(f"{HEAD}I tried `{PART}={part}`, but nothing is working.\n")

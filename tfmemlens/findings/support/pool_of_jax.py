@@ -25,8 +25,9 @@ _SETS = regex(r"\A[^#]*\bos\.(?:environ|putenv)\b[^#]*\bXLA_PYTHON_CLIENT_")
 _FAILED = regex(r"(?i)\bOOM|\bout of\b|exhaust|\berror|\bcrash|\bkill|\bfail|\binsufficient")
 
 BEFORE_JAX = Remedy(
-    "set it in the shell, or at the top of the program, before the first import of jax, also of a library"
-    " that imports it: the variables are read once. A fraction is between 0 and 1",
+    "let JAX take memory as needed, or a part of it: set this in the shell, or at the top of the program,"
+    " before the first import of jax, also of a library that imports it. It is read once, and a fraction is"
+    " between 0 and 1",
     "export XLA_PYTHON_CLIENT_PREALLOCATE=false   # or XLA_PYTHON_CLIENT_MEM_FRACTION=.10",
     slug="set-before-import",
 )
@@ -52,7 +53,7 @@ def told_of_the_pool(case: Case) -> Line | None:
         return None
     in_vain, takes = told.shows("jax: a setting in vain"), told.shows("taking the whole GPU")
     named = any(name.startswith(_VARIABLE) for name, _, _ in told.settings) or in_vain
-    line = in_vain or (takes if named else None)
+    line = in_vain or takes
     if line is None and named and (much := told.shows("much memory in words")):
         line = None if _FAILED.search(much.text) else much
     before = [each for each in _failures(told) if line and each.number <= line.number]
