@@ -121,7 +121,10 @@ def test_a_stated_save_goes_before_a_replay_buffer() -> None:
 def test_a_prediction_named_beside_a_failure_of_training() -> None:
     title = "# Assertion in the prediction script and GPU OOM errors during training"
     assert "evaluation" not in headlines("I use Keras.", title)
-    assert "evaluation" in headlines("I use Keras.", "# GPU OOM errors in the prediction script")
+    assert "evaluation" in headlines("I use Keras.", "# GPU OOM errors in the evaluation script")
+    assert "one batch of the inference" in headlines(
+        "I use Keras.", "# GPU OOM errors in the prediction script"
+    )
 
 
 def test_growth_is_no_advice_for_a_full_pool() -> None:

@@ -159,9 +159,9 @@ _IT_CHANGED_NOTHING = regex(
 )
 _LIST = regex(r"(?i)\b(?:i|we|have|also|already|what)\b[^.!?]{0,40}\btried\b[^.!?]{0,40}:\W*\Z")
 _YES = regex(r"(?i)\A\W*yes\W*\Z")
-_LONGEST, _MOST_LINES, _NEAR, _LONGEST_LIST, _REMEMBERED = 1500, 400, 8, 10, 2048
-"""Letters of a line, lines that are read, lines within which `that` finds what it means, lines of a list, and
-sentences that are remembered.
+_LONGEST, _LONGEST_SENTENCE, _MOST_LINES, _NEAR, _LONGEST_LIST, _REMEMBERED = 1500, 500, 400, 8, 10, 2048
+"""Letters of a line and of a sentence, lines that are read, lines within which `that` finds what it means,
+lines of a list, and sentences that are remembered.
 """
 _SENTENCE = regex(r"(?<=[.!?])(?<!\btf\.)(?<!e\.g\.)(?<!i\.e\.)\s+|\s{4,}|;\s")
 _LIKE_PROSE = regex(
@@ -194,7 +194,7 @@ class AttemptCollector:
         self._read += 1
         listed = 0 < line.number - self._list <= _LONGEST_LIST and bool(self._list)
         for sentence in () if _CODE.match(text) and not listed else _SENTENCE.split(text):
-            self._take(sentence, line, listed)
+            self._take(sentence[:_LONGEST_SENTENCE], line, listed)
         if _LIST.search(text):
             self._list = line.number
         elif listed and text.rstrip().endswith(":"):
@@ -232,16 +232,16 @@ def _told(sentence: str) -> _Told:
     if "?" in sentence:
         return _Told(named, (), False, False)
     stated = tuple(name for name, pattern in _STATED.items() if pattern.search(sentence))
+    these, changed_nothing = _OF_THESE.search(sentence), _IT_CHANGED_NOTHING.match(sentence)
+    if not (named or stated or these or changed_nothing or _YES.match(sentence)):
+        return _Told((), (), False, False)
     well, others = bool(_WELL.search(sentence)), bool(_FROM_OTHERS.search(sentence))
     if well or others or _NOT_YET.search(sentence):
         return _Told(named, stated, False, well)
     no_change = _NO_CHANGE.search(sentence)
-    these = (
-        _YES.match(sentence)
-        or _IT_CHANGED_NOTHING.match(sentence)
-        or (no_change and _OF_THESE.search(sentence))
-    )
-    return _Told(named, (*stated, *_in_vain(sentence, named, no_change is not None)), bool(these), False)
+    of_these = _YES.match(sentence) or changed_nothing or (these and no_change)
+    vain = _in_vain(sentence, named, no_change is not None)
+    return _Told(named, (*stated, *vain), bool(of_these), False)
 
 
 def _names(sentence: str, pattern: re.Pattern[str]) -> bool:
