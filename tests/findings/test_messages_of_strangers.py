@@ -467,4 +467,4 @@ def test_a_tool_that_predicts_has_settings_of_its_own(imports: str, guessed: boo
         f"# ResourceExhaustedError in predict\n{imports}\nimport keras\n"
         "ResourceExhaustedError: OOM when allocating tensor\n"
     )
-    assert ("a batch of the evaluation or the prediction" in explained(text).verdict) is guessed
+    assert ("one batch of the inference" in explained(text).verdict) is guessed

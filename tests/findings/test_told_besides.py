@@ -153,7 +153,7 @@ def test_pieces_of_a_training_step_get_a_smaller_batch_before_fixed_shapes() -> 
         ("my GPU runs out of memory during validation", "smaller-evaluation-batch"),
         ("out of memory with horovod on 4 GPUs", "one-device-each"),
         ("mpirun -np 8 python fit.py\nRAM is exhausted", "shard-the-data"),
-        ("mpirun noticed that process rank 3 exited on signal 9 (Killed).", "shard-the-data"),
+        ("mpirun noticed that process rank 3 exited on signal 9 (Killed).", "read-the-kernel-log"),
         ("The first fold is fine, the second runs out of memory", "own-process"),
         ("tfjs 3.7: memory leak in my page", "tidy"),
         ("the GPU memory grows until the WebGL context crashes", "tidy"),

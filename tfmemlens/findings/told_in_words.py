@@ -101,7 +101,15 @@ _KERNEL_LOG = Remedy(
     slug="read-the-kernel-log",
 )
 _NOTHING_LOGGED = "the kernel's log in vain"
-_OF_RAM = ("much memory in words", "host RAM in words", "dying while it starts", "large data", "of images")
+_OF_RAM = (
+    "much memory in words",
+    "host RAM in words",
+    "dying while it starts",
+    "large data",
+    "of images",
+    "reloading models",
+    "saving in words",
+)
 """What makes full RAM likely where a process was killed."""
 _WHO_ENDED_IT = Remedy(
     "see who ended it: the kernel logs what it kills for memory, so a limit of the job or container, another"
@@ -538,7 +546,7 @@ def _remedies(
     if host and only_killed(line) and grows is None and told.shows(_NOTHING_LOGGED):
         yield _WHO_ENDED_IT
         return
-    first = host and only_killed(line) and not any(map(told.shows, _OF_RAM))
+    first = host and only_killed(line) and not (any(map(told.shows, _OF_RAM)) or told.setting("platform"))
     if first:
         yield _KERNEL_LOG
     if framework_of(case) == TORCH_XLA and not (likely or host or grows):
