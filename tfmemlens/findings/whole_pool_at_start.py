@@ -68,8 +68,8 @@ def _of_jax(told: Surroundings, line: Line) -> Finding:
     wrong = pool_of_jax.what_is_wrong(told)
     kept = " and keeps it until the process ends" if told.shows("kept in words") else ""
     what = (
-        f"JAX's pool, no failure ({line.place}): JAX reserves 75 % of a GPU at its first computation (early"
-        f" releases and some projects 90 %), whatever the program needs{kept}"
+        f"JAX's pool ({line.place}), and no failure is told: JAX reserves 75 % of a GPU at its first"
+        f" computation (early releases and some projects 90 %), whatever the program needs{kept}"
     )
     if wrong:
         what += f"; {wrong[0]}"

@@ -53,7 +53,7 @@ def told_of_the_pool(case: Case) -> Line | None:
         return None
     in_vain, takes = told.shows("jax: a setting in vain"), told.shows("taking the whole GPU")
     named = any(name.startswith(_VARIABLE) for name, _, _ in told.settings) or in_vain
-    line = in_vain or takes
+    line = in_vain or takes or told.shows("jax: preallocating")
     if line is None and named and (much := told.shows("much memory in words")):
         line = None if _FAILED.search(much.text) else much
     before = [each for each in _failures(told) if line and each.number <= line.number]

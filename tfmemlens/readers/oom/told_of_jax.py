@@ -244,6 +244,12 @@ SET_IN_VAIN = LineRule(
     needs=("xla_python_client", "allocat"),
 )
 """A setting of JAX's pool does nothing, as the text says."""
+PREALLOCATING = LineRule(
+    r"(?i)\bJAX\b[^.\n]{0,60}\bpre-?allocat\w+\b",
+    "Notice that JAX will preallocate 90% of the GPU memory",
+    "By default JAX pre-allocated a huge amount of the GPU memory",
+    needs="allocat",
+)
 SET_AFTER_IMPORT = LineRule(
     r"(?i)\bafter (?:the |you |we )?(?:`{1,2})?import(?:s|ing|ed)?(?:`{1,2})? (?:of )?`{0,2}jax\b",
     "this line of code is after `import jax`",
@@ -257,6 +263,7 @@ SET_IN_A_SHELL = LineRule(
 """A notebook's `!` begins a shell that ends with its line."""
 TOLD_OF_JAX = {
     "jax: a setting in vain": SET_IN_VAIN,
+    "jax: preallocating": PREALLOCATING,
     "jax: set after the import": SET_AFTER_IMPORT,
     "jax: set in a shell of its own": SET_IN_A_SHELL,
     "jax: the forward pass fits": FORWARD_FITS,
