@@ -118,11 +118,11 @@ def _failed_run(capture: Capture) -> tuple[Timeline, ...]:
     program did not leave it, or where it cannot be followed.
     """
     live, graph = capture.live_model, capture.graph
-    if live is None or graph is None or not live.fetches or capture.timelines or not capture.incidents:
+    if live is None or graph is None or not live.fetches or not capture.incidents:
         return ()
     from tfmemlens.estimation.graph_step.failed_run import failed_run
 
-    return failed_run(graph, live)
+    return failed_run(graph, live, capture.incidents[0].request)
 
 
 def recorded_network(live: LiveModel | None) -> Network | None:

@@ -9,6 +9,8 @@ import inspect
 import json
 import subprocess
 import sys
+import threading
+import time
 import types
 from pathlib import Path
 from types import SimpleNamespace
@@ -819,19 +821,59 @@ def test_a_first_step_is_kept_where_it_fails_for_memory(
     assert [path.name for path in tmp_path.glob("step-*")] == ["step-0000002.xplane.pb"]
 
 
-def test_a_first_step_that_fails_otherwise_or_lasts_is_thrown_away(
+def test_a_first_step_that_fails_otherwise_or_lasts_too_long_is_thrown_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = FirstSteps(tmp_path, monkeypatch)
     steps.call("train", ValueError("a shape"))
     assert steps.done == ["begun", "thrown away"]
-    monkeypatch.setattr(recorded_steps, "_FIRST_SECONDS", 0.0)
+    monkeypatch.setattr(recorded_steps, "_MOST_RENEWED", 0)
     steps.windows.enter("evaluate")
-    timer = steps.windows._first
-    if timer is not None:
-        timer.join()
+    steps.windows._renew()
     steps.windows.leave("evaluate", MemoryError(), None)
     assert steps.done == ["begun", "thrown away"] * 2
+
+
+def test_of_a_first_step_that_takes_long_the_last_seconds_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = FirstSteps(tmp_path, monkeypatch)
+    steps.windows.enter("train")
+    steps.windows._renew()
+    steps.windows.leave("train", MemoryError(), None)
+    steps.windows._renew()  # a timer that comes too late
+    assert steps.done == ["begun", "thrown away", "begun", "kept"]
+
+
+def test_while_its_ops_run_a_record_goes_on_and_not_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An allocator waits before it fails: what it holds was allocated before."""
+    steps = FirstSteps(tmp_path, monkeypatch)
+    ended: list[bool] = []
+
+    def quick_execute() -> None:
+        for _ in range(20_000):
+            if not ended:
+                time.sleep(0.001)
+
+    def step() -> None:
+        steps.windows.enter("train")
+        quick_execute()
+
+    thread = threading.Thread(target=step)
+    thread.start()
+    for _ in range(2000):
+        if not steps.windows._is_running():
+            time.sleep(0.005)
+    for _ in range(recorded_steps._MOST_RUNNING):
+        steps.windows._renew()
+    assert steps.done == ["begun"]
+    steps.windows._renew()
+    assert steps.done == ["begun", "thrown away"]
+    ended.append(True)
+    thread.join()
+    assert not steps.windows._is_running()
 
 
 def test_a_later_step_that_fails_counts_as_one_that_was_traced(

@@ -137,9 +137,9 @@ def attribute(capture: Capture, at: str | None = None, predicted: Sequence[Timel
             for peak in peaks
         ]
         peaks.sort(key=lambda moment: -moment.attribution.table.total_bytes)
-    steps = capture.timelines or [
+    steps = [
         each.owned(_told_of(each, scopes.of_rows(each.table), {}, live)) for each in predicted
-    ]
+    ] or capture.timelines
     moments = [_failure(told, incident, scopes, live, steps) for incident in capture.incidents]
     if moments and capture.live_model and capture.live_model.failed_step:
         capture = replace(capture, timelines=())  # it told who held the blocks, and is no step that ran

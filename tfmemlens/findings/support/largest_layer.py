@@ -59,7 +59,9 @@ def of_the_largest_layer(case: Case, moment: Moment, said: str) -> str:
 
 def of_the_counted_owner(case: Case, moment: Moment, said: str) -> str:
     """The owner of most of a failure's blocks, by what the program recorded of itself."""
-    if not moment.is_counted or case.capture.timelines:
+    live = case.capture.live_model
+    of_its_kind = case.capture.timelines and not (live and live.fetches)
+    if not moment.is_counted or of_its_kind:
         return ""
     whole = moment.drawn.table.total_bytes
     group = max(moment.drawn.by("layer"), key=lambda each: each.total_bytes)

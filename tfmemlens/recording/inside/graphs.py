@@ -40,7 +40,7 @@ class Options:
         known = sys._getframe(1).f_locals
         fetches, session = known.get("fetches"), known.get("self")
         due = self._runs.begin(fetches, session, inputs.bytes_of_call(1))
-        self._runs.last(session, fetches, known.get("feed_dict"))
+        self._runs.last(session, fetches, known.get("feed_dict"), _names(fetches))
         if due or self._runs.is_first:
             self._runs.given(inputs.of_call(1))
         return cast(bytes, self._runs.traced_bytes if due else self._runs.plain_bytes)
@@ -49,12 +49,18 @@ class Options:
 class Metadata:
     """Stands where RunMetadata would: wanted only for a step that is due."""
 
-    def __init__(self, runs: "Runs", always: str = "", after: Optional[Callable[[], Any]] = None) -> None:
-        self._runs, self._always, self._after = runs, always, after
+    def __init__(
+        self,
+        runs: "Runs",
+        always: str = "",
+        after: Optional[Callable[[], Any]] = None,
+        function: Optional[Callable[[], Any]] = None,
+    ) -> None:
+        self._runs, self._always, self._after, self._function = runs, always, after, function
 
     def __bool__(self) -> bool:
         if self._always:
-            self._runs.begin_callable(self._always)
+            self._runs.begin_callable(self._always, self._function)
             return True  # a callable with a list of tensors but without metadata ends the process
         return self._runs.is_wanted
 
@@ -141,12 +147,16 @@ class Runs:
             self._constants.take_graph(fetches, local.session)
         return bool(local.due)
 
-    def _begin_callable(self, what: str) -> None:
+    def _begin_callable(self, what: str, function: Optional[Callable[[], Any]] = None) -> None:
         """A Keras function; its truth is asked for before the run and after it."""
         if getattr(self._local, "calling", None) == what:
             return
         self._local.calling = what
         self._begin(what)
+        known = function() if function is not None else None
+        outputs = list(getattr(known, "outputs", None) or ())
+        fetches = outputs + [getattr(known, "updates_op", None)]
+        self.last(outputs[0] if outputs else None, fetches, None, what)
 
     def _end(self, data: bytes) -> None:
         local = self._local
@@ -208,7 +218,7 @@ class Hook:
         """The options for this run."""
         given, session = context.original_args, getattr(context, "session", None)
         due = self._runs.begin(given.fetches, session)
-        self._runs.last(session, given.fetches, getattr(given, "feed_dict", None))
+        self._runs.last(session, given.fetches, getattr(given, "feed_dict", None), _names(given.fetches))
         return self._arguments(None, options=self._runs.traced if due else self._runs.plain)
 
     def after_run(self, context: Any, values: Any) -> None:
@@ -245,10 +255,12 @@ def keras_functions(module: Any, recorder: Recorder) -> None:
             made.append(1)
             what = "%s %d" % (getattr(self, "name", None) or "function", len(made))
             if runs.lists:
-                self.run_metadata, self.run_options = Metadata(runs, always=what), runs.plain
+                told = Metadata(runs, always=what, function=weakref.ref(self))
+                self.run_metadata, self.run_options = told, runs.plain
             elif hasattr(self, "_symbol_vals"):
                 after = recorder.guard(TracedOnce(self, runs.traced).ran)
-                self.run_metadata = Metadata(runs, always=what, after=after)
+                told = Metadata(runs, always=what, after=after, function=weakref.ref(self))
+                self.run_metadata = told
 
     function.__init__ = stands_for(init, original)
 

@@ -2,7 +2,7 @@
 one is recorded by the profiler, in memory.
 
 The first of a kind builds graphs and makes variables. It is recorded, too, in case that it fails: its record
-is thrown away where it ends well or takes long.
+is thrown away where it ends well; of one that takes long the last seconds are there.
 
 A call of a function opens `Trace` for the profiler. That class is given a successor which is told of the
 beginning and the end and is not on the stack in between.
@@ -10,6 +10,7 @@ beginning and the end and is not on the stack in between.
 
 import os
 import shutil
+import sys
 import threading
 import time
 from typing import Any, Callable, Dict, List, Optional
@@ -28,8 +29,14 @@ the same without.
 _TAPE = "eager step"
 _ABOVE = 3
 """Calls from a function's own to ours: Trace, the guard, what enters or leaves."""
-_FIRST_SECONDS, _MOST_FIRST = 30.0, 12
-"""How long the record of a first step may grow, and of how many kinds there is one."""
+_FIRST_SECONDS, _MOST_RENEWED, _MOST_FIRST = 30.0, 40, 12
+"""After how long the record of a first step begins anew while Python builds the graph, how often it does, and
+of how many kinds there is one.
+"""
+_MOST_RUNNING = 2
+"""How often it goes on for as long while ops run. An allocator waits ten seconds before it fails."""
+_RUNS = "quick_execute"
+"""The function of TensorFlow's that is innermost then."""
 
 
 class RecordedSteps:
@@ -43,7 +50,7 @@ class RecordedSteps:
         self._of_call = False
         self._first: Optional[threading.Timer] = None
         """Ends the record of a step that is the first of its kind; None while there is none."""
-        self._firsts = 0
+        self._firsts = self._renewed = self._running = self._thread = 0
         self._start = self._began = 0.0
         self._standing: List[Dict[str, Any]] = []
         self._graphs = Collector(recorder)
@@ -111,10 +118,47 @@ class RecordedSteps:
         if self._firsts >= _MOST_FIRST or not self._recorder.active or not self.open():
             return False
         self._firsts += 1
-        self._first = threading.Timer(_FIRST_SECONDS, self._recorder.guard(self.drop))
-        self._first.daemon = True
-        self._first.start()
+        self._renewed = self._running = 0
+        self._thread = threading.get_ident()
+        self._first = self._timer()
         return True
+
+    def _timer(self) -> threading.Timer:
+        timer = threading.Timer(_FIRST_SECONDS, self._recorder.guard(self._renew))
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def _renew(self) -> None:
+        """Begin the record of a first step anew, let it go on where ops run, or end it after a long time."""
+        with self._lock:
+            if self._first is None or self._session is None:
+                return
+            if self._eager or self._is_running():
+                self._running += 1
+                goes_on = self._running <= _MOST_RUNNING
+            else:
+                profiler = _profiler() if self._renewed < _MOST_RENEWED else None
+                goes_on = profiler is not None
+                if goes_on:
+                    self._session.stop()
+                    self._session, self._renewed = self._new_session(profiler), self._renewed + 1
+            if goes_on:
+                self._first = self._timer()
+                return
+        self.drop()
+
+    def _is_running(self) -> bool:
+        """Whether the thread of the step is in TensorFlow's own code, which runs it."""
+        frame = sys._current_frames().get(self._thread)
+        return frame is not None and frame.f_code.co_name == _RUNS
+
+    def _new_session(self, profiler: Any) -> Any:
+        """A session that records."""
+        session = profiler.ProfilerSession()
+        self._began = time.perf_counter()
+        session.start(self._folder(), dict(_OPTIONS) if hasattr(profiler, _TAKES_OPTIONS) else {})
+        return session
 
     def drop(self) -> None:
         """End what was begun, and throw it away."""
@@ -144,10 +188,7 @@ class RecordedSteps:
                 return False
             self._start = time.perf_counter()
             self._standing = living.standing()
-            session = profiler.ProfilerSession()
-            self._began = time.perf_counter()
-            session.start(self._folder(), dict(_OPTIONS) if hasattr(profiler, _TAKES_OPTIONS) else {})
-            self._session = session
+            self._session = self._new_session(profiler)
         return True
 
     def close(self) -> None:
@@ -183,8 +224,6 @@ class RecordedSteps:
 
 def _profiler() -> Optional[Any]:
     """TensorFlow's own, unless the program profiles itself."""
-    import sys
-
     for root in ("tensorflow", "tensorflow_core"):
         own = sys.modules.get(root + ".python.profiler.profiler_v2")
         if own is not None:

@@ -196,7 +196,7 @@ class Recorder:
         if windows is not None:
             self.guard(windows.failed)()
         self.failing()
-        if not self.traced:
+        if self.last_run.kind not in self._largest:  # a record of its kind tells more
             self._predictable = self.guard(self.last_run.saved)(self.bundle) or {}
         trace_of_it = trace if trace is not None else getattr(error, "__traceback__", None)
         self.describe_models(trace=trace_of_it, whole=True)

@@ -16,11 +16,14 @@ class LastRun:
 
     def __init__(self) -> None:
         self._graph: Optional[Callable[[], Any]] = None
+        self.kind = ""
+        """What the recorder calls runs of its kind."""
         self._fetches: List[str] = []
         self._feeds: Dict[str, List[int]] = {}
 
-    def begins(self, session: Any, fetches: Any, feed: Any) -> None:
+    def begins(self, session: Any, fetches: Any, feed: Any, kind: str = "") -> None:
         """A run begins."""
+        self.kind = kind
         graph = getattr(session, "graph", None)
         self._graph = weakref.ref(graph) if graph is not None else None
         self._fetches, self._feeds = list(_names(fetches)), {}
