@@ -62,7 +62,7 @@ def _layers(program: Program) -> Iterator[NamedLayer]:
     for statement in program:
         if statement.of_frame:
             continue
-        for node in ast.walk(statement.node):
+        for node in statement.nodes:
             made = _named(node) if isinstance(node, ast.Call) else None
             if made and made not in seen:
                 seen.add(made)

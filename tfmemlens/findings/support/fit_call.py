@@ -36,7 +36,7 @@ def fit_call(told: Surroundings) -> FitCall | None:
         ast.unparse(node): (statement, node)
         for statement in program
         if not statement.of_frame
-        for node in ast.walk(statement.node)
+        for node in statement.nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit"
         if statement.runs(node)
     }

@@ -52,7 +52,7 @@ def _side(need: int, item: int) -> int | None:
 def _grown(program: Program) -> Iterator[tuple[str, Line]]:
     """Names that a loop joins something to, and gives to one call twice: `k(archive, archive)`."""
     for statement in program:
-        for loop in ast.walk(statement.node):
+        for loop in statement.nodes:
             if not isinstance(loop, ast.For | ast.While):
                 continue
             paired = {name for call in ast.walk(loop) for name in _twice(call)}

@@ -136,7 +136,7 @@ def reached_by(function: str | None, program: list[Statement]) -> Iterator[State
             name
             for statement in program
             if made[id(statement)] & wanted
-            for node in ast.walk(statement.node)
+            for node in statement.nodes
             if (name := last_name(node))
         }
         grown = not used <= wanted
@@ -634,7 +634,7 @@ _READINGS: tuple[Callable[[list[Statement]], MadeByLine | None], ...] = (
 
 def _nodes(program: list[Statement], kind: type[_Node]) -> Iterator[tuple[Statement, _Node]]:
     for statement in program:
-        for node in ast.walk(statement.node):
+        for node in statement.nodes:
             if isinstance(node, kind):
                 yield statement, node
 

@@ -57,7 +57,7 @@ def kept_by_settings(case: Case, moment: Moment, need: int, *, of_shape: bool = 
 
 def _calls(program: Sequence[Statement]) -> Iterator[tuple[Statement, ast.Call, str]]:
     for statement in program:
-        for node in ast.walk(statement.node):
+        for node in statement.nodes:
             if isinstance(node, ast.Call):
                 yield statement, node, dotted(node.func).rpartition(".")[2]
 
@@ -165,7 +165,7 @@ def cached_arrays(told: Surroundings) -> tuple[str, Line] | None:
     functions = [
         (statement, node)
         for statement in program
-        for node in ast.walk(statement.node)
+        for node in statement.nodes
         if isinstance(node, ast.FunctionDef)
     ]
     compiled = {node.name for _, node in functions if _decorated(node, _COMPILES)}

@@ -136,7 +136,7 @@ class _Code:
 
     def __init__(self, program: Iterable[Statement]) -> None:
         self.statements = list(program)
-        nodes = [(node, each) for each in self.statements for node in ast.walk(each.node)]
+        nodes = [(node, each) for each in self.statements for node in each.nodes]
         self.assignments = [
             pair
             for node, statement in nodes

@@ -31,7 +31,7 @@ def calls_before(case: Case) -> list[tuple[str, Line]]:
         (statement.line_of(node).number, node.func.id): statement.line_of(node)
         for statement in program
         if statement.running and not statement.of_frame
-        for node in ast.walk(statement.node)
+        for node in statement.nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in compiled
     }
     return [(name, line) for (_, name), line in sorted(calls.items()) if has_run(program, line)]
@@ -39,7 +39,7 @@ def calls_before(case: Case) -> list[tuple[str, Line]]:
 
 def _compiled(program: Program) -> Iterator[str]:
     """Names of functions that the program compiles."""
-    for node in (each for statement in program for each in ast.walk(statement.node)):
+    for node in (each for statement in program for each in statement.nodes):
         if isinstance(node, ast.FunctionDef) and any("jit" in ast.unparse(by) for by in node.decorator_list):
             yield node.name
         elif (
@@ -56,9 +56,7 @@ def _reached(statement: Statement, number: int, program: Program) -> bool:
     inside = [at for at in running if first <= at <= last and _same(statement, at, number)]
     if not inside or number <= max(inside):
         return True
-    loops = (
-        statement.span(node) for node in ast.walk(statement.node) if isinstance(node, ast.For | ast.While)
-    )
+    loops = (statement.span(node) for node in statement.nodes if isinstance(node, ast.For | ast.While))
     return any(low <= number <= high and any(low <= at <= high for at in inside) for low, high in loops)
 
 
@@ -74,7 +72,7 @@ def _innermost(statement: Statement, number: int, kinds: tuple[type[ast.AST], ..
 
 def _within(statement: Statement, number: int, kinds: tuple[type[ast.AST], ...]) -> Iterator[ast.AST]:
     """The nodes of these kinds around a line, the outermost first."""
-    for node in ast.walk(statement.node):
+    for node in statement.nodes:
         first, last = statement.span(node) if isinstance(node, kinds) else (1, 0)
         if first <= number <= last:
             yield node

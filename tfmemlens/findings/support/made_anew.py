@@ -67,7 +67,7 @@ class _Finder:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        trees = [(each, node) for each in program for node in ast.walk(each.node)]
+        trees = [(each, node) for each in program for node in each.nodes]
         self._functions = {node.name: (at, node) for at, node in trees if isinstance(node, ast.FunctionDef)}
         self._jitted = {name for name, (_, node) in self._functions.items() if _is_traced(node)}
         for _, call in trees:
@@ -255,7 +255,7 @@ def made_anew(program: Program) -> Iterator[Anew]:
 def nothing_made_anew(case: Case) -> bool:
     """Whether the text quotes a loop of JAX that makes nothing anew, and that keeps nothing in a list."""
     told = case.capture.surroundings
-    nodes = [node for each in told.program() for node in ast.walk(each.node)]
+    nodes = [node for each in told.program() for node in each.nodes]
     loops = any(isinstance(node, ast.For | ast.While) for node in nodes)
     anew = any(True for _ in made_anew(told.program())) or any(True for _ in kept(told))
     return framework_of(case) == JAX and loops and not (anew or told.stores)

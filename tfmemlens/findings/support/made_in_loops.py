@@ -49,24 +49,24 @@ def model_loops(program: Program) -> Iterator[ModelLoop]:
     functions = {
         node.name: (statement, node)
         for statement in program
-        for node in ast.walk(statement.node)
+        for node in statement.nodes
         if isinstance(node, ast.FunctionDef)
     }
     calls = [call for each in program for call in _calls([each.node])]
     if any(last_name(call.func) in _OWN_PROCESS for call in calls):
         return
     for statement in program:
-        for loop in ast.walk(statement.node):
+        for loop in statement.nodes:
             if isinstance(loop, ast.For | ast.While) and (found := _of_loop(statement, loop, functions)):
                 yield found
 
 
 def predicting_loops(program: Program) -> Iterator[tuple[Line, str]]:
     """Lines of loops that call `predict` of a model in each turn, and what they call."""
-    if any(_OTHER_PREDICT & _imported(node) for each in program for node in ast.walk(each.node)):
+    if any(_OTHER_PREDICT & _imported(node) for each in program for node in each.nodes):
         return
     for statement in program:
-        for loop in ast.walk(statement.node):
+        for loop in statement.nodes:
             for call in _calls(loop.body) if isinstance(loop, ast.For | ast.While) else ():
                 if isinstance(call.func, ast.Attribute) and call.func.attr == "predict":
                     yield statement.line_of(call), ast.unparse(call.func)
@@ -77,7 +77,7 @@ def unrolled_loops(program: Program) -> Iterator[tuple[Line, Line]]:
     (tqdm): tracing runs every turn, and all are one graph. Each with the function's line.
     """
     for statement in program:
-        for function in ast.walk(statement.node):
+        for function in statement.nodes:
             if not (isinstance(function, ast.FunctionDef) and any(map(_traces, function.decorator_list))):
                 continue
             for loop in ast.walk(function):
@@ -166,7 +166,7 @@ def graph_loops(program: Program) -> Iterator[tuple[Line, Line, str]]:
     and the op. Nothing of loops that begin a graph anew.
     """
     for statement in program:
-        for loop in ast.walk(statement.node):
+        for loop in statement.nodes:
             if not isinstance(loop, ast.For | ast.While) or not statement.runs(loop):
                 continue
             calls = list(_calls(loop.body))
@@ -184,7 +184,7 @@ def graph_functions(program: Program) -> Iterator[tuple[Line, Line, str]]:
     themselves: each call adds its ops.
     """
     for statement in program:
-        for function in ast.walk(statement.node):
+        for function in statement.nodes:
             if not isinstance(function, ast.FunctionDef) or function.name in _ONCE_EACH:
                 continue
             calls = list(_calls(function.body))

@@ -240,7 +240,7 @@ def donating(program: Program) -> str | None:
     for call in _replacing(program):
         name, places = call
         donated = f"donate_argnums=({', '.join(map(str, places))}{',' if len(places) == 1 else ''})"
-        for node in (each for statement in program for each in ast.walk(statement.node)):
+        for node in (each for statement in program for each in statement.nodes):
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
                 wrap = node.value
                 words = {word.arg for word in wrap.keywords}
@@ -260,7 +260,7 @@ def _replacing(program: Program) -> Iterator[tuple[str, list[int]]]:
     """Calls whose results take the names of their arguments: the function, and which arguments."""
     import ast
 
-    for node in (each for statement in program for each in ast.walk(statement.node)):
+    for node in (each for statement in program for each in statement.nodes):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             targets = {part.id for part in ast.walk(node.targets[0]) if isinstance(part, ast.Name)}
             places = [

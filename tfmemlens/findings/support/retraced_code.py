@@ -44,7 +44,7 @@ def retraced(program: Program, name: str) -> Retraced | None:
 
 def _functions(program: Program) -> Iterator[tuple[Statement, ast.FunctionDef]]:
     for statement in program:
-        for node in ast.walk(statement.node):
+        for node in statement.nodes:
             if isinstance(node, ast.FunctionDef) and not statement.of_frame:
                 yield statement, node
 
@@ -69,7 +69,7 @@ def _calls(program: Program, name: str) -> Iterator[tuple[Statement, ast.Call, a
         if isinstance(part, ast.Call)
     }
     for statement in program:
-        for node in ast.walk(statement.node):
+        for node in statement.nodes:
             if isinstance(node, ast.Call) and not statement.of_frame and last_name(node.func) == name:
                 yield statement, node, inside.get(id(node))
 

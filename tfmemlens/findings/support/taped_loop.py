@@ -42,7 +42,7 @@ def taped_loop(program: Program) -> TapedLoop | None:
     tapes = [
         (statement, tape)
         for statement in program
-        for tape in ast.walk(statement.node)
+        for tape in statement.nodes
         if isinstance(tape, ast.With) and any(_opens_a_tape(item) for item in tape.items)
     ]
     for statement, tape in tapes:
@@ -81,7 +81,7 @@ def _loops_called(program: Program, tape: ast.With) -> Iterator[tuple[Statement,
     defined = [
         (statement, each)
         for statement in program
-        for each in ast.walk(statement.node)
+        for each in statement.nodes
         if isinstance(each, ast.FunctionDef)
     ]
     objects = names - {each.name for _, each in defined}
@@ -100,7 +100,7 @@ def _over_a_range(loop: ast.For) -> bool:
 
 def opens_a_tape(program: Program) -> bool:
     """Whether the program records anything at all."""
-    nodes = (each for statement in program for each in ast.walk(statement.node))
+    nodes = (each for statement in program for each in statement.nodes)
     return any(isinstance(each, ast.With) and any(map(_opens_a_tape, each.items)) for each in nodes)
 
 

@@ -50,7 +50,7 @@ class FollowedProgram:
         self._of_call: dict[int, Statement] = {
             id(node): statement
             for statement in self.statements
-            for node in ast.walk(statement.node)
+            for node in statement.nodes
             if isinstance(node, ast.Call)
         }
 
