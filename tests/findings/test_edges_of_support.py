@@ -206,7 +206,7 @@ def account(**given: int | None) -> Any:
     sizes = {name: None if given.get(name) is None else exactly(given[name] or 0) for name in parts}
     whole = None if total is None else exactly(total)
     return Made(
-        **sizes, shared_bytes=shared, one_operation=False, section=lambda name: whole, excess=None,
+        **sizes, shared_bytes=shared, one_operation=False, section=lambda *names: whole, excess=None,
         reduced_to=None, goal=None,
     )  # fmt: skip
 
@@ -352,6 +352,10 @@ def test_weights_that_one_device_cannot_hold(
 
     assert (found() is stated) is (found(allocator="hbm") is stated) is heavy
     assert found(allocator="vmem") is found(kind=RequestKind.XLA) is None
+    moment = held(request=asked(size=5, kind=RequestKind.TPU))
+    given = [account(capacity=capacity, total=bytes_ // part) for part in (32, 33)]
+    assert (on_a_tpu.too_heavy(case(moment), moment, given[0]) is stated) is heavy
+    assert on_a_tpu.too_heavy(case(moment), moment, given[1]) is None
     monkeypatch.setattr(on_a_tpu, "framework_of", lambda case_: on_a_tpu.TENSORFLOW)
     assert found() is None
 

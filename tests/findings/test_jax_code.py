@@ -391,3 +391,9 @@ def test_weights_do_not_explain_what_found_a_device_full() -> None:
         " possible. There are 6.94G free, 0B reserved, and 6.94G reservable.\n\ngemma-2b\n"
     )
     assert "only about 6.94 GiB was free" in report.verdict
+
+
+def test_what_shares_a_gpu_explains_nothing_on_a_tpu() -> None:
+    code = (Line(1, 'net = Net.from_pretrained(name, device_map="auto")'),)
+    on_gpu, on_tpu = (list(shown_by((), "", code, GIB, on_tpu=on_tpu)) for on_tpu in (False, True))
+    assert [row.slug for row, _, _ in on_gpu] == ["pytorch-beside"] and not on_tpu

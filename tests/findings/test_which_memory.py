@@ -26,6 +26,7 @@ def verdict(text: str) -> str:
         (f"{SHORT}The machine has 64 GB of RAM.\nThe GPU memory is 2 GB.", "memory ran out"),
         (f"{SHORT}The machine has 64 GB of RAM.", "host RAM ran out"),
         (f"{SHORT}The machine has 64 GB of RAM and a GPU.", "memory ran out"),
+        (f"{SHORT}- GPU: A100 80GB\n- System RAM: 512 GB", "memory ran out"),
         (f"{SHORT}I use a high RAM notebook.", "memory ran out"),
         (f"{GROWS}Memory usage of each node is 9 GB", "host RAM grows"),
         ("Hello,\nMemory usage of each worker node keeps increasing", "host RAM grows"),

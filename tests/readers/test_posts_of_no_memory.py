@@ -110,3 +110,30 @@ def test_a_tool_that_tiles_is_told_to_predict_in_tiles() -> None:
         f"I use Keras\n{HEADER}\n<ipython-input-3-ab> in <module>\n----> 2 y = model.predict(x)\n"
     )
     assert not any("n_tiles" in action.remedy.text for action in other.actions)
+
+
+@pytest.mark.parametrize(
+    ("message", "of_a_file"),
+    [
+        ("ResourceExhaustedError: dataset/train/part_00002-of-00004", True),
+        ("ResourceExhaustedError: /data/run/train.tfrecords; writing", True),
+        (r"ResourceExhaustedError: C:\data\train.tfrecord", True),
+        ("ResourceExhaustedError: model/conv_1/Relu", False),
+        ("ResourceExhaustedError: OOM when allocating tensor with shape[8,9] and type float", False),
+        ("ResourceExhaustedError: Graph execution error:", False),
+    ],
+)
+def test_an_error_that_names_a_file_alone_is_of_the_disk(message: str, of_a_file: bool) -> None:
+    shown = [
+        each for each in told(f"Traceback (most recent call last):\n{message}") if "a file could not" in each
+    ]
+    assert bool(shown) is of_a_file
+
+
+def test_what_nothing_fixed_has_no_cure() -> None:
+    def first(text: str) -> str:
+        return explain(f"My RAM grows each epoch, until it is full.\n{text}").actions[0].remedy.text
+
+    assert "says ended it" in first("Moving the data to the CPU solved the problem")
+    for vain in ("nothing fixed", "nothing helped", "it never helped", "none helped"):
+        assert "says ended it" not in first(f"I tried moving the data to the CPU also but {vain} the problem")

@@ -3,7 +3,7 @@
 What it means: a post that is cut, or a title alone, says that memory ran out on a device and not for what.
 Nobody can tell a cause from that; what helps most programs of this kind is still worth a try.
 When it fires: a failure of TensorFlow without shape, size, list, dump or figures; of JAX, where the text
-tells what the program does.
+tells what the program does; a dump of TensorFlow's without names, of whose request nothing is known.
 What to do: in training a smaller batch, else smaller inputs; and add the rest of the message.
 """
 
@@ -15,7 +15,7 @@ from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.prose_advice import ANOTHER_RELEASE, without_a_batch
 from tfmemlens.findings.support.prose_of_jax import of_constructs
-from tfmemlens.findings.support.rows import failures, on_host
+from tfmemlens.findings.support.rows import attributed, failures, on_host
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.told_mechanism import told_mechanism
 from tfmemlens.findings.support.tool_settings import tool
@@ -51,6 +51,9 @@ def check(case: Case) -> Iterator[Finding]:
         if case.capture.surroundings.shows("models in a loop"):
             continue  # what earlier models hold says more
         failed, incident = request.failed, moment.incident
+        if failed.kind is RequestKind.DUMP and framework == TENSORFLOW:
+            yield from _of_a_dump(case, index, moment)
+            continue
         if (
             failed.kind is not RequestKind.TENSOR
             or failed.shape is not None
@@ -95,6 +98,21 @@ _SMALLER_BUFFER = Remedy(
     "files = files.shuffle(len(paths)).map(decode)   # not: map(decode).shuffle(50_000)",
     slug="shuffle-files",
 )
+
+
+def _of_a_dump(case: Case, index: int, moment: Moment) -> Iterator[Finding]:
+    """What helps most programs, where nobody can tell who holds the memory."""
+    if attributed(moment) or moment.is_counted or "memory-dump" in case.capture.source.formats:
+        return  # TensorFlow's own file has all chunks: other rules say what they show
+    asked = moment.request and moment.request.failed.size
+    what = "the dump names no tensors" + ("" if asked else ", and what was asked for is not in this text")
+    yield Finding(
+        severity=Severity.FACTOR,
+        headline=what,
+        because=what,
+        remedies=tuple(_remedies(case, moment)),
+        moment=index,
+    )
 
 
 def of_shuffling(failed: FailedRequest) -> tuple[Remedy, ...]:

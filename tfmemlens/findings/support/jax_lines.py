@@ -145,7 +145,7 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
         weights_of_size(case, need),
         made_by_program(told, need, counted=_is_counted(moment)) if large else None,
         computed_within(case, moment, need, _advice),
-        made_by(failed.source_text, need, failed.frames, told.code),
+        made_by(failed.source_text, need, failed.frames, told.code, on_tpu=failed.kind is RequestKind.TPU),
         None if _of_what_is_given(moment) else gradients_by_program(told, need),
         _stacked(case, moment, need),
         None if _of_what_is_given(moment) else computed_in_all(case, moment, need, _advice),
@@ -321,6 +321,7 @@ def made_by(
     *,
     way: bool = True,
     quoted: bool = True,
+    on_tpu: bool = False,
 ) -> MadeByLine | None:
     """What the line makes, where it explains a request of so many bytes; None where it does not. What
     `frames` show to be made needs no size. A line that calls a compiled step explains nothing itself, and
@@ -341,7 +342,7 @@ def made_by(
     if need is None:
         return loaded_by(frames, text)
     lines = [line for line in code if line.text.strip() != text.strip()]
-    for row, match, line in shown_by(frames, "" if program else text, lines, need, way=way):
+    for row, match, line in shown_by(frames, "" if program else text, lines, need, way=way, on_tpu=on_tpu):
         if line is not None and not quoted:
             continue
         what, remedies = row.told(match)

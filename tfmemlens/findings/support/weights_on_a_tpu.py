@@ -19,6 +19,8 @@ from tfmemlens.units import GIB, human
 
 _SMALLEST = 16 * GIB
 """What a core or chip has of v3, v5e and others, where the text does not say."""
+_MOST_SHARE = 8
+"""Devices of one TPU that share a model."""
 
 
 def _generation(case: Case) -> tuple[str, int] | None:
@@ -35,12 +37,24 @@ def too_heavy(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWei
     failed = moment.request.failed if moment.request else None
     if weights is None or failed is None or not _on_a_tpu(case, moment, failed):
         return None
-    if framework_of(case) == TENSORFLOW or failed.allocator not in (None, "hbm"):
+    if (
+        framework_of(case) == TENSORFLOW
+        or failed.allocator not in (None, "hbm")
+        or _given_less(compiler, weights)
+    ):
         return None
     if compiler.capacity:
         return weights if weights.bytes // 2 > compiler.capacity.bytes else None
     generation = _generation(case)
     return weights if weights.bytes > (generation[1] if generation else _SMALLEST) else None
+
+
+def _given_less(compiler: CompilerMemory, weights: StatedWeights) -> bool:
+    """Whether the compiler counts what the program is given, and that is less than the weights in a quarter
+    of the bits, shared by eight: then these are no arguments of this program.
+    """
+    given = compiler.section("arguments", "parameter")
+    return given is not None and given.bytes < weights.bytes // (4 * _MOST_SHARE)
 
 
 def _on_a_tpu(case: Case, moment: Moment, failed: FailedRequest) -> bool:

@@ -172,12 +172,21 @@ TWO_CORES = LineRule(
 )
 ON_CHIP = LineRule(
     r"Allocation \(size=(?P<size>\d+)\) would exceed memory \(size=(?P<capacity>\d+)\)(?:.*?shape ="
-    r" '(?P<shape>[^']*)')?(?:.*?space=(?P<space>\w+))?(?:.*?tag = '(?P<tag>[^']*)')?",
+    r" '(?P<shape>[^']*)')?(?:.*?space=(?P<space>\w+))?(?:.*?tag = '(?P<tag>[^']*)'"
+    r"(?:\] :: (?P<kernel>[\w.-]+))?)?",
     "RESOURCE_EXHAUSTED: Allocation (size=134217728) would exceed memory (size=67108864) :: #allocation25"
     " [shape = 'u8[134217728]{0}', space=vmem, size = 0x8000000, tag = 'scoped memory for"
     " gated_matmul_kernel.2'] :: gated_matmul_kernel.2",
     needs="would exceed memory",
 )
+BELOW_ON_CHIP = LineRule(
+    r"\A\W*#allocation\d+ \[shape = '[^']*'(?:.*?space=(?P<space>\w+))"
+    r"|\A\W*tag = '(?P<tag>[^']*)'\](?: :: (?P<kernel>[\w.-]+))?",
+    ":: #allocation4 [shape = 'u8[1048576]{0}', space=smem, size = 0x100000, scoped,",
+    "   tag = 'prefetched SMEM operand 1'] :: paged_attention_kernel.4",
+    needs=("space=", "tag = '"),
+)
+"""The rest of that sentence, where it was broken into lines."""
 TPU_RESERVE = LineRule(
     rf"Attempting to (?:reserve|allocate) (?P<size>{TPU_SIZE})(?: at the bottom of memory)?\. That was not"
     rf" possible\b\.?(?: There are (?P<free>{TPU_SIZE}) free(?:, (?P<reserved>{TPU_SIZE}) reserved, and"
@@ -267,7 +276,7 @@ BORING = LineRule(
 )
 
 _OUTSIDE_A_LIST = RuleTable.of(
-    XLA, REQUEST, ALLOCATING, ANALYSIS, TPU, ESTIMATED, TPU_RESERVE, EARLY, ON_CHIP, ON_STACK,
+    XLA, REQUEST, ALLOCATING, ANALYSIS, TPU, ESTIMATED, TPU_RESERVE, EARLY, ON_CHIP, BELOW_ON_CHIP, ON_STACK,
     SCOPED, SMALL_SPACE, TPU_TYPE, TWO_CORES, REMAT, BEYOND,
     DEBUGGING, PEAK_BUFFERS, TPU_TOTAL, TPU_REQUIREMENT, BUFFER, TPU_ENTRY, TPU_LEDGER, SHAPE, TPU_UNPADDED,
 )  # fmt: skip
@@ -456,6 +465,7 @@ class CompilerCollector:
             (TPU_RESERVE, self._reserve),
             (EARLY, self._early),
             (ON_CHIP, self._on_chip),
+            (BELOW_ON_CHIP, self._below_on_chip),
             (ON_STACK, self._on_stack),
             (SCOPED, self._scoped),
             (SMALL_SPACE, self._small_space),
@@ -657,8 +667,16 @@ class CompilerCollector:
         program.size = program.needed = Size.exactly(int(groups["size"] or 0))
         program.capacity = Size.exactly(int(groups["capacity"] or 0))
         program.excess = Size.exactly(program.needed.bytes - program.capacity.bytes)
-        program.allocator = groups["space"]
-        program.name = (groups["tag"] or "").removeprefix("scoped memory for ") or None
+        self._below_on_chip(groups, line)
+
+    def _below_on_chip(self, groups: dict[str, str | None], line: Line) -> None:
+        """The memory, and the kernel: by its own name, else by that of what it asks for."""
+        del line
+        if not self.finished:
+            return
+        program, tag = self.finished[-1], groups["tag"] or ""
+        program.allocator = program.allocator or groups["space"]
+        program.name = program.name or groups["kernel"] or tag.removeprefix("scoped memory for ") or None
 
     def _reserve(self, groups: dict[str, str | None], line: Line) -> None:
         program = self._new(line, RequestKind.TPU)

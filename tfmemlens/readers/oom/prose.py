@@ -12,8 +12,8 @@ WARNED = LineRule(
 )
 """A warning of a large request of host RAM, TensorFlow's or its allocator's, or the text's words for it."""
 ENDED = LineRule(
-    r"(?i)(?<!never )(?<!not )(?<!n't )(?:\b(?:script|program|process|kernel|session|training|notebook|server"
-    r"|container|code|app|it|python|everything|computer|machine|laptop|pc)\b[^.\n]{0,40}"
+    r"(?i)(?<!never )(?<!not )(?<!n't )(?:\b(?:script|program|process|kernel|session|colab|training|notebook"
+    r"|server|container|code|app|it|python|everything|computer|machine|laptop|pc)\b[^.\n]{0,40}"
     r"(?<!never )(?<!not )(?<!n't )"
     r"\b(?:fails?|failed|crash(?:es|ed|ing)?|dies|died|stops|stopped|hangs|freezes|froze|terminat(?:es"
     r"|ed)|stuck"

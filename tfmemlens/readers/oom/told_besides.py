@@ -92,7 +92,7 @@ WATCHING = LineRule(
 HOST_IN_WORDS = LineRule(
     r"(?i)\bnot (?:(?:the|my) )?GPU(?:'s)? (?:RAM|memory)\b"
     r"|\b(?:CPU(?:'s)?|host|system|main|(?:machine|server|computer|PC|laptop)(?:'s)?) (?:RAM|memory)\b"
-    r"(?![^.\n]{0,30}\b(?:fine|ok|stable|constant|stays|enough|free|flat)\b)"
+    r"(?![*`]{0,2} ?: ?[*`]{0,2} ?\d)(?![^.\n]{0,30}\b(?:fine|ok|stable|constant|stays|enough|free|flat)\b)"
     r"|\b(?:eat\w*|fill\w*|consum\w+|exhaust\w*|los(?:es|ing))\b[^.\n]{0,40}(?<!GPU )(?<!video )\bRAM\b"
     r"|\bnumpy (?:memory ?)?error\b"
     r"|\b(?:machine|computer|PC|laptop)\b[^.\n]{0,20}\b(?:freez\w+|froze|hangs?"

@@ -243,7 +243,9 @@ def _failed(moment: Moment, verdict: str, view: View, spare: int = 0) -> list[st
         if facts and proof == [styled(where, "dim", view.color)]:
             facts, rows = [*facts, where], quoted
     rows += [_cut(each, room) for each in code[1:]]
-    if facts or not rows:
+    if not (facts or rows):
+        return []
+    if facts:
         return [*_heading(name, view, facts), *(f"  {each}" for each in rows)]
     return [f"{_heading(name, view)[0]}  {rows[0]}", *(f"  {each}" for each in rows[1:])]
 

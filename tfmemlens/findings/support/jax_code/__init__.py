@@ -21,7 +21,13 @@ TABLE: tuple[JaxIdiom, ...] = (*kept.ROWS, *mapped.ROWS, *arrays.ROWS, *beside.R
 
 
 def shown_by(
-    frames: Sequence[Frame], text: str, code: Sequence[Line], need: int, *, way: bool = True
+    frames: Sequence[Frame],
+    text: str,
+    code: Sequence[Line],
+    need: int,
+    *,
+    way: bool = True,
+    on_tpu: bool = False,
 ) -> Iterator[tuple[JaxIdiom, re.Match[str] | None, Line | None]]:
     """The rows that the failing line, the frames or quoted code show, the surest first; the line where it is
     quoted code alone. Without `way` no line above the failing one is asked.
@@ -32,6 +38,7 @@ def shown_by(
         row
         for row in TABLE
         if need >= row.least_bytes
+        and not (on_tpu and row.of_gpus)
         and (not row.beside or any(re.search(row.beside, each) for each in (text, *(at.text for at in code))))
     ]
     for row in fitting:

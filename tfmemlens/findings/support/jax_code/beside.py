@@ -95,5 +95,6 @@ ROWS: tuple[JaxIdiom, ...] = (
         ("x = x.to(device)", "os.environ['CUDA_VISIBLE_DEVICES'] = '0'"),
         Where.CODE,
         least_bytes=0,
+        of_gpus=True,
     ),
 )

@@ -41,6 +41,8 @@ class JaxIdiom:
     """The pattern of a line that quoted code must hold as well."""
     least_bytes: int = LEAST_BYTES
     """The smallest request that it explains: 0 of what is made of many arrays."""
+    of_gpus: bool = False
+    """Whether it explains nothing on a TPU."""
     _code: re.Pattern[str] = field(init=False, repr=False, compare=False, default=regex(""))
     _frame: re.Pattern[str] = field(init=False, repr=False, compare=False, default=regex(""))
 
