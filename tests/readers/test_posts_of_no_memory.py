@@ -137,3 +137,22 @@ def test_what_nothing_fixed_has_no_cure() -> None:
     assert "says ended it" in first("Moving the data to the CPU solved the problem")
     for vain in ("nothing fixed", "nothing helped", "it never helped", "none helped"):
         assert "says ended it" not in first(f"I tried moving the data to the CPU also but {vain} the problem")
+
+
+def test_the_failure_beside_harmless_warnings_is_told() -> None:
+    warning = (
+        "2024-01-08 22:51:53.5: W tsl/framework/bfc_allocator.cc:296] Allocator (GPU_0_bfc) ran out of memory"
+        " trying to allocate 4.59GiB with freed_by_count=0. The caller indicates that this is not a failure,"
+        " but this may mean that there could be performance gains if more memory were available.\n"
+    )
+    failed = explain(f"{warning}error: libdevice not found at ./libdevice.10.bc\n")
+    assert failed.verdict.startswith("No lack of memory: XLA did not find CUDA's libdevice")
+    assert explain(warning).verdict.startswith("1 warning that an allocation failed harmlessly")
+
+
+def test_the_node_is_named_where_its_message_is_not_here() -> None:
+    node = "Detected at node 'model/dense/MatMul' defined at (most recent call last):\n"
+    frame = '    File "/usr/lib/python3.10/asyncio/base_events.py", line 603, in run_forever\n'
+    title = "# ResourceExhaustedError in my CNN\n"
+    assert "the node `model/dense/MatMul` (line 2)" in explain(f"{title}{node}{frame}").verdict
+    assert "the node" not in explain(f"{title}{frame}").verdict

@@ -37,7 +37,7 @@ def test_each_tool_is_read_by_its_own_rule(what: str) -> None:
         ("trainer   101.2%    7.912GiB / 8GiB       98.90%", [("docker stats", 8102, 8192)]),
         (
             "memory: usage 2097152kB, limit 2097152kB",
-            [("the kernel's account of the control group", 2048, 2048)],
+            [("the cgroup", 2048, 2048)],
         ),
         ("Memory Utilized: 31.82 GB\nMemory Efficiency: 99.44% of 32.00 GB", [("seff", 32583, 32768)]),
         ("Memory Utilized: 31.82 GB", []),

@@ -44,6 +44,16 @@ _HELP = {
         "df -h .; quota -s   # tf.train.Saver(max_to_keep=3)",
         slug="room-for-files",
     ),
+    "a file could not be written": Remedy(
+        "free the disk or raise the quota, or write elsewhere",
+        "df -h .; quota -s",
+        slug="room-for-files",
+    ),
+    "libdevice": Remedy(
+        "tell XLA where CUDA lies: the folder that has nvvm/libdevice below it",
+        "export XLA_FLAGS=--xla_gpu_cuda_data_dir=/usr/local/cuda",
+        slug="matching-driver",
+    ),
     "too many files": Remedy(
         "raise the number of files that the process may open, or open fewer at once (interleave's"
         " cycle_length, workers, files that a generator leaves open)",

@@ -93,8 +93,8 @@ def _remedies(case: Case, moment: Moment, incident: Incident) -> Iterator[Remedy
     code = None if _by_keras(incident) else code_snippets.enable_report(case.api)
     if code:
         yield Remedy(
-            "to see which layers hold the memory: let the next failure list its tensors, and explain that"
-            " log",
+            "to see which layers hold the memory: let the next failure list its tensors"
+            f"{_from(case, _LISTS)}, and explain that log",
             code,
             slug="list-tensors",
         )
@@ -102,13 +102,24 @@ def _remedies(case: Case, moment: Moment, incident: Incident) -> Iterator[Remedy
         yield _PREDICTED if live.description else _RECORDED_NO_STEP
     else:
         yield _record_a_step(case, incident)
+    writes = case.api.newest >= _WRITES
     in_session = case.api.front_end is FrontEnd.SESSION and case.api.oldest < (2, 0)
-    if not in_session and "memory-dump" not in case.capture.source.formats and _by_bfc(moment):
+    if writes and not in_session and "memory-dump" not in case.capture.source.formats and _by_bfc(moment):
         yield Remedy(
-            "or let BFC write its state to a file at each failure, which tfmemlens reads",
+            f"or let BFC write its state to a file at each failure{_from(case, _WRITES)}, which tfmemlens"
+            " reads",
             "export TF_BFC_MEMORY_DUMP=/tmp/bfc",
             slug="dump-file",
         )
+
+
+_LISTS, _WRITES = (1, 5), (2, 1)
+"""The first releases that list tensors, and that write the file."""
+
+
+def _from(case: Case, first: tuple[int, int]) -> str:
+    """The first release that can, where the program's may be older."""
+    return f" (TensorFlow {first[0]}.{first[1]} and newer)" if case.api.oldest < first else ""
 
 
 _KERAS = regex(r"keras[/\\](?:src[/\\])?engine[/\\]training|keras[/\\]src[/\\]trainers")

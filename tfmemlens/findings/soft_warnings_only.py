@@ -22,20 +22,21 @@ EXPLAINS = "no bytes"
 
 
 def check(case: Case) -> Iterator[Finding]:
-    soft = case.capture.surroundings.soft_warnings
+    told = case.capture.surroundings
+    soft = told.soft_warnings
     if not soft:
         return
     largest = max(soft, key=lambda warning: warning.size.bytes)
-    alone = not case.moments
+    alone = not (case.moments or told.elsewhere or told.foreign or told.without_figures)
     text = (
         f"{len(soft)} warning{'s' if len(soft) > 1 else ''} that an allocation failed harmlessly, the largest"
         f" for {human_size(largest.size)}"
     )
-    helps = case.capture.surroundings.shows("a smaller batch helps") if alone else None
+    helps = told.shows("a smaller batch helps") if alone else None
     if helps:
         yield _of_a_batch(text, largest.line, helps)
         return
-    nan = case.capture.surroundings.shows("no number") if alone else None
+    nan = told.shows("no number") if alone else None
     other = f"; that the loss is nan ({nan.place}) has another cause than memory" if nan else ""
     whole = f"{text}: no failure, {framework_name(case)} chose a slower plan with less workspace{other}"
     yield Finding(

@@ -360,6 +360,7 @@ _FRAME = regex(
 )
 
 
+_NODE = regex(r"Detected at node '?([\w/.-]{1,400})")
 _ARROW = regex(r"\s*-{2,}> ?\d{1,5} +(?P<code>\S.*)")
 _LONGEST_CODE = 60
 
@@ -373,6 +374,9 @@ def _of_the_traceback(told: Surroundings) -> str:
     """Where a traceback leads whose exception is not here: in the file that it begins in, and the program's
     last frame behind it, else a library's.
     """
+    node = told.shows("naming a node")
+    if node and (detected := _NODE.search(node.text)):
+        return f"; it was detected at the node `{_at_most(detected[1])}` ({node.place})"
     line = told.shows(EVALUATION_FRAME) or told.shows(OWN_FRAME) or told.shows(LIBRARY_FRAME)
     arrow = _ARROW.match(line.text) if line else None
     if line and arrow:

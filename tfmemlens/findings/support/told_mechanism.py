@@ -79,7 +79,7 @@ _PER_GPU = Remedy(
     slug="batch-per-replica",
 )
 _LET_OTHERS = Remedy(
-    "and hide the GPUs that are for others from TensorFlow, before its first op",
+    "hide the GPUs that are for others from TensorFlow, before its first op",
     "tf.config.set_visible_devices(gpus[:1], 'GPU')   # or: export CUDA_VISIBLE_DEVICES=0",
     slug="one-device-each",
 )

@@ -159,6 +159,8 @@ _FIXED = regex(
     r"|\bable to (?:\w+ )?(?:reduc|avoid|prevent|lower|run|train|keep)\w*\b[^.]{0,60}? by (?:not )?\w+ing\b"
     r"|\b(?:using|calling|setting|replacing) [^,;]{1,80}? (?:can |does )?(?:avoid|prevent)(?:s|ed)?\b"
     r"[^.]{0,30}\b(?:leak|memory|OOM)"
+    r"|\b(?:seems|seemed|appears) to (?:have )?(?:fix|(?:re)?solve)[ed]{0,2} (?:it|this|that"
+    r"|(?:the|my) (?:problem|issue|error|leak))\b"
     r"|\u5c31\u597d\u4e86|\u89e3\u51b3\u4e86\Z"
 )
 _CHANGING = (

@@ -16,7 +16,7 @@ from tfmemlens.units import Size, parse_size
 
 _SIZE = r"[\d.]+ ?(?:[kKMGT]i?[bB]?)"
 RULES = {
-    "the kernel's account of the control group": LineRule(
+    "the cgroup": LineRule(
         r"memory: usage (?P<used>\d+kB), limit (?P<total>\d+kB)",
         "[Tue Mar  9 12:51:51 2022] memory: usage 16777216kB, limit 16777216kB, failcnt 812",
         needs="memory: usage",

@@ -243,6 +243,12 @@ ELSEWHERE = {
         " 32512",
         needs="get ptxas",
     ),
+    "XLA did not find CUDA's libdevice": LineRule(
+        r"\blibdevice(?: is required by this HLO module but was)? not found at|Can't find libdevice",
+        "error: libdevice not found at ./libdevice.10.bc",
+        "libdevice is required by this HLO module but was not found at ./libdevice.10.bc",
+        needs="libdevice",
+    ),
     "the disk quota was used up": LineRule(
         r"(?<!Memory )[Qq]uota exceeded",
         "ResourceExhaustedError: /scratch/data.tf-data_0.lockfile; Disk quota exceeded",

@@ -567,7 +567,14 @@ SOLVING = LineRule(
     needs=("diffeqsolve", "diffrax", "recursivecheckpoint"),
 )
 """Diffrax solves a differential equation."""
+A_NODE = LineRule(
+    r"\bDetected at node '?(?P<node>[\w/.-]{1,400})'? defined at",
+    "Detected at node 'model_1/dense/MatMul' defined at (most recent call last):",
+    needs="Detected at node",
+)
+"""The op that failed, of TensorFlow 2.5 and later, above the traceback of where it was made."""
 PURPOSES = {
+    "naming a node": A_NODE,
     "solving an ODE": SOLVING,
     "simulating": SIMULATING,
     "sharding by a layout map": BY_LAYOUT,
