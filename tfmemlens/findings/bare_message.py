@@ -102,7 +102,9 @@ _SMALLER_BUFFER = Remedy(
 
 def _of_a_dump(case: Case, index: int, moment: Moment) -> Iterator[Finding]:
     """What helps most programs, where nobody can tell who holds the memory."""
-    if attributed(moment) or moment.is_counted or "memory-dump" in case.capture.source.formats:
+    named = any(row.node or row.op for row in moment.attribution.table)
+    named = named or bool(moment.request and moment.request.failed.node)
+    if named or attributed(moment) or moment.is_counted or "memory-dump" in case.capture.source.formats:
         return  # TensorFlow's own file has all chunks: other rules say what they show
     asked = moment.request and moment.request.failed.size
     what = "the dump names no tensors" + ("" if asked else ", and what was asked for is not in this text")

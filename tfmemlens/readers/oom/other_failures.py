@@ -269,18 +269,18 @@ ELSEWHERE = {
         "the machine quickly runs out of storage",
         needs=("no space", "out of disk", "out of disc", "out of hard", "out of storage"),
     ),
+    "a file of a checkpoint could not be written: as a rule the disk or a quota was full": LineRule(
+        r"(?i:resource[ _]?exhausted(?:error)?): \.{0,2}[\w~./\\: -]{1,200}"
+        r"(?:\.tempstate\d+|\.(?:data|tmp)-\d{5}-of-\d{5}\S{0,40}|\.part-\d+\S{0,40})\s*(?:;|\Z)",
+        "ResourceExhaustedError: ./run/net-12.tempstate1234567890123456789",
+        needs=("exhausted: ", "exhaustederror: "),
+    ),
     "a file could not be written: as a rule the disk or a quota was full": LineRule(
         r"(?:ResourceExhaustedError|RESOURCE_EXHAUSTED): (?:[A-Z]:|~|\.{1,2})?(?:[\w.-]*[/\\]){1,20}"
         r"[\w.-]*(?:-of-\d{2,6}|\.[A-Za-z]\w{1,11})\s*(?:;|\Z)",
         "tensorflow.python.framework.errors_impl.ResourceExhaustedError: out/train/cats_train_00002-of-00004",
         "ResourceExhaustedError: /data/run/train.tfrecords",
         needs=("exhaustederror: ", "exhausted: "),
-    ),
-    "a file of a checkpoint could not be written: as a rule the disk or a quota was full": LineRule(
-        r"(?i:resource[ _]?exhausted(?:error)?): \.{0,2}[\w~./\\: -]{1,200}"
-        r"(?:\.tempstate\d+|\.(?:data|tmp)-\d{5}-of-\d{5}\S{0,40}|\.part-\d+\S{0,40})\s*(?:;|\Z)",
-        "ResourceExhaustedError: ./run/net-12.tempstate1234567890123456789",
-        needs=("exhausted: ", "exhaustederror: "),
     ),
     "a message between processes was larger than gRPC's limit": LineRule(
         r"(?:Received|Sent) message larger than max",
