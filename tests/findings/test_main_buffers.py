@@ -180,3 +180,23 @@ def test_a_weights_gradient_for_each_row_is_told_from_what_vmap_makes_else() -> 
     assert "fewer than 512 rows" in report.actions[0].remedy.text
     for parameters in (("f32[2048,1024]",), ()):
         assert "what vmap makes for all of its rows" in listing(each, parameters=parameters).verdict
+
+
+@pytest.mark.parametrize(
+    ("shape", "name", "weight", "told"),
+    [
+        ("f32[512,2097152]", "vmap(transpose(jvp()))/transpose", "f32[1024,2048]", True),
+        ("f32[512,2097152]", "transpose(jvp())/transpose", "f32[1024,2048]", False),  # no vmap
+        ("f32[512,2097152]", "vmap(jvp())/dot_general", "f32[1024,2048]", False),  # no gradient
+        ("f32[512,2097152]", "vmap(transpose(jvp()))/transpose", "f32[1024,1024]", False),  # of another size
+        (
+            "f32[512,2097152]",
+            "vmap(transpose(jvp()))/transpose",
+            "f32[2097152,1]",
+            False,
+        ),  # or an activation's
+    ],
+)
+def test_a_gradient_for_each_row_may_be_flattened(shape: str, name: str, weight: str, told: bool) -> None:
+    verdict = listing((shape, name), parameters=(weight,)).verdict
+    assert ("gradients of the weights, for each of 512 rows by itself" in verdict) is told

@@ -255,9 +255,16 @@ def _is_vmapped(row: Row, weights: Iterable[object]) -> bool:
 
 
 def _is_of_each_example(row: Row, weights: Iterable[object]) -> bool:
-    """A matrix's or kernel's gradient for each row of a vmap: its shape behind the number of rows."""
-    shape = row.allocation.shape or ()
-    return "vmap(" in (row.allocation.node or "") and len(shape) > _OF_A_MATRIX and shape[1:] in weights
+    """A matrix's or kernel's gradient for each row of a vmap: its shape behind the number of rows, or, since
+    XLA likes matrices, as many numbers.
+    """
+    shape, name = _shape(row), row.allocation.node or ""
+    if "vmap(" not in name or len(shape) < _OF_A_MATRIX:
+        return False
+    if len(shape) > _OF_A_MATRIX:
+        return shape[1:] in weights
+    matrices = [each for each in weights if isinstance(each, tuple) and len(each) >= _OF_A_MATRIX]
+    return "transpose(" in name and any(1 not in each and math.prod(each) == shape[1] for each in matrices)
 
 
 _OF_A_MATRIX = 2
@@ -574,8 +581,8 @@ Build = Callable[[list[Row], int, "str | None"], Buffers]
 _KINDS: tuple[tuple[Test, Build], ...] = (
     (_is_converted, _converted),
     (_is_weight, _gradients),
-    (_is_gradient_of_weights, _gradients_of_weights),
     (_is_of_each_example, _of_each_example),
+    (_is_gradient_of_weights, _gradients_of_weights),
     (_is_dispatch, _dispatch),
     (_is_logits, _logits),
     (_is_scores, _scores),
