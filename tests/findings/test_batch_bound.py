@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.findings.logs import dump, oom, report
 from tfmemlens import pipeline
 from tfmemlens.findings import request_larger_than_device
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import batch_bound, remedies
 from tfmemlens.findings.support.batch_bound import BatchBound, in_words, of_traced, traced_below
+from tfmemlens.findings.support.rows import held
 from tfmemlens.model.what_if import TracedFit
 from tfmemlens.units import MIB
 from tfmemlens.values import replace
@@ -99,6 +102,16 @@ def test_without_a_limit_nothing_bounds_the_batch() -> None:
 def test_what_would_have_fitted_in_sum_bounds_nothing() -> None:
     pieces = dump(49, 400, 300, (40, 40))
     assert "a guess" not in advised(pieces + oom("64,112,112,16"))
+
+
+def test_where_weights_take_all_nothing_bounds_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    def whole(_: Any, moment: Any) -> int:
+        return int(max(moment.balance.in_use.bytes, held(moment)) + moment.request.needed_bytes)
+
+    text = dump(49, 400, 380) + oom("64,112,112,16") + FIT
+    assert "64 -> 16" in advised(text)
+    monkeypatch.setattr(batch_bound, "_fixed", whole)
+    assert "64 -> 16" not in advised(text) and "no batch fits" not in advised(text)
 
 
 TRACED = TracedFit(batch=4, peak_bytes=150 * MIB, largest_batch=19, sure_batch=17)

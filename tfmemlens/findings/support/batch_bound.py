@@ -90,7 +90,7 @@ def batch_bound(case: Case, moment: Moment) -> BatchBound | None:
     in_use = moment.balance.in_use.bytes if moment.balance.in_use else 0
     fixed = _fixed(case, moment)
     taken, room = max(in_use, held(moment)) + need - fixed, limit.bytes - fixed
-    if taken <= room:
+    if taken <= max(room, 0):  # it would fit, or weights and slots take all
         return None
     training, backward = situation(case, moment).training, has_backward(moment)
     divisor = _AFTERWARDS if backward or training is False else _BEFORE_BACKWARD
@@ -125,7 +125,7 @@ def _beside_what_is_in_use(case: Case, moment: Moment) -> BatchBound | None:
         return None
     in_use = moment.balance.in_use.bytes if moment.balance.in_use else 0
     room = limit.bytes - in_use
-    if asked <= room:
+    if asked <= max(room, 0):
         return None
     return BatchBound(room / asked, asked, room, in_use, False, _OF_A_PROGRAM, True)
 
