@@ -75,10 +75,11 @@ def _ran_out(told: Surroundings) -> Line | None:
 
 def _finding(case: Case, said: Line, found: Grower, head: str, moment: int = 0) -> Finding:
     differs = difference(case, found)
+    guess = most_likely(case, found, differs)
     return Finding(
         severity=Severity.CAUSE,
-        headline=f"{head}; {most_likely(case, found)}",
-        because=f"memory grows ({said.place}); {most_likely(case, found)}",
+        headline=f"{head}; {guess}",
+        because=f"memory grows ({said.place}); {guess}",
         evidence=tuple(
             Evidence(fact, line)
             for line, fact in {said: "what the text says", found.line: "what grows, most likely"}.items()

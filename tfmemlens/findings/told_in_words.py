@@ -169,7 +169,7 @@ def check(case: Case) -> Iterator[Finding]:
         if told.shows(_NOTHING_LOGGED):
             what = "that the program was killed, and that the system's logs tell nothing of it"
     differs = difference(case, likely)
-    guessed = f"; {most_likely(case, likely)}" if likely else ""
+    guessed = f"; {most_likely(case, likely, differs)}" if likely else ""
     if differs and not likely:
         guessed = f"; {differs.line.place} says {differs.says}"
     cause, ended = stated_cause(case), ended_by(case)

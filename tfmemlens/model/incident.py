@@ -233,6 +233,10 @@ class ProgramValue:
     """The user's function that the line stands in."""
 
 
+TEMPORARIES = ("preallocated temp", "HLO temp")
+"""What XLA's lists call what lives only while a program runs: on a GPU or CPU, and on a TPU."""
+
+
 @dataclass(frozen=True, slots=True)
 class CompilerMemory:
     """What an XLA compiler says of one executable: sizes by purpose, never more than one executable."""
@@ -289,7 +293,7 @@ class CompilerMemory:
     @property
     def temporaries(self) -> Size | None:
         """The arena of all that lives only while it runs."""
-        return self.section("preallocated temp", "HLO temp")
+        return self.section(*TEMPORARIES)
 
     @property
     def one_operation(self) -> bool:

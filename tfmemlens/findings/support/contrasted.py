@@ -223,11 +223,10 @@ _DIFFERENCES = (
 """How the facts' names begin, what they say, and what to do with it first."""
 
 
-def most_likely(case: Case, found: Grower) -> str:
-    """How a cause of ours is introduced: where the text names a difference, that goes before, and ours is a
-    guess.
+def most_likely(case: Case, found: Grower, known: Contrast | None) -> str:
+    """How a cause of ours is introduced: where the text names a difference, `known`, that goes before, and
+    ours is a guess.
     """
-    known = difference(case, found)
     if known is None or (known.line == found.line and found == contrasted(case)):
         return f"most likely {found.what}"
     return f"{known.line.place} says {known.says}; besides, a guess: {found.what}"

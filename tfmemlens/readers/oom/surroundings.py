@@ -257,9 +257,9 @@ class SurroundingsCollector:
         self.counters = Counters()
         self._total: Size | None = None
         self._own_lines = False
+        """Whether the lines that a notebook shows of a traceback are the program's own."""
         self._script: str | None = None
         """The file that the traceback begins in."""
-        """Whether the lines that a notebook shows of a traceback are the program's own."""
         self._requests = False
         """Whether the lines are those of what a pod asks for, which is no limit."""
 

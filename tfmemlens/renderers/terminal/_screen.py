@@ -326,10 +326,8 @@ def in_rows(text: str, first: int, room: int, spare: int) -> list[str]:
     """Quoted text that fits a row of so many columns, or two where one is to spare, broken between words."""
     if display_width(text) <= first or spare < 1:
         return [_cut(text, first)]
-    begun, end = (
-        text[: first + 1],
-        0,
-    )  # so that a line of megabytes is not measured once for each of its words
+    begun = text[: first + 1]  # a line of megabytes is not measured once for each of its words
+    end = 0
     for match in _WORDS_END.finditer(begun):
         if display_width(begun[: match.end()]) <= first:
             end = match.end()

@@ -10,7 +10,7 @@ from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, fra
 from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.incident import CompilerMemory
+from tfmemlens.model.incident import TEMPORARIES, CompilerMemory
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, Size, human, human_size, parse_size
@@ -214,13 +214,10 @@ def short_of_its_goal(compiler: CompilerMemory) -> str | None:
     )
 
 
-_OF_TEMPORARIES = ("HLO temp", "preallocated temp")
-
-
 def temporaries_left(moment: Moment) -> bool:
     """Whether what is left of a cut list are temporaries, which depend on the batch."""
     left = rows(moment)
-    return bool(left) and all(row.allocation.purpose in _OF_TEMPORARIES for row in left)
+    return bool(left) and all(row.allocation.purpose in TEMPORARIES for row in left)
 
 
 def largest_that_is_left(moment: Moment) -> str:
@@ -230,7 +227,7 @@ def largest_that_is_left(moment: Moment) -> str:
         return ""
     first = left[0].allocation
     what = f"{format_shape(first.shape)} {first.dtype or ''}".rstrip()
-    kind = ", a temporary" if first.purpose in _OF_TEMPORARIES else ""
+    kind = ", a temporary" if first.purpose in TEMPORARIES else ""
     maker = (first.op or first.node or "").lstrip("%")
     made = f" that `{maker}` makes" if kind and maker else ""
     return f"; the largest that is left is {what} ({human(first.size_bytes)}){kind}{made}"
