@@ -17,6 +17,8 @@ from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.contrasted import ended_by, without
 from tfmemlens.findings.support.remedies import BUILD_ONCE
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_name, framework_of
+from tfmemlens.findings.support.traceback_place import of_the_traceback
+from tfmemlens.model.capture import OWN_FRAME
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -128,6 +130,12 @@ _HELP = {
     "driver is too old": Remedy(
         "update the GPU's driver, or install a build for an older CUDA", slug="matching-driver"
     ),
+    "could not be started": Remedy(
+        "read what was logged above it: the driver's own error (CUDA_ERROR_...) and, in the kernel's log, an"
+        " Xid say why; a smaller input tells whether its size has to do with it",
+        "dmesg -T | grep -i xid; export CUDA_LAUNCH_BLOCKING=1",
+        slug="blocking-launches",
+    ),
     "reached outside its memory": Remedy(
         "find the kernel: let every launch be waited for, and read which op fails",
         "export CUDA_LAUNCH_BLOCKING=1",
@@ -154,7 +162,10 @@ def check(case: Case) -> Iterator[Finding]:
     for what, line in case.capture.surroundings.elsewhere:
         yield Finding(
             severity=Severity.NOTE,
-            headline=f"no lack of memory: {what}{_sizes(line)}{_grew(case, what, line)}",
+            headline=(
+                f"{'no out-of-memory message' if _NO_LAUNCH in what else 'no lack of memory'}:"
+                f" {what}{_sizes(line)}{_grew(case, what, line)}{_where(case, what, line)}"
+            ),
             evidence=(Evidence("the message", line),),
             detail=_NO_SETTING if _ON_CHIP in what else "",
             remedies=(
@@ -167,6 +178,14 @@ def check(case: Case) -> Iterator[Finding]:
     yield from _kernel_died(case)
 
 
+def _where(case: Case, what: str, line: Line) -> str:
+    """Where the traceback leads that a kernel's failure ends."""
+    own = case.capture.surroundings.shows(OWN_FRAME)
+    ended = own and own.source == line.source and own.number < line.number
+    return of_the_traceback(case.capture.surroundings) if "kernel" in what and ended else ""
+
+
+_NO_LAUNCH = "could not be started on the GPU"
 _ON_CHIP = "shared memory than one core"
 _NO_SETTING = (
     "Settings of the GPU's memory (XLA_PYTHON_CLIENT_PREALLOCATE, XLA_PYTHON_CLIENT_MEM_FRACTION,"

@@ -168,8 +168,9 @@ def _part_for_jax(case: Case) -> Iterator[Finding]:
 
 def _more_than_the_gpu(case: Case) -> Iterator[Finding]:
     """A fraction above 1, which only unified memory has a use for."""
-    part = case.capture.surroundings.setting(_PART)
-    if part is None or case.capture.surroundings.setting("TF_FORCE_UNIFIED_MEMORY") or _share(part[0]) <= 1:
+    told = case.capture.surroundings
+    part = told.setting(_PART)
+    if part is None or told.shows("jax: unified memory") or _share(part[0]) <= 1:
         return
     if told_of_the_pool(case):
         return  # what is said of the pool says it, too

@@ -50,6 +50,7 @@ from tfmemlens.findings.support.situation import (
 )
 from tfmemlens.findings.support.told_again import WITHOUT_CACHE
 from tfmemlens.findings.support.told_mechanism import told_mechanism
+from tfmemlens.findings.support.traceback_place import another_error, in_short, of_the_traceback
 from tfmemlens.findings.support.which_memory import (
     CACHE,
     DEVICE,
@@ -61,10 +62,8 @@ from tfmemlens.findings.support.which_memory import (
     whose,
 )
 from tfmemlens.model.capture import (
-    EVALUATION_FRAME,
     LIBRARY_FRAME,
     OWN_FRAME,
-    SCRIPT_FRAME,
     Surroundings,
 )
 from tfmemlens.model.case import Case, Moment
@@ -88,6 +87,11 @@ _OF_A_NOTEBOOK = Remedy(
     "add the message itself and its traceback, and the log of the notebook's process, which its cells do not"
     " show (Colab: Runtime > View runtime logs; Jupyter: the terminal of its server): they say how much was"
     " asked for, by which line, and what was in use",
+    slug="read-the-log",
+)
+_OF_ANOTHER_ERROR = Remedy(
+    "first mend what this error says, which is no lack of memory; where memory runs out as well, add that"
+    " message and its traceback",
     slug="read-the-log",
 )
 _END_OF_THE_TRACEBACK = Remedy(
@@ -184,7 +188,7 @@ def check(case: Case) -> Iterator[Finding]:
             f"{figures},"
             f" and quotes {_quoted(told)}"
             f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
-            f"{_of_readings(told)}{_of_the_traceback(told)}"
+            f"{_of_readings(told)}{of_the_traceback(told)}"
             f"{_of_steps(case) or ('' if grows or likely or cause or ended else _of_when(case))}"
             f"{guessed}{named}{unsaid}{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
         ),
@@ -355,49 +359,10 @@ def _only_an_error(told: Surroundings, line: Line) -> bool:
     return told.crash is not None and rest != line.text and not RAN_OUT.search(rest)
 
 
-_FRAME = regex(
-    r"\bFile \"(?:[^\"\n]*/)?(?P<file>[^\"\n/]{1,80})\", line (?P<number>\d+), in (?P<name>\S{0,60})"
-)
-
-
-_NODE = regex(r"Detected at node '?([\w/.-]{1,400})")
-_ARROW = regex(r"\s*-{2,}> ?\d{1,5} +(?P<code>\S.*)")
-_LONGEST_CODE = 60
-
-
-def _at_most(code: str) -> str:
-    code = code.strip()
-    return code if len(code) <= _LONGEST_CODE else f"{code[:_LONGEST_CODE]}\u2026"
-
-
-def _of_the_traceback(told: Surroundings) -> str:
-    """Where a traceback leads whose exception is not here: in the file that it begins in, and the program's
-    last frame behind it, else a library's.
-    """
-    node = told.shows("naming a node")
-    if node and (detected := _NODE.search(node.text)):
-        return f"; it was detected at the node `{_at_most(detected[1])}` ({node.place})"
-    line = told.shows(EVALUATION_FRAME) or told.shows(OWN_FRAME) or told.shows(LIBRARY_FRAME)
-    arrow = _ARROW.match(line.text) if line else None
-    if line and arrow:
-        return f"; a traceback leads to `{_at_most(arrow['code'])}` ({line.place})"
-    match = _FRAME.search(line.text) if line else None
-    if line is None or match is None:
-        return ""
-    script = told.shows(SCRIPT_FRAME)
-    over = _FRAME.search(script.text) if script and script.number < line.number else None
-    first = f"{_as_a_place(over)}, and to " if over and over["file"] != match["file"] else ""
-    evaluates = ", an evaluation" if line == told.shows(EVALUATION_FRAME) else ""
-    return f"; a traceback leads to {first}{_as_a_place(match)} ({line.place}){evaluates}"
-
-
-def _as_a_place(frame: re.Match[str]) -> str:
-    name = f" in `{frame['name']}`" if not frame["name"].startswith(("<", "...")) and frame["name"] else ""
-    return f"{frame['file']}:{frame['number']}{name}"
-
-
 def _message_wanted(told: Surroundings) -> Remedy:
     """Where the message stands that the text does not quote."""
+    if another_error(told):
+        return _OF_ANOTHER_ERROR
     if told.shows(OWN_FRAME) or told.shows(LIBRARY_FRAME):
         return _END_OF_THE_TRACEBACK
     return _OF_A_NOTEBOOK if told.shows("in a notebook") else _ADD_THE_MESSAGE
@@ -493,7 +458,9 @@ def _figure(told: Surroundings) -> str:
 
 
 def _quoted(told: Surroundings) -> str:
-    """What stands there of the failure itself: at most a warning, or a figure."""
+    """What stands there of the failure: a warning, or a figure, or an error of another kind."""
+    if error := another_error(told):
+        return f"no message of it: the error that it quotes is another, `{in_short(error)}` ({error.place})"
     if figure := _figure(told):
         return f"of its message only {figure}"
     if not told.soft_warnings:

@@ -383,6 +383,14 @@ ELSEWHERE = {
         " access was encountered",
         needs="CUDA_ERROR_",
     ),
+    "a kernel could not be started on the GPU, and this line does not say why": LineRule(
+        r"(?i)\bfunction failed to launch\b|\bfailed to launch (?:the )?(?:(?:CUDA|ROCm|HIP|GPU) )?kernel\b"
+        r"(?!.*(?:out[_ ]of[_ ]memory))",
+        "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: the function failed to launch on the GPU",
+        "INTERNAL: Failed to launch CUDA kernel: fusion_3 with block dimensions: 256x1x1:"
+        " CUDA_ERROR_NOT_FOUND",
+        needs=("failed to launch",),
+    ),
 }
 """What ran out or failed that is no memory, though some of it is called `Resource exhausted`, too."""
 

@@ -261,7 +261,14 @@ SET_IN_A_SHELL = LineRule(
     needs="export",
 )
 """A notebook's `!` begins a shell that ends with its line."""
+UNIFIED = LineRule(
+    r"(?i)\bunified[- _]memory\b|\bTF_FORCE_UNIFIED_MEMORY\b",
+    "I use unified memory on an A100",
+    needs=("unified",),
+)
+"""The GPU takes host RAM, too, so that its pool may be larger than it is."""
 TOLD_OF_JAX = {
+    "jax: unified memory": UNIFIED,
     "jax: a setting in vain": SET_IN_VAIN,
     "jax: preallocating": PREALLOCATING,
     "jax: set after the import": SET_AFTER_IMPORT,

@@ -1,0 +1,82 @@
+"""Where a traceback leads, of a text that quotes no message of memory below it."""
+
+from __future__ import annotations
+
+import re
+
+from tfmemlens.model.capture import EVALUATION_FRAME, LIBRARY_FRAME, OWN_FRAME, SCRIPT_FRAME, Surroundings
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+
+_FRAME = regex(
+    r"\bFile \"(?:[^\"\n]*/)?(?P<file>[^\"\n/]{1,80})\", line (?P<number>\d+), in (?P<name>\S{0,60})"
+)
+
+
+_NODE = regex(r"Detected at node '?([\w/.-]{1,400})")
+_ARROW = regex(r"\s*-{2,}> ?\d{1,5} +(?P<code>\S.*)")
+_LONGEST_CODE = 60
+
+
+def _at_most(code: str) -> str:
+    code = code.strip()
+    return code if len(code) <= _LONGEST_CODE else f"{code[:_LONGEST_CODE]}\u2026"
+
+
+def of_the_traceback(told: Surroundings) -> str:
+    """Where a traceback leads whose exception is not here: in the file that it begins in, and the program's
+    last frame behind it, else a library's.
+    """
+    node = told.shows("naming a node")
+    if node and (detected := _NODE.search(node.text)):
+        return f"; it was detected at the node `{_at_most(detected[1])}` ({node.place})"
+    line = told.shows(OWN_FRAME) or told.shows(LIBRARY_FRAME)
+    arrow = _ARROW.match(line.text) if line else None
+    if line and arrow:
+        return f"; a traceback leads to `{_at_most(arrow['code'])}` ({line.place})"
+    match = _FRAME.search(line.text) if line else None
+    if line is None or match is None:
+        return ""
+    script = told.shows(SCRIPT_FRAME)
+    over = _FRAME.search(script.text) if script and script.number < line.number else None
+    first = f"{_as_a_place(over)}, and to " if over and over["file"] != match["file"] else ""
+    return f"; a traceback leads to {first}{_as_a_place(match)} ({line.place}){_of_an_evaluation(told, line)}"
+
+
+def _of_an_evaluation(told: Surroundings, line: Line) -> str:
+    """That the frame evaluates, or one above it."""
+    evaluates = told.shows(EVALUATION_FRAME)
+    above = _FRAME.search(evaluates.text) if evaluates else None
+    if evaluates == line:
+        return ", an evaluation"
+    return f", called in an evaluation, `{above['name']}`" if above else ""
+
+
+def another_error(told: Surroundings) -> Line | None:
+    """The error that ends the traceback of the text, where it is of another kind than a lack of memory."""
+    raised, frame = told.raised, told.shows(OWN_FRAME) or told.shows(LIBRARY_FRAME)
+    if raised is None or frame is None or raised.source != frame.source or raised.number < frame.number:
+        return None
+    return None if _MAY_BE_MEMORY.search(raised.text) or not _SAYS_WHAT.search(raised.text) else raised
+
+
+_MAY_BE_MEMORY = regex(
+    r"(?i)memory|alloc|\bOOM|exhaust|resource|\bkill|\bsignal|\bSIG[A-Z]{3,4}\b|\bexit|\bdied\b|interrupt"
+    r"|unavailable|aborted|closed|cancel"
+)
+"""An error with one of these may tell of a lack of memory, or of a process that ended for one."""
+_SAYS_WHAT = regex(r"(?:Error|Exception): \S.{8}")
+
+
+def _as_a_place(frame: re.Match[str]) -> str:
+    name = f" in `{frame['name']}`" if not frame["name"].startswith(("<", "...")) and frame["name"] else ""
+    return f"{frame['file']}:{frame['number']}{name}"
+
+
+_LONGEST_ERROR = 110
+
+
+def in_short(error: Line) -> str:
+    """The error, cut where it is long."""
+    text = error.text.strip()
+    return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}\u2026"
