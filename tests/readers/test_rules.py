@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 from tfmemlens.readers.oom import compiler, disguises, dump, purpose, report, sentence, surroundings
-from tfmemlens.readers.oom.rules import LineRule
+from tfmemlens.readers.oom.rules import LineRule, RuleTable, Words
 
 FAMILIES = (dump, report, sentence, compiler, disguises, surroundings)
 RULES = {
@@ -85,3 +85,35 @@ def test_in_a_long_line_a_word_at_its_end_is_found_once() -> None:
     rule = LineRule(r"\bran out$", needs="ran out")
     assert rule.search(f"{'x ' * 20_000}ran out")
     assert not rule.search(f"{'x ' * 20_000}ran out of it")
+
+
+def test_a_table_asks_all_rules_that_fit_and_few_others() -> None:
+    table = RuleTable(RULES.items())
+    asked = 0
+    for _, example in EXAMPLES:
+        likely = [name for name, _ in table.likely(example)]
+        fitting = [name for name, rule in RULES.items() if rule.search(example)]
+        assert [name for name in likely if name in fitting] == fitting
+        asked += len(likely)
+    assert asked < len(EXAMPLES) * len(RULES) / 20
+
+
+@pytest.mark.parametrize(
+    ("needs", "line"),
+    [
+        ("", "anything"),
+        ("ab", "ab"),
+        ("Ran Out", "it Ran Out"),
+        (("ran out", "spilled"), "It RAN OUT"),
+        ("2.0.0", "version 2.0.0"),
+        (("rc 137", "x"), "ended with rc 137"),
+        ("\u5185\u5b58\u4e0d\u8db3", "GPU \u5185\u5b58\u4e0d\u8db3"),
+        ("\u0130 ran", "so \u0130 ran"),
+    ],
+)
+def test_a_table_finds_what_a_rule_needs_in_a_line(needs: str | tuple[str, ...], line: str) -> None:
+    rule = LineRule(r"(?is).*", needs=needs)
+    assert [each for _, each in RuleTable.of(rule).likely(line)] == [rule]
+    assert not needs or not RuleTable.of(rule).likely("nothing of it")
+    words = (needs,) if isinstance(needs, str) else needs
+    assert Words(*words).occur_in(line.lower() if words is needs else line)

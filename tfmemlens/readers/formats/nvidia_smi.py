@@ -15,7 +15,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.readers.bytes import texts
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
-from tfmemlens.readers.oom.rules import LineRule
+from tfmemlens.readers.oom.rules import LineRule, RuleTable
 from tfmemlens.units import MIB, Size
 from tfmemlens.values import dataclass, field
 
@@ -86,6 +86,8 @@ NVTOP_PROCESS = LineRule(
     needs="MiB",
 )
 _RULES = (HEAD, DEVICE, MEMORY, PROCESS, CSV, GPUSTAT, NVTOP, NVTOP_MEMORY, NVTOP_PROCESS)
+_ROWS = RuleTable.of(*_RULES)
+_OF_A_TABLE = RuleTable.of(*_RULES, QUERY, INLINE)
 _WORDS = (
     b"NVIDIA-SMI ",
     b"memory.used [MiB]",
@@ -120,7 +122,7 @@ def sniff(sample: Sample) -> Confidence:
 
 def takes(text: str) -> bool:
     """Whether a line is of such a table."""
-    return any(rule.search(text) for rule in _RULES)
+    return any(rule.search(text) for _, rule in _ROWS.likely(text))
 
 
 def read(opened: Opened, hints: Hints = Hints()) -> Capture:
@@ -142,6 +144,8 @@ def _devices(lines: Iterable[Line]) -> list[_Device]:
         if columns and _csv_row(devices, columns, line):
             continue
         columns = []
+        if not _OF_A_TABLE.likely(text):
+            continue
         if row := DEVICE.search(text):
             devices.append(_Device(row["device"], row["model"], line))
             open_row = True

@@ -11,7 +11,7 @@ import re
 from tfmemlens.model.capture import HostUse
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.readers.oom.rules import LineRule
+from tfmemlens.readers.oom.rules import LineRule, RuleTable
 from tfmemlens.units import Size, parse_size
 
 _SIZE = r"[\d.]+ ?(?:[kKMGT]i?[bB]?)"
@@ -61,6 +61,7 @@ SEFF = {
 }
 """Slurm's own summary of a job, on two lines."""
 SACCT = LineRule(r"\A\s*JobID\b.*\bMaxRSS\b", "JobID      State     MaxRSS     ReqMem", needs="MaxRSS")
+_OF_THE_HOST = RuleTable.of(SACCT, *RULES.values(), *SEFF.values())
 _VALUE = regex(r"(?<!\S)(\d+(?:\.\d+)?[KMGT])[nc]?(?!\S)")
 _KEEP = 50
 
@@ -79,6 +80,8 @@ class HostFigures:
         text = line.text
         if self._columns and text.strip():
             self._row(text, line)
+        if not _OF_THE_HOST.likely(text):
+            return
         if SACCT.search(text):
             self._columns = [name for name in text.split() if name in ("MaxRSS", "ReqMem")]
         for what, rule in RULES.items():

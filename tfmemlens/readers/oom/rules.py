@@ -1,14 +1,15 @@
 """A pattern for one kind of log line, together with real lines that it was written for; and tables of them,
 which remember what lines of one shape can fit.
 
-Two hundred rules are asked about every line, and nearly all lines of a log are like one before but for their
-figures. So the words that rules need are looked for once in each shape of a line.
+Hundreds of rules are asked about every line, and nearly all lines of a log are like one before but for their
+figures. So the words that rules need are looked for once in each shape of a line, and there by three letters
+of each: a line of prose, which comes once, has few of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Generic, TypeVar
 
 from tfmemlens.patterns import regex
@@ -112,11 +113,60 @@ def shape_of(text: str) -> str:
     return shape
 
 
+class _Index:
+    """Tells of a shape which words may stand in it, by three letters in a row of each."""
+
+    def __init__(self, words: Sequence[Sequence[str]]) -> None:
+        """`words` are alternatives, in small letters, at each place: one of them is needed there."""
+        self._places: dict[str, list[int]] = {}
+        always = set()
+        for place, alternatives in enumerate(words):
+            for word in alternatives:
+                if word.isascii() and len(word) >= _LETTERS:
+                    self._places.setdefault(_rarest(word.translate(_ZEROS)), []).append(place)
+                else:
+                    always.add(place)
+        self._always = frozenset(always)
+        self._known = frozenset(self._places)
+
+    def places(self, shape: str) -> list[int]:
+        """The places, in order, of which a word may stand in the shape."""
+        found = set(self._always)
+        for letters in self._known & letters_of(shape):
+            found.update(self._places[letters])
+        return sorted(found)
+
+
+_LETTERS = 3
+_COMMON = {letter: rank for rank, letter in enumerate("zqxjkvbpygfwmucldrhsnioate0 _")}
+"""Letters from the rare to the common; what is none of these is rarer."""
+
+
+def _rarest(word: str) -> str:
+    pieces = (word[at : at + _LETTERS] for at in range(len(word) - _LETTERS + 1))
+    return min(pieces, key=lambda piece: sum(_COMMON.get(letter, 0) for letter in piece))
+
+
+_last_letters: tuple[str, frozenset[str]] = ("", frozenset())
+
+
+def letters_of(shape: str) -> frozenset[str]:
+    """All pieces of three letters in a row of a shape, in small letters."""
+    global _last_letters
+    known, letters = _last_letters
+    if known is not shape:
+        small = shape.lower()
+        letters = frozenset(map("".join, zip(small, small[1:], small[2:], strict=False)))
+        _last_letters = shape, letters
+    return letters
+
+
 class Words:
     """Words of which a line must have one, to be looked at closely."""
 
     def __init__(self, *words: str) -> None:
         self._words = tuple(word for word in words if not _has_figures(word))
+        self._index = _Index([(word.lower(),) for word in self._words])
         self._with_figures = tuple(word for word in words if _has_figures(word))
         self._known: dict[str, bool] = {}
 
@@ -125,7 +175,7 @@ class Words:
         shape = shape_of(text)
         occurs = self._known.get(shape)
         if occurs is None:
-            occurs = any(word in shape for word in self._words)
+            occurs = any(self._words[place] in shape for place in self._index.places(shape))
             _remember(self._known, shape, occurs)
         return occurs or any(word in text for word in self._with_figures)
 
@@ -143,6 +193,8 @@ class RuleTable(Generic[Key]):
             for each in self._rules
             if (words := [word for word in each[1].words if _has_figures(word)])
         ]
+        self._index = _Index([rule.words for _, rule in self._rules])
+        self._index_with_figures = _Index([words for _, words in self._with_figures])
         self._known: dict[str, _Likely[Key]] = {}
 
     @classmethod
@@ -176,12 +228,12 @@ class RuleTable(Generic[Key]):
         small = shape.lower()
         likely = [
             each
-            for each in self._rules
+            for each in map(self._rules.__getitem__, self._index.places(shape))
             if each[1].may_fit(shape, small) and (len(shape) > _LONGEST_SHAPE or each[1].may_fit_shape(shape))
         ]
         doubtful = [
             (each, words)
-            for each, words in self._with_figures
+            for each, words in map(self._with_figures.__getitem__, self._index_with_figures.places(shape))
             if any(word.translate(_ZEROS) in small for word in words) and each not in likely
         ]
         if not doubtful:
