@@ -70,7 +70,7 @@ def shows(*purposes: str, **more: Any) -> dict[str, Any]:
             program(16, temporaries=16, total=20),
             "these are the program's temporaries, which XLA allocates as one block",
         ),
-        (program(16, temporaries=15, total=20), "XLA allocates all temporaries of a program as one block"),
+        (program(16, temporaries=15, total=20), "15.00 GiB of it are its temporaries"),
         (program(16, results=16, temporaries=17, total=40), "these are the results of the program"),
         (program(16, results=16, temporaries=16, total=40), "these are the program's temporaries"),
         (program(16, results=0, temporaries=16, total=40), "these are the program's temporaries"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB
 
@@ -10,16 +12,52 @@ _SIZES = {
     "trillium": 32, "ironwood": 95,
 }  # fmt: skip
 _NAMED = regex(
-    r"(?i)\b(?:tpu[ -]?(?P<v>v?[2-7][epx]?)\b|(?P<sliced>v[2-7](?:[epx]|litepod)?)-\d{1,4}\b"
+    r"(?i)\b(?:tpu[ -]?(?P<v>v?[2-7](?:[epx]\b| ?lite\b|litepod\b)?)(?![a-z])"
+    r"|(?P<sliced>v[2-7](?:[epx]|lite(?:pod)?)?)-\d{1,4}\b"
+    r"|(?<!tf )(?<!tensorflow )(?P<before>v[2-7][epx]?)(?:\.\d{1,3})? tpus?\b"
     r"|(?P<alone>v5e|v5p|v6e|v7x|trillium|ironwood)\b)"
 )
+_LITE = {"v5 lite": "v5e", "v5lite": "v5e", "v6 lite": "v6e", "v6lite": "v6e"}
+"""How JAX calls these kinds of devices."""
+_CLAUSE = regex(r"(?<=[.;!?)])\s+|,?\s+(?:but|while|whereas|however|although|though)\b")
+_OWN = regex(
+    r"(?i)\b(?:I|we)(?:'m| am| are| have|'ve)?\b"
+    r"|\b(?:us(?:e|ed|es|ing)|my|our|runn?(?:ing|s)?|ran|train\w*|on)\b"
+)
+_OTHER = regex(
+    r"(?i)\b(?:un|not |n't |never )(?:\w+ )?available"
+    r"|\b(?:not|n't|never|cannot) (?:\w+ ){0,2}(?:get|use|have|try|tried)\b"
+    r"|\b(?:works?|worked|fits?|fine|ok(?:ay)?|succeed\w*|no (?:problems?|issues?|errors?))\b"
+    r"|\b(?:instead|switch(?:ed|ing)? to|upgrad\w+|mov(?:e|ing) to|would|should|could|maybe|other people)\b"
+    r"|\bcompared? (?:to|with)|\b(?:larger|bigger|than) (?:a |an |the )?(?:tpu )?v[2-7]"
+)
+"""A clause with one of these speaks of a TPU that is not there, or on which nothing failed."""
 
 
 def named(text: str) -> tuple[str, int] | None:
-    """The generation that a text names, `v5e`, and the bytes of one of its devices."""
-    for match in _NAMED.finditer(text):
-        name = (match["v"] or match["sliced"] or match["alone"]).lower()
-        name = name if not name[0].isdigit() else f"v{name}"
-        if name in _SIZES:
-            return name, _SIZES[name] * GIB
-    return None
+    """The generation that a text names, `v5e`, and the bytes of one of its devices: of several the one that
+    its writer uses, by the words of the clause.
+    """
+    found = [
+        (_of_the_writer(clause, match.start()), name)
+        for clause in _CLAUSE.split(text)
+        for match in _NAMED.finditer(clause)
+        if (name := _generation(match)) in _SIZES
+    ]
+    if not found:
+        return None
+    name = max(found, key=lambda each: each[0])[1]  # of equals the first
+    return name, _SIZES[name] * GIB
+
+
+def _generation(match: re.Match[str]) -> str:
+    name = next(group for group in match.groups() if group).lower()
+    name = name if not name[0].isdigit() else f"v{name}"
+    return _LITE.get(name, name)
+
+
+def _of_the_writer(clause: str, at: int) -> int:
+    """How likely the TPU that a clause names there is the writer's."""
+    if _OTHER.search(clause):
+        return 0
+    return 2 if _OWN.search(clause, 0, at) else 1

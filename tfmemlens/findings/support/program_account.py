@@ -300,6 +300,23 @@ def mostly_arguments(compiler: CompilerMemory) -> bool:
     return arguments.bytes > _MOST * whole.bytes
 
 
+def of_temporaries(compiler: CompilerMemory) -> str | None:
+    """That temporaries are most of what the program needs, with what it is given beside them; None where they
+    are not, or where the account does not tell.
+    """
+    temporaries, needed = compiler.temporaries, compiler.needed or compiler.section("total")
+    if temporaries is None or needed is None or temporaries.bytes <= _MOST * needed.bytes:
+        return None
+    given = compiler.arguments
+    beside = ""
+    if given is not None:
+        beside = f", beside arguments of {human_size(given)}" if given.bytes else ""
+    return (
+        f"{human_size(temporaries)} of it are its temporaries (activations, gradients, copies), which XLA"
+        f" allocates as one block{beside}"
+    )
+
+
 def whole(compiler: CompilerMemory) -> Size | None:
     """All that the program needs at once, as its account says."""
     return compiler.section("total") or compiler.needed

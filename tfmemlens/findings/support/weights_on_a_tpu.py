@@ -23,10 +23,11 @@ _MOST_SHARE = 8
 """Devices of one TPU that share a model."""
 
 
-def _generation(case: Case) -> tuple[str, int] | None:
+def generation(case: Case) -> tuple[str, int] | None:
     """The TPU that the text names, and what one of its devices has."""
-    line = case.capture.surroundings.shows("naming a TPU")
-    return tpu_memory.named(line.text) if line else None
+    told = case.capture.surroundings
+    lines = filter(None, map(told.shows, ("using this TPU", "naming a TPU")))
+    return next(filter(None, (tpu_memory.named(line.text) for line in lines)), None)
 
 
 def too_heavy(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWeights | None:
@@ -45,8 +46,8 @@ def too_heavy(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWei
         return None
     if compiler.capacity:
         return weights if weights.bytes // 2 > compiler.capacity.bytes else None
-    generation = _generation(case)
-    return weights if weights.bytes > (generation[1] if generation else _SMALLEST) else None
+    known = generation(case)
+    return weights if weights.bytes > (known[1] if known else _SMALLEST) else None
 
 
 def _given_less(compiler: CompilerMemory, weights: StatedWeights) -> bool:
@@ -69,15 +70,30 @@ def because(case: Case, weights: StatedWeights, compiler: CompilerMemory) -> str
     if compiler.capacity:
         return f"the text names a model of {weights.text} ({takes}), which more devices must share"
     left = f" ({human(compiler.free.bytes)} was left)" if compiler.free else ""
-    generation = _generation(case)
+    known = generation(case)
     has = "one core or chip of a TPU has 8 to 32 GiB, of the largest 95 GiB"
-    if generation:
-        one = "core" if generation[0] in ("v2", "v3") else "device"
-        has = f"one {one} of a TPU {generation[0]} has {human(generation[1]).replace('.00 ', ' ')}"
+    if known:
+        has = _has(known)
     return (
         f"most likely weights fill it{left}: the text names {weights.text} ({takes}), and {has}, whatever RAM"
         " the host has"
     )
+
+
+def of_the_named_tpu(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
+    """What one device of the TPU that the text names has, as a clause, where that is less than is needed and
+    the message does not state it.
+    """
+    failed, known = moment.request.failed if moment.request else None, generation(case)
+    needed = compiler.needed
+    if failed is None or known is None or needed is None or compiler.capacity or needed.low <= known[1]:
+        return ""
+    return f"; {_has(known)}" if _on_a_tpu(case, moment, failed) else ""
+
+
+def _has(known: tuple[str, int]) -> str:
+    one = "core" if known[0] in ("v2", "v3") else "device"
+    return f"one {one} of a TPU {known[0]} has {human(known[1]).replace('.00 ', ' ')}"
 
 
 def remedies(case: Case) -> Iterator[Remedy]:

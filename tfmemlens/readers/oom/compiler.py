@@ -247,6 +247,10 @@ EARLY = LineRule(
 TPU_ENTRY = LineRule(
     rf"(?:\A|\s)(?P<index>\d+)\\?\. Size: (?P<size>{TPU_SIZE})\s*\Z", "  1. Size: 32.00G", needs=". Size: "
 )
+TPU_PLAIN_SIZE = LineRule(
+    r"\A\W{0,8}Size: (?P<size>\d+(?:\.\d+)?[KMG])\s*\Z", "     Size: 50.23M", needs="Size: "
+)
+"""The same, where the number of the entry was lost."""
 TPU_UNPADDED = LineRule(
     rf"Unpadded size: (?P<size>{TPU_SIZE})", "     Unpadded size: 1.00G", needs="Unpadded size"
 )
@@ -279,9 +283,12 @@ _OUTSIDE_A_LIST = RuleTable.of(
     XLA, REQUEST, ALLOCATING, ANALYSIS, TPU, ESTIMATED, TPU_RESERVE, EARLY, ON_CHIP, BELOW_ON_CHIP, ON_STACK,
     SCOPED, SMALL_SPACE, TPU_TYPE, TWO_CORES, REMAT, BEYOND,
     DEBUGGING, PEAK_BUFFERS, TPU_TOTAL, TPU_REQUIREMENT, BUFFER, TPU_ENTRY, TPU_LEDGER, SHAPE, TPU_UNPADDED,
+    TPU_PLAIN_SIZE, OPERATOR, LABEL,
 )  # fmt: skip
 _MOST_ON_CHIP = 256 * MIB
 """More than the vmem of any TPU core."""
+SPILLS = "register spill slots"
+_SPILLS = regex(r"spill slots")
 _PRINTED_PARAMETERS = regex(r"\[(?:\\n|\s)*\w+=.*\Z", re.DOTALL)
 """Older JAX prints a primitive with its parameters: `concatenate[dimension=0]`."""
 
@@ -309,6 +316,8 @@ class XlaBuffer:
         node = instruction[0] if instruction and instruction[0].startswith("%") else None
         if self.name:
             node = _PRINTED_PARAMETERS.sub("", self.name)
+        elif _SPILLS.search(self.label or ""):
+            instruction, node = None, SPILLS
         purpose = "parameter" if self.parameter else self.kind
         op = self.op_type or (instruction[1] if instruction else None)
         return Allocation(
@@ -448,6 +457,8 @@ class CompilerCollector:
         """Where the list begins within an entry: of which type that one is."""
         self._shape_above: Line | None = None
         """The line of its shape, where its size is missing."""
+        self._size_above: Line | None = None
+        """The line of its size, where its number is missing."""
 
     def offer(self, line: Line) -> bool:
         """Take the line if it belongs to a compiler's account."""
@@ -504,6 +515,11 @@ class CompilerCollector:
         """
         if match := TPU_TYPE.search(text):
             self._type_above = match["type"]
+        if TPU_PLAIN_SIZE.search(text):
+            self._size_above = line
+            return False
+        if self._goes_on_below_a_size(text, line):
+            return True
         if SHAPE.search(text):
             self._shape_above = line
         above, match = self._shape_above, TPU_UNPADDED.search(text)
@@ -515,8 +531,21 @@ class CompilerCollector:
         assert self._buffer
         return self._detail(self._buffer, above.text) and self._detail(self._buffer, text)
 
+    def _goes_on_below_a_size(self, text: str, line: Line) -> bool:
+        """A list whose first entry lost its number: its size, and what it is on the line below."""
+        above = self._size_above
+        if above is None or above.number + 1 != line.number or above.source != line.source:
+            return False
+        size = TPU_PLAIN_SIZE.search(above.text)
+        if size is None or not any(rule.search(text) for rule in (OPERATOR, LABEL, SHAPE)):
+            return False
+        self._program(line, RequestKind.TPU).cut = self._listing = True
+        self._open(above, parse_size(size["size"]))
+        assert self._buffer
+        return self._detail(self._buffer, text)
+
     def _body(self, text: str, line: Line) -> bool:
-        if match := TPU_ENTRY.search(text):
+        if match := TPU_ENTRY.search(text) or TPU_PLAIN_SIZE.search(text):
             self._open(line, parse_size(match["size"]))
             return True
         if BUFFER.search(text):

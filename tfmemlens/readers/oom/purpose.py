@@ -271,22 +271,34 @@ SHORT = LineRule(
 )
 """The text says in words that memory ran out."""
 ON_A_TPU = LineRule(
-    r"(?<![/|])\bTPUs?\b(?![?/|]| (?:is|was) not)|\btpu-?v?[2-7]|\bv[2-7][epx]?-\d{1,4}\b|\bv7x\b",
+    r"(?<![/|])\bTPUs?\b(?![?/|]| (?:is|was) not)|\btpu-?v?[2-7]|\bv[2-7](?:[epx]|lite(?:pod)?)?-\d{1,4}\b"
+    r"|\bv(?:5e|5p|6e|7x)\b",
     "an error occurs on v3-8 as follows",
+    "v5litepod-4, one host",
+    "the pool of a v5e",
     "I train on a TPU",
     "it fails on v7x",
     needs=("tpu", "v2-", "v3-", "v4-", "v5", "v6", "v7"),
 )
 """The text says that the device is a TPU."""
 GENERATION = LineRule(
-    r"(?i)\btpu[ -]?v?[2-7][epx]?\b|\bv[2-7](?:[epx]|litepod)?-\d{1,4}\b|\bv(?:5e|5p|6e|7x)\b|\bironwood\b"
-    r"|\btrillium\b",
+    r"(?i)\btpu[ -]?v?[2-7][epx]?\b|\bv[2-7](?:[epx]|lite(?:pod)?)?-\d{1,4}\b|\bv(?:5e|5p|6e|7x)\b"
+    r"|\bironwood\b|\btrillium\b|\bv[2-7][epx]?(?:\.\d{1,3})? tpus?\b",
     "## Measured (tpu7x, jaxlib 0.10.2)",
     "I run it on Cloud TPU v4-64",
     "XLA backend: TPU v3.8",
     needs=("tpu", "v2-", "v3-", "v4-", "v5", "v6", "v7", "ironwood", "trillium"),
 )
 """Which TPU it is."""
+OWN_GENERATION = LineRule(
+    r"(?i)\b(?:I(?:'m| am)?|we(?:'re| are)?|my|our)\b[^.\n]{0,60}\b(?:on|us(?:e|ing)|have|with|my|our) "
+    r"[^.\n]{0,30}\b(?:tpu[ -]?v?[2-7][epx]?\b|v[2-7](?:[epx]|lite(?:pod)?)?-\d{1,4}\b|v(?:5e|5p|6e|7x)\b"
+    r"|v[2-7][epx]?(?:\.\d{1,3})? tpus?\b)",
+    "I am using v2.8 TPU. TPU v3.8 is generally not available",
+    "we run it on a v5litepod-16",
+    needs=("tpu", "v2-", "v3-", "v4-", "v5", "v6", "v7"),
+)
+"""The writer says which TPU is in use."""
 _ASKED = (
     r"\b(?:see(?:ing)?|check(?:ing)?|know|tell|find out|watch|look)(?: \w+){0,2}? (?:if|whether)\b"
     r"[^.,\n]{0,60}\b(?:grow|increas|ris(?:es|ing)|leak)"
@@ -599,6 +611,7 @@ PURPOSES = {
     "growing in words": GROWING,
     "on a TPU": ON_A_TPU,
     "naming a TPU": GENERATION,
+    "using this TPU": OWN_GENERATION,
     "capturing": CAPTURING,
     "donating in vain": IN_VAIN,
     "structure prediction": FOLDING,

@@ -13,7 +13,7 @@ from tfmemlens.findings.support import (
 )
 from tfmemlens.findings.support.jax_stack import calls_compiled, calls_program
 from tfmemlens.findings.support.main_buffers import main_buffers
-from tfmemlens.findings.support.rows import device_limit, of_a_program
+from tfmemlens.findings.support.rows import device_limit, of_a_program, rows, total
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.findings.support.xla_arena import facts
@@ -83,12 +83,12 @@ def _beyond_a_capacity(case: Case, moment: Moment, compiler: CompilerMemory) -> 
                 f"{human_size(compiler.capacity)} of vmem, memory on the chip for what one op works on,"
                 " is all"
                 f" that it may take, {facts.over(compiler)} too little; the text shows no kernel written by"
-                " hand, so most likely it is XLA's own code for an op"
+                f" hand, so most likely it is XLA's own code for an op{_of_spills(moment)}"
             )
         if space:
             return (
                 f"a TPU core has {human_size(compiler.capacity)} of {space}, which holds"
-                f" {facts.HOLDS[space]}, {facts.over(compiler)} too little"
+                f" {facts.HOLDS[space]}, {facts.over(compiler)} too little{_of_spills(moment)}"
             )
         heavy = weights_on_a_tpu.too_heavy(case, moment, compiler)
         more = f"; {weights_on_a_tpu.because(case, heavy, compiler)}" if heavy else ""
@@ -96,13 +96,24 @@ def _beyond_a_capacity(case: Case, moment: Moment, compiler: CompilerMemory) -> 
     if space and facts.of_the_compiler(case, moment):
         return (
             f"the {space} of a TPU core, a small memory on the chip, is too small for it; the text shows no"
-            " kernel written by hand, so most likely it is XLA's own code"
+            f" kernel written by hand, so most likely it is XLA's own code{_of_spills(moment)}"
         )
     if space:
         name = facts.kernel(moment)
         what = f"those of the kernel {name}" if name else "it"
-        return f"the {space} of a TPU core, which holds {facts.HOLDS[space]}, is too small for {what}"
+        return (
+            f"the {space} of a TPU core, which holds {facts.HOLDS[space]}, is too small for"
+            f" {what}{_of_spills(moment)}"
+        )
     return None
+
+
+def _of_spills(moment: Moment) -> str:
+    """What of it are registers that were put there, as a clause."""
+    spilled = facts.spilled_bytes(moment)
+    many = "; the largest part is" if 2 * spilled > total(rows(moment)) else "; a part is"
+    what = f"{many} no tile: {human(spilled)} keep registers that its code had no room for (spill slots)"
+    return what if spilled else ""
 
 
 def _on_device(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
@@ -114,7 +125,8 @@ def _on_device(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
     heavy = facts.heavy_to_train(case, moment, compiler)
     if not program_account.mostly_arguments(compiler):
         weights = None if weights_on_a_tpu.too_heavy(case, moment, compiler) else heavy
-        return f"{has}; {weights.needs}" if weights else has
+        temporaries = program_account.of_temporaries(compiler)
+        return f"{has}; {weights.needs if weights else temporaries}" if weights or temporaries else has
     return f"{has}; {program_account.of_arguments(case, moment, compiler)}"
 
 
@@ -219,8 +231,12 @@ def _of_its_parts(case: Case, moment: Moment, compiler: CompilerMemory) -> str |
     if program_account.mostly_arguments(compiler):
         return program_account.of_arguments(case, moment, compiler)
     if of_a_program(moment):
-        return "XLA allocates all temporaries of a program as one block"
+        told = program_account.of_temporaries(compiler)
+        return f"{told or _ALL_TEMPORARIES}{weights_on_a_tpu.of_the_named_tpu(case, moment, compiler)}"
     return None
+
+
+_ALL_TEMPORARIES = "XLA allocates all temporaries of a program as one block"
 
 
 def _of_the_code(case: Case, moment: Moment, compiler: CompilerMemory) -> str | None:

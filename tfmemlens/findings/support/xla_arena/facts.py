@@ -73,8 +73,18 @@ def kernel(moment: Moment) -> str | None:
     told = moment.request.failed.executable if moment.request else None
     if told and not _INSTRUCTION.match(told):
         return told
-    names = (row.allocation.node or "" for row in rows(moment)[:1])
+    names = (row.allocation.node or "" for row in rows(moment)[:_NAMED_BY])
     return next((match["name"] for name in names if (match := _KERNEL.search(name))), None)
+
+
+def spilled_bytes(moment: Moment) -> int:
+    """What of the chip's memory keeps registers that the code of a kernel had no room for."""
+    return sum(row.allocation.total_bytes for row in rows(moment) if row.allocation.node == _SPILLS)
+
+
+_SPILLS = "register spill slots"
+_NAMED_BY = 3
+"""So many of the largest buffers tell which kernel it is: slots for registers have no name."""
 
 
 def heavy_to_train(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWeights | None:
