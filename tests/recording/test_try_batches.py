@@ -15,13 +15,16 @@ from typing import Any
 
 import pytest
 
+from tfmemlens.recording.tried_batches import MOST_TRIALS as MOST_PROCESSES
 from tfmemlens.recording.try_batches import (
     MOST_BATCH,
+    MOST_TRIALS,
     array_of,
     compile_config,
     compiled,
     deserialized,
     heard,
+    how_it_ended,
     losses_of,
     names_alone,
     open_lengths,
@@ -54,17 +57,17 @@ class Machine:
 def test_the_largest_is_found_to_the_sample(largest: int, start: int) -> None:
     machine = Machine(largest)
     assert search(machine, start, largest * 10 + 5, MOST_BATCH) == "found"
-    assert machine.asked.count(largest) == 2
+    assert machine.asked.count(largest) == 3
     assert largest + 1 in machine.asked
     assert len(machine.asked) < 22
 
 
-def test_many_samples_are_found_to_a_hundredth() -> None:
+def test_many_samples_are_found_to_a_fiftieth() -> None:
     machine = Machine(12_345)
     assert search(machine, 9_000, 123_459, MOST_BATCH) == "found"
     low = max(batch for batch in machine.asked if batch <= 12_345)
     high = min(batch for batch in machine.asked if batch > 12_345)
-    assert high - low <= low // 100
+    assert high - low <= low // 50
 
 
 def test_none_runs() -> None:
@@ -76,13 +79,53 @@ def test_none_runs() -> None:
 def test_a_batch_that_fails_the_second_time_does_not_count() -> None:
     machine = Machine(40, flaky=(40,))
     search(machine, 40, 405, MOST_BATCH)
-    assert machine.asked.count(39) == 2
+    assert machine.asked.count(40) == 2
+    assert machine.asked.count(39) == 3
 
 
 def test_no_batch_is_larger_than_the_arrays() -> None:
     machine = Machine(500)
     assert search(machine, 100, 10**9, 120) == "found"
-    assert machine.asked == [100, 120, 120]
+    assert machine.asked == [100, 120, 120, 120]
+
+
+def test_the_search_begins_where_the_largest_likely_lies() -> None:
+    machine = Machine(88)
+    assert search(machine, 100, 880, MOST_BATCH, (80, 130)) == "found"
+    assert machine.asked[:2] == [100, 80]
+    assert len(machine.asked) < 20
+    upwards = Machine(125, fixed=400)
+    search(upwards, 100, 1_650, MOST_BATCH, (80, 110))
+    assert upwards.asked[:2] == [100, 110]  # the line of one peak leads further
+
+
+def test_a_batch_that_ran_once_leads_no_further_down_than_one_that_never_ran() -> None:
+    machine = Machine(100, flaky=(100,))
+    search(machine, 100, 1_001, MOST_BATCH)
+    assert min(machine.asked) == 70
+
+
+def test_trials_are_bounded() -> None:
+    asked: list[int] = []
+
+    def attempt(batch: int) -> dict[str, Any]:
+        asked.append(batch)
+        return {"ran": asked.count(batch) < 3, "peak": batch}
+
+    assert search(attempt, 1 << 20, 1 << 21, MOST_BATCH) == "trials"
+    assert len(asked) == MOST_TRIALS == MOST_PROCESSES
+
+
+@pytest.mark.parametrize(
+    "status, said",
+    [
+        (11, "was ended by SIGSEGV"),
+        (9, "was ended by SIGKILL (the machine's own memory ran out, most likely)"),
+        (3 << 8, "ended with status 3 and without an answer"),
+    ],
+)
+def test_how_a_process_ended(status: int, said: str) -> None:
+    assert how_it_ended(status) == said
 
 
 def test_what_cannot_be_tried_ends_it() -> None:

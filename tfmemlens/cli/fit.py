@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from tfmemlens.cli import _options
 from tfmemlens.model.settings import StepSettings
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=(
             "of a model, with --limit: run real steps of some batches in TensorFlow on the CPU, under that"
-            " very limit"
+            " very limit, each in a process of its own (at most 24), the largest in three"
         ),
     )
     group.add_argument(
@@ -73,6 +74,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _options.add_form(parser, "report")
 
 
+def _beforehand(args: argparse.Namespace) -> str:
+    """What `--measure` is about to do, before it takes its time."""
+    from tfmemlens.recording.tried_batches import MOST_TRIALS
+
+    where = args.python or "this Python"
+    return (
+        f"running steps of some batches in {where} under --limit: at most {MOST_TRIALS} processes, about"
+        f" {args.seconds} seconds (--seconds)"
+    )
+
+
 def run(args: argparse.Namespace) -> int:
     from tfmemlens.use_cases.fit import fit_report
     from tfmemlens.use_cases.measured_fit import measured_report
@@ -86,6 +98,8 @@ def run(args: argparse.Namespace) -> int:
         **_options.conditions(args),
     )
     if args.measure:
+        if hints.limit_bytes:
+            print(f"tfmemlens: {_beforehand(args)}", file=sys.stderr, flush=True)
         report = measured_report(args.input, hints, settings, args.python, args.seconds)
     else:
         report = fit_report(args.input, hints, args.device, args.fetch, settings)

@@ -64,12 +64,21 @@ class TriedBatches:
     steps: int
     tried: tuple[TriedBatch, ...]
     found: bool
-    """Whether the largest batch was found to a hundredth and ran twice; False where time was over before."""
+    """Whether the largest batch was found to a fiftieth and ran in three processes; False where time or
+    trials were over before, or a batch failed for another reason than memory.
+    """
+    stopped: str | None = None
+    """The reason why a batch failed otherwise, which ended the search: it counts as no batch that fails."""
 
     @property
     def smallest_failed(self) -> int | None:
         """The smallest batch that did not run each time."""
         return min((each.batch for each in self.tried if not each.ran), default=None)
+
+    def times(self, batch: int) -> tuple[int, int]:
+        """In how many processes a batch ran, and of how many."""
+        tries = [each.ran for each in self.tried if each.batch == batch]
+        return sum(tries), len(tries)
 
     @property
     def largest(self) -> int:

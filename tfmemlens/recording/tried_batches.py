@@ -15,41 +15,65 @@ from tfmemlens.units import MIB, human
 SCRIPT = Path(__file__).with_name("try_batches.py")
 _STARTING_SECONDS = 120
 """TensorFlow takes so long to be read at most, beside what the search takes."""
-_FOUND, _LATE = "found", "time"
+MOST_TRIALS = 24
+"""In so many processes at most steps are run: as in the script."""
+_FOUND, _LATE, _OFTEN = "found", "time", "trials"
+_TOO_OLD = "trying batches needs"
 _ROOM = 0.9
 """Of the memory that this machine has free, so much may be filled: the program itself takes some, too."""
 
 
-def record(model: str, settings: StepSettings, start: int, python: str | None, seconds: int) -> TriedBatches:
-    """Try batches from `start` on under `settings.limit_bytes`, for so many seconds. Raises UsageError for a
-    limit that this machine cannot give, MissingExtra without TensorFlow, UnreadableInput where no batch ran
-    or failed for memory.
+def record(
+    model: str,
+    settings: StepSettings,
+    start: int,
+    python: str | None,
+    seconds: int,
+    likely: tuple[int, int] = (0, 0),
+) -> TriedBatches:
+    """Try batches from `start` on under `settings.limit_bytes`, for so many seconds; the largest likely lies
+    between the `likely` ones. Raises UsageError for a limit that this machine cannot give, MissingExtra
+    without TensorFlow, UnreadableInput where no batch ran or failed for memory.
     """
     limit = settings.limit_bytes or 0
     _check_there_is_room(limit, free_bytes())
     answer = child_python.run(
-        [str(SCRIPT), *_arguments(model, settings, start, seconds)],
+        [str(SCRIPT), *_arguments(model, settings, start, seconds, likely)],
         python,
         "to run the model with",
         max_seconds=seconds + _STARTING_SECONDS,
     )
+    trials = [json.loads(line) for line in _lines(answer.out, "TRIED ")]
     tried = tuple(
-        TriedBatch(told["batch"], told["ran"], told.get("peak"))
-        for told in map(json.loads, _lines(answer.out, "TRIED "))
-        if told["ran"] is not None
+        TriedBatch(told["batch"], told["ran"], told.get("peak")) for told in trials if told["ran"] is not None
     )
     said = answer.line("MEASURED ")
     ending = json.loads(said) if said else {}
     why = ending.get("ended", answer.last_words)
-    if not tried or why not in (_FOUND, _LATE):
-        late = f"no step of {model} ended within {seconds} seconds"
-        raise UnreadableInput(
-            late if why == _LATE else f"TensorFlow could not run steps of {model}: {why}",
-            "--seconds N gives it longer, --batch N says where to begin"
-            if why == _LATE
-            else "does the model train in that TensorFlow?",
+    otherwise = why not in (_FOUND, _LATE, _OFTEN)
+    if not tried or not ending or (otherwise and not any(each.ran for each in tried)):
+        raise _not_run(model, why, seconds, answer.python)
+    stopped = f"batch {trials[-1]['batch']} failed, but not for memory: {why}" if otherwise else None
+    return TriedBatches(
+        ending["tensorflow"], limit // MIB * MIB, ending["steps"], tried, why == _FOUND, stopped
+    )
+
+
+def _not_run(model: str, why: str, seconds: int, python: str) -> UnreadableInput:
+    """No batch ran, and not for memory: the child's reason, and what to do."""
+    if why == _LATE:
+        return UnreadableInput(
+            f"no step of {model} ended within {seconds} seconds",
+            "--seconds N gives it longer, --batch N says where to begin",
         )
-    return TriedBatches(ending["tensorflow"], limit // MIB * MIB, ending["steps"], tried, found=why == _FOUND)
+    if why.startswith(_TOO_OLD):
+        return UnreadableInput(
+            f"{python} cannot try batches: {why}",
+            "give the Python of a newer TensorFlow with --python, or leave out --measure for a prediction",
+        )
+    return UnreadableInput(
+        f"TensorFlow could not run steps of {model}: {why}", "does the model train in that TensorFlow?"
+    )
 
 
 def _lines(text: str, start: str) -> list[str]:
@@ -81,11 +105,15 @@ def free_bytes(meminfo: str = "/proc/meminfo") -> int | None:
     return min(free, default=None)
 
 
-def _arguments(model: str, settings: StepSettings, start: int, seconds: int) -> list[str]:
+def _arguments(
+    model: str, settings: StepSettings, start: int, seconds: int, likely: tuple[int, int]
+) -> list[str]:
     """The child's words for these settings."""
     told = {
         "limit-mib": (settings.limit_bytes or 0) // MIB,
         "start": start,
+        "low": likely[0] or None,
+        "high": likely[1] or None,
         "seconds": seconds,
         "samples": settings.samples,
         "sequence": settings.sequence,

@@ -26,7 +26,11 @@ from typing import Any
 
 STEPS = 5
 MOST_BATCH = 1 << 24
-TOLERANCE = 100
+TOLERANCE = 50
+"""A batch that ran and one that did not are near enough when they are such a part apart."""
+TIMES = 3
+"""In so many processes the largest batch has to run."""
+MOST_TRIALS = 24
 FIRST_VERSION = (2, 6)
 """The first TensorFlow with `reset_memory_stats`."""
 OUT_OF_MEMORY = re.compile(rb"ran out of memory trying to allocate [^\n]*\(rounded to")
@@ -42,6 +46,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("model", help="an architecture JSON, a .keras or .h5 file, or module:function")
     parser.add_argument("--limit-mib", type=int, required=True)
     parser.add_argument("--start", type=int, default=32, help="the batch to try first")
+    parser.add_argument("--low", type=int, default=0, help="the largest batch is likely no smaller")
+    parser.add_argument("--high", type=int, default=0, help="and likely no larger")
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--samples", type=int, help="in the arrays given to fit(x, y); else train_on_batch")
     parser.add_argument("--shape", action="append", default=[], help="sizes of an input, as 224x224x3")
@@ -71,11 +77,14 @@ def main() -> None:
             f"trying batches needs TensorFlow 2.6 or newer on Linux or macOS, and this is {tf.__version__} on"
             f" {sys.platform}"
         )
+    importlib.import_module("trace_training_graph")
+    dir(tf.keras.layers)  # read lazily, else anew in each process
     ended = search(
         lambda batch: told(apart(tf, args, batch, until)),
         args.start,
         args.limit_mib << 20,
         args.samples or MOST_BATCH,
+        (args.low, args.high),
     )
     print(
         "MEASURED " + json.dumps({"tensorflow": tf.__version__, "steps": STEPS, "ended": ended}), flush=True
@@ -88,8 +97,15 @@ def told(trial: dict[str, Any]) -> dict[str, Any]:
     return trial
 
 
-def search(attempt: Callable[[int], dict[str, Any]], start: int, limit: int, most: int) -> str:
-    """Try batches until the largest that runs is known to a hundredth, and ran twice; why it ended.
+def search(
+    attempt: Callable[[int], dict[str, Any]],
+    start: int,
+    limit: int,
+    most: int,
+    likely: tuple[int, int] = (0, 0),
+) -> str:
+    """Try batches until the largest that runs is known to a fiftieth, and ran in three processes; why it
+    ended. The largest is taken to be in `likely` first.
 
     `attempt(batch)` returns `ran` (None where that stays open, with `why`) and the allocator's `peak` in
     bytes.
@@ -97,34 +113,54 @@ def search(attempt: Callable[[int], dict[str, Any]], start: int, limit: int, mos
     ran: dict[int, int] = {}
     often: dict[int, int] = {}
     failed: set[int] = set()
-    batch: int | None = max(min(start, most), 1)
-    while batch is not None:
+    batch = max(min(start, most), 1)
+    for _ in range(MOST_TRIALS):
         trial = attempt(batch)
         if trial["ran"] is None:
             return str(trial["why"])
         if trial["ran"]:
-            ran[batch], often[batch] = trial["peak"], often.get(batch, 0) + 1
+            ran[batch], often[batch] = max(trial["peak"], ran.get(batch, 0)), often.get(batch, 0) + 1
         else:
             failed.add(batch)
             ran.pop(batch, None)
-        batch = next_batch(ran, failed, often, limit, most)
-    return "found"
+        following = next_batch(ran, failed, often, limit, most, likely)
+        if following is None:
+            return "found"
+        batch = following
+    return "trials"
 
 
 def next_batch(
-    ran: dict[int, int], failed: set[int], often: dict[int, int], limit: int, most: int
+    ran: dict[int, int],
+    failed: set[int],
+    often: dict[int, int],
+    limit: int,
+    most: int,
+    likely: tuple[int, int] = (0, 0),
 ) -> int | None:
-    """The batch to try next: where the peaks reach the limit, until one fails; then between what ran and what
-    did not; the largest once more, since ops may run in another order; None when it is found.
+    """The batch to try next: upwards where the peaks reach the limit, until one fails; downwards the lower
+    end of what is likely; then between what ran and what did not; the largest again, since ops may run in
+    another order; None when it is found.
     """
     high = min(failed, default=None)
     low = max((batch for batch in ran if high is None or batch < high), default=0)
     found = low >= most if high is None else high - low <= max(low // TOLERANCE, 1)
     if found:
-        return low if low and often[low] < 2 else None
+        return low if low and often[low] < TIMES else None
     if high is None:
-        return min(reach(ran, limit), 2 * low, most)
+        return min(reach(ran, limit), likely[1] if likely[1] > low else 2 * low, 2 * low, most)
+    if not low:
+        return below(high, likely[0], len(failed - often.keys()))
     return low + max(2 * (high - low) // 5, 1)  # below the middle: what fails takes ten seconds more
+
+
+def below(failed: int, likely: int, times: int) -> int:
+    """The batch to try when no smaller one is known to run: the least that is likely, then ever smaller
+    shares, by how many never ran.
+    """
+    if 0 < likely < failed and times == 1:
+        return likely
+    return max(failed * max(9 - 2 * times, 1) // 10, 1)
 
 
 def reach(ran: dict[int, int], limit: int) -> int:
@@ -160,8 +196,17 @@ def apart(tf: Any, args: argparse.Namespace, batch: int, until: float) -> dict[s
         return {"batch": batch, **json.loads(answer.decode())}
     if refused:
         return {"batch": batch, "ran": False}
-    why = f"the process of batch {batch} ended without an answer (status {status})"
+    why = f"its process {how_it_ended(status)}"
     return {"batch": batch, "ran": None, "why": "time" if time.monotonic() >= until else why}
+
+
+def how_it_ended(status: int) -> str:
+    """How a process ended that said nothing, by what `waitpid` tells of it."""
+    if not os.WIFSIGNALED(status):
+        return f"ended with status {os.WEXITSTATUS(status)} and without an answer"
+    number = os.WTERMSIG(status)
+    killed = " (the machine's own memory ran out, most likely)" if number == signal.SIGKILL else ""
+    return f"was ended by {signal.Signals(number).name}{killed}"
 
 
 def heard(reading: int, hearing: int, until: float) -> tuple[bytes, bool]:

@@ -48,7 +48,7 @@ def measured_report(
     except (Unpredictable, UnreadableInput, UsageError, MissingExtra) as refused:
         report = _without_a_prediction(model, refused.sentence)
     start = (report.fit and report.fit.largest_batch) or hints.batch or _FIRST_BATCH
-    tried = tried_batches.record(model, asked, start, python, seconds)
+    tried = tried_batches.record(model, asked, start, python, seconds, _likely(report.fit))
     fit = with_trials(report.fit or _only_tried(tried), tried)
     capture = report.case.capture
     capture = replace(capture, notes=(ReadNote(CPU_NOTE), *capture.notes))
@@ -64,6 +64,14 @@ def _model_of(sources: Sequence[pipeline.Input]) -> str:
     if not keras_models.is_spec(model):
         keras_models.read(model)
     return model
+
+
+def _likely(predicted: Fit | None) -> tuple[int, int]:
+    """Between which batches the search begins; zeros where nothing is known."""
+    if predicted is None:
+        return 0, 0
+    least = predicted.likely_low_batch or predicted.sure_batch or 0
+    return least, predicted.likely_high_batch or 0
 
 
 def _without_a_prediction(model: str, why: str) -> Report:
@@ -98,27 +106,41 @@ def _verdict(tried: TriedBatches, samples: int | None, predicted: Fit | None) ->
     """What ran, where, and what had been predicted."""
     low, failed = tried.largest, tried.smallest_failed
     limit, where = human(tried.limit_bytes), f"TensorFlow {tried.tensorflow} on this machine's CPU"
-    steps = f"{tried.steps} steps of batch {low} ran"
+    steps = f"{tried.steps} steps of batch {low} ran {_often(tried, low)}"
     if tried.found and not low:
         told = f"Not even one sample fits into {limit}: a step of batch 1 ran out of memory"
     elif tried.found and failed is None:
         all_of_them = f"all {samples} samples in one batch" if samples else f"a batch of {low}"
         told = f"Even {all_of_them} fit into {limit}: {steps}"
     elif tried.found:
-        told = f"{_samples(low)} into {limit}: {steps} twice, of batch {failed} they did not"
+        told = f"{_samples(low)} into {limit}: {steps}, of batch {failed} {_did_not(tried, failed)}"
     elif failed is None:
-        told = f"At least {low} fit into {limit}: {steps}, and no larger batch was tried in time"
+        after = "" if tried.stopped else ", and no larger batch was tried in time"
+        told = f"At least {low} fit into {limit}: {steps}{after}"
     elif not low:
         told = f"Fewer than {failed} fit into {limit}: batch {failed} did not run, and time was over then"
     else:
-        told = f"Between {low} and {failed - 1} fit into {limit}: {steps}, of batch {failed} they did not"
+        fails = _did_not(tried, failed)
+        told = f"Between {low} and {failed - 1} fit into {limit}: {steps}, of batch {failed} {fails}"
     before = predicted.largest_batch if predicted else None
     rest = "" if before is None else f" {before} {'was' if before == 1 else 'were'} predicted."
     use = _only_tried(tried).use_batch
     room = (
         f" Use {use}: batches at the edge run in one process and fail in the next." if use and failed else ""
     )
-    return f"{told} ({where}).{room}{rest}"
+    stopped = f" Then the search ended: {tried.stopped}." if tried.stopped else ""
+    return f"{told} ({where}).{stopped}{room}{rest}"
+
+
+def _often(tried: TriedBatches, batch: int) -> str:
+    ran, of = tried.times(batch)
+    return f"in {ran} of {of} processes" if of > 1 else "in one process"
+
+
+def _did_not(tried: TriedBatches, batch: int | None) -> str:
+    """That steps of a batch do not run, or not each time."""
+    ran, of = tried.times(batch or 0)
+    return f"in {ran} of {of}" if ran else "they did not"
 
 
 def _samples(count: int) -> str:

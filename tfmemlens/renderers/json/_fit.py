@@ -43,6 +43,7 @@ def _tried(tried: TriedBatches) -> dict[str, Any]:
         "limit_bytes": tried.limit_bytes,
         "steps": tried.steps,
         "found": tried.found,
+        "stopped": tried.stopped,
         "batches": [
             {"batch": each.batch, "ran": each.ran, "peak_bytes": each.peak_bytes} for each in tried.tried
         ],

@@ -116,10 +116,16 @@ def tried(fit: Fit) -> list[str]:
     for batch in sorted({each.batch for each in seen}):
         times = [each for each in seen if each.batch == batch]
         peak = max((each.peak_bytes or 0 for each in times), default=0)
-        ran = all(each.ran for each in times)
-        often = " twice" if len(times) > 1 else ""
-        rows.append([f"batch {batch}", human(peak) if ran else "", f"ran{often}" if ran else "did not run"])
+        ran = sum(each.ran for each in times)
+        rows.append([f"batch {batch}", human(peak) if peak else "", _ran(ran, len(times))])
     return columns(rows, right=frozenset({1}))
+
+
+def _ran(ran: int, of: int) -> str:
+    """How often steps of a batch ran."""
+    if of == 1:
+        return "ran" if ran else "did not run"
+    return f"ran in {ran} of {of} processes" + ("" if ran == of else ": take a smaller one")
 
 
 def _checks(fit: Fit, view: View) -> list[str]:
