@@ -33,6 +33,10 @@ def stated(**sizes: int | tuple[int, ...]) -> Surroundings:
         ("vocab_size", Meaning.WORDS),
         ("image_size", Meaning.IMAGE),
         ("max_dimension", Meaning.IMAGE),
+        ("batch-size", Meaning.BATCH),
+        ("batch size", Meaning.BATCH),
+        ("max-seq-length", Meaning.LENGTH),
+        ("number of classes", Meaning.WORDS),
         ("hidden_dim", Meaning.OTHER),
         ("buffer_size", Meaning.OTHER),
         ("size_of_kernel", Meaning.OTHER),
@@ -75,7 +79,8 @@ def test_what_a_name_counts(name: str, meaning: Meaning) -> None:
         # numbers that mean something else, or that stand elsewhere, name nothing
         ((64, 128, 768), {"hidden": 768, "epochs": 64, "seed": 128}, ""),
         ((64, 128), {"image_size": 128}, ""),
-        ((12, 12, 8), {"batch_size": 12}, ""),
+        ((12, 12, 8), {"batch_size": 12}, "12 is `batch_size` (line 1)"),
+        ((8, 12, 12), {"max_len": 12}, ""),
         ((32, 64, 64, 8), {"batch_size": 64}, ""),
         ((8, 113, 113, 32), {"image_size": 150}, ""),
         ((8, 80, 60, 32), {"image_size": 512}, ""),  # 32 channels are no side

@@ -67,7 +67,7 @@ def test_the_length_of_the_text_is_lowered_in_its_own_spelling() -> None:
         "32,12,512,512", "bert/attention/self/Softmax"
     )
     told, other = explained(text.format(512)).actions[0].remedy, explained(text.format(256)).actions
-    assert "lower `max_length` (line 1: 512)" in told.text
+    assert "lower `max_length` (line 1: 512 -> 256): this matrix" in told.text
     assert "lower `max_length`" not in " ".join(action.remedy.text for action in other)
 
 

@@ -153,9 +153,9 @@ def _shorter(
         )
         yield remedies.of_change(case, index, text, Shrunk("smaller-input", need, axes=4))
         return
-    stated = stated_length(case.capture.surroundings)
-    if stated and stated.size == queries and not stated.of_data:
-        yield remedies.shorter(stated)
+    stated, request = stated_length(case.capture.surroundings), case.moments[index].request
+    if request and stated and stated.size == queries and not stated.of_data:
+        yield remedies.shorter_for(case, stated, request)
         return
     text = (
         f"halve the sequence length ({queries} -> {queries // 2}): each of these matrices becomes a quarter"
@@ -192,7 +192,7 @@ def _is_one(case: Case, moment: Moment, outer: list[int]) -> bool:
 
 def _speaks_of_attention(failed: FailedRequest) -> bool:
     """Whether the op, the names of node and layer, or the user's line of code tell of attention."""
-    words = " ".join(filter(None, (failed.node, failed.op, *(failed.keras_layer or ()))))
+    words = " ".join(filter(None, (failed.node, failed.op, failed.kernel, *(failed.keras_layer or ()))))
     return bool(failed.op in _OPS or _WORDS.search(words) or _CODE.search(failed.source_text or ""))
 
 

@@ -99,6 +99,6 @@ def _remedies(case: Case, moment: Moment, named: Sequence[NamedSize], need: int)
             f"lower {name} ({image.line.place}): half of each side makes this tensor and all like it {part}",
             Shrunk("smaller-input", need if saving else None, axes=axes),
         )
-    if length := told.get(Meaning.LENGTH):
-        yield remedies.shorter(length)
+    if (length := told.get(Meaning.LENGTH)) and moment.request:
+        yield remedies.shorter_for(case, length, moment.request)
     yield from remedies.offered(case, moment, "smaller-batch")

@@ -142,6 +142,12 @@ def _thing(remedy: Remedy) -> str:
     return alike[0] if alike else remedy.slug or remedy.text
 
 
+_OF_ONE = 0.02
+"""What a saving of one tensor alone is held to: hardly any net has fifty alike."""
+
+
 def _buys_nothing(action: Action, least: float) -> bool:
+    """Whether it saves next to nothing; one tensor's saving says nothing of all that are alike."""
     saves = action.remedy.saves_bytes
+    least *= _OF_ONE if action.remedy.of_one_tensor else 1
     return saves is not None and saves <= least

@@ -9,7 +9,7 @@ from tfmemlens.findings.support.situation import JAX, TENSORFLOW, situation
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
-from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
 
@@ -32,6 +32,8 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
         return None  # a constant of the graph: no call makes it
     if failed.pipeline or "Iterator" in f"{failed.node} {failed.op}":
         return None  # a batch of the input pipeline: the program's call only waits for it
+    if (batch := _of_a_model(case, moment)) is not None:
+        return batch
     if failed.kernel and _OF_LAYERS.search(failed.kernel) and not failed.source:
         return None  # an op of a network's layer, which nobody calls by hand
     of_jax = situation(case, moment).framework == JAX
@@ -40,8 +42,6 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
         return None  # nothing says what asked
     if of_jax and jax_lines.made_at(case, moment):
         return None  # the rule of the failing line says it, for what the line makes
-    if (batch := _of_a_model(case, moment)) is not None:
-        return batch
     quoted = f" (`{failed.source_text}`)" if failed.source_text else ""
     where = f"{failed.source}{quoted}" if failed.source else "the failing call"
     if of_jax and _WAITS.search(failed.source_text or ""):
@@ -80,15 +80,31 @@ _OF_LAYERS = regex(r"conv|pool|batch_?norm|bias_op|relu")
 _SAMPLES = range(2, 1025)
 
 
+def _may_be_by_hand(failed: FailedRequest) -> bool:
+    """Whether a line of the program, which runs no graph, or an eager op made the tensor."""
+    runs_a_graph = _RUNS.search(failed.source_text or "") is not None
+    return bool(failed.op or (failed.source and not runs_a_graph))
+
+
+_RUNS = regex(
+    r"\.run\(|\bmain\(|\b_?sess(?:ion)?\b|\.(?:fit|train|evaluate|predict)\w*\(|\b(?:train|evaluate)\w*\("
+)
+"""Calls that run a whole graph or model."""
+
+
 def _of_a_model(case: Case, moment: Moment) -> Remedy | None:
-    """Of a tensor inside a model's layers, which nobody calls by hand: what helps if the batch is first."""
+    """Of a tensor inside a model's layers, which nobody calls by hand, or of a kernel that no line of the
+    program calls: what helps if the batch is first.
+    """
     request = moment.request
     shape = request.failed.shape if request else None
     node = (request.failed.node or "") if request else ""
-    if situation(case, moment).framework != TENSORFLOW or node.count("/") < 2 or not shape or len(shape) < 3:
+    if request is None or situation(case, moment).framework != TENSORFLOW or not shape or len(shape) < 3:
+        return None
+    if node.count("/") < 2 and _may_be_by_hand(request.failed):
         return None
     first = shape[0] or 1
-    if request is None or request.fixed or first not in _SAMPLES or like_a_kernel(shape):
+    if request.fixed or first not in _SAMPLES or like_a_kernel(shape):
         return None
     return Remedy(
         f"if its first dimension, {first}, is your batch: halve it ({first} -> {first // 2}); else make the"

@@ -17,7 +17,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 _LEAST = 16
-"""Smaller sizes are met by chance."""
+"""Smaller sizes are met by chance, but for a first dimension that is as many as the stated batch."""
 _LEAST_SIDE = 192
 """The shortest side of an image whose halves are looked for."""
 _HALVINGS = 5
@@ -36,11 +36,15 @@ class Meaning(Enum):
 
 _MEANINGS = (
     (Meaning.BATCH, regex(r"(?i)\A(?:\w*_)?(?:batch(?:_?size)?|bs)\Z|\Abatch\w{0,12}\Z")),
-    (Meaning.WORDS, regex(r"(?i)vocab|words|(?:num|n)_(?:classes|labels|items|users|tokens)|\bclasses\b")),
+    (
+        Meaning.WORDS,
+        regex(r"(?i)vocab|words|(?:num|n|number_of)_(?:classes|labels|items|users|tokens)|\bclasses\b"),
+    ),
     (
         Meaning.LENGTH,
         regex(
-            r"(?i)len\Z|length|(?:max|num|n)_?(?:seq|tokens|steps|frames|words)|time_?steps|\Aseq|frames\Z"
+            r"(?i)len\Z|length|(?:max|num|n|number_of)_?(?:seq|tokens|steps|frames|words)|time_?steps|\Aseq"
+            r"|frames\Z"
         ),
     ),
     (
@@ -112,7 +116,8 @@ def in_words(named: Sequence[NamedSize]) -> str:
 
 
 def meaning_of(name: str) -> Meaning:
-    """What a number of this name counts."""
+    """What a number of this name counts: of `batch_size`, `--batch-size` and `a batch size of` the same."""
+    name = name.replace(" ", "_").replace("-", "_")
     return next((meaning for meaning, names in _MEANINGS if names.search(name)), Meaning.OTHER)
 
 
@@ -128,9 +133,9 @@ def named_sizes(shape: Sequence[int | None] | None, told: Surroundings) -> tuple
     ]
     power = _common_power(shape, stated)
     candidates = (
-        _named(axis, size, shape, stated, power) or (_composed(size, stated) if axis == 0 else None)
+        _named(axis, size, shape, stated, power) or (_composed(size, stated) if not axis else None)
         for axis, size in enumerate(shape)
-        if size and size >= _LEAST
+        if size and (size >= _LEAST or (axis == 0 and size > 1))
     )
     return tuple(_without_channels([each for each in candidates if each], len(shape)))
 
@@ -161,6 +166,8 @@ _DEVICES = regex(r"(?i)\A(?:num_?|n_?)?(?:devices|gpus|replicas)\Z|replicas_in_s
 
 def _composed(size: int, stated: Sequence[StatedSize]) -> NamedSize | None:
     """A first dimension that is a batch times a length, or a batch over several devices; only one way."""
+    if size < _LEAST:
+        return None
     numbers = {
         (each.name, each.sizes[0]): each for each in stated if len(each.sizes) == 1 and each.sizes[0] > 1
     }
@@ -186,6 +193,8 @@ def _named(
 ) -> NamedSize | None:
     """The one name that fits; the batch stands first, and an image's sides never do."""
     exact = [each for each in _exact(axis, size, stated, len(shape)) if _may_stand(each, len(shape))]
+    if size < _LEAST:
+        return next((each for each in exact if each.meaning is Meaning.BATCH), None)
     named = [each for each in exact if each.name]
     halved = [each for at, each in _halved(axis, size, stated) if at == power]
     fitting = named or exact or [each for each in halved if _may_stand(each, len(shape))]

@@ -252,6 +252,19 @@ def smaller_requests(case: Case) -> Remedy:
     )
 
 
+def shorter_for(case: Case, length: NamedSize, request: Request) -> Remedy:
+    """The same for what failed: of a matrix of length x length with what half of it leaves."""
+    shape = request.failed.shape or ()
+    if shape[-2:] == (length.size, length.size) and not length.of_data:
+        return of_tensor(
+            case,
+            f"lower `{length.name}` ({length.line.place}: {length.size} -> {length.size // 2}): this"
+            " matrix, and each like it, becomes a quarter, other activations half",
+            Shrunk("smaller-input", request.failed.tensor_bytes, axes=2),
+        )
+    return shorter(length)
+
+
 def shorter(length: NamedSize) -> Remedy:
     """Lower the length that the text states."""
     if length.of_data:

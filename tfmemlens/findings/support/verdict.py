@@ -45,6 +45,8 @@ _OF_FIGURES = (
 """Rules that tell how much was free or asked for, or which sample makes it so much, and not whose it is."""
 _OF_THE_REQUEST = ("request-alone", "one-tensor-dominates")
 """These tell what failed, and not who held the rest."""
+_BY_SHAPE = ("sizes-of-the-text", "attention-scores")
+"""These tell what the dimensions of the request count."""
 
 
 def state(case: Case, findings: tuple[Finding, ...]) -> str:
@@ -80,7 +82,16 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
     said = f"{_with_its_line(case, moment, _what(case, moment), clauses)}: {clauses[0]}{why}"
     more = of_the_largest_layer(case, moment, said) if best.rule in _OF_FIGURES else ""
     more = of_the_counted_owner(case, moment, said) if best.rule in _OF_THE_REQUEST else more
+    more = more or _of_its_shape(best, ours)
     return _sentence(f"{said}{more}{_in_its_words(case, moment)}")
+
+
+def _of_its_shape(best: Finding, ours: Sequence[Finding]) -> str:
+    """What the request is by its shape, where the best finding tells only how much was free."""
+    if best.rule not in _OF_FIGURES:
+        return ""
+    told = next((each for each in ours if each.rule in _BY_SHAPE and each.because), None)
+    return f"; {told.because}" if told else ""
 
 
 def _in_its_words(case: Case, moment: Moment) -> str:

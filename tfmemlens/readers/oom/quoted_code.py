@@ -59,6 +59,30 @@ _TUPLE = regex(
     r"{0,2}[)\]](?!\{)"
 )
 _TIMES = regex(r"(?<![\w.x×])(?P<sizes>\d[\d_]{0,8}(?:\s?[x×]\s?\d[\d_]{0,8}){1,5})(?![\wx×]|\.\w)")
+_PRODUCT = regex(
+    r"(?i)(?:image|picture|photo|frame|input|pixel|resolution|\bsize)[^\n=(]{0,60}?(?<![\w.*(=+-])"
+    r"(?P<sizes>\d{2,5}\s?\*\s?\d{2,5}(?:\s?\*\s?\d{1,4})?)(?![\w*]|\s?\*|\.\d)"
+)
+"""`my images are 1024*1024*3`, in a sentence and in no code, where it may be a number of bytes."""
+_QUOTED = regex(
+    r"\b(?P<name>[A-Za-z_][\w-]{0,40})[\"']?\s?[=:]\s?[\"'](?P<sizes>\d{1,5}(?:,\s?\d{1,5}){1,3})[\"']"
+)
+"""`--train_crop_size="769,769"`."""
+_FLAG = regex(
+    r"(?<![\w-])--?(?P<name>[A-Za-z][A-Za-z0-9]{0,20}(?:-[A-Za-z0-9]{1,20}){1,4})[ =]\s{0,3}"
+    r"(?P<figure>\d[\d_]{0,9})(?![\w%]|[.,:]\d)"
+)
+"""`--max-seq-length 512`."""
+_PHRASE = regex(
+    r"(?i)(?<![\w.-])(?P<name>(?:mini[- ]?)?batch[- ]?size"
+    r"|(?:max(?:imum|imal)? )?(?:seq(?:uence)?|text|sentence|input|token|context|document|window|clip) length"
+    r"|(?:(?:max(?:imum|imal)?|image|img|input|crop|patch|tile) )"
+    r"(?:size|resolution|height|width|length)|vocab(?:ulary)? size"
+    r"|number of (?:classes|labels|words|tokens|time ?steps|frames))\b"
+    r"(?: ?[=:]| (?:of|is|was|to|at|as|set|equals?|being|only|just|about)\b){1,3} {0,2}"
+    r"(?P<figure>\d[\d_,]{0,11})(?P<unit>[kKM])?(?![\w%]| ?[x*×] ?\d|[.,:]\d)"
+)
+"""`a batch size of 2`, `with the sequence length set to 2048`."""
 _IN_COMMENT = regex(
     r"\b(?P<name>[A-Za-z_]\w{0,40})\s?=(?!=)[^#]{0,200}#[^\d#]{0,12}(?P<figure>\d[\d_,]{0,14})(?P<unit"
     r">[kKM])?(?![\w.%])"
@@ -149,6 +173,14 @@ def _sizes(text: str, line: Line) -> Iterator[StatedSize]:
         sizes = tuple(int(size) for size in re.findall(r"\d+", match["sizes"].replace("_", "")))
         yield StatedSize("", sizes, line)
     rest = _TIMES.sub(" ", rest)
+    for match in (*_PRODUCT.finditer(rest), *_QUOTED.finditer(rest)):
+        sizes = tuple(int(size) for size in re.findall(r"\d+", match["sizes"]))
+        yield StatedSize(match.groupdict().get("name") or "", sizes, line)
+    for match in (*_FLAG.finditer(rest), *_PHRASE.finditer(rest)):
+        if (figure := _number(match["figure"], match.groupdict().get("unit") or "")) > 1:
+            yield StatedSize(match["name"], (figure,), line)
+    for named in (_PRODUCT, _QUOTED, _FLAG, _PHRASE):
+        rest = named.sub(" ", rest)
     for match in (*_NAMED.finditer(rest), *_IN_COMMENT.finditer(rest), *_COUNTED.finditer(rest)):
         figure = _number(match["figure"], match["unit"] or "")
         if figure > 1 and match["name"].lower() not in _NO_NAMES:

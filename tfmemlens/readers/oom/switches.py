@@ -37,7 +37,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         "batch_size",
         LineRule(
             r"(?<!\w)(?:(?:per_device_)?train_?|global_?|mini_?|local_?)?[Bb]atch[_ -]?size['\"]{0,2}\s*"
-            r"(?:[=:,]|is|\s|from)\s*(?:\d{1,6} ?(?:to|->|\u2192) ?)?(?P<value>\d+)L?\b",
+            r"(?:[=:,]|is|of|\s|from)\s*(?:\d{1,6} ?(?:to|->|\u2192) ?)?(?P<value>\d+)L?\b",
             "batch_size=32",
             "--batch_size=8",
             "---> 27 history = model.fit(x_train, y_train, batch_size=64, epochs=10)",
@@ -46,6 +46,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             "history <- model %>% fit(x, y, epochs = 10, batch_size = 1024)",
             "When I try to train with input (96, 96, 96, 1) and batch size = 1, it fails",
             "I went from train batch size 12 to 6",
+            "with a batch size of 2",
             needs="atch",
         ),
     ),
