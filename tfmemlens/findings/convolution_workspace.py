@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tfmemlens.findings.support import code_snippets, remedies
+from tfmemlens.findings.support.jax_told import OFF_THE_GPU
 from tfmemlens.findings.support.libraries import library_of
 from tfmemlens.findings.support.rows import failures, place
-from tfmemlens.findings.support.situation import framework_name
+from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
 from tfmemlens.knowledge.convolution.gpu import LIMIT_VARIABLE, default_limit_bytes
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -63,7 +64,7 @@ def check(case: Case) -> Iterator[Finding]:
             headline=f"{likely}{library} found no memory for its {what}{where}: an OOM that does not say so",
             because=(
                 f"{likely}the library found no memory for its {what}, which lies outside"
-                f" {framework_name(case)}'s pool"
+                f" {framework_name(case)}'s pool{_of_tensorflow_beside(case)}"
             ),
             evidence=(Evidence("the message", failed.line), *_tried(case)),
             detail="" if handle else _limit(case),
@@ -188,13 +189,30 @@ def _for_another_reason(case: Case, moment: Moment, index: int, library: str, fr
     )
 
 
+def _tensorflow_beside(case: Case) -> Line | None:
+    """The line that shows TensorFlow in the process of a program of JAX."""
+    line = case.capture.surroundings.shows("jax: TensorFlow beside")
+    return line if framework_of(case) == JAX else None
+
+
+def _of_tensorflow_beside(case: Case) -> str:
+    line = _tensorflow_beside(case)
+    return f"; {line.place} shows TensorFlow in the same process, which takes most of a GPU" if line else ""
+
+
 def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterator[Remedy]:
-    yield Remedy(
-        f"let {framework_name(case)} take memory as needed instead of all at start, so that room is left"
-        " outside its pool: the libraries allocate their handles there",
-        code_snippets.growth(case.api),
-        slug="growth",
-    )
+    told = case.capture.surroundings
+    if _tensorflow_beside(case):
+        yield OFF_THE_GPU
+    if told.shows("jax: updated before") and not told.works_in:
+        yield remedies.RELEASES_BEFORE
+    if not told.shows("jax: a flag of the pool tried"):
+        yield Remedy(
+            f"let {framework_name(case)} take memory as needed instead of all at start, so that room is left"
+            " outside its pool: the libraries allocate their handles there",
+            code_snippets.growth(case.api),
+            slug="growth",
+        )
     yield Remedy(
         "see whether another process, such as a notebook that still runs, holds the device",
         "nvidia-smi",

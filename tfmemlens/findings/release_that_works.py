@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.model.capture import WorkingRelease
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -24,7 +26,10 @@ def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     works = told.works_in
     failed = case.moments or told.shows("growing in words") or told.shows("running short")
-    if works is None or not failed or told.elsewhere or told.foreign:
+    if not failed or told.elsewhere or told.foreign:
+        return
+    if works is None:
+        yield from _updated(case)
         return
     request = case.moments[0].request if case.moments else None
     other = f", unlike {works.other}" if works.other else ""
@@ -41,10 +46,26 @@ def check(case: Case) -> Iterator[Finding]:
                 + (
                     "" if _is_newer(works) else "; report the other, whose list of changes may name an option"
                 ),
-                f"pip install {_pinned(works)}",
+                _pinned(works),
                 slug="release-that-works",
             ),
         ),
+        moment=0,
+    )
+
+
+def _updated(case: Case) -> Iterator[Finding]:
+    """It began when a release changed, and none is named that works."""
+    line = case.capture.surroundings.shows("jax: updated before")
+    if line is None or framework_of(case) not in (JAX, TORCH_XLA):
+        return
+    yield Finding(
+        severity=Severity.FACTOR,
+        headline=(
+            f"{line.place} says that it began with an update: most likely a library changed, not the program"
+        ),
+        evidence=(Evidence("what the text says", line),),
+        remedies=(remedies.RELEASES_BEFORE,),
         moment=0,
     )
 
@@ -58,7 +79,11 @@ def _numbers(release: str) -> list[int]:
     return [int(part) for part in release.split(".") if part.isdigit()]
 
 
-def _pinned(works: WorkingRelease) -> str:
-    """The requirement; jax and jaxlib go together."""
+def _pinned(works: WorkingRelease) -> str | None:
+    """How to install it; jax and jaxlib go together. None where pip may not know the name."""
+    if works.source:
+        return f"pip install {works.source}"
+    if works.package != works.package.lower():
+        return None
     packages = ("jax", "jaxlib") if works.package in ("jax", "jaxlib") else (works.package,)
-    return " ".join(f"'{package}=={works.release}'" for package in packages)
+    return "pip install " + " ".join(f"'{package}=={works.release}'" for package in packages)

@@ -146,6 +146,10 @@ class StatedSize:
     line: Line
 
 
+WEIGHTS_BY_NAME = "weights by the model's name"
+"""The name of a stated size that is known of a model, and stands in the text as the model's name alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkingRelease:
     """A release of a library that the text says works, unlike another."""
@@ -155,6 +159,8 @@ class WorkingRelease:
     other: str | None
     """The release that is named as well, None where only words tell of one."""
     line: Line
+    source: str | None = None
+    """What pip is given for it, where it is no release of the index: a repository and its commit."""
 
 
 FINE_WITHOUT, ENDED_BY, CAUSED_BY = "fine without ", "said to end it: ", "said to be the cause: "
@@ -162,6 +168,8 @@ NOT_THERE, CHANGED, SUSPECTED = "said not to happen: ", "said to have changed: "
 """How purposes begin that go on in the text's own words."""
 OWN_FRAME, LIBRARY_FRAME = "a frame of its own", "a frame of a library"
 """The last frames of a traceback: of the program, and of a library."""
+NEEDED_IN_WORDS = "jax: needed in words"
+"""How much a run that fails needs, in its writer's words: of several the last."""
 SCRIPT_FRAME, EVALUATION_FRAME = "a frame of the script", "a frame of an evaluation"
 """The last frame of a traceback in the file that it begins in, and in a function that evaluates."""
 

@@ -196,6 +196,15 @@ class Moment:
         return all(each.kind is Kind.UNATTRIBUTED and not each.layer for each in self.attribution.owners)
 
     @property
+    def lists_buffers_alone(self) -> bool:
+        """Whether a compiled program is known by its largest buffers alone: nothing says what all take."""
+        compiler = self.incident.compiler if self.incident else None
+        if compiler is None or self.request is None or not self.attribution.owners:
+            return False
+        whole = compiler.needed or compiler.section("total") or self.request.failed.size
+        return whole is None and self.schedule is None
+
+    @property
     def unlisted_buffer_bytes(self) -> int:
         """What a compiled program needs beyond the buffers that its compiler lists."""
         compiler = self.incident.compiler if self.incident else None

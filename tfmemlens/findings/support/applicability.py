@@ -459,6 +459,8 @@ TABLE: dict[str, Applicability] = {
     "without-penalty": Applicability(_TENSORFLOW, training=True),
     "sparse-updates": Applicability(_TENSORFLOW, training=True),
     "table-on-host": Applicability(_TENSORFLOW, devices=_ACCELERATORS),
+    "draw-masks-again": Applicability(_OF_JAX, training=True),
+    "cheaper-draws": Applicability(_OF_JAX, training=True),
     "drop-channels": Applicability(training=True, code=_TENSORFLOW),
     "blockwise-attention": _ANYWHERE,
     "matrix-product": _TENSORFLOW_CODE,

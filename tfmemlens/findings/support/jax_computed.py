@@ -150,7 +150,7 @@ def computed_within(case: Case, moment: Moment, need: int | None, advice: Advice
     followed = _followed(case, need)
     if followed is None or need is None:
         return None
-    inside = [each for each in _shown(moment, followed.arrays) if each.compiled]
+    inside = _in_the_program(moment, followed)
     fitting = [each for each in inside if _held(each) <= need * (1 + _NEAR)]
     largest = max(fitting, key=_held, default=None)
     if largest is None or _held(largest) < need * _LEAST_SHARE:
@@ -161,6 +161,21 @@ def computed_within(case: Case, moment: Moment, need: int | None, advice: Advice
     return _told(alike, followed, need, advice)
 
 
+def _in_the_program(moment: Moment, followed: Followed) -> list[Noted]:
+    """What a compiled function makes; where none is shown and a program failed, what any line makes."""
+    shown = _shown(moment, followed.arrays)
+    inside = [each for each in shown if each.compiled]
+    return inside or ([*shown] if _compiled_alone(moment) else [])
+
+
+def _compiled_alone(moment: Moment) -> bool:
+    """Whether it failed when a program was compiled: then its text hides the call, and no line ran alone."""
+    compiler = moment.incident.compiler if moment.incident else None
+    return bool(compiler and compiler.capacity and moment.request) and (
+        moment.request.failed.allocator == "hbm" if moment.request else False
+    )
+
+
 def computed_in_all(case: Case, moment: Moment, need: int | None, advice: Advice) -> MadeByLine | None:
     """The largest arrays of a compiled function that asks for many times the largest: a guess, which says
     where to begin.
@@ -168,7 +183,7 @@ def computed_in_all(case: Case, moment: Moment, need: int | None, advice: Advice
     followed = _followed(case, need)
     if followed is None or need is None:
         return None
-    inside = [each for each in _shown(moment, followed.arrays) if each.compiled]
+    inside = _in_the_program(moment, followed)
     by_line: dict[int, Noted] = {}
     for each in sorted(inside, key=_held, reverse=True):
         by_line.setdefault(each.line.number, each)

@@ -98,7 +98,11 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
         slugs = {remedy.slug for remedy in made.remedies}
         of_weights = _OF_WEIGHTS_MADE & slugs and "smaller-generation" not in slugs
         return replace(made, what=f"{made.what}; {weights.needs}") if of_weights else made
-    if (loads := _loader(case, moment)) and weights.bytes > _room(case, moment):
+    if (
+        (loads := _loader(case, moment))
+        and weights.bytes > _MOST * _room(case, moment)
+        and not _sharded(told, loads)
+    ):
         return MadeByLine(
             f"the model is loaded whole: it has {weights.text}, {human(weights.bytes)} in float32, whatever"
             " the batch",
@@ -201,6 +205,21 @@ def _loader(case: Case, moment: Moment) -> Line | None:
     text = moment.request.failed.source_text if moment.request else None
     lines = (line for line in case.capture.surroundings.code if _LOADER.search(line.text))
     return next(lines, None) if not text or _LOADER.search(text) else None
+
+
+def _sharded(told: Surroundings, loads: Line) -> bool:
+    """Whether the call that loads it says how to share it among devices."""
+    return any(
+        _SHARES.search(line.text)
+        for line in told.code
+        if line.source == loads.source and 0 <= line.number - loads.number <= _LINES_OF_A_CALL
+    )
+
+
+_MOST = 0.9
+"""Of a device: the rest is its context's, and its programs'."""
+_SHARES = regex(r"\b(?:\w*shard\w*|mesh|partition\w*|device_map) ?=(?!=)")
+_LINES_OF_A_CALL = 12
 
 
 def _room(case: Case, moment: Moment) -> int:

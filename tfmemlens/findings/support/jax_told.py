@@ -122,7 +122,7 @@ _EVALUATE_PARTS = Remedy(
     "np.mean([accuracy(params, x[i:i + 256], y[i:i + 256]) for i in range(0, len(x), 256)])",
     slug="evaluation-in-batches",
 )
-_OFF_THE_GPU = Remedy(
+OFF_THE_GPU = Remedy(
     "hide the GPU from TensorFlow, which takes nearly all of it when it starts, and before the first data"
     " set is made: it only reads data here",
     "tf.config.set_visible_devices([], 'GPU')",
@@ -377,7 +377,7 @@ _ROWS = (
     _Told(
         "jax: TensorFlow beside",
         "the GPU that TensorFlow may have taken, which only reads data here",
-        (_OFF_THE_GPU, _GROW),
+        (OFF_THE_GPU, _GROW),
         beside=("device memory in words",),
         unless=("on a TPU", "host RAM in words", "long sequences"),
         grows=False,
@@ -489,7 +489,7 @@ def _takes_all(case: Case) -> Grower | None:
         return Grower(
             f"the GPU that TensorFlow took, which only reads data here ({line.place})",
             line,
-            (_OFF_THE_GPU, _GROW),
+            (OFF_THE_GPU, _GROW),
         )
     if line is None or beside is None:
         return None

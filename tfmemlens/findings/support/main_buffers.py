@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 
 from tfmemlens.findings.support.jax_code.changes import gradients_in_parts
+from tfmemlens.findings.support.residues import FEWER_RESIDUES
 from tfmemlens.findings.support.rows import Row, rows, size_of
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA
 from tfmemlens.knowledge.vocabularies import VOCABULARIES
@@ -576,6 +577,105 @@ def _gradients(mine: list[Row], held: int, framework: str | None) -> Buffers:
     )
 
 
+def _is_drawn(row: Row, weights: Iterable[object]) -> bool:
+    """Random numbers, or a mask that is made of them."""
+    name = _name(row)
+    return bool(_DRAWS.search(name) or (_DROPOUT.search(name) and _MASKS.search(name))) and not _is_weight(
+        row, weights
+    )
+
+
+_DRAWS = regex(
+    r"threefry|_bernoulli|random_bits|rng_?bit_?generator|jit\(_(?:uniform|normal|gumbel|categorical)"
+)
+_DROPOUT = regex(r"drop_?out|drop_?path|stochastic_?depth", re.IGNORECASE)
+_MASKS = regex(r"select|where|compare|(?:\A|[/( ])(?:lt|gt|ge|le|mul|broadcast\w*)\b|mask", re.IGNORECASE)
+
+
+def _drawn(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    dropped = any(_DROPOUT.search(_name(row)) for row in mine)
+    if not dropped:
+        return Buffers(
+            "random numbers, drawn at once",
+            _in_words(mine),
+            held,
+            (
+                Remedy(
+                    "draw fewer at a time: split the key, and draw for each part in a loop that reduces it",
+                    "_, y = jax.lax.scan(lambda c, k: (c, f(jax.random.normal(k, shape))), 0, keys)"
+                    if framework == JAX
+                    else None,
+                    slug="in-blocks",
+                ),
+            ),
+            recompute=False,
+        )
+    return Buffers(
+        "random numbers and masks of dropout, kept of each layer for the backward pass",
+        _in_words(mine),
+        held,
+        (_DRAW_AGAIN, _CHEAP_DRAWS) if framework == JAX else (),
+        recompute=False,
+    )
+
+
+_DRAW_AGAIN = Remedy(
+    "let the backward pass draw the masks again: give the key to the recomputed block, draw within it, and"
+    " save nothing there",
+    "y = jax.checkpoint(block, policy=jax.checkpoint_policies.nothing_saveable)(params, x, key)",
+    slug="draw-masks-again",
+)
+_CHEAP_DRAWS = Remedy(
+    "or draw with a generator that XLA can compute again in one op, drop where arrays are small, or not at"
+    " all",
+    "jax.config.update('jax_default_prng_impl', 'rbg')   # before the first key is made",
+    slug="cheaper-draws",
+)
+
+
+def _is_one_hot(row: Row, weights: Iterable[object]) -> bool:
+    return bool(_ONE_HOT.search(_name(row))) and len(_shape(row)) >= 2 and not _is_weight(row, weights)
+
+
+def _one_hot(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    return Buffers(
+        f"one-hot rows of {_shape(mine[0])[-1]:,} classes",
+        _in_words(mine),
+        held,
+        (
+            Remedy(
+                "use the integers themselves: take rows by index, and give a loss integer labels",
+                "y = table[ids]   # for one_hot(ids, n) @ table" if framework == JAX else None,
+                slug="integer-labels",
+            ),
+        ),
+        recompute=False,
+    )
+
+
+def _is_of_residues(row: Row, weights: Iterable[object]) -> bool:
+    return bool(_RESIDUES.search(_name(row))) and not _is_weight(row, weights)
+
+
+_RESIDUES = regex(
+    r"triangle_(?:mult|attention)|pairformer|evoformer|outer_product_mean|pair_(?:transition|activations|logits)"
+    r"|\bmsa_(?:row|column|transition|stack|attention)",
+    re.IGNORECASE,
+)
+
+
+def _of_residues(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    del framework
+    return Buffers(
+        "arrays over all pairs of residues, which grow with the square of the length",
+        _in_words(mine),
+        held,
+        (FEWER_RESIDUES,),
+        recompute=False,
+        batch=False,
+    )
+
+
 Test = Callable[[Row, Iterable[object]], bool]
 Build = Callable[[list[Row], int, "str | None"], Buffers]
 _KINDS: tuple[tuple[Test, Build], ...] = (
@@ -584,8 +684,11 @@ _KINDS: tuple[tuple[Test, Build], ...] = (
     (_is_of_each_example, _of_each_example),
     (_is_gradient_of_weights, _gradients_of_weights),
     (_is_dispatch, _dispatch),
+    (_is_of_residues, _of_residues),
+    (_is_drawn, _drawn),
     (_is_logits, _logits),
     (_is_scores, _scores),
+    (_is_one_hot, _one_hot),
     (_is_of_a_loop, _stacks),
     (_is_pairs, _pairs),
     (_is_feature_map, _feature_maps),

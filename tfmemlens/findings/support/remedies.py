@@ -216,6 +216,11 @@ DEFAULT_ALGORITHM = Remedy(
     "export XLA_FLAGS=--xla_gpu_strict_conv_algorithm_picker=false",
     slug="default-algorithm",
 )
+RELEASES_BEFORE = Remedy(
+    "go back to the releases from before the update, which pip's log, a lock file or an old image names;"
+    " where that ends it, report the new one",
+    slug="release-that-works",
+)
 BUILD_ONCE = Remedy(
     "build the graph once, before the loop, and feed what changes; freeze it, and whoever adds an op gets an"
     " error",

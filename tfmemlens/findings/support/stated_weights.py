@@ -1,10 +1,10 @@
 """How many weights the text says that the model has, and what they take: `Total params: 2,506,172,416`, `a 7B
-model`, `gemma_2b_en`.
+model`, `gemma_2b_en`; else how many a model of that name is known to have.
 """
 
 from __future__ import annotations
 
-from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.capture import WEIGHTS_BY_NAME, Surroundings
 from tfmemlens.model.line import Line
 from tfmemlens.units import human
 from tfmemlens.values import dataclass
@@ -63,4 +63,9 @@ def stated_weights(told: Surroundings) -> StatedWeights | None:
     ]
     if told.parameters and told.parameters[0] >= _LEAST:
         return StatedWeights(told.parameters[0], True, told.parameters[1])
-    return max(stated, key=lambda each: each.count, default=None)
+    known = (
+        StatedWeights(each.sizes[0], False, each.line)
+        for each in told.sizes
+        if each.name == WEIGHTS_BY_NAME and each.sizes[0] >= _LEAST
+    )
+    return max(stated or known, key=lambda each: each.count, default=None)

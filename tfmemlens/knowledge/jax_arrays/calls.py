@@ -33,7 +33,7 @@ from tfmemlens.values import replace
 _MOST_STEPS = 60_000
 _DEEPEST = 40
 _PARSER = "argparse"
-_COMPILED = frozenset({"jit", "filter_jit", "pmap", "scan"})
+_COMPILED = frozenset({"jit", "filter_jit", "pjit", "xla_computation", "pmap", "scan"})
 
 
 class Calls:

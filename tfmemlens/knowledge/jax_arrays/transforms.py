@@ -14,10 +14,12 @@ _MOST_ITEMS = 512
 
 FUNCTIONS = frozenset(
     "jit pmap vmap grad value_and_grad checkpoint remat jacrev jacfwd jacobian hessian filter_jit filter_grad"
-    " filter_value_and_grad filter_vmap filter_checkpoint shard_map".split()
+    " filter_value_and_grad filter_vmap filter_checkpoint shard_map pjit xla_computation".split()
 )
 """Functions that make a function of one."""
-SAME = frozenset("jit filter_jit checkpoint remat filter_checkpoint shard_map Partial wraps".split())
+SAME = frozenset(
+    "jit filter_jit pjit xla_computation checkpoint remat filter_checkpoint shard_map Partial wraps".split()
+)
 GRADIENTS = frozenset({"grad", "filter_grad", "value_and_grad", "filter_value_and_grad"})
 MAPS = frozenset({"vmap", "pmap", "filter_vmap"})
 JACOBIANS = frozenset({"jacrev", "jacfwd", "jacobian", "hessian"})

@@ -11,8 +11,9 @@ from collections import deque
 from collections.abc import Iterator
 from functools import lru_cache
 
+from tfmemlens.knowledge import model_sizes
 from tfmemlens.knowledge.stack_frames import user_frame
-from tfmemlens.model.capture import StatedSize
+from tfmemlens.model.capture import WEIGHTS_BY_NAME, StatedSize
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.rules import shape_of
@@ -136,7 +137,8 @@ class QuotedCode:
             return
         if len(self.code) < _MOST_LINES and _CODE.search(text):
             self.code.append(line)
-        if len(self.sizes) < _MOST_SIZES and _may_state_sizes(shape_of(text)):
+        shape = shape_of(text)
+        if len(self.sizes) < _MOST_SIZES and (_may_state_sizes(shape) or _may_name_a_model(shape)):
             self.sizes += _sizes(text, line)
 
     def _keep(self, line: Line) -> None:
@@ -157,6 +159,11 @@ class QuotedCode:
 def _may_state_sizes(shape: str) -> bool:
     """Whether a line of this shape, with large figures, states any: a log has many lines of few shapes."""
     return any(map(str.isdigit, shape)) and any(_sizes(shape.replace("0", "9"), Line(0, shape)))
+
+
+@lru_cache(maxsize=4096)
+def _may_name_a_model(shape: str) -> bool:
+    return model_sizes.may_be_named(shape)
 
 
 def _sizes(text: str, line: Line) -> Iterator[StatedSize]:
@@ -187,6 +194,8 @@ def _sizes(text: str, line: Line) -> Iterator[StatedSize]:
             yield StatedSize(match["name"] if _is_name(match) else "", (figure,), line)
     for match in [*_MODEL.finditer(text), *_SHORTLY.finditer(text)][:1]:
         yield StatedSize(MODEL_WEIGHTS, (_number(match["figure"], "B"),), line)
+    if _may_name_a_model(shape_of(text)) and (weights := model_sizes.weights_of(text)):
+        yield StatedSize(WEIGHTS_BY_NAME, (weights,), line)
     for match in _ARGUMENT.finditer(rest.partition("#")[0]):
         if (figure := _number(match["figure"], "")) > 1:
             yield StatedSize("", (figure,), line)

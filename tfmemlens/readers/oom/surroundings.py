@@ -10,6 +10,7 @@ from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.capture import (
     EVALUATION_FRAME,
     LIBRARY_FRAME,
+    NEEDED_IN_WORDS,
     OWN_FRAME,
     SCRIPT_FRAME,
     DeviceInfo,
@@ -300,7 +301,8 @@ class SurroundingsCollector:
                 self._set(name, value, line)
         for purpose, rule in _PURPOSES.likely(line.text):
             known = self.purposes.get(purpose)
-            if known and (purpose not in _OF_FAILURES or _says(line) <= _says(known)):
+            failure = purpose in _OF_FAILURES
+            if known and purpose != NEEDED_IN_WORDS and not (failure and _says(line) > _says(known)):
                 continue
             if rule.search(line.text) and not (purpose in _OF_FAILURES and HINT.search(line.text)):
                 self.purposes[purpose] = line

@@ -403,6 +403,15 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
+        "recompute",
+        LineRule(
+            r"(?<![\w-])--?(?P<value>(?:use[-_]|do[-_])?(?:remat|recompute|rematerial\w*|gradient[-_]checkpointing))\b"
+            r"(?![-_\w]|[ =](?:0|no|none|off|false)\b)",
+            "./repro.py --remat --dropout-rate 0.1",
+            needs=("-remat", "-recompute", "checkpointing", "_remat", "_recompute"),
+        ),
+    ),
+    (
         "gradient_accumulation",
         LineRule(
             r"(?:\b(?:grad(?:ient)?_accum(?:ulation)?(?:_steps)?|accum(?:ulation|ulate)?_(?:steps"

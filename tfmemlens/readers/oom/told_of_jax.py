@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfmemlens.model.capture import NEEDED_IN_WORDS
 from tfmemlens.readers.oom.rules import LineRule
 
 CLOSED_OVER = LineRule(
@@ -267,7 +268,36 @@ UNIFIED = LineRule(
     needs=("unified",),
 )
 """The GPU takes host RAM, too, so that its pool may be larger than it is."""
+UPDATED = LineRule(
+    r"(?i)\b(?:after|since) (?:I |we )?(?:\w+ ){0,2}(?:re-?install|upgrad|updat)\w* "
+    r"(?:of |to |my |the |our |all ){0,3}"
+    r"(?:(?:new|latest|newest|jax|jaxlib|flax|cuda|libtpu|torch|torch_xla|numpyro|optax|version|release|driver)"
+    r"(?:s\b|\b)|\S{1,30} (?:to|from) v?\d)(?![^\n]{0,120}\b(?:works?|solve[sd]?|fix(?:es|ed)|fine|gone)\b)"
+    r"|\A[^.\n]{0,120}\bafter (?:the |an? |recent )?(?:update|upgrade|re-?install)\w*\W*\Z",
+    "After re-installing JAX for CUDA I get the following error",
+    "since upgrading to the latest jaxlib it dies",
+    "# OOM after update",
+    needs=("install", "upgrad", "updat"),
+)
+"""It began with another release, whichever."""
+POOL_TRIED = LineRule(
+    r"(?i)\b(?:us(?:e|ed|ing)|with|sett?(?:ing)?|tried|passing)\b[^.\n]{0,30}"
+    r"\b(?:mem\w*|men|pre)[-_ ]?\w{0,12}alloc\w*\W{0,3} ?(?:flag|option|variable|setting)s?\b",
+    "Using `mem_allocate` flag it starts but runs OOM",
+    needs=("alloc",),
+)
+"""A flag of the pool was tried, as the text says without its name."""
+NEEDS = LineRule(
+    r"(?i)\b(?:OOM\w*|out of memory|fail\w*|crash\w*)\b[^\n]{0,80}\b(?:requir\w+|need(?:s|ed|ing)?)\b"
+    r"[^.\n]{0,12}?(?P<size>\d{1,4}(?:\.\d{1,2})?) ?(?P<unit>[GT])i?b\b",
+    "`--remat --dropout` OOMs again, requiring ~118Gb of GPU RAM",
+    needs=("requir", "need"),
+)
+"""How much a run that fails needs, in its writer's words."""
 TOLD_OF_JAX = {
+    NEEDED_IN_WORDS: NEEDS,
+    "jax: a flag of the pool tried": POOL_TRIED,
+    "jax: updated before": UPDATED,
     "jax: unified memory": UNIFIED,
     "jax: a setting in vain": SET_IN_VAIN,
     "jax: preallocating": PREALLOCATING,

@@ -64,18 +64,43 @@ WORKING = LineRule(
 )
 
 
+_MARKS = r"[*`_]{0,2}"
+UPGRADED = LineRule(
+    rf"(?i)\b(?:upgrad|updat|mov|migrat|switch|going|went)\w*\b[^.;\n]{{0,40}}?\b(?:from )?"
+    rf"(?:{_MARKS}(?P<name>(?!from\b|version\b|release\b)[A-Za-z][\w-]{{1,30}}){_MARKS} )?"
+    rf"(?:version |release )?"
+    rf"{_MARKS}v?(?P<old>{_RELEASE}){_MARKS} ?(?:to|->|\u2192|=>)"
+    rf" ?{_MARKS}(?:[A-Za-z][\w-]{{1,30}} )?v?(?P<new>{_RELEASE})\b",
+    "After upgrading from AlphaFold3 **v3.0.0** to **v3.0.3** it fails",
+    "I updated numpyro 0.13.0 -> 0.14.0",
+    needs=("upgrad", "updat", "mov", "migrat", "switch", "going", "went"),
+)
+"""A release that the program ran with, and the one that it has now."""
+COMMIT = LineRule(
+    r"(?P<source>git\+https?://[\w./-]{1,120}/(?P<name>[\w.-]{1,60}?)(?:\.git)?@(?P<commit>[0-9a-f]{7,40}))\b"
+    rf"[^\n]{{0,40}}?\b{_NOT}{_GOOD}",
+    "!pip install git+https://github.com/lab/NetLib.git@d06931e79cc3 # This version works well",
+    needs="git+http",
+)
+
+
 class Releases:
     """Collects what prose says of releases."""
 
     def __init__(self) -> None:
         self.packages: list[tuple[str, str]] = []
         self.working: tuple[str, str, Line] | None = None
+        self.upgraded: WorkingRelease | None = None
+        self.commit: WorkingRelease | None = None
 
     def read(self, line: Line) -> None:
         """Note the releases that a line names, and one that it says works."""
         named = re.finditer(PACKAGE.pattern, line.text) if PACKAGE.search(line.text) else ()
         for match in named:
             self.packages.append((match["name"].lower().replace("_", "-"), match["release"]))
+        self.upgraded = self.upgraded or _upgraded(line)
+        if self.commit is None and (at := COMMIT.search(line.text)):
+            self.commit = WorkingRelease(at["name"], at["commit"][:12], None, line, at["source"])
         if self.working is None and (works := WORKING.search(line.text)):
             name = works["name"] or works["name2"] or works["name3"] or ""
             release = works["release"] or works["release2"] or works["release3"]
@@ -84,7 +109,7 @@ class Releases:
     def value(self) -> WorkingRelease | None:
         """The release that works, where the same line or another tells of one that does not."""
         if self.working is None:
-            return None
+            return self.commit or self.upgraded
         name, release, line = self.working
         others = [(known, at) for known, at in self.packages if at != release]
         if name:
@@ -95,7 +120,27 @@ class Releases:
                 ((known, at) for known, at in others if at.rpartition(".")[0] == series), ("", None)
             )
         told = name and (now or _ANOTHER.search(line.text))
-        return WorkingRelease(name, release, now, line) if told else None
+        return WorkingRelease(name, release, now, line) if told else self.commit or self.upgraded
+
+
+def _upgraded(line: Line) -> WorkingRelease | None:
+    """The release from before an upgrade, where the line goes on with what fails since then."""
+    match = UPGRADED.search(line.text)
+    if match is None or not match["name"] or not _FAILS.search(line.text, match.end()):
+        return None
+    old, new = match["old"], match["new"]
+    return WorkingRelease(match["name"], old, new, line) if _numbers(old) < _numbers(new) else None
+
+
+def _numbers(release: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", release)]
+
+
+_FAILS = regex(
+    r"(?i)\b(?:fail|crash|OOM|out of memory|error|regress|leak|no longer|not work|n't work|more memory"
+    r"|problem|issue|exhaust|get)\w*"
+)
+"""What came of it."""
 
 
 _ANOTHER = regex(r"(?i)\b(?:latest|newer|newest|upgrad\w+|updat\w+|regression|downgrad\w+|revert\w+|later)\b")

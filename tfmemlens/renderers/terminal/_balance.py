@@ -209,6 +209,8 @@ def limit(moment: Moment) -> str:
     compiler = moment.incident.compiler if moment.incident else None
     if compiler and compiler.cut and not compiler.needed:
         return f"listed {human(_held(moment))} (the rest of the list is not in the text)"
+    if compiler and moment.lists_buffers_alone:
+        return f"listed {human(_held(moment))} (the largest buffers alone)"
     if moment.balance.available and not needed:
         return f"pool {human(scale(moment))} ({nobody})"
     return f"{'needed' if needed else 'held'} {human(scale(moment))} ({nobody})"

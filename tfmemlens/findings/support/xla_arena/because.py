@@ -17,8 +17,10 @@ from tfmemlens.findings.support.rows import device_limit, of_a_program, rows, to
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.findings.support.xla_arena import facts
+from tfmemlens.model.capture import NEEDED_IN_WORDS
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import CompilerMemory
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, Size, human, human_size
 
 _NEXT_TO_NOTHING = 256 * MIB
@@ -232,10 +234,24 @@ def _of_its_parts(case: Case, moment: Moment, compiler: CompilerMemory) -> str |
         return program_account.of_arguments(case, moment, compiler)
     if of_a_program(moment):
         told = program_account.of_temporaries(compiler)
-        return f"{told or _ALL_TEMPORARIES}{weights_on_a_tpu.of_the_named_tpu(case, moment, compiler)}"
+        told = told or _by_the_text(case, moment) or _ALL_TEMPORARIES
+        return f"{told}{weights_on_a_tpu.of_the_named_tpu(case, moment, compiler)}"
     return None
 
 
+def _by_the_text(case: Case, moment: Moment) -> str | None:
+    """What the writer says that it needs, where only its largest buffers are listed."""
+    line = case.capture.surroundings.shows(NEEDED_IN_WORDS) if moment.lists_buffers_alone else None
+    match = _NEEDED.search(line.text) if line else None
+    if line is None or match is None:
+        return None
+    return f"it needs about {match['size']} {match['unit'].upper()}B, as {line.place} says"
+
+
+_NEEDED = regex(
+    r"(?i)\b(?:requir\w+|need(?:s|ed|ing)?)\b[^.\n]{0,12}?(?P<size>\d{1,4}(?:\.\d{1,2})?) ?"
+    r"(?P<unit>[GT])i?b\b"
+)
 _ALL_TEMPORARIES = "XLA allocates all temporaries of a program as one block"
 
 
