@@ -250,6 +250,7 @@ def test_settings_of_the_input_of_the_user_and_of_the_allocator() -> None:
 
 OF_TRAINING = {
     "batch-norm-training", "clip-per-variable", "drop-channels", "fewer-microbatches", "fewer-trained-layers",
+    "draw-masks-again", "cheaper-draws",
     "first-order", "freeze-weights", "gradient-accumulation", "keep-slices", "lighter-optimizer",
     "penalty-on-part", "recompute", "sampled-loss", "smaller-moments", "sparse-labels", "sparse-updates",
     "penalty-on-rows",

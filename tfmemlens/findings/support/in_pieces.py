@@ -53,6 +53,18 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
         )
         if _STEP.search(failed.executable or calls):
             return Remedy(text, slug="in-pieces")  # a step's parts are none of a map
+    elif project := _installed(failed.source):
+        text = (
+            f"`{project}` calls its program there: give it less, as its options allow (a smaller or coarser"
+            " input, fewer samples at once, a smaller model)"
+        )
+        return Remedy(text, slug="in-pieces")
+    elif of_a_program(moment) and _is_out_of_reach(case, moment):
+        text = (
+            f"{where} asks for so many times what the device has that most likely a size is a mistake: print"
+            " the shapes that it is called with"
+        )
+        return Remedy(text, slug="in-pieces")
     elif of_a_program(moment):
         text = (
             f"{where} runs a program that needs this: give it {_part(case, moment)} at a time"
@@ -61,7 +73,30 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
         return Remedy(text, slug="in-pieces")
     else:
         text = f"{where} asks for this memory: make its operands smaller, or process them in pieces"
-    return Remedy(text, code_snippets.in_pieces(case.api), slug="in-pieces")
+    code = code_snippets.in_pieces(case.api) if not of_jax or _goes_over_rows(case) else None
+    return Remedy(text, code, slug="in-pieces")
+
+
+_PACKAGE = regex(r"-packages[\\/](?P<name>[\w-]+)")
+_MOST_PARTS = 64
+"""Nobody cuts the work of a call into more parts by hand."""
+_ROWS = regex(r"\b(?:vmap|pmap|lax\.map|vectorize)\b|\bfor \w+ in\b|\bbatch_?size\b")
+
+
+def _installed(source: str | None) -> str | None:
+    """The installed program whose frame it is."""
+    match = _PACKAGE.search(source or "")
+    return match["name"] if match else None
+
+
+def _is_out_of_reach(case: Case, moment: Moment) -> bool:
+    bound = batch_bound.batch_bound(case, moment)
+    return bound is not None and bound.of_program and not bound.none_fits and bound.part > _MOST_PARTS
+
+
+def _goes_over_rows(case: Case) -> bool:
+    """Whether the text shows code that does the same for each of many rows."""
+    return any(_ROWS.search(line.text) for line in case.capture.surroundings.code)
 
 
 _STEP = regex(r"(?i)step|train|update|fit|epoch|grad")

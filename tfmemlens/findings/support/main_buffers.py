@@ -658,8 +658,8 @@ def _is_of_residues(row: Row, weights: Iterable[object]) -> bool:
 
 
 _RESIDUES = regex(
-    r"triangle_(?:mult|attention)|pairformer|evoformer|outer_product_mean|pair_(?:transition|activations|logits)"
-    r"|\bmsa_(?:row|column|transition|stack|attention)",
+    r"triangle_(?:mult|attention)|pairformer|evoformer|outer_product_mean"
+    r"|pair_(?:transition|activations|logits)|\bmsa_(?:row|column|transition|stack|attention)",
     re.IGNORECASE,
 )
 

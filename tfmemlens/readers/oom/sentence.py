@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tfmemlens.knowledge.stack_frames import user_frame
+from tfmemlens.knowledge.stack_frames import project_frame, user_frame
 from tfmemlens.model.incident import Argument, Frame
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import ITEM_BYTES, numpy_dtype
@@ -717,4 +717,10 @@ def _deepest_user_frame(frames: Sequence[Frame]) -> tuple[str | None, str | None
     for place, text, _ in reversed(frames):
         if user_frame(place) and (text or _NUMBERED.search(place)):
             return place, text or None
-    return None, None
+    through_jax = any(_OF_JAX.search(place) for place, _, _ in frames)
+    installed = (each for each in reversed(frames) if through_jax and project_frame(each.place) and each.text)
+    return next(((each.place, each.text) for each in installed), (None, None))
+
+
+_OF_JAX = regex(r"-packages[\\/](?:jax|jaxlib|haiku|flax|equinox|torch_xla)[\\/]")
+"""A program that is installed as a whole, through a library of which it has no other frames below."""

@@ -405,7 +405,8 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "recompute",
         LineRule(
-            r"(?<![\w-])--?(?P<value>(?:use[-_]|do[-_])?(?:remat|recompute|rematerial\w*|gradient[-_]checkpointing))\b"
+            r"(?<![\w-])--?(?P<value>(?:use[-_]|do[-_])?"
+            r"(?:remat|recompute|rematerial\w*|gradient[-_]checkpointing))\b"
             r"(?![-_\w]|[ =](?:0|no|none|off|false)\b)",
             "./repro.py --remat --dropout-rate 0.1",
             needs=("-remat", "-recompute", "checkpointing", "_remat", "_recompute"),

@@ -271,8 +271,9 @@ UNIFIED = LineRule(
 UPDATED = LineRule(
     r"(?i)\b(?:after|since) (?:I |we )?(?:\w+ ){0,2}(?:re-?install|upgrad|updat)\w* "
     r"(?:of |to |my |the |our |all ){0,3}"
-    r"(?:(?:new|latest|newest|jax|jaxlib|flax|cuda|libtpu|torch|torch_xla|numpyro|optax|version|release|driver)"
-    r"(?:s\b|\b)|\S{1,30} (?:to|from) v?\d)(?![^\n]{0,120}\b(?:works?|solve[sd]?|fix(?:es|ed)|fine|gone)\b)"
+    r"(?:(?:new|latest|newest|jax|jaxlib|flax|cuda|libtpu|torch|torch_xla|numpyro|optax|version|release"
+    r"|driver)(?:s\b|\b)|\S{1,30} (?:to|from) v?\d)"
+    r"(?![^\n]{0,120}\b(?:works?|solve[sd]?|fix(?:es|ed)|fine|gone)\b)"
     r"|\A[^.\n]{0,120}\bafter (?:the |an? |recent )?(?:update|upgrade|re-?install)\w*\W*\Z",
     "After re-installing JAX for CUDA I get the following error",
     "since upgrading to the latest jaxlib it dies",

@@ -100,7 +100,17 @@ def _failed(moment: Moment) -> list[str]:
     request = moment.request
     if not told or request is None:
         return []
-    names = ("tensor", "size", "layer", "program", "device", _request.CODE, _request.CALL, _request.LATER)
+    names = (
+        "tensor",
+        "size",
+        "layer",
+        "program",
+        "device",
+        _request.CODE,
+        _request.CALL,
+        _request.LATER,
+        _request.INSTALLED,
+    )
     facts = ", ".join(told[name] for name in names if name in told)
     title = _request.HEADINGS.get(request.failed.kind, "what failed")
     line = request.failed.line

@@ -11,6 +11,8 @@ from tfmemlens.renderers.view import View
 from tfmemlens.units import human, human_size
 
 CODE, CALL, LATER = "your code", "started by", "seen later at"
+INSTALLED = "called in"
+"""What stands before a line of an installed program."""
 """What stands before a line of the user's: the line that makes the tensor, only the one that ran all, or one
 that waits for what an earlier line started.
 """
@@ -99,6 +101,8 @@ def _label(failed: FailedRequest) -> str:
     called = {name.rpartition(".")[2] for name in _CALLED.findall(text)}
     if waits(failed) or (failed.executable and called and called <= _WAIT):
         return LATER
+    if "-packages" in (failed.source or ""):
+        return INSTALLED
     return CALL if _RUNS_ALL.search(text) else CODE
 
 

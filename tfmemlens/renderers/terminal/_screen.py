@@ -226,7 +226,7 @@ def _failed(moment: Moment, verdict: str, view: View, spare: int = 0) -> list[st
     first, room = view.width - (2 if facts else len(name) + 2), view.width - 2
     code = [
         f"{label}: {visible(_code(told, label, view))}"
-        for label in (_request.CODE, _request.CALL, _request.LATER)
+        for label in (_request.CODE, _request.CALL, _request.LATER, _request.INSTALLED)
         if label in told
     ]
     line = failed.line if failed else None

@@ -203,6 +203,14 @@ def _of_code_that_xla_made(case: Case, moment: Moment, space: str) -> Iterator[R
         "pip install -U 'torch_xla[tpu]'" if torch else None,
         slug="newer-release",
     )
+    if last := facts.last_op(moment):
+        yield Remedy(
+            f"see whether it is `{last[0]}` ({last[1]}), which the traceback ends in: compute that on the"
+            " CPU, in 32 bits, or of fewer elements, and see whether the rest compiles"
+            + ("; steps are compiled late, so an op before it may be to blame" if torch else ""),
+            slug="in-pieces",
+        )
+        return
     yield Remedy(
         "find the op in the lines below the message (its allocations with their shapes), and make its"
         " operands smaller or split it"

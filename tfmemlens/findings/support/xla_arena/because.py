@@ -85,7 +85,7 @@ def _beyond_a_capacity(case: Case, moment: Moment, compiler: CompilerMemory) -> 
                 f"{human_size(compiler.capacity)} of vmem, memory on the chip for what one op works on,"
                 " is all"
                 f" that it may take, {facts.over(compiler)} too little; the text shows no kernel written by"
-                f" hand, so most likely it is XLA's own code for an op{_of_spills(moment)}"
+                f" hand, so most likely it is XLA's own code for an op{_of_its_op(moment)}"
             )
         if space:
             return (
@@ -98,7 +98,7 @@ def _beyond_a_capacity(case: Case, moment: Moment, compiler: CompilerMemory) -> 
     if space and facts.of_the_compiler(case, moment):
         return (
             f"the {space} of a TPU core, a small memory on the chip, is too small for it; the text shows no"
-            f" kernel written by hand, so most likely it is XLA's own code{_of_spills(moment)}"
+            f" kernel written by hand, so most likely it is XLA's own code{_of_its_op(moment)}"
         )
     if space:
         name = facts.kernel(moment)
@@ -108,6 +108,13 @@ def _beyond_a_capacity(case: Case, moment: Moment, compiler: CompilerMemory) -> 
             f" {what}{_of_spills(moment)}"
         )
     return None
+
+
+def _of_its_op(moment: Moment) -> str:
+    """The op that the traceback ends in, as a clause, and registers that were spilled."""
+    last = facts.last_op(moment)
+    told = f"; the traceback ends in `{last[0]}` ({last[1]})" if last else ""
+    return told + _of_spills(moment)
 
 
 def _of_spills(moment: Moment) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tfmemlens.findings.support import program_account
 from tfmemlens.findings.support.main_buffers import Buffers
 from tfmemlens.findings.support.phase import other_than_training
@@ -75,6 +77,23 @@ def kernel(moment: Moment) -> str | None:
         return told
     names = (row.allocation.node or "" for row in rows(moment)[:_NAMED_BY])
     return next((match["name"] for name in names if (match := _KERNEL.search(name))), None)
+
+
+def last_op(moment: Moment) -> tuple[str, str] | None:
+    """The op of the line that the traceback ends in, a library's too, with its place: `cumsum`."""
+    failed = moment.request.failed if moment.request else None
+    last = failed.frames[-1] if failed and failed.frames else None
+    ops = [match["op"] for match in _OPS.finditer(last.text or "")] if last else []
+    return (ops[-1], "/".join(re.split(r"[\\/]", last.place)[-2:])) if last and ops else None
+
+
+_OPS = regex(
+    r"\b(?P<op>cum(?:sum|prod|max)|(?:arg)?sort|top_?k|unique|nonzero|where|masked_(?:fill|select)|einsum"
+    r"|b?mm|matmul|dot_general|conv(?:1d|2d|3d|_general_dilated)?|softmax|gather|scatter\w*"
+    r"|index_(?:select|add|put)|searchsorted"
+    r"|one_hot|multinomial|interpolate|(?:log)?sumexp|cross_entropy|roll|fft\w*|device_put)\("
+)
+"""Ops with code of their own, which a traceback may end in."""
 
 
 def spilled_bytes(moment: Moment) -> int:
