@@ -78,6 +78,21 @@ _SECTION_OF = {
     "temp": "preallocated temp",
     "generated_code": "generated code",
 }
+POST_ANALYSIS = LineRule(
+    r"Post Compilation Analysis: (?P<name>Graph input|Graph output|Aliased Input|Intermediate tensor"
+    r"|Compiled program) size: (?P<size>\d+(?:\.\d+)?) GB",
+    "Post Compilation Analysis: Graph input size: 1.548000 GB",
+    "pt-xla-profiler: Post Compilation Analysis: Intermediate tensor size: 12.124478 GB",
+    needs="Post Compilation Analysis",
+)
+"""What torch_xla prints of each program with PT_XLA_DEBUG: an account, no failure."""
+_POST_SECTIONS = {
+    "Graph input": "parameter",
+    "Graph output": "maybe_live_out",
+    "Aliased Input": "shared",
+    "Intermediate tensor": "preallocated temp",
+    "Compiled program": "generated code",
+}
 DEBUGGING = LineRule(
     r"BufferAssignment (?:OOM Debugging|stats)", "BufferAssignment OOM Debugging.", needs="BufferAssignment"
 )
@@ -280,7 +295,8 @@ BORING = LineRule(
 )
 
 _OUTSIDE_A_LIST = RuleTable.of(
-    XLA, REQUEST, ALLOCATING, ANALYSIS, TPU, ESTIMATED, TPU_RESERVE, EARLY, ON_CHIP, BELOW_ON_CHIP, ON_STACK,
+    XLA, REQUEST, ALLOCATING, ANALYSIS, POST_ANALYSIS, TPU, ESTIMATED, TPU_RESERVE, EARLY, ON_CHIP,
+    BELOW_ON_CHIP, ON_STACK,
     SCOPED, SMALL_SPACE, TPU_TYPE, TWO_CORES, REMAT, BEYOND,
     DEBUGGING, PEAK_BUFFERS, TPU_TOTAL, TPU_REQUIREMENT, BUFFER, TPU_ENTRY, TPU_LEDGER, SHAPE, TPU_UNPADDED,
     TPU_PLAIN_SIZE, OPERATOR, LABEL,
@@ -452,6 +468,8 @@ class CompilerCollector:
         self._beyond: tuple[Size, Size, Line] | None = None
         self._warnings: list[_Warning] = []
         self._kernels = TunedKernels()
+        self._accounts: list[Executable] = []
+        """Of programs that torch_xla compiled, as its debug output tells them."""
         self._listing = False
         self._type_above: str | None = None
         """Where the list begins within an entry: of which type that one is."""
@@ -471,6 +489,7 @@ class CompilerCollector:
             (REQUEST, self._request),
             (ALLOCATING, self._allocating),
             (ANALYSIS, self._analysis),
+            (POST_ANALYSIS, self._post_analysis),
             (TPU, self._tpu),
             (ESTIMATED, self._estimated),
             (TPU_RESERVE, self._reserve),
@@ -650,6 +669,17 @@ class CompilerCollector:
         program.size = program.needed = Size.exactly(taken)
         program.sections.append(("shared", shared, line))
 
+    def _post_analysis(self, groups: dict[str, str | None], line: Line) -> None:
+        """One line of it: the first begins an account, and so does a name that the last one has already."""
+        name = _POST_SECTIONS[groups["name"] or ""]
+        size = _decimal(f"{groups['size']}GB")
+        if not self._accounts or any(name == known for known, _, _ in self._accounts[-1].sections):
+            self._accounts.append(Executable(line, RequestKind.PROGRAM, context=Context(line)))
+        account = self._accounts[-1]
+        account.sections.append((name, size, line))
+        parts = {known: each.bytes for known, each, _ in account.sections}
+        account.size = account.needed = Size.exactly(max(sum(parts.values()) - 2 * parts.get("shared", 0), 0))
+
     def _tpu(self, groups: dict[str, str | None], line: Line) -> None:
         _exceeded(self._new(line, RequestKind.TPU), groups["space"], groups)
 
@@ -745,6 +775,10 @@ class CompilerCollector:
             program.squares = self._kernels.squares if program.tuned else ()
             if program.allocator is None and self._is_scratch(program):
                 program.allocator = "vmem"
+        if self._accounts and not (self.finished or dumped):
+            largest = max(self._accounts, key=lambda each: each.needed.bytes if each.needed else 0)
+            largest.tellings.append(largest.line)
+            self.finished.append(largest)
         if self._remat and self._beyond is None and self._remat[0].bytes < 0:
             goal, reached, _, line = self._remat  # older versions print how much remains of the limit
             self._beyond = (reached, Size.exactly(reached.bytes + goal.bytes), line)
