@@ -10,16 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import (
     all_in_use,
     attributed,
     device_limit,
+    on_host,
     place,
     requests,
     tensor_text,
 )
+from tfmemlens.findings.support.situation import TENSORFLOW, situation
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, percent
 
 BASIS = Basis.FIGURES
@@ -31,12 +35,12 @@ def check(case: Case) -> Iterator[Finding]:
         need = request.needed_bytes
         limit = device_limit(case, moment)
         whole = all_in_use(moment) or (limit.bytes if limit else 0)
-        small_alone = not whole and need is not None and need <= MIB
+        small_alone = not all_in_use(moment) and need is not None and need <= MIB
         if need is None or (whole and need >= 0.01 * whole) or not (whole or small_alone):
             continue
         share = f", {percent(need, whole)} of {human(whole)}" if whole else ""
         yield Finding(
-            severity=Severity.FACTOR if whole else Severity.CAUSE,
+            severity=Severity.CAUSE if small_alone else Severity.FACTOR,
             headline=(
                 f"{place(moment) or 'the failing op'} is a bystander: it requested only {human(need)}{share}"
             ),
@@ -46,8 +50,36 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
             detail=_holders(moment),
+            remedies=() if all_in_use(moment) or on_host(moment) else tuple(_of_a_full_device(case, moment)),
             moment=index,
         )
+
+
+def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """What to do where nothing tells what was in use: see who else has the device, then need less in all."""
+    run = situation(case, moment)
+    if run.framework != TENSORFLOW or run.program:
+        return
+    several = case.capture.surroundings.shows("several GPUs named")
+    others = (
+        f", or take another of the GPUs ({several.place}): TensorFlow computes on the first one by itself"
+        if several
+        else ""
+    )
+    request = moment.request
+    less = remedies.offered(case, moment, "smaller-batch") or (remedies.LESS_AT_ONCE,)
+    users = Remedy(
+        "see who else holds the device (another process, an earlier model in a notebook's kernel), and end"
+        f" that{others}",
+        "nvidia-smi   # then: export CUDA_VISIBLE_DEVICES=1" if several else "nvidia-smi",
+        slug="see-device-users",
+    )
+    of_a_weight = request is not None and ASSIGNS.match(request.failed.kernel or "")
+    yield from (users, *less) if of_a_weight else (*less, users)
+
+
+ASSIGNS = regex(r"(?:\S*/)?assign_op\b")
+"""The C++ source of the op that gives a variable its first value, before any batch."""
 
 
 def _holders(moment: Moment) -> str:

@@ -55,6 +55,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if not need:
             yield from _beside_a_copy(case, index, moment, chunk)
+            yield from _of_a_dump(case, index, moment, chunk)
             continue
         low, high = tensor_in(chunk, moment)
         again = low <= need <= high and request.failed.shape is None
@@ -130,6 +131,42 @@ def _beside_a_copy(case: Case, index: int, moment: Moment, chunk: Allocation) ->
         ),
         moment=index,
     )
+
+
+def _of_a_dump(case: Case, index: int, moment: Moment, chunk: Allocation) -> Iterator[Finding]:
+    """Of a dump that does not say what was asked for; most likely another, where less was free."""
+    request, limit = moment.request, device_limit(case, moment)
+    if request is None or request.failed.kind is not RequestKind.DUMP or request.failed.shape is not None:
+        return
+    size, in_use = human(chunk.size_bytes), moment.balance.in_use
+    of_all = percent(chunk.size_bytes, all_in_use(moment))
+    what = f"one block of {size}, one tensor, holds {of_all} of what is in use"
+    free = limit.bytes - in_use.bytes if limit and in_use else 0
+    if limit and _A_LOT * limit.bytes <= free < chunk.size_bytes:
+        what += (
+            f"; as about {human(free)} was free, most likely a second one as large was asked for (a guess)"
+        )
+    yield Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=chunk.size_bytes,
+        evidence=(Evidence(f"1 x {size}", chunk.line),),
+        remedies=(
+            Remedy(
+                f"find what takes {size} at once, and make it smaller: a prediction or an evaluation of a"
+                " whole set, a number for each word of a vocabulary at each position, a one-hot, a table or a"
+                " wide dense layer; if it has a row for each sample, give it fewer at a time",
+                slug="in-blocks",
+            ),
+            *(remedies.offered(case, moment, "smaller-batch") or (remedies.LESS_AT_ONCE,)),
+        ),
+        moment=index,
+    )
+
+
+_A_LOT = 0.1
+"""Of the limit: so much free memory is not lost to its pieces."""
 
 
 def _of_a_tensor(case: Case, moment: Moment, meaning: str, high: int) -> Iterator[Remedy]:

@@ -90,7 +90,7 @@ def _remedies(case: Case, moment: Moment, incident: Incident) -> Iterator[Remedy
     if moment.is_counted and live is not None:
         yield _NAMED_AND_PREDICTED if live.description else _NAMED_NO_STEP
         return
-    code = None if _by_keras(incident) else code_snippets.enable_report(case.api)
+    code = None if _has_no_run(case, incident) else code_snippets.enable_report(case.api)
     if code:
         yield Remedy(
             "to see which layers hold the memory: let the next failure list its tensors"
@@ -125,21 +125,35 @@ def _from(case: Case, first: tuple[int, int]) -> str:
 _KERAS = regex(r"keras[/\\](?:src[/\\])?engine[/\\]training|keras[/\\]src[/\\]trainers")
 
 
-def _by_keras(incident: Incident) -> bool:
-    """Whether Keras's own loop ran the step, in which users have no `sess.run`."""
-    return any(_KERAS.search(frame.place) for frame in incident.request.frames)
+def _has_no_run(case: Case, incident: Incident) -> bool:
+    """Whether Keras's own loop ran the step, in which users have no `sess.run`; or whether nothing tells of
+    sessions where the release may have none.
+    """
+    if any(_KERAS.search(frame.place) for frame in incident.request.frames):
+        return True
+    if case.api.front_end is not FrontEnd.UNKNOWN:
+        return False
+    return not case.api.is_tf1 or any(map(case.capture.surroundings.shows, ("naming Keras", "fitting")))
 
 
 def _record_a_step(case: Case, incident: Incident) -> Remedy:
+    if case.api.newest < _LISTS:
+        return Remedy(
+            "to see which layers hold the memory: trace one step by hand, at a batch that fits (TensorFlow"
+            " 1.0 and newer; none before 1.5 lists live tensors)",
+            code_snippets.profile_memory(case.api),
+            slug="record-a-step",
+        )
+    open_ = case.api.front_end is FrontEnd.UNKNOWN and case.api.oldest < (2, 0)
     why = (
-        "TensorFlow before 1.5 cannot"
-        if case.api.newest < (1, 5)
-        else "tf.function, eager mode and Keras cannot"
+        "from TensorFlow 1.5 on, in sessions, Keras and tf.function alike"
+        if open_
+        else "tf.function, eager mode and Keras cannot list live tensors"
     )
-    hinted = ", whatever TensorFlow's hint says" if incident.hint else ""
+    hinted = ", whatever TensorFlow's hint says" if incident.hint and not open_ else ""
     return Remedy(
         "to see which layers hold the memory: run it once more with `tfmemlens run --trace`, best at a"
-        f" batch that fits ({why} list live tensors{hinted})",
+        f" batch that fits ({why}{hinted})",
         f"tfmemlens run --trace -- python train.py\n# or by hand:\n{code_snippets.profile_memory(case.api)}",
         slug="record-a-step",
     )

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import NamedTuple
 
+from tfmemlens.findings.failing_op_is_a_bystander import ASSIGNS
 from tfmemlens.findings.support import remedies, samples
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import failures, on_host, tensor_text
@@ -272,7 +273,7 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     owner = moment.request.owner
     full = finds_a_full_device(case, moment)
     of_model = owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
-    assigned = _ASSIGNS.match(moment.request.failed.kernel or "") is not None
+    assigned = ASSIGNS.match(moment.request.failed.kernel or "") is not None
     if full and (of_model or assigned or _is_weight(moment.request)):
         yield Remedy(
             "so small a weight finds no room only where the device is full already: see what holds it before"
@@ -308,8 +309,6 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         yield _whole_log(moment.request.failed.source or "", situation(case, moment).program)
 
 
-_ASSIGNS = regex(r"(?:\S*/)?assign_op\b")
-"""The C++ source of the op that gives a variable of TensorFlow 1 its first or its restored value."""
 _SAMPLES = range(2, 1025)
 
 

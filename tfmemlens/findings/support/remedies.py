@@ -206,6 +206,11 @@ def has_a_wrong_size(request: Request) -> bool:
     return failed.kind is RequestKind.HOST and (failed.tensor_bytes or 0) >= _NO_MACHINE
 
 
+LESS_AT_ONCE = Remedy(
+    "if it trains, take a smaller batch; else smaller inputs (images, sequences), fewer at a time, or a"
+    " smaller model",
+    slug="smaller-batch",
+)
 FIXED_SHAPES = Remedy(
     "give all steps the same few shapes (pad inputs, or bucket them by length), so that a freed block fits"
     " the next step",

@@ -121,6 +121,7 @@ MAP = LineRule(
     "*" * 88 + "_" * 12,
     needs=("**", "*_", "*x", "_*", "__", "_x", "x*", "x_", "xx"),
 )
+_LAST_LINE = regex(r"[Rr]an out of memory trying to allocate")
 ENDED = LineRule(
     rf"\bRan out of memory trying to allocate (?P<size>{SIZE})\. +See logs for memory state",
     "Ran out of memory trying to allocate 144.00MiB.  See logs for memory state.",
@@ -170,6 +171,8 @@ COLLAPSED = LineRule(
     "[... 12 more lines truncated ...]",
 )
 
+_FIRST_BINS, _LATER_BINS = (FIRST, (1, 3)), ((1, 4), LAST)
+"""TensorFlow that prints what clients requested for all chunks of a bin, and that does not."""
 _DUMP_RULES = (HEAD, BIN, WANT, BIN_CHUNK, REGION, SUMMARY_HEAD, SUMMARY, TOTAL, POOL)
 _OF_A_DUMP = RuleTable.of(
     *_DUMP_RULES, START, CHUNK, STATS, HEADLESS, MAP, ENDED, EMPTY_MAP, ASYNC, ASYNC_FREE, HISTOGRAM, BORING
@@ -320,6 +323,7 @@ class DumpCollector:
             dump.allocator = dump.allocator or whole_allocator(groups["name"])
         elif rule is BIN:
             requested = parse_size(groups["requested"]) if groups["requested"] else None
+            self._seen(_FIRST_BINS if "client-requested for chunks" in line.text else _LATER_BINS)
             dump.bins.append(
                 (
                     parse_size(groups["allocated"] or "", ALIGNMENT),
@@ -393,6 +397,20 @@ class DumpCollector:
         """
         self.finish()
         self.finished = [dump for dump in self.finished if not self._quotes_a_warning(dump)]
+        self._give_title_its_dump()
+
+    def _give_title_its_dump(self) -> None:
+        """Join a title that quotes a dump's last line with the one dump below it, which names no request."""
+        if len(self.finished) != 2:
+            return
+        title, dump = self.finished
+        if title.told or dump.size is not None or not dump.told or title.size is None or not title.start:
+            return
+        if not _LAST_LINE.search(title.start.text):
+            return
+        dump.size, dump.start, dump.era = title.size, title.start, narrow(dump.era, title.era)
+        dump.allocator = dump.allocator or title.allocator
+        self.finished = [dump]
 
     def _quotes_a_warning(self, dump: Dump) -> bool:
         whole = dump.start is None or _OF_A_FAILURE.search(dump.start.text)

@@ -19,6 +19,8 @@ _PATHS: tuple[tuple[re.Pattern[str], Era], ...] = tuple(
         (r"keras[/\\]src[/\\](?:backend|ops|trainers)[/\\]", ((2, 16), LAST)),
         (r"keras[/\\]utils[/\\]traceback_utils", ((2, 7), LAST)),
         (r"-packages[/\\]keras[/\\]backend\.py", ((2, 6), (2, 12))),
+        (r"stream_executor/platform/default/dso_loader", ((1, 14), LAST)),
+        (r"mlir/mlir_graph_optimization_pass", ((2, 3), LAST)),
         (r"\Atensorflow/tsl/", ((2, 11), (2, 13))),
         (r"\Aexternal/local_(?:tsl|xla)/", ((2, 14), LAST)),
         (r"[Pp]ython-?(?:2\.?7|3\.?[34])\b", (FIRST, (2, 1))),

@@ -551,7 +551,38 @@ RUN_BY_XRT = LineRule(r"\bXRTExecute", "[[XRTExecute_G12]]", needs="XRTExecute")
 """The node of a program of PyTorch/XLA, where it was compiled and where it ran."""
 NAMED_MEMORIES = {"GPU memory named": GPU_MEMORY, "host RAM named": HOST_RAM, "a GPU named": A_GPU}
 """What is named anywhere, whatever is said of it."""
+NAMED_KERAS = LineRule(
+    r"(?i)(?<![\w-])keras(?![\w-])", "# Keras Callback Error specific GPU", needs=("keras",)
+)
+_CARDS = r"(?:GPUs|graphics? cards|video cards|Grafikkarten|(?:GTX|RTX|Tesla|Titan|Quadro|[PVA]100|T4|K80)\b)"
+SEVERAL_GPUS = LineRule(
+    r"(?i)(?<![\w.:-])(?:two|three|four|six|eight|several|multiple|both|vier|zwei|[2-9]|1[0-6]) ?[x×*]? ?"
+    rf"(?:[\w-]{{1,12}} ){{0,2}}{_CARDS}(?! ?(?:memory|is|are) (?:too|not))"
+    r"|(?:[两二三四六八] ?[块张个]?|(?<![\w.])[2-9] ?[块张个]) ?(?:显卡|GPU)"
+    r"|GPU ?[2-9] ?(?:개|장|枚)|\b[2-9] видеокарт",
+    "we have 4 GTX 1080 Ti in the server",
+    "on a machine with four GPUs",
+    "学校的服务器是四显卡的",
+    needs=(
+        "gpu",
+        "card",
+        "gtx",
+        "rtx",
+        "tesla",
+        "titan",
+        "quadro",
+        "00",
+        "t4",
+        "k80",
+        "karten",
+        "卡",
+        "видео",
+    ),
+)
+"""A machine with several GPUs."""
 TOLD_BESIDES = {
+    "several GPUs named": SEVERAL_GPUS,
+    "naming Keras": NAMED_KERAS,
     "in a notebook": IN_A_NOTEBOOK,
     "test samples": TEST_SAMPLES,
     "asked in words": ASKED_IN_WORDS,
