@@ -71,3 +71,25 @@ def test_rows_that_differ_in_their_figures_begin_lines_of_their_own() -> None:
     assert [line.line.text for line in clean(enumerate(rows, 1))] == rows
     assert alike(rows[0], rows[1]) and not alike(rows[0], rows[0])
     assert not alike(rows[0], "step back and look at the loss of 3") and not alike(rows[0][:30], rows[1][:30])
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "{:4d}/6250 [=======>......................] - ETA: {:02d}s - loss: 0.5309 - accuracy: 0.1294",
+        " {:4d}/9000 |######    | [12:{:02d}<23:41,  6.21it/s, loss=0.531]",
+    ],
+)
+def test_bars_of_progress_are_lines_of_their_own_and_nothing_below_them_is_lost(row: str) -> None:
+    rows = [row.format(at % 6250, at % 60) for at in range(20_100)]
+    failed = "OOM when allocating tensor with shape[256,64,112,112] and type float"
+    cleaned = [line.line.text for line in clean(enumerate([*rows, failed], 1))]
+    assert len(cleaned) == len(rows) + 1 and cleaned[-1] == failed
+
+
+def test_a_text_that_never_breaks_off_is_read_to_its_end() -> None:
+    rows = [f"{chr(97 + at % 26) * 79}" for at in range(20_100)]
+    cleaned = list(clean(enumerate([*rows, "OOM when allocating tensor with shape[3,4]"], 1)))
+    assert sum(len(line.line.text) for line in cleaned) >= len(rows) * 79
+    assert max(len(line.line.text) for line in cleaned) < 1 << 19
+    assert cleaned[-1].line.text.endswith("shape[3,4]")

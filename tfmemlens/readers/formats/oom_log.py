@@ -34,6 +34,7 @@ from tfmemlens.readers.oom.incidents import incident, version_text
 from tfmemlens.readers.oom.named_devices import named
 from tfmemlens.readers.oom.other_failures import CUDNN_VERSION
 from tfmemlens.readers.oom.ranking import merge_ranks, order
+from tfmemlens.readers.oom.repeats import Repeats
 from tfmemlens.readers.oom.report import ReportCollector
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.readers.oom.run import RunCollector
@@ -105,6 +106,8 @@ def read_lines(lines: Iterable[Physical], path: str = "-", source: str = "") -> 
             for other in streams.values():  # who left lines out wrote no process before the mark
                 other.dumps.offer(cleaned.line)
                 other.report.offer(cleaned.line)
+    for stream in streams.values():
+        stream.take_held()
     return _capture(list(streams.values()), path)
 
 
@@ -130,6 +133,7 @@ class _Stream:
         self.log_below = False
         """Whether pytest tells what was logged, which it does below the exception."""
         self.attention = Attention()
+        self.repeats = Repeats()
         self.gaps: list[Line] = []
         """Lines that lost letters on their way."""
         self.mentions: Counter[str] = Counter()
@@ -150,12 +154,22 @@ class _Stream:
         )
 
     def take(self, cleaned: Cleaned) -> None:
-        """Offer the line to each family; what concerns memory and nobody takes is noted."""
-        line = cleaned.line
-        if not line.text.strip():
+        """Read the line, unless it is one of very many that tell of progress."""
+        if not cleaned.line.text.strip():
             self.sentences.blank()
             self.run.quoted.blank()
-            return
+        elif not self.repeats.holds(cleaned):
+            self.take_held()
+            self._take(cleaned)
+
+    def take_held(self) -> None:
+        """Read what was held back: another line follows, or none."""
+        for cleaned in self.repeats.released():
+            self._take(cleaned)
+
+    def _take(self, cleaned: Cleaned) -> None:
+        """Offer the line to each family; what concerns memory and nobody takes is noted."""
+        line = cleaned.line
         if self.attention.passes(line.text) or is_escaped_bytes(line.text):
             return
         if "- Captured " in line.text:

@@ -22,6 +22,8 @@ from tfmemlens.readers.oom.rules import shape_of
 Physical = tuple[int, str]
 _SAMPLE = 20_000
 _LOOK_AHEAD = 6
+_LONGEST_JOINED = 1 << 18
+"""Letters. Nobody breaks a longer line, and each line that is joined copies all before it."""
 
 
 class Cleaned(NamedTuple):
@@ -430,9 +432,11 @@ def _rejoined(
 ) -> Iterator[Physical]:
     lossy = wraps.loses_letters(sample)
     chopped = 0 if wrap or lossy else wraps.chopped_at(sample)
-    while ahead:
+    while True:
         if len(ahead) <= _LOOK_AHEAD:
             ahead.extend(islice(stream, _SAMPLE))
+        if not ahead:
+            return
         number, text = ahead.popleft()
         if wrap:
             text = _unwrap(text, wrap, ahead, carries_on)
@@ -445,8 +449,11 @@ def _rejoined(
 
 
 def _unwrap(text: str, wrap: wraps.Wrap, ahead: deque[Physical], carries_on: wraps.Continues) -> str:
-    last = text
-    while ahead and (longer := wrap.joined(text, ahead[0][1], last, carries_on)) is not None:
+    last, most = text, _LONGEST_JOINED
+    while ahead and len(text) < most:
+        longer = wrap.joined(text, ahead[0][1], last, carries_on)
+        if longer is None:
+            break
         text, last = longer, ahead.popleft()[1]
     return text
 

@@ -109,13 +109,24 @@ def alike(text: str, following: str) -> bool:
     """Whether both lines begin alike and have other figures, as rows of one kind do: what carries on a line
     that was broken begins otherwise.
     """
-    start = _DIGITS.sub("0", text[:_START])
-    if len(text) < _MIN_WIDTH or not _LETTERS.search(start) or start != _DIGITS.sub("0", following[:_START]):
+    if len(text) < _MIN_WIDTH or len(following) < _START:
         return False
-    return len(following) >= _START and _FIGURES.findall(text) != _FIGURES.findall(following) != []
+    if not _begin_alike(text, following):
+        return False
+    return _FIGURES.findall(text) != _FIGURES.findall(following) != []
+
+
+def _begin_alike(text: str, following: str) -> bool:
+    start = _DIGITS.sub("0", text[:_START])
+    if _LETTERS.search(start):
+        return start == _DIGITS.sub("0", following[:_START])
+    head = _BAR.sub("0", text[:_HEAD])  # a bar of progress: figures and marks before its words
+    return head == _BAR.sub("0", following[:_HEAD]) and _LETTERS.search(head) is not None
 
 
 _START = 10
+_HEAD = 80
+_BAR = regex(r"[\d=>.#|:\-/\u2500-\u25ff\u258f ]+")
 _FIGURES = regex(r"\d+")
 _LETTERS = regex(r"[A-Za-z]{2}")
 
