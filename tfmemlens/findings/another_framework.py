@@ -130,6 +130,17 @@ _HELP = {
     "driver is too old": Remedy(
         "update the GPU's driver, or install a build for an older CUDA", slug="matching-driver"
     ),
+    "refused the sizes": Remedy(
+        "give it a smaller matrix, or other numbers; where a release took this size before, stay with it and"
+        " report the new one",
+        slug="newer-release",
+    ),
+    "another process of the job ended": Remedy(
+        "find the process that ended first: its last lines, its exit status or the kernel's log say why (137:"
+        " killed, as a rule for host RAM)",
+        "dmesg -T | grep -i -E 'killed process|xid'",
+        slug="who-ended-it",
+    ),
     "could not be started": Remedy(
         "read what was logged above it: the driver's own error (CUDA_ERROR_...) and, in the kernel's log, an"
         " Xid say why; a smaller input tells whether its size has to do with it",

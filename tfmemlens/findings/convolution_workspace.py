@@ -189,6 +189,9 @@ def _for_another_reason(case: Case, moment: Moment, index: int, library: str, fr
     )
 
 
+_OF_MATRICES = ("cuSOLVER", "cuSPARSE")
+
+
 def _tensorflow_beside(case: Case) -> Line | None:
     """The line that shows TensorFlow in the process of a program of JAX."""
     line = case.capture.surroundings.shows("jax: TensorFlow beside")
@@ -218,7 +221,16 @@ def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterato
         "nvidia-smi",
         slug="see-device-users",
     )
-    if not handle:
+    if not handle and library in _OF_MATRICES:
+        yield Remedy(
+            "give it a smaller matrix (half the side is a quarter of the workspace), 32 bits, or the CPU with"
+            " its RAM",
+            "jnp.linalg.eigh(jax.device_put(a, jax.devices('cpu')[0]))"
+            if framework_of(case) == JAX
+            else None,
+            slug="smaller-input",
+        )
+    elif not handle:
         yield from remedies.offered(case, moment, "smaller-batch")
         yield Remedy(
             "cap the workspace that cuDNN may ask for",

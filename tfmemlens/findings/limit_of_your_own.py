@@ -177,14 +177,26 @@ def _more_than_the_gpu(case: Case) -> Iterator[Finding]:
     yield Finding(
         severity=Severity.FACTOR,
         headline=(
-            f"`{_PART}={part[0]}` ({part[1].place}) is a fraction of the GPU: above 1 JAX takes all of"
-            " it, and NCCL, cuDNN and the driver find none"
+            f"`{_PART}={part[0]}` ({part[1].place}) is a fraction of the GPU: above 1 it counts only with"
+            " unified memory, which the text does not show; else JAX takes all of it, and NCCL, cuDNN and the"
+            " driver find none"
         ),
         evidence=(Evidence("the setting", part[1]),),
-        remedies=(Remedy("set it below 1", f"export {_PART}=.80", slug="smaller-part"),),
+        remedies=(
+            *((_WITH_UNIFIED,) if told.shows("structure prediction") else ()),
+            Remedy("set it below 1", f"export {_PART}=.80", slug="smaller-part"),
+        ),
         moment=0,
         basis=Basis.NAME,
     )
+
+
+_WITH_UNIFIED = Remedy(
+    "set unified memory beside it, before Python starts: host RAM then stands in for what the GPU has no room"
+    " for, which is slower",
+    f"export TF_FORCE_UNIFIED_MEMORY=1 {_PART}=4.0",
+    slug="unified-memory",
+)
 
 
 def _share(text: str) -> float:

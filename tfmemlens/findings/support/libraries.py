@@ -10,7 +10,7 @@ from tfmemlens.patterns import regex
 _LIBRARIES = {
     "MIOpen": regex(r"MIOpen"),
     "cuDNN": regex(r"cudnn|onvolution|No algorithm|\bDNN\b", re.IGNORECASE),
-    "cuSOLVER": regex(r"cusolver|gpusolver", re.IGNORECASE),
+    "cuSOLVER": regex(r"cusolver|gpusolver|jaxlib/\w+/solver", re.IGNORECASE),
     "cuSPARSE": regex(r"cusparse|gpusparse", re.IGNORECASE),
     "cuFFT": regex(r"cufft", re.IGNORECASE),
     "cuBLAS": regex(r"cublas|gpublas|\bBlas ", re.IGNORECASE),

@@ -255,7 +255,10 @@ class _Stream:
         self.dumps.settle()
         self.report.finish()
         failed = [dump.start for dump in self.dumps.finished if dump.start]
-        self.compiler.finish(failed[-1] if failed else None)
+        short = "running short" in self.surroundings.purposes and not (
+            self.sentences.finished or self.disguises.finished or failed
+        )
+        self.compiler.finish(failed[-1] if failed else None, short)
         if CUDNN_VERSION in self.surroundings.elsewhere:
             self.disguises.drop_unexplained_libraries()
         joiner = Joiner(self.rank, self.log_below)

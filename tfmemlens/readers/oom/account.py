@@ -116,7 +116,7 @@ _TAKES = regex(
 _ALL = regex(
     r"(?i)\b(?:all|whole|entire(?:ty)?|totality|everything|fully|completely|full(?: amount| size)?"
     r"|nearly all|(?:larger|more)"
-    r" than)\b|100 ?%|9\d ?%"
+    r" than)\b|100 ?%|[89]\d ?%"
 )
 _AGAIN = (
     r"(?:\beach\b|\bjede[mnrs]?\b|\bcada\b|\bchaque\b|\bevery ?(?:time)?\b|\bper\b|\bbetween\b"
@@ -299,7 +299,7 @@ class AccountCollector:
             return
         opened, number = self._before
         begins = opened if number + 1 == line.number and text[:1].islower() else ""
-        text = _GUESS.sub("", text)
+        text = _ADDRESS.sub(" ", _GUESS.sub("", text))
         sentences = _SENTENCE.split(f"{begins} {text}" if begins else text)
         of_size, of_code = bool(GROWING_WITH_A_SIZE.search(text)), bool(_OF_CODE.match(text))
         for sentence in sentences:
@@ -389,6 +389,10 @@ _DONE = regex(r"(?i)\b(?:after|every|train\w*|fit\w*|build\w*|creat\w*|mak\w*|co
 _OF_TRAINING = regex(r"(?i)\b(?:epochs?|steps?|iterations?|batch(?:es)?)\b")
 """What is done again while one model is trained."""
 _TRAINING_GOES_ON = regex(r"(?i) (?:epochs?|steps?|iterations?|batch(?:es)?)\b")
+
+
+_ADDRESS = regex(r"\bhttps?://[^\s)>\]]{1,400}")
+"""Words of an address are none of its writer's."""
 
 
 def again(unit: str) -> str:

@@ -33,6 +33,13 @@ XLA = LineRule(
     " [tf-allocator-allocation-error=''] [executable_name='jit_train_step']",
     needs="while trying to allocate",
 )
+XLA_BROKEN = LineRule(
+    r"[Oo]ut of memory while trying to allocate\s*\Z",
+    "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate",
+    needs="while trying to allocate",
+)
+"""The same, whose figure was written by hand on the line below."""
+_BY_HAND = regex(r"\A\W{0,3}~? ?(?P<figure>\d{1,4}(?:\.\d{1,2})?) ?(?P<unit>[MGT])i?B\W*\Z")
 REQUEST = LineRule(
     rf"Failed to allocate request for (?P<size>{SIZE}|\d+ bytes)(?: ?\((?P<bytes>\d+) ?B(?:ytes)?\))?"
     r"(?: on device(?: ordinal)? (?P<device>\d+))?",
@@ -169,6 +176,23 @@ SCOPED = LineRule(
     needs="exceeded scoped",
 )
 """The end of that sentence, where its head is missing or on another line."""
+NAMED_SPACE = LineRule(
+    r"\bCompileTime(?:Scoped)?(?P<space>[VSC]mem)Oom\b",
+    "E1001: CompileTimeScopedVmemOom",
+    needs="CompileTime",
+)
+"""libtpu's name of the error, which may stand alone."""
+TOLD_SPACE = LineRule(
+    r"(?i)\A(?!.*(?:memory space|scoped vmem limit|space=|vmem capacity))[^\n]*?"
+    r"(?:\b(?:OOM\w*|out of memory|ran out|exceed\w*|too (?:small|large)|smaller)\b"
+    r"[^\n]{0,100}\b(?P<space>vmem|smem)s?\b"
+    r"|\b(?P<other>vmem|smem)s?\b[^\n]{0,100}\b(?:OOM\w*|out of memory|ran out|exceed\w*"
+    r"|(?:running|run) into|this error|too (?:small|large))\b)",
+    "the vmem fix does not work on TPUs with smaller vmems; I run into this error still",
+    "# [Bug]: VMEM OOM with a vision model",
+    needs=("vmem", "smem"),
+)
+"""Prose that says that a core's own memory ran out: of a text that quotes no message."""
 SMALL_SPACE = LineRule(
     r"(?i:ran out of) memory in memory space [`'\"]?(?P<space>[vsc]mem|sflag|imem)\b"
     r"(?!.{0,80}(?:Used \d|Estimated|while allocating))",
@@ -295,11 +319,11 @@ BORING = LineRule(
 )
 
 _OUTSIDE_A_LIST = RuleTable.of(
-    XLA, REQUEST, ALLOCATING, ANALYSIS, POST_ANALYSIS, TPU, ESTIMATED, TPU_RESERVE, EARLY, ON_CHIP,
-    BELOW_ON_CHIP, ON_STACK,
+    XLA, XLA_BROKEN, REQUEST, ALLOCATING, ANALYSIS, POST_ANALYSIS, TPU, ESTIMATED, TPU_RESERVE, EARLY,
+    ON_CHIP, BELOW_ON_CHIP, ON_STACK,
     SCOPED, SMALL_SPACE, TPU_TYPE, TWO_CORES, REMAT, BEYOND,
     DEBUGGING, PEAK_BUFFERS, TPU_TOTAL, TPU_REQUIREMENT, BUFFER, TPU_ENTRY, TPU_LEDGER, SHAPE, TPU_UNPADDED,
-    TPU_PLAIN_SIZE, OPERATOR, LABEL,
+    TPU_PLAIN_SIZE, OPERATOR, LABEL, NAMED_SPACE, TOLD_SPACE,
 )  # fmt: skip
 _MOST_ON_CHIP = 256 * MIB
 """More than the vmem of any TPU core."""
@@ -468,6 +492,10 @@ class CompilerCollector:
         self._beyond: tuple[Size, Size, Line] | None = None
         self._warnings: list[_Warning] = []
         self._kernels = TunedKernels()
+        self._broken: Line | None = None
+        """A message that ends before its figure."""
+        self._told: tuple[str, Line] | None = None
+        """A small memory that prose says ran out."""
         self._accounts: list[Executable] = []
         """Of programs that torch_xla compiled, as its debug output tells them."""
         self._listing = False
@@ -482,6 +510,10 @@ class CompilerCollector:
         """Take the line if it belongs to a compiler's account."""
         text = line.text
         self._kernels.take(line)
+        if self._broken and self._goes_on_by_hand(self._broken, text, line):
+            return True
+        if XLA_BROKEN.search(text):
+            self._broken = line
         if "Profiling failure on" in text or not (self._listing or _OUTSIDE_A_LIST.likely(text)):
             return False
         for rule, take in (
@@ -499,6 +531,7 @@ class CompilerCollector:
             (ON_STACK, self._on_stack),
             (SCOPED, self._scoped),
             (SMALL_SPACE, self._small_space),
+            (NAMED_SPACE, self._small_space),
             (TWO_CORES, self._two_cores),
             (REMAT, self._reduced),
             (BEYOND, self._exceeds),
@@ -516,6 +549,8 @@ class CompilerCollector:
         if match := TPU_REQUIREMENT.search(text):
             self._required(match.groupdict(), line)
             return True
+        if self._told is None and (match := TOLD_SPACE.search(text)):
+            self._told = (match["space"] or match["other"]).lower(), line
         if not self._listing and self._begins_within(text, line):
             return True
         if not self._listing and (match := BUFFER.search(text) or TPU_ENTRY.search(text)):
@@ -527,6 +562,15 @@ class CompilerCollector:
             if self._listing
             else bool(TPU_LEDGER.search(text) and self._ledger(text, line))
         )
+
+    def _goes_on_by_hand(self, broken: Line, text: str, line: Line) -> bool:
+        """`~140GB` below a message that ends before its figure."""
+        match = _BY_HAND.match(text) if line.number - broken.number <= 2 else None
+        if match is None:
+            return False
+        program, self._broken = self._new(broken, RequestKind.XLA), None
+        program.size = parse_size(f"{match['figure']}{match['unit']}iB")
+        return True
 
     def _begins_within(self, text: str, line: Line) -> bool:
         """A list whose first entry lost its head: its shape stands above what it holds without padding, which
@@ -766,7 +810,7 @@ class CompilerCollector:
         )
         self._warnings.append(_Warning(line, beyond=self._beyond))
 
-    def finish(self, dumped: Line | None = None) -> None:
+    def finish(self, dumped: Line | None = None, short: bool = False) -> None:
         """Make a failure of a program of which XLA warned, where what it is given and returns alone is more
         than XLA may use and no message of the failure is in the text, or where an allocator's dump follows
         the warning; a goal that is missed otherwise fails no program.
@@ -775,6 +819,8 @@ class CompilerCollector:
             program.squares = self._kernels.squares if program.tuned else ()
             if program.allocator is None and self._is_scratch(program):
                 program.allocator = "vmem"
+        if self._told and not (self.finished or dumped or self._accounts or self._remat):
+            self._new(self._told[1], RequestKind.TPU).allocator = self._told[0]
         if self._accounts and not (self.finished or dumped):
             largest = max(self._accounts, key=lambda each: each.needed.bytes if each.needed else 0)
             largest.tellings.append(largest.line)
@@ -785,7 +831,11 @@ class CompilerCollector:
         if self._beyond and self._beyond[0].bytes > self._beyond[1].bytes > 0 and not self.finished:
             needed = self._remat[1] if self._remat else self._beyond[0]
             self._new(self._beyond[2], RequestKind.XLA).needed = needed
-        elif self._remat and dumped and dumped.number > self._remat[3].number and not self.finished:
+        elif (
+            self._remat
+            and not self.finished
+            and (short or (dumped is not None and dumped.number > self._remat[3].number))
+        ):
             self._new(self._remat[3], RequestKind.XLA)
 
     def _is_scratch(self, program: Executable) -> bool:

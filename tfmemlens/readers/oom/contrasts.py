@@ -253,6 +253,7 @@ _OWN_CLAUSE = regex(r"(?i)[,;:] ?(?:(?:which|and|but|so|then) )?(?:i|we) (?:have
 _WONDERS = regex(r"(?i)\bwonder|\b(?:could|can|may|might|would|should) (?:be|have been)\b")
 _CAUSED = regex(
     r"(?i)\broot cause(?::| is| was)|\bit turn(?:s|ed) out (?:that )?\w+ \w"
+    r"|\breali[sz]ed (?:that )?(?:I|we|it|my|our|the \w+) (?:was|were|had|did|forgot|am|is)\b"
     r"|\b(?:problem|issue|cause|reason|culprit|leak|error|oom) "
     r"(?:is|was|seems to be|turn(?:s|ed) out to be|comes from|came from)"
     r" (?:that(?= \w)(?! (?:when|whenever|after|every time|each time|as soon as|once|while|during)\b)"

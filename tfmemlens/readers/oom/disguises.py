@@ -83,7 +83,8 @@ LIBRARY = LineRule(
     r" (?:x?GEM[MV]|[SD]GEM[MV])\w* launch failed"
     r"|(?i:gpu|cu)(?i:solver\w*|blas|sparse|fft)Create\w*\(.*failed|CU(?:SOLVER|SPARSE)_STATUS_ALLOC_FAILED"
     r"|Failure to initialize cublas may be due to OOM|CUFFT_ALLOC_FAILED"
-    r"|cu(?:Solver|BLAS|SPARSE) (?:allocation|memory allocation) failed"
+    r"|cu(?:Solver|BLAS|SPARSE) (?:allocation|memory allocation) failed|(?i:cusolver) internal error"
+    r"|jaxlib/(?:gpu|cuda)/(?:cu)?solver\w*\.cc:\d+: oper(?!.*invalid value)"
     r"|No (?:DNN|BLAS support|BLAS) (?:in stream executor|for stream)|DNN library is not found"
     r"|\bdnn != nullptr|MIOpen Error:"
     r" .*Memory not available",
@@ -96,6 +97,8 @@ LIBRARY = LineRule(
     "INTERNAL: jaxlib/gpu/handle_pool.cc:21: operation gpublasCreate(&handle) failed: cuBLAS internal error",
     "cusolverDnCreate(&handle) failed: CUSOLVER_STATUS_INTERNAL_ERROR",
     "cuSolver call failed: CUSOLVER_STATUS_ALLOC_FAILED",
+    "# cuSolver internal error in jnp.linalg.eigvalsh",
+    "RuntimeError: jaxlib/gpu/solver.cc:213: operation cusolverDnDsyevd_bufferSize(",
     "failed to create cuFFT batched plan: CUFFT_ALLOC_FAILED",
     "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 512), m=128, n=512, k=784",
     needs=(
@@ -112,6 +115,8 @@ LIBRARY = LineRule(
         "dnn library",
         "dnn != nullptr",
         "miopen error",
+        "internal error",
+        "jaxlib/",
     ),
 )
 PROFILING = LineRule(

@@ -383,6 +383,18 @@ ELSEWHERE = {
         " access was encountered",
         needs="CUDA_ERROR_",
     ),
+    "a library of CUDA refused the sizes or types that it was given": LineRule(
+        r"(?i:cu(?:solver|blas|sparse)) invalid value error|CU(?:SOLVER|BLAS|SPARSE)_STATUS_INVALID_VALUE",
+        "INTERNAL: jaxlib/gpu/solver_kernels_ffi.cc:593: operation cusolverDnXsyevBatched(...) failed:"
+        " cuSolver invalid value error",
+        needs=("invalid value", "invalid_value"),
+    ),
+    "another process of the job ended, or the network between them failed, and NCCL only says so": LineRule(
+        r"NCCL operation \w+ failed: remote process exited|due to async NCCL error: remote process exited",
+        "INTERNAL: nccl_utils.cc:216: NCCL operation async_err failed: remote process exited or there was a"
+        " network error",
+        needs="NCCL",
+    ),
     "a kernel could not be started on the GPU, and this line does not say why": LineRule(
         r"(?i)\bfunction failed to launch\b|\bfailed to launch (?:the )?(?:(?:CUDA|ROCm|HIP|GPU) )?kernel\b"
         r"(?!.*(?:out[_ ]of[_ ]memory))",
