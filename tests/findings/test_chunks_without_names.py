@@ -197,3 +197,46 @@ def test_equal_blocks_while_a_model_is_built_are_weights(before: str, op: str, w
     assert ("most likely weights or slots" in told.because) is weights
     assert ("drop-models" in slugs) is weights
     assert bool({"look-for-lists", "keep-numbers"} & set(slugs)) is not weights
+
+
+BEATS = """import numpy as np, tensorflow as tf
+beats = np.empty(({rows}, 1400), np.float32)
+def train_input():
+    ecg = {call}
+    return tf.gather(ecg, tf.random.uniform([512], maxval={rows}, dtype=tf.int32))
+"""
+
+
+@pytest.mark.parametrize("call", ["tf.constant(beats)", "tf.data.Dataset.from_tensor_slices(beats)"])
+def test_an_array_that_the_code_gives_whole_is_named_where_it_fits_the_one_huge_block(call: str) -> None:
+    text = chunks(4 * MIB, (1, 256 * MIB), (4, MIB)) + failing("1024,1024", "net/add")
+    report = explained(BEATS.format(rows=30000, call=call) + text)
+    told = next(each for each in report.findings if each.rule == "data-set-as-constant")
+    assert f"`{call}` (line 4)" in report.verdict and "160.22 MiB" in report.verdict
+    assert "one-chunk-dominates" not in {each.rule for each in report.findings}
+    assert report.actions[0].remedy.slug == "in-batches"
+    assert "smaller-batch" not in {each.remedy.slug for each in report.actions}
+    assert told.explains == 256 * MIB
+
+
+@pytest.mark.parametrize(
+    ("rows", "call"),
+    [
+        (60000, "tf.constant(beats)"),  # 320 MiB: larger than the block
+        (20000, "tf.constant(beats)"),  # BFC would have cut 149 MiB off
+        (30000, "tf.constant(beats[:8])"),  # a part of it
+        (30000, "np.copy(beats)"),
+    ],
+)
+def test_an_array_of_another_size_is_not(rows: int, call: str) -> None:
+    text = chunks(4 * MIB, (1, 256 * MIB), (4, MIB)) + failing("1024,1024", "net/add")
+    assert finding(BEATS.format(rows=rows, call=call) + text, "data-set-as-constant") is None
+
+
+def test_the_line_that_gives_a_data_set_whole_stands_beside_its_failing_copy() -> None:
+    code = BEATS.format(rows=30000, call="tf.data.Dataset.from_tensor_slices(beats)")
+    text = chunks(168_000_000, (1, 256 * MIB), op="MakeIterator")
+    told = finding(code + text, "data-set-as-constant")
+    assert told and "from_tensor_slices(beats)` (line 4) gives whole" in (told.because or "")
+    small = finding(code.replace("1400", "1000") + text, "data-set-as-constant")
+    assert small and "most likely a data set given as arrays" in (small.because or "")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tfmemlens.recording.inside import bundle, run_records
+from tfmemlens.recording.inside import bundle, recorder, run_records
 
 
 def node(name: str, label: str, size: int, place: int = 7, total: int = 0) -> Any:
@@ -159,3 +159,15 @@ def test_a_step_is_judged_by_what_it_allocates_and_how_often_its_kind_runs(
     ]
     assert told == kept
     assert len(list(tmp_path.iterdir())) == len(own.traces)
+
+
+def test_constants_of_a_session_that_a_failure_closes_are_remembered(tmp_path: Path) -> None:
+    session = Session()
+    made = recorder.Recorder(str(tmp_path), {}, None)
+    kept = made.constants = run_records.Constants()
+    kept.take(stats(node("beats", "beats = Const()", 2048)), weakref.ref(session))
+    made.keep_constants()
+    session._closed = True
+    assert kept.told() == []
+    made.keep_constants()
+    assert [row["name"] for row in made._constants] == ["beats"]

@@ -1,10 +1,12 @@
-"""A whole data set is held on the device as one constant, and a copy of it failed.
+"""A whole data set is held as one constant, and fills the memory, or a copy of it failed.
 
-What it means: `Dataset.from_tensor_slices` of arrays puts the whole data set into the graph as a constant,
-and so onto the device where the iterator is made; making the iterator, or handing the constant from one op
-to the next, copies it once more.
+What it means: `tf.constant` and `Dataset.from_tensor_slices` of arrays put the whole data set into the graph
+as a constant, and so onto the device where it is used; making the iterator, or handing the constant from one
+op to the next, copies it once more. No batch makes it smaller.
 When it fires: the op that failed makes an iterator or receives a tensor, and a tensor of just the request's
-size is held already, or one chunk that BFC may have given for such a tensor.
+size is held already, or one chunk that BFC may have given for such a tensor. Or a constant that the program
+recorded, or else an array that a line of the code gives whole, fits the one block that holds a quarter or
+more of what is in use.
 What to do: build the data set on the host, or feed it from a generator or from files.
 """
 
@@ -12,14 +14,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.rows import alike, attributed, place, requests, tensor_in, tensor_text
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.findings.support.given_whole import held_whole, of_bytes
+from tfmemlens.findings.support.rows import (
+    alike,
+    all_in_use,
+    attributed,
+    place,
+    requests,
+    tensor_in,
+    tensor_text,
+)
+from tfmemlens.findings.support.situation import situation
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB, human
+from tfmemlens.units import MIB, human, percent
 
 BASIS = Basis.MEASURED
-EXPLAINS = "the failing copy, and held tensors of the same size"
+EXPLAINS = "the constant's block, or the failing copy and held tensors of the same size"
 
 _COPIES = regex(
     r"(?:\A|/)(?:MakeIterator|OneShotIterator|SameWorkerRecvDone|TensorSliceDataset|TensorDataset)(?:_\d+)?\Z"
@@ -29,34 +41,90 @@ _REMEDY = Remedy(
     "with tf.device('CPU:0'): dataset = tf.data.Dataset.from_tensor_slices(x)",
     slug="keep-off-the-device",
 )
+_OF_THE_BATCH = ("smaller-batch", "in-pieces", "gradient-accumulation", "in-blocks")
+"""What makes no constant smaller."""
 
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
-        need, op = request.needed_bytes or 0, request.failed.op or request.failed.node or ""
-        if need < MIB or not _COPIES.search(op):
-            continue
-        whole, chunk = alike(moment), _one_chunk_for(moment, need)
-        if whole <= need and chunk is None:
-            continue
-        kept = "a tensor of just this size is held already"
-        if whole <= need and chunk:
-            kept, whole = f"one block of {human(chunk)} holds a tensor as large already", need + chunk
-        yield Finding(
-            severity=Severity.CAUSE,
-            headline=(
-                f"{place(moment) or op} copies a tensor of {human(need)} that is held already, most likely a"
-                " data set given as arrays"
-            ),
-            because=(
-                f"{kept}, most likely a data set given as arrays, and"
-                f" {op.rpartition('/')[2]} makes one more copy"
-            ),
-            explains=whole,
-            evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
-            remedies=(_REMEDY,),
-            moment=index,
-        )
+        found = _copied(case, index, moment, request) or _held(case, index, moment, request)
+        if found:
+            yield found
+
+
+def _copied(case: Case, index: int, moment: Moment, request: Request) -> Finding | None:
+    """A copy of it failed."""
+    need, op = request.needed_bytes or 0, request.failed.op or request.failed.node or ""
+    if need < MIB or not _COPIES.search(op):
+        return None
+    whole, chunk = alike(moment), _one_chunk_for(moment, need)
+    if whole <= need and chunk is None:
+        return None
+    kept = "a tensor of just this size is held already"
+    if whole <= need and chunk:
+        kept, whole = f"one block of {human(chunk)} holds a tensor as large already", need + chunk
+    given = of_bytes(case, need, need)
+    what = f"the array that {given.label} gives whole" if given else "most likely a data set given as arrays"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=f"{place(moment) or op} copies a tensor of {human(need)} that is held already, {what}",
+        because=f"{kept}, {what}, and {op.rpartition('/')[2]} makes one more copy",
+        explains=whole,
+        evidence=(
+            *((Evidence("the line that gives it whole", given.line),) if given else ()),
+            Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
+        ),
+        remedies=(_REMEDY, _in_batches(case, moment)),
+        moment=index,
+        rules_out=_OF_THE_BATCH,
+    )
+
+
+def _held(case: Case, index: int, moment: Moment, request: Request) -> Finding | None:
+    """It fills the memory, and something else failed."""
+    given = held_whole(case, moment)
+    if given is None:
+        return None
+    size, share = human(given.block_bytes), percent(given.block_bytes, all_in_use(moment))
+    block = "" if given.block_bytes < 2 * given.bytes - given.bytes // 2 else f" in a block of {size}"
+    likely = "" if given.recorded else "most likely "
+    what = (
+        f"{likely}{given.label} holds a whole array as a constant, {human(given.bytes)}{block}:"
+        f" {share} of what is in use, whatever the batch"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=given.block_bytes,
+        basis=Basis.MEASURED if given.recorded else Basis.SHAPE,
+        evidence=(
+            Evidence("the line that gives it whole", given.line)
+            if given.line
+            else Evidence(f"the program recorded it: {human(given.bytes)}", request.failed.line),
+        ),
+        remedies=(_REMEDY, _in_batches(case, moment)),
+        moment=index,
+        rules_out=_OF_THE_BATCH,
+    )
+
+
+def _in_batches(case: Case, moment: Moment) -> Remedy:
+    """A data set that gives one batch at a time, in the version's own words."""
+    run = situation(case, moment)
+    spec = "tf.float32, x.shape[1:]" if run.session or run.newest < _SIGNATURES else "output_signature=spec"
+    return Remedy(
+        "give the data set in batches, not as whole arrays: a generator, or a placeholder that is fed one"
+        " batch at a time"
+        if run.session
+        else "give the data set in batches, not as whole arrays: a generator, or files",
+        f"ds = tf.data.Dataset.from_generator(lambda: iter(x), {spec}).batch(64)",
+        slug="in-batches",
+    )
+
+
+_SIGNATURES = (2, 4)
+"""The first TensorFlow whose `from_generator` takes `output_signature`."""
 
 
 def _one_chunk_for(moment: Moment, need: int) -> int | None:

@@ -88,7 +88,8 @@ def _made(case: Case) -> Sequence[Made]:
 
     sides = {each.sizes[:2] for each in told.sizes if len(each.sizes) == 2 and min(each.sizes) >= 16}
     image = sides.pop() if len(sides) == 1 else None
-    return made_by(program, (image[0], image[1]) if image else None)
+    made = made_by(program, (image[0], image[1]) if image else None)
+    return [each for each in made if each.role.name in _OF_OTHERS]  # data-set-as-constant tells of the others
 
 
 def _the_ones(made: Sequence[Made], request: Request, moment: Moment) -> list[Made]:

@@ -6,7 +6,8 @@ rounding bounds how large the tensor in the chunk is; where that is a whole mult
 failing op most likely reduces it. Where the program stands beside the dump, a layer whose output has that
 size at the batch of the failure is named.
 When it fires: no report names owners, one chunk holds at least half of what is in use, and what failed is at
-most half of it or, where another copy of it failed, as large. Where a copy of unknown size failed, the chunk
+most half of it or, where another copy of it failed, as large; nothing tells that it is a constant
+(`data-set-as-constant`). Where a copy of unknown size failed, the chunk
 must hold a quarter of the device.
 What to do: find the tensor of that size. Its rows, its classes or its pairs are what to make fewer.
 """
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.code_outputs import CodeOutput, code_outputs
+from tfmemlens.findings.support.given_whole import held_whole
 from tfmemlens.findings.support.rows import (
     all_in_use,
     attributed,
@@ -51,7 +53,7 @@ _ALL_PAIRS = regex(r"\[[^\]]*\b(?:None|tf\.newaxis|np\.newaxis)\b[^\]]*\]|\bexpa
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         chunk, need = _largest(moment), request.needed_bytes
-        if chunk is None or request.failed.kind not in _KINDS:
+        if chunk is None or request.failed.kind not in _KINDS or held_whole(case, moment):
             continue
         if not need:
             yield from _beside_a_copy(case, index, moment, chunk)

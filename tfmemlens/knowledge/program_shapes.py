@@ -34,6 +34,7 @@ class Role(Enum):
     TABLE = "table"
     WEIGHT = "weight"
     DATA = "data"
+    GIVEN = "array given whole"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ _LOADS = (
     "device_put",
     "constant",
 )
+_GIVEN_WHOLE = ("constant", "convert_to_tensor", "from_tensor_slices", "from_tensors")
+"""What makes tensors of TensorFlow's of all that arrays hold."""
 _VARIABLES = ("get_variable", "Variable", "add_weight", "Embed", "Linear")
 _SAME_SHAPE = ("Dropout", "Activation", "ReLU", "LeakyReLU", "BatchNormalization", "LayerNormalization")
 """Layers behind which a flattened map is still one."""
@@ -124,8 +127,11 @@ class _Makes(ProgramReader):
         return known
 
     def outside(self, path: str, positional: list[Any], named: Names, node: ast.Call) -> None:
-        """A variable that no layer of Keras's owns."""
+        """A variable that no layer of Keras's owns, and arrays that TensorFlow is given whole."""
         name, shape = path.rpartition(".")[2], named.get("shape")
+        if name in _GIVEN_WHOLE and "." in path:
+            for each in tensors_in([*positional[:1], named.get("tensors"), named.get("value")]):
+                self._add(node, Role.GIVEN, each.shape or (), dtype=each.dtype or "float32")
         if name not in _VARIABLES:
             return
         if name == "get_variable" and shape is None and len(positional) > 1:

@@ -89,9 +89,11 @@ def _of_containers(living: Iterable[HeldTensors], model: LiveModel | None) -> It
 
 
 def _of_graphs(model: LiveModel) -> Iterator[Claim]:
-    """Constants of functions and of a session's graphs."""
+    """Constants of functions and of a session's graphs; those in no scope are of the line that makes them."""
+    lines = {op: place.label for place in model.places for op in place.ops}
     for each in model.constants:
-        owner = replace(NOBODY, layer=each.name.rpartition("/")[0] or None, kind=Kind.CONSTANT)
+        layer = each.name.rpartition("/")[0] or lines.get(each.name)
+        owner = replace(NOBODY, layer=layer, kind=Kind.CONSTANT)
         yield Claim(each.name, owner, each.tensor, each.count)
 
 

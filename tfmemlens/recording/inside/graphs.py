@@ -145,6 +145,7 @@ class Runs:
         local.first = first and self.lists
         if first and not self.lists:
             self._constants.take_graph(fetches, local.session)
+            self._recorder.keep_constants()
         return bool(local.due)
 
     def _begin_callable(self, what: str, function: Optional[Callable[[], Any]] = None) -> None:

@@ -159,6 +159,11 @@ class Recorder:
             self.describe_models()
             self.write_record()
 
+    def keep_constants(self) -> None:
+        """Remember what sessions keep: the first run of one may fail, and its session be closed by then."""
+        if self.constants is not None:
+            self._constants = self.constants.told() or self._constants
+
     def describe_models(
         self, models: Optional[List[Any]] = None, trace: Any = None, whole: bool = False
     ) -> None:
@@ -175,9 +180,8 @@ class Recorder:
         if self._failed.get("batch"):
             described["failed_batch"] = self._failed["batch"]
         kept, functions = self.guard(self._functions.told)() or ([], [])
-        if self.constants is not None:
-            self._constants = self.constants.told() or self._constants
-            kept = self._constants + kept
+        self.keep_constants()
+        kept = self._constants + kept
         if kept or functions:
             described.update(constants=kept, functions=functions)
         places = self.guard(self._places.told)(self.last_run.graph) or []

@@ -1,0 +1,91 @@
+"""Arrays that a program gives TensorFlow whole: as it recorded the constants, else as its code makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tfmemlens.findings.support.rows import all_in_use, attributed, tensor_in
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.line import Line
+from tfmemlens.model.live_model import LiveModel
+from tfmemlens.units import MIB
+from tfmemlens.values import dataclass
+
+if TYPE_CHECKING:
+    from tfmemlens.knowledge.program_shapes import Made
+
+_LEAST_BYTES, _LEAST_SHARE = 16 * MIB, 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class GivenWhole:
+    """An array that is held as a constant."""
+
+    label: str
+    """What the user calls it, with its line."""
+    bytes: int
+    block_bytes: int
+    line: Line | None = None
+    recorded: bool = False
+    """Whether the program recorded it; else its bytes fit, and no more is known."""
+
+
+def held_whole(case: Case, moment: Moment) -> GivenWhole | None:
+    """The largest, where it holds a good part of what is in use."""
+    found = _recorded(case, moment) or _by_the_code(case, moment)
+    least = max(_LEAST_BYTES, int(_LEAST_SHARE * all_in_use(moment)))
+    return found if found and found.block_bytes >= least else None
+
+
+def of_bytes(case: Case, low: int, high: int, block: int = 0) -> GivenWhole | None:
+    """The one array that the code gives whole with so many bytes."""
+    fitting = [each for each in _given(case) if low <= each.bytes <= high and each.bytes >= _LEAST_BYTES]
+    lines = {(each.line.source, each.line.number) for each in fitting}
+    if len(lines) != 1:
+        return None
+    made = fitting[0]
+    return GivenWhole(f"`{made.code}` ({made.line.place})", made.bytes, block or made.bytes, made.line)
+
+
+def _recorded(case: Case, moment: Moment) -> GivenWhole | None:
+    model = case.capture.live_model
+    if model is None or moment.counted is None or not model.constants:
+        return None
+    names = {each.name for each in model.constants}
+    for row, owner, _ in moment.counted.ranked:
+        if row.node in names and owner.kind is Kind.CONSTANT and row.count == 1:
+            size = row.requested_bytes or row.size_bytes
+            label, line = _placed(case, model, row.node, size)
+            return GivenWhole(label, size, row.size_bytes, line, recorded=True)
+    return None
+
+
+def _placed(case: Case, model: LiveModel, name: str, size: int) -> tuple[str, Line | None]:
+    """The constant's name with its line, as far as the recorder or the code tells it."""
+    op = name.rpartition("/")[2]
+    place = next((each for each in model.places if {name, op} & {*each.ops}), None)
+    if place is not None:
+        return f"`{op}` ({place.file}:{place.code_line})", None
+    by_code = of_bytes(case, size, size)
+    return (by_code.label, by_code.line) if by_code else (f"`{name}`", None)
+
+
+def _by_the_code(case: Case, moment: Moment) -> GivenWhole | None:
+    """The array that fits the largest block alone, where nothing names blocks."""
+    if attributed(moment) or not len(moment.attribution.table):
+        return None
+    chunk = max(moment.attribution.table, key=lambda row: row.size_bytes)
+    if chunk.count != 1 or chunk.size_bytes < _LEAST_BYTES:
+        return None
+    return of_bytes(case, *tensor_in(chunk, moment), block=chunk.size_bytes)
+
+
+def _given(case: Case) -> Sequence[Made]:
+    program = case.capture.surroundings.program()
+    if not program:
+        return ()
+    from tfmemlens.knowledge.program_shapes import Role, made_by
+
+    return [each for each in made_by(program) if each.role is Role.GIVEN]
