@@ -101,3 +101,37 @@ def test_a_gradient_of_a_weights_shape_is_of_that_weight(dtype: str, layer: str 
         ]
     )
     assert with_arguments(attribute_table(table), ()).owners[-1].layer == layer
+
+
+def argument(name: str, *shape: int) -> Allocation:
+    return Allocation(name, 1024, shape=shape, dtype="float32", purpose="parameter")
+
+
+def owner_of(row: Allocation, value: ProgramValue, *arguments: Allocation) -> str | None:
+    table = AllocationTable.of([*arguments, row])
+    return with_arguments(attribute_table(table), [value]).owners[-1].layer
+
+
+def test_a_vector_beside_matrices_owns_nothing_and_the_line_is_told() -> None:
+    row = Allocation(FORWARD, 4096, shape=(192, 8, 128), dtype="float32")
+    made = ProgramValue(FORWARD, 4096, "/home/u/nca.py:30", "h = x + b", ("params['bias']",), "rule")
+    matrix = argument("params['to_hidden']", 48, 128)
+    assert owner_of(row, made, matrix, argument("params['bias']", 128)) == "rule (nca.py:30)"
+    assert owner_of(row, made, matrix, argument("params['bias']", 8, 128)) == "params['bias']"
+
+
+@pytest.mark.parametrize(
+    ("function", "label"),
+    [("fit.<locals>.body", "body (nca.py:30)"), ("<module>", "nca.py:30"), (None, "nca.py:30")],
+)
+def test_a_value_that_nothing_names_is_of_its_line(function: str | None, label: str) -> None:
+    row = Allocation(FORWARD, 4096, shape=(192, 8, 128), dtype="float32")
+    assert owner_of(row, ProgramValue(FORWARD, 4096, "nca.py:30", function=function)) == label
+    assert owner_of(row, ProgramValue(FORWARD, 4096, None, function=function)) is None
+
+
+@pytest.mark.parametrize(("numbers", "layer"), [(96, "params['w']"), (95, None)])
+def test_a_gradient_for_each_row_of_a_vmap_may_be_flat(numbers: int, layer: str | None) -> None:
+    name = "jit(f)/vmap(transpose(jvp()))/transpose"
+    row = Allocation(name, 4096, shape=(64, numbers), dtype="float32")
+    assert owner_of(row, ProgramValue("other", 1), argument("params['w']", 8, 12)) == layer

@@ -232,6 +232,13 @@ class ProgramValue:
     function: str | None = None
     """The user's function that the line stands in."""
 
+    @property
+    def label(self) -> str:
+        """`encode (net.py:24)`, of what stands in no function the line alone; empty where none is known."""
+        place = (self.place or "").replace("\\", "/").rpartition("/")[2]
+        function = (self.function or "").rpartition(".")[2]  # `fit.<locals>.body`
+        return f"{function} ({place})" if place and function.isidentifier() else place
+
 
 TEMPORARIES = ("preallocated temp", "HLO temp")
 """What XLA's lists call what lives only while a program runs: on a GPU or CPU, and on a TPU."""

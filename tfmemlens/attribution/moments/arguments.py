@@ -6,12 +6,15 @@ are empty. A gradient of such a value has its shape, and belongs to the same. A 
 `params['decoder']['b']`, are one layer, and what a loop stacks is of the weight that its rows are made with.
 
 What has the shape and dtype of a weight, or of one for each row that vmap maps over, belongs to that weight
-or to nobody: a gradient is computed with the weights of the layers around it.
+or to nobody: a gradient is computed with the weights of the layers around it. A vector that is no part of a
+layer owns nothing: what it is added to is the work of another line. What no argument tells is of the user's
+line that makes it, `encode (net.py:24)`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tfmemlens.attribution.moments.owners import argument_kind
 from tfmemlens.model.allocation import Allocation, Shape
@@ -28,21 +31,48 @@ _PART = regex(
 
 
 def with_arguments(attribution: Attribution, values: Sequence[ProgramValue]) -> Attribution:
-    """The same, with the arguments' names for rows that have no layer."""
+    """The same, with the arguments' names for rows that have no layer, else with the lines that make them."""
+    vectors = _vectors(attribution)
     known = {
         (value.node, value.size_bytes): next(iter(layers))
         for value in reversed(values)
-        if len(layers := {*map(_layer, _weights(value.arguments))}) == 1
+        if len(layers := {*map(_layer, _weights(value.arguments))} - vectors) == 1
     }
+    lines = {(value.node, value.size_bytes): value.label for value in reversed(values) if value.label}
     weights = _shaped_weights(attribution)
-    if not known and not weights:
+    if not known and not weights and not lines:
         return attribution
     by_shape = _by_shape(attribution, known)
     owners = [
-        _of_its_weight(row, owner, weights) or _owned(row, owner, known, by_shape)
+        _with_line(
+            row, _of_its_weight(row, owner, weights) or _owned(row, owner, known, by_shape), lines, weights
+        )
         for row, owner in zip(attribution.table, attribution.owners, strict=True)
     ]
     return replace(attribution, owners=owners)
+
+
+def _vectors(attribution: Attribution) -> Collection[str]:
+    """Arguments of one dimension that are all that there is of their layer, such as a bias beside a matrix in
+    one dictionary.
+    """
+    ranks: dict[str, int] = {}
+    for row in attribution.table:
+        if row.purpose == "parameter" and row.node and row.shape is not None:
+            layer = _layer(row.node)
+            ranks[layer] = max(ranks.get(layer, 0), len(row.shape))
+    return {layer for layer, rank in ranks.items() if rank < _LEAST_RANK}
+
+
+def _with_line(
+    row: Allocation, owner: Owner, lines: Mapping[tuple[str, int], str], weights: _Shaped
+) -> Owner:
+    """The same with the line that makes it, where nothing else is known; what has the shape of several
+    weights is of one of them, and of no line.
+    """
+    of_step = owner.layer is None and owner.kind is not Kind.PARAMETER
+    line = lines.get((row.node or "", row.size_bytes)) if of_step else None
+    return replace(owner, layer=line) if line and (row.shape, row.dtype) not in weights else owner
 
 
 def _weights(arguments: Iterable[str]) -> list[str]:
@@ -83,9 +113,26 @@ def _of_its_weight(row: Allocation, owner: Owner, weights: _Shaped) -> Owner | N
     shape = row.shape or ()
     starts = (0, 1) if owner.kind is Kind.GRADIENT else (1,)
     alike = next(filter(None, (weights.get((shape[start:], row.dtype)) for start in starts)), None)
+    if alike is None and owner.kind is Kind.GRADIENT and "vmap(" in (row.node or ""):
+        alike = _flat(shape, row.dtype, weights)
     if alike is None:
         return None
     return replace(owner, layer=next(iter(alike))) if len(alike) == 1 else owner
+
+
+def _flat(shape: Shape, dtype: str | None, weights: _Shaped) -> set[str] | None:
+    """The layers of the weights with as many numbers as a row of a matrix has: XLA flattens what it maps."""
+    if len(shape) != _LEAST_RANK:
+        return None
+    fitting = (
+        names
+        for (known, of), names in weights.items()
+        if of == dtype
+        and 1 not in known
+        and all(known)
+        and math.prod(side or 0 for side in known) == shape[1]
+    )
+    return set().union(*fitting) or None
 
 
 def _by_shape(attribution: Attribution, known: Mapping[tuple[str, int], str]) -> _Shaped:

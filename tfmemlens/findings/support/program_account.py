@@ -40,10 +40,10 @@ def mostly_of_a_layer(moment: Moment, compiler: CompilerMemory) -> str:
     if compiler.schedule is None:
         return ""
     held: dict[str, int] = {}
-    whole = 0
+    whole, lines = 0, {value.label for value in compiler.values}  # mostly_made_at tells of lines
     for row in rows(moment):
         whole += row.allocation.total_bytes
-        if row.owner.layer:
+        if row.owner.layer and row.owner.layer not in lines:
             held[row.owner.layer] = held.get(row.owner.layer, 0) + row.allocation.total_bytes
     layer = max(held, key=lambda each: held[each], default=None)
     if layer is None or held[layer] < _MIN_SHARE * whole:
