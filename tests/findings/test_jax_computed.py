@@ -289,3 +289,16 @@ LISTED = (
 def test_the_line_of_gradients_of_each_sample_is_told_of_a_listed_program(shape: str, said: bool) -> None:
     report = pipeline.explain(f"{HEAD}{EACH}\n{LISTED.replace('{}', shape)}")
     assert ("line 9 makes a gradient for each sample by itself" in report.verdict) is said
+
+
+RESIDUAL = (
+    "N = 60_000\nclass_of = jnp.zeros((N,))\np = jnp.zeros((24, 1))\nfacts = jnp.zeros((N, 24))\n"
+    "residual = class_of{} - facts @ p\n"
+)
+
+
+@pytest.mark.parametrize(("axis", "mistaken"), [("", True), ("[None, :]", False)])
+def test_a_row_that_meets_a_column_is_most_likely_a_mistake(axis: str, mistaken: bool) -> None:
+    report = explained(RESIDUAL.format(axis), 60_000**2 * 4)
+    assert ("most likely by mistake: [60000] meets [60000,1]" in report.verdict) is mistaken
+    assert (report.actions[0].remedy.slug == "one-shape-jax") is mistaken

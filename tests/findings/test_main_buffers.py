@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tfmemlens import pipeline
+from tfmemlens.findings.support.main_buffers import _is_by_mistake, _is_scores, _with_line
+from tfmemlens.findings.support.rows import Row
+from tfmemlens.model.allocation import Allocation
+from tfmemlens.model.attribution import NOBODY
 from tfmemlens.model.report import Report
 
 _ITEMS = {"f32": 4, "bf16": 2}
@@ -200,3 +204,32 @@ def test_a_weights_gradient_for_each_row_is_told_from_what_vmap_makes_else() -> 
 def test_a_gradient_for_each_row_may_be_flattened(shape: str, name: str, weight: str, told: bool) -> None:
     verdict = listing((shape, name), parameters=(weight,)).verdict
     assert ("gradients of the weights, for each of 512 rows by itself" in verdict) is told
+
+
+def made_in(line: str, node: str, *shape: int) -> Row:
+    """A buffer with the user's line behind its op, as the recorded program tells it."""
+    row = Row(Allocation(node, 4096, shape=shape, dtype="float32"), NOBODY, None)
+    return _with_line(row, {(node, 4096): line})
+
+
+@pytest.mark.parametrize(
+    ("line", "node", "mistaken"),
+    [
+        ("residual = prices - predict(params, facts)", "jit(f)/jvp()/sub", True),
+        ("err = prices[:, None] - prices[None]", "jit(f)/jvp()/sub", False),
+        ("k = jnp.exp(-jnp.subtract.outer(x, x))", "jit(f)/jvp()/sub", False),
+        ("sims = z @ z.T - m", "jit(f)/jvp()/sub", False),
+        ("residual = prices - predict(params, facts)", "jit(f)/jvp()/dot_general", False),
+        ("residual = f(x) - y", "jit(f)/vmap(jvp())/sub", False),
+    ],
+)
+def test_an_operator_whose_line_adds_no_axis_makes_pairs_by_mistake(
+    line: str, node: str, mistaken: bool
+) -> None:
+    assert _is_by_mistake(made_in(line, node, 5000, 5000)) is mistaken
+
+
+def test_scores_that_no_name_tells_are_told_by_their_line() -> None:
+    assert _is_scores(made_in("w = jax.nn.softmax(s, -1)", "jit(f)/jvp()/div", 16, 8, 4096, 4096), ())
+    assert not _is_scores(made_in("w = s / norm", "jit(f)/jvp()/div", 16, 8, 4096, 4096), ())
+    assert not _is_scores(made_in("w = jax.nn.softmax(s, -1)", "jit(f)/jvp()/div", 16, 8, 4096, 2048), ())

@@ -226,3 +226,35 @@ def test_gradients_that_are_kept_to_be_added(use: str, code: str) -> None:
     told = next(each for each in report.findings if each.rule == "kept-by-a-loop")
     assert code in (told.remedies[0].code or "")
     assert not any(each.remedy.slug == "smaller-batch" for each in report.actions)
+
+
+LOSS = """def pinball(q):
+    def loss_fn(target, eta):
+        err = {difference}
+        return tf.reduce_mean(tf.maximum(q * err, (q - 1.0) * err))
+    return loss_fn
+for k in range(0, rows - batch + 1, batch):
+    train_step(k)
+"""
+
+
+def test_the_difference_of_a_loss_is_named_where_its_gradient_makes_every_pair() -> None:
+    report = explained(LOSS.format(difference="target - eta") + "training\n" + oom("16000,16000", "Tile"))
+    told = next(each for each in report.findings if each.rule == "pairwise-broadcast")
+    assert told.because and "a Tile makes every pair" in told.because
+    assert "in `err = target - eta` (line 3)" in told.because
+    assert [each.slug for each in told.remedies] == ["one-shape"]
+    assert "target = tf.reshape(target, tf.shape(eta))" in (told.remedies[0].code or "")
+
+
+@pytest.mark.parametrize("difference", ["target * eta", "target - 1", "0 - eta(target)", "a - b - eta"])
+def test_no_other_line_is_taken_for_it(difference: str) -> None:
+    code = LOSS.format(difference=difference)
+    told = found(code + "training\n" + oom("16000,16000", "Tile"), "pairwise-broadcast")
+    assert told and told.because and "(line" not in told.because
+
+
+def test_of_two_differences_none_is_named() -> None:
+    code = LOSS.format(difference="target - eta") + "error = guess - label\n"
+    told = found(code + "training\n" + oom("16000,16000", "Tile"), "pairwise-broadcast")
+    assert told and told.because and "(line" not in told.because

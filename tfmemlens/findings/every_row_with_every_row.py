@@ -36,6 +36,8 @@ _DTYPES = ((4, "float32"), (8, "float64"))
 def check(case: Case) -> Iterator[Finding]:
     if framework_of(case) != JAX:
         return
+    from tfmemlens.findings.support.jax_computed import is_mismatch_of  # reads trees
+
     for index, moment, request in list(requests(case))[:1]:
         need, limit = request.needed_bytes, device_limit(case, moment)
         if not need or lists_buffers(moment):
@@ -48,6 +50,8 @@ def check(case: Case) -> Iterator[Finding]:
         if square is None or (stated is None and need <= (limit.high if limit else LARGEST_DEVICE)):
             continue
         side, dtype = square
+        if is_mismatch_of(case, side):
+            continue  # failing-line-of-jax names its line
         exact = "to the byte" if _square(need) == square else "but for a thousandth"
         where = f" ({stated[2].place} states {side:,})" if stated else ""
         yield Finding(

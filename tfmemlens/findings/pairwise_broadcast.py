@@ -33,6 +33,7 @@ from tfmemlens.model.tensor import format_shape
 from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
+from tfmemlens.values import dataclass, replace
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor"
@@ -104,6 +105,7 @@ def check(case: Case) -> Iterator[Finding]:
         grown = _above_any_operand(case, moment, op)
         if shape[0] != shape[1] and not (grown or _tells_of_pairs(case, request)):
             continue
+        mistake = tuple(_of_a_loss(case, request, shape))
         rest = need // shape[0]
         rows = max(64 * MIB // rest, 1)
         many = f"{shape[0]:,}" if shape[0] == shape[1] else f"{shape[0]:,} and {shape[1]:,}"
@@ -115,24 +117,27 @@ def check(case: Case) -> Iterator[Finding]:
                 f" {human(rest)}"
             ),
             because=(
-                f"an elementwise {op} combines every pair of {many} rows{_at(case, request)}, and the result"
-                f" grows with {grows}{_most_likely(case, request, shape)}"
+                f"{_what_it_does(op)} every pair of {many} rows{_at(case, request)}, and the result"
+                f" grows with {grows}{_most_likely(case, shape) if mistake else ''}"
             ),
             explains=need,
             evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment) or op}", failed.line),),
             detail=_GROWN if grown else "",
             remedies=(
-                *_of_a_loss(case, request, shape),
-                *_product(shape, need),
-                Remedy(
-                    f"go through the rows in blocks of {rows}, and reduce each block at once",
-                    saves_bytes=need - rows * rest,
-                    certainty=Certainty.EXACT,
-                    slug="in-blocks",
-                ),
+                *(mistake or _product(shape, need)),
+                *(() if mistake else (_in_blocks(need, rows, rest),)),
             ),
             moment=index,
         )
+
+
+def _in_blocks(need: int, rows: int, rest: int) -> Remedy:
+    return Remedy(
+        f"go through the rows in blocks of {rows}, and reduce each block at once",
+        saves_bytes=need - rows * rest,
+        certainty=Certainty.EXACT,
+        slug="in-blocks",
+    )
 
 
 _GROWN = "Its operands are smaller than the result: none as large could be on this device."
@@ -347,7 +352,54 @@ def _of_a_loss(case: Case, request: Request, shape: list[int]) -> Iterator[Remed
     of_squares = difference and _OF_SQUARES.search(failed.source_text or "")
     outside = case.capture.surroundings.shows("training") and "/" not in (failed.node or "/")
     if len(shape) == 2 and shape[0] == shape[1] and (told or of_squares or outside):
-        yield _ONE_SHAPE
+        line = _difference_of_a_loss(case)
+        yield replace(_ONE_SHAPE, code=line.code) if line else _ONE_SHAPE
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """A line that compares targets with predictions."""
+
+    line: Line
+    one: str
+    other: str
+
+    @property
+    def code(self) -> str:
+        """What gives both one shape, in the user's names."""
+        return f"{self.one} = tf.reshape({self.one}, tf.shape({self.other}))   # before {self.line.place}"
+
+
+_COMPARES = regex(
+    r"(?<![\w.)\]*/+-] )(?<![\w.])(?P<one>[a-z_]\w{0,40}) - (?P<other>[a-z_]\w{0,40})(?![\w.(\[])(?! ?[-+*/])"
+    r"|\b(?:subtract|squared_difference)\(\s*(?P<first>[a-z_]\w{0,40}),\s*(?P<second>[a-z_]\w{0,40})\s*\)"
+)
+
+
+def _difference_of_a_loss(case: Case) -> _Difference | None:
+    """The one line of the program that takes the difference of two names, and by its own or its function's
+    name is of a loss: the backward pass, or what is computed from it, fails elsewhere.
+    """
+    found: dict[tuple[str, str], _Difference] = {}
+    for function, line in _with_functions(case):
+        match = _COMPARES.search(line.text)
+        if match is None or not (_OF_A_LOSS.search(line.text) or _OF_A_LOSS.search(function)):
+            continue
+        one, other = match["one"] or match["first"], match["other"] or match["second"]
+        found.setdefault((one, other), _Difference(line, one, other))
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+_DEF = regex(r"\s*def\s+(?P<name>\w{1,80})\(")
+
+
+def _with_functions(case: Case) -> Iterator[tuple[str, Line]]:
+    """The lines of the program, each with the function that begins last above it."""
+    function = ""
+    for line in code_lines(case.capture.surroundings):
+        match = _DEF.match(line.text)
+        function = match["name"] if match else function
+        yield function, line
 
 
 def _at(case: Case, request: Request) -> str:
@@ -358,10 +410,19 @@ def _at(case: Case, request: Request) -> str:
     return f" that `{line.text.strip()}` ({line.place}) makes" if line else ""
 
 
-def _most_likely(case: Case, request: Request, shape: list[int]) -> str:
-    """What makes a square matrix in a loss."""
-    likely = any(_of_a_loss(case, request, shape))
-    return f"; most likely [{shape[0]},1] against [{shape[0]}]" if likely else ""
+def _what_it_does(op: str) -> str:
+    """`Tile` is most often the gradient of a mean or sum: its input has no rows to combine."""
+    return f"a {op} makes" if op in _SPREADS else f"an elementwise {op} combines"
+
+
+_SPREADS = ("Tile", "BroadcastTo")
+
+
+def _most_likely(case: Case, shape: list[int]) -> str:
+    """What makes a square matrix in a loss, and the line of it where one is known."""
+    line = _difference_of_a_loss(case)
+    at = f" in `{line.line.text.strip()}` ({line.line.place})" if line else ""
+    return f"; most likely [{shape[0]},1] against [{shape[0]}]{at}"
 
 
 def _product(shape: list[int], need: int) -> Iterator[Remedy]:

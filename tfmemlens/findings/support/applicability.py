@@ -466,6 +466,7 @@ TABLE: dict[str, Applicability] = {
     "matrix-product": _TENSORFLOW_CODE,
     "sort-instead": _TENSORFLOW_CODE,
     "one-shape": _TENSORFLOW_CODE,
+    "one-shape-jax": Applicability(_OF_JAX),
     "in-blocks": _ANYWHERE,
     "sampled-loss": Applicability(training=True, code=_TENSORFLOW),
     "sparse-labels-alone": _TENSORFLOW_CODE,

@@ -15,10 +15,10 @@ from tfmemlens.findings.support.jax_code.changes import (
     gradients_in_parts,
 )
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine
-from tfmemlens.findings.support.main_buffers import CHUNKED
+from tfmemlens.findings.support.main_buffers import CHUNKED, ONE_SHAPE
 from tfmemlens.findings.support.rows import rows, waits_for_another
 from tfmemlens.knowledge.jax_arrays import Followed, Noted, arrays_of
-from tfmemlens.knowledge.jax_arrays.values import JaxArray
+from tfmemlens.knowledge.jax_arrays.values import MISMATCH, JaxArray
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Remedy
@@ -60,6 +60,13 @@ def computed_array(case: Case, moment: Moment, need: int | None, advice: Advice)
         return _one_of_several(eager, followed, need, advice)
     eager.sort(key=lambda each: each.name != "returned")
     return _told(eager, followed, need, advice) if eager else None
+
+
+def is_mismatch_of(case: Case, side: int) -> bool:
+    """Whether a line of the program makes as many pairs of a row and a column: then it is named."""
+    program = case.capture.surroundings.program()
+    arrays = arrays_of(program).arrays if program else ()
+    return any(each.name == MISMATCH and each.array.shape == (side, side) for each in arrays)
 
 
 def _is_result(noted: Noted, followed: Followed) -> bool:
@@ -262,6 +269,8 @@ def _told(made: Sequence[Noted], followed: Followed, need: int, advice: Advice) 
         what += f" {_times(need / _held(first))} this"
     if exact and len(shapes) > 1:
         what = f"most likely {what}"
+    if first.name == MISMATCH:
+        what += f"; most likely by mistake: [{first.array.shape[-1]}] meets [{first.array.shape[-1]},1]"
     if others:
         what += f"; as large: {others}"
     if exact and (larger := _larger(first, followed)):
@@ -360,6 +369,8 @@ def _donated(made: Noted) -> Remedy:
 def _of_kind(made: Noted, turns: int, need: int) -> list[Remedy]:
     """What the way in which it is made tells by itself."""
     shape, name = made.array.shape, made.name
+    if name == MISMATCH:
+        return [ONE_SHAPE]
     if turns > 1:
         return [RECOMPUTED_STEPS, SCAN_OF_BLOCKS]
     if name == "gradient" and len(shape) > _OF_A_MATRIX:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from tfmemlens.findings.support.jax_code.changes import gradients_in_parts
 from tfmemlens.findings.support.residues import FEWER_RESIDUES
@@ -94,7 +94,8 @@ def main_buffers(moment: Moment, framework: str | None) -> Buffers | None:
     weights: set[tuple[int | None, ...] | None] = set()
     if not (compiler and compiler.one_operation):  # whose arguments may be anything
         weights = {row.allocation.shape for row in rows(moment) if row.allocation.purpose == "parameter"}
-    left, candidates = listed, []
+    texts = {(each.node, each.size_bytes): each.text for each in compiler.values} if compiler else {}
+    left, candidates = [_with_line(row, texts) for row in listed], []
     for test, build in _KINDS:
         mine = [row for row in left if test(row, weights)]
         left = [row for row in left if row not in mine]
@@ -113,6 +114,18 @@ def main_buffers(moment: Moment, framework: str | None) -> Buffers | None:
         remedies = tuple(_on_a_tpu(each) for each in kind.remedies)
         return replace(kind, remedies=remedies)
     return kind
+
+
+_BEHIND = " # "
+
+
+def _with_line(row: Row, texts: Mapping[tuple[str, int], str | None]) -> Row:
+    """The same, of what two sides of one length tell least, with the user's line behind its op."""
+    shape = _shape(row)
+    text = texts.get((row.allocation.node or "", row.allocation.size_bytes))
+    if not text or len(shape) < 2 or shape[-1] != shape[-2]:
+        return row
+    return row._replace(allocation=replace(row.allocation, op=f"{row.allocation.op or ''}{_BEHIND}{text}"))
 
 
 def _is_of_one(row: Row) -> bool:
@@ -433,8 +446,38 @@ _IN_BLOCKS = Remedy(
 )
 
 
+ONE_SHAPE = Remedy(
+    "if every row was to meet its own target: [n] against [n,1] makes every pair; give both one shape",
+    "residual = targets - predictions[:, 0]   # or: targets[:, None] - predictions",
+    slug="one-shape-jax",
+)
+_ONE_BY_ONE = regex(r"(?:\A|/)(?:sub|add|mul|div|max|min|pow|select_n|atan2)\b")
+_MEANS_PAIRS = regex(r"None|newaxis|expand_dims|outer|@|\.T\b|matmul|einsum|\bdot\(|reshape")
+"""Code that means to combine every row with every other."""
+
+
+def _is_by_mistake(row: Row) -> bool:
+    """Whether an operator made it of a matrix's two sides, in a line that adds no axis: the line stands
+    behind the op.
+    """
+    op, _, text = (row.allocation.op or "").partition(_BEHIND)
+    node = row.allocation.node or ""
+    pairs = len(_shape(row)) == 2 and bool(_ONE_BY_ONE.search(f"{node.rpartition('/')[2]} {op}"))
+    return pairs and bool(text) and "vmap(" not in node and not _MEANS_PAIRS.search(text)
+
+
 def _pairs(mine: list[Row], held: int, framework: str | None) -> Buffers:
     first, second = _shape(mine[0])[:2]
+    if framework == JAX and all(map(_is_by_mistake, mine)):
+        return Buffers(
+            f"a value for every pair of {first:,} x {second:,} rows, most likely by mistake: an operator met"
+            f" [{first}] and [{first},1]",
+            _in_words(mine),
+            held,
+            (ONE_SHAPE,),
+            recompute=False,
+            batch=False,
+        )
     differences = any(len(_shape(row)) == 3 and _DIFFERENCE.search(_name(row)) for row in mine)
     trained = any(_GRADIENT.search(_name(row)) for row in mine)
     of_loss = replace(

@@ -14,6 +14,7 @@ from tfmemlens.knowledge.jax_arrays.rules import Call, elementwise, matmul, narr
 from tfmemlens.knowledge.jax_arrays.table import RULES, drawn
 from tfmemlens.knowledge.jax_arrays.transforms import leaves
 from tfmemlens.knowledge.jax_arrays.values import (
+    MISMATCH,
     UNKNOWN,
     Class,
     JaxArray,
@@ -26,6 +27,7 @@ from tfmemlens.knowledge.jax_arrays.values import (
     Thing,
     Transformed,
     Updated,
+    is_mismatch,
 )
 from tfmemlens.model.line import Line
 from tfmemlens.values import replace
@@ -219,6 +221,8 @@ class Calls:
             made = matmul(one, other) if product else elementwise(one, other)
             if made is not None and not made.on_host and not self.x64:
                 made = replace(made, dtype=narrowed(made.dtype))
+            if not product and is_mismatch(one, other):
+                return self.note(made or UNKNOWN, node, MISMATCH)
             return self.note(made or UNKNOWN, node, "matmul" if product else "operator")
         return operated(op, [one, other])
 

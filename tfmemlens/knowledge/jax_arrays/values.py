@@ -88,6 +88,20 @@ class Transformed:
     named: tuple[tuple[str, Any], ...] = ()
 
 
+MISMATCH = "mismatch"
+"""The name of what an operator makes of a row and a column that are as long."""
+
+
+def is_mismatch(one: Any, other: Any) -> bool:
+    """Whether an operator meets [n] and [n,1], most likely by mistake: who wants every pair adds axes to
+    both.
+    """
+    if not isinstance(one, JaxArray) or not isinstance(other, JaxArray):
+        return False
+    row, column = sorted((one.shape, other.shape), key=len)
+    return len(row) == 1 and row[0] > 1 and column == (*row, 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Noted:
     """An array that a line makes."""
