@@ -14,7 +14,7 @@ line that makes it, `encode (net.py:24)`.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tfmemlens.attribution.moments.owners import argument_kind
 from tfmemlens.model.allocation import Allocation, Shape
@@ -52,7 +52,7 @@ def with_arguments(attribution: Attribution, values: Sequence[ProgramValue]) -> 
     return replace(attribution, owners=owners)
 
 
-def _vectors(attribution: Attribution) -> Collection[str]:
+def _vectors(attribution: Attribution) -> set[str]:
     """Arguments of one dimension that are all that there is of their layer, such as a bias beside a matrix in
     one dictionary.
     """
