@@ -42,3 +42,30 @@ def test_a_failure_at_the_end_of_a_book_is_found():
     capture = read_lines(list(enumerate([*words, told], 1)))
     line = capture.surroundings.shows("running short")
     assert line is not None and line.text == told
+
+
+def _of_a_kind_each(number: int) -> str:
+    letters = "".join(chr(97 + number // 26**place % 26) for place in range(3))
+    return f"/data/{letters}_{number % 10}.jpg of {letters}"
+
+
+def test_names_of_files_without_end_are_passed_over_and_what_speaks_is_read():
+    attention = Attention()
+    for number in range(2000):
+        assert not attention.passes(_of_a_kind_each(number))
+    assert attention.passes(_of_a_kind_each(2001))
+    assert not attention.passes(_of_a_kind_each(0))  # of a kind that came before
+    for line in (
+        "/data/xyz.jpg of 8 GiB",
+        "Killed",
+        "xq_step[8,3]",
+        'File "/data/xq.py", line 3',
+        "import xq",
+    ):
+        assert not attention.passes(line)
+
+
+def test_a_failure_below_names_of_files_is_found():
+    lines = [_of_a_kind_each(number) for number in range(6000)]
+    capture = read_lines(list(enumerate([*lines, "OOM when allocating tensor with shape[3,4]"], 1)))
+    assert [incident.request.shape for incident in capture.incidents] == [(3, 4)]

@@ -74,3 +74,9 @@ def test_a_log_that_ends_in_progress_is_read_to_its_end() -> None:
     lines = [STEP.format(number, number % 10_000, number % 7) for number in range(5000)]
     capture = read_lines(enumerate([FAILED, *lines], 1))
     assert capture.surroundings.steps[-1][0] == 4999
+
+
+def test_rows_of_an_array_are_of_a_kind() -> None:
+    repeats = Repeats()
+    held = [repeats.holds(_line(number, f"[ 0.{number} -1.{number} ]")) for number in range(_FIRST + 2)]
+    assert held == [False] * _FIRST + [True] * 2

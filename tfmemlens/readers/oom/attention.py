@@ -2,20 +2,29 @@
 
 Two hundred rules are asked about a line of prose, and no line of prose is like another, so nothing that was
 learned of one helps with the next. What a post tells it tells in its first pages; of what follows only lines
-that speak of memory are read, and of those in the end only the ones that name a failure.
+that speak of memory are read, and of those in the end only the ones that name a failure. The same of what a
+program prints: where thousands of lines were of a kind each, names of files, say, the next one of a new kind
+is read if it has a word of a training or of a failure.
 """
 
 from __future__ import annotations
 
 from tfmemlens.patterns import regex
+from tfmemlens.readers.oom.rules import shape_of
 
-_MOST_PLAIN, _MOST_TELLING = 800, 400
+_MOST_PLAIN, _MOST_TELLING, _MOST_SHAPES = 800, 400, 2000
 _PLAIN = regex(r"[^\[\]{}=<>_/\\@#|:$*`\"]*\Z")
 """Words and no more: nothing that a program, a table or a traceback is made of."""
 _FIGURES = regex(r"\d{3}")
 _TELLING = regex(r"(?i)memor|\b[cv]?ram\b|\bgpus?\b|leak|swap|\u5185\u5b58|\u663e\u5b58")
 _FAILING = regex(
     r"(?i)out of mem|kill|exhaust|\boom|not enough|alloc|insufficient|terminat|abort|dumped|signal|exit"
+)
+_SPEAKS = regex(
+    r"(?i)mem|[cv]?ram\b|[cgt]pu|hbm|leak|swap|out of|kill|exhaust|oom|enough|alloc|insufficient|terminat"
+    r"|abort|dumped|signal|exit|err|excep|traceback|fail|warn|tensor|shape|size|batch|epoch|step|loss|device"
+    r"|cuda|cudnn|jax|keras|xla|torch|flax|\d ?[kmgt]i?b?\b|byte|chunk|in use|limit|0x|File \"|\w\[\d"
+    r"|[\u5185\u986f\u663e]\u5b58|import |\w\(|^\s*[-=]+>"
 )
 
 
@@ -24,9 +33,22 @@ class Attention:
 
     def __init__(self) -> None:
         self._plain = self._telling = 0
+        self._shapes: set[str] = set()
 
     def passes(self, text: str) -> bool:
         """Whether a line may be passed over."""
+        return self._is_one_of_many(text) or self._is_late_prose(text)
+
+    def _is_one_of_many(self, text: str) -> bool:
+        shape = shape_of(text)
+        if shape in self._shapes:
+            return False
+        if len(self._shapes) < _MOST_SHAPES:
+            self._shapes.add(shape)
+            return False
+        return _SPEAKS.search(text) is None
+
+    def _is_late_prose(self, text: str) -> bool:
         if not _PLAIN.match(text) or _FIGURES.search(text):
             return False
         self._plain += 1

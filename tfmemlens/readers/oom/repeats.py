@@ -21,6 +21,8 @@ _PROGRESS = regex(
     r"(?i)\b(?:steps?|epochs?|iter(?:s|ations?)?|loss(?:es)?|eta|batch|acc(?:uracy)?|lr)\b|\b(?:it|sec|s)/"
     r"|/(?:s|sec|it)\b|\d/\d|\d%"
 )
+_FIGURES = regex(r"[^A-Za-z]*0[^A-Za-z]*\Z")
+"""Rows of an array."""
 _TELLS = regex(
     r"(?i)mem|alloc|ram\b|[gt]pu|oom|exhaust|kill|(?<!_)err|exce|warn|trac|leak|tensor|shape|file|chunk|use"
     r"|size|hbm|swap|rss|limit|fail|device|bin\b|buffer|compil|byte|\d ?[kmgt]i?b?\b|\bnan\b|0x|_bfc"
@@ -64,7 +66,7 @@ class Repeats:
         if shape not in self._shapes:
             if len(self._shapes) >= _MOST_SHAPES:
                 self._shapes.clear()
-            of_progress = _PROGRESS.search(shape) and not _TELLS.search(shape)
+            of_progress = (_PROGRESS.search(shape) or _FIGURES.match(shape)) and not _TELLS.search(shape)
             self._shapes[shape] = _RUNS.sub("0", shape) if of_progress else None
         return self._shapes[shape]
 
