@@ -170,16 +170,19 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("the message", line),),
             remedies=(*_holders(case, line), *_for_another(case, name, line)),
         )
+    ended = ended_by(case)
     for what, line in case.capture.surroundings.elsewhere:
         yield Finding(
             severity=Severity.NOTE,
             headline=(
                 f"{'no out-of-memory message' if _NO_LAUNCH in what else 'no lack of memory'}:"
                 f" {what}{_sizes(line)}{_grew(case, what, line)}{_where(case, what, line)}"
+                f"{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
             ),
             evidence=(Evidence("the message", line),),
             detail=_NO_SETTING if _ON_CHIP in what else "",
             remedies=(
+                *((ended[0],) if ended else ()),
                 *((BUILD_ONCE,) if _grew(case, what, line) else ()),
                 *(_smaller_blocks(case) if _ON_CHIP in what else ()),
                 *(remedy for words, remedy in _HELP.items() if words in what),

@@ -80,3 +80,10 @@ def in_short(error: Line) -> str:
     """The error, cut where it is long."""
     text = error.text.strip()
     return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}\u2026"
+
+
+def of_a_cut_traceback(told: Surroundings) -> str:
+    """Where a traceback leads whose end was not pasted, and that it was not."""
+    own = told.shows(OWN_FRAME)
+    place = of_the_traceback(told) if own else ""
+    return f"{place}, and its end, which names the error, is not in the text" if place else ""

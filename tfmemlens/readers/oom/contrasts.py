@@ -246,6 +246,8 @@ _BACK = regex(
     r" again\b|\b(?:problem|issue|leak|error|it|oom) (?:is|came|comes) back\b"
 )
 """It was ended before, and not for good."""
+_OF_ANOTHER = regex(r"(?i)\b(?:a different|another|an unrelated)\b[^.]{0,30}\b(?:issue|problem|error)\b")
+"""What is said of another trouble ends none of this one."""
 _NEXT_TURNS = 12
 """Lines within which a question is answered."""
 _OWN_CLAUSE = regex(r"(?i)[,;:] ?(?:(?:which|and|but|so|then) )?(?:i|we) (?:have |finally )?\Z")
@@ -253,6 +255,8 @@ _OWN_CLAUSE = regex(r"(?i)[,;:] ?(?:(?:which|and|but|so|then) )?(?:i|we) (?:have
 _WONDERS = regex(r"(?i)\bwonder|\b(?:could|can|may|might|would|should) (?:be|have been)\b")
 _CAUSED = regex(
     r"(?i)\broot cause(?::| is| was)|\bit turn(?:s|ed) out (?:that )?\w+ \w"
+    r"|\b(?:which|that|this) (?:causes?|caused|leads? to|led to|results? in) (?:an? |the |my )?(?:\w+ )?"
+    r"(?:OOM|out[- ]of[- ]memory|memory leak)\b"
     r"|\breali[sz]ed (?:that )?(?:I|we|it|my|our|the \w+) (?:was|were|had|did|forgot|am|is)\b"
     r"|\b(?:problem|issue|cause|reason|culprit|leak|error|oom) "
     r"(?:is|was|seems to be|turn(?:s|ed) out to be|comes from|came from)"
@@ -412,7 +416,7 @@ class _Told(NamedTuple):
 
 @lru_cache(_REMEMBERED)
 def _told(sentence: str) -> _Told:
-    in_doubt = "?" in sentence or _WONDERS.search(sentence)
+    in_doubt = "?" in sentence or _WONDERS.search(sentence) or _OF_ANOTHER.search(sentence)
     fixed = "" if in_doubt else _from_its_clause(sentence, _FIXED)
     without = _without(sentence)
     works = "" if in_doubt or fixed or without else _from_its_clause(sentence, _WORKS_SO)

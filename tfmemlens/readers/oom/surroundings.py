@@ -39,6 +39,7 @@ from tfmemlens.readers.oom.rules import DEVICE, SIZE, Era, LineRule, RuleTable
 from tfmemlens.readers.oom.sentence import FRAME
 from tfmemlens.readers.oom.told_besides import HINT
 from tfmemlens.readers.oom.versions import Releases
+from tfmemlens.readers.oom.xla_metrics import XlaMetrics
 from tfmemlens.units import MIB, Size, parse_size
 
 CREATED = LineRule(
@@ -256,6 +257,7 @@ class SurroundingsCollector:
         self.attempts = AttemptCollector()
         self.contrasts = ContrastCollector()
         self.counters = Counters()
+        self.metrics = XlaMetrics()
         self._total: Size | None = None
         self._own_lines = False
         """Whether the lines that a notebook shows of a traceback are the program's own."""
@@ -343,6 +345,7 @@ class SurroundingsCollector:
         self.attempts.observe(line)
         self.contrasts.observe(line)
         self.counters.observe(line)
+        self.metrics.observe(line)
         if SAID_VERSION.search(line.text) and not _OF_ANOTHER_TIME.search(line.text):
             for said in re.finditer(SAID_VERSION.pattern, line.text):
                 self.said_era = _widened(self.said_era, said)
@@ -436,6 +439,8 @@ class SurroundingsCollector:
                 )
             else:
                 devices.append(DeviceInfo(f"GPU:{index}", None, None, total, free, None, line))
+        if counted := self.metrics.value():
+            self.harmless.setdefault(counted[0], (1, counted[1]))
         return Surroundings(
             devices=tuple(devices),
             soft_warnings=tuple(SoftWarning(size, allocator, line) for size, allocator, line in soft),
