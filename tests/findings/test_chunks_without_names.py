@@ -240,3 +240,54 @@ def test_the_line_that_gives_a_data_set_whole_stands_beside_its_failing_copy() -
     assert told and "from_tensor_slices(beats)` (line 4) gives whole" in (told.because or "")
     small = finding(code.replace("1400", "1000") + text, "data-set-as-constant")
     assert small and "most likely a data set given as arrays" in (small.because or "")
+
+
+GROWS = """class Tracker(tf.keras.Model):
+    def call(self, frames):
+        past = tf.zeros([4, 1, 64])
+        for t in tf.range(300):
+            state = self.cell(frames[:, t], past)
+            past = {joined}
+        return state
+"""
+
+
+def stairs(turns: int, step: int = 16 << 10, first: int = 64 << 10, each: int = 1) -> str:
+    sizes = [(each, first + step * turn) for turn in range(turns)]
+    return chunks(256, *sizes, (8, 777 << 10)) + failing("4", "tracker/while/add")
+
+
+@pytest.mark.parametrize("each", [1, 3])
+def test_blocks_in_even_steps_are_versions_of_one_tensor_and_its_line_is_named(each: int) -> None:
+    code = GROWS.format(joined="tf.concat([past, state[:, None]], axis=1)")
+    report = explained(code + stairs(140, each=each))
+    told = next(found for found in report.findings if found.rule == "growing-in-a-loop")
+    assert f"about {140 * each} blocks of 64.0 KiB to 2.23 MiB in equal steps of 16.0 KiB" in report.verdict
+    assert "every `past` that `past = tf.concat([past, state[:, None]], axis=1)` (line 6)" in report.verdict
+    assert "turn by turn of the loop of line 4" in report.verdict
+    assert told.explains == each * sum((64 << 10) + (16 << 10) * turn for turn in range(140))
+    assert report.actions[0].remedy.slug == "ring-buffer"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        stairs(20),  # too few
+        stairs(140, each=9),  # as many of each size as layers have
+        stairs(140, step=512),  # lost to rounding
+        chunks(256, *((1, (64 << 10) + 256 * turn * turn) for turn in range(8, 148))) + failing("4", "a/add"),
+    ],
+    ids=["few", "many of each", "small steps", "no even steps"],
+)
+def test_other_blocks_are_no_versions(text: str) -> None:
+    assert finding(text, "growing-in-a-loop") is None
+
+
+@pytest.mark.parametrize("joined", ["tf.concat([state, frames], 1)", "tf.add(past, state)"])
+def test_another_line_is_not_named(joined: str) -> None:
+    told = finding(GROWS.format(joined=joined) + stairs(140), "growing-in-a-loop")
+    assert (
+        told
+        and told.because
+        and "every version of a tensor that each turn of a loop makes longer" in told.because
+    )

@@ -232,6 +232,10 @@ CASES: dict[str, tuple[str, str]] = {
         CLIPPING + oom("4096,4096", "gradients/tower/fc2/MatMul_grad/MatMul_1"),
         CLIPPING + oom("4096,4096", "gradients/tower/fc2/MatMul_grad/MatMul"),
     ),
+    "growing-in-a-loop": (
+        dump_by_size(256, 200, *((1, (64 + 16 * turn) << 10) for turn in range(140))) + "\n" + oom("64"),
+        dump_by_size(256, 200, *((1, (64 + 16 * turn) << 10) for turn in range(20))) + "\n" + oom("64"),
+    ),
     "data-set-in-ram": (
         "I load 40000 images of 224x224x3 with np.load.\n" + CRASHED,
         "I load 400 images of 224x224x3 with np.load.\n" + CRASHED,

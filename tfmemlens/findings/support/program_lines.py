@@ -92,11 +92,11 @@ def line_of_layer(told: Surroundings, layer: str | None) -> Line | None:
     if not name.isidentifier() or not told.program():
         return None
     named = rf"\bname\s*=\s*['\"]{re.escape(name)}['\"]"
-    lines = [line for line in _file_lines(told) if name in line.text and re.search(named, line.text)]
+    lines = [line for line in file_lines(told) if name in line.text and re.search(named, line.text)]
     return lines[0] if len(lines) == 1 else None
 
 
-def _file_lines(told: Surroundings) -> list[Line]:
+def file_lines(told: Surroundings) -> list[Line]:
     """The lines of files that were read, each once; none that a traceback quotes."""
     lines = (line for each in told.program() if not each.of_frame for line in each.lines)
     return [*{(line.source, line.number): line for line in lines}.values()]
