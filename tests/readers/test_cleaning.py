@@ -289,3 +289,14 @@ def test_a_message_above_the_content_of_a_tensor_is_read() -> None:
     )
     verdict = pipeline.explain(f"{message}\n{content}\n").verdict
     assert "[512,512] float32" in verdict
+
+
+def test_a_pods_prefix_names_the_process_whatever_follows() -> None:
+    rows = [
+        f"[pod/job-{pod}/tf] 2023-05-03 10:00:{at:02d},001 INFO train.py:8 step {at}"
+        for at in range(9)
+        for pod in (0, 1)
+    ]
+    cleaned = list(clean(enumerate(rows, 1)))
+    assert {line.rank for line in cleaned} == {"job-0/tf", "job-1/tf"}
+    assert cleaned[-1].line.text.endswith("step 8") and "pod" not in cleaned[-1].line.text

@@ -105,7 +105,7 @@ _RANK = regex(
     r" ip=[\d.]+)?)\)\s?|\[(?P<named>(?:rank|worker|GPU|gpu|task|node)[ _:-]?\d+)\]:?\s?"
     r"|(?P<compose>[A-Za-z][\w.-]*[_-]\d+) +\| |(?P<srun>\d{1,4}): (?=\s*(?:\d{4}-\d\d-\d\d |[IWEF]\d{4}"
     r" |\d+(?:\.\d+)?[KMGT]?i?B from |Current usage))"
-    r"|\[(?P<torch>\d{1,3})\]:\s?)"
+    r"|\[(?P<torch>\d{1,3})\]:\s?|\[pod/(?P<pod>[\w.-]+/[\w.-]+)\] )"
 )
 _SHIPPER = regex(
     r"\s*(?:"
