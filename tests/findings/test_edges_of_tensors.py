@@ -515,11 +515,11 @@ def test_a_summary_tells_how_many_weights_there_are() -> None:
     [
         (99, 10_000, None, Severity.FACTOR),
         (100, 10_000, None, None),
-        (99, None, 10_000, Severity.FACTOR),
+        (99, None, 10_000, Severity.CAUSE),
         (100, None, 10_000, None),
         (99, 10_000, 5, Severity.FACTOR),
         (MIB, None, None, Severity.CAUSE),
-        (MIB + 1, None, None, None),
+        (4 * MIB + 1, None, None, None),
         (None, 10_000, None, None),
     ],
 )

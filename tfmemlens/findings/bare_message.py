@@ -19,6 +19,7 @@ from tfmemlens.findings.support.rows import attributed, failures, on_host
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.told_mechanism import told_mechanism
 from tfmemlens.findings.support.tool_settings import tool
+from tfmemlens.findings.support.traceback_place import of_the_node
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -71,6 +72,7 @@ def check(case: Case) -> Iterator[Finding]:
         release = None if case.capture.surroundings.works_in else told_release
         what += f"; it began with another release ({release.place})" if release else ""
         what += f"; most likely it was {likely.what}" if likely else ""
+        what += "" if failed.node or framework == JAX else of_the_node(case.capture.surroundings)
         yield Finding(
             severity=Severity.NOTE if late else Severity.FACTOR,
             headline=what,

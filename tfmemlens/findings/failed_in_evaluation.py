@@ -224,7 +224,8 @@ def _remedy(case: Case, moment: Moment, phase: str, request: Request) -> Remedy:
             smaller = training if enough else min(training, smaller)
         beside = f", in training {training}" if training and training != batch else ""
         text += f" (this one had {batch}{beside})"
-    code = None if case.api.is_tf1 else _code(case, phase, request, smaller)
+    in_session = case.api.is_tf1 or case.api.front_end is FrontEnd.SESSION
+    code = None if in_session else _code(case, phase, request, smaller)
     setting = case.capture.surroundings.setting("validation_batch_size")
     if code and phase == EVALUATION and setting and ".batch(" in setting[1].text:
         text, code = f"{text}, {setting[1].place}", f"validation_data=validation.batch({smaller})"

@@ -21,8 +21,10 @@ from tfmemlens.findings.support.rows import (
     tensor_text,
 )
 from tfmemlens.findings.support.situation import TENSORFLOW, situation
+from tfmemlens.knowledge.device_names import CPU
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, percent
 
@@ -30,12 +32,18 @@ BASIS = Basis.FIGURES
 EXPLAINS = "no bytes: others hold the memory"
 
 
+_SMALL_ON_A_GPU = 4 * MIB
+"""Next to nothing of any GPU that trains."""
+
+
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         need = request.needed_bytes
         limit = device_limit(case, moment)
         whole = all_in_use(moment) or (limit.bytes if limit else 0)
-        small_alone = not all_in_use(moment) and need is not None and need <= MIB
+        on_gpu = request.failed.shape is not None and situation(case, moment).device != CPU
+        least = _SMALL_ON_A_GPU if on_gpu else MIB
+        small_alone = not all_in_use(moment) and need is not None and need <= least
         if need is None or (whole and need >= 0.01 * whole) or not (whole or small_alone):
             continue
         share = f", {percent(need, whole)} of {human(whole)}" if whole else ""
@@ -57,8 +65,9 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
     """What to do where nothing tells what was in use: see who else has the device, then need less in all."""
-    run = situation(case, moment)
-    if run.framework != TENSORFLOW or run.program:
+    request, run = moment.request, situation(case, moment)
+    alone = request is not None and request.failed.kind is RequestKind.TENSOR
+    if run.framework != TENSORFLOW or run.program or not alone or case.capture.surroundings.device_uses:
         return
     several = case.capture.surroundings.shows("several GPUs named")
     others = (
@@ -66,7 +75,6 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
         if several
         else ""
     )
-    request = moment.request
     less = remedies.offered(case, moment, "smaller-batch") or (remedies.LESS_AT_ONCE,)
     users = Remedy(
         "see who else holds the device (another process, an earlier model in a notebook's kernel), and end"
@@ -74,7 +82,9 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
         "nvidia-smi   # then: export CUDA_VISIBLE_DEVICES=1" if several else "nvidia-smi",
         slug="see-device-users",
     )
-    of_a_weight = request is not None and ASSIGNS.match(request.failed.kernel or "")
+    failed = request.failed if request else None
+    made = failed is not None and (failed.creating or "Initializer" in (failed.node or ""))
+    of_a_weight = made or (failed is not None and ASSIGNS.match(failed.kernel or ""))
     yield from (users, *less) if of_a_weight else (*less, users)
 
 

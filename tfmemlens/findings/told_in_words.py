@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings import code_without_message, named_growth, processes_on_one_device
-from tfmemlens.findings.support import steps_of_torch_xla
+from tfmemlens.findings.support import remedies, steps_of_torch_xla
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.contrasted import (
     ONCE_FOR_ALL,
@@ -167,6 +167,8 @@ def check(case: Case) -> Iterator[Finding]:
         likely = None  # code that caches says more than words of another line
     where = whose(case, line)
     on_board = board(case)
+    if on_board and grows is None:
+        likely = None  # what other programs of the board hold is in the same RAM, and comes first
     what = f"in words that {where} {_did_what(told, said, grows)}"
     if grows is None and only_killed(line):
         what = "that the program was killed, as the kernel does where host RAM is full"
@@ -241,11 +243,17 @@ def _below_a_message(case: Case) -> Iterator[Finding]:
         ),
         evidence=tuple(Evidence("what is left", each) for each in filter(None, (hint, compiled or ran))),
         remedies=(
-            *smaller_stated(case),
+            *(smaller_stated(case) if program else _less(case)),
             *((steps_of_torch_xla.LESS_IN_A_STEP,) if program and framework_of(case) == TORCH_XLA else ()),
             _message_wanted(told),
         ),
     )
+
+
+def _less(case: Case) -> tuple[Remedy, ...]:
+    """What helps most programs, where nothing is known but that a device's memory ran out."""
+    stated = tuple(smaller_stated(case))
+    return stated or ((remedies.LESS_AT_ONCE,) if framework_of(case) == TENSORFLOW else ())
 
 
 _LABEL_SHAPE = regex(r"\b(?P<dtype>[a-z]{1,4}\d{1,2})\[(?P<sizes>\d{1,12}(?:,\d{1,12}){0,7})\]")

@@ -31,7 +31,10 @@ _METHODS = {
     "predict_on_batch": PREDICTION,
 }
 _CALLS = {
-    EVALUATION: regex(r"\.(?:evaluate(?:_generator)?|test_on_batch|eval)\("),
+    EVALUATION: regex(
+        r"\.(?:evaluate(?:_generator)?|test_on_batch|eval)\("
+        r"|\bfeed_dict\s?=\s?(?:val|valid|validation|eval|dev|test)_\w"
+    ),
     PREDICTION: regex(r"\.predict(?:_on_batch|_generator|_proba)?\(|\btraining\s*=\s*False\b"),
     LOADING: regex(r"\.(?:restore|load_weights)\(|\bload_(?:params|model|weights|checkpoint)\("),
 }

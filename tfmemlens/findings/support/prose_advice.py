@@ -409,6 +409,9 @@ def _of_javascript(case: Case, grows: Line | None) -> Iterator[Remedy]:
         yield from (_COUNT_TENSORS, _LOAD_ONCE, _NEWER_TFJS)
         return
     fits = told.shows("fitting") is not None
+    if grows and not fits and told.shows("tidying"):
+        yield from (_COUNT_TENSORS, _NEWER_TFJS, _LOAD_ONCE)
+        return
     yield from (remedies.TIDY, _COUNT_TENSORS, _NEWER_TFJS) if fits else (remedies.TIDY, _LOAD_ONCE)
 
 

@@ -13,7 +13,7 @@ _FRAME = regex(
 )
 
 
-_NODE = regex(r"Detected at node '?([\w/.-]{1,400})")
+_NODE = regex(r"(?:Detected at node '?|\[\[\{\{node )([\w/.-]{1,400})")
 _ARROW = regex(r"\s*-{2,}> ?\d{1,5} +(?P<code>\S.*)")
 _LONGEST_CODE = 60
 
@@ -23,13 +23,23 @@ def _at_most(code: str) -> str:
     return code if len(code) <= _LONGEST_CODE else f"{code[:_LONGEST_CODE]}\u2026"
 
 
+def of_the_node(told: Surroundings) -> str:
+    """The op that a message names whose other lines are not here."""
+    node = told.shows("naming a node")
+    detected = _NODE.search(node.text) if node else None
+    if node is None or detected is None:
+        return ""
+    name = detected[1]
+    copy = ", a copy that TensorFlow's layout pass added" if "LayoutOptimizer" in name else ""
+    return f"; it was detected at the node `{_at_most(name)}` ({node.place}){copy}"
+
+
 def of_the_traceback(told: Surroundings) -> str:
     """Where a traceback leads whose exception is not here: in the file that it begins in, and the program's
     last frame behind it, else a library's.
     """
-    node = told.shows("naming a node")
-    if node and (detected := _NODE.search(node.text)):
-        return f"; it was detected at the node `{_at_most(detected[1])}` ({node.place})"
+    if node := of_the_node(told):
+        return node
     line = told.shows(OWN_FRAME) or told.shows(LIBRARY_FRAME)
     arrow = _ARROW.match(line.text) if line else None
     if line and arrow:

@@ -270,10 +270,11 @@ ELSEWHERE = {
         needs=("no space", "out of disk", "out of disc", "out of hard", "out of storage"),
     ),
     "a file of a checkpoint could not be written: as a rule the disk or a quota was full": LineRule(
-        r"(?i:resource[ _]?exhausted(?:error)?): \.{0,2}[\w~./\\: -]{1,200}"
+        r"(?i:resource[ _]?exhausted(?:error)?): ?\.{0,2}[\w~./\\: -]{1,200}"
         r"(?:\.tempstate\d+|\.(?:data|tmp)-\d{5}-of-\d{5}\S{0,40}|\.part-\d+\S{0,40})\s*(?:;|\Z)",
         "ResourceExhaustedError: ./run/net-12.tempstate1234567890123456789",
-        needs=("exhausted: ", "exhaustederror: "),
+        "W op_kernel.cc:975] Resource exhausted:/home/net-35.data-00000-of-00001",
+        needs=("exhausted:", "exhaustederror:"),
     ),
     "a file could not be written: as a rule the disk or a quota was full": LineRule(
         r"(?:ResourceExhaustedError|RESOURCE_EXHAUSTED): (?:[A-Z]:|~|\.{1,2})?(?:[\w.-]*[/\\]){1,20}"

@@ -580,11 +580,12 @@ SOLVING = LineRule(
 )
 """Diffrax solves a differential equation."""
 A_NODE = LineRule(
-    r"\bDetected at node '?(?P<node>[\w/.-]{1,400})'? defined at",
+    r"\bDetected at node '?(?P<node>[\w/.-]{1,400})'? defined at|\[\[\{\{node [\w/.-]{1,400}\}\}",
     "Detected at node 'model_1/dense/MatMul' defined at (most recent call last):",
-    needs="Detected at node",
+    "\t [[{{node model_1/dense/MatMul}}]]",
+    needs=("detected at node", "{{node "),
 )
-"""The op that failed, of TensorFlow 2.5 and later, above the traceback of where it was made."""
+"""The op that failed: of TensorFlow 2.5 and later above the traceback of where it was made, else its tag."""
 PURPOSES = {
     "naming a node": A_NODE,
     "solving an ODE": SOLVING,

@@ -551,6 +551,13 @@ RUN_BY_XRT = LineRule(r"\bXRTExecute", "[[XRTExecute_G12]]", needs="XRTExecute")
 """The node of a program of PyTorch/XLA, where it was compiled and where it ran."""
 NAMED_MEMORIES = {"GPU memory named": GPU_MEMORY, "host RAM named": HOST_RAM, "a GPU named": A_GPU}
 """What is named anywhere, whatever is said of it."""
+TIDIES = LineRule(
+    r"\A(?!.*\b(?:use|using|try|should|could|would|need|must|have to|suggest\w*)\b).*?"
+    r"\btf\.(?:tidy|dispose)\(",
+    "  const y = tf.tidy(() => model.predict(x));",
+    needs="tf.",
+)
+"""Code of TensorFlow.js that frees what it makes already."""
 NAMED_KERAS = LineRule(
     r"(?i)(?<![\w-])keras(?![\w-])", "# Keras Callback Error specific GPU", needs=("keras",)
 )
@@ -583,6 +590,7 @@ SEVERAL_GPUS = LineRule(
 TOLD_BESIDES = {
     "several GPUs named": SEVERAL_GPUS,
     "naming Keras": NAMED_KERAS,
+    "tidying": TIDIES,
     "in a notebook": IN_A_NOTEBOOK,
     "test samples": TEST_SAMPLES,
     "asked in words": ASKED_IN_WORDS,
