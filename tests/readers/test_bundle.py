@@ -22,6 +22,7 @@ from tfmemlens.model.incident import AllocatorState, FailedRequest, Incident, Re
 from tfmemlens.model.live_model import LiveModel, LiveVariable
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.readers.formats import memory_dump
+from tfmemlens.readers.formats.live_model import _with_slots
 from tfmemlens.readers.gathering.merge_logs import merge
 from tfmemlens.recording.inside import keras_models
 from tfmemlens.units import Size
@@ -468,3 +469,21 @@ def test_the_recorder_tells_the_limit_of_a_device(
     (tmp_path / "recorder.json").write_text(json.dumps(told))
     (moment,) = pipeline.explain(tmp_path).case.moments
     assert (moment.balance.limit.bytes if moment.balance.limit else None) == limit
+
+
+def of_type(name: str, layer: str | None = None, *shape: int) -> LiveVariable:
+    return LiveVariable(name, layer, Kind.PARAMETER, TensorType(shape, "float32"))
+
+
+def test_slots_of_a_graph_are_told_by_their_weights_names_and_shapes() -> None:
+    variables = [
+        of_type("ranker/taste", None, 300, 48),
+        of_type("ranker/taste/RMSProp", None, 300, 48),
+        of_type("ranker/taste/RMSProp_1", None, 300, 48),
+        of_type("ranker/taste/part", None, 300),  # another shape
+        of_type("bias", None, 300, 48),  # no name of a variable before it
+        of_type("ranker/taste/own", "scorer", 300, 48),  # a layer's
+    ]
+    told = [(each.layer, each.kind) for each in _with_slots(variables)]
+    slot, weight = ("ranker/taste", Kind.OPTIMIZER_SLOT), (None, Kind.PARAMETER)
+    assert told == [weight, slot, slot, weight, weight, ("scorer", Kind.PARAMETER)]

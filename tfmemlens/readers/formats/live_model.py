@@ -20,6 +20,7 @@ from tfmemlens.model.tensor import TensorType, numpy_dtype_of_enum
 from tfmemlens.readers.bytes import own_json
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
+from tfmemlens.values import replace
 
 HOLDS = Holds.SURROUNDINGS
 KEY = "tfmemlens_model"
@@ -42,7 +43,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
         for model in models
         for layer in own_json.rows(model, "layers")
     }
-    variables = (_variable(row) for row in own_json.rows(document, "variables"))
+    variables = _with_slots([_variable(row) for row in own_json.rows(document, "variables")])
     return Capture(
         Source(opened.path, ("live-model",)),
         notes=tuple(_given(document)),
@@ -165,6 +166,20 @@ def _variable(row: dict[str, Any]) -> LiveVariable:
         _tensor(row),
         str(row.get("device") or ""),
     )
+
+
+def _with_slots(variables: list[LiveVariable]) -> Iterator[LiveVariable]:
+    """The same, with the slots of optimizers that belong to no layer as such: `w/Adam` and `w/Adam_1` have
+    the shape of `w`.
+    """
+    known = {each.name: each for each in variables}
+    for each in variables:
+        of = known.get(each.name.rpartition("/")[0])
+        alike = of is not None and of.tensor == each.tensor and bool(each.tensor.shape)
+        if of is None or not alike or each.layer is not None or each.kind is not Kind.PARAMETER:
+            yield each
+        else:
+            yield replace(each, layer=of.layer or of.name, kind=Kind.OPTIMIZER_SLOT)
 
 
 def _tensor(row: dict[str, Any]) -> TensorType:
