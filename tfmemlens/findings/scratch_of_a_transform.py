@@ -40,15 +40,33 @@ def check(case: Case) -> Iterator[Finding]:
         explains=need,
         evidence=(Evidence("the message", line),),
         remedies=(
-            Remedy(
-                "transform fewer rows in one call",
-                "y = jax.lax.map(jnp.fft.rfft, x, batch_size=1)   # as many rows as stay below the limit",
-                slug="in-blocks",
-            ),
+            _fewer_rows(case, -(-need // limit)),
             Remedy(
                 "or in 32 bits: half of it",
                 "jax.config.update('jax_enable_x64', False)",
                 slug="single-precision-jax",
             ),
         ),
+    )
+
+
+_CALL = regex(r"\belem_count: (?P<numbers>\d{1,12})\b.{0,200}\bbatch_count: (?P<rows>\d{1,12})\b")
+
+
+def _fewer_rows(case: Case, parts: int) -> Remedy:
+    """So many calls for one, by the number of transforms that cuFFT's own line states."""
+    line = case.capture.surroundings.shows("a call of cuFFT")
+    match = _CALL.search(line.text) if line else None
+    rows = int(match["rows"]) if match else 0
+    if match is None or rows < 2 * parts:
+        return Remedy(
+            "transform fewer rows in one call",
+            "y = jax.lax.map(jnp.fft.rfft, x, batch_size=1)   # as many rows as stay below the limit",
+            slug="in-blocks",
+        )
+    return Remedy(
+        f"transform fewer rows in one call: it has {rows:,} of {int(match['numbers']):,} numbers; in {parts}"
+        " calls the scratch of each stays below the limit",
+        f"y = jax.lax.map(jnp.fft.rfft, x, batch_size={-(-rows // parts)})",
+        slug="in-blocks",
     )

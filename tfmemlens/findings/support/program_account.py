@@ -5,6 +5,7 @@ donating them buys.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, jax_lines, remedies
@@ -343,6 +344,19 @@ def made_of_nothing(compiler: CompilerMemory) -> bool:
     return bool(known and max(part.bytes for part in (given, constants) if part) < _NEXT_TO_NOTHING)
 
 
+def runs_from_a_key(moment: Moment, compiler: CompilerMemory) -> bool:
+    """Whether a program that is given keys alone does more than make weights: a line that trains or simulates
+    called it, or its temporaries are no scratch of random numbers.
+    """
+    if not made_of_nothing(compiler):
+        return False
+    failed = moment.request.failed if moment.request else None
+    results, temporaries = compiler.results, compiler.temporaries
+    much = bool(results and temporaries and temporaries.bytes > _MOST * results.bytes)
+    return much or bool(_RUNS.search((failed.source_text if failed else None) or ""))
+
+
+_RUNS = regex(r"\b\w*(?:train|rollout|simulat|episode|evolve)\w*\(\s*\w*(?:rng|key|seed)", re.IGNORECASE)
 _FEWER_DRAWS = Remedy(
     "if they are draws or paths: fewer in one call, and bring each call's results to the host",
     slug="fewer-draws",
@@ -369,9 +383,16 @@ def for_initial_weights(case: Case) -> Iterator[Remedy]:
         yield _FEWER_DRAWS
 
 
-def of_results(compiler: CompilerMemory) -> str:
+def of_results(moment: Moment, compiler: CompilerMemory) -> str:
     """`9.64 GiB are results, more than the 4.44 GiB of its temporaries`."""
     assert compiler.results
+    if runs_from_a_key(moment, compiler):
+        given = human_size(compiler.arguments) if compiler.arguments else "nothing"
+        return (
+            f"its largest part are its results, {human_size(compiler.results)}, made from arguments of"
+            f" {given}: most likely a whole run, which returns what each step and each seed gives (metrics,"
+            " states, a replay buffer)"
+        )
     if made_of_nothing(compiler):
         given = human_size(compiler.arguments) if compiler.arguments else "nothing"
         return (

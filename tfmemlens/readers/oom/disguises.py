@@ -328,7 +328,8 @@ class IndirectFailure(Context):
         """Whether the driver logged it: such a line may stand amid another failure's story, and no node
         follows it.
         """
-        return self.what in ("driver", "host") and not self.in_python
+        of_a_program = "Execution of replica" in self.line.text  # which a line of the user's started
+        return self.what in ("driver", "host") and not (self.in_python or of_a_program)
 
 
 class IndirectFailureCollector:

@@ -135,6 +135,7 @@ TAKING_ALL = LineRule(
     r"(?:all|the whole|the entire|entire|whole|full|the full|100 ?%|9\d ?%)(?: of)?"
     r"(?: the| my| available| its)* (?:GPUs?\b|VRAM|video|graphics)"
     r"|\bGPU memory\b[^.\n]{0,40}\b(?:very|too) much\b"
+    r"|\bGPU is close to its memory limit\b"
     r"|\bGPU memory usage:? ?(?:is )?\d+ ?Mi?B ?/ ?\d+ ?Mi?B"
     rf"|(?:\btensorflow\b|\bkeras\b|\btf\b)[^.\n]{{0,30}}\b{_TAKES} (?:up )?(?:nearly "
     rf"|almost )?all(?: of)?(?: the| my| its)*"

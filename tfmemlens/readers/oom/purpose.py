@@ -407,6 +407,12 @@ FFT_SCRATCH = LineRule(
     " the memory limit of 4294967296 bytes.",
     needs="cufft plan",
 )
+FFT_CALL = LineRule(
+    r"Initialize Params: rank: \d+ elem_count: \d+ .*batch_count: \d+",
+    "cuda_fft.cc:430] Initialize Params: rank: 1 elem_count: 400 input_embed: 400 batch_count: 1336566",
+    needs="batch_count",
+)
+"""How many transforms of which length one call of cuFFT has."""
 LATE = LineRule(
     r"(?i)\b(?:after|until)\b[^.\n]{0,30}\b(?:hundreds?|thousands?|dozens?|hours|days|\d{2,}(?:th)?)"
     r" (?:or so )?(?:of )?(?:(?:these|those|them|such|the|training|MCMC|optimi[sz]ation) )?"
@@ -621,6 +627,7 @@ PURPOSES = {
     "fitting": FITTING,
     "after an error": AFTER_AN_ERROR,
     "scratch of cuFFT": FFT_SCRATCH,
+    "a call of cuFFT": FFT_CALL,
     "vectorising": VECTORISING,
     "long sequences": LONG_SEQUENCES,
     "environments": ENVIRONMENTS,

@@ -319,7 +319,7 @@ def _of_the_program(
     donatable = program_account.could_donate(case, moment, compiler)
     if undonated and donatable:
         yield program_account.donate(case, compiler)
-    new = program_account.made_of_nothing(compiler)
+    new = program_account.made_of_nothing(compiler) and not program_account.runs_from_a_key(moment, compiler)
     if new:
         yield from program_account.for_initial_weights(case)
     elif program_account.mostly_results(compiler):
