@@ -61,10 +61,11 @@ def test_an_error_that_may_be_of_memory_is_no_other(error: str) -> None:
     assert "is another" not in explained(f"# Out of memory with a 7B model\n{FRAMES}{error}\n").verdict
 
 
-def test_the_last_frame_is_the_place_and_an_evaluation_above_it_is_told() -> None:
-    verdict = explained(f"My GPU runs out of memory.\n{FRAMES}").verdict
+def test_the_last_frame_is_the_place_of_a_kernel_and_an_evaluation_above_it_is_told() -> None:
+    failed = f"{FRAMES}{OF_XLA}the function failed to launch on the GPU\n"
+    verdict = explained(failed).verdict
     assert "net.py:31 in `run`" in verdict
     assert "called in an evaluation" not in verdict
-    evaluated = FRAMES.replace("in main", "in evaluate")
-    verdict = explained(f"My GPU runs out of memory.\n{evaluated}").verdict
-    assert "net.py:31 in `run` (line 5), called in an evaluation, `evaluate`" in verdict
+    evaluated = failed.replace("in main", "in evaluate")
+    verdict = explained(evaluated).verdict
+    assert "net.py:31 in `run` (line 4), called in an evaluation, `evaluate`" in verdict

@@ -196,7 +196,7 @@ def _where(case: Case, what: str, line: Line) -> str:
     """Where the traceback leads that a kernel's failure ends."""
     own = case.capture.surroundings.shows(OWN_FRAME)
     ended = own and own.source == line.source and own.number < line.number
-    return of_the_traceback(case.capture.surroundings) if "kernel" in what and ended else ""
+    return of_the_traceback(case.capture.surroundings, deepest=True) if "kernel" in what and ended else ""
 
 
 _NO_LAUNCH = "could not be started on the GPU"

@@ -34,13 +34,15 @@ def of_the_node(told: Surroundings) -> str:
     return f"; it was detected at the node `{_at_most(name)}` ({node.place}){copy}"
 
 
-def of_the_traceback(told: Surroundings) -> str:
+def of_the_traceback(told: Surroundings, deepest: bool = False) -> str:
     """Where a traceback leads whose exception is not here: in the file that it begins in, and the program's
-    last frame behind it, else a library's.
+    last frame behind it, else a library's. A frame that evaluates goes before what it calls, unless the
+    deepest is wanted.
     """
     if node := of_the_node(told):
         return node
-    line = told.shows(OWN_FRAME) or told.shows(LIBRARY_FRAME)
+    evaluates = None if deepest else told.shows(EVALUATION_FRAME)
+    line = evaluates or told.shows(OWN_FRAME) or told.shows(LIBRARY_FRAME)
     arrow = _ARROW.match(line.text) if line else None
     if line and arrow:
         return f"; a traceback leads to `{_at_most(arrow['code'])}` ({line.place})"
