@@ -487,3 +487,26 @@ def test_slots_of_a_graph_are_told_by_their_weights_names_and_shapes() -> None:
     told = [(each.layer, each.kind) for each in _with_slots(variables)]
     slot, weight = ("ranker/taste", Kind.OPTIMIZER_SLOT), (None, Kind.PARAMETER)
     assert told == [weight, slot, slot, weight, weight, ("scorer", Kind.PARAMETER)]
+
+
+@pytest.mark.parametrize(
+    ("keys", "name", "count"), [("abc", "r.by_site[\u2026]", 12), ("ab", "r.by_site['a']", 4)]
+)
+def test_parts_of_a_dictionary_that_one_line_fills_are_one(
+    tmp_path: Path, keys: str, name: str, count: int
+) -> None:
+    document = living("net.cache", 2, MIB)
+    held = document["groups"][0]["held_by"]
+    held += [{**held[0], "name": f"r.by_site['{key}']", "count": 4, "bytes": 4 * MIB} for key in keys]
+    document["groups"][0].update(count=2 + 4 * len(keys), bytes=(1 + 4 * len(keys)) * MIB)
+    holders = pipeline.explain(bundle(tmp_path, living=document)).case.capture.living[0].holders
+    assert (holders[0].name, holders[0].count) == (name, count)
+    assert sum(each.bytes for each in holders) == (1 + 4 * len(keys)) * MIB
+
+
+def test_keys_that_several_lines_fill_stay_apart(tmp_path: Path) -> None:
+    document = living("net.cache", 2, MIB)
+    held = document["groups"][0]["held_by"]
+    held += [{**held[0], "name": f"r.by_site['{key}']", "line": line} for line, key in enumerate("abc", 7)]
+    holders = pipeline.explain(bundle(tmp_path, living=document)).case.capture.living[0].holders
+    assert len(holders) == 4

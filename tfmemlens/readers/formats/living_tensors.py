@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
 from tfmemlens.model.line import Line, ReadNote
 from tfmemlens.model.live_model import HeldTensors, Holder
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.patterns import regex
 from tfmemlens.readers.bytes import own_json, texts
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
+from tfmemlens.values import replace
 
 HOLDS = Holds.SURROUNDINGS
 KEY = "tfmemlens_living"
@@ -33,7 +36,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
         holders = tuple(_holder(row, next(named, None)) for row in own_json.rows(group, "held_by"))
         count, size = own_json.number(group, "count") or 0, own_json.number(group, "bytes") or 0
         tensor = TensorType(own_json.shape(group), str(group.get("dtype")))
-        groups.append(HeldTensors(tensor, count, size, holders))
+        groups.append(HeldTensors(tensor, count, size, _of_one_line(holders)))
     whole = bool(document.get("complete"))
     return Capture(
         Source(opened.path, ("living-tensors",)),
@@ -54,3 +57,27 @@ def _holder(row: dict[str, Any], line: Line | None) -> Holder:
         own_json.number(row, "line"),
         line,
     )
+
+
+_OF_A_KEY = regex(r"(?P<root>.+)\['[^']{0,40}'\]\Z")
+_KEYS = 3
+
+
+def _of_one_line(holders: Sequence[Holder]) -> tuple[Holder, ...]:
+    """The same, with the parts of one dictionary that one line fills as one, `by_site[\u2026]` of
+    `by_site['a']` and others: each alone may be too small to tell of.
+    """
+    alike: dict[tuple[object, ...], list[Holder]] = {}
+    for each in holders:
+        match = _OF_A_KEY.match(each.name or "") if each.code_line else None
+        key = (match["root"], each.kind, each.file, each.code_line) if match else (len(alike), id(each))
+        alike.setdefault(key, []).append(each)
+    merged = (_joined(str(key[0]), those) for key, those in alike.items())
+    return tuple(sorted((each for some in merged for each in some), key=lambda each: -each.bytes))
+
+
+def _joined(root: str, those: Sequence[Holder]) -> Sequence[Holder]:
+    if len(those) < _KEYS:
+        return those
+    count, size = sum(each.count for each in those), sum(each.bytes for each in those)
+    return [replace(those[0], name=f"{root}[\u2026]", count=count, bytes=size)]
