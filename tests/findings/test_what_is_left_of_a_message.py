@@ -97,3 +97,13 @@ SMALL += " shape[{}] and type float on /job:localhost/replica:0/task:0/device:{}
 def test_what_is_next_to_nothing_of_a_device(shape: str, device: str, allocator: str, small: bool) -> None:
     report = explained(SMALL.format(shape, device, allocator))
     assert ("bystander" in report.verdict) is small
+
+
+@pytest.mark.parametrize(("words", "pretrained"), [(50257, True), (50259, False)])
+def test_a_pretrained_vocabulary_is_not_made_smaller(words: int, pretrained: bool) -> None:
+    text = f"ResourceExhaustedError: OOM when allocating tensor with shape[2,1023,{words}] and type float on"
+    report = explained(f"{text} /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n")
+    slugs = [action.remedy.slug for action in report.actions]
+    assert ("smaller-vocabulary" in slugs) is not pretrained
+    assert ("words of GPT-2" in report.verdict) is pretrained
+    assert not pretrained or slugs[0] == "shorter-sequences"

@@ -217,6 +217,8 @@ def _vocabulary(case: Case, request: Request) -> _Vocabulary | None:
 
 def _likely_vocabulary(shape: tuple[int | None, ...], words: int) -> _Vocabulary | None:
     """Of a number of classes that nobody chooses, at each position of samples: most likely words."""
+    if (whose := _PRETRAINED.get(words)) and all(shape):
+        return _of_a_pretrained(shape, whose)
     if words % 4 == 0 or not all(shape) or not 1 < (shape[-2] or 0) < words:
         return None
     positions = shape[-2] or 1
@@ -233,6 +235,30 @@ def _likely_vocabulary(shape: tuple[int | None, ...], words: int) -> _Vocabulary
 
 
 _LONG = 256
+_PRETRAINED = {
+    50257: "GPT-2",
+    50265: "RoBERTa and BART",
+    30522: "BERT",
+    28996: "BERT, cased",
+    21128: "Chinese BERT",
+    119547: "multilingual BERT",
+    250002: "XLM-R",
+}
+"""Sizes of vocabularies that a pretrained model brings: who trains it further cannot choose them."""
+
+
+def _of_a_pretrained(shape: tuple[int | None, ...], whose: str) -> _Vocabulary:
+    """Of numbers for each word of a vocabulary that nobody can shrink: fewer positions."""
+    words, positions = shape[-1] or 1, shape[-2] or 1
+    return _Vocabulary(
+        f"most likely a number for each of the {words:,} words of {whose} at each of {positions:,} positions",
+        Remedy(
+            f"fewer positions at once: cut or split the samples (half of {positions:,} halves it), or compute"
+            " these numbers only for the positions whose loss is counted; the vocabulary belongs to the"
+            " pretrained model",
+            slug="shorter-sequences",
+        ),
+    )
 
 
 def _of_programs(case: Case) -> Iterator[Remedy]:
