@@ -383,10 +383,10 @@ def for_initial_weights(case: Case) -> Iterator[Remedy]:
         yield _FEWER_DRAWS
 
 
-def of_results(moment: Moment, compiler: CompilerMemory) -> str:
+def of_results(compiler: CompilerMemory, of_a_run: bool = False) -> str:
     """`9.64 GiB are results, more than the 4.44 GiB of its temporaries`."""
     assert compiler.results
-    if runs_from_a_key(moment, compiler):
+    if of_a_run:
         given = human_size(compiler.arguments) if compiler.arguments else "nothing"
         return (
             f"its largest part are its results, {human_size(compiler.results)}, made from arguments of"

@@ -227,7 +227,8 @@ def _of_its_parts(case: Case, moment: Moment, compiler: CompilerMemory) -> str |
         return program_account.of_one_op(moment, compiler)
     beyond = program_account.against_device(compiler, device_limit(case, moment))
     if program_account.mostly_results(compiler):
-        return f"{program_account.of_results(moment, compiler)}{beyond}"
+        of_a_run = program_account.runs_from_a_key(moment, compiler)
+        return f"{program_account.of_results(compiler, of_a_run)}{beyond}"
     if facts.is_part(compiler.results, size) and not facts.is_arena(compiler, size):
         return f"these are the results of the program, which it makes beside its arguments{beyond}"
     if facts.is_arena(compiler, size):
