@@ -644,6 +644,42 @@ _FIFTEENTH: list[tuple[Any, ...]] = [
 questions that share a key, texts by sentences, pairs as pictures.
 """
 
+_SIXTEENTH: list[tuple[Any, ...]] = [
+    ("cutters", "2.21", 64, "sgd", 1, False, True),
+    ("cutters", "2.11", 64, "adam", 2, False, False),
+    ("barges", "2.21", 256, "adamw", 1, False, False),
+    ("barges", "2.11", 256, "momentum", 2, False, False),
+    ("canoes", "2.21", 128, "adam", 1, False, False),
+    ("canoes", "2.11", 128, "sgd", 1, False, True),
+    ("dinghies", "2.21", 128, "momentum", 2, False, True),
+    ("dinghies", "2.11", 128, "adam", 1, False, False),
+    ("lighters", "2.21", 64, "adam", 1, False, False),
+    ("lighters", "2.11", 64, "sgd", 1, True, False),
+    ("gondolas", "2.21", 64, "adamw", 1, False, True),
+    ("gondolas", "2.11", 64, "adam", 1, False, False),
+    ("kayaks", "2.21", 48, "adam", 2, False, False),
+    ("kayaks", "2.11", 48, "momentum", 1, False, True),
+    ("liners", "2.21", 512, "adam", 1, False, False),
+    ("liners", "2.11", 512, "sgd", 1, False, False),
+    ("punts", "2.21", 48, "momentum", 1, False, True),
+    ("punts", "2.11", 48, "adam", 1, False, False),
+    ("rafts", "2.21", 32, "adam", 1, False, False),
+    ("rafts", "2.11", 32, "sgd", 1, False, False),
+    ("schooners", "2.21", 32, "adam", 1, False, False),
+    ("schooners", "2.11", 32, "momentum", 1, False, False),
+    ("skiffs", "2.21", 48, "adamw", 1, True, True),
+    ("skiffs", "2.11", 48, "adam", 1, False, False),
+    ("sloops", "2.21", 256, "sgd", 1, False, False),
+    ("sloops", "2.11", 256, "adam", 1, False, False),
+    ("tenders", "2.21", 96, "adam", 2, False, False),
+    ("tenders", "2.11", 96, "momentum", 1, False, False),
+    ("trawlers", "2.21", 64, "adam", 1, False, False),
+    ("trawlers", "2.11", 64, "adam", 1, False, True),
+    ("yachts", "2.21", 64, "momentum", 1, False, True),
+    ("yachts", "2.11", 64, "sgd", 2, False, False),
+]
+"""Small nets in two conditions each, for the largest batch by prediction and by `fit --measure`."""
+
 _SETS = {
     "first": _CASES,
     "second": _SECOND,
@@ -660,6 +696,7 @@ _SETS = {
     "thirteenth": _THIRTEENTH,
     "fourteenth": _FOURTEENTH,
     "fifteenth": _FIFTEENTH,
+    "sixteenth": _SIXTEENTH,
 }
 _SUFFIXES = {"2.21": ".keras", "2.11": ".h5", "1.15": ".meta"}
 _SHAPES = {

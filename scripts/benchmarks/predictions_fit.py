@@ -1,7 +1,9 @@
 """The largest batch that `tfmemlens fit` predicts for models of predictions.py, against real runs.
 
     predictions_fit.py --predict OUT.json --from PREDICTIONS.json --models FOLDER
+    predictions_fit.py --predict OUT.json --from PREDICTIONS.json --models FOLDER --limits 300:800  # MiB
     predictions_fit.py --measure OUT.json PREDICTIONS.json --seed 7 [--processes 3]
+    predictions_fit.py --edge OUT.json [--processes 3]  # the truth of those with `--limits`
     predictions_fit.py --table OUT.json  # Markdown
 
 A limit is drawn before any truth is known: 0.7 to 2 times what is predicted for the batch. Half of the cases
@@ -10,11 +12,16 @@ everything that is predicted in one random order, so that a part is a fair sampl
 run with the upper ends as the allocator's limit, and batches round the one that was told. A told batch holds
 when it runs and one 5 % (or two samples) larger does not; else the truth is looked for in growing steps from
 there, then between what ran and what did not.
+
+With `--limits` the limits are drawn from a range instead, arrays are four times the batch that is told
+without them, and `fit --measure` is asked, too. `--edge` then looks for the largest batch that runs in so many
+processes, by halves from the batch that was told without steps, to a thirty-third or a sample.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import random
@@ -42,6 +49,11 @@ KEPT = (
 _MOST_RUNS = 5
 _WIDER = (1 / 0.95, 1.15, 1.4, 2.0)
 """How far the next batch is from the last one, until one ran and one did not."""
+
+
+_MOST_TRIES = 16
+_EDGE = 33
+"""At the edge a batch that ran and one that did not are such a part apart."""
 
 
 class Servers:
@@ -103,24 +115,35 @@ def chosen(seen: Results, only: str, seed: int, count: int) -> list[tuple[Result
     return found
 
 
-def told(case: Results, limit: int, samples: int | None, folder: Path) -> Results:
-    """What `tfmemlens fit --json` says, or its refusal."""
+def told(case: Results, limit: int, samples: int | None, folder: Path, python: str | None = None) -> Results:
+    """What `tfmemlens fit --json` says, or its refusal; of real steps where a Python is given."""
     command = [sys.executable, "-m", "tfmemlens", "fit"]
     command += [str(folder / case["file"]), "--batch", str(case["batch"]), "--limit", f"{limit}MiB"]
     command += ["--threads", str(case["threads"]), "--onednn" if case["onednn"] else "--no-onednn"]
     command += ["--samples", str(samples)] if samples else []
+    command += ["--measure", "--python", python] if python else []
     run = subprocess.run(
         [*command, "--json"],
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=600,
         check=False,
         env={**os.environ, "PYTHONPATH": str(predictions.HERE.parents[1])},
     )
     if run.returncode:
         return {"refused": run.stderr.strip().replace(f"{folder}/", "")}
     fit = json.loads(run.stdout)["fit"]
-    return {name: fit.get(name) for name in KEPT} if fit else {"refused": "no answer"}
+    if not fit:
+        return {"refused": "no answer"}
+    if "tried" in fit:
+        tries = [[each["batch"], each["ran"]] for each in fit["tried"]["batches"]]
+        return {
+            "largest_batch": fit["largest_batch"],
+            "use_batch": fit["use_batch"],
+            "found": fit["tried"]["found"],
+            "tries": tries,
+        }
+    return {name: fit.get(name) for name in KEPT}
 
 
 def predict(out: Path, seen: Results, only: str, folder: Path, seed: int, count: int) -> None:
@@ -134,6 +157,126 @@ def predict(out: Path, seen: Results, only: str, folder: Path, seed: int, count:
             results["cases"][name] = {"limit_mib": limit, "samples": samples, "told": said, "runs": {}}
             predictions._write(out, results)
             print(name, said, flush=True)
+
+
+def limited(seed: int, only: str, low: int, high: int) -> list[tuple[Results, int, bool]]:
+    """Cases of a set in a random order, limits in MiB, and whether arrays of `fit` are counted."""
+    draw = random.Random(seed)
+    rows = [case for case in predictions.cases(only) if case["version"] != "1.15" and not case.get("live")]
+    draw.shuffle(rows)
+    return [(case, draw.randint(low, high), place % 2 == 1) for place, case in enumerate(rows)]
+
+
+def predict_and_measure(out: Path, args: argparse.Namespace, pythons: dict[str, str]) -> None:
+    """Asks `fit` and `fit --measure` for each case of a set under a limit drawn from a range."""
+    low, high = map(int, args.limits.split(":"))
+    if not out.exists():
+        predictions._write(out, {"commit": predictions._commit(), "cases": {}})
+    for case, limit, arrays in limited(args.seed, args.set, low, high)[args.start :: args.every]:
+        name = f"{case['key']}|{limit}|{'arrays' if arrays else 'alone'}"
+        if name in json.loads(out.read_text())["cases"] or predictions._late(args.until):
+            continue
+        said = told(case, limit, None, args.models)
+        samples = 4 * said["largest_batch"] if arrays and said.get("largest_batch") else None
+        if samples:
+            said = told(case, limit, samples, args.models)
+        begun = time.monotonic()
+        measured = told(case, limit, samples, args.models, pythons[case["version"]])
+        measured["seconds"] = round(time.monotonic() - begun)
+        known = {"limit_mib": limit, "samples": samples, "told": said, "measured": measured, "tries": []}
+        _merge(out, name, known)
+        print(f"{time.strftime('%H:%M:%S')} {name} {said} {measured}", flush=True)
+
+
+def next_try(known: Results, times: int) -> int | None:
+    """The batch to try next for the edge: the told one, then growing steps until one ran and one did not,
+    then halves between them; the largest so often; None when it is found.
+    """
+    counts: dict[int, list[bool]] = {}
+    for batch, ran in known["tries"]:
+        counts.setdefault(batch, []).append(ran)
+    low, high, _ = edge(known)
+    told_batch = max(known["told"].get("largest_batch") or 16, 1)
+    if len(known["tries"]) >= _MOST_TRIES:
+        return None
+    if not counts:
+        return told_batch
+    if known["samples"] and low >= known["samples"]:
+        return low if len(counts[low]) < times else None
+    if high is None:
+        return max(int(low * _WIDER[min(len(counts) - 1, 3)]), low + 1)
+    if not low:
+        return max(int(high / _WIDER[min(len(counts) - 1, 3)]), 0) if high > 1 else None
+    if high - low > max(1, low // _EDGE):
+        return (low + high) // 2
+    return low if len(counts[low]) < times else None
+
+
+def edge(known: Results) -> tuple[int, int | None, int]:
+    """The largest batch that ran each time below all that did not, the smallest that did not each time, and
+    the largest that ran at all.
+    """
+    failed = [batch for batch, ran in known["tries"] if not ran]
+    high = min(failed, default=None)
+    ran = [batch for batch, done in known["tries"] if done]
+    return max([0, *(each for each in ran if high is None or each < high)]), high, max([0, *ran])
+
+
+def measure_edge(out: Path, args: argparse.Namespace, pythons: dict[str, str]) -> None:
+    """The truth of everything that was told, by processes of its own."""
+    by_key = {case["key"]: case for case in predictions.cases(args.set)}
+    names = list(json.loads(out.read_text())["cases"])[args.start :: args.every]
+    servers = Servers(pythons, out.with_suffix(f".edge{args.start}.jsonl"))
+    for name in names:
+        known = json.loads(out.read_text())["cases"][name]
+        case = by_key[name.split("|")[0]]
+        while (batch := next_try(known, args.processes)) is not None and not predictions._late(args.until):
+            settings = {"batch": batch, **({"samples": known["samples"]} if known["samples"] else {})}
+            found = servers.ask("steps", {**case, **settings}, known["limit_mib"])
+            if found is None:
+                known["failed"] = known.get("failed", 0) + 1
+                break
+            known["tries"].append([batch, found["ran"]])
+            _merge(out, name, known)
+        print(f"{time.strftime('%H:%M:%S')} {name} {known['tries']}", flush=True)
+
+
+def judged(said: int | None, known: Results) -> str:
+    """What a told batch is against the edge: right within 5 % or a sample of where it lies."""
+    low, high, _ = edge(known)
+    if said is None or not known["tries"] or (high is None and said > low):
+        return ""
+    room = max(1, 0.05 * low)
+    top = max(low, (high or low + 1) - 1)
+    if low - room <= said <= top + room:
+        return "right" if high is None or said < high else "right, above"
+    return "too few" if said < low else "too many"
+
+
+def edge_table(out: Path) -> None:
+    """A line a case, by prediction and by real steps."""
+    results = json.loads(out.read_text())
+    print(
+        "| model | TensorFlow | conditions | arrays | MiB | use | told | likely | `--measure` | runs |"
+        " fails | ever ran | told | `--measure` | likely holds it |"
+    )
+    print("|---" * 15 + "|")
+    for name, known in results["cases"].items():
+        model, version, *rest = name.split("|")[0].split("/")
+        said, measured = known["told"], known["measured"]
+        low, high, ever = edge(known)
+        inside = said.get("likely_low_batch") is not None and (
+            "yes" if said["likely_low_batch"] <= low <= said["likely_high_batch"] else "no" if low else ""
+        )
+        cells = [
+            model, version, ", ".join(rest), known["samples"] or "none", known["limit_mib"],
+            said.get("sure_batch", ""), said.get("largest_batch", "refused"),
+            f"{said.get('likely_low_batch', '')} to {said.get('likely_high_batch', '')}",
+            measured.get("largest_batch", "refused"), low or "", high or "", ever or "",
+            judged(said.get("largest_batch"), known), judged(measured.get("largest_batch"), known),
+            inside or "",
+        ]  # fmt: skip
+        print("| " + " | ".join(map(str, cells)) + " |")
 
 
 def next_batch(known: Results) -> int | None:
@@ -223,9 +366,11 @@ def _peak(known: Results, case: Results, servers: Servers, turn: int) -> None:
 
 def _merge(path: Path, name: str, known: Results) -> None:
     """Another process may write the same file: only this case is replaced."""
-    results = json.loads(path.read_text())
-    results["cases"][name] = known
-    predictions._write(path, results)
+    with open(path.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        results = json.loads(path.read_text())
+        results["cases"][name] = known
+        predictions._write(path, results)
 
 
 def bounds(known: Results) -> tuple[int, int | None]:
@@ -291,6 +436,8 @@ def main() -> None:
     parser.add_argument("--set", default="seventh")
     parser.add_argument("--count", type=int, default=48)
     parser.add_argument("--measure", type=Path, nargs=2, metavar=("OUT.json", "PREDICTIONS.json"))
+    parser.add_argument("--limits", metavar="LOW:HIGH", help="for --predict: the range of limits in MiB")
+    parser.add_argument("--edge", type=Path, metavar="OUT.json")
     parser.add_argument("--table", type=Path)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--processes", type=int, default=3)
@@ -302,12 +449,18 @@ def main() -> None:
         version: str(predictions.ENVIRONMENTS / f"tf{version}/bin/python")
         for version in predictions._SUFFIXES
     }
-    if args.predict:
+    if args.predict and args.limits:
+        predict_and_measure(args.predict, args, pythons)
+    elif args.edge:
+        measure_edge(args.edge, args, pythons)
+    elif args.predict:
         seen = json.loads(args.seen.read_text())
         predict(args.predict, seen, args.set, args.models, args.seed, args.count)
     elif args.measure:
         out, path = args.measure
         measure(out, path, args, pythons)
+    elif any("measured" in each for each in json.loads(args.table.read_text())["cases"].values()):
+        edge_table(args.table)
     else:
         table(args.table)
 
