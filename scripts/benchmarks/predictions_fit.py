@@ -13,9 +13,10 @@ run with the upper ends as the allocator's limit, and batches round the one that
 when it runs and one 5 % (or two samples) larger does not; else the truth is looked for in growing steps from
 there, then between what ran and what did not.
 
-With `--limits` the limits are drawn from a range instead, arrays are four times the batch that is told
-without them, and `fit --measure` is asked, too. `--edge` then looks for the largest batch that runs in so many
-processes, by halves from the batch that was told without steps, to a thirty-third or a sample.
+With `--limits` the limits are drawn from a range instead, arrays are forty batches, and `fit --measure` is
+asked, too: its search alone, from what was predicted before. `--edge` then looks for the largest batch that
+runs in so many processes, by halves from the batch that was told without steps, to a thirty-third or a
+sample.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ from pathlib import Path
 from typing import Any
 
 import predictions
+
+from tfmemlens.errors import TfmemlensError
+from tfmemlens.model.settings import StepSettings
+from tfmemlens.recording import tried_batches
 
 Results = dict[str, Any]
 KEPT = (
@@ -115,13 +120,37 @@ def chosen(seen: Results, only: str, seed: int, count: int) -> list[tuple[Result
     return found
 
 
-def told(case: Results, limit: int, samples: int | None, folder: Path, python: str | None = None) -> Results:
-    """What `tfmemlens fit --json` says, or its refusal; of real steps where a Python is given."""
+def tried(
+    case: Results, limit: int, samples: int | None, folder: Path, python: str, said: Results
+) -> Results:
+    """What `fit --measure` finds from there on."""
+    settings = StepSettings(
+        limit_bytes=limit << 20,
+        workers=case["threads"],
+        threads=case["threads"],
+        onednn=case["onednn"],
+        samples=samples,
+    )
+    likely = (said.get("likely_low_batch") or 0, said.get("likely_high_batch") or 0)
+    start = said.get("largest_batch") or case["batch"]
+    try:
+        found = tried_batches.record(str(folder / case["file"]), settings, start, python, 300, likely)
+    except TfmemlensError as refused:
+        return {"refused": str(refused)}
+    return {
+        "largest_batch": found.largest,
+        "use_batch": 9 * found.largest // 10,
+        "found": found.found,
+        "tries": [[each.batch, each.ran] for each in found.tried],
+    }
+
+
+def told(case: Results, limit: int, samples: int | None, folder: Path) -> Results:
+    """What `tfmemlens fit --json` says, or its refusal."""
     command = [sys.executable, "-m", "tfmemlens", "fit"]
     command += [str(folder / case["file"]), "--batch", str(case["batch"]), "--limit", f"{limit}MiB"]
     command += ["--threads", str(case["threads"]), "--onednn" if case["onednn"] else "--no-onednn"]
     command += ["--samples", str(samples)] if samples else []
-    command += ["--measure", "--python", python] if python else []
     run = subprocess.run(
         [*command, "--json"],
         capture_output=True,
@@ -133,17 +162,7 @@ def told(case: Results, limit: int, samples: int | None, folder: Path, python: s
     if run.returncode:
         return {"refused": run.stderr.strip().replace(f"{folder}/", "")}
     fit = json.loads(run.stdout)["fit"]
-    if not fit:
-        return {"refused": "no answer"}
-    if "tried" in fit:
-        tries = [[each["batch"], each["ran"]] for each in fit["tried"]["batches"]]
-        return {
-            "largest_batch": fit["largest_batch"],
-            "use_batch": fit["use_batch"],
-            "found": fit["tried"]["found"],
-            "tries": tries,
-        }
-    return {name: fit.get(name) for name in KEPT}
+    return {name: fit.get(name) for name in KEPT} if fit else {"refused": "no answer"}
 
 
 def predict(out: Path, seen: Results, only: str, folder: Path, seed: int, count: int) -> None:
@@ -176,12 +195,10 @@ def predict_and_measure(out: Path, args: argparse.Namespace, pythons: dict[str, 
         name = f"{case['key']}|{limit}|{'arrays' if arrays else 'alone'}"
         if name in json.loads(out.read_text())["cases"] or predictions._late(args.until):
             continue
-        said = told(case, limit, None, args.models)
-        samples = 4 * said["largest_batch"] if arrays and said.get("largest_batch") else None
-        if samples:
-            said = told(case, limit, samples, args.models)
+        samples = 40 * case["batch"] if arrays else None
+        said = told(case, limit, samples, args.models)
         begun = time.monotonic()
-        measured = told(case, limit, samples, args.models, pythons[case["version"]])
+        measured = tried(case, limit, samples, args.models, pythons[case["version"]], said)
         measured["seconds"] = round(time.monotonic() - begun)
         known = {"limit_mib": limit, "samples": samples, "told": said, "measured": measured, "tries": []}
         _merge(out, name, known)
