@@ -15,8 +15,7 @@ there, then between what ran and what did not.
 
 With `--limits` the limits are drawn from a range instead, arrays are forty batches, and `fit --measure` is
 asked, too: its search alone, from what was predicted before. `--edge` then looks for the largest batch that
-runs in so many processes, by halves from the batch that was told without steps, to a thirty-third or a
-sample.
+runs in so many processes, by halves from the batch that was found, to a thirty-third or a sample.
 """
 
 from __future__ import annotations
@@ -206,14 +205,14 @@ def predict_and_measure(out: Path, args: argparse.Namespace, pythons: dict[str, 
 
 
 def next_try(known: Results, times: int) -> int | None:
-    """The batch to try next for the edge: the told one, then growing steps until one ran and one did not,
+    """The batch to try next for the edge: the one found, then growing steps until one ran and one did not,
     then halves between them; the largest so often; None when it is found.
     """
     counts: dict[int, list[bool]] = {}
     for batch, ran in known["tries"]:
         counts.setdefault(batch, []).append(ran)
     low, high, _ = edge(known)
-    told_batch = max(known["told"].get("largest_batch") or 16, 1)
+    told_batch = known["measured"].get("largest_batch") or known["told"].get("largest_batch") or 16
     if len(known["tries"]) >= _MOST_TRIES:
         return None
     if not counts:
