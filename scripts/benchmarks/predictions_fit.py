@@ -269,6 +269,13 @@ def judged(said: int | None, known: Results) -> str:
     return "too few" if said < low else "too many"
 
 
+def holds(said: Results, low: int) -> str:
+    """Whether the largest batch that ran lies where it was said to be likely; empty where that is open."""
+    if said.get("likely_low_batch") is None or not low:
+        return ""
+    return "yes" if said["likely_low_batch"] <= low <= said["likely_high_batch"] else "no"
+
+
 def edge_table(out: Path) -> None:
     """A line a case, by prediction and by real steps."""
     results = json.loads(out.read_text())
@@ -281,16 +288,13 @@ def edge_table(out: Path) -> None:
         model, version, *rest = name.split("|")[0].split("/")
         said, measured = known["told"], known["measured"]
         low, high, ever = edge(known)
-        inside = said.get("likely_low_batch") is not None and (
-            "yes" if said["likely_low_batch"] <= low <= said["likely_high_batch"] else "no" if low else ""
-        )
         cells = [
             model, version, ", ".join(rest), known["samples"] or "none", known["limit_mib"],
             said.get("sure_batch", ""), said.get("largest_batch", "refused"),
             f"{said.get('likely_low_batch', '')} to {said.get('likely_high_batch', '')}",
             measured.get("largest_batch", "refused"), low or "", high or "", ever or "",
             judged(said.get("largest_batch"), known), judged(measured.get("largest_batch"), known),
-            inside or "",
+            holds(said, low),
         ]  # fmt: skip
         print("| " + " | ".join(map(str, cells)) + " |")
 

@@ -224,7 +224,15 @@ def test_a_compiled_sgd_of_keras_2_11_updates_as_one_that_is_asked_for() -> None
 
 @pytest.mark.parametrize(
     ("rule", "mib"),
-    [("adagrad", 20.1), ("adamax", 31.3), ("ftrl", 39.3), ("adam", 27.3), ("rmsprop", 25.2)],
+    [
+        ("adagrad", 20.1),
+        ("adamax", 31.3),
+        ("ftrl", 39.3),
+        ("adam", 27.3),
+        ("rmsprop", 25.2),
+        ("nadam", 32.3),
+        ("adafactor", 21.4),
+    ],
 )
 def test_a_step_whose_updates_make_its_peak_takes_what_real_ones_took(rule: str, mib: float) -> None:
     """Seven steps of TensorFlow 2.21 on one thread, between the lowest and the highest; Adam's and RMSprop's
@@ -239,6 +247,33 @@ def test_a_step_whose_updates_make_its_peak_takes_what_real_ones_took(rule: str,
         ]
     )
     assert step(net, rule, 64).timeline.peak_bytes / MIB == pytest.approx(mib, rel=0.08)
+
+
+@pytest.mark.parametrize(("rule", "mib"), [("nadam", 37.1), ("adafactor", 28.0), ("adam", 31.8)])
+def test_a_table_s_update_takes_what_real_ones_took(rule: str, mib: float) -> None:
+    """As above, with a table of words before two layers."""
+    net = network(
+        [
+            layer("InputLayer", "x", batch_input_shape=[None, 12], dtype="int32"),
+            layer("Embedding", "table", "x", input_dim=6000, output_dim=96),
+            layer("Flatten", "flat", "table"),
+            layer("Dense", "first", "flat", units=700, activation="relu"),
+            layer("Dense", "second", "first", units=700, activation="relu"),
+            layer("Dense", "told", "second", units=8),
+        ]
+    )
+    assert step(net, rule, 128).timeline.peak_bytes / MIB == pytest.approx(mib, rel=0.08)
+
+
+def test_adafactor_reads_its_slot_when_that_was_assigned() -> None:
+    """A vector has no rows and columns: one slot is replaced, and one of a matrix with them."""
+    ops = step(words(), "adafactor").step.tape.ops
+    for at, op in enumerate(ops):
+        if op.op == "Sqrt" and op.owner.layer == "answer":
+            assert [ops[each].op for each in op.after] == ["AssignVariableOp"]
+            assert ops[at].reads == ops[op.after[0]].reads
+    assigned = [op.op for op in ops if op.owner.layer == "answer"].count("AssignVariableOp")
+    assert assigned in (3, 4)
 
 
 def test_adagrad_adds_to_its_slot_where_it_lies() -> None:

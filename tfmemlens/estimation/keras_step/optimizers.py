@@ -63,7 +63,7 @@ _OPTIMIZERS = {
     "nesterov": Optimizer("nesterov", 1, 1),
     "adam": Optimizer("adam", 2, 0),
     "adamw": Optimizer("adamw", 2, 0, decays=True),
-    "nadam": Optimizer("nadam", 2, 2, scalars=3),
+    "nadam": Optimizer("nadam", 2, 0, scalars=3),
     "adamax": Optimizer("adamax", 2, 1),
     "lamb": Optimizer("lamb", 2, 0),
     "amsgrad": Optimizer("amsgrad", 3, 0),
@@ -154,6 +154,10 @@ def update(
         step = _adagrad(tape, weight, grad, slots[0])
     elif kind.name == "adamax":
         step = _adamax(tape, weight, grad, slots, ready)
+    elif kind.name == "nadam":
+        step = _nadam(tape, weight, grad, slots)
+    elif kind.factored:
+        step = _adafactor(tape, weight, grad, slots)
     elif kind.name == "ftrl":
         step = _ftrl(tape, weight, grad, slots, ready)
     else:
@@ -228,6 +232,47 @@ def _adam(tape: Tape, weight: TapeValue, grad: TapeValue, slots: list[TapeValue]
     return tape.op("RealDiv", [step, root], over=[step, root])
 
 
+def _nadam(tape: Tape, weight: TapeValue, grad: TapeValue, slots: list[TapeValue]) -> TapeValue:
+    """Three of the gradient's readers each make a tensor: both changes of the slots and its own share."""
+    whole = _dense(tape, weight, grad)
+    first = _drawn_nearer(tape, slots[0], whole)
+    square = tape.op("Square", [whole], over=[whole])
+    second = _drawn_nearer(tape, slots[1], square)
+    share = tape.op("Mul", [whole], over=[whole])
+    share = tape.op("RealDiv", [share], over=[share])
+    ahead = tape.op("Mul", [slots[0], first], weight.shape)
+    ahead = tape.op("RealDiv", [ahead], over=[ahead])
+    hat = tape.op("AddV2", [ahead, share], over=[ahead, share])
+    root = tape.op("RealDiv", [slots[1], second], weight.shape)
+    root = tape.op("Sqrt", [root], over=[root])
+    return tape.op("RealDiv", [hat, root], over=[hat, root])
+
+
+def _adafactor(tape: Tape, weight: TapeValue, grad: TapeValue, slots: list[TapeValue]) -> TapeValue:
+    """Means of the squares go into rows and columns, and their product replaces the whole slot; the step is
+    measured before it is taken, as the weight is at the step's beginning.
+    """
+    rows, columns, slot = slots[:3]
+    size = tape.op("Mean", [tape.op("Square", [weight], early=True)], (), early=True)
+    whole = _dense(tape, weight, grad)
+    square = tape.op("Square", [whole])
+    square = tape.op("AddV2", [square], over=[square])
+    if len(weight.shape) >= 2:
+        means = [tape.op("Mean", [square], each.shape) for each in (rows, columns)]
+        made = tape.op("Mul", means, weight.shape)
+        for each, mean in zip((rows, columns), means, strict=True):
+            tape.consume("AssignVariableOp", [mean], replaces=each)
+    else:
+        made = tape.op("AddV2", [slot, square], weight.shape, over=[square])
+    tape.consume("AssignVariableOp", [made], replaces=slot)
+    root = tape.op("Sqrt", [made], weight.shape)
+    tape.ops[-1] = replace(tape.ops[-1], after=(len(tape.ops) - 2,))  # the slot is read when it was assigned
+    step = tape.op("RealDiv", [whole, root], over=[whole, root])
+    length = tape.op("Mean", [tape.op("Square", [step])], ())
+    step = tape.op("RealDiv", [step, length], over=[step])
+    return tape.op("Mul", [step, size], over=[step])
+
+
 def _adagrad(tape: Tape, weight: TapeValue, grad: TapeValue, slot: TapeValue) -> TapeValue:
     """The square is added to the slot where it lies; then the slot's root divides the gradient."""
     square = tape.op("Square", [grad])
@@ -297,7 +342,7 @@ def _generic(
         return _lion(tape, weight, grad, slots, ready)
     value, left = weight, ready[len(slots) :]
     averaged = slots[:1] if kind.name == "adadelta" else slots
-    for at, slot in enumerate(slots[-1:] if kind.factored else averaged):
+    for at, slot in enumerate(averaged):
         square = _dense(tape, weight, tape.op("Square", [grad]))
         decayed = ready[at] if at < len(ready) else slot
         value = tape.op(
