@@ -96,7 +96,17 @@ def test_the_search_begins_where_the_largest_likely_lies() -> None:
     assert len(machine.asked) < 20
     upwards = Machine(125, fixed=400)
     search(upwards, 100, 1_650, MOST_BATCH, (80, 110))
-    assert upwards.asked[:2] == [100, 110]  # the line of one peak leads further
+    assert upwards.asked[:3] == [100, 110, 125]  # the line of one peak leads further than is likely
+
+
+def test_beyond_what_is_likely_a_quarter_more_is_tried() -> None:
+    """A line through two peaks may lead anywhere."""
+    machine = Machine(420, each=1)
+    search(machine, 300, 10**6, MOST_BATCH, (250, 390))
+    assert machine.asked[:3] == [300, 390, 487]
+    unknown = Machine(420, each=1)
+    search(unknown, 300, 10**6, MOST_BATCH)
+    assert unknown.asked[:2] == [300, 600]
 
 
 def test_a_batch_that_ran_once_leads_no_further_down_than_one_that_never_ran() -> None:
