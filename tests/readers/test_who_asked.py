@@ -143,3 +143,14 @@ def test_the_code_below_the_last_frame_of_a_stack_behind_the_message_is_kept() -
     moment = pipeline.explain(text).case.moments[0]
     assert moment.request
     assert (moment.request.failed.source, moment.request.failed.source_text) == ("gan.py:596", "net = up(x)")
+
+
+@pytest.mark.parametrize(
+    ("file", "made", "told"),
+    [("/home/u/cnn.py", "home/u/cnn.py", "/home/u/cnn.py"), ("/home/u/cnn.py", "u/cnn.py", "u/cnn.py"),
+     ("home/u/cnn.py", "home/u/cnn.py", "home/u/cnn.py")],
+)  # fmt: skip
+def test_the_slash_that_a_stack_loses_comes_from_the_traceback(file: str, made: str, told: str) -> None:
+    text = RAN.format(file=file) + f"\t [[node conv (defined at {made}:22) ]]\n"
+    moment = pipeline.explain(text).case.moments[0]
+    assert moment.request and moment.request.failed.source == f"{told}:22"

@@ -234,6 +234,7 @@ def _around(known: Sequence[Context]) -> dict[str, Any]:
     if source is None or (quoted is None and source == ran_at[0]):
         source, quoted = ran_at
     place, code = ran_at
+    source = _rooted(source, place)
     return {
         "op": _first(known, "op"),
         "line": next((each.line for each in known if not is_title(each.line)), known[0].line),
@@ -255,6 +256,16 @@ def _around(known: Sequence[Context]) -> dict[str, Any]:
         "training": _first(known, "training"),
         "keras_call": _first(known, "keras_call"),
     }
+
+
+def _rooted(source: str | None, ran_at: str | None) -> str | None:
+    """The place with the slash that TensorFlow 1.15 takes off the paths of an op's own stack, where the
+    traceback has the same file with it.
+    """
+    if not source or not ran_at or not ran_at.startswith("/"):
+        return source
+    same = f"/{source}".rpartition(":")[0] == ran_at.rpartition(":")[0]
+    return f"/{source}" if same else source
 
 
 def _tensor_request(draft: IncidentDraft, dump: Dump | None) -> FailedRequest:
