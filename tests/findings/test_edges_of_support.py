@@ -175,7 +175,7 @@ def listing(*layers: tuple[str | None, int]) -> Moment:
     ],
 )
 def test_the_layer_that_holds_most_at_the_worst_instruction(layers: Any, named: str) -> None:
-    ordered: Any = Made(schedule=object())
+    ordered: Any = Made(schedule=object(), values=())
     assert program_account.mostly_of_a_layer(listing(*layers), ordered) == named
     assert program_account.mostly_of_a_layer(listing(*layers), CompilerMemory()) == ""
 

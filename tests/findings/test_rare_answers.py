@@ -68,7 +68,7 @@ def test_the_layer_that_holds_most(
 ) -> None:
     monkeypatch.setattr(program_account, "rows", lambda moment: [row(size, 1, layer) for size, layer in rows])
     nobody: Any = Made()
-    compiler: Any = Made(schedule=1)
+    compiler: Any = Made(schedule=1, values=())
     assert program_account.mostly_of_a_layer(nobody, compiler) == clause
     compiler.schedule = None
     assert program_account.mostly_of_a_layer(nobody, compiler) == ""
