@@ -24,6 +24,8 @@ def test_a_switch_is_seen_in_its_own_lines(name: str, example: str) -> None:
 
 
 NEAR_MISSES = (
+    "y.shape  = (batch_size, 128)",
+    "x = tf.placeholder(tf.float32, (val_batch_size, 256))",
     "If the cause is memory fragmentation maybe the environment variable 'TF_GPU_ALLOCATOR=cuda_malloc_async'"
     " will improve the situation.",
     "variable 'TF_GPU_ALLOCATOR=cuda_malloc_async' will improve the situation.",

@@ -14,8 +14,10 @@ from tfmemlens.readers.oom.platforms import PLATFORM, platform
 from tfmemlens.readers.oom.programs import PROGRAM, program
 from tfmemlens.readers.oom.rules import LineRule, RuleTable, Words
 
-_TO = r"['\"\])]*\s*(?:[=:,]|\s)\s*['\"]?"
-"""Between a name and its value: `=`, `: `, `'] = '`, `", "` of setdefault, a blank of a command line."""
+_TO = r"(?:['\"\])]*\s*(?:[=:]|\s)|['\"\])]{1,3}\s*,)\s*['\"]?"
+"""Between a name and its value: `=`, `: `, `'] = '`, `", "` of setdefault, a blank of a command line. A comma
+behind a bare name is a tuple's, and what follows it no value: `(batch_size, 128)`.
+"""
 _ADVICE = regex(
     r"\A\s*#(?!SBATCH |PBS |BSUB )"
     r"|(?<!\bI )\btry\b"
@@ -36,8 +38,9 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "batch_size",
         LineRule(
-            r"(?<!\w)(?:(?:per_device_)?train_?|global_?|mini_?|local_?)?[Bb]atch[_ -]?size['\"]{0,2}\s*"
-            r"(?:[=:,]|is|of|\s|from)\s*(?:\d{1,6} ?(?:to|->|\u2192) ?)?(?P<value>\d+)L?\b",
+            r"(?<!\w)(?:(?:per_device_)?train_?|global_?|mini_?|local_?)?[Bb]atch[_ -]?size"
+            r"(?:['\"]{0,2}\s*(?:[=:]|is|of|\s|from)|['\"]{1,2}\s*,)\s*"
+            r"(?:\d{1,6} ?(?:to|->|\u2192) ?)?(?P<value>\d+)L?\b",
             "batch_size=32",
             "--batch_size=8",
             "---> 27 history = model.fit(x_train, y_train, batch_size=64, epochs=10)",
