@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.jax_told import OFF_THE_GPU
-from tfmemlens.findings.support.libraries import library_of
+from tfmemlens.findings.support.libraries import library_of, of_handle
 from tfmemlens.findings.support.rows import failures, place
 from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
 from tfmemlens.knowledge.convolution.gpu import LIMIT_VARIABLE, default_limit_bytes
@@ -52,11 +52,11 @@ def check(case: Case) -> Iterator[Finding]:
         if "nullptr" in said:
             yield _without_library(case, moment, index)
             continue
-        if (free := _much_was_free(case)) and "ALLOC_FAILED" not in said:
-            yield _for_another_reason(case, moment, index, library, free)
+        handle = of_handle(moment)
+        if "ALLOC_FAILED" not in said and (reason := _another_reason(case, library, handle)):
+            yield _for_another_reason(case, moment, index, library, reason)
             continue
         likely = "" if "ALLOC_FAILED" in said else "most likely "
-        handle = library == "cuBLAS" or "handle" in said or "Create(" in said
         what = "handle" if handle else "workspace"
         where = f" at {place(moment)}" if place(moment) else ""
         yield Finding(
@@ -140,37 +140,92 @@ def _without_library(case: Case, moment: Moment, index: int) -> Finding:
     )
 
 
-class _Free(NamedTuple):
-    """What the library itself found free when it failed."""
+class _Reason(NamedTuple):
+    """Why a library that did not start most likely lacked no memory."""
 
-    free_bytes: int
-    total_bytes: int
-    line: Line
+    why: str
+    evidence: Evidence
+    had_memory: bool = False
+    """Whether the library itself says that there was memory."""
 
 
-def _much_was_free(case: Case) -> _Free | None:
+_NO_MATCH = "most likely its version does not match the driver, the GPU or the framework"
+
+
+def _another_reason(case: Case, library: str, handle: bool) -> _Reason | None:
+    """What the text shows against a lack of memory: much was free, room was left outside the pool, or the
+    text names versions that do not match.
+    """
+    if free := _much_was_free(library, case):
+        return free
+    told = case.capture.surroundings
+    if not handle or told.shows("growth helps"):
+        return None
+    if line := told.shows("versions that do not match"):
+        return _Reason(
+            f"{library} could not start, and {line.place} names versions that do not match: most likely that"
+            " is the cause, rather than memory",
+            Evidence("versions are named", line),
+        )
+    if setting := _room_is_left(case):
+        name, value, line = setting
+        return _Reason(
+            f"{library} could not start although {name}={value} ({line.place}) leaves room outside"
+            f" {framework_name(case)}'s pool: {_NO_MATCH}",
+            Evidence("room is left for it", line),
+        )
+    return None
+
+
+_USUAL_PART = 0.75
+"""Of a GPU, which JAX takes unless told otherwise."""
+
+
+def _room_is_left(case: Case) -> tuple[str, str, Line] | None:
+    """The setting that leaves memory outside the pool already."""
+    for name, value, line in case.capture.surroundings.settings:
+        part = name == "XLA_PYTHON_CLIENT_MEM_FRACTION" and _PART.match(value)
+        leaves = f"{name}={value.lower()}" in _LEAVES_ROOM or (part and 0 < float(value) < _USUAL_PART)
+        if leaves and (_IN_VAIN.search(line.text) or not _HELPED.search(line.text)):
+            return name, value, line
+    return None
+
+
+_HELPED = regex(r"(?i)\b(?:work(?:s|ed)|fix(?:es|ed)|solve[sd]|resolve[sd]|help(?:s|ed)|did it|trick)\b")
+_IN_VAIN = regex(r"(?i)n't\b|\b(?:not|no|nothing|never|still|same|neither)\b")
+
+
+_PART = regex(r"\A\d{0,2}\.?\d{1,4}\Z")
+_LEAVES_ROOM = {
+    f"XLA_PYTHON_CLIENT_{setting}"
+    for setting in ("PREALLOCATE=false", "PREALLOCATE=0", "ALLOCATOR=platform", "ALLOCATOR=cuda_async")
+}
+
+
+def _much_was_free(library: str, case: Case) -> _Reason | None:
     """What was free as the library's own line says, where that is half of the device or more."""
     line = case.capture.surroundings.shows("memory free beside a library")
     match = _FREE_BESIDE.search(line.text) if line else None
     if line is None or match is None:
         return None
     free, total = int(match["free"]), int(match["total"])
-    return _Free(free, total, line) if total and total // 2 <= free <= total else None
-
-
-def _for_another_reason(case: Case, moment: Moment, index: int, library: str, free: _Free) -> Finding:
-    """A library that did not start although there was memory for it."""
-    assert moment.request
-    what = (
-        f"{library} could not start although {human(free.free_bytes)} of {human(free.total_bytes)} were"
-        f" free ({free.line.place}): no memory was lacking, so most likely its version does not match the"
-        " driver, the GPU or the framework"
+    if not total or not total // 2 <= free <= total:
+        return None
+    why = (
+        f"{library} could not start although {human(free)} of {human(total)} were free ({line.place}): no"
+        f" memory was lacking, so {_NO_MATCH}"
     )
+    return _Reason(why, Evidence("what was free", line), had_memory=True)
+
+
+def _for_another_reason(case: Case, moment: Moment, index: int, library: str, reason: _Reason) -> Finding:
+    """A library that did not start although there was, or should have been, memory for it."""
+    assert moment.request
     return Finding(
         severity=Severity.CAUSE,
-        headline=what,
-        because=what,
-        evidence=(Evidence("the message", moment.request.failed.line), Evidence("what was free", free.line)),
+        headline=reason.why,
+        because=reason.why,
+        evidence=(Evidence("the message", moment.request.failed.line), reason.evidence),
         remedies=(
             Remedy(
                 f"let {library}, CUDA and the driver be those that this {framework_name(case)} was built"
@@ -178,14 +233,25 @@ def _for_another_reason(case: Case, moment: Moment, index: int, library: str, fr
                 "pip list | grep -i -E 'jax|tensorflow|nvidia|cudnn'; nvidia-smi; echo $LD_LIBRARY_PATH",
                 slug="matching-driver",
             ),
-            Remedy(
-                "if they match, leave more room outside the pool: it may have been taken a moment later",
-                code_snippets.growth(case.api),
-                slug="growth",
-            ),
+            _IF_THEY_MATCH if _room_is_left(case) else _more_room(case),
         ),
         moment=index,
-        rules_out=("see-device-users", "smaller-batch"),
+        rules_out=("see-device-users", "smaller-batch") if reason.had_memory else ("smaller-batch",),
+    )
+
+
+_IF_THEY_MATCH = Remedy(
+    "if they match, see whether another process holds the device",
+    "nvidia-smi",
+    slug="see-device-users",
+)
+
+
+def _more_room(case: Case) -> Remedy:
+    return Remedy(
+        "if they match, leave more room outside the pool: it may have been taken a moment later",
+        code_snippets.growth(case.api),
+        slug="growth",
     )
 
 

@@ -23,6 +23,7 @@ from tfmemlens.findings.support.jax_stated import ITEMS, of_stated_arrays
 from tfmemlens.findings.support.kept_code import SMALL_BESIDE_CALLS, kept
 from tfmemlens.findings.support.kernel_in_init import kernel_in_init
 from tfmemlens.findings.support.layout_maps import SHARDED_BY_NAME
+from tfmemlens.findings.support.libraries import of_handle
 from tfmemlens.findings.support.main_buffers import CHUNKED, NARROW_LOGITS
 from tfmemlens.findings.support.rows import (
     device_limit,
@@ -66,7 +67,7 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
     text states, or code that it quotes. The latter two explain nothing where the compiler lists its buffers.
     """
     request = moment.request
-    if request is None:
+    if request is None or (request.failed.kind is RequestKind.WORKSPACE and of_handle(moment)):
         return None
     failed, need, told = request.failed, request.needed_bytes, case.capture.surroundings
     from tfmemlens.findings.support.jax_computed import computed_array  # reads trees

@@ -17,6 +17,12 @@ _LIBRARIES = {
 }
 
 
+def of_handle(moment: Moment) -> bool:
+    """Whether the library could not even start: no array's size has a part in that."""
+    said = " ".join(line.text for line in moment.incident.tellings) if moment.incident else ""
+    return library_of(moment) == "cuBLAS" or "handle" in said or "Create(" in said
+
+
 def library_of(moment: Moment) -> str | None:
     """The library that the failure's messages name; None where they name none."""
     said = " ".join(line.text for line in moment.incident.tellings) if moment.incident else ""

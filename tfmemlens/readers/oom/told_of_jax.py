@@ -288,6 +288,16 @@ POOL_TRIED = LineRule(
     needs=("alloc",),
 )
 """A flag of the pool was tried, as the text says without its name."""
+_VERSIONED = r"(?:cuda|driver|cudnn|cusolver|cublas|jaxlib|toolkit)"
+_NO_MATCH = r"(?:incompatib\w+|mismatch\w*|not compatible|(?:does|do)(?: not|n't) match)"
+VERSIONS = LineRule(
+    rf"(?i)\A(?!.*\b(?:no|without|rules? out|not an?|fix(?:es|ed)?)\b[^.\n]{{0,30}}\b{_NO_MATCH}\b)[^\n]*?"
+    rf"(?:\b{_NO_MATCH}\b[^.\n]{{0,60}}\b{_VERSIONED}\b|\b{_VERSIONED}\b[^.\n]{{0,60}}\b{_NO_MATCH}\b)",
+    "This is probably related to having an incompatible version of CUDA in your environment.",
+    "The driver and the CUDA toolkit of the image do not match.",
+    needs=("incompatib", "mismatch", "not compatible", "match"),
+)
+"""Versions of CUDA, its libraries or the driver that do not go together, in a writer's words."""
 NEEDS = LineRule(
     r"(?i)\b(?:OOM\w*|out of memory|fail\w*|crash\w*)\b[^\n]{0,80}\b(?:requir\w+|need(?:s|ed|ing)?)\b"
     r"[^.\n]{0,12}?(?P<size>\d{1,4}(?:\.\d{1,2})?) ?(?P<unit>[GT])i?b\b",
@@ -298,6 +308,7 @@ NEEDS = LineRule(
 TOLD_OF_JAX = {
     NEEDED_IN_WORDS: NEEDS,
     "jax: a flag of the pool tried": POOL_TRIED,
+    "versions that do not match": VERSIONS,
     "jax: updated before": UPDATED,
     "jax: unified memory": UNIFIED,
     "jax: a setting in vain": SET_IN_VAIN,

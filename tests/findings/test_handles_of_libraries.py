@@ -1,0 +1,69 @@
+"""A library's handle that could not be made: memory, or versions that do not match."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.pages import explained, offered
+
+FAILED = (
+    "RuntimeError: jaxlib/gpu/solver_kernels.cc:45: operation gpusolverDnCreate(&handle) failed: cuSolver"
+)
+PROGRAM = """import jax
+Traceback (most recent call last):
+  File "/home/me/qr.py", line 8, in <module>
+    initializer(jax.random.key(42), (2, 3), jnp.float32)
+  File "/home/me/.venv/lib/python3.11/site-packages/jax/_src/nn/initializers.py", line 611, in init
+    Q, R = jnp.linalg.qr(A)
+"""
+
+
+def text_of(*beside: str) -> str:
+    return "\n".join((*beside, PROGRAM + f"{FAILED} internal error", ""))
+
+
+def test_a_handle_is_no_array_of_the_line_that_failed() -> None:
+    page = explained(text_of())
+    assert "found no memory for its handle" in page.verdict and "weight" not in page.verdict
+    assert offered(text_of())[0] == "growth"
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "os.environ['XLA_PYTHON_CLIENT_MEM_FRACTION'] = '.25'",
+        "export XLA_PYTHON_CLIENT_PREALLOCATE=false",
+        "export XLA_PYTHON_CLIENT_ALLOCATOR=platform",
+    ],
+)
+def test_room_that_is_left_already_makes_it_a_matter_of_versions(setting: str) -> None:
+    page = explained(text_of(setting))
+    assert "leaves room outside JAX's pool: most likely its version does not match" in page.verdict
+    assert offered(text_of(setting)) == ["matching-driver", "see-device-users"]
+
+
+@pytest.mark.parametrize(
+    "setting", ["export XLA_PYTHON_CLIENT_MEM_FRACTION=.95", "export XLA_PYTHON_CLIENT_PREALLOCATE=true"]
+)
+def test_a_setting_that_leaves_no_room_keeps_the_cause(setting: str) -> None:
+    assert "found no memory for its handle" in explained(text_of(setting)).verdict
+
+
+def test_versions_that_the_text_names_go_first() -> None:
+    said = "This is probably an incompatible version of CUDA in your conda environment."
+    page = explained(text_of(said))
+    assert "line 1 names versions that do not match" in page.verdict
+    assert offered(text_of(said))[0] == "matching-driver"
+
+
+@pytest.mark.parametrize(
+    "said", ["There is no mismatch of the CUDA driver.", "The shapes (2, 3) and (3, 3) are incompatible."]
+)
+def test_other_words_name_no_versions(said: str) -> None:
+    assert "found no memory for its handle" in explained(text_of(said)).verdict
+
+
+@pytest.mark.parametrize(("end", "versions"), [("fixed it for me", False), ("never fixed it for me", True)])
+def test_a_setting_that_helped_leaves_memory_the_cause(end: str, versions: bool) -> None:
+    said = f"XLA_PYTHON_CLIENT_PREALLOCATE=false {end}"
+    assert ("does not match" in explained(text_of(said)).verdict) is versions
