@@ -38,7 +38,7 @@ def test_the_users_line_is_named() -> None:
     piece = remedies(eager("20000,30000", "Sub"))["in-pieces"]
     assert piece.text.startswith("/home/u/pairs.py:14 (`diff = outer(a, b)`) asks for this memory")
     assert "len(x)" in (piece.code or "")
-    assert "jax.lax.map" in (remedies(XLA)["in-pieces"].code or "")
+    assert remedies(XLA)["in-pieces"].code is None  # nothing shows rows to go over
 
 
 @pytest.mark.parametrize(
@@ -120,6 +120,6 @@ def test_a_call_is_told_what_part_has_room(need: float | None, part: str) -> Non
     assert ("room for 3.96 GiB" in piece.text) is bool(need)
 
 
-def test_what_is_no_step_is_mapped_over_its_rows() -> None:
+def test_what_shows_no_rows_is_not_mapped_over_them() -> None:
     piece = remedies(WAITING.format(warned="", name="distances"))["in-pieces"]
-    assert "jax.lax.map" in (piece.code or "")
+    assert piece.code is None

@@ -82,7 +82,7 @@ def check(case: Case) -> Iterator[Finding]:
         )
         versions = (
             f"every `{grown.name}` that `{grown.line.text.strip()}` ({grown.line.place}) makes longer, turn"
-            f" by turn of the loop of line {grown.loop.number}"
+            f" by turn of the loop of {grown.loop.place}"
             if grown
             else "every version of a tensor that each turn of a loop makes longer"
         )
