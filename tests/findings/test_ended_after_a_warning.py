@@ -51,6 +51,20 @@ def test_a_failure_beside_it_says_more() -> None:
     assert leading(LARGE + "then the script fails\n" + oom("8,64,64,32")) != RULE
 
 
+@pytest.mark.parametrize("hangs", ["Training hangs after this", "The script gets stuck here, no error."])
+def test_a_program_that_hangs_has_not_ended(hangs: str) -> None:
+    found = explained(LARGE + hangs)
+    assert found.findings[0].rule == "alarming-but-harmless"
+    assert "it does not explain why the program hangs" in found.verdict
+    assert found.actions[0].remedy.slug == "watch-ram"
+    assert leading(LARGE + "then my laptop hangs") == RULE  # as one does that swaps
+
+
+def test_ram_with_room_is_not_full() -> None:
+    assert leading(LARGE + "100% of one core, RAM use is 9 of 64 GB") == "alarming-but-harmless"
+    assert leading("100% of RAM is in use, 62 of 64 GB") == "told-in-words"
+
+
 SOFT = (
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate {size} with freed_by_count=0. The caller"
     " indicates that this is not a failure, but may mean that there could be performance gains\n"
@@ -61,6 +75,21 @@ HEAD = "Allocator (GPU_0_bfc) ran out of memory trying to allocate {size}"
 def test_a_title_that_quotes_a_harmless_warning_is_no_failure() -> None:
     text = f"# {HEAD.format(size='24.00MiB')}\n\n{SOFT.format(size='24.00MiB')}"
     assert explained(text).verdict.startswith("1 warning that an allocation failed harmlessly")
+
+
+def test_warnings_after_which_the_program_goes_on_are_harmless() -> None:
+    title, soft = "out of memory messages, only 3 fps\n", SOFT.format(size="2.22GiB")
+    found = explained(f"{title}they do not stop the program\n{soft}")
+    assert found.findings[0].rule == "soft-warnings-only"
+    assert found.findings[0].severity.name == "NOTE"
+    assert "the program goes on (line 2)" in found.verdict
+    assert explained(f"{soft}step 120 loss = 0.31").findings[0].severity.name == "NOTE"
+
+
+@pytest.mark.parametrize("said", ["then it crashes", "it still runs out of memory", "it gets killed"])
+def test_warnings_before_an_end_are_not(said: str) -> None:
+    found = explained(f"out of memory messages, only 3 fps\n{SOFT.format(size='2.22GiB')}{said}")
+    assert found.findings[0].severity.name != "NOTE"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings import ended_after_a_warning
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human_size
 
 BASIS = Basis.NAME
@@ -71,9 +71,10 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.NOTE,
             headline=(
                 f"no failure: {ended_after_a_warning.who_tells(line)} that it asked the host for"
-                f" {human_size(size)} at once{times}, and got it"
+                f" {human_size(size)} at once{times}, and got it{_hangs(case)}"
             ),
             evidence=(Evidence("the warning", line),),
+            remedies=(_WHERE_IT_STANDS,) if _hangs(case) else (),
         )
     if not (large or _something_else(case)):
         for what, line in case.capture.surroundings.startup:
@@ -82,6 +83,21 @@ def check(case: Case) -> Iterator[Finding]:
                 headline=f"no failure: {what}",
                 evidence=(Evidence("the message", line),),
             )
+
+
+_WHERE_IT_STANDS = Remedy(
+    "watch RAM while it stands still: far from full, memory is not the reason; then see which line it is at",
+    "py-spy dump --pid PID   # pip install py-spy; no restart needed",
+    slug="watch-ram",
+)
+
+
+def _hangs(case: Case) -> str:
+    """What the text says of a program that stands still, which such a warning does not explain."""
+    hangs = case.capture.surroundings.shows("hanging in words")
+    if hangs is None:
+        return ""
+    return f"; it does not explain why the program hangs ({hangs.place}), and nothing here says that it ended"
 
 
 def _something_else(case: Case) -> bool:

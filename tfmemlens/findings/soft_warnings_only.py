@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.situation import framework_name
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -39,15 +40,28 @@ def check(case: Case) -> Iterator[Finding]:
     nan = told.shows("no number") if alone else None
     other = f"; that the loss is nan ({nan.place}) has another cause than memory" if nan else ""
     whole = f"{text}: no failure, {framework_name(case)} chose a slower plan with less workspace{other}"
+    going = _goes_on(told) if alone else None
+    if going and not nan:
+        whole += f", and the program goes on ({going.place})"
     yield Finding(
-        severity=Severity.FACTOR if alone else Severity.NOTE,
+        severity=Severity.FACTOR if alone and (nan or not going) else Severity.NOTE,
         headline=whole if alone else text,
         evidence=(
             Evidence("the largest of them", largest.line),
             *((Evidence("the loss is no number", nan),) if nan else ()),
+            *((Evidence("it goes on", going),) if going and not nan else ()),
         ),
         remedies=(_FIND_THE_NAN,) if nan else (),
     )
+
+
+def _goes_on(told: Surroundings) -> Line | None:
+    """The line that says that the program goes on, or that shows steps or epochs after the last warning."""
+    if told.shows("ended in words"):
+        return None
+    last = told.soft_warnings[-1].line
+    later = (line for _, line in told.steps if line.source == last.source and line.number > last.number)
+    return told.shows("going on in words") or next(later, None)
 
 
 def _of_a_batch(text: str, warning: Line, helps: Line) -> Finding:

@@ -161,7 +161,7 @@ def check(case: Case) -> Iterator[Finding]:
             headline=f"no failure is told{flat}",
             evidence=(Evidence("the last figure", told.host_readings[-1][1]),),
         )
-    if line is None or not _alone(case, line) or _only_an_error(told, line):
+    if line is None or not _alone(case, line) or _only_an_error(told, line) or goes_on(told, line):
         return
     if likely and caches(told, line, grows) and likely.line != line:
         likely = None  # code that caches says more than words of another line
@@ -214,6 +214,13 @@ def check(case: Case) -> Iterator[Finding]:
             *_unless_ended(_remedies(case, told, line, grows, likely), ended is not None),
         ),
     )
+
+
+def goes_on(told: Surroundings, line: Line) -> bool:
+    """Whether the words are about warnings that stand here, after which, as they say, the program goes on."""
+    if told.shows("going on in words") is None or not told.soft_warnings:
+        return False
+    return not (told.shows("ended in words") or line.number > told.soft_warnings[-1].line.number)
 
 
 def _unless_ended(remedies: Iterator[Remedy], ended: bool) -> Iterator[Remedy]:

@@ -416,8 +416,21 @@ def _course(sentence: str) -> Iterator[str]:
         yield "running short"
     if _OF_DEVICE.search(sentence) and all(_near(sentence, memory, words) for words in (_TAKES, _ALL)):
         yield "taking the whole GPU"
-    elif _near(sentence, memory, _FULL):
+    elif _near(sentence, memory, _FULL) and not _has_room(sentence):
         yield "much memory in words"
+
+
+_OF_WHOLE = regex(
+    r"(?i)\b(?P<used>\d{1,4}(?:\.\d{1,2})?) ?(?:[GT]i?B? )?(?:out )?(?:of|/) ?(?:the )?"
+    r"(?P<whole>\d{1,4}(?:\.\d{1,2})?) ?[GT]i?B?\b"
+)
+_MOST_WITH_ROOM = 0.6
+
+
+def _has_room(sentence: str) -> bool:
+    """Whether it states how much of the memory is in use, and that is far from all: `9 of 64 GB`."""
+    stated = [(float(match["used"]), float(match["whole"])) for match in _OF_WHOLE.finditer(sentence)]
+    return bool(stated) and all(used <= _MOST_WITH_ROOM * whole for used, whole in stated)
 
 
 def _whose(sentence: str) -> str | None:

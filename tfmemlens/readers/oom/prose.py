@@ -15,9 +15,11 @@ ENDED = LineRule(
     r"(?i)(?<!never )(?<!not )(?<!n't )(?:\b(?:script|program|process|kernel|session|colab|training|notebook"
     r"|server|container|code|app|it|python|everything|computer|machine|laptop|pc)\b[^.\n]{0,40}"
     r"(?<!never )(?<!not )(?<!n't )"
-    r"\b(?:fails?|failed|crash(?:es|ed|ing)?|dies|died|stops|stopped|hangs|freezes|froze|terminat(?:es"
-    r"|ed)|stuck"
-    r"|aborts?|aborted|quits?|exits)\b|\b(?:gets?|got|getting|was|were|is|been|be|being) killed\b|\bKilled\b"
+    r"\b(?:fails?|failed|crash(?:es|ed|ing)?|dies|died|stops|stopped|terminat(?:es|ed)"
+    r"|aborts?|aborted|quits?|exits)\b"
+    r"|\b(?:everything|computer|machine|laptop|pc|system|server|desktop)\b[^.\n]{0,40}"
+    r"(?<!never )(?<!not )(?<!n't )\b(?:hangs|hung|freezes|froze|stuck)\b"
+    r"|\b(?:gets?|got|getting|was|were|is|been|be|being) killed\b|\bKilled\b"
     r"|\b(?:RAM|memory)\b[^.\n]{0,60}\bnot enough\b|\bnot enough (?:RAM|memory)\b|\u5361\u6b7b)",
     "The script then fails.",
     "my program got killed soon after",
@@ -29,7 +31,36 @@ ENDED = LineRule(
         "exits", "killed", "not enough", "\u5361\u6b7b",
     ),
 )  # fmt: skip
-"""The text says in words that the program came to an end of its own."""
+"""The text says in words that the program came to an end of its own, or that the machine stands still, as one
+does that swaps; a program that hangs is at no end.
+"""
+HANGS = LineRule(
+    r"(?i)\b(?:script|program|process|kernel|session|colab|training|notebook|container|code|app|it|python"
+    r"|epoch|step|fit|job)\b[^.\n]{0,40}(?<!never )(?<!not )(?<!n't )\b(?:hangs|hung|freezes|froze|stuck)\b"
+    r"|\bnothing (?:more|else|further) (?:is|was|gets) (?:printed|logged|shown)\b",
+    "Training hangs after 'exceeds 10% of system memory'",
+    "it gets stuck at the first epoch",
+    "Nothing more is printed after this",
+    needs=("hang", "hung", "freez", "froze", "stuck", "nothing"),
+)
+"""The text says that the program stands still, which is no end of it."""
+GOES_ON = LineRule(
+    r"(?i)\b(?:do|does|did)(?: not|n['\u2019]?t) (?:actually |really )?(?:stop|crash|abort|interrupt|end|kill"
+    r"|terminate|break|prevent)\b[^.\n]{0,30}\b(?:program|script|training|run|process|code|app|it|anything"
+    r"|inference|detection)\b"
+    r"|\b(?:program|script|training|process|code|app|it|everything|inference|detection|model) (?:\w+ )?"
+    r"(?:still (?:runs|works|trains|finishes)(?! out\b)|keeps (?:running|working|training|going)(?! out\b)"
+    r"|(?:continues|goes on|runs on)\b(?! (?:to|until|till)\b)|runs (?:fine|well|through|to the end) anyway)",
+    "these lines, they do not stop the program",
+    "They don't crash the training",
+    "it still trains, but I wonder",
+    "the script keeps running",
+    needs=(
+        "stop", "crash", "abort", "interrupt", "end", "kill", "terminate", "break", "prevent", "still",
+        "keeps", "continues", "goes on", "runs",
+    ),
+)  # fmt: skip
+"""The text says that the program goes on after what it quotes."""
 _MEMORY = r"(?:V?RAM|(?:GPU|host|system|main|CPU|video|physical) memory|memory|swap)"
 _FIGURE = r"\d{1,4}(?:\.\d{1,2})? ?(?:GB|GiB|G|TB)"
 _MUCH = (
@@ -260,6 +291,8 @@ PROSE = {
     "a smaller batch helps": SMALLER_HELPS,
     "warned of large requests": WARNED,
     "ended in words": ENDED,
+    "hanging in words": HANGS,
+    "going on in words": GOES_ON,
     "much memory in words": MUCH_MEMORY,
     "killed in words": KILLED_IN_WORDS,
     "models in a loop": IN_A_LOOP,
