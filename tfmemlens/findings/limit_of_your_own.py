@@ -50,6 +50,7 @@ def check(case: Case) -> Iterator[Finding]:
     if framework_of(case) == JAX:
         yield from _part_for_jax(case)
         return
+    yield from _of_a_dump(case)
     for index, moment in failures(case):
         limit = device_limit(case, moment)
         need = moment.request.needed_bytes if moment.request else None
@@ -81,6 +82,36 @@ def check(case: Case) -> Iterator[Finding]:
                     slug="raise-own-limit",
                 ),
                 *remedies.offered(case, moment, "smaller-batch"),
+            ),
+            moment=index,
+        )
+
+
+def _of_a_dump(case: Case) -> Iterator[Finding]:
+    """The same of a dump without its message, whose limit is what the text states."""
+    for index, moment in enumerate(case.moments):
+        limit, whole = moment.balance.limit, _whole(case)
+        told = _setting(case, limit.bytes) if limit and not on_host(moment) else None
+        asked = moment.request.needed_bytes if moment.request else None
+        if asked or told is None or limit is None or (whole and limit.bytes > 0.8 * whole):
+            continue
+        name, line = told
+        because = (
+            f"the program lets TensorFlow have only {human_size(limit)} (`{name}`, {line.place}): that limit"
+            " is your own, and it holds"
+        )
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=because,
+            because=because,
+            explains=limit.bytes,
+            evidence=(Evidence("the setting", line),),
+            remedies=(
+                Remedy(
+                    f"raise or remove the limit of {line.place}, unless another program needs the rest of the"
+                    " GPU",
+                    slug="raise-own-limit",
+                ),
             ),
             moment=index,
         )

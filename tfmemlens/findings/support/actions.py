@@ -11,6 +11,9 @@ from tfmemlens.findings.support.tried import tried_in_vain
 from tfmemlens.findings.support.verdict import what_it_is
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Action, Basis, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+from tfmemlens.values import replace
 
 
 def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
@@ -49,10 +52,39 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     actions = list(enough_first(actions, short))
     held = case.capture.surroundings.shows("held by an earlier run") is not None
     actions.sort(key=lambda each: (each.remedy.slug != WHAT_ENDED_IT, held and each.remedy.slug != _END_IT))
+    if other := _named_process(case):
+        actions.sort(key=lambda each: _SHARED not in each.rules or each.remedy != _first_of(ours, _SHARED))
+        actions = [_with_place(each, other) for each in actions]
     return tuple(actions)
 
 
 _END_IT = "see-device-users"
+_SHARED = "processes-on-one-device"
+_ANOTHER = regex(
+    r"(?i)\b(?:another|second|other) (?:[\w-]{1,20} ){0,2}(?:notebook|kernel|process|job|run|script)\b"
+)
+
+
+def _named_process(case: Case) -> Line | None:
+    """The line in which the text names another process on the same GPU."""
+    line = case.capture.surroundings.shows("sharing the device")
+    return line if line and case.moments and _ANOTHER.search(line.text) else None
+
+
+def _first_of(ours: Sequence[Finding], rule: str) -> Remedy | None:
+    return next((each.remedies[0] for each in ours if each.rule == rule and each.remedies), None)
+
+
+def _with_place(action: Action, other: Line) -> Action:
+    """The same with the line that names the process, where it is to end one."""
+    if _SHARED not in action.rules or not action.remedy.text.startswith("end the processes"):
+        return action
+    text = action.remedy.text.replace(
+        "the processes that you do not need", f"the other process that {other.place} names", 1
+    )
+    return Action(replace(action.remedy, text=text), action.rules)
+
+
 _GROWING = ("held-by-python", "kept-by-a-loop", "models-kept", "retraced-functions")
 """Rules of what a program keeps, and of which each step adds more."""
 _KEPT_ELEMENTS = ("cache-to-file", "shuffle-files")

@@ -58,10 +58,46 @@ def for_case(slug: str, case: Case, moment: Moment) -> Remedy | None:
             saving = _of_the_tensor(case, moment)
     if saving.basis is SavingBasis.LIST and _is_beside_the_point(moment):
         saving = Saving(slug)
+    if slug == "smaller-batch" and (unchanged := _unchanged_batch(case, moment)):
+        return Remedy(unchanged, slug=slug)
+    if slug == "smaller-batch" and _is_one_sample(case, moment):
+        saving = Saving(slug)
     words = _WORDS[slug](case, moment, saving)
     if saving.basis is SavingBasis.TENSOR:
         saving = Saving(slug)  # the words have it: a figure beside them would read as all that is saved
     return of_saving(*words, saving) if words else None
+
+
+def _unchanged_batch(case: Case, moment: Moment) -> str | None:
+    """What to do where the text says that the batch was lowered, and the message still begins with the old
+    one: the change has not reached the program.
+    """
+    told = case.capture.surroundings.setting("lowered_batch")
+    shape = moment.request.failed.shape if moment.request else None
+    if told is None or not shape:
+        return None
+    old, new = (int(number) for number in told[0].split(" to "))
+    if shape[0] != old or new >= old:
+        return None
+    return (
+        f"the message still begins with {old}, so the {new} of {told[1].place} did not reach the program:"
+        " restart it (a notebook's kernel), see where the batch is made (`dataset.batch`, `fit`), and print a"
+        " batch's shape"
+    )
+
+
+def _is_one_sample(case: Case, moment: Moment) -> bool:
+    """Whether the text says that the batch is one sample, and neither a setting nor the shape says
+    otherwise: what a list would give half of a batch back is no advice then.
+    """
+    told, shape = case.capture.surroundings, moment.request.failed.shape if moment.request else None
+    if told.shows("a batch of one") is None or (_stated_batch(case) or 1) > 1:
+        return False
+    return shape is None or (len(shape) > _LEAST_OF_IMAGES and shape[0] == 1)
+
+
+_LEAST_OF_IMAGES = 3
+"""Axes: a shape with more that begins with 1 has a batch of one."""
 
 
 def _of_first_batch(case: Case, index: int, moment: Moment, saving: Saving) -> Saving:

@@ -140,6 +140,28 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
+        "memory_limit",
+        LineRule(
+            r"(?i)\b(?:cap(?:s|ped|ping)?|limit(?:s|ed|ing)?) (?:(?:the|my|its|each|tensorflow'?s?|tf) ){0,2}"
+            r"(?:GPU|card|device|VRAM|video card)s?(?:'s)?(?: memory)?(?: (?:usage|use))? (?:at|to)"
+            r" (?P<value>[1-9]\d{2,5})\b(?! ?(?:GB|GiB|G|%|W|watts?|Hz|MHz)\b)",
+            "I cap the card at 6144",
+            "we limit the GPU memory to 4096 MB",
+            needs=("cap ", "caps ", "capped ", "capping ", "limit"),
+        ),
+    ),
+    (
+        "lowered_batch",
+        LineRule(
+            r"(?i)\b(?:lower|reduc|decreas|chang|cut|dropp|set)\w*\b[^.\n]{0,24}"
+            r"\bbatch(?:es|(?:[ _-]?size)?s?)\b"
+            r"[^.\n]{0,12}\bfrom (?P<value>\d{1,5} to \d{1,5})\b",
+            "I lowered batch_size from 16 to 4",
+            "reduced the batch size from 64 to 32 and it is the same",
+            needs=("atch",),
+        ),
+    ),
+    (
         "allow_growth",
         LineRule(
             r"(?:allow_growth\s*=|set_memory_growth\([^)]*?,"
@@ -438,6 +460,7 @@ _NUMBERS = (
     "failed_batch",
     "validation_batch_size",
     "memory_limit",
+    "lowered_batch",
     "per_process_gpu_memory_fraction",
     "gradient_accumulation",
     "inter_op_parallelism_threads",
@@ -446,7 +469,8 @@ _NUMBERS = (
 """Settings whose 0 and 1 are numbers."""
 _WORDS = Words(
     "atch", "BS=", "BS =", "BATCH_S",
-    "CUDA_VIS", "memory:", "--mem", " -m ", "memory_limit", "rowth", "GROWTH", "memory_fraction",
+    "CUDA_VIS", "memory:", "--mem", " -m ", "memory_limit", "cap", "Cap", "limit", "rowth", "GROWTH",
+    "memory_fraction",
     "ALLOCAT", "CLIENT_", "ONEDNN", "CUDNN_W", "xla_dump", "inter_op_p", "jit_comp", "swap_mem", "drop_rem",
     "donate_a", "donate=", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION",
     "fp16", "bf16",

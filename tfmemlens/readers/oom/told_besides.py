@@ -20,7 +20,7 @@ BATCH_OF_ONE = LineRule(
     rf"(?i)(?:{_RUNS}\b{_BATCH}[`'\"]{{0,2}}\s{{0,24}}(?:=|:|->|is|was|of|to|at)?\s?"
     r"(?:(?:always|already|only|just|set|fixed|reduced|down|now) ){0,2}(?:to |at )?(?:1|one)\b"
     r"(?![.,/]?\d|[-:] ?\d))"
-    rf"|(?:{_RUNS}\bbatch ?= ?1\b(?![.,]?\d))"
+    rf"|(?:{_RUNS}\bbatch ?= ?1\b(?![.,]?\d))|\(batch(?:[- _]?size)? ?(?:=|of|is|:)? ?1\)"
     r"|\b(?:reduc|lower|decreas)\w* (?:the |my )?batch(?:[- _]?size)?\b[^.\n]{0,12}"
     r"\b(?:until|till|to|down to) (?:1|one)\b(?![.,/]?\d)"
     r"(?![^.!?\n]{0,60}\b(?:works?|worked|fine|helps?|fits)\b)"
@@ -33,6 +33,7 @@ BATCH_OF_ONE = LineRule(
     "IMAGES_PER_GPU = 1",
     "IMAGES_PER_GPU is already 1.",
     "I set up batch = 1, 416x416",
+    "All parameters are the defaults (batch 1).",
     "I tried to reduce the batch (until 1)",
     "with fp16 and batch size 1, but it still runs out of memory",
     "batch_size\u6211\u5df2\u7ecf\u8c03\u6210\u4e861",
