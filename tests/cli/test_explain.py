@@ -24,7 +24,8 @@ def test_explain_reads_well(
     sample: Path, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = sample.relative_to(SAMPLES.parent)
-    assert main(["explain", str(path), *HINTS.get(sample.stem, []), "--full"]) == 0
+    harmless = sample.stem.endswith("only-soft-warnings")
+    assert main(["explain", str(path), *HINTS.get(sample.stem, []), "--full"]) == int(harmless)
     golden(f"explain/{sample.parent.name}/{sample.name.split('.txt')[0]}.txt", capsys.readouterr().out)
 
 
