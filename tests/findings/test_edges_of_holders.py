@@ -304,11 +304,13 @@ def test_what_padding_to_tiles_costs(pairs: Any, rest: int, severity: Severity |
 @pytest.mark.parametrize(
     "shape, words",
     [
-        ((9, 100), "put a large dimension last: 100 is padded to 128"),
+        ((9, 100), "make dimension 0 of [9,100] larger, or merge it"),
         ((9, 129), "put a large dimension last: 129 is padded to 256"),
-        ((9, 128), "make the last two dimensions multiples"),
+        ((16, 100), "put a large dimension last: 100 is padded to 128"),
+        ((9, 128), "make dimension 0 of [9,128] larger, or merge it with a large one: in this layout its 9"),
         ((100, 128, 7), "put a large dimension last: 7 is padded to 128"),
-        (None, "make the last two dimensions multiples"),
+        ((8, 128), "see which dimension of it is padded"),
+        (None, "see which dimension of it is padded"),
     ],
 )
 def test_the_last_dimension_is_padded_to_128(shape: Any, words: str) -> None:

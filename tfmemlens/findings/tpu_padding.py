@@ -1,11 +1,12 @@
 """On a TPU, padding makes tensors several times larger than they are.
 
-What it means: a TPU stores the last two dimensions in tiles of 8 x 128 (16 x 128 for bfloat16). A last
-dimension of 4 is padded to 128: 32 times the memory. The listing shows it as `Extra memory due to padding`.
+What it means: a TPU stores the two dimensions that come last in memory in tiles of 8 x 128 (16 x 128 for
+bfloat16). A last dimension of 4 is padded to 128: 32 times the memory. The listing shows it as `Extra memory
+due to padding`, and the layout of the shape says which dimensions come last.
 When it fires: the listed buffers, or all temporaries together, lose at least 10 % to padding, or one expands
 at least twofold.
-What to do: put a large dimension last, make batch and features multiples of 8 and 128, merge small
-dimensions.
+What to do: make the dimension that is padded larger, or merge it with a large one: which that is the layout
+says.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import failures
-from tfmemlens.model.case import Case
+from tfmemlens.knowledge.tpu_tiles import padded_dimension
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import CompilerMemory, PaddedBuffer
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.units import MIB, human, human_size, percent
 
@@ -25,58 +28,100 @@ EXPLAINS = "the padding"
 _LEAST_OF_A_CUT_LIST = MIB
 
 
+_MUCH = 2
+"""Times the memory that padding takes, which make it the cause even where no tensor is named."""
+
+
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
         compiler = moment.incident.compiler if moment.incident else None
-        padded = (
-            sorted(compiler.padded, key=lambda buffer: buffer.unpadded.bytes - buffer.size.bytes)
-            if compiler
-            else []
+        finding = _of_padding(compiler, moment, index) if compiler else None
+        if finding is not None:
+            yield finding
+
+
+def _of_padding(compiler: CompilerMemory, moment: Moment, index: int) -> Finding | None:
+    """What padding costs: of all temporaries, where the listing says so, else of the listed buffers."""
+    listed = sorted(compiler.padded, key=_gained)
+    together = compiler.padded_together
+    worst = next(iter((*listed, *((together,) if together else ()))), None)
+    if worst is None:
+        return None
+    in_list = -sum(_gained(buffer) for buffer in listed)
+    of_all = together is not None and -_gained(together) >= in_list
+    lost = -_gained(together) if together and of_all else in_list
+    whole = max(moment.attribution.table.total_bytes, *(buffer.size.bytes for buffer in (*listed, worst)), 1)
+    if together and of_all:
+        whole = max(whole, together.size.bytes)
+    if lost < 0.1 * whole and worst.size.bytes < 2 * worst.unpadded.bytes:
+        return None
+    if compiler.cut and lost < _LEAST_OF_A_CUT_LIST:
+        return None  # a core has 16 MiB of vmem and more, and far more of HBM
+    what = format_shape(worst.shape) if worst.shape else f"{worst.label} together"
+    grown = f"{what} {'grows' if worst.shape else 'grow'} {_factor(worst):.1f} times"
+    of_what = "temporaries" if of_all else "listed buffers"
+    named = (*listed[:3], *((together,) if together and of_all else ()))
+    return Finding(
+        severity=Severity.CAUSE
+        if lost >= 0.3 * whole and (listed or _factor(worst) >= _MUCH)
+        else Severity.FACTOR,
+        headline=(
+            f"padding to TPU tiles costs about {human(lost)}, {percent(lost, whole)} of the {of_what};"
+            f" {grown}"
+        ),
+        because=f"padding to TPU tiles alone costs about {human(lost)}; {grown}",
+        explains=lost,
+        evidence=tuple(
+            Evidence(
+                f"{buffer.label}: {human_size(buffer.unpadded)} of data in {human_size(buffer.size)}",
+                buffer.line,
+            )
+            for buffer in named
+        ),
+        remedies=tuple(_remedies(listed, lost)),
+        moment=index,
+    )
+
+
+def _gained(buffer: PaddedBuffer) -> int:
+    """What its data have over its memory: the most padded first."""
+    return buffer.unpadded.bytes - buffer.size.bytes
+
+
+def _factor(buffer: PaddedBuffer) -> float:
+    return buffer.size.bytes / max(buffer.unpadded.bytes, 1)
+
+
+def _remedies(listed: list[PaddedBuffer], lost: int) -> Iterator[Remedy]:
+    if not listed:
+        yield Remedy(
+            "find the tensors that are padded, which the part of the list at hand does not name: a last"
+            " dimension far below 128 (heads, channels, one feature), merged with a large one, saves most",
+            slug="aligned-shapes",
         )
-        lost = sum(buffer.size.bytes - buffer.unpadded.bytes for buffer in padded)
-        whole = max(moment.attribution.table.total_bytes, *(buffer.size.bytes for buffer in padded), 1)
-        if not padded or (lost < 0.1 * whole and padded[0].size.bytes < 2 * padded[0].unpadded.bytes):
-            continue
-        if compiler and compiler.cut and lost < _LEAST_OF_A_CUT_LIST:
-            continue  # a core has 16 MiB of vmem and more, and far more of HBM
-        worst = padded[0]
-        factor = worst.size.bytes / max(worst.unpadded.bytes, 1)
-        minor = worst.shape[-1] if worst.shape else None
-        what = format_shape(worst.shape) if worst.shape else f"{worst.label} together"
-        grows = "grows" if worst.shape else "grow"
-        yield Finding(
-            severity=Severity.CAUSE if lost >= 0.3 * whole else Severity.FACTOR,
-            headline=(
-                f"padding to TPU tiles costs about {human(lost)}, {percent(lost, whole)} of the listed"
-                f" buffers; {what} {grows} {factor:.1f} times"
-            ),
-            because=(
-                f"padding to TPU tiles alone costs about {human(lost)}; {what} {grows} {factor:.1f} times"
-            ),
-            explains=lost,
-            evidence=tuple(
-                Evidence(
-                    f"{buffer.label}: {human_size(buffer.unpadded)} of data in {human_size(buffer.size)}",
-                    buffer.line,
-                )
-                for buffer in padded[:3]
-            ),
-            remedies=(
-                Remedy(
-                    (
-                        f"put a large dimension last: {minor} is padded to {-(-(minor or 1) // 128) * 128}"
-                        if minor and minor % 128
-                        else "make the last two dimensions multiples of 8 and 128"
-                    ),
-                    saves_bytes=lost,
-                    certainty=Certainty.BOUND,
-                    slug="aligned-shapes",
-                ),
-                Remedy(
-                    "merge small trailing dimensions with a reshape before the heavy ops, and make batch and"
-                    " features multiples of 8 and 128",
-                    slug="aligned-shapes",
-                ),
-            ),
-            moment=index,
+        return
+    worst = listed[0]
+    yield Remedy(_of_the_dimension(worst), saves_bytes=lost, certainty=Certainty.BOUND, slug="aligned-shapes")
+    if worst.shape and worst.shape[-1] and worst.shape[-1] % 128:
+        yield Remedy(
+            "merge small trailing dimensions with a reshape before the heavy ops",
+            slug="aligned-shapes",
         )
+
+
+def _of_the_dimension(buffer: PaddedBuffer) -> str:
+    """Which dimension to make larger, by the layout."""
+    grown = padded_dimension(buffer.shape, buffer.layout)
+    if grown is None or buffer.shape is None:
+        return (
+            "see which dimension of it is padded: the two that come last in memory are rounded up to whole"
+            " tiles (mostly 8 and 128)"
+        )
+    to = f"{grown.size} is padded to {grown.padded_to}"
+    if grown.fastest and grown.axis == len(buffer.shape) - 1:
+        return f"put a large dimension last: {to}"
+    layout = f" ({buffer.layout})" if buffer.layout else ""
+    return (
+        f"make dimension {grown.axis} of {format_shape(buffer.shape)} larger, or merge it with a large one:"
+        f" in this layout{layout} its {to}"
+    )

@@ -282,6 +282,8 @@ class CompilerMemory:
     """
     squares: tuple[int, ...] = ()
     """Sizes that stand twice in a shape of such a kernel."""
+    padded_together: PaddedBuffer | None = None
+    """All temporaries together, where the listing says what padding to tiles makes of them."""
 
     def section(self, *names: str) -> Size | None:
         """The size stated for one purpose, whichever of its names the input uses."""

@@ -446,8 +446,7 @@ class Executable:
             if b.unpadded is not None and b.unpadded.bytes < b.size.bytes
         )
         together = self.temporaries
-        if not padded and together and together.unpadded.bytes < together.size.bytes:
-            padded = (together,)
+        grown = together and together.unpadded.bytes < together.size.bytes
         goal, reached, down, line = self.remat or (None, None, None, None)
         given, limit, told = self.beyond or (None, None, None)
         return CompilerMemory(
@@ -459,10 +458,11 @@ class Executable:
             limit or goal,
             told or line,
             padded,
-            self.excess,
-            self.cut,
-            given,
-            self.free,
+            padded_together=together if grown else None,
+            excess=self.excess,
+            cut=self.cut,
+            arguments_and_results=given,
+            free=self.free,
             tried=self.tuned.line if self.tuned else None,
             squares=self.squares,
         )
