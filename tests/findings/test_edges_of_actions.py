@@ -54,10 +54,11 @@ def test_going_in_batches_is_a_smaller_batch_of_a_prediction_too() -> None:
     ]
 
 
-def test_what_buys_next_to_nothing_is_last() -> None:
+def test_what_buys_next_to_nothing_is_left_out() -> None:
     given = [Remedy("none", saves_bytes=1), Remedy("some", saves_bytes=2), Remedy("open")]
-    assert told_to(advising(*given)) == ["some", "open", "none"]  # of 100 bytes a hundredth is nothing
+    assert told_to(advising(*given)) == ["some", "open"]  # of 100 bytes a hundredth is nothing
     assert told_to(advising(*given), size=99) == ["none", "some", "open"]
+    assert told_to(advising(given[0])) == ["none"]  # where nothing else is known
 
 
 def test_beside_something_to_change_one_way_to_know_more_is_enough() -> None:

@@ -498,9 +498,10 @@ def predicted(**changed: Any) -> Timeline:
 
 class TestMoments:
     def test_buffers_that_no_compiler_lists(self) -> None:
-        def unlisted(needed: int | None, asked: int | None = None) -> int:
+        def unlisted(needed: int | None, asked: int | None = None, total: int | None = None) -> int:
             failed = FailedRequest(size=None if asked is None else SIZE(asked))
-            compiler = CompilerMemory(needed=None if needed is None else SIZE(needed))
+            whole = () if total is None else (("total", SIZE(total), Line(1, "")),)
+            compiler = CompilerMemory(whole, needed=None if needed is None else SIZE(needed))
             incident = Incident(failed, compiler=compiler)
             return moment(
                 10, 20, incident=incident, request=Request(failed, NOBODY, None)
@@ -508,6 +509,8 @@ class TestMoments:
 
         assert [unlisted(100), unlisted(31), unlisted(30), unlisted(5)] == [70, 1, 0, 0]
         assert [unlisted(None, 50), unlisted(100, 50), unlisted(None)] == [20, 70, 0]
+        assert unlisted(None, 5, total=90) == 60  # the request is a part of the program
+        assert [unlisted(None, 50, total=90), unlisted(40, 5, total=90), unlisted(None, 5)] == [20, 10, 0]
         assert moment(10, incident=Incident(FailedRequest())).unlisted_buffer_bytes == 0
         assert moment(10).unlisted_buffer_bytes == 0
 

@@ -206,12 +206,17 @@ class Moment:
 
     @property
     def unlisted_buffer_bytes(self) -> int:
-        """What a compiled program needs beyond the buffers that its compiler lists."""
+        """What a compiled program needs beyond the buffers that its compiler lists. Where these are more than
+        the request, that is a part of the program, whose total the account may state.
+        """
         compiler = self.incident.compiler if self.incident else None
         if compiler is None or self.request is None or (self.lists_blocks_alone and self.attribution.owners):
             return 0
+        listed = self.attribution.table.total_bytes
         needed = compiler.needed or self.request.failed.size
-        return max(needed.bytes - self.attribution.table.total_bytes, 0) if needed else 0
+        if not compiler.needed and needed and 0 < needed.bytes < listed:
+            needed = compiler.section("total") or needed
+        return max(needed.bytes - listed, 0) if needed else 0
 
     @property
     def accounted_bytes(self) -> int:

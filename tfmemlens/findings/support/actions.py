@@ -21,8 +21,8 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     them, where the first of them stands and in its words, or in those of the rule that knows what the
     request is. The order is that of the findings, which are ranked by what they explain, and within a finding
     that of its rule: what ends the cause comes before what saves more by the way. Where the first finding
-    only says that no device holds the request, one that makes it go away altogether goes before. What was
-    tried in vain, buys nothing or next to nothing, or needs more memory is last, and what cannot be enough
+    only says that no device holds the request, one that makes it go away altogether goes before. What
+    buys nothing or next to nothing is left out, what was tried in vain is last, and what cannot be enough
     gives way to what may be. What the text itself says ended it goes before all, and an earlier
     process that it says still holds memory before what is said of this one.
     """
@@ -48,7 +48,8 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     short = shortfall(case, case.moments[0]) if case.moments else None
     least = LEAST_OF_A_FACTOR * whole_bytes(case, case.moments[0]) if case.moments else 0
     tried = tried_in_vain(case)
-    actions.sort(key=lambda action: (action.remedy.slug in tried, _buys_nothing(action, least)))
+    actions = [action for action in actions if not _buys_nothing(action, least)] or actions
+    actions.sort(key=lambda action: action.remedy.slug in tried)
     actions = list(enough_first(actions, short))
     held = case.capture.surroundings.shows("held by an earlier run") is not None
     actions.sort(key=lambda each: (each.remedy.slug != WHAT_ENDED_IT, held and each.remedy.slug != _END_IT))
