@@ -323,7 +323,7 @@ _OUTSIDE_A_LIST = RuleTable.of(
     ON_CHIP, BELOW_ON_CHIP, ON_STACK,
     SCOPED, SMALL_SPACE, TPU_TYPE, TWO_CORES, REMAT, BEYOND,
     DEBUGGING, PEAK_BUFFERS, TPU_TOTAL, TPU_REQUIREMENT, BUFFER, TPU_ENTRY, TPU_LEDGER, SHAPE, TPU_UNPADDED,
-    TPU_PLAIN_SIZE, OPERATOR, LABEL, NAMED_SPACE, TOLD_SPACE,
+    TPU_PLAIN_SIZE, BUFFER_SIZE, PARAMETER, OPERATOR, LABEL, NAMED_SPACE, TOLD_SPACE,
 )  # fmt: skip
 _MOST_ON_CHIP = 256 * MIB
 """More than the vmem of any TPU core."""
@@ -578,7 +578,7 @@ class CompilerCollector:
         """
         if match := TPU_TYPE.search(text):
             self._type_above = match["type"]
-        if TPU_PLAIN_SIZE.search(text):
+        if TPU_PLAIN_SIZE.search(text) or BUFFER_SIZE.search(text):
             self._size_above = line
             return False
         if self._goes_on_below_a_size(text, line):
@@ -595,19 +595,23 @@ class CompilerCollector:
         return self._detail(self._buffer, above.text) and self._detail(self._buffer, text)
 
     def _goes_on_below_a_size(self, text: str, line: Line) -> bool:
-        """A list whose first entry lost its number: its size, and what it is on the line below."""
+        """A list whose first entry lost its number or its head: its size, and what it is below it."""
         above = self._size_above
         if above is None or above.number + 1 != line.number or above.source != line.source:
             return False
-        size = TPU_PLAIN_SIZE.search(above.text)
-        if size is None or not any(rule.search(text) for rule in (OPERATOR, LABEL, SHAPE)):
+        of_a_tpu = TPU_PLAIN_SIZE.search(above.text)
+        size = of_a_tpu or BUFFER_SIZE.search(above.text)
+        if size is None or not any(rule.search(text) for rule in (OPERATOR, LABEL, SHAPE, PARAMETER)):
             return False
-        self._program(line, RequestKind.TPU).cut = self._listing = True
+        kind = RequestKind.TPU if of_a_tpu else RequestKind.XLA
+        self._program(line, kind).cut = self._listing = True
         self._open(above, parse_size(size["size"]))
         assert self._buffer
         return self._detail(self._buffer, text)
 
     def _body(self, text: str, line: Line) -> bool:
+        if head := BUFFER.search(text) or TPU_ENTRY.search(text):
+            self._second(int(head["index"]))
         if match := TPU_ENTRY.search(text) or TPU_PLAIN_SIZE.search(text):
             self._open(line, parse_size(match["size"]))
             return True
@@ -634,6 +638,12 @@ class CompilerCollector:
             ]
             return True
         return bool(RULE.search(text) or BORING.search(text) or self._ledger(text, line))
+
+    def _second(self, number: int) -> None:
+        """What stands above the second entry is the first, so that no larger one is missing."""
+        program = self.finished[-1] if self.finished else None
+        if program and number == 2 and len(program.buffers) == 1:
+            program.cut = False
 
     def _detail(self, buffer: XlaBuffer, text: str) -> bool:
         if match := OPERATOR.search(text):
