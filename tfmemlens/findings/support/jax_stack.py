@@ -377,18 +377,11 @@ def loaded_by(frames: Sequence[Frame], text: str | None) -> MadeByLine | None:
     own = _own(frames, text)
     last = own[-1].text if own else ""
     if _REPLICATING.search(last):
-        return MadeByLine(
-            "the line copies all of it to every device: each must hold the whole, however many there are",
-            (
-                Remedy(
-                    "shard weights and optimizer state over the devices instead of copying them",
-                    "split = lambda w: P('data') if w.ndim and w.shape[0] % mesh.size == 0 else P()\n"
-                    "state = jax.tree.map(lambda w: jax.device_put(w, NamedSharding(mesh, split(w))), state)",
-                    slug="shard-arguments",
-                ),
-                Remedy("keep the weights in 16 bits: half of each copy", slug="narrow-weights"),
-            ),
-        )
+        return _replicated("the line copies all of it to every device")
+    if _runs_through(frames, _PUTTING_FILES, _PUTS_EVERYWHERE) and not (own and _CONVERTS.search(last)):
+        of_weights = ", most likely weights," if _WEIGHTS.search(last) else ""
+        made = _replicated(f"an array{of_weights} is copied to every device (`{_putting(frames)}`)")
+        return replace(made, remedies=made.remedies[::-1])  # of one device there may be no other
     if _CONVERTS.search(last):
         return _converted()
     through = any(re.search(r"modeling_flax_utils|orbax[/\\]|safetensors", frame.place) for frame in frames)
@@ -408,6 +401,31 @@ def loaded_by(frames: Sequence[Frame], text: str | None) -> MadeByLine | None:
                 "with jax.default_device(jax.devices('cpu')[0]): params = load()",
                 slug="shard-arguments",
             ),
+        ),
+    )
+
+
+_PUTTING_FILES = regex(r"jax[/\\](?:_src[/\\])?api\.py|flax[/\\]jax_utils\.py")
+_PUTS_EVERYWHERE = regex(r"device_put_replicated|replicate")
+
+
+def _putting(frames: Sequence[Frame]) -> str:
+    """The library's function that copies an array to every device."""
+    names = (frame.name for frame in frames if _PUTTING_FILES.search(frame.place))
+    return next(name for name in names if _PUTS_EVERYWHERE.fullmatch(name))
+
+
+def _replicated(what: str) -> MadeByLine:
+    return MadeByLine(
+        f"{what}: each must hold the whole, however many there are",
+        (
+            Remedy(
+                "shard weights and optimizer state over the devices instead of copying them",
+                "split = lambda w: P('data') if w.ndim and w.shape[0] % mesh.size == 0 else P()\n"
+                "state = jax.tree.map(lambda w: jax.device_put(w, NamedSharding(mesh, split(w))), state)",
+                slug="shard-arguments",
+            ),
+            Remedy("keep the weights in 16 bits: half of each copy", slug="narrow-weights"),
         ),
     )
 

@@ -123,7 +123,7 @@ _TENSORFLOW = regex(
     r"|\bcluster_\d+(?:_\d+)?/xla_run\b|\bjit_compile\b"
 )
 _JAX = regex(
-    r"\bjax(?:lib|_src)?(?:[./\\ :,_'\")\[=<>~-]|\Z)|\b[Ff]lax\b|_flax(?:_|\b)|JaxRuntimeError"
+    r"\bjax(?:lib|_src|3d)?(?:[./\\ :,_'\")\[=<>~-]|\Z)|\b[Ff]lax\b|_flax(?:_|\b)|JaxRuntimeError"
     r"|\bp(?:map|jit)(?:ped"
     r"|\b)|\bjit\("
     r"|\bjitted (?:function|step|update|loop|code)s?\b"

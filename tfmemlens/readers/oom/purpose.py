@@ -271,13 +271,14 @@ SHORT = LineRule(
 )
 """The text says in words that memory ran out."""
 ON_A_TPU = LineRule(
-    r"(?<![/|])\bTPUs?\b(?![?/|]| (?:is|was) not)|\btpu-?v?[2-7]|\bv[2-7](?:[epx]|lite(?:pod)?)?-\d{1,4}\b"
-    r"|\bv(?:5e|5p|6e|7x)\b",
+    r"(?<![/|])\bTPUs?\b(?![?/|]| (?:is|was) not)|(?i:(?<![/|])\btpu-?v?[2-7])"
+    r"|\bv[2-7](?:[epx]|lite(?:pod)?)?-\d{1,4}\b|\bv(?:5e|5p|6e|7x)\b",
     "an error occurs on v3-8 as follows",
     "v5litepod-4, one host",
     "the pool of a v5e",
     "I train on a TPU",
     "it fails on v7x",
+    "# train.py OOM on TPUv3-8",
     needs=("tpu", "v2-", "v3-", "v4-", "v5", "v6", "v7"),
 )
 """The text says that the device is a TPU."""
