@@ -32,7 +32,8 @@ def test_every_failure_fits_one_screen(
     sample: Path, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = sample.relative_to(SAMPLES.parent)
-    assert main(["explain", str(path), *HINTS.get(sample.stem, [])]) == 0
+    harmless = sample.stem.endswith("only-soft-warnings")
+    assert main(["explain", str(path), *HINTS.get(sample.stem, [])]) == int(harmless)
     page = capsys.readouterr().out
     assert_fits(page, View())
     golden(f"screen/{sample.parent.name}/{sample.name.split('.txt')[0]}.txt", page)
