@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tfmemlens.findings.support.contrasted import WHAT_ENDED_IT
 from tfmemlens.findings.support.ranking import LEAST_OF_A_FACTOR, whole_bytes
+from tfmemlens.findings.support.situation import has_one_card
 from tfmemlens.findings.support.sufficiency import enough_first, shortfall
 from tfmemlens.findings.support.tried import tried_in_vain
 from tfmemlens.findings.support.verdict import what_it_is
@@ -45,6 +46,8 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     actions = [action for action in actions if not _puts_the_end_off(action, ours)]
     if _is_named_by_the_program(case, ours):
         actions = [action for action in actions if action.remedy.slug not in _TELLING_MORE] or actions
+    if has_one_card(case):
+        actions = [action for action in actions if action.remedy.slug not in _OVER_DEVICES] or actions
     short = shortfall(case, case.moments[0]) if case.moments else None
     least = LEAST_OF_A_FACTOR * whole_bytes(case, case.moments[0]) if case.moments else 0
     tried = tried_in_vain(case)
@@ -59,6 +62,7 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     return tuple(actions)
 
 
+_OVER_DEVICES = ("shard-arguments", "shard-the-batch")
 _END_IT = "see-device-users"
 _SHARED = "processes-on-one-device"
 _ANOTHER = regex(

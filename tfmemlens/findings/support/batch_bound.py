@@ -29,7 +29,7 @@ _BEFORE_BACKWARD, _AFTERWARDS, _OF_A_PROGRAM = 4, 2, 1
 the forward pass and as many gradients are; in the backward pass, or without any, little is."""
 _TOLD = 0.8
 """A bound above it says no more than that the batch failed."""
-_PARTS = {2: "half", 4: "a quarter", 8: "an eighth", 16: "a sixteenth"}
+PARTS = {2: "half", 4: "a quarter", 8: "an eighth", 16: "a sixteenth"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def in_words(bound: BatchBound, batch: int | None) -> str:
         return _of_program_in_words(bound, batch)
     why = " (a guess: the backward pass comes on top)" if bound.backward_to_come else " (a guess)"
     if batch is None:
-        part = _PARTS.get(bound.part, f"1/{bound.part}")
+        part = PARTS.get(bound.part, f"1/{bound.part}")
         return f"lower the batch to {part} of what it is now{why}; if that runs, double it"
     if bound.start(batch) == batch // 2:
         return f"lower the batch: {batch} -> {batch // 2}"
@@ -191,7 +191,7 @@ def _of_program_in_words(bound: BatchBound, batch: int | None) -> str:
 
 def part_of(bound: BatchBound) -> str:
     """`a quarter`: with which part to begin."""
-    return _PARTS.get(bound.part, f"1/{bound.part}")
+    return PARTS.get(bound.part, f"1/{bound.part}")
 
 
 def why(bound: BatchBound) -> str:

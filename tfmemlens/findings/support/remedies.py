@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support import code_snippets, far_too_much
 from tfmemlens.findings.support.applicability import applies
 from tfmemlens.findings.support.batch_bound import batch_bound, in_words, of_traced, traced_below
 from tfmemlens.findings.support.graph_nets import rows_of_a_graph
@@ -105,6 +105,8 @@ def _of_first_batch(case: Case, index: int, moment: Moment, saving: Saving) -> S
     bound, batch = batch_bound(case, moment), batch_of(case, moment)
     if traced := traced_below(case, moment, batch):
         return case.what_if(index, "smaller-batch", traced.sure_batch) if batch == saving.batch else saving
+    if bound is None and saving.best_bytes and (part := far_too_much.part_that_fits(case, moment)):
+        return case.what_if(index, "smaller-batch", divisor=part)
     if bound is None or bound.none_fits:
         return saving
     if not batch and saving.best_bytes:
@@ -375,6 +377,10 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         return (
             f"{_named(case, batch, in_words(bound, batch))}{of_batch(case)}{again}",
             code_snippets.accumulate(case.api, parts) if accumulate else None,
+        )
+    if part := far_too_much.part_that_fits(case, moment):
+        return f"{_named(case, batch, far_too_much.in_words(moment, part, batch))}{again}", (
+            code_snippets.accumulate(case.api, part) if accumulate else None
         )
     example = f" ({batch} -> {batch // 2})" if batch and batch > 1 else ""
     again = (

@@ -13,6 +13,7 @@ from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.capture import LIBRARY_FRAME, OWN_FRAME
 from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.incident import FailedRequest
+from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 TENSORFLOW, JAX, TORCH_XLA = "tensorflow", "jax", "torch_xla"
@@ -181,6 +182,20 @@ def without_tensor_cores(case: Case) -> bool:
 
 
 _TENSOR_CORES = 7.0
+
+
+def has_one_card(case: Case) -> bool:
+    """Whether the writer names one card for games, and nothing of several devices: such a machine hardly has
+    another to share arrays with.
+    """
+    told = case.capture.surroundings
+    if len(told.named_devices) != 1 or len(told.devices) > 1 or len(told.device_uses) > 1:
+        return False
+    several = told.shows("several GPUs named") or told.shows("sharding") or told.shows("on a TPU")
+    return bool(not several and _FOR_GAMES.search(told.named_devices[0].model or ""))
+
+
+_FOR_GAMES = regex(r"(?i)\b(?:GTX|GeForce)\b|\b(?:RTX ?)?(?:[1-5]0|16)[5-9]0\b|\bTitan\b")
 
 
 BUILT_IN = "a program with TensorFlow inside"

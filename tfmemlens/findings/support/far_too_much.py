@@ -1,0 +1,53 @@
+"""A request that is many times what a device has, where nothing says what this device has: half of the batch
+is no advice then, and the part that would fit a large card is a guess.
+"""
+
+from __future__ import annotations
+
+from tfmemlens.findings.support.batch_bound import PARTS
+from tfmemlens.findings.support.rows import device_limit, rows
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.tensor import format_shape
+from tfmemlens.units import GIB, human
+
+_LARGE_CARD = 80 * GIB
+"""What the largest cards that are common have."""
+_ON_A_DEVICE = (RequestKind.XLA, RequestKind.TPU)
+
+
+def part_that_fits(case: Case, moment: Moment) -> int | None:
+    """One in how many samples would fit a large card, if all of the request shrank with the batch; None where
+    half of it would, or where the device's size is known.
+    """
+    failed = moment.request.failed if moment.request else None
+    if failed is None or failed.kind not in _ON_A_DEVICE or not failed.size or device_limit(case, moment):
+        return None
+    parts = -(-failed.size.bytes // _LARGE_CARD)
+    return 1 << (parts - 1).bit_length() if parts > 2 else None
+
+
+def in_words(moment: Moment, part: int, batch: int | None) -> str:
+    """`lower the batch to an eighth of it or less (256 per device -> at most 51): ...`."""
+    assert moment.request and moment.request.failed.size
+    asked = moment.request.failed.size.bytes
+    of_each = None if batch else _per_device(moment)
+    known = batch or (of_each[0] if of_each else None)
+    most = max(known * _LARGE_CARD // asked, 1) if known else None
+    read = f" per device, as {format_shape(of_each[1])} reads," if of_each else ""
+    figures = f" ({known}{read} -> at most {most})" if known else ""
+    return (
+        f"lower the batch to {PARTS.get(part, f'1/{part}')} of it or less{figures}: half of the request is"
+        f" still {human(asked // 2)}, and a card of {human(_LARGE_CARD)} holds no more than that part (a"
+        " guess: as if all of it shrank with the batch)"
+    )
+
+
+def _per_device(moment: Moment) -> tuple[int, tuple[int | None, ...]] | None:
+    """The second dimension of the largest buffer of a `pmap`, whose first is the device's part."""
+    largest = next(iter(rows(moment, lambda row: bool(row.allocation.shape))), None)
+    shape = largest.allocation.shape if largest else None
+    node = (largest.allocation.node or "") if largest else ""
+    if shape is None or "pmap(" not in node or len(shape) < 3 or shape[0] != 1:
+        return None
+    return (shape[1], shape) if shape[1] and shape[1] > 1 else None
