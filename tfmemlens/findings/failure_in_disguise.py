@@ -191,6 +191,9 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
             "del a; jax.clear_caches()   # arrays and programs; the pool stays, and is used again",
             slug="without-clearing",
         )
+    if of_directml and _is_filled(moment):
+        yield _OF_DIRECTML
+        return
     shared = bool(_of_ranks(case, moment.request.failed))
     if shared:
         yield from own_gpu.one_for_each(case)
@@ -224,6 +227,20 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
             code_snippets.growth(case.api),
             slug="growth",
         )
+
+
+_FILLED = 0.9
+_OF_DIRECTML = Remedy(
+    "this process itself fills its pool: if it trains, take a smaller batch; else smaller inputs (images,"
+    " sequences), fewer at a time, or a smaller model",
+    slug="smaller-input",
+)
+
+
+def _is_filled(moment: Moment) -> bool:
+    """Whether the process's own tensors fill the limit of its pool."""
+    books = moment.balance
+    return bool(books.in_use and books.limit and books.in_use.bytes >= _FILLED * books.limit.bytes)
 
 
 _LESS_AT_ONCE = Remedy(

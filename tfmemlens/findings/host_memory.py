@@ -470,6 +470,13 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         not (compiling or steps)
         and not ((of_array and not _is_small(failed)) or serving or loads or _of_network(moment))
         and _reads_data(case, moment)
+        and situation(case, moment).program in _NATIVE
+    ):
+        yield _LESS_IN_A_CALL
+    elif (
+        not (compiling or steps)
+        and not ((of_array and not _is_small(failed)) or serving or loads or _of_network(moment))
+        and _reads_data(case, moment)
     ):
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
     if was_killed(moment) and (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
@@ -506,6 +513,13 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield from _SLABS
 
 
+_NATIVE = ("C++", "C#", "Java")
+"""Programs that read no data with tf.data."""
+_LESS_IN_A_CALL = Remedy(
+    "run fewer or smaller inputs in one call, and fewer calls side by side; free the tensors that a call"
+    " returned before the next one",
+    slug="smaller-input",
+)
 _KERNEL_LOG = Remedy(
     "make sure that it was memory: the kernel logs whom it kills",
     "dmesg -T | grep -i 'killed process'",

@@ -23,6 +23,13 @@ _LOADS = regex(
     r"\.(?P<call>load_weights|set_weights|restore|load_own_variables)\("
     r"|\b(?P<function>load_model|from_pretrained|load_checkpoint|batch_set_value)\("
 )
+_MAKES = regex(r"\b(?:from_preset|from_pretrained)\(")
+"""Calls that make a whole pretrained model, and then load it."""
+_LESS_OF_IT = Remedy(
+    "take a smaller pretrained model, or load its weights in fewer bits (bfloat16, 8 bits where the library"
+    " has it), or on a GPU that holds them: no batch plays a part yet",
+    slug="smaller-model",
+)
 _USERS = Remedy(
     "first see whether another process holds the device; if nobody does, these weights alone are too large"
     " for it: a smaller model, or 16-bit weights",
@@ -36,6 +43,9 @@ _TRAINS = regex(r"\b(?:fit\w*|predict\w*|evaluate|train\w*|GradientTape)\b\s*\("
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
+        if (made := _making(request)) and not on_host(moment):
+            yield _of_a_pretrained(index, request, made)
+            continue
         how = _loading(request)
         if how is None or on_host(moment) or request.failed.kind not in _KINDS:
             continue
@@ -62,6 +72,40 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _making(request: Request) -> str | None:
+    """The call that makes a pretrained model whose weight found no room, None where none does."""
+    failed, shape = request.failed, request.failed.shape
+    code = failed.source_text or ""
+    match = _MAKES.search(code)
+    if match is None or failed.kind is not RequestKind.TENSOR or _TRAINS.search(code) or failed.keras_call:
+        return None
+    return f"`{match[0][:-1]}` at {failed.source}" if shape is not None and len(shape) <= _MATRIX else None
+
+
+_MATRIX = 2
+
+
+def _of_a_pretrained(index: int, request: Request, made: str) -> Finding:
+    what = f"a weight of the pretrained model found no room while the model was being made ({made})"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=request.needed_bytes,
+        evidence=(Evidence("the request", request.failed.line),),
+        remedies=(
+            _LESS_OF_IT,
+            Remedy(
+                "have one model in the process: a cell that is run again leaves the earlier model on the GPU",
+                "del model; tf.keras.backend.clear_session()   # or restart the notebook's kernel",
+                slug="one-model-at-a-time",
+            ),
+        ),
+        moment=index,
+        rules_out=("in-pieces", "smaller-batch", "smaller-input"),
+    )
 
 
 def _loading(request: Request) -> str | None:

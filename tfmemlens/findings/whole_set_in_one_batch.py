@@ -109,9 +109,21 @@ def _images(request: Request) -> bool:
         return False  # made, not fed: a buffer
     samples = shape[0] or 0
     uneven = samples >= _UNEVEN and samples % 4 != 0 and request.batch == samples
+    uneven = uneven or (samples >= _LEAST_SET and _is_fed(request) and all(samples % each for each in _ROUND))
     whole = samples >= _SAMPLES or uneven
     least = request.failed.tensor_bytes or math.prod(size or 1 for size in shape)  # of a byte each, at least
     return whole and (shape[1] or 0) > 1 and least >= 64 * MIB
+
+
+_ROUND = (32, 50, 24)
+"""Of such sizes people make batches."""
+_FEEDS = regex(r"\bfeed_dict ?=|\.predict\(\s*\w+\s*\)")
+
+
+def _is_fed(request: Request) -> bool:
+    """Whether the program's line feeds an array to a session, or predicts of one without a batch."""
+    texts = (request.failed.source_text or "", *(frame.text for frame in request.failed.frames))
+    return any(_FEEDS.search(text or "") for text in texts)
 
 
 def _pieces(request: Request, shape: tuple[int | None, ...]) -> bool:
@@ -140,7 +152,7 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
     converted = not copying and _converts(moment, failed)
     own = _IN_THE_PIPELINE if converted else _batches(case, moment, samples, failed.tensor_bytes)
     if samples and not copying and moment.request and moment.request.owner.phase is Phase.GRADIENT:
-        own = _of_training(samples, failed.tensor_bytes)
+        own = _of_training(samples, failed.tensor_bytes, situation(case, moment).session)
     through = "are converted in one op, as one tensor" if converted else "went through the network at once"
     whose = ": most likely validation_data, which fit copies whole, whatever the batch" if validating else ""
     return Finding(
@@ -162,12 +174,15 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
 _FIRST_BATCH = 64
 
 
-def _of_training(samples: int, need: int | None) -> Remedy:
+def _of_training(samples: int, need: int | None, session: bool = False) -> Remedy:
     """Where a gradient is taken of so many samples, they are one batch of a training."""
     then = f"; this tensor then takes {human(need // samples * _FIRST_BATCH)}" if need else ""
     return Remedy(
         f"lower the batch of the training: {samples:,} -> {_FIRST_BATCH} (a guess; double it while that"
         f" runs){then}",
+        f"for i in range(0, len(x), {_FIRST_BATCH}): sess.run(train_op, {{x_: x[i:i + {_FIRST_BATCH}]}})"
+        if session
+        else None,
         slug="in-batches",
     )
 

@@ -56,6 +56,8 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     actions = list(enough_first(actions, short))
     held = case.capture.surroundings.shows("held by an earlier run") is not None
     actions.sort(key=lambda each: (each.remedy.slug != WHAT_ENDED_IT, held and each.remedy.slug != _END_IT))
+    if _late_bystander(case, ours):
+        actions.sort(key=lambda each: each.remedy.slug != "find-what-grows")
     if other := _named_process(case):
         actions.sort(key=lambda each: _SHARED not in each.rules or each.remedy != _first_of(ours, _SHARED))
         actions = [_with_place(each, other) for each in actions]
@@ -74,6 +76,20 @@ def _named_process(case: Case) -> Line | None:
     """The line in which the text names another process on the same GPU."""
     line = case.capture.surroundings.shows("sharing the device")
     return line if line and case.moments and _ANOTHER.search(line.text) else None
+
+
+_MANY_EPOCHS = 10
+
+
+def _late_bystander(case: Case, ours: Sequence[Finding]) -> bool:
+    """Whether so small a request failed after so many epochs went well that something grows, most likely."""
+    request = case.moments[0].request if case.moments else None
+    if request is None or not {"failing-op-is-a-bystander", "growth-between-steps"} <= {
+        each.rule for each in ours
+    }:
+        return False
+    at = case.capture.surroundings.progress_before(request.failed.line)
+    return at is not None and (at.epoch or 0) >= _MANY_EPOCHS
 
 
 def _first_of(ours: Sequence[Finding], rule: str) -> Remedy | None:

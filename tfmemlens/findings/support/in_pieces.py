@@ -34,6 +34,13 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
         return None  # a batch of the input pipeline: the program's call only waits for it
     if (batch := _of_a_model(case, moment)) is not None:
         return batch
+    if sides := _dense_kernel(case, failed):
+        return Remedy(
+            f"by its shape it may be a dense layer's weight ({sides[0]:,} inputs x {sides[1]:,} units), its"
+            " gradient or a slot, which no smaller batch shrinks: fewer inputs (pool or stride before it) or"
+            " fewer units; if its rows are samples or positions: fewer of them at once",
+            slug="smaller-model",
+        )
     if failed.kernel and _OF_LAYERS.search(failed.kernel) and not failed.source:
         return None  # an op of a network's layer, which nobody calls by hand
     of_jax = situation(case, moment).framework == JAX
@@ -75,6 +82,21 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
         text = f"{where} asks for this memory: make its operands smaller, or process them in pieces"
     code = code_snippets.in_pieces(case.api) if not of_jax or _goes_over_rows(case) else None
     return Remedy(text, code, slug="in-pieces")
+
+
+_LEAST_SIDE, _OF_UNITS = 1024, 256
+
+
+def _dense_kernel(case: Case, failed: FailedRequest) -> tuple[int, int] | None:
+    """The sides of a matrix of which nothing says who made it, and both are sizes that people give layers."""
+    shape = failed.shape or ()
+    if len(shape) != 2 or failed.node or failed.op or failed.source or failed.kind is not RequestKind.TENSOR:
+        return None
+    inputs, units = (side or 0 for side in shape)
+    if situation(case).framework != TENSORFLOW or inputs <= units:
+        return None
+    round_sides = all(side >= _LEAST_SIDE and side % _OF_UNITS == 0 for side in (inputs, units))
+    return (inputs, units) if round_sides else None
 
 
 _PACKAGE = regex(r"-packages[\\/](?P<name>[\w-]+)")

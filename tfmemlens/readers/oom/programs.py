@@ -7,6 +7,8 @@ from tfmemlens.readers.oom.rules import LineRule
 PROGRAM = LineRule(
     r"(?P<value>\borg\.tensorflow\b|\bSavedModelBundle\b|\b(?:TF|[Tt]ensor[Ff]low)[- ][Jj]ava\b"
     r"|\btfjs-node|\btensorflow_model_server|\breticulate::|\bsession->Run\("
+    r"|(?<![.\w])TF_(?:SessionRun|NewSession|LoadSessionFromSavedModel)\b(?!\+| ?\(\))"
+    r"|\blibtensorflow[-_](?:cpu|gpu)\b"
     r"|Running gRPC ModelServer|\btensorflow_serving/|servable version|\btensorflow/serving:"
     r"|\bTF ?Serving\b|\b[Tt]ensor[Ff]low[- ][Ss]erving\b"
     r"|\b[Tt]ensor[Ff]low\.js\b|@tensorflow/tfjs(?!-node)\b|\btf\.memory\(\)|\b(?i:webgl)\b"
@@ -15,6 +17,8 @@ PROGRAM = LineRule(
     "\tat org.tensorflow.Session.run(Session.java:830)",
     "pods that run TF Java code",
     "    at Object.kernelFunc (/app/node_modules/@tensorflow/tfjs-node-gpu/dist/Relu.js:33:24)",
+    "C API: TF_SessionRun takes the process down",
+    "libtensorflow-cpu-windows 2.4.0, called from our program",
     'status = session->Run({{"input:0", img}}, {"out:0"}, {}, &outputs);',
     "Successfully loaded servable version {name: ocr version: 7}",
     "docker run --gpus all tensorflow/serving:2.6.0-gpu",
@@ -29,6 +33,10 @@ PROGRAM = LineRule(
         "tensorflow_",
         "reticulate",
         "session->",
+        "tf_sessionrun",
+        "tf_newsession",
+        "tf_loadsession",
+        "libtensorflow",
         "modelserver",
         "servable",
         "serving",
@@ -65,7 +73,7 @@ _NAMES = (
         "TensorFlow Serving",
     ),
     (("reticulate",), "R"),
-    (("session->",), "C++"),
+    (("session->", "tf_sessionrun", "tf_newsession", "tf_loadsession", "libtensorflow"), "C++"),
     (("tensorflowsharp", "tensorflow.net", "tftensor", "tfsession"), "C#"),
 )
 """What a program is called, by how the words that show it begin."""

@@ -89,7 +89,8 @@ VERSION = LineRule(
     needs="low",
 )
 SAID_VERSION = LineRule(
-    r"(?i)(?<![A-Za-z0-9_./])(?:tensorflow|tf)(?:[- ]?(?:gpu|cpu|nightly|keras))?[ :v-]{0,3}"
+    r"(?i)(?<![A-Za-z0-9_./])(?:(?:lib)?tensorflow|tf)(?:[- ]?(?:gpu|cpu|nightly|keras|windows|linux)){0,3}"
+    r"[ :v-]{0,3}"
     r"(?P<major>[12])\.(?P<minor>\d{1,2})"
     r"(?:\.\d+)?(?![\d.]*\d)(?! ?(?:[KMG]i?B\b|%))",
     "since we moved to TF 2.6 it fails",

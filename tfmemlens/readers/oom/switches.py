@@ -480,6 +480,7 @@ _WORDS = Words(
     "tensorflow_mod", "ModelServer", "low_serving", "servable",
     "TFServing", "TF Serving", "w/serving:", "ow-serving", "ow Serving", "ow serving",
     "reticulate", "->Run(", "SavedModelB", "TF Java", "TF-Java", "ow Java", "ow-java", "ow java",
+    "TF_Session", "TF_NewS", "TF_LoadS", "ibtensorflow",
     "WSL", "microsoft-standard", "Tegra", "tegra", "Jetson", "jetson", "JETSON",
     "name: Orin", "name: Xavier",
     " nano", " Nano", "aspb", "RPi", "HIP_", "hip", "MIOpen", "ROCm", "rocm",
