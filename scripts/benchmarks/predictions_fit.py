@@ -208,7 +208,13 @@ def predict_and_measure(out: Path, args: argparse.Namespace, pythons: dict[str, 
         begun = time.monotonic()
         measured = tried(case, limit, samples, args.models, pythons[case["version"]], said)
         measured["seconds"] = round(time.monotonic() - begun)
-        known = {"limit_mib": limit, "samples": samples, "told": said, "measured": measured, "tries": []}
+        known: Results = {
+            "limit_mib": limit,
+            "samples": samples,
+            "told": said,
+            "measured": measured,
+            "tries": [],
+        }
         _merge(out, name, known)
         print(f"{time.strftime('%H:%M:%S')} {name} {said} {measured}", flush=True)
 

@@ -58,3 +58,33 @@ def test_kept_models_are_counted_with_their_slots() -> None:
 def test_when_kept_models_are_counted(units: int, folds: int, what: str, counted: bool) -> None:
     kept = [each for each in report(units, folds, what).findings if each.rule == "models-kept"]
     assert bool(kept and kept[0].explains) is counted
+
+
+FOLDS_OF_DATA = CODE.replace("range({folds})", "folds_of(x)")
+
+
+@pytest.mark.parametrize(
+    ("what", "dump", "explains"),
+    [
+        ("model", FULL, 12 * 48 * MIB),  # more than a weight, its gradient and two slots; 3 blocks are none
+        ("model", dump_by_size(400 * 1024, 600, (4, 130 * MIB), (9, MIB), allocator="cpu"), None),
+        ("float(score)", FULL, None),
+    ],
+)
+def test_equal_blocks_tell_of_models_whose_number_the_code_does_not_tell(
+    what: str, dump: str, explains: int | None
+) -> None:
+    keeps = "models" if what == "model" else "scores"
+    told = pipeline.explain(FOLDS_OF_DATA.format(units=8192, what=what, keeps=keeps) + dump)
+    kept = [each for each in told.findings if each.rule == "models-kept"]
+    assert (kept[0].explains if kept else None) == explains
+    assert not explains or told.actions[0].remedy.slug == "drop-models"
+
+
+def test_a_weight_of_which_a_loop_keeps_many_is_not_all_of_one_model() -> None:
+    """The kernel, 48 MiB, is held twelve times: four of them are the one model's, and it is no cause."""
+    code = FOLDS_OF_DATA.format(units=6144, what="model", keeps="models")
+    told = pipeline.explain(code + dump_by_size(48 * MIB, 700, (12, 48 * MIB), (3, 8 * MIB), allocator="cpu"))
+    weight = next(each for each in told.findings if each.rule == "made-by-the-code")
+    assert weight.explains == (4 + 1) * 48 * MIB and "which a loop keeps" in weight.headline
+    assert told.findings[0].rule == "models-kept"

@@ -166,8 +166,11 @@ def _finding(
         because += f"; {held} of its size {'is' if held == 1 else 'are'} held, and one more was asked for"
     elif held:
         because += f"; {held} of its size {'is' if held == 1 else 'are'} held"
+    others = _of_other_models(case, made, held, many) if not tables else 0
     if tables:
         because += _of_all_tables(case, moment, tables)
+    elif others:
+        because += ", most likely of earlier models, too, which a loop keeps"
     elif made.role is not Role.DATA:
         because += _in_training(case, moment, made.bytes * many, many)
     told = asked and request.failed.shape == made.shape
@@ -176,7 +179,7 @@ def _finding(
         severity=Severity.CAUSE,
         headline=headline,
         because=f"this is {what} {because}" if told else headline,
-        explains=_explained(case, moment, made.bytes * (held + asked), tables),
+        explains=_explained(case, moment, made.bytes * (held + asked - others), tables),
         evidence=(
             Evidence("the code", made.line),
             *(Evidence(f"a table of {format_shape(each.shape)}", each.line) for each in tables[:3]),
@@ -187,6 +190,17 @@ def _finding(
         moment=index,
         rules_out=_OF_OTHERS[made.role.name],
     )
+
+
+def _of_other_models(case: Case, made: Made, held: int, many: int) -> int:
+    """Where a loop keeps the models that it makes: how many of the tensors that are held one model has no use
+    for. Of each of its weights there is the weight, its gradient and two slots.
+    """
+    from tfmemlens.findings.support.kept_code import kept
+
+    if made.role.name not in _OF_LAYERS or not any(each.model for each in kept(case.capture.surroundings)):
+        return 0
+    return max(held - _OF_ADAM * many, 0)
 
 
 def _adam(case: Case, request: Request) -> bool:

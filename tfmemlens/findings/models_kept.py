@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from tfmemlens.findings.support.code_outputs import models_made
 from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.findings.support.program_lines import code_lines
-from tfmemlens.findings.support.rows import device_limit, requests
+from tfmemlens.findings.support.rows import device_limit, enumerated, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.findings.support.weights import copies_in_code
 from tfmemlens.knowledge.kept_results import keeps_model
@@ -86,10 +86,12 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 def _by_the_code(case: Case) -> tuple[int | None, str]:
-    """What the models take that the program makes and keeps, and that in words; nothing where its layers are
-    not known, or where all of it is little.
+    """What the models take that the program makes and keeps, and that in words; nothing where all of it is
+    little. Where the code does not tell how many it makes, what the dump shows.
     """
     one, many = models_made(case)
+    if not one:
+        return _by_equal_blocks(case)
     times, with_them = copies_in_code(code_lines(case.capture.surroundings))
     each = one * (times - 1)  # gradients are gone when the next is made
     limit = device_limit(case, case.moments[0])
@@ -99,6 +101,26 @@ def _by_the_code(case: Case) -> tuple[int | None, str]:
     with_slots = f", {rough(each)} with {slots}" if slots else ""
     sizes = f": {rough(one)} of weights each{with_slots}; the {many} of the loop {rough(many * each)}"
     return (min(many * each, limit.bytes) if limit and limit.bytes else many * each), sizes
+
+
+def _by_equal_blocks(case: Case) -> tuple[int | None, str]:
+    """What blocks of equal size take where more are held than of one weight, and that in words."""
+    incident, limit = case.moments[0].incident, device_limit(case, case.moments[0])
+    least = _A_GOOD_PART / 4 * limit.bytes if limit and limit.bytes else 1
+    kept = [
+        each
+        for each in (incident.size_classes if incident else ())
+        if each.count > _OF_ONE and each.count * each.size_bytes >= least
+    ]
+    if not kept:
+        return None, ""
+    blocks = enumerated([f"{each.count} blocks of {human(each.size_bytes)}" for each in kept[:_MOST_SIZES]])
+    return sum(each.count * each.size_bytes for each in kept), f": {blocks} are held"
+
+
+_OF_ONE = 4
+"""Tensors of a weight's size that an update needs: it, its gradient and two slots."""
+_MOST_SIZES = 2
 
 
 def _alive(model: LiveModel | None) -> tuple[int, int] | None:
@@ -132,7 +154,14 @@ def _recorded(index: int, told: Surroundings, by_loop: Kept | None, count: int, 
     )
 
 
-_OF_ONE_MODEL = ("clear-session", "one-signature", "smaller-model", "smaller-batch", "lighter-optimizer")
+_OF_ONE_MODEL = (
+    "clear-session",
+    "one-signature",
+    "smaller-model",
+    "narrower-layer",
+    "smaller-batch",
+    "lighter-optimizer",
+)
 """What changes a model or its function, and not how many there are."""
 
 
