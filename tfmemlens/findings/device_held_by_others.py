@@ -226,7 +226,8 @@ def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
     if shared := _of_tensorflow(case):
         yield from shared
         return
-    for device in case.capture.surroundings.devices:
+    devices = _of_the_failure(case, moment)
+    for device in devices:
         if device.limit and not device.limit.bytes:
             yield (
                 device.total.bytes if device.total else 0,
@@ -304,9 +305,26 @@ def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
                 ),
             )
     yield from device_users.others(case, moment)
-    for device in case.capture.surroundings.devices:
+    for device in devices:
         if device.total is None and (evidence := _small_share(device, settings)):
             yield evidence
+
+
+_NUMBERED = regex(r"(?i)gpu:\d{1,3}\Z")
+
+
+def _of_the_failure(case: Case, moment: Moment) -> tuple[DeviceInfo, ...]:
+    """The GPU on which it failed, where the message and the log name it; else all."""
+    devices = case.capture.surroundings.devices
+    failed = _NUMBERED.search((moment.request.failed.device or "") if moment.request else "")
+    if failed is None:
+        return devices
+    its = tuple(
+        device
+        for device in devices
+        if (named := _NUMBERED.search(device.name)) and named[0].lower() == failed[0].lower()
+    )
+    return its or devices
 
 
 def _is_empty(moment: Moment) -> bool:

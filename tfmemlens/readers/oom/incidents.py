@@ -12,7 +12,7 @@ from tfmemlens.readers.oom.context import Context, constant_type, output_dtype
 from tfmemlens.readers.oom.dump_figures import Dump
 from tfmemlens.readers.oom.report import Block
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
-from tfmemlens.readers.oom.same_failure import IncidentDraft, Part, first_line, is_title
+from tfmemlens.readers.oom.same_failure import IncidentDraft, Part, first_line, heads_the_text
 from tfmemlens.readers.oom.tuning import is_tried
 from tfmemlens.readers.oom.wraps import LOST
 from tfmemlens.units import round_up
@@ -237,7 +237,7 @@ def _around(known: Sequence[Context]) -> dict[str, Any]:
     source = _rooted(source, place)
     return {
         "op": _first(known, "op"),
-        "line": next((each.line for each in known if not is_title(each.line)), known[0].line),
+        "line": next((each.line for each in known if not heads_the_text(each.line)), known[0].line),
         "inputs": _first(known, "inputs") or (),
         "attributes": _first(known, "attributes") or (),
         "source": source,
@@ -304,7 +304,7 @@ def _dtype_by_size(shape: tuple[int, ...] | None, dump: Dump | None) -> str | No
 
 def _disguised_request(draft: IncidentDraft, dump: Dump | None) -> FailedRequest:
     """What is known of a request whose message names no tensor; a constant's NodeDef shows its own."""
-    known = [part for part in draft.disguises if not is_title(part.line)] or draft.disguises
+    known = [part for part in draft.disguises if not heads_the_text(part.line)] or draft.disguises
     around = _around(known)
     kind = known[0].kind
     constant = constant_type(around["attributes"]) if kind is RequestKind.COPY else None

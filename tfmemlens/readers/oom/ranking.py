@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tfmemlens.model.incident import Incident, RequestKind
+from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.same_failure import IncidentDraft, is_title
 from tfmemlens.values import replace
 
@@ -27,7 +28,7 @@ def _ordered(incidents: list[tuple[Incident, IncidentDraft]]) -> list[Incident]:
         if draft.in_python and not (_is_title(draft) and any(other.dumps for _, other in incidents))
     ]
     roots = [index for index in reached if incidents[index][1].root == 0]
-    last = (roots or reached)[-1:]
+    last = _first_of_workers(incidents, roots or reached)
     fatal = last[0] if last else _last_story(incidents)
     first = replace(incidents[fatal][0], fatal=True)
     rest = [
@@ -36,6 +37,17 @@ def _ordered(incidents: list[tuple[Incident, IncidentDraft]]) -> list[Incident]:
         if index != fatal
     ]
     return [first, *rest]
+
+
+_TASK = regex(r"/job:(?!localhost)\w{1,30}/replica:\d{1,4}/task:\d{1,6}")
+
+
+def _first_of_workers(incidents: list[tuple[Incident, IncidentDraft]], alike: list[int]) -> list[int]:
+    """Of failures that say as much: the last of one process, and of several workers the first, which takes
+    the others with it.
+    """
+    tasks = {match[0] for index in alike if (match := _TASK.search(incidents[index][0].request.device or ""))}
+    return alike[:1] if len(tasks) > 1 else alike[-1:]
 
 
 def _is_title(draft: IncidentDraft) -> bool:
@@ -49,15 +61,8 @@ def _last_story(incidents: list[tuple[Incident, IncidentDraft]]) -> int:
     """Without an exception the best explained failure is the one to show: with a sentence, else with a dump;
     the last of these.
     """
-    return max(
-        range(len(incidents)),
-        key=lambda index: (
-            bool(incidents[index][1].tellings),
-            bool(incidents[index][1].executables),
-            bool(incidents[index][1].disguises),
-            index,
-        ),
-    )
+    told = [(bool(draft.tellings), bool(draft.executables), bool(draft.disguises)) for _, draft in incidents]
+    return _first_of_workers(incidents, [index for index, each in enumerate(told) if each == max(told)])[0]
 
 
 def merge_ranks(incidents: list[tuple[Incident, IncidentDraft]]) -> list[tuple[Incident, IncidentDraft]]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import tensor_bytes
+from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.compiler import Executable
 from tfmemlens.readers.oom.disguises import IndirectFailure
 from tfmemlens.readers.oom.dump_figures import Dump
@@ -269,6 +270,21 @@ def is_title(line: Line) -> bool:
     was written, and its labels, may stand above it.
     """
     return line.number <= _HEAD and line.text.startswith("# ")
+
+
+_OF_A_LOG = regex(
+    r"\s|\d{4}[-/.]|[\[({<>|$%]|[IWEF] ?(?:\d{4} |\S+/)"
+    r"|(?:[\w.]{1,80}\.)?\w{1,60}(?:Error|Exception|Killed)\b"
+    r"|Killed\b"
+    r"|[A-Z]+_[A-Z_]+\b|(?i:resource exhausted|error|fatal|failed|out of memory)\b"
+)
+"""How the first line of a log, of a traceback or of a message begins."""
+
+
+def heads_the_text(line: Line) -> bool:
+    """Whether a line is the heading of a post, with its mark or without: the first line of all, and prose."""
+    first = line.number == 1 and " " in line.text and not _OF_A_LOG.match(line.text)
+    return is_title(line) or first
 
 
 def _is_bare_title(draft: IncidentDraft) -> bool:
