@@ -20,7 +20,7 @@ from tfmemlens.findings.support.rows import (
     requests,
     tensor_text,
 )
-from tfmemlens.findings.support.situation import TENSORFLOW, situation
+from tfmemlens.findings.support.situation import BUILT_IN, TENSORFLOW, situation
 from tfmemlens.knowledge.device_names import CPU
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -58,9 +58,26 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
             detail=_holders(moment),
-            remedies=() if all_in_use(moment) or on_host(moment) else tuple(_of_a_full_device(case, moment)),
+            remedies=tuple(_of_a_full_pool(case) if all_in_use(moment) else _of_a_full_device(case, moment))
+            if not on_host(moment)
+            else (),
             moment=index,
         )
+
+
+def _of_a_full_pool(case: Case) -> Iterator[Remedy]:
+    """Of a server, whose clients decide how much comes at once: other programs have rules of their own."""
+    if situation(case).program == "TensorFlow Serving":
+        yield remedies.smaller_requests(case)
+    elif situation(case).program == BUILT_IN:
+        yield _LESS_SIDE_BY_SIDE
+
+
+_LESS_SIDE_BY_SIDE = Remedy(
+    "give it less at a time: fewer requests side by side, fewer or shorter examples in each; a second GPU"
+    " helps where a second process runs on it",
+    slug="smaller-input",
+)
 
 
 def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:

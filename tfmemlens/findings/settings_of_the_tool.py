@@ -69,7 +69,7 @@ def _remedies(case: Case, used: Tool, moment: Moment, request: Request) -> Itera
     predicts = ran is not None and ran[0] == PREDICTION
     if used.tiles and ((len(shape) in _OF_IMAGES and shape[0] == 1) or (predicts and not shape)):
         yield Remedy(f"predict in tiles: {used.tiles}", slug="smaller-prediction-batch")
-        if not shape:
+        if not shape or predicts:
             return  # what is trained on has another size
     if used.images and (len(shape) in _OF_IMAGES or not shape):
         yield Remedy(f"smaller images: {used.images}", slug="tool-image-size")

@@ -523,6 +523,16 @@ def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str |
     return "xla" if first.compiler and not allocated else frameworks.TENSORFLOW
 
 
+def _with_stated(era: Era, stated: Era) -> Era:
+    """The range with the one release that the text states, where it lies just outside: lines may be printed
+    longer than is known.
+    """
+    (low, high), (said, last) = era, stated
+    if said != last or low <= said <= high or low[0] != said[0] or high[0] != said[0]:
+        return era
+    return (min(low, said), max(high, said))
+
+
 def _version(
     incidents: tuple[Incident, ...], told: SurroundingsCollector, hints: list[Era], logged: Era | None
 ) -> tuple[str, str] | None:
@@ -540,7 +550,9 @@ def _version(
             seen = ((low[0], low[1]), (high[0], high[1]))
             era = narrow(era, seen) if era else seen
     if told.said_era:
-        era = narrow(era or (FIRST, LAST), told.said_era)
+        era = _with_stated(narrow(era or (FIRST, LAST), told.said_era), told.said_era)
+    if told.of_tf1 and (era or (FIRST, LAST))[0] < (2, 0):
+        era = narrow(era or (FIRST, LAST), (FIRST, (1, 15)))
     if logged and logged != (FIRST, LAST):
         era = narrow(era, logged) if era else logged
     return (version_text(era[0]), version_text(era[1])) if era else None

@@ -99,6 +99,11 @@ SAID_VERSION = LineRule(
     needs=("tensorflow", "tf"),
 )
 """A version in passing: several may be named, of which one ran."""
+_OF_TF1 = regex(
+    r"(?:\A|[=(,\s])tf\.(?:Session|InteractiveSession|ConfigProto|GPUOptions|placeholder|get_default_graph"
+    r"|reset_default_graph|global_variables_initializer|get_variable)\("
+)
+"""Code of TensorFlow 1."""
 _OF_ANOTHER_TIME = regex(
     r"(?i)deprecat|\bwarning\b|\bremoved\b|\bwill be\b|\bfuture\b|\binstead\b|\bfixed in\b"
 )
@@ -251,6 +256,8 @@ class SurroundingsCollector:
         self.without_figures: dict[str, Line] = {}
         self.large: list[tuple[Size, Line]] = []
         self.era: Era | None = None
+        self.of_tf1 = self._compat = False
+        """Whether code has names that TensorFlow 2 has in `tf.compat.v1` alone; the latter is named."""
         self.said_era: Era | None = None
         """The versions that prose names in passing."""
         self.releases = Releases()
@@ -342,6 +349,9 @@ class SurroundingsCollector:
     def read_prose(self, line: Line) -> None:
         """Note the versions that a line which no C++ file logged names."""
         self.releases.read(line)
+        if "tf." in line.text or "tensorflow" in line.text:
+            self._compat = self._compat or "compat" in line.text
+            self.of_tf1 = (self.of_tf1 or bool(_OF_TF1.search(line.text))) and not self._compat
         self.account.observe(line)
         self.attempts.observe(line)
         self.contrasts.observe(line)
