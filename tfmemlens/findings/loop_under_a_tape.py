@@ -13,40 +13,50 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.rows import attributed, on_host, requests
+from tfmemlens.findings.support.rows import attributed, enumerated, on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind, SizeClass
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB
+from tfmemlens.units import MIB, human
 
 BASIS = Basis.NAME
-EXPLAINS = "no bytes: how many iterations were kept, nobody tells"
+EXPLAINS = (
+    "blocks of equal size of which very many are held; else no bytes: how many turns were kept, nobody tells"
+)
 
 _SMALL_BYTES, _SMALL_PART = 64 * MIB, 0.1
+_MANY, _GOOD_PART, _MOST_SIZES = 50, 0.25, 2
+"""Blocks of one size, one and more of each turn; of what is in use; sizes that a sentence names."""
 _TURNS = regex(r"range\(\s*(?:\d+\s*,\s*)?(?P<turns>[\w.]{1,40})")
 
 
 def check(case: Case) -> Iterator[Finding]:
     shown = case.capture.surroundings.over_time
     for index, moment, request in list(requests(case))[:1]:
-        if shown is None or framework_of(case) != TENSORFLOW or on_host(moment) or attributed(moment):
+        trains = request.failed.kind is RequestKind.TENSOR and not request.failed.pipeline
+        if shown is None or framework_of(case) != TENSORFLOW or attributed(moment):
+            continue
+        if on_host(moment) and not trains:
             continue
         in_use, need = moment.balance.in_use, request.needed_bytes
         if need is None or need > (_SMALL_PART * in_use.bytes if in_use else _SMALL_BYTES):
             continue
         tape, loop = shown
         match = _TURNS.search(loop.text)
-        many = f"{match['turns']} iterations" if match else "iterations"
+        many = f"{match['turns']} iterations" if match and match["turns"].isdecimal() else "iterations"
         what = (
             f"the tape of {tape.place} keeps what each of the {many} of the loop in {loop.place}"
             " makes, until the gradient is taken"
         )
+        kept, blocks = _of_many_turns(moment)
         yield Finding(
             severity=Severity.CAUSE,
-            headline=what,
-            because=what,
-            explains=None,
+            headline=what + blocks,
+            because=what + blocks,
+            explains=kept,
+            basis=Basis.SHAPE if kept else None,
             evidence=(Evidence("the tape", tape), Evidence("the loop inside it", loop)),
             remedies=(
                 Remedy(
@@ -59,3 +69,18 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _of_many_turns(moment: Moment) -> tuple[int | None, str]:
+    """What blocks take of which there are as many as turns, and that in words; nothing where it is little."""
+    classes = moment.incident.size_classes if moment.incident else ()
+    many = sorted((each for each in classes if each.count >= _MANY), key=_bytes, reverse=True)
+    kept, in_use = sum(map(_bytes, many)), moment.balance.in_use
+    if not in_use or kept < _GOOD_PART * in_use.bytes:
+        return None, ""
+    told = enumerated([f"{each.count:,} blocks of {human(each.size_bytes)}" for each in many[:_MOST_SIZES]])
+    return kept, f" ({told} are held)"
+
+
+def _bytes(blocks: SizeClass) -> int:
+    return blocks.count * blocks.size_bytes
