@@ -42,6 +42,8 @@ def api_of(capture: Capture) -> Api:
     if capture.surroundings.session:
         newest = min(newest, (1, 15)) if front_end is FrontEnd.KERAS and oldest < (2, 0) else newest
         front_end = FrontEnd.SESSION if front_end is FrontEnd.UNKNOWN else front_end
+    if front_end is FrontEnd.UNKNOWN and capture.surroundings.shows("code for sessions"):
+        front_end = FrontEnd.SESSION
     if front_end in (FrontEnd.EAGER, FrontEnd.FUNCTION):
         oldest = max(oldest, (1, 13) if front_end is FrontEnd.EAGER else (2, 0))
     if any((one.request.function or "").startswith("__inference_") for one in capture.incidents):

@@ -551,8 +551,6 @@ def _version(
             era = narrow(era, seen) if era else seen
     if told.said_era:
         era = _with_stated(narrow(era or (FIRST, LAST), told.said_era), told.said_era)
-    if told.of_tf1 and (era or (FIRST, LAST))[0] < (2, 0):
-        era = narrow(era or (FIRST, LAST), (FIRST, (1, 15)))
     if logged and logged != (FIRST, LAST):
         era = narrow(era, logged) if era else logged
     return (version_text(era[0]), version_text(era[1])) if era else None

@@ -103,7 +103,7 @@ _OF_TF1 = regex(
     r"(?:\A|[=(,\s])tf\.(?:Session|InteractiveSession|ConfigProto|GPUOptions|placeholder|get_default_graph"
     r"|reset_default_graph|global_variables_initializer|get_variable)\("
 )
-"""Code of TensorFlow 1."""
+"""Code of TensorFlow 1, or of TensorFlow 2 that imports `tensorflow.compat.v1` as `tf`."""
 _OF_ANOTHER_TIME = regex(
     r"(?i)deprecat|\bwarning\b|\bremoved\b|\bwill be\b|\bfuture\b|\binstead\b|\bfixed in\b"
 )
@@ -256,8 +256,6 @@ class SurroundingsCollector:
         self.without_figures: dict[str, Line] = {}
         self.large: list[tuple[Size, Line]] = []
         self.era: Era | None = None
-        self.of_tf1 = self._compat = False
-        """Whether code has names that TensorFlow 2 has in `tf.compat.v1` alone; the latter is named."""
         self.said_era: Era | None = None
         """The versions that prose names in passing."""
         self.releases = Releases()
@@ -349,9 +347,8 @@ class SurroundingsCollector:
     def read_prose(self, line: Line) -> None:
         """Note the versions that a line which no C++ file logged names."""
         self.releases.read(line)
-        if "tf." in line.text or "tensorflow" in line.text:
-            self._compat = self._compat or "compat" in line.text
-            self.of_tf1 = (self.of_tf1 or bool(_OF_TF1.search(line.text))) and not self._compat
+        if "tf." in line.text and _OF_TF1.search(line.text):
+            self.purposes.setdefault("code for sessions", line)
         self.account.observe(line)
         self.attempts.observe(line)
         self.contrasts.observe(line)
