@@ -115,6 +115,7 @@ PHRASES = tuple(
         "no algorithm worked",
         "convolution algorithm",
         "cudnn handle",
+        "cusolver internal",
         "handle) failed",
         "launch failed",
         "no dnn",
