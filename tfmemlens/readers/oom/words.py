@@ -116,6 +116,7 @@ PHRASES = tuple(
         "convolution algorithm",
         "cudnn handle",
         "cusolver internal",
+        "gpu/solver.cc",
         "handle) failed",
         "launch failed",
         "no dnn",
