@@ -288,3 +288,25 @@ def test_slices_on_the_line_of_fit_are_not_what_a_layer_asks_for(op: str, told: 
     code = "net.fit(tf.data.Dataset.from_tensor_slices(rng.rand(n, 64, 64, 3)).batch(n))"
     text = frame(code) + oom("400,64,64,48", op)
     assert any("from_tensor_slices" in (finding.because or "") for finding in found(text)) is told
+
+
+COLUMNS = """device = fc.indicator_column(fc.categorical_column_with_vocabulary_list("device", DEVICES))
+hour = fc.indicator_column(fc.categorical_column_with_identity("hour", 24))
+creative = fc.indicator_column(
+    fc.categorical_column_with_hash_bucket("creative_id", {buckets}))
+user = fc.indicator_column(fc.categorical_column_with_hash_bucket("user", 3_000))
+"""
+
+
+@pytest.mark.parametrize(
+    ("buckets", "line"),
+    [
+        ("180000", 3),  # of [512,180037]; its number stands on the line below
+        ("180_000", 3),
+        ("90000", 1),  # less than half of the size: no line is surer than the first
+        ("360000", 1),  # more than there is
+    ],
+)
+def test_of_several_columns_the_widest_made_the_tensor(buckets: str, line: int) -> None:
+    told = found(COLUMNS.format(buckets=buckets) + oom("512,180037", "dnn/input_layer/concat"))
+    assert f"(line {line})" in told[0].because

@@ -172,6 +172,35 @@ def _of_frames(
     return None
 
 
+def _by_their_numbers(
+    idiom: TensorFlowIdiom, code: Sequence[Line], shape: Sequence[int | None] | None
+) -> Sequence[Line]:
+    """Where several lines show the idiom: first the one that states, with the rest of its statement, most of
+    the tensor's last size. Columns side by side are one tensor, which the widest makes.
+    """
+    showing = [at for at, line in enumerate(code) if idiom.match(line.text)]
+    last = shape[-1] if shape else None
+    if len(showing) < 2 or not last:
+        return code
+    states = {at: max(_numbers_of_a_statement(code, at, last), default=0) for at in showing}
+    widest = max(states, key=lambda at: states[at])
+    return (code[widest], *code) if 2 * states[widest] >= last else code
+
+
+def _numbers_of_a_statement(code: Sequence[Line], at: int, most: int) -> Iterator[int]:
+    opened = 0
+    for line in code[at : at + _MOST_LINES_OF_A_STATEMENT]:
+        stated = (int(number.replace("_", "")) for number in _NUMBER.findall(line.text))
+        yield from (number for number in stated if number <= most)
+        opened += line.text.count("(") - line.text.count(")")
+        if opened <= 0:
+            return
+
+
+_MOST_LINES_OF_A_STATEMENT = 6
+_NUMBER = regex(r"(?<![\w.])\d[\d_]{0,12}(?![\w.])")
+
+
 def _of_text(
     idiom: TensorFlowIdiom, moment: Moment, request: Request, code: Sequence[Line], numbers: Mapping[str, int]
 ) -> _Shown | None:
@@ -186,7 +215,7 @@ def _of_text(
         return None
     agreeing = ((Agreement.OP, by_op), (Agreement.RAM, in_ram), (Agreement.TEXT, quoted))
     told = next((way for way, agrees in agreeing if agrees), Agreement.NUMBER)
-    for line in code:
+    for line in _by_their_numbers(idiom, code, failed.shape) if by_op else code:
         match = idiom.match(line.text)
         if match is None:
             continue

@@ -21,10 +21,10 @@ _EMBED = CodeChange(
 ROWS = (
     TensorFlowIdiom(
         "indicator-column",
-        regex(r"\bindicator_column\(\s*(?P<column>\w{0,60})"),
+        regex(r"\bindicator_column\("),
         ("indicator_column",),
         (Agreement.LINE, Agreement.OP),
-        "indicator_column({column}) makes a dense row of {last} numbers for each of {samples} examples{at}",
+        "an indicator_column makes a dense row of {last} numbers for each of {samples} examples{at}",
         (
             CodeChange(
                 "embed-the-feature",
