@@ -99,6 +99,9 @@ def test_a_note_ends_after_a_whole_clause() -> None:
     assert _screen._clauses(text, 50) == "12 rows have odd names: they were not read"
     assert _screen._clauses(text, 30) == "12 rows have odd names"
     assert _screen._clauses("no end in sight at all", 12) == "no end in…"
+    assert _screen._clauses("it is short (free, but in pieces: the largest is 4)", 40) == (
+        "it is short (free, but in pieces)"
+    )
 
 
 @pytest.mark.parametrize("sample", LOGS, ids=lambda path: f"{path.parent.name}-{path.stem}")

@@ -490,7 +490,10 @@ def _clauses(text: str, room: int) -> str:
     if len(text) <= room:
         return text
     ends = [match.start() for match in _CLAUSE.finditer(text) if match.start() <= room]
-    return text[: ends[-1]].rstrip(";:, ") if ends and ends[-1] > room // 2 else shorten_end(text, room)
+    if not ends or ends[-1] <= room // 2:
+        return shorten_end(text, room)
+    kept = text[: ends[-1]].rstrip(";:, ")
+    return f"{kept})" if kept.count("(") > kept.count(")") else kept
 
 
 def _more(report: Report) -> str:
