@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _beforehand(args: argparse.Namespace) -> str:
     """What `--measure` is about to do, before it takes its time."""
-    from tfmemlens.recording.tried_batches import MOST_TRIALS
+    from tfmemlens.recording.try_batches import MOST_TRIALS
 
     where = args.python or "this Python"
     return (

@@ -41,6 +41,8 @@ _REMEDY = Remedy(
     "with tf.device('CPU:0'): dataset = tf.data.Dataset.from_tensor_slices(x)",
     slug="keep-off-the-device",
 )
+_MUCH_LARGER = 1.5
+"""A block with so many times the array's bytes is named beside them."""
 _OF_THE_BATCH = ("smaller-batch", "in-pieces", "gradient-accumulation", "in-blocks")
 """What makes no constant smaller."""
 
@@ -86,7 +88,7 @@ def _held(case: Case, index: int, moment: Moment, request: Request) -> Finding |
     if given is None:
         return None
     size, share = human(given.block_bytes), percent(given.block_bytes, all_in_use(moment))
-    block = "" if given.block_bytes < 2 * given.bytes - given.bytes // 2 else f" in a block of {size}"
+    block = f" in a block of {size}" if given.block_bytes >= _MUCH_LARGER * given.bytes else ""
     likely = "" if given.recorded else "most likely "
     what = (
         f"{likely}{given.label} holds a whole array as a constant, {human(given.bytes)}{block}:"

@@ -36,6 +36,7 @@ _JOINS = regex(
     r"\A(?P<indent>\s*)(?P<name>[A-Za-z_]\w{0,40})\s*=\s*(?:[\w.]{0,30}\.)?"
     r"(?:concat|concatenate|hstack|vstack)\(\s*(?:\w{1,10}\s*=\s*)?[\[(](?P<joined>[^\])]{0,120})"
 )
+_NAMES = regex(r"\w+")
 _LOOP = regex(r"\A(?P<indent>\s*)(?:async\s+)?(?:for|while)\b.*:\s*(?:#.*)?\Z")
 
 
@@ -136,7 +137,7 @@ def _grown(case: Case) -> _Grown | None:
             loops = [each for each in loops if each[0] < len(loop["indent"])]
             loops.append((len(loop["indent"]), line))
         joins = _JOINS.match(line.text)
-        if joins is None or joins["name"] not in regex(r"\w+").findall(joins["joined"]):
+        if joins is None or joins["name"] not in _NAMES.findall(joins["joined"]):
             continue
         depth = len(joins["indent"])
         around = [loop for of, loop in loops if of < depth and loop.source == line.source]

@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.rows import attributed, enumerated, on_host, requests
+from tfmemlens.findings.support.many_alike import many_alike
+from tfmemlens.findings.support.rows import attributed, on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.incident import RequestKind, SizeClass
+from tfmemlens.model.incident import RequestKind
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB, human
+from tfmemlens.units import MIB
 
 BASIS = Basis.NAME
 EXPLAINS = (
@@ -27,8 +28,8 @@ EXPLAINS = (
 )
 
 _SMALL_BYTES, _SMALL_PART = 64 * MIB, 0.1
-_MANY, _GOOD_PART, _MOST_SIZES = 50, 0.25, 2
-"""Blocks of one size, one and more of each turn; of what is in use; sizes that a sentence names."""
+_MANY, _GOOD_PART = 50, 0.25
+"""Blocks of one size, one and more of each turn; of what is in use."""
 _TURNS = regex(r"range\(\s*(?:\d+\s*,\s*)?(?P<turns>[\w.]{1,40})")
 
 
@@ -73,14 +74,7 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _of_many_turns(moment: Moment) -> tuple[int | None, str]:
     """What blocks take of which there are as many as turns, and that in words; nothing where it is little."""
-    classes = moment.incident.size_classes if moment.incident else ()
-    many = sorted((each for each in classes if each.count >= _MANY), key=_bytes, reverse=True)
-    kept, in_use = sum(map(_bytes, many)), moment.balance.in_use
-    if not in_use or kept < _GOOD_PART * in_use.bytes:
-        return None, ""
-    told = enumerated([f"{each.count:,} blocks of {human(each.size_bytes)}" for each in many[:_MOST_SIZES]])
-    return kept, f" ({told} are held)"
-
-
-def _bytes(blocks: SizeClass) -> int:
-    return blocks.count * blocks.size_bytes
+    kept, told = many_alike(moment, _MANY)
+    in_use = moment.balance.in_use
+    much = told and in_use and kept >= _GOOD_PART * in_use.bytes
+    return (kept, f" ({told})") if much else (None, "")

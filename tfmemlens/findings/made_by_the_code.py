@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from tfmemlens.findings.clipped_by_global_norm import CLIP_EACH
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.kills import another_program
+from tfmemlens.findings.support.many_alike import size_classes
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import device_limit, enumerated, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
@@ -127,12 +128,8 @@ def _is_telling(size: int) -> bool:
     return bool(size & (size - 1))
 
 
-def _classes(moment: Moment) -> Sequence[SizeClass]:
-    return moment.incident.size_classes if moment.incident else ()
-
-
 def _largest(moment: Moment) -> SizeClass | None:
-    return max(_classes(moment), key=lambda each: each.count * each.size_bytes, default=None)
+    return max(size_classes(moment), key=lambda each: each.total_bytes, default=None)
 
 
 def _finding(
@@ -148,7 +145,7 @@ def _finding(
     made, many = alike[0], len(alike)
 
     asked = request.needed_bytes in (made.bytes, round_up(made.bytes))
-    equal = next((each for each in _classes(moment) if each.size_bytes == round_up(made.bytes)), None)
+    equal = next((each for each in size_classes(moment) if each.size_bytes == round_up(made.bytes)), None)
     held = equal.count if equal else 0
     what = {Role.DENSE: "the kernel", Role.TABLE: "the table", Role.WEIGHT: "a weight"}.get(
         made.role, "the array"

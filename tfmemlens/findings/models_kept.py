@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from tfmemlens.findings.support.code_outputs import models_made
 from tfmemlens.findings.support.kept_code import kept
+from tfmemlens.findings.support.many_alike import many_alike
 from tfmemlens.findings.support.program_lines import code_lines
-from tfmemlens.findings.support.rows import device_limit, enumerated, requests
+from tfmemlens.findings.support.rows import device_limit, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.findings.support.weights import copies_in_code
 from tfmemlens.knowledge.kept_results import keeps_model
@@ -105,22 +106,14 @@ def _by_the_code(case: Case) -> tuple[int | None, str]:
 
 def _by_equal_blocks(case: Case) -> tuple[int | None, str]:
     """What blocks of equal size take where more are held than of one weight, and that in words."""
-    incident, limit = case.moments[0].incident, device_limit(case, case.moments[0])
-    least = _A_GOOD_PART / 4 * limit.bytes if limit and limit.bytes else 1
-    kept = [
-        each
-        for each in (incident.size_classes if incident else ())
-        if each.count > _OF_ONE and each.count * each.size_bytes >= least
-    ]
-    if not kept:
-        return None, ""
-    blocks = enumerated([f"{each.count} blocks of {human(each.size_bytes)}" for each in kept[:_MOST_SIZES]])
-    return sum(each.count * each.size_bytes for each in kept), f": {blocks} are held"
+    limit = device_limit(case, case.moments[0])
+    least = _A_GOOD_PART / 4 * limit.bytes if limit and limit.bytes else 0
+    kept, told = many_alike(case.moments[0], _OF_ONE + 1, least)
+    return (kept, f": {told}") if kept else (None, "")
 
 
 _OF_ONE = 4
 """Tensors of a weight's size that an update needs: it, its gradient and two slots."""
-_MOST_SIZES = 2
 
 
 def _alive(model: LiveModel | None) -> tuple[int, int] | None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
+from tfmemlens.knowledge.releases import numbers_of
 from tfmemlens.model.capture import WorkingRelease
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -72,11 +73,7 @@ def _updated(case: Case) -> Iterator[Finding]:
 
 def _is_newer(works: WorkingRelease) -> bool:
     """Whether the one that works came later than the other."""
-    return works.other is not None and _numbers(works.release) > _numbers(works.other)
-
-
-def _numbers(release: str) -> list[int]:
-    return [int(part) for part in release.split(".") if part.isdigit()]
+    return works.other is not None and numbers_of(works.release) > numbers_of(works.other)
 
 
 def _pinned(works: WorkingRelease) -> str | None:

@@ -23,6 +23,7 @@ from tfmemlens.findings.support.rows import failures, on_host, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, situation
 from tfmemlens.findings.support.weights import finds_a_full_device
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
+from tfmemlens.knowledge.vocabularies import PRETRAINED
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -217,7 +218,7 @@ def _vocabulary(case: Case, request: Request) -> _Vocabulary | None:
 
 def _likely_vocabulary(shape: tuple[int | None, ...], words: int) -> _Vocabulary | None:
     """Of a number of classes that nobody chooses, at each position of samples: most likely words."""
-    if (whose := _PRETRAINED.get(words)) and all(shape):
+    if (whose := PRETRAINED.get(words)) and all(shape):
         return _of_a_pretrained(shape, whose)
     if words % 4 == 0 or not all(shape) or not 1 < (shape[-2] or 0) < words:
         return None
@@ -235,16 +236,6 @@ def _likely_vocabulary(shape: tuple[int | None, ...], words: int) -> _Vocabulary
 
 
 _LONG = 256
-_PRETRAINED = {
-    50257: "GPT-2",
-    50265: "RoBERTa and BART",
-    30522: "BERT",
-    28996: "BERT, cased",
-    21128: "Chinese BERT",
-    119547: "multilingual BERT",
-    250002: "XLM-R",
-}
-"""Sizes of vocabularies that a pretrained model brings: who trains it further cannot choose them."""
 
 
 def _of_a_pretrained(shape: tuple[int | None, ...], whose: str) -> _Vocabulary:

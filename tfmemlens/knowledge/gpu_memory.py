@@ -24,6 +24,7 @@ _OLDER = regex(
     r"(?i)\b(?:GTX )?(?:9[5-8]0|10[1-8]0)(?: Ti)?(?:\Z|\b(?! SUPER))|\b(?:P100|P40|P4|K80|K40|M60|M40)\b"
     r"|TITAN Xp?\b|\bGT 1030\b"
 )
+_FOR_GAMES = regex(r"(?i)\b(?:GTX|GeForce)\b|\b(?:RTX ?)?(?:[1-5]0|16)[5-9]0\b|\bTitan\b")
 _SHARED = regex(r"Tegra|Orin|Xavier|Jetson|\bThor\b|NVIDIA GB10\b")
 
 
@@ -37,6 +38,11 @@ def least_bytes(model: str | None) -> int | None:
 def is_older(model: str | None) -> bool:
     """Whether a GPU of this name has no tensor cores: Pascal, Maxwell, Kepler."""
     return bool(model and _OLDER.search(model))
+
+
+def is_for_games(model: str | None) -> bool:
+    """Whether a GPU of this name is sold for games: such a machine hardly has several."""
+    return bool(model and _FOR_GAMES.search(model))
 
 
 def shares_ram(model: str | None) -> bool:

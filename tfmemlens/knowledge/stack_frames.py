@@ -7,7 +7,7 @@ import re
 
 from tfmemlens.patterns import regex
 
-__all__ = ["number_in", "project_frame", "user_frame"]
+__all__ = ["number_in", "package_of", "project_frame", "user_frame"]
 
 _LIBRARY = regex(
     r"(?:site|dist)-packages|/lib/python\d|\\lib\\(?!.*train)|<frozen|<string>|tensorflow[/\\]python"
@@ -41,9 +41,15 @@ _BELOW = frozenset(
 """Libraries that programs are built of: a frame in them says what is done, and not by whom."""
 
 
+def package_of(place: str | None) -> str | None:
+    """The installed package that a frame's file lies in."""
+    match = _PACKAGES.search(place or "")
+    return match["package"] if match else None
+
+
 def project_frame(place: str) -> bool:
     """Whether a frame lies in an installed program, such as AlphaFold's or a weather model's, rather than in
     a library below it.
     """
-    match = _PACKAGES.search(place)
-    return match is not None and match["package"] not in _BELOW
+    package = package_of(place)
+    return package is not None and package not in _BELOW

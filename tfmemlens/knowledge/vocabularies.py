@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+PRETRAINED = {
+    50257: "GPT-2",
+    50265: "RoBERTa and BART",
+    30522: "BERT",
+    28996: "BERT, cased",
+    21128: "Chinese BERT",
+    119547: "multilingual BERT",
+    250002: "XLM-R",
+}
+"""Whose they are: sizes that a pretrained model brings, and who trains it further cannot choose."""
 VOCABULARIES = frozenset(
     (
-        21128,
-        28996,
+        *PRETRAINED,
         30000,
-        30522,
         31102,
         32000,
         32100,
         32128,
         49152,
         49408,
-        50257,
-        50265,
         50304,
         50432,
         51200,
         64000,
         100277,
         105879,
-        119547,
         128256,
         151643,
         151936,
         152064,
-        250002,
         250112,
         256000,
         256206,

@@ -186,6 +186,11 @@ class SizeClass:
     size_bytes: int
     line: Line | None = None
 
+    @property
+    def total_bytes(self) -> int:
+        """All of them together."""
+        return self.count * self.size_bytes
+
 
 @dataclass(frozen=True, slots=True)
 class HolderBlock:

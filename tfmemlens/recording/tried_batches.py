@@ -15,8 +15,6 @@ from tfmemlens.units import MIB, human
 SCRIPT = Path(__file__).with_name("try_batches.py")
 _STARTING_SECONDS = 120
 """TensorFlow takes so long to be read at most, beside what the search takes."""
-MOST_TRIALS = 24
-"""In so many processes at most steps are run: as in the script."""
 _FOUND, _LATE, _OFTEN = "found", "time", "trials"
 _TOO_OLD = "trying batches needs"
 _ROOM = 0.9

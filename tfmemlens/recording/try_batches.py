@@ -31,6 +31,7 @@ TOLERANCE = 50
 TIMES = 3
 """In so many processes the largest batch has to run."""
 MOST_TRIALS = 24
+"""In so many processes at most steps are run."""
 _SHARES = (9, 7, 7, 5, 3, 1)
 """Tenths of a batch that failed, by how many never ran."""
 FIRST_VERSION = (2, 6)

@@ -7,6 +7,7 @@ from tfmemlens.findings.support.lines_run import calls_before
 from tfmemlens.findings.support.rows import is_constant_of_graph, of_a_program
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, situation
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
+from tfmemlens.knowledge.stack_frames import package_of
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -60,7 +61,7 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
         )
         if _STEP.search(failed.executable or calls):
             return Remedy(text, slug="in-pieces")  # a step's parts are none of a map
-    elif project := _installed(failed.source):
+    elif project := package_of(failed.source):
         text = (
             f"`{project}` calls its program there: give it less, as its options allow (a smaller or coarser"
             " input, fewer samples at once, a smaller model)"
@@ -99,16 +100,9 @@ def _dense_kernel(case: Case, failed: FailedRequest) -> tuple[int, int] | None:
     return (inputs, units) if round_sides else None
 
 
-_PACKAGE = regex(r"-packages[\\/](?P<name>[\w-]+)")
 _MOST_PARTS = 64
 """Nobody cuts the work of a call into more parts by hand."""
 _ROWS = regex(r"\b(?:vmap|pmap|lax\.map|vectorize)\b|\bfor \w+ in\b|\bbatch_?size\b")
-
-
-def _installed(source: str | None) -> str | None:
-    """The installed program whose frame it is."""
-    match = _PACKAGE.search(source or "")
-    return match["name"] if match else None
 
 
 def _is_out_of_reach(case: Case, moment: Moment) -> bool:

@@ -178,9 +178,8 @@ def _in_the_program(moment: Moment, followed: Followed) -> list[Noted]:
 def _compiled_alone(moment: Moment) -> bool:
     """Whether it failed when a program was compiled: then its text hides the call, and no line ran alone."""
     compiler = moment.incident.compiler if moment.incident else None
-    return bool(compiler and compiler.capacity and moment.request) and (
-        moment.request.failed.allocator == "hbm" if moment.request else False
-    )
+    on_chip = moment.request is not None and moment.request.failed.allocator == "hbm"
+    return on_chip and bool(compiler and compiler.capacity)
 
 
 def computed_in_all(case: Case, moment: Moment, need: int | None, advice: Advice) -> MadeByLine | None:

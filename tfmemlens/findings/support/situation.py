@@ -8,12 +8,11 @@ from tfmemlens.findings.support.phase import is_jacobian, other_than_training
 from tfmemlens.findings.support.rows import is_forward_only, on_host
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.knowledge.device_names import CPU, TPU, kind_of_device
-from tfmemlens.knowledge.gpu_memory import is_older
+from tfmemlens.knowledge.gpu_memory import is_for_games, is_older
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.capture import LIBRARY_FRAME, OWN_FRAME
 from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.incident import FailedRequest
-from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 TENSORFLOW, JAX, TORCH_XLA = "tensorflow", "jax", "torch_xla"
@@ -192,10 +191,7 @@ def has_one_card(case: Case) -> bool:
     if len(told.named_devices) != 1 or len(told.devices) > 1 or len(told.device_uses) > 1:
         return False
     several = told.shows("several GPUs named") or told.shows("sharding") or told.shows("on a TPU")
-    return bool(not several and _FOR_GAMES.search(told.named_devices[0].model or ""))
-
-
-_FOR_GAMES = regex(r"(?i)\b(?:GTX|GeForce)\b|\b(?:RTX ?)?(?:[1-5]0|16)[5-9]0\b|\bTitan\b")
+    return not several and is_for_games(told.named_devices[0].model)
 
 
 BUILT_IN = "a program with TensorFlow inside"

@@ -15,12 +15,12 @@ _FRAME = regex(
 
 _NODE = regex(r"(?:Detected at node '?|\[\[\{\{node )([\w/.-]{1,400})")
 _ARROW = regex(r"\s*-{2,}> ?\d{1,5} +(?P<code>\S.*)")
-_LONGEST_CODE = 60
+_LONGEST_CODE, _LONGEST_ERROR = 60, 110
 
 
-def _at_most(code: str) -> str:
-    code = code.strip()
-    return code if len(code) <= _LONGEST_CODE else f"{code[:_LONGEST_CODE]}\u2026"
+def _at_most(text: str, most: int = _LONGEST_CODE) -> str:
+    text = text.strip()
+    return text if len(text) <= most else f"{text[:most]}\u2026"
 
 
 def of_the_node(told: Surroundings) -> str:
@@ -85,13 +85,9 @@ def _as_a_place(frame: re.Match[str]) -> str:
     return f"{frame['file']}:{frame['number']}{name}"
 
 
-_LONGEST_ERROR = 110
-
-
-def in_short(error: Line) -> str:
+def in_short(error: Line, most: int = _LONGEST_ERROR) -> str:
     """The error, cut where it is long."""
-    text = error.text.strip()
-    return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}\u2026"
+    return _at_most(error.text, most)
 
 
 def of_a_cut_traceback(told: Surroundings) -> str:

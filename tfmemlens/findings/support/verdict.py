@@ -22,7 +22,7 @@ from tfmemlens.findings.support.rows import (
     waits_for_another,
     words_of_a_client,
 )
-from tfmemlens.findings.support.traceback_place import of_a_cut_traceback
+from tfmemlens.findings.support.traceback_place import in_short, of_a_cut_traceback
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.capture import Holds
 from tfmemlens.model.case import Case, Fits, Moment
@@ -119,9 +119,7 @@ def _nothing(case: Case) -> str:
     nothing, raised = "no out-of-memory message was found", case.capture.surroundings.raised
     if raised is None:
         return f"{nothing}{of_a_cut_traceback(case.capture.surroundings)}"
-    text = raised.text.strip()
-    quoted = text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}…"
-    return f"{nothing}; the last error that is named is `{quoted}` ({raised.place})"
+    return f"{nothing}; the last error that is named is `{in_short(raised, _LONGEST_ERROR)}` ({raised.place})"
 
 
 def what_it_is(case: Case, ranked: Sequence[Finding]) -> Finding | None:

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tfmemlens.knowledge.releases import numbers_of
 from tfmemlens.model.capture import Capture, Holds, Source, Surroundings
 from tfmemlens.model.incident import Incident
 from tfmemlens.model.line import ReadNote
@@ -61,13 +62,9 @@ def _version(ordered: Sequence[Capture]) -> tuple[str, str] | None:
     told = [capture.source.version for capture in ordered if capture.source.version]
     if not told:
         return None
-    low, high = map(_numbers, told[0])
-    stated = (each for each in told if each[0] == each[1] and low <= _numbers(each[0]) <= high)
+    low, high = map(numbers_of, told[0])
+    stated = (each for each in told if each[0] == each[1] and low <= numbers_of(each[0]) <= high)
     return next(stated, told[0])
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 def _held_by_python(captures: Sequence[Capture]) -> int | None:

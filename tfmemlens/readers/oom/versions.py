@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tfmemlens.knowledge.releases import numbers_of
 from tfmemlens.model.capture import WorkingRelease
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -129,11 +130,7 @@ def _upgraded(line: Line) -> WorkingRelease | None:
     if match is None or not match["name"] or not _FAILS.search(line.text, match.end()):
         return None
     old, new = match["old"], match["new"]
-    return WorkingRelease(match["name"], old, new, line) if _numbers(old) < _numbers(new) else None
-
-
-def _numbers(release: str) -> list[int]:
-    return [int(part) for part in re.findall(r"\d+", release)]
+    return WorkingRelease(match["name"], old, new, line) if numbers_of(old) < numbers_of(new) else None
 
 
 _FAILS = regex(

@@ -11,11 +11,11 @@ from tfmemlens.renderers.view import View
 from tfmemlens.units import human, human_size
 
 CODE, CALL, LATER = "your code", "started by", "seen later at"
-INSTALLED = "called in"
-"""What stands before a line of an installed program."""
 """What stands before a line of the user's: the line that makes the tensor, only the one that ran all, or one
 that waits for what an earlier line started.
 """
+INSTALLED = "called in"
+"""What stands before a line of an installed program."""
 _RUNS_ALL = regex(
     r"\.(?:fit|fit_generator|evaluate|predict|(?:train|test|predict)_on_batch|train_and_evaluate)\("
 )

@@ -1,0 +1,28 @@
+"""Blocks of one size of which a dump without names holds many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfmemlens.findings.support.rows import enumerated
+from tfmemlens.model.case import Moment
+from tfmemlens.model.incident import SizeClass
+from tfmemlens.units import human
+
+_MOST_SIZES = 2
+"""Sizes that a sentence names."""
+
+
+def size_classes(moment: Moment) -> Sequence[SizeClass]:
+    """The lines of a dump's summary; none where nothing was dumped."""
+    return moment.incident.size_classes if moment.incident else ()
+
+
+def many_alike(moment: Moment, fewest: int, least_bytes: float = 0) -> tuple[int, str]:
+    """What blocks take of which at least so many of one size are held, with so many bytes together, and that
+    in words, the largest first; 0 and nothing where there are none.
+    """
+    many = [each for each in size_classes(moment) if each.count >= fewest and each.total_bytes >= least_bytes]
+    many.sort(key=lambda each: -each.total_bytes)
+    told = [f"{each.count:,} blocks of {human(each.size_bytes)}" for each in many[:_MOST_SIZES]]
+    return sum(each.total_bytes for each in many), f"{enumerated(told)} are held" if told else ""
