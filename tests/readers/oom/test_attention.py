@@ -69,3 +69,27 @@ def test_a_failure_below_names_of_files_is_found():
     lines = [_of_a_kind_each(number) for number in range(6000)]
     capture = read_lines(list(enumerate([*lines, "OOM when allocating tensor with shape[3,4]"], 1)))
     assert [incident.request.shape for incident in capture.incidents] == [(3, 4)]
+
+
+FAILED = """Traceback (most recent call last):
+  File "/home/u/pairs.py", line 9, in <module>
+    scores = left @ right
+tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with shape[3,4]
+Current usage from device: /job:localhost/replica:0/task:0/device:GPU:0, allocator: GPU_0_bfc
+  512B from dense/bias_add
+  16B from a/b
+"""
+
+
+def test_what_stands_below_a_line_that_speaks_is_read():
+    lines = [*map(_of_a_kind_each, range(6000)), *FAILED.splitlines()]
+    capture = read_lines(list(enumerate(lines, 1)))
+    (incident,) = capture.incidents
+    assert incident.request.source_text == "scores = left @ right"
+    assert [row.node for row in incident.holders[0].table] == ["dense/bias_add", "a/b"]
+    attention = Attention()
+    for number in range(2000):
+        attention.passes(_of_a_kind_each(number))
+    attention.passes('  File "xq.py", line 3, in g')
+    told = [attention.passes(f"q {chr(97 + at)}") for at in range(5)]
+    assert told == [False] * 3 + [True] * 2  # three lines below it, and no more

@@ -4,7 +4,8 @@ Two hundred rules are asked about a line of prose, and no line of prose is like 
 learned of one helps with the next. What a post tells it tells in its first pages; of what follows only lines
 that speak of memory are read, and of those in the end only the ones that name a failure. The same of what a
 program prints: where thousands of lines were of a kind each, names of files, say, the next one of a new kind
-is read if it has a word of a training or of a failure.
+is read if it has a word of a training or of a failure, or stands just below a line that has one: the code of
+a frame, the row of a summary.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.rules import shape_of
 
 _MOST_PLAIN, _MOST_TELLING, _MOST_SHAPES = 800, 400, 2000
+_BELOW = 3
+"""Lines that are read below one that speaks."""
 _PLAIN = regex(r"[^\[\]{}=<>_/\\@#|:$*`\"]*\Z")
 """Words and no more: nothing that a program, a table or a traceback is made of."""
 _FIGURES = regex(r"\d{3}")
@@ -24,7 +27,7 @@ _SPEAKS = regex(
     r"(?i)mem|[cv]?ram\b|[cgt]pu|hbm|leak|swap|out of|kill|exhaust|oom|enough|alloc|insufficient|terminat"
     r"|abort|dumped|signal|exit|err|excep|traceback|fail|warn|tensor|shape|size|batch|epoch|step|loss|device"
     r"|cuda|cudnn|jax|keras|xla|torch|flax|\d ?[kmgt]i?b?\b|byte|chunk|in use|limit|0x|File \"|\w\[\d"
-    r"|[\u5185\u986f\u663e]\u5b58|import |\w\(|^\s*[-=]+>"
+    r"|\dB from |\bNone\b|[\u5185\u986f\u663e]\u5b58|import |\w\(|^\s*[-=]+>"
 )
 
 
@@ -34,6 +37,7 @@ class Attention:
     def __init__(self) -> None:
         self._plain = self._telling = 0
         self._shapes: set[str] = set()
+        self._near = 0
 
     def passes(self, text: str) -> bool:
         """Whether a line may be passed over."""
@@ -42,11 +46,16 @@ class Attention:
     def _is_one_of_many(self, text: str) -> bool:
         shape = shape_of(text)
         if shape in self._shapes:
+            self._near = _BELOW if 'File "' in text else self._near
             return False
         if len(self._shapes) < _MOST_SHAPES:
             self._shapes.add(shape)
             return False
-        return _SPEAKS.search(text) is None
+        if _SPEAKS.search(text):
+            self._near = _BELOW
+            return False
+        self._near -= 1
+        return self._near < 0
 
     def _is_late_prose(self, text: str) -> bool:
         if not _PLAIN.match(text) or _FIGURES.search(text):
