@@ -207,7 +207,7 @@ def test_a_gradient_for_each_row_may_be_flattened(shape: str, name: str, weight:
 
 
 def made_in(line: str, node: str, *shape: int) -> Row:
-    """A buffer with the user's line behind its op, as the recorded program tells it."""
+    """A buffer with the user's line, as the recorded program tells it."""
     row = Row(Allocation(node, 4096, shape=shape, dtype="float32"), NOBODY, None)
     return _with_line(row, {(node, 4096): line})
 

@@ -116,16 +116,13 @@ def main_buffers(moment: Moment, framework: str | None) -> Buffers | None:
     return kind
 
 
-_BEHIND = " # "
-
-
 def _with_line(row: Row, texts: Mapping[tuple[str, int], str | None]) -> Row:
-    """The same, of what two sides of one length tell least, with the user's line behind its op."""
+    """The same, of what two sides of one length tell least, with the user's line."""
     shape = _shape(row)
     text = texts.get((row.allocation.node or "", row.allocation.size_bytes))
     if not text or len(shape) < 2 or shape[-1] != shape[-2]:
         return row
-    return row._replace(allocation=replace(row.allocation, op=f"{row.allocation.op or ''}{_BEHIND}{text}"))
+    return row._replace(code=text)
 
 
 def _is_of_one(row: Row) -> bool:
@@ -152,7 +149,7 @@ def _shape(row: Row) -> tuple[int, ...]:
 
 
 def _name(row: Row) -> str:
-    return f"{row.allocation.node or ''} {row.allocation.op or ''} {row.owner.op or ''}"
+    return f"{row.allocation.node or ''} {row.allocation.op or ''} {row.code} {row.owner.op or ''}"
 
 
 def _in_words(mine: list[Row]) -> str:
@@ -457,13 +454,10 @@ _MEANS_PAIRS = regex(r"None|newaxis|expand_dims|outer|@|\.T\b|matmul|einsum|\bdo
 
 
 def _is_by_mistake(row: Row) -> bool:
-    """Whether an operator made it of a matrix's two sides, in a line that adds no axis: the line stands
-    behind the op.
-    """
-    op, _, text = (row.allocation.op or "").partition(_BEHIND)
-    node = row.allocation.node or ""
+    """Whether an operator made it of a matrix's two sides, in a line that adds no axis."""
+    node, op = row.allocation.node or "", row.allocation.op or ""
     pairs = len(_shape(row)) == 2 and bool(_ONE_BY_ONE.search(f"{node.rpartition('/')[2]} {op}"))
-    return pairs and bool(text) and "vmap(" not in node and not _MEANS_PAIRS.search(text)
+    return pairs and bool(row.code) and "vmap(" not in node and not _MEANS_PAIRS.search(row.code)
 
 
 def _pairs(mine: list[Row], held: int, framework: str | None) -> Buffers:

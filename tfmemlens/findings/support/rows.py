@@ -23,6 +23,8 @@ class Row(NamedTuple):
     allocation: Allocation
     owner: Owner
     naming: Naming | None
+    code: str = ""
+    """The user's line that made it, where a rule reads that, too."""
 
 
 def rows(moment: Moment, test: Callable[[Row], bool] = lambda _: True) -> list[Row]:
