@@ -51,7 +51,7 @@ def _of_a_kind_each(number: int) -> str:
 
 def test_names_of_files_without_end_are_passed_over_and_what_speaks_is_read():
     attention = Attention()
-    for number in range(2000):
+    for number in range(1500):
         assert not attention.passes(_of_a_kind_each(number))
     assert attention.passes(_of_a_kind_each(2001))
     assert not attention.passes(_of_a_kind_each(0))  # of a kind that came before
@@ -69,6 +69,35 @@ def test_a_failure_below_names_of_files_is_found():
     lines = [_of_a_kind_each(number) for number in range(6000)]
     capture = read_lines(list(enumerate([*lines, "OOM when allocating tensor with shape[3,4]"], 1)))
     assert [incident.request.shape for incident in capture.incidents] == [(3, 4)]
+
+
+def _speaking(number: int) -> str:
+    letters = "".join(chr(97 + number // 26**place % 26) for place in range(3))
+    return f"step {letters} = {letters}.batch"
+
+
+def test_of_lines_that_speak_in_ever_new_ways_only_memory_and_errors_are_read_in_the_end():
+    attention = Attention()
+    for number in range(2500):
+        assert not attention.passes(_speaking(number))
+    below = [attention.passes(_speaking(number)) for number in range(2500, 2504)]
+    assert below == [False, False, False, True]
+    assert attention.passes("loss = model(x, training=flag)")
+    for line in (
+        "InUse at 7fab09c00000 of size 1179648 next 42",
+        "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor",
+        "  16.0KiB from a/b",
+        'File "/data/xq.py", line 3, in step',
+        "    loss = model(x, training=flag)",
+    ):
+        assert not attention.passes(line)
+
+
+def test_a_traceback_below_lines_that_speak_is_read_with_its_code():
+    lines = [*map(_speaking, range(6000)), *FAILED.splitlines()]
+    incident = read_lines(list(enumerate(lines, 1))).incidents[0]
+    assert incident.request.shape == (3, 4)
+    assert [frame.text for frame in incident.request.frames] == ["scores = left @ right"]
 
 
 FAILED = """Traceback (most recent call last):

@@ -5,7 +5,8 @@ learned of one helps with the next. What a post tells it tells in its first page
 that speak of memory are read, and of those in the end only the ones that name a failure. The same of what a
 program prints: where thousands of lines were of a kind each, names of files, say, the next one of a new kind
 is read if it has a word of a training or of a failure, or stands just below a line that has one: the code of
-a frame, the row of a summary.
+a frame, the row of a summary. Once thousands of those were read, too, the next ones must name memory, a size
+or an error.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.rules import shape_of
 
-_MOST_PLAIN, _MOST_TELLING, _MOST_SHAPES = 800, 400, 2000
+_MOST_PLAIN, _MOST_TELLING, _MOST_SHAPES, _MOST_SPEAKING = 800, 400, 1500, 1000
 _BELOW = 3
 """Lines that are read below one that speaks."""
 _PLAIN = regex(r"[^\[\]{}=<>_/\\@#|:$*`\"]*\Z")
@@ -29,6 +30,13 @@ _SPEAKS = regex(
     r"|cuda|cudnn|jax|keras|xla|torch|flax|\d ?[kmgt]i?b?\b|byte|chunk|in use|limit|0x|File \"|\w\[\d"
     r"|\dB from |\bNone\b|[\u5185\u986f\u663e]\u5b58|import |\w\(|^\s*[-=]+>"
 )
+_NAMES_MEMORY = regex(
+    r"(?i)memory|alloc|[cv]ram\b|hbm|out of|kill|exhaust|\boom|insufficient|terminat|abort|dumped|traceback"
+    r"|File \"|\w(?:error|exception)\b|fail|\w\[\d|\d ?[kmgt]i?b?\b|\dB from |of size \d|in use|limit|bytes"
+    r"|0x|(?:Size|Shape|Operator): |[\u5185\u986f\u663e]\u5b58"
+)
+_HEADS = regex(r"File \"|Traceback|[Oo]ut of memory|OOM|(?i:exhausted)|Error\b")
+"""Of those, lines that others stand below: frames and their code, what a message goes on with."""
 
 
 class Attention:
@@ -37,7 +45,7 @@ class Attention:
     def __init__(self) -> None:
         self._plain = self._telling = 0
         self._shapes: set[str] = set()
-        self._near = 0
+        self._speaking = self._near = 0
 
     def passes(self, text: str) -> bool:
         """Whether a line may be passed over."""
@@ -51,8 +59,11 @@ class Attention:
         if len(self._shapes) < _MOST_SHAPES:
             self._shapes.add(shape)
             return False
-        if _SPEAKS.search(text):
-            self._near = _BELOW
+        late = self._speaking >= _MOST_SPEAKING
+        if (_NAMES_MEMORY if late else _SPEAKS).search(text):
+            self._speaking += 1
+            if not late or _HEADS.search(text):
+                self._near = _BELOW
             return False
         self._near -= 1
         return self._near < 0

@@ -114,51 +114,65 @@ def shape_of(text: str) -> str:
 
 
 class _Index:
-    """Tells of a shape which words may stand in it, by three letters in a row of each."""
+    """Tells of a shape which words may stand in it, by a few letters in a row of each."""
 
     def __init__(self, words: Sequence[Sequence[str]]) -> None:
         """`words` are alternatives, in small letters, at each place: one of them is needed there."""
-        self._places: dict[str, list[int]] = {}
         always = set()
         for place, alternatives in enumerate(words):
             for word in alternatives:
-                if word.isascii() and len(word) >= _LETTERS:
-                    self._places.setdefault(_rarest(word.translate(_ZEROS)), []).append(place)
+                if piece := _rarest(word.translate(_ZEROS)):
+                    _PLACES.setdefault(piece, []).append((self, place))
                 else:
                     always.add(place)
         self._always = frozenset(always)
-        self._known = frozenset(self._places)
 
     def places(self, shape: str) -> list[int]:
         """The places, in order, of which a word may stand in the shape."""
-        found = set(self._always)
-        for letters in self._known & letters_of(shape):
-            found.update(self._places[letters])
-        return sorted(found)
+        found = _places_in(shape).get(self)
+        return sorted(self._always.union(found) if found else self._always)
 
 
-_LETTERS = 3
+_PLACES: dict[str, list[tuple[_Index, int]]] = {}
+"""Of each piece the places of all tables whose words have it: a line's pieces are looked up once."""
+_last_places: tuple[str, dict[_Index, list[int]]] = ("", {})
+
+
+def _places_in(shape: str) -> dict[_Index, list[int]]:
+    global _last_places
+    known, places = _last_places
+    if known is not shape:  # all tables are asked about a line before the next one comes
+        places = {}
+        for piece in _PLACES.keys() & pieces_of(shape):
+            for index, place in _PLACES[piece]:
+                places.setdefault(index, []).append(place)
+        _last_places = shape, places
+    return places
+
+
+_LENGTHS = (5, 3, 2)
+"""Letters of a piece: as many as a word has, that few words of a line have by chance what a rule needs."""
 _COMMON = {letter: rank for rank, letter in enumerate("zqxjkvbpygfwmucldrhsnioate0 _")}
 """Letters from the rare to the common; what is none of these is rarer."""
 
 
-def _rarest(word: str) -> str:
-    pieces = (word[at : at + _LETTERS] for at in range(len(word) - _LETTERS + 1))
-    return min(pieces, key=lambda piece: sum(_COMMON.get(letter, 0) for letter in piece))
+def _rarest(word: str) -> str | None:
+    """The piece of a word that tells most; None where it has none whose small letters are always the same."""
+    for length in _LENGTHS:
+        pieces = [word[at : at + length] for at in range(len(word) - length + 1)]
+        if plain := [piece for piece in pieces if piece.isascii() or piece.upper() == piece]:
+            return min(plain, key=lambda piece: sum(_COMMON.get(letter, 0) for letter in piece))
+    return None
 
 
-_last_letters: tuple[str, frozenset[str]] = ("", frozenset())
-
-
-def letters_of(shape: str) -> frozenset[str]:
-    """All pieces of three letters in a row of a shape, in small letters."""
-    global _last_letters
-    known, letters = _last_letters
-    if known is not shape:
-        small = shape.lower()
-        letters = frozenset(map("".join, zip(small, small[1:], small[2:], strict=False)))
-        _last_letters = shape, letters
-    return letters
+def pieces_of(shape: str) -> set[str]:
+    """All pieces of a shape of so many letters in a row, in small letters."""
+    small = shape.lower()
+    second, third = small[1:], small[2:]
+    pieces = set(map("".join, zip(small, second, strict=False)))
+    pieces.update(map("".join, zip(small, second, third, strict=False)))
+    pieces.update(map("".join, zip(small, second, third, small[3:], small[4:], strict=False)))
+    return pieces
 
 
 class Words:
