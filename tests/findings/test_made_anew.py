@@ -31,6 +31,10 @@ STATIC = (
     "for k in range(9):\n    f(x, k)\n"
 )
 STATIC_BY_NAME = STATIC.replace("f(x, k)", "f(x, n=k + 1)")
+DERIVED_STATIC = STATIC.replace("    f(x, k)", "    size = len(xs[k])\n    f(x, size)")
+COUNTED_STATIC = STATIC.replace("for k in range(9):\n    f(x, k)", "while True:\n    m += 1\n    f(x, m)")
+STATIC_SHAPE = STATIC.replace("    f(x, k)", "    m = xs[k].shape[0]\n    f(x, m)")
+FIXED_STATIC = STATIC.replace("    f(x, k)", "    m = 5\n    f(x + k, m)")
 SAME_STATIC = STATIC.replace("f(x, k)", "f(x + k, 3)")
 TRACED_ONE = STATIC.replace(", static_argnames='n'", "")
 ONCE = "f = jax.jit(jax.grad(loss))\nfor k in range(10):\n    f(x)\n"
@@ -69,6 +73,8 @@ def explained(code: str, says: str = GROWS) -> Report:
         (OF_GRAD, "line 9 gives `jax.lax.map` another function", "compile-once"),
         (STATIC, "line 12 gives `f` another value of a static argument", "compile-once"),
         (STATIC_BY_NAME, "line 12 gives `f` another value of a static argument", "compile-once"),
+        (DERIVED_STATIC, "line 13 gives `f` another value of a static argument", "compile-once"),
+        (COUNTED_STATIC, "line 13 gives `f` another value of a static argument", "compile-once"),
         (LOADS, "line 9 reads weights in each turn of the loop on line 8", "make-once"),
         (LOADS_EACH, "line 9 reads weights in each turn", "own-process"),
         (LIVE, "`bs` (line 10), which keeps all arrays that are alive", "keep-numbers"),
@@ -82,7 +88,20 @@ def test_what_each_turn_makes_is_named_with_its_line(code: str, said: str, slugs
 
 @pytest.mark.parametrize(
     "code",
-    [ONCE, TWICE, REMEMBERED, TRACED, JITTED_LATER, NAMED, DELETED, SAME_STATIC, TRACED_ONE, LOADED_ONCE],
+    [
+        ONCE,
+        TWICE,
+        REMEMBERED,
+        TRACED,
+        JITTED_LATER,
+        NAMED,
+        DELETED,
+        SAME_STATIC,
+        STATIC_SHAPE,
+        FIXED_STATIC,
+        TRACED_ONE,
+        LOADED_ONCE,
+    ],
 )
 def test_what_is_made_once_is_not_blamed(code: str) -> None:
     report = explained(code)

@@ -86,3 +86,44 @@ def test_a_loss_over_words_has_parts_that_add_up() -> None:
     for text, told in ((CONTRASTIVE, True), (code, False)):
         case = pipeline.explain(f"{HEAD}{text}\n{ASKED.format(6782722816)}").case
         assert bool(compares_samples(case)) is told
+
+
+UPDATED = """\
+import jax
+import jax.numpy as jnp
+
+counts = jnp.zeros(70_001)
+
+def visit(cell):
+    return counts.at[{index}].set(1.0).max()
+
+cells = jnp.arange(counts.size)
+top = jax.vmap(visit)(cells)
+
+XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 19600560004 bytes.
+"""
+
+
+def test_an_update_inside_vmap_copies_the_array_for_each_row() -> None:
+    report = pipeline.explain(UPDATED.format(index="cell"))
+    assert "`counts.at[cell].set(1.0)` (line 7) makes [70001,70001] float32" in report.verdict
+    assert report.actions[0].remedy.slug == "update-once"
+    outside = UPDATED.replace("jax.vmap(visit)(cells)", "visit(cells[0])").format(index="cell")
+    assert all(each.remedy.slug != "update-once" for each in pipeline.explain(outside).actions)
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("a linear regression", False),
+        ("Kernel ridge regression", True),
+        ("pairwise distances of my points", True),
+        ("s = z @ z.T", True),
+        ("mu = x @ w.T", False),
+        ("from numpyro import distributions as dist", False),
+    ],
+)
+def test_pairs_are_meant_where_words_or_code_say_so(said: str, meant: bool) -> None:
+    text = f"jax: {said}, of 50021 rows.\n{ASKED.format(50021**2 * 4)}"
+    slug = pipeline.explain(text).actions[0].remedy.slug
+    assert (slug == "compare-shapes") is not meant

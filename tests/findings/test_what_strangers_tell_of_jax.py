@@ -175,7 +175,9 @@ def test_rows_that_the_text_counts_are_paired_where_their_square_is_the_request(
 ) -> None:
     told = f"jax: I have 50021 observations with 94 features.\n{ASKED} {50021**2 * 4 + more} bytes."
     assert ("50,021 x 50,021 in float32 (line 2 states 50,021)" in read(told).verdict) is pairs
-    assert (slugs(told)[0] == "subsampling") is pairs
+    assert (slugs(told)[0] == "compare-shapes" and "subsampling" in slugs(told)) is pairs
+    meant = told.replace("observations", "points of an RBF kernel")
+    assert (slugs(meant)[0] == "subsampling") is pairs
 
 
 def test_a_square_beyond_every_device_is_every_row_with_every_row() -> None:

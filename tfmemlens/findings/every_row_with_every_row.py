@@ -36,7 +36,7 @@ _DTYPES = ((4, "float32"), (8, "float64"))
 def check(case: Case) -> Iterator[Finding]:
     if framework_of(case) != JAX:
         return
-    from tfmemlens.findings.support.jax_computed import is_mismatch_of  # reads trees
+    from tfmemlens.findings.support.jax_computed import is_unmeant_square  # reads trees
 
     for index, moment, request in list(requests(case))[:1]:
         need, limit = request.needed_bytes, device_limit(case, moment)
@@ -50,21 +50,22 @@ def check(case: Case) -> Iterator[Finding]:
         if square is None or (stated is None and need <= (limit.high if limit else LARGEST_DEVICE)):
             continue
         side, dtype = square
-        if is_mismatch_of(case, side):
+        if is_unmeant_square(case, side):
             continue  # failing-line-of-jax names its line
         exact = "to the byte" if _square(need) == square else "but for a thousandth"
         where = f" ({stated[2].place} states {side:,})" if stated else ""
+        meant = stated is not None and use_of_pairs.are_meant(case)
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"the request is {side:,} x {side:,} values in {dtype}, {exact}{where}",
             because=f"{exact} it is {side:,} x {side:,} in {dtype}{where}, so most likely a value for every"
-            f" row with every row: a kernel or distances{'' if stated else _BY_MISTAKE}",
+            f" row with every row: a kernel or distances{'' if meant else _BY_MISTAKE}",
             explains=need,
             evidence=(
                 Evidence("the message", request.failed.line),
                 *((Evidence("the number of rows", stated[2]),) if stated else ()),
             ),
-            remedies=tuple(use_of_pairs.of_meant_pairs(case, side) if stated else _remedies(case, side)),
+            remedies=tuple(use_of_pairs.of_meant_pairs(case, side) if meant else _remedies(case, side, stated)),
             moment=index,
             rules_out=use_of_pairs.OF_ROWS if stated and use_of_pairs.is_factorised(case) else (),
         )
@@ -98,7 +99,8 @@ def _square(need: int) -> tuple[int, str] | None:
     return found[0] if side >= _LEAST_SIDE and odd_part(side) >= _TELLING else None
 
 
-def _remedies(case: Case, side: int) -> Iterator[Remedy]:
+def _remedies(case: Case, side: int, stated: object) -> Iterator[Remedy]:
+    """Where nobody says that pairs are meant: what is quickly looked at, and what helps those who mean them."""
     numpyro = case.api.library == "NumPyro"
     where = " (of NumPyro: each site, its plate, and `obs`)" if numpyro else ""
     yield Remedy(
@@ -117,3 +119,5 @@ def _remedies(case: Case, side: int) -> Iterator[Remedy]:
         "y = jax.lax.map(f, x, batch_size=256)   # f of one row against all others",
         slug="in-blocks",
     )
+    if stated:
+        yield use_of_pairs.fewer_rows(side)

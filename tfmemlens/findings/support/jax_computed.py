@@ -18,7 +18,7 @@ from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine
 from tfmemlens.findings.support.main_buffers import CHUNKED, ONE_SHAPE
 from tfmemlens.findings.support.rows import rows, waits_for_another
 from tfmemlens.knowledge.jax_arrays import Followed, Noted, arrays_of
-from tfmemlens.knowledge.jax_arrays.values import MISMATCH, JaxArray
+from tfmemlens.knowledge.jax_arrays.values import MISMATCH, UPDATE_OF_ROWS, JaxArray
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Remedy
@@ -62,11 +62,14 @@ def computed_array(case: Case, moment: Moment, need: int | None, advice: Advice)
     return _told(eager, followed, need, advice) if eager else None
 
 
-def is_mismatch_of(case: Case, side: int) -> bool:
-    """Whether a line of the program makes as many pairs of a row and a column: then it is named."""
+def is_unmeant_square(case: Case, side: int) -> bool:
+    """Whether a line of the program makes a square of so many rows that nobody means: of a row and a column,
+    or by an update inside vmap. Then it is named.
+    """
     program = case.capture.surroundings.program()
     arrays = arrays_of(program).arrays if program else ()
-    return any(each.name == MISMATCH and each.array.shape == (side, side) for each in arrays)
+    unmeant = (MISMATCH, UPDATE_OF_ROWS)
+    return any(each.name in unmeant and each.array.shape == (side, side) for each in arrays)
 
 
 def _is_result(noted: Noted, followed: Followed) -> bool:
@@ -370,6 +373,8 @@ def _of_kind(made: Noted, turns: int, need: int) -> list[Remedy]:
     shape, name = made.array.shape, made.name
     if name == MISMATCH:
         return [ONE_SHAPE]
+    if name == UPDATE_OF_ROWS:
+        return [_ONE_UPDATE, replace(_in_parts(made, need), text=f"or {_in_parts(made, need).text}")]
     if turns > 1:
         return [RECOMPUTED_STEPS, SCAN_OF_BLOCKS]
     if name == "gradient" and len(shape) > _OF_A_MATRIX:
@@ -395,6 +400,12 @@ def _of_kind(made: Noted, turns: int, need: int) -> list[Remedy]:
     return []
 
 
+_ONE_UPDATE = Remedy(
+    "inside vmap, an update at an index copies the whole array for each row: update it for all rows at once,"
+    " outside of vmap, or compute what you need of it from the index without making it",
+    "x = x.at[indices].add(values)   # once, instead of vmap(lambda i: x.at[i].add(...))",
+    slug="update-once",
+)
 _SQUARE = (
     Remedy(
         "compute a block of its rows at a time, with their loss, and let the backward pass compute it again:"

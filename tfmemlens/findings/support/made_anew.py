@@ -166,11 +166,36 @@ class _Static:
     names: frozenset[str]
 
     def changes(self, call: ast.Call, loop: ast.For | ast.While) -> bool:
-        """Whether a call gives one of them what the loop goes over."""
+        """Whether a call gives one of them what the loop goes over, or what follows from it."""
         given = [each for place, each in enumerate(call.args) if place in self.places]
         given += [each.value for each in call.keywords if each.arg in self.names]
-        counted = _names([loop.target]) if isinstance(loop, ast.For) else set()
-        return bool(_names(given) & counted)
+        return bool(_names(given) & _counted(loop))
+
+
+def _counted(loop: ast.For | ast.While) -> set[str]:
+    """The names that have another value in each turn: what the loop goes over or counts, and what is computed
+    from it.
+    """
+    nodes = [node for part in loop.body for node in ast.walk(part)]
+    counted = _names([loop.target]) if isinstance(loop, ast.For) else set()
+    counted |= {name for each in nodes if isinstance(each, ast.AugAssign) for name in _names([each.target])}
+    assigned = [each for each in nodes if isinstance(each, ast.Assign)]
+    for _ in assigned:
+        more = {
+            name
+            for each in assigned
+            if _names([each.value]) & counted and not _is_of_shape(each.value)
+            for name in _names(each.targets)
+        }
+        if more <= counted:
+            break
+        counted |= more
+    return counted
+
+
+def _is_of_shape(node: ast.AST) -> bool:
+    """Whether it is read from a shape, which most loops keep."""
+    return any(isinstance(each, ast.Attribute) and each.attr == "shape" for each in ast.walk(node))
 
 
 def _static_arguments(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, _Static]]:

@@ -32,6 +32,16 @@ def is_ranked(case: Case) -> bool:
     return _shows(case, factorised=False) and not _shows(case, factorised=True)
 
 
+_PAIRED = ("jax: a matrix of pairs", "jax: pairs by broadcasting", "jax: pairs in words")
+
+
+def are_meant(case: Case) -> bool:
+    """Whether words or code of the text are of those who combine every row with every other."""
+    told = case.capture.surroundings
+    used = is_factorised(case) or is_ranked(case)
+    return used or any(told.shows(fact) for fact in _PAIRED)
+
+
 def _shows(case: Case, *, factorised: bool) -> bool:
     pattern = _FACTORISED if factorised else _RANKED
     requests = [moment.request for moment in case.moments if moment.request]

@@ -16,6 +16,7 @@ from tfmemlens.knowledge.jax_arrays.transforms import leaves
 from tfmemlens.knowledge.jax_arrays.values import (
     MISMATCH,
     UNKNOWN,
+    UPDATE_OF_ROWS,
     Class,
     JaxArray,
     JaxFunction,
@@ -27,6 +28,7 @@ from tfmemlens.knowledge.jax_arrays.values import (
     Thing,
     Transformed,
     Updated,
+    count,
     is_mismatch,
 )
 from tfmemlens.model.line import Line
@@ -259,6 +261,8 @@ class Calls:
             known = {
                 "shape": value.shape,
                 "ndim": len(value.shape),
+                "size": count(value.shape),
+                "nbytes": value.bytes,
                 "dtype": value.dtype,
                 "at": Updated(value),
             }
@@ -352,7 +356,7 @@ class Calls:
         """A method of an array, a list or a dict."""
         of = method.of
         if isinstance(of, Updated):
-            return self.note(of.of, node, "update")
+            return self.note(of.of, node, UPDATE_OF_ROWS if self.rows else "update")
         if isinstance(of, JaxArray):
             if method.name in ("random", "normal", "uniform", "integers"):
                 return UNKNOWN

@@ -92,6 +92,10 @@ MISMATCH = "mismatch"
 """The name of what an operator makes of a row and a column that are as long."""
 
 
+UPDATE_OF_ROWS = "an update of each row"
+"""The name of what `x.at[i].set(v)` makes inside vmap: a whole `x` for each row."""
+
+
 def is_mismatch(one: Any, other: Any) -> bool:
     """Whether an operator meets [n] and [n,1], most likely by mistake: who wants every pair adds axes to
     both.

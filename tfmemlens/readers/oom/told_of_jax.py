@@ -45,6 +45,45 @@ BROADCAST_PAIRS = LineRule(
     needs=("none", "newaxis"),
 )
 """Each row with each row by broadcasting."""
+PAIRS_IN_WORDS = LineRule(
+    r"(?i)\b(?:kernels?|gram|distances?|pdist|cdist|pairwise|pairs|covariances?|similarit(?:y|ies)"
+    r"|affinit(?:y|ies)|GPs?|gpjax|tinygp|rbf|matern|neighbou?rs?|forces?|interactions?|correlations?"
+    r"|adjacency|nystr[oö]m|sinkhorn|optimal transport|t-?SNE|UMAP|self[- ]attention|cholesky)\b"
+    r"|\b(?:jnp|np)\.(?:outer|cov|corrcoef|linalg\.(?:solve|inv|cholesky|eigh|svd))\("
+    r"|\bvmap\([^#\n]{0,60}\bvmap\(|(?P<one>\b[A-Za-z_]\w{0,20}) ?@ ?(?P=one)\.T\b",
+    "Kernel ridge regression with 80000 points",
+    "K = jax.vmap(lambda a: jax.vmap(lambda b: k(a, b))(x))(x)",
+    "S = z @ z.T",
+    needs=(
+        "kernel",
+        "gram",
+        "dist",
+        "pair",
+        "cov",
+        "similarit",
+        "affinit",
+        "gp",
+        "rbf",
+        "matern",
+        "neighb",
+        "force",
+        "interaction",
+        "corr",
+        "adjacency",
+        "nystr",
+        "sinkhorn",
+        "transport",
+        "sne",
+        "umap",
+        "attention",
+        "cholesky",
+        "outer(",
+        "linalg",
+        "vmap",
+        ".t",
+    ),
+)
+"""Those who combine every row with every other speak so."""
 KEPT_VALUES = LineRule(
     r"(?i)\b(?:append|stor|keep|collect|sav|accumulat)(?:s|e|es|ed|ing|ping)?\b[^.\n]{0,50}"
     r"\b(?:loss|losses|metrics?|results?|outputs?|grads?|gradients?|states?|params|samples|trajector\w+"
@@ -326,6 +365,7 @@ TOLD_OF_JAX = {
     "jax: a matrix of derivatives": DERIVATIVE_MATRIX,
     "jax: a matrix of pairs": KERNEL_MATRIX,
     "jax: pairs by broadcasting": BROADCAST_PAIRS,
+    "jax: pairs in words": PAIRS_IN_WORDS,
     "jax: values kept": KEPT_VALUES,
     "jax: static arguments": STATIC,
     "jax: new shapes": NEW_SHAPES,
