@@ -456,6 +456,10 @@ CASES: dict[str, tuple[str, str]] = {
         "cuda_fft.cc:253] failed to allocate work area.\n",
     ),
     "structure-predicted": ("colabfold, a sequence of 900 AA\n" + XLA_ASKED, "import jax\n" + XLA_ASKED),
+    "program-of-its-own-settings": (
+        "GraphCast at 0.25 degrees\n" + XLA_ASKED,
+        "a forecast at 0.25 degrees\nimport jax\n" + XLA_ASKED,
+    ),
     "processes-on-one-device": (
         "Two notebooks are open on the same GPU.\n" + XLA,
         "Two notebooks are open, each on its own GPU.\n" + XLA,

@@ -65,7 +65,9 @@ def check(case: Case) -> Iterator[Finding]:
                 Evidence("the message", request.failed.line),
                 *((Evidence("the number of rows", stated[2]),) if stated else ()),
             ),
-            remedies=tuple(use_of_pairs.of_meant_pairs(case, side) if meant else _remedies(case, side, stated)),
+            remedies=tuple(
+                use_of_pairs.of_meant_pairs(case, side) if meant else _remedies(case, side, stated)
+            ),
             moment=index,
             rules_out=use_of_pairs.OF_ROWS if stated and use_of_pairs.is_factorised(case) else (),
         )
@@ -100,7 +102,9 @@ def _square(need: int) -> tuple[int, str] | None:
 
 
 def _remedies(case: Case, side: int, stated: object) -> Iterator[Remedy]:
-    """Where nobody says that pairs are meant: what is quickly looked at, and what helps those who mean them."""
+    """Where nobody says that pairs are meant: what is quickly looked at, and what helps if they
+    are.
+    """
     numpyro = case.api.library == "NumPyro"
     where = " (of NumPyro: each site, its plate, and `obs`)" if numpyro else ""
     yield Remedy(

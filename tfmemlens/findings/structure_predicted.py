@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES
-from tfmemlens.findings.support.residues import FEWER_RESIDUES, with_host_ram
+from tfmemlens.findings.support.residues import FEWER_RESIDUES, SMALLER_ALIGNMENT, with_host_ram
 from tfmemlens.findings.support.rows import device_limit, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of, situation
 from tfmemlens.knowledge.device_names import TPU
@@ -35,6 +35,8 @@ _OF_TRAINING = (
     "shapes-without-running",
     "in-blocks",
     "record-a-step",
+    "ask-what-is-in-use",
+    "larger-pool",
 )
 """What a user of such a program has no hand in."""
 _LEAST_BYTES = MIB
@@ -74,6 +76,7 @@ def check(case: Case) -> Iterator[Finding]:
                 FEWER_RESIDUES,
                 *((_ROOM_FOR_UNIFIED,) if refused else ()),
                 *(() if unified or tpu or refused else (with_host_ram(need, device_limit(case, moment)),)),
+                SMALLER_ALIGNMENT,
             ),
             moment=index,
             rules_out=_OF_TRAINING,

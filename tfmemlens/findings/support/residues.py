@@ -10,6 +10,12 @@ FEWER_RESIDUES = Remedy(
     " takes about a quarter of the memory",
     slug="shorter-sequences",
 )
+SMALLER_ALIGNMENT = Remedy(
+    "then a smaller alignment, and no templates; more recycles, models and seeds run one after the other, and"
+    " fewer of them save time, not memory",
+    "colabfold_batch --max-msa 256:512   # AlphaFold: max_msa_clusters, max_extra_msa of the model's config",
+    slug="smaller-alignment",
+)
 _TIMES = 4
 """So many times the GPU a pool of unified memory is by the settings of AlphaFold's own scripts."""
 

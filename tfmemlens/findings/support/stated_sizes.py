@@ -7,8 +7,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
+from re import Pattern
 
 from tfmemlens.model.capture import StatedSize
+from tfmemlens.model.line import Line
 from tfmemlens.units import MIB
 from tfmemlens.values import dataclass
 
@@ -103,6 +105,18 @@ def _is(parts: tuple[tuple[str, tuple[int, ...]], ...], item: int, need: int) ->
 def odd_part(size: int) -> int:
     """The number without its factors of two: 84 is 4 x 21."""
     return size // (size & -size)
+
+
+def stated_number(stated: Sequence[StatedSize], name: Pattern[str]) -> tuple[str, int, Line] | None:
+    """The last number that the text states under such a name: its name, itself, its line."""
+    return next(
+        (
+            (each.name, each.sizes[0], each.line)
+            for each in reversed(stated)
+            if len(each.sizes) == 1 and name.match(each.name)
+        ),
+        None,
+    )
 
 
 Part = tuple[str, tuple[int, ...]]

@@ -7,6 +7,7 @@ advised where something shows training.
 from __future__ import annotations
 
 from tfmemlens.readers.oom.growing_sizes import WITH_A_SIZE
+from tfmemlens.readers.oom.jax_programs import JAX_PROGRAMS
 from tfmemlens.readers.oom.prose import PROSE
 from tfmemlens.readers.oom.rules import LineRule
 from tfmemlens.readers.oom.told_besides import NAMED_MEMORIES, TOLD_BESIDES
@@ -458,10 +459,25 @@ SAVING = LineRule(
 """A checkpoint is written, for which JAX's arrays are copied to the host."""
 ENVIRONMENTS = LineRule(
     r"(?i)\benv_states?\b|\b(?:num|n)_envs\b|\brollouts?\b|\bgymnax\b|\b(?:ppo|sac|dqn)[./_]|\bmjx\b"
-    r"|\bbrax\b|\b(?:ppo|sac|dqn)\b[^\n]{0,40}\b(?:agent|train\w*|policy|environments?)\b",
+    r"|\bbrax\b|\b(?:jaxmarl|purejaxrl|craftax|jumanji|pgx|kinetix)\b|\b(?:ppo|sac|dqn)\b[^\n]{0,40}\b(?:agent|train\w*|policy|environments?)\b",
     "    state = training_epoch(training_state, env_state, key)",
     "make_inference_fn, params, _ = ppo.train(environment=env, num_envs=4096)",
-    needs=("env", "rollout", "gymnax", "ppo", "sac", "dqn", "mjx", "brax"),
+    needs=(
+        "env",
+        "rollout",
+        "gymnax",
+        "ppo",
+        "sac",
+        "dqn",
+        "mjx",
+        "brax",
+        "jaxmarl",
+        "purejaxrl",
+        "craftax",
+        "jumanji",
+        "pgx",
+        "kinetix",
+    ),
 )
 """A policy is trained on environments that run on the device."""
 DIFFERENTIATING = LineRule(
@@ -646,5 +662,6 @@ PURPOSES = {
     **TOLD_OF_JAX,
     **TOLD_WORK,
     **TOOLS,
+    **JAX_PROGRAMS,
 }
 """What a program does, and how a line shows it."""

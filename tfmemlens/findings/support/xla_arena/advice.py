@@ -455,6 +455,8 @@ def _more_unified(case: Case, moment: Moment) -> Iterator[Remedy]:
     asked = moment.request.failed.size if moment.request else None
     if told.setting("TF_FORCE_UNIFIED_MEMORY") is None or asked is None:
         return
+    if told.shows("unified memory refused"):
+        return  # the host has no more to give
     alone = told.setting("XLA_PYTHON_CLIENT_ALLOCATOR")
     without_pool = alone is not None and alone[0] == "platform"
     if alone and without_pool:

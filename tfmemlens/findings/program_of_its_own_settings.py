@@ -1,0 +1,62 @@
+"""The program is a known one of JAX's, whose own settings decide how much it needs.
+
+What it means: a weather model holds the whole globe, a sampler all of its samples, a solver every point that
+it saves, a server the pool that it was told to take. Advice for a training (a smaller batch, accumulated
+gradients) names nothing that these programs have.
+When it fires: the text names such a program, or shows its stack, and a request of JAX's of 64 MiB or more
+failed, or a device that it filled; nothing where the code shows which array it is.
+What to do: change the setting of the program that the memory goes with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support import own_settings
+from tfmemlens.findings.support.main_buffers import main_buffers
+from tfmemlens.findings.support.rows import on_host, requests
+from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.model.case import Case, Moment, Request
+from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+from tfmemlens.units import MIB
+
+BASIS = Basis.NAME
+EXPLAINS = "the request"
+
+_LEAST_BYTES = 64 * MIB
+"""A smaller one found the device full, which these settings do as well, but not of a known share."""
+
+
+def check(case: Case) -> Iterator[Finding]:
+    if framework_of(case) != JAX:
+        return
+    for index, moment, request in list(requests(case))[:1]:
+        known = own_settings.of_the_program(case)
+        if known is None or not _asks_for_much(moment, request) or _is_known_better(case, moment):
+            continue
+        of_a_list = main_buffers(moment, JAX) is not None
+        yield Finding(
+            severity=Severity.FACTOR if of_a_list and not known.program.of_a_list else Severity.CAUSE,
+            headline=f"it is {known.program.name}: {known.program.grows}",
+            because=f"it is {known.program.name} ({known.line.place}): {known.program.grows}",
+            explains=request.needed_bytes,
+            evidence=(
+                Evidence("what the text says", known.line),
+                Evidence("the message", request.failed.line),
+            ),
+            remedies=tuple(known.remedies(case, on_host=on_host(moment))),
+            moment=index,
+            rules_out=known.program.not_of_it,
+        )
+
+
+def _asks_for_much(moment: Moment, request: Request) -> bool:
+    compiler = moment.incident.compiler if moment.incident else None
+    return (request.needed_bytes or 0) >= _LEAST_BYTES or bool(compiler and compiler.needed)
+
+
+def _is_known_better(case: Case, moment: Moment) -> bool:
+    """Whether the code, or the settings of the text, say which array it is."""
+    from tfmemlens.findings.support.jax_lines import made_at  # reads trees
+
+    return made_at(case, moment) is not None

@@ -1,0 +1,250 @@
+"""Programs of JAX that have settings of their own for what fills memory, and what these settings are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.stated_sizes import stated_number
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+from tfmemlens.values import dataclass, replace
+
+_OF_TRAINING = (
+    "smaller-batch",
+    "smaller-prediction-batch",
+    "smaller-evaluation-batch",
+    "gradient-accumulation",
+    "in-pieces",
+    "mixed-precision",
+)
+"""What a program without a batch of samples does not have."""
+_OF_STEPS = (*_OF_TRAINING, "recompute", "donate-buffers")
+_OF_CODE = (
+    *_OF_STEPS,
+    "in-blocks",
+    "donatable-results",
+    "shapes-without-running",
+    "ask-what-is-in-use",
+    "record-a-step",
+)
+"""What those who start a program that they did not write have no hand in, either."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that its users set rather than write."""
+
+    fact: str
+    name: str
+    grows: str
+    """What its memory goes with."""
+    settings: tuple[Remedy, ...]
+    """What to set, best first; a number that the text states is put behind it, by the remedy's slug."""
+    not_of_it: tuple[str, ...] = _OF_STEPS
+    of_a_list: bool = False
+    """Whether it says more than the kinds of a program's largest buffers do."""
+    stated: bool = False
+    """Only where the text states one of its numbers."""
+
+
+_ON_THE_CPU = Remedy(
+    "or run it on the CPU, where host RAM is larger than the GPU: slower, and nothing else changes",
+    "JAX_PLATFORMS=cpu python ...",
+    slug="on-the-cpu",
+)
+PROGRAMS = (
+    Program(
+        "program: weather",
+        "a weather model on the whole globe",
+        "its arrays grow with the points of the grid and with the steps of a rollout, and no batch makes them"
+        " smaller",
+        (
+            Remedy(
+                "take a coarser or smaller checkpoint of it (half the resolution is a quarter of the points:"
+                " 1 degree instead of 0.25), or a device with more memory: the weights are small beside the"
+                " grid",
+                slug="coarser-grid",
+            ),
+            Remedy(
+                "predict fewer steps or members in one call, and bring each part to the host",
+                "for chunk in rollout.chunked_prediction_generator(...): save(jax.device_get(chunk))",
+                slug="fewer-steps-at-once",
+            ),
+            _ON_THE_CPU,
+        ),
+        not_of_it=_OF_CODE,
+    ),
+    Program(
+        "program: quantum Monte Carlo",
+        "a variational Monte Carlo state",
+        "an expectation is computed for all samples with all configurations that each is connected to, at"
+        " once",
+        (
+            Remedy(
+                "let it go through the samples in chunks: the same result, slower",
+                "vs = nk.vqs.MCState(sampler, model, n_samples=..., chunk_size=256)",
+                slug="chunks-of-samples",
+            ),
+            Remedy("or take fewer samples", slug="fewer-draws"),
+        ),
+    ),
+    Program(
+        "program: molecules",
+        "a neighbour list of JAX MD's",
+        "without a cell list it begins with every particle against every other, rows x rows, whatever the"
+        " cutoff",
+        (
+            Remedy(
+                "see that a cell list is used: the box (in the units of the positions) must have at least"
+                " three cutoffs on each side, `disable_cell_list` be False; a smaller cutoff or"
+                " `dr_threshold` makes cells that fit",
+                "print(box_size / (r_cutoff + dr_threshold))   # 3 or more, in each direction",
+                slug="cell-list",
+            ),
+            Remedy(
+                "or make the list outside of JAX, on the CPU, and give its pairs to the energy function",
+                slug="list-on-the-host",
+            ),
+        ),
+        of_a_list=True,
+    ),
+    Program(
+        "program: a server",
+        "a server of a language model",
+        "at start it takes a fixed part of each device for the cache of keys and values, and the programs"
+        " that run beside it find only the rest",
+        (
+            Remedy(
+                "lower the part that it takes, so that its programs have room: they are the larger, the more"
+                " tokens and sequences one call may have",
+                "--gpu-memory-utilization 0.8",
+                slug="smaller-cache-part",
+            ),
+            Remedy(
+                "let one call have fewer tokens and sequences",
+                "--max-model-len 8192 --max-num-seqs 64 --max-num-batched-tokens 2048",
+                slug="shorter-sequences",
+            ),
+            Remedy(
+                "or spread weights and cache over more devices, where there are more",
+                "--tensor-parallel-size 8",
+                slug="shard-arguments",
+            ),
+        ),
+        not_of_it=_OF_CODE,
+    ),
+    Program(
+        "solving an ODE",
+        "a solver of differential equations (Diffrax)",
+        "it holds the state at each point that it saves, and under a gradient at each checkpoint besides",
+        (
+            Remedy(
+                "save fewer points: each is a whole state",
+                "saveat=diffrax.SaveAt(t1=True)   # or far fewer ts; dense=True keeps every step",
+                slug="fewer-steps-at-once",
+            ),
+            Remedy(
+                "under a gradient, keep fewer checkpoints (their default grows with max_steps): the steps"
+                " between are computed again",
+                "adjoint=diffrax.RecursiveCheckpointAdjoint(checkpoints=16)",
+                slug="fewer-checkpoints",
+            ),
+            Remedy(
+                "of several trajectories under vmap, solve some at a time",
+                "ys = jax.lax.map(solve, y0s, batch_size=16)",
+                slug="in-blocks",
+            ),
+        ),
+        not_of_it=("in-pieces", "recompute"),
+    ),
+    Program(
+        "program: on a grid",
+        "a solver on a grid",
+        "its arrays grow with the cells, and those that it returns or keeps for a gradient with the time"
+        " steps, too",
+        (
+            Remedy(
+                "take a coarser grid (half as many cells along each side is an eighth of them in 3-D), or"
+                " spread it over devices along one side",
+                "x = jax.device_put(x, NamedSharding(mesh, P('x')))",
+                slug="coarser-grid",
+            ),
+            Remedy(
+                "return the last state, or every n-th, instead of all time steps; under a gradient put"
+                " jax.checkpoint around blocks of steps",
+                "state, _ = jax.lax.scan(lambda s, _: (step(s), None), state, length=n)",
+                slug="fewer-steps-at-once",
+            ),
+        ),
+    ),
+    Program(
+        "environments",
+        "reinforcement learning on the device",
+        "every array of a rollout exists once for each environment and step, a replay buffer has its whole"
+        " size from the start, and seeds under vmap hold all of it once more each",
+        (
+            Remedy("run fewer seeds at once, one after the other", slug="fewer-seeds"),
+            Remedy(
+                "run fewer environments at once, or fewer steps of them between updates",
+                slug="fewer-environments",
+            ),
+            Remedy(
+                "make the replay buffer smaller, or keep images and other bytes in it as uint8",
+                slug="smaller-replay",
+            ),
+        ),
+        stated=True,
+    ),
+)
+_KNOBS = {
+    "fewer-seeds": regex(r"(?i)\A(?:num|n)_?seeds\Z"),
+    "fewer-environments": regex(r"(?i)\A(?:num|n)_?(?:train_)?envs\Z"),
+    "smaller-replay": regex(r"(?i)\A(?:max_)?(?:replay_)?(?:buffer|replay)_?size\Z|\Abuffer_size\Z"),
+    "fewer-draws": regex(r"(?i)\An_samples\Z"),
+}
+"""By the slug of a remedy: what the program calls the number that it changes."""
+_STATED_ALONE = ("fewer-seeds", "smaller-replay")
+"""These are advised only where the text states the number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A program of the table, with the line that names it."""
+
+    program: Program
+    line: Line
+
+    def remedies(self, case: Case, *, on_host: bool) -> Iterator[Remedy]:
+        """Its settings, with the numbers that the text states."""
+        stated = case.capture.surroundings.sizes
+        for each in self.program.settings:
+            if each.slug == _ON_THE_CPU.slug and (on_host or case.capture.surroundings.shows("on a TPU")):
+                continue
+            knob = _KNOBS.get(each.slug)
+            number = stated_number(stated, knob) if knob else None
+            if number is None and each.slug in _STATED_ALONE:
+                continue
+            if number is not None:
+                name, value, line = number
+                each = replace(
+                    each, text=f"{each.text}: `{name}` {value:,} -> {max(value // 2, 1):,} ({line.place})"
+                )
+            yield each
+
+
+def of_the_program(case: Case) -> Known | None:
+    """The first program of the table that the text names."""
+    told = case.capture.surroundings
+    for each in PROGRAMS:
+        line = told.shows(each.fact)
+        if line and (not each.stated or _states_a_number(case)):
+            return Known(each, line)
+    return None
+
+
+def _states_a_number(case: Case) -> bool:
+    """Whether the text states a number of environments, of seeds, or the size of a buffer."""
+    slugs = ("fewer-seeds", "fewer-environments", "smaller-replay")
+    return any(stated_number(case.capture.surroundings.sizes, _KNOBS[slug]) for slug in slugs)

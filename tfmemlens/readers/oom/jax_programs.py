@@ -1,0 +1,65 @@
+"""Programs of JAX whose memory goes with settings of their own: a grid, environments, points of a solution,
+a server's pool; a batch of samples they do not have, or is not what fills them.
+"""
+
+from __future__ import annotations
+
+from tfmemlens.readers.oom.rules import LineRule
+
+WEATHER = LineRule(
+    r"(?i)\b(?:graph|gen)cast\w*\b|\bai[-_]models[-_]graphcast\b|\bweathernext\b|\bneuralgcm\b"
+    r"|[/\\]graphcast[/\\]",
+    "The operational GraphCast at 0.25 degrees",
+    'File "site-packages/ai_models_graphcast/model.py", line 240, in run',
+    "model = neuralgcm.PressureLevelModel.from_checkpoint(ckpt)",
+    needs=("graphcast", "gencast", "weathernext", "neuralgcm"),
+)
+MONTE_CARLO = LineRule(
+    r"(?i)\bnetket\b|\bnk\.(?:vqs|driver|sampler|hilbert|VMC)\b|\bMCState\(",
+    "vs = nk.vqs.MCState(sampler, model, n_samples=4096)",
+    'File "site-packages/netket/vqs/mc/mc_state/state.py", line 404, in expect',
+    needs=("netket", "nk.", "mcstate"),
+)
+MOLECULES = LineRule(
+    r"(?i)\bneighbou?r_?(?:list_?)?fn\b|\bneighbou?r_list\(|\bjax[-_]md\b[^\n]{0,80}\bneighbou?r"
+    r"|\bjax_md[/\\]partition\.py",
+    'File "site-packages/jax_md/partition.py", line 803, in neighbor_list_fn',
+    "nbrs = neighbor_fn.allocate(pos)",
+    needs=("jax_md", "jax-md", "neighbo"),
+)
+SERVER = LineRule(
+    r"(?i)\bvllm\b|\bjetstream\b|\bsglang\b|\bgpu[-_]memory[-_]utilization\b|\btpu[-_]inference\b",
+    "vLLM on a TPU v6e",
+    "--gpu-memory-utilization 0.93",
+    needs=("vllm", "jetstream", "sglang", "utilization", "inference"),
+)
+GRID = LineRule(
+    r"(?i)\bjax[-_]?(?:cfd|fluids|fem|fdtd)\b|\bphi ?flow\b|\bfdtdx\b|\bxlb\b|\blattice[- ]boltzmann\b"
+    r"|\bnavier[- ]stokes\b|\bparticle[- ]mesh\b|\bpmwd\b|\b(?:fluid|plasma|wave|climate|ocean) (?:solver"
+    r"|simulat\w+|model)\b",
+    "I run a lattice Boltzmann solver on 512 x 512 x 512 cells",
+    "from jax_cfd.base import grids",
+    needs=(
+        "jax",
+        "phi",
+        "fdtdx",
+        "xlb",
+        "boltzmann",
+        "stokes",
+        "mesh",
+        "pmwd",
+        "fluid",
+        "plasma",
+        "wave",
+        "climate",
+        "ocean",
+    ),
+)
+JAX_PROGRAMS = {
+    "program: weather": WEATHER,
+    "program: quantum Monte Carlo": MONTE_CARLO,
+    "program: molecules": MOLECULES,
+    "program: a server": SERVER,
+    "program: on a grid": GRID,
+}
+"""What runs, and how a line tells it."""
