@@ -460,6 +460,11 @@ CASES: dict[str, tuple[str, str]] = {
         "GraphCast at 0.25 degrees\n" + XLA_ASKED,
         "a forecast at 0.25 degrees\nimport jax\n" + XLA_ASKED,
     ),
+    "made-whole-between-shardings": (
+        "import jax\nspmd_partitioner.cc:613] [spmd] Involuntary full rematerialization. The compiler was not"
+        " able to go from sharding {devices=[4,1]<=[4]} to {devices=[1,4]<=[4]}\n" + XLA_ASKED,
+        "import jax\nspmd_partitioner.cc:613] [spmd] sharding {devices=[4,1]<=[4]} is kept\n" + XLA_ASKED,
+    ),
     "processes-on-one-device": (
         "Two notebooks are open on the same GPU.\n" + XLA,
         "Two notebooks are open, each on its own GPU.\n" + XLA,

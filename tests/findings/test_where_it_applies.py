@@ -269,7 +269,8 @@ OF_A_SHELL = {
     "larger-message", "more-memory-maps", "more-pinned-memory",
     "more-ram-for-wsl", "pool-for-unified-memory", "raise-host-limit", "save-in-parts",
     "see-device-users", "smaller-files",
-    "smaller-examples", "smaller-requests", "tidy", "tidy-textures", "who-ended-it",
+    "smaller-alignment", "smaller-cache-part", "smaller-examples", "smaller-requests", "tidy",
+    "tidy-textures", "who-ended-it",
 }  # fmt: skip
 """Their code is a shell's, or the other program's own."""
 ELSEWHERE = Situation(settings=frozenset({"program=R"}), training=True)

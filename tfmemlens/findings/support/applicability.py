@@ -305,6 +305,7 @@ TABLE: dict[str, Applicability] = {
     "fewer-contacts": Applicability(_OF_JAX),
     "bound-checkpoint": Applicability(_OF_JAX),
     "fewer-environments": Applicability(_OF_JAX),
+    "print-shardings": Applicability(_OF_JAX),
     "smaller-alignment": Applicability(_OF_JAX, shell=True),
     "coarser-grid": Applicability(_OF_JAX),
     "fewer-steps-at-once": Applicability(_OF_JAX),

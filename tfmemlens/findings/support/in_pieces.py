@@ -31,6 +31,8 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
     failed = request.failed
     if is_constant_of_graph(failed):
         return None  # a constant of the graph: no call makes it
+    if failed.line and "for new constant" in failed.line.text:
+        return None  # a constant of a compiled program, which no operand makes smaller
     if failed.pipeline or "Iterator" in f"{failed.node} {failed.op}":
         return None  # a batch of the input pipeline: the program's call only waits for it
     if (batch := _of_a_model(case, moment)) is not None:

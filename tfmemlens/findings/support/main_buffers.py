@@ -236,6 +236,48 @@ def _is_logits(row: Row, weights: Iterable[object]) -> bool:
     return not of_weights and bool(_LOGITS.search(name) or shape[-1] in VOCABULARIES)
 
 
+_JOINT = regex(r"joint|joiner|transducer|rnn[-_]?t\b|log_?softmax|logit|lattice", re.IGNORECASE)
+
+
+def _is_joint(row: Row, weights: Iterable[object]) -> bool:
+    """Numbers for each frame with each label and each class, which a transducer's loss goes through."""
+    shape, name = _shape(row), _name(row)
+    if _is_weight(row, weights) or len(shape) != _OF_JOINTS or shape[-1] == shape[-2]:
+        return False
+    frames = min(shape[1:3]) >= _FEWEST_LABELS and shape[-1] >= _LEAST_WIDTH // 2
+    return frames and bool(_JOINT.search(name)) and not _IMAGES.search(name)
+
+
+_OF_JOINTS, _FEWEST_LABELS = 4, 8
+
+
+def _joint(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    _, frames, labels, classes = _shape(mine[0])
+    return Buffers(
+        f"the joint of a transducer: {classes:,} classes for each of {frames:,} x {labels:,} places, most"
+        " likely frames with labels, of each sample",
+        _in_words(mine),
+        held,
+        (
+            Remedy(
+                "compute joint and loss for a few samples at a time, and let the backward pass compute them"
+                " again: the rest of the net keeps its batch",
+                "loss = jax.lax.map(jax.checkpoint(joint_and_loss), (enc_parts, dec_parts, labels)).sum()"
+                if framework == JAX
+                else None,
+                slug="in-blocks",
+            ),
+            Remedy(
+                "have fewer places: sort samples by length into batches, reduce frames more before the joint"
+                " (stacking, strides), or prune to those near the alignment",
+                slug="shorter-sequences",
+            ),
+            NARROW_LOGITS,
+        ),
+        recompute=False,
+    )
+
+
 def _is_scores(row: Row, weights: Iterable[object]) -> bool:
     shape, name = _shape(row), _name(row)
     if _is_weight(row, weights) or len(shape) < 3 or not shape[-1] == shape[-2] >= _SHORTEST:
@@ -724,6 +766,7 @@ _KINDS: tuple[tuple[Test, Build], ...] = (
     (_is_of_residues, _of_residues),
     (_is_drawn, _drawn),
     (_is_logits, _logits),
+    (_is_joint, _joint),
     (_is_scores, _scores),
     (_is_one_hot, _one_hot),
     (_is_of_a_loop, _stacks),

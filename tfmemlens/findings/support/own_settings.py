@@ -33,7 +33,7 @@ _OF_CODE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class SetProgram:
     """A program that its users set rather than write."""
 
     fact: str
@@ -55,7 +55,7 @@ _ON_THE_CPU = Remedy(
     slug="on-the-cpu",
 )
 PROGRAMS = (
-    Program(
+    SetProgram(
         "program: weather",
         "a weather model on the whole globe",
         "its arrays grow with the points of the grid and with the steps of a rollout, and no batch makes them"
@@ -76,7 +76,7 @@ PROGRAMS = (
         ),
         not_of_it=_OF_CODE,
     ),
-    Program(
+    SetProgram(
         "program: quantum Monte Carlo",
         "a variational Monte Carlo state",
         "an expectation is computed for all samples with all configurations that each is connected to, at"
@@ -90,7 +90,7 @@ PROGRAMS = (
             Remedy("or take fewer samples", slug="fewer-draws"),
         ),
     ),
-    Program(
+    SetProgram(
         "program: molecules",
         "a neighbour list of JAX MD's",
         "without a cell list it begins with every particle against every other, rows x rows, whatever the"
@@ -110,7 +110,7 @@ PROGRAMS = (
         ),
         of_a_list=True,
     ),
-    Program(
+    SetProgram(
         "program: a server",
         "a server of a language model",
         "at start it takes a fixed part of each device for the cache of keys and values, and the programs"
@@ -135,7 +135,7 @@ PROGRAMS = (
         ),
         not_of_it=_OF_CODE,
     ),
-    Program(
+    SetProgram(
         "solving an ODE",
         "a solver of differential equations (Diffrax)",
         "it holds the state at each point that it saves, and under a gradient at each checkpoint besides",
@@ -159,7 +159,7 @@ PROGRAMS = (
         ),
         not_of_it=("in-pieces", "recompute"),
     ),
-    Program(
+    SetProgram(
         "program: on a grid",
         "a solver on a grid",
         "its arrays grow with the cells, and those that it returns or keeps for a gradient with the time"
@@ -179,7 +179,7 @@ PROGRAMS = (
             ),
         ),
     ),
-    Program(
+    SetProgram(
         "environments",
         "reinforcement learning on the device",
         "every array of a rollout exists once for each environment and step, a replay buffer has its whole"
@@ -210,10 +210,10 @@ _STATED_ALONE = ("fewer-seeds", "smaller-replay")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class NamedProgram:
     """A program of the table, with the line that names it."""
 
-    program: Program
+    program: SetProgram
     line: Line
 
     def remedies(self, case: Case, *, on_host: bool) -> Iterator[Remedy]:
@@ -234,13 +234,13 @@ class Known:
             yield each
 
 
-def of_the_program(case: Case) -> Known | None:
+def of_the_program(case: Case) -> NamedProgram | None:
     """The first program of the table that the text names."""
     told = case.capture.surroundings
     for each in PROGRAMS:
         line = told.shows(each.fact)
         if line and (not each.stated or _states_a_number(case)):
-            return Known(each, line)
+            return NamedProgram(each, line)
     return None
 
 

@@ -55,7 +55,18 @@ GRID = LineRule(
         "ocean",
     ),
 )
+MADE_WHOLE = LineRule(
+    r"\[(?:spmd|SPMD)\] Involuntary full rematerialization\. The compiler (?:was not able to|cannot) go from"
+    r" sharding",
+    "[spmd] Involuntary full rematerialization. The compiler was not able to go from sharding"
+    " {maximal device=0} to {devices=[4,1]<=[4]} without doing a full rematerialization of the tensor",
+    "E spmd_partitioner.cc:630] [SPMD] Involuntary full rematerialization. The compiler cannot go from"
+    " sharding {devices=[2,4]<=[8]} to {devices=[8,1]<=[8]} efficiently for HLO operation %copy",
+    needs="nvoluntary full",
+)
+"""The partitioner makes an array whole on each device to lay it out anew."""
 JAX_PROGRAMS = {
+    "made whole by the partitioner": MADE_WHOLE,
     "program: weather": WEATHER,
     "program: quantum Monte Carlo": MONTE_CARLO,
     "program: molecules": MOLECULES,

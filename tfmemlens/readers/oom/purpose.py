@@ -459,7 +459,8 @@ SAVING = LineRule(
 """A checkpoint is written, for which JAX's arrays are copied to the host."""
 ENVIRONMENTS = LineRule(
     r"(?i)\benv_states?\b|\b(?:num|n)_envs\b|\brollouts?\b|\bgymnax\b|\b(?:ppo|sac|dqn)[./_]|\bmjx\b"
-    r"|\bbrax\b|\b(?:jaxmarl|purejaxrl|craftax|jumanji|pgx|kinetix)\b|\b(?:ppo|sac|dqn)\b[^\n]{0,40}\b(?:agent|train\w*|policy|environments?)\b",
+    r"|\bbrax\b|\b(?:jaxmarl|purejaxrl|craftax|jumanji|pgx|kinetix)\b"
+    r"|\b(?:ppo|sac|dqn)\b[^\n]{0,40}\b(?:agent|train\w*|policy|environments?)\b",
     "    state = training_epoch(training_state, env_state, key)",
     "make_inference_fn, params, _ = ppo.train(environment=env, num_envs=4096)",
     needs=(
@@ -482,9 +483,10 @@ ENVIRONMENTS = LineRule(
 """A policy is trained on environments that run on the device."""
 DIFFERENTIATING = LineRule(
     r"\b(?:value_and_)?grad\(|\bfilter_(?:value_and_)?grad\b|\bjax\.vjp\(|\bbackprop\w* through\b"
-    r"|\bdifferentiat\w+ (?:over|through)\b",
+    r"|\bdifferentiat\w+ (?:over|through)\b|`(?:jax\.)?(?:value_and_)?grad`|\bgradients? through\b",
     "loss, grads = jax.value_and_grad(loss_fn)(params)",
     "when I differentiate through the simulation",
+    "I optimise its parameters with `grad`",
     needs=("grad", "vjp(", "backprop", "differentiat"),
 )
 """A gradient is taken, which keeps what its backward pass needs."""

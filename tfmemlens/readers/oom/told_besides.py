@@ -46,12 +46,15 @@ ANY_BATCH = LineRule(
     rf"|\bnot on\b[^.?!\n]{{0,60}}{_BATCH}"
     rf"|\b{_BATCH} (?:are|is|was|were) different\b[^.\n]{{0,80}}\b(?:same|alike|unchanged)\b"
     rf"|\b(?:same|identical(?:ly)?|alike)\b[^.\n]{{0,60}}\b(?:for|with|at|in)"
-    rf" (?:all|every|each|different|other|various|both) (?:\w+ ){{0,2}}{_BATCH}",
+    rf" (?:all|every|each|different|other|various|both) (?:\w+ ){{0,2}}{_BATCH}"
+    rf"|\b{_BATCH} (?:makes? no difference|(?:has|have) no (?:effect|influence)|do(?:es)?(?: not|n't) matter)"
+    r"\b",
     "it happens regardless of the batch size",
     "memory does not depend on the batch size",
     "it depends on the number of files and not on `train_batch_size`",
     "the batch sizes are different, but the failing step is the same",
     "I get the same number of bytes for all batch sizes that I tried",
+    "The batch size makes no difference.",
     needs=("batch",),
 )
 """The text says that the batch plays no part."""
