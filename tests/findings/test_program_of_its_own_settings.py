@@ -67,3 +67,16 @@ def test_a_refused_host_is_not_asked_for_more() -> None:
     )
     slugs = [each.remedy.slug for each in explained(text).actions]
     assert "more-unified-memory" not in slugs and "smaller-alignment" in slugs
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("NeuralGCM 0.7 deg, outer_steps=240", True),
+        ("nk.VMC driver, n_samples=32768", True),
+        ("vLLM with Llama", False),
+        ("our lattice Boltzmann code", False),
+    ],
+)
+def test_without_a_word_of_jax_its_own_programs_are_known(text: str, told: bool) -> None:
+    assert (RULE in rules(pipeline.explain(f"{text}\n{ASKED.format(MANY)}"))) is told

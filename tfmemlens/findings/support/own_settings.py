@@ -45,6 +45,8 @@ class SetProgram:
     not_of_it: tuple[str, ...] = _OF_STEPS
     of_a_list: bool = False
     """Whether it says more than the kinds of a program's largest buffers do."""
+    elsewhere: bool = False
+    """Whether other frameworks have such programs, too."""
     stated: bool = False
     """Only where the text states one of its numbers."""
 
@@ -134,6 +136,7 @@ PROGRAMS = (
             ),
         ),
         not_of_it=_OF_CODE,
+        elsewhere=True,
     ),
     SetProgram(
         "solving an ODE",
@@ -178,6 +181,7 @@ PROGRAMS = (
                 slug="fewer-steps-at-once",
             ),
         ),
+        elsewhere=True,
     ),
     SetProgram(
         "environments",
@@ -195,6 +199,7 @@ PROGRAMS = (
                 slug="smaller-replay",
             ),
         ),
+        elsewhere=True,
         stated=True,
     ),
 )
@@ -234,12 +239,12 @@ class NamedProgram:
             yield each
 
 
-def of_the_program(case: Case) -> NamedProgram | None:
-    """The first program of the table that the text names."""
+def of_the_program(case: Case, *, surely_jax: bool) -> NamedProgram | None:
+    """The first program of the table that the text names; without a word of JAX, one that has no other."""
     told = case.capture.surroundings
     for each in PROGRAMS:
         line = told.shows(each.fact)
-        if line and (not each.stated or _states_a_number(case)):
+        if line and (surely_jax or not each.elsewhere) and (not each.stated or _states_a_number(case)):
             return NamedProgram(each, line)
     return None
 
