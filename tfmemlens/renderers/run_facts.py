@@ -71,6 +71,8 @@ def _settings(told: Surroundings, failed: Line | None) -> list[str]:
 
 def _stated(name: str, value: str) -> str:
     """A setting as its program writes it; what people tell of batches in their words."""
+    if name == "working_batch":
+        return f"runs with a batch of {value}"
     return f"failed with a batch of {value}, too" if name == "failed_batch" else f"{name}={value}"
 
 

@@ -60,6 +60,8 @@ def for_case(slug: str, case: Case, moment: Moment) -> Remedy | None:
         saving = Saving(slug)
     if slug == "smaller-batch" and (unchanged := _unchanged_batch(case, moment)):
         return Remedy(unchanged, slug=slug)
+    if slug == "smaller-batch" and (working := _working_batch(case, moment)):
+        return working
     if slug == "smaller-batch" and _is_one_sample(case, moment):
         saving = Saving(slug)
     words = _WORDS[slug](case, moment, saving)
@@ -83,6 +85,27 @@ def _unchanged_batch(case: Case, moment: Moment) -> str | None:
         f"the message still begins with {old}, so the {new} of {told[1].place} did not reach the program:"
         " restart it (a notebook's kernel), see where the batch is made (`dataset.batch`, `fit`), and print a"
         " batch's shape"
+    )
+
+
+def _working_batch(case: Case, moment: Moment) -> Remedy | None:
+    """The batch that, as the text says, goes well: nobody who has it need look for another."""
+    told = case.capture.surroundings.setting("working_batch")
+    batch = (moment.request.batch if moment.request else None) or batch_of(case, moment)
+    request = moment.request
+    if told is None or not batch or request is None or request.fixed or of_other_data(case, request):
+        return None
+    works = int(told[0])
+    if not 0 < works < min({batch, *failed_batches(case)}):
+        return None
+    text = f"take the batch of {works} that works ({told[1].place})"
+    if batch % works or not applies("gradient-accumulation", case, moment) or is_forward_only(moment):
+        return Remedy(text, slug="smaller-batch")
+    return Remedy(
+        f"{text}; gradient accumulation (one update for {batch // works} batches) keeps the effective batch"
+        f" of {batch}",
+        code_snippets.accumulate(case.api, batch // works),
+        slug="smaller-batch",
     )
 
 
@@ -244,6 +267,12 @@ def has_a_wrong_size(request: Request) -> bool:
     return failed.kind is RequestKind.HOST and (failed.tensor_bytes or 0) >= _NO_MACHINE
 
 
+FIND_THE_NAN = Remedy(
+    "find the first op that makes the nan; common are a learning rate that is too large, inputs that are not"
+    " scaled (0 to 255), the logarithm of 0 and float16 without loss scaling",
+    "tf.debugging.enable_check_numerics()   # TF 1: tf.add_check_numerics_ops()",
+    slug="find-the-nan",
+)
 LESS_AT_ONCE = Remedy(
     "if it trains, take a smaller batch; else smaller inputs (images, sequences), fewer at a time, or a"
     " smaller model",

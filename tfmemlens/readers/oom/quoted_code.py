@@ -17,6 +17,7 @@ from tfmemlens.model.capture import WEIGHTS_BY_NAME, StatedSize
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.rules import shape_of
+from tfmemlens.readers.oom.table_rows import as_setting
 
 _LONGEST = 400
 _MOST_LINES = 300
@@ -124,7 +125,7 @@ class QuotedCode:
 
     def observe(self, line: Line) -> None:
         """Note what the line shows, whoever takes it."""
-        text = line.text[:_LONGEST]
+        text = as_setting(line.text[:_LONGEST])
         if _HEADER.search(text):
             self._in_library = not user_frame(text)
             self._keep(line)

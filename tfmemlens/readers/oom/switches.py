@@ -13,6 +13,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.platforms import PLATFORM, platform
 from tfmemlens.readers.oom.programs import PROGRAM, program
 from tfmemlens.readers.oom.rules import LineRule, RuleTable, Words
+from tfmemlens.readers.oom.table_rows import as_setting
 
 _TO = r"(?:['\"\])]*\s*(?:[=:]|\s)|['\"\])]{1,3}\s*,)\s*['\"]?"
 """Between a name and its value: `=`, `: `, `'] = '`, `", "` of setdefault, a blank of a command line. A comma
@@ -34,7 +35,41 @@ def _variable(name: str, example: str, value: str = r"[\w.]+") -> LineRule:
     return LineRule(rf"\b{name}{_TO}(?P<value>{value})", example, needs=name)
 
 
+_RUNS_WELL = (
+    r"(?<![a-z\d_.-])(?:works?|worked|(?:runs?|ran|trains?|trained) (?:fine|through|well|ok)|fits|is fine"
+    r"|no (?:more )?(?:errors?|OOM|problems?)|funktioniert|klappt|l\u00e4uft|geht|funciona|funcion\u00f3"
+    r"|fonctionne|marche|funziona|\u0440\u0430\u0431\u043e\u0442\u0430\u0435\u0442"
+    r"|\u53ef\u4ee5|\u6b63\u5e38|\u6ca1\u95ee\u9898|\u6210\u529f|\u52d5(?:\u304f|\u304d|\u3044\u305f)"
+    r"|\ub3d9\uc791|\uc791\ub3d9)"
+)
+"""That a run goes well, in words of several languages."""
+_DENIES = (
+    r"(?:\b(?:not|never|nicht|kein\w*|pas|\u043d\u0435|nor|hardly|only|would|should|could|might|may)\b"
+    r"|n['\u2019]t\b|[\u4e0d\u6c92\u7121]|\u6ca1(?!\u95ee\u9898)|no (?:funci|va\b))"
+)
+_NOT_FOR_LONG = (
+    r"(?!\W+(?:\w+ )?(?:on|in|under|until|till|for (?:a|the first|one|some|\d+)|at first|before"
+    r"|the first|only|if)\b)"
+)
 SWITCHES: tuple[tuple[str, LineRule], ...] = (
+    (
+        "working_batch",
+        LineRule(
+            r"(?i)(?<![a-z_])(?:(?:per_device_)?(?:train|mini|micro|global)[_-]?)?batch(?:[_ -]?size)?"
+            r"(?: (?:down )?(?:to|of|is|at|auf)|\s*(?:=|:|->|\u00e0|\u0434\u043e|\u4e3a|\u6210))?\s*"
+            r"(?P<value>\d{1,5})(?![a-z_\d]|[.,]\d|%)"
+            rf"(?:(?!{_DENIES})[^?\n]){{0,40}}?{_RUNS_WELL}(?![a-z]){_NOT_FOR_LONG}(?![^\n]*\?)"
+            rf"|{_RUNS_WELL}(?![a-z])(?:(?!{_DENIES})[^?.\n]){{0,24}}?\b(?:with|at|mit|con|avec)\b"
+            r"[^?.,\n]{0,16}?\bbatch(?:[_ -]?size)?(?: (?:of|is|at)| ?[=:])? ?(?P<after>\d{1,5})"
+            rf"(?![a-z_\d]|[.,]\d|%){_NOT_FOR_LONG}(?![^\n]*\?)",
+            "2. I set batch_size = 8, then it works, but it is slow",
+            "with a batch size of 4 it runs fine",
+            "it trains well with batch size 16",
+            "mit batch_size=2 l\u00e4uft es",
+            "\u628abatch_size=8\u5c31\u53ef\u4ee5",
+            needs="atch",
+        ),
+    ),
     (
         "batch_size",
         LineRule(
@@ -88,6 +123,23 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             "BS=256",
             "export GLOBAL_BATCH_SIZE=512",
             needs=("bs", "batch_size"),
+        ),
+    ),
+    (
+        "batch_size",
+        LineRule(
+            r"(?i)\b(?:lower|reduc|decreas|chang|cut|dropp|halv|shrank|shrunk|set|went|mov)(?:ed|d|t|ing)?\b"
+            r"[^.?\n]{0,24}\bbatch(?:es|[_ -]?size)?(?: down)? to (?P<value>\d{1,5})\b(?![.,]?\d|%|k\b)"
+            r"(?!.*\b(?:same|still|nothing|too|no (?:help|luck|difference|change)|may|might|could|would"
+            r"|should|helps?|solve[sd]?|fix(?:e[sd])?|or)\b)"
+            r"|\bbatch[_ -]?size (?:auf|\u00e0|a|para|\u0434\u043e|\u043d\u0430) (?P<in_words>\d{1,5})\b"
+            r"(?![.,]?\d|%)"
+            r"|(?<![a-zA-Z_])batch[_ -]?size ?[\u6539\u8c03\u964d\u8bbe\u51cf\u8abf\u6e1b]\w{0,2}"
+            r"[\u6210\u4e3a\u5230\u81f3] ?(?P<in_signs>\d{1,5})\b",
+            "So I lowered the batch size to 16 and now I get",
+            "Ich habe die batch size auf 8 gesetzt",
+            "\u628abatch_size\u6539\u62104",
+            needs="atch",
         ),
     ),
     (
@@ -430,7 +482,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "recompute",
         LineRule(
-            r"(?<![\w-])--?(?P<value>(?:use[-_]|do[-_])?"
+            r"(?<![\w.-])--?(?P<value>(?:use[-_]|do[-_])?"
             r"(?:remat|recompute|rematerial\w*|gradient[-_]checkpointing))\b"
             r"(?![-_\w]|[ =](?:0|no|none|off|false)\b)",
             "./repro.py --remat --dropout-rate 0.1",
@@ -457,6 +509,7 @@ _SWITCHES = RuleTable(SWITCHES)
 _NUMBERS = (
     "container_memory",
     "batch_size",
+    "working_batch",
     "failed_batch",
     "validation_batch_size",
     "memory_limit",
@@ -479,7 +532,8 @@ _WORDS = Words(
     "tfjs", "low.js", "WebGL", "webGL", "webgl", "Chrome", "tf.memory(",
     "tensorflow_mod", "ModelServer", "low_serving", "servable",
     "TFServing", "TF Serving", "w/serving:", "ow-serving", "ow Serving", "ow serving",
-    "reticulate", "->Run(", "SavedModelB", "TF Java", "TF-Java", "ow Java", "ow-java", "ow java",
+    "reticulate", "->Run(", "SavedModelB", ".runner()", "ensor.create(", "ensors.create(",
+    ".tensorOf(", ".scalarOf(", ".vectorOf(", "TF Java", "TF-Java", "ow Java", "ow-java", "ow java",
     "TF_Session", "TF_NewS", "TF_LoadS", "ibtensorflow",
     "WSL", "microsoft-standard", "Tegra", "tegra", "Jetson", "jetson", "JETSON",
     "name: Orin", "name: Xavier",
@@ -493,10 +547,15 @@ def settings(text: str) -> Iterator[tuple[str, str]]:
     """(name, value) of each setting that a line shows; yes and no as `True` and `False`."""
     if not _WORDS.occur_in(text):
         return
+    text, works = as_setting(text), False
     for name, rule in _SWITCHES.likely(text):
         shown = rule.search(text)
         if shown and (rule in (PLATFORM, PROGRAM) or not _ADVICE.search(text, 0, shown.start())):
-            yield name, shown["value"] if name in _NUMBERS else _value(shown["value"] or "True")
+            works = works or name == "working_batch"
+            if name in ("batch_size", "failed_batch") and works:
+                continue  # the line says that another batch than the run's goes well
+            given = shown["value"] if name not in _NUMBERS else next(filter(None, shown.groups()), "")
+            yield name, given if name in _NUMBERS else _value(given or "True")
 
 
 _VENDORS = {
