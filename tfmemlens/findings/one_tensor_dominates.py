@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings import request_alone
 from tfmemlens.findings.support import remedies, samples
 from tfmemlens.findings.support.named_sizes import in_words, named_sizes
 from tfmemlens.findings.support.rows import (
@@ -58,6 +59,8 @@ def check(case: Case) -> Iterator[Finding]:
             of_limit = f", {share}" if share else ""
             moved = _moved_rows(case, moment, request)
             told = f"; {moved:,} rows that are {_HOW_MOVED} are hardly a batch" if moved else ""
+            of_weights = request_alone.is_weight(request)
+            told = "; by its shape a weight, as large whatever the batch" if of_weights else told
             yield Finding(
                 severity=Severity.CAUSE,
                 headline=f"the failing tensor alone takes {human(need)}{of_limit}",
@@ -70,7 +73,7 @@ def check(case: Case) -> Iterator[Finding]:
                 ),
                 remedies=tuple(_in_parts(moved) if moved else _remedies(case, moment, request)),
                 moment=index,
-                rules_out=("smaller-batch",) if moved else (),
+                rules_out=("smaller-batch",) if moved or of_weights else (),
             )
         largest = rows(moment, lambda row: row.allocation.node is not None)[:1]
         if (
@@ -123,6 +126,9 @@ def _in_parts(many: int) -> Iterator[Remedy]:
 
 def _remedies(case: Case, moment: Moment, request: Request) -> Iterator[Remedy]:
     if request.owner.kind is Kind.WORKSPACE:
+        return
+    if request_alone.is_weight(request):
+        yield request_alone.SMALLER_LAYER
         return
     if samples.told_as_too_large(request) and (smaller := samples.made_smaller(request)):
         yield smaller

@@ -22,7 +22,7 @@ from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import failures, on_host, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, situation
 from tfmemlens.findings.support.weights import finds_a_full_device
-from tfmemlens.knowledge.kernel_shapes import like_a_kernel
+from tfmemlens.knowledge.kernel_shapes import flattened, like_a_kernel
 from tfmemlens.knowledge.vocabularies import PRETRAINED
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
@@ -145,7 +145,7 @@ def _known_of(request: Request) -> str:
         return "the gradient of a kernel, as large whatever the batch"
     if _OF_A_MATRIX.search(node) and dict(failed.attributes).get("transpose_a", "true") == "true":
         return "the gradient of a weight, as large whatever the batch"
-    if _is_weight(request):
+    if is_weight(request):
         kind = "a convolution's kernel" if len(shape) > 2 else "a table or a kernel"
         return f"by its shape {kind} (its first value, gradient or slot), as large whatever the batch"
     if side := _pairs(request):
@@ -155,7 +155,7 @@ def _known_of(request: Request) -> str:
     return samples.told_as_too_large(request)
 
 
-def _is_weight(request: Request) -> bool:
+def is_weight(request: Request) -> bool:
     """Whether an op that makes or updates weights asked for the shape of one."""
     failed, shape = request.failed, request.failed.shape or ()
     if request.batch or failed.keras_layer:
@@ -164,7 +164,18 @@ def _is_weight(request: Request) -> bool:
     if name not in _MAKES_WEIGHTS and (name or failed.kernel or not like_a_kernel(shape)):
         return False
     table = len(shape) == 2 and (shape[0] or 0) >= _OF_TABLES and not (shape[1] or 1) % 4
-    return like_a_kernel(shape) or table
+    return like_a_kernel(shape) or table or (name in _MAKES_VALUES and _behind_a_map(shape))
+
+
+_MAKES_VALUES = ("Fill", "RandomUniform", "RandomNormal", "RandomStandardNormal", "TruncatedNormal", "Sqrt")
+"""Ops of an initialiser, of zeros for a slot, or of an update, which make no outputs of layers."""
+_OF_A_MAP = 10_000
+
+
+def _behind_a_map(shape: tuple[int | None, ...]) -> bool:
+    """Whether a matrix has as many rows as a flattened feature map has numbers: the kernel behind it."""
+    rows, units = (shape[0] or 0, shape[1] or 1) if len(shape) == 2 else (0, 1)
+    return rows >= _OF_A_MAP and units % 32 == 0 and flattened(rows) is not None
 
 
 _FLOAT_BYTES, _MANY_ROWS = 4, 4000
@@ -196,7 +207,7 @@ class _Vocabulary(NamedTuple):
 def _vocabulary(case: Case, request: Request) -> _Vocabulary | None:
     """What is known of a tensor with a number for each word."""
     shape = request.failed.shape or ()
-    words = shape[-1] if len(shape) in (2, 3) and not (request.fixed or _is_weight(request)) else None
+    words = shape[-1] if len(shape) in (2, 3) and not (request.fixed or is_weight(request)) else None
     if not words or words < _MANY_WORDS:
         return None
     stated = (each.line for each in case.capture.surroundings.sizes if words in each.sizes)
@@ -291,7 +302,7 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     full = finds_a_full_device(case, moment)
     of_model = owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
     assigned = ASSIGNS.match(moment.request.failed.kernel or "") is not None
-    if full and (of_model or assigned or _is_weight(moment.request)):
+    if full and (of_model or assigned or is_weight(moment.request)):
         yield Remedy(
             "so small a weight finds no room only where the device is full already: see what holds it before"
             " your run starts (another process, an earlier model in a notebook's kernel), and end that",
@@ -306,12 +317,8 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         if (moment.request.failed.shape or (1,))[0] != 1:
             yield from remedies.offered(case, moment, "smaller-batch")
         return
-    if _is_weight(moment.request) and not full:
-        yield Remedy(
-            "make this layer smaller: it is a weight, its gradient or a slot, which no smaller batch"
-            " shrinks (a table that need not be trained: trainable=False)",
-            slug="smaller-model",
-        )
+    if is_weight(moment.request) and not full:
+        yield SMALLER_LAYER
         return
     if owner.phase is Phase.OPTIMIZER or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT):
         yield remedies.SMALLER_MODEL
@@ -326,6 +333,11 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         yield _whole_log(moment.request.failed.source or "", situation(case, moment).program)
 
 
+SMALLER_LAYER = Remedy(
+    "make this layer smaller: it is a weight, its gradient or a slot, which no smaller batch shrinks (a table"
+    " that need not be trained: trainable=False)",
+    slug="smaller-model",
+)
 _SAMPLES = range(2, 1025)
 
 
