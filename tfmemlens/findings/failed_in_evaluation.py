@@ -5,7 +5,8 @@ say that they start an evaluation. The batch that failed is one of the other dat
 no part; the weights and slots of the training stay all the while.
 When it fires: the failing function is one of these or of a served model, the failing line calls `evaluate`,
 `predict` or a layer with `training=False`, a callback of Keras's runs the network, or the log begins an
-evaluation and does not end it. It is the cause where its batch is larger than the training's.
+evaluation and does not end it. A progress bar at its last step makes it likely, unless the call of fit has no
+validation data or a dump holds outputs that only a backward pass keeps. It is the cause where its batch is larger than the training's.
 What to do: a smaller batch for that data set, in the call that states it.
 """
 
@@ -22,6 +23,7 @@ from tfmemlens.findings.support.phase import (
     EVALUATION,
     PREDICTION,
     beside_training,
+    by_the_bar,
     is_hook,
     other_than_training,
 )
@@ -30,6 +32,7 @@ from tfmemlens.findings.support.tool_settings import tool
 from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.case import Case, FrontEnd, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, human
@@ -67,11 +70,11 @@ def check(case: Case) -> Iterator[Finding]:
         larger = _larger_than_training(case, phase, request)
         yield Finding(
             severity=Severity.CAUSE if larger else Severity.FACTOR,
-            headline=f"it failed in {phase}, not in a training step{at_batch}",
+            headline=f"{_likely(case, request)}it failed in {phase}, not in a training step{at_batch}",
             because=_because(case, phase, request, larger),
             explains=_beyond_training(request, larger) if larger else None,
             basis=Basis.MEASURED if larger else None,
-            evidence=(Evidence(f"the run was in {phase}", line), *_trained(case, request)),
+            evidence=_evidence(case, phase, request, line),
             remedies=(
                 *_decoder(case, request),
                 _in_parts(phase, request) if _by_hand(case) else _remedy(case, moment, phase, request),
@@ -102,13 +105,19 @@ def _because(case: Case, phase: str, request: Request, larger: tuple[int, int] |
             if larger
             else at
         )
+    it_failed = f"{_likely(case, request)}it failed"
     if not larger:
-        return f"it failed in {phase}, whose batch is not the training's"
+        return f"{it_failed} in {phase}, whose batch is not the training's"
     fit = fit_call(case.capture.surroundings)
     line = fit.validation_line if fit and phase == EVALUATION else None
     stated = f" (`{fit.validation}`, {line.place})" if fit and line else ""
     called = "validation" if stated else phase
-    return f"it failed in {called}, whose batch is {larger[0]}{stated}, in training {larger[1]}"
+    return f"{it_failed} in {called}, whose batch is {larger[0]}{stated}, in training {larger[1]}"
+
+
+def _likely(case: Case, request: Request) -> str:
+    """Of a guess: a progress bar at its last step does not say what runs next."""
+    return "most likely " if by_the_bar(case, request) else ""
 
 
 def _short(place: str) -> str:
@@ -273,6 +282,12 @@ def _batch(case: Case, phase: str, request: Request) -> int | None:
         return int(setting[0])
     alone = _ALONE.search(code) or samples.alone(request)
     return request.batch or (1 if alone and (request.failed.shape or (1,))[0] == 1 else None)
+
+
+def _evidence(case: Case, phase: str, request: Request, line: Line | None) -> tuple[Evidence, ...]:
+    """Where it was said to run; a bar says only how many steps had passed."""
+    ran = () if by_the_bar(case, request) else (Evidence(f"the run was in {phase}", line),)
+    return (*ran, *_trained(case, request))
 
 
 def _trained(case: Case, request: Request) -> Iterator[Evidence]:

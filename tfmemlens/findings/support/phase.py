@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tfmemlens.knowledge.stack_frames import user_frame
-from tfmemlens.model.attribution import Phase
+from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, FrontEnd, Request
 from tfmemlens.model.incident import Frame
 from tfmemlens.model.line import Line
@@ -196,14 +196,54 @@ def _by_function(frames: Sequence[Frame], text: str | None) -> str | None:
 
 def _after_the_last_step(case: Case, request: Request) -> Line | None:
     """The bar of an epoch whose training steps were all done when it failed, before any metric of validation
-    was printed: what runs then is validation. A gradient is no part of it.
+    was printed: what runs then most likely is validation. A gradient is no part of it, nor are outputs that
+    are kept for one, and a call of fit without validation data runs none.
     """
     at = case.capture.surroundings.progress_before(request.failed.line)
     if at is None or not at.step or at.step != at.steps or at.steps < _FEWEST_STEPS:
         return None
-    if _VALIDATED.search(at.line.text) or request.owner.phase is Phase.GRADIENT:
+    if _VALIDATED.search(at.line.text) or request.owner.phase in (Phase.GRADIENT, Phase.OPTIMIZER):
         return None
-    return at.line
+    return None if _trains_alone(request) or _keeps_outputs(case, request) else at.line
+
+
+def by_the_bar(case: Case, request: Request) -> bool:
+    """Whether nothing but a progress bar at its last step says what ran: it is a guess then."""
+    at, ran = (
+        case.capture.surroundings.progress_before(request.failed.line),
+        other_than_training(case, request),
+    )
+    return at is not None and ran is not None and ran == (EVALUATION, at.line)
+
+
+_FITS = regex(r"\.fit(?:_generator)?\((?!.*(?:validation|\*\*|\beval)).*\)\s*\Z")
+"""A whole call that is given no validation data."""
+
+
+def _trains_alone(request: Request) -> bool:
+    return any(_FITS.search(frame.text) for frame in request.failed.frames if user_frame(frame.place))
+
+
+_MANY_KEPT, _PART = 24, 4
+"""So many blocks of at least such a part of the request: a forward pass alone frees what it has used."""
+
+
+def _keeps_outputs(case: Case, request: Request) -> bool:
+    """Whether the list or dump of the failure shows a backward pass, or more large blocks than a forward pass
+    without gradients has at once, weights by name apart.
+    """
+    moment = next((each for each in case.moments if each.request is request), None)
+    need = request.needed_bytes
+    if moment is None or not need:
+        return False
+    table = zip(moment.attribution.table, moment.attribution.owners, strict=True)
+    kept = 0
+    for row, owner in table:
+        if owner.phase is Phase.GRADIENT:
+            return True
+        of_model = owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+        kept += row.count if not of_model and row.size_bytes * _PART >= need else 0
+    return bool(request.batch) and kept >= _MANY_KEPT
 
 
 def is_jacobian(request: Request) -> bool:
