@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from tfmemlens.findings import ended_after_a_warning
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.contrasted import ended_by, without
-from tfmemlens.findings.support.remedies import BUILD_ONCE
+from tfmemlens.findings.support.remedies import BUILD_ONCE, FIND_THE_NAN
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_name, framework_of
 from tfmemlens.findings.support.traceback_place import of_the_traceback
 from tfmemlens.model.capture import OWN_FRAME
@@ -83,6 +83,7 @@ _HELP = {
         " project may use; smaller batches change nothing",
         slug="larger-quota",
     ),
+    "NaN or infinite": FIND_THE_NAN,
     "could not prepare the model": Remedy(
         "convert the model with a converter of the runtime's own release or an older one, with one fixed"
         " shape of the input, and see in Python whether it loads there",
@@ -367,7 +368,9 @@ def _crash(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     crash, aside = told.crash, without(case)
     below_a_message = told.shows("after an OOM")
-    if crash and not (told.elsewhere or below_a_message or any(ended_after_a_warning.check(case))):
+    if crash and _OF_BOOKS.search(crash.text) and not told.elsewhere:
+        yield _of_books(crash)
+    elif crash and not (told.elsewhere or below_a_message or any(ended_after_a_warning.check(case))):
         ended = ended_by(case)
         fine = f"; the text says that it is fine without `{aside[0]}` ({aside[1].place})" if aside else ""
         yield Finding(
@@ -380,6 +383,41 @@ def _crash(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("the crash", crash),),
             remedies=(*((ended[0],) if ended else ()), *_after_a_crash(case, aside)),
         )
+
+
+_OF_BOOKS = regex(
+    r"Check failed: (?P<check>[^\n]{0,60}(?:\bkInvalid(?:ChunkHandle|BinNum)\b|\bin_use\(\)|->bin_num\b)"
+    r"[^\n]{0,40})"
+)
+"""Checks of the allocator's own books (bfc_allocator.cc), which end the process where they fail."""
+
+
+def _of_books(crash: Line) -> Finding:
+    """TensorFlow's allocator found its books wrong: that is no lack of memory, which it reports otherwise."""
+    match = _OF_BOOKS.search(crash.text)
+    check = match["check"].strip() if match else ""
+    return Finding(
+        severity=Severity.NOTE,
+        headline=(
+            f"no out-of-memory message: TensorFlow's allocator found its own books wrong (`{check}`) and"
+            " ended the process, as where a block is freed twice, is not its own, or was written past its"
+            " end; a lack of memory it reports as an error"
+        ),
+        evidence=(Evidence("the check", crash),),
+        remedies=(
+            Remedy(
+                "leave out what runs beside TensorFlow's own code: custom ops and plug-ins (.so), processes"
+                " that were forked after the GPU was first used, threads that share a session or a model;"
+                " then take another release of TensorFlow",
+                slug="leave-it-out",
+            ),
+            Remedy(
+                "if it stays, find the write that goes too far",
+                "compute-sanitizer python train.py   # old CUDA: cuda-memcheck",
+                slug="find-the-crash",
+            ),
+        ),
+    )
 
 
 def _after_a_crash(case: Case, aside: tuple[str, Line] | None) -> Iterator[Remedy]:

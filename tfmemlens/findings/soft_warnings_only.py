@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.remedies import FIND_THE_NAN
 from tfmemlens.findings.support.situation import framework_name
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
@@ -51,7 +52,7 @@ def check(case: Case) -> Iterator[Finding]:
             *((Evidence("the loss is no number", nan),) if nan else ()),
             *((Evidence("it goes on", going),) if going and not nan else ()),
         ),
-        remedies=(_FIND_THE_NAN,) if nan else (),
+        remedies=(FIND_THE_NAN,) if nan else (),
     )
 
 
@@ -87,11 +88,3 @@ def _of_a_batch(text: str, warning: Line, helps: Line) -> Finding:
             ),
         ),
     )
-
-
-_FIND_THE_NAN = Remedy(
-    "find the first op that makes the nan; common are a learning rate that is too large, inputs that are not"
-    " scaled (0 to 255), the logarithm of 0 and float16 without loss scaling",
-    "tf.debugging.enable_check_numerics()   # TF 1: tf.add_check_numerics_ops()",
-    slug="find-the-nan",
-)

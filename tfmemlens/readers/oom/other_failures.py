@@ -210,6 +210,14 @@ WITHOUT_FIGURES = {
 
 CUDNN_VERSION = "cuDNN's version is not the one that this TensorFlow or JAX was built for"
 ELSEWHERE = {
+    "a check found numbers that are NaN or infinite": LineRule(
+        r": Tensor had (?:NaN|-?Inf|\+Inf|infinite)\b[^\n]{0,40}\bvalues\b"
+        r"|\bNaN loss during training\b|NanLossDuringTrainingError",
+        "InvalidArgumentError: LossTensor is inf or nan. : Tensor had NaN values",
+        "InvalidArgumentError: gradients/head : Tensor had Inf and NaN values [Op:CheckNumerics]",
+        "NanLossDuringTrainingError: NaN loss during training.",
+        needs=("tensor had", "nan loss"),
+    ),
     "the shared memory between worker processes (/dev/shm) was too small": LineRule(
         r"out of shared memory\b|insufficient shared memory|creating shared memory segment"
         r"|unable to (?:open shared memory object|write to file </torch_)",
