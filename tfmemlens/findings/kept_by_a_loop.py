@@ -12,6 +12,7 @@ What to do: compute in the loop what is wanted in the end and keep that alone; o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,10 @@ from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.rows import device_limit, on_host, requests, rows
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.stage import is_epoch
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
 if TYPE_CHECKING:
@@ -163,7 +166,21 @@ def _turns(case: Case) -> int:
     told = case.capture.surroundings
     bars = [each.step for each in told.progress if each.step]
     steps = [step for step, line in told.steps if not is_epoch(line)]
-    return max([*bars, *steps], default=0)
+    return max([*bars, *steps, _in_words(told)], default=0)
+
+
+_COUNTED = regex(
+    r"(?i)\b(?:step|iteration|batch|update)s? ?(?:number )?#?(?P<after>\d[\d,.]{0,9})"
+    r"|(?P<before>\d[\d,.]{0,9})(?:st|nd|rd|th)? (?:training )?(?:step|iteration|batch|update)"
+)
+
+
+def _in_words(told: Surroundings) -> int:
+    """How many turns went well, as the text says; 0 where it does not."""
+    line = told.shows("always at one step") or told.shows("failing late")
+    match = _COUNTED.search(line.text) if line else None
+    digits = re.sub(r"\D", "", (match["after"] or match["before"])) if match else ""
+    return int(digits or 0)
 
 
 def _all_turns(case: Case) -> int | None:

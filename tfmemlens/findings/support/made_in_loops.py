@@ -15,7 +15,7 @@ from tfmemlens.values import dataclass
 
 _MODEL = regex(
     r"(?i)\A(?:Sequential|(?:build|make|create|get|define|init)_?\w*(?:model|net|network|classifier|gan"
-    r"|encoder|cnn|rnn|lstm)\w*)\Z"
+    r"|encoder|cnn|rnn|lstm)\w*|load_model|from_pretrained)\Z"
 )
 """Calls that make a network, whoever wrote the function."""
 _OF_KERAS = frozenset({"Model", "Functional"})

@@ -61,8 +61,9 @@ ANY_BATCH = LineRule(
 _STEP = r"(?:iteration|step|batch|update|minibatch)"
 ONE_STEP = LineRule(
     rf"(?i)\b(?:always|every time|each time|consistently|exactly|reliably)\b[^.\n]{{0,60}}"
-    rf"\b(?:at|in|on|after|during) (?:the )?(?:{_STEP}s? ?(?:number )?#?\d{{1,7}}"
-    rf"|\d{{1,7}}(?:st|nd|rd|th)? (?:training )?{_STEP}s?)\b"
+    rf"\b(?:at|in|on|after|during|around|about|near) (?:the |around |about )?"
+    rf"(?:{_STEP}s? ?(?:number )?#?\d{{1,3}}(?:[,.]?\d{{3}}){{0,2}}"
+    rf"|\d{{1,3}}(?:[,.]?\d{{3}}){{0,2}}(?:st|nd|rd|th)? (?:training )?{_STEP}s?)\b"
     rf"|\b(?:at|in|on|after) (?:exactly )?the (?:very )?same (?:number of )?{_STEP}s?\b(?![- ]size)"
     rf"|\b(?:iterations?|steps?)\b[^.\n]{{0,30}}\b(?:is|are|was|were|stays?) (?:always )?the same\b",
     "it always dies at step 310",
