@@ -18,7 +18,7 @@ from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.jax_told import OFF_THE_GPU
 from tfmemlens.findings.support.libraries import library_of, of_handle
 from tfmemlens.findings.support.rows import failures, place
-from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
+from tfmemlens.findings.support.situation import JAX, framework_name, framework_of, situation
 from tfmemlens.knowledge.convolution.gpu import LIMIT_VARIABLE, default_limit_bytes
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -275,7 +275,14 @@ def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterato
         yield OFF_THE_GPU
     if told.shows("jax: updated before") and not told.works_in:
         yield remedies.RELEASES_BEFORE
-    if not told.shows("jax: a flag of the pool tried"):
+    if situation(case, moment).program == "TensorFlow Serving":
+        yield Remedy(
+            "leave room outside the pool: give the server a part of the GPU (its flag"
+            " --per_process_gpu_memory_fraction=0.4), of several servers on one GPU each its own, or let it"
+            " take memory as needed (the variable TF_FORCE_GPU_ALLOW_GROWTH=true)",
+            slug="growth",
+        )
+    elif not told.shows("jax: a flag of the pool tried"):
         yield Remedy(
             f"let {framework_name(case)} take memory as needed instead of all at start, so that room is left"
             " outside its pool: the libraries allocate their handles there",
@@ -283,7 +290,7 @@ def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterato
             slug="growth",
         )
     yield Remedy(
-        "see whether another process, such as a notebook that still runs, holds the device",
+        "see whether another process (a notebook that still runs, another server) holds the device",
         "nvidia-smi",
         slug="see-device-users",
     )

@@ -29,7 +29,7 @@ from tfmemlens.units import GIB, rough
 from tfmemlens.values import dataclass
 
 BASIS = Basis.NAME
-EXPLAINS = "all samples in float32"
+EXPLAINS = "all samples in the type of floats that is stated, else in float32"
 
 _LEAST_BYTES = GIB
 """In float32: what is smaller fills no machine's RAM by itself."""
@@ -63,6 +63,27 @@ class StatedSet:
     values: int
     line: Line
 
+    @property
+    def dtype(self) -> str | None:
+        """The one type of floats that its line states."""
+        stated = set(_FLOATS.findall(self.line.text))
+        return stated.pop() if len(stated) == 1 else None
+
+    @property
+    def bytes(self) -> int:
+        """In the type that is stated, else in float32."""
+        return self.values * (_FLOAT64 if self.dtype == "float64" else _FLOAT32)
+
+    @property
+    def size(self) -> str:
+        """How much it takes, in the types that it may have."""
+        if self.dtype:
+            return f"{rough(self.bytes)} as {self.dtype}"
+        return f"{rough(self.values)} as uint8, {rough(self.bytes)} as float32"
+
+
+_FLOATS = regex(r"\bfloat(?:32|64)\b")
+
 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
@@ -77,8 +98,7 @@ def check(case: Case) -> Iterator[Finding]:
     data = next((each for each in _stated_sets(case) if each.values * _FLOAT32 >= _LEAST_BYTES), None)
     if data is None:
         return
-    floats = rough(data.values * _FLOAT32)
-    size = f"in one array {data.words} take about {rough(data.values)} as uint8, {floats} as float32"
+    size = f"in one array {data.words} take about {data.size}"
     if not case.moments and (said := _told_in_words(case)):
         where = "host RAM" if _of_host(case) else "host RAM, or the GPU's memory if it is given all at once,"
         yield _finding(data, f"{size}: most likely {where} ran out ({said.place})", size, 0)
@@ -92,7 +112,7 @@ def _finding(data: StatedSet, headline: str, because: str, moment: int) -> Findi
         severity=Severity.CAUSE,
         headline=headline,
         because=because,
-        explains=data.values * _FLOAT32,
+        explains=data.bytes,
         evidence=(Evidence("how many there are, and how large each is", data.line),),
         remedies=(DATA_IN_PARTS, _no_doubles(data)),
         moment=moment,
@@ -119,6 +139,14 @@ _OOM = regex(r"\bOOM\b")
 
 
 def _no_doubles(data: StatedSet) -> Remedy:
+    if data.dtype:
+        return Remedy(
+            "scale batch by batch, or in place: `x / 255.0` makes a second array as large (about"
+            f" {rough(data.bytes)}); uint8, where the values are whole numbers, takes"
+            f" {rough(data.values)} in all",
+            "np.divide(x, 255.0, out=x)   # or keras.layers.Rescaling(1 / 255) in the model",
+            slug="narrow-array",
+        )
     doubles = rough(data.values * _FLOAT64)
     return Remedy(
         "divide batch by batch, not the whole array: dividing it by 255.0 makes float64 of uint8 (about"

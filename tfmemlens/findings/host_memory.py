@@ -45,7 +45,12 @@ from tfmemlens.findings.support.situation import (
     on_windows,
     situation,
 )
-from tfmemlens.findings.support.told_again import data_in_parts
+from tfmemlens.findings.support.told_again import (
+    SHUFFLE_NAMES,
+    SMALLER_SHUFFLE,
+    WITHOUT_CACHE,
+    data_in_parts,
+)
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.findings.support.what_grows import THREADS, grower
 from tfmemlens.model.case import Case, Moment, Request
@@ -108,6 +113,9 @@ def check(case: Case) -> Iterator[Finding]:
                     f"{whose} reached its own limit of {of_what}, whatever the machine had left, and the"
                     " process was killed"
                 )
+            filling = None if another_program(moment) else _filling(case, moment)
+            if filling:
+                because += f"; the input pipeline was filling its {filling[0]} ({filling[1].place})"
             if _large_in_a_step(case) and not another_program(moment):
                 because += f"; {_last_large(case).rpartition('; ')[2]}, while steps ran"
             if line := _compiling(case, moment):
@@ -318,6 +326,26 @@ def _compiling(case: Case, moment: Moment) -> Line | None:
     return compiled_then(case) if was_killed(moment) and not (reads or another_program(moment)) else None
 
 
+_JAVA_CALLS = regex(r"\.runner\(\)|\bTensors?\.create\(|\.(?:tensor|scalar|vector)Of\(")
+
+
+def _calls_java(case: Case) -> bool:
+    """Whether the text quotes Java that makes tensors: nothing but its own calls of close frees them."""
+    program = case.capture.surroundings.setting("program")
+    return program is not None and program[0] == "Java" and bool(_JAVA_CALLS.search(program[1].text))
+
+
+def _filling(case: Case, moment: Moment) -> tuple[str, Line] | None:
+    """What the input pipeline filled when the process was killed: steps that follow show that it was full."""
+    told, failed = case.capture.surroundings, moment.request.failed.line if moment.request else None
+    running = [each.line for each in told.progress if each.step] + [line for _, line in told.steps]
+    for what, line in reversed(told.pipeline_buffers):
+        near = failed is not None and failed.source == line.source and line.number < failed.number
+        if near and not any(line.number < each.number for each in running):
+            return ("shuffle buffer" if "shuffle" in what else what), line
+    return None
+
+
 def _large_in_a_step(case: Case) -> Line | None:
     """The line of a large request that was warned of while steps were running: its second and later ones
     make no data set, which is converted once.
@@ -405,6 +433,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             yield fallback
     if was_killed(moment) and not another_program(moment) and (shown := _of_its_data(case)):
         yield from shown.remedies
+    if was_killed(moment) and not another_program(moment) and (filling := _filling(case, moment)):
+        yield from (SMALLER_SHUFFLE, SHUFFLE_NAMES) if "shuffle" in filling[0] else (WITHOUT_CACHE,)
     on_board = board(case) if was_killed(moment) or "bad_alloc" in said else None
     if on_board:
         yield from what_helps(on_board[0])
@@ -428,7 +458,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     sampling = was_killed(moment) and (
         case.capture.surroundings.shows("sampling") or case.api.library == "NumPyro"
     )
-    native = OF_NATIVE.get(situation(case, moment).program or "", ()) if grows else ()
+    native = OF_NATIVE.get(situation(case, moment).program or "", ()) if grows or _calls_java(case) else ()
     yield from native
     if was_killed(moment) and not native and (grows or _late(case, moment)):
         yield from _of_growth(case) if grows else (find_what_grows(case, of_host=True),)

@@ -217,10 +217,29 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 def goes_on(told: Surroundings, line: Line) -> bool:
-    """Whether the words are about warnings that stand here, after which, as they say, the program goes on."""
-    if told.shows("going on in words") is None or not told.soft_warnings:
+    """Whether the words are about warnings that stand here, after which, as they say, the program goes on; or
+    ask about them, and steps follow.
+    """
+    large = [each for _, each in told.large_host_requests]
+    warned = sorted([*(each.line for each in told.soft_warnings), *large], key=lambda each: each.number)
+    if not warned or told.shows("ended in words") or told.kernel_died:
         return False
-    return not (told.shows("ended in words") or line.number > told.soft_warnings[-1].line.number)
+    if _QUESTION.search(line.text):
+        return told.shows("going on in words") is not None or _runs_on(told, warned[0])
+    said = told.shows("going on in words") if told.soft_warnings else None
+    return said is not None and line.number <= told.soft_warnings[-1].line.number
+
+
+_QUESTION = regex(r"[?\uff1f\u061f]")
+
+
+def _runs_on(told: Surroundings, warning: Line) -> bool:
+    """Whether a bar reached its last step below the warning, or steps were counted there."""
+    done = (each.line for each in told.progress if each.step and each.step == each.steps)
+    return any(
+        line.source == warning.source and line.number > warning.number
+        for line in (*done, *(line for _, line in told.steps))
+    )
 
 
 def _unless_ended(remedies: Iterator[Remedy], ended: bool) -> Iterator[Remedy]:

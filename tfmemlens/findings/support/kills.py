@@ -79,7 +79,11 @@ def told_for_memory(case: Case) -> Line | None:
     failed = request.failed.line if request else None
     if line is None or told.shows("host RAM in words") is None or (failed and line.number == failed.number):
         return None
-    return line
+    return None if _ASKS.search(line.text) else line
+
+
+_ASKS = regex(r"\bmemory[^.!\n]{0,40}[?\uff1f]\s*\Z|\bRAM[^.!\n]{0,20}[?\uff1f]\s*\Z")
+"""A question whether memory runs out states nothing."""
 
 
 def _message(moment: Moment) -> str:

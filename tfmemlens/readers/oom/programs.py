@@ -6,6 +6,8 @@ from tfmemlens.readers.oom.rules import LineRule
 
 PROGRAM = LineRule(
     r"(?P<value>\borg\.tensorflow\b|\bSavedModelBundle\b|\b(?:TF|[Tt]ensor[Ff]low)[- ][Jj]ava\b"
+    r"|\.runner\(\)\.(?:feed|fetch|addTarget)\(|\bTensors?\.create\((?:new |\w+[,)])"
+    r"|\bT(?:Float(?:16|32|64)|Int(?:32|64)|Uint8|String|Bool)\.(?:tensorOf|scalarOf|vectorOf)\("
     r"|\btfjs-node|\btensorflow_model_server|\breticulate::|\bsession->Run\("
     r"|(?<![.\w])TF_(?:SessionRun|NewSession|LoadSessionFromSavedModel)\b(?!\+| ?\(\))"
     r"|\blibtensorflow[-_](?:cpu|gpu)\b"
@@ -16,6 +18,9 @@ PROGRAM = LineRule(
     r"|\btfjs(?:-core|-layers)?\b(?!-node)|\bTensorFlowSharp\b|\bTensorFlow\.NET\b|\bTF(?:Tensor|Session)\b)",
     "\tat org.tensorflow.Session.run(Session.java:830)",
     "pods that run TF Java code",
+    'out = session.runner().feed("x", x).fetch("y").run().get(0);',
+    "Tensor<Float> x = Tensor.create(new long[]{1, 64}, FloatBuffer.wrap(row));",
+    "try (TFloat32 x = TFloat32.tensorOf(matrix)) {",
     "    at Object.kernelFunc (/app/node_modules/@tensorflow/tfjs-node-gpu/dist/Relu.js:33:24)",
     "C API: TF_SessionRun takes the process down",
     "libtensorflow-cpu-windows 2.4.0, called from our program",
@@ -29,6 +34,12 @@ PROGRAM = LineRule(
         "org.tensor",
         "savedmodelb",
         "java",
+        "runner().",
+        "r.create(",
+        "rs.create(",
+        "tensorof(",
+        "scalarof(",
+        "vectorof(",
         "tfjs-node",
         "tensorflow_",
         "reticulate",
@@ -53,7 +64,16 @@ PROGRAM = LineRule(
 )
 _NAMES = (
     (
-        ("org.tensorflow", "savedmodelbundle", "tf java", "tf-java", "tensorflow java", "tensorflow-java"),
+        (
+            *(".runner()", "tensor.create(", "tensors.create(", "tfloat", "tint32.", "tint64.", "tuint8."),
+            *("tstring.", "tbool."),
+            "org.tensorflow",
+            "savedmodelbundle",
+            "tf java",
+            "tf-java",
+            "tensorflow java",
+            "tensorflow-java",
+        ),
         "Java",
     ),
     (("tfjs-node",), "Node"),
