@@ -6,7 +6,8 @@ no part; the weights and slots of the training stay all the while.
 When it fires: the failing function is one of these or of a served model, the failing line calls `evaluate`,
 `predict` or a layer with `training=False`, a callback of Keras's runs the network, or the log begins an
 evaluation and does not end it. A progress bar at its last step makes it likely, unless the call of fit has no
-validation data or a dump holds outputs that only a backward pass keeps. It is the cause where its batch is larger than the training's.
+validation data or a dump holds outputs that only a backward pass keeps. It is
+the cause where its batch is larger than the training's.
 What to do: a smaller batch for that data set, in the call that states it.
 """
 
