@@ -20,6 +20,7 @@ from tfmemlens.findings.support.rows import failures, held, place, quote, rows, 
 from tfmemlens.knowledge.convolution import kernels_of
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent
 
@@ -32,6 +33,14 @@ _NAME = regex(
 _SHARE = 0.1
 
 
+class _Window(NamedTuple):
+    """The sides of a patch as the text states them: its name (`WINDOW`, `--window`, `sizes`) and its line."""
+
+    kernel: tuple[int, int, int]
+    name: str
+    line: Line
+
+
 class _Patches(NamedTuple):
     """The tensor, the kernels that its last dimension can mean, likeliest first, and whether a graph says
     which.
@@ -41,6 +50,8 @@ class _Patches(NamedTuple):
     bytes: int
     kernels: tuple[tuple[int, int, int], ...]
     certain: bool
+    window: _Window | None = None
+    """Where the text states the kernel."""
 
     @property
     def copies(self) -> int:
@@ -135,8 +146,36 @@ def _patches(
     if len(sizes) not in (4, 5) or not size or 0 in sizes or not _NAME.search(f"{node or ''} {op}"):
         return None
     stated = _stated(case, node, sizes[-1])
+    window = None if stated or len(sizes) == 5 else _window(case, sizes[-1])
+    if window:
+        return _Patches(sizes, size, (window.kernel,), True, window)
     kernels = (stated,) if stated else tuple(kernel for kernel in kernels_of(sizes[-1]) if kernel[0] > 1)
     return _Patches(sizes, size, kernels, stated is not None) if kernels else None
+
+
+_OF_PATCHES = regex(r"(?i)\bk?sizes?\Z|window|patch|kernel|ksize")
+_FLAG = regex(r"--?(?P<name>[\w-]*(?:window|patch|kernel|ksize)[\w-]*)[ =](?P<side>\d{1,3})(?!\d)")
+
+
+def _window(case: Case, last: int) -> _Window | None:
+    """The sides that the text states, where the last dimension is as many numbers times the channels."""
+    for stated in case.capture.surroundings.sizes:
+        height, width = _sides(stated.sizes)
+        flags = {
+            int(flag["side"]): flag[0].split()[0].split("=")[0] for flag in _FLAG.finditer(stated.line.text)
+        }
+        named = _OF_PATCHES.search(stated.name) is not None
+        name = stated.name if named else flags.get(height, "")
+        if name and height > 1 and width > 1 and last % (height * width) == 0:
+            return _Window((height, width, last // (height * width)), name, stated.line)
+    return None
+
+
+def _sides(sizes: tuple[int, ...]) -> tuple[int, int]:
+    """Of `31`, `(31, 31)` and `[1, 31, 31, 1]`; 0 of others."""
+    if len(sizes) == 4 and sizes[0] == sizes[3] == 1:
+        return sizes[1], sizes[2]
+    return (sizes[0], sizes[-1]) if len(sizes) in (1, 2) else (0, 0)
 
 
 def _stated(case: Case, node: str | None, last: int) -> tuple[int, int, int] | None:
@@ -150,7 +189,9 @@ def _stated(case: Case, node: str | None, last: int) -> tuple[int, int, int] | N
 
 
 def _certainty(patches: _Patches) -> Iterator[Evidence]:
-    if patches.certain:
+    if patches.window:
+        yield Evidence("the sides of a patch", patches.window.line)
+    elif patches.certain:
         yield Evidence(f"the graph has the kernel: {patches.kernels[0][0]} x {patches.kernels[0][1]}")
     elif len(patches.kernels) > 1:
         others = [f"{height} x {width} of {channels}" for height, width, channels in patches.kernels[1:]]
@@ -177,6 +218,7 @@ def _remedies(patches: _Patches) -> tuple[Remedy, ...]:
             Certainty.BOUND,
             slug="convolution-for-patches",
         ),
+        *_smaller(patches),
         Remedy(
             "stride the patches by 2: a quarter of them",
             saves_bytes=size * 3 // 4,
@@ -185,3 +227,19 @@ def _remedies(patches: _Patches) -> tuple[Remedy, ...]:
         ),
         *((one,) if images > 1 else ()),
     )
+
+
+def _smaller(patches: _Patches) -> Iterator[Remedy]:
+    """A smaller window, by the program's own name of it."""
+    if patches.window and patches.window.kernel[0] > _LEAST_HALVED:
+        side = patches.window.kernel[0]
+        yield Remedy(
+            f"lower `{patches.window.name}` ({patches.window.line.place}: {side} -> {side // 2 | 1}): half"
+            " of each side is a quarter of the patches",
+            saves_bytes=patches.bytes - patches.bytes * (side // 2 | 1) ** 2 // side**2,
+            certainty=Certainty.ESTIMATE,
+            slug="smaller-window",
+        )
+
+
+_LEAST_HALVED = 4
