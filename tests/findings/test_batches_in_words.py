@@ -44,6 +44,9 @@ def test_the_batch_that_works_is_the_one_to_take(said: str) -> None:
         "with batch size 8 it runs fine for the first two epochs, then it fails",
         "It works with batch size 8 on my colleague's card",
         "con batch_size = 8 no funciona",
+        "batch_size=8 geht leider nicht",
+        "batch_size=8 ne marche pas",
+        "batch_size=8可以吗",
         "batch size 128 works for another model",
     ],
 )
@@ -114,3 +117,17 @@ def test_a_table_states_settings() -> None:
 def test_a_table_of_devices_states_none() -> None:
     row = "|   0  GeForce RTX 206...  On   | 00000000:01:00.0 Off |                  N/A |\n"
     assert explained(row + FAILED).case.capture.surroundings.setting("batch_size") is None
+
+
+@pytest.mark.parametrize(
+    ("shape", "code", "pairs"),
+    [
+        ("4096,4096", "", False),
+        ("20000,20000", "", True),  # no layer is as wide
+        ("8192,8192", "    d = x[:, None] - y[None, :]\n", True),
+    ],
+)
+def test_a_square_of_a_layer_s_width_is_no_pair(shape: str, code: str, pairs: bool) -> None:
+    stack = f'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n{code}' if code else ""
+    text = stack + oom(shape).partition("\n")[0] + " [Op:Sub]\n"
+    assert any(finding.rule == "pairwise-broadcast" for finding in explained(text).findings) is pairs

@@ -105,6 +105,8 @@ def check(case: Case) -> Iterator[Finding]:
         grown = _above_any_operand(case, moment, op)
         if shape[0] != shape[1] and not (grown or _tells_of_pairs(case, request)):
             continue
+        if _like_a_weight(case, request, shape) and not grown:
+            continue
         mistake = tuple(_of_a_loss(case, request, shape))
         rest = need // shape[0]
         rows = max(64 * MIB // rest, 1)
@@ -129,6 +131,20 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+_LAYER_WIDTH = 64
+"""Widths of layers are multiples of it, numbers of rows seldom."""
+
+
+def _like_a_weight(case: Case, request: Request, shape: list[int]) -> bool:
+    """Whether an eager op that nothing else is known of asked for a square of a layer's width: as likely a
+    weight's first value, or its update.
+    """
+    failed = request.failed
+    named = failed.node or failed.source_text or failed.frames or failed.keras_layer
+    square = len(shape) == 2 and shape[0] == shape[1] and shape[0] % _LAYER_WIDTH == 0
+    return square and not named and not _tells_of_pairs(case, request)
 
 
 def _in_blocks(need: int, rows: int, rest: int) -> Remedy:

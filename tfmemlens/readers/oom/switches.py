@@ -41,10 +41,11 @@ _RUNS_WELL = (
     r"|fonctionne|marche|funziona|\u0440\u0430\u0431\u043e\u0442\u0430\u0435\u0442"
     r"|\u53ef\u4ee5|\u6b63\u5e38|\u6ca1\u95ee\u9898|\u6210\u529f|\u52d5(?:\u304f|\u304d|\u3044\u305f)"
     r"|\ub3d9\uc791|\uc791\ub3d9)"
+    r"(?!\W{0,2}(?:\w+ )?(?:nicht|not|pas|kein\w*|nie|never)\b|\ud558\uc9c0|[^\n]*\u5417)"
 )
 """That a run goes well, in words of several languages."""
 _DENIES = (
-    r"(?:\b(?:not|never|nicht|kein\w*|pas|\u043d\u0435|nor|hardly|only|would|should|could|might|may)\b"
+    r"(?:\b(?:not|never|nicht|kein\w*|ne|pas|\u043d\u0435|nor|hardly|only|would|should|could|might|may)\b"
     r"|n['\u2019]t\b|[\u4e0d\u6c92\u7121]|\u6ca1(?!\u95ee\u9898)|no (?:funci|va\b))"
 )
 _NOT_FOR_LONG = (
