@@ -5,7 +5,8 @@ from __future__ import annotations
 from tfmemlens.patterns import regex
 
 _ROW = regex(
-    r"\A\s*\|\s*[*`]{0,2}(?P<name>[^|*`\n]{1,40}?)[*`]{0,2}\s*\|\s*`{0,2}(?P<value>[^|`\n]{1,60}?)`{0,2}\s*\|?\s*\Z"
+    r"\A\s*\|\s*[*`]{0,2}(?P<name>[^|*`\n]{1,40}?)[*`]{0,2}\s*"
+    r"\|\s*`{0,2}(?P<value>[^|`\n]{1,60}?)`{0,2}\s*\|?\s*\Z"
 )
 
 
