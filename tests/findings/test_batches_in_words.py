@@ -120,14 +120,15 @@ def test_a_table_of_devices_states_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "code", "pairs"),
+    ("shape", "op", "code", "pairs"),
     [
-        ("4096,4096", "", False),
-        ("20000,20000", "", True),  # no layer is as wide
-        ("8192,8192", "    d = x[:, None] - y[None, :]\n", True),
+        ("4096,4096", "Add", "", False),
+        ("4096,4096", "Sub", "", True),
+        ("20000,20000", "Add", "", True),  # no layer is as wide
+        ("8192,8192", "Add", "    d = x[:, None] + y[None, :]\n", True),
     ],
 )
-def test_a_square_of_a_layer_s_width_is_no_pair(shape: str, code: str, pairs: bool) -> None:
+def test_a_square_of_a_layer_s_width_is_no_pair(shape: str, op: str, code: str, pairs: bool) -> None:
     stack = f'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n{code}' if code else ""
-    text = stack + oom(shape).partition("\n")[0] + " [Op:Sub]\n"
+    text = stack + oom(shape).partition("\n")[0] + f" [Op:{op}]\n"
     assert any(finding.rule == "pairwise-broadcast" for finding in explained(text).findings) is pairs

@@ -144,7 +144,8 @@ def _like_a_weight(case: Case, request: Request, shape: list[int]) -> bool:
     failed = request.failed
     named = failed.node or failed.source_text or failed.frames or failed.keras_layer
     square = len(shape) == 2 and shape[0] == shape[1] and shape[0] % _LAYER_WIDTH == 0
-    return square and not named and not _tells_of_pairs(case, request)
+    of_values = failed.op in ("Add", "AddV2", "Mul")  # an initialiser's last ops; a difference is of pairs
+    return square and of_values and not named and not _tells_of_pairs(case, request)
 
 
 def _in_blocks(need: int, rows: int, rest: int) -> Remedy:
