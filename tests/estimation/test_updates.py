@@ -230,6 +230,7 @@ def test_a_compiled_sgd_of_keras_2_11_updates_as_one_that_is_asked_for() -> None
         ("ftrl", 39.3),
         ("adam", 27.3),
         ("rmsprop", 25.2),
+        ("nadam", 32.3),
         ("adafactor", 21.4),
     ],
 )
@@ -248,7 +249,7 @@ def test_a_step_whose_updates_make_its_peak_takes_what_real_ones_took(rule: str,
     assert step(net, rule, 64).timeline.peak_bytes / MIB == pytest.approx(mib, rel=0.08)
 
 
-@pytest.mark.parametrize(("rule", "mib"), [("adafactor", 28.0), ("adam", 31.8)])
+@pytest.mark.parametrize(("rule", "mib"), [("nadam", 37.1), ("adafactor", 28.0), ("adam", 31.8)])
 def test_a_table_s_update_takes_what_real_ones_took(rule: str, mib: float) -> None:
     """As above, with a table of words before two layers."""
     net = network(

@@ -63,7 +63,7 @@ _OPTIMIZERS = {
     "nesterov": Optimizer("nesterov", 1, 1),
     "adam": Optimizer("adam", 2, 0),
     "adamw": Optimizer("adamw", 2, 0, decays=True),
-    "nadam": Optimizer("nadam", 2, 2, scalars=3),
+    "nadam": Optimizer("nadam", 2, 0, scalars=3),
     "adamax": Optimizer("adamax", 2, 1),
     "lamb": Optimizer("lamb", 2, 0),
     "amsgrad": Optimizer("amsgrad", 3, 0),
@@ -154,6 +154,8 @@ def update(
         step = _adagrad(tape, weight, grad, slots[0])
     elif kind.name == "adamax":
         step = _adamax(tape, weight, grad, slots, ready)
+    elif kind.name == "nadam":
+        step = _nadam(tape, weight, grad, slots)
     elif kind.factored:
         step = _adafactor(tape, weight, grad, slots)
     elif kind.name == "ftrl":
@@ -228,6 +230,22 @@ def _adam(tape: Tape, weight: TapeValue, grad: TapeValue, slots: list[TapeValue]
     root = tape.op("Sqrt", [slots[1], scaled], weight.shape)
     root = tape.op("AddV2", [root], over=[root])
     return tape.op("RealDiv", [step, root], over=[step, root])
+
+
+def _nadam(tape: Tape, weight: TapeValue, grad: TapeValue, slots: list[TapeValue]) -> TapeValue:
+    """Three of the gradient's readers each make a tensor: both changes of the slots and its own share."""
+    whole = _dense(tape, weight, grad)
+    first = _drawn_nearer(tape, slots[0], whole)
+    square = tape.op("Square", [whole], over=[whole])
+    second = _drawn_nearer(tape, slots[1], square)
+    share = tape.op("Mul", [whole], over=[whole])
+    share = tape.op("RealDiv", [share], over=[share])
+    ahead = tape.op("Mul", [slots[0], first], weight.shape)
+    ahead = tape.op("RealDiv", [ahead], over=[ahead])
+    hat = tape.op("AddV2", [ahead, share], over=[ahead, share])
+    root = tape.op("RealDiv", [slots[1], second], weight.shape)
+    root = tape.op("Sqrt", [root], over=[root])
+    return tape.op("RealDiv", [hat, root], over=[hat, root])
 
 
 def _adafactor(tape: Tape, weight: TapeValue, grad: TapeValue, slots: list[TapeValue]) -> TapeValue:
