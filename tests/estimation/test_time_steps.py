@@ -68,6 +68,59 @@ def test_keras_3_calls_what_is_distributed_once_a_time_step() -> None:
     assert not ops(predicted, "StridedSlice")  # 192 floats a sample are aligned: a slice lies in the tensor
 
 
+def rows_and_one(name: str, units: int = 400, shared: int | None = None) -> Network:
+    """A layer over eight rows, and a layer of this name over one more."""
+    dense = {"class_name": "Dense", "config": {"name": "encoder", "units": 400}}
+    one = layer("Dense", name, "single", units=units)
+    one["config"] |= {"shared_object_id": shared} if shared else {}
+    layers = [
+        layer("InputLayer", "rows", batch_input_shape=[None, 8, 200], dtype="float32"),
+        layer("InputLayer", "single", batch_input_shape=[None, 200], dtype="float32"),
+        layer("TimeDistributed", "each", "rows", layer=dense),
+        one,
+    ]
+    net = network(layers, ends=["each", name])
+    return replace(net, inputs=(*net.inputs, net.inputs[0]._replace(layer="single")))
+
+
+@pytest.mark.parametrize("shared", [None, 7])
+def test_what_reads_rows_and_one_row_has_its_weights_once(shared: int | None) -> None:
+    """Of two descriptions of one layer the second has a number of its own."""
+    predicted = step(rows_and_one("encoder", shared=shared), 4)
+    assert [weight.shape for _, weight, _ in predicted.step.weights] == [(200, 400), (400,)]
+    assert len(predicted.step.tape.gradients) == 2
+
+
+@pytest.mark.parametrize(("name", "units"), [("decoder", 400), ("encoder", 300)])
+def test_near_miss_another_layer_has_weights_of_its_own(name: str, units: int) -> None:
+    assert len(step(rows_and_one(name, units), 4).step.weights) == 4
+
+
+def test_an_encoder_of_many_titles_and_one_has_its_table_once() -> None:
+    """A nested model: its layers stand in the file twice, too."""
+    inner = {
+        "name": "encoder",
+        "layers": [
+            layer("InputLayer", "words", batch_input_shape=[None, 6], dtype="int32"),
+            layer("Embedding", "table", "words", input_dim=900, output_dim=32),
+            layer("GlobalAveragePooling1D", "mean", "table"),
+        ],
+        "input_layers": [["words", 0, 0]],
+        "output_layers": [["mean", 0, 0]],
+    }
+    encoder = {"class_name": "Functional", "config": inner}
+    layers = [
+        layer("InputLayer", "seen", batch_input_shape=[None, 5, 6], dtype="int32"),
+        layer("InputLayer", "wanted", batch_input_shape=[None, 6], dtype="int32"),
+        layer("TimeDistributed", "each", "seen", layer=encoder),
+        {**encoder, "name": "encoder", "inbound_nodes": [[["wanted", 0, 0, {}]]]},
+    ]
+    net = network(layers, ends=["each", "encoder"])
+    net = replace(net, inputs=(*net.inputs, net.inputs[0]._replace(layer="wanted")))
+    predicted = step(net, 4)
+    assert [weight.shape for _, weight, _ in predicted.step.weights] == [(900, 32)]
+
+
 def test_keras_2_calls_it_once_on_all_time_steps() -> None:
     predicted = step(network_of({**tags(192), "keras_version": "2.11.0"}, "net"), 32)
     assert not ops(predicted, "StridedSliceGrad")

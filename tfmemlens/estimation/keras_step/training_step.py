@@ -200,12 +200,16 @@ class _Builder:
     weights: dict[str, dict[str, TapeValue]] = field(default_factory=dict)
     holder: str | None = None
     """The layer of the user's model that runs the layers of a nested one as its own: TimeDistributed."""
+    shared: dict[str, tuple[str, LayerSpec]] = field(default_factory=dict)
+    """By the path of a TimeDistributed the layer that it wraps and that its network calls by itself, too."""
 
     def network(self, network: Network, given: Mapping[str, list[TapeValue]], prefix: str) -> list[TapeValue]:
         """Write all calls of a network; returns its outputs."""
         made: Made = {}
         specs = {layer.name: layer for layer in network.layers}
         for layer in network.layers:
+            if (same := _wrapped_too(layer, specs)) is not None:
+                self.shared[f"{prefix}{layer.name}"] = f"{prefix}{same.name}", same
             if not layer.calls:
                 self._weights(f"{prefix}{layer.name}", layer)
         for name, index in model_types.order(network):
@@ -251,7 +255,9 @@ class _Builder:
                 value if value.dtype == dtype or "float" not in value.dtype else cast(tape, value, dtype)
                 for value in inputs
             ]
-        weights = {} if layer.inner and layer.inner[0].network else self._weights(path, layer)
+        weights = {}
+        if not (layer.inner and layer.inner[0].network):
+            weights = self._weights(*self.shared.get(path, (path, layer)))
         job = LoweringContext(
             tape,
             layer,
@@ -316,7 +322,8 @@ class _Builder:
             return made
         done = model_types.applied(inner.network, [TensorType(x.shape, x.dtype)], self.dtype)
         outer, self.holder = self.holder, path
-        made = self.network(done, {done.inputs[0].layer: [x]}, f"{path}/")
+        holds_them, _ = self.shared.get(path, (path, inner))
+        made = self.network(done, {done.inputs[0].layer: [x]}, f"{holds_them}/")
         self.holder = outer
         return made
 
@@ -336,6 +343,27 @@ class _Builder:
                 self.weights[path][spec.name] = value
                 self.step.weights.append((owner, value, spec.trainable))
         return self.weights[path]
+
+
+def _wrapped_too(wrapper: LayerSpec, layers: Mapping[str, LayerSpec]) -> LayerSpec | None:
+    """The layer of the same network that a TimeDistributed wraps, as where one encoder reads many texts and
+    one: its weights stand once. A file has its description twice, under one name.
+    """
+    inner = wrapper.inner[0] if wrapper.class_name == "TimeDistributed" and wrapper.inner else None
+    other = layers.get(inner.name) if inner else None
+    return other if inner and other and _description(inner) == _description(other) else None
+
+
+def _description(layer: LayerSpec) -> object:
+    """What a layer is, whoever reads it; which of two was written first shows in `shared_object_id`."""
+    inner = layer.network.layers if layer.network else ()
+    return layer.class_name, layer.name, _plain(layer.config), [_description(each) for each in inner]
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items() if key != "shared_object_id"}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _lookup(made: Made, ref: TensorRef) -> TapeValue | None:
