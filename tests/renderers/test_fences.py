@@ -10,6 +10,7 @@ from tfmemlens.model.capture import Capture, Source
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Finding, Remedy, Severity
 from tfmemlens.model.report import Report
+from tfmemlens.renderers.markdown import _fences
 from tfmemlens.renderers.markdown import report as markdown
 
 SHELL = [
@@ -73,3 +74,13 @@ def test_a_real_page_has_both() -> None:
     assert "  ```python\n  squares = " in text
     shown = text.partition("<details>")[0]
     assert "```python\n  export" not in shown and "```python\n  tfmemlens" not in shown
+
+
+def test_no_line_inside_closes_a_block() -> None:
+    assert _fences.block("a\n````\nb", "text") == ["`````text", "a", "````", "b", "`````"]
+    assert _fences.block("a `b`", "text") == ["```text", "a `b`", "```"]
+
+
+def test_a_fence_in_a_verdict_leaves_the_page_whole() -> None:
+    lines = markdown.render(Report(Case(Capture(Source("log")), ()), (), "```\nit failed")).split("\n")
+    assert [line for line in lines if line.startswith("````")] == ["````text", "````"]

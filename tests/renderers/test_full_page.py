@@ -315,10 +315,29 @@ def test_a_flame_graph_of_scopes() -> None:
 
 
 @pytest.mark.parametrize(
-    "text, code", [("a", "`a`"), ("a`b", "`` a`b ``"), ("a|b", "`a\\|b`"), ("a`|", "`` a`\\| ``")]
+    "text, code",
+    [("a", "`a`"), ("a`b", "`` a`b ``"), ("a``b`c", "``` a``b`c ```"), ("a|b", "`a|b`")],
 )
 def test_inline_code(text: str, code: str) -> None:
     assert markdown._code(text) == code
+
+
+@pytest.mark.parametrize("text, cell", [("a", "`a`"), ("a|b", "`a\\|b`"), ("a`|", "`` a`\\| ``")])
+def test_a_cell_of_a_table(text: str, cell: str) -> None:
+    assert markdown._cell(text) == cell
+
+
+@pytest.mark.parametrize(
+    "sentence, written",
+    [
+        ("in `a_b` [1]", r"in `a_b` \[1\]"),
+        ("run `x | y` and `f(**z)`", "run `x | y` and `f(**z)`"),
+        ("one ` alone", r"one \` alone"),
+        ("~~no~~ \x1b", r"\~\~no\~\~ \\x1b"),
+    ],
+)
+def test_what_a_sentence_quotes_is_code(sentence: str, written: str) -> None:
+    assert markdown._prose(sentence) == written
 
 
 def test_a_gap_holds_nothing() -> None:

@@ -14,11 +14,23 @@ _COMMAND = regex(
 )
 """How a shell's line begins: variables for one program, then the program with its arguments."""
 
+_TICKS = regex("`+")
+
 
 def fenced(code: str, indent: str = "") -> list[str]:
     """The block's lines."""
-    lines = [f"```{language(code)}", *code.split("\n"), "```"]
-    return [f"{indent}{line}" for line in lines]
+    return [f"{indent}{line}" for line in block(code, language(code))]
+
+
+def block(text: str, called: str) -> list[str]:
+    """The text between fences that no line of its own can close."""
+    fence = "`" * max(3, longest_ticks(text) + 1)
+    return [f"{fence}{called}", *text.split("\n"), fence]
+
+
+def longest_ticks(text: str) -> int:
+    """The longest run of backticks: what stands around the text needs one more."""
+    return max(map(len, _TICKS.findall(text)), default=0)
 
 
 def language(code: str) -> str:
