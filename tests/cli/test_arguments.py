@@ -498,3 +498,11 @@ class TestStatuses:
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be written: No such file or directory"):
         _output.write("x", str(tmp_path / "no" / "x"))
+
+
+def test_a_standard_output_of_text_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", told)
+    _output.write("größe\n", "-")
+    _output.write(b"bytes\n", "-")
+    assert told.getvalue() == "größe\nbytes\n"

@@ -35,7 +35,10 @@ def write(content: str | bytes, path: str) -> None:
     if path == "-":
         progress.done()  # a line of how far it is may stand on the same terminal
         sys.stdout.flush()
-        sys.stdout.buffer.write(raw)
+        if (buffer := getattr(sys.stdout, "buffer", None)) is None:  # a notebook's, or a text in memory
+            sys.stdout.write(raw.decode("utf-8", "replace"))
+        else:
+            buffer.write(raw)
         return
     with writing(path):
         Path(path).write_bytes(raw)
