@@ -573,3 +573,8 @@ def test_blocks_that_are_little_beside_what_a_program_asked_for(asked: int, show
     )
     moment.drawn = moment.attribution
     assert bool(_screen._largest(moment, "title", VIEW)) is shown
+
+
+@pytest.mark.parametrize("text, ended", [("it is so", "it is so."), ("it is…", "it is…")])
+def test_what_was_cut_ends_as_it_is(text: str, ended: str) -> None:
+    assert _screen._ended(text) == ended

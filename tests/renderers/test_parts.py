@@ -40,11 +40,20 @@ NOBODY = Owner(None, Kind.UNATTRIBUTED, Phase.NONE)
         ("abcdef", 3, "a…f"),
         ("abcdef", 1, "a…f"),
         ("日本", 4, "日本"),
-        ("日本語", 5, "日本…本語"),
+        ("日本語", 5, "日…語"),
+        ("日本語の層の名前", 9, "日…名前"),
+        ("a日b本c語d", 7, "a…c語d"),
     ],
 )
 def test_a_name_loses_its_middle(text: str, width: int, short: str) -> None:
     assert _blocks.shorten(text, width) == short
+    assert _blocks.display_width(short) <= max(width, 3)
+
+
+def test_a_paragraph_is_wrapped_by_columns() -> None:
+    lines = _blocks.paragraph("共享 模型 層網 絡卷 積塊 4 MiB", 12, "  ")
+    assert lines == ["  共享 模型", "  層網 絡卷", "  積塊 4 MiB"]
+    assert _blocks.paragraph("é 7 MiB", 7) == ["é 7 MiB"]
 
 
 @pytest.mark.parametrize("text, width", [("abc", 3), ("日本", 4), ("e\u0301", 1), ("ｱ", 1), ("", 0)])

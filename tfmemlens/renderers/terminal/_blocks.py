@@ -23,6 +23,9 @@ STYLES = _NAMED | {f"color-{number}": f"38;5;{number}" for number in range(16, 2
 """What stands between `ESC [` and `m`; `color-N` is a colour of the 256."""
 _TEXT = 18
 """Columns that a text beside others needs."""
+_SECOND = "\ufdd2"
+"""Stands for the second column of an East Asian letter while lines are wrapped; no input keeps it."""
+_AS_WRITTEN = {ord("\N{NO-BREAK SPACE}"): " ", ord(_SECOND): None}
 _MARK = regex("\ufdd0([a-z0-9-]*)\ufdd1")
 """A style's place in a text, in letters that no input keeps: `visible` writes them out."""
 
@@ -57,6 +60,8 @@ def paragraph(text: str, width: int, indent: str = "", first: str | None = None)
     """
     text = visible(" ".join(text.split("\n")))
     joined, start = _UNIT.sub("\\1\N{NO-BREAK SPACE}\\2", text), indent if first is None else first
+    if not text.isascii():
+        joined = "".join(letter + _SECOND * (_letter_width(letter) - 1) for letter in joined)
     wrapped = textwrap.wrap(
         joined,
         width,
@@ -65,7 +70,7 @@ def paragraph(text: str, width: int, indent: str = "", first: str | None = None)
         break_long_words=False,
         break_on_hyphens=False,
     )
-    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in wrapped] or [indent.rstrip()]
+    return [line.translate(_AS_WRITTEN) for line in wrapped] or [indent.rstrip()]
 
 
 def display_width(text: str) -> int:
@@ -88,7 +93,15 @@ def shorten(text: str, width: int) -> str:
         return text
     keep = max(width - 1, 2)
     tail = keep * 2 // 3
-    return f"{text[: keep - tail]}…{text[-tail:]}"
+    return f"{begun(text, keep - tail)}…{begun(text[-tail:][::-1], tail)[::-1]}"
+
+
+def begun(text: str, width: int) -> str:
+    """As much of its beginning as so many columns hold."""
+    kept = text[:width]
+    while display_width(kept) > width:
+        kept = kept[:-1]
+    return kept
 
 
 def pad(text: str, width: int) -> str:

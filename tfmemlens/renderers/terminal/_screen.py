@@ -21,6 +21,7 @@ from tfmemlens.renderers.kinds import in_words
 from tfmemlens.renderers.owners import by_owner
 from tfmemlens.renderers.terminal import _balance, _copies, _fit, _holders, _layers, _request, _timeline
 from tfmemlens.renderers.terminal._blocks import (
+    begun,
     columns,
     display_width,
     pad,
@@ -154,7 +155,7 @@ def shorten_end(text: str, width: int) -> str:
     """A sentence that fits: its end goes."""
     if display_width(text) <= width:
         return text
-    return text[: width - 1].rsplit(" ", 1)[0] + "…"
+    return begun(text, width - 1).rsplit(" ", 1)[0] + "…"
 
 
 def sections(report: Report, view: View) -> list[list[str]]:
@@ -273,10 +274,7 @@ def _cut(text: str, width: int) -> str:
     if display_width(text) <= width:
         return text
     end = "…`" if "`" in text[: width - 2] else "…"
-    kept = text[: width - len(end)]
-    while display_width(kept) > width - len(end):
-        kept = kept[:-1]
-    return kept.rstrip() + end
+    return begun(text, width - len(end)).rstrip() + end
 
 
 def _code(told: dict[str, str], name: str, view: View) -> str:
@@ -496,6 +494,11 @@ def _clauses(text: str, room: int) -> str:
     return f"{kept})" if kept.count("(") > kept.count(")") else kept
 
 
+def _ended(text: str) -> str:
+    """A sentence; what was cut ends as it is."""
+    return text if text.endswith("…") else f"{text}."
+
+
 def _more(report: Report) -> str:
     shown = report.case.moments
     alike = moments.counted(shown)[0] if shown and report.fit is None else ""
@@ -503,7 +506,7 @@ def _more(report: Report) -> str:
     explained = shown or report.findings
     notes = [note for note in report.case.capture.notes if not (explained and note.text == UNREAD)]
     room = _LONG_NOTE if explained else _LONE_NOTE
-    first = f"Note: {_clauses(notes[0].text, room)}. " if notes else ""
+    first = f"Note: {_ended(_clauses(notes[0].text, room))} " if notes else ""
     if not (explained or report.case.layout) and report.case.capture.source.holds < Holds.GRAPH:
         first = f"{_IF_IT_FAILED}{first}"
     return f"{other}{first}--full shows all, with its evidence; `tfmemlens report` makes an HTML page."
