@@ -38,7 +38,8 @@ def check(case: Case) -> Iterator[Finding]:
             f"{_results(compiler)}"
         )
         compare = Remedy(
-            "nothing failed here: it runs where the device has more than this free",
+            f"look whether the device has {_whole(compiler)} free: then nothing needs to change, since"
+            " nothing failed here",
             "jax.devices()[0].memory_stats()['bytes_limit']",
             slug="compare-with-device",
         )
@@ -73,6 +74,11 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=advice,
             moment=index,
         )
+
+
+def _whole(compiler: CompilerMemory) -> str:
+    whole = compiler.needed or compiler.section("total")
+    return human_size(whole) if whole else "more than this"
 
 
 def _results(compiler: CompilerMemory) -> str:
