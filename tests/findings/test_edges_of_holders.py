@@ -79,6 +79,16 @@ def test_the_largest_temporaries_are_shown(sizes: tuple[int, ...], shown: int, s
     ]
 
 
+@pytest.mark.parametrize("later, saved", [(1, 59), (52, 8), (53, None), (60, None)])
+def test_one_temporary_of_several_moments_promises_no_saving(later: int, saved: int | None) -> None:
+    moment = step_of(60)
+    again = timed("MatMul0/again", later, 4, 5, scratch=True)
+    step = timeline(*moment.attribution.table, again)
+    (told,) = found(temporary_at_the_peak, replace(moment, timeline=step))
+    assert told.remedies[0].saves_bytes == (saved and saved * MIB)
+    assert ("about as much at other moments" in told.remedies[0].text) is (saved is None)
+
+
 @pytest.mark.parametrize("device, slug", [("GPU", "cudnn-workspace-limit"), ("CPU", "onednn")])
 def test_kernels_of_convolutions_have_others(device: str, slug: str) -> None:
     (told,) = found(temporary_at_the_peak, step_of(60, device=device, op="Conv2D"))
