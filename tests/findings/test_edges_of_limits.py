@@ -12,7 +12,7 @@ from tests.findings.test_support import A, P, case, exactly
 from tfmemlens.findings import equal_chunks, limit_of_your_own, request_alone
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
-from tfmemlens.model.capture import DeviceInfo, DeviceUse, Hints
+from tfmemlens.model.capture import DeviceInfo, DeviceUse, Hints, Source
 from tfmemlens.model.case import Api, Balance, FrontEnd, Moment
 from tfmemlens.model.finding import Basis, Severity
 from tfmemlens.model.incident import AllocatorState, RequestKind
@@ -475,6 +475,13 @@ def test_where_the_allocators_lines_are(
     remedies = [each for each in told.remedies if each.slug == "read-the-log"]
     assert [bool(each.code) for each in remedies] == ([] if code is None else [code])
     assert all(words in each.text for each in remedies) and bool(told.detail) is (code is not None)
+
+
+def test_the_log_that_a_run_kept_is_whole() -> None:
+    given = case(failed((5, 7), "x", op=None))
+    kept = Source("-", ("oom-sentence", "live-model"))
+    (told,) = request_alone.check(replace(given, capture=replace(given.capture, source=kept)))
+    assert "read-the-log" not in slugs([told]) and not told.detail
 
 
 @pytest.mark.parametrize("size, large", [(256 * MIB, True), (256 * MIB - 4, False)])

@@ -93,7 +93,7 @@ def check(case: Case) -> Iterator[Finding]:
             detail=(
                 "TensorFlow logs the limit, what was in use and every block on standard error, just before"
                 " the exception."
-                if _logs(moment)
+                if _logs(case, moment)
                 else ""
             ),
             evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
@@ -329,7 +329,7 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     if large:
         yield from _of_programs(case)
     yield from remedies.offered(case, moment, "mixed-precision")
-    if _logs(moment):
+    if _logs(case, moment):
         yield _whole_log(moment.request.failed.source or "", situation(case, moment).program)
 
 
@@ -376,6 +376,10 @@ def _whole_log(source: str, program: str | None = None) -> Remedy:
     return Remedy(text, slug="read-the-log")
 
 
-def _logs(moment: Moment) -> bool:
-    """Whether the allocator tells of itself: the plain one of the CPU does not."""
+def _logs(case: Case, moment: Moment) -> bool:
+    """Whether the allocator tells of itself, elsewhere than here: the plain one of the CPU does not, and the
+    log that stands beside a model that `tfmemlens run` recorded is whole.
+    """
+    if "live-model" in case.capture.source.formats:
+        return False
     return bool(moment.request and (moment.request.failed.allocator or "bfc") != "cpu")
