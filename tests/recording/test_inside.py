@@ -345,6 +345,11 @@ def test_looking_for_tensors_ends_in_time() -> None:
         (RuntimeError("OOM when allocating tensor with shape[2]"), True),
         (type("XlaRuntimeError", (Exception,), {})("INVALID_ARGUMENT: no"), False),
         (type("XlaRuntimeError", (Exception,), {})("RESOURCE_EXHAUSTED: Out of memory"), True),
+        (
+            type("InvalidArgumentError", (Exception,), {})("Cannot parse tensor from proto: dtype: DT_INT8"),
+            True,
+        ),
+        (type("InvalidArgumentError", (Exception,), {})("Cannot parse the feed"), False),
         (ValueError("no such layer"), False),
     ],
 )

@@ -29,6 +29,7 @@ _WORDS = (
     "esource exhausted",
     "Unable to allocate",
     "bad_alloc",
+    "Cannot parse tensor from",  # a constant that found no memory (InvalidArgumentError)
 )
 
 
