@@ -14,9 +14,9 @@ from tfmemlens.attribution.moments.as_in_a_step import ResizedStep, claims_of_st
 from tfmemlens.attribution.moments.claims import Claim
 from tfmemlens.attribution.moments.counted import with_counted
 from tfmemlens.model.allocation import BEFORE, Allocation, AllocationTable
-from tfmemlens.model.attribution import NOBODY, Attribution
+from tfmemlens.model.attribution import NOBODY, Attribution, Kind
 from tfmemlens.model.capture import Capture, Source
-from tfmemlens.model.incident import FailedRequest, RequestKind
+from tfmemlens.model.incident import FailedRequest, Incident, RequestKind
 from tfmemlens.model.live_model import LiveModel
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.values import replace
@@ -38,6 +38,7 @@ STEP = timeline(
     made("dec/MatMul", (32, 2048), 5, 8),
     made("enc/late", (32, 640), 8.5, 9),
 )
+FAILED = Incident(FailedRequest(device=DEVICE))
 REQUEST = FailedRequest(RequestKind.TENSOR, node="dec/MatMul", shape=(96, 2048), allocator=ALLOCATOR)
 
 
@@ -115,9 +116,27 @@ def test_a_step_that_is_itself_the_one_that_failed_has_the_blocks() -> None:
 def test_a_record_has_the_size_of_its_block_whatever_the_tensor_asked_for() -> None:
     dump = Attribution(AllocationTable.of([Allocation(None, size) for size in (4096, 5120)]), [NOBODY] * 2)
     claim = Claim("enc/MatMul", replace(NOBODY, layer="enc"), TensorType((1024,), "float32"), 1, True, 5120)
-    found = with_counted(dump, Capture(Source("-")), DEVICE, [claim])
+    found = with_counted(dump, Capture(Source("-")), FAILED, [claim])
     assert found is not None
     assert [owner.layer for owner in found.owners] == [None, "enc"]
+
+
+def test_a_constant_that_grappler_folded_is_known_by_what_it_asks_for() -> None:
+    folded = Allocation(
+        "gradient_tape/hop/zeros_like",
+        9216,
+        "Const",
+        DEVICE,
+        ALLOCATOR,
+        8192,
+        start_micros=1,
+        end_micros=None,
+    )
+    without_size = replace(folded, requested_bytes=None)
+    (claim,) = claims_of_step([timeline(folded)], REQUEST, None)
+    assert (claim.bytes, claim.owner.kind, claim.owner.layer) == (8192, Kind.CONSTANT, "hop")
+    assert not [*claims_of_step([timeline(without_size)], REQUEST, None)]
+    assert not [*claims_of_step([timeline(replace(folded, op="Relu"))], REQUEST, None)]
 
 
 def test_what_a_predicted_forward_pass_keeps_may_have_been_there_before() -> None:
@@ -150,7 +169,7 @@ def test_another_allocators_step_and_what_stood_before_it_tell_nothing() -> None
 def test_a_block_of_no_such_size_stays_nameless() -> None:
     blocks = [Allocation(None, 96 * 512 * 4), Allocation(None, 96 * 512 * 4 * 3)]
     dump = Attribution(AllocationTable.of(blocks), [NOBODY] * 2)
-    found = with_counted(dump, Capture(Source("-")), DEVICE, told())
+    found = with_counted(dump, Capture(Source("-")), FAILED, told())
     assert found is not None
     assert [owner.layer for owner in found.owners] == ["enc", None]
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from tfmemlens.attribution.moments.counted import with_counted, with_holders
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind
-from tfmemlens.model.capture import Capture, Source
+from tfmemlens.model.capture import Capture, Source, Surroundings
+from tfmemlens.model.incident import ChunkMap, FailedRequest, Incident
+from tfmemlens.model.line import Line
 from tfmemlens.model.live_model import (
     HeldTensors,
     Holder,
@@ -19,6 +21,7 @@ from tfmemlens.units import MIB
 from tfmemlens.values import replace
 
 FLOATS = MIB // 4
+FAILURE = Incident(FailedRequest(device="/device:CPU:0"))
 
 
 def kind_of(count: int) -> TensorType:
@@ -43,11 +46,15 @@ def weights(name: str, mebibytes: int, device: str = "CPU:0") -> LiveVariable:
 
 
 def counted(
-    blocks: Attribution, *living: HeldTensors, model: LiveModel | None = None
+    blocks: Attribution,
+    *living: HeldTensors,
+    model: LiveModel | None = None,
+    failure: Incident = FAILURE,
+    told: Surroundings = Surroundings(),
 ) -> dict[tuple[str | None, str], int]:
     """MiB by owner and kind."""
-    capture = Capture(Source("-"), living=living, live_model=model)
-    found = with_counted(blocks, capture, "/device:CPU:0")
+    capture = Capture(Source("-"), surroundings=told, living=living, live_model=model)
+    found = with_counted(blocks, capture, failure)
     if found is None:
         return {}
     assert found.table.total_bytes == blocks.table.total_bytes
@@ -93,6 +100,58 @@ def test_a_larger_block_below_twice_the_size_is_taken_where_none_fits() -> None:
     assert found == {("history", "held-by-python"): 23, (None, "unattributed"): 16}
 
 
+def asked_for(*chunks: tuple[int, int | None]) -> Incident:
+    """A failure whose dump says what blocks of so many MiB were asked for, in MiB."""
+    sizes = [size * MIB for size, _ in chunks]
+    asked = [None if each is None else each * MIB for _, each in chunks]
+    return replace(FAILURE, chunks=ChunkMap([0] * len(chunks), sizes, [True] * len(chunks), (), asked))
+
+
+def test_what_a_dump_says_of_a_block_decides_whatever_its_size() -> None:
+    """BFC cuts nothing off the last block of a region below 128 MiB of rest."""
+    blocks = dump((8, 1), (15, 1), (20, 1))
+    failure = asked_for((8, 7), (15, 13), (20, 8))
+    history = held(8, ("history", 3))
+    assert counted(blocks, history, failure=failure) == {
+        ("history", "held-by-python"): 20, (None, "unattributed"): 23,
+    }  # fmt: skip
+    batch = LiveModel((), (), inputs=(kind_of(8),))
+    assert counted(blocks, model=batch, failure=failure)[None, "input"] == 20
+    part = asked_for((8, None), (15, 13), (20, 8))
+    assert counted(blocks, history, failure=part) == {
+        ("history", "held-by-python"): 23, (None, "unattributed"): 20,
+    }  # fmt: skip
+
+
+def test_a_variable_that_grew_has_the_block_of_its_value() -> None:
+    grown = replace(weights("bank", 8), tensor=TensorType((None, FLOATS), "float32"), now=kind_of(8))
+    assert counted(dump((8, 1)), model=LiveModel((), (), (grown,))) == {("bank", "parameter"): 8}
+    unknown = replace(grown, now=None)
+    assert counted(dump((8, 1)), model=LiveModel((), (), (unknown,))) == {}
+
+
+def test_many_blocks_of_one_element_are_a_buffers_of_the_pipeline() -> None:
+    failed = replace(FAILURE, request=FailedRequest(shape=(2, FLOATS), dtype="float32", pipeline=True))
+    line = Line(7, "data = data.map(decode).shuffle(2_000)")
+    code = Surroundings(code=(line,))
+    assert counted(dump((2, 16), (3, 20)), failure=failed, told=code) == {
+        ("shuffle(2_000)", "input"): 32, (None, "unattributed"): 60,
+    }  # fmt: skip
+    assert counted(dump((2, 15)), failure=failed, told=code) == {}
+    assert counted(dump((2, 16)), failure=failed) == {(None, "input"): 32}
+    of_net = replace(failed, request=replace(failed.request, pipeline=False))
+    assert counted(dump((2, 16)), failure=of_net, told=code) == {}
+
+
+def test_a_sample_of_the_batch_is_an_element_where_a_buffer_is_known() -> None:
+    batch = TensorType((64, 2, FLOATS), "float32")
+    model = LiveModel((), (), inputs=(batch,), ahead=True)
+    filled = Surroundings(pipeline_buffers=(("shuffle(500)", Line(3, "Filling up shuffle buffer")),))
+    assert counted(dump((2, 40)), model=model, told=filled) == {("shuffle(500)", "input"): 80}
+    assert counted(dump((2, 40)), model=model) == {}
+    assert counted(dump((2, 40)), model=replace(model, ahead=False), told=filled) == {}
+
+
 def test_a_block_that_fits_another_goes_to_that() -> None:
     model = LiveModel((), (), (weights("wide", 15),))
     found = counted(dump((8, 1), (15, 1)), held(8, ("history", 2)), model=model)
@@ -134,7 +193,7 @@ def test_a_functions_constant_goes_by_the_functions_name() -> None:
 def test_rows_with_a_name_and_small_ones_stay() -> None:
     rows = [Allocation("Conv2D", 8 * MIB), Allocation(None, 256, count=9)]
     blocks = Attribution(AllocationTable.of(rows), [NOBODY, NOBODY])
-    assert with_counted(blocks, Capture(Source("-"), living=(held(8, ("history", 1)),)), None) is None
+    assert with_counted(blocks, Capture(Source("-"), living=(held(8, ("history", 1)),)), FAILURE) is None
 
 
 def test_tensors_of_a_step_go_by_the_list_that_holds_most_of_their_type() -> None:

@@ -210,7 +210,7 @@ def _failure(
         counted=with_counted(
             attribution,
             capture,
-            incident.request.device,
+            incident,
             claims_of_step(steps, incident.request, capture.live_model, _in_use(incident))
             if steps
             else claims_of_outputs(

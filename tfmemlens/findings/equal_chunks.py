@@ -18,7 +18,6 @@ instead of tensors.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -48,6 +47,7 @@ from tfmemlens.findings.support.rows import (
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.watching import device_memory
 from tfmemlens.findings.support.weights import makes_first_values
+from tfmemlens.knowledge.kept_elements import KEEPS_ELEMENTS, calls_that_keep, kept_by
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -62,10 +62,6 @@ BASIS = Basis.MEASURED
 EXPLAINS = "the blocks of one size, or those of a loop"
 
 _STACKS = regex(r"(?:\A|[/_])Tensor(?:Array|List)(?:Un)?(?:Stack|Gather|Scatter|FromTensor|Split|Concat|V3)?")
-_KEEPS_ELEMENTS = regex(
-    r"(?P<cache>\.cache\(\s*\))|\.shuffle\(\s*(?:buffer_size\s*=\s*)?(?P<buffer>\d[\d_]*)"
-)
-
 _MIN_REQUEST_BYTES = 16 << 10
 _STORED, _MIN_COUNT, _MIN_CERTAIN_COUNT = 10, 16, 100
 """Chunks of one size that something must have left behind: where the failing line adds to a list, with and
@@ -321,16 +317,12 @@ def _kept_elements(case: Case, moment: Moment) -> tuple[str, Line] | None:
     told = case.capture.surroundings
     reported = told.pipeline_buffers[0] if told.pipeline_buffers else None
     for line in code_lines(told):
-        match = _KEEPS_ELEMENTS.search(line.text)
-        if match is None or (reported and _kept_by(match).partition("(")[0] not in reported[0]):
+        match = KEEPS_ELEMENTS.search(line.text)
+        if match is None or (reported and kept_by(match).partition("(")[0] not in reported[0]):
             continue
         if reported or match["cache"] or int((match["buffer"] or "0").replace("_", "")) >= most:
-            return _kept_by(match), line
+            return kept_by(match), line
     return reported
-
-
-def _kept_by(match: re.Match[str]) -> str:
-    return "cache()" if match["cache"] else f"shuffle({match['buffer']})"
 
 
 def _of_line(line: Line) -> str:
@@ -341,8 +333,7 @@ def _buffers(case: Case) -> str:
     """What keeps elements, as the log says, else what may."""
     told = [what for what, _ in case.capture.surroundings.pipeline_buffers]
     if not told:
-        shown = (_KEEPS_ELEMENTS.search(line.text) for line in code_lines(case.capture.surroundings))
-        told = [*dict.fromkeys(_kept_by(match) for match in shown if match)]
+        told = calls_that_keep(line.text for line in code_lines(case.capture.surroundings))
     return " and ".join(told) or "shuffle buffer, cache() or prefetch"
 
 

@@ -23,6 +23,8 @@ class LiveVariable:
     tensor: TensorType
     device: str = ""
     """Such as `CPU:0`; empty where it is not known."""
+    now: TensorType | None = None
+    """Of its value when the program was asked, where it may have values of several shapes."""
 
     def may_be_on(self, device: str) -> bool:
         """Whether it may lie on a device (`/device:GPU:0`), as far as both are known."""

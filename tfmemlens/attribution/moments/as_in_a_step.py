@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tfmemlens.attribution.moments.claims import Claim
 from tfmemlens.attribution.names.owner_cache import owner_like
+from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.allocation import BEFORE, PIPELINE, Shape
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.incident import FailedRequest
@@ -133,10 +134,15 @@ def _claims_by_row(
 ) -> Iterator[tuple[int, Claim]]:
     table = timeline.table
     for row in rows:
-        shape, node = table.shape[row], table.node[row]
-        if not shape or not node or table.size_bytes[row] < LEAST_BYTES:
+        shape, node, asked = table.shape[row], table.node[row], table.requested_bytes[row]
+        if not node or table.size_bytes[row] < LEAST_BYTES:
             continue
         owner = timeline.owners.get(node) or owner_like(node, table.op[row])
+        if not shape and asked and table.op[row] in roles.CONSTANTS:  # one that Grappler folded
+            constant = replace(owner, kind=Kind.CONSTANT)
+            yield row, Claim(node, constant, TensorType(None, None), exact=True, asked_bytes=asked)
+        if not shape:
+            continue
         if owner.kind in _OF_THE_STEP and table.purpose[row] not in (BEFORE, PIPELINE):
             yield row, Claim(node, owner, TensorType(resized(shape, sizes), table.dtype[row]))
 

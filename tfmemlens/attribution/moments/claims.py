@@ -30,33 +30,67 @@ class Claim:
     """Whether a larger block proves nothing: what is counted may be gone, or of another step."""
     block_bytes: int = 0
     """Of its block, where a record of the step that failed has it; 0 where the tensor alone tells."""
+    asked_bytes: int = 0
+    """What it asks for, where its type is not known."""
+
+    @property
+    def bytes(self) -> int:
+        """What it asks for."""
+        return self.asked_bytes or self.tensor.bytes or 0
 
 
 Taken = dict[int, list[tuple[Claim, int]]]
 """For each size of a block whose they are, and how many."""
 
 
-def take(taken: Taken, free: Counter[int], claims: Iterable[Claim]) -> None:
-    """Give the claims their blocks: such as have their size, else the smallest that are left of larger ones.
-    What they take is free no more.
+@dataclass(slots=True)
+class Blocks:
+    """The blocks that nobody has yet."""
+
+    free: Counter[int]
+    """How many there are of each size."""
+    asked: dict[int, Counter[int]]
+    """What those of a size were asked for, where a dump says so: it decides, whatever the size."""
+
+    def of(self, size: int, wanted: int) -> int:
+        """How many of this size may be one that was asked for so much."""
+        told = self.asked.get(size)
+        return self.free[size] if told is None else min(self.free[size], told[wanted])
+
+    def told(self, wanted: int) -> list[int]:
+        """The sizes of which a dump says that this was asked for, the smallest first."""
+        return sorted(size for size, told in self.asked.items() if told[wanted] > 0)
+
+    def remove(self, size: int, wanted: int, count: int) -> None:
+        """They are somebody's."""
+        self.free[size] -= count
+        if size in self.asked:
+            self.asked[size][wanted] -= count
+
+
+def take(taken: Taken, blocks: Blocks, claims: Iterable[Claim]) -> None:
+    """Give the claims their blocks: such as have their size or were asked for it, else the smallest that are
+    left of larger ones. What they take is free no more.
     """
     waiting: list[Claim] = []
     for claim in claims:
-        asked = claim.block_bytes or round_up(claim.tensor.bytes or 0)
-        count = min(claim.count, free[asked]) if asked >= LEAST_BYTES else 0
-        _take(taken, free, asked, claim, count)
-        if asked >= LEAST_BYTES and count < claim.count and not claim.exact:
-            waiting.append(replace(claim, count=claim.count - count))
-    for claim in sorted(waiting, key=lambda each: -(each.tensor.bytes or 0)):
-        asked, left = round_up(claim.tensor.bytes or 0), claim.count
+        left, size = claim.count, claim.block_bytes or round_up(claim.bytes)
+        if size < LEAST_BYTES:
+            continue
+        for each in [size, *blocks.told(claim.bytes)] if not claim.block_bytes else [size]:
+            left -= _take(taken, blocks, each, claim, left)
+        if left and not claim.exact:
+            waiting.append(replace(claim, count=left))
+    for claim in sorted(waiting, key=lambda each: -each.bytes):
+        asked, left = round_up(claim.bytes), claim.count
         above = min(2 * asked, asked + _MAX_SLACK)
-        for size in sorted(size for size, count in free.items() if count and asked < size < above):
-            count = min(left, free[size])
-            _take(taken, free, size, claim, count)
-            left -= count
+        for size in sorted(size for size, count in blocks.free.items() if count and asked < size < above):
+            left -= _take(taken, blocks, size, claim, left)
 
 
-def _take(taken: Taken, free: Counter[int], size: int, claim: Claim, count: int) -> None:
+def _take(taken: Taken, blocks: Blocks, size: int, claim: Claim, most: int) -> int:
+    count = min(most, blocks.free[size] if claim.block_bytes else blocks.of(size, claim.bytes))
     if count > 0:
-        free[size] -= count
+        blocks.remove(size, claim.bytes, count)
         taken.setdefault(size, []).append((claim, count))
+    return max(count, 0)

@@ -7,36 +7,60 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from tfmemlens.attribution.moments.claims import Claim, Taken, take
+from tfmemlens.attribution.moments.claims import Blocks, Claim, Taken, take
 from tfmemlens.attribution.moments.live_inputs import BATCH, HELD_TENSOR, OF_BATCH
+from tfmemlens.knowledge.kept_elements import calls_that_keep
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner
-from tfmemlens.model.capture import Capture
+from tfmemlens.model.capture import Capture, Surroundings
+from tfmemlens.model.incident import FailedRequest, Incident
 from tfmemlens.model.live_model import LEAST_BYTES, HeldTensors, LiveModel
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.units import round_up
 from tfmemlens.values import replace
+
+ELEMENT = "pipeline element"
+_LEAST_ELEMENTS = 16
+"""Of fewer blocks a step may have as many in the size of a sample."""
 
 
 def with_counted(
-    attribution: Attribution, capture: Capture, device: str | None, of_step: Iterable[Claim] = ()
+    attribution: Attribution, capture: Capture, incident: Incident, of_step: Iterable[Claim] = ()
 ) -> Attribution | None:
     """The rows of a failure with the owners that the program counted, and of the rest those that a recorded
-    step tells (`of_step`); None where that names none.
+    step tells (`of_step`), then the elements of an input pipeline; None where that names none.
     """
     rows = list(zip(attribution.table, attribution.owners, strict=True))
+    failed = incident.request
     free = Counter[int]()
     for row, owner in rows:
         if _is_nameless(row, owner):
             free[row.size_bytes] += row.count
     taken: Taken = {}
+    blocks = Blocks(free, _asked(incident))
     if free:
-        take(taken, free, _claims(capture, device))
-        take(taken, free, of_step)
+        take(taken, blocks, _claims(capture, failed.device))
+        take(taken, blocks, of_step)
+        take(taken, blocks, _of_elements(capture, failed, blocks))
     if not taken:
         return None
     split = [part for row, owner in rows for part in _split(row, owner, taken)]
     table = AllocationTable.of([row for row, _ in split])
     return Attribution(table, [owner for _, owner in split], attribution.calls)
+
+
+def _asked(incident: Incident) -> dict[int, Counter[int]]:
+    """For each size of a block what those in use were asked for, where the dump of this failure says it of
+    all.
+    """
+    told = incident.chunks
+    if told is None or len(told.requested_bytes) != len(told) or None in told.requested_bytes:
+        return {}
+    sizes: dict[int, Counter[int]] = {}
+    for used, asked, size in zip(told.in_use, told.requested_bytes, told.size_bytes, strict=True):
+        if used:
+            sizes.setdefault(size, Counter())[asked or 0] += 1
+    return sizes
 
 
 def _is_nameless(row: Allocation, owner: Owner) -> bool:
@@ -53,7 +77,11 @@ def _claims(capture: Capture, device: str | None) -> Iterator[Claim]:
         if variable.may_be_on(device or ""):
             slot = variable.kind is Kind.OPTIMIZER_SLOT
             layer = variable.layer or (None if slot else variable.name)
-            yield Claim(variable.name, replace(NOBODY, layer=layer, kind=variable.kind), variable.tensor)
+            yield Claim(
+                variable.name,
+                replace(NOBODY, layer=layer, kind=variable.kind),
+                variable.now or variable.tensor,
+            )
     yield from _of_graphs(model)
     for each in model.inputs:
         yield Claim(BATCH, OF_BATCH, each, 2 if model.ahead else 1, exact=True)
@@ -97,6 +125,27 @@ def _of_graphs(model: LiveModel) -> Iterator[Claim]:
         yield Claim(each.name, owner, each.tensor, each.count)
 
 
+def _of_elements(capture: Capture, failed: FailedRequest, blocks: Blocks) -> Iterator[Claim]:
+    """What a buffer of the input pipeline keeps: many blocks in the size of one element. That is what failed
+    in the pipeline's own function, and, where something is known to keep elements, a sample of the batch.
+    """
+    told, model = capture.surroundings, capture.live_model
+    elements = [TensorType(failed.shape, failed.dtype)] if failed.pipeline and failed.shape else []
+    buffers = [what for what, _ in told.pipeline_buffers]
+    if model is not None and model.ahead and (failed.pipeline or buffers):
+        elements += [TensorType(each.shape[1:], each.dtype) for each in model.inputs if each.shape]
+    for element in dict.fromkeys(elements):
+        count = blocks.of(round_up(element.bytes or 0), element.bytes or 0)
+        if count >= _LEAST_ELEMENTS:
+            layer = " and ".join(buffers or calls_that_keep(_code(told))) or None
+            yield Claim(ELEMENT, replace(OF_BATCH, layer=layer), element, count)
+
+
+def _code(told: Surroundings) -> Iterator[str]:
+    yield from (line.text for line in told.code)
+    yield from (line.text for statement in told.program() for line in statement.lines)
+
+
 def _split(row: Allocation, owner: Owner, taken: Taken) -> Iterator[tuple[Allocation, Owner]]:
     """The row by its owners; what nobody claims stays as it is. What a row takes is taken off."""
     left = row.count if _is_nameless(row, owner) else 0
@@ -111,7 +160,7 @@ def _split(row: Allocation, owner: Owner, taken: Taken) -> Iterator[tuple[Alloca
         yield (
             replace(
                 row, node=claim.name, count=here, shape=tensor.shape, dtype=tensor.dtype,
-                requested_bytes=tensor.bytes,
+                requested_bytes=claim.bytes or None,
             ),
             claim.owner,
         )  # fmt: skip

@@ -165,6 +165,7 @@ def _variable(row: dict[str, Any]) -> LiveVariable:
         _KINDS.get(str(row.get("kind")), Kind.PARAMETER),
         _tensor(row),
         str(row.get("device") or ""),
+        _tensor({**row, "shape": row["now"]}) if isinstance(row.get("now"), list) else None,
     )
 
 

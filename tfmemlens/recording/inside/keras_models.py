@@ -1,5 +1,6 @@
 """The models and variables that live in this process: names as their user gave them, shapes and bytes."""
 
+import sys
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from .living import objects
@@ -246,6 +247,8 @@ def _add(variable: Any, rows: VariableRows, layer: Optional[str], kind: str) -> 
         "bytes": _product(shape) * dtype[1],
         "device": _device(variable),
     }
+    if None in shape:
+        row["now"] = _shape_now(variable)
     rows.add(variable, row)
     return row
 
@@ -294,6 +297,18 @@ def _shape(tensor: Any) -> Optional[List[Any]]:
             for size in (shape.as_list() if hasattr(shape, "as_list") else shape)
         ]
     except Exception:
+        return None
+
+
+def _shape_now(variable: Any) -> Optional[List[int]]:
+    """The shape of the value of a variable that may have several, in eager execution: the op reads none."""
+    tensorflow = sys.modules.get("tensorflow")
+    try:
+        if tensorflow is None or not tensorflow.executing_eagerly():
+            return None
+        handle = getattr(variable, "_value", variable).handle
+        return [int(size) for size in tensorflow.raw_ops.VariableShape(input=handle).numpy()]
+    except Exception:  # one without a value, and where there is no byte left
         return None
 
 
