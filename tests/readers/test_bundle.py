@@ -122,6 +122,15 @@ def test_what_stood_before_a_step_has_the_names_of_the_variables(tmp_path: Path)
     assert not any((name or "").startswith("net/") for name in layers)
 
 
+def test_a_variable_that_grew_has_the_shape_of_its_end(tmp_path: Path) -> None:
+    row = {"name": "bank", "layer": None, "kind": "other", "dtype": "float32", "shape": [None, 4], "bytes": 0}
+    rows = [{**row, "now": [5, 4]}, {**row, "name": "never filled", "now": None}]
+    (tmp_path / "model.json").write_text(json.dumps(model(variables=rows)))
+    recorded = pipeline.capture(tmp_path).live_model
+    assert recorded is not None
+    assert [(each.name, each.now) for each in recorded.variables] == [("bank", TensorType((5, 4), "float32"))]
+
+
 def test_an_eager_op_is_of_the_one_layer_that_returns_its_shape() -> None:
     outputs = (("wide", (None, 64, 96)), ("tall", (None, 64, 8)), ("high", (None, 64, 8)), ("flat", (None,)))
     known = LiveModel(("net",), (), outputs=outputs)

@@ -50,7 +50,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
         live_model=LiveModel(
             tuple(str(model.get("name")) for model in models),
             tuple(layers.items()),
-            tuple(variable for variable in variables if variable.tensor.bytes),
+            tuple(variable for variable in variables if (variable.now or variable.tensor).bytes),
             tuple(
                 output
                 for model in models
