@@ -208,6 +208,8 @@ def test_the_release_that_works_comes_first() -> None:
     assert code_of(told, "release-that-works") == "pip install 'orbax-checkpoint==0.11.8'"
     of_jax = f"jax 0.4.35 fails, jax 0.4.28 works fine.\n{ASKED} 6442450944 bytes."
     assert code_of(of_jax, "release-that-works") == "pip install 'jax==0.4.28' 'jaxlib==0.4.28'"
+    short = "after upgrading from tf 2.10 to 2.15 my LSTM that used batch 512 only fits with 256, OOM"
+    assert code_of(short, "release-that-works") == "pip install 'tensorflow==2.10'"
 
 
 @pytest.mark.parametrize(

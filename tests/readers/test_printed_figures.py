@@ -105,6 +105,11 @@ class TestNamedDevices:
             ("on my RTX 4070 Ti", "4070 Ti", 12),
             ("on my RTX 4060 Ti", None, None),  # sold with 8 and with 16
             ("my GPU has 6000 GB", None, None),
+            ("RTX 4080 Laptop, Keras 3", "4080", 12),  # less than the card of that name
+            ("my RTX 4070 Ti laptop", None, None),
+            ("GPU RAM graph stays at 3 GB of 15", None, None),
+            ("my GPU uses 3 GB", None, None),
+            ("GPU memory 8GB", None, 8),
             ("10 GB of GPU memory for 2080 samples on my machine", "2080", 10),
             ("step 1080 of 2080", None, None),
             ("|   0  Tesla T4            Off  | 00000000:00:04.0 Off |", None, None),

@@ -76,11 +76,15 @@ def _is_newer(works: WorkingRelease) -> bool:
     return works.other is not None and numbers_of(works.release) > numbers_of(works.other)
 
 
+_TOGETHER = {"jax": ("jax", "jaxlib"), "jaxlib": ("jax", "jaxlib"), "tf": ("tensorflow",)}
+"""What pip calls a package that people name so, with what it needs in the same release."""
+
+
 def _pinned(works: WorkingRelease) -> str | None:
-    """How to install it; jax and jaxlib go together. None where pip may not know the name."""
+    """How to install it. None where pip may not know the name."""
     if works.source:
         return f"pip install {works.source}"
     if works.package != works.package.lower():
         return None
-    packages = ("jax", "jaxlib") if works.package in ("jax", "jaxlib") else (works.package,)
+    packages = _TOGETHER.get(works.package, (works.package,))
     return "pip install " + " ".join(f"'{package}=={works.release}'" for package in packages)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tfmemlens.model.capture import DeviceInfo
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.rules import LineRule
 from tfmemlens.units import GIB, Size
 
@@ -20,6 +21,12 @@ _GIGABYTES = {
     "TITAN RTX": 24, "TITAN Xp": 12,
 }  # fmt: skip
 """Models that are sold with one amount of memory."""
+_IN_LAPTOPS = {
+    "2060": 6, "2070": 8, "2080": 8, "3060": 6, "3070": 8, "3070 Ti": 8, "4050": 6, "4060": 8, "4070": 8,
+    "4080": 12, "4090": 16, "5070": 8, "5070 Ti": 12, "5080": 16, "5090": 24,
+}  # fmt: skip
+"""The same of cards that have less under the same name."""
+_LAPTOP = regex(r"(?i)[ (-]{0,2}(?:laptop|mobile|max-?q)\b")
 _OTHERS = (
     "A100",
     "H100",
@@ -47,7 +54,9 @@ MODEL = LineRule(
 )
 CARD = LineRule(
     r"(?i:\b(?P<size>\d{1,3}) ?Gi?B?(?: of)?[ -](?:VRAM|GPU|card|graphics|video|Grafik)"
-    r"|\b(?:GPU|card|VRAM|Grafikkarte)\b[^\d\n]{1,24}\b(?P<other>\d{1,3}) ?GB\b)",
+    r"|\b(?:GPU|card|VRAM|Grafikkarte)\b"
+    r"(?![^\d\n]{0,24}\b(?:us(?:es?|ed|age|ing)|stays?|takes?|at|alloc\w+|fills?|free|left)\b)[^\d\n]{1,24}"
+    r"\b(?P<other>\d{1,3}) ?GB\b(?! ?(?:/|(?:out )?of) ?\d))",
     "I have a 24 GB card",
     "my GPU has 8 GB",
     needs=("vram", "gpu", "card", "graphics", "video", "grafik"),
@@ -86,7 +95,8 @@ def named(line: Line) -> DeviceInfo | None:
     match, card = MODEL.search(text), CARD.search(text)
     model = _SPELLED[match["model"].replace(" ", "").lower()] if match else None
     stated = (match and match["size"]) or (card and (card["size"] or card["other"]))
-    gigabytes = int(stated) if stated else _GIGABYTES.get(model or "")
+    in_laptop = match is not None and _LAPTOP.match(text, match.end()) is not None
+    gigabytes = int(stated) if stated else (_IN_LAPTOPS if in_laptop else _GIGABYTES).get(model or "")
     if not gigabytes or gigabytes > _MAX_GIGABYTES:
         return None
     most = gigabytes * GIB
