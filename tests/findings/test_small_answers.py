@@ -62,7 +62,7 @@ def request(shape: tuple[int | None, ...] | None = None, **given: Any) -> Any:
 def test_an_op_that_makes_weights_asks_for_the_shape_of_one(
     shape: Any, given: dict[str, Any], weight: bool
 ) -> None:
-    assert request_alone._is_weight(request(shape, **given)) is weight
+    assert request_alone.is_weight(request(shape, **given)) is weight
 
 
 @pytest.mark.parametrize(
