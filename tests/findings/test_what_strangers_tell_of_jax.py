@@ -382,3 +382,31 @@ def test_an_instruction_of_xla_is_no_kernel_of_ones_own(name: str, own: bool) ->
     told += " exceeded scoped vmem limit by 15.07M."
     assert ("smaller-kernel-blocks" in slugs(told)) is own
     assert ("LIBTPU_INIT_ARGS" in code_of(told, "larger-vmem")) is not own
+
+
+_ALARM = (
+    "2025-01-04 11:50:21.316188: E external/xla/xla/service/slow_operation_alarm.cc:73] Constant folding an"
+    " instruction is taking > 1s:\nstep 1: 410 ms\nstep 2: 398 ms\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "fails"),
+    [
+        ("is it a memory leak / out of memory what it says with E?", False),
+        ("So, is this a memory leak?", False),
+        ("Is this a memory leak? The RAM grows at each step.", True),
+    ],
+)
+def test_a_question_beside_an_alarm_is_no_failure(said: str, fails: bool) -> None:
+    report = pipeline.explain(_ALARM + said)
+    assert ("grows" in report.verdict) is fails
+    assert report.verdict.startswith("No failure") is not fails
+
+
+def test_what_does_not_grow_is_not_quoted_as_what_fails() -> None:
+    report = pipeline.explain(
+        "I jit a new function for each program. Python objects are not growing (tracemalloc, 150 MB all the"
+        " time). After 2500 programs it starts to swap and the process gets killed.\n"
+    )
+    assert "host RAM ran out" in report.verdict and "not growing" not in report.verdict

@@ -17,6 +17,23 @@ def facts(text: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
+    "text, grows",
+    [
+        ("RAM of the container goes from 1.1 GB to 7 GB within two days.", True),
+        ("Memory went from 900 MB to 2 GB after 40 requests.", True),
+        ("Memory went from 2 GB to 900 MB after 40 requests.", False),
+        ("RAM rose from 3 to 9 GB over night and over 200 steps.", True),
+        ("GPU memory went from 4 GB to 11 GB after upgrading.", False),  # a difference, once
+        ("The bucket grew from 1 GB to 7 GB within two days.", False),
+        ("If I take two cards, will the memory add up to 16 GB?", False),
+        ("Why will the memory increase at each step?", True),
+    ],
+)
+def test_two_figures_and_a_time_tell_of_growth(text: str, grows: bool) -> None:
+    assert ("growing in words" in facts(text)) is grows
+
+
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         ("The RAM that the tuner takes keeps rising.", {"growing in words", "host RAM in words"}),

@@ -324,8 +324,14 @@ _OF_MEMORY = regex(r"(?i)\b(?:V?RAM|memory|GPU|swap)\b")
 
 
 def _may_be_quoted(sentence: str) -> bool:
-    """Whether it is short, and neither a question nor a quotation itself."""
-    return len(sentence) <= _LONGEST_QUOTE and not set('"?') & set(sentence)
+    """Whether it is short, no question, no quotation itself, and denies nothing."""
+    return len(sentence) <= _LONGEST_QUOTE and not set('"?') & set(sentence) and not _DENIES.search(sentence)
+
+
+_DENIES = regex(
+    r"(?i)(?:\b(?:not|never|no|without)\b|n't\b)(?: \w+){0,2} (?:grow|increas|leak|rising|crash|fail)\w*"
+)
+"""What does not grow or fail is no proof that something does."""
 
 
 _LEAST_READINGS, _FLAT = 4, 0.01

@@ -103,8 +103,18 @@ _NEVER_WITHOUT = regex(r"(?i)(?:\bcan(?:'?t|not)|\bunable to|\bnever)\b[^.]{0,80
 _ASKED = regex(
     r"(?i)\b(?:see(?:ing)?|check(?:ing)?|know|tell|find out|watch|look)(?: \w+){0,2}? (?:if|whether)\b"
     r"[^.,]{0,40}\Z"
+    r"|(?<!why )(?<!how )\b(?:will|would|should|shall) (?:\w+ ){0,3}\Z"
 )
-"""`to see whether its memory increases`: nobody says that it does."""
+"""`to see whether its memory increases`, `will the memory add up`: nobody says that it does."""
+_RISES = regex(
+    r"(?i)\b(?:go(?:es|ing)?|went|gone|ris(?:es|en|ing)|rose|climb\w{0,3}|increas\w{1,3}|grew"
+    r"|grow\w{0,3}|up) from (?P<first>\d{1,6}(?:\.\d{1,3})?) ?(?P<unit>[MGT]i?B?)? to"
+    r" (?P<last>\d{1,6}(?:\.\d{1,3})?) ?(?P<of_last>[MGT])i?B?\b"
+    r"[^.!?]{0,30}?\b(?:with)?(?:in|over|after|during|by|until|each|every|per)\b[^.!?]{0,24}?"
+    r"\b(?:(?:second|minute|hour|day|week|night|epoch|step|iteration|request|call|prediction)s?|batches)\b"
+)
+"""`RAM goes from 1.1 GB to 7 GB within two days`."""
+_POWERS = {"M": 1, "G": 1 << 10, "T": 1 << 20}
 _OTHER_SUBJECT = regex(r"(?i)\b(?:loss|accuracy|learning rate|speed|time|score|reward)\b")
 _OF_ANOTHER = regex(rf"{_OTHER_SUBJECT.pattern}(?: \w+)?\s*\Z")
 _TAKES = regex(
@@ -410,7 +420,7 @@ def _course(sentence: str) -> Iterator[str]:
         yield "kept in words"
     if not memory:
         return
-    if _near(sentence, memory, _GROWTH):
+    if _near(sentence, memory, _GROWTH) or any(map(_is_more, _apart(sentence, memory, _RISES))):
         yield "growing in words"
     if _near(sentence, memory, _SHORTAGE):
         yield "running short"
@@ -418,6 +428,15 @@ def _course(sentence: str) -> Iterator[str]:
         yield "taking the whole GPU"
     elif _near(sentence, memory, _FULL) and not _has_room(sentence):
         yield "much memory in words"
+
+
+def _is_more(match: re.Match[str]) -> bool:
+    """Whether the second figure of a rise is larger than the first, which may leave out its unit."""
+    unit = (match["unit"] or match["of_last"])[0].upper()
+    first, last = (
+        float(match[name]) * _POWERS[of] for name, of in (("first", unit), ("last", match["of_last"].upper()))
+    )
+    return first < last
 
 
 _OF_WHOLE = regex(

@@ -190,6 +190,11 @@ _SHOWS = ("<ipython-input-", "In [", "In[", ".py")
 _ASKS = regex(r"\?\W*\Z")
 _EVALUATES = regex(r"(?i)(?:\A|_)(?:eval(?:uate|uation)?|valid(?:ate|ation)?|infer|predict)(?:_|\Z)")
 """A function's name."""
+_WONDERS = regex(
+    r"(?i)\W*(?:(?:so|and|hi|hello|but|now)\W+)?(?:is|was|could|can|may|does) (?:it|this|that|there)\b"
+    r"[^.!?]*\?[^.!?]{0,40}\Z"
+)
+"""A question alone: beside a message that alarms and means nothing nobody says that memory ran out."""
 _COMPARES = regex(
     r"(?i)\b(?:increase|rise|growth|higher|more)\b[^.\n]{0,80}"
     r"\b(?:compared? (?:to|with)|relative to|versus|vs\.?|than (?:in |with |the |an? )?)"
@@ -431,6 +436,8 @@ class SurroundingsCollector:
         grows, short = facts.get("growing in words"), facts.get("running short")
         if grows and short and grows.number != short.number and _ASKS.search(grows.text):
             del facts["growing in words"]
+        elif grows and grows is short and (self.harmless or self.startup) and _WONDERS.match(grows.text):
+            del facts["growing in words"], facts["running short"]
         elif grows and _COMPARES.search(grows.text) and not _AGAIN.search(grows.text):
             del facts["growing in words"]
             facts.setdefault("more than expected", grows)
