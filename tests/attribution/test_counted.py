@@ -207,3 +207,21 @@ def test_tensors_of_a_step_go_by_the_list_that_holds_most_of_their_type() -> Non
     named = with_holders(step, living)
     assert [owner.layer for owner in named.owners] == ["history", None, None]
     assert with_holders(step, ()) is step
+
+
+def test_a_models_input_layer_tells_the_batch_where_no_call_did() -> None:
+    given = FailedRequest(shape=(8, 7), device="/device:CPU:0")
+    model = LiveModel((), (("image", "InputLayer"), ("conv", "Conv2D")), (), (("image", (None, FLOATS)),))
+    failure = Incident(given)
+    assert counted(dump((8, 2)), model=model, failure=failure) == {
+        (None, "input"): 8,
+        (None, "unattributed"): 8,
+    }
+    ahead = replace(model, ahead=True)
+    assert counted(dump((8, 2)), model=ahead, failure=failure) == {(None, "input"): 16}
+    told = replace(model, inputs=(kind_of(3),))
+    assert counted(dump((8, 2)), model=told, failure=failure) == {}
+    for other in ((("image", "Dense"),), (("conv", "Conv2D"),)):
+        assert counted(dump((8, 2)), model=replace(model, layers=other), failure=failure) == {}
+    closed = replace(model, outputs=(("image", (None, None, FLOATS)),))
+    assert counted(dump((8, 2)), model=closed, failure=failure) == {}

@@ -39,7 +39,7 @@ def with_counted(
     taken: Taken = {}
     blocks = Blocks(free, _asked(incident))
     if free:
-        take(taken, blocks, _claims(capture, failed.device))
+        take(taken, blocks, _claims(capture, failed))
         take(taken, blocks, of_step)
         take(taken, blocks, _of_elements(capture, failed, blocks))
     if not taken:
@@ -67,14 +67,14 @@ def _is_nameless(row: Allocation, owner: Owner) -> bool:
     return row.node is None and owner.kind is Kind.UNATTRIBUTED and row.size_bytes >= LEAST_BYTES
 
 
-def _claims(capture: Capture, device: str | None) -> Iterator[Claim]:
+def _claims(capture: Capture, failed: FailedRequest) -> Iterator[Claim]:
     """What was counted, the surest first: where several are as large, the first has the block."""
     model = capture.live_model
     yield from _of_containers(capture.living, model)
     if model is None:
         return
     for variable in model.variables:
-        if variable.may_be_on(device or ""):
+        if variable.may_be_on(failed.device or ""):
             slot = variable.kind is Kind.OPTIMIZER_SLOT
             layer = variable.layer or (None if slot else variable.name)
             yield Claim(
@@ -83,8 +83,19 @@ def _claims(capture: Capture, device: str | None) -> Iterator[Claim]:
                 variable.now or variable.tensor,
             )
     yield from _of_graphs(model)
-    for each in model.inputs:
+    for each in model.inputs or _of_input_layers(model, failed.shape or ()):
         yield Claim(BATCH, OF_BATCH, each, 2 if model.ahead else 1, exact=True)
+
+
+def _of_input_layers(model: LiveModel, shape: tuple[int | None, ...]) -> Iterator[TensorType]:
+    """What the model's inputs are given in a step whose first size is the failed tensor's, where no call
+    told it; of 32 bits, as all that Keras casts.
+    """
+    classes = dict(model.layers)
+    batch = shape[0] if shape else None
+    for path, (first, *rest) in (each for each in model.outputs if each[1]):
+        if classes.get(path) == "InputLayer" and first is None and batch and None not in rest:
+            yield TensorType((batch, *(size or 0 for size in rest)), "float32")
 
 
 def _of_containers(living: Iterable[HeldTensors], model: LiveModel | None) -> Iterator[Claim]:

@@ -40,8 +40,12 @@ class Collector:
         context, self._context = self._context, None
         if context is None:
             return
-        metadata = context.export_run_metadata()
-        context.disable_run_metadata()
+        try:
+            metadata = context.export_run_metadata()
+        except Exception:  # 2.4 waits here for the step, whose failure the program has seen already
+            return
+        finally:
+            context.disable_run_metadata()
         graphs = [graph for graph in metadata.partition_graphs if len(graph.node) > _FEW_NODES]
         if graphs:
             self._graphs = sorted(self._graphs + graphs, key=lambda graph: -len(graph.node))
