@@ -50,22 +50,29 @@ class Blocks:
     free: Counter[int]
     """How many there are of each size."""
     asked: dict[int, Counter[int]]
-    """What those of a size were asked for, where a dump says so: it decides, whatever the size."""
+    """For what blocks were asked for how many of each size got it, where a dump says so: it decides, whatever
+    the size.
+    """
+    told: frozenset[int]
+    """The sizes of which it says so."""
 
     def of(self, size: int, wanted: int) -> int:
         """How many of this size may be one that was asked for so much."""
-        told = self.asked.get(size)
-        return self.free[size] if told is None else min(self.free[size], told[wanted])
+        free = self.free[size]
+        return min(free, self.asked.get(wanted, _NONE)[size]) if size in self.told else free
 
-    def told(self, wanted: int) -> list[int]:
+    def asked_for(self, wanted: int) -> list[int]:
         """The sizes of which a dump says that this was asked for, the smallest first."""
-        return sorted(size for size, told in self.asked.items() if told[wanted] > 0)
+        return sorted(size for size, count in self.asked.get(wanted, _NONE).items() if count > 0)
 
     def remove(self, size: int, wanted: int, count: int) -> None:
         """They are somebody's."""
         self.free[size] -= count
-        if size in self.asked:
-            self.asked[size][wanted] -= count
+        if wanted in self.asked:
+            self.asked[wanted][size] -= count
+
+
+_NONE = Counter[int]()
 
 
 def take(taken: Taken, blocks: Blocks, claims: Iterable[Claim]) -> None:
@@ -77,7 +84,7 @@ def take(taken: Taken, blocks: Blocks, claims: Iterable[Claim]) -> None:
         left, size = claim.count, claim.block_bytes or round_up(claim.bytes)
         if size < LEAST_BYTES:
             continue
-        for each in [size, *blocks.told(claim.bytes)] if not claim.block_bytes else [size]:
+        for each in [size, *blocks.asked_for(claim.bytes)] if not claim.block_bytes else [size]:
             left -= _take(taken, blocks, each, claim, left)
         if left and not claim.exact:
             waiting.append(replace(claim, count=left))

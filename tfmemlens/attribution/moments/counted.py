@@ -37,7 +37,7 @@ def with_counted(
         if _is_nameless(row, owner):
             free[row.size_bytes] += row.count
     taken: Taken = {}
-    blocks = Blocks(free, _asked(incident))
+    blocks = _blocks(free, incident)
     if free:
         take(taken, blocks, _claims(capture, failed))
         take(taken, blocks, of_step)
@@ -49,18 +49,16 @@ def with_counted(
     return Attribution(table, [owner for _, owner in split], attribution.calls)
 
 
-def _asked(incident: Incident) -> dict[int, Counter[int]]:
-    """For each size of a block what those in use were asked for, where the dump of this failure says it of
-    all.
-    """
+def _blocks(free: Counter[int], incident: Incident) -> Blocks:
+    """The free ones, with what those in use were asked for, where the dump of this failure says it of all."""
     told = incident.chunks
     if told is None or len(told.requested_bytes) != len(told) or None in told.requested_bytes:
-        return {}
-    sizes: dict[int, Counter[int]] = {}
-    for used, asked, size in zip(told.in_use, told.requested_bytes, told.size_bytes, strict=True):
+        return Blocks(free, {}, frozenset())
+    asked: dict[int, Counter[int]] = {}
+    for used, wanted, size in zip(told.in_use, told.requested_bytes, told.size_bytes, strict=True):
         if used:
-            sizes.setdefault(size, Counter())[asked or 0] += 1
-    return sizes
+            asked.setdefault(wanted or 0, Counter())[size] += 1
+    return Blocks(free, asked, frozenset(size for sizes in asked.values() for size in sizes))
 
 
 def _is_nameless(row: Allocation, owner: Owner) -> bool:
