@@ -33,7 +33,6 @@ from tfmemlens.findings.support.tool_settings import tool
 from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.case import Case, FrontEnd, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.line import Line
 from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, human
@@ -69,13 +68,18 @@ def check(case: Case) -> Iterator[Finding]:
         phase, line = ran
         at_batch = f", at a batch of {request.batch}" if request.batch else ""
         larger = _larger_than_training(case, phase, request)
+        guessed = by_the_bar(case, request, ran)
+        failed = "most likely it failed" if guessed else "it failed"
         yield Finding(
             severity=Severity.CAUSE if larger else Severity.FACTOR,
-            headline=f"{_likely(case, request)}it failed in {phase}, not in a training step{at_batch}",
-            because=_because(case, phase, request, larger),
+            headline=f"{failed} in {phase}, not in a training step{at_batch}",
+            because=_because(case, phase, request, larger, failed),
             explains=_beyond_training(request, larger) if larger else None,
             basis=Basis.MEASURED if larger else None,
-            evidence=_evidence(case, phase, request, line),
+            evidence=(
+                *(() if guessed else (Evidence(f"the run was in {phase}", line),)),
+                *_trained(case, request),
+            ),
             remedies=(
                 *_decoder(case, request),
                 _in_parts(phase, request) if _by_hand(case) else _remedy(case, moment, phase, request),
@@ -96,8 +100,10 @@ _OF_TRAINING = (
 """What would change the training, whose batches fit."""
 
 
-def _because(case: Case, phase: str, request: Request, larger: tuple[int, int] | None) -> str:
-    """Where it ran and with how many samples, in the program's own words where they are known."""
+def _because(case: Case, phase: str, request: Request, larger: tuple[int, int] | None, failed: str) -> str:
+    """Where it ran and with how many samples, in the program's own words where they are known; `failed` says
+    how sure it is.
+    """
     beside = beside_training(request)
     if beside and is_hook(beside[1]):
         at = f"it failed in `{beside[1].name}` of a callback ({_short(beside[1].place)})"
@@ -106,19 +112,13 @@ def _because(case: Case, phase: str, request: Request, larger: tuple[int, int] |
             if larger
             else at
         )
-    it_failed = f"{_likely(case, request)}it failed"
     if not larger:
-        return f"{it_failed} in {phase}, whose batch is not the training's"
+        return f"{failed} in {phase}, whose batch is not the training's"
     fit = fit_call(case.capture.surroundings)
     line = fit.validation_line if fit and phase == EVALUATION else None
     stated = f" (`{fit.validation}`, {line.place})" if fit and line else ""
     called = "validation" if stated else phase
-    return f"{it_failed} in {called}, whose batch is {larger[0]}{stated}, in training {larger[1]}"
-
-
-def _likely(case: Case, request: Request) -> str:
-    """Of a guess: a progress bar at its last step does not say what runs next."""
-    return "most likely " if by_the_bar(case, request) else ""
+    return f"{failed} in {called}, whose batch is {larger[0]}{stated}, in training {larger[1]}"
 
 
 def _short(place: str) -> str:
@@ -283,12 +283,6 @@ def _batch(case: Case, phase: str, request: Request) -> int | None:
         return int(setting[0])
     alone = _ALONE.search(code) or samples.alone(request)
     return request.batch or (1 if alone and (request.failed.shape or (1,))[0] == 1 else None)
-
-
-def _evidence(case: Case, phase: str, request: Request, line: Line | None) -> tuple[Evidence, ...]:
-    """Where it was said to run; a bar says only how many steps had passed."""
-    ran = () if by_the_bar(case, request) else (Evidence(f"the run was in {phase}", line),)
-    return (*ran, *_trained(case, request))
 
 
 def _trained(case: Case, request: Request) -> Iterator[Evidence]:

@@ -207,13 +207,12 @@ def _after_the_last_step(case: Case, request: Request) -> Line | None:
     return None if _trains_alone(request) or _keeps_outputs(case, request) else at.line
 
 
-def by_the_bar(case: Case, request: Request) -> bool:
-    """Whether nothing but a progress bar at its last step says what ran: it is a guess then."""
-    at, ran = (
-        case.capture.surroundings.progress_before(request.failed.line),
-        other_than_training(case, request),
-    )
-    return at is not None and ran is not None and ran == (EVALUATION, at.line)
+def by_the_bar(case: Case, request: Request, ran: tuple[str, Line | None]) -> bool:
+    """Whether nothing but a progress bar at its last step says that this ran, which says of what runs next no
+    more than what is likely.
+    """
+    at = case.capture.surroundings.progress_before(request.failed.line)
+    return at is not None and ran == (EVALUATION, at.line)
 
 
 _FITS = regex(r"\.fit(?:_generator)?\((?!.*(?:validation|\*\*|\beval)).*\)\s*\Z")
