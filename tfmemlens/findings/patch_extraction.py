@@ -235,7 +235,7 @@ def _smaller(patches: _Patches) -> Iterator[Remedy]:
         side = patches.window.kernel[0]
         yield Remedy(
             f"lower `{patches.window.name}` ({patches.window.line.place}: {side} -> {side // 2 | 1}): half"
-            " of each side is a quarter of the patches",
+            " of each side is a quarter of each patch",
             saves_bytes=patches.bytes - patches.bytes * (side // 2 | 1) ** 2 // side**2,
             certainty=Certainty.ESTIMATE,
             slug="smaller-window",

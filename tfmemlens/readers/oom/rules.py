@@ -2,8 +2,8 @@
 which remember what lines of one shape can fit.
 
 Hundreds of rules are asked about every line, and nearly all lines of a log are like one before but for their
-figures. So the words that rules need are looked for once in each shape of a line, and there by three letters
-of each: a line of prose, which comes once, has few of them.
+figures. So the words that rules need are looked for once in each shape of a line, and there by a few letters
+of each, for all tables together: a line of prose, which comes once, has few of them.
 """
 
 from __future__ import annotations
