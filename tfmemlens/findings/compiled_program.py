@@ -18,7 +18,7 @@ from tfmemlens.findings.support.rows import failures, quote, rows
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import NOTHING, CompilerMemory, RequestKind
-from tfmemlens.units import human, human_size
+from tfmemlens.units import Size, human, human_size
 
 _WORTH_A_WORD = 0.01
 """The share of the program's need from which its results are spoken of."""
@@ -37,8 +37,10 @@ def check(case: Case) -> Iterator[Finding]:
             f"{human_size(temporaries)} of temporaries in one arena, {human_size(arguments)} of arguments"
             f"{_results(compiler)}"
         )
+        whole = _whole(compiler)
+        size = human_size(whole) if whole else "more than this"
         compare = Remedy(
-            f"look whether the device has {_whole(compiler)} free: then nothing needs to change, since"
+            f"look whether the device has {size} free: then nothing needs to change, since"
             " nothing failed here",
             "jax.devices()[0].memory_stats()['bytes_limit']",
             slug="compare-with-device",
@@ -76,9 +78,9 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
-def _whole(compiler: CompilerMemory) -> str:
-    whole = compiler.needed or compiler.section("total")
-    return human_size(whole) if whole else "more than this"
+def _whole(compiler: CompilerMemory) -> Size | None:
+    """All that it needs at once, where that is told."""
+    return compiler.needed or compiler.section("total")
 
 
 def _results(compiler: CompilerMemory) -> str:
@@ -88,6 +90,6 @@ def _results(compiler: CompilerMemory) -> str:
     beside = compiler.results.bytes - (compiler.shared_bytes or 0)
     if beside <= 0:
         return ", the results in their place"
-    whole = compiler.needed or compiler.section("total")
+    whole = _whole(compiler)
     worth = whole is None or beside > _WORTH_A_WORD * whole.bytes
     return f", {human(beside)} of results beside them" if worth else ""

@@ -16,30 +16,15 @@ from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
-from tfmemlens.model.tensor import format_shape, tensor_bytes
+from tfmemlens.model.tensor import TensorType, numpy_dtype
 from tfmemlens.patterns import regex
 from tfmemlens.units import human
-from tfmemlens.values import dataclass
 
 BASIS = Basis.NAME
 EXPLAINS = "the array that is made whole; the request where no shape is told"
 
 _ON_ONE = regex(r"from sharding \{maximal device=\d+\}")
 _ARRAY = regex(r"HLO operation:? %\S+ = (?P<dtype>[a-z]+\d+)\[(?P<sizes>\d[\d,]*)\]")
-_DTYPES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16", "f64": "float64", "s32": "int32"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Whole:
-    """An array that the partitioner makes whole."""
-
-    shape: tuple[int, ...]
-    dtype: str
-
-    @property
-    def bytes(self) -> int:
-        """Shape x dtype."""
-        return tensor_bytes(self.shape, self.dtype) or 0
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -49,7 +34,7 @@ def check(case: Case) -> Iterator[Finding]:
     for index, _, request in list(requests(case))[:1]:
         need = request.needed_bytes
         whole = _whole(warned)
-        size = f": {format_shape(whole.shape)} {whole.dtype}, {human(whole.bytes)}" if whole else ""
+        size = f": {whole}, {human(whole.bytes or 0)}" if whole else ""
         exact = ", the request to the byte" if whole and whole.bytes == need else ""
         what = (
             "XLA makes a sharded array whole on every device, because it knows no other way to the sharding"
@@ -70,11 +55,13 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
-def _whole(warned: Line) -> _Whole | None:
+def _whole(warned: Line) -> TensorType | None:
     """The array that the first warning names; of others like it the log has a line each."""
     match = _ARRAY.search(warned.text)
-    dtype = _DTYPES.get(match["dtype"]) if match else None
-    return _Whole(tuple(map(int, match["sizes"].split(","))), dtype) if match and dtype else None
+    if match is None:
+        return None
+    whole = TensorType(tuple(map(int, match["sizes"].split(","))), numpy_dtype(match["dtype"]))
+    return whole if whole.bytes else None
 
 
 _SHARDED_AT_ONCE = Remedy(

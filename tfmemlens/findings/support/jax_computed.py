@@ -374,7 +374,8 @@ def _of_kind(made: Noted, turns: int, need: int) -> list[Remedy]:
     if name == MISMATCH:
         return [ONE_SHAPE]
     if name == UPDATE_OF_ROWS:
-        return [_ONE_UPDATE, replace(_in_parts(made, need), text=f"or {_in_parts(made, need).text}")]
+        in_parts = _in_parts(made, need)
+        return [_ONE_UPDATE, replace(in_parts, text=f"or {in_parts.text}")]
     if turns > 1:
         return [RECOMPUTED_STEPS, SCAN_OF_BLOCKS]
     if name == "gradient" and len(shape) > _OF_A_MATRIX:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.prose_of_jax import FEWER_ENVIRONMENTS
 from tfmemlens.findings.support.stated_sizes import stated_number
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -190,10 +191,7 @@ PROGRAMS = (
         " size from the start, and seeds under vmap hold all of it once more each",
         (
             Remedy("run fewer seeds at once, one after the other", slug="fewer-seeds"),
-            Remedy(
-                "run fewer environments at once, or fewer steps of them between updates",
-                slug="fewer-environments",
-            ),
+            FEWER_ENVIRONMENTS,
             Remedy(
                 "make the replay buffer smaller, or keep images and other bytes in it as uint8",
                 slug="smaller-replay",

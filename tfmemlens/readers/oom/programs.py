@@ -65,8 +65,15 @@ PROGRAM = LineRule(
 _NAMES = (
     (
         (
-            *(".runner()", "tensor.create(", "tensors.create(", "tfloat", "tint32.", "tint64.", "tuint8."),
-            *("tstring.", "tbool."),
+            ".runner()",
+            "tensor.create(",
+            "tensors.create(",
+            "tfloat",
+            "tint32.",
+            "tint64.",
+            "tuint8.",
+            "tstring.",
+            "tbool.",
             "org.tensorflow",
             "savedmodelbundle",
             "tf java",
