@@ -100,12 +100,33 @@ def _sorted(case: Case, moment: Moment, use: DeviceUse) -> list[DeviceProcess]:
     pool = moment.balance.pool or moment.balance.in_use
     sized = [process for process in use.processes if process.used]
     own = _on_several(case) if len(case.capture.surroundings.devices) > 1 else set()
-    if len(own) == 1 and any(process.pid in own for process in sized):
+    if _got_nothing(case, moment, use):
+        users = sized
+    elif len(own) == 1 and any(process.pid in own for process in sized):
         users = [process for process in sized if process.pid not in own]
     else:
         limit = device_limit(case, moment)
         users = _without_own(sized, pool, limit, limit is not None and not _was_before(use, limit))
     return sorted(users, key=_bytes, reverse=True)
+
+
+_A_WHOLE_POOL = 0.5
+"""Of the device: a region that only a pool asks for, as it starts."""
+
+
+def _got_nothing(case: Case, moment: Moment, use: DeviceUse) -> bool:
+    """Whether the driver refused this run its pool, so that it is none of those that hold the device: it had
+    ended when the table was made, or one of them holds more than the run was refused.
+    """
+    refused = moment.incident.driver_failures if moment.incident else ()
+    if not refused or moment.balance.pool or moment.balance.in_use or use.total is None:
+        return False
+    crash, last = case.capture.surroundings.crash, max(line.number for _, line in refused if line)
+    if crash and crash.source == use.line.source and last <= crash.number < use.line.number:
+        return True
+    sizes = [size.bytes for size, _ in refused]
+    held = max(map(_bytes, use.processes), default=0)
+    return max(sizes) >= _A_WHOLE_POOL * use.total.bytes and held > min(sizes) + _CONTEXT_BYTES
 
 
 def _was_before(use: DeviceUse, limit: Size) -> bool:

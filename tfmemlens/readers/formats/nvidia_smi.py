@@ -7,6 +7,7 @@ taken from the one that shows most of it in use. The processes of other containe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from tfmemlens.model.capture import Capture, DeviceProcess, DeviceUse, Hints, Holds, Source, Surroundings
@@ -39,12 +40,27 @@ MEMORY = LineRule(
     needs="MiB /",
 )
 PROCESS = LineRule(
-    r"\|\s*(?P<device>\d{1,3})\s+(?:(?:N/A|\d+)\s+(?:N/A|\d+)\s+)?(?P<pid>\d{1,10})\s+(?P<type>C\+G"
-    r"|M\+C|[CGM])\s+"
-    r"(?P<name>\S[^|]*?)\s+(?:(?P<used>\d{1,8})MiB|N/A)\s*\|",
+    r"\|\s*(?P<device>\d{1,3})\s+(?:(?:N/A|\d+)\s+(?:N/A|\d+)\s+)?(?P<pid>\d{1,10})\s+"
+    r"(?:(?P<type>C\+G|M\+C|[CGM])\s+)?"
+    r"(?P<name>(?![\dN][\d/]*(?:MiB|A))\S[^|]*?)\s+(?:(?P<used>\d{1,8}) ?MiB|N/A)\s*\|",
     "|    0   N/A  N/A     12345      C   python                           7897MiB |",
     "|    0      1183      G   /usr/lib/xorg/Xorg                            53MiB |",
+    "|    0      3217  python                                              4721MiB |",  # drivers below 346
 )
+BARE = LineRule(
+    r"\A[\s>]*(?P<device>\d{1,3})\s+(?:(?:N/A|\d+)\s+(?:N/A|\d+)\s+)?(?P<pid>\d{1,10})\s+"
+    r"(?P<type>C\+G|M\+C|[CGM])\s+(?P<name>\S[^|]*?)\s+(?P<used>\d{1,8}) ?MiB\s*\Z",
+    "    0      3217    C   python    4721MiB",
+    needs="MiB",
+)
+"""The same pasted without its frame."""
+BROKEN = LineRule(
+    r"\|\s*(?P<device>\d{1,3})\s+(?:(?:N/A|\d+)\s+(?:N/A|\d+)\s+)?(?P<pid>\d{1,10})\s+"
+    r"(?P<type>C\+G|M\+C|[CGM])\s+(?P<name>[^\s|][^|]*?)\s*\Z",
+    "|    0      3217      C   /home/ann/envs/tf/bin/python",
+)
+"""A row that was pasted without the end of its line."""
+REST = LineRule(r"\A[\s>]*(?P<used>\d{1,8}) ?MiB\s*\|", "                4721MiB |", needs="MiB")
 CSV = LineRule(
     r"(?:\A|[\s,])(?:memory\.used|used_gpu_memory|memory\.total) \[MiB\]",
     "index, name, memory.total [MiB], memory.used [MiB], memory.free [MiB]",
@@ -85,7 +101,7 @@ NVTOP_PROCESS = LineRule(
     "   4711 alice   0 Compute  97%   6120MiB  56%   104%    4012MiB python train.py",
     needs="MiB",
 )
-_RULES = (HEAD, DEVICE, MEMORY, PROCESS, CSV, GPUSTAT, NVTOP, NVTOP_MEMORY, NVTOP_PROCESS)
+_RULES = (HEAD, DEVICE, MEMORY, PROCESS, BARE, BROKEN, REST, CSV, GPUSTAT, NVTOP, NVTOP_MEMORY, NVTOP_PROCESS)
 _ROWS = RuleTable.of(*_RULES)
 _OF_A_TABLE = RuleTable.of(*_RULES, QUERY, INLINE)
 _WORDS = (
@@ -139,8 +155,12 @@ def _devices(lines: Iterable[Line]) -> list[_Device]:
     devices: list[_Device] = []
     columns: list[str] = []
     open_row = False
+    broken: re.Match[str] | None = None
     for line in lines:
         text = line.text
+        if broken and (row := REST.search(text)):
+            _hold(devices, broken["device"], _process(broken, line, row["used"]))
+        broken = None
         if columns and _csv_row(devices, columns, line):
             continue
         columns = []
@@ -177,13 +197,21 @@ def _devices(lines: Iterable[Line]) -> list[_Device]:
             name = number[1] if number else "0"
             if not any(device.name == name for device in devices):
                 devices.append(_Device(name, None, line, int(row["used"]), int(row["total"])))
-        elif row := PROCESS.search(text):
-            used = _size(row["used"]) if row["used"] else None
-            process = DeviceProcess(int(row["pid"]), row["name"], used, line, draws=row["type"] == "G")
-            _hold(devices, row["device"], process)
+        elif row := PROCESS.search(text) or BARE.search(text):
+            _hold(devices, row["device"], _process(row, line))
+        elif devices and (row := BROKEN.search(text)):
+            broken = row
         elif CSV.search(text):
             columns = [name.strip() for name in text.split(",")]
     return devices
+
+
+def _process(row: re.Match[str], line: Line, used: str = "") -> DeviceProcess:
+    """A row of the processes; of a broken one the end of its line tells how much it holds."""
+    size = used or row["used"]
+    return DeviceProcess(
+        int(row["pid"]), row["name"], _size(size) if size else None, line, draws=row["type"] == "G"
+    )
 
 
 def _csv_row(devices: list[_Device], columns: list[str], line: Line) -> bool:
