@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from tfmemlens.findings import ended_after_a_warning
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.contrasted import ended_by, without
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.remedies import BUILD_ONCE, FIND_THE_NAN
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_name, framework_of
 from tfmemlens.findings.support.traceback_place import of_the_traceback
@@ -166,9 +167,12 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.NOTE,
             headline=(
                 f"no failure of TensorFlow, JAX or XLA: this out-of-memory message is {name}'s, whose"
-                " allocator tfmemlens does not read"
+                f" allocator tfmemlens does not read{_beside(case, name, line)}"
             ),
-            evidence=(Evidence("the message", line),),
+            evidence=(
+                Evidence("the message", line),
+                *(Evidence("TensorFlow's part", at) for at in _tensorflow_beside(case, name, line)),
+            ),
             remedies=(*_holders(case, line), *_for_another(case, name, line)),
         )
     ended = ended_by(case)
@@ -311,13 +315,17 @@ _FIGURES = {
 _MUCH_OF_OTHERS = 0.3
 
 
-def _held_by_others(line: Line) -> tuple[int, int] | None:
-    """What is neither free nor PyTorch's own, and the whole GPU, where it is much of it."""
-    told = {
+def _figures(line: Line, patterns: dict[str, re.Pattern[str]]) -> dict[str, int]:
+    return {
         name: parse_size(match["size"].replace(" ", "").replace("bytes", "B")).bytes
-        for name, pattern in _FIGURES.items()
+        for name, pattern in patterns.items()
         if (match := pattern.search(line.text))
     }
+
+
+def _held_by_others(line: Line) -> tuple[int, int] | None:
+    """What is neither free nor PyTorch's own, and the whole GPU, where it is much of it."""
+    told = _figures(line, _FIGURES)
     total = told.get("total")
     if not total or "free" not in told or "allocated" not in told:
         return None
@@ -326,8 +334,81 @@ def _held_by_others(line: Line) -> tuple[int, int] | None:
     return (others, total) if others >= _MUCH_OF_OTHERS * total else None
 
 
+_OF_THIS_PROCESS = {
+    name: regex(pattern.format(_SIZE.format("size")))
+    for name, pattern in (
+        ("total", r"total capacity of {}"),
+        ("process", r"this process has {} memory in use"),
+        ("allocated", r"{} is allocated by PyTorch"),
+        ("reserved", r"{} is reserved by PyTorch but unallocated"),
+    )
+}
+"""What PyTorch 2.1 and newer say: what the process holds as well, whoever asked for it."""
+
+
+def _of_this_process(line: Line) -> int | None:
+    """What the process holds of the GPU that is not PyTorch's, where it is much of it."""
+    told = _figures(line, _OF_THIS_PROCESS)
+    if "process" not in told or "allocated" not in told or "total" not in told:
+        return None
+    others = told["process"] - told["allocated"] - told.get("reserved", 0)
+    return others if others >= _MUCH_OF_OTHERS * told["total"] else None
+
+
+_TENSORFLOWS = regex(
+    r"(?<![\w.])tf\.(?!config\b|get_logger|logging|compat\.v1\.logging)\w"
+    r"|(?<![\w.])hub\.(?:load|KerasLayer|Module)\(|(?<![\w.])keras\.\w|\bTF[A-Z]\w+\.from_pretrained\("
+)
+_IMPORTS = regex(r"\A\s*(?:import|from) (?:tensorflow|keras|tensorflow_hub)\b")
+_KEPT_SMALL = regex(
+    r"set_memory_growth|set_visible_devices|allow_growth|memory_limit|gpu_memory_fraction"
+    r"|KERAS_BACKEND[\"'\]\s=]{1,6}torch"
+)
+
+
+def _tensorflow_beside(case: Case, name: str, line: Line) -> Iterator[Line]:
+    """The line of the same program that uses TensorFlow, or imports it, where much of the GPU is neither free
+    nor the other framework's, and TensorFlow is not kept from taking all.
+    """
+    told = case.capture.surroundings
+    if name in _NOT_ON_THE_GPU or not (_held_by_others(line) or _of_this_process(line)):
+        return
+    code = code_lines(told)
+    if any(_KEPT_SMALL.search(each.text) for each in code) or told.setting("allow_growth"):
+        return
+    uses = next((each for each in code if _TENSORFLOWS.search(each.text)), None)
+    uses = uses or next((each for each in code if _IMPORTS.search(each.text)), None)
+    made = next((each.line for each in told.devices if each.line and each.limit), None)
+    if found := uses or made:
+        yield found
+
+
+def _beside(case: Case, name: str, line: Line) -> str:
+    """Who holds the GPU, where TensorFlow runs in the same program or something else in the same process."""
+    others, own = _held_by_others(line), _of_this_process(line)
+    size = human(own or (others[0] if others else 0))
+    if beside := next(_tensorflow_beside(case, name, line), None):
+        return (
+            f"; {size} of the GPU are neither free nor {name}'s: most likely TensorFlow's, which the same"
+            f" program uses ({beside.place}) and which takes nearly all of a GPU when it starts"
+        )
+    return f"; {size} of the GPU are held by this very process, and not by {name}" if own else ""
+
+
 def _for_another(case: Case, name: str, line: Line) -> Iterator[Remedy]:
-    if name not in _NOT_ON_THE_GPU and _HOLDS_NOTHING.search(line.text):
+    told, beside = case.capture.surroundings, any(_tensorflow_beside(case, name, line))
+    if beside:
+        yield Remedy(
+            "let TensorFlow take memory as needed, before it makes its first tensor; or keep it off the GPU,"
+            " where it is fast enough without: tf.config.set_visible_devices([], 'GPU')",
+            code_snippets.growth(case.api),
+            slug="growth",
+        )
+        yield Remedy(
+            f"or run TensorFlow's part in a process of its own, and {name} when that has ended",
+            slug="own-process",
+        )
+    elif name not in _NOT_ON_THE_GPU and _HOLDS_NOTHING.search(line.text):
         yield Remedy(
             f"{name} itself holds nothing yet: another process has the GPU. End that, or take another GPU",
             "nvidia-smi",
@@ -340,7 +421,7 @@ def _for_another(case: Case, name: str, line: Line) -> Iterator[Remedy]:
             "nvidia-smi",
             slug="see-device-users",
         )
-    jax = case.capture.surroundings.shows("using JAX") or framework_of(case) == JAX
+    jax = told.shows("using JAX") or framework_of(case) == JAX
     if jax and name not in _NOT_ON_THE_GPU:
         yield Remedy(
             f"JAX takes 75 % of the GPU when it first uses it, and {name} gets the rest: let it take memory"
@@ -348,7 +429,7 @@ def _for_another(case: Case, name: str, line: Line) -> Iterator[Remedy]:
             "export XLA_PYTHON_CLIENT_PREALLOCATE=false   # or XLA_PYTHON_CLIENT_MEM_FRACTION=.40",
             slug="growth",
         )
-    elif case.capture.surroundings.devices and name not in _NOT_ON_THE_GPU:
+    elif told.devices and name not in _NOT_ON_THE_GPU and not beside:
         yield Remedy(
             f"TensorFlow takes nearly all of the GPU when it starts, and {name} gets the rest: let it take"
             " memory as needed",
