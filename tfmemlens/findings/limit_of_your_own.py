@@ -26,7 +26,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
-from tfmemlens.units import MIB, human, human_size
+from tfmemlens.units import GIB, MIB, human, human_size
 
 BASIS = Basis.MEASURED
 EXPLAINS = "the request"
@@ -54,7 +54,8 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
         limit = device_limit(case, moment)
         need = moment.request.needed_bytes if moment.request else None
-        told = _setting(case, limit.bytes) if limit and not on_host(moment) else None
+        stated = moment.balance.limit is not None
+        told = _setting(case, limit.bytes, stated) if limit and not on_host(moment) else None
         if told is None or limit is None or need is None:
             yield from _tiny(moment, index)
             yield from _unmeasured(case, moment, index)
@@ -64,7 +65,7 @@ def check(case: Case) -> Iterator[Finding]:
         whole = _whole(case)
         if whole and (limit.bytes > 0.8 * whole or need > whole):
             continue
-        has = f" of this GPU's {human(whole)} or more" if whole else ""
+        has = f" of this GPU's {human(whole)}{'' if _is_measured(case) else ' or more'}" if whole else ""
         because = (
             f"the program lets TensorFlow have only {human_size(limit)}{has} (`{name}`, "
             f"{line.place}), and that was not enough"
@@ -91,7 +92,7 @@ def _of_a_dump(case: Case) -> Iterator[Finding]:
     """The same of a dump without its message, whose limit is what the text states."""
     for index, moment in enumerate(case.moments):
         limit, whole = moment.balance.limit, _whole(case)
-        told = _setting(case, limit.bytes) if limit and not on_host(moment) else None
+        told = _setting(case, limit.bytes, True) if limit and not on_host(moment) else None
         asked = moment.request.needed_bytes if moment.request else None
         if asked or told is None or limit is None or (whole and limit.bytes > 0.8 * whole):
             continue
@@ -329,19 +330,43 @@ def _named(case: Case) -> int | None:
     return next((device.total.bytes for device in named if device.total), None) or _whole(case)
 
 
-def _setting(case: Case, limit_bytes: int) -> tuple[str, Line] | None:
-    """The setting that states this limit."""
+def _setting(case: Case, limit_bytes: int, stated: bool) -> tuple[str, Line] | None:
+    """The setting that this limit comes from; `stated`: whether it is the allocator's own."""
     told = case.capture.surroundings.setting("memory_limit")
     if told and abs(int(told[0]) * MIB - limit_bytes) <= _NEAR * limit_bytes:
         return f"memory_limit={told[0]}", told[1]
-    told, whole = case.capture.surroundings.setting("per_process_gpu_memory_fraction"), _whole(case)
-    if told and whole and 0.8 <= limit_bytes / max(float(told[0]) * whole, 1) <= 1.25:
+    told = case.capture.surroundings.setting("per_process_gpu_memory_fraction")
+    part = _share(told[0]) if told else 0.0
+    if told is None or not 0 < part <= _MOST_OF_A_GPU:
+        return None
+    whole = _whole(case) or (_sold_with(limit_bytes / part) if stated else None)
+    if whole and 0.8 <= limit_bytes / (part * whole) <= 1.25:
         return f"per_process_gpu_memory_fraction={told[0]}", told[1]
     return None
 
 
+_SOLD_WITH = (4, 6, 8, 11, 12, 16, 24, 32, 40, 48, 80)
+"""GiB that GPUs are sold with; a driver tells somewhat less."""
+
+
+def _sold_with(bytes_of_all: float) -> int | None:
+    """What a GPU tells that has this much or hardly more, where GPUs are sold so."""
+    return next(
+        (round(bytes_of_all) for size in _SOLD_WITH if 0.93 <= bytes_of_all / (size * GIB) <= 1.0), None
+    )
+
+
+def _is_measured(case: Case) -> bool:
+    """Whether a log or a table says what the device has, so that its name need not."""
+    told = case.capture.surroundings
+    return any(device.total for device in told.devices) or any(use.total for use in told.device_uses)
+
+
 def _whole(case: Case) -> int | None:
-    """What the device has at least, as the log or its name tells."""
-    devices = case.capture.surroundings.devices
-    totals = (device.total.bytes if device.total else least_bytes(device.model) for device in devices)
-    return max((total for total in totals if total), default=None)
+    """What the device has at least, as the log, a table or its name tells."""
+    told = case.capture.surroundings
+    totals = (device.total.bytes if device.total else least_bytes(device.model) for device in told.devices)
+    known = max((total for total in totals if total), default=None)
+    if known is None and len({use.total.bytes for use in told.device_uses if use.total}) == 1:
+        return next(use.total.bytes for use in told.device_uses if use.total)
+    return known
