@@ -18,6 +18,8 @@ _OPTIMIZER = regex(
 )
 _OF_GRADIENTS = regex(r"_?(?:compute|get)_gradients|_compute_grad|_scale_loss|get_scaled_loss")
 """Functions of optimizers in which the gradients are made, and nothing is updated."""
+_ASKS_FOR_GRADIENTS = regex(r"\.(?:_?(?:compute|get)_gradients|_compute_grad|gradient)\(")
+"""The line of an optimizer's frame that calls one of these, where the frames end there."""
 _OPTIMIZER_FILE = regex(
     r"(?:optimizers|optimizer_v[12]|training)[/\\](?:legacy[/\\])?"
     r"(?P<name>adam\w*|nadam|lamb|lion|rmsprop|adagrad|adadelta|ftrl|momentum|gradient_descent|sgd)\.py"
@@ -60,7 +62,9 @@ def is_updating(frames: Frames) -> bool:
     frame, too, and what they need is the model's.
     """
     within = [frame for frame in frames if _OPTIMIZER.search(frame.place)]
-    return bool(within) and not _OF_GRADIENTS.fullmatch(within[-1].name)
+    if not within or _OF_GRADIENTS.fullmatch(within[-1].name):
+        return False
+    return within[-1].name.startswith("apply") or not _ASKS_FOR_GRADIENTS.search(within[-1].text)
 
 
 def optimizer_of(frames: Frames) -> str | None:
