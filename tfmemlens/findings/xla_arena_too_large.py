@@ -192,4 +192,6 @@ def _gradient_of_each_sample(case: Case, moment: Moment) -> str:
 def _largest(buffers: Buffers | None, compiler: CompilerMemory) -> str:
     """What its largest buffers are, as a clause; of a list without its beginning, those that it has."""
     those = "the largest that the text lists" if compiler.cut else "its largest buffers"
+    if buffers and not buffers.largest:
+        those = f"among {those}"
     return f"; {those} are {buffers.what} ({buffers.listed})" if buffers else ""

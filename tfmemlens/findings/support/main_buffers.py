@@ -41,6 +41,10 @@ _CLASSES = regex(r"lm_?head|vocab|unembed|\bmlm|decoder|embed|one_hot|prediction
 _ATTENTION = regex(
     r"att(?:entio)?n|softmax|\bmha|scores|einsum|[a-z]*q[a-z]*k[a-z]*,|->|\bexp\b|masked_fill", re.IGNORECASE
 )
+_SURE_OF_ATTENTION = regex(
+    r"(?i)att(?:entio)?n\w*/(?:\w+/){0,3}(?:softmax|einsum|scores|dropout|(?:batch_)?matmul)\w*\Z"
+)
+"""Names of what only makes scores, or their gradient, in a layer of attention."""
 _IMAGES = regex(r"conv(?!ert)|pool|batch_?norm|group_?norm|resize|up_?sampl", re.IGNORECASE)
 _LOOP = regex(r"(?:/|\A|\()(?:while|scan)\)?/body\b|/(?:while|scan)(?:/|\))")
 _OF_LAYERS = regex(
@@ -84,6 +88,8 @@ class Buffers:
     """Whether a smaller batch may make them smaller."""
     again: bool = False
     """Whether they are what the program is given, once more."""
+    largest: bool = True
+    """Whether none of the others that are listed is larger than the largest of these."""
 
 
 def main_buffers(moment: Moment, framework: str | None) -> Buffers | None:
@@ -108,6 +114,9 @@ def main_buffers(moment: Moment, framework: str | None) -> Buffers | None:
     if held < _LEAST_BYTES or held < max(_LEAST_SHARE * whole, of_need * _need(moment)):
         return None
     kind = build(mine, held, framework)
+    most = max(row.allocation.total_bytes for row in mine)
+    if any(row.allocation.total_bytes > most for row in listed if row not in mine):
+        kind = replace(kind, largest=False)
     if all(map(_is_of_one, mine)):
         kind = replace(kind, batch=False)
     if framework == JAX and moment.request and moment.request.failed.kind is RequestKind.TPU:
@@ -280,8 +289,13 @@ def _joint(mine: list[Row], held: int, framework: str | None) -> Buffers:
 
 def _is_scores(row: Row, weights: Iterable[object]) -> bool:
     shape, name = _shape(row), _name(row)
-    if _is_weight(row, weights) or len(shape) < 3 or not shape[-1] == shape[-2] >= _SHORTEST:
+    if _is_weight(row, weights) or len(shape) < 3 or min(shape[-2:]) < _SHORTEST:
         return False
+    if shape[-1] != shape[-2]:  # queries of one sequence and keys of another: words of attention alone tell
+        return (
+            bool(_SURE_OF_ATTENTION.search(row.allocation.node or ""))
+            and shape[-1] >= 4 * _SHORTEST <= shape[-2]
+        )
     return bool(_ATTENTION.search(name)) and not _IMAGES.search(name)
 
 
@@ -410,13 +424,13 @@ def _logits(mine: list[Row], held: int, framework: str | None) -> Buffers:
 
 def _scores(mine: list[Row], held: int, framework: str | None) -> Buffers:
     shape = _shape(mine[0])
+    of = "length x length" if shape[-1] == shape[-2] else "queries x keys"
     code = {
         JAX: "out = jax.nn.dot_product_attention(q, k, v, implementation='cudnn')",
         TORCH_XLA: "from torch_xla.experimental.custom_kernel import flash_attention",
     }.get(framework or "")
     return Buffers(
-        f"attention scores, length x length ({shape[-2]:,} x {shape[-1]:,}) for each head and"
-        " sample of a layer",
+        f"attention scores, {of} ({shape[-2]:,} x {shape[-1]:,}) for each head and sample of a layer",
         _in_words(mine),
         held,
         (
