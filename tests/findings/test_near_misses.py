@@ -101,8 +101,21 @@ LOADED = (
     'Traceback (most recent call last):\n  File "serve.py", line 6, in <module>\n    net.load_weights(path)\n'
     + oom("4096,4096", "AssignVariableOp")
 )
+JS = "    at NodeJSKernelBackend.executeSingleOutput (/srv/@tensorflow/tfjs-node-gpu/x.js:209:43)\n"
 KERNEL = ("f32[8,16384,16384]", "f32[16384,8,16]", "jit(fit)/jvp(vmap(BTNH,BSNH->BNTS))/dot_general")
 CASES: dict[str, tuple[str, str]] = {
+    "eager-by-choice": (
+        "I turned run_eagerly on, and now:\n" + oom("8,8") + "[Op:Relu]\n",
+        "I tried run_eagerly=False\n" + oom("8,8") + "[Op:Relu]\n",
+    ),
+    "question-asked": (
+        oom("8,8") + "Would TF_GPU_ALLOCATOR=cuda_malloc_async help here?\n",
+        oom("8,8") + "I will set TF_GPU_ALLOCATOR=cuda_malloc_async\n",
+    ),
+    "undisposed-tensors": (
+        "const x = tf.browser.fromPixels(video);\n" + JS + oom("1,640,640,3"),
+        "const x = tf.browser.fromPixels(video);\ntf.dispose([x]);\n" + JS + oom("1,640,640,3"),
+    ),
     "always-at-one-step": (
         f"Whatever batch size I take, it always dies at step 310.\n{XLA}",
         f"With a large batch size it always dies at step 310.\n{XLA}",

@@ -21,7 +21,7 @@ from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import Row, alike, place, requests, rows, tensor_text
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.case import Case, Moment, Request
-from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.model.what_if import Shrunk
@@ -79,13 +79,14 @@ def check(case: Case) -> Iterator[Finding]:
             explains=alike(moment, _of_attention) if need else None,
             evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line), *alive[:2]),
             remedies=(
+                *(_in_chunks(outer, need) if _gives_many(case, moment, outer) else ()),
                 *_shorter(case, index, failed, queries, need),
-                *_fewer_samples(case, index, moment, outer, need),
-                Remedy(
-                    "compute attention in blocks of queries, or within a window, so that length x length is"
-                    " never held whole",
-                    slug="blockwise-attention",
+                *(
+                    ()
+                    if _gives_many(case, moment, outer)
+                    else _fewer_samples(case, index, moment, outer, need)
                 ),
+                *(() if _of_a_finished_model(case, moment) else (_IN_BLOCKS,)),
                 *((_BUCKETS,) if _of_data(queries) and not _is_one(case, moment, outer) else ()),
             ),
             detail=(
@@ -94,6 +95,41 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+_IN_BLOCKS = Remedy(
+    "compute attention in blocks of queries, or within a window, so that length x length is never held whole",
+    slug="blockwise-attention",
+)
+_MANY, _CHUNK = 128, 32
+"""Samples that nobody needs at once who only asks a model for answers, and how many are enough."""
+
+
+def _of_a_finished_model(case: Case, moment: Moment) -> bool:
+    """Whether a program in another language runs a model that was saved, whose layers stay as they are."""
+    run = situation(case, moment)
+    return (
+        run.program in ("Java", "C#", "C++", "Go", "Rust", "TensorFlow Serving") and run.training is not True
+    )
+
+
+def _gives_many(case: Case, moment: Moment, outer: list[int]) -> bool:
+    """Whether such a program, or one that only evaluates, gives the model very many samples at once."""
+    run = situation(case, moment)
+    answers = run.training is False or _of_a_finished_model(case, moment)
+    return answers and run.program != "TensorFlow Serving" and len(outer) == 2 and outer[0] >= _MANY
+
+
+def _in_chunks(outer: list[int], need: int | None) -> Iterator[Remedy]:
+    """Fewer samples in one call, which change no answer."""
+    each = f": each of these matrices takes {human(need // outer[0] * _CHUNK)} then" if need else ""
+    yield Remedy(
+        f"give the model fewer samples in one call, {_CHUNK} instead of {outer[0]:,}{each}; the answers stay"
+        " the same",
+        saves_bytes=need - need // outer[0] * _CHUNK if need else None,
+        certainty=Certainty.EXACT if need else None,
+        slug="in-batches",
+    )
 
 
 _PADDED_TO = 8

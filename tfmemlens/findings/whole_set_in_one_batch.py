@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.kept import is_eager, joined_to_itself
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, is_loading, other_than_training
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import place, requests, tensor_text
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.knowledge.ops.roles import PREPARES
@@ -21,6 +22,7 @@ from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
+from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
@@ -268,18 +270,40 @@ def _converts(moment: Moment, failed: FailedRequest) -> bool:
     )
 
 
+_AS_LARGE_AS_THE_SET = regex(
+    r"\bbatch_?size\s*=\s*(?:len\(\s*[\w.\[\]'\"]{1,40}\s*\)|[\w.]{1,40}\.shape\[0\]|[\w.]{1,40}\.size\b"
+    r"|(?P<number>\d{3,9})\b)|\.batch\(\s*(?:len\(\s*[\w.]{1,40}\s*\)|[\w.]{1,40}\.shape\[0\]|(?P<many>\d{3,9}))"
+)
+
+
+def _set_by(case: Case, samples: int | None) -> tuple[str, Line] | None:
+    """The code that makes one batch of the whole set: `batch_size=len(y)`, with its line."""
+    for line in code_lines(case.capture.surroundings):
+        match = _AS_LARGE_AS_THE_SET.search(line.text)
+        if match and (number := match["number"] or match["many"]) and int(number) != samples:
+            continue
+        if match:
+            return match[0].lstrip("."), line
+    return None
+
+
 def _batches(case: Case, moment: Moment, samples: int | None, need: int | None) -> Remedy:
+    told = case.capture.surroundings
     ran = other_than_training(case, moment.request) if moment.request else None
     code = "model.predict(x, batch_size=100)"
-    if situation(case, moment).session:
+    if told.shows("using an estimator"):
+        code = "tf.estimator.inputs.numpy_input_fn(x, y, batch_size=100, num_epochs=1, shuffle=False)"
+    elif situation(case, moment).session:
         code = "for start in range(0, len(x), 100): sess.run(fetch, {x_: x[start:start + 100]})"
     elif not ran or ran[0] not in (EVALUATION, PREDICTION):
         code += "   # training: tf.data.Dataset.from_tensor_slices(x).batch(100)"
     if not samples or not need:
         return Remedy("go in batches instead of passing the whole array", code, slug="in-batches")
     hundred = need // samples * 100
+    set_by = _set_by(case, samples)
+    where = f" instead of `{set_by[0]}` ({set_by[1].place})" if set_by else ""
     return Remedy(
-        f"go in batches: with 100 samples this tensor takes {human(hundred)}",
+        f"go in batches{where}: with 100 samples this tensor takes {human(hundred)}",
         code,
         need - hundred,
         Certainty.EXACT,

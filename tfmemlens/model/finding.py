@@ -129,6 +129,8 @@ class Finding:
     """Whether it names the line of the user's own code that does it."""
     account: bool = False
     """Whether it sums up what the program makes, rather than say what the request is."""
+    answers: bool = False
+    """Whether it answers a question that the text asks."""
     rules_out: tuple[str, ...] = ()
     """Slugs of remedies that cannot help where this is so, whichever rule advises them."""
 

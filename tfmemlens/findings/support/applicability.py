@@ -274,6 +274,7 @@ TABLE: dict[str, Applicability] = {
     "one-model-for-all": Applicability(frozenset({TORCH_XLA})),
     "fewer-batches-ahead": Applicability(frozenset({TORCH_XLA})),
     "between-epochs": Applicability(frozenset({TORCH_XLA})),
+    "graph-again": _TENSORFLOW_CODE,
     "without-xla": Applicability(_TENSORFLOW, since=(2, 0), devices=_WITH_BFC, done="jit_compile=False"),
     "donate-buffers": Applicability(
         _OF_JAX, done="donate_argnums=.*", not_in=frozenset({"Keras", "NumPyro", "PyMC"})
@@ -545,6 +546,16 @@ _WHERE_FIT_IS_CALLED = {
     )
 }
 """What takes the place of advice for predictions."""
+_AROUND_AWAIT = {
+    "tidy": Remedy(
+        "dispose of each tensor that a call makes (the input and its casts and resized copies, every output)"
+        " when its values are read: TensorFlow.js keeps tensors until then, and tidy() does not reach over an"
+        " await",
+        "tf.dispose([img, small, ...out]);   // watch tf.memory().numTensors",
+        slug="tidy",
+    )
+}
+"""What takes the place of tidy() where the program awaits its model."""
 _OF_UNIX = regex(r"(?:dmesg|free|ulimit|swapon|df|ls|sudo|sysctl|LD_PRELOAD)\b")
 
 
@@ -568,6 +579,8 @@ def applicable(remedies: Iterable[Remedy], run: Situation) -> tuple[Remedy, ...]
         ]
     if "platform=Windows" in run.settings:
         remedies = [replace(remedy, code=_on_windows(remedy.code)) for remedy in remedies]
+    if "calls=await" in run.settings:
+        remedies = [_AROUND_AWAIT.get(remedy.slug, remedy) for remedy in remedies]
     if "calls=fit" in run.settings:
         remedies = [_WHERE_FIT_IS_CALLED.get(remedy.slug, remedy) for remedy in remedies]
     declared = [(remedy, TABLE.get(remedy.slug, _ANYWHERE)) for remedy in remedies]

@@ -221,6 +221,8 @@ def _settings(case: Case) -> Iterator[str]:
         yield "tensor_cores=False"
     if case.capture.surroundings.shows("fitting"):
         yield "calls=fit"
+    if case.capture.surroundings.shows("awaiting"):
+        yield "calls=await"
     if case.capture.surroundings.shows("on a Mac"):
         yield "platform=Mac"
     if on_windows(case):

@@ -44,6 +44,19 @@ def began_stage(case: Case, request: Request) -> Line | None:
     return stage if went_well else None
 
 
+def unfroze_in_words(case: Case) -> Line | None:
+    """The line that unfreezes layers, where the text says that with frozen ones it went well."""
+    told = case.capture.surroundings
+    well = told.shows("frozen layers went well")
+    thaws = [line for line in told.stages if UNFREEZES.search(line.text) and line != well]
+    if well and UNFREEZES.search(well.text) and not thaws:
+        return well  # one sentence says both
+    return thaws[0] if well and thaws else None
+
+
+UNFREEZES = regex(r"(?i)un-?fr(?:eez|oz)|trainable\s*=\s*True|(?<!n't )(?<!not )\btrain(?:ing)? all\b")
+
+
 def began_again(before: list[tuple[int, Line]]) -> bool:
     """Whether the last epoch counted begins the count again."""
     epochs = [step for step, line in before if is_epoch(line)]

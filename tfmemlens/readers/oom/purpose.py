@@ -9,6 +9,7 @@ from __future__ import annotations
 from tfmemlens.readers.oom.growing_sizes import WITH_A_SIZE
 from tfmemlens.readers.oom.jax_programs import JAX_PROGRAMS
 from tfmemlens.readers.oom.prose import PROSE
+from tfmemlens.readers.oom.questions import QUESTIONS
 from tfmemlens.readers.oom.rules import LineRule
 from tfmemlens.readers.oom.told_besides import NAMED_MEMORIES, TOLD_BESIDES
 from tfmemlens.readers.oom.told_of_jax import TOLD_OF_JAX
@@ -665,5 +666,6 @@ PURPOSES = {
     **TOLD_WORK,
     **TOOLS,
     **JAX_PROGRAMS,
+    **QUESTIONS,
 }
 """What a program does, and how a line shows it."""

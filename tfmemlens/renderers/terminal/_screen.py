@@ -180,6 +180,7 @@ def sections(report: Report, view: View) -> list[list[str]]:
     moment = report.case.moments[0]
     parts = [
         _failed(moment, report.verdict, view),
+        _answers(report, view),
         _run_facts(report, view),
         _memory(moment, view),
         _curve(moment, view),
@@ -297,6 +298,17 @@ def _nearer(place: str, room: int) -> str:
     while display_width(path) > room and "/" in path.removeprefix("…/"):
         path = f"…/{path.removeprefix('…/').lstrip('/').partition('/')[2]}"
     return f"{path}{space}{code}"
+
+
+def _answers(report: Report, view: View) -> list[str]:
+    """The answer to a question of the text's own, where the verdict does not give it."""
+    told = next((each for each in report.findings if each.answers), None)
+    if told is None or told.headline in report.verdict:
+        return []
+    name = "YOUR QUESTION"
+    rows = paragraph(f"{name}  {told.headline}", view.width - 2)
+    begun = styled(name, "bold", view.color) + rows[0][len(name) :]
+    return [begun, *(f"  {row}" for row in rows[1:])]
 
 
 def _run_facts(report: Report, view: View) -> list[str]:

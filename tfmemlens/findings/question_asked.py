@@ -1,0 +1,101 @@
+"""The text asks something that its failure answers.
+
+What it means: a post ends in a question. Whether the memory of several GPUs adds up, whether host RAM or
+Java's heap counts, whether the setting that TensorFlow's own message names would help, does not depend on
+more than what stands there.
+When it fires: a line asks one of these, and the failure is none where the answer would be another: of Java's
+heap and of host RAM where a GPU's memory ran out; of fragmentation where nothing shows free memory in pieces.
+What to do: as the answer says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.rows import is_fragmented, on_host
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.line import Line
+from tfmemlens.units import human
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes: it answers a question"
+
+_ONE_EACH = Remedy(
+    "compare both runs at the same batch for each GPU: a GPU that also draws the desktop, or that another"
+    " program uses, has less room than its twin",
+    "nvidia-smi",
+    slug="see-device-users",
+)
+_PER_REPLICA = Remedy(
+    "count the batch for one GPU: what does not fit on one GPU with its part of the batch fits on none; a"
+    " model that is too large for one needs smaller layers, mixed precision or another GPU",
+    "global_batch = batch_of_one_gpu * strategy.num_replicas_in_sync",
+    slug="batch-per-replica",
+)
+
+
+def check(case: Case) -> Iterator[Finding]:
+    told, moment = case.capture.surroundings, case.moments[0] if case.moments else None
+    if line := told.shows("asked: pooling"):
+        yield from _pooling(case, line)
+    if (line := told.shows("asked: fragmentation")) and moment and (said := _in_pieces(moment)):
+        yield _answer(line, said)
+    if (line := told.shows("asked: Java's heap")) and moment and _of_a_device(moment):
+        yield _answer(
+            line,
+            "no: this is the GPU's memory, which lies outside of Java's heap; a larger heap gives it nothing",
+        )
+    if (line := told.shows("asked: host RAM")) and moment and _of_a_device(moment):
+        yield _answer(
+            line,
+            "no: a tensor of the GPU has to lie in the GPU's own memory. Host RAM (on Windows also `shared"
+            " GPU memory`) does not add to it, whatever there is",
+        )
+
+
+def _pooling(case: Case, line: Line) -> Iterator[Finding]:
+    framework = framework_of(case)
+    if framework not in (TENSORFLOW, JAX):
+        return
+    what = (
+        "no: memory does not add up. MirroredStrategy (multi_gpu_model, Horovod) keeps the whole model, its"
+        " gradients and slots on every GPU and splits only the batch, so each GPU needs what one would need"
+        " for its part of the batch"
+        if framework == TENSORFLOW
+        else "no: memory does not add up by itself. pmap keeps whole weights on every device; only arrays"
+        " that are sharded (NamedSharding with an axis) lie in parts on several"
+    )
+    remedies = (_PER_REPLICA, _ONE_EACH) if framework == TENSORFLOW and not case.moments else ()
+    yield _answer(line, what, *remedies, severity=Severity.NOTE if case.moments else Severity.FACTOR)
+
+
+def _in_pieces(moment: Moment) -> str:
+    """Whether memory is in pieces, as far as the failure tells; empty where the rule of that says it."""
+    books = moment.balance
+    if not _of_a_device(moment) or is_fragmented(books):
+        return ""
+    hint = "the sentence on fragmentation stands in every such message"
+    if books.free is None and books.available is None:
+        return f"no, as far as this text shows: {hint}, and no line tells of free memory in pieces"
+    free = books.available or books.free
+    return f"no: {hint}, and here only {human(free.bytes if free else 0)} was free in all"
+
+
+def _of_a_device(moment: Moment) -> bool:
+    request = moment.request
+    return request is not None and request.failed.kind is not RequestKind.HOST and not on_host(moment)
+
+
+def _answer(line: Line, what: str, *remedies: Remedy, severity: Severity = Severity.NOTE) -> Finding:
+    headline = f"the answer to {line.place} is {what}"
+    return Finding(
+        severity=severity,
+        headline=headline,
+        because=headline,
+        evidence=(Evidence("the question", line),),
+        remedies=remedies,
+        answers=True,
+    )

@@ -1,0 +1,118 @@
+"""What the writer of a post asks beside what failed: whether the memory of several GPUs adds up, whether a
+setting that a message names would help.
+"""
+
+from __future__ import annotations
+
+from tfmemlens.readers.oom.rules import LineRule
+
+_OF_GPUS = r"(?:GPUs|(?:graphics? |video )?cards|devices|replicas)"
+_TWO = r"(?:(?:two|both|2|three|3|four|4|eight|8|all|several|multiple|more|different|my) (?:\w+ ){0,2})"
+_MEMORY, _ADD = r"\b(?:memory|VRAM)\b", r"\b(?:combine|pool|merge|add up|sum|aggregate|stack)\b"
+POOLING = LineRule(
+    r"(?i)(?=[^?]{0,300}\?)(?:"
+    r"\b(?:memory|VRAM|RAM)\b[^?.]{0,50}\b(?:adds? up|(?:be |is |are |get |gets )?(?:added|summed|combined"
+    r"|pooled|merged|accumulated|stacked)|sums? up|accumulates?)\b"
+    rf"|{_ADD}[^?.]{{0,40}}{_MEMORY}[^?.]{{0,40}}?\b{_OF_GPUS}\b"
+    rf"|{_ADD}[^?.]{{0,30}}\b{_OF_GPUS}\b[^?.]{{0,30}}{_MEMORY}"
+    r"|\bmodel (?:is |be |gets? )?(?:split|divided|distributed|spread)\b"
+    rf"(?: (?:across|over|between|on) {_TWO}?{_OF_GPUS})"
+    r"|\b(?:split|divide|distribute|spread)s? (?:the|my|a|one|this) (?:\w+ )?model\b"
+    rf"[^?.]{{0,30}}\b{_OF_GPUS}\b"
+    rf"|\b(?:use|using|have) (?:the )?(?:memory|VRAM) of {_TWO}{_OF_GPUS}"
+    r"|\bsees? (?:them|both) as (?:one|a single)\b[^?.]{0,30}\bmemory\b)",
+    "Will the memory of both cards add up to 22 GB?",
+    "Can I combine the memory of two GPUs for one model?",
+    "does the strategy split the model over the two GPUs?",
+    needs=("memory", "vram", "model", "ram"),
+)
+"""Whether several GPUs have their memory together."""
+ASYNC = LineRule(
+    r"(?i)\A(?!.*If the cause is memory)(?:(?=[^\n]{0,400}\?)|(?=\W*(?:does|do|should|would|is|can|could)\b))"
+    r"[^\n]{0,300}?\b(?:should|does|do|would|will|can|is|could|must|may|what|how|whether|if)\b[^?\n]{0,80}"
+    r"(?:\bTF_GPU_ALLOCATOR\b|\bcuda_malloc_async\b|\bfragment(?:ation|ed)\b)",
+    "does fragmentation apply to me? should I set that cuda_malloc_async thing",
+    "Would TF_GPU_ALLOCATOR=cuda_malloc_async help here?",
+    needs=("tf_gpu_allocator", "cuda_malloc_async", "fragment"),
+)
+"""Whether the hint of TensorFlow's message is about this failure."""
+JAVA_HEAP = LineRule(
+    r"(?i)(?=[^?\n]{0,200}\?)(?:-Xm[xs]\d*\w?|\bJVM\b|\bheap\b)",
+    "-Xmx is 24g already, does it need more?",
+    "do I have to give the JVM a larger heap?",
+    needs=("-xm", "jvm", "heap"),
+)
+"""Whether Java's heap has to be larger."""
+SYSTEM_RAM = LineRule(
+    r"(?i)(?=[^?\n]{0,300}\?)(?:"
+    r"\b(?:use|using|uses|borrow|extend|swap|spill|fall ?back|overflow|access)\b[^?.\n]{0,40}"
+    r"\b(?:shared GPU memory|(?:system|host|normal|main|CPU|computer'?s?|my) (?:RAM|memory)|shared memory)\b"
+    r"[^?.\n]{0,60}"
+    r"|\bshared GPU memory\b"
+    r"|\b(?:I have|with|got|there (?:is|are)|has)\b[^?.\n]{0,20}\b(?:16|24|32|48|64|96|128|256|512) ?GB"
+    r" (?:of )?"
+    r"(?:system |DDR\d )?(?:RAM|memory)\b[^?.\n]{0,60}\b(?:why|how|still|so)\b"
+    r"|\bwhy\b[^?.\n]{0,60}\bOOM\b[^?.\n]{0,40}\b(?:I have|with|there is)\b[^?.\n]{0,20}\d+ ?GB"
+    r" (?:of )?RAM\b)",
+    "can TensorFlow use my system RAM when the GPU is full?",
+    "Why is the shared GPU memory not used?",
+    needs=("memory", "ram"),
+)
+"""Whether host RAM counts where a GPU's memory ran out."""
+FROZEN_WENT_WELL = LineRule(
+    r"(?i)\A(?=.*(?:\btrainable\s*=\s*False\b|\bfroz\w+|\b(?<!un)freez(?:e|ing)\b"
+    r"|\bonly (?:the )?(?:\w+ ){0,3}(?:head|top|classifier|last layers?)\b))"
+    r"(?=.*(?<!not )(?<!n't )\b(?:OK|fine|works?|worked|(?<!as )well|trains?|trained|runs|ran"
+    r"|no (?:problems?|issues?|errors?)|without (?:any )?(?:problems?|issues?|errors?)|success\w*|fits)\b)",
+    "Phase 1 with base.trainable=False: OK, batch 16",
+    "When the backbone is frozen it trains without problems",
+    needs=("trainable", "froz", "freez", "only"),
+)
+"""Training went well as long as layers were frozen."""
+EAGER_BY_CHOICE = LineRule(
+    r"\brun_eagerly ?= ?True\b|\brun_functions_eagerly\(True\)"
+    r"|(?<!not )(?<!n't )\b(?i:turn(?:ed|ing)?|switch(?:ed|ing)?|set(?:ting)?|enabl(?:ed|ing)|with|put"
+    r"|us(?:ed|ing))"
+    r" (?:on )?`?(?:run_eagerly|run_functions_eagerly)\b(?!\W{0,4}False)",
+    "model.compile(optimizer, loss, run_eagerly=True)",
+    "I turned run_eagerly on to debug my loss",
+    "tf.config.run_functions_eagerly(True)",
+    needs=("run_eagerly", "run_functions_eagerly"),
+)
+"""Keras runs each step op by op, because the program says so."""
+TENSORS_IN_JAVASCRIPT = LineRule(
+    r"\b(?:const|let|var)\s+\w+\s*=\s*(?:await\s+)?tf\.(?:node\.decode\w+|browser\.fromPixels\w*"
+    r"|image\.\w+|tensor\w*|expandDims|cast|zeros|ones|stack|concat)\(",
+    "  const img = tf.node.decodeJpeg(buf, 3);",
+    "let x = tf.browser.fromPixels(video);",
+    needs="tf.",
+)
+"""JavaScript that makes a tensor and gives it a name."""
+AWAITING = LineRule(
+    r"\bawait\s+[\w.]{1,60}\.(?:executeAsync|predict\w*|array|data|detect\w*|estimate\w*|classify"
+    r"|infer\w*)\(",
+    "  const out = await model.executeAsync(x);",
+    needs="await",
+)
+"""JavaScript that waits for a model or for values, over which tf.tidy() does not reach."""
+MANY_CALLS = LineRule(
+    r"(?i)\b(?:after|within|until)\b[^.\n]{0,24}(?:\b\d{2,3}(?:[.,]?\d{3})*|\b(?:a few|some|several|many)"
+    r"(?: (?:hundred|thousand)s?)?) (?:\w+ )?(?:frames|images|requests|calls|predictions|pictures"
+    r"|inferences|times|detections|minutes|hours|days)\b",
+    "After ~700 frames:",
+    "it crashes after a few hundred requests",
+    needs=("after", "within", "until"),
+)
+"""It went well for a long while before."""
+QUESTIONS = {
+    "tensors in JavaScript": TENSORS_IN_JAVASCRIPT,
+    "awaiting": AWAITING,
+    "many calls before": MANY_CALLS,
+    "eager by choice": EAGER_BY_CHOICE,
+    "frozen layers went well": FROZEN_WENT_WELL,
+    "asked: pooling": POOLING,
+    "asked: fragmentation": ASYNC,
+    "asked: Java's heap": JAVA_HEAP,
+    "asked: host RAM": SYSTEM_RAM,
+}
+"""What is asked or told beside the failure, and how a line says it."""
