@@ -60,8 +60,8 @@ TORCH = (
 NEWER = (
     "OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity"
     " of 23.69 GiB of which 11.25 MiB is free. Including non-PyTorch memory, this process has 23.60 GiB"
-    " memory in use. Of the allocated memory {} is allocated by PyTorch, and 30.20 MiB is reserved by PyTorch but"
-    " unallocated.\n"
+    " memory in use. Of the allocated memory {} is allocated by PyTorch, and 30.20 MiB is reserved by PyTorch"
+    " but unallocated.\n"
 )
 USES = "net = keras.models.load_model('a.h5')\n"
 

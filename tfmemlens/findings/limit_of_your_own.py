@@ -330,7 +330,7 @@ def _named(case: Case) -> int | None:
     return next((device.total.bytes for device in named if device.total), None) or _whole(case)
 
 
-def _setting(case: Case, limit_bytes: int, stated: bool) -> tuple[str, Line] | None:
+def _setting(case: Case, limit_bytes: int, stated: bool = False) -> tuple[str, Line] | None:
     """The setting that this limit comes from; `stated`: whether it is the allocator's own."""
     told = case.capture.surroundings.setting("memory_limit")
     if told and abs(int(told[0]) * MIB - limit_bytes) <= _NEAR * limit_bytes:
