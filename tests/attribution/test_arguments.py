@@ -135,3 +135,53 @@ def test_a_gradient_for_each_row_of_a_vmap_may_be_flat(numbers: int, layer: str 
     name = "jit(f)/vmap(transpose(jvp()))/transpose"
     row = Allocation(name, 4096, shape=(64, numbers), dtype="float32")
     assert owner_of(row, ProgramValue("other", 1), argument("params['w']", 8, 12)) == layer
+
+
+def of_loop(*values: tuple[str, int | None, str]) -> str | None:
+    """The layer of what a loop stacks, of which the program has several values of one name and size."""
+    node = "jit(f)/jvp()/while/body/dynamic_update_slice"
+    made = (
+        ProgramValue(
+            node,
+            1024,
+            place=line and f"/x/net.py:{line}",
+            arguments=(argument,) if argument else (),
+            function=function,
+        )
+        for argument, line, function in values
+    )
+    return layers([(node, (50, 8, 32))], *made)[0]
+
+
+def test_values_that_cannot_be_told_apart_are_of_no_single_weight() -> None:
+    assert of_loop(("net['a']", 3, "cell"), ("net['a']", 4, "cell")) == "net['a']"
+    assert of_loop(("net['a']", 3, "cell"), ("net['b']", 4, "cell")) == "cell (net.py:3 to 4)"
+    assert of_loop(("net['a']", 3, "cell"), ("", 5, "cell")) == "cell (net.py:3 to 5)"
+    assert of_loop(("net['a']", 3, "cell"), ("", 3, "cell")) == "net['a']"  # a copy that the line makes
+    assert of_loop(("", 3, "cell"), ("", 9, "head")) == "cell (net.py:3)"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "layer"),
+    [
+        ((32, 10, 1), (32, 10, 1), None),  # a batch, in parts
+        ((512, 64), (64, 512), "pairs[0]"),
+        ((512, 512), (512, 512), "pairs[0]"),  # multiplied in turn
+        ((3, 3, 8, 16), (3, 3, 16, 32), "pairs[0]"),
+        ((512, 64), (256, 64), "pairs[0]"),
+    ],
+)
+def test_arguments_with_as_many_rows_each_are_no_weights(
+    first: Shape, second: Shape, layer: str | None
+) -> None:
+    table = AllocationTable.of(
+        [
+            Allocation(FORWARD, 1024, shape=(8, 32)),
+            *(
+                Allocation(f"pairs[{number}]", 512, shape=shape, purpose="parameter")
+                for number, shape in enumerate((first, second))
+            ),
+        ]
+    )
+    values = [ProgramValue(FORWARD, 1024, arguments=("pairs[0]",))]
+    assert with_arguments(attribute_table(table), values).owners[0].layer == layer

@@ -85,3 +85,41 @@ def test_a_body_that_ends_in_no_tuple_tells_what_stood_before() -> None:
     assert list(a_loop(root="call").sources(21)) == [10]
     unknown = Flow(Made(computations=[computation(1, step(1, "get-tuple-element", 9))]))
     assert list(unknown.sources(1)) == []
+
+
+def met(first: tuple[int, ...], second: tuple[int, ...], beside: tuple[int, ...] = (64, 16)) -> bool:
+    """Whether a fusion meets two arrays as pairs: broadcast to 64 x 64 x 16 along these dimensions."""
+
+    def sized(made: Any, *sides: int, along: tuple[int, ...] = ()) -> Any:
+        made.shape, made.dimensions = Made(dimensions=sides), along
+        return made
+
+    side = {0: 64, 1: 64, 2: 16}
+    whole = (64, 64, 16)
+    entry = computation(
+        1,
+        sized(step(10, "dot"), *beside),
+        sized(step(11, "dot"), *(side[each] for each in second)),
+        sized(step(12, "fusion", 10, 11, calls=(2,)), *whole),
+    )
+    body = computation(
+        2,
+        sized(step(20, "parameter", given=0), *(side[each] for each in first)),
+        sized(step(21, "parameter", given=1), *(side[each] for each in second)),
+        sized(step(22, "broadcast", 20), *whole, along=first),
+        sized(step(23, "broadcast", 21), *whole, along=second),
+        sized(step(24, "subtract", 22, 23), *whole),
+    )
+    return Flow(Made(computations=[entry, body])).combines(12)
+
+
+def test_all_pairs_of_two_arrays_rows_are_the_work_of_neither() -> None:
+    assert met((0, 2), (1, 2))
+    assert met((0,), (1,))
+    assert not met((2,), (2,))  # a scale and a shift
+    assert not met((0, 1), (2,), beside=(64, 64, 16))  # a norm: what it norms is as large already
+
+
+def test_zeros_before_a_loop_are_its_stack() -> None:
+    flow = a_loop()
+    assert flow.fills(12) and not flow.fills(26) and not flow.fills(24)

@@ -85,7 +85,7 @@ HloScheduleProto: 1 sequences HloScheduleProto.Entry*
 HloScheduleProto.Entry: 1 key int64; 2 value HloScheduleProto.InstructionSequence
 HloScheduleProto.InstructionSequence: 1 instruction_ids int64*
 HloComputationProto: 1 name string; 2 instructions HloInstructionProto*; 5 id int64; 6 root_id int64
-HloInstructionProto: 1 name string; 2 opcode string; 3 shape ShapeProto; 7 metadata OpMetadata; 9 parameter_number int64; 13 tuple_index int64; 35 id int64; 36 operand_ids int64*; 38 called_computation_ids int64*
+HloInstructionProto: 1 name string; 2 opcode string; 3 shape ShapeProto; 7 metadata OpMetadata; 9 parameter_number int64; 13 tuple_index int64; 14 dimensions int64*; 35 id int64; 36 operand_ids int64*; 38 called_computation_ids int64*
 ShapeProto: 2 element_type int32; 3 dimensions int64*; 4 tuple_shapes ShapeProto*
 OpMetadata: 1 op_type string; 2 op_name string; 3 source_file string; 4 source_line int32; 15 stack_frame_id int32
 StackFrameIndexProto: 1 file_names string*; 2 function_names string*; 3 file_locations StackFrameIndexProto.FileLocation*; 4 stack_frames StackFrameIndexProto.StackFrame*

@@ -14,7 +14,7 @@ line that makes it, `encode (net.py:24)`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from tfmemlens.attribution.moments.owners import argument_kind
 from tfmemlens.model.allocation import Allocation, Shape
@@ -32,13 +32,9 @@ _PART = regex(
 
 def with_arguments(attribution: Attribution, values: Sequence[ProgramValue]) -> Attribution:
     """The same, with the arguments' names for rows that have no layer, else with the lines that make them."""
-    vectors = _vectors(attribution)
-    known = {
-        (value.node, value.size_bytes): next(iter(layers))
-        for value in reversed(values)
-        if len(layers := {*map(_layer, _weights(value.arguments))} - vectors) == 1
-    }
-    lines = {(value.node, value.size_bytes): value.label for value in reversed(values) if value.label}
+    vectors, data = _vectors(attribution), _data(attribution)
+    known = {key: layer for key, alike in _alike(values).items() if (layer := _of_all(alike, vectors | data))}
+    lines = {key: label for key, alike in _alike(values).items() if (label := _line_of(alike))}
     weights = _shaped_weights(attribution)
     if not known and not weights and not lines:
         return attribution
@@ -52,6 +48,41 @@ def with_arguments(attribution: Attribution, values: Sequence[ProgramValue]) -> 
     return replace(attribution, owners=owners)
 
 
+_Key = tuple[str, int]
+
+
+def _alike(values: Sequence[ProgramValue]) -> dict[_Key, list[ProgramValue]]:
+    """The values that a row may be: all that a loop stacks has one name, and some of it one size."""
+    alike: dict[_Key, list[ProgramValue]] = {}
+    for value in values:
+        alike.setdefault((value.node, value.size_bytes), []).append(value)
+    return alike
+
+
+def _of_all(alike: Sequence[ProgramValue], others: Set[str]) -> str | None:
+    """The one layer of all of them; of some alone only where one line makes all."""
+    layers = [{*map(_layer, _weights(value.arguments))} - others for value in alike]
+    one = {next(iter(each)) for each in layers if len(each) == 1}
+    whole = all(len(each) == 1 for each in layers) or len({value.place for value in alike}) == 1
+    return next(iter(one)) if len(one) == 1 and whole else None
+
+
+def _line_of(alike: Sequence[ProgramValue]) -> str:
+    """The line that makes them; of several within one function the first to the last of them."""
+    labels = list(dict.fromkeys(value.label for value in alike if value.label))
+    matches = [_LINE.match(label) for label in labels]
+    told = [match for match in matches if match]
+    heads = {match["head"] for match in told}
+    if len(labels) < _SEVERAL or len(told) < len(labels) or len(heads) > 1:
+        return labels[0] if labels else ""
+    numbers = sorted(int(match["line"]) for match in told)
+    return f"{told[0]['head']}{numbers[0]} to {numbers[-1]})"
+
+
+_LINE = regex(r"(?P<head>\w+ \(.+:)(?P<line>\d+)\)\Z")
+_SEVERAL = 2
+
+
 def _vectors(attribution: Attribution) -> set[str]:
     """Arguments of one dimension that are all that there is of their layer, such as a bias beside a matrix in
     one dictionary.
@@ -62,6 +93,30 @@ def _vectors(attribution: Attribution) -> set[str]:
             layer = _layer(row.node)
             ranks[layer] = max(ranks.get(layer, 0), len(row.shape))
     return {layer for layer, rank in ranks.items() if rank < _LEAST_RANK}
+
+
+def _data(attribution: Attribution) -> set[str]:
+    """Arguments of a tuple with as many rows each, `tasks[0]` and `tasks[1]`: a batch and no weights. Of
+    matrices that are multiplied in turn, one's columns are the next one's rows.
+    """
+    parts: dict[str, dict[str, tuple[int, ...]]] = {}
+    for row in attribution.table:
+        match = _OF_A_TUPLE.match(row.node or "") if row.purpose == "parameter" and row.shape else None
+        if match:
+            shape = tuple(side or 0 for side in row.shape or ())
+            parts.setdefault(match["whole"], {})[row.node or ""] = shape
+    found = set[str]()
+    for whole in parts.values():
+        rows = {shape[0] for shape in whole.values()}
+        chained = any(len(shape) > 1 and shape[-1] in rows for shape in whole.values())
+        if len(whole) > 1 and len(rows) == 1 and max(rows) >= _FEWEST_ROWS and not chained:
+            found.update(whole)
+    return found
+
+
+_OF_A_TUPLE = regex(r"(?P<whole>\w+)\[\d+\]\Z")
+_FEWEST_ROWS = 8
+"""A kernel has fewer rows, as all kernels of a network do."""
 
 
 def _with_line(

@@ -41,10 +41,12 @@ def mostly_of_a_layer(moment: Moment, compiler: CompilerMemory) -> str:
     if compiler.schedule is None:
         return ""
     held: dict[str, int] = {}
-    whole, lines = 0, {value.label for value in compiler.values}  # mostly_made_at tells of lines
+    whole, lines = 0, {value.label.partition(":")[0] for value in compiler.values if value.label}
     for row in rows(moment):
         whole += row.allocation.total_bytes
-        if row.owner.layer and row.owner.layer not in lines:
+        if (
+            row.owner.layer and row.owner.layer.partition(":")[0] not in lines
+        ):  # mostly_made_at tells of lines
             held[row.owner.layer] = held.get(row.owner.layer, 0) + row.allocation.total_bytes
     layer = max(held, key=lambda each: held[each], default=None)
     if layer is None or held[layer] < _MIN_SHARE * whole:

@@ -4,6 +4,7 @@ call: a loop's state is one tuple, and each part of it comes from before the loo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,6 +49,26 @@ class Flow:
                 reached[each] = None
         return list(reached)
 
+    def combines(self, number: int) -> bool:
+        """Whether it meets two arrays along different dimensions, `a[:, None] - b[None]`: a value for every
+        pair of their rows, which is more than either of them is, and the work of neither. Of a norm, which
+        does the same with a mean and a scale, one operand is as large already.
+        """
+        called = [self.known[number]]
+        if called[0].opcode == "fusion":
+            bodies = set(called[0].called_computation_ids)
+            called = [each for each in self.known.values() if self.inside[each.id] in bodies]
+        wide: dict[tuple[int, ...], set[tuple[int, ...]]] = {}
+        for each in called:
+            if each.opcode == "broadcast" and each.operand_ids and each.operand_ids[0] in self.known:
+                made, given = _sides(each), _sides(self.known[each.operand_ids[0]])
+                if 1 < math.prod(given) < math.prod(made):
+                    along = (number for number, side in zip(each.dimensions, given, strict=False) if side > 1)
+                    wide.setdefault(made, set()).add(tuple(along))
+        operands = [self.known[each] for each in self.known[number].operand_ids if each in self.known]
+        largest = max((math.prod(_sides(each)) for each in operands), default=0)
+        return any(len(along) > 1 and math.prod(made) > largest for made, along in wide.items())
+
     def sources(self, number: int) -> Iterator[int]:
         """What it reads: a part of a loop's state is what stood before the loop, then what a turn writes."""
         each = self.known[number]
@@ -61,15 +82,24 @@ class Flow:
         else:
             yield from (operand for operand in each.operand_ids if operand in self.known)
 
+    def fills(self, number: int) -> bool:
+        """Whether it makes an array of one number, as a loop's stack is before the loop."""
+        return bool(self._done(number).opcode == "broadcast")
+
     def row_of_stack(self, number: int) -> int | None:
         """What an instruction puts into a stack, None where it does no such thing."""
-        each = self.known[number]
-        if each.opcode == "fusion" and each.called_computation_ids:
-            each = self.known.get(self._roots.get(each.called_computation_ids[0], -1), each)
+        each = self._done(number)
         if each.opcode != _STACKS or len(each.operand_ids) < 2 or each.operand_ids[1] not in self.known:
             return None
         row: int = each.operand_ids[1]
         return row
+
+    def _done(self, number: int) -> Any:
+        """The instruction, of a fusion the last one that it holds."""
+        each = self.known[number]
+        if each.opcode == "fusion" and each.called_computation_ids:
+            each = self.known.get(self._roots.get(each.called_computation_ids[0], -1), each)
+        return each
 
     def moved_from(self, number: int) -> int | None:
         """What an instruction only moves or changes the shape of: of a loop's state what a turn writes."""
@@ -104,3 +134,7 @@ class Flow:
             each = self.known.get(self.callers.get(self.inside[whole], -1))
         is_loop = each is not None and each.opcode == "while"
         return each if is_loop and each.operand_ids and each.called_computation_ids else None
+
+
+def _sides(instruction: Any) -> tuple[int, ...]:
+    return tuple(instruction.shape.dimensions)

@@ -87,9 +87,23 @@ class Origins:
         zeros that it fills, is told by the loop's body.
         """
         own = self._known[number]
+        if self._flow.fills(number) and (stacked := self._filled(number)):
+            return stacked
         if own.metadata.op_name and (own.opcode == "while" or not own.metadata.op_name.endswith("/while")):
             return number
         return self._name_of_reader(number) or (number if own.metadata.op_name else None)
+
+    def _filled(self, number: int) -> int | None:
+        """What a loop stacks into zeros that stand before it: they are its stack, whatever name they have."""
+        written = (self._written(number, each) for each in self._loops_given(number))
+        return next((each for each in written if each and self._flow.row_of_stack(each) is not None), None)
+
+    def _loops_given(self, number: int) -> Iterator[int]:
+        """The loops that are given a value as a part of their state."""
+        for reader in self._readers.get(number, ()):
+            if self._known[reader].opcode == "tuple":
+                again = self._readers.get(reader, ())
+                yield from (each for each in again if self._known[each].opcode == "while")
 
     def _name_of_reader(self, number: int) -> int | None:
         level, seen = [number], {number}
@@ -128,10 +142,13 @@ class Origins:
         return bodies
 
     def _arguments(self, number: int) -> Iterator[str]:
-        """The nearest arguments of the program that a value is computed with."""
+        """The nearest arguments of the program that a value is computed with; none beyond what meets two
+        arrays as all pairs of their rows.
+        """
         level, seen = [number], {number}
         for _ in range(_MOST_STEPS):
-            before = (source for each in level for source in self._flow.computed_with(each))
+            own = (each for each in level if not self._flow.combines(each))
+            before = (source for each in own for source in self._flow.computed_with(each))
             level = list(dict.fromkeys(each for each in before if each not in seen))[:_MOST_VALUES]
             seen.update(level)
             arguments = [self._known[each] for each in level if self._is_argument(each)]
