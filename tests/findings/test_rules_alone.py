@@ -157,6 +157,31 @@ def test_a_second_tensor_as_large() -> None:
     assert list(one_chunk_dominates.check(case(chunks((100 * MIB, 1), request=small))))
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "count", "size", "block", "named"),
+    [
+        ("frames", "variable", 1, 80, 100, True),
+        ("frames", "variable", 1, 40, 100, False),  # too small for the block
+        ("frames", "variable", 1, 80, 90, False),  # counted for another block
+        ("frames", "variable", 2, 80, 100, False),
+        ("frames", "list", 1, 80, 100, False),  # in a container: there may be more
+        (None, "variable", 1, 80, 100, False),
+    ],
+)
+def test_the_variable_that_holds_the_one_large_block(
+    name: str | None, kind: str, count: int, size: int, block: int, named: bool
+) -> None:
+    moment = chunks((100 * MIB, 1), request=asked(20 * MIB))
+    counted = AllocationTable.of([Allocation("held", block * MIB)])
+    owners = [Owner(name, Kind.HELD, Phase.NONE)]
+    made = case(replace(moment, counted=Attribution(counted, owners)))
+    made = replace(made, capture=replace(made.capture, living=living((name, kind, count, size * MIB))))
+    found = only(one_chunk_dominates.check(made))
+    told = "`frames` (train.py:41), [2,3] float32, holds 80.00 MiB in a block of 100.00 MiB, 100 % of what"
+    assert found.headline.startswith(told) is named and found.explains == 100 * MIB
+    assert (found.remedies[0].text.startswith("make `frames` for a part of its rows")) is named
+
+
 def test_sets_of_chunks_that_are_there_often() -> None:
     update = replace(asked(4 * MIB), owner=Owner(None, Kind.UNATTRIBUTED, Phase.OPTIMIZER))
     found = only(repeated_sets.check(case(chunks((4 * MIB, 10), (MIB, 11), (256, 500), request=update))))

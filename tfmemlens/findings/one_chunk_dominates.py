@@ -4,7 +4,7 @@ What it means: a dump has no names, but one chunk that holds most of the memory 
 outer difference of all pairs, a data set. The op that failed is the next one after it. What is lost to
 rounding bounds how large the tensor in the chunk is; where that is a whole multiple of what failed, the
 failing op most likely reduces it. Where the program stands beside the dump, a layer whose output has that
-size at the batch of the failure is named.
+size at the batch of the failure is named; where it recorded itself, the variable that holds the tensor.
 When it fires: no report names owners, one chunk holds at least half of what is in use, and what failed is at
 most half of it or, where another copy of it failed, as large; nothing tells that it is a constant
 (`data-set-as-constant`). Where a copy of unknown size failed, the chunk
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.code_outputs import CodeOutput, code_outputs
-from tfmemlens.findings.support.given_whole import held_whole
+from tfmemlens.findings.support.given_whole import GivenWhole, held_alone, held_whole
 from tfmemlens.findings.support.rows import (
     all_in_use,
     attributed,
@@ -63,6 +63,10 @@ def check(case: Case) -> Iterator[Finding]:
         again = low <= need <= high and request.failed.shape is None
         if need > chunk.size_bytes // 2 and not again:
             continue
+        known = held_alone(case, moment)
+        if known is not None:
+            yield _of_a_name(moment, index, known)
+            continue
         size = human(chunk.size_bytes)
         of_all = percent(chunk.size_bytes, all_in_use(moment))
         range_ = f"about {human((low + high) // 2)}" if high - low < MIB else f"{human(low)} to {human(high)}"
@@ -87,6 +91,31 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _of_a_name(moment: Moment, index: int, known: GivenWhole) -> Finding:
+    """A variable of the program's held it at the failure: nothing is left to guess."""
+    share = percent(known.block_bytes, all_in_use(moment))
+    block = f" in a block of {human(known.block_bytes)}" if known.block_bytes > known.bytes + MIB else ""
+    what = f"{known.label}, holds {human(known.bytes)}{block}, {share} of what is in use: Python refers to it"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=known.block_bytes,
+        evidence=(Evidence(f"the program recorded it: {human(known.bytes)}", known.line),),
+        remedies=(
+            Remedy(
+                f"make `{known.name}` for a part of its rows at a time where they are used, such as one batch"
+                " in the data set's `map`; or let the name go (`del`) before the step, where it is used no"
+                " more",
+                saves_bytes=known.block_bytes,
+                certainty=Certainty.BOUND,
+                slug="in-blocks",
+            ),
+        ),
+        moment=index,
+    )
 
 
 def _made_by_the_code(case: Case, request: Request, low: int, high: int) -> CodeOutput | None:

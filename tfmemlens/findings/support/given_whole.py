@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,8 @@ class GivenWhole:
     line: Line | None = None
     recorded: bool = False
     """Whether the program recorded it; else its bytes fit, and no more is known."""
+    name: str | None = None
+    """The variable that holds it, as far as the program recorded one."""
 
 
 def held_whole(case: Case, moment: Moment) -> GivenWhole | None:
@@ -47,6 +50,40 @@ def of_bytes(case: Case, low: int, high: int, block: int = 0) -> GivenWhole | No
         return None
     made = fitting[0]
     return GivenWhole(f"`{made.code}` ({made.line.place})", made.bytes, block or made.bytes, made.line)
+
+
+def held_alone(case: Case, moment: Moment) -> GivenWhole | None:
+    """The one tensor that a name of the program's held at the failure, which fits the largest block alone and
+    was counted for it.
+    """
+    table = moment.attribution.table
+    if attributed(moment) or not len(table):
+        return None
+    chunk = max(table, key=lambda row: row.size_bytes)
+    low, high = tensor_in(chunk, moment)
+    fitting = [
+        (group, holder)
+        for group in case.capture.living
+        for holder in group.holders
+        if group.count == holder.count == 1 and low <= group.bytes <= high
+    ]
+    if chunk.count != 1 or len(fitting) != 1 or fitting[0][0].bytes < _LEAST_BYTES:
+        return None
+    group, holder = fitting[0]
+    counted = moment.counted.ranked if moment.counted else ()
+    its_block = any(
+        owner.kind is Kind.HELD and owner.layer == holder.name and row.size_bytes == chunk.size_bytes
+        for row, owner, _ in counted
+    )
+    if not its_block or holder.name is None or holder.kind != _VARIABLE:
+        return None
+    place = f" ({os.path.basename(holder.file)}:{holder.code_line})" if holder.file else ""
+    label = f"`{holder.name}`{place}, {group.tensor}"
+    return GivenWhole(label, group.bytes, chunk.size_bytes, holder.line, recorded=True, name=holder.name)
+
+
+_VARIABLE = "variable"
+"""What the recorder calls a name of a function or module that holds the tensor itself."""
 
 
 def _recorded(case: Case, moment: Moment) -> GivenWhole | None:
