@@ -33,8 +33,16 @@ def verdict(text: str) -> str:
         REFUSED + OLD + "|    0      4711  python                                             14700MiB |\n",
         REFUSED + OLD + "|    0      4711    C   /home/ann/envs/tf/bin/python\n           14700MiB |\n",
         REFUSED + OLD + "    0      4711    C   python    14700MiB\n",
+        table(14800, processes=HOLDER) + SMALL.replace("2.2K (2304", "166.62M (174718976"),
     ],
-    ids=["ended before the table", "more than was refused", "no types", "a broken row", "no frame"],
+    ids=[
+        "ended before the table",
+        "more than was refused",
+        "no types",
+        "a broken row",
+        "no frame",
+        "before the run",
+    ],
 )
 def test_a_process_that_this_run_cannot_be_holds_the_gpu(text: str) -> None:
     assert "(pid 4711) held 14.36 GiB" in verdict(text)
@@ -140,3 +148,70 @@ def test_whether_memory_of_several_gpus_adds_up(text: str, asked: bool) -> None:
 )
 def test_layers_that_were_frozen_and_are_trained(text: str, told: bool) -> None:
     assert ("frozen ones have none of these" in verdict(text + oom("16,288,150,150", "net/act/mul"))) is told
+
+
+COUNTED = """The RAM goes up with each call of my function:
+
+@tf.function
+def step(img, gain):
+    return img * gain
+
+for i in range(1000):
+    out = step(img, {})
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "anew"), [("float(i) / 10", True), ("i * 2", True), ("tf.constant(i)", False), ("0.5", False)]
+)
+def test_a_number_of_python_for_each_call_of_a_function(given: str, anew: bool) -> None:
+    assert ("gets `gain` as a Python number" in verdict(COUNTED.format(given))) is anew
+
+
+LOOP = """for epoch in range(EPOCHS):
+    for real in ds:
+        history.append(G(noise()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("It runs out of memory at epoch 3", True),
+        ("It fails after 300 steps", True),
+        ("It fails at once", False),
+        ("It runs out of memory in epoch 1", False),
+    ],
+)
+def test_a_list_in_a_loop_where_the_message_names_no_size(said: str, kept: bool) -> None:
+    text = f"{said}\n{LOOP}ResourceExhaustedError: failed to allocate memory [Op:Mul]\n"
+    assert ("`history` (line 4) keeps every result" in verdict(text)) is kept
+
+
+CLOSED = "After sess.close() the memory is still there. {}\nCUDA_ERROR_OUT_OF_MEMORY\n"
+
+
+@pytest.mark.parametrize(
+    ("asks", "told"),
+    [
+        ("How do I give the memory back?", True),
+        ("Can I release the GPU memory?", True),
+        ("I want the memory back.", False),
+        ("Is there a way to free the disk?", False),
+    ],
+)
+def test_memory_of_a_gpu_comes_back_with_the_end_of_the_process(asks: str, told: bool) -> None:
+    assert ("only with the end of the process" in verdict(CLOSED.format(asks))) is told
+
+
+@pytest.mark.parametrize(
+    ("asks", "told"),
+    [
+        ("How can it run for 200 epochs before it fails?", True),
+        ("Why does it train 4000 steps and then stop?", True),
+        ("How do I run for 200 epochs?", False),
+        ("It ran for 200 epochs before.", False),
+    ],
+)
+def test_a_step_that_went_well_goes_well_again(asks: str, told: bool) -> None:
+    assert ("goes well again" in verdict(oom("64,128,3750", "ecg/conv/Relu") + asks + "\n")) is told

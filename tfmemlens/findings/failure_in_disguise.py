@@ -134,8 +134,30 @@ def _filled_by_itself(use: DeviceUse | None) -> str:
 
 
 def _of_ranks(case: Case, failed: FailedRequest) -> str:
-    """What ranks have to do with it, where the driver itself had nothing left."""
+    """What ranks or worker processes have to do with it, where the driver itself had nothing left."""
+    if (line := _workers(case)) and failed.kind is RequestKind.DRIVER:
+        return (
+            f"; most likely the worker processes ({line.place}) ask for it: each starts a TensorFlow of its"
+            " own as soon as it computes something, and the training holds nearly all of the GPU"
+        )
     return own_gpu.why(case) if failed.kind is RequestKind.DRIVER and not _of_nccl(failed) else ""
+
+
+_OF_WORKERS = regex(r"(?i)\bworkers?\b|\.predict\(|__getitem__")
+
+
+def _workers(case: Case) -> Line | None:
+    """The line that starts processes which read data, where the text says that these fail or compute."""
+    line = case.capture.surroundings.shows("worker processes")
+    return line if line and framework_of(case) == TENSORFLOW and _OF_WORKERS.search(line.text) else None
+
+
+_THREADS = Remedy(
+    "read with threads, or keep TensorFlow out of what the workers run: compute features once before the"
+    " training, or in the model; else hide the GPU from the workers",
+    "model.fit(data, workers=4, use_multiprocessing=False)",
+    slug="fewer-workers",
+)
 
 
 def _has_several(case: Case) -> bool:
@@ -181,6 +203,9 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
             "CUDA_VISIBLE_DEVICES=-1 python convert.py",
             slug="convert-on-the-cpu",
         )
+    if _workers(case) and moment.request.failed.kind is RequestKind.DRIVER:
+        yield _THREADS
+        return
     if _own_pool(case, moment):
         yield from _of_own_pool(case)
         return

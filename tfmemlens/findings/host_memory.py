@@ -454,6 +454,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         if not (surely_for_memory(moment) or told_for_memory(case) or grows):
             yield _KERNEL_LOG
         yield SHARD_THE_DATA
+    converts = was_killed(moment) and case.capture.surroundings.shows("converting a model") is not None
+    if converts:
+        yield _CONVERT_IN_PARTS
     limit = case.capture.surroundings.setting("container_memory")
     sampling = was_killed(moment) and (
         case.capture.surroundings.shows("sampling") or case.api.library == "NumPyro"
@@ -529,6 +532,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         or compiling
         or steps
         or loads
+        or converts
         or _of_network(moment)
         or _reads_data(case, moment)
     ):
@@ -543,6 +547,12 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield from _SLABS
 
 
+_CONVERT_IN_PARTS = Remedy(
+    "a conversion holds the weights several times (as read, as constants of a graph, as bytes of the result):"
+    " take a machine with four times the model's RAM, add swap, or convert a smaller model or its parts",
+    "sudo fallocate -l 32G /swap && sudo chmod 600 /swap && sudo mkswap /swap && sudo swapon /swap",
+    slug="more-ram",
+)
 _NATIVE = ("C++", "C#", "Java")
 """Programs that read no data with tf.data."""
 _LESS_IN_A_CALL = Remedy(

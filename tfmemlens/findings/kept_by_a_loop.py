@@ -117,7 +117,22 @@ def _proof(
         return f"it failed after {turns:,} iterations that went well", None, False
     if on_host(moment) and keeping.each:
         return "so host RAM fills with the iterations", None, False
+    if need is None and not on_host(moment) and _went_well(case):
+        return "and it failed after a while that went well", None, False
     return None
+
+
+_LATER = regex(
+    r"(?i)\b(?:at|in|during|after|around) (?:the )?epoch (?:[2-9]|[1-9]\d+)\b|\bafter \d+ epochs\b"
+)
+
+
+def _went_well(case: Case) -> bool:
+    """Whether words tell of epochs, or of many steps or calls, before the failure."""
+    told = case.capture.surroundings
+    said = told.shows("running short")
+    late = told.shows("failing late") or told.shows("many calls before")
+    return late is not None or bool(said and _LATER.search(said.text))
 
 
 def _fills(keeping: Kept, whole: int | None) -> bool:

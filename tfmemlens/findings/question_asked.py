@@ -19,6 +19,7 @@ from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.units import human
+from tfmemlens.values import replace
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: it answers a question"
@@ -37,6 +38,24 @@ _PER_REPLICA = Remedy(
 )
 
 
+_AT_THE_END = (
+    "only with the end of the process: a session that is closed, a model that is deleted and clear_session()"
+    " leave it with TensorFlow's pool, for the same process to use again"
+)
+_CHILD = Remedy(
+    "do each piece of work in a process of its own that ends with it, or let one process that lives on serve"
+    " all",
+    "multiprocessing.Pool(1, maxtasksperchild=1)   # Celery: worker_max_tasks_per_child = 1",
+    slug="own-process",
+)
+_WATCH = Remedy(
+    "print what is in use at the end of each epoch: flat until the failure, it is another process or a larger"
+    " step; rising, look for what is kept",
+    "print(tf.config.experimental.get_memory_info('GPU:0')['current'] >> 20)   # TF 2.5+; nvidia-smi",
+    slug="find-what-grows",
+)
+
+
 def check(case: Case) -> Iterator[Finding]:
     told, moment = case.capture.surroundings, case.moments[0] if case.moments else None
     if line := told.shows("asked: pooling"):
@@ -48,6 +67,27 @@ def check(case: Case) -> Iterator[Finding]:
             line,
             "no: this is the GPU's memory, which lies outside of Java's heap; a larger heap gives it nothing",
         )
+    if (line := told.shows("asked: giving back")) and framework_of(case) == TENSORFLOW:
+        closed = told.shows("closing a session")
+        kind = moment.request.failed.kind if moment and moment.request else None
+        sure = (
+            closed is not None and kind in (None, RequestKind.DRIVER) and not told.shows("host RAM in words")
+        )
+        if sure or (moment and _of_a_device(moment)):
+            answer = _answer(line, f"that it comes back {_AT_THE_END}", _CHILD)
+            why = f"memory of a GPU comes back {_AT_THE_END}"
+            yield replace(answer, severity=Severity.CAUSE, because=why, headline=why) if sure else answer
+    if (line := told.shows("asked: ran before")) and moment and _of_a_device(moment):
+        grows = told.setting("allow_growth")
+        others = ", or, where the pool grows, another process has taken the rest of the GPU" if grows else ""
+        need = moment.request.needed_bytes if moment.request else None
+        what = (
+            f"a step that went well so often ({line.place}) goes well again, unless it is larger (other"
+            " shapes, a last batch, a validation) or something keeps more from step to step: lists,"
+            f" histories, graphs{others}"
+        )
+        answer = _answer(line, what, _WATCH, severity=Severity.CAUSE)
+        yield replace(answer, headline=what, because=what, explains=need)
     if (line := told.shows("asked: host RAM")) and moment and _of_a_device(moment):
         yield _answer(
             line,

@@ -271,8 +271,9 @@ def _converts(moment: Moment, failed: FailedRequest) -> bool:
 
 
 _AS_LARGE_AS_THE_SET = regex(
-    r"\bbatch_?size\s*=\s*(?:len\(\s*[\w.\[\]'\"]{1,40}\s*\)|[\w.]{1,40}\.shape\[0\]|[\w.]{1,40}\.size\b"
-    r"|(?P<number>\d{3,9})\b)|\.batch\(\s*(?:len\(\s*[\w.]{1,40}\s*\)|[\w.]{1,40}\.shape\[0\]|(?P<many>\d{3,9}))"
+    r"\bbatch_?size\s*=\s*(?:len\(\s*[\w.\[\]'\"]{1,40}\s*\)|[\w.]{1,40}\.shape\[0\]"
+    r"|[\w.]{1,40}\.size\b|(?P<number>\d{3,9})\b)"
+    r"|\.batch\(\s*(?:len\(\s*[\w.]{1,40}\s*\)|[\w.]{1,40}\.shape\[0\]|(?P<many>\d{3,9}))"
 )
 
 

@@ -11,7 +11,7 @@ from tfmemlens.model.capture import DeviceProcess, DeviceUse
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB, Size, human, human_size
+from tfmemlens.units import GIB, MIB, Size, human, human_size
 
 _MIN_SHARE = 0.1
 """Of the device: what others hold below it is a desktop, or what a driver keeps."""
@@ -110,13 +110,15 @@ def _sorted(case: Case, moment: Moment, use: DeviceUse) -> list[DeviceProcess]:
     return sorted(users, key=_bytes, reverse=True)
 
 
+_LEAST_POOL = 64 * MIB
 _A_WHOLE_POOL = 0.5
 """Of the device: a region that only a pool asks for, as it starts."""
 
 
 def _got_nothing(case: Case, moment: Moment, use: DeviceUse) -> bool:
     """Whether the driver refused this run its pool, so that it is none of those that hold the device: it had
-    ended when the table was made, or one of them holds more than the run was refused.
+    ended when the table was made, or one of them holds more than the run was refused, or the table is from
+    before the run, which asked for what it shows to be free.
     """
     refused = moment.incident.driver_failures if moment.incident else ()
     if not refused or moment.balance.pool or moment.balance.in_use or use.total is None:
@@ -125,6 +127,13 @@ def _got_nothing(case: Case, moment: Moment, use: DeviceUse) -> bool:
     if crash and crash.source == use.line.source and last <= crash.number < use.line.number:
         return True
     sizes = [size.bytes for size, _ in refused]
+    first = min(line.number for _, line in refused if line)
+    left = use.total.bytes - use.used.bytes if use.used else 0
+    of_then = (
+        refused[0][1] is not None and refused[0][1].source == use.line.source and use.line.number < first
+    )
+    if of_then and _LEAST_POOL <= max(sizes) <= left:
+        return True  # what the table shows free is all that the pool asked for
     held = max(map(_bytes, use.processes), default=0)
     return max(sizes) >= _A_WHOLE_POOL * use.total.bytes and held > min(sizes) + _CONTEXT_BYTES
 

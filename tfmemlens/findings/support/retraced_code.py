@@ -42,6 +42,16 @@ def retraced(program: Program, name: str) -> Retraced | None:
     return Retraced(statement.line_of(node), _number(program, node), _array(statement, node))
 
 
+def given_numbers(program: Program) -> Iterator[tuple[str, Line, str, str, Line]]:
+    """Every tf.function of the program that a call gives a Python number which differs from call to call: its
+    name, its line, the argument, what it is given, and the line of the call.
+    """
+    for statement, node in _functions(program):
+        decorated = any("function" in ast.unparse(each) for each in node.decorator_list)
+        if decorated and (number := _number(program, node)):
+            yield node.name, statement.line_of(node), *number
+
+
 def _functions(program: Program) -> Iterator[tuple[Statement, ast.FunctionDef]]:
     for statement in program:
         for node in statement.nodes:

@@ -165,12 +165,33 @@ def _of_code(case: Case) -> Iterator[Grower]:
             kept += " keeps each with its weights"
         yield Grower(kept, loop.model, tuple(_of_models(loop.loop, bool(loop.clears), loop.alike)), True)
     yield from _adding_ops(case)
+    yield from _given_numbers(case)
     yield from _keeping(told)
     for line, call in predicting_loops(told.program()):
         yield Grower(
             f"{line.place} calls `{call}` in each turn of a loop, and each call makes its own data set",
             line,
             (_direct_call(case.api),),
+            True,
+        )
+
+
+def _given_numbers(case: Case) -> Iterator[Grower]:
+    """A tf.function that gets another Python number in each call, and is traced for each."""
+    from tfmemlens.findings.support.retraced_code import given_numbers
+
+    for name, line, argument, given, call in given_numbers(case.capture.surroundings.program()):
+        yield Grower(
+            f"`{name}` ({line.place}) is a tf.function and gets `{argument}` as a Python number"
+            f" ({call.place}): each new one makes another graph, and all are kept",
+            call,
+            (
+                Remedy(
+                    f"give `{argument}` as a tensor: one graph then serves every value",
+                    f"{name}(..., tf.constant({given}))",
+                    slug="one-signature",
+                ),
+            ),
             True,
         )
 

@@ -12,7 +12,7 @@ PROGRAM = LineRule(
     r"|(?<![.\w])TF_(?:SessionRun|NewSession|LoadSessionFromSavedModel)\b(?!\+| ?\(\))"
     r"|\blibtensorflow[-_](?:cpu|gpu)\b"
     r"|Running gRPC ModelServer|\btensorflow_serving/|servable version|\btensorflow/serving:"
-    r"|\bTF ?Serving\b|\b[Tt]ensor[Ff]low[- ][Ss]erving\b"
+    r"|\bTF ?Serving\b|\btf[- ]?serving\b(?!\.)|\b[Tt]ensor[Ff]low[- ][Ss]erving\b"
     r"|\b[Tt]ensor[Ff]low\.js\b|@tensorflow/tfjs(?!-node)\b|\btf\.memory\(\)|\b(?i:webgl)\b"
     r"|\bChrome(?:'s)? (?:GPU process|task manager)\b"
     r"|\btfjs(?:-core|-layers)?\b(?!-node)|\bTensorFlowSharp\b|\bTensorFlow\.NET\b|\bTF(?:Tensor|Session)\b)",
@@ -95,6 +95,7 @@ _NAMES = (
             "tfserving",
             "tf serving",
             "tensorflow-serving",
+            "tf-serving",
             "tensorflow serving",
         ),
         "TensorFlow Serving",

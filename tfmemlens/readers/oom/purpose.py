@@ -331,8 +331,11 @@ GROWING = LineRule(
     r"|\b(?:takes?|uses?|needs?|consumes?) (?:\w{1,12} ){0,2}more (?:\w{1,12} )?(?:RAM|memory)\b"
     r"[^.\n]{0,20}\b(?:each|every)\b"
     r"|\b(?:takes?|leaves?|adds?) (?:another|extra|additional)\b[^.\n]{0,20}\b(?:RAM|memory)\b"
+    r"|\b(?:takes?|eats?|uses?|consumes?|fills?)(?: up)? [^.\n]{0,30}\b(?:RAM|memory)\b (?:in|within|after)"
+    r" (?:\w+ )?(?:about )?(?:seconds|minutes|hours|days)\b"
     r"|\b(?:each|every) (?:epoch|step|iteration|batch|call|fold|trial)\b[^.\n]{0,20}\bmore (?:\w{1,12} )?"
     r"(?:RAM|memory)\b|\b(?:RAM|memory) (?:accumulat|build)\w*)",
+    "This takes all my 16 GB of RAM in ten minutes",
     "the container's RAM grows steadily over about 50 minutes until it's OOMKilled",
     "memory usage keeps increasing during training",
     "I see unbounded memory growth on the CPU",

@@ -104,7 +104,33 @@ MANY_CALLS = LineRule(
     needs=("after", "within", "until"),
 )
 """It went well for a long while before."""
+GIVING_BACK = LineRule(
+    r"(?i)(?=[^?]{0,400}\?)\b(?:give|giving|get|getting|release|free|clear|empty|flush|return)\b"
+    r"(?: \w+){0,3}? (?:GPU |its |the |my )?(?:memory|VRAM)\b(?: back)?[^.?]{0,40}\?",
+    "How do I give the memory back?",
+    "how can I release the GPU memory after training?",
+    needs=("memory", "vram"),
+)
+"""How a process gives a GPU's memory back without its end."""
+CLOSED = LineRule(
+    r"(?i)\b(?:sess(?:ion)?\.close\(\)|clos(?:e|es|ing) the session|reset_default_graph|clear_session"
+    r"|del model)",
+    "although I call session.close()",
+    needs=("close", "reset_default_graph", "clear_session", "del model", "closing"),
+)
+"""What ends a session or a model, and no process."""
+RAN_BEFORE = LineRule(
+    r"(?i)\b(?:how|why) (?:can|could|come|does|did|is|was)\b[^?]{0,80}\b(?:runs?|running|ran|trains?|trained"
+    r"|works?|go|last)\b[^?]{0,40}\b\d{1,7}(?:th)? (?:\w+ )?(?:epochs?|steps|iterations|batches)\b"
+    r"[^?]{0,40}\?",
+    "If it doesn't fit how can it run for 200 epochs before?",
+    needs=("epoch", "steps", "iterations", "batches"),
+)
+"""Why it fails after so many steps that went well."""
 QUESTIONS = {
+    "asked: giving back": GIVING_BACK,
+    "closing a session": CLOSED,
+    "asked: ran before": RAN_BEFORE,
     "tensors in JavaScript": TENSORS_IN_JAVASCRIPT,
     "awaiting": AWAITING,
     "many calls before": MANY_CALLS,

@@ -532,7 +532,7 @@ _WORDS = Words(
     "Device(", "call first", "org.tens", "Sharp", "low.NET", "TFTensor", "TFSession",
     "tfjs", "low.js", "WebGL", "webGL", "webgl", "Chrome", "tf.memory(",
     "tensorflow_mod", "ModelServer", "low_serving", "servable",
-    "TFServing", "TF Serving", "w/serving:", "ow-serving", "ow Serving", "ow serving",
+    "TFServing", "TF Serving", "tf-serving", "w/serving:", "ow-serving", "ow Serving", "ow serving",
     "reticulate", "->Run(", "SavedModelB", ".runner()", "ensor.create(", "ensors.create(",
     ".tensorOf(", ".scalarOf(", ".vectorOf(", "TF Java", "TF-Java", "ow Java", "ow-java", "ow java",
     "TF_Session", "TF_NewS", "TF_LoadS", "ibtensorflow",
