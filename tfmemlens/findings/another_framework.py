@@ -25,6 +25,7 @@ from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import human, parse_size
+from tfmemlens.values import replace
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
@@ -35,7 +36,14 @@ _TOOLS = {
 _WITHOUT_A_POOL = ("JCuda", "PyCUDA", "Numba")
 """What asks the driver for each buffer: others fill the GPU as likely as the program."""
 _NOT_ON_THE_GPU = ("Java", "JavaScript", "OpenCV")
+_A_COMPILER = "a compiler was killed"
 _HELP = {
+    _A_COMPILER: Remedy(
+        "let fewer compilers run at once (each may take 2 GB and more), or add swap; or install the wheel"
+        " that is published, and build nothing",
+        "bazel build --jobs=2 ...   # JAX's build.py: --bazel_options=--jobs=2; make -j2; MAX_JOBS=2",
+        slug="fewer-jobs",
+    ),
     "file that it was to write": Remedy(
         "see whether the folder exists and may be written to, its disk has room, and how many files the"
         " process may open",
@@ -180,7 +188,7 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.NOTE,
             headline=(
-                f"{'no out-of-memory message' if _NO_LAUNCH in what else 'no lack of memory'}:"
+                f"{_kind(what)}:"
                 f" {what}{_sizes(line)}{_grew(case, what, line)}{_where(case, what, line)}"
                 f"{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
             ),
@@ -190,11 +198,32 @@ def check(case: Case) -> Iterator[Finding]:
                 *((ended[0],) if ended else ()),
                 *((BUILD_ONCE,) if _grew(case, what, line) else ()),
                 *(_smaller_blocks(case) if _ON_CHIP in what else ()),
-                *(remedy for words, remedy in _HELP.items() if words in what),
+                *(_on_that_disk(remedy, line) for words, remedy in _HELP.items() if words in what),
             ),
         )
     yield from _crash(case)
     yield from _kernel_died(case)
+
+
+_OF_TEMPORARY = regex(r"(?<![\w./])(?P<folder>/(?:var/)?tmp)/[\w./-]{1,200}")
+_ROOM_FOR_TEMPORARY = Remedy(
+    "free the disk of {folder} (`df -i` where it has room: files may have run out), or let temporary files"
+    " lie elsewhere: XLA writes some while it compiles",
+    "df -h {folder}; export TMPDIR=/scratch/$USER/tmp   # a folder that exists",
+    slug="room-for-files",
+)
+
+
+def _on_that_disk(remedy: Remedy, line: Line) -> Remedy:
+    """The same of the disk that the message names: that of temporary files is no checkpoint's."""
+    match = _OF_TEMPORARY.search(line.text)
+    if remedy.slug != "room-for-files" or match is None or _OF_A_CHECKPOINT.search(line.text):
+        return remedy
+    code = (_ROOM_FOR_TEMPORARY.code or "").format(folder=match["folder"])
+    return replace(_ROOM_FOR_TEMPORARY, text=_ROOM_FOR_TEMPORARY.text.format(**match.groupdict()), code=code)
+
+
+_OF_A_CHECKPOINT = regex(r"(?i)ckpt|checkpoint|tempstate|\.h5\b|events\.out|\.data-\d")
 
 
 def _where(case: Case, what: str, line: Line) -> str:
@@ -202,6 +231,13 @@ def _where(case: Case, what: str, line: Line) -> str:
     own = case.capture.surroundings.shows(OWN_FRAME)
     ended = own and own.source == line.source and own.number < line.number
     return of_the_traceback(case.capture.surroundings, deepest=True) if "kernel" in what and ended else ""
+
+
+def _kind(what: str) -> str:
+    """What is denied first: that memory ran out, or that a training's did."""
+    if _A_COMPILER in what:
+        return "no failure of a training"
+    return "no out-of-memory message" if _NO_LAUNCH in what else "no lack of memory"
 
 
 _NO_LAUNCH = "could not be started on the GPU"
@@ -395,6 +431,21 @@ def _beside(case: Case, name: str, line: Line) -> str:
     return f"; {size} of the GPU are held by this very process, and not by {name}" if own else ""
 
 
+def _of_the_same_process(case: Case, name: str, others: tuple[int, int]) -> Remedy | None:
+    """The pool of PyTorch/XLA, which a program has beside PyTorch's own where both use the GPU."""
+    at = case.capture.surroundings.shows("PyTorch/XLA on a GPU")
+    if at is None or name != "PyTorch" or framework_of(case) != TORCH_XLA:
+        return None
+    return Remedy(
+        f"of the GPU's {human(others[1])} some {human(others[0])} are neither free nor PyTorch's own: most"
+        f" likely PyTorch/XLA's, in the same process ({at.place}), which takes 75 % of the GPU or more when"
+        " it starts. Give it a part, or let it take memory as needed (torch_xla 2.1 and newer; older ones"
+        " cannot: do the op on another GPU, or on the CPU)",
+        "export XLA_PYTHON_CLIENT_PREALLOCATE=false   # or XLA_PYTHON_CLIENT_MEM_FRACTION=.40",
+        slug="growth",
+    )
+
+
 def _for_another(case: Case, name: str, line: Line) -> Iterator[Remedy]:
     told, beside = case.capture.surroundings, any(_tensorflow_beside(case, name, line))
     if beside:
@@ -414,7 +465,9 @@ def _for_another(case: Case, name: str, line: Line) -> Iterator[Remedy]:
             "nvidia-smi",
             slug="see-device-users",
         )
-    elif others := _held_by_others(line):
+    elif (others := _held_by_others(line)) and (own := _of_the_same_process(case, name, others)):
+        yield own
+    elif others:
         yield Remedy(
             f"of the GPU's {human(others[1])} some {human(others[0])} are neither free nor {name}'s own:"
             " another process holds them. End that, or take another GPU",

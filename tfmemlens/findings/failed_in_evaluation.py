@@ -25,6 +25,7 @@ from tfmemlens.findings.support.phase import (
     PREDICTION,
     beside_training,
     by_the_bar,
+    evaluating_program,
     is_hook,
     other_than_training,
 )
@@ -82,7 +83,7 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             remedies=(
                 *_decoder(case, request),
-                _in_parts(phase, request) if _by_hand(case) else _remedy(case, moment, phase, request),
+                _in_parts(case, phase, request) if _by_hand(case) else _remedy(case, moment, phase, request),
             ),
             moment=index,
             rules_out=_OF_TRAINING if larger else (),
@@ -154,8 +155,10 @@ def _by_hand(case: Case) -> bool:
     return case.api.front_end is FrontEnd.JAX and case.api.library != "Keras"
 
 
-def _in_parts(phase: str, request: Request) -> Remedy:
+def _in_parts(case: Case, phase: str, request: Request) -> Remedy:
     """Fewer rows at a time, so many parts that each needs 2 GiB at most."""
+    if program := evaluating_program(case, request):
+        return remedies.of_evaluating_program(program[0])
     need = request.needed_bytes or 0
     parts = max(1 << (max(need - 1, 0) // _PART_BYTES).bit_length(), 8)
     each = f" ({parts} parts need {human(need // parts)} each, as far as it grows with them)" if need else ""

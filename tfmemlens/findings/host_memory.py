@@ -29,7 +29,12 @@ from tfmemlens.findings.support.kills import (
     told_for_memory,
     was_killed,
 )
-from tfmemlens.findings.support.prose_advice import OF_NATIVE, ROOM_FOR_TWO, SHARD_THE_DATA
+from tfmemlens.findings.support.prose_advice import (
+    BOUND_THE_SAVE,
+    OF_NATIVE,
+    ROOM_FOR_TWO,
+    SHARD_THE_DATA,
+)
 from tfmemlens.findings.support.rows import (
     failures,
     on_host,
@@ -38,6 +43,7 @@ from tfmemlens.findings.support.rows import (
     words_of_a_client,
 )
 from tfmemlens.findings.support.situation import (
+    JAX,
     TENSORFLOW,
     TORCH_XLA,
     framework_name,
@@ -118,6 +124,11 @@ def check(case: Case) -> Iterator[Finding]:
                 because += f"; the input pipeline was filling its {filling[0]} ({filling[1].place})"
             if _large_in_a_step(case) and not another_program(moment):
                 because += f"; {_last_large(case).rpartition('; ')[2]}, while steps ran"
+            if line := _saving(case, moment):
+                because += (
+                    f"; {line.place} says that it was while a checkpoint is saved: JAX copies its part of the"
+                    " state to the host for that, and the writer copies it again"
+                )
             if line := _compiling(case, moment):
                 because += (
                     f"; {line.place} tells of compiling, or of a first call, which compiles: that takes host"
@@ -319,6 +330,21 @@ def _large(case: Case, kind: RequestKind) -> Iterator[Evidence]:
         yield Evidence(f"before it TensorFlow requested {human_size(size)} at once", line)
 
 
+def _saving(case: Case, moment: Moment) -> Line | None:
+    """Where the text says that JAX was saving when the process was killed."""
+    if framework_of(case) != JAX or not was_killed(moment) or another_program(moment):
+        return None
+    return case.capture.surroundings.shows("saving in words")
+
+
+_FEWER_SAVED = Remedy(
+    "keep one save in flight: let each end before the next begins, and save a smaller state (no copy of an"
+    " average, 16 bits) or from more hosts, of which each copies its part",
+    "manager.wait_until_finished()   # Orbax: before the next save()",
+    slug="one-checkpoint-at-a-time",
+)
+
+
 def _compiling(case: Case, moment: Moment) -> Line | None:
     """Where the text says that a program was being compiled when the process was killed."""
     told = case.capture.surroundings
@@ -465,6 +491,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     yield from native
     if was_killed(moment) and not native and (grows or _late(case, moment)):
         yield from _of_growth(case) if grows else (find_what_grows(case, of_host=True),)
+    saving = _saving(case, moment)
+    if saving:
+        yield from (BOUND_THE_SAVE, _FEWER_SAVED)
     compiling = _compiling(case, moment)
     if compiling and not surely_for_memory(moment):
         yield _KERNEL_LOG
@@ -500,14 +529,14 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     elif sampling:
         yield _FEWER_DRAWS
     elif (
-        not (compiling or steps)
+        not (compiling or steps or saving)
         and not ((of_array and not _is_small(failed)) or serving or loads or _of_network(moment))
         and _reads_data(case, moment)
         and situation(case, moment).program in _NATIVE
     ):
         yield _LESS_IN_A_CALL
     elif (
-        not (compiling or steps)
+        not (compiling or steps or saving)
         and not ((of_array and not _is_small(failed)) or serving or loads or _of_network(moment))
         and _reads_data(case, moment)
     ):
@@ -531,6 +560,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         or on_board
         or compiling
         or steps
+        or saving
         or loads
         or converts
         or _of_network(moment)

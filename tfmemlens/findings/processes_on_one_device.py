@@ -13,6 +13,7 @@ needed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, device_users
@@ -50,7 +51,7 @@ def check(case: Case) -> Iterator[Finding]:
         if need is not None and limit and need > limit.high:
             continue  # it would not fit alone
         alone = told.alone if of_tensorflow else None
-        because = f"{sharing.place} tells of several processes on one GPU: {_each_takes(case)}"
+        because = f"{sharing.place} tells of several processes on one GPU: {each_takes(case)}"
         if alone:
             because = f"it goes well alone ({alone.place}), and {because}"
         yield Finding(
@@ -59,7 +60,7 @@ def check(case: Case) -> Iterator[Finding]:
             because=because,
             explains=limit.bytes // 2 if limit else need,
             evidence=(Evidence("several processes", sharing), *_shown(case, moment)),
-            remedies=(*_off_the_device(sharing), *_remedies(sharing, case)),
+            remedies=(*_off_the_device(sharing), *parts(case, sharing)),
             moment=index,
         )
 
@@ -71,13 +72,13 @@ def _in_words(case: Case, sharing: Line) -> Iterator[Finding]:
     elsewhere = told.foreign or told.without_figures or told.elsewhere or told.shows("host RAM in words")
     if said is None or elsewhere or told.shows("growing in words"):
         return
-    shared = f"{sharing.place} tells of several processes on one GPU: {_each_takes(case)}"
+    shared = f"{sharing.place} tells of several processes on one GPU: {each_takes(case)}"
     yield Finding(
         severity=Severity.CAUSE,
         headline=f"the text says in words that memory ran out ({said.place}); {shared}",
         because=shared,
         evidence=(Evidence("what the text says", said), Evidence("several processes", sharing)),
-        remedies=(*_off_the_device(sharing), *_remedies(sharing, case)),
+        remedies=(*_off_the_device(sharing), *parts(case, sharing)),
     )
 
 
@@ -91,7 +92,7 @@ def _off_the_device(sharing: Line) -> Iterator[Remedy]:
         )
 
 
-def _each_takes(case: Case) -> str:
+def each_takes(case: Case) -> str:
     """What every process takes of the device, as far as the text tells."""
     told = case.capture.surroundings
     if framework_of(case) == TENSORFLOW:
@@ -151,8 +152,22 @@ _WORKERS = regex(
 """What starts them together, so that none can be ended."""
 
 
-def _remedies(sharing: Line, case: Case) -> Iterator[Remedy]:
-    together = bool(_WORKERS.search(sharing.text))
+def _fraction(case: Case) -> str:
+    """The part of each; of tasks whose number the text states, 85 % divided by their number."""
+    line = case.capture.surroundings.shows("several tasks")
+    match = _TASKS.search(line.text) if line else None
+    if match is None:
+        return f"export {_FRACTION}=.40   # of two processes; .10 of eight"
+    part = math.floor(85 / int(match["tasks"])) / 100
+    return f"export {_FRACTION}={part:.2f}".replace("=0.", "=.")
+
+
+_TASKS = regex(r"(?:--ntasks(?:-per-(?:node|gpu))?[= ]|-np? )(?P<tasks>[1-9]\d{0,2})\b")
+
+
+def parts(case: Case, sharing: Line | None = None) -> Iterator[Remedy]:
+    """A part of the GPU for each of several processes; those of a job are started together."""
+    together = sharing is None or bool(_WORKERS.search(sharing.text))
     end = Remedy(
         "start fewer of them at a time"
         if together
@@ -166,9 +181,7 @@ def _remedies(sharing: Line, case: Case) -> Iterator[Remedy]:
     part = Remedy(
         f"give every process its part, less than one divided by their number, before {framework_name(case)}"
         " starts in it",
-        f"export {_FRACTION}=.40   # of two processes; .10 of eight"
-        if framework_of(case) == JAX
-        else code_snippets.limit(case.api),
+        _fraction(case) if framework_of(case) == JAX else code_snippets.limit(case.api),
         slug="smaller-fraction",
     )
     yield from (part, end) if together else (end, part)

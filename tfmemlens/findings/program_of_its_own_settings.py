@@ -4,7 +4,8 @@ What it means: a weather model holds the whole globe, a sampler all of its sampl
 it saves, a server the pool that it was told to take. Advice for a training (a smaller batch, accumulated
 gradients) names nothing that these programs have.
 When it fires: the text names such a program, or shows its stack, and a request of JAX's of 64 MiB or more
-failed, or a device that it filled; nothing where the code shows which array it is.
+failed, or a device that it filled; nothing where the code shows which array it is, or where a kernel met the
+end of a TPU core's own small memory.
 What to do: change the setting of the program that the memory goes with.
 """
 
@@ -16,6 +17,7 @@ from tfmemlens.findings.support import own_settings
 from tfmemlens.findings.support.main_buffers import main_buffers
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.units import MIB
@@ -32,7 +34,9 @@ def check(case: Case) -> Iterator[Finding]:
         return
     for index, moment, request in list(requests(case))[:1]:
         known = own_settings.of_the_program(case, surely_jax=framework_of(case) == JAX)
-        if known is None or not _asks_for_much(moment, request) or _is_known_better(case, moment):
+        if known is None or facts.on_chip(moment) or not _asks_for_much(moment, request):
+            continue  # a kernel's own memory on the chip is no setting's of the program
+        if _is_known_better(case, moment):
             continue
         of_a_list = main_buffers(moment, JAX) is not None
         yield Finding(

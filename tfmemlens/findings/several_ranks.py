@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import own_tasks
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.findings.support.situation import framework_name
 from tfmemlens.model.case import Case
@@ -22,7 +23,7 @@ EXPLAINS = "no bytes"
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         ranks = moment.incident.ranks if moment.incident else ()
-        if len(ranks) < 2:
+        if len(ranks) < 2 or own_tasks.share_one(case):
             continue
         yield Finding(
             severity=Severity.NOTE,

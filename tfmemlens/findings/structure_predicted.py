@@ -16,10 +16,12 @@ from tfmemlens.findings.support.jax_stack import LEAST_BYTES
 from tfmemlens.findings.support.residues import FEWER_RESIDUES, SMALLER_ALIGNMENT, with_host_ram
 from tfmemlens.findings.support.rows import device_limit, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of, situation
+from tfmemlens.findings.support.xla_arena import advice
 from tfmemlens.knowledge.device_names import TPU
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
 
 BASIS = Basis.NAME
@@ -62,7 +64,7 @@ def check(case: Case) -> Iterator[Finding]:
         if need is None or on_host(moment) or (need < _LEAST_BYTES and not refused):
             continue
         tpu = situation(case, moment).device == TPU
-        because = _because(need, refused)
+        because = _because(need, refused) + _of_the_cap(case, unified)
         yield Finding(
             severity=Severity.CAUSE,
             headline=because,
@@ -73,6 +75,7 @@ def check(case: Case) -> Iterator[Finding]:
                 Evidence("the message", request.failed.line),
             ),
             remedies=(
+                *(advice.more_unified(case, moment) if unified and not refused else ()),
                 FEWER_RESIDUES,
                 *((_ROOM_FOR_UNIFIED,) if refused else ()),
                 *(() if unified or tpu or refused else (with_host_ram(need, device_limit(case, moment)),)),
@@ -81,6 +84,20 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=_OF_TRAINING,
         )
+
+
+def _of_the_cap(case: Case, unified: object) -> str:
+    """That the pool of unified memory has a limit of its own, whatever RAM is free, where the text has it."""
+    part = case.capture.surroundings.setting("XLA_PYTHON_CLIENT_MEM_FRACTION")
+    if not unified or part is None or not _NUMBER.match(part[0]) or float(part[0]) <= 1:
+        return ""
+    return (
+        f"; with unified memory the pool may be {part[0].removesuffix('.0')} times the GPU and no more"
+        f" ({part[1].place}), however much RAM is free"
+    )
+
+
+_NUMBER = regex(r"\d{1,4}(?:\.\d{1,4})?\Z")
 
 
 def _because(need: int, refused: Line | None) -> str:

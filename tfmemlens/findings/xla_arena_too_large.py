@@ -112,9 +112,9 @@ def _headline(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
         kernel = f"a kernel ({name})" if name else "a kernel"
         return f"{kernel} does not fit {space}, memory on the chip"
     if compiler.free and size:
-        what = (
-            f"loading {moment.request.failed.executable}" if moment.request.failed.executable else "a buffer"
-        )
+        name = moment.request.failed.executable
+        what = "a program" if facts.loads_a_program(moment) else "a buffer"
+        what = f"loading {name}" if name else what
         return f"{what} asks for {human_size(size)}, and {human_size(compiler.free)} was free"
     of = f" on a device with {human_size(limit)}" if limit else ""
     asked = human_size(size) if size else "an unknown amount"

@@ -257,6 +257,8 @@ TABLE: dict[str, Applicability] = {
     "larger-quota": _ANYWHERE,
     "convert-anew": _ANYWHERE,
     "room-for-two-versions": Applicability(_TENSORFLOW),
+    "fewer-jobs": _ANYWHERE,
+    "wrap-blocks": Applicability(frozenset({TORCH_XLA})),
     "step-alone": Applicability(_TENSORFLOW),
     "drop-models": _IN_TENSORFLOW,
     "tape-inside-loop": Applicability(_TENSORFLOW, session=False),

@@ -107,14 +107,14 @@ def mixed_precision(api: Api, device: str | None = None) -> str | None:
     return f"tf.keras.mixed_precision.experimental.set_policy('{policy}')"
 
 
-def recompute(api: Api) -> str:
-    """Recompute activations in backward instead of keeping them."""
+def recompute(api: Api) -> str | None:
+    """Recompute activations in backward instead of keeping them; none of a framework that is not known."""
     if api.front_end is FrontEnd.JAX:
         return _RECOMPUTED.get(api.library or "", _RECOMPUTED[""])
     if api.front_end is FrontEnd.TORCH_XLA:
         return "y = torch_xla.utils.checkpoint.checkpoint(block, x)"
     if api.front_end is FrontEnd.XLA:
-        return "block = jax.checkpoint(block)   # in TensorFlow: tf.recompute_grad(block)"
+        return None
     if api.is_tf1:
         return (
             "with tf.variable_scope('block', use_resource=True): y ="

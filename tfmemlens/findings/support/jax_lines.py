@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from tfmemlens.findings.support import weights_on_a_tpu
 from tfmemlens.findings.support.jax_code import IN_BLOCKS, shown_by
 from tfmemlens.findings.support.jax_stack import (
     LEAST_BYTES,
@@ -106,8 +107,8 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
     ):
         return MadeByLine(
             f"the model is loaded whole: it has {weights.text}, {human(weights.bytes)} in float32, whatever"
-            " the batch",
-            _narrow_or_sharded(case),
+            f" the batch{_on_one_core(case, moment, weights)}",
+            _narrow_or_sharded(case, _beyond_half(case, moment, weights)),
             Basis.SHAPE,
             loads,
             weights.bytes,
@@ -286,12 +287,41 @@ _PARTLY = regex(
 )
 
 
-def _narrow_or_sharded(case: Case) -> tuple[Remedy, ...]:
+_A_CORE = regex(r"_HBM(?P<core>\d{1,3})\)")
+"""How libtpu names the memory of one core: `(0x0x0_HBM0)`."""
+
+
+def _on_one_core(case: Case, moment: Moment, weights: StatedWeights) -> str:
+    """That one core or chip of several is given all of it, where the message names its memory."""
+    line = moment.request.failed.line if moment.request else None
+    match = _A_CORE.search(line.text) if line else None
+    if match is None or case.capture.surroundings.shows("sharding by a layout map"):
+        return ""
+    known = weights_on_a_tpu.generation(case)
+    has = f" ({weights_on_a_tpu.has(known)})" if known else ""
+    narrow = ", in 16 bits hardly less than that" if _beyond_half(case, moment, weights) else ""
+    return (
+        f", and all of it goes to one core or chip{has}{narrow}, whose memory HBM{match['core']} is, while"
+        " the others have none of it"
+    )
+
+
+def _beyond_half(case: Case, moment: Moment, weights: StatedWeights) -> bool:
+    """Whether the weights fill most of a device in 16 bits, too."""
+    known = weights_on_a_tpu.generation(case)
+    room = known[1] if known else None
+    return room is not None and weights.bytes // 2 > _MOST_IN_16_BITS * room and bool(moment.request)
+
+
+_MOST_IN_16_BITS = 0.75
+
+
+def _narrow_or_sharded(case: Case, shard_first: bool = False) -> tuple[Remedy, ...]:
     """What lets a model be loaded that is larger than the device."""
     keras = case.api.library == "Keras"
     if keras and case.capture.surroundings.shows("sharding by a layout map"):
         return SHARDED_BY_NAME
-    return (
+    narrow, shard = (
         Remedy(
             "load the weights in bfloat16: half of them",
             "keras.config.set_dtype_policy('bfloat16')   # before the model is built"
@@ -306,6 +336,10 @@ def _narrow_or_sharded(case: Case) -> tuple[Remedy, ...]:
             else None,
             slug="shard-arguments",
         ),
+    )
+    first = (shard, replace(narrow, text=f"and {narrow.text}")) if shard_first else (narrow, shard)
+    return (
+        *first,
         Remedy(
             "take a smaller model of the family, or one with weights in 8 or 4 bits", slug="smaller-model"
         ),

@@ -28,7 +28,7 @@ from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, human
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, replace
 
 _MOST_OF_A_SMALL_PART = 0.6
 """Of the GPU: less than JAX takes unless it is told otherwise."""
@@ -201,6 +201,27 @@ _UNTIL_ITS_END = Remedy(
 )
 
 
+_ONE_PROGRAM = Remedy(
+    "compile one function, once, and give it what differs as an argument (numbers, a table of instructions):"
+    " each new function or lambda is a new program, with its code and constants",
+    "jax.config.update('jax_log_compiles', True)   # nothing may be compiled after the first turns",
+    slug="compile-once",
+)
+_DROP_EACH = Remedy(
+    "or drop the programs now and then, with no name left for their functions; or run each without jit",
+    "jax.clear_caches()   # after every hundred",
+    slug="start-anew",
+)
+_SMALLER_REPLAY = Remedy(
+    "give the replay buffer a size of its own: it is made whole on the device before the first step, of two"
+    " observations, the action and a few numbers for each transition, and in some libraries as large as the"
+    " whole training is long unless told otherwise; environments and batch play no part in it",
+    "sac.train(..., max_replay_size=1_000_000)   # Brax; bytes: size x (2 x observation + action) x 4",
+    slug="smaller-replay",
+)
+_OF_BRAX = regex(r"(?i)\bbrax\b|\bmjx\b|\b(?:sac|ppo)\.train\b")
+
+
 @dataclass(frozen=True, slots=True)
 class _Told:
     """One row of the table."""
@@ -222,6 +243,12 @@ _FIRST_ROWS = (
         (FEWER_RESIDUES, with_host_ram(1, None)),
         unless=("training",),
         grows=False,
+    ),
+    _Told(
+        "a program for each",
+        "the programs of functions that are made and compiled anew: JAX keeps each in host RAM",
+        (_ONE_PROGRAM, _DROP_EACH),
+        unless=("device memory in words",),
     ),
     _Told("jax: closed over", "an array that the jitted function closes over", (_AS_ARGUMENT,), grows=False),
     _Told(
@@ -336,6 +363,14 @@ _ROWS = (
         grows=False,
     ),
     _Told(
+        "learning from a buffer",
+        "the replay buffer",
+        (_SMALLER_REPLAY,),
+        beside=("environments",),
+        unless=("host RAM in words", "failing late"),
+        grows=False,
+    ),
+    _Told(
         "environments",
         "the states of all environments, side by side",
         (FEWER_ENVIRONMENTS,),
@@ -434,11 +469,20 @@ def _of_rows(case: Case, rows: tuple[_Told, ...]) -> Iterator[Grower]:
             continue
         if row.fact == _JOINED and not _in_a_loop(told, line):
             continue
+        if row.fact == _BUFFER:
+            row = replace(row, remedies=(_smaller_replay(told),))
         if remedies := tuple(each for each in row.remedies if each.slug not in ruled_out(case)):
             yield Grower(f"{row.what} ({line.place})", line, remedies)
 
 
-_JOINED = "jax: joined to itself"
+def _smaller_replay(told: Surroundings) -> Remedy:
+    """With the argument's name in the library that the text names."""
+    named = filter(None, (told.shows("environments"), told.shows(_BUFFER)))
+    brax = any(_OF_BRAX.search(line.text) for line in named)
+    return _SMALLER_REPLAY if brax else replace(_SMALLER_REPLAY, code=None)
+
+
+_JOINED, _BUFFER = "jax: joined to itself", "learning from a buffer"
 _INDENT = regex(r"\s*")
 _OPENS = regex(r"\s*(?P<what>for|while|def|class)\b.*:\s*(?:#.*)?\Z")
 

@@ -385,6 +385,12 @@ CHUNKED = Remedy(
     slug="part-of-positions",
 )
 
+CHUNKED_FORWARD = Remedy(
+    "compute logits and loss for part of the positions at a time: all of them then never exist at once",
+    "loss = jax.lax.map(loss_of_part, (h_parts, label_parts)).sum()",
+    slug="part-of-positions",
+)
+"""The same where no gradient is taken."""
 NARROW_LOGITS = Remedy(
     "keep the logits in bfloat16, and convert to float32 within the loss of each part",
     slug="narrow-logits",

@@ -66,6 +66,8 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
             return phase, failed.line
     if case.api.front_end is not FrontEnd.JAX and (beside := beside_training(request)):
         return beside[0], failed.line
+    if case.api.front_end is FrontEnd.JAX and (program := evaluating_program(case, request)):
+        return EVALUATION, program[1]
     if case.api.front_end is FrontEnd.JAX and (phase := _by_function(failed.frames, failed.source_text)):
         return phase, failed.line
     if validating := _after_the_last_step(case, request):
@@ -76,6 +78,25 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
     return (EVALUATION, said) if said else None
 
 
+_PROGRAM = regex(r"\A(?:p?jit\(|p?jit_|pmap\()_?(?P<name>(?:eval|valid)\w*|test_(?:step|epoch|loop))")
+"""How JAX names a program, in the names of its ops and its own, of a function that evaluates."""
+
+
+def evaluating_program(case: Case, request: Request) -> tuple[str, Line | None] | None:
+    """The name of the jitted function that failed, where it says that it evaluates: of the listing's buffers,
+    or of the message; with the line that has it.
+    """
+    failed = request.failed
+    if match := _PROGRAM.match(failed.executable or ""):
+        return match["name"], failed.line
+    moment = next((each for each in case.moments if each.request is request), None)
+    for row in list(moment.attribution.table)[:_FIRST_BUFFERS] if moment else ():
+        if match := _PROGRAM.match(row.node or ""):
+            return match["name"], row.line or failed.line
+    return None
+
+
+_FIRST_BUFFERS = 3
 _HOOK = regex(r"on_(?:epoch|batch|train|test|predict)(?:_batch)?_(?:begin|end)")
 """Functions of a callback, which Keras calls between its own steps."""
 _RECORDS = regex(r"\b\w*tape\b|\.gradient\(|\.fit\w*\(|\.train_on_batch\(")

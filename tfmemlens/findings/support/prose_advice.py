@@ -193,16 +193,16 @@ _WHAT_ELSE = Remedy(
     "nvidia-smi",
     slug="see-device-users",
 )
-_SAVE_IN_PARTS = Remedy(
+SAVE_IN_PARTS = Remedy(
     "most likely host RAM: to be written, a checkpoint is copied there first. Ask the kernel's log whether it"
     " killed the process; let one save end before the next begins, and save in parts or less often",
     "dmesg -T | grep -i -E 'killed process|out of memory'",
     slug="save-in-parts",
 )
-_BOUND_THE_SAVE = Remedy(
+BOUND_THE_SAVE = Remedy(
     "bound how much Orbax has in flight: a save copies arrays to the host, and its writer copies them again,"
-    " all at once unless it is told a limit",
-    "ocp.StandardCheckpointHandler(save_concurrent_gb=8)   # MaxText: checkpoint_storage_concurrent_gb=8",
+    " all at once unless it is told a limit (save_concurrent_gb; MaxText: checkpoint_storage_concurrent_gb)",
+    "ocp.StandardCheckpointHandler(save_concurrent_gb=8)",
     slug="bound-checkpoint",
 )
 _OF_APPLE = Remedy(
@@ -273,7 +273,7 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
         yield from what_helps(on_board[0])
     if told.shows("saving in words"):
         bounded = framework_of(case) == JAX and told.shows("saving")
-        yield from (_BOUND_THE_SAVE, _SAVE_IN_PARTS) if bounded else (_SAVE_IN_PARTS,)
+        yield from (BOUND_THE_SAVE, SAVE_IN_PARTS) if bounded else (SAVE_IN_PARTS,)
         return
     if of_host and compiled_then(case):
         yield from less_to_compile(case)

@@ -615,3 +615,13 @@ def _failed_batch(case: Case) -> int | None:
     """The smallest batch that the text says failed as well."""
     tried = failed_batches(case)
     return min(tried) or None if tried else None
+
+
+def of_evaluating_program(name: str) -> Remedy:
+    """What makes an evaluation smaller whose jitted function has this name."""
+    return Remedy(
+        f"give the evaluation a smaller batch of its own: the program that failed is `{name}`, in which what"
+        " is set for the training (its batch, micro-batches, accumulated gradients, recomputation) plays no"
+        " part",
+        slug="smaller-evaluation-batch",
+    )

@@ -97,6 +97,24 @@ def ended_in_some_turns(case: Case) -> Line | None:
     return None
 
 
+def sharded_as_one(case: Case) -> Line | None:
+    """The line that wraps a whole model in FSDP, where nothing wraps its blocks, too."""
+    if framework_of(case) != TORCH_XLA:
+        return None
+    told = case.capture.surroundings
+    line = told.shows("sharding as one unit")
+    return None if line is None or told.shows("sharding block by block") else line
+
+
+WRAP_BLOCKS = Remedy(
+    "shard block by block: each transformer block in FSDP of its own, with its forward pass computed again,"
+    " so that only one block's weights are gathered at a time",
+    "fsdp = lambda m: FSDP(checkpoint_module(m))   # of torch_xla.distributed.fsdp\n"
+    "model.blocks = nn.ModuleList(map(fsdp, model.blocks)); model = FSDP(model)   # or: auto_wrap_policy=...",
+    slug="wrap-blocks",
+)
+
+
 def _without_barrier(case: Case) -> bool:
     """Whether `optimizer_step` is all that the code shows of ends, and nothing lets it end a step."""
     lines = [line.text for line in case.capture.surroundings.code]

@@ -48,6 +48,7 @@ _RULED_OUT = {
     "recomputing in vain": ("recompute",),
     "fused attention used": ("fused-attention", "blockwise-attention"),
     "accumulating in vain": ("gradient-accumulation",),
+    "fewer environments in vain": ("fewer-environments",),
 }  # fmt: skip
 """Slugs of remedies, by what the text says."""
 _SHELL = regex(

@@ -71,12 +71,12 @@ def because(case: Case, weights: StatedWeights, compiler: CompilerMemory) -> str
         return f"the text names a model of {weights.text} ({takes}), which more devices must share"
     left = f" ({human(compiler.free.bytes)} was left)" if compiler.free else ""
     known = generation(case)
-    has = "one core or chip of a TPU has 8 to 32 GiB, of the largest 95 GiB"
+    room = "one core or chip of a TPU has 8 to 32 GiB, of the largest 95 GiB"
     if known:
-        has = _has(known)
+        room = has(known)
     return (
-        f"most likely weights fill it{left}: the text names {weights.text} ({takes}), and {has}, whatever RAM"
-        " the host has"
+        f"most likely weights fill it{left}: the text names {weights.text} ({takes}), and {room}, whatever"
+        " RAM the host has"
     )
 
 
@@ -88,10 +88,11 @@ def of_the_named_tpu(case: Case, moment: Moment, compiler: CompilerMemory) -> st
     needed = compiler.needed
     if failed is None or known is None or needed is None or compiler.capacity or needed.low <= known[1]:
         return ""
-    return f"; {_has(known)}" if _on_a_tpu(case, moment, failed) else ""
+    return f"; {has(known)}" if _on_a_tpu(case, moment, failed) else ""
 
 
-def _has(known: tuple[str, int]) -> str:
+def has(known: tuple[str, int]) -> str:
+    """What one device of a generation has."""
     one = "core" if known[0] in ("v2", "v3") else "device"
     return f"one {one} of a TPU {known[0]} has {human(known[1]).replace('.00 ', ' ')}"
 

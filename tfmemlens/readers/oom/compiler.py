@@ -754,7 +754,9 @@ class CompilerCollector:
         _exceeded(self._new(line, RequestKind.TPU), "hbm", groups)
 
     def _on_stack(self, groups: dict[str, str | None], line: Line) -> None:
-        program = self._new(line, RequestKind.TPU)
+        last = self.finished[-1] if self.finished else None
+        named = last and last.allocator == groups["space"] and last.name is None and last.size is None
+        program = last if last and named else self._new(line, RequestKind.TPU)
         program.allocator, program.name = groups["space"], groups["name"]
         if groups["used"]:
             _exceeded(program, groups["space"], groups)

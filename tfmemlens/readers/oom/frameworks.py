@@ -43,6 +43,8 @@ _MENTIONS = Words(
     "jit_",
     "optax",
     "XRT",
+    "PJRT_DEVICE",
+    "XLA_USE_",
     "xm.",
     "XLA_PYTHON",
     "haiku",
@@ -110,7 +112,7 @@ _TORCH_XLA = regex(
     r"torch_xla|(?i:torch/xla)|\bmark_step\(|\bSyncTensorsGraphSize\b|\bCounter: (?:aten|xla)::"
     r"|\b(?:aten|xla)__\w+|\bxm\.\w+\(|XRTExecute|XRTCompile"
     r"|RuntimeError: Resource exhausted: From /job:tpu_worker|\bpt-xla-profiler\b"
-    r"|RuntimeError: Bad StatusOr access: "
+    r"|RuntimeError: Bad StatusOr access: |\bPJRT_DEVICE ?=|\bXLA_USE_(?:BF16|SPMD) ?=|\bXRT_TPU_CONFIG\b"
     r"|(?i:\bpytorch[ -]xla\b|\bpytorch on (?:a |the )?(?:Cloud )?TPUs?\b)"
 )
 _TENSORFLOW_IN_WORDS = regex(r"\b[Tt]ensor[Ff]low\b(?![/.])|\b[Kk]eras\b")

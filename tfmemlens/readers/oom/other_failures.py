@@ -210,6 +210,18 @@ WITHOUT_FIGURES = {
 
 CUDNN_VERSION = "cuDNN's version is not the one that this TensorFlow or JAX was built for"
 ELSEWHERE = {
+    "a compiler was killed while something is built, most likely since the host RAM was full; no program of"
+    " TensorFlow or JAX ran": LineRule(
+        r"\b(?:gcc|g\+\+|c\+\+|clang(?:\+\+)?|nvcc): (?:fatal |internal compiler )?error: "
+        r"[^\n]{0,40}[Kk]illed\b"
+        r"|\bKilled signal terminated program cc1(?:plus)?\b|\bcc1plus: out of memory\b"
+        r"|\bclang[^\n]{0,40}frontend command failed due to signal\b"
+        r"|\bcollect2: fatal error: ld terminated with signal 9\b",
+        "gcc: fatal error: Killed signal terminated program cc1plus",
+        "cc1plus: out of memory allocating 65536 bytes after a total of 1048576 bytes",
+        "collect2: fatal error: ld terminated with signal 9 [Killed]",
+        needs=("killed", "cc1plus", "due to signal", "ld terminated"),
+    ),
     "a check found numbers that are NaN or infinite": LineRule(
         r": Tensor had (?:NaN|-?Inf|\+Inf|infinite)\b[^\n]{0,40}\bvalues\b"
         r"|\bNaN loss during training\b|NanLossDuringTrainingError",

@@ -322,7 +322,13 @@ SAVING_IN_WORDS = LineRule(
     r"|\b(?:checkpoint(?:s|ing)|saving|serializ\w+|exporting|model\.save"
     r"|saved_model\.save)\b[^.\n]{0,40}\b(?:OOM\w*|out of memory"
     r"|killed)\b"
-    r"|\bcheckpoint(?:s|ing)?\b[^.\n]{0,20}\b(?:stuck|hangs?|hung)\b",
+    r"|\bcheckpoint(?:s|ing)?\b[^.\n]{0,20}\b(?:stuck|hangs?|hung)\b"
+    r"|\b(?:restart\w*|killed|evicted|dies|crash\w*) (?:\w+ )?(?:at|on|with) (?:every|each|the first) "
+    r"(?:\w+ )?(?:checkpoint|save)\b"
+    r"|\b(?:when|as soon as|once) (?:the |a |each |its )?(?:\w+ )?(?:save|saving|checkpoint(?:ing)?)(?: \w+)?"
+    r" (?:starts?|begins?|kicks in|runs)\b[^.\n]{0,80}\b(?:memory|RAM|killed|OOM\w*)\b",
+    "The pod gets restarted at every checkpoint",
+    "when the save starts, host memory goes straight up to the limit",
     "OOM during checkpoint serialization",
     "it runs out of memory when saving the model",
     "tf.saved_model.save gets Killed",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 
@@ -16,8 +17,8 @@ from tfmemlens.findings.support import (
     weights_on_a_tpu,
 )
 from tfmemlens.findings.support.growth import steadily
-from tfmemlens.findings.support.main_buffers import Buffers, of_a_whole_graph
-from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
+from tfmemlens.findings.support.main_buffers import CHUNKED, CHUNKED_FORWARD, Buffers, of_a_whole_graph
+from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, evaluating_program, other_than_training
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import batch_that_runs
 from tfmemlens.findings.support.prose_of_jax import STEPS_AGAIN
@@ -103,9 +104,15 @@ def remedies_of(
     if weights_on_a_tpu.too_heavy(case, moment, compiler) and not facts.moves_weights(moment):
         yield from weights_on_a_tpu.remedies(case)
         return
-    if compiler.free and framework_of(case) == TENSORFLOW:
-        yield from remedies.offered(case, moment, "smaller-batch")
-    if compiler.free:
+    program_first = facts.loads_a_program(moment) and not facts.may_have_grown(case)
+    if program_first and framework_of(case) == TORCH_XLA and not situation(case, moment).training:
+        program_first = steps_of_torch_xla.sharded_as_one(case) is not None
+    if compiler.free and (framework_of(case) == TENSORFLOW or program_first):
+        if steps_of_torch_xla.sharded_as_one(case):
+            yield steps_of_torch_xla.WRAP_BLOCKS
+        again = ("recompute",) if program_first else ()
+        yield from remedies.offered(case, moment, "smaller-batch", *again)
+    if compiler.free and not facts.exceeds_the_device(case, moment):
         yield from _let_go(case, moment)
     if facts.moves_weights(moment):
         return
@@ -113,7 +120,7 @@ def remedies_of(
     if instead is not None:
         yield from instead
         return
-    yield from _more_unified(case, moment)
+    yield from more_unified(case, moment)
     instead = _of_a_known_cause(case, moment, compiler, buffers)
     if instead is not None:
         yield from instead
@@ -147,6 +154,9 @@ def _of_a_small_memory(case: Case, moment: Moment, space: str) -> Iterator[Remed
         + (attention if _OF_SEQUENCES.search(name + _operation(moment)) else ""),
         slug="smaller-kernel-blocks",
     )
+    if space == "vmem" and case.capture.surroundings.shows("program: a server"):
+        yield from _of_a_server(moment)
+        return
     if space != "vmem":
         yield smaller
     elif facts.is_scoped(moment):
@@ -159,6 +169,26 @@ def _of_a_small_memory(case: Case, moment: Moment, space: str) -> Iterator[Remed
         _WRITES.search(line.text) for line in code_lines(case.capture.surroundings)
     ):
         yield _OF_A_LIBRARY
+
+
+def _of_a_server(moment: Moment) -> Iterator[Remedy]:
+    """A kernel that comes with a server, whose blocks go with what one call may have."""
+    yield _FEWER_IN_A_CALL
+    limit = _more_for_an_op(_needed(moment))
+    yield replace(limit, text=f"or {limit.text}")
+    yield replace(
+        _OF_A_LIBRARY,
+        text="take a newer release of the server, or report it: the kernel's blocks were tuned for another"
+        " chip or shape",
+    )
+
+
+_FEWER_IN_A_CALL = Remedy(
+    "let one call have fewer tokens and fewer pages, and shorter sequences: the sizes of the kernel's blocks"
+    " are chosen by them. What the cache takes of the device's own memory (HBM) plays no part",
+    "--max-num-batched-tokens 1024 --max-model-len 8192",
+    slug="smaller-kernel-blocks",
+)
 
 
 _WRITES = regex(r"\bpallas_call\(|\bBlockSpec\(|\bcore_map\(|\bemit_pipeline\(")
@@ -284,6 +314,23 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
         yield Remedy("see whether another process holds the device", "nvidia-smi", slug="see-device-users")
 
 
+def _without_the_closure(name: str) -> tuple[Remedy, ...]:
+    """What shards arrays of the host without a program that holds them."""
+    return (
+        Remedy(
+            f"put `{name}` on the devices without jit: each device then gets its part alone",
+            f"state = jax.device_put({name}, shardings)",
+            slug="pass-as-argument",
+        ),
+        Remedy(
+            "or make it where it belongs: jit the function that computes the first state, and let its results"
+            " be sharded, so that no device ever has all",
+            "state = jax.jit(init, out_shardings=shardings)(key)",
+            slug="restore-sharded",
+        ),
+    )
+
+
 def _of_a_known_cause(
     case: Case, moment: Moment, compiler: CompilerMemory, buffers: Buffers | None
 ) -> Iterable[Remedy] | None:
@@ -291,6 +338,8 @@ def _of_a_known_cause(
     size = moment.request.failed.size if moment.request else None
     if compiler.one_operation:
         return program_account.for_one_op(case, moment)
+    if closed := facts.closed_over(case, moment, compiler):
+        return _without_the_closure(closed[0])
     if program_account.mostly_constants(compiler) or facts.captured(case, compiler, size):
         return program_account.without_constants()
     if states := kept.whole_states(case, moment):
@@ -324,6 +373,11 @@ def _of_the_program(
         yield from program_account.for_initial_weights(case)
     elif program_account.mostly_results(compiler):
         yield program_account.return_less(compiler)
+    ran = other_than_training(case, moment.request) if moment.request else None
+    evaluates = ran is not None and ran[0] == EVALUATION
+    program = evaluating_program(case, moment.request) if evaluates and moment.request else None
+    if program:
+        yield remedies.of_evaluating_program(program[0])
     line = jax_lines.made_at(case, moment)
     undecided = not line and facts.may_be_what_was_held(case, moment)
     modest = undecided and facts.is_modest(case, moment)
@@ -340,7 +394,9 @@ def _of_the_program(
         yield _FEWER_ENVIRONMENTS
     if not of_arguments and (padding := told.shows("padding to a length")):
         yield _pad_less(padding)
-    if not (of_arguments or line or new) and (buffers is None or buffers.batch):
+    if evaluates:
+        pass  # the rule of that phase says what its batch is
+    elif not (of_arguments or line or new) and (buffers is None or buffers.batch):
         again = ("recompute",) if buffers is None or buffers.recompute else ()
         yield from remedies.offered(case, moment, "smaller-batch", *again)
     if not undonated and donatable:
@@ -376,7 +432,9 @@ def _of_buffers(case: Case, moment: Moment, buffers: Buffers) -> Iterator[Remedy
     if stacked and (case.api.library == "NumPyro" or told.shows("sampling")):
         yield _DRAWS_IN_PARTS  # whose scan is the sampler's own
         return
-    yield from buffers.remedies
+    ran = other_than_training(case, moment.request) if moment.request else None
+    forward = ran is not None and ran[0] in (EVALUATION, PREDICTION)
+    yield from (CHUNKED_FORWARD if forward and each is CHUNKED else each for each in buffers.remedies)
     if "attention" in buffers.what:
         yield from remedies.offered(case, moment, "mixed-precision")
     if not buffers.batch and buffers.recompute:
@@ -405,7 +463,7 @@ def _ends_of_steps(case: Case, moment: Moment, text: str) -> Iterator[Remedy]:
             " tensors of earlier steps",
             slug="mark-step",
         )
-    elif told.stores or steps_of_torch_xla.shows_steps(case, moment):
+    elif facts.may_have_grown(case) or steps_of_torch_xla.shows_steps(case, moment):
         yield Remedy(
             "end each step, so that the graph does not grow over several, and keep numbers instead of tensors"
             " (loss.item())",
@@ -449,7 +507,7 @@ def _at_most_one(fraction: str) -> bool:
         return False
 
 
-def _more_unified(case: Case, moment: Moment) -> Iterator[Remedy]:
+def more_unified(case: Case, moment: Moment) -> Iterator[Remedy]:
     """With unified memory the pool may be larger than the GPU, as many times as a setting says."""
     told, limit = case.capture.surroundings, device_limit(case, moment)
     asked = moment.request.failed.size if moment.request else None
@@ -473,6 +531,8 @@ def _more_unified(case: Case, moment: Moment) -> Iterator[Remedy]:
     if part and _at_most_one(part[0]):
         set_to += ", which leaves host RAM out where it is below 1"
     times = max(4, -(-2 * asked.bytes // limit.bytes)) if limit and limit.bytes else 8
+    if part and not _at_most_one(part[0]):
+        times = max(times, math.ceil(2 * float(part[0])))
     yield Remedy(
         "with unified memory JAX may use host RAM, too, up to XLA_PYTHON_CLIENT_MEM_FRACTION times what the"
         f" GPU has{set_to}: raise it, as far as the host has room for all of it",

@@ -13,6 +13,7 @@ from tfmemlens.findings.support import (
 )
 from tfmemlens.findings.support.jax_stack import calls_compiled, calls_program
 from tfmemlens.findings.support.main_buffers import main_buffers
+from tfmemlens.findings.support.phase import evaluating_program
 from tfmemlens.findings.support.rows import device_limit, of_a_program, rows, total
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
@@ -30,7 +31,11 @@ _NEXT_TO_NOTHING = 256 * MIB
 def because(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
     """The clause; where nothing decides it says so."""
     answers = (answer(case, moment, compiler) for answer in _ANSWERS)
-    return next((told for told in answers if told), _unknown(case, moment))
+    told = next((told for told in answers if told), _unknown(case, moment))
+    program = (
+        evaluating_program(case, moment.request) if framework_of(case) == JAX and moment.request else None
+    )
+    return f"it is the evaluation (`{program[0]}`), no training step; {told}" if program else told
 
 
 def _size(moment: Moment) -> Size | None:
@@ -41,6 +46,12 @@ def _of_the_compiler(case: Case, moment: Moment, compiler: CompilerMemory) -> st
     """What the compiler's account, or its warnings, blame."""
     if compiler.arguments_and_results:
         return given_and_returned.because(moment, compiler) or program_account.of_what_is_given(compiler)
+    if closed := facts.closed_over(case, moment, compiler):
+        return (
+            f"the function that is jitted ({closed[1]}) takes no argument and gives back `{closed[0]}`, which"
+            " it closes over: the whole of it becomes a constant of the program, on each device, before its"
+            " result is sharded"
+        )
     if short := facts.short_of_its_goal(compiler):
         return short
     if program_account.mostly_constants(compiler):
@@ -160,10 +171,14 @@ def _weighing(case: Case, weights: StatedWeights) -> str:
 
 
 def _of_what_was_free(case: Case, moment: Moment, compiler: CompilerMemory) -> str | None:
-    del case
     size, free = _size(moment), compiler.free
     if not free:
         return None
+    program = facts.loads_a_program(moment)
+    known = weights_on_a_tpu.generation(case)
+    if known and facts.exceeds_the_device(case, moment):
+        what = "it is a program, and" if program else "it is more than the device has:"
+        return f"{what} {weights_on_a_tpu.has(known)}, so that freeing what is held does not help"
     if size and free.high < _NEXT_TO_NOTHING:
         return (
             f"only {human_size(free)} of the device was free, in pieces: weights, the optimizer's state,"
@@ -174,10 +189,23 @@ def _of_what_was_free(case: Case, moment: Moment, compiler: CompilerMemory) -> s
             f"{human_size(free)} was free on the device, and not where the program needs it: in one"
             " piece, beside what arrays and programs that are kept alive hold"
         )
+    if program and size and not facts.may_have_grown(case):
+        had = f" (of {human(known[1]).replace('.00 ', ' ')} of a TPU {known[0]})" if known else ""
+        return (
+            "it is what one compiled program (as a rule the step's) needs beside its arguments, and only"
+            f" {human_size(free)}{had} was free beside weights, the optimizer's state and batches"
+            f"{program_account.of_living_results(compiler)}{_of_shards(case)}"
+        )
     return (
         f"only {human_size(free)} was free on the device: arrays and programs that are kept"
         f" alive hold the rest{program_account.of_living_results(compiler)}"
     )
+
+
+def _of_shards(case: Case) -> str:
+    """That what is sharded as one unit is gathered as one."""
+    line = steps_of_torch_xla.sharded_as_one(case)
+    return f"; {line.place} shards the model as one unit, whose weights are gathered together" if line else ""
 
 
 def _of_a_full_device(case: Case, moment: Moment, compiler: CompilerMemory) -> str | None:

@@ -114,6 +114,33 @@ def heavy_to_train(case: Case, moment: Moment, compiler: CompilerMemory) -> Stat
     return weights if weights.trained_bytes > has.bytes else None
 
 
+def loads_a_program(moment: Moment) -> bool:
+    """Whether a TPU found no room for a program, whose part of the device is its bottom: what it asks for is
+    the program's own, and no array's.
+    """
+    line = moment.request.failed.line if moment.request else None
+    return line is not None and bool(_PROGRAM_OF_A_TPU.search(line.text))
+
+
+_PROGRAM_OF_A_TPU = regex(r"\bat the bottom of memory\b|\bError loading program\b")
+
+
+def exceeds_the_device(case: Case, moment: Moment) -> bool:
+    """Whether it is more than a device of the TPU that the text names has altogether."""
+    from tfmemlens.findings.support import weights_on_a_tpu
+
+    known = weights_on_a_tpu.generation(case)
+    size = moment.request.failed.size if moment.request else None
+    return bool(known and size and size.low > known[1])
+
+
+def may_have_grown(case: Case) -> bool:
+    """Whether the text tells that it went well before, so that something of earlier steps may lie there."""
+    told = case.capture.surroundings
+    said = ("growing in words", "failing late", "many runs before", "kept in words")
+    return bool(told.stores or told.steps or any(map(told.shows, said)))
+
+
 def in_host_space(moment: Moment) -> bool:
     """Whether a TPU program's values on the host, where arrays are offloaded to, found no room."""
     return bool(moment.request and moment.request.failed.allocator == _HOST_SPACE)
@@ -158,6 +185,27 @@ def captured(case: Case, compiler: CompilerMemory, size: Size | None) -> str | N
         return None
     constants = parse_size(match["size"])
     return match["size"] if 2 * constants.bytes > size.bytes else None
+
+
+def closed_over(case: Case, moment: Moment, compiler: CompilerMemory) -> tuple[str, str] | None:
+    """What a jitted function without arguments gives back that it closes over, with the place of the line: of
+    `jit(lambda: state, out_shardings=shardings)()` the state, whole. None where the compiler counts its
+    constants, and they are little.
+    """
+    failed = moment.request.failed if moment.request else None
+    if failed is None or (compiler.constants is not None and not program_account.mostly_constants(compiler)):
+        return None
+    if framework_of(case) != JAX:
+        return None
+    if match := _GIVES_BACK.search(failed.source_text or ""):
+        return match["name"], "the line that failed"
+    line = case.capture.surroundings.shows("jax: closed over")
+    match = _GIVES_BACK.search(line.text) if line else None
+    alone = not (failed.source_text or failed.executable)
+    return (match["name"], line.place) if line and match and alone else None
+
+
+_GIVES_BACK = regex(r"\bp?jit\(\s*lambda\s*:\s*\(?(?P<name>[A-Za-z_][\w.]{0,60})\)?\s*[,)]")
 
 
 def donated_in_vain(case: Case, moment: Moment) -> str | None:

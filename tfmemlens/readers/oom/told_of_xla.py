@@ -1,0 +1,96 @@
+"""What texts tell of the programs round XLA: settings of PyTorch/XLA, jobs of several tasks, buffers of
+experience, functions that are compiled anew.
+"""
+
+from __future__ import annotations
+
+from tfmemlens.readers.oom.rules import LineRule
+
+ONE_UNIT = LineRule(
+    r"\b(?:model|net|self\.model)\s*=\s*(?:XlaFullyShardedDataParallel|FSDP|XLAFSDP)\(\s*\w{1,20}"
+    r"(?![^\n]{0,200}\b(?:auto_wrap_policy|auto_wrapper_callable)\b)"
+    r"|(?i:\b(?:wrap\w*|shard\w*)\b[^.\n]{0,30}\b(?:only (?:the )?(?:top|root|outer\w*|whole)"
+    r"|(?:the )?(?:top|root|outer(?:most)?)(?:[- ]level)?(?: module| model)? only)\b)",
+    "model = FSDP(model)",
+    "I wrapped the top module only",
+    needs=("fsdp(", "dataparallel(", "wrap", "shard"),
+)
+"""A model is sharded as one unit."""
+BLOCK_BY_BLOCK = LineRule(
+    r"\bauto_wrap_policy\b|\bauto_wrapper_callable\b"
+    r"|\b(?:FSDP|XlaFullyShardedDataParallel)\(\s*(?:checkpoint_module\("
+    r"|block|layer|m\b|\w{1,20}\[i\])|\bfsdp_transformer_layer_cls_to_wrap\b",
+    "model = FSDP(model, auto_wrap_policy=policy)",
+    "    blocks[i] = FSDP(block)",
+    needs=("auto_wrap", "fsdp(", "dataparallel(", "fsdp_transformer"),
+)
+"""Parts of a model are sharded one by one."""
+PJRT_ON_A_GPU = LineRule(
+    r"\bPJRT_DEVICE['\"\]]{0,2} ?[=:,] ?['\"]?(?:GPU|CUDA)\b|\bXRT_\w{0,20}.{0,40}\bGPU:\d"
+    r"|\bGPU_NUM_DEVICES ?="
+    r"|\bxla_device\(\)[^\n]{0,60}\bcuda\b",
+    "PJRT_DEVICE=CUDA python train.py",
+    "os.environ['PJRT_DEVICE'] = 'GPU'",
+    needs=("pjrt_device", "xrt_", "gpu_num_devices", "xla_device"),
+)
+"""PyTorch/XLA has a GPU for its device."""
+SEVERAL_TASKS = LineRule(
+    r"(?:\A|\s|#SBATCH\b.*)(?:--ntasks(?:-per-(?:node|gpu))?[= ]|-n )(?P<tasks>[2-9]|[1-9]\d)\b"
+    r"|(?i:\b(?:mpirun|mpiexec)\b[^\n]{0,60} -(?:np|n) (?:[2-9]|1\d)\b)",
+    "#SBATCH --ntasks=4",
+    "srun --ntasks=4 python member.py",
+    "mpirun -np 4 python run.py",
+    needs=("ntasks", "srun", "mpirun", "mpiexec"),
+)
+"""A job starts several tasks."""
+ONE_GPU_ASKED = LineRule(
+    r"--gres=gpu(?::[a-z][\w-]{0,20})?:1\b|--gpus(?:-per-node)?[= ](?:[a-z][\w-]{0,20}:)?1\b"
+    r"|(?i:\b(?:on|share|sharing|use|using|with) (?:a |an |the )?(?:one|single|same|1) (?:[\w-]{1,12} ){0,2}"
+    r"(?:GPU|A100|H100|V100|card)\b(?!s))",
+    "#SBATCH --gres=gpu:a100:1",
+    "4 members on one A100",
+    needs=("--g", "one", "single", "same", " 1 "),
+)
+"""A job has one GPU."""
+OFF_POLICY = LineRule(
+    r"\b(?:SAC|TD3|DDPG|DQN|D4PG|QR-?DQN|Rainbow|PQN)\b|\b(?:sac|td3|ddpg|dqn)\.train\b"
+    r"|(?i:\b(?:max_)?replay_size\b|\breplay[_ -]?buffer)",
+    "brax SAC fills the GPU before it trains",
+    "make_inference_fn, params, _ = sac.train(environment=env)",
+    needs=("sac", "td3", "ddpg", "dqn", "d4pg", "rainbow", "replay"),
+)
+"""A policy learns from a buffer of what it did before."""
+FEWER_ENVS_IN_VAIN = LineRule(
+    r"(?i)\b(?:also|even|still|same|always|no matter|regardless|whatever)\b[^.\n]{0,40}"
+    r"\b(?:num_envs ?= ?\d+|(?:few(?:er)?|one|[1-9]\d?) (?:parallel )?env(?:ironment)?s?)\b"
+    r"|\b(?:few(?:er)?|one|[1-9]\d?) (?:parallel )?env(?:ironment)?s?\b[^.\n]{0,30}\b(?:same|still|too"
+    r"|no (?:change|difference))\b",
+    "always, also with num_envs=8 and batch 64",
+    "with 4 envs it is the same",
+    needs=("env",),
+)
+"""Fewer environments were tried in vain."""
+PROGRAM_FOR_EACH = LineRule(
+    r"(?i)\b(?:for|with) (?:every|each) (?:\w+ ){1,4}(?:I |we )?(?:make|build|create|generate|define|get)s?\b"
+    r"[^.\n]{0,40}\bnew\b[^.\n]{0,40}\bfunction\b"
+    r"|\b(?:each|every) (?:\w+ ){1,4}(?:gets?|has|is given|makes?) (?:its|an?) (?:own|new)\b[^.\n]{0,30}"
+    r"\b(?:jit\w*|function|compiled)\b"
+    r"|\bjit\b[^.\n]{0,30}\b(?:for (?:each|every)|a new|new|fresh|different) (?:\w+ ){0,2}(?:function|lambda"
+    r"|program|policy|closure|expression)s?\b",
+    "for every program I make a new policy function, and jit the rollout with it",
+    "each candidate gets its own jitted function",
+    "I jit a new lambda for each formula",
+    needs=("function", "jit", "compiled"),
+)
+"""Every turn compiles a function of its own."""
+TOLD_OF_XLA = {
+    "sharding as one unit": ONE_UNIT,
+    "sharding block by block": BLOCK_BY_BLOCK,
+    "PyTorch/XLA on a GPU": PJRT_ON_A_GPU,
+    "several tasks": SEVERAL_TASKS,
+    "one GPU for all": ONE_GPU_ASKED,
+    "learning from a buffer": OFF_POLICY,
+    "fewer environments in vain": FEWER_ENVS_IN_VAIN,
+    "a program for each": PROGRAM_FOR_EACH,
+}
+"""By the fact's name: how a line tells it."""
