@@ -680,6 +680,50 @@ _SIXTEENTH: list[tuple[Any, ...]] = [
 ]
 """Small nets in two conditions each, for the largest batch by prediction and by `fit --measure`."""
 
+_SEVENTEENTH: list[tuple[Any, ...]] = [
+    ("quartz", "2.21", 32, "adam", 1, False, True),
+    ("quartz", "2.11", 24, "momentum", 1, False, False),
+    ("basalt", "2.21", 16, "adamw", 1, False, True),
+    ("basalt", "2.11", 12, "adam", 1, False, False),
+    ("granite", "2.21", 12, "adam", 1, False, True),
+    ("granite", "2.11", 8, "rmsprop", 2, False, False),
+    ("marble", "2.21", 64, "adam", 1, False, True),
+    ("marble", "2.11", 48, "adam", 1, False, False),
+    ("slate", "2.21", 24, "momentum", 1, False, True),
+    ("slate", "2.11", 16, "adam", 1, True, False),
+    ("agate", "2.21", 48, "adam", 1, False, True),
+    ("agate", "2.11", 32, "momentum", 1, False, False),
+    ("jasper", "2.21", 1024, "adagrad", 1, False, False),
+    ("jasper", "2.11", 2048, "adam", 1, False, True),
+    ("topaz", "2.21", 8, "adam", 1, False, False),
+    ("topaz", "2.11", 6, "sgd", 2, False, False),
+    ("opal", "2.21", 48, "adam", 1, False, True),
+    ("opal", "2.11", 32, "rmsprop", 1, False, False),
+    ("garnet", "2.21", 64, "adam", 1, False, True),
+    ("garnet", "2.11", 48, "momentum", 1, False, False),
+    ("beryl", "2.21", 48, "adamw", 1, False, True),
+    ("beryl", "2.21", 32, "adam", 4, False, False),
+    ("zircon", "2.21", 256, "adamw", 1, False, False),
+    ("zircon", "2.11", 512, "sgd", 1, False, False),
+    ("pyrite", "2.21", 48, "adam", 1, False, False),
+    ("pyrite", "2.11", 64, "adam", 2, False, True),
+    ("galena", "2.21", 12, "adam", 1, False, True),
+    ("galena", "2.11", 8, "rmsprop", 1, False, False),
+    ("gypsum", "2.21", 24, "momentum", 1, False, False),
+    ("gypsum", "2.11", 16, "adam", 1, False, False),
+    ("talc", "2.21", 96, "adam", 2, False, False),
+    ("talc", "2.11", 128, "adagrad", 1, False, False),
+    ("mica", "2.21", 16, "adam", 1, False, False),
+    ("mica", "2.21", 16, "adam", 1, True, False),
+    ("flint", "2.21", 32, "adamw", 1, False, True),
+    ("flint", "2.11", 24, "momentum", 1, False, False),
+    ("chert", "2.21", 32, "adam", 1, False, True),
+    ("chert", "2.11", 24, "adam", 1, False, False),
+    ("obsidian", "2.21", 32, "adamw", 1, False, True),
+    ("obsidian", "2.21", 32, "sgd", 2, True, False),
+]
+"""Nets of the sizes that people train: steps of some tens to some hundreds of MiB."""
+
 _SETS = {
     "first": _CASES,
     "second": _SECOND,
@@ -697,6 +741,7 @@ _SETS = {
     "fourteenth": _FOURTEENTH,
     "fifteenth": _FIFTEENTH,
     "sixteenth": _SIXTEENTH,
+    "seventeenth": _SEVENTEENTH,
 }
 _SUFFIXES = {"2.21": ".keras", "2.11": ".h5", "1.15": ".meta"}
 _SHAPES = {

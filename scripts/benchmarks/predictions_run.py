@@ -36,6 +36,7 @@ import predictions_fourteenth_run
 import predictions_fourth_run
 import predictions_seventh_live_run
 import predictions_seventh_run
+import predictions_seventeenth_run
 import predictions_sixteenth_run
 import predictions_sixth_run
 import predictions_third_run
@@ -531,6 +532,7 @@ def built(case):
         predictions_fourteenth_run,
         predictions_fifteenth_run,
         predictions_sixteenth_run,
+        predictions_seventeenth_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
