@@ -226,7 +226,7 @@ def gypsum(case):
     for _ in range(4):
         z = L.Conv2D(16, 3, padding="same", use_bias=False)(L.ReLU()(L.BatchNormalization()(y)))
         y = L.Concatenate()([y, z])
-    fine = L.AveragePooling2D()(L.Conv2D(48, 1)(y))
+    fine = L.AveragePooling2D(2)(L.Conv2D(48, 1)(y))
     coarse = L.Conv2D(96, 3, strides=2, padding="same", activation="relu")(fine)
     parts = [(fine, 24 * 24), (coarse, 12 * 12)]
     kinds = [L.Reshape((cells * 3, 8))(L.Conv2D(24, 3, padding="same")(each)) for each, cells in parts]
