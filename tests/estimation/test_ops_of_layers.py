@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from tfmemlens.estimation.keras_step.lowering import _context
+from tfmemlens.estimation.keras_step.lowering.core import concatenate
+from tfmemlens.estimation.keras_step.tape import Tape
+from tfmemlens.model.attribution import Kind
 
 
 class Value(str):
@@ -152,3 +155,19 @@ def test_a_softmax_passes_over_two_products() -> None:
         "Sub(grad, Sum1) [4, 8] over grad",
         "Mul(Sub2, Mul1) [4, 8] over Mul1, Sub2",
     ]
+
+
+@pytest.mark.parametrize("count, ops", [(16, ["Slice"] * 16), (17, ["SplitV"])])
+def test_the_gradient_of_many_parts_is_one_op(count: int, ops: list[str]) -> None:
+    tape = Tape()
+    parts = [
+        tape.source(f"w{number}", (4, 2), "float32", Kind.PARAMETER, trainable=True)
+        for number in range(count)
+    ]
+    made = concatenate(tape, parts, (4, 2 * count))
+    tape.differentiate([(made, made)])
+    backward = [op for op in tape.ops if op.op != "ConcatV2"]
+    assert [op.op for op in backward] == ops
+    written = [buffer for op in backward for buffer in op.writes]
+    assert [tape.buffers[buffer].bytes for buffer in written] == [32] * count
+    assert {tape.gradients[part.buffer].buffer for part in parts} == set(written)

@@ -240,6 +240,17 @@ class Tape:
             self.wanted.add(made.index)
         return made
 
+    def split(self, value: TapeValue, shapes: Sequence[Sizes]) -> list[TapeValue]:
+        """One kernel that copies every part of a tensor at once (SplitV), each into a buffer of its own."""
+        owner = Owner(self.layer or None, self._kind(), self.phase, "SplitV")
+        node = self._node("SplitV")
+        made = [self._value(node, "SplitV", owner, tuple(shape), value.dtype) for shape in shapes]
+        writes = tuple(each.buffer for each in made)
+        self.ops.append(TapeOp(node, "SplitV", owner, (value.buffer,), writes, work=2.0 * value.bytes))
+        if value.index in self.wanted:
+            self.wanted.update(each.index for each in made)
+        return made
+
     def _kind(self) -> Kind:
         if self.phase is Phase.GRADIENT:
             return Kind.GRADIENT

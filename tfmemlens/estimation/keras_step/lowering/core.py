@@ -23,6 +23,9 @@ from tfmemlens.estimation.keras_step.lowering._context import (
 )
 from tfmemlens.estimation.keras_step.tape import Tape, TapeValue
 
+_SPLIT_BEYOND = 16
+"""So many parts of a concatenation get a slice each of the gradient; more are copied by one op."""
+
 
 def _dense(job: LoweringContext) -> list[TapeValue]:
     kernel = job.needed("kernel")
@@ -214,11 +217,17 @@ def _larger(tape: Tape, x: TapeValue, y: TapeValue, shape: tuple[int, ...]) -> T
 
 
 def concatenate(tape: Tape, parts: list[TapeValue], shape: tuple[int, ...]) -> TapeValue:
-    """A copy of all parts; the gradient copies each slice back, and Grappler turns their order round."""
+    """A copy of all parts; the gradient copies each slice back, and Grappler turns their order round. Of many
+    parts one op copies all at once (`array_grad.py :: _ConcatGradHelper`).
+    """
     made = tape.op("ConcatV2", parts, shape, parts[0].dtype)
-    tape.gradient(
-        made, parts, lambda grad: [tape.op("Slice", [grad], part.shape) for part in reversed(parts)][::-1]
-    )
+
+    def back(grad: TapeValue) -> list[TapeValue]:
+        if len(parts) > _SPLIT_BEYOND:
+            return tape.split(grad, [part.shape for part in parts])
+        return [tape.op("Slice", [grad], part.shape) for part in reversed(parts)][::-1]
+
+    tape.gradient(made, parts, back)
     return made
 
 
