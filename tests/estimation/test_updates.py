@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ import pytest
 from tfmemlens.estimation.keras_step.capture import capture
 from tfmemlens.estimation.keras_step.optimizers import OPTIONS, of_keras_2, optimizer
 from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
+from tfmemlens.estimation.keras_step.schedule import SchedulePlan, run
+from tfmemlens.knowledge.bfc import RecordedPool
 from tfmemlens.model.network import Network
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.readers.keras_models._documents import network_of
@@ -151,6 +154,16 @@ def test_the_loss_is_made_from_what_the_softmax_reads() -> None:
     assert not any(op.op == "Softmax" and op.writes for op in ops)
     kept = [op for op in step(words(metrics=["accuracy"])).step.tape.ops if op.op == "Softmax" and op.writes]
     assert len(kept) == 1
+
+
+def test_probabilities_of_accuracy_come_before_or_after_the_loss() -> None:
+    """Both read the logits, and the order of these readers in the graph is not known."""
+    step_of = step(words(metrics=["accuracy"])).step
+    plan, first = SchedulePlan(step_of.tape.ops, step_of.tape.buffers), set()
+    for seed in range(20):
+        done = run(plan, RecordedPool(), None, 1, None, Random(seed)).executions
+        first.add(next(name for name, _, _ in done if "Softmax" in name).rpartition("/")[2])
+    assert first == {"Softmax", "SparseSoftmaxCrossEntropyWithLogits"}
 
 
 def test_accuracy_holds_two_tensors_of_the_outputs_size() -> None:
