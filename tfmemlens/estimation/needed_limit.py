@@ -52,9 +52,9 @@ _UNSERVED = 10
 median; with requests up to half of the bar larger it was 1.23, and 1.36 in the twelve that are newest.
 """
 _MARGIN = 0.04
-"""A part that is added, no more than the error bar, for how the pool's past differs from all that are tried. Of
-40 steps of 17 to 1100 MiB ten failed at the limit without it, 1.19 times the peak in the median; six of these
-ran with 4 % more.
+"""A part that is added, no more than the error bar, for how the pool's past differs from all that are tried.
+Of 40 steps of 17 to 1100 MiB ten failed at the limit without it, 1.19 times the peak in the median; six of
+these ran with 4 % more.
 """
 _STEP, _COARSE_STEP = 0.015, 0.05
 _COARSE_CALLS = 5_000

@@ -162,9 +162,9 @@ def _best_classes(step: TrainingStep, metrics: Collection[str]) -> list[TapeValu
 
 
 def _leave_open_when_probabilities_are_made(tape: Tape, output: TapeValue) -> None:
-    """The loss reads the logits, accuracy the softmax of them: whichever comes second writes over them. In five
-    of ten nets the softmax and all of accuracy came before the whole backward pass, in five after it, in the
-    other five on the other version (2.11, 2.21).
+    """The loss reads the logits, accuracy the softmax of them: whichever comes second writes over them. In
+    five of ten nets the softmax and all of accuracy came before the whole backward pass, in five after it, in
+    the other five on the other version (2.11, 2.21).
     """
     for at, op in enumerate(tape.ops):
         if op.op == "Softmax" and output.buffer in op.writes:
