@@ -302,3 +302,37 @@ def test_a_row_that_meets_a_column_is_most_likely_a_mistake(axis: str, mistaken:
     report = explained(RESIDUAL.format(axis), 60_000**2 * 4)
     assert ("most likely by mistake: [60000] meets [60000,1]" in report.verdict) is mistaken
     assert (report.actions[0].remedy.slug == "one-shape-jax") is mistaken
+
+
+INNER = (
+    "STEPS, WIDE = 100, 2000\ndef fit(w, x):\n    return jnp.tanh(x @ w).sum()\n"
+    "def adapt(w, x):\n    def inner(w, _):\n        g = jax.grad(fit)(w, x)\n"
+    "        return w - 0.1 * g, None\n"
+    "    w, _ = jax.lax.scan(inner, w, None, length=STEPS)\n    return w\n"
+    "def loss(w, x):\n    return fit(adapt(w, x), x)\n"
+    "@jax.jit\ndef step(w, x):\n    return jax.grad(loss)(w, x)\n"
+    "step(jnp.zeros((WIDE, WIDE)), jnp.zeros((8, WIDE)))\n"
+)
+WIDE_PAIRS = (
+    "def cost(x):\n    return ((x[:, None] - x[None]) ** 2).sum()\n"
+    "@jax.jit\ndef step(x):\n    return jax.grad(cost)(x)\n"
+    "step(jnp.zeros(({rows}, 8)))\n"
+)
+
+
+def first_actions(code: str, need: int) -> list[str]:
+    return [action.remedy.slug for action in explained(code, need).actions]
+
+
+def test_gradient_steps_in_a_scan_carry_weights_as_large_as_what_is_kept() -> None:
+    report = explained(INNER, 2_000_000_000)
+    first = report.actions[0].remedy
+    assert first.slug == "in-blocks" and "about 305.18 MiB are left" in first.text
+    assert "recompute-body" not in [action.remedy.slug for action in report.actions]
+    assert first_actions(SCAN, 1_100_000_000)[0] == "recompute-body"
+
+
+@pytest.mark.parametrize(("rows", "first"), [(20_000, "in-blocks"), (9_000, "matrix-product")])
+def test_a_matrix_product_comes_second_where_its_matrix_is_large_itself(rows: int, first: str) -> None:
+    found = first_actions(WIDE_PAIRS.format(rows=rows), 4 * 8 * rows * rows * 2)
+    assert next(slug for slug in found if slug in ("in-blocks", "matrix-product")) == first

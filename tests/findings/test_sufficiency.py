@@ -7,7 +7,14 @@ import pytest
 from tests.findings.logs import dump, oom, report
 from tfmemlens import pipeline
 from tfmemlens.findings.support.batch_bound import BatchBound, batch_bound, in_words
-from tfmemlens.findings.support.sufficiency import Shortfall, _judged, enough_first, judged, shortfall
+from tfmemlens.findings.support.sufficiency import (
+    Shortfall,
+    _judged,
+    both_at_once,
+    enough_first,
+    judged,
+    shortfall,
+)
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Action, Certainty, Enough, Finding, Remedy, Severity
 from tfmemlens.renderers import savings
@@ -231,3 +238,36 @@ def test_a_leading_one_of_an_eager_op_is_no_batch() -> None:
     assert "batch is 1 already" not in said
     network = dump(92, 250, 249) + oom("1,200,200,600", "net/conv/Conv2D")
     assert "batch is 1 already" in " ".join(each.remedy.text for each in pipeline.explain(network).actions)
+
+
+# ------------------------------------------------------------------ two changes that are one action
+
+
+@pytest.mark.parametrize(("side", "both"), [(768, True), (512, False)])
+def test_a_large_sample_is_made_smaller_with_the_batch_at_once(side: int, both: bool) -> None:
+    text = (
+        dump(4 * side * side * 64 * 4 // MIB, 500, 80)
+        + "    model.fit(x, y)\n"
+        + oom(f"4,{side},{side},64", "net/conv/Conv2D")
+    )
+    case = case_of(text)
+    first = Action(
+        Remedy(
+            "lower it: 4 -> 1; then 2", None, 3 * side * side * 256, Certainty.EXACT, slug="smaller-batch"
+        ),
+        ("r",),
+    )
+    then = Action(
+        Remedy(
+            "halve the sides: a quarter", None, 3 * side * side * 256, Certainty.EXACT, slug="smaller-input"
+        ),
+        ("q",),
+    )
+    found = both_at_once(case, (first, then))
+    assert len(found) == (1 if both else 2)
+    if both:
+        remedy = found[0].remedy
+        assert remedy.text.startswith("lower it: 4 -> 1, and halve the sides: most likely neither is enough")
+        assert remedy.text.endswith("both leave 36.00 MiB") and found[0].rules == ("r", "q")
+    assert both_at_once(case, (first,)) == (first,)
+    assert both_at_once(case, ()) == ()

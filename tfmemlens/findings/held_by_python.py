@@ -73,9 +73,15 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 def _in_code(case: Case, name: str) -> Kept | None:
-    """The line of the program's code that adds to this container: `ledger` of `ledger[...]`."""
-    same = (each for each in kept(case.capture.surroundings) if not (each.number or each.model))
-    return next((each for each in same if name == each.container or _within(name, each.container)), None)
+    """The line of the program's code that adds to this container: `ledger` of `ledger[...]`, `self.maps` of
+    `report.maps`, where one class alone has it.
+    """
+    same = [each for each in kept(case.capture.surroundings) if not (each.number or each.model)]
+    found = next((each for each in same if name == each.container or _within(name, each.container)), None)
+    if found or "." not in name:
+        return found
+    own = [each for each in same if each.container == f"self.{name.rpartition('.')[2]}"]
+    return own[0] if len({each.line for each in own}) == 1 else None
 
 
 def _within(name: str, container: str) -> bool:
@@ -95,14 +101,18 @@ def _place(holder: Holder) -> str:
     return f"{os.path.basename(holder.file or '')}:{holder.code_line}" if known else ""
 
 
-def _kept(name: str, part: tuple[HeldTensors, Holder], framework: str | None, host: bool = True) -> str:
-    """One number of each in the container's own place; where a device is full, the array on the host."""
+def _kept(
+    name: str, part: tuple[HeldTensors, Holder], framework: str | None, host: bool = True
+) -> str | None:
+    """The number in the container's own place; where a device is full, the array on the host. Nobody knows
+    which number could stand for an array that is read later.
+    """
     group, holder = part
     kept = "float(loss)"
     if _is_array(group):
-        number = "float(x.mean())" if framework == JAX else "float(tf.reduce_mean(x))"
-        brought = "jax.device_get(x)" if framework == JAX else "x.numpy()"
-        kept = number if host else brought
+        if host:
+            return None
+        kept = "jax.device_get(x)" if framework == JAX else "x.numpy()"
     root = name.partition("[")[0]
     if name.endswith("[\u2026]") and _NAME.fullmatch(root):
         return f"x = {kept}   # keep this in {root}"
@@ -143,7 +153,7 @@ def _remedy(
         )
     arrays = [part for part in parts if _is_array(part[0])]
     sets = {holder.count for _, holder in arrays}
-    code: str | None = _kept(name, parts[0], framework, host)
+    code = _kept(name, parts[0], framework, host)
     if len(arrays) > 1 and len(sets) == 1 and (not weights or {each.tensor for each, _ in arrays} <= weights):
         text = (
             f"if the {next(iter(sets))} sets in `{name}` are copies of weights: keep the best alone, on the"

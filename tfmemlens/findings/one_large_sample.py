@@ -20,6 +20,7 @@ from tfmemlens.findings.support.named_sizes import Meaning, named_sizes
 from tfmemlens.findings.support.phase import of_other_data, other_than_training
 from tfmemlens.findings.support.rows import alike, attributed, device_limit, place, requests, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.sufficiency import PART_OF_ONE
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment, Request
@@ -36,8 +37,8 @@ EXPLAINS = "the failing tensor, and held tensors of the same size"
 _LEAST_BYTES = 128 * MIB
 _FEW = 2
 """A batch that cannot be made much smaller."""
-_PART, _TOO_LARGE = 0.2, 4 * GIB
-"""One map of one sample that leaves no room for those of other layers: of the device, where it is known."""
+_TOO_LARGE = 4 * GIB
+"""One map of one sample that leaves no room for those of other layers, where the device is not known."""
 _SERVING = frozenset({"Java", "TensorFlow Serving", "C++"})
 _LONG_SIDE = {2: 512, 3: 48}
 """The shortest side of a large sample, by how many sides there are."""
@@ -54,7 +55,7 @@ _NO_MAPS = regex(
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         limit = device_limit(case, moment)
-        too_large = _PART * limit.bytes if limit else _TOO_LARGE
+        too_large = PART_OF_ONE * limit.bytes if limit else _TOO_LARGE
         sample = _sample(request, _sides(case, request), too_large, of_other_data(case, request))
         if sample is None or attributed(moment) or framework_of(case) != TENSORFLOW:
             continue

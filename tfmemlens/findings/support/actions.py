@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from tfmemlens.findings.support.contrasted import WHAT_ENDED_IT
 from tfmemlens.findings.support.ranking import LEAST_OF_A_FACTOR, whole_bytes
 from tfmemlens.findings.support.situation import has_one_card
-from tfmemlens.findings.support.sufficiency import enough_first, shortfall
+from tfmemlens.findings.support.sufficiency import both_at_once, enough_first, shortfall
 from tfmemlens.findings.support.tried import tried_in_vain
 from tfmemlens.findings.support.verdict import what_it_is
 from tfmemlens.model.case import Case
@@ -54,6 +54,8 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     actions = [action for action in actions if not _buys_nothing(action, least)] or actions
     actions.sort(key=lambda action: action.remedy.slug in tried)
     actions = list(enough_first(actions, short))
+    if any(each.rule == _LARGE_SAMPLE for each in ours):
+        actions = list(both_at_once(case, actions))
     held = case.capture.surroundings.shows("held by an earlier run") is not None
     actions.sort(key=lambda each: (each.remedy.slug != WHAT_ENDED_IT, held and each.remedy.slug != _END_IT))
     if _late_bystander(case, ours):
@@ -64,6 +66,7 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     return tuple(actions)
 
 
+_LARGE_SAMPLE = "one-large-sample"
 _OVER_DEVICES = ("shard-arguments", "shard-the-batch")
 _END_IT = "see-device-users"
 _SHARED = "processes-on-one-device"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from tfmemlens.findings.support.jax_code.changes import (
     FEWER_SAMPLES,
+    IN_BLOCKS,
     RECOMPUTED_STEPS,
     SCAN_OF_BLOCKS,
     SHARDED,
@@ -342,6 +343,7 @@ def _remedies(made: Sequence[Noted], need: int, turns: int, advice: Advice) -> t
     remedies = tuple(_of_kind(first, turns, need))
     if not remedies and (idiom := advice(first.code, need)):
         remedies = tuple(each for each in idiom.remedies if each.slug != _HALF.slug)  # the dtype is known
+        remedies = _under_a_gradient(first, remedies)
     remedies = remedies or (_in_parts(first, need),)
     if any(each.name == "returned" for each in made):
         remedies = (_donated(first), *remedies)
@@ -376,6 +378,8 @@ def _of_kind(made: Noted, turns: int, need: int) -> list[Remedy]:
     if name == UPDATE_OF_ROWS:
         in_parts = _in_parts(made, need)
         return [_ONE_UPDATE, replace(in_parts, text=f"or {in_parts.text}")]
+    if turns > 1 and name == "gradient":
+        return [_blocks_of_turns(made, turns)]
     if turns > 1:
         return [RECOMPUTED_STEPS, SCAN_OF_BLOCKS]
     if name == "gradient" and len(shape) > _OF_A_MATRIX:
@@ -401,6 +405,51 @@ def _of_kind(made: Noted, turns: int, need: int) -> list[Remedy]:
     return []
 
 
+def _blocks_of_turns(made: Noted, turns: int) -> Remedy:
+    """Of gradient steps in a scan: the weights that are carried are as large as the gradient, so that a step
+    that is computed again leaves as much.
+    """
+    blocks = max(round(turns**0.5), 1)
+    left = (blocks + -(-turns // blocks)) * made.array.bytes
+    return replace(
+        SCAN_OF_BLOCKS,
+        text=f"scan over about {blocks} blocks of steps, with jax.checkpoint around each block: of these"
+        f" arrays about {human(left)} are left; around each step alone it leaves as much as now, since the"
+        " weights that are carried on are as large (without xs: blocks = jnp.zeros((blocks, steps)))",
+    )
+
+
+_LARGE_MATRIX = 1 << 30
+"""A matrix of all pairs that is itself too large to be kept several times."""
+
+
+def _under_a_gradient(made: Noted, remedies: tuple[Remedy, ...]) -> tuple[Remedy, ...]:
+    """Blocks of rows of which a gradient keeps nothing but the rows; before the matrix product, where the
+    matrix that this leaves is large still.
+    """
+    if not made.gradient:
+        return remedies
+    found = [
+        replace(each, text=_IN_BLOCKS_AGAIN, code=_BLOCKS_AGAIN) if each == IN_BLOCKS else each
+        for each in remedies
+    ]
+    pairs = made.array.bytes // (made.array.shape[-1] or 1) if len(made.array.shape) > _OF_A_MATRIX else 0
+    product = next((each for each in found if each.slug == "matrix-product"), None)
+    if product is None or len(found) == 1 or pairs < _LARGE_MATRIX:
+        return tuple(found)
+    found.remove(product)
+    alone = (
+        f"{product.text}; alone it leaves {human(pairs)} for each matrix of all pairs, and the gradient keeps"
+        " several"
+    )
+    return (*found, replace(product, text=alone))
+
+
+_IN_BLOCKS_AGAIN = (
+    "go through the rows in blocks, reduce each row at once, and let the backward pass compute each block"
+    " again: else the gradient keeps all of them"
+)
+_BLOCKS_AGAIN = "y = jax.lax.map(jax.checkpoint(f), x, batch_size=256)   # f of one row against all others"
 _ONE_UPDATE = Remedy(
     "inside vmap, an update at an index copies the whole array for each row: update it for all rows at once,"
     " outside of vmap, or compute what you need of it from the index without making it",

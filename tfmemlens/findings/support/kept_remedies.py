@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tfmemlens.findings.support.container_uses import Use, use_of
 from tfmemlens.findings.support.rows import on_host
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.model.case import Case, Moment
@@ -17,7 +18,6 @@ from tfmemlens.units import human
 if TYPE_CHECKING:
     from tfmemlens.findings.support.kept_trees import Kept
 
-_LONGEST_CODE = 70
 _ADDS_UP = regex(r"\badd_n\(|\bsum\(|reduce_(?:sum|mean)\(|\bmean\(|tree[._]map\(|\bzip\(\s*\*")
 """Code that wants no more of what was kept than its sum."""
 _PICKED = regex(r"\b(?:randint|choice|sample|choices|integers|randrange|permutation|shuffle)\(")
@@ -63,18 +63,24 @@ def instead(case: Case, moment: Moment, keeping: Kept, turns: int | None) -> Ite
     joins = regex(
         rf"\A{re.escape(keeping.container)} = [\w.]+\({re.escape(keeping.container)}(?:, [^()]*)?\)\Z"
     )
+    read = use_of(case.capture.surroundings.program(), keeping)
+    if read.looked_up:
+        yield from _bounded(case, keeping, read, host)
+        return
     use = next((each for each in keeping.uses if not joins.search(each[0])), None)
     if use and _PICKED.search(use[0]):
         yield _capped(keeping.container, use[1])
         return
-    shown = use[0] if use and len(use[0]) <= _LONGEST_CODE and "\n" not in use[0] else None
-    yield Remedy(
-        f"{_REDUCE} ({use[1].place} uses it), and keep only that"
-        if use
-        else f"{_REDUCE}, and keep only that",
-        f"{shown}   # per iteration" if shown else None,
-        slug="reduce-parts",
-    )
+    if read.code:
+        yield Remedy(read.says, read.code, slug="reduce-parts")
+    elif use:
+        yield Remedy(
+            f"compute for each result by itself what {use[1].place} wants of all (a mean, a score, a label),"
+            " and keep only that",
+            slug="reduce-parts",
+        )
+    else:
+        yield Remedy(f"{_REDUCE}, and keep only that", slug="reduce-parts")
     if host:
         yield Remedy(
             f"or write each part to disk instead of into `{keeping.container}`{needs}",
@@ -82,12 +88,43 @@ def instead(case: Case, moment: Moment, keeping: Kept, turns: int | None) -> Ite
             slug="parts-to-disk",
         )
         return
+    there = ", and join them there with np.concatenate or np.stack" if read.joined else ""
     moved = f"np.asarray({keeping.value})" if framework_of(case) == JAX else f"{keeping.value}.numpy()"
     yield Remedy(
-        f"or take each result off the device before it is kept, if host RAM has room{needs}",
+        f"or take each result off the device before it is kept, if host RAM has room{there}{needs}",
         f"{keeping.container}.append({moved})",
         slug="keep-numbers",
     )
+
+
+_FEW_ENTRIES = 8
+
+
+def _bounded(case: Case, keeping: Kept, read: Use, host: bool) -> Iterator[Remedy]:
+    """A cache, whose entries are read as they are: no numbers can take their place."""
+    name = keeping.container
+    few = f"if len({name}) > {_FEW_ENTRIES}: {name}.pop(next(iter({name})))   # behind {keeping.line.place}"
+    if read.epoch:
+        yield Remedy(
+            f"leave `{read.epoch}` out of the key `{read.key}`, where it is stored and where it is looked up,"
+            f" if what is kept is the same in each epoch: with it no entry of an earlier epoch is ever read"
+            " again; or let the cache forget the oldest",
+            few,
+            slug="reduce-parts",
+        )
+    else:
+        yield Remedy(
+            f"let the cache `{name}` forget the oldest: what is missing is made anew",
+            few,
+            slug="reduce-parts",
+        )
+    if not host:
+        moved = f"np.asarray({keeping.value})" if framework_of(case) == JAX else f"{keeping.value}.numpy()"
+        yield Remedy(
+            "or keep its entries on the host, if RAM has room",
+            f"{name}[{read.key}] = {moved}",
+            slug="keep-on-host",
+        )
 
 
 def _to_disk(keeping: Kept) -> str | None:

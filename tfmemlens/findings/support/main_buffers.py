@@ -20,7 +20,7 @@ from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB, human_size
+from tfmemlens.units import MIB, human, human_size
 from tfmemlens.values import dataclass, replace
 
 _LEAST_BYTES = 64 * MIB
@@ -67,6 +67,8 @@ _MATRIX_PRODUCT = Remedy(
     "d2 = (x**2).sum(1)[:, None] + (y**2).sum(1)[None] - 2 * x @ y.T",
     slug="matrix-product",
 )
+_LARGE_MATRIX = 1 << 30
+"""Bytes: of a matrix of all pairs that is itself too large to be kept several times."""
 _DISPATCH = regex(r"router|routing|dispatch|\bcombine\b|gating|\bmoe\b.*one_hot", re.IGNORECASE)
 _GATHER = regex(r"(?:\A|/)gather\Z|(?:\A|/)_?take\Z")
 _GRADIENT = regex(r"jvp\(|transpose\(|backward|gradient")
@@ -542,11 +544,19 @@ def _pairs(mine: list[Row], held: int, framework: str | None) -> Buffers:
         " a loss of single pairs, such as a sigmoid for each)",
         code="loss = jax.lax.map(jax.checkpoint(loss_of_block), blocks).sum()" if framework == JAX else None,
     )
+    in_blocks = of_loss if trained else _IN_BLOCKS
+    remedies: tuple[Remedy, ...] = (_MATRIX_PRODUCT, in_blocks) if differences else (in_blocks,)
+    left = 4 * first * second
+    if differences and trained and left >= _LARGE_MATRIX:
+        alone = (
+            f"; alone it leaves {human(left)} for each matrix of all pairs, and the gradient keeps several"
+        )
+        remedies = (in_blocks, replace(_MATRIX_PRODUCT, text=_MATRIX_PRODUCT.text + alone))
     return Buffers(
         f"a value for every pair of {first:,} x {second:,} rows",
         _in_words(mine),
         held,
-        (*((_MATRIX_PRODUCT,) if differences else ()), of_loss if trained else _IN_BLOCKS),
+        remedies,
         recompute=False,
         batch=False,
     )

@@ -14,7 +14,7 @@ from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Action, Enough, Finding, Remedy
 from tfmemlens.model.incident import CompilerMemory, RequestKind
-from tfmemlens.units import Size
+from tfmemlens.units import Size, human
 from tfmemlens.values import dataclass, replace
 
 _PROGRAMS = (RequestKind.XLA, RequestKind.TPU)
@@ -118,6 +118,48 @@ def enough_first(actions: Sequence[Action], short: Shortfall | None) -> tuple[Ac
     rest.remove(partner)
     with_it = replace(first, remedy=replace(first.remedy, enough=Enough.WITH_NEXT))
     return (with_it, partner, *rest)
+
+
+PART_OF_ONE = 0.2
+"""One map of one sample that leaves no room for those of other layers: of the device, where it is known."""
+_OF_A_SAMPLE = ("smaller-batch", "smaller-input", "recompute", "mixed-precision")
+
+
+def both_at_once(case: Case, actions: Sequence[Action]) -> tuple[Action, ...]:
+    """Of a training whose one sample is large: where the first change leaves a map that takes a fifth of
+    the device, and the next one makes up for it, the two are one action.
+    """
+    request = case.moments[0].request if case.moments else None
+    limit = device_limit(case, case.moments[0]) if case.moments else None
+    need = request.needed_bytes if request else None
+    first = next(iter(actions), None)
+    if not (need and limit and limit.bytes and first) or not _more_to_come(case, case.moments[0]):
+        return tuple(actions)
+    most, left = PART_OF_ONE * limit.bytes, _left_of(first, need)
+    if first.remedy.slug not in _OF_A_SAMPLE[:2] or left is None or left < most:
+        return tuple(actions)
+    others = [each for each in actions[1:] if each.remedy.slug in _OF_A_SAMPLE]
+    for other in others:
+        rest = _left_of(other, need)
+        if rest is None or left * rest / need >= most:
+            continue
+        both = left * rest // need
+        lead = first.remedy.text.partition(";")[0]
+        then = other.remedy.text.partition(";")[0].partition(":")[0]
+        text = (
+            f"{lead}, and {then}: most likely neither is enough alone, since either leaves"
+            f" {human(max(left, rest))} of this tensor, and training keeps several; both leave {human(both)}"
+        )
+        remedy = replace(first.remedy, text=text, code=None, saves_bytes=need - both, enough=None)
+        merged = Action(remedy, tuple(dict.fromkeys((*first.rules, *other.rules))))
+        return (merged, *(each for each in actions[1:] if each is not other))
+    return tuple(actions)
+
+
+def _left_of(action: Action, need: int) -> int | None:
+    """What is left of the failed tensor, where all that a change saves is said of it."""
+    saves = action.remedy.saves_bytes
+    return need - saves if saves and 0 < saves < need else None
 
 
 def _together(one: Remedy, other: Remedy, short: Shortfall) -> bool:
