@@ -365,3 +365,106 @@ def test_the_pool_of_unified_memory_ends_at_its_own_limit() -> None:
 @pytest.mark.parametrize("more", ["", ", 'XLA_PYTHON_CLIENT_MEM_FRACTION': '0.9'"])
 def test_where_no_such_limit_is_stated_none_is_told(more: str) -> None:
     assert "times the GPU and no more" not in explained(PROTEIN.format(more)).verdict
+
+
+LOOP = (
+    "import torch_xla.core.xla_model as xm\n{}\n    loss = model(x)\n    loss.backward()\n"
+    "    optimizer.step()"
+    "\n{}\n"
+    "RuntimeError: RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used 20.10G of 15.48G hbm."
+    " Exceeded hbm capacity by 4.62G.\n"
+)
+
+
+@pytest.mark.parametrize(
+    "loop", ["for x in train_loader:", "for x, y in tqdm(batches):", "for x in dataset:"]
+)
+def test_a_loop_over_a_loader_has_to_end_its_steps(loop: str) -> None:
+    assert "ends no step" in explained(LOOP.format(loop, "")).verdict
+
+
+@pytest.mark.parametrize(
+    ("loop", "more"),
+    [
+        ("for x in train_loader:", "    xm.mark_step()"),
+        ("for x in pl.MpDeviceLoader(loader, device):", ""),
+        ("for k in range(3):", ""),
+    ],
+)
+def test_a_loop_that_ends_them_or_shows_no_loader_is_not_told_so(loop: str, more: str) -> None:
+    assert "ends no step" not in explained(LOOP.format(loop, more)).verdict
+
+
+SMEM = (
+    "RuntimeError: Bad StatusOr access: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of"
+    " memory in memory space smem. Used 1.00M of 1.00M smem. Exceeded smem capacity by 2.1K.\n"
+)
+
+
+def test_a_servers_tables_of_pages_go_with_its_sequences() -> None:
+    assert "--max-model-len" in first(f"vllm serve mine --max-model-len 32768 on a v5e-1\n{SMEM}")
+    assert "--max-model-len" not in first(f"import torch_xla\n{SMEM}")
+
+
+FITTED = "I fit a model with numpyro {} on the GPU, and it runs out of memory.\n"
+
+
+@pytest.mark.parametrize(
+    ("how", "draws"), [("SVI", False), ("MCMC(NUTS(model))", True), ("SVI and NUTS", True)]
+)
+def test_who_fits_a_distribution_draws_nothing(how: str, draws: bool) -> None:
+    assert ("fewer-draws" in offered(FITTED.format(how))) is draws
+
+
+@pytest.mark.parametrize(
+    ("said", "whole"),
+    [("svi.run copies everything to the GPU", True), ("It copies one batch to the GPU", False)],
+)
+def test_a_set_that_goes_to_the_gpu_whole_stays_on_the_host(said: str, whole: bool) -> None:
+    text = f"JAX and 900k rows of 3000 floats. {said}\nand goes out of memory.\n"
+    assert ("data-on-the-host" in offered(text)) is whole and "use-all-devices" not in offered(text)
+
+
+def test_arrays_that_all_go_to_the_first_of_several_are_sharded() -> None:
+    text = "jax on 4 GPUs: everything is put on GPU 0 and goes out of memory.\n"
+    assert "use-all-devices" in offered(text)
+
+
+NAMED = (
+    "maxtext 52b, 52B parameters, train step on v4-384\njax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Ran"
+    " out of memory in memory space hbm. Used 33.27G of 30.75G hbm. Exceeded hbm capacity by 2.52G.\n\nTotal"
+    " hbm usage >= 33.79G:\n    reserved        530.00M\n    program          {}\n    arguments         {}\n"
+)
+
+
+def test_weights_that_are_shared_already_are_not_to_be_shared() -> None:
+    assert "must share" not in explained(NAMED.format("26.10G", "7.17G")).verdict
+    assert "must share" in explained(NAMED.format("2.10G", "31.17G")).verdict
+
+
+def test_what_ended_a_lack_of_memory_ends_no_other_failure() -> None:
+    other = (
+        "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: Failed to load in-memory CUBIN:"
+        " CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered\n"
+    )
+    text = f"first I had OOM, fixed it with the CPU-only tensorflow. Now jax says\n\n{other}"
+    assert "what-ended-it" not in offered(text)
+
+
+def test_two_tasks_without_room_for_a_handle_take_a_part_each() -> None:
+    handle = (
+        "1: 2023-04-02 12:00:31.336: E external/xla/xla/stream_executor/cuda/cuda_dnn.cc:429] Could not"
+        " create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\n"
+    )
+    job = "#SBATCH --ntasks=2 --gres=gpu:1\nimport jax\n"
+    assert offered(f"{job}{handle}")[0] == "smaller-fraction"
+    assert offered(f"import jax\n{handle}")[0] == "growth"
+
+
+def test_parts_that_are_given_already_are_not_given_again() -> None:
+    text = (
+        "I launch 6 jax processes on one GPU, each with XLA_PYTHON_CLIENT_MEM_FRACTION=0.15.\nThe last one"
+        " runs out of memory.\n"
+    )
+    assert "takes 0.15 of it" in explained(text).verdict and "smaller-fraction" not in offered(text)
+    assert offered(text)[0] == "growth"

@@ -79,3 +79,16 @@ def test_lines_of_one_shape_state_what_each_of_them_does() -> None:
         collected(f"heads: {heads} max_len: {length}").sizes for heads, length in ((1, 1), (7, 4), (1, 4))
     ]
     assert [[each.sizes for each in sizes] for sizes in stated] == [[], [(7,), (4,)], [(4,)]]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("for x in train_loader:", True),
+        ("    for x, y in self.batches:", True),
+        ("for example in keras:", False),
+        ("for x in the log below:", False),
+    ],
+)
+def test_the_head_of_a_loop_is_code(text: str, code: bool) -> None:
+    assert bool(collected(text).code) is code

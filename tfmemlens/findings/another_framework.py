@@ -184,6 +184,8 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(*_holders(case, line), *_for_another(case, name, line)),
         )
     ended = ended_by(case)
+    if ended and _OF_MEMORY.search(ended[1].text):
+        ended = None  # of another failure, which was one of memory
     for what, line in case.capture.surroundings.elsewhere:
         yield Finding(
             severity=Severity.NOTE,
@@ -231,6 +233,9 @@ def _where(case: Case, what: str, line: Line) -> str:
     own = case.capture.surroundings.shows(OWN_FRAME)
     ended = own and own.source == line.source and own.number < line.number
     return of_the_traceback(case.capture.surroundings, deepest=True) if "kernel" in what and ended else ""
+
+
+_OF_MEMORY = regex(r"(?i)\bOOM\b|\bout of memory\b")
 
 
 def _kind(what: str) -> str:

@@ -14,9 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tfmemlens.findings import processes_on_one_device
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.jax_told import OFF_THE_GPU
 from tfmemlens.findings.support.libraries import library_of, of_handle
+from tfmemlens.findings.support.own_tasks import share_one
 from tfmemlens.findings.support.rows import failures, place
 from tfmemlens.findings.support.situation import JAX, framework_name, framework_of, situation
 from tfmemlens.knowledge.convolution.gpu import LIMIT_VARIABLE, default_limit_bytes
@@ -266,11 +268,18 @@ def _tensorflow_beside(case: Case) -> Line | None:
 
 def _of_tensorflow_beside(case: Case) -> str:
     line = _tensorflow_beside(case)
+    sharing = share_one(case)
+    if line is None and sharing and framework_of(case) == JAX:
+        each = processes_on_one_device.each_takes(case)
+        return f"; {sharing.place} tells of several processes on one GPU: {each}"
     return f"; {line.place} shows TensorFlow in the same process, which takes most of a GPU" if line else ""
 
 
 def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterator[Remedy]:
     told = case.capture.surroundings
+    if framework_of(case) == JAX and share_one(case) and not _tensorflow_beside(case):
+        yield from processes_on_one_device.parts(case, share_one(case))
+        return
     if _tensorflow_beside(case):
         yield OFF_THE_GPU
     if told.shows("jax: updated before") and not told.works_in:

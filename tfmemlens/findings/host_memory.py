@@ -139,7 +139,9 @@ def check(case: Case) -> Iterator[Finding]:
                     f"; it ran {epoch - 1} epochs before, so something grows, most likely: a larger limit"
                     " only delays the end"
                 )
-            elif grows := case.capture.surroundings.shows("growing in words"):
+            elif (grows := case.capture.surroundings.shows("growing in words")) and not _compiling(
+                case, moment
+            ):
                 because += f"; {grows.place} says that it grows: a larger limit only delays the end"
             if other := another_program(moment):
                 because = f"the machine had none left, and the kernel killed {other}, not the training"
@@ -489,7 +491,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     )
     native = OF_NATIVE.get(situation(case, moment).program or "", ()) if grows or _calls_java(case) else ()
     yield from native
-    if was_killed(moment) and not native and (grows or _late(case, moment)):
+    if was_killed(moment) and not (native or _compiling(case, moment)) and (grows or _late(case, moment)):
         yield from _of_growth(case) if grows else (find_what_grows(case, of_host=True),)
     saving = _saving(case, moment)
     if saving:

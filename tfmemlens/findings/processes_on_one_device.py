@@ -17,6 +17,7 @@ import math
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, device_users
+from tfmemlens.findings.support.own_tasks import share_one
 from tfmemlens.findings.support.rows import device_limit, on_host, requests
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_name, framework_of, situation
 from tfmemlens.knowledge.device_names import TPU
@@ -34,7 +35,7 @@ _FRACTION, _PREALLOCATE = "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_P
 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
-    sharing = told.shows("sharing the device")
+    sharing = share_one(case)
     framework = framework_of(case)
     if sharing is None or framework not in (JAX, TENSORFLOW):
         return
@@ -147,9 +148,18 @@ _PREPARES = regex(r"Pool\(|PoolExecutor\(")
 _ACTORS = regex(r"(?i)\bactors?\b|a3c|impala|apex?-dqn|--num_cpu")
 _WORKERS = regex(
     r"pytest|py\.test|\[gw\d|xargs|parallel|Pool|n_jobs|num_gpus|\b(?:workers|actors)\b|--num|a3c|impala"
-    r"|apex|&"
+    r"|apex|&|--ntasks|srun|mpirun|mpiexec"
 )
 """What starts them together, so that none can be ended."""
+
+
+_PARTS_OF_WHAT_IS_FREE = Remedy(
+    "each has its part already: old releases of JAX count it of what is free when a process starts, so that"
+    " later ones get less. Take a newer one, give the later ones a larger part, or let all take memory as"
+    " needed; and leave some hundred MiB for the CUDA context of each",
+    f"export {_PREALLOCATE}=false",
+    slug="growth",
+)
 
 
 def _fraction(case: Case) -> str:
@@ -177,7 +187,9 @@ def parts(case: Case, sharing: Line | None = None) -> Iterator[Remedy]:
         slug="fewer-processes" if together else "see-device-users",
     )
     if case.capture.surroundings.setting(_FRACTION):
-        return  # each has its part already
+        yield _PARTS_OF_WHAT_IS_FREE
+        yield end
+        return
     part = Remedy(
         f"give every process its part, less than one divided by their number, before {framework_name(case)}"
         " starts in it",

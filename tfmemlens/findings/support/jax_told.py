@@ -17,6 +17,7 @@ from tfmemlens.findings.support.prose_of_jax import (
     IN_BLOCKS,
     NO_STATIC,
     STEPS_AGAIN,
+    fits_without_draws,
 )
 from tfmemlens.findings.support.residues import FEWER_RESIDUES, with_host_ram
 from tfmemlens.findings.support.situation import JAX
@@ -201,6 +202,12 @@ _UNTIL_ITS_END = Remedy(
 )
 
 
+_DATA_AS_ARGUMENTS = Remedy(
+    "give the data to the model as arguments of the run instead of using them from outside of it, contiguous"
+    " and in 32 bits: they are then no constants that the compiler copies and folds",
+    "mcmc.run(key, X=np.ascontiguousarray(X, np.float32), y=y)   # def model(X, y): ...",
+    slug="pass-as-argument",
+)
 _ONE_PROGRAM = Remedy(
     "compile one function, once, and give it what differs as an argument (numbers, a table of instructions):"
     " each new function or lambda is a new program, with its code and constants",
@@ -246,9 +253,8 @@ _FIRST_ROWS = (
     ),
     _Told(
         "a program for each",
-        "the programs of functions that are made and compiled anew: JAX keeps each in host RAM",
+        "the programs of functions that are made and compiled anew: JAX keeps each, with its constants",
         (_ONE_PROGRAM, _DROP_EACH),
-        unless=("device memory in words",),
     ),
     _Told("jax: closed over", "an array that the jitted function closes over", (_AS_ARGUMENT,), grows=False),
     _Told(
@@ -378,6 +384,14 @@ _ROWS = (
         grows=False,
     ),
     _Told(
+        "a peak before the first step",
+        "what is compiled before the first step, the gradient of the model with data that it closes over,"
+        " which become constants",
+        (_DATA_AS_ARGUMENTS,),
+        beside=("sampling", "drawing chains", "fitting a distribution"),
+        grows=False,
+    ),
+    _Told(
         "sampling",
         "all draws of all chains and sites, held on the device until the end",
         (FEWER_DRAWS,),
@@ -464,6 +478,8 @@ def _of_rows(case: Case, rows: tuple[_Told, ...]) -> Iterator[Grower]:
     for row in rows:
         line = told.shows(row.fact)
         if line is None or (row.grows is not None and row.grows is not growing):
+            continue
+        if row.fact == "sampling" and fits_without_draws(told):
             continue
         if (row.beside and not any(map(told.shows, row.beside))) or any(map(told.shows, row.unless)):
             continue

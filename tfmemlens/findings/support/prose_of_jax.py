@@ -119,6 +119,11 @@ _LEFT_OR_LATER = Remedy(
 )
 
 
+def fits_without_draws(told: Surroundings) -> bool:
+    """Whether a distribution is fitted by an optimizer, and no chains are drawn."""
+    return told.shows("fitting a distribution") is not None and told.shows("drawing chains") is None
+
+
 def of_constructs(case: Case) -> Iterator[Remedy]:
     """What helps, the most particular first; code only where the program is JAX's."""
     jax = framework_of(case) == JAX
@@ -145,6 +150,7 @@ def _named(case: Case, jax: bool) -> Iterator[Remedy]:
     if told.shows("jitting again") and jax and told.shows("growing in words"):
         yield COMPILED_ONCE
     samples = (case.api.library == "NumPyro" or told.shows("sampling")) and not late
+    samples = samples and not fits_without_draws(told)
     if samples:
         yield _SAMPLER_MADE_ONCE if told.shows("growing in words") else FEWER_DRAWS
     grows = told.shows("growing in words")

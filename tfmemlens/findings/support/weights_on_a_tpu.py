@@ -19,6 +19,7 @@ from tfmemlens.units import GIB, human
 
 _SMALLEST = 16 * GIB
 """What a core or chip has of v3, v5e and others, where the text does not say."""
+_MUCH_GIVEN = 3
 _MOST_SHARE = 8
 """Devices of one TPU that share a model."""
 
@@ -50,11 +51,19 @@ def too_heavy(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWei
     return weights if weights.bytes > (known[1] if known else _SMALLEST) else None
 
 
+def is_shared(compiler: CompilerMemory) -> bool:
+    """Whether what a program is given is a small part of the device: weights and state are sharded then."""
+    given = compiler.section("arguments", "parameter")
+    return bool(given and compiler.capacity and given.bytes < compiler.capacity.bytes // _MUCH_GIVEN)
+
+
 def _given_less(compiler: CompilerMemory, weights: StatedWeights) -> bool:
     """Whether the compiler counts what the program is given, and that is less than the weights in a quarter
     of the bits, shared by eight: then these are no arguments of this program.
     """
     given = compiler.section("arguments", "parameter")
+    if is_shared(compiler):
+        return True  # it leaves most of the device to the program
     return given is not None and given.bytes < weights.bytes // (4 * _MOST_SHARE)
 
 

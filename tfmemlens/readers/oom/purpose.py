@@ -199,7 +199,7 @@ _IN_OTHER_LANGUAGES = "|".join(
     )
 )
 SHORT = LineRule(
-    r"(?i)(?<!\bno )(?<!without )(?<!avoid )(?<!prevent )(?:(?<![A-Za-z_])OOMs?(?![A-Za-z_])"
+    r"(?i)(?<!\bno )(?<!without )(?<!avoid )(?<!prevent )(?:(?<![A-Za-z_])OOM(?:s|ing|ed)?(?![A-Za-z_])"
     r"|\bout[- ]of[- ]memory\b"
     r"|(?<!\.)(?<!except )(?<!import )(?<![A-Za-z_])resource ?exhaust(?:ed|ion) ?error(?![A-Za-z_])"
     r"|\bresource ?exhausted\b|\bresource exhaustion\b"

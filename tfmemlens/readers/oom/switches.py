@@ -257,7 +257,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "XLA_PYTHON_CLIENT_MEM_FRACTION",
         LineRule(
-            rf"\bXLA_(?:PYTHON_)?CLIENT_MEM_FRACTION{_TO}(?P<value>[\d.]+)",
+            rf"\bXLA_(?:PYTHON_)?CLIENT_MEM_FRACTION{_TO}(?P<value>\d*\.?\d+)",
             "export XLA_PYTHON_CLIENT_MEM_FRACTION=.95",
             needs="CLIENT_MEM_FRACTION",
         ),

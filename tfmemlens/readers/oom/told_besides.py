@@ -365,6 +365,8 @@ MORE_THAN_EXPECTED = LineRule(
     rf"|\b{_DEVICE_MEMORY}[^.\n]{{0,40}}?\b{_FIGURE}[^.\n]{{0,20}}\b(?:when|upon|just|only|after|at|by)"
     r" (?:\w+ ){0,3}(?:load|import|start)\w*"
     rf"|\bGPU has {_FIGURE} of memory (?:used|taken|occupied)"
+    rf"|\bnvidia-smi (?:shows?|says?|reports?)(?: that)? {_FIGURE} (?:of memory )?(?:is |are )?"
+    r"(?:used|taken|in use) by python\b"
     r"|\b(?:us(?:es|ing)|tak(?:es|ing)|occup(?:ies|ying)|allocat(?:es|ing)|reserv(?:es|ing))\b[^.\n]{0,20}"
     r"\b[5-9]\d ?% of (?:(?:the|my|its|all) )?(?:total |available )?(?:GPU(?:'s)? memory|VRAM)\b"
     rf"|\b{_DEVICE_MEMORY}[^.\n]{{0,20}}\b(?:is|are) (?:\w+ )?(?:bigger|larger|higher|more) than\b",
@@ -373,10 +375,11 @@ MORE_THAN_EXPECTED = LineRule(
     "Why does the sampler take so much GPU memory?",
     "A simple MLP is taking 11GB/16GB in GPU RAM",
     "the GPU has 18Gb of memory used by the program",
+    "nvidia-smi shows 18 GB used by python",
     "GPU memory is at 30 GB after just importing the module",
     "training consistently uses around 70% of the GPU memory",
     "the vram is bigger than that of the other version",
-    needs=("than ", "gpu", "vram", "video"),
+    needs=("than ", "gpu", "vram", "video", "nvidia-smi"),
 )
 """The text compares what is taken with what should be."""
 REFUSED_WORKSPACE = LineRule(
@@ -516,7 +519,7 @@ ONE_DEVICE_USED = LineRule(
     r"|\bonly us(?:es?|ing) (?:one|a single|the first) (?:GPU|device)\b"
     r"|\b(?:everything|all arrays|all of it|all the memory) (?:is |goes |lands )?(?:put |placed )?"
     r"(?:on|onto|to)"
-    r" (?:the )?(?:GPU|device|first)[ :]?(?:0|GPU|device)?\b"
+    r" (?:the )?(?:(?:GPU|device)[ :]?0|first (?:GPU|device|one))\b"
     r"|\bothers? (?:GPUs?|devices?)?\b[^.\n]{0,20}\b(?:empty|idle|unused|not used)\b",
     "the code does not partition jobs on each GPU while it is running",
     "only one of the four GPUs is used",

@@ -134,11 +134,14 @@ DATA_ON_DEVICE = LineRule(
     r"(?i)\breplay[- ]?buffer\b|\b(?:whole|entire|full|complete|all (?:of )?(?:the|my)) (?:\w+ ){0,2}"
     r"(?:data ?set|data|training set|images)\b|\bdata ?set\b[^.\n]{0,50}\b(?:as|in|to|into|on|onto)"
     r" (?:a )?(?:the |one |single )?(?:jnp|jax|GPU|device|TPU)\b"
+    r"|\b(?:cop|put|load|mov|send|transfer)(?:y|ies|s|es|ing)? (?:everything|all of (?:it|them)|it all)"
+    r" (?:on|onto|to|into) (?:the |my )?(?:GPU|device|card)\b"
     r"|\b(?:jnp\.(?:array|asarray)|device_put)\(\s*(?:np_)?(?:x_?train|train|data|images|X|dataset)\w*\b",
     "My replay buffer is one jnp array",
+    "svi.run copies everything to the GPU",
     "the whole data set is on the GPU",
     "x = jnp.asarray(x_train)",
-    needs=("replay", "data", "images", "train", "jnp.", "device_put"),
+    needs=("replay", "data", "images", "train", "jnp.", "device_put", "everything", "all of", "it all"),
 )
 """Data lie on the device whole."""
 TWICE = LineRule(

@@ -75,14 +75,39 @@ PROGRAM_FOR_EACH = LineRule(
     r"[^.\n]{0,40}\bnew\b[^.\n]{0,40}\bfunction\b"
     r"|\b(?:each|every) (?:\w+ ){1,4}(?:gets?|has|is given|makes?) (?:its|an?) (?:own|new)\b[^.\n]{0,30}"
     r"\b(?:jit\w*|function|compiled)\b"
+    r"|\b(?:a |one |new )(?:\w+ )?(?:SVI|MCMC|NUTS|sampler|optimi[sz]er) (?:object |instance )?"
+    r"(?:and [^\n]{0,20})?"
+    r"(?:per|for (?:each|every)) \w+\b|\b(?:a|with a|new) lambda as (?:the |its )?model\b"
     r"|\bjit\b[^.\n]{0,30}\b(?:for (?:each|every)|a new|new|fresh|different) (?:\w+ ){0,2}(?:function|lambda"
     r"|program|policy|closure|expression)s?\b",
     "for every program I make a new policy function, and jit the rollout with it",
     "each candidate gets its own jitted function",
     "I jit a new lambda for each formula",
-    needs=("function", "jit", "compiled"),
+    "one SVI object and one svi.run per region",
+    needs=("function", "jit", "compiled", "svi", "mcmc", "nuts", "sampler", "optimi", "lambda"),
 )
 """Every turn compiles a function of its own."""
+VARIATIONAL = LineRule(
+    r"\bSVI\b|\bsvi\.(?:run|update|init)\b|\b[Vv]ariational inference\b|\bAutoNormal\b|\bTrace_ELBO\b",
+    "numpyro SVI on the GPU",
+    needs=("svi", "variational", "autonormal", "elbo"),
+)
+"""A distribution is fitted by steps of an optimizer, and nothing is drawn until the end."""
+CHAINS = LineRule(
+    r"\bMCMC\b|\bNUTS\b|\bHMC\b|\bmcmc\.|\bnum_(?:samples|warmup|chains)\b|\b(?:posterior|predictive)\b",
+    "MCMC(NUTS(model), num_samples=1000)",
+    needs=("mcmc", "nuts", "hmc", "num_", "posterior", "predictive"),
+)
+"""Draws are collected."""
+EARLY_PEAK = LineRule(
+    r"(?i)\bbefore (?:the |its )?(?:very )?first (?:warm-?up |MCMC |training )?"
+    r"(?:iteration|step|sample|draw)s?\b"
+    r"|\bat the (?:start|beginning) of (?:NUTS|sampling|inference|MCMC|the (?:sampling|inference))\b",
+    "it takes 40 GB before the first iteration",
+    "at the start of NUTS, then it goes down",
+    needs=("before", "at the"),
+)
+"""Memory is taken before anything is computed in steps."""
 TOLD_OF_XLA = {
     "sharding as one unit": ONE_UNIT,
     "sharding block by block": BLOCK_BY_BLOCK,
@@ -92,5 +117,8 @@ TOLD_OF_XLA = {
     "learning from a buffer": OFF_POLICY,
     "fewer environments in vain": FEWER_ENVS_IN_VAIN,
     "a program for each": PROGRAM_FOR_EACH,
+    "fitting a distribution": VARIATIONAL,
+    "drawing chains": CHAINS,
+    "a peak before the first step": EARLY_PEAK,
 }
 """By the fact's name: how a line tells it."""

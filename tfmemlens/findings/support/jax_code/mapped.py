@@ -127,7 +127,7 @@ ROWS: tuple[JaxIdiom, ...] = (
         (
             Remedy(
                 "run fewer environments at once: the memory is as many rows",
-                "num_envs = 2048   # the batch of an update can be made of several rollouts",
+                "num_envs = num_envs // 4   # the batch of an update can be made of several rollouts",
                 slug="fewer-environments",
             ),
         ),

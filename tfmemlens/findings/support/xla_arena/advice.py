@@ -146,6 +146,7 @@ def _of_a_small_memory(case: Case, moment: Moment, space: str) -> Iterator[Remed
         yield Remedy(
             "make the tables of indices smaller that the kernel is given (prefetched scalars, page"
             " tables): fewer sequences or pages in one call, or shorter sequences",
+            _SHORTER_SERVED if case.capture.surroundings.shows("program: a server") else None,
             slug="smaller-kernel-blocks",
         )
         return
@@ -169,6 +170,9 @@ def _of_a_small_memory(case: Case, moment: Moment, space: str) -> Iterator[Remed
         _WRITES.search(line.text) for line in code_lines(case.capture.surroundings)
     ):
         yield _OF_A_LIBRARY
+
+
+_SHORTER_SERVED = "--max-model-len 8192 --max-num-seqs 64"
 
 
 def _of_a_server(moment: Moment) -> Iterator[Remedy]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tfmemlens.findings.support import program_account
+from tfmemlens.findings.support import program_account, weights_on_a_tpu
 from tfmemlens.findings.support.main_buffers import Buffers
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import device_limit, lists_buffers, of_a_program, rows
@@ -64,7 +64,8 @@ def of_the_compiler(case: Case, moment: Moment) -> bool:
     """Whether what found no room on the chip is most likely code that XLA made for an op: of a program, not
     JAX's, in which nothing speaks of a kernel that is written by hand.
     """
-    own = kernel(moment) or case.capture.surroundings.shows("a kernel of its own")
+    told = case.capture.surroundings
+    own = kernel(moment) or told.shows("a kernel of its own") or told.shows("program: a server")
     return framework_of(case) != JAX and not own
 
 
@@ -109,7 +110,9 @@ _NAMED_BY = 3
 def heavy_to_train(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWeights | None:
     """The weights that the text states, where training all of them takes more than the device has."""
     weights, has = stated_weights(case.capture.surroundings), compiler.capacity
-    if weights is None or has is None or on_chip(moment) or situation(case, moment).training is not True:
+    if weights is None or has is None or on_chip(moment) or weights_on_a_tpu.is_shared(compiler):
+        return None
+    if situation(case, moment).training is not True:
         return None
     return weights if weights.trained_bytes > has.bytes else None
 
@@ -125,10 +128,12 @@ def loads_a_program(moment: Moment) -> bool:
 _PROGRAM_OF_A_TPU = regex(r"\bat the bottom of memory\b|\bError loading program\b")
 
 
+_OVER_BATCHES = regex(r"\A\s*for \w[\w, ()]* in [^:]*(?:load|batch|data)[^:]*:")
+"""A loop over a loader, whose turns are steps."""
+
+
 def exceeds_the_device(case: Case, moment: Moment) -> bool:
     """Whether it is more than a device of the TPU that the text names has altogether."""
-    from tfmemlens.findings.support import weights_on_a_tpu
-
     known = weights_on_a_tpu.generation(case)
     size = moment.request.failed.size if moment.request else None
     return bool(known and size and size.low > known[1])
@@ -167,11 +172,12 @@ def explains_little(buffers: Buffers | None, compiler: CompilerMemory) -> bool:
 
 
 def ends_no_step(case: Case) -> bool:
-    """Whether the code that the text quotes trains with PyTorch/XLA, keeps tensors of its steps, and ends
-    none of them.
+    """Whether the code that the text quotes trains with PyTorch/XLA, keeps tensors of its steps or goes over
+    a loader, and ends none of them.
     """
     told = case.capture.surroundings
-    loop = told.shows("stepping") and (told.stores or told.shows("reading seldom"))
+    whole = any(_OVER_BATCHES.search(line.text) for line in told.code)
+    loop = told.shows("stepping") and (told.stores or told.shows("reading seldom") or whole)
     return framework_of(case) == TORCH_XLA and bool(loop) and not told.shows("ending steps")
 
 
