@@ -59,7 +59,7 @@ def run(
         environment = _environment(folder)
         if trace:
             environment = recorded.environment(environment, folder, every)
-        ending = relay.run(command, environment, _keeper(folder, log))
+        ending = relay.run(command, environment, _keeper(folder, log), records_itself=trace)
     except OSError:
         if not out:
             shutil.rmtree(folder, ignore_errors=True)

@@ -26,6 +26,8 @@ import tty
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
+from tfmemlens.recording.beside.own_lines import LinesToLeaveOut
+from tfmemlens.recording.inside import own_lines as marks
 from tfmemlens.values import dataclass
 
 FORWARDED = (
@@ -69,9 +71,15 @@ class Ending:
         return 128 - self.returncode if self.returncode < 0 else self.returncode
 
 
-def run(command: Sequence[str], environment: Mapping[str, str], keep: Callable[[int, bytes], None]) -> Ending:
+def run(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    keep: Callable[[int, bytes], None],
+    records_itself: bool = False,
+) -> Ending:
     """Run the command to its end; `keep` gets each piece of output with its stream's number (1 or 2; 1 where
-    both are one). Raises OSError where it cannot be started.
+    both are one). What TensorFlow's profiler writes for a command that `records_itself` is left out. Raises
+    OSError where it cannot be started.
     """
     start = time.monotonic()
     wake, woken = os.pipe()
@@ -81,6 +89,8 @@ def run(command: Sequence[str], environment: Mapping[str, str], keep: Callable[[
     before = {each: signal.signal(each, _nothing) for each in watched}
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     streams = _Streams()
+    if records_itself:
+        environment = {**environment, marks.READER: streams.leave_out_own_lines()}
     own_group = not os.isatty(0)  # asked once: the terminal may be closed at any moment
     try:
         process = _start(command, environment, streams, mask, own_group)
@@ -115,6 +125,7 @@ class _Streams:
         """Our end → the file descriptor of ours that it goes on to."""
         self.terminals: dict[int, int] = {}
         self.inner: dict[int, int] = {}
+        self._own_lines: dict[int, LinesToLeaveOut] = {}
         self.lost_bytes = 0
         one, two = (_identity(number) for number in (1, 2))
         for number, identity in ((1, one), (2, two)):
@@ -138,6 +149,19 @@ class _Streams:
         for ours, number in tuple(self.terminals.items()):
             with suppress(OSError):
                 fcntl.ioctl(ours, termios.TIOCSWINSZ, fcntl.ioctl(number, termios.TIOCGWINSZ, b"\0" * 8))
+
+    def leave_out_own_lines(self) -> str:
+        """Look for marks in standard error; its identity, by which the command knows it, is given."""
+        number = 2 if 2 in self.outputs.values() else 1
+        self._own_lines = {ours: LinesToLeaveOut() for ours, each in self.outputs.items() if each == number}
+        return marks.identity(self.inner[2])
+
+    def passed(self, ours: int, data: bytes) -> bytes:
+        """What of a piece is the program's; of none, at the end, what was held back."""
+        own_lines = self._own_lines.get(ours)
+        if own_lines is None:
+            return data
+        return own_lines.passed(data) if data else own_lines.rest()
 
     def started(self) -> None:
         """The command has its ends; ours of them would keep the streams open for ever."""
@@ -291,10 +315,15 @@ def _pass_on(ours: int, streams: _Streams, keep: Callable[[int, bytes], None]) -
     except OSError as error:
         if error.errno != errno.EIO:  # how Linux ends a pseudo-terminal
             raise
-        return False
-    if not data:
-        return False
-    keep(streams.outputs[ours], data)
+        data = b""
+    passed = streams.passed(ours, data)
+    if passed:
+        keep(streams.outputs[ours], passed)
+    return _wrote(ours, streams, passed) and bool(data)
+
+
+def _wrote(ours: int, streams: _Streams, data: bytes) -> bool:
+    """Whether a piece was handed on, or lost for want of space on a disk."""
     view = memoryview(data)
     while view:
         try:

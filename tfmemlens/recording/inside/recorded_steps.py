@@ -141,7 +141,7 @@ class RecordedSteps:
                 profiler = _profiler() if self._renewed < _MOST_RENEWED else None
                 goes_on = profiler is not None
                 if goes_on:
-                    self._session.stop()
+                    self._stop(self._session)
                     self._session, self._renewed = self._new_session(profiler), self._renewed + 1
             if goes_on:
                 self._first = self._timer()
@@ -155,17 +155,22 @@ class RecordedSteps:
 
     def _new_session(self, profiler: Any) -> Any:
         """A session that records."""
-        session = profiler.ProfilerSession()
-        self._began = time.perf_counter()
-        session.start(self._folder(), dict(_OPTIONS) if hasattr(profiler, _TAKES_OPTIONS) else {})
+        with self._recorder.own_lines:
+            session = profiler.ProfilerSession()
+            self._began = time.perf_counter()
+            session.start(self._folder(), dict(_OPTIONS) if hasattr(profiler, _TAKES_OPTIONS) else {})
         return session
+
+    def _stop(self, session: Any) -> None:
+        with self._recorder.own_lines:
+            session.stop()
 
     def drop(self) -> None:
         """End what was begun, and throw it away."""
         with self._lock:
             session = self._taken()
         if session is not None:
-            session.stop()
+            self._stop(session)
 
     def _taken(self) -> Optional[Any]:
         """The session that records, which is then nobody's."""
@@ -211,7 +216,8 @@ class RecordedSteps:
         memory.
         """
         try:
-            session.export_to_tb()
+            with self._recorder.own_lines:
+                session.export_to_tb()
             for folder, _, names in os.walk(self._folder()):
                 for name in names:
                     if name.endswith(".xplane.pb"):

@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
-from . import bundle, function_constants, keras_models, living, op_places, programs, session_graphs
+from . import bundle, function_constants, keras_models, living, op_places, own_lines, programs, session_graphs
 from .safely import Guard
 
 SHARE = 0.05
@@ -43,6 +43,7 @@ class Recorder:
         self.traced = 0
         self.active = True
         self._root, self._environment = folder, environment
+        self.own_lines = own_lines.OwnLines(environment)
         self._bundle: Optional[bundle.Bundle] = None
         self._pid = os.getpid()
         self._started = time.time()
