@@ -27,6 +27,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.update(TF_CPU_ALLOCATOR_USE_BFC="1", TF_CPU_BFC_MEM_LIMIT_IN_MB="3000")
 import numpy as np
 import predictions_eighth_run
+import predictions_eighteenth_run
 import predictions_eleventh_run
 import predictions_ninth_run
 import predictions_tenth_run
@@ -533,6 +534,7 @@ def built(case):
         predictions_fifteenth_run,
         predictions_sixteenth_run,
         predictions_seventeenth_run,
+        predictions_eighteenth_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
