@@ -46,6 +46,24 @@ def test_a_scope_is_a_layer_of_the_code(scope: str, shape: tuple[int, ...] | Non
     assert layer_of(program(CODE, of_frame=True), scope, shape) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "scope", "told"),
+    [
+        ('f"stage_{i}"', "net/stage_2/wide/Relu", "stage_2/wide"),
+        ('f"stage_{i}"', "net_1/stage_2_1/wide_1", "stage_2/wide"),  # the second number is of a call
+        ('"stage_%d" % i', "net/stage_2/wide", "stage_2/wide"),
+        ('"stage_{}".format(i)', "net/stage_2/wide", "stage_2/wide"),
+        ('"stage_" + str(i)', "net/stage_2/wide", "stage_2/wide"),
+        ('f"stage_{i}"', "net/phase_2/wide", "wide"),
+        ('f"{kind}_{i}"', "net/stage_2/wide", "wide"),  # it states nothing
+        ("names[i]", "net/stage_2/wide", "wide"),
+    ],
+)
+def test_a_name_that_is_put_together_tells_its_blocks(name: str, scope: str, told: str) -> None:
+    code = f'block = Stage(8, name={name})\nwide = layers.Dense(9, name="wide")\n'
+    assert layer_of(program(code), scope, None) == told
+
+
 @pytest.mark.parametrize(("beside", "named"), [(True, "`plumage`"), (False, "`Conv2D`")])
 def test_the_verdict_has_the_program_s_name(tmp_path: Path, beside: bool, named: str) -> None:
     log = tmp_path / "run.log"

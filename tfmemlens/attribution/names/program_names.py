@@ -8,7 +8,8 @@ a message names, is the one layer of this class that makes so many channels.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 
 from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.program import Program
@@ -33,11 +34,13 @@ class NamedLayer:
 def layer_of(program: Program, scope: str, shape: tuple[int | None, ...] | None) -> str | None:
     """The layer that a scope, or the class that a message names, is in the code; None where it tells none."""
     layers = list(_layers(program))
-    return _by_scope(layers, scope) or _by_class(layers, scope, shape)
+    return _by_scope(layers, scope, list(_patterns(program))) or _by_class(layers, scope, shape)
 
 
-def _by_scope(layers: list[NamedLayer], scope: str) -> str | None:
-    """The parts of a scope that the code names, without its models and the numbers of further calls."""
+def _by_scope(layers: list[NamedLayer], scope: str, patterns: Sequence[re.Pattern[str]]) -> str | None:
+    """The parts of a scope that the code names, without its models and the numbers of further calls; also
+    those of which it states a part, as `f"stage_{i}"` does.
+    """
     models = {each.name for each in layers if each.kind in _MODELS}
     names = {each.name for each in layers} - models
     found = []
@@ -45,7 +48,13 @@ def _by_scope(layers: list[NamedLayer], scope: str) -> str | None:
         plain = _NUMBER.sub("", part)
         if part in names or plain in names:
             found.append(part if part in names else plain)
+        elif numbered := next((each for each in (part, plain) if any(map(_fits(each), patterns))), None):
+            found.append(numbered)
     return "/".join(found) or None
+
+
+def _fits(part: str) -> Callable[[re.Pattern[str]], bool]:
+    return lambda pattern: pattern.fullmatch(part) is not None
 
 
 def _by_class(layers: list[NamedLayer], kind: str, shape: tuple[int | None, ...] | None) -> str | None:
@@ -77,3 +86,38 @@ def _named(call: ast.Call) -> NamedLayer | None:
     first = call.args[0] if call.args else None
     width = first.value if isinstance(first, ast.Constant) and isinstance(first.value, int) else None
     return NamedLayer(name.value, kind, width)
+
+
+_ANY = r"(?:\d+|[A-Za-z]\w*)"
+"""What a name has in the place of a value: a number, with which another behind it is of a further call."""
+_FIELD = regex(r"%-?\d*[a-z]|\{[^{}]*\}")
+_LEAST_STATED = 2
+"""Letters that a name states, so that it tells of anything."""
+
+
+def _patterns(program: Program) -> Iterator[re.Pattern[str]]:
+    """The names that the code puts together for its layers: `f"stage_{i}"`, `"stage_%d" % i`."""
+    for statement in program:
+        if statement.of_frame:
+            continue
+        for node in statement.nodes:
+            if isinstance(node, ast.Call) and last_name(node.func)[:1].isupper():
+                name = next((word.value for word in node.keywords if word.arg == "name"), None)
+                text = _stated(name) if name and not isinstance(name, ast.Constant) else None
+                if text and len(_ANY.join(text).replace(_ANY, "")) >= _LEAST_STATED:
+                    yield regex(_ANY.join(map(re.escape, text)))
+
+
+def _stated(name: ast.expr) -> list[str] | None:
+    """The parts of a name between its values; None where it is put together otherwise."""
+    if isinstance(name, ast.JoinedStr):
+        marked = (each.value if isinstance(each, ast.Constant) else "{}" for each in name.values)
+        return _FIELD.split("".join(map(str, marked)))
+    if isinstance(name, ast.BinOp) and isinstance(name.left, ast.Constant):
+        if isinstance(name.op, ast.Mod):
+            return _FIELD.split(str(name.left.value))
+        return [str(name.left.value), ""] if isinstance(name.op, ast.Add) else None
+    if isinstance(name, ast.Call) and isinstance(name.func, ast.Attribute) and name.func.attr == "format":
+        said = name.func.value
+        return _FIELD.split(str(said.value)) if isinstance(said, ast.Constant) else None
+    return None
