@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.findings import logs
 from tests.findings.test_what_is_no_batch import explained
 from tfmemlens.knowledge.program_shapes import Made, Role, made_by
 from tfmemlens.model.finding import Finding
@@ -178,3 +179,22 @@ def test_weights_of_a_model_that_a_class_makes() -> None:
     finding = found(code + OOM.format(shape="[96,90000]"))
     assert finding and "`layers.Dense(90000)`" in (finding[0].because or "")
     assert not found(code + OOM.format(shape="[90,90000]"))
+
+
+@pytest.mark.parametrize(
+    ("larger", "optimizer", "told"),
+    [
+        (
+            2,
+            "opt = tf.train.AdamOptimizer(0.1)\n",
+            "; 3 blocks that most likely hold one each are in use (2 are larger than it)",
+        ),
+        (4, "opt = tf.train.AdamOptimizer(0.1)\n", "; 1 of its size is held"),  # more than its four copies
+        (2, "", "; 1 of its size is held"),  # nothing says that it has slots
+    ],
+)
+def test_a_copy_may_lie_in_a_block_that_was_given_whole(larger: int, optimizer: str, told: str) -> None:
+    size = 100_000 * 64 * 4
+    held = logs.dump_by_size(size, 220, (1, size), (larger, size + (4 << 20)), (1, 300))
+    (finding,) = found(held + OOM.format(shape="[100000,64]") + optimizer + "emb = Embedding(100000, 64)\n")
+    assert told in finding.because

@@ -147,6 +147,7 @@ def _finding(
     asked = request.needed_bytes in (made.bytes, round_up(made.bytes))
     equal = next((each for each in size_classes(moment) if each.size_bytes == round_up(made.bytes)), None)
     held = equal.count if equal else 0
+    near = 0 if tables else _in_larger_blocks(case, moment, made, many)
     what = {Role.DENSE: "the kernel", Role.TABLE: "the table", Role.WEIGHT: "a weight"}.get(
         made.role, "the array"
     )
@@ -159,7 +160,12 @@ def _finding(
     if made.role is Role.DENSE and made.flattened:
         sides = " x ".join(map(str, made.flattened))
         because += f": flatten makes {sides} = {made.shape[0]:,} inputs"
-    if held and asked:
+    if near:
+        held += near
+        told_more = ", and one more was asked for" if asked else ""
+        larger = f"{near} {'is' if near == 1 else 'are'} larger than it"
+        because += f"; {held} blocks that most likely hold one each are in use ({larger}){told_more}"
+    elif held and asked:
         because += f"; {held} of its size {'is' if held == 1 else 'are'} held, and one more was asked for"
     elif held:
         because += f"; {held} of its size {'is' if held == 1 else 'are'} held"
@@ -187,6 +193,23 @@ def _finding(
         moment=index,
         rules_out=_OF_OTHERS[made.role.name],
     )
+
+
+_SPLIT = 2
+"""A free block of so many times a request is split; a smaller one is given whole."""
+
+
+def _in_larger_blocks(case: Case, moment: Moment, made: Made, many: int) -> int:
+    """Blocks that were given whole to another copy of this weight: a little larger than it, and with those of
+    its size no more than its gradient, its slots and itself.
+    """
+    size = round_up(made.bytes)
+    if made.role.name == "DATA" or _copies(case, moment) == 1 or many > 1:
+        return 0
+    blocks = [each for each in size_classes(moment) if size <= each.size_bytes < _SPLIT * size]
+    larger = sum(each.count for each in blocks if each.size_bytes > size)
+    equal = sum(each.count for each in blocks) - larger
+    return larger if equal and equal + larger < _OF_ADAM else 0
 
 
 def _of_other_models(case: Case, made: Made, held: int, many: int) -> int:
