@@ -38,7 +38,11 @@ model.fit(
             "self.model(held_out, training=False)",
             "self.model.predict(held_out, batch_size=16)",
         ),
-        ("on_test_end", "self.model.predict(held_out, batch_size=900)", "model.predict(x, batch_size=16)"),
+        (
+            "on_test_end",
+            "self.model.predict(held_out, batch_size=900)",
+            "self.model.predict(held_out, batch_size=16)",
+        ),
     ],
 )
 def test_a_callback_that_feeds_more_than_the_training(name: str, call: str, code: str) -> None:

@@ -28,8 +28,8 @@ def advised(options: str, shape: str) -> list[tuple[str, str | None]]:
     ("options", "shape", "code"),
     [
         ("", "64,128,64,64,16", "model.predict(x, batch_size=16)"),
-        (", batch_size=4", "4,128,64,64,16", "model.predict(x, batch_size=1)"),
-        (", batch_size=3", "3,128,64,64,16", "model.predict(x, batch_size=1)"),
+        (", batch_size=4", "4,128,64,64,16", "model.predict(volume, batch_size=1)"),
+        (", batch_size=3", "3,128,64,64,16", "model.predict(volume, batch_size=1)"),
     ],
 )
 def test_the_batch_becomes_a_quarter(options: str, shape: str, code: str) -> None:

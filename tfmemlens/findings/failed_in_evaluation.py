@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Iterator
 
 from tfmemlens.findings import whole_set_in_one_batch
 from tfmemlens.findings.support import remedies, samples
 from tfmemlens.findings.support.fit_call import fit_call
+from tfmemlens.findings.support.many_alike import size_classes
 from tfmemlens.findings.support.phase import (
     EVALUATION,
     PREDICTION,
@@ -29,11 +31,16 @@ from tfmemlens.findings.support.phase import (
     is_hook,
     other_than_training,
 )
-from tfmemlens.findings.support.rows import device_limit, requests
+from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
+from tfmemlens.findings.support.rows import all_in_use, device_limit, on_host, requests
+from tfmemlens.findings.support.situation import situation
 from tfmemlens.findings.support.tool_settings import tool
+from tfmemlens.knowledge.device_names import CPU
+from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.case import Case, FrontEnd, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import SizeClass
 from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, human
@@ -67,6 +74,9 @@ def check(case: Case) -> Iterator[Finding]:
         if ran is None or ran[0] not in _WORDS or whole_set_in_one_batch.copies_an_array(case, request):
             continue
         phase, line = ran
+        if phase == PREDICTION and (kept := _outputs_kept(case, moment, request)):
+            yield _of_outputs(case, index, moment, request, kept)
+            continue
         at_batch = f", at a batch of {request.batch}" if request.batch else ""
         larger = _larger_than_training(case, phase, request)
         guessed = by_the_bar(case, request, ran)
@@ -88,6 +98,94 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=_OF_TRAINING if larger else (),
         )
+
+
+_FEW_OUTPUTS, _MANY_OUTPUTS = 3, 6
+"""Blocks of earlier outputs: where the code shows that its last layer failed, and where none was read."""
+_SPLIT, _MOST_OF_ALL = 2, 0.5
+_COLLECTS = (2, 2)
+"""The first TensorFlow whose `predict` collects tensors; before, each batch became an array of NumPy's."""
+
+
+def _outputs_kept(case: Case, moment: Moment, request: Request) -> list[SizeClass]:
+    """Blocks that `predict` holds of batches that went well, most likely: as large as the output that failed,
+    or up to twice, which the allocator gives whole, and most of what is in use. Nothing else keeps so many in
+    a forward pass.
+    """
+    need = request.needed_bytes
+    if (
+        need is None
+        or case.api.newest < _COLLECTS
+        or case.api.front_end is FrontEnd.JAX
+        or not _predicts(request)
+    ):
+        return []
+    blocks = [each for each in size_classes(moment) if need <= each.size_bytes < _SPLIT * need]
+    shape, program = request.failed.shape, case.capture.surroundings.program()
+    least = _MANY_OUTPUTS
+    if program and shape:
+        from tfmemlens.knowledge.keras_program import fits, layer_outputs
+
+        made = layer_outputs(program, shape)
+        if made and not fits(made[-1], shape):
+            return []
+        least = _FEW_OUTPUTS if made else least
+    many, held = sum(each.count for each in blocks), sum(each.total_bytes for each in blocks)
+    return blocks if many >= least and held >= _MOST_OF_ALL * all_in_use(moment) else []
+
+
+def _predicts(request: Request) -> bool:
+    """Whether Keras's own `predict` ran, which goes through many batches."""
+    if request.failed.keras_call == "predict" or "predict_function" in (request.failed.function or ""):
+        return True
+    return any(frame.name == "predict" and not user_frame(frame.place) for frame in request.failed.frames)
+
+
+def _of_outputs(case: Case, index: int, moment: Moment, request: Request, kept: list[SizeClass]) -> Finding:
+    """`predict` has no room for the output of one more batch."""
+    many, held = sum(each.count for each in kept), sum(each.total_bytes for each in kept)
+    what = (
+        f"`predict` keeps the output of each batch on the device until all are joined: {many} blocks of its"
+        f" size or a little more are held, {human(held)}, most likely those; a smaller batch makes more of"
+        " them, and all together as large"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=held + (request.needed_bytes or 0),
+        basis=Basis.SHAPE,
+        evidence=(
+            Evidence("the request", request.failed.line),
+            *(Evidence(f"{each.count} of {human(each.size_bytes)}", each.line) for each in kept[:3]),
+        ),
+        remedies=(_batch_by_batch(case, moment, request),),
+        moment=index,
+        rules_out=(*_OF_TRAINING, "mixed-precision", "recompute", _WORDS[PREDICTION][1]),
+    )
+
+
+def _batch_by_batch(case: Case, moment: Moment, request: Request) -> Remedy:
+    """Each batch by a call of its own; on a CPU an array shares the tensor's memory, and must not be kept."""
+    call, _ = _of_the_way(PREDICTION, request)
+    model, data = "model", "x"
+    if call and isinstance(call.func, ast.Attribute) and call.args and isinstance(call.args[0], ast.Name):
+        model, data = ast.unparse(call.func.value), ast.unparse(call.args[0])
+    size = (request.failed.shape or (None,))[0] or _batch(case, PREDICTION, request) or 32
+    one = f"{model}.predict_on_batch({data}[i:i + {size}])"
+    loop = f"for i in range(0, len({data}), {size}):"
+    if situation(case, moment).device == CPU or on_host(moment):
+        return Remedy(
+            "predict batch by batch, and save or reduce each result (an argmax, a top k) before the next",
+            f"{loop}\n    np.save(f'part{{i}}.npy', {one})",
+            slug="keep-numbers",
+        )
+    return Remedy(
+        "predict batch by batch, so that each result leaves the device before the next; where host RAM is"
+        " short, too, reduce each (an argmax, a top k)",
+        f"results = np.concatenate([{one} {loop[:-1]}])",
+        slug="keep-numbers",
+    )
 
 
 _OF_TRAINING = (
@@ -257,16 +355,55 @@ def _code(case: Case, phase: str, request: Request, smaller: int) -> str:
         return f"validation_batch_size={smaller}   # {fit.validation_line.place}"
     beside = beside_training(request)
     called = _called_directly(beside[1].text) if beside else None
-    return f"{called}, batch_size={smaller})" if called else _CODE[phase].format(smaller)
+    if called:
+        return f"{called}, batch_size={smaller})"
+    return _own_call(case, phase, request, smaller) or _CODE[phase].format(smaller)
+
+
+_DEFINED_AND_USED = 2
+"""Lines with a name that states the batch of one call: what more of them use is another call's, too."""
+_OWN = {
+    EVALUATION: ("evaluate", "evaluate_generator"),
+    PREDICTION: ("predict", "predict_generator"),
+}
+
+
+def _own_call(case: Case, phase: str, request: Request, smaller: int) -> str | None:
+    """The call of `evaluate` or `predict` that the traceback goes through, with the smaller batch; where a
+    name of the program's states the batch of this call alone, the line that assigns it.
+    """
+    call, batch = _of_the_way(phase, request)
+    if call is None or batch is None:
+        return None  # it may be given a data set, which has its batch
+    if isinstance(batch.value, ast.Name):
+        name, code = batch.value.id, code_lines(case.capture.surroundings)
+        uses = sum(bool(re.search(rf"\b{re.escape(name)}\b", line.text)) for line in code)
+        if uses <= _DEFINED_AND_USED and (stated := numbers_by_name(code).get(name)):
+            return f"{name} = {smaller}   # {stated[1].place}"
+    batch.value = ast.Constant(smaller)
+    return ast.unparse(call)
+
+
+def _of_the_way(phase: str, request: Request) -> tuple[ast.Call | None, ast.keyword | None]:
+    """The user's own call of `evaluate` or `predict` on the way to the failure, and what states its batch."""
+    for frame in reversed(request.failed.frames):
+        for call in _calls(frame.text) if user_frame(frame.place) else ():
+            if last_name(call.func) in _OWN[phase]:
+                return call, next((word for word in call.keywords if word.arg == "batch_size"), None)
+    return None, None
+
+
+def _calls(text: str) -> list[ast.Call]:
+    try:
+        tree = ast.parse(text.strip())
+    except (SyntaxError, ValueError):
+        return []
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
 
 def _called_directly(text: str) -> str | None:
     """`self.model.predict(held_out` of a line that calls a model itself with `training=False`."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return None
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args):
+    for call in (each for each in _calls(text) if each.args):
         words = {word.arg for word in call.keywords}
         name = last_name(call.func)
         if name != "predict" and (words == {"training"} or (name == "model" and not words)):
@@ -281,6 +418,11 @@ def _batch(case: Case, phase: str, request: Request) -> int | None:
     code = request.failed.source_text or ""
     if ".fit(" not in code and (on_the_line := _BATCH_SIZE.search(code)):
         return int(on_the_line[1])
+    named = _of_the_way(phase, request)[1] if phase in _OWN else None
+    if named and isinstance(named.value, ast.Name):
+        known = numbers_by_name(code_lines(case.capture.surroundings)).get(named.value.id)
+        if known and known[0] > 0:
+            return known[0]
     setting = case.capture.surroundings.setting("validation_batch_size") if phase == EVALUATION else None
     if setting:
         return int(setting[0])
