@@ -40,3 +40,30 @@ def test_smaller_maps_save_a_part_of_the_failed_one_at_least(of_rows: int | None
     (told,) = request_larger_than_device.check(replace(case(moment), what_if=of_the_list))
     (maps,) = (each for each in told.remedies if each.slug == "smaller-input")
     assert maps.saves_bytes == saves * MIB
+
+
+PAIRED = (
+    'Traceback (most recent call last):\n  File "near.py", line 9, in <module>\n    {line}\n'
+    "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with"
+    " shape[20000,30000{more}] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator"
+    " GPU_0_bfc [Op:{op}]\nLimit:                 2000000000\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "more", "op"),
+    [
+        ("likeness = tf.matmul(users, items, transpose_b=True)", "", "MatMul"),
+        ("gap = users[:, None, :] - items[None, :, :]", ",8", "Sub"),
+    ],
+)
+def test_rows_that_are_compared_are_no_batch(line: str, more: str, op: str) -> None:
+    report = explained(PAIRED.format(line=line, more=more, op=op))
+    slugs = [action.remedy.slug for action in report.actions]
+    assert "in-blocks" in slugs
+    assert not {"smaller-batch", "check-the-matrix"} & {*slugs}
+
+
+def test_another_product_may_have_a_batch() -> None:
+    report = explained(PAIRED.format(line="y = tf.matmul(x, kernel)", more="", op="MatMul"))
+    assert "smaller-batch" in [action.remedy.slug for action in report.actions]

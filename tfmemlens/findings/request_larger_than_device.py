@@ -17,7 +17,8 @@ from tfmemlens.findings.support import phase, remedies
 from tfmemlens.findings.support.batch_bound import batch_bound, in_words, of_traced, traced_below
 from tfmemlens.findings.support.phase import is_jacobian
 from tfmemlens.findings.support.rows import device_limit, on_host, place, requests, tensor_text
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.tf_code.pairs import pairs_in_code
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
@@ -150,6 +151,15 @@ def _has_sides(sizes: Sequence[int]) -> bool:
     return len(sizes) in (4, 5) and min(sizes[1:-1]) > _LEAST_SIDE and not pairs
 
 
+def _is_of_a_network(case: Case, moment: Moment) -> bool:
+    """Whether rows that are combined in pairs may be a batch: a layer, a training or a stated batch says so.
+    Who only compares them wants all of them.
+    """
+    in_layer = moment.request is not None and moment.request.failed.keras_layer is not None
+    stated = case.capture.surroundings.setting("batch_size")
+    return bool(in_layer or stated or situation(case, moment).training)
+
+
 def _dimension_remedies(
     case: Case, index: int, need: int, limit: int, of_pairs: Sequence[Finding] = ()
 ) -> Iterator[Remedy]:
@@ -168,8 +178,12 @@ def _dimension_remedies(
             yield _of_a_count(sizes[0])
         return
     of_batch = bool(bound and remedies.batch_of(case, moment) == sizes[0] and bound.most(sizes[0]))
+    paired = bool(of_pairs) or (
+        request is not None and pairs_in_code(request.failed.source_text or "", len(sizes))
+    )
+    of_batch &= not paired or _is_of_a_network(case, moment)
     mistaken = any(remedy.slug == "one-shape" for finding in of_pairs for remedy in finding.remedies)
-    if mistaken or (of_pairs and not of_batch):
+    if mistaken or (paired and not of_batch):
         pass  # the rule of pairs says what to change: its first dimension alone is no size of the program's
     elif request and request.batch == sizes[0] and phase.of_other_data(case, request):
         pass  # the rule of evaluation says it, for the batch of that data set
@@ -193,12 +207,12 @@ def _dimension_remedies(
         )
     if (
         _has_sides(sizes)
-        and not of_pairs
+        and not paired
         and not any(finding.moment == index for finding in attention_scores.check(case))
     ):
         yield _smaller_maps(case, index, need, len(sizes) == 5)
     op = request.failed.op or request.owner.op if request else None
-    if len(sizes) == 2 and min(sizes) > 1000 and not of_pairs and (op is None or _OF_A_MATRIX.search(op)):
+    if len(sizes) == 2 and min(sizes) > 1000 and not paired and (op is None or _OF_A_MATRIX.search(op)):
         yield Remedy(
             f"a {sizes[0]} x {sizes[1]} matrix: check that it is not made by Flatten before a Dense layer, or"
             " by a one-hot of a large vocabulary",

@@ -359,3 +359,11 @@ ROWS = (
         ("x = tf.concat([x, skip], -1)", "x = tf.stack([a, b], 0)"),
     ),
 )
+
+
+_OF_PAIRS = ("pairs-of-rows", "pairs-of-numbers", "gram-matrix")
+
+
+def pairs_in_code(text: str, rank: int) -> bool:
+    """Whether a line makes a tensor of so many dimensions of every row with every row."""
+    return any(each.slug in _OF_PAIRS and rank in each.ranks and each.match(text) for each in ROWS)
