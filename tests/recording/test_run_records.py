@@ -80,6 +80,16 @@ def test_the_graph_tells_the_constants_behind_what_is_fetched() -> None:
     ]  # fmt: skip
 
 
+def test_what_is_filled_becomes_a_constant_unless_it_is_large() -> None:
+    """The first values of a table's slots, which TensorFlow works out before it runs their making."""
+    dims = op("Const", name="dims", size=2)
+    slot, larger = op("Fill", dims, dims, name="zeros", size=2_560_000), op("Fill", dims, size=3_840_000)
+    by_size = op("Fill", op("Shape"), dims, size=300)
+    kept = run_records.Constants()
+    kept.take_graph([slot, larger, by_size], None)
+    assert [(row["name"], row["bytes"]) for row in kept.told()] == [("zeros", 10_240_000)]
+
+
 def test_what_a_session_kept_goes_with_it() -> None:
     kept, session = run_records.Constants(), Session()
     kept.take(stats(node("c", "c = Const()", 2048)), weakref.ref(session))

@@ -15,6 +15,8 @@ MAX_BYTES = 32 << 20
 MAX_RUNS, MAX_ROWS, LEAST_BYTES = 12, 400, 1024
 MAX_OPS = 20_000
 _CONST = " = Const("
+_MOST_FOLDED = 10 << 20
+"""What TensorFlow works out before a run, and keeps as a constant, is no larger (constant_folding.cc)."""
 _CHUNK = 256
 """What an allocator rounds up to."""
 
@@ -117,7 +119,7 @@ def _rows(step_stats: Any) -> Iterator[Dict[str, Any]]:
 
 
 def _constants_behind(fetches: Any) -> Iterator[Dict[str, Any]]:
-    """The constants that what is fetched is made of."""
+    """The constants that what is fetched is made of, and what TensorFlow fills and keeps as such."""
     waiting = [getattr(each, "op", each) for each in flat(fetches)]
     seen: Set[int] = set()
     while waiting and len(seen) < MAX_OPS:
@@ -126,10 +128,13 @@ def _constants_behind(fetches: Any) -> Iterator[Dict[str, Any]]:
             continue
         seen.add(id(op))
         waiting += [each.op for each in op.inputs] + list(op.control_inputs)
-        if op.type != "Const" or not op.outputs[0].shape.is_fully_defined():
+        folded = op.type == "Fill" and all(each.op.type == "Const" for each in op.inputs)
+        if not (folded or op.type == "Const") or not op.outputs[0].shape.is_fully_defined():
             continue
         tensor = op.outputs[0]
         size = int(tensor.shape.num_elements()) * int(tensor.dtype.size)
+        if folded and size > _MOST_FOLDED:
+            continue
         if size >= LEAST_BYTES and tensor.dtype.name != "string":
             yield {
                 "name": op.name,
