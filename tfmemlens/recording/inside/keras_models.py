@@ -1,8 +1,10 @@
 """The models and variables that live in this process: names as their user gave them, shapes and bytes."""
 
+import re
 import sys
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
+from . import python_names
 from .living import objects
 
 KEY = "tfmemlens_model"
@@ -13,6 +15,7 @@ _VARIABLES = ("ResourceVariable", "RefVariable", "Variable", "VariableV1")
 _NO_LAYERS = {"Metric", "Loss", "InputLayer"}
 """Layers to Keras, and to nobody else."""
 _FRAMEWORKS = ("tensorflow", "keras", "tf_keras")
+_UNNAMED = re.compile(r"Variable(?:_\d+)?(?::\d+)?\Z")
 MAX_DESCRIPTION = 1 << 20
 """Letters of the JSON in which Keras describes a model."""
 
@@ -57,6 +60,8 @@ def describe(
     for optimizer in _optimizers(loose):
         _slots(optimizer, rows)
     scopes = _scopes_of_modules() if loose else {}
+    unnamed = [each for each in loose if id(each) not in scopes and _is_unnamed(each)]
+    scopes.update(python_names.of(unnamed) if unnamed else {})
     for variable in loose[:MAX_VARIABLES]:
         _add(variable, rows, scopes.get(id(variable)), "other")
     if rows.all and not described:
@@ -116,15 +121,48 @@ def _kind(kind: type) -> str:
 
 
 def _scopes_of_modules() -> Dict[int, str]:
-    """The scopes of the `tf.Module`s that hold variables themselves, or in a list or a dictionary."""
+    """The scopes of the `tf.Module`s that hold variables themselves, or in a list or a dictionary. In eager
+    execution all modules of a class have one scope: these are told by the attribute that holds them.
+    """
+    modules = objects(_is_module)
+    own = {id(module): _own_scope(module) for module in modules}
+    alike = [module for module in modules if own[id(module)] and _count(own[id(module)], own) > 1]
+    if alike:
+        own.update(_paths_of_modules(modules, alike))
     scopes: Dict[int, str] = {}
-    for module in objects(_is_module):
-        name = str(getattr(getattr(module, "name_scope", None), "name", "") or "").strip("/")
-        for value in list(vars(module).values()) if name else ():
-            inside = list(value.values()) if isinstance(value, dict) else value
-            for each in inside if isinstance(inside, (list, tuple)) else [value]:
-                scopes.setdefault(id(each), name)
+    for module in modules:
+        for _, value in python_names.attributes(module) if own[id(module)] else ():
+            scopes.setdefault(id(value), own[id(module)])
     return scopes
+
+
+def _own_scope(module: Any) -> str:
+    return str(getattr(getattr(module, "name_scope", None), "name", "") or "").strip("/")
+
+
+def _count(scope: str, own: Dict[int, str]) -> int:
+    return list(own.values()).count(scope)
+
+
+def _paths_of_modules(modules: List[Any], alike: List[Any]) -> Dict[int, str]:
+    """`blocks[2]` or `decoder.head` below the outermost module; one that is in no other by its variable."""
+    parents: Dict[int, Tuple[int, str]] = {}
+    known = {id(module) for module in modules}
+    for module in modules:
+        for name, value in python_names.attributes(module):
+            if id(value) in known and value is not module:
+                parents.setdefault(id(value), (id(module), name))
+    names = python_names.of([module for module in alike if id(module) not in parents])
+    told = {}
+    for module in alike:
+        path: List[str] = []
+        at = id(module)
+        while at in parents and len(path) < 8:
+            at, name = parents[at]
+            path.append(name)
+        if path or at in names:
+            told[id(module)] = ".".join(reversed(path)) or names[at]
+    return told
 
 
 def _is_module(kind: type) -> bool:
@@ -132,6 +170,13 @@ def _is_module(kind: type) -> bool:
     names = [base.__name__ for base in kind.__mro__ if str(base.__module__).startswith("tensorflow")]
     own = str(kind.__module__).split(".")[0] in _FRAMEWORKS
     return "Module" in names and not own and _kind(kind) == ""
+
+
+def _is_unnamed(variable: Any) -> bool:
+    """Whether nobody named it, and no op of a graph has its name."""
+    return getattr(variable, "_in_graph_mode", True) is False and bool(
+        _UNNAMED.match(str(getattr(variable, "name", "")))
+    )
 
 
 def _optimizers(loose: List[Any]) -> List[Any]:

@@ -42,7 +42,7 @@ def living(trace: Any = None, seconds: float = SECONDS) -> Dict[str, Any]:
     """
     clock, held = Clock(seconds), Held()
     _TREES.clear()
-    for name, value, place in _roots(trace):
+    for name, value, place in roots(trace):
         _walk(name, value, place, held, clock)
     for container in gc.get_objects():
         if clock.is_over():
@@ -244,7 +244,7 @@ def _is_tensor(value: Any) -> bool:
     return known
 
 
-def _roots(trace: Any) -> Iterator[Tuple[str, Any, Place]]:
+def roots(trace: Any) -> Iterator[Tuple[str, Any, Place]]:
     """Every name of the user's modules and of the functions that run or failed."""
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
@@ -311,7 +311,7 @@ def _walk(name: str, value: Any, place: Place, held: Held, clock: Clock) -> None
     if _is_tensor(value):
         held.add(value, name, "variable", place)
         return
-    waiting = deque([(name, value, 0)] if _may_hold(value) else [])
+    waiting = deque([(name, value, 0)] if may_hold(value) else [])
     while waiting and not clock.is_over():
         path, container, depth = waiting.popleft()
         if id(container) in held.visited:
@@ -322,7 +322,7 @@ def _walk(name: str, value: Any, place: Place, held: Held, clock: Clock) -> None
                 return
             if _is_tensor(each):
                 held.add(each, path if inner.startswith(path + "[") else inner, _word(container), place)
-            elif depth < _DEPTH and _may_hold(each):
+            elif depth < _DEPTH and may_hold(each):
                 waiting.append((inner, each, depth + 1))
 
 
@@ -371,8 +371,8 @@ _CACHED = "_lru_cache_wrapper"
 """A function under `functools.lru_cache` or `cache`, which the collector leads to the results of."""
 
 
-def _may_hold(value: Any) -> bool:
-    """Containers, functions with a closure, and objects of the user's classes."""
+def may_hold(value: Any) -> bool:
+    """Whether an object is a container, a function with a closure, or of a class of the user's."""
     if isinstance(value, (list, dict, tuple, set, frozenset, deque)):
         return bool(value)
     kind = type(value)
