@@ -74,6 +74,19 @@ def test_a_device_that_is_not_there_is_status_1(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out
 
 
+def test_a_failure_without_a_step_says_what_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text("OOM when allocating tensor with shape[8,1024] and type float\n", encoding="utf-8")
+    assert main(["profile", str(tmp_path)]) == 1
+    told = capsys.readouterr().err
+    assert "no step was recorded to its end" in told
+    assert f"tfmemlens explain {tmp_path}" in told
+    assert main(["profile", LENET]) == 0
+    assert "no step" not in capsys.readouterr().err
+
+
 def test_another_moment_is_not_called_the_peak(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["profile", LENET, "--at", "1ms", "--full"]) == 0
     page = " ".join(capsys.readouterr().out.split())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
 
 from tfmemlens import pipeline, renderers
 from tfmemlens.cli import _options, _output
@@ -59,7 +61,19 @@ def run(args: argparse.Namespace) -> int:
         _write(captured, args)
     if args.csv != "-":
         _options.show(report, args)
+    if captured.incidents and not captured.timelines:
+        _tell_of_no_step(args)
     return 0 if captured.timelines else 1
+
+
+def _tell_of_no_step(args: argparse.Namespace) -> None:
+    """The page is of the failure: a program that fails in its first step leaves no other."""
+    where = shlex.join(args.input)
+    print(
+        "tfmemlens: no step was recorded to its end, so this page is of the failure, as"
+        f" `tfmemlens explain {where}` has it; a smaller batch that runs records one",
+        file=sys.stderr,
+    )
 
 
 def _list(args: argparse.Namespace) -> int:
