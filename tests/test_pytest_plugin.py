@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import weakref
 from pathlib import Path
+
+import pytest
 
 from tests.conftest import ROOT, SAMPLES
 from tfmemlens import pytest_plugin
@@ -40,3 +43,23 @@ def test_a_marked_test_that_records_nothing_fails_and_others_are_left_alone(tmp_
     assert "2 failed, 1 passed" in ended.stdout
     assert "tf_memory('2 cows'): it takes one size" in ended.stdout and "ValueError" not in ended.stdout
     assert "TensorFlow" in ended.stdout
+
+
+class Large:
+    """Stands for a tensor."""
+
+
+def test_what_a_failed_test_kept_is_let_go_before_a_marked_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[weakref.ref[Large]] = []
+
+    def failing() -> None:
+        batch = Large()
+        kept.append(weakref.ref(batch))
+        raise MemoryError
+
+    with pytest.raises(MemoryError) as failure:
+        failing()
+    monkeypatch.setattr(sys, "last_traceback", failure.tb, raising=False)
+    assert kept[0]() is not None
+    pytest_plugin._let_go_of_failed_tests()
+    assert kept[0]() is None

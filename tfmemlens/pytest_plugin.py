@@ -5,7 +5,10 @@ The plugin is light: nothing is imported until a test asks for it, and TensorFlo
 
 from __future__ import annotations
 
+import gc
+import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -31,6 +34,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     from tfmemlens.recording import in_program
 
     allowed = _allowed(mark)
+    _let_go_of_failed_tests()
     with tempfile.TemporaryDirectory(prefix="tfmemlens-") as folder:
         own = in_program.into(folder)
         with in_program.one_step(own):
@@ -39,6 +43,14 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
             problem = _problem(folder, allowed)
             if problem:
                 outcome.force_exception(pytest.fail.Exception(problem, pytrace=False))
+
+
+def _let_go_of_failed_tests() -> None:
+    """The traceback of the last failure keeps the tensors of its frames, which are not this test's."""
+    last = getattr(sys, "last_traceback", None)
+    if last is not None:
+        traceback.clear_frames(last)
+        gc.collect()
 
 
 def _allowed(mark: pytest.Mark) -> int:

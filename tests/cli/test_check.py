@@ -14,7 +14,9 @@ from tfmemlens import pipeline, renderers
 from tfmemlens.cli.main import main
 from tfmemlens.model.budget import Budget
 from tfmemlens.model.case import Fits
+from tfmemlens.units import Size
 from tfmemlens.use_cases import check
+from tfmemlens.values import replace
 
 TRACE = str(SAMPLES / "fit" / "1.15-lenet-b32.pb.gz")
 LARGER = str(SAMPLES / "fit" / "1.15-lenet-b256.pb.gz")
@@ -109,3 +111,26 @@ def test_names_cannot_leave_their_place() -> None:
 )
 def test_what_cannot_be_checked_is_refused(words: list[str]) -> None:
     assert main(["check", *words]) == 2
+
+
+def test_a_run_that_failed_is_not_within_by_a_step_that_fitted(peak: int) -> None:
+    """A bundle holds steps from before the failure; what failed needs more."""
+    report = pipeline.report(pipeline.capture(TRACE))
+    failed = pipeline.report(pipeline.capture(LOG)).case.moments[0]
+    case = replace(report.case, moments=(*report.case.moments, failed))
+    (budget,) = check.budgets(replace(report, case=case), max_peak=1 << 50)
+    assert budget.fits is Fits.UNDECIDED and "failed for memory" in budget.note
+    assert failed.balance.in_use is None and budget.low_bytes == peak  # a list without statistics
+    failed = replace(failed, balance=replace(failed.balance, in_use=Size.exactly(peak + 5)))
+    case = replace(report.case, moments=(*report.case.moments, failed))
+    (budget,) = check.budgets(replace(report, case=case), max_peak=peak + 5)
+    assert (budget.low_bytes, budget.fits) == (peak + 5, Fits.UNDECIDED)
+    (budget,) = check.budgets(replace(report, case=case), max_peak=peak + 4)
+    assert budget.fits is Fits.NO
+
+
+def test_a_prediction_says_for_which_batch(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["check", str(KERAS), "--max-peak", "1TiB"])
+    assert "batch 32" in capsys.readouterr().out
+    main(["check", TRACE, "--max-peak", "1TiB"])
+    assert "batch" not in capsys.readouterr().out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shlex
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from tests.conftest import ROOT, SAMPLES
 from tfmemlens.cli.main import main
 from tfmemlens.errors import DEBUG_VARIABLE
 from tfmemlens.model.case import Api
+from tfmemlens.readers.formats import run_record
 from tfmemlens.use_cases import run as run_use_case
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
@@ -276,3 +278,32 @@ def test_a_crash_of_tensorflows_after_a_failed_allocation_is_said(
 ) -> None:
     report = SimpleNamespace(case=SimpleNamespace(api=Api(version, version)))
     assert run_use_case._crashed_after_the_failure({"exit_status": status}, report) is told  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_stream_ends_nothing(folder: Path, closed: str) -> None:
+    own = shlex.join([sys.executable, "-m", "tfmemlens", "run", "--", "sh", "-c", "touch ran; exit 4"])
+    ended = subprocess.run(
+        f"{own} {closed}", shell=True, cwd=folder, env=environment(folder), capture_output=True, text=True
+    )
+    assert (ended.returncode, left_in(folder)) == (4, ["ran"])
+    assert "defect" not in ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("name", ["run.json", "recorder.json", "log.txt", "model.json", "report.html"])
+def test_out_takes_no_folder_with_somebody_else_s_files(folder: Path, name: str) -> None:
+    (folder / name).write_text("{}")
+    ended = run(folder, "--out", ".", "--", "true")
+    assert ended.returncode == 2 and "not empty" in ended.stderr
+    assert (folder / name).read_text() == "{}"
+
+
+def test_a_run_whose_end_nobody_saw_leaves_a_folder_that_is_ours(folder: Path) -> None:
+    command = [sys.executable, "-m", "tfmemlens", "run", "--out", "evidence", "--", "sh", "-c"]
+    waiting = [*command, "echo up; exec sleep 60"]
+    with subprocess.Popen(waiting, cwd=folder, env=environment(folder), stdout=subprocess.PIPE) as running:
+        assert running.stdout and running.stdout.readline() == b"up\n"
+        running.kill()
+    told = json.loads((folder / "evidence" / "run.json").read_text())
+    assert told["ending"] == run_use_case.UNKNOWN_END and run_use_case.KEY == run_record.KEY
+    assert run(folder, "--out", "evidence", "--", "echo", "again").returncode == 0

@@ -71,6 +71,8 @@ def run(args: argparse.Namespace) -> int:
     progress.done()
     if args.junit != "-":
         print(renderers.render(budgets, "budgets"), end="")
+        for condition in check.conditions(report):
+            print(f"Note: {condition}")
     if args.github or os.environ.get("GITHUB_ACTIONS") == "true":
         print(renderers.render(budgets, "budgets", "github"), end="")
     status = _status([budget.fits for budget in budgets])

@@ -34,6 +34,7 @@ EXAMPLES = """to begin with:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
+    _open_closed_streams()
     try:
         words = sys.argv[1:] if argv is None else argv
         if not words:
@@ -54,6 +55,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as defect:
         print(f"tfmemlens: {_told(apology(defect))}", file=sys.stderr)
         return 2
+
+
+def _open_closed_streams() -> None:
+    """A caller may have closed them (`>&-`): a file that is opened next must not take their numbers."""
+    for number, mode in ((0, "r"), (1, "w"), (2, "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+        name = ("stdin", "stdout", "stderr")[number]
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -41,16 +41,39 @@ def budgets(
     """
     moment = _peak(report)
     checks = []
+    low, high, failed = _needed(report, moment)
     if max_peak is not None:
-        checks.append(Budget("peak", max_peak, *_bar(moment, _total(moment))))
+        checks.append(Budget("peak", max_peak, low, high, failed))
     checks += [_layer(report, moment, *limit) for limit in max_layers]
     if baseline is not None:
         name, before = baseline
         was = _total(_peak(before))
         allowed = int(was * (1 + max_growth))
-        note = f"{name} needs {human(was)}"
-        checks.append(Budget(f"growth over {name}", allowed, *_bar(moment, _total(moment)), note))
+        note = "; ".join(filter(None, (f"{name} needs {human(was)}", failed)))
+        checks.append(Budget(f"growth over {name}", allowed, low, high, note))
     return checks
+
+
+def conditions(report: Report) -> Iterator[str]:
+    """Of a prediction for which step it is: a batch that nobody stated is a default."""
+    for note in report.case.capture.notes:
+        if note.text.startswith("predicted from"):
+            yield note.text
+
+
+def _needed(report: Report, moment: Moment) -> tuple[int, int | None, str]:
+    """Between which bytes lies what the program needs. Of a run that failed for memory no traced step tells
+    how much: it needs at least what was held with what was asked for.
+    """
+    low, high = _bar(moment, _total(moment))
+    failures = [each for each in report.case.moments if each.timeline is None and each.incident is not None]
+    if not failures:
+        return low, high, ""
+    for each in failures:
+        asked = each.request.needed_bytes if each.request else None
+        if each.balance.in_use is not None:
+            low = max(low, each.balance.in_use.low + (asked or 0))
+    return low, None, "the run failed for memory: no step that ran needs as much"
 
 
 def _peak(report: Report) -> Moment:

@@ -16,17 +16,23 @@ from typing import TYPE_CHECKING, Any
 from tfmemlens.errors import TfmemlensError, UsageError, apology
 from tfmemlens.recording.beside import cgroups, recorded, relay
 from tfmemlens.recording.beside.kept_log import KeptLog
+from tfmemlens.recording.inside import bundle
 from tfmemlens.values import dataclass
 
 if TYPE_CHECKING:  # nothing is read before the program has ended: it starts at once
     from tfmemlens.model.report import Report
 
 LOG, RECORD, PAGE = "log.txt", "run.json", "report.html"
+KEY = "tfmemlens_run"
+"""As the reader of such records has it, which is not imported before the program has ended."""
+UNKNOWN_END = "nobody saw its end: tfmemlens was killed, or it runs still"
 DUMP_VARIABLE, _DUMPS = "TF_BFC_MEMORY_DUMP", "bfc"
 """TensorFlow writes a file where an allocation fails, and changes nothing else by it."""
 MAX_DUMPS = 4
 """A program that fails and goes on may write one at each step: the newest are kept."""
 _TIDY_SECONDS = 5.0
+_HEAD_BYTES = 200
+"""How far the key that marks our records is looked for."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,8 @@ def run(
     folder = _prepared(out) if out else _spool()
     log = KeptLog(os.path.join(folder, LOG))
     started, before = time.time(), cgroups.read()
+    if out:  # the folder is known for ours, also when nobody is left to write how the program ended
+        _write_record(folder, _begun(command, started), [])
     try:
         environment = _environment(folder)
         if trace:
@@ -65,14 +73,9 @@ def run(
             shutil.rmtree(folder, ignore_errors=True)
         raise
     dropped = log.close()
-    from tfmemlens.readers.formats import run_record
-
     after = cgroups.read()
     record = {
-        run_record.KEY: 1,
-        "command": list(command),
-        "working_folder": str(Path.cwd()),
-        "started": _clock(started),
+        **_begun(command, started),
         "ended": _clock(started + ending.seconds),
         "seconds": round(ending.seconds, 3),
         "exit_status": ending.exit_status,
@@ -168,10 +171,7 @@ def _prepared(out: str) -> str:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         files = list(folder.iterdir())
-        if (
-            any(not _ours(file.name) and not recorded.is_folder(file) for file in files)
-            and not (folder / RECORD).exists()
-        ):
+        if files and not any(_is_record(folder / name) for name in (RECORD, bundle.RECORDER)):
             raise UsageError(f"{out} is not empty", "name a new folder for --out")
         for file in files:
             if recorded.is_folder(file):
@@ -185,6 +185,16 @@ def _prepared(out: str) -> str:
             "check the folder and its permissions",
         ) from None
     return str(folder.resolve())
+
+
+def _is_record(file: Path) -> bool:
+    """Whether a run wrote it, and not somebody else's program a file of that name."""
+    try:
+        with file.open("rb") as opened:
+            head = opened.read(_HEAD_BYTES)
+    except OSError:
+        return False
+    return any(f'"{key}"'.encode() in head for key in (KEY, bundle.KEY))
 
 
 def _ours(name: str) -> bool:
@@ -270,6 +280,17 @@ def _ending(
 
 def _processes(count: int) -> str:
     return "1 process" if count == 1 else f"{count} processes"
+
+
+def _begun(command: Sequence[str], started: float) -> dict[str, Any]:
+    """What is known of a run before it ended."""
+    return {
+        KEY: 1,
+        "command": list(command),
+        "working_folder": str(Path.cwd()),
+        "started": _clock(started),
+        "ending": UNKNOWN_END,
+    }
 
 
 def _write_record(folder: str, record: dict[str, Any], problems: list[str]) -> bool:

@@ -85,7 +85,8 @@ def _facts(record: dict[str, Any]) -> Iterator[str]:
     """How it ended, in sentences."""
     peak = record.get("peak_rss_bytes")
     largest = f"; its largest process held {human(peak)} of host RAM" if peak else ""
-    yield f"the run: {record.get('ending')}, after {record.get('seconds')} s{largest}"
+    after = f", after {record['seconds']} s" if "seconds" in record else ""
+    yield f"the run: {record.get('ending')}{after}{largest}"
     limit = (record.get("memory_group") or {}).get("limit_bytes")
     if limit:
         yield f"the kernel limits its memory group to {human(limit)}"
