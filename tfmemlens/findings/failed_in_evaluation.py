@@ -7,8 +7,10 @@ When it fires: the failing function is one of these or of a served model, the fa
 `predict` or a layer with `training=False`, a callback of Keras's runs the network, or the log begins an
 evaluation and does not end it. A progress bar at its last step makes it likely, unless the call of fit has no
 validation data or a dump holds outputs that only a backward pass keeps. It is
-the cause where its batch is larger than the training's.
-What to do: a smaller batch for that data set, in the call that states it.
+the cause where its batch is larger than the training's, or where `predict` holds the outputs of so many
+batches that no other fits.
+What to do: a smaller batch for that data set, in the call that states it; what `predict` keeps of all batches
+leaves the device batch by batch.
 """
 
 from __future__ import annotations
