@@ -91,3 +91,45 @@ def test_a_net_that_is_built_again_counts_once() -> None:
     )
     finding = found(code + oom("4,128,128,64"))
     assert finding and finding.explains == 4 * 128 * 128 * (64 + 8) * 4
+
+
+BLOCKS = """
+from tensorflow import keras
+from tensorflow.keras import layers
+
+class Widen(layers.Layer):
+    def __init__(self, width, **kwargs):
+        super().__init__(**kwargs)
+        self.out = layers.Dense(width, name="out")
+
+    def call(self, x):
+        return self.out(x)
+
+class Tower(keras.Model):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.blocks = [Widen(width, {named}) for i, width in enumerate([16, 64, 32])]
+
+    def call(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+tower = Tower()
+tower(keras.Input((4096, 8)))
+tower.fit(images, masks, batch_size=32)
+"""
+
+
+@pytest.mark.parametrize(
+    ("named", "most"),
+    [
+        ('name=f"widen_{i}"', "`widen_1/out` 32.00 MiB and `widen_2/out` 16.00 MiB"),
+        ("trainable=True", "`out` 32.00 MiB and `out` 16.00 MiB"),
+    ],
+)
+def test_every_block_of_one_class_counts(named: str, most: str) -> None:
+    finding = found(BLOCKS.replace("{named}", named) + oom("32,4096,64"))
+    assert finding and finding.because
+    assert "the outputs of the code's 3 layers, " in finding.because
+    assert f"take 56.00 MiB: most {most}" in finding.because

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tfmemlens.model.case import Case
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import tensor_bytes
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, replace
 
 if TYPE_CHECKING:
     from tfmemlens.knowledge.keras_program import LayerOutput
@@ -28,12 +29,15 @@ class CodeOutput:
     bytes: int
     asked: bool
     """Whether it has the shape that failed."""
+    block: str = ""
+    """What it is a part of, where the code makes another of its name."""
 
     @property
     def name(self) -> str:
         """The user's name, else the class and its line."""
         told = self.output
-        return f"`{told.name}`" if told.name else f"the {told.class_name} of {told.line.place}"
+        path = f"{self.block}/{told.name}" if self.block else told.name
+        return f"`{path}`" if told.name else f"the {told.class_name} of {told.line.place}"
 
     @property
     def named_with_line(self) -> str:
@@ -61,7 +65,7 @@ def code_outputs(case: Case, shape: Sequence[int | None] | None) -> list[CodeOut
         fitting = [each for each in outputs if fits(each, asked)]
         if fitting:
             built = _of_one_net(outputs, fitting[-1])
-            made = [at_batch(each, asked[0] or 1, fits(each, asked)) for each in built]
+            made = _in_blocks([at_batch(each, asked[0] or 1, fits(each, asked)) for each in built])
             return sorted(made, key=lambda each: -each.bytes)
     return []
 
@@ -118,11 +122,29 @@ def _of_one_net(outputs: Sequence[LayerOutput], asked: LayerOutput) -> list[Laye
         alike.setdefault((each.name, each.line), []).append(each)
     chosen = []
     for those in alike.values():
+        if asked.of_model and (of_call := [each for each in those if _of_its_call(each, asked)]):
+            chosen += of_call  # a model calls all its blocks, however many are of one class
+            continue
         times = [(each.making, each.turn) for each in those]
         time = (asked.making, asked.turn)
         time = time if time in times else times[-1]
         chosen += [each for each, its in zip(those, times, strict=True) if its == time]
     return chosen
+
+
+def _of_its_call(output: LayerOutput, asked: LayerOutput) -> bool:
+    return output.of_model and output.turn == asked.turn
+
+
+def _in_blocks(made: Sequence[CodeOutput]) -> list[CodeOutput]:
+    """The same, those of one name with the blocks that they are parts of."""
+    named = Counter(each.output.name for each in made)
+    return [
+        replace(each, block="/".join(filter(None, each.output.blocks)))
+        if named[each.output.name] > 1
+        else each
+        for each in made
+    ]
 
 
 def _narrow(shape: Sequence[int | None]) -> tuple[int | None, ...]:

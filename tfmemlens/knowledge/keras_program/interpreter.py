@@ -258,7 +258,8 @@ class Interpreter(Expressions):
 
     def instance(self, made: UserClass, positional: list[Any], named: Names) -> Instance:
         """An object of a class of the program."""
-        instance = Instance(made)
+        name = named.get("name")
+        instance = Instance(made, name=name if isinstance(name, str) else "")
         member = made.member("__init__")
         if member and isinstance(member[0], Function):
             self.run(bound(member[0], instance, member[1]), positional, named)

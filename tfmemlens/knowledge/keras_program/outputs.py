@@ -40,6 +40,10 @@ class LayerOutput:
     """How many layers of this name the same line had made before: a net that is built again."""
     turn: int = 0
     """In which call of a model, of all calls from outside of any."""
+    blocks: tuple[str, ...] = ()
+    """What a model of the program calls on the way to it, by name; an empty one where it has none."""
+    of_model: bool = False
+    """Whether a model of the program calls it."""
     weights: tuple[WeightSpec, ...] = ()
     """The layer's own variables."""
 
@@ -123,7 +127,16 @@ class _Outputs(ProgramReader):
             making.append(layer)
         again = max(len(making) - 1, 0)
         output = LayerOutput(
-            told, layer.class_name, made.shape, made.dtype or "float32", line, again, self.turn, weights
+            told,
+            layer.class_name,
+            made.shape,
+            made.dtype or "float32",
+            line,
+            again,
+            self.turn,
+            tuple(self.within[1:]),
+            bool(self.within),
+            weights,
         )
         self._found[id(layer), made.shape] = output
         self._kept.append(layer)

@@ -78,6 +78,8 @@ class ProgramReader(Interpreter):
         """Between batch and channels, of an input that the program leaves open; None where none is tried."""
         self.inside = 0
         """How many of the program's models call each other."""
+        self.within: list[str] = []
+        """The names of these, outermost first; empty of one that has none."""
         self.turn = 0
         """How often a model was called from outside of any."""
 
@@ -182,7 +184,11 @@ class ProgramReader(Interpreter):
     def called_instance(self, model: Instance, positional: list[Any], named: Names) -> Any:
         """A model of the program, called with an input of the sides that are tried, if it is given none."""
         with self._entered():
-            return super().called_instance(model, self._given(positional), named)
+            self.within.append(model.name)
+            try:
+                return super().called_instance(model, self._given(positional), named)
+            finally:
+                self.within.pop()
 
     @contextmanager
     def _entered(self) -> Iterator[None]:

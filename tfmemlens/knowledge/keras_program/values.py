@@ -78,6 +78,8 @@ class Instance:
 
     of: UserClass | None
     attributes: Names = field(default_factory=dict)
+    name: str = ""
+    """What the program calls it, by `name=`."""
 
 
 @dataclass(slots=True)
