@@ -244,6 +244,23 @@ def test_small_steps_push_no_training_step_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kinds", "left"),
+    [
+        (["train", "train", "train"], [1, 2]),  # the first was traced anew: its record is long
+        (["train", "read", "train"], [0, 2]),
+        (["train", "read", "read"], [0]),
+    ],
+)
+def test_a_later_step_of_the_same_kind_replaces_a_larger_record(
+    kinds: list[str], left: list[int], tmp_path: Path
+) -> None:
+    own = bundle.Bundle(str(tmp_path))
+    for step, (kind, size) in enumerate(zip(kinds, [9000, 90, 90], strict=True)):
+        own.keep_trace(step, bytes(size), ".pb", kind=kind)
+    assert sorted(file.name for file in tmp_path.iterdir()) == [f"step-{step:07}.pb" for step in left]
+
+
+@pytest.mark.parametrize(
     ("told", "rank"),
     [
         ({"OMPI_COMM_WORLD_RANK": "2"}, "2"),

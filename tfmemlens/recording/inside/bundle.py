@@ -44,8 +44,8 @@ class Bundle:
         self.folder = folder
         self.problem = ""
         """Why the folder takes no more, empty while it does."""
-        self.traces: List[Tuple[str, int, int]] = []
-        """The steps that are kept, with their sizes and how often their kind has run, oldest first."""
+        self.traces: List[Tuple[str, int, int, str]] = []
+        """The steps that are kept, with their sizes, how often their kind has run, and their kind, oldest first."""
 
     @classmethod
     def of(cls, folder: str, environment: Mapping[str, str]) -> "Bundle":
@@ -84,24 +84,33 @@ class Bundle:
         return self.write(name, text.encode("utf-8", "backslashreplace") + b"\n")
 
     def keep_trace(
-        self, step: int, data: bytes, suffix: str, size: Optional[int] = None, runs: int = 0
+        self,
+        step: int,
+        data: bytes,
+        suffix: str,
+        size: Optional[int] = None,
+        runs: int = 0,
+        kind: str = "",
     ) -> bool:
         """Keep a traced step, and the one before it; older ones go, and those much smaller than another: a
         queue that is filled, a counter that is read. `size` is what the step is judged by, where that is not
         the file's: a graph with a data set in it is large, whatever it does. Of a kind with few `runs`, as a
         checkpoint's reading is, only a step that is larger than all is kept beside those of one with many.
+        One of the same `kind` as the largest is kept whatever its size: the largest may have been traced anew.
         """
         name = "step-%07d%s" % (step, suffix)
         size = len(data) if size is None else size
         others = [each for each in self.traces if each[0] != name]
         largest = max([each[1] for each in others] + [size])
+        main = [each[3] for each in others if each[1] == largest and each[3]]
         rare = runs * _MUCH_SMALLER < max([each[2] for each in others] + [0])
-        if not data or len(data) > MAX_TRACE_BYTES or size * _MUCH_SMALLER < largest:
+        if not data or len(data) > MAX_TRACE_BYTES or (size * _MUCH_SMALLER < largest and kind not in main):
             return False
         if (rare and size <= max(each[1] for each in others)) or not self.write(name, data):
             return False
-        known = others + [(name, size, runs)]
-        kept = [each for each in known if each[1] * _MUCH_SMALLER >= largest][-MAX_TRACES:]
+        known = others + [(name, size, runs, kind)]
+        kept = [each for each in known if each[1] * _MUCH_SMALLER >= largest or each[3] in main]
+        kept = kept[-MAX_TRACES:]
         for gone in {each[0] for each in known} - {each[0] for each in kept}:
             _remove(os.path.join(self.folder, gone))
         self.traces = kept
