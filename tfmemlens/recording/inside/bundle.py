@@ -45,7 +45,7 @@ class Bundle:
         self.problem = ""
         """Why the folder takes no more, empty while it does."""
         self.traces: List[Tuple[str, int, int, str]] = []
-        """The steps that are kept, with their sizes, how often their kind has run, and their kind, oldest first."""
+        """The steps that are kept, oldest first: size, how often their kind has run, their kind."""
 
     @classmethod
     def of(cls, folder: str, environment: Mapping[str, str]) -> "Bundle":
@@ -96,7 +96,7 @@ class Bundle:
         queue that is filled, a counter that is read. `size` is what the step is judged by, where that is not
         the file's: a graph with a data set in it is large, whatever it does. Of a kind with few `runs`, as a
         checkpoint's reading is, only a step that is larger than all is kept beside those of one with many.
-        One of the same `kind` as the largest is kept whatever its size: the largest may have been traced anew.
+        One of the same `kind` as the largest is kept whatever its size: that one may have been traced anew.
         """
         name = "step-%07d%s" % (step, suffix)
         size = len(data) if size is None else size

@@ -137,7 +137,8 @@ class Recorder:
         start = time.perf_counter()
         count = sum(self.steps.values())
         runs = count if failed else self.steps.get(self._kind, 0)
-        if data and self.bundle.keep_trace(count, data, suffix, size, runs, self._kind):
+        kind = "" if self._failed else self._kind  # the record of a step that fails early is short
+        if data and self.bundle.keep_trace(count, data, suffix, size, runs, kind):
             self.traced += 1
             self._inputs, self._of_failure = self._given, failed
             if standing is not None:
