@@ -218,3 +218,48 @@ def test_what_a_layer_keeps_needs_chunks_that_show_it(count: int, size: int, nam
         assert told.headline.startswith("`self.seen` (line 7) keeps every result of each call on the device")
         rules = [each.rule for each in pipeline.explain(text).findings]
         assert rules.index("kept-by-a-loop") < rules.index("equal-chunks"), "it names the line"
+
+
+WRITER = """
+STEPS = 24
+class Writer(keras.Model):
+    def call(self, source):
+        steps = []
+        for t in range({turns}):
+            logits = self.cell(source)
+            steps.append(logits)
+        {ends}
+"""
+
+
+@pytest.mark.parametrize(
+    ("turns", "ends", "most"),
+    [
+        ("STEPS", "return tf.stack(steps)", 24),
+        ("12", "return tf.stack(steps)", 12),
+        ("len(source)", "return tf.stack(steps)", None),
+        ("STEPS", "return steps", None),
+        ("STEPS", "self.steps = steps", None),
+        ("STEPS", "self.all.append(steps)", None),
+    ],
+)
+def test_a_list_that_goes_with_its_call_has_as_many_entries_as_turns(turns: str, ends: str, most: int | None):
+    found_in = {each.container: each.most for each in of(WRITER.format(turns=turns, ends=ends))}
+    assert found_in["steps"] == most
+
+
+DUMP = """
+{code}
+2024-05-05 10:00:00.000001: I bfc_allocator.cc:1100] 700 Chunks of size 491520 totalling 328.12MiB
+2024-05-05 10:00:00.000002: I bfc_allocator.cc:1100] Sum Total of in-use chunks: 328.12MiB
+2024-05-05 10:00:00.000003: W op_kernel.cc:1818] OP_REQUIRES failed at bias_op.cc:128 : \
+RESOURCE_EXHAUSTED: OOM when allocating tensor with shape[16,60,128] and type float on \
+/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc
+"""
+
+
+@pytest.mark.parametrize(("ends", "accused"), [("return tf.stack(steps)", False), ("return steps", True)])
+def test_blocks_are_no_entries_of_a_list_that_never_has_as_many(ends: str, accused: bool):
+    code = WRITER.format(turns="STEPS", ends=ends)
+    finding = found(DUMP.format(code=code))
+    assert bool(finding and "`steps`" in finding.headline) == accused

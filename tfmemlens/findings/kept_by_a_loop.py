@@ -4,7 +4,8 @@ What it means: an array lives as long as Python can reach it. A list that stands
 result for each iteration, and the turn that fails is the first for which nothing is left.
 When it fires: the text quotes a loop that adds something larger than a number to what was made outside it,
 and the failure agrees: it is the line that failed, what is kept by then is a good part of the memory, the
-figures that the program printed rise by as much, chunks of its size fill the dump, or many turns went well.
+figures that the program printed rise by as much, chunks of its size fill the dump (no more of them than the
+loop can have added), or many turns went well.
 Of several lists it is the one whose entries take the most. In host RAM also what left the device. Not where
 the program recorded itself, and counted who holds what (`held-by-python`).
 What to do: compute in the loop what is wanted in the end and keep that alone; or write the parts to disk.
@@ -56,7 +57,8 @@ def check(case: Case) -> Iterator[Finding]:
         for keeping in _candidates(case, moment):
             if keeping.model or (request.failed.creating and not on_host(moment)):
                 break
-            if proof := _proof(case, moment, request, keeping):
+            proof = _proof(case, moment, request, keeping)
+            if proof and not _too_small(case, keeping, proof[1]):
                 yield _finding(case, index, moment, keeping, *proof)
                 break
 
@@ -122,6 +124,13 @@ def _proof(
     return None
 
 
+def _too_small(case: Case, keeping: Kept, held: int | None) -> bool:
+    """Whether the program recorded that what the container holds is far less than what it is to explain."""
+    own = (keeping.container, f"{keeping.container}[\u2026]")
+    counted = [holder.bytes for each in case.capture.living for holder in each.holders if holder.name in own]
+    return bool(counted and held) and sum(counted) < _A_GOOD_PART * (held or 0)
+
+
 _LATER = regex(
     r"(?i)\b(?:at|in|during|after|around) (?:the )?epoch (?:[2-9]|[1-9]\d+)\b|\bafter \d+ epochs\b"
 )
@@ -153,16 +162,21 @@ def _chunks(moment: Moment, request: Request, keeping: Kept) -> tuple[str, int |
     if keeping.each is None:
         most = next(iter(rows(moment)), None)
         size, many = (most.allocation.size_bytes, most.allocation.count) if most else (0, 0)
-        if many < _MANY_CHUNKS or (size < MIB and many * size < _SMALL_BYTES):
+        if many < _MANY_CHUNKS or (size < MIB and many * size < _SMALL_BYTES) or _too_many(keeping, many):
             return None
         likely = f"most likely these are the {many} blocks of {human(size)} that are in use"
         next_one = size if request.needed_bytes == size else 0
         return likely + (", and the next one failed" if next_one else ""), many * size + next_one, True
     alike = rows(moment, lambda row: row.allocation.size_bytes == keeping.each)
     many = sum(row.allocation.count for row in alike)
-    if many < _MANY_CHUNKS:
+    if many < _MANY_CHUNKS or _too_many(keeping, many):
         return None
     return f"{many} blocks of that size are in use", many * keeping.each, True
+
+
+def _too_many(keeping: Kept, blocks: int) -> bool:
+    """Whether the container never has as many entries as there are blocks, even with a gradient of each."""
+    return keeping.most is not None and blocks > 3 * keeping.most
 
 
 def _risen(case: Case, keeping: Kept) -> tuple[str, int | None, bool] | None:

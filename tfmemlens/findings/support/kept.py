@@ -133,6 +133,18 @@ def records_gradients(program: Program) -> bool:
     return opens_a_tape(program)
 
 
+def under_a_tape(case: Case, request: Request) -> bool:
+    """Whether one of the user's lines on the way to the op stands in a tape of the program: a layer that is
+    called without `training=True` there is trained all the same.
+    """
+    program = case.capture.surroundings.program()
+    if not program:
+        return False
+    from tfmemlens.findings.support.taped_loop import tape_around
+
+    return any(tape_around(program, frame.place) for frame in request.failed.frames)
+
+
 def of_a_loop(case: Case, moment: Moment) -> bool:
     """Whether so many chunks of one size are in use for the steps that went well that one step makes them."""
     steps = [number for number, line in case.capture.surroundings.steps if not _EPOCH.search(line.text)]

@@ -55,7 +55,7 @@ class Kept:
     every: int = 1
     """It is done at every so manieth turn."""
     most: int | None = None
-    """So many entries at most: `deque(maxlen=...)`."""
+    """So many entries at most: `deque(maxlen=...)`, or the turns of a loop whose list goes with its call."""
     on_host: bool = False
     number: bool = False
     gradients: bool = False
@@ -205,7 +205,7 @@ class _Names:
             each=size,
             shape=shape,
             every=loop.every,
-            most=self._most(name),
+            most=self._most(name) or self._turns_of_a_call(name, loops),
             on_host=self._on_host(value),
             number=self._number(value),
             gradients=self._of(value, self.code.differentiating),
@@ -237,6 +237,29 @@ class _Names:
                 if word.arg == "maxlen" and isinstance(word.value, ast.Constant):
                     return word.value.value if isinstance(word.value.value, int) else None
         return None
+
+    def _turns_of_a_call(self, name: str, loops: Sequence[_Loop]) -> int | None:
+        """How often loops of known length add to a list that the function around them makes, and gives to
+        nothing that outlasts its call; None where any of that is open.
+        """
+        within = [each.node for each in loops if not isinstance(each.node, ast.FunctionDef)]
+        around = next((each for each in self.statement.nodes if within and _is_around(each, within[0])), None)
+        turns = [self._length(each) for each in within]
+        if not isinstance(around, ast.FunctionDef) or name not in _assigned(around) or None in turns:
+            return None
+        if _gives_away(around, name):
+            return None
+        return math.prod(each or 0 for each in turns)
+
+    def _length(self, loop: ast.AST) -> int | None:
+        """24 of `for t in range(STEPS)`, where the text gives `STEPS` one value."""
+        call = loop.iter if isinstance(loop, ast.For) else None
+        if not isinstance(call, ast.Call) or _called(call) != "range" or len(call.args) != 1:
+            return None
+        (last,) = call.args
+        given = [last] if isinstance(last, ast.Constant) else [v for v, _ in self._values(ast.unparse(last))]
+        known = given[0].value if len(given) == 1 and isinstance(given[0], ast.Constant) else None
+        return known if isinstance(known, int) and known > 0 else None
 
     def _size(self, value: ast.expr, line: Line) -> tuple[int | None, str]:
         """The bytes of what is kept, and its shape in words."""
@@ -323,6 +346,29 @@ class _Names:
                 continue
             if any(ast.unparse(part) == name for part in ast.walk(value)):
                 yield ast.unparse(each), line
+
+
+def _is_around(node: ast.AST, loop: ast.AST) -> bool:
+    """Whether it is the innermost function around a loop."""
+    if not isinstance(node, ast.FunctionDef):
+        return False
+    within = set(ast.walk(node))
+    inner = (each for each in within if isinstance(each, ast.FunctionDef) and each is not node)
+    return loop in within and not any(loop in set(ast.walk(each)) for each in inner)
+
+
+def _gives_away(function: ast.FunctionDef, name: str) -> bool:
+    """Whether a function returns a list itself, or puts it where it outlasts the call."""
+    for each in ast.walk(function):
+        if isinstance(each, ast.Global | ast.Nonlocal) and name in each.names:
+            return True
+        given = each.value if isinstance(each, ast.Return | ast.Yield | ast.Assign) else None
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr in _ADDS:
+            given = ast.Tuple(each.args)
+        parts = given.elts if isinstance(given, ast.Tuple | ast.List) else [given]
+        if any(isinstance(part, ast.Name) and part.id == name for part in parts):
+            return True
+    return False
 
 
 def _makes_a_function(node: ast.FunctionDef) -> bool:

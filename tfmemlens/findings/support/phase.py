@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tfmemlens.findings.support.kept import under_a_tape
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, FrontEnd, Request
@@ -72,7 +73,7 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
         return phase, failed.line
     if validating := _after_the_last_step(case, request):
         return EVALUATION, validating
-    if failed.training is False:
+    if failed.training is False and not under_a_tape(case, request):
         return PREDICTION, failed.line
     said = _said_of_evaluation(case, request)
     return (EVALUATION, said) if said else None

@@ -104,6 +104,18 @@ def opens_a_tape(program: Program) -> bool:
     return any(isinstance(each, ast.With) and any(map(_opens_a_tape, each.items)) for each in nodes)
 
 
+def tape_around(program: Program, place: str) -> bool:
+    """Whether a place, `train.py:30`, lies in the block of a `with GradientTape()`."""
+    for statement in program:
+        for each in statement.nodes:
+            if isinstance(each, ast.With) and any(map(_opens_a_tape, each.items)):
+                number = number_in(place, statement.line_of(each).source)
+                first, last = statement.span(each)
+                if number is not None and first < number <= last:
+                    return True
+    return False
+
+
 def _opens_a_tape(item: ast.withitem) -> bool:
     call = item.context_expr
     return isinstance(call, ast.Call) and last_name(call.func) == "GradientTape"
