@@ -244,7 +244,7 @@ class Writer(keras.Model):
     ],
 )
 def test_a_list_that_goes_with_its_call_has_as_many_entries_as_turns(turns: str, ends: str, most: int | None):
-    found_in = {each.container: each.most for each in of(WRITER.format(turns=turns, ends=ends))}
+    found_in = {each.container: each.turns for each in of(WRITER.format(turns=turns, ends=ends))}
     assert found_in["steps"] == most
 
 

@@ -88,6 +88,10 @@ def _proof(
     held = keeping.after(turns) * keeping.each if keeping.each and turns else None
     if chunks := _chunks(moment, request, keeping):
         return chunks
+    if keeping.turns is not None and any(
+        _too_many(keeping, row.allocation.count) for row in rows(moment)[:1]
+    ):
+        return None
     need = request.needed_bytes
     small = need is not None and need <= _SMALL_BYTES
     if keeping.by_calls:
@@ -176,7 +180,7 @@ def _chunks(moment: Moment, request: Request, keeping: Kept) -> tuple[str, int |
 
 def _too_many(keeping: Kept, blocks: int) -> bool:
     """Whether the container never has as many entries as there are blocks, even with a gradient of each."""
-    return keeping.most is not None and blocks > 3 * keeping.most
+    return keeping.turns is not None and blocks > 3 * keeping.turns
 
 
 def _risen(case: Case, keeping: Kept) -> tuple[str, int | None, bool] | None:

@@ -18,7 +18,12 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.named_sizes import in_words, named_sizes
-from tfmemlens.findings.support.one_hot import by_index, is_of_features, meets_a_table
+from tfmemlens.findings.support.one_hot import (
+    by_index,
+    is_of_features,
+    meets_a_table,
+    targets_made_dense,
+)
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.findings.support.situation import situation
@@ -108,8 +113,9 @@ def _finding(
         explains=alike(moment),
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
         remedies=(
+            *(dense := tuple(_dense_targets(case, need))),
             *((_SAMPLED,) if sampled else _fewer_positions(case, moment, need)),
-            *_sparse(case, request),
+            *(() if dense else _sparse(case, request)),
             _in_parts(case, need),
             *(() if _pretrained(request) else (_VOCABULARY,)),
         ),
@@ -315,6 +321,30 @@ def _sparse(case: Case, request: Request) -> Iterator[Remedy]:
         "if your labels are one-hot: use the sparse loss with integer labels, for they are as large as the"
         " logits",
         "tf.nn.sparse_softmax_cross_entropy_with_logits(labels=ids, logits=logits)",
+        slug="sparse-labels",
+    )
+
+
+def _dense_targets(case: Case, need: int) -> Iterator[Remedy]:
+    """The program's own line that makes one-hot targets in a loss, and what takes their place."""
+    made = targets_made_dense(case)
+    if made is None:
+        return
+    line, ids, smoothed = made
+    loss = f"tf.nn.sparse_softmax_cross_entropy_with_logits(labels={ids}, logits=logits)"
+    code, how = loss, "the sparse loss takes the ids themselves"
+    if smoothed:
+        how = "the sparse loss takes the ids themselves, and label smoothing is a mean beside it"
+        code = (
+            f"plain = {loss}\n"
+            "loss = (1 - s) * plain - s * tf.reduce_mean(tf.nn.log_softmax(logits), -1)   # s: the smoothing"
+        )
+    yield Remedy(
+        f"make no one-hot targets ({line.place}: `{line.text.strip()[:60]}`), which are as large as the"
+        f" logits: {how}",
+        code,
+        need,
+        Certainty.BOUND,
         slug="sparse-labels",
     )
 

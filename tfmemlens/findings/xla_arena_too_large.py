@@ -18,6 +18,7 @@ from tfmemlens.findings.support.rows import device_limit, of_a_program, quote, r
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.findings.support.xla_arena import advice, facts
 from tfmemlens.findings.support.xla_arena.because import because
+from tfmemlens.findings.support.xla_arena.derivatives import rows_of_derivatives
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.model.incident import CompilerMemory, RequestKind
@@ -41,7 +42,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if compiler.tried:
             continue  # one array of a kernel, which has a rule of its own
-        buffers = main_buffers(moment, framework_of(case))
+        buffers = rows_of_derivatives(case, moment) or main_buffers(moment, framework_of(case))
         little = facts.ends_no_step(case) or facts.explains_little(buffers, compiler)
         yield Finding(
             severity=Severity.CAUSE,

@@ -65,6 +65,11 @@ def made_by_program(
 _LEAST_PART = 0.1
 
 
+def derivatives_by_program(told: Surroundings) -> MadeByLine | None:
+    """What the program's Hessian or Jacobian makes; None without one."""
+    return _derivative(list(told.program()))
+
+
 def _is_small_beside(program: list[Statement], made: MadeByLine, need: int | None) -> bool:
     """Whether the constant is known, and next to nothing of the request."""
     name = made.what.partition("the array `")[2].partition("`")[0]

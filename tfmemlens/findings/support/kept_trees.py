@@ -55,7 +55,9 @@ class Kept:
     every: int = 1
     """It is done at every so manieth turn."""
     most: int | None = None
-    """So many entries at most: `deque(maxlen=...)`, or the turns of a loop whose list goes with its call."""
+    """So many entries at most: `deque(maxlen=...)`."""
+    turns: int | None = None
+    """How often a loop of known length adds to a list that goes with its call."""
     on_host: bool = False
     number: bool = False
     gradients: bool = False
@@ -205,7 +207,8 @@ class _Names:
             each=size,
             shape=shape,
             every=loop.every,
-            most=self._most(name) or self._turns_of_a_call(name, loops),
+            most=self._most(name),
+            turns=self._turns_of_a_call(name, loops),
             on_host=self._on_host(value),
             number=self._number(value),
             gradients=self._of(value, self.code.differentiating),

@@ -4,9 +4,11 @@ in an embedding.
 
 from __future__ import annotations
 
+import ast
 import re
 
 from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
@@ -30,6 +32,31 @@ def is_of_features(case: Case, text: str) -> bool:
     if _OF_FEATURES.search(match["what"]):
         return True
     return any(_SPARSE_LOSS.search(line.text) for line in code_lines(case.capture.surroundings))
+
+
+_LOSS = regex(r"(?i)loss|nll|cross_?entropy|\bxent")
+_COMPARES = regex(r"log_softmax|cross_?entropy")
+_SMOOTHS = regex(r"(?i)smooth")
+
+
+def targets_made_dense(case: Case) -> tuple[Line, str, bool] | None:
+    """The line of a loss of the program's that makes one-hot targets, the ids that it makes them of, and
+    whether they are smoothed. Trees are read only where a line calls `one_hot`.
+    """
+    told = case.capture.surroundings
+    if not any("one_hot(" in line.text for each in told.program() for line in each.lines):
+        return None
+    for statement in told.program():
+        functions = [each for each in statement.nodes if isinstance(each, ast.FunctionDef)]
+        for function in sorted(functions, key=lambda each: len(ast.unparse(each))):
+            text = ast.unparse(function)
+            if not (_LOSS.search(function.name) and _COMPARES.search(text)):
+                continue
+            for call in ast.walk(function):
+                if isinstance(call, ast.Call) and call.args and last_name(call.func) == "one_hot":
+                    ids = ast.unparse(call.args[0])
+                    return statement.line_of(call), ids, bool(_SMOOTHS.search(text))
+    return None
 
 
 _MADE = regex(r"\A\s*(?P<name>[A-Za-z_]\w{0,60})\s*=[^=][^\n]{0,80}?one_hot\(\s*(?P<ids>[\w.]{1,60})")

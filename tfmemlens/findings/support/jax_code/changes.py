@@ -43,8 +43,10 @@ SCAN_OF_BLOCKS = Remedy(
     slug="in-blocks",
 )
 ROWS_OF_DERIVATIVES = Remedy(
-    "compute blocks of rows, and use each before the next",
-    "rows = jax.lax.map(lambda v: jax.jvp(g, (x,), (v,))[1], basis, batch_size=64)",
+    "compute blocks of rows, and reduce each row before the next: all rows together are the whole matrix"
+    " again",
+    "row = lambda i: jax.jvp(g, (x,), (jnp.zeros_like(x).at[i].set(1),))[1]   # g: such as jax.grad(f)\n"
+    "diagonal = jax.lax.map(lambda i: row(i)[i], jnp.arange(x.size), batch_size=64)   # or reduce(row(i))",
     slug="in-blocks",
 )
 HESSIAN_PRODUCTS = Remedy(
