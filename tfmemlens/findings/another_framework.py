@@ -151,6 +151,25 @@ _HELP = {
         "dmesg -T | grep -i -E 'killed process|xid'",
         slug="who-ended-it",
     ),
+    "holds the TPU": Remedy(
+        "see who holds it, and end that process where it is your own and no longer wanted (an earlier run, a"
+        " notebook's kernel); only where no such process is left, remove the lock file",
+        "sudo lsof -w /dev/accel* /dev/vfio/*   # none left: sudo rm /tmp/libtpu_lockfile",
+        slug="free-the-tpu",
+    ),
+    "of the job connected": Remedy(
+        "start as many processes as num_processes says, each with a process_id of its own (from 0 on) and the"
+        " same coordinator_address, which all must reach; on one machine leave the call out: one process"
+        " drives all its GPUs",
+        "jax.distributed.initialize('host0:8476', num_processes=2, process_id=rank)",
+        slug="start-all-processes",
+    ),
+    "reach a barrier": Remedy(
+        "find the process that ended or hung: its last lines, its exit status or the kernel's log say why"
+        " (137: killed, as a rule for host RAM)",
+        "dmesg -T | grep -i -E 'killed process|xid'",
+        slug="who-ended-it",
+    ),
     "could not be started": Remedy(
         "read what was logged above it: the driver's own error (CUDA_ERROR_...) and, in the kernel's log, an"
         " Xid say why; a smaller input tells whether its size has to do with it",
@@ -242,10 +261,11 @@ def _kind(what: str) -> str:
     """What is denied first: that memory ran out, or that a training's did."""
     if _A_COMPILER in what:
         return "no failure of a training"
-    return "no out-of-memory message" if _NO_LAUNCH in what else "no lack of memory"
+    return "no out-of-memory message" if any(each in what for each in _UNSAID) else "no lack of memory"
 
 
-_NO_LAUNCH = "could not be started on the GPU"
+_UNSAID = ("could not be started on the GPU", "did not reach a barrier")
+"""Failures of which memory may still be the reason."""
 _ON_CHIP = "shared memory than one core"
 _NO_SETTING = (
     "Settings of the GPU's memory (XLA_PYTHON_CLIENT_PREALLOCATE, XLA_PYTHON_CLIENT_MEM_FRACTION,"
@@ -297,6 +317,8 @@ def _sizes(line: Line) -> str:
     """
     if on_chip := _on_chip(line):
         return on_chip
+    if holder := _HOLDER.search(line.text):
+        return f": here the process {holder['pid']}"
     match = _MESSAGE.search(line.text)
     if match is None:
         return ""
@@ -319,6 +341,7 @@ def _grew(case: Case, what: str, line: Line) -> str:
     )
 
 
+_HOLDER = regex(r"TPU is already in use by process with pid (?P<pid>\d{1,9})")
 _MESSAGE = regex(
     r"(?P<side>Received|Sent) message larger than max \((?P<size>\d{1,15}) vs\. (?P<limit>\d{1,15})\)"
 )

@@ -58,6 +58,9 @@ def check(case: Case) -> Iterator[Finding]:
         if "ALLOC_FAILED" not in said and (reason := _another_reason(case, library, handle)):
             yield _for_another_reason(case, moment, index, library, reason)
             continue
+        if _GUESSED.search(said):
+            yield _as_guessed(case, moment, index, library)
+            continue
         likely = "" if "ALLOC_FAILED" in said else "most likely "
         what = "handle" if handle else "workspace"
         where = f" at {place(moment)}" if place(moment) else ""
@@ -73,6 +76,46 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, moment, library, handle)),
             moment=index,
         )
+
+
+_GUESSED = regex(r"(?i)memory\?.{0,200}_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR)")
+
+
+def _as_guessed(case: Case, moment: Moment, index: int, library: str) -> Finding:
+    """A call that failed while it ran, where the program that caught the error asks whether it was memory."""
+    assert moment.request
+    what = "the program that caught it asks whether memory ran out: most likely it did, which is not proven"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=f"a call of {library} failed while it ran, and {what}",
+        because=what,
+        evidence=(Evidence("the message", moment.request.failed.line),),
+        remedies=(
+            Remedy(
+                "give it less at once: a shorter sequence or a smaller complex, fewer rows of an alignment,"
+                " a smaller image; what fits a smaller input and fails with this one lacks memory",
+                slug="smaller-input",
+            ),
+            *(_MORE_ROOM_OF_JAX if framework_of(case) == JAX else ()),
+            Remedy(
+                "see whether another process holds the device, and, where small inputs fail as well, whether"
+                f" {library} and the driver match",
+                "nvidia-smi",
+                slug="see-device-users",
+            ),
+        ),
+        moment=index,
+        rules_out=("growth", "matching-driver", "smaller-batch"),
+    )
+
+
+_MORE_ROOM_OF_JAX = (
+    Remedy(
+        "or let JAX use host RAM, too, which is slower",
+        "export TF_FORCE_UNIFIED_MEMORY=1 XLA_PYTHON_CLIENT_MEM_FRACTION=4.0",
+        slug="more-unified-memory",
+    ),
+)
 
 
 def _beyond_the_limit(said: str) -> tuple[int, int] | None:

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import own_settings
+from tfmemlens.findings.support import own_settings, program_account
 from tfmemlens.findings.support.main_buffers import main_buffers
 from tfmemlens.findings.support.rows import on_host, requests
-from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
@@ -30,13 +30,18 @@ _LEAST_BYTES = 64 * MIB
 
 
 def check(case: Case) -> Iterator[Finding]:
-    if framework_of(case) not in (JAX, None):
+    serves = framework_of(case) == TORCH_XLA and case.capture.surroundings.shows("program: a server")
+    if framework_of(case) not in (JAX, None) and not serves:
         return
     for index, moment, request in list(requests(case))[:1]:
-        known = own_settings.of_the_program(case, surely_jax=framework_of(case) == JAX)
+        known = own_settings.of_the_program(case, surely_jax=framework_of(case) is not None)
         if known is None or facts.on_chip(moment) or not _asks_for_much(moment, request):
             continue  # a kernel's own memory on the chip is no setting's of the program
-        if _is_known_better(case, moment):
+        compiler = moment.incident.compiler if moment.incident else None
+        of_results = compiler is not None and program_account.mostly_results(compiler)
+        if _is_known_better(case, moment) or (
+            known.program.fact == own_settings.AFTER_DRAWS and not of_results
+        ):
             continue
         of_a_list = main_buffers(moment, JAX) is not None
         yield Finding(

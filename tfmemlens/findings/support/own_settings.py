@@ -52,6 +52,8 @@ class SetProgram:
     """Only where the text states one of its numbers."""
 
 
+AFTER_DRAWS = "program: after the draws"
+"""What it gives are results of a program, and large ones."""
 _ON_THE_CPU = Remedy(
     "or run it on the CPU, where host RAM is larger than the GPU: slower, and nothing else changes",
     "JAX_PLATFORMS=cpu python ...",
@@ -136,8 +138,30 @@ PROGRAMS = (
                 slug="shard-arguments",
             ),
         ),
-        not_of_it=_OF_CODE,
+        not_of_it=(*_OF_CODE, "mark-step", "drop-references", "smaller-evaluation-batch"),
         elsewhere=True,
+    ),
+    SetProgram(
+        AFTER_DRAWS,
+        "what is computed of a sampler's draws afterwards",
+        "the model is computed again for all draws at once, and what each observation gets of each draw (log"
+        " likelihood, predictions) is held together",
+        (
+            Remedy(
+                "leave the log likelihood out where no comparison of models needs it (ArviZ computes it"
+                " unless told otherwise)",
+                "idata = az.from_numpyro(mcmc, log_likelihood=False)",
+                slug="without-log-likelihood",
+            ),
+            Remedy(
+                "or compute it in parts: some draws at a time, each part brought to the host before the next",
+                "parts = [jax.device_get(f({k: v[i : i + 50] for k, v in draws.items()}))"
+                " for i in range(0, n, 50)]",
+                slug="fewer-draws",
+            ),
+        ),
+        not_of_it=(*_OF_CODE, "narrow-weights", "return-less"),
+        of_a_list=True,
     ),
     SetProgram(
         "solving an ODE",

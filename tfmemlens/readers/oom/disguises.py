@@ -86,6 +86,8 @@ LIBRARY = LineRule(
     r"|cu(?:Solver|BLAS|SPARSE) (?:allocation|memory allocation) failed|(?i:cusolver) internal error"
     r"|jaxlib/(?:gpu|cuda)/(?:cu)?solver\w*\.cc:\d+: oper(?!.*invalid value)"
     r"|No (?:DNN|BLAS support|BLAS) (?:in stream executor|for stream)|DNN library is not found"
+    r"|(?i:(?:not enough|out of|insufficient) (?:gpu |device )?memory)\?.{0,200}"
+    r"\bCU(?:BLAS|DNN|SOLVER)_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR)"
     r"|\bdnn != nullptr|MIOpen Error:"
     r" .*Memory not available",
     "NotFoundError: No algorithm worked!",
@@ -100,6 +102,7 @@ LIBRARY = LineRule(
     "# cuSolver internal error in jnp.linalg.eigvalsh",
     "RuntimeError: jaxlib/gpu/solver.cc:213: operation cusolverDnDsyevd_bufferSize(",
     "failed to create cuFFT batched plan: CUFFT_ALLOC_FAILED",
+    "Could not fold complex_3. Not enough GPU memory? INTERNAL: CUBLAS_STATUS_EXECUTION_FAILED",
     "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 512), m=128, n=512, k=784",
     needs=(
         "no algorithm worked",
@@ -116,6 +119,7 @@ LIBRARY = LineRule(
         "dnn != nullptr",
         "miopen error",
         "internal error",
+        "memory?",
         "jaxlib/",
     ),
 )

@@ -33,6 +33,14 @@ SERVER = LineRule(
     "--gpu-memory-utilization 0.93",
     needs=("vllm", "jetstream", "sglang", "utilization", "inference"),
 )
+AFTER_DRAWS = LineRule(
+    r"\baz\.from_(?:num)?pyro\b|\bfrom_numpyro\b|\blog_likelihood\(|\bPredictive\("
+    r"|(?i:posterior[_ ]predictive)",
+    "idata = az.from_numpyro(mcmc)",
+    "ll = log_likelihood(model, mcmc.get_samples(), x, y)",
+    "the posterior predictive runs out of memory",
+    needs=("from_numpyro", "from_pyro", "likelihood(", "predictive"),
+)
 GRID = LineRule(
     r"(?i)\bjax[-_]?(?:cfd|fluids|fem|fdtd)\b|\bphi ?flow\b|\bfdtdx\b|\bxlb\b|\blattice[- ]boltzmann\b"
     r"|\bnavier[- ]stokes\b|\bparticle[- ]mesh\b|\bpmwd\b|\b(?:fluid|plasma|wave|climate|ocean) (?:solver"
@@ -71,6 +79,7 @@ JAX_PROGRAMS = {
     "program: quantum Monte Carlo": MONTE_CARLO,
     "program: molecules": MOLECULES,
     "program: a server": SERVER,
+    "program: after the draws": AFTER_DRAWS,
     "program: on a grid": GRID,
 }
 """What runs, and how a line tells it."""

@@ -416,6 +416,34 @@ ELSEWHERE = {
         " network error",
         needs="NCCL",
     ),
+    "another process holds the TPU, or left its lock behind: one process at a time may use it, and JAX then"
+    " falls back to the CPU or stops": LineRule(
+        r"TPU is already in use by (?:process|another)|libtpu(?:\.so)? (?:is )?already in use by"
+        r"|libtpu multi-process lockfile|already in use by another process probably owned by",
+        "ABORTED: The TPU is already in use by process with pid 4242. Not attempting to load libtpu.so in"
+        " this process.",
+        "ABORTED: libtpu.so is already in use by another process probably owned by another user.",
+        "Internal error when accessing libtpu multi-process lockfile.",
+        needs=("already in use by", "lockfile"),
+    ),
+    "not all processes of the job connected in time, and this one waited for them; no program ran"
+    " yet": LineRule(
+        r"DEADLINE_EXCEEDED: (?:Barrier timed out\b.{0,80}\b(?:PjRT_Client_Connect"
+        r"|Wait_for_all_tasks_to_register)|Timed out waiting for (?:clients?|tasks?) \d+/\d+)"
+        r"|Getting local topologies failed",
+        "DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: PjRT_Client_Connect. Timed out task names:",
+        "DEADLINE_EXCEEDED: Barrier timed out. Id: [Init]Wait_for_all_tasks_to_register::0.",
+        "DEADLINE_EXCEEDED: Timed out waiting for clients 1/2",
+        needs=("timed out", "local topologies"),
+    ),
+    "another process of the job did not reach a barrier in time, or ended before it, and this line does not"
+    " say why": LineRule(
+        r"DEADLINE_EXCEEDED: Barrier timed out\b(?!.{0,80}\b(?:PjRT_Client_Connect"
+        r"|Wait_for_all_tasks_to_register))",
+        "DEADLINE_EXCEEDED: Barrier timed out. Id: orbax_save_12::0. This usually happens because a task"
+        " triggered the barrier too early or too slowly.",
+        needs="Barrier timed out",
+    ),
     "a kernel could not be started on the GPU, and this line does not say why": LineRule(
         r"(?i)\bfunction failed to launch\b|\bfailed to launch (?:the )?(?:(?:CUDA|ROCm|HIP|GPU) )?kernel\b"
         r"(?!.*(?:out[_ ]of[_ ]memory))",

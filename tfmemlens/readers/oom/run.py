@@ -21,6 +21,8 @@ BAR = LineRule(
     "  7/938 \u2501\u2501\u2501\u2501\u2501\u2501\u2501\u2501 8s 9ms/step - loss: 2.3",
     needs="/",
 )
+_OF_FILES = regex(r"(?i)\b(?:checkpoint shards|loading weights|fetching \d+ files|downloading)\b")
+"""What a bar counts that is no step."""
 RETRACING = LineRule(
     r"calls? to .* triggered tf\.function retracing",
     "WARNING:tensorflow:5 out of the last 5 calls to <function step at 0x7f1c2c0d5e10> triggered tf.function"
@@ -347,7 +349,7 @@ class RunCollector:
         if match := EPOCH.search(text):
             self._epoch = (int(match["epoch"]), int(match["epochs"]) if match["epochs"] else None)
             self.progress.append(Progress(line, *self._epoch))
-        bars = list(re.finditer(BAR.pattern, text)) if BAR.search(text) else []
+        bars = list(re.finditer(BAR.pattern, text)) if BAR.search(text) and not _OF_FILES.search(text) else []
         for match in bars[-1:]:
             epoch, epochs = self._epoch or (None, None)
             step, steps = int(match["step"]), int(match["steps"])

@@ -193,13 +193,20 @@ def _of_what_was_free(case: Case, moment: Moment, compiler: CompilerMemory) -> s
         had = f" (of {human(known[1]).replace('.00 ', ' ')} of a TPU {known[0]})" if known else ""
         return (
             "it is what one compiled program (as a rule the step's) needs beside its arguments, and only"
-            f" {human_size(free)}{had} was free beside weights, the optimizer's state and batches"
+            f" {human_size(free)}{had} was free beside {_held(case)}"
             f"{program_account.of_living_results(compiler)}{_of_shards(case)}"
         )
     return (
         f"only {human_size(free)} was free on the device: arrays and programs that are kept"
         f" alive hold the rest{program_account.of_living_results(compiler)}"
     )
+
+
+def _held(case: Case) -> str:
+    """What is on the device all the while: a server trains nothing, and fills the rest with its cache."""
+    if case.capture.surroundings.shows("program: a server"):
+        return "weights and the cache of keys and values"
+    return "weights, the optimizer's state and batches"
 
 
 def _of_shards(case: Case) -> str:
