@@ -5,10 +5,10 @@ outer difference of all pairs, a data set. The op that failed is the next one af
 rounding bounds how large the tensor in the chunk is; where that is a whole multiple of what failed, the
 failing op most likely reduces it. Where the program stands beside the dump, a layer whose output has that
 size at the batch of the failure is named; where it recorded itself, the variable that holds the tensor.
-When it fires: no report names owners, one chunk holds at least half of what is in use, and what failed is at
-most half of it or, where another copy of it failed, as large; nothing tells that it is a constant
-(`data-set-as-constant`). Where a copy of unknown size failed, the chunk
-must hold a quarter of the device.
+When it fires: no report names owners, one chunk holds at least half of what is in use (two fifths, where the
+program names the layer and at most an eighth of it failed), and what failed is at most half of it or, where
+another copy of it failed, as large; nothing tells that it is a constant (`data-set-as-constant`). Where a
+copy of unknown size failed, the chunk must hold a quarter of the device.
 What to do: find the tensor of that size. Its rows, its classes or its pairs are what to make fewer.
 """
 
@@ -41,6 +41,8 @@ BASIS = Basis.MEASURED
 EXPLAINS = "the block"
 
 _SHARE, _IMAGE = 0.5, 4
+_SHARE_BESIDE_LITTLE, _LITTLE = 0.4, 8
+"""So much of what is in use is enough where an eighth of the block or less failed, and a layer is named."""
 _LEAST = 16 * MIB
 _OF_THE_DEVICE = 0.25
 _KINDS = (RequestKind.TENSOR, RequestKind.DUMP, RequestKind.COPY)
@@ -71,6 +73,8 @@ def check(case: Case) -> Iterator[Finding]:
         of_all = percent(chunk.size_bytes, all_in_use(moment))
         range_ = f"about {human((low + high) // 2)}" if high - low < MIB else f"{human(low)} to {human(high)}"
         made = _made_by_the_code(case, request, low, high)
+        if made is None and chunk.size_bytes < _SHARE * all_in_use(moment):
+            continue  # one of several, which nothing names
         tensor = f"one tensor of {range_}"
         meaning = ", and a second one as large was requested" if again else _guess(request, low, high)
         if made:
@@ -120,7 +124,9 @@ def _of_a_name(moment: Moment, index: int, known: GivenWhole) -> Finding:
 
 def _made_by_the_code(case: Case, request: Request, low: int, high: int) -> CodeOutput | None:
     """The one layer of the program's code whose output has the chunk's size at the batch of the failure."""
-    others = (each for each in code_outputs(case, request.failed.shape) if not each.asked)
+    others = [each for each in code_outputs(case, request.failed.shape) if not each.asked]
+    asked = (each.request.failed.shape for each in case.moments[1:] if each.request and not each.predicted)
+    others = others or next(filter(None, (code_outputs(case, shape) for shape in asked)), [])
     fitting = [each for each in others if low <= each.bytes <= high]
     return fitting[0] if len({each.bytes for each in fitting}) == 1 else None
 
@@ -243,7 +249,9 @@ def _largest(moment: Moment) -> Allocation | None:
     if attributed(moment) or not len(moment.attribution.table):
         return None
     chunk = max(moment.attribution.table, key=lambda row: row.size_bytes)
-    large = chunk.count == 1 and chunk.size_bytes >= max(_SHARE * all_in_use(moment), _LEAST)
+    need = (moment.request.needed_bytes if moment.request else None) or 0
+    share = _SHARE_BESIDE_LITTLE if 0 < need * _LITTLE <= chunk.size_bytes else _SHARE
+    large = chunk.count == 1 and chunk.size_bytes >= max(share * all_in_use(moment), _LEAST)
     return chunk if large else None
 
 
