@@ -131,7 +131,9 @@ def test_an_attribute_that_is_read_from_outside_is_not_rewritten() -> None:
         "class Report:\n    def add(self, x):\n        self.kept.append(x)\n    def last(self):\n"
         "        return self.kept[-1]\n"
     )
-    assert use(code, "self.kept", "x").code == "self.kept[:] = [x]"
+    assert use(code, "self.kept", "x").code == "self.kept = [x]"
+    ends = code.replace("[-1]", "[-1] - self.kept[0]")
+    assert use(ends, "self.kept", "x").code == "self.kept = self.kept[:1] + [x]"
     assert use(f"{code}print(sum(report.kept))\n", "self.kept", "x").code == ""
 
 
