@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tfmemlens import pipeline
@@ -37,3 +39,39 @@ def test_rows_that_nothing_multiplies_are_labels() -> None:
     told = report("y = tf.one_hot(labels, 7000)")
     assert "labels as one-hot vectors" in told.verdict
     assert "look-up-by-index" not in {action.remedy.slug for action in told.actions}
+
+
+GRAPH = """Traceback (most recent call last):
+  File "{file}", line 21, in run
+    run_metadata)
+tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with shape\
+[32,90,9000] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc
+\t [[node desk/{node} (defined at /usr/lib/python3/site-packages/tensorflow_core/ops.py:1748) ]]
+
+
+Original stack trace for 'desk/{node}':
+  File "{file}", line 4, in desk
+    {line}
+"""
+
+
+@pytest.mark.parametrize("node", ["token_rows", "one_hot"])
+def test_rows_of_a_graph_that_meet_a_table_are_no_logits(node: str, tmp_path: Path) -> None:
+    line = f'rows = tf.one_hot(tokens, WORDS, name="{node}")'
+    program = tmp_path / "desk.py"
+    program.write_text(
+        "import tensorflow as tf\nWORDS = 9000\ndef desk(tokens, table):\n"
+        f"    {line}\n    return tf.tensordot(rows, table, axes=[[2], [0]])\n"
+    )
+    log = tmp_path / "run.log"
+    log.write_text(GRAPH.format(file="desk.py", node=node, line=line))
+    told = pipeline.explain([log, program])
+    assert "2,880 ids are looked up in `table` as one-hot rows of 9,000 numbers" in told.verdict
+    assert told.actions[0].remedy.code.startswith("tf.gather(table, tokens)")
+    assert not {"sampled-loss", "smaller-vocabulary"} & {each.remedy.slug for each in told.actions}
+
+
+def test_a_product_that_stands_in_the_line_of_its_rows_stays_logits(tmp_path: Path) -> None:
+    line = "logits = one_hot(project(x), WORDS)"
+    told = pipeline.explain(GRAPH.format(file="desk.py", node="token_logits/MatMul", line=line))
+    assert "copy of the logits" in told.verdict

@@ -59,12 +59,29 @@ def check(case: Case) -> Iterator[Finding]:
         every_pair = len(shape) == 2 and positions == words  # as many classes as samples would be by chance
         if words >= _WORDS and not every_pair and positions < 100 * words and _in_an_output_layer(request):
             of_tokens = "embedding" in f"{request.failed.node} {request.failed.source_text}".lower()
-            if "OneHot" not in (request.owner.op, request.failed.op):
+            if not _makes_one_hot(request):
                 yield _finding(case, index, moment, request, positions, words, need)
             elif of_tokens:
                 yield _looked_up(index, moment, request.failed, positions, words, need)
             else:
                 yield _one_hot(case, index, moment, request.failed, positions, words, need)
+
+
+_MAKES_ONE_HOT = regex(r"\A\s*(?:[\w.]{1,60}\s*=\s*)?(?:[\w.]{1,40}\.)?one_hot\(")
+_OF_ANOTHER_OP = regex(
+    r"(?i)matmul|bias_?add|tensordot|einsum|softmax|entropy|\bloss\b|/(?:sub|add|mul)\w{0,4}\Z"
+)
+
+
+def _makes_one_hot(request: Request) -> bool:
+    """Whether one-hot rows are made here and no logits: by the op, or as the line that made the op says,
+    where the op's name is no other's.
+    """
+    failed = request.failed
+    if "OneHot" in (request.owner.op, failed.op):
+        return True
+    other = _OF_ANOTHER_OP.search(f"{failed.node or ''} {failed.op or ''}")
+    return other is None and bool(_MAKES_ONE_HOT.match(failed.source_text or ""))
 
 
 def _in_an_output_layer(request: Request) -> bool:
@@ -217,16 +234,17 @@ def _one_hot(
 ) -> Finding:
     """One-hot vectors that no loss needs."""
     line = failed.source_text or ""
-    if _FEATURES.search(f"{failed.node or ''} {line}") or is_of_features(case, line):
-        return _one_hot_feature(case, index, moment, failed, rows, classes, need)
     if _MULTIPLIED.search(failed.source_text or ""):
         return _looked_up(index, moment, failed, rows, classes, need)
     if table := meets_a_table(case, failed.source_text or ""):
         return replace(
             _looked_up(index, moment, failed, rows, classes, need),
+            because=f"{rows:,} ids are looked up in `{table[0]}` as one-hot rows of {classes:,} numbers each",
             remedies=(by_index(table),),
             rules_out=("smaller-batch",),
         )
+    if _FEATURES.search(f"{failed.node or ''} {line}") or is_of_features(case, line):
+        return _one_hot_feature(case, index, moment, failed, rows, classes, need)
     item = need // (rows * classes)
     noun = "ids" if failed.pipeline else "labels"
     what = f"{rows:,} {noun} as one-hot vectors of {classes:,} numbers each take {human(need)}"
