@@ -228,3 +228,43 @@ REFRESHED = (
 def test_a_quoted_line_that_makes_what_it_runs(code: str, number: str, rows: tuple[str, ...], fires: bool):
     graph = found(REFRESHED % (code, number, *rows), "growing-graph")
     assert bool(graph) == fires
+
+
+def collecting(line: str, device: str = "CPU") -> str:
+    failed = "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with"
+    where = f"shape[5,2048,512] and type float on /job:localhost/replica:0/task:0/device:{device}:0 by"
+    log = f"{STEPS}{chunks((60, 4 * MIB))}{USERS % line}{failed} {where} allocator bfc_cpu_allocator_for_gpu"
+    return f"{log}\n\t [[node net/dense/MatMul (defined at /usr/lib/python3/ops.py:1748) ]]\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "call"),
+    [
+        ("scores = list(net.predict(tiles))", "net.predict"),
+        ("maps = [p['map'] for p in net.predict(tiles)]", "net.predict"),
+        ("codes = np.concatenate([sess.run(code, {x: b}) for b in batches])", "sess.run"),
+    ],
+)
+def test_the_line_that_collects_all_results_is_named_where_they_share_the_memory(
+    line: str, call: str
+) -> None:
+    told = pipeline.explain(collecting(line))
+    assert (
+        f"most likely results of `{call}`, which `{line}` (/home/u/a.py:14) keeps all together"
+        in told.verdict
+    )
+    assert told.actions[0].remedy.slug == "one-result-at-a-time"
+    assert "smaller-batch" not in {each.remedy.slug for each in told.actions}
+
+
+@pytest.mark.parametrize(
+    ("line", "device"),
+    [
+        ("scores = list(net.predict(tiles))", "GPU"),  # copies in host RAM
+        ("best = [p['map'].mean() for p in net.predict(tiles)]", "CPU"),  # numbers
+        ("sess.run(train_op)", "CPU"),
+        ("names = list(net.predict_names)", "CPU"),
+    ],
+)
+def test_a_line_that_keeps_no_results_in_this_memory_is_not_named(line: str, device: str) -> None:
+    assert "keeps all together" not in pipeline.explain(collecting(line, device)).verdict

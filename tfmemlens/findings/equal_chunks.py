@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from tfmemlens.findings import held_by_python
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.collected import Collected, collected, one_by_one
 from tfmemlens.findings.support.growth import one_for_each, rising, tracings
 from tfmemlens.findings.support.kept import (
     TAPE_INSIDE,
@@ -77,6 +78,7 @@ _MANY_LAYERS = (
 
 _OF_A_PROGRAM = ("smaller-batch", "recompute", "gradient-accumulation")
 """What makes a program smaller, and not what is kept beside it."""
+_LEAK = "as if each step left one behind (a leak)"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -111,7 +113,7 @@ def check(case: Case) -> Iterator[Finding]:
             detail="" if built else of_one,
             remedies=() if counted else tuple(_remedies(case, moment, kept)),
             moment=index,
-            rules_out=_OF_A_PROGRAM if _cached(case) else (),
+            rules_out=_OF_A_PROGRAM if _cached(case) or (kept and _leaves_behind(meaning)) else (),
         )
 
 
@@ -229,10 +231,12 @@ def _meaning(case: Case, moment: Moment) -> str:
         return f": the list `{name}` keeps them"
     if cached := _cached(case):
         return f": the cache of `{cached[0]}` keeps them ({cached[1].place})"
+    if found := collected(case, moment):
+        return f": most likely results of `{found.call}`, which {_in_line(found)} keeps all together"
     if step := _as_many_as_steps(case, moment):
         return f", about as many as steps ({step:,}), as if each left one behind (a leak)"
     if _steps(case) >= 3 or rising(case) or _long_after_its_start(case, moment):
-        return ", as if each step left one behind (a leak)"
+        return f", {_LEAK}"
     if request and (taped := loop_of_a_tape(case, request)):
         return (
             f": most likely what each turn of the loop over `{taped.over}` ({taped.loop.place}) makes, which"
@@ -241,6 +245,15 @@ def _meaning(case: Case, moment: Moment) -> str:
     if request and without_tape(case, request):
         return ": most likely results that the program keeps"
     return ""
+
+
+def _in_line(found: Collected) -> str:
+    return f"`{found.frame.text.strip()}` ({found.place})"
+
+
+def _leaves_behind(meaning: str) -> bool:
+    """Whether something grows from run to run, so that a smaller step only fails later."""
+    return _LEAK in meaning or "keeps all together" in meaning
 
 
 def _cached(case: Case) -> tuple[str, Line] | None:
@@ -396,6 +409,9 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
         from tfmemlens.findings.support.kept_by_settings import without_cache  # reads trees
 
         yield without_cache(*cached)
+        return
+    if found := collected(case, moment):
+        yield from one_by_one(case, found)
         return
     if not kept:
         look = Remedy(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tfmemlens.patterns import regex
 
 __all__ = [
+    "collects_results",
     "holds_weights",
     "keeps_a_number",
     "keeps_each_result",
@@ -61,6 +62,29 @@ def keeps_each_result(code: str) -> str | None:
     if not keeps or not _CALLS.match(keeps["what"]) or _OFF_THE_DEVICE.search(keeps["what"]):
         return None
     return keeps.groupdict().get("name") or ""
+
+
+_COLLECTS = regex(
+    r"\A\s*(?:(?P<name>[A-Za-z_][\w.]{0,60})\s*=\s*|return\s+)?(?:[\w.]{1,20}\(\s*)?"
+    r"(?:(?:list|tuple)\(\s*(?P<made>[\w.]{1,80}\.predict\([^\n]{0,200})"
+    r"|\[\s*(?P<each>[A-Za-z_]\w{0,40})(?:\[['\"][^'\"\n]{0,60}['\"]\])? for (?P=each) in\s+"
+    r"(?P<of>[\w.]{1,80}\.predict\([^\n]{0,200})"
+    r"|\[\s*(?P<ran>[\w.]{1,80}\.(?:run|predict_on_batch)\([^\n]{0,160}) for )"
+)
+"""Code that holds on to each result of many runs: `list(net.predict(input_fn))`, of an Estimator, whose
+predictions come one by one, `[p["x"] for p in net.predict(...)]`, `[sess.run(y, feed) for feed in feeds]`.
+"""
+
+
+def collects_results(code: str) -> tuple[str, str] | None:
+    """The name under which a line keeps the results of all runs, empty where it has none, and whose they
+    are: `("predictions", "net.predict")`.
+    """
+    found = _COLLECTS.search(code)
+    if found is None:
+        return None
+    call = found["made"] or found["of"] or found["ran"]
+    return found["name"] or "", call.partition("(")[0]
 
 
 _HOLDS_WEIGHTS = regex(

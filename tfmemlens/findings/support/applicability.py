@@ -369,6 +369,7 @@ TABLE: dict[str, Applicability] = {
     "parts-to-host": Applicability(_TENSORFLOW, devices=_ACCELERATORS, session=False),
     "fill-one-array": Applicability(_TENSORFLOW, session=False),
     "reduce-parts": _ANYWHERE,
+    "one-result-at-a-time": Applicability(_TENSORFLOW, devices=_HOST),
     "parts-to-disk": Applicability(devices=_HOST),
     "keep-on-host": Applicability(devices=_ACCELERATORS),
     "without-pfor": Applicability(_TENSORFLOW, since=(1, 14)),
