@@ -515,3 +515,17 @@ def test_what_a_container_is_a_share_of(rows: Any, in_use: int | None, limit: in
     sizes = [None if each is None else exactly(each * MIB) for each in (in_use, limit)]
     moment = held(*rows, request=asked(), books=Balance(in_use=sizes[0], limit=sizes[1]))
     assert only(of_python(moment, ("a", "list", 5, 5 * MIB))).headline.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("name", "inside"),
+    [
+        ("maps[\u2026]", True),
+        ("maps[\u2026][\u2026]", True),  # a list that Keras tracks holds its own
+        ("maps[3]", False),
+        ("maps.first[\u2026]", False),
+        ("maps", False),
+    ],
+)
+def test_a_place_in_a_container_that_is_counted_whole(name: str, inside: bool) -> None:
+    assert held_by_python._within(name, "maps") is inside

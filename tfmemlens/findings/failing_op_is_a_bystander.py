@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings import held_by_python
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import (
     all_in_use,
@@ -57,7 +58,7 @@ def check(case: Case) -> Iterator[Finding]:
                 " taken by others"
             ),
             evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
-            detail=_holders(moment),
+            detail="" if any(held_by_python.check(case)) else _holders(moment),
             remedies=tuple(_of_a_full_pool(case) if all_in_use(moment) else _of_a_full_device(case, moment))
             if not on_host(moment)
             else (),

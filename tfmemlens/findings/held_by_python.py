@@ -55,8 +55,8 @@ def check(case: Case) -> Iterator[Finding]:
             if size < _LEAST_SHARE * whole:
                 continue  # a few arrays of several types: the state of something
             framework = framework_of(case)
-            weights = holds_weights(name)
             keeping = _in_code(case, name)
+            weights = holds_weights(name) and not _computed(case, many)
             if keeping and not weights:
                 offered = _by_its_code(case, moment, keeping, size)
             else:
@@ -80,13 +80,25 @@ def _in_code(case: Case, name: str) -> Kept | None:
     found = next((each for each in same if name == each.container or _within(name, each.container)), None)
     if found or "." not in name:
         return found
-    own = [each for each in same if each.container == f"self.{name.rpartition('.')[2]}"]
+    last = name.rpartition(".")[2]
+    kept_there = ((each, each.container[len("self.") :]) for each in same if each.container[:5] == "self.")
+    own = [each for each, attribute in kept_there if last == attribute or _within(last, attribute)]
     return own[0] if len({each.line for each in own}) == 1 else None
 
 
 def _within(name: str, container: str) -> bool:
-    """Whether it is a place in a container that is counted whole: `ledger[\u2026]`."""
-    return name == f"{container}[\u2026]"
+    """Whether it is a place in a container that is counted whole: `ledger[\u2026]`; a list that Keras tracks
+    holds its own list.
+    """
+    return name.startswith(f"{container}[") and not name[len(container) :].replace("[\u2026]", "")
+
+
+def _computed(case: Case, parts: list[tuple[HeldTensors, Holder]]) -> bool:
+    """Whether the program's weights are known, and nothing here has the type of one: maps of attention that
+    are called weights.
+    """
+    weights = _weights_of(case)
+    return bool(weights) and not any(group.tensor in weights for group, _ in parts)
 
 
 def _by_its_code(case: Case, moment: Moment, keeping: Kept, size: int) -> tuple[Remedy, ...]:
