@@ -56,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         return _list(args)
     captured = pipeline.timelines(args.input, _options.hints(args), device=args.device)
-    report = pipeline.report(captured, at=args.at)
+    captured = traced_step.with_its_failure(captured, args.input, _options.hints(args))
+    report = traced_step.of_a_failed_run(pipeline.report(captured, at=args.at))
     if args.csv or args.parquet:
         _write(captured, args)
     if args.csv != "-":

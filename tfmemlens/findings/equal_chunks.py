@@ -48,7 +48,7 @@ from tfmemlens.findings.support.rows import (
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.watching import device_memory
 from tfmemlens.findings.support.weights import makes_first_values
-from tfmemlens.knowledge.kept_elements import KEEPS_ELEMENTS, calls_that_keep, kept_by
+from tfmemlens.knowledge.kept_elements import KEEPS_ELEMENTS, call_that_keeps, kept_by
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -346,7 +346,8 @@ def _buffers(case: Case) -> str:
     """What keeps elements, as the log says, else what may."""
     told = [what for what, _ in case.capture.surroundings.pipeline_buffers]
     if not told:
-        told = calls_that_keep(line.text for line in code_lines(case.capture.surroundings))
+        lines = ((call_that_keeps(line.text), line) for line in code_lines(case.capture.surroundings))
+        told = [*dict.fromkeys(f"{call}{_of_line(line)}" for call, line in lines if call)]
     return " and ".join(told) or "shuffle buffer, cache() or prefetch"
 
 

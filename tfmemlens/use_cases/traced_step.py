@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from tfmemlens import attribution
-from tfmemlens.model.capture import Capture
+from tfmemlens import attribution, pipeline
+from tfmemlens.model.capture import Capture, Hints
+from tfmemlens.model.finding import Action, Remedy
+from tfmemlens.model.line import ReadNote
 from tfmemlens.pipeline import Input
 from tfmemlens.readers.gathering import traced_steps
 from tfmemlens.values import replace
@@ -16,6 +18,7 @@ from tfmemlens.values import replace
 if TYPE_CHECKING:
     import pandas
 
+    from tfmemlens.model.report import Report
     from tfmemlens.model.step import TracedStep
     from tfmemlens.model.timeline import Timeline
 
@@ -32,6 +35,31 @@ def in_program_order(capture: Capture) -> Capture:
     if capture.timelines or not schedules:
         return capture
     return replace(capture, timelines=schedules, incidents=())
+
+
+def with_its_failure(capture: Capture, source: Input | Iterable[Input], hints: Hints = Hints()) -> Capture:
+    """A failed run of which no step was traced, with all that its folder holds, so that it reads as `explain`
+    has it; else the capture as it is.
+    """
+    if capture.timelines or not capture.incidents or capture.live_model is None:
+        return capture
+    whole = pipeline.capture(source, hints)
+    return replace(whole, notes=(ReadNote("no step was traced: this is the failure itself"), *whole.notes))
+
+
+def of_a_failed_run(report: Report) -> Report:
+    """The report on a step of a run that failed for memory: what this step holds is not what the failure was
+    about, so nothing is advised but to read that.
+    """
+    captured = report.case.capture
+    if not captured.timelines or not captured.living:
+        return report
+    look = Remedy(
+        "this run failed for memory, and a step alone does not tell what held it: read the failure first,"
+        f" `tfmemlens explain {captured.source.path}`",
+        slug="explain-the-failure",
+    )
+    return replace(report, actions=(Action(look, ()),))
 
 
 def list_steps(source: Input | Iterable[Input]) -> list[TracedStep]:
