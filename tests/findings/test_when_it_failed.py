@@ -183,3 +183,29 @@ def test_a_full_device_is_no_longer_batch_of_jax(need: int, shapes: bool) -> Non
     report = pipeline.explain(f"import jax\n{steps}{REFUSED_BY_JAX.format(need)}")
     slugs = [remedy.slug for finding in report.findings for remedy in finding.remedies]
     assert ("compare-shapes" in slugs) is shapes and "keep-numbers" in slugs
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "It fails at about the 10th step of the first epoch.\nEpoch 1/30\n 10/50 [==>....] - loss: 4.1\n",
+        "After step 40 of my first epoch it stops.\nEpoch 1/5\n 40/90 [==>....] - loss: 4.1\n",
+    ],
+)
+def test_a_step_of_the_first_epoch_is_no_second_round(before: str) -> None:
+    report = explained(before + oom("32,64,64,64"))
+    assert "another round" not in report.verdict and "growth-between-steps" not in rules(
+        before + oom("32,64,64,64")
+    )
+
+
+@pytest.mark.parametrize(
+    ("node", "fixed"),
+    [("ema/AssignMovingAvg_3/sub_1", True), ("dense/kernel/Adam/Assign", True), ("net/conv/Relu", False)],
+)
+def test_no_batch_explains_a_failing_weight(node: str, fixed: bool) -> None:
+    steps = "".join(f"step {step}, loss = 0.4\n" for step in (700, 710))
+    text = steps + oom("2304,384", node)
+    growth = [each for each in explained(text).findings if each.rule == "growth-between-steps"]
+    assert any("this batch was bigger" in str(each.because) for each in growth) is not fixed
+    assert ("compare-shapes" in slugs(text)) is not fixed

@@ -21,10 +21,12 @@ from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.findings.support.stage import began_again, began_stage, counters_before, is_epoch
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.findings.support.xla_arena import facts
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.attribution import Kind
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import CompilerMemory
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.units import human
 
 BASIS = Basis.NAME
@@ -77,10 +79,16 @@ def check(case: Case) -> Iterator[Finding]:
         if rose is None and began_again(before):
             yield _of_another_round(before, index)
             continue
+        fixed = _of_a_weight(moment.request)
         yield Finding(
             severity=Severity.CAUSE if rose is not None else Severity.FACTOR,
-            headline=f"{headline}: a bigger batch, or something that grows",
-            because=f"{headline}, so either this batch was bigger or memory grows from step to step",
+            headline=f"{headline}: {'' if fixed else 'a bigger batch, or '}something that grows",
+            because=(
+                f"{headline}, and what it asked for is as large at each step, so memory grows from step to"
+                " step, or something else took it"
+                if fixed
+                else f"{headline}, so either this batch was bigger or memory grows from step to step"
+            ),
             explains=rose[-1] - rose[0] if rose else None,
             basis=Basis.MEASURED if rose else None,
             evidence=(
@@ -97,7 +105,7 @@ def check(case: Case) -> Iterator[Finding]:
                     *_REMEDIES[::2],
                 )
                 if said
-                else _REMEDIES[_was_full(case, moment) :]
+                else _REMEDIES[fixed or _was_full(case, moment) :]
             ),
             moment=index,
         )
@@ -113,10 +121,26 @@ def _was_full(case: Case, moment: Moment) -> bool:
     return compiler is not None and facts.is_full(case, moment, compiler)
 
 
+_AVERAGES = regex(r"(?:^|/)AssignMovingAvg")
+
+
+def _of_a_weight(request: Request) -> bool:
+    """Whether what was asked for is as large as a weight, which no batch changes."""
+    of_model = request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+    return request.fixed or of_model or bool(_AVERAGES.search(request.failed.node or ""))
+
+
 def _said(case: Case) -> Line | None:
     """The line of prose that says that many steps went well, in a program of TensorFlow's."""
-    told = case.capture.surroundings
-    return told.shows("failing late") if framework_of(case) == TENSORFLOW else None
+    line = case.capture.surroundings.shows("failing late")
+    if line is None or framework_of(case) != TENSORFLOW:
+        return None
+    soon = _FIRST_EPOCH.search(line.text) and not _MANY_IN_WORDS.search(line.text)
+    return None if soon else line
+
+
+_FIRST_EPOCH = regex(r"(?i)\bfirst epoch\b")
+_MANY_IN_WORDS = regex(r"(?i)\b\d{3,}(?:th|st|nd|rd)? (?:steps?|batch|iter)|\b(?:steps?|iterations?) \d{3,}")
 
 
 _MANY_STEPS, _MANY_COUNTERS = 10, 4
@@ -126,7 +150,7 @@ _MANY_STEPS, _MANY_COUNTERS = 10, 4
 def _many(before: list[tuple[int, Line]]) -> bool:
     """Whether the run went well for so long that something must be larger than it was."""
     epochs = {step for step, line in before if is_epoch(line)}
-    steps = {step for step, _ in before}
+    steps = {step for step, line in before if not is_epoch(line)}
     many = len(steps) >= _MANY_COUNTERS or (len(steps) >= 2 and max(steps) >= _MANY_STEPS)
     return len(epochs) >= 2 or many
 

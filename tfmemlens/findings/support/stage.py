@@ -6,11 +6,11 @@ from tfmemlens.model.case import Case, Request
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 
-_EPOCH = regex(r"(?i)\bepoch")
+_EPOCH = regex(r"(?i)\bepochs?[\W_]{0,4}(?:no\.? ?)?\d|\d(?:st|nd|rd|th)? epochs?\b")
 
 
 def is_epoch(line: Line) -> bool:
-    """Whether a line counts epochs rather than steps."""
+    """Whether a line counts epochs rather than steps, as the tenth step of the first epoch does not."""
     return bool(_EPOCH.search(line.text))
 
 
