@@ -109,6 +109,8 @@ PHRASES = tuple(
         "could not allocate",
         "unable to allocate",
         "alloc_failed",
+        "_status_execution_failed",
+        "_status_internal_error",
         "cumemalloc",
         "nccl operation",
         "not_initialized",
