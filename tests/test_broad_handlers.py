@@ -57,6 +57,7 @@ ALLOWED = {
     "recording/inside/keras_models.py _shape_now": "a variable without a value, or no byte left to ask",
     "recording/inside/living.py tensor_type": "tensors of any framework, some given away",
     "recording/inside/living.py _inside": "any object of the user's process",
+    "recording/inside/python_names.py _inside": "the same",
     "recording/printed.py __exit__": "sys.stdout may be None, closed, or anything that somebody put there",
     "recording/printed.py _listen": "the same: it may forbid that its write is another one",
     "recording/printed.py _writes_to": "the same: it may have no descriptor",

@@ -154,7 +154,8 @@ def _of_ends(keeping: Kept, ends: tuple[int, ...]) -> Use:
     if ends == (0,):
         code = f"if not {name}: {name}.append({value})"
     elif "." in name:  # Keras tracks a layer's lists, and its list compares its tensors when a slice is set
-        code = f"{name} = {f'{name}[:1] + ' if 0 in ends else ''}[{value}]"
+        first = f"{name}[:1] + " if 0 in ends else ""
+        code = f"{name} = {first}[{value}]"
     else:
         code = f"{name}[{'1' if 0 in ends else ''}:] = [{value}]"
     words = " and ".join(f"the {'first' if each == 0 else 'last'}" for each in ends)
