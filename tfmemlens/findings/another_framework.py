@@ -365,16 +365,20 @@ def _holders(case: Case, line: Line) -> Iterator[Remedy]:
 
 _HOLDS_NOTHING = regex(r"[;,] 0 bytes (?:already )?allocated|[;,] 0 bytes reserved in total by PyTorch")
 _SIZE = r"(?P<{}>\d{{1,6}}(?:\.\d{{1,3}})?(?: bytes| ?[KMG]i?B))"
-_FIGURES = {
-    name: regex(pattern.format(_SIZE.format("size")))
-    for name, pattern in (
-        ("total", r"{} total capacity"),
-        ("free", r"{} (?:is )?free"),
-        ("allocated", r"{} already allocated"),
-        ("reserved", r"{} reserved in total"),
-        ("cached", r"{} cached"),
-    )
-}
+
+
+def _size_patterns(**patterns: str) -> dict[str, re.Pattern[str]]:
+    """By name what finds a size, written as {} in its pattern."""
+    return {name: regex(pattern.format(_SIZE.format("size"))) for name, pattern in patterns.items()}
+
+
+_FIGURES = _size_patterns(
+    total=r"{} total capacity",
+    free=r"{} (?:is )?free",
+    allocated=r"{} already allocated",
+    reserved=r"{} reserved in total",
+    cached=r"{} cached",
+)
 """What PyTorch's message says of the GPU and of what it holds itself."""
 _MUCH_OF_OTHERS = 0.3
 
@@ -398,15 +402,12 @@ def _held_by_others(line: Line) -> tuple[int, int] | None:
     return (others, total) if others >= _MUCH_OF_OTHERS * total else None
 
 
-_OF_THIS_PROCESS = {
-    name: regex(pattern.format(_SIZE.format("size")))
-    for name, pattern in (
-        ("total", r"total capacity of {}"),
-        ("process", r"this process has {} memory in use"),
-        ("allocated", r"{} is allocated by PyTorch"),
-        ("reserved", r"{} is reserved by PyTorch but unallocated"),
-    )
-}
+_OF_THIS_PROCESS = _size_patterns(
+    total=r"total capacity of {}",
+    process=r"this process has {} memory in use",
+    allocated=r"{} is allocated by PyTorch",
+    reserved=r"{} is reserved by PyTorch but unallocated",
+)
 """What PyTorch 2.1 and newer say: what the process holds as well, whoever asked for it."""
 
 

@@ -25,7 +25,7 @@ class LinesToLeaveOut:
 
     def __init__(self) -> None:
         self._held = b""
-        self._depth = 0
+        self._between_marks = False
         self._left_out = False
         """Whether the last line between marks was left out: TensorFlow 2.4 ends a list of files by an empty
         one.
@@ -34,19 +34,19 @@ class LinesToLeaveOut:
     def passed(self, piece: bytes) -> bytes:
         """What of it goes on now."""
         data, self._held = self._held + piece, b""
-        if not self._depth and BEGIN[:1] not in data:
+        if not self._between_marks and BEGIN[:1] not in data:
             return data
         passed = []
         while data:
-            mark = END if self._depth else BEGIN
+            mark = END if self._between_marks else BEGIN
             before, found, after = data.partition(mark)
             if not found:
                 before, after = _without_start_of(mark, data)
-            passed.append(self._filtered(before, bool(found)) if self._depth else before)
+            passed.append(self._filtered(before, bool(found)) if self._between_marks else before)
             if not found:
                 self._held += after
                 break
-            self._depth, self._left_out, data = int(mark == BEGIN), False, after
+            self._between_marks, self._left_out, data = mark == BEGIN, False, after
         return b"".join(passed)
 
     def rest(self) -> bytes:

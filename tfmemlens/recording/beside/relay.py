@@ -127,9 +127,9 @@ class _Streams:
         self.inner: dict[int, int] = {}
         self._own_lines: dict[int, LinesToLeaveOut] = {}
         self.lost_bytes = 0
-        one, two = (_identity(number) for number in (1, 2))
+        one, two = (marks.identity(number) for number in (1, 2))
         for number, identity in ((1, one), (2, two)):
-            if number == 2 and identity is not None and identity == one:
+            if number == 2 and identity and identity == one:
                 self.inner[2] = self.inner[1]
                 continue
             self._open(number)
@@ -180,14 +180,6 @@ class _Streams:
         for each in {*self.outputs, *self.inner.values()}:
             os.close(each)
         self.outputs, self.inner, self.terminals = {}, {}, {}
-
-
-def _identity(number: int) -> tuple[int, int, int] | None:
-    try:
-        told = os.fstat(number)
-    except OSError:
-        return None
-    return told.st_dev, told.st_ino, told.st_rdev
 
 
 def _start(
