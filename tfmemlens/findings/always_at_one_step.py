@@ -16,7 +16,7 @@ from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.findings.support.tried import several_failed
 from tfmemlens.findings.support.watching import find_what_grows
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 
@@ -38,21 +38,38 @@ def check(case: Case) -> Iterator[Finding]:
     framework = framework_of(case)
     grows = _GROWS.get(framework or "", "what is kept from step to step")
     new = _NEW_SHAPE if framework in (JAX, TORCH_XLA) else _LARGER
-    for index, _, request in list(requests(case))[:1]:
+    for index, moment, request in list(requests(case))[:1]:
         same = f"it fails at the same step ({step.place}) whatever the batch"
+        either = (
+            f"so either something grows with each step ({grows}), or this step brings something of its own"
+            f" ({new})"
+        )
+        if _of_one_program(case, moment):
+            either = (
+                "and what does not fit is one program, with what it is given, which nothing of earlier steps"
+                " makes larger: most likely this step's input is larger than the others, so that a program of"
+                " its own is compiled for it"
+            )
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"{same}: the batch is not to blame",
-            because=f"{same}, so either something grows with each step ({grows}), or this step brings"
-            f" something of its own ({new})",
+            because=f"{same}, {either}",
             explains=request.needed_bytes,
             evidence=(
                 Evidence("always at one step", step),
                 *((Evidence("the batch plays no part", said),) if said != step else ()),
             ),
-            remedies=tuple(_remedies(case)),
+            remedies=tuple(_remedies(case, _of_one_program(case, moment))),
             moment=index,
         )
+
+
+def _of_one_program(case: Case, moment: Moment) -> bool:
+    """Whether the compiler says that one program needs more than a TPU has, whose steps are ended."""
+    compiler = moment.incident.compiler if moment.incident else None
+    planned = compiler is not None and bool(compiler.needed and compiler.capacity)
+    ended = framework_of(case) == JAX or case.capture.surroundings.shows("ending steps") is not None
+    return planned and ended
 
 
 def _whatever_the_batch(case: Case) -> Line | None:
@@ -65,8 +82,16 @@ def _whatever_the_batch(case: Case) -> Line | None:
     return told.shows("any batch alike") or several
 
 
-def _remedies(case: Case) -> Iterator[Remedy]:
+def _remedies(case: Case, of_one_program: bool) -> Iterator[Remedy]:
     framework = framework_of(case)
+    if of_one_program:
+        yield Remedy(
+            "print the shapes that this step is given, and give it no larger ones: crop or tile a large"
+            " sample, or bring all to one size before they are batched",
+            _PRINTED.get(framework or ""),
+            slug="what-runs-then",
+        )
+        return
     yield Remedy(
         "print the shapes that each step is given, and start right at this step: if it fails there at once,"
         " this input is to blame (cut it, or pad all to one shape); if not, something grows",

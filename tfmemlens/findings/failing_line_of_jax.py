@@ -15,8 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import jax_lines
+from tfmemlens.findings.support.jax_stack import MadeByLine
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import requests
+from tfmemlens.findings.support.servers import A_SERVER
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.case import Case, Moment
@@ -88,13 +90,19 @@ def _beside_the_fact(moment: Moment, what: str) -> str:
     return f"{fact}; {what}" if fact and what.startswith("most likely ") else what
 
 
+def _of_a_server(case: Case, made: MadeByLine) -> bool:
+    """Whether it is the cache of a server, which generates for nobody's list of prompts."""
+    generates = any(each.slug == "smaller-generation" for each in made.remedies)
+    return generates and case.capture.surroundings.shows(A_SERVER) is not None
+
+
 def check(case: Case) -> Iterator[Finding]:
     if framework_of(case) != JAX:
         return
     for index, moment, request in requests(case):
         made = jax_lines.made_at(case, moment)
-        if made is None:
-            continue
+        if made is None or facts.on_chip(moment) or _of_a_server(case, made):
+            continue  # a kernel's own memory on the chip holds none of a program's arrays
         what, remedies = made.what, made.remedies
         slugs = {each.slug for each in remedies}
         what += _kept_site(case, what)

@@ -69,6 +69,8 @@ def _meaning(case: Case, failed: FailedRequest) -> str | None:
     if _of_directml(failed):
         return "a kernel of DirectML got no memory for a buffer of its own"
     if _of_nccl(failed):
+        if line := case.capture.surroundings.shows("jax: buffers of collectives"):
+            return f"{_of_collectives(line)}, which lie outside {framework_name(case)}'s pool"
         return f"NCCL got no memory for its buffers, which lie outside {framework_name(case)}'s pool"
     if _of_constant(failed) and failed.size and failed.size.bytes < _SMALL_BYTES:
         return (
@@ -86,6 +88,16 @@ def _meaning(case: Case, failed: FailedRequest) -> str | None:
             else None
         )
     return _MEANING.get(failed.kind)
+
+
+def _of_collectives(line: Line) -> str:
+    """Of how much, where the line says it."""
+    size = _COLLECTIVE.search(line.text)
+    much = f" of {human(int(size['size']))}" if size else ""
+    return f"NCCL got no memory for buffers{much} of collective operations ({line.place})"
+
+
+_COLLECTIVE = regex(r"collective of size: (?P<size>\d{1,15})")
 
 
 def _of_directml(failed: FailedRequest) -> bool:
@@ -165,13 +177,46 @@ def _has_several(case: Case) -> bool:
     return any(len(use.processes) > 1 for use in case.capture.surroundings.device_uses)
 
 
+_OF_COLLECTIVES = (
+    Remedy(
+        "let collectives take their buffers from JAX's pool instead of NCCL's memory beside it",
+        "export XLA_FLAGS=--xla_gpu_enable_nccl_user_buffers=false   # compare XLA_FLAGS with the run that"
+        " worked",
+        slug="collectives-in-the-pool",
+    ),
+    Remedy(
+        "or let fewer parameters be gathered by one operation: XLA joins all-gathers up to a size",
+        "export XLA_FLAGS=--xla_gpu_all_gather_combine_threshold_bytes=134217728",
+        slug="smaller-collectives",
+    ),
+)
+
+
+def _fraction_in_vain(case: Case) -> bool:
+    """Whether the text says that other parts of the GPU for JAX made no difference."""
+    line = case.capture.surroundings.shows("jax: a setting in vain")
+    return line is not None and "MEM_FRACTION" in line.text
+
+
+def _below(stated: str | None) -> str:
+    """A part that is smaller than the one that is set."""
+    try:
+        now = float(stated or 1)
+    except ValueError:
+        return ".70"
+    return ".70" if now > _USUAL_PART else f"{max(now - _LESS, _LESS):.2f}".lstrip("0")
+
+
+_USUAL_PART, _LESS = 0.75, 0.1
+
+
 def _smaller_fraction(case: Case) -> Remedy:
     """A smaller part of the GPU for JAX: NCCL takes its own from what is left."""
     stated = case.capture.surroundings.setting("XLA_PYTHON_CLIENT_MEM_FRACTION")
     now = f"it is told to take {stated[0]} now" if stated else "it takes 75 % unless told otherwise"
     return Remedy(
         f"leave NCCL room: let JAX take a smaller part of each GPU at start ({now})",
-        "export XLA_PYTHON_CLIENT_MEM_FRACTION=.70",
+        f"export XLA_PYTHON_CLIENT_MEM_FRACTION={_below(stated[0] if stated else None)}",
         slug="smaller-fraction",
     )
 
@@ -195,7 +240,14 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
         return
     of_directml = _of_directml(moment.request.failed)
     if _of_nccl(moment.request.failed) and framework_of(case) == JAX:
-        yield _smaller_fraction(case)
+        collective = case.capture.surroundings.shows("jax: buffers of collectives") is not None
+        if collective:
+            yield from _OF_COLLECTIVES
+        if not _fraction_in_vain(case):
+            yield _smaller_fraction(case)
+        if collective:
+            yield from remedies.offered(case, moment, "smaller-batch")
+            return
     if case.capture.surroundings.shows("converting a model"):
         yield Remedy(
             "a model is converted without a GPU: save it, and convert it in a process of its own that sees"

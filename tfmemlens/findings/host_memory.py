@@ -20,6 +20,7 @@ from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
 from tfmemlens.findings.support.contrasted import contrasted
 from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.host_causes import on_the_host
 from tfmemlens.findings.support.jax_code.changes import WAIT_FOR_EACH_CALL
 from tfmemlens.findings.support.kills import (
     another_program,
@@ -145,7 +146,7 @@ def check(case: Case) -> Iterator[Finding]:
                 because += f"; {grows.place} says that it grows: a larger limit only delays the end"
             if other := another_program(moment):
                 because = f"the machine had none left, and the kernel killed {other}, not the training"
-            elif shown := _of_its_data(case):
+            elif shown := _of_its_data(case) or _in_the_code(case, moment):
                 because += f"; most likely {shown.what}"
         elif waits_for_another(moment):
             asked = f" for {human_size(failed.size)}" if failed.size else ""
@@ -207,6 +208,13 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_all_remedies(case, moment, pinned, said)),
             moment=index,
         )
+
+
+def _in_the_code(case: Case, moment: Moment) -> Grower | None:
+    """What the quoted code, or the words, of a program of JAX or PyTorch/XLA show to fill host RAM."""
+    if not was_killed(moment) or another_program(moment) or _compiling(case, moment):
+        return None
+    return None if _saving(case, moment) or _of_its_data(case) else on_the_host(case)
 
 
 def _of_its_data(case: Case) -> Grower | None:
@@ -461,6 +469,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             yield fallback
     if was_killed(moment) and not another_program(moment) and (shown := _of_its_data(case)):
         yield from shown.remedies
+    in_code = _in_the_code(case, moment)
+    if in_code:
+        yield from in_code.remedies
     if was_killed(moment) and not another_program(moment) and (filling := _filling(case, moment)):
         yield from (SMALLER_SHUFFLE, SHUFFLE_NAMES) if "shuffle" in filling[0] else (WITHOUT_CACHE,)
     on_board = board(case) if was_killed(moment) or "bad_alloc" in said else None
@@ -491,7 +502,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     )
     native = OF_NATIVE.get(situation(case, moment).program or "", ()) if grows or _calls_java(case) else ()
     yield from native
-    if was_killed(moment) and not (native or _compiling(case, moment)) and (grows or _late(case, moment)):
+    if in_code:
+        grows = None  # what grows is said
+    elif was_killed(moment) and not (native or _compiling(case, moment)) and (grows or _late(case, moment)):
         yield from _of_growth(case) if grows else (find_what_grows(case, of_host=True),)
     saving = _saving(case, moment)
     if saving:
@@ -501,7 +514,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield _KERNEL_LOG
     if compiling:
         yield from less_to_compile(case)
-    steps = was_killed(moment) and not compiling and framework_of(case) == TORCH_XLA
+    steps = was_killed(moment) and not (compiling or in_code) and framework_of(case) == TORCH_XLA
     if steps:
         yield from steps_of_torch_xla.remedies(case, grows=bool(grows), of_host=True)
     if _OF_ADDRESSES in said:
@@ -528,17 +541,17 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             slug="smaller-batch",
         )
         yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
-    elif sampling:
+    elif sampling and not in_code:
         yield _FEWER_DRAWS
     elif (
-        not (compiling or steps or saving)
+        not (compiling or steps or saving or in_code)
         and not ((of_array and not _is_small(failed)) or serving or loads or _of_network(moment))
         and _reads_data(case, moment)
         and situation(case, moment).program in _NATIVE
     ):
         yield _LESS_IN_A_CALL
     elif (
-        not (compiling or steps or saving)
+        not (compiling or steps or saving or in_code)
         and not ((of_array and not _is_small(failed)) or serving or loads or _of_network(moment))
         and _reads_data(case, moment)
     ):
@@ -564,6 +577,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         or steps
         or saving
         or loads
+        or in_code
         or converts
         or _of_network(moment)
         or _reads_data(case, moment)

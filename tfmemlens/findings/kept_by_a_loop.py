@@ -24,11 +24,12 @@ from tfmemlens.findings.support.kept_code import SMALL_BESIDE_CALLS, kept, large
 from tfmemlens.findings.support.kept_remedies import instead
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.rows import device_limit, on_host, requests, rows
-from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.findings.support.stage import is_epoch
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+from tfmemlens.model.incident import RequestKind
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from tfmemlens.findings.support.kept_trees import Kept
 
 BASIS = Basis.NAME
-EXPLAINS = "what is kept when it fails, where sizes and iterations are told; else no bytes"
+EXPLAINS = "what is kept when it fails, where sizes and iterations are told; else XLA's request, or no bytes"
 
 _A_GOOD_PART = 0.25
 _MANY_STEPS = 10
@@ -48,6 +49,8 @@ _OF_OTHER_KEEPERS = (
     *("constant-shapes", "large-tensors-first", "batch-for-the-block"),
 )
 """What is advised where nobody knows who keeps blocks of one size, or leaves holes between them."""
+_OF_ONE_STEP = ("recompute", "donate-buffers", "what-runs-then", "ask-what-is-in-use")
+"""What makes one step smaller, or asks who fills the device, where many steps went well and the code says."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -59,8 +62,19 @@ def check(case: Case) -> Iterator[Finding]:
                 break
             proof = _proof(case, moment, request, keeping)
             if proof and not _too_small(case, keeping, proof[1]):
-                yield _finding(case, index, moment, keeping, *proof)
+                words, held, sized = proof
+                yield _finding(case, index, moment, keeping, words, held or _alone(case, moment), sized)
                 break
+
+
+def _alone(case: Case, moment: Moment) -> int | None:
+    """The request of XLA's, which nothing else explains where the code fills the device turn by turn."""
+    request = moment.request
+    if framework_of(case) not in (JAX, TORCH_XLA) or on_host(moment) or request is None:
+        return None
+    if request.failed.kind not in (RequestKind.XLA, RequestKind.TPU) or _turns(case) < _MANY_STEPS:
+        return None
+    return request.needed_bytes
 
 
 def _candidates(case: Case, moment: Moment) -> list[Kept]:
@@ -244,6 +258,7 @@ def _finding(
     likely = "most likely " if keeping.by_calls and not sized else ""
     keeps = f"{likely}`{keeping.container}` ({keeping.line.place}) keeps {what} of {times}"
     told = f"{keeps}{where}{joint}{proof}"
+    of_xla = _alone(case, moment) is not None
     return Finding(
         severity=Severity.CAUSE,
         headline=told,
@@ -259,7 +274,8 @@ def _finding(
         moment=index,
         of_code=True,
         rules_out=(
-            *(("smaller-batch",) if keeping.gradients or sized else ()),
+            *(("smaller-batch",) if keeping.gradients or sized or of_xla else ()),
+            *(_OF_ONE_STEP if of_xla else ()),
             *(_OF_OTHER_KEEPERS if sized else ()),
         ),
     )

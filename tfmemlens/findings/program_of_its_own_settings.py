@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import own_settings, program_account
 from tfmemlens.findings.support.main_buffers import main_buffers
 from tfmemlens.findings.support.rows import on_host, requests
+from tfmemlens.findings.support.servers import A_SERVER
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.case import Case, Moment, Request
@@ -39,7 +40,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue  # a kernel's own memory on the chip is no setting's of the program
         compiler = moment.incident.compiler if moment.incident else None
         of_results = compiler is not None and program_account.mostly_results(compiler)
-        if _is_known_better(case, moment) or (
+        serving = known.program.fact == A_SERVER
+        if (not serving and _is_known_better(case, moment)) or (
             known.program.fact == own_settings.AFTER_DRAWS and not of_results
         ):
             continue

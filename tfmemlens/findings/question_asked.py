@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import is_fragmented, on_host
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
@@ -60,6 +60,8 @@ def check(case: Case) -> Iterator[Finding]:
     told, moment = case.capture.surroundings, case.moments[0] if case.moments else None
     if line := told.shows("asked: pooling"):
         yield from _pooling(case, line)
+    if framework_of(case) in (JAX, TORCH_XLA) and moment and _of_a_device(moment):
+        yield from _of_xla(case, moment)
     if (line := told.shows("asked: fragmentation")) and moment and (said := _in_pieces(moment)):
         yield _answer(line, said)
     if (line := told.shows("asked: Java's heap")) and moment and _of_a_device(moment):
@@ -94,6 +96,31 @@ def check(case: Case) -> Iterator[Finding]:
             "no: a tensor of the GPU has to lie in the GPU's own memory. Host RAM (on Windows also `shared"
             " GPU memory`) does not add to it, whatever there is",
         )
+
+
+def _of_xla(case: Case, moment: Moment) -> Iterator[Finding]:
+    """What is asked of JAX's pool, and of devices side by side."""
+    told, framework = case.capture.surroundings, framework_of(case)
+    line = None if told.shows("asked: pooling") else told.shows("asked: several devices")
+    if line:
+        yield _answer(line, _ONE_OF_MANY[framework or JAX])
+    if (line := told.shows("asked: the pool")) and framework == JAX:
+        need = moment.request.needed_bytes if moment.request else None
+        asked = f": {human(need)} were to come out of it" if need else ""
+        yield _answer(
+            line,
+            "that it does: what JAX takes at its start is the pool that all its arrays lie in. nvidia-smi"
+            f" shows the pool, full or empty, and the request was one for a part of it{asked}",
+        )
+
+
+_ONE_OF_MANY = {
+    JAX: "no: memory does not add up by itself. jit runs on one device unless its arrays are sharded; pmap"
+    " and arrays without a sharding keep whole copies on every device, so each must hold what its own program"
+    " needs",
+    TORCH_XLA: "no: memory does not add up by itself. Each core holds whole weights and its own part of the"
+    " batch, unless the model is sharded (FSDP, SPMD)",
+}
 
 
 def _pooling(case: Case, line: Line) -> Iterator[Finding]:

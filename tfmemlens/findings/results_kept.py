@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.kept import is_eager, kept_on_the_way
 from tfmemlens.findings.support.kept_code import kept as kept_by_loops
 from tfmemlens.findings.support.rows import on_host, requests
-from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of
 from tfmemlens.findings.support.stage import is_epoch
 from tfmemlens.knowledge.kept_results import keeps_model
 from tfmemlens.model.case import Case, Request
@@ -64,17 +64,25 @@ def _quoted(case: Case, index: int, request: Request) -> Iterator[Finding]:
     stores, steps = case.capture.surroundings.stores, _steps_before(case)
     need = request.needed_bytes
     epochs = len({each for each, line in case.capture.surroundings.steps if is_epoch(line)})
-    late = need is not None and need <= _SMALL_BYTES and (steps >= _MANY_STEPS or epochs >= _MANY_EPOCHS)
-    if framework_of(case) != TENSORFLOW or stores is None or not late or keeps_model(stores[1].text):
+    of_xla, said = framework_of(case) in (JAX, TORCH_XLA), case.capture.surroundings.shows("failing late")
+    went_well = steps >= _MANY_STEPS or epochs >= _MANY_EPOCHS or (of_xla and said is not None)
+    late = need is not None and need <= (_SMALL_OF_XLA if of_xla else _SMALL_BYTES) and went_well
+    if not (of_xla or framework_of(case) == TENSORFLOW) or stores is None or not late:
         return
-    if request.failed.creating or request.failed.pipeline or _adds_parts(request):
+    if keeps_model(stores[1].text):
+        return
+    if request.failed.creating or request.failed.pipeline or (not of_xla and _adds_parts(request)):
         return
     if kept_by_loops(case.capture.surroundings):
         return  # the rule of loops says which list, and how much
     name, line = stores
+    many = f"{steps:,} steps" if steps >= _MANY_STEPS else f"{max(steps, epochs):,} epochs"
+    if of_xla and max(steps, epochs) < _MANY_EPOCHS:
+        many = f"steps ({said.place})" if said else many
+    what = "the arrays" if of_xla else "a tensor"
     told = (
-        f"`{name}` ({line.place}) most likely keeps a tensor of each step on the device: it failed for"
-        f" {human(need or 0)} after {steps:,} {'steps' if steps >= _MANY_STEPS else 'epochs'} that went well"
+        f"`{name}` ({line.place}) most likely keeps {what} of each step on the device: it failed for"
+        f" {human(need or 0)} after {many} that went well"
     )
     yield Finding(
         severity=Severity.CAUSE,
@@ -85,12 +93,23 @@ def _quoted(case: Case, index: int, request: Request) -> Iterator[Finding]:
         remedies=(
             Remedy(
                 f"take each result off the device before it goes into `{name}`, or keep a number of it",
-                f"{name}.append(y.numpy())   # of a loss: float(loss)",
+                _AS_NUMBERS.get(
+                    framework_of(case) or "", "{}.append(y.numpy())   # of a loss: float(loss)"
+                ).format(name),
                 slug="keep-numbers",
             ),
         ),
         moment=index,
+        rules_out=("smaller-batch", "recompute", "donate-buffers", "what-runs-then") if of_xla else (),
     )
+
+
+_SMALL_OF_XLA = 256 * MIB
+"""The same of a TPU or GPU that XLA's programs fill, which asks for more at once."""
+_AS_NUMBERS = {
+    JAX: "{}.append(float(loss))   # of an array: jax.device_get(out)",
+    TORCH_XLA: "{}.append(loss.detach().cpu())   # or a number: loss.item()",
+}
 
 
 def _adds_parts(request: Request) -> bool:

@@ -40,6 +40,14 @@ def is_older(model: str | None) -> bool:
     return bool(model and _OLDER.search(model))
 
 
+_TURING_OR_VOLTA = regex(r"(?i)\bV100\b|\bT4\b|\b20[678]0\b|\b16[56]0\b|\bTITAN (?:RTX|V)\b")
+
+
+def is_before_ampere(model: str | None) -> bool:
+    """Whether a GPU of this name is Turing, Volta or older: cuDNN has no fused attention for it."""
+    return is_older(model) or bool(model and _TURING_OR_VOLTA.search(model))
+
+
 def is_for_games(model: str | None) -> bool:
     """Whether a GPU of this name is sold for games: such a machine hardly has several."""
     return bool(model and _FOR_GAMES.search(model))

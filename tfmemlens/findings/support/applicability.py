@@ -277,6 +277,12 @@ TABLE: dict[str, Applicability] = {
     "use-all-devices": Applicability(_OF_JAX),
     "room-for-unified-memory": Applicability(_OF_JAX, devices=_ON_GPU),
     "one-model-for-all": Applicability(frozenset({TORCH_XLA})),
+    "fewer-loader-workers": Applicability(frozenset({JAX, TORCH_XLA})),
+    "collectives-in-the-pool": Applicability(frozenset({JAX}), devices=_ON_GPU, shell=True),
+    "smaller-collectives": Applicability(frozenset({JAX}), devices=_ON_GPU, shell=True),
+    "recompute-some": Applicability(_OF_JAX),
+    "see-the-plan": Applicability(_OF_JAX),
+    "draws-in-parts": Applicability(_OF_JAX),
     "fewer-batches-ahead": Applicability(frozenset({TORCH_XLA})),
     "between-epochs": Applicability(frozenset({TORCH_XLA})),
     "graph-again": _TENSORFLOW_CODE,
@@ -543,6 +549,13 @@ _TOOLS = {
 """What shows who holds the memory, where no `nvidia-smi` is."""
 
 
+_FUSED = "implementation='cudnn'"
+_IN_BLOCKS_THERE = (
+    "let attention scores never be held whole: go through the queries in blocks, and let the backward pass"
+    " compute each again (cuDNN's fused attention needs an Ampere GPU or newer, which this is not)"
+)
+_BLOCKS_CODE = "out = jax.lax.map(jax.checkpoint(lambda q: attend(q, k, v)), q_blocks)"
+"""Attention that runs on every GPU."""
 _WHERE_FIT_IS_CALLED = {
     "tidy": Remedy(
         "dispose of what is made for the training: xs and ys when fit is done, and each tensor of a callback,"
@@ -582,6 +595,13 @@ def applicable(remedies: Iterable[Remedy], run: Situation) -> tuple[Remedy, ...]
     if tool := next((tool for setting, tool in _TOOLS.items() if setting in run.settings), None):
         remedies = [
             replace(remedy, code=tool) if remedy.code == "nvidia-smi" else remedy for remedy in remedies
+        ]
+    if "fused_attention=none" in run.settings:
+        remedies = [
+            replace(remedy, text=_IN_BLOCKS_THERE, code=_BLOCKS_CODE)
+            if _FUSED in (remedy.code or "")
+            else remedy
+            for remedy in remedies
         ]
     if "platform=Windows" in run.settings:
         remedies = [replace(remedy, code=_on_windows(remedy.code)) for remedy in remedies]

@@ -20,7 +20,7 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import CompilerMemory, RequestKind
 from tfmemlens.model.what_if import TracedFit
-from tfmemlens.units import human
+from tfmemlens.units import GIB, human
 from tfmemlens.values import dataclass
 
 _FIXED = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.CONSTANT)
@@ -80,7 +80,7 @@ def batch_bound(case: Case, moment: Moment) -> BatchBound | None:
     """What the figures of a failure tell; None without a limit, and where request and use would fit it."""
     compiler = moment.incident.compiler if moment.incident else None
     if moment.request and compiler is not None:
-        return _of_program(compiler) or _of_arena(case, moment)
+        return _of_program(compiler) or _of_what_was_free(moment, compiler) or _of_arena(case, moment)
     if moment.request and moment.request.failed.compiled:
         return _beside_what_is_in_use(case, moment)
     request, limit = moment.request, device_limit(case, moment)
@@ -110,6 +110,17 @@ def _of_program(compiler: CompilerMemory) -> BatchBound | None:
     fixed = needed.bytes - taken
     divisor = _OF_A_PROGRAM if known else _AFTERWARDS
     return BatchBound((limit.bytes - fixed) / taken, taken, limit.bytes - fixed, fixed, False, divisor, True)
+
+
+_LARGE_BYTES = GIB
+
+
+def _of_what_was_free(moment: Moment, compiler: CompilerMemory) -> BatchBound | None:
+    """Where a TPU says what was asked for at once, and what was free: so much goes with the batch."""
+    asked, free = moment.request.needed_bytes if moment.request else None, compiler.free
+    if asked is None or free is None or not free.bytes or asked <= max(free.bytes, _LARGE_BYTES):
+        return None
+    return BatchBound(free.bytes / asked, asked, free.bytes, 0, False, _OF_A_PROGRAM, True)
 
 
 def _of_arena(case: Case, moment: Moment) -> BatchBound | None:

@@ -243,7 +243,33 @@ class _Told:
     """Only where memory is said to grow, or only where it is not; None: both."""
 
 
+_SOME_BLOCKS = Remedy(
+    "between computing no block again and all of them lies a policy: keep the results of matrix products and"
+    " compute the rest again, or recompute every second block",
+    "Block = nn.remat(Block, policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable)",
+    slug="recompute-some",
+)
+_SEE_THE_PLAN = Remedy(
+    "see what is planned before anything runs: it is the temporaries (temp) that recomputing, a smaller batch"
+    " or more sharding lower, and the arguments that sharding or 16 bits lower",
+    "print(jax.jit(step).lower(state, batch).compile().memory_analysis())   # on a device where it fits",
+    slug="see-the-plan",
+)
+_MICRO_BATCHES = Remedy(
+    "where the batch must stay: go through it in micro-batches with lax.scan, and add their gradients up; and"
+    " donate the state (donate_argnums)",
+    slug="gradient-inside-loop",
+)
 _FIRST_ROWS = (
+    _Told(
+        "jax: OOM at compilation",
+        "the device's memory, as the compiler plans it for the program (what the backward pass keeps, its"
+        " temporaries, the weights), and not the compiler's own",
+        (_SOME_BLOCKS, _SEE_THE_PLAN, _MICRO_BATCHES),
+        beside=("on a TPU", "a GPU named", "device memory in words"),
+        unless=("host RAM in words", "killed in words"),
+        grows=False,
+    ),
     _Told(
         "structure prediction",
         "arrays over all pairs of residues, which grow with the square of the length",

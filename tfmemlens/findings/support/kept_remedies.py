@@ -92,9 +92,18 @@ def instead(case: Case, moment: Moment, keeping: Kept, turns: int | None) -> Ite
     moved = f"np.asarray({keeping.value})" if framework_of(case) == JAX else f"{keeping.value}.numpy()"
     yield Remedy(
         f"or take each result off the device before it is kept, if host RAM has room{there}{needs}",
-        f"{keeping.container}.append({moved})",
+        f"{_place_in(keeping)}{moved}{'' if _IS_KEYED.match(keeping.line.text) else ')'}",
         slug="keep-numbers",
     )
+
+
+_IS_KEYED = regex(r"\A\s*(?P<place>[\w.]{1,60}\[[^\[\]\n]{1,60}\]\s*=(?!=)\s*)")
+
+
+def _place_in(keeping: Kept) -> str:
+    """What stands before the value: `hist[it] = ` of a dictionary, `hist.append(` of a list."""
+    keyed = _IS_KEYED.match(keeping.line.text)
+    return keyed["place"] if keyed else f"{keeping.container}.append("
 
 
 _FEW_ENTRIES = 8

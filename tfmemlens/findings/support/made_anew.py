@@ -30,6 +30,23 @@ _COMPILES = frozenset({"jit", "pjit", "pmap", "filter_jit", "filter_pmap"})
 _LOOPS_OF_XLA = frozenset({"scan", "while_loop", "fori_loop", "cond", "switch", "associative_scan", "map"})
 _MAKES_FUNCTIONS = frozenset({"partial", "grad", "value_and_grad", "vmap", "jit", "checkpoint", "remat"})
 _LOADERS = frozenset({"ParallelLoader", "MpDeviceLoader"})
+_MAKERS = frozenset(
+    {
+        "zeros",
+        "ones",
+        "full",
+        "empty",
+        "arange",
+        "linspace",
+        "eye",
+        "normal",
+        "uniform",
+        "randint",
+        "bernoulli",
+    }
+    | {"permutation", "truncated_normal", "categorical", "choice"}
+)
+_OF_JAX = frozenset({"jnp", "jax", "random", "jr", "jrandom", "lax"})
 _LIVE = frozenset({"live_arrays", "live_buffers"})
 _LOADS = frozenset({"from_pretrained", "restore_checkpoint", "load_checkpoint", "from_bytes"})
 _REMEMBERS = frozenset({"cache", "lru_cache"})
@@ -42,7 +59,9 @@ class Anew:
     """Something that each turn of a loop makes."""
 
     kind: str
-    """`function`, `body` (of a loop of XLA), `static` (an argument), `weights`, `loader`, `arrays`."""
+    """`function`, `body` (of a loop of XLA), `static` (an argument), `shape`, `weights`, `loader`,
+    `arrays`.
+    """
     line: Line
     loop: Line
     name: str
@@ -74,6 +93,18 @@ class _Finder:
             if isinstance(call, ast.Call) and last_name(call.func) in _COMPILES:
                 self._jitted |= _names(call.args)
         self._static = dict(_static_arguments(node for _, node in trees))
+        self._numpy_of_jax = frozenset(
+            each.asname or ""
+            for _, node in trees
+            if isinstance(node, ast.Import)
+            for each in node.names
+            if each.name == "jax.numpy"
+        )
+
+    def _is_of_jax(self, call: ast.Call) -> bool:
+        """Whether an array is made by JAX, which compiles that anew for each shape; NumPy does not."""
+        root = dotted(call.func).partition(".")[0]
+        return root in _OF_JAX or (root in self._numpy_of_jax and ".random." not in dotted(call.func))
 
     def found(self) -> Iterator[Anew]:
         """Each line once."""
@@ -126,6 +157,8 @@ class _Finder:
             yield Anew("loader", line, turn.line, name)
         elif name in _LOOPS_OF_XLA and "lax" in dotted(node.func) and _is_given_anew(node, turn.inside):
             yield Anew("body", line, turn.line, dotted(node.func))
+        elif self._is_of_jax(node) and _makes_new_shapes(node, turn.loop):
+            yield Anew("shape", line, turn.line, dotted(node.func))
         elif name in self._static and self._static[name].changes(node, turn.loop):
             yield Anew("static", line, turn.line, name)
         elif isinstance(node.func, ast.Name) and not turn.called:
@@ -191,6 +224,18 @@ def _counted(loop: ast.For | ast.While) -> set[str]:
             break
         counted |= more
     return counted
+
+
+def _makes_new_shapes(call: ast.Call, loop: ast.For | ast.While) -> bool:
+    """Whether an array gets another size in each turn: `(400, n)` where the loop goes over `n`."""
+    if last_name(call.func) not in _MAKERS:
+        return False
+    shapes: list[ast.expr] = [each for each in call.args if isinstance(each, ast.Tuple | ast.List)]
+    shapes += [each.value for each in call.keywords if each.arg in ("shape", "size")]
+    if last_name(call.func) in ("zeros", "ones", "empty", "arange", "eye"):
+        shapes += call.args[:1]
+    counted = _counted(loop)
+    return any(_names([shape]) & counted and not _is_of_shape(shape) for shape in shapes)
 
 
 def _is_of_shape(node: ast.AST) -> bool:
@@ -288,13 +333,17 @@ def nothing_made_anew(case: Case) -> bool:
 
 def growers(case: Case) -> Iterator[Grower]:
     """The same in words, with what helps, for the framework that runs it."""
-    kinds = {JAX: ("arrays", "static", "function", "body", "weights"), TORCH_XLA: ("loader",)}.get(
+    kinds = {JAX: ("arrays", "static", "function", "body", "shape", "weights"), TORCH_XLA: ("loader",)}.get(
         framework_of(case) or "", ()
     )
     program = case.capture.surroundings.program()
     found = list(made_anew(program)) if kinds and program else []
+    told = case.capture.surroundings
+    grows = told.shows("growing in words") or told.shows("failing late")
     for kind in kinds:
         for each in (one for one in found if one.kind == kind):
+            if kind == "shape" and not grows:
+                continue
             yield Grower(_in_words(each), each.line, _remedies(each), sure=kind == "arrays")
 
 
@@ -337,6 +386,11 @@ def _in_words(made: Anew) -> str:
             f"{made.line.place} gives `{made.name}` another value of a static argument in {of_loop}: each is"
             " compiled, and its program stays"
         )
+    if made.kind == "shape":
+        return (
+            f"{made.line.place} makes an array of another size in {of_loop}: each new shape is compiled anew,"
+            " in the functions that are given it as well, and JAX keeps every program in host RAM"
+        )
     if made.kind == "body":
         return (
             f"{made.line.place} gives `{made.name}` another function in {of_loop}: outside of jit each is"
@@ -357,6 +411,8 @@ def _remedies(made: Anew) -> tuple[Remedy, ...]:
         return (_ONE_LOADER, _FEWER_WAITING)
     if made.kind == "static":
         return (NO_STATIC, _CLEAR)
+    if made.kind == "shape":
+        return (_FEW_SHAPES, _CLEAR_SHAPES)
     if made.kind == "body":
         return (_ONE_BODY, _CLEAR)
     return (_above_the_loop(made), _CLEAR)
@@ -397,6 +453,16 @@ _CLEAR = Remedy(
     "or, where each turn needs a function of its own: let go of it, and drop what was compiled, before the"
     " next; or do each in a process of its own",
     "jax.clear_caches()   # at the end of each turn, or of each hundred",
+    slug="start-anew",
+)
+_FEW_SHAPES = Remedy(
+    "make few sizes of it: pad to the next of some lengths, and mask what was added",
+    "m = -(-n // 512) * 512; x = jnp.zeros((400, m)).at[:, :n].set(a)   # a and n: NumPy's, n given to f",
+    slug="one-shape-of-jax",
+)
+_CLEAR_SHAPES = Remedy(
+    "or drop the programs of earlier sizes now and then, or compute with NumPy what is so small",
+    "jax.clear_caches()   # every hundred turns",
     slug="start-anew",
 )
 _ONE_BODY = Remedy(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.prose_of_jax import FEWER_ENVIRONMENTS
+from tfmemlens.findings.support.servers import A_SERVER, flags_of, lower_than_set
 from tfmemlens.findings.support.stated_sizes import stated_number
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -116,7 +117,7 @@ PROGRAMS = (
         of_a_list=True,
     ),
     SetProgram(
-        "program: a server",
+        A_SERVER,
         "a server of a language model",
         "at start it takes a fixed part of each device for the cache of keys and values, and the programs"
         " that run beside it find only the rest",
@@ -124,17 +125,14 @@ PROGRAMS = (
             Remedy(
                 "lower the part that it takes, so that its programs have room: they are the larger, the more"
                 " tokens and sequences one call may have",
-                "--gpu-memory-utilization 0.8",
                 slug="smaller-cache-part",
             ),
             Remedy(
                 "let one call have fewer tokens and sequences",
-                "--max-model-len 8192 --max-num-seqs 64 --max-num-batched-tokens 2048",
                 slug="shorter-sequences",
             ),
             Remedy(
                 "or spread weights and cache over more devices, where there are more",
-                "--tensor-parallel-size 8",
                 slug="shard-arguments",
             ),
         ),
@@ -249,6 +247,9 @@ class NamedProgram:
         for each in self.program.settings:
             if each.slug == _ON_THE_CPU.slug and (on_host or case.capture.surroundings.shows("on a TPU")):
                 continue
+            if self.program.fact == A_SERVER:
+                yield replace(each, code=_of_the_server(case, each.slug))
+                continue
             knob = _KNOBS.get(each.slug)
             number = stated_number(stated, knob) if knob else None
             if number is None and each.slug in _STATED_ALONE:
@@ -259,6 +260,14 @@ class NamedProgram:
                     each, text=f"{each.text}: `{name}` {value:,} -> {max(value // 2, 1):,} ({line.place})"
                 )
             yield each
+
+
+def _of_the_server(case: Case, slug: str) -> str:
+    """The settings of the server that the text names, below what is set."""
+    told = case.capture.surroundings
+    flags = flags_of(told)
+    by_slug = {"smaller-cache-part": flags.part, "shorter-sequences": flags.call}
+    return lower_than_set(told, by_slug.get(slug, flags.devices))
 
 
 def of_the_program(case: Case, *, surely_jax: bool) -> NamedProgram | None:

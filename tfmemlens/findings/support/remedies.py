@@ -96,8 +96,9 @@ def _working_batch(case: Case, moment: Moment) -> Remedy | None:
     if told is None or not batch or request is None or request.fixed or of_other_data(case, request):
         return None
     works = int(told[0])
-    if not 0 < works < min({batch, *failed_batches(case)}):
-        return None
+    bound = batch_bound(case, moment)
+    if not 0 < works < min({batch, *failed_batches(case)}) or (bound and works > bound.most(batch)):
+        return None  # what is said to work elsewhere has no room here
     text = f"take the batch of {works} that works ({told[1].place})"
     if batch % works or not applies("gradient-accumulation", case, moment) or is_forward_only(moment):
         return Remedy(text, slug="smaller-batch")

@@ -8,7 +8,7 @@ from tfmemlens.findings.support.phase import is_jacobian, other_than_training
 from tfmemlens.findings.support.rows import is_forward_only, on_host
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.knowledge.device_names import CPU, TPU, kind_of_device
-from tfmemlens.knowledge.gpu_memory import is_for_games, is_older
+from tfmemlens.knowledge.gpu_memory import is_before_ampere, is_for_games, is_older
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.capture import LIBRARY_FRAME, OWN_FRAME
 from tfmemlens.model.case import Case, FrontEnd, Moment
@@ -181,6 +181,17 @@ def without_tensor_cores(case: Case) -> bool:
 
 
 _TENSOR_CORES = 7.0
+_AMPERE = 8.0
+
+
+def before_ampere(case: Case) -> bool:
+    """Whether all GPUs that the input names have no kernel of cuDNN's fused attention."""
+    told = case.capture.surroundings
+    known = [
+        float(device.capability) < _AMPERE if device.capability else is_before_ampere(device.model)
+        for device in (*told.devices, *told.named_devices)
+    ]
+    return bool(known) and all(known)
 
 
 def has_one_card(case: Case) -> bool:
@@ -219,6 +230,8 @@ def _settings(case: Case) -> Iterator[str]:
         yield f"program={BUILT_IN}"
     if without_tensor_cores(case):
         yield "tensor_cores=False"
+    if before_ampere(case):
+        yield "fused_attention=none"
     if case.capture.surroundings.shows("fitting"):
         yield "calls=fit"
     if case.capture.surroundings.shows("awaiting"):

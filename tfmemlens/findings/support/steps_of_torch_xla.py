@@ -34,7 +34,7 @@ _COUNT = Remedy(
     "import torch_xla.debug.metrics as met; print(met.metrics_report())",
     slug="count-compilations",
 )
-_LOOPS = Remedy(
+ROLL_LOOPS = Remedy(
     "a loop of Python (time steps, labels, layers) is noted turn by turn: compute all turns in one operation,"
     " or make the loop shorter, so that forward and backward hold fewer operations",
     slug="roll-loops",
@@ -159,7 +159,7 @@ def remedies(case: Case, grows: bool, *, of_host: bool = False) -> Iterator[Reme
     if grows or shows_steps(case):
         yield _COUNT
     if grows and not several:
-        yield _LOOPS
+        yield ROLL_LOOPS
 
 
 _SHOW_STEPS = (

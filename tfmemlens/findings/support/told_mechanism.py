@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.contrasted import contrasted, first_of, without
 from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.host_causes import on_the_host
 from tfmemlens.findings.support.jax_told import loader_in_words, made_anew, told_of_jax
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.told_again import (
@@ -17,6 +18,7 @@ from tfmemlens.findings.support.told_again import (
 )
 from tfmemlens.findings.support.told_work import told_work
 from tfmemlens.findings.support.tried import ruled_out
+from tfmemlens.findings.support.which_memory import only_killed
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -106,11 +108,22 @@ def told_mechanism(case: Case) -> Grower | None:
         return shown
     if situation(case).program:
         return None
+    if framework_of(case) in (JAX, TORCH_XLA) and _of_the_host(case) and (found := on_the_host(case)):
+        return found
     if framework_of(case) == JAX:
         return next(told_of_jax(case), None)
     if framework_of(case) == TORCH_XLA:
         return _of_a_loader(case)
     return first_of(case, _mechanisms(case)) if framework_of(case) == TENSORFLOW else None
+
+
+def _of_the_host(case: Case) -> bool:
+    """Whether the words are of host RAM, or of a process that was killed."""
+    told = case.capture.surroundings
+    of_host = told.shows("host RAM in words") or told.shows("killed in words") or told.shows("host RAM named")
+    said = told.shows("running short")
+    killed = said is not None and only_killed(said)
+    return (killed or of_host is not None) and told.shows("device memory in words") is None
 
 
 def _of_a_loader(case: Case) -> Grower | None:

@@ -28,10 +28,11 @@ MOLECULES = LineRule(
     needs=("jax_md", "jax-md", "neighbo"),
 )
 SERVER = LineRule(
-    r"(?i)\bvllm\b|\bjetstream\b|\bsglang\b|\bgpu[-_]memory[-_]utilization\b|\btpu[-_]inference\b",
+    r"(?i)\bvllm\b|\bjetstream\b|\bsglang\b|\bsgl[-_]jax\b"
+    r"|\bgpu[-_]memory[-_]utilization\b|\btpu[-_]inference\b",
     "vLLM on a TPU v6e",
     "--gpu-memory-utilization 0.93",
-    needs=("vllm", "jetstream", "sglang", "utilization", "inference"),
+    needs=("vllm", "jetstream", "sgl", "utilization", "inference"),
 )
 AFTER_DRAWS = LineRule(
     r"\baz\.from_(?:num)?pyro\b|\bfrom_numpyro\b|\blog_likelihood\(|\bPredictive\("

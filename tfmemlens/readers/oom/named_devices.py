@@ -18,7 +18,7 @@ _GIGABYTES = {
     "3080 Ti": 12, "3090": 24, "3090 Ti": 24, "4060": 8, "4070": 12, "4070 SUPER": 12, "4070 Ti": 12,
     "4070 Ti SUPER": 16, "4080": 16, "4080 SUPER": 16, "4090": 24, "5070": 12, "5070 Ti": 16, "5080": 16,
     "5090": 32, "T4": 16, "P4": 8, "L4": 24, "A10G": 24, "A6000": 48, "A5000": 24, "A4000": 16,
-    "TITAN RTX": 24, "TITAN Xp": 12,
+    "H200": 141, "L40S": 48, "L40": 48, "A40": 48, "TITAN RTX": 24, "TITAN Xp": 12,
 }  # fmt: skip
 """Models that are sold with one amount of memory."""
 _IN_LAPTOPS = {
@@ -40,8 +40,6 @@ _OTHERS = (
     "1650",
     "980 Ti",
     "4060 Ti",
-    "A40",
-    "L40S",
 )
 _MODEL = "|".join(sorted((*_GIGABYTES, *_OTHERS), key=len, reverse=True)).replace(" ", " ?")
 MODEL = LineRule(
@@ -79,6 +77,8 @@ _ABOUT = (
     "video",
 )
 """A number such as 1080 is a card's only where the sentence speaks of one."""
+_OF_SERVERS = regex(r"\b(?:[AHPV]100|[HB]200|L40S)\b")
+"""Names that nothing else has."""
 _MAX_GIGABYTES = 192
 _LEAST_SHARE = 0.85
 """Of what is printed on the box, for a framework's pool."""
@@ -90,7 +90,9 @@ def named(line: Line) -> DeviceInfo | None:
     """The GPU that a sentence names, with its memory."""
     text = line.text
     small = text.lower()
-    if any(mark in text for mark in _NOT_PROSE) or not any(word in small for word in _ABOUT):
+    if any(mark in text for mark in _NOT_PROSE):
+        return None
+    if not (any(word in small for word in _ABOUT) or _OF_SERVERS.search(text)):
         return None
     match, card = MODEL.search(text), CARD.search(text)
     model = _SPELLED[match["model"].replace(" ", "").lower()] if match else None

@@ -434,11 +434,14 @@ LATE = LineRule(
     r"|\b(?:runs|ran|trains|trained|works|worked) (?:\w+ )?for (?:(?:about|around|roughly) )?(?:a few|some"
     r"|several|\d+)"
     r" (?:iterations|steps|epochs|batches|minutes|hours)\b"
+    r"|\b(?:runs|ran|trains|trained|works|worked|goes|went) (?:\w+ )?(?:(?:about|around|roughly|some) |~ ?)?"
+    r"\d{2,7} (?:iterations|steps|epochs|batches),? (?:and )?(?:then|before|until)\b"
     r"|\b(?:fine|well|ok|okay|normally|smoothly|works?)\b[^.\n]{0,20}\b(?:for|in|during) (?:the )?"
     r"(?:first|initial)\b[^.\n]{0,20}\b(?:epochs?|steps|iterations|hours|batches)\b",
     "after several epochs it stops with an OOM",
     "it fails suddenly, on about the thousandth step",
     "It trains well for the first few epochs",
+    "works ~40 steps then:",
     "it runs out of memory after about 40 iterations",
     "I observe an OOM error after a few hundred of these",
     "the OOM happens usually after hours of running",

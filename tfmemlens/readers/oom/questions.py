@@ -127,7 +127,44 @@ RAN_BEFORE = LineRule(
     needs=("epoch", "steps", "iterations", "batches"),
 )
 """Why it fails after so many steps that went well."""
+SUMMED = LineRule(
+    r"(?i)(?=[^?]{0,300}\?)(?:"
+    r"\b(?:[2-9]|[1-9]\d{1,2}) ?(?:[a-z]{3,8} ?)?[x*\u00d7] ?\d{1,3} ?Gi?B?\b[^?]{0,40}"
+    r"\b(?:fit|enough|total|together)\b"
+    r"|\bI have \d{2,5} ?GB of (?:total )?(?:GPU|TPU|device|HBM|VRAM)\b[^?]{0,60}\b(?:enough|fit)\w*"
+    r"|\b(?:[2-9]|two|four|eight) (?:GPUs? |cores? |chips? |devices? )?(?:would|should|to)"
+    r" (?:be|have|give|hold) [^?.]{0,12}\btimes (?:more|as much|the memory)\b"
+    r"|\b(?:all|the|other) (?:[2-9]|two|three|four|six|seven|eight|\d{1,3})? ?"
+    r"(?:GPUs?|cores?|chips?|devices?)[^?.]{0,30}\b(?:idle|empty|unused|together)\b)",
+    "8 cores x 16G = 128G so it should fit?",
+    "I have 640 GB of GPU memory, that should nearly be enough?",
+    "I thought that 4 would be 4 times more?",
+    needs=("fit", "enough", "times", "idle", "empty", "unused", "together", "total"),
+)
+"""Whether the devices of a program of XLA's have their memory together."""
+OWN_POOL = LineRule(
+    r"(?i)\bwhy\b[^?\n]{0,60}\b(?:not|n't|more)\b[^?\n]{0,40}\b(?:memory|GB|pool)\b[^?\n]{0,40}"
+    r"\b(?:already|pre-?allocat\w+|reserv\w+)\b[^?\n]{0,30}\?"
+    r"|\bpre-?allocat\w+\b[^?\n]{0,60}\b(?:but|still|then|why)\b[^?\n]{0,40}\b(?:more|again|another|not)\b"
+    r"[^?\n]{0,20}\?",
+    "Why does it not use the memory that it already has?",
+    "JAX preallocates 90% of 32G but then wants more??",
+    needs=("already", "allocat", "reserv"),
+)
+"""Whether what JAX took at its start is memory that it computes in."""
+WHICH_LINE = LineRule(
+    r"(?i)\bwhich (?:line|op|operation|array|tensor|buffer|part)s?\b[^.?\n]{0,60}"
+    r"\b(?:caus|mak|allocat|tak|us|need|is|was|fail|in)\w*"
+    r"|\bnot know which (?:line|op|array|tensor)\b"
+    r"|\b(?:see|know|find out|tell) what (?:XLA|it|jit|the program) (?:keeps|holds|allocates|stores)\b",
+    'I want to check which line in "update" caused it',
+    needs=("which", "what"),
+)
+"""What of a compiled program needs the memory."""
 QUESTIONS = {
+    "asked: several devices": SUMMED,
+    "asked: the pool": OWN_POOL,
+    "asked: which line": WHICH_LINE,
     "asked: giving back": GIVING_BACK,
     "closing a session": CLOSED,
     "asked: ran before": RAN_BEFORE,

@@ -65,7 +65,7 @@ OLD_MEMORY = LineRule(
 )
 EPOCH = LineRule(r"\bEpoch[ :#]*(?P<step>\d+)(?:/\d+)?", "Epoch 3/10", needs="Epoch")
 STEP = LineRule(
-    r"\b(?:global[_"
+    r"(?<!\d )\b(?:global[_"
     r" ])?[Ss]tep[s]?\s*[:=#]?\s*(?P<step>\d+)|\b[Ii]ter(?:ation)?s?\s*[:=#]?\s*(?P<iteration>\d+)"
     r"|\A\s*[Ii]t\s+(?P<it>\d+)\s*[:|]|\b(?P<ordinal>\d+)(?:st|nd|rd|th) (?:step|batch|iteration)\b",
     "step 120 loss = 0.31",

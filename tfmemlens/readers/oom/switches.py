@@ -75,7 +75,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         "batch_size",
         LineRule(
             r"(?<!\w)(?:(?:per_device_)?train_?|global_?|mini_?|local_?)?[Bb]atch[_ -]?size"
-            r"(?:['\"]{0,2}\s*(?:[=:]|is|of|\s|from)|['\"]{1,2}\s*,)\s*"
+            r"(?:['\"]{0,2}\s*(?:[=:]|is|of|\s|from)|['\"]{1,2}\s*,)\s*(?:(?<==)['\"])?"
             r"(?:\d{1,6} ?(?:to|->|\u2192) ?)?(?P<value>\d+)L?\b",
             "batch_size=32",
             "--batch_size=8",
@@ -86,6 +86,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             "When I try to train with input (96, 96, 96, 1) and batch size = 1, it fails",
             "I went from train batch size 12 to 6",
             "with a batch size of 2",
+            '--per_device_train_batch_size="256"',
             needs="atch",
         ),
     ),

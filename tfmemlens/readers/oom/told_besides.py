@@ -48,8 +48,9 @@ ANY_BATCH = LineRule(
     rf"|\b(?:same|identical(?:ly)?|alike)\b[^.\n]{{0,60}}\b(?:for|with|at|in)"
     rf" (?:all|every|each|different|other|various|both) (?:\w+ ){{0,2}}{_BATCH}"
     rf"|\b{_BATCH} (?:makes? no difference|(?:has|have) no (?:effect|influence)|do(?:es)?(?: not|n't) matter)"
-    r"\b",
+    rf"\b|\b{_BATCH} \d{{1,4}}: (?:also |again )?(?:the )?same\b",
     "it happens regardless of the batch size",
+    "Batch size 4: the same scan.",
     "memory does not depend on the batch size",
     "it depends on the number of files and not on `train_batch_size`",
     "the batch sizes are different, but the failing step is the same",
@@ -58,7 +59,7 @@ ANY_BATCH = LineRule(
     needs=("batch",),
 )
 """The text says that the batch plays no part."""
-_STEP = r"(?:iteration|step|batch|update|minibatch)"
+_STEP = r"(?:iteration|step|batch|update|minibatch|sample|scan|image|volume|file|record|example|graph)"
 ONE_STEP = LineRule(
     rf"(?i)\b(?:always|every time|each time|consistently|exactly|reliably)\b[^.\n]{{0,60}}"
     rf"\b(?:at|in|on|after|during|around|about|near) (?:the |around |about )?"
@@ -70,9 +71,13 @@ ONE_STEP = LineRule(
     "always after the 24th iteration",
     "it stops at the same iteration each time",
     "whatever I change, the failing steps are the same",
-    needs=("step", "iteration", "batch", "update"),
+    "it always gets stuck at the 48th scan",
+    needs=(
+        *("step", "iteration", "batch", "update", "sample", "scan", "image", "volume", "file", "record"),
+        *("example", "graph"),
+    ),
 )
-"""The text says that each run fails at one and the same step."""
+"""The text says that each run fails at one and the same step, or sample."""
 ANY_INPUT = LineRule(
     r"(?i)\breduc\w* (?:the |my )?(?:images?|inputs?|frames?)(?:'s)? (?:size|resolution)s?\b[^\n]{0,120}"
     r"\b(?:always|still|same (?:error|problem|issue))\b"

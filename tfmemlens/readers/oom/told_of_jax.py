@@ -163,7 +163,7 @@ DOUBLE_PRECISION = LineRule(
 )
 PER_DEVICE_BATCH = LineRule(
     r"(?i)\bper[_ -]?(?:device|core|gpu|replica)[_ -]?(?:train[_ ]?|eval[_ ]?)?batch(?:[_ ]?size)?"
-    r"[`'\"]{0,2}\s{0,3}(?:=|:|of|to|is)?\s{0,3}(?P<each>\d{1,6})\b",
+    r"[`'\"]{0,2}\s{0,3}(?:=|:|of|to|is)?\s{0,3}['\"]?(?P<each>\d{1,6})\b",
     "--per_device_train_batch_size=128",
     "per_device_batch_size of 256",
     needs=("per_", "per-", "per d", "per c", "per g", "perdevice"),
@@ -276,7 +276,8 @@ SET_IN_VAIN = LineRule(
     r"(?i)\bXLA_PYTHON_CLIENT_(?:PREALLOCATE|MEM_FRACTION|ALLOCATOR)\b[^\n]{0,160}?"
     r"(?:\b(?:nothing|none of \w{1,10}) (?:is |seems to )?(?:work|help)\w*|(?:\bnot|n't) (?:\w{1,12} ){0,2}?"
     r"(?:work|help|honou?red|respected|change|have (?:any|an) effect|taken into account)\w*"
-    r"|\bno (?:\w{1,12} )?effect\b|\bignored\b|\bstill (?:pre-?)?(?:allocat|reserv|tak|us)\w*)"
+    r"|\bno (?:\w{1,12} )?(?:effect|difference|change)\b|\bignored\b"
+    r"|\bstill (?:pre-?)?(?:allocat|reserv|tak|us)\w*)"
     r"|\b(?:pre-?allocat\w+|allocation settings?|XLA_PYTHON_CLIENT_\w{1,20})\b[^\n]{0,60}"
     r"(?:\b(?:does|do|did|is|are) ?(?:not|n't)|\bnot) (?:work|honou?red|respected)\w*"
     r"|\bJAX\b[^\n]{0,40}\b(?:memory|allocation) settings? (?:is |are )?ignored\b",
@@ -347,7 +348,25 @@ NEEDS = LineRule(
     needs=("requir", "need"),
 )
 """How much a run that fails needs, in its writer's words."""
+OOM_AT_COMPILATION = LineRule(
+    r"(?i)\b(?:OOMs?|out[- ]of[- ]memory|RESOURCE_EXHAUSTED|resource exhausted)\b[^.\n]{0,40}"
+    r"\b(?:at|on|during|while|when|in)\b[^.\n]{0,16}\b(?:compil\w+|lowering)"
+    r"|\bcompil(?:ation|ing|e|es)\b[^.\n]{0,40}\b(?:OOMs?|(?:runs|ran|run) out of (?:memory|HBM)"
+    r"|out[- ]of[- ]memory|exceed\w* HBM)\b",
+    "I get an OOM at compilation, about 1 GB over",
+    "the compilation runs out of HBM",
+    needs=("compil", "lowering"),
+)
+"""A program is said not to fit when it is compiled."""
+COLLECTIVES = LineRule(
+    r"could not allocate collective of size|collective memory space|xla_gpu_enable_nccl_user_buffers",
+    "stream_executor_allocator.cc:66] could not allocate collective of size: 9663676416",
+    needs=("collective", "user_buffers"),
+)
+"""XLA asks NCCL for the buffers of collective operations, outside of its own pool."""
 TOLD_OF_JAX = {
+    "jax: buffers of collectives": COLLECTIVES,
+    "jax: OOM at compilation": OOM_AT_COMPILATION,
     NEEDED_IN_WORDS: NEEDS,
     "jax: a flag of the pool tried": POOL_TRIED,
     "versions that do not match": VERSIONS,

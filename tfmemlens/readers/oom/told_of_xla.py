@@ -108,7 +108,24 @@ EARLY_PEAK = LineRule(
     needs=("before", "at the"),
 )
 """Memory is taken before anything is computed in steps."""
+TRANSFORMING = LineRule(
+    r"\ATransforming variables\.\.\.",
+    "Transforming variables...",
+    needs="Transforming variables",
+)
+"""PyMC computes what it returns of all draws, after JAX's sampler."""
+NO_MARKS = LineRule(
+    r"(?i)\b(?:no|without|never|not|forgot\w*|missing)\b[^.\n]{0,24}"
+    r"\b(?:(?:xm\.)?mark_step|torch_xla\.sync)\b"
+    r"|\b(?:mark_step|torch_xla\.sync)\b[^.\n]{0,16}\b(?:nowhere|never|not (?:called|used))\b",
+    "no mark_step anywhere",
+    "I never call xm.mark_step()",
+    needs=("mark_step", "torch_xla.sync"),
+)
+"""Nothing ends a step of PyTorch/XLA, as the text says."""
 TOLD_OF_XLA = {
+    "transforming draws": TRANSFORMING,
+    "ending no step": NO_MARKS,
     "sharding as one unit": ONE_UNIT,
     "sharding block by block": BLOCK_BY_BLOCK,
     "PyTorch/XLA on a GPU": PJRT_ON_A_GPU,

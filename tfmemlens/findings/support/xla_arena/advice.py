@@ -23,6 +23,7 @@ from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import batch_that_runs
 from tfmemlens.findings.support.prose_of_jax import STEPS_AGAIN
 from tfmemlens.findings.support.rows import device_limit, is_buffer, lists_buffers, rows
+from tfmemlens.findings.support.servers import A_SERVER, flags_of, lower_than_set
 from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.knowledge.kept_results import holds_weights
@@ -146,7 +147,7 @@ def _of_a_small_memory(case: Case, moment: Moment, space: str) -> Iterator[Remed
         yield Remedy(
             "make the tables of indices smaller that the kernel is given (prefetched scalars, page"
             " tables): fewer sequences or pages in one call, or shorter sequences",
-            _SHORTER_SERVED if case.capture.surroundings.shows("program: a server") else None,
+            _called(case) if case.capture.surroundings.shows(A_SERVER) else None,
             slug="smaller-kernel-blocks",
         )
         return
@@ -155,8 +156,8 @@ def _of_a_small_memory(case: Case, moment: Moment, space: str) -> Iterator[Remed
         + (attention if _OF_SEQUENCES.search(name + _operation(moment)) else ""),
         slug="smaller-kernel-blocks",
     )
-    if space == "vmem" and case.capture.surroundings.shows("program: a server"):
-        yield from _of_a_server(moment)
+    if space == "vmem" and case.capture.surroundings.shows(A_SERVER):
+        yield from _of_a_server(case, moment)
         return
     if space != "vmem":
         yield smaller
@@ -172,12 +173,16 @@ def _of_a_small_memory(case: Case, moment: Moment, space: str) -> Iterator[Remed
         yield _OF_A_LIBRARY
 
 
-_SHORTER_SERVED = "--max-model-len 8192 --max-num-seqs 64"
+def _called(case: Case) -> str:
+    """What one call of the server that the text names may have, below what is set."""
+    told = case.capture.surroundings
+    return lower_than_set(told, flags_of(told).call.partition(" --max-num-batched")[0])
 
 
-def _of_a_server(moment: Moment) -> Iterator[Remedy]:
+def _of_a_server(case: Case, moment: Moment) -> Iterator[Remedy]:
     """A kernel that comes with a server, whose blocks go with what one call may have."""
-    yield _FEWER_IN_A_CALL
+    told = case.capture.surroundings
+    yield replace(_FEWER_IN_A_CALL, code=lower_than_set(told, flags_of(told).kernel))
     limit = _more_for_an_op(_needed(moment))
     yield replace(limit, text=f"or {limit.text}")
     yield replace(
@@ -190,7 +195,6 @@ def _of_a_server(moment: Moment) -> Iterator[Remedy]:
 _FEWER_IN_A_CALL = Remedy(
     "let one call have fewer tokens and fewer pages, and shorter sequences: the sizes of the kernel's blocks"
     " are chosen by them. What the cache takes of the device's own memory (HBM) plays no part",
-    "--max-num-batched-tokens 1024 --max-model-len 8192",
     slug="smaller-kernel-blocks",
 )
 
@@ -361,6 +365,8 @@ def _of_the_program(
 ) -> Iterator[Remedy]:
     """A smaller program, by its parts: arguments, results, the largest buffers, all together."""
     told = case.capture.surroundings
+    if (asked := told.shows("asked: which line")) and not lists_buffers(moment):
+        yield _names_lines(asked)
     if told.shows("picking algorithms") and not compiler.sections:
         yield remedies.DEFAULT_ALGORITHM
     if facts.donated_in_vain(case, moment):
@@ -420,6 +426,17 @@ def _of_the_program(
     if not lists_buffers(moment) and not line:
         yield remedies.name_the_buffers()
     yield WITHOUT_XLA
+
+
+def _names_lines(asked: Line) -> Remedy:
+    """What answers which of the lines in a compiled function it is."""
+    return replace(
+        remedies.name_the_buffers(),
+        text=f"{asked.place} asks which line it is: no line fails by itself, since XLA allocates all of a"
+        " compiled function at once, and a print in it runs while it is traced. Let XLA write its programs:"
+        " their buffer assignments name the largest buffers with their operations and lines, and tfmemlens"
+        " reads them; or let the function return earlier, until it fits",
+    )
 
 
 _DRAWS_IN_PARTS = Remedy(

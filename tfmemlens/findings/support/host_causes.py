@@ -1,0 +1,130 @@
+"""What the quoted code or words of a post about JAX or PyTorch/XLA show to fill host RAM: workers of a
+loader in every process, all results of draws, programs of ever new shapes, a graph that no step ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tfmemlens.findings.support import steps_of_torch_xla
+from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.findings.support.prose_of_jax import fits_without_draws
+from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Remedy
+from tfmemlens.patterns import regex
+
+_WORKERS = regex(r"\bnum_workers[\"']?\s{0,3}[=:]\s{0,3}(?P<many>\d{1,3})\b")
+_LEAST_WORKERS = 2
+_FEWER_WORKERS = Remedy(
+    "start fewer workers: each is a process with its own copy of what the data set holds, and of the batches"
+    " that it has ready; keep paths or mapped files in the data set, not decoded samples",
+    "DataLoader(ds, num_workers=1, prefetch_factor=2, ...)   # 0: no process of its own",
+    slug="fewer-loader-workers",
+)
+_SITES_OF_PREDICTIVE = Remedy(
+    "return only the sites that you read, and predict for some draws at a time, each part a NumPy array"
+    " before the next; jitted, a call with few draws is fast",
+    "predict = jax.jit(Predictive(model, guide=guide, params=params, num_samples=50, return_sites=['obs']))"
+    "\nparts = [np.asarray(predict(key, x)['obs']) for key in jax.random.split(key, 40)]",
+    slug="draws-in-parts",
+)
+_TRANSFORMED_IN_PARTS = Remedy(
+    "let PyMC transform the draws one after another, instead of all of them at once under vmap",
+    "pm.sample(..., nuts_sampler_kwargs={'postprocessing_vectorize': 'scan'})",
+    slug="draws-in-parts",
+)
+_FEWER_SITES = Remedy(
+    "keep fewer draws and fewer sites: a Deterministic of each row is rows x draws x chains numbers, in 64"
+    " bits; compute it afterwards of a thinned posterior",
+    slug="fewer-draws",
+)
+
+
+def on_the_host(case: Case) -> Grower | None:
+    """The first that the text shows; None where it shows none."""
+    if framework_of(case) not in (JAX, TORCH_XLA):
+        return None
+    return next((grower for each in _CAUSES for grower in each(case)), None)
+
+
+def _transformed(case: Case) -> Iterator[Grower]:
+    line = case.capture.surroundings.shows("transforming draws")
+    if line:
+        yield Grower(
+            "what is computed of all draws of all chains at once after the sampling, each deterministic site"
+            f" and each step on the way to it ({line.place})",
+            line,
+            (_TRANSFORMED_IN_PARTS, _FEWER_SITES),
+        )
+
+
+def _predicted(case: Case) -> Iterator[Grower]:
+    """`Predictive`, whose results of all draws are one array for each site."""
+    told = case.capture.surroundings
+    line = next((each for each in code_lines(told) if _PREDICTIVE.search(each.text)), None)
+    if line:
+        yield Grower(
+            f"what `Predictive` gives for every draw and every site, weights among them ({line.place}):"
+            " parallel=False computes one draw after another, and still holds the results of all",
+            line,
+            (_SITES_OF_PREDICTIVE,),
+        )
+
+
+_PREDICTIVE = regex(r"\bPredictive\(")
+
+
+def loader_workers(case: Case) -> Iterator[Grower]:
+    """Workers of PyTorch's loader, in each process of the host."""
+    told = case.capture.surroundings
+    found = next(
+        (
+            (int(match["many"]), line)
+            for line in told.code
+            if (match := _WORKERS.search(line.text)) and int(match["many"]) >= _LEAST_WORKERS
+        ),
+        None,
+    )
+    if found is None:
+        return
+    many, line = found
+    each = " in each process of the host" if told.shows("several cores") else ""
+    yield Grower(
+        f"the {many} worker processes of the data loader{each} ({line.place})", line, (_FEWER_WORKERS,)
+    )
+
+
+def _unended(case: Case) -> Iterator[Grower]:
+    """A graph of PyTorch/XLA that grows, as the text says that nothing ends a step."""
+    told = case.capture.surroundings
+    line = told.shows("ending no step")
+    if framework_of(case) == TORCH_XLA and line:
+        long = told.shows("many time steps") or told.shows("jax: unrolled")
+        loop = f", with the turns of the loop that {long.place} tells of" if long else ""
+        yield Grower(
+            f"the graph of operations, which grows from step to step since no step is ended ({line.place})"
+            f"{loop}: it is noted, compiled and kept in host RAM",
+            line,
+            (steps_of_torch_xla.END_EACH, *((steps_of_torch_xla.ROLL_LOOPS,) if long else ())),
+        )
+
+
+def _told(case: Case) -> Iterator[Grower]:
+    """What words and code name of a program of JAX that grows."""
+    told = case.capture.surroundings
+    if framework_of(case) != JAX or not (told.shows("growing in words") or told.shows("failing late")):
+        return
+    from tfmemlens.findings.support.jax_told import told_of_jax  # reads trees
+
+    yield from (each for each in told_of_jax(case) if not fits_without_draws(told) or each.sure)
+
+
+_CAUSES: tuple[Callable[[Case], Iterator[Grower]], ...] = (
+    _transformed,
+    _predicted,
+    _unended,
+    loader_workers,
+    _told,
+)
