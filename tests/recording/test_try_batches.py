@@ -25,7 +25,7 @@ from tfmemlens.recording.try_batches import (
     heard,
     how_it_ended,
     losses_of,
-    names_alone,
+    metrics_of,
     open_lengths,
     reach,
     rows_of_tables,
@@ -252,16 +252,34 @@ def test_what_a_file_tells_becomes_objects() -> None:
 
 
 @pytest.mark.parametrize(
-    "metrics, alone",
+    "told, metrics",
     [
-        (["accuracy"], True),
-        ({"a": ["mae"], "b": "mse"}, True),
-        ([{"class_name": "AUC"}], False),
-        (None, False),
+        (["accuracy"], ["accuracy"]),
+        ({"a": ["mae"], "b": "mse"}, {"a": ["mae"], "b": "mse"}),
+        (None, None),
+        (
+            [
+                [
+                    {
+                        "class_name": "MeanMetricWrapper",
+                        "config": {"name": "accuracy", "fn": "categorical_accuracy"},
+                    }
+                ]
+            ],
+            [["accuracy"]],
+        ),
+        ([{"class_name": "AUC", "config": {"name": "auc"}}, "acc"], ["an AUC", "acc"]),
+        ([["acc", {"class_name": "Mine", "config": {"name": "mine"}}]], None),
     ],
 )
-def test_metrics_by_their_names(metrics: Any, alone: bool) -> None:
-    assert names_alone(metrics) is alone
+def test_metrics_as_a_file_tells_them(told: Any, metrics: Any) -> None:
+    def deserialize(each: dict[str, Any]) -> str:
+        if each["class_name"] == "Mine":
+            raise ValueError("Unknown metric function: Mine")
+        return f"an {each['class_name']}"
+
+    tf = SimpleNamespace(keras=SimpleNamespace(metrics=SimpleNamespace(deserialize=deserialize)))
+    assert metrics_of(tf, told) == metrics
 
 
 class Compiling:

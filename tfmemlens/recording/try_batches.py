@@ -41,6 +41,8 @@ OUT_OF_MEMORY = re.compile(rb"ran out of memory trying to allocate [^\n]*\(round
 is not a failure`.
 """
 LONGEST_LINE = 1000
+BY_LABELS = ("accuracy", "acc", "crossentropy", "ce")
+"""Metrics of which Keras takes the kind that fits the labels."""
 
 
 def arguments() -> argparse.Namespace:
@@ -307,7 +309,7 @@ def compiled(tf: Any, args: argparse.Namespace) -> Any:
     model.compile(
         optimizer or building.make_optimizer(tf, args.optimizer or "adam"),
         loss or losses_of(model),
-        metrics=told.get("metrics") if names_alone(told.get("metrics")) else None,
+        metrics=metrics_of(tf, told.get("metrics")),
         **{name: told[name] for name in ("loss_weights", "jit_compile") if told.get(name)},
     )
     return model
@@ -322,11 +324,25 @@ def deserialized(kind: Any, told: Any) -> Any:
     return [deserialized(kind, each) for each in told] if isinstance(told, list) else told
 
 
-def names_alone(metrics: Any) -> bool:
-    """Whether metrics are told by their names, which every Keras understands."""
-    if isinstance(metrics, dict):
-        return "class_name" not in metrics and all(map(names_alone, metrics.values()))
-    return all(map(names_alone, metrics)) if isinstance(metrics, list) else isinstance(metrics, str)
+def metrics_of(tf: Any, told: Any) -> Any:
+    """What a file tells of metrics, as `compile` takes them; none where this Keras does not know one of them.
+    An `accuracy` goes by its name: Keras 2 writes into an .h5 file which of its accuracies that is before it
+    has seen a label, and takes classes for one-hot.
+    """
+    try:
+        return metrics_made(tf, told)
+    except (TypeError, ValueError):  # of the user's own making
+        return None
+
+
+def metrics_made(tf: Any, told: Any) -> Any:
+    """The same. Raises TypeError or ValueError for what this Keras does not know."""
+    if isinstance(told, dict) and "class_name" in told:
+        name = (told.get("config") or {}).get("name")
+        return name if name in BY_LABELS else deserialized(tf.keras.metrics, told)
+    if isinstance(told, dict):
+        return {name: metrics_made(tf, each) for name, each in told.items()}
+    return [metrics_made(tf, each) for each in told] if isinstance(told, list) else told
 
 
 def compile_config(path: str) -> dict[str, Any]:
