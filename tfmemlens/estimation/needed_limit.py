@@ -39,24 +39,25 @@ FETCHED_BATCHES = 2
 """Beside the batch of the step: `fit` keeps one ready while the next is cut from the arrays."""
 
 
-_PARTS = (0.25, 0.0)
+_PARTS = (0.5,)
 """Parts of the error bar by which all requests are enlarged, after each past: the limit is no lower than the
-bar's end as it is, which holds the doubt about their sizes; these are for what the pool makes of it.
+bar's end as it is, which holds the doubt about their sizes; this is for what the pool makes of it.
 """
 _PARTS_ALONE = (1.0, 0.75, 0.5, 0.25, 0.0)
 """The same where one past alone was thought through."""
 _LIKELY_PARTS = (-0.5, -0.25, 0.0, 0.25, 0.5)
-_UNSERVED = 10
-"""Of so many ways in which a step may go, a stated limit may leave one unserved. Of 62 stored cases
-(TensorFlow 2.11 and 2.21) none of the 20 limits of which a run told failed, at 1.21 times the peak in the
-median; with requests up to half of the bar larger it was 1.23, and 1.36 in the twelve that are newest.
+_UNSERVED, _UNSERVED_ALONE = 2, 10
+"""Fewer than one of so many ways in which a step may go may be left unserved. What a past is thought to need
+is off by a tenth either way: half of them at larger requests tell more than nearly all at smaller ones. For
+76 steps of 20 to 1100 MiB (TensorFlow 2.11 and 2.21) the least limit that runs was looked for: with half of
+the ways, requests larger by half of the bar and the margin below two of them are stated too little, at 1.24
+times the peak in the median; with nearly all ways at a quarter of the bar five, at 1.26.
 """
 _MARGIN = 0.04
-"""A part that is added, no more than the error bar, for how the pool's past differs from all that are tried.
-Of 40 steps of 17 to 1100 MiB ten failed at the limit without it, 1.19 times the peak in the median; six of
-these ran with 4 % more.
+"""A part that is added to what serves the ways, no more than the error bar, for how the pool's past differs
+from all that are tried.
 """
-_STEP, _COARSE_STEP = 0.015, 0.05
+_STEP, _COARSE_STEP = 0.008, 0.02
 _COARSE_CALLS = 5_000
 """Limits are tried in steps of so large a share, in larger ones for so many calls."""
 _LEAST_PART = 0.05
@@ -79,12 +80,12 @@ def needed_limit(
     they are most likely, then as they are after other pasts of the allocator; `share` of the peak is the
     error bar.
 
-    The upper end is no lower than the bar's, and serves nearly all ways in which the step may go: each past
-    with requests that are larger by parts of the bar. A pool's regions double in size, so a step that barely
-    fits into 62 MiB of regions (2 + 4 + 8 + 16 + 32) needs 88 MiB once it grows by a tenth: the last region
-    has to hold the next large tensor in one piece. Three of four steps that failed at the limit stated stood
-    below such an edge (TensorFlow 2.11 and 2.21). All ways are put to one limit, since one that serves a step
-    need not do so when it is larger.
+    The upper end is no lower than the bar's, and serves half of the ways in which the step may go, each past
+    with requests that are larger by half of the bar; nearly all where one past alone is known. A pool's
+    regions double in size, so a step that barely fits into 62 MiB of regions (2 + 4 + 8 + 16 + 32) needs 88
+    MiB once it grows by a tenth: the last region has to hold the next large tensor in one piece. Three of
+    four steps that failed at the limit stated stood below such an edge (TensorFlow 2.11 and 2.21). All ways
+    are put to one limit, since one that serves a step need not do so when it is larger.
 
     `pasts` are with one op at a time, on several threads, too: an op that finds no room waits up to ten
     seconds for the others to end (`allow_retry_on_failure` of BFCAllocator). The smallest limits that two
@@ -106,10 +107,13 @@ def needed_limit(
     if limit_bytes is not None:
         enough = _half_are_served(_ways(pasts, usual, _LIKELY_PARTS), limit_bytes, first_region_bytes)
         serving = replace(serving, served=enough)
-    parts = _PARTS if len(pasts) > 1 else _PARTS_ALONE
+    parts, unserved = (_PARTS, _UNSERVED) if len(pasts) > 1 else (_PARTS_ALONE, _UNSERVED_ALONE)
     ways = [_enlarged(calls, times) for calls, times in _ways(pasts, share, parts)]
-    served = _limit_for_most(ways, round(peak_bytes * (1 + share)), first_region_bytes)
-    high = round(served * (1 + min(_MARGIN, share)))
+    most_failed = (len(ways) - 1) // unserved
+    margin = 1 + min(_MARGIN, share)
+    bars_end = round(peak_bytes * (1 + share))
+    served = _limit_for_most(ways, most_failed, int(bars_end / margin), first_region_bytes)
+    high = max(round(served * margin), bars_end)
     low = min(smallest_limit(likely, peak_bytes, within, first_region_bytes), high)
     ahead = FETCHED_BATCHES * batch_bytes
     return NeededLimit(low + ahead, high + ahead, serving)
@@ -142,9 +146,11 @@ def _half_are_served(
     return 2 * served >= len(ways)
 
 
-def _limit_for_most(ways: Sequence[Sequence[Call]], least_bytes: int, first_region_bytes: int) -> int:
-    """The first limit from `least_bytes` on that leaves no more than one of `_UNSERVED` ways unserved. The
-    ways that failed last are tried first.
+def _limit_for_most(
+    ways: Sequence[Sequence[Call]], most_failed: int, least_bytes: int, first_region_bytes: int
+) -> int:
+    """The first limit from `least_bytes` on that leaves no more than so many ways unserved. The ways that
+    failed last are tried first.
     """
     step = _STEP if len(ways[0]) < _COARSE_CALLS else _COARSE_STEP
     left, limit = list(ways), least_bytes
@@ -153,7 +159,7 @@ def _limit_for_most(ways: Sequence[Sequence[Call]], least_bytes: int, first_regi
         for calls in left:
             if not serves(calls, limit, first_region_bytes):
                 failed.append(calls)
-                if len(failed) > len(ways) // _UNSERVED:
+                if len(failed) > most_failed:
                     break
         else:
             return limit
