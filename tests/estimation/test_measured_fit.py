@@ -105,6 +105,14 @@ def test_what_ran_decides(model: str, python: Callable[..., str]) -> None:
             "found",
             "7 samples fit into 64.00 MiB: 5 steps of batch 7 ran in 2 of 2 processes, of batch 8 in 1 of 2",
         ),
+        (
+            [(28, FAILED), (29, FAILED), (27, RAN), (32, RAN), (32, RAN), (32, RAN), (33, FAILED)],
+            "found",
+            "32 samples fit into 64.00 MiB: 5 steps of batch 32 ran in 3 of 3 processes, of batch 33 they did"
+            " not (TensorFlow 2.21.0 on this machine's CPU). Batches 28 and 29 did not run each time, though"
+            " they are smaller: where the tensors of a batch come to lie in the allocator's pool decides"
+            " here. Use 27: batches at the edge run in one process and fail in the next.",
+        ),
     ],
 )
 def test_what_is_said(tried: Runs, ended: str, verdict: str, model: str, python: Callable[..., str]) -> None:

@@ -18,6 +18,7 @@ import pytest
 from tfmemlens.recording.try_batches import (
     MOST_BATCH,
     MOST_TRIALS,
+    TIMES,
     array_of,
     compile_config,
     compiled,
@@ -37,16 +38,28 @@ BFC = b"Allocator (cpu) ran out of memory trying to allocate 8.0KiB"
 
 
 class Machine:
-    """Batches up to `largest` run, at so many bytes a sample; `flaky` ones only the first time."""
+    """Batches up to `largest` run, but for those of a gap, at so many bytes a sample; `flaky` ones only the
+    first time.
+    """
 
-    def __init__(self, largest: int, flaky: tuple[int, ...] = (), each: int = 10, fixed: int = 0) -> None:
-        self.largest, self.flaky, self.each, self.fixed = largest, flaky, each, fixed
+    def __init__(
+        self,
+        largest: int,
+        flaky: tuple[int, ...] = (),
+        each: int = 10,
+        fixed: int = 0,
+        gap: range = range(0),
+    ) -> None:
+        self.largest, self.flaky, self.each, self.fixed, self.gap = largest, flaky, each, fixed, gap
         self.asked: list[int] = []
+
+    def runs(self, batch: int) -> bool:
+        return batch <= self.largest and batch not in self.gap
 
     def __call__(self, batch: int) -> dict[str, Any]:
         again = batch in self.asked
         self.asked.append(batch)
-        if batch > self.largest or (again and batch in self.flaky):
+        if not self.runs(batch) or (again and batch in self.flaky):
             return {"ran": False}
         return {"ran": True, "peak": self.fixed + batch * self.each}
 
@@ -112,6 +125,45 @@ def test_a_batch_that_ran_once_leads_no_further_down_than_one_that_never_ran() -
     machine = Machine(100, flaky=(100,))
     search(machine, 100, 1_001, MOST_BATCH)
     assert min(machine.asked) == 70
+
+
+@pytest.mark.parametrize(
+    "gap, largest, found",
+    [
+        (range(28, 32), 32, 32),  # 30 fails, too, and 32 is round
+        (range(714, 730), 820, 820),
+        (range(28, 40), 60, 27),  # nothing round is near enough above it
+        (range(4, 5), 6, 3),  # of few samples a fifth is less than one
+    ],
+)
+def test_a_larger_batch_than_one_that_failed(gap: range, largest: int, found: int) -> None:
+    """A pool may serve it, since its tensors fit the gaps."""
+    machine = Machine(largest, gap=gap)
+    assert search(machine, gap[0], 10 * largest + 5, MOST_BATCH) == "found"
+    often = {batch: machine.asked.count(batch) for batch in machine.asked if machine.runs(batch)}
+    proven = max(batch for batch, times in often.items() if times == TIMES)
+    assert found - found // 50 <= proven <= found
+
+
+def test_a_larger_batch_that_ran_once_by_chance_does_not_count() -> None:
+    machine = Machine(40, flaky=(30,), gap=range(28, 30))
+    search(machine, 28, 405, MOST_BATCH)
+    assert machine.asked.count(30) == 2
+    assert machine.asked.count(27) == TIMES
+
+
+def test_what_was_found_stays_when_the_time_ends() -> None:
+    """Between the batches that are larger than one that failed, too."""
+    asked: list[int] = []
+
+    def attempt(batch: int) -> dict[str, Any]:
+        asked.append(batch)
+        if asked.count(27) == TIMES and batch > 28:
+            return {"ran": None, "why": "time"}
+        return {"ran": batch < 28, "peak": batch}
+
+    assert search(attempt, 27, 1000, MOST_BATCH, (27, 28)) == "found"
+    assert asked[-1] == 30
 
 
 def test_trials_are_bounded() -> None:

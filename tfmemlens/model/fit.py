@@ -53,6 +53,10 @@ class TriedBatch:
     """The most that the allocator held, under the limit; None where the steps did not run."""
 
 
+PROVEN = 3
+"""In so many processes a batch has to run that is larger than one that failed."""
+
+
 @dataclass(frozen=True, slots=True)
 class TriedBatches:
     """Batches that were run under the limit in TensorFlow, on a CPU with random inputs, in order."""
@@ -72,8 +76,17 @@ class TriedBatches:
 
     @property
     def smallest_failed(self) -> int | None:
-        """The smallest batch that did not run each time."""
-        return min((each.batch for each in self.tried if not each.ran), default=None)
+        """The smallest batch above the largest that did not run each time."""
+        return min((batch for batch in self._failed if batch > self.largest), default=None)
+
+    @property
+    def gaps(self) -> tuple[int, ...]:
+        """Smaller batches than the largest that did not run each time, in order."""
+        return tuple(sorted(batch for batch in self._failed if batch < self.largest))
+
+    @property
+    def _failed(self) -> set[int]:
+        return {each.batch for each in self.tried if not each.ran}
 
     def times(self, batch: int) -> tuple[int, int]:
         """In how many processes a batch ran, and of how many."""
@@ -82,10 +95,24 @@ class TriedBatches:
 
     @property
     def largest(self) -> int:
+        """The largest batch that ran each time, below all that did not or in `PROVEN` processes; 0 for
+        none.
+        """
+        failed = self._failed
+        ran = {each.batch for each in self.tried if each.ran} - failed
+        return max(
+            (each for each in ran if not failed or each < min(failed) or self._proven(each)), default=0
+        )
+
+    @property
+    def largest_below_gaps(self) -> int:
         """The largest batch that ran, below all that did not; 0 for none."""
-        failed = self.smallest_failed
+        failed = min(self._failed, default=None)
         ran = (each.batch for each in self.tried if each.ran)
         return max((batch for batch in ran if failed is None or batch < failed), default=0)
+
+    def _proven(self, batch: int) -> bool:
+        return self.times(batch)[0] >= PROVEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +169,10 @@ class Fit:
     @property
     def use_batch(self) -> int | None:
         """The batch to use now: the sure one; of those that were run a tenth below the largest, since at the
-        edge one runs in one process and fails in the next. None without a limit, and where only a bound is
-        known.
+        edge one runs in one process and fails in the next, and below all that failed. None without a limit,
+        and where only a bound is known.
         """
         if self.tried is not None:
-            return _WITH_ROOM * self.tried.largest // 10
+            below = _WITH_ROOM * self.tried.largest // 10
+            return min(below, self.tried.largest_below_gaps) if self.tried.gaps else below
         return self.sure_batch

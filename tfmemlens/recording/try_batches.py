@@ -30,7 +30,7 @@ TOLERANCE = 50
 """A batch that ran and one that did not are near enough when they are such a part apart."""
 TIMES = 3
 """In so many processes the largest batch has to run."""
-MOST_TRIALS = 24
+MOST_TRIALS = 32
 """In so many processes at most steps are run."""
 _SHARES = (9, 7, 7, 5, 3, 1)
 """Tenths of a batch that failed, by how many never ran."""
@@ -122,7 +122,7 @@ def search(
     for _ in range(MOST_TRIALS):
         trial = attempt(batch)
         if trial["ran"] is None:
-            return str(trial["why"])
+            return "found" if trial["why"] == "time" and is_found(ran, failed, often, most) else trial["why"]
         if trial["ran"]:
             ran[batch], often[batch] = max(trial["peak"], ran.get(batch, 0)), often.get(batch, 0) + 1
         else:
@@ -132,7 +132,7 @@ def search(
         if following is None:
             return "found"
         batch = following
-    return "trials"
+    return "found" if is_found(ran, failed, often, most) else "trials"
 
 
 def next_batch(
@@ -145,18 +145,52 @@ def next_batch(
 ) -> int | None:
     """The batch to try next: upwards where the peaks reach the limit, until one fails; downwards the lower
     end of what is likely; then between what ran and what did not; the largest again, since ops may run in
-    another order; None when it is found.
+    another order; then some that are larger than one that failed; None when it is found.
     """
-    high = min(failed, default=None)
-    low = max((batch for batch in ran if high is None or batch < high), default=0)
-    found = low >= most if high is None else high - low <= max(low // TOLERANCE, 1)
-    if found:
-        return low if low and often[low] < TIMES else None
+    low, high = bounds(ran, failed, often)
+    if are_near(low, high, most):
+        return low if low and often[low] < TIMES else beyond(ran, failed, low, high, most)
     if high is None:
         return min(reach(ran, limit), above(low, likely[1]), most)
     if not low:
         return below(high, likely[0], len(failed - often.keys()))
     return low + max(2 * (high - low) // 5, 1)  # below the middle: what fails takes ten seconds more
+
+
+def bounds(ran: dict[int, int], failed: set[int], often: dict[int, int]) -> tuple[int, int | None]:
+    """The largest batch that ran, below all that failed or often enough; 0 for none. The smallest larger one
+    that failed.
+    """
+    first = min(failed, default=None)
+    low = max((batch for batch in ran if first is None or batch < first or often[batch] >= TIMES), default=0)
+    return low, min((batch for batch in failed if batch > low), default=None)
+
+
+def are_near(low: int, high: int | None, most: int) -> bool:
+    """Whether nothing is left to try between them."""
+    return low >= most if high is None else high - low <= max(low // TOLERANCE, 1)
+
+
+def is_found(ran: dict[int, int], failed: set[int], often: dict[int, int], most: int) -> bool:
+    """Whether the largest is known and ran often enough: what would be tried yet is larger than one that
+    failed.
+    """
+    low, high = bounds(ran, failed, often)
+    return low > 0 and often[low] >= TIMES and are_near(low, high, most)
+
+
+def beyond(ran: dict[int, int], failed: set[int], low: int, high: int | None, most: int) -> int | None:
+    """A larger batch than one that failed, since a pool may serve it all the same: its tensors fit the gaps,
+    those of the smaller one leave some. Two round ones, no more than a fifth above the largest that ran; what
+    ran of them, again.
+    """
+    if high is None or not low:
+        return None
+    step = 1 << max((low // 12).bit_length() - 1, 0)
+    first = (high // step + 1) * step
+    again = [batch for batch in ran if batch > high]
+    new = [batch for batch in (first, first + step) if batch <= min(most, 6 * low // 5)]
+    return next((batch for batch in again + new if batch not in failed), None)
 
 
 def above(ran: int, likely: int) -> int:

@@ -83,7 +83,7 @@ def _only_tried(tried: TriedBatches) -> Fit:
     """A fit of which nothing is known but what was tried."""
     largest = tried.largest
     peak = max((each.peak_bytes or 0 for each in tried.tried if each.batch == largest), default=0)
-    return Fit(largest, "the trial", peak, largest, 0, 0, tried.limit_bytes)
+    return Fit(largest, "the trial", peak, largest, 0, 0, tried.limit_bytes, tried=tried)
 
 
 def with_trials(fit: Fit, tried: TriedBatches) -> Fit:
@@ -129,7 +129,20 @@ def _verdict(tried: TriedBatches, samples: int | None, predicted: Fit | None) ->
         f" Use {use}: batches at the edge run in one process and fail in the next." if use and failed else ""
     )
     stopped = f" Then the search ended: {tried.stopped}." if tried.stopped else ""
-    return f"{told} ({where}).{stopped}{room}{rest}"
+    return f"{told} ({where}).{stopped}{_of_gaps(tried)}{room}{rest}"
+
+
+def _of_gaps(tried: TriedBatches) -> str:
+    """That smaller batches did not run."""
+    if not tried.gaps:
+        return ""
+    several = len(tried.gaps) > 1
+    which = f"{', '.join(map(str, tried.gaps[:-1]))} and {tried.gaps[-1]}" if several else str(tried.gaps[0])
+    return (
+        f" Batch{'es' if several else ''} {which} did not run each time, though"
+        f" {'they are' if several else 'it is'} smaller: where the tensors of a batch come to lie in the"
+        " allocator's pool decides here."
+    )
 
 
 def _often(tried: TriedBatches, batch: int) -> str:
