@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Input = str | PathLike[str]
 
+_LEAST_FOUND = 0.3
+"""Of a model's layers at least so many stand in a trace of it: some allocate nothing."""
 
 limited = opening.limited
 """Within it, so many bytes of an archive or a stream are read."""
@@ -65,10 +67,21 @@ def with_names(capture: Capture, model: Input | None) -> Capture:
     """The same with the names that a model's file has for layers and variables. Raises UnreadableInput."""
     if model is None:
         return capture
+    from tfmemlens.attribution.names.live_names import LiveNames
     from tfmemlens.estimation.keras_step.live_model import live_model
     from tfmemlens.readers import keras_models
 
-    return replace(capture, live_model=live_model(keras_models.read(model)))
+    live = live_model(keras_models.read(model))
+    notes = capture.notes
+    names = LiveNames(live)
+    if capture.timelines:
+        paths = {path for path, _ in live.layers}
+        found = paths & {path for each in capture.timelines for path in names.found_in(each.table)}
+        if len(found) < _LEAST_FOUND * len(paths):
+            of_all = f"{len(found) or 'none'} of the {len(paths)} layers of the model given with --model"
+            stand = "stands" if len(found) < 2 else "stand"
+            notes = (ReadNote(f"{of_all} {stand} in this trace: it may not be the one that ran"), *notes)
+    return replace(capture, live_model=live, notes=notes)
 
 
 @without_gc

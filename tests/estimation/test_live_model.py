@@ -98,3 +98,13 @@ class TestATraceWithIt:
     def test_a_file_that_is_no_model_is_refused(self) -> None:
         with pytest.raises(UnreadableInput, match="is not a supported model file"):
             pipeline.timelines(TRACE, Hints(model=str(TRACE)))
+
+    def test_another_model_is_told(self) -> None:
+        other = FOLDER.parents[1] / "sample_models" / "files-2.21" / "small.keras"
+        found = [pipeline.timelines(TRACE, Hints(model=str(each))) for each in (other, MODEL)]
+        told = [[note.text for note in each.notes if "--model" in note.text] for each in found]
+        assert told[1] == []
+        (text,) = told[0]
+        assert text == (
+            "1 of the 6 layers of the model given with --model stands in this trace: it may not be the one that ran"
+        )

@@ -58,6 +58,12 @@ class LiveNames:
         named = {node: self.owner(owner) for node, owner in owners.items()}
         return {**told, **{node: owner for node, owner in named.items() if owner is not owners[node]}}
 
+    def found_in(self, table: AllocationTable) -> set[str]:
+        """The paths of the layers that nodes stand in the scopes of."""
+        nodes = dict(zip(table.node, table.op, strict=True))
+        scopes = {owner_of(node, op).layer for node, op in nodes.items() if node}
+        return {path for scope in scopes if scope and (path := self._path(scope))}
+
     def of_request(self, owner: Owner, request: FailedRequest) -> Owner:
         """The owner of a failed request. Where its name is an op's or a layer's class, as in eager execution:
         the one layer that returns this shape, among those inside of the layer whose call failed.
