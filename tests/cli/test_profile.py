@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -126,3 +127,27 @@ def test_what_a_tensor_array_hands_out_is_no_weight() -> None:
         standing=AllocationTable.of([replace(row(name, 0.01, 0, None), purpose=None) for name in names]),
     )
     assert [owner.kind for _, owner in standing_of(shown, None)] == [Kind.LOOP_STACK, Kind.PARAMETER]
+
+
+@pytest.mark.parametrize(
+    ("record", "advised"),
+    [
+        ('{"tfmemlens_run": 1, "exit_status": 1}', True),
+        ('{"tfmemlens_run": 1, "exit_status": 0}', False),  # it caught the failure and went on
+        ("{", False),
+        (None, False),
+    ],
+)
+def test_a_step_of_a_run_that_failed_points_to_the_failure(
+    record: str | None, advised: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the step holds is not what the run failed for."""
+    bundle = tmp_path / "the bundle"
+    bundle.mkdir()
+    shutil.copy(SAMPLES / "run_metadata" / "1.10-lenet.pb", bundle)
+    (bundle / "log.txt").write_text("OOM when allocating tensor with shape[64,512,512,64] and type float\n")
+    if record is not None:
+        (bundle / "run.json").write_text(record)
+    main(["profile", str(bundle)])
+    page = " ".join(capsys.readouterr().out.split())
+    assert (f"read the failure first, `tfmemlens explain '{bundle}'`" in page) is advised

@@ -106,5 +106,6 @@ class TestATraceWithIt:
         assert told[1] == []
         (text,) = told[0]
         assert text == (
-            "1 of the 6 layers of the model given with --model stands in this trace: it may not be the one that ran"
+            "1 of the 6 layers of the model given with --model stands in this trace: it may not be the one"
+            " that ran"
         )

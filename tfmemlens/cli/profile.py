@@ -57,7 +57,8 @@ def run(args: argparse.Namespace) -> int:
         return _list(args)
     captured = pipeline.timelines(args.input, _options.hints(args), device=args.device)
     captured = traced_step.with_its_failure(captured, args.input, _options.hints(args))
-    report = traced_step.of_a_failed_run(pipeline.report(captured, at=args.at))
+    report = pipeline.report(captured, at=args.at)
+    report = traced_step.of_a_failed_run(report, args.input, _options.hints(args))
     if args.csv or args.parquet:
         _write(captured, args)
     if args.csv != "-":

@@ -4,7 +4,10 @@ table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import os
+import shlex
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tfmemlens import attribution, pipeline
@@ -13,6 +16,8 @@ from tfmemlens.model.finding import Action, Remedy
 from tfmemlens.model.line import ReadNote
 from tfmemlens.pipeline import Input
 from tfmemlens.readers.gathering import traced_steps
+from tfmemlens.units import MIB
+from tfmemlens.use_cases.run import RECORD
 from tfmemlens.values import replace
 
 if TYPE_CHECKING:
@@ -21,6 +26,8 @@ if TYPE_CHECKING:
     from tfmemlens.model.report import Report
     from tfmemlens.model.step import TracedStep
     from tfmemlens.model.timeline import Timeline
+
+_LARGEST_RECORD = MIB
 
 
 def in_program_order(capture: Capture) -> Capture:
@@ -47,19 +54,35 @@ def with_its_failure(capture: Capture, source: Input | Iterable[Input], hints: H
     return replace(whole, notes=(ReadNote("no step was traced: this is the failure itself"), *whole.notes))
 
 
-def of_a_failed_run(report: Report) -> Report:
+def of_a_failed_run(report: Report, sources: Sequence[str], hints: Hints = Hints()) -> Report:
     """The report on a step of a run that failed for memory: what this step holds is not what the failure was
     about, so nothing is advised but to read that.
     """
     captured = report.case.capture
-    if not captured.timelines or not captured.living:
+    if not captured.timelines or not (captured.living or _failed_for_memory(sources, hints)):
         return report
     look = Remedy(
         "this run failed for memory, and a step alone does not tell what held it: read the failure first,"
-        f" `tfmemlens explain {captured.source.path}`",
+        f" `tfmemlens explain {shlex.join(sources)}`",
         slug="explain-the-failure",
     )
     return replace(report, actions=(Action(look, ()),))
+
+
+def _failed_for_memory(sources: Sequence[str], hints: Hints) -> bool:
+    """Whether a folder among them is the bundle of a run that ended so."""
+    ended = [each for each in sources if os.path.isdir(each) and _ended_badly(each)]
+    return any(pipeline.capture(each, hints).incidents for each in ended)
+
+
+def _ended_badly(bundle: str) -> bool:
+    """Whether a bundle's program ended with another status than 0; False where no record tells."""
+    try:
+        with open(os.path.join(bundle, RECORD), "rb") as file:
+            record = json.loads(file.read(_LARGEST_RECORD))
+    except (OSError, ValueError):
+        return False
+    return isinstance(record, dict) and record.get("exit_status") not in (0, None)
 
 
 def list_steps(source: Input | Iterable[Input]) -> list[TracedStep]:
