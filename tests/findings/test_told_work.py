@@ -180,7 +180,7 @@ def test_a_model_that_a_piece_of_code_goes_on_with_is_counted() -> None:
         ('In WSL2 the training prints just "Killed"', "more-ram-for-wsl"),
         ("I got an OOM. I solved it: the cuDNN version was wrong", "what-ended-it"),
         ("I got an OOM. Has anyone solved it: the cuDNN version?", "smaller-batch"),
-        ("The model works with TF 2.5, OOM with TF 2.9", "newer-release"),
+        ("The model works with TF 2.5, OOM with TF 2.9", "release-that-works"),
         ("rasa train is killed, RAM is full", "smaller-pipeline"),
         ("Der Arbeitsspeicher reicht nicht, der Kernel stirbt", "map-the-file"),
         ("Me quedo sin memoria RAM con Keras", "map-the-file"),

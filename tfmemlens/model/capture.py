@@ -165,6 +165,7 @@ class WorkingRelease:
 
 FINE_WITHOUT, ENDED_BY, CAUSED_BY = "fine without ", "said to end it: ", "said to be the cause: "
 NOT_THERE, CHANGED, SUSPECTED = "said not to happen: ", "said to have changed: ", "suspected: "
+ISOLATED = "fails with another value than "
 """How purposes begin that go on in the text's own words."""
 OWN_FRAME, LIBRARY_FRAME = "a frame of its own", "a frame of a library"
 """The last frames of a traceback: of the program, and of a library."""

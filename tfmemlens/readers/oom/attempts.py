@@ -72,7 +72,23 @@ _ACTIONS = {
 }
 _COMPILED = {name: regex(f"(?i){pattern}") for name, pattern in _ACTIONS.items()}
 _LOGS = r"(?:\b(?:OS|system|kernel) ?logs?\b|\bdmesg\b|\bsyslog\b|\bjournalctl\b|/var/log/)"
+_CANNOT = (
+    r"\b(?:can(?:'t|not| not)(?! even)|could(?:n't| not)(?! even)|must(?:n't| not)"
+    r"|not (?:possible|allowed|an option)|impossible|(?:do not|don't|would rather not) want)\b"
+)
+_LOWER = r"(?:reduc|lower|decreas|shrink|cut|small|shorten|resiz|downscal|downsampl|crop)\w*"
+_SAMPLE = r"\b(?:images?|inputs?|pictures?|resolutions?|sequences?|volumes?|texts?|image[- ]size)\b"
 _STATED = {
+    "a smaller sample in vain": regex(
+        rf"(?i){_CANNOT}[^.;?]{{0,40}}\b{_LOWER}[^.;,?]{{0,24}}?{_SAMPLE}"
+        rf"|{_SAMPLE}[^.;,?]{{0,24}}?{_CANNOT}[^.;,?]{{0,24}}?\b{_LOWER}"
+    ),
+    "a batch that must stay": regex(
+        rf"(?i){_CANNOT}[^.;?]{{0,30}}\b{_LOWER}[^.;,?]{{0,24}}?{_OF_BATCH}"
+        rf"|{_OF_BATCH}[^.;,?]{{0,24}}?{_CANNOT}[^.;,?]{{0,24}}?\b{_LOWER}"
+        r"|\b(?:need|want|have|must|require)\b(?: to (?:keep|have|use))? (?:the|a|this|that|my) (?:large )?"
+        r"(?:mini-?)?batch(?:[- _]?size)? of \d+"
+    ),
     "ending others in vain": regex(
         r"(?i)\b(?:no|without any) other (?:\w+ ){0,2}(?:process|program|application|job|script|user)\w*"
         r"|\b(?:nothing|no ?(?:one|body)) else (?:is |was )?(?:running|us(?:es|ing)|on)\b"

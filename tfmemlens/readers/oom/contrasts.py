@@ -9,6 +9,7 @@ Where neighbouring clauses name two sides of one thing, one works and the other 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from tfmemlens.model.capture import (
     CHANGED,
     ENDED_BY,
     FINE_WITHOUT,
+    ISOLATED,
     NOT_THERE,
     SUSPECTED,
 )
@@ -37,7 +39,8 @@ _FAILS = regex(
     r"(?i)\bOOM\w*|\bout[- ]of[- ](?:\w+ )?memory\b|\bmemory ?errors?\b|\bmemory leaks?\b"
     r"|\bleak(?:s|ing|ed)?\b|resource[ _]?exhausted|\b(?:fail|crash|hang|freez)(?:s|es|ed|ing)?\b|\bkilled\b"
     r"|\b(?:run|runs|ran) out\b|\bcan(?:'t|not| not)\b|\bcould(?:n't| not)\b|\bunable\b"
-    r"|\b(?:do|does|did)(?:n't| not) (?:work|fit|run)\b|\b(?:grow|increas|ris)(?:s|es|ing)?\b|\berrors?\b"
+    r"|\b(?:do|does|did)(?:n't| not) (?:work|fit|run)\b|\b(?:grow|increas|ris|climb)(?:s|es|ing)?\b"
+    r"|\berrors?\b|\b(?:larger and larger|more and more|bigger and bigger|higher and higher)\b"
 )
 _WELL = (
     r"(?:well|fine|continuously|endlessly|ok(?:ay)?|good|perfect\w*|successful\w*|smooth\w*|normal\w*|great"
@@ -52,6 +55,8 @@ _WORKS = regex(
     r"|(?:\b(?:no|never|not)|n't) (?:\w+ ){0,3}?(?:OOM\w*|leak\w*|memory (?:leak|error|problem|issue)s?"
     r"|problems?|issues?|errors?|out of memory|crash\w*|happen\w*|occur\w*|grow\w*|increas\w*)\b"
     r"|\b(?:as expected|disappear(?:s|ed)?|goes away|went away|is gone|problem is solved)\b"
+    r"|\b(?:memory|RAM|it|and|usage) (?:sits|stays|stayed|remains|remained) (?:\w+ )?(?:at|there|flat|below"
+    r"|under|around|low|the same)\b|\b(?:go|goes|went|get|gets|got) through\b"
     r"|\b(?:re)?solve[sd]\b|\bfixe[sd]\b"
 )
 _CONTRARY = regex(r"(?i)\A\W*(?:but |and |while )?not (?:with|on|for|when|in|if|using|under|at)\b")
@@ -194,6 +199,11 @@ _NOT_THERE = regex(
     r"(?! (?:every|always|often|immediately|right away|at (?:first|once)|all the time"
     r"|in the (?:first|beginning)|again|any ?more))"
     r"(?=[^.;?!]{0,60}\b(?:when|with|on|if|in|using|for|under|while|after|before)\b)"
+    r"|\b(?:with|using) [^,;.?!]{2,40}(?:\([^)]{1,20}\) )?instead of [^,;.?!]{2,60}?"
+    r" (?:it|memory|RAM|everything|usage) (?:stays?|stayed|works?|runs?|is (?:fine|flat|stable|constant))\b"
+    r"|\b(?:with|using|in|on) (?!(?:\w+ ){0,2}(?:small\w*|fewer|less|batch\w*)\b)(?:[^,;.?!]|\.(?=\w)){2,60}?"
+    r" (?:there (?:is|was|are) |i (?:get|see|have|had) |it has )?no (?:OOM\w*|leaks?|memory (?:leak|error"
+    r"|problem)s?|such (?:problem|issue|error)s?)\b"
     r"|\b(?:it|this|that|which|leak|problem|issue|error) (?:\w+ )?only (?:happens|occurs|appears"
     r"|leaks|grows) (?:on|with|in"
     r"|for|under)\b(?! (?:the )?(?:first|second|last|epoch|some|rare))"
@@ -290,6 +300,17 @@ _REMEMBERED = 2048
 """Sentences of at most 500 letters: what they tell is remembered, with their clauses, in some 2 MiB."""
 
 
+_SETTING = regex(
+    r"(?<![\w.])(?:[\w.]{1,40}\()?(?P<name>[A-Za-z_]\w{2,40}) ?= ?"
+    r"(?P<value>['\"][\w.:/-]{1,24}['\"]|True|False|None|\d{1,6}(?![\d.]))"
+)
+"""`jit_compile=True`, `set_device(device_name='gpu')` in prose."""
+_SIZES = regex(r"(?i)batch|epoch|seed|step|limit|version|fraction")
+"""Settings of which more is more: nothing is wrong with a large one."""
+_HEADS_A_LOG = regex(r"(?i)\A\W*(?:but |and |now |while |however,? )*(?:with|when|if|using|for|on)\b.*:\W*\Z")
+"""`With jit_compile=True:` above the log of that run."""
+
+
 class ContrastCollector:
     """Reads prose for what works beside what fails, and for what is said to have ended it."""
 
@@ -302,6 +323,10 @@ class ContrastCollector:
         """The first sentence that says where it does not happen."""
         self.thing: tuple[str, Line] | None = None
         """What it is fine without, as the text names it."""
+        self._set: dict[str, list[tuple[str, bool, Line]]] = {}
+        """Settings that prose names: each value with whether the run fails with it."""
+        self._before = ""
+        """The sentence before, in which `this line` was named."""
         self._code: Line | None = None
         """The last line of code, which a short `that solved it` is about."""
         self._read = self._number = self._asked = 0
@@ -325,7 +350,16 @@ class ContrastCollector:
         works = {f"{ENDED_BY}{self._works[0]}": self._works[1]} if self._works and not ended else {}
         if self._elsewhere and not (ended or works):
             fine |= {f"{NOT_THERE}{self._elsewhere[0]}": self._elsewhere[1]}
-        return self._facts | fine | works
+        return self._facts | fine | works | dict(self._isolated())
+
+    def _isolated(self) -> Iterator[tuple[str, Line]]:
+        """Settings of which one value fails and another is fine."""
+        for name, values in self._set.items():
+            good = {value: line for value, fails, line in values if not fails}
+            bad = {value for value, fails, _ in values if fails}
+            if len(good) == 1 and bad and not bad & set(good):
+                fine, line = next(iter(good.items()))
+                yield f"{ISOLATED}{name}={fine}", line
 
     def _take(self, sentence: str, line: Line) -> None:
         told = _told(sentence)
@@ -346,9 +380,17 @@ class ContrastCollector:
             self._asked = line.number
         if told.each_its_own:
             self._facts.setdefault("each process holds its own", line)
-        if told.without and not self.thing:
-            self.thing = told.without, line
+        above = self._code if self._code and 0 <= line.number - self._code.number <= _ABOVE else None
+        meant = _meant(told.without, self._before, above) if told.without else ""
+        if meant and not self.thing:
+            self.thing = meant, line
+        self._before = sentence
         for text, fails in told.clauses:
+            if fails is None and _HEADS_A_LOG.match(sentence) and line.text.rstrip().endswith(":"):
+                fails = True
+            for match in _SETTING.finditer(text):
+                if fails is not None and not _SIZES.search(match["name"]):
+                    self._set.setdefault(match["name"], []).append((match["value"], fails, line))
             self._number += 1
             self._clauses.append(_Clause(text, line, self._number, fails, sentence))
         near = _NEAR + len(told.clauses)
@@ -512,9 +554,32 @@ def _without(sentence: str) -> str | None:
         thing = _ARTICLE.sub("", match["thing"].strip(" `'\""))
         rest = sentence[: match.start()] + " " + sentence[match.end("thing") :]
         fine = _ONLY_WITH.search(sentence) or _WORKS.search(rest)
-        if fine and not (_NO_THING.match(thing) or _VAIN.search(rest)):
+        nothing = _NO_THING.match(thing) and not _POINTS.match(thing)
+        if fine and not (nothing or _VAIN.search(rest)):
             return thing
     return None
+
+
+_POINTS = regex(r"(?i)\A(?:this|that|these|those) (?:line|call|list|part|step|statement|code|layer)s?\Z")
+_LINE_THAT = regex(
+    r"(?i)\b(?P<thing>(?:line|call|list|part|step|statement|code|layer)s? (?:that|which|where|with|of)\b"
+    r"[^.,;:]{3,60}?)(?= (?:it|there|memory|the (?:GPU|RAM|memory|process|program))\b|[.,;:]|\Z)"
+)
+
+
+_ABOVE = 3
+"""Lines above `this line` in which it may stand."""
+
+
+def _meant(thing: str, before: str, code: Line | None) -> str:
+    """What `this line` is: the line that the sentence before it describes, else the code just above; empty
+    where neither is there.
+    """
+    if not _POINTS.match(thing):
+        return thing
+    if described := _LINE_THAT.search(before):
+        return described["thing"]
+    return code.text.strip() if code else ""
 
 
 _SHORT = 16

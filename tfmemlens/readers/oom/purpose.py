@@ -335,8 +335,12 @@ GROWING = LineRule(
     r"|\b(?:takes?|eats?|uses?|consumes?|fills?)(?: up)? [^.\n]{0,30}\b(?:RAM|memory)\b (?:in|within|after)"
     r" (?:\w+ )?(?:about )?(?:seconds|minutes|hours|days)\b"
     r"|\b(?:each|every) (?:epoch|step|iteration|batch|call|fold|trial)\b[^.\n]{0,20}\bmore (?:\w{1,12} )?"
-    r"(?:RAM|memory)\b|\b(?:RAM|memory) (?:accumulat|build)\w*)",
+    r"(?:RAM|memory)\b|\b(?:RAM|memory) (?:accumulat|build)\w*"
+    r"|\b(?:RAM|memory) fills (?:up )?(?:a (?:bit|little) )?more (?:with|after|at|in) (?:each|every)\b"
+    r"|\bprocess (?:\w+ ){0,3}(?:larger and larger|bigger and bigger)\b)",
     "This takes all my 16 GB of RAM in ten minutes",
+    "the RAM fills a bit more with every epoch",
+    "on one of the two devices the process becomes bigger and bigger",
     "the container's RAM grows steadily over about 50 minutes until it's OOMKilled",
     "memory usage keeps increasing during training",
     "I see unbounded memory growth on the CPU",
@@ -355,7 +359,7 @@ GROWING = LineRule(
     "With every epoch more RAM is taken",
     "could it be a memory accumulation?",
     "\u8fd0\u884c\u5185\u5b58\u66b4\u6da8",
-    needs=("ram", "memory", "leak", "up in", "up on", "\u5185\u5b58"),
+    needs=("ram", "memory", "leak", "up in", "up on", "\u5185\u5b58", "and bigger", "and larger"),
 )
 """The text says in words that memory grows."""
 VECTORISING = LineRule(

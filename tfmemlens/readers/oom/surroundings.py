@@ -5,10 +5,12 @@ nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.capture import (
     EVALUATION_FRAME,
+    ISOLATED,
     LIBRARY_FRAME,
     NEEDED_IN_WORDS,
     OWN_FRAME,
@@ -456,14 +458,15 @@ class SurroundingsCollector:
                 devices.append(DeviceInfo(f"GPU:{index}", None, None, total, free, None, line))
         if counted := self.metrics.value():
             self.harmless.setdefault(counted[0], (1, counted[1]))
+        facts = self._told()
         return Surroundings(
             devices=tuple(devices),
             soft_warnings=tuple(SoftWarning(size, allocator, line) for size, allocator, line in soft),
             harmless=tuple((what, count, first) for what, (count, first) in self.harmless.items()),
             steps=tuple(self.steps) or self.counters.steps(),
             parameters=self.parameters,
-            settings=tuple(self.settings),
-            purposes=tuple(self._told().items()),
+            settings=tuple(_of_this_run(self.settings, facts)),
+            purposes=tuple(facts.items()),
             libraries=tuple((name, self.libraries[name]) for name in LIBRARIES if name in self.libraries),
             ranks=ranks,
             foreign=tuple(self.foreign.items()),
@@ -477,3 +480,12 @@ class SurroundingsCollector:
             works_in=self.releases.value(),
             large_host_requests=tuple(self.large[-_KEEP:]),
         )
+
+
+def _of_this_run(
+    settings: Iterable[tuple[str, str, Line]], facts: Mapping[str, Line]
+) -> Iterator[tuple[str, str, Line]]:
+    """The settings without those of which the text says that all is well with them: those of another run."""
+    for name, value, line in settings:
+        if facts.get(f"{ISOLATED}{name}={value}") != line:
+            yield name, value, line

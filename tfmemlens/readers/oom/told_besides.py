@@ -362,6 +362,14 @@ AT_FIRST_CALL = LineRule(
 """The text says that it fails where a compiled function, or a gradient, is called for the first time."""
 _FIGURE = r"\d{1,3}(?:\.\d{1,2})? ?(?:GB|GiB|G)"
 _DEVICE_MEMORY = r"(?:GPU(?:'s)? (?:memory|RAM)|VRAM|video (?:memory|RAM))\b"
+KERAS_3_AFTER_2 = LineRule(
+    r"(?i)\bkeras ?2(?:\.\d{1,2}|\.x)*\b[^\n]*\bkeras ?3(?:\.\d{1,2})*\b"
+    r"|\bkeras ?3(?:\.\d{1,2})*\b[^\n]*\bkeras ?2(?:\.\d{1,2}|\.x)*\b",
+    "with Keras 2 it took 5 GB, since we moved to Keras 3 it needs 13",
+    "keras 3.3 is used here, keras 2 needed far less",
+    needs=("keras",),
+)
+"""One program with both."""
 MORE_THAN_EXPECTED = LineRule(
     r"(?i)\b(?:more|higher|larger|much) (?:\w+ ){0,3}?(?:memory|VRAM)(?: \w+){0,2} than (?:\w+ )?"
     r"(?:expected|needed|necessary|stated|documented|claimed|reported|the (?:paper|readme|docs?))"
@@ -660,6 +668,7 @@ TOLD_BESIDES = {
     "saving in words": SAVING_IN_WORDS,
     "compiling in words": COMPILING_IN_WORDS,
     "at its first call": AT_FIRST_CALL,
+    "Keras 3 after Keras 2": KERAS_3_AFTER_2,
     "more than expected": MORE_THAN_EXPECTED,
 }
 """What is told, and how a line tells it."""

@@ -14,7 +14,7 @@ _NAMES = (
     r"(?:tensorflow(?:[-_](?:gpu|cpu|metal|macos|text|probability|datasets|io|addons))?|tf[-_]nightly|keras"
     r"(?:[-_](?:hub|cv|nlp|tuner))?|jax|jaxlib|jax[-_]metal|flax|optax|orbax(?:[-_]checkpoint)?|numpyro"
     r"|torch[-_]xla|libtpu(?:[-_]nightly)?|equinox|dm[-_]haiku|brax|mujoco(?:[-_]mjx)?|tensorstore|numpy"
-    r"|pymc|blackjax|grain|clu|cudnn)"
+    r"|pymc|blackjax|grain|clu|cudnn|tf(?=[ =:v@(]{1,4}\d))"
 )
 _RELEASE = r"\d{1,4}\.\d{1,4}(?:\.\d{1,4}){0,2}(?:\.?(?:dev|rc|post)\d{1,10})?"
 _GOOD = (
@@ -32,7 +32,7 @@ PACKAGE = LineRule(
     needs=(
         "tensorflow", "tf-nightly", "tf_nightly", "keras", "jax", "flax", "optax", "orbax", "numpyro",
         "torch-xla", "torch_xla", "libtpu", "equinox", "haiku", "brax", "mujoco", "tensorstore", "numpy",
-        "pymc", "grain", "clu", "cudnn",
+        "pymc", "grain", "clu", "cudnn", "tf",
     ),
 )  # fmt: skip
 WORKING = LineRule(
@@ -43,10 +43,13 @@ WORKING = LineRule(
     rf"|\b(?:downgrad\w+|revert\w+|going back|rolled back|went back|pinn\w+)\b[^.,;\n]{{0,40}}?"
     rf"(?:(?P<name3>{_NAMES})[ =:v@(]{{1,4}})?(?:(?:to|at|=) ?)?(?:(?:version|release)"
     rf" )?v?(?P<release3>{_RELEASE})\b"
-    rf"[^;\n]{{0,60}}?{_NOT}{_GOOD}",
+    rf"[^;\n]{{0,60}}?{_NOT}{_GOOD}"
+    rf"|\b(?:in|with|on|under|using|and) (?:(?P<name4>{_NAMES})[ =:v@(]{{1,4}})v?(?P<release4>{_RELEASE})\b"
+    rf"(?:(?!\d\.\d)[^.;?\n]){{0,60}}?\bwithout (?:an?y? )?(?:\w+ )?(?:trouble|problem|issue|error)s?\b",
     "TLDR; version 0.11.8 works, latest is leaking",
     "it runs fine, works with jax 0.4.28",
     "Downgrading to jaxlib 0.4.16 solves it",
+    "under TF 1.13 this script trains without any trouble",
     needs=(
         "work",
         "fine",
@@ -61,6 +64,7 @@ WORKING = LineRule(
         "fix",
         "help",
         "avoid",
+        "without",
     ),
 )
 
@@ -85,11 +89,21 @@ COMMIT = LineRule(
 )
 
 
+UPDATED_TO = LineRule(
+    rf"(?i)\b(?:upgrad|updat|mov|migrat|switch|going|went)(?:ed|ing|e|es)? to (?:{_NAMES} )?v?"
+    rf"(?P<release>{_RELEASE})\b",
+    "After updating to 2.7 it fails",
+    needs=("upgrad", "updat", "mov", "migrat", "switch", "going", "went"),
+)
+"""The release that came after one that worked."""
+
+
 class Releases:
     """Collects what prose says of releases."""
 
     def __init__(self) -> None:
-        self.packages: list[tuple[str, str]] = []
+        self.packages: list[tuple[str, str, Line]] = []
+        self.updated_to = ""
         self.working: tuple[str, str, Line] | None = None
         self.upgraded: WorkingRelease | None = None
         self.commit: WorkingRelease | None = None
@@ -98,23 +112,30 @@ class Releases:
         """Note the releases that a line names, and one that it says works."""
         named = re.finditer(PACKAGE.pattern, line.text) if PACKAGE.search(line.text) else ()
         for match in named:
-            self.packages.append((match["name"].lower().replace("_", "-"), match["release"]))
+            self.packages.append((_package(match["name"]), match["release"], line))
+        if not self.updated_to and (now := UPDATED_TO.search(line.text)):
+            self.updated_to = now["release"]
         self.upgraded = self.upgraded or _upgraded(line)
         if self.commit is None and (at := COMMIT.search(line.text)):
             self.commit = WorkingRelease(at["name"], at["commit"][:12], None, line, at["source"])
         if self.working is None and (works := WORKING.search(line.text)):
-            name = works["name"] or works["name2"] or works["name3"] or ""
-            release = works["release"] or works["release2"] or works["release3"]
-            self.working = (name.lower().replace("_", "-"), release, line)
+            name = works["name"] or works["name2"] or works["name3"] or works["name4"] or ""
+            release = works["release"] or works["release2"] or works["release3"] or works["release4"]
+            self.working = (_package(name), release, line)
 
     def value(self) -> WorkingRelease | None:
         """The release that works, where the same line or another tells of one that does not."""
         if self.working is None:
             return self.commit or self.upgraded
         name, release, line = self.working
-        others = [(known, at) for known, at in self.packages if at != release]
+        others = [
+            (known, at)
+            for known, at, at_line in self.packages
+            if at != release and (at_line != line or numbers_of(at) > numbers_of(release))
+        ]
         if name:
-            now = next((at for known, at in others if known == name), None)
+            now = max((at for known, at in others if known == name), key=numbers_of, default=None)
+            now = now or (self.updated_to if self.updated_to != release else None) or None
         else:
             series = release.rpartition(".")[0]
             name, now = next(
@@ -122,6 +143,12 @@ class Releases:
             )
         told = name and (now or _ANOTHER.search(line.text))
         return WorkingRelease(name, release, now, line) if told else self.commit or self.upgraded
+
+
+def _package(name: str) -> str:
+    """What pip calls it."""
+    name = name.lower().replace("_", "-")
+    return "tensorflow" if name == "tf" else name
 
 
 def _upgraded(line: Line) -> WorkingRelease | None:
