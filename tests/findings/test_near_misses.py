@@ -281,6 +281,14 @@ CASES: dict[str, tuple[str, str]] = {
         )
         for three in (3, 5)
     ),
+    "setting-of-this-size": tuple(
+        f"RESOLUTION = {side}\n" + oom("4,8,4096,4096", "net/attention/Softmax") for side in (512, 480)
+    ),
+    "tests-of-the-writer": tuple(
+        f"With jit_compile=False it runs fine, with jit_compile=True {fails}.\n"
+        + oom("32,64,64,512", "net/a")
+        for fails in ("it runs out of memory", "it runs fine")
+    ),
     "sizes-of-the-text": tuple(
         f"model.fit(x, y, batch_size=16)\n{name} = 384\n" + oom("16,384,4096", "bert/layer_3/Erf")
         for name in ("max_length", "seed")

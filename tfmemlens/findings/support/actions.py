@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.contrasted import WHAT_ENDED_IT
 from tfmemlens.findings.support.ranking import LEAST_OF_A_FACTOR, whole_bytes
-from tfmemlens.findings.support.situation import has_one_card
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, has_one_card
 from tfmemlens.findings.support.sufficiency import both_at_once, enough_first, shortfall
 from tfmemlens.findings.support.tried import tried_in_vain
 from tfmemlens.findings.support.verdict import what_it_is
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Action, Basis, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.units import GIB
 from tfmemlens.values import replace
 
 
@@ -31,6 +34,7 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     particular = what_it_is(case, ours)
     if particular and _goes_away(case, particular):
         ours = [particular, *(each for each in ours if each is not particular)]
+    ours = _said_first(ours) if framework_of(case) in (TENSORFLOW, None) else ours
     in_its_words = {each.change or each.text: each for each in particular.remedies} if particular else {}
     advised: dict[str, tuple[Remedy, list[str]]] = {}
     for finding in ours:
@@ -53,7 +57,11 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     tried = tried_in_vain(case)
     actions = [action for action in actions if not _buys_nothing(action, least)] or actions
     actions.sort(key=lambda action: action.remedy.slug in tried)
+    actions = [_kept(case, _with_known_batch(case, action)) for action in actions]
     actions = list(enough_first(actions, short))
+    if _holds_it_itself(case):
+        actions.sort(key=lambda action: action.remedy.slug in _OF_OTHERS)
+        actions = [_set_back(action, _OWN_POOL) for action in actions]
     if any(each.rule == _LARGE_SAMPLE for each in ours):
         actions = list(both_at_once(case, actions))
     held = case.capture.surroundings.shows("held by an earlier run") is not None
@@ -64,6 +72,75 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
         actions.sort(key=lambda each: _SHARED not in each.rules or each.remedy != _first_of(ours, _SHARED))
         actions = [_with_place(each, other) for each in actions]
     return tuple(actions)
+
+
+def _said_first(ours: list[Finding]) -> list[Finding]:
+    """The same with what the text itself says before what rules know: its writer's own test, then the setting
+    that makes the tensor, unless a rule names that setting, or what each step keeps fills the device.
+    """
+    tests = [each for rule in _TESTS for each in ours if each.rule == rule]
+    knobs = [each for each in ours if each.rule == _KNOB and not _is_named(each, ours)]
+    rest = [each for each in ours if each.rule not in (*_TESTS, _KNOB)]
+    keeps = bool(rest) and rest[0].rule in _GROWING and bool(rest[0].remedies)
+    return [*tests, *rest, *knobs] if keeps else [*tests, *knobs, *rest]
+
+
+def _is_named(knob: Finding, ours: Sequence[Finding]) -> bool:
+    """Whether another rule advises to lower the same setting."""
+    name = knob.headline.partition("` (")[0] + "`" if knob.headline.startswith("`") else None
+    others = (remedy.text for each in ours if each.rule != _KNOB for remedy in each.remedies)
+    return name is not None and any(name in text for text in others)
+
+
+_TESTS, _KNOB = ("release-that-works", "tests-of-the-writer"), "setting-of-this-size"
+
+
+def _with_known_batch(case: Case, action: Action) -> Action:
+    """The same with the batch that the text says goes well, whichever rule advises a smaller one."""
+    if action.remedy.slug != "smaller-batch" or not case.moments:
+        return action
+    known = remedies.working_batch(case, case.moments[0])
+    return Action(known, action.rules) if known else action
+
+
+def _set_back(action: Action, why: str) -> Action:
+    """The same with a word why it does not come first, where it is of other programs."""
+    if action.remedy.slug not in _OF_OTHERS:
+        return action
+    text = action.remedy.text.removeprefix("first ")
+    return Action(replace(action.remedy, text=f"{text} ({why})"), action.rules)
+
+
+_OWN_POOL = "most likely none does: this program's own pool has nearly all of it"
+
+
+def _kept(case: Case, action: Action) -> Action:
+    """The same with a word why it comes last, where the text says that the batch must stay."""
+    line = case.capture.surroundings.shows("a batch that must stay")
+    if line is None or action.remedy.slug != "smaller-batch" or "keeps the effective" in action.remedy.text:
+        return action
+    text = f"{action.remedy.text}, though {line.place} says that it must stay"
+    return Action(replace(action.remedy, text=text), action.rules)
+
+
+_OF_OTHERS = ("see-device-users", "end-the-process", "close-other-programs")
+_NEARLY, _OF_ITS_GPU = 0.8, 0.85
+
+
+def _holds_it_itself(case: Case) -> bool:
+    """Whether the program's own pool is nearly full and has nearly all of its GPU: others have little."""
+    told, moment = case.capture.surroundings, case.moments[0] if case.moments else None
+    if moment is None or told.shows("sharing the device") or len(told.devices) > 1:
+        return False
+    balance = moment.balance
+    limit = balance.limit or next((each.limit for each in told.devices if each.limit), None)
+    totals = [each.total for each in (*told.named_devices, *told.devices) if each.total]
+    if limit is None or not limit.bytes:
+        return False
+    of_driver = moment.request is not None and moment.request.failed.kind is RequestKind.DRIVER
+    full = balance.in_use is not None and balance.in_use.bytes >= _NEARLY * limit.bytes
+    whole = bool(totals) and limit.bytes >= _OF_ITS_GPU * min(each.low for each in totals)
+    return (full and (whole or (not totals and limit.bytes >= GIB))) or (of_driver and whole)
 
 
 _LARGE_SAMPLE = "one-large-sample"

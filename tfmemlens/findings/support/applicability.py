@@ -446,6 +446,7 @@ TABLE: dict[str, Applicability] = {
     "less-optimizer-state": _ANYWHERE,
     "read-the-analysis": _ANYWHERE,
     "smaller-replay": _ANYWHERE,
+    "lower-setting": _ANYWHERE,
     "count-the-data": _ANYWHERE,
     "graph-of-its-own": _TENSORFLOW_CODE,
     "ops-once": _TENSORFLOW_CODE,

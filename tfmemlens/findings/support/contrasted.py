@@ -4,13 +4,13 @@ something, or says what ended it. Such words go before every guess.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.told_again import OF_FUNCTIONS, WITHOUT_CACHE
-from tfmemlens.model.capture import CAUSED_BY, CHANGED, ENDED_BY, FINE_WITHOUT, NOT_THERE, SUSPECTED
+from tfmemlens.model.capture import CAUSED_BY, CHANGED, ENDED_BY, FINE_WITHOUT, ISOLATED, NOT_THERE, SUSPECTED
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
@@ -133,15 +133,67 @@ def without(case: Case) -> tuple[str, Line] | None:
     return _in_own_words(case, FINE_WITHOUT) if framework_of(case) == TENSORFLOW else None
 
 
+def left_out(case: Case) -> Grower | None:
+    """What it is fine without, where a line of the quoted code does it."""
+    aside = without(case)
+    if aside is None or "batch" in aside[0].lower():
+        return None
+    code = _line_of(aside[0], code_lines(case.capture.surroundings))
+    return _leave_out(case, *aside) if code else None
+
+
+def isolated(case: Case) -> tuple[str, Line, tuple[Remedy, ...]] | None:
+    """The setting of which one value fails and another is fine, with what to do about it."""
+    told = _in_own_words(case, ISOLATED)
+    if told is None:
+        return None
+    setting, line = told
+    name, _, value = setting.partition("=")
+    keep = Remedy(
+        f"keep `{setting}`, with which it is fine ({line.place}): the writer's own test says that it hangs on"
+        f" `{name}`, and not on the data, the model or the batch",
+        slug="what-differs",
+    )
+    of_xla = (name, value) == ("jit_compile", "False")
+    more = (_ROOM_FOR_PROGRAMS if case.moments and not told_to_grow(case) else _FEW_SHAPES,) if of_xla else ()
+    otherwise = "memory grows" if told_to_grow(case) else "fails"
+    says = f"{line.place} says that it is fine with `{setting}`, and {otherwise} otherwise"
+    return says, line, (keep, *more)
+
+
+def told_to_grow(case: Case) -> bool:
+    """Whether the text says that memory grows."""
+    return case.capture.surroundings.shows("growing in words") is not None
+
+
+_FEW_SHAPES = Remedy(
+    "where XLA is wanted: it compiles anew for each shape that it meets, and keeps every program: give it few"
+    " shapes (drop or pad the last batch, pad to a few lengths)",
+    "ds = ds.batch(32, drop_remainder=True)",
+    slug="constant-shapes",
+)
+_ROOM_FOR_PROGRAMS = Remedy(
+    "where XLA is wanted: the driver loads its programs outside of TensorFlow's pool, which takes nearly the"
+    " whole GPU at its start: let the pool grow as needed, so that the driver finds memory",
+    "for gpu in tf.config.list_physical_devices('GPU'):\n"
+    "    tf.config.experimental.set_memory_growth(gpu, True)",
+    slug="growth",
+)
+
+
 def _leave_out(case: Case, thing: str, line: Line) -> Grower:
-    words = [word.lower() for word in _WORD.findall(thing) if len(word) >= _LONG_WORD]
-    code = next((each for each in code_lines(case.capture.surroundings) if _has(each, words)), None)
+    code = _line_of(thing, code_lines(case.capture.surroundings))
     if code and (appends := _APPENDS.search(code.text)):
         what = f"`{code.text.strip(' #')}` ({code.place}), since it is fine without it ({line.place})"
+        value = appends["value"]
+        several = value.startswith(("(", "[", "{"))
+        code_of = f"tf.nest.map_structure(np.asarray, {value})" if several else f"np.asarray({value})"
+        no_more = ", and no gradients of weights, which are as large as the model" if "grad" in value else ""
         host = Remedy(
             "append arrays in host RAM, no tensors, which stay on the device as long as the list holds them;"
-            " write them to a file and empty the list where they are many",
-            f"{appends['list']}.append(np.asarray({appends['value']}))",
+            f" only what is looked at later{no_more}; write them to a file and empty the list where they are"
+            " many",
+            f"{appends['list']}.append({code_of})",
             slug="keep-numbers",
         )
         return Grower(f"what a list keeps by {what}", code, (host,))
@@ -158,9 +210,23 @@ _APPENDS = regex(r"(?P<list>[A-Za-z_][\w.]{0,40})\.append\((?P<value>[^\n]{1,80}
 _LONG_WORD = 4
 
 
-def _has(code: Line, words: list[str]) -> bool:
-    """Whether a line of code has a word of the thing, as a name or a call."""
-    return any(word in code.text.lower() for word in words)
+def _line_of(thing: str, code: Sequence[Line]) -> Line | None:
+    """The line of code that has most words of the thing, as names or calls; None where none has any."""
+    words = [word.lower() for word in _WORD.findall(thing) if len(word) >= _LONG_WORD]
+    stems = {word[:_STEM].rstrip("s") for word in words if word not in _NO_NAMES}
+    best = max(code, key=lambda each: _common(each, stems), default=None)
+    return best if best and _common(best, stems) else None
+
+
+def _common(code: Line, stems: set[str]) -> int:
+    return sum(stem in code.text.lower() for stem in stems)
+
+
+_STEM = 7
+_NO_NAMES = frozenset(
+    ("line", "lines", "last", "that", "this", "which", "with", "where", "call", "part", "step")
+)
+"""What says that it is a line of code, and not which."""
 
 
 def what_ended_it(case: Case) -> Remedy | None:
@@ -185,6 +251,8 @@ class Contrast:
     says: str
     """In short, what the line says."""
     remedy: Remedy
+    suspects: bool = False
+    """Whether it is only what its writer suspects."""
 
 
 def difference(case: Case, found: Grower | None = None) -> Contrast | None:
@@ -197,7 +265,8 @@ def difference(case: Case, found: Grower | None = None) -> Contrast | None:
         told = _in_own_words(case, begins)
         if told and not (found and found.line == told[1] and begins != NOT_THERE):
             text = f'{told[1].place} says {says}: "{_short(told[0], _LONG)}": {then}'
-            return Contrast(told[1], says, Remedy(text, slug="what-differs"))
+            remedy = Remedy(text, slug="what-differs")
+            return Contrast(told[1], says, remedy, begins == SUSPECTED)
     return None
 
 

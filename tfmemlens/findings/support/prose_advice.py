@@ -205,7 +205,7 @@ BOUND_THE_SAVE = Remedy(
     "ocp.StandardCheckpointHandler(save_concurrent_gb=8)",
     slug="bound-checkpoint",
 )
-_OF_APPLE = Remedy(
+OF_APPLE = Remedy(
     "the text says that the CPU is fine, so the plug-in for Apple's GPU keeps what calls are given or return:"
     " take a newer one, compute this part on the CPU, or restart the process now and then, and report it",
     slug="newer-release",
@@ -428,7 +428,7 @@ def _room_for_others(case: Case) -> Remedy:
 def _of_growth(case: Case, of_host: bool) -> Iterator[Remedy]:
     told = case.capture.surroundings
     if told.shows("on a Mac") and told.shows("fine on the CPU"):
-        yield _OF_APPLE
+        yield OF_APPLE
         return
     if told.shows("on a Mac"):
         jax = framework_of(case) == JAX

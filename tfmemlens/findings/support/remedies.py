@@ -60,7 +60,7 @@ def for_case(slug: str, case: Case, moment: Moment) -> Remedy | None:
         saving = Saving(slug)
     if slug == "smaller-batch" and (unchanged := _unchanged_batch(case, moment)):
         return Remedy(unchanged, slug=slug)
-    if slug == "smaller-batch" and (working := _working_batch(case, moment)):
+    if slug == "smaller-batch" and (working := working_batch(case, moment)):
         return working
     if slug == "smaller-batch" and _is_one_sample(case, moment):
         saving = Saving(slug)
@@ -88,7 +88,7 @@ def _unchanged_batch(case: Case, moment: Moment) -> str | None:
     )
 
 
-def _working_batch(case: Case, moment: Moment) -> Remedy | None:
+def working_batch(case: Case, moment: Moment) -> Remedy | None:
     """The batch that, as the text says, goes well: nobody who has it need look for another."""
     told = case.capture.surroundings.setting("working_batch")
     batch = (moment.request.batch if moment.request else None) or batch_of(case, moment)
@@ -100,8 +100,16 @@ def _working_batch(case: Case, moment: Moment) -> Remedy | None:
     if not 0 < works < min({batch, *failed_batches(case)}) or (bound and works > bound.most(batch)):
         return None  # what is said to work elsewhere has no room here
     text = f"take the batch of {works} that works ({told[1].place})"
-    if batch % works or not applies("gradient-accumulation", case, moment) or is_forward_only(moment):
+    if not applies("gradient-accumulation", case, moment) or is_forward_only(moment):
         return Remedy(text, slug="smaller-batch")
+    if batch % works:
+        many = round(batch / works)
+        return Remedy(
+            f"{text}; gradient accumulation (one update for {many} batches) comes near the effective batch of"
+            f" {batch}",
+            code_snippets.accumulate(case.api, many),
+            slug="smaller-batch",
+        )
     return Remedy(
         f"{text}; gradient accumulation (one update for {batch // works} batches) keeps the effective batch"
         f" of {batch}",
@@ -368,6 +376,12 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     """
     if moment.request and moment.request.fixed and not saving.best_bytes:
         return None
+    shape = (moment.request.failed.shape or ()) if moment.request else ()
+    if len(shape) == 2 and shape[0] == shape[1] == _stated_batch(case):
+        return (
+            f"lower the batch: {shape[0]:,} -> {(shape[0] or 0) // 2:,}: both sides of this matrix are the"
+            " batch, each sample with each, so half of it makes the matrix a quarter"
+        ), None
     if moment.request and rows_of_a_graph(moment.request, case.capture.surroundings):
         return None  # nodes or edges of one graph
     if situation(case, moment).program == "TensorFlow Serving":

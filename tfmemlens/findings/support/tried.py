@@ -115,6 +115,9 @@ def _python_holds_little(case: Case) -> bool:
 
 
 _IN_VAIN: dict[str, tuple[str, ...]] = {"a smaller batch in vain": _BATCHES}
+_OUT_OF_QUESTION: dict[str, tuple[str, ...]] = {
+    "a batch that must stay": ("smaller-batch", "batch-for-the-block")
+}
 _MIN_BYTES = 256 * MIB
 """A request that a smaller batch may still make fit, though one was tried."""
 
@@ -122,9 +125,10 @@ _MIN_BYTES = 256 * MIB
 def tried_in_vain(case: Case) -> frozenset[str]:
     """Slugs of what the text says did not help: to be advised last, if at all."""
     asked = [moment.request.needed_bytes or 0 for moment in case.moments[:1] if moment.request]
+    kept = frozenset(_tried(case, _OUT_OF_QUESTION))
     if any(size >= _MIN_BYTES for size in asked):
-        return frozenset()
-    return frozenset(_tried(case, _IN_VAIN))
+        return kept
+    return kept | frozenset(_tried(case, _IN_VAIN))
 
 
 def _tried(case: Case, table: dict[str, tuple[str, ...]]) -> Iterator[str]:

@@ -1,0 +1,103 @@
+"""A setting of the program's own makes the tensor this large.
+
+What it means: a shape in an error holds numbers that nobody typed: the positions of a map that is 8 times
+smaller than `RESOLUTION`, all pixels of an image in one row, the rows of a replay memory of
+`capacity=20000`. The setting behind them is what its writer can change.
+When it fires: one setting of the text fits a side of the tensor that failed, as its number, by a stride or as
+a product; the request is 64 MiB or more; no other rule names that setting.
+What to do: lower it, in the line that sets it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.named_sizes import Meaning
+from tfmemlens.findings.support.own_knob import REPLAY, Knob, knob
+from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.findings.support.rows import device_limit, on_host, requests, tensor_text
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+from tfmemlens.model.what_if import Shrunk
+from tfmemlens.patterns import regex
+from tfmemlens.units import MIB, human
+
+BASIS = Basis.NAME
+EXPLAINS = "the failing tensor"
+
+_LEAST_BYTES = 64 * MIB
+_HALF = 0.5
+"""Of a limit: what one tensor may take, so that others find room beside it."""
+_MOST_HALVINGS = 10
+_SLUGS = {
+    Meaning.IMAGE: "smaller-input",
+    Meaning.LENGTH: "shorter-sequences",
+    Meaning.WORDS: "smaller-vocabulary",
+}
+_PIXELS_BY_PIXELS = regex(
+    r"(?:\bzca_whitening ?= ?True|\bnp\.cov\(|\bnp\.corrcoef\(|\bnp\.dot\((\w+)\.T, ?\1\)|\bPCA\()"
+)
+"""What multiplies all pixels with all."""
+_PART = {1: "half", 2: "a quarter", 3: "an eighth", 4: "a sixteenth"}
+
+
+def check(case: Case) -> Iterator[Finding]:
+    if framework_of(case) != TENSORFLOW and not (case.moments and on_host(case.moments[0])):
+        return
+    for index, moment, request in list(requests(case))[:1]:
+        need = request.failed.tensor_bytes
+        found = knob(request.failed.shape, case.capture.surroundings)
+        if found is None or need is None or need < _LEAST_BYTES:
+            continue
+        made = _makes_pairs(case) if found.flat and found.power == 4 else None
+        whose = f"`{found.name}` ({found.line.place})" if found.name else found.line.place
+        yield Finding(
+            severity=Severity.FACTOR,
+            headline=f"{whose} makes it this large: {found.says}",
+            because=f"{found.says} ({found.line.place})",
+            explains=need,
+            evidence=(
+                Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
+                Evidence(found.says, found.line),
+                *((Evidence("what multiplies all pixels with all", made[1]),) if made else ()),
+            ),
+            remedies=tuple(_remedies(case, moment, found, need, made)),
+            moment=index,
+        )
+
+
+def _makes_pairs(case: Case) -> tuple[str, Line] | None:
+    for line in code_lines(case.capture.surroundings):
+        if match := _PIXELS_BY_PIXELS.search(line.text):
+            return match[0], line
+    return None
+
+
+def _remedies(
+    case: Case, moment: Moment, found: Knob, need: int, made: tuple[str, Line] | None
+) -> Iterator[Remedy]:
+    if made:
+        yield Remedy(
+            f"leave out `{made[0].rstrip('(')}` ({made[1].place}): it makes a matrix of all pixels with all,"
+            f" {human(need)}, however few images there are; features that are centred and scaled one by one"
+            " need none",
+            slug="leave-it-out",
+        )
+    limit = device_limit(case, moment)
+    lower, times = found.value // 2, 1
+    while limit and need > limit.bytes * _HALF * 2 ** (found.power * (times - 1)) and times < _MOST_HALVINGS:
+        lower, times = found.value >> times, times + 1
+    halvings = max(times - 1, 1)
+    lower = found.value >> halvings
+    part = _PART[found.power] if halvings == 1 else human(need >> (found.power * halvings))
+    name = f"`{found.name}`" if found.name else "the image's sides"
+    slug = "smaller-replay" if REPLAY.search(found.name) else _SLUGS.get(found.meaning, "lower-setting")
+    yield remedies.of_tensor(
+        case,
+        f"lower {name} ({found.line.place}: {found.value:,} -> {lower:,}): {found.says}, and this tensor"
+        f" becomes {part}",
+        Shrunk(slug, need, 2**halvings, 1, axes=found.power),
+    )

@@ -1,0 +1,69 @@
+"""The text tells of a test that its writer made: with one value it fails, with another it does not.
+
+What it means: who changes one thing and sees the failure go has found its cause, or what it hangs on, and no
+rule knows better.
+When it fires: prose names a setting with two values, of which one fails or grows and the other is fine; or,
+beside a message, something without which it is fine, another way in which it does not
+happen, or what was changed before it began.
+What to do: keep the value that is fine, and look for what the other one needs; else go from one side to the
+other, one change at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.contrasted import difference, isolated, left_out
+from tfmemlens.findings.support.prose_advice import OF_APPLE
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+
+_AS_IN_KERAS_2 = Remedy(
+    "compile without XLA, and compare: Keras 3 compiles the whole step with it unless told otherwise,"
+    " which Keras 2 did not, and XLA takes all that the step needs at once, with convolutions of its own"
+    " choice; see that mixed precision is set for Keras 3, too",
+    "model.compile(..., jit_compile=False)   # or Keras 2: pip install tf_keras; TF_USE_LEGACY_KERAS=1",
+    slug="what-differs",
+)
+BASIS = Basis.NAME
+_BATCHES = ("smaller-batch", "gradient-accumulation")
+"""What helps against nothing that grows with one value of a setting, and stays with another."""
+EXPLAINS = "none: a test tells what it hangs on, and no bytes"
+
+
+def check(case: Case) -> Iterator[Finding]:
+    told = case.capture.surroundings
+    failed = case.moments or told.shows("growing in words") or told.shows("running short")
+    if not failed or framework_of(case) not in (TENSORFLOW, None) or situation(case).program:
+        return
+    for says, line, advised in _tests(case):
+        yield Finding(
+            severity=Severity.FACTOR,
+            headline=says,
+            because=says,
+            evidence=(Evidence("what the text says", line),),
+            remedies=advised,
+            moment=0,
+            rules_out=_BATCHES if told.shows("growing in words") else (),
+        )
+        return
+
+
+def _tests(case: Case) -> Iterator[tuple[str, Line, tuple[Remedy, ...]]]:
+    if found := isolated(case):
+        says, line, advised = found
+        of_apple = case.capture.surroundings.shows("on a Mac") and "cpu" in says.lower()
+        yield says, line, (*advised, OF_APPLE) if of_apple else advised
+    if both := case.capture.surroundings.shows("Keras 3 after Keras 2"):
+        says = f"{both.place} compares Keras 3 with Keras 2, which compiled no step with XLA by itself"
+        yield says, both, () if case.capture.surroundings.setting("jit_compile") else (_AS_IN_KERAS_2,)
+    if framework_of(case) != TENSORFLOW:
+        return
+    if not case.moments or case.capture.surroundings.works_in:
+        return  # texts without a message have rules that say it
+    if aside := left_out(case):
+        yield f"the text says that it is fine without it: {aside.what}", aside.line, aside.remedies
+    if (differs := difference(case)) and not differs.suspects:
+        yield f"{differs.line.place} says {differs.says}", differs.line, (differs.remedy,)
