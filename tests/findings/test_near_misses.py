@@ -190,6 +190,10 @@ CASES: dict[str, tuple[str, str]] = {
         "my RAM usage keeps increasing\nfit(x, use_multiprocessing=True)\n",
         "my RAM is full\nfit(x, use_multiprocessing=True)\n",
     ),
+    "unknown-end": (
+        "InternalError: No such statistics\n",
+        "InternalError: No such statistics\nmy GPU runs out of memory\n",
+    ),
     "told-in-words": ("my GPU runs out of memory\n", "my GPU runs out of memory\n" + oom("8,8")),
     "attention-scores": (oom("8,12,1024,1024", ATTENTION), oom("8,12,1024,64", ATTENTION)),
     "changed-batch": (

@@ -265,6 +265,7 @@ OF_A_SHELL = {
     "add-swap", "another-allocator", "another-backend", "another-malloc",
     "bound-requests", "close-models", "close-tensors", "delete-textures",
     "collectives-in-the-pool", "convert-on-the-cpu", "count-tensors", "smaller-collectives",
+    "how-it-ended", "smaller-first",
     "dump-file", "free-shared-ram", "larger-host-pool",
     "larger-message", "more-memory-maps", "more-pinned-memory",
     "more-ram-for-wsl", "pool-for-unified-memory", "raise-host-limit", "save-in-parts",

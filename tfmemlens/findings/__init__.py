@@ -6,6 +6,7 @@ rests on, and `EXPLAINS`, which bytes its findings account for ("none" where it 
 rule with `GENERAL = True` advises holds of any failure: it is not said where another rule names the cause;
 `GENERAL = 0.3` of one that names at least that share of the problem. `HEDGED` holds the severities in which a
 rule says what it found in any case, and advises only where no other rule names the cause: of what may be.
+What a rule with `ALONE = True` says counts where no other rule says anything.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ def examine(case: Case) -> Report:
             ranking.graded(case, replace(finding, rule=slug, basis=finding.basis or rule.BASIS))
             for finding in rule.check(case)
         ]
+    answers = [each for each in answers if not _alone(each)] or answers
     applying = (
         replace(finding, remedies=applicable(finding.remedies, runs.get(finding.moment, unknown)))
         for finding in sorted(_helping(_telling(answers)), key=ranking.rank)
@@ -78,6 +80,11 @@ def _helping(answers: list[Finding]) -> list[Finding]:
         )
         for finding in answers
     ]
+
+
+def _alone(finding: Finding) -> bool:
+    """Whether a finding counts only where no other rule has one."""
+    return getattr(rules()[finding.rule], "ALONE", False)
 
 
 def _is_hedged(finding: Finding) -> bool:

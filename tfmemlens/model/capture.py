@@ -257,6 +257,9 @@ class Surroundings:
     """A crash that is no lack of memory: a segmentation fault, an illegal instruction."""
     raised: Line | None = None
     """The last line that names the error which ended a traceback."""
+    ends: tuple[tuple[str, Line], ...] = ()
+    """Lines that look like an end of the program and that nothing else takes: (whose they are, line), the
+    most particular first."""
     kernel_died: Line | None = None
     """A notebook's kernel that ended for a reason that the notebook does not know."""
     startup: tuple[tuple[str, Line], ...] = ()

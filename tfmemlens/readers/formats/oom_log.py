@@ -31,6 +31,7 @@ from tfmemlens.readers.oom.dump import COLLAPSED, DumpCollector
 from tfmemlens.readers.oom.eras import era_of, logged_in
 from tfmemlens.readers.oom.host_figures import HostFigures
 from tfmemlens.readers.oom.incidents import incident, version_text
+from tfmemlens.readers.oom.last_errors import LastErrors
 from tfmemlens.readers.oom.named_devices import named
 from tfmemlens.readers.oom.other_failures import CUDNN_VERSION
 from tfmemlens.readers.oom.ranking import merge_ranks, order
@@ -133,6 +134,7 @@ class _Stream:
         self.log_below = False
         """Whether pytest tells what was logged, which it does below the exception."""
         self.attention = Attention()
+        self.ends = LastErrors()
         self.repeats = Repeats()
         self.gaps: list[Line] = []
         """Lines that lost letters on their way."""
@@ -212,6 +214,8 @@ class _Stream:
                     self.surroundings.notice(line)
                 return
         self.surroundings.notice(line)
+        if not code:
+            self.ends.observe(line)
         suspect = any(word in line.text for word in _SUSPECT) and not _PROSE.search(line.text)
         if "bfc_allocator" in cleaned.origin or suspect:
             self._note(line)
@@ -374,6 +378,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
             over_time=main.run.tapes.over_time if main else None,
             cells=tuple(main.run.cells) if main else (),
             trial=main.run.trial if main else None,
+            ends=main.ends.value() if main else (),
             evaluating=main.run.evaluating if main else None,
         ),
         notes=notes,

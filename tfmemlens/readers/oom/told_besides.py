@@ -614,7 +614,26 @@ SEVERAL_GPUS = LineRule(
     ),
 )
 """A machine with several GPUs."""
+ENDS_SILENTLY = LineRule(
+    r"(?i)\A(?!.*\bby (?:me|us|hand|myself)\b)"
+    r"(?=.*\b(?:ends?|ended|exit\w*|crash\w*|die[sd]?|dying|quits?|stop\w*|clos\w+|terminat\w+|kill\w*"
+    r"|fail\w*|gone|restart\w*|abort\w*|happens|prompt)\b)"
+    r".*(?:\b(?:no|not (?:a|any|even an?)) (?:\w+ ){0,2}"
+    r"(?:error|message|traceback|exception|output|warning)s?\b"
+    r"(?![^.\n]{0,20}\b(?:of|about)\b)(?=[^.?\n]{0,40}(?:[.,;!)]|\Z| (?:at all|anywhere|from|in"
+    r" the|is|was|are"
+    r"|just|and|when|whatsoever)\b))"
+    r"|\bwithout (?:any |an? |giving )?(?:\w+ )?(?:error|message|traceback|exception|warning|trace)s?\b"
+    r"|\b(?:silently|quietly)\b|\bback (?:at|to) the (?:prompt|shell)\b)",
+    "No warning, no error, no traceback, nothing, the terminal is back at the prompt",
+    "the python process just exits without any error message",
+    "After an hour it silently dies.",
+    "half of the time the run just exits on all ranks and there's no message at all",
+    needs=("no ", "not ", "without", "silently", "quietly", "back "),
+)
+"""The text says that the program ends, and that nothing tells why."""
 TOLD_BESIDES = {
+    "ending silently": ENDS_SILENTLY,
     "several GPUs named": SEVERAL_GPUS,
     "naming Keras": NAMED_KERAS,
     "tidying": TIDIES,

@@ -1,0 +1,74 @@
+"""No rule knows a failure in this text, and a line of it looks like the program's end, or its writer says
+that it ended without any.
+
+What it means: programs and drivers around TensorFlow and JAX have messages of their own. Who wrote the line
+says where to look; whether it speaks of memory says whether a lack of it is likely at all.
+When it fires: where no other rule has anything to say.
+What to do: begin with that line; where there is none, learn how the process ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.last_line import WHY_SILENT, helps, last_line, speaks_of_memory, whose
+from tfmemlens.findings.support.situation import on_windows
+from tfmemlens.findings.support.traceback_place import of_the_traceback
+from tfmemlens.model.capture import Holds, Surroundings
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+
+BASIS = Basis.NAME
+EXPLAINS = "none"
+ALONE = True
+"""It speaks where no other rule does."""
+_LESS = Remedy(
+    "run the same with a tenth of the data, then with all, and watch RAM and the GPU beside it: what"
+    " fails only"
+    " when it is large lacks room, even where no line says so",
+    "nvidia-smi -l 1   # RAM: top, Task Manager",
+    slug="smaller-first",
+)
+
+
+def check(case: Case) -> Iterator[Finding]:
+    told = case.capture.surroundings
+    if case.moments or case.layout or case.capture.source.holds >= Holds.GRAPH:
+        return
+    if end := last_line(told):
+        yield _of_a_line(told, *end)
+    elif silent := told.shows("ending silently"):
+        yield _of_silence(case, silent)
+
+
+def _of_a_line(told: Surroundings, who: str, line: Line) -> Finding:
+    what = (
+        "it speaks of memory, and no allocator of TensorFlow, JAX or XLA wrote it, so who held how much is"
+        " not in this text"
+        if speaks_of_memory(line)
+        else "it says nothing of memory, and no other line of this text does"
+    )
+    return Finding(
+        severity=Severity.NOTE,
+        headline=(
+            f"no out-of-memory message was found; what looks like the end is a line {whose(who)}:"
+            f" {what}{of_the_traceback(told)}"
+        ),
+        evidence=(Evidence("the message", line),),
+        remedies=helps(who, line),
+    )
+
+
+def _of_silence(case: Case, line: Line) -> Finding:
+    return Finding(
+        severity=Severity.NOTE,
+        headline=(
+            f"the text says that the program ended without a message ({line.place}): killed for RAM, a"
+            f" crash in"
+            " native code (which a full GPU may cause) and an end of its own look alike, and nothing here"
+            " tells which"
+        ),
+        evidence=(Evidence("what the text says", line),),
+        remedies=(WHY_SILENT[on_windows(case)], _LESS),
+    )
