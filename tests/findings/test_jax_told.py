@@ -37,7 +37,6 @@ _OOM = "It runs out of GPU memory."
         ("XLA_PYTHON_CLIENT_MEM_FRACTION=.2 is set.", "may take 20%", "raise-own-limit"),
         ("I use --per_device_train_batch_size=128.", "128 samples on each device", "smaller-batch"),
         ("It is a 13B model.", "24.21 GiB in 16 bits", "shard-arguments"),
-        ("I pmap the step over eight cores.", "under pmap", "shapes-of-pmap"),
         ("init_fn fails on it before anything is sharded.", "made whole on the first", "restore-sharded"),
         ("xs = jnp.concatenate([xs, new[i]])", "joined to itself", "join-once"),
         ("I accumulate over micro batches with lax.scan.", "over micro-batches", "gradient-inside-loop"),

@@ -53,7 +53,7 @@ def test_what_grows_by_what_is_repeated(text: str, slug: str) -> None:
         ("Keras evaluates the whole validation set and runs out of memory.", "smaller-evaluation-batch"),
         ("shuffle fills up my RAM memory.", "smaller-shuffle"),
         ("jit_compile fills my GPU memory until it crashes.", "without-xla"),
-        ("It runs out of memory.\nI train with MirroredStrategy.", "even-batches"),
+        ("I train with MirroredStrategy and it runs out of memory.", "even-batches"),
         ("PyTorch runs out of memory because TensorFlow takes all GPU memory.", "growth"),
         ("Two concurrent processes run out of memory: TensorFlow takes all GPU memory.", "growth"),
         ("The GPU memory is not released when the session is closed.", "end-the-process"),

@@ -12,7 +12,7 @@ from tfmemlens.model.finding import Remedy
 from tfmemlens.readers.oom import switches
 from tfmemlens.readers.oom.told_besides import TOLD_BESIDES
 
-MORE = ("read-the-log", "read-the-kernel-log")
+MORE = ("tell-which", "read-the-log", "read-the-kernel-log")
 
 
 def advised(text: str) -> list[str]:

@@ -28,7 +28,9 @@ from tfmemlens.findings.support.contrasted import (
     most_likely,
     stated_cause,
 )
+from tfmemlens.findings.support.grounds import Guess, claim, unknown
 from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.last_line import WHY_SILENT, quoted, speaks_of_memory
 from tfmemlens.findings.support.pool_of_jax import told_of_the_pool
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import (
@@ -49,7 +51,7 @@ from tfmemlens.findings.support.situation import (
     situation,
 )
 from tfmemlens.findings.support.told_again import WITHOUT_CACHE
-from tfmemlens.findings.support.told_mechanism import told_mechanism
+from tfmemlens.findings.support.told_mechanism import told_mechanism, told_mechanisms
 from tfmemlens.findings.support.traceback_place import another_error, in_short, of_the_traceback
 from tfmemlens.findings.support.which_memory import (
     CACHE,
@@ -163,6 +165,8 @@ def check(case: Case) -> Iterator[Finding]:
         )
     if line is None or not _alone(case, line) or _only_an_error(told, line) or goes_on(told, line):
         return
+    if grows is None and any(line == end and speaks_of_memory(end) for _, end in told.ends):
+        return  # no words of the writer: a program's line, which nobody knows
     if likely and caches(told, line, grows) and likely.line != line:
         likely = None  # code that caches says more than words of another line
     where = whose(case, line)
@@ -175,14 +179,22 @@ def check(case: Case) -> Iterator[Finding]:
         if told.shows(_NOTHING_LOGGED):
             what = "that the program was killed, and that the system's logs tell nothing of it"
     differs = difference(case, likely)
+    cause, ended = stated_cause(case), ended_by(case)
+    when = _of_steps(case) or ("" if grows or likely or cause or ended else _of_when(case))
+    claimed = None
+    if likely and differs is None:
+        claimed = claim(case, (likely, *told_mechanisms(case)), where)
+    elif not (likely or differs or cause or ended or on_board or when or grows):
+        claimed = _nothing_known(case, line, where)
     guessed = f"; {most_likely(case, likely, differs)}" if likely else ""
     if differs and not likely:
         guessed = f"; {differs.line.place} says {differs.says}"
-    cause, ended = stated_cause(case), ended_by(case)
+    guessed = f"; {claimed.words}" if claimed else guessed
     named = f'; {cause[1].place} names the cause: "{cause[0]}"' if cause else ""
     figures = _with_those_of(told, line, where)
     names = "" if figures else named_by(case, line, where)
-    unsaid = "" if likely or cause or ended or on_board else how_to_tell(case, line, where)
+    sure = likely and (claimed is None or claimed.sure)
+    unsaid = "" if sure or cause or ended or on_board else how_to_tell(case, line, where)
     yield Finding(
         severity=Severity.FACTOR,
         headline=(
@@ -191,7 +203,7 @@ def check(case: Case) -> Iterator[Finding]:
             f" and quotes {_quoted(told)}"
             f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
             f"{_of_readings(told)}{of_the_traceback(told)}"
-            f"{_of_steps(case) or ('' if grows or likely or cause or ended else _of_when(case))}"
+            f"{when}"
             f"{guessed}{named}{unsaid}{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
         ),
         evidence=tuple(
@@ -210,10 +222,59 @@ def check(case: Case) -> Iterator[Finding]:
         remedies=(
             *((ended[0],) if ended else ()),
             *((differs.remedy,) if differs else ()),
-            *(likely.remedies if likely else ()),
-            *_unless_ended(_remedies(case, told, line, grows, likely), ended is not None),
+            *_of_the_guess(likely, claimed),
+            *_unless_ended(
+                _before_the_log(_remedies(case, told, line, grows, likely), None if likely else claimed),
+                ended is not None,
+            ),
         ),
     )
+
+
+def _of_the_guess(likely: Grower | None, claimed: Guess | None) -> tuple[Remedy, ...]:
+    """What helps against the cause that is named, as sure as it is."""
+    if likely is None:
+        return ()
+    return claimed.remedies if claimed else likely.remedies
+
+
+def _before_the_log(remedies: Iterator[Remedy], claimed: Guess | None) -> Iterator[Remedy]:
+    """What helps most programs, then what tells causes apart, then whose message is wanted."""
+    telling = list(claimed.remedies) if claimed else []
+    for remedy in remedies:
+        if remedy.slug in _ASKING:
+            yield from telling
+            telling = []
+        yield remedy
+    yield from telling
+
+
+_ASKING = ("read-the-log", "read-the-kernel-log", "how-it-ended")
+
+
+def _nothing_known(case: Case, line: Line, where: str) -> Guess | None:
+    """What may be said where the words name no cause; nothing where something else in the text tells more."""
+    told = case.capture.surroundings
+    if framework_of(case) not in (TENSORFLOW, JAX, TORCH_XLA) or situation(case).program or only_killed(line):
+        return None
+    more = (*told.soft_warnings, *told.device_uses, *told.pipeline_buffers, *told.host_readings)
+    if more or any(map(told.shows, _TELL_MORE)) or small_pool(case) or any(of_constructs(case)):
+        return None
+    return None if caches(told, line) or another_error(told) else unknown(case, where)
+
+
+_TELL_MORE = (
+    "a smaller batch helps",
+    "saving in words",
+    "failing in evaluation",
+    "taking the whole GPU",
+    "several ranks",
+    "another release",
+    "using a tool",
+    "volumes",
+    OWN_FRAME,
+)
+"""Facts that say more of why, or where."""
 
 
 def goes_on(told: Surroundings, line: Line) -> bool:
@@ -403,6 +464,8 @@ def _message_wanted(told: Surroundings) -> Remedy:
     """Where the message stands that the text does not quote."""
     if another_error(told):
         return _OF_ANOTHER_ERROR
+    if told.shows("ending silently"):
+        return WHY_SILENT[told.shows("on Windows") is not None]
     if told.shows(OWN_FRAME) or told.shows(LIBRARY_FRAME):
         return _END_OF_THE_TRACEBACK
     return _OF_A_NOTEBOOK if told.shows("in a notebook") else _ADD_THE_MESSAGE
@@ -501,6 +564,8 @@ def _quoted(told: Surroundings) -> str:
     """What stands there of the failure: a warning, or a figure, or an error of another kind."""
     if error := another_error(told):
         return f"no message of it: the error that it quotes is another, `{in_short(error)}` ({error.place})"
+    if whose_line := quoted(told):
+        return whose_line
     if figure := _figure(told):
         return f"of its message only {figure}"
     if not told.soft_warnings:

@@ -16,3 +16,5 @@ class Grower:
     remedies: tuple[Remedy, ...]
     sure: bool = False
     """Whether the code itself shows it, rather than words or a setting."""
+    fact: str = ""
+    """The fact of a table by which words tell it; empty where code, a setting or a figure does."""

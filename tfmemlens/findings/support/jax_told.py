@@ -514,7 +514,7 @@ def _of_rows(case: Case, rows: tuple[_Told, ...]) -> Iterator[Grower]:
         if row.fact == _BUFFER:
             row = replace(row, remedies=(_smaller_replay(told),))
         if remedies := tuple(each for each in row.remedies if each.slug not in ruled_out(case)):
-            yield Grower(f"{row.what} ({line.place})", line, remedies)
+            yield Grower(f"{row.what} ({line.place})", line, remedies, fact=row.fact)
 
 
 def _smaller_replay(told: Surroundings) -> Remedy:

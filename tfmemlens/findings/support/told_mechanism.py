@@ -104,17 +104,26 @@ def told_mechanism(case: Case) -> Grower | None:
     """What the text shows by what works beside what fails, else the most particular that the words tell of
     JAX, or of TensorFlow in Python; None where they tell none.
     """
+    return next(told_mechanisms(case), None)
+
+
+def told_mechanisms(case: Case) -> Iterator[Grower]:
+    """The same with what else the words tell, behind it."""
     if shown := contrasted(case):
-        return shown
+        yield shown
     if situation(case).program:
-        return None
-    if framework_of(case) in (JAX, TORCH_XLA) and _of_the_host(case) and (found := on_the_host(case)):
-        return found
-    if framework_of(case) == JAX:
-        return next(told_of_jax(case), None)
-    if framework_of(case) == TORCH_XLA:
-        return _of_a_loader(case)
-    return first_of(case, _mechanisms(case)) if framework_of(case) == TENSORFLOW else None
+        return
+    framework = framework_of(case)
+    on_host = framework in (JAX, TORCH_XLA) and _of_the_host(case)
+    if on_host and (found := on_the_host(case)):
+        yield found
+    if framework == JAX:
+        yield from told_of_jax(case)
+    elif framework == TORCH_XLA:
+        yield from filter(None, (_of_a_loader(case),))
+    elif framework == TENSORFLOW:
+        yield from filter(None, (first_of(case, _mechanisms(case)),))
+        yield from _mechanisms(case)
 
 
 def _of_the_host(case: Case) -> bool:
@@ -167,7 +176,8 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
                 )
             if "multi_gpu_model" in line.text and "Strategy" not in line.text:
                 remedies = (_PER_GPU,)
-            yield Grower(f"{what} ({line.place})", line, tuple(_of_its_time(case, each) for each in remedies))
+            fitting = tuple(_of_its_time(case, each) for each in remedies)
+            yield Grower(f"{what} ({line.place})", line, fitting, fact=name)
     line = told.shows("kept in words")
     if growing and line and growing.number != line.number:
         line = None  # told of growth elsewhere: what is kept is no pool

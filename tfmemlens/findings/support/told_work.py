@@ -331,7 +331,7 @@ def told_work(case: Case) -> Iterator[Grower]:
         if not of_host and work.facts[0] in _IN_CODE_ALONE and line != said:
             continue
         remedies = tuple(_by_settings(case, from_the_stated(case, each)) for each in work.remedies)
-        yield Grower(f"{work.what} ({line.place})", line, remedies)
+        yield Grower(f"{work.what} ({line.place})", line, remedies, fact=work.facts[0])
     if not told_more:
         yield from _of_settings(case, of_host)
 
