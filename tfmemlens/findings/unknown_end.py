@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.last_line import WHY_SILENT, helps, last_line, speaks_of_memory, whose
 from tfmemlens.findings.support.situation import on_windows
-from tfmemlens.findings.support.traceback_place import of_the_traceback
+from tfmemlens.findings.support.traceback_place import in_short, of_the_traceback
 from tfmemlens.model.capture import Holds, Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -47,7 +47,7 @@ def _of_a_line(told: Surroundings, who: str, line: Line) -> Finding:
         "it speaks of memory, and no allocator of TensorFlow, JAX or XLA wrote it, so who held how much is"
         " not in this text"
         if speaks_of_memory(line)
-        else "it says nothing of memory, and no other line of this text does"
+        else f"`{in_short(line)}`, and it says nothing of memory, nor does another line"
     )
     return Finding(
         severity=Severity.NOTE,
