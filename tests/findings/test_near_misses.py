@@ -554,6 +554,7 @@ CASES: dict[str, tuple[str, str]] = {
 
 WITH_A_BUNDLE = {
     "held-by-python": "tests/readers/test_bundle.py",
+    "kept-by-a-tape": "tests/findings/test_kept_by_a_tape.py",
     "predicted-step": "tests/findings/test_predicted_step.py",
 }
 """Rules that read more than a text: where their cases and near misses stand."""

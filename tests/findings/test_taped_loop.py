@@ -65,6 +65,39 @@ def test_a_loop_of_a_layer_that_the_tape_calls() -> None:
     assert taped_loop(program(UNROLLED.replace("def call", "def fit"))) is None
 
 
+METHOD = """class Cells(tf.Module):
+    def grow(self, state):
+        for _ in range(ROLLOUT):
+            state = self.update(state)
+        return state
+
+cells = Cells()
+with tf.GradientTape() as tape:
+    loss = f(cells.grow(start))
+grads = tape.gradient(loss, weights)
+"""
+
+
+def test_a_loop_of_a_method_that_the_tape_calls() -> None:
+    found = taped_loop(program(METHOD))
+    assert found and (found.tape.number, found.loop.number, found.words) == (
+        8,
+        3,
+        "loop over `range(ROLLOUT)`",
+    )
+    assert found.called
+    assert taped_loop(program(METHOD.replace("cells.grow(start)", "cells.value"))) is None
+
+
+def test_a_loop_that_counts_its_turns_itself() -> None:
+    counting = METHOD.replace("for _ in range(ROLLOUT)", "while turn < ROLLOUT")
+    found = taped_loop(program(counting))
+    assert found and (found.loop.number, found.words) == (3, "loop while `turn < ROLLOUT`")
+    assert taped_loop(program(counting.replace("turn < ROLLOUT", "True"))) is None
+    inside = TAPED.replace("for part in parts", "while left()")
+    assert (seen := taped_loop(program(inside))) and seen.words == "loop while `left()`"
+
+
 def test_what_a_layer_s_loop_adds_to_is_no_kept_result() -> None:
     report = pipeline.explain(log(UNROLLED))
     assert "each turn of the loop over `range(90)`" in report.verdict

@@ -314,6 +314,39 @@ def test_tensors_are_named_by_the_container_that_holds_them() -> None:
     assert kept
 
 
+class GradientTape:
+    """Looks like TensorFlow's; what it recorded hangs on `_tape`."""
+
+    __module__ = "tensorflow.python.eager.backprop"
+
+    def __init__(self) -> None:
+        self._tape: object | None = object()
+
+    def __enter__(self) -> GradientTape:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("open_still", "kind"), [(True, "gradient tape"), (False, "tuple")])
+def test_what_no_name_leads_to_is_an_open_tapes(open_still: bool, kind: str) -> None:
+    """TensorFlow's functions of the backward pass hold tuples, and nothing of Python's holds those."""
+    loose = object.__new__(type("Loose", (), {"__slots__": ("kept",), "__module__": "tensorflow.core"}))
+    loose.kept = (EagerTensor(6, 5, 4), EagerTensor(6, 5, 4))  # type: ignore[attr-defined]
+    with GradientTape() as recorder:
+        if not open_still:
+            recorder._tape = None
+        told = living.living(seconds=AS_LONG_AS_IT_TAKES)
+    (group,) = (each for each in told["groups"] if each["shape"] == [6, 5, 4])
+    (holder,) = group["held_by"]
+    assert (holder["name"], holder["kind"], holder["count"]) == (None, kind, 2)
+    assert ("line" in holder) is open_still
+    if open_still:
+        source = Path(__file__).read_text().splitlines()
+        assert source[holder["line"] - 1].strip() == "with GradientTape() as recorder:"
+
+
 @functools.lru_cache(maxsize=4)
 def remembered(at: int) -> tuple[EagerTensor, int]:
     return EagerTensor(9, 9, 9), at

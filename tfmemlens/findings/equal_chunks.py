@@ -239,7 +239,7 @@ def _meaning(case: Case, moment: Moment) -> str:
         return f", {_LEAK}"
     if request and (taped := loop_of_a_tape(case, request)):
         return (
-            f": most likely what each turn of the loop over `{taped.over}` ({taped.loop.place}) makes, which"
+            f": most likely what each turn of the {taped.words} ({taped.loop.place}) makes, which"
             f" the tape of {taped.tape.place} keeps until the gradient is taken"
         )
     if request and without_tape(case, request):

@@ -209,13 +209,17 @@ class LiveModel:
         return tuple(dict.fromkeys(layers))
 
 
+OF_A_TAPE = "gradient tape"
+"""The kind of a holder that is no container: what a tape keeps until its gradient is taken."""
+
+
 @dataclass(frozen=True, slots=True)
 class Holder:
     """A container that holds tensors: the name that leads to it, None where none was found."""
 
     name: str | None
     kind: str
-    """Its class: `list`, `dict`."""
+    """Its class: `list`, `dict`; `OF_A_TAPE`."""
     count: int
     bytes: int
     file: str | None = None
@@ -223,6 +227,11 @@ class Holder:
     """The line of the program that fills it."""
     line: Line | None = None
     """Where the input says so."""
+
+    @property
+    def is_tape(self) -> bool:
+        """Whether a gradient tape holds them."""
+        return self.kind == OF_A_TAPE
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ variables with their slots, constants of functions, batches; and what the step m
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -14,7 +15,7 @@ from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner
 from tfmemlens.model.capture import Capture, Surroundings
 from tfmemlens.model.incident import FailedRequest, Incident
-from tfmemlens.model.live_model import LEAST_BYTES, HeldTensors, LiveModel
+from tfmemlens.model.live_model import LEAST_BYTES, HeldTensors, Holder, LiveModel
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.units import round_up
 from tfmemlens.values import replace
@@ -97,9 +98,9 @@ def _of_input_layers(model: LiveModel, shape: tuple[int | None, ...]) -> Iterato
 
 
 def _of_containers(living: Iterable[HeldTensors], model: LiveModel | None) -> Iterator[Claim]:
-    """What Python held, under the names that lead to it. Of what no name leads to it is a function's that has
-    as many traces, if what it keeps has room for one of the type in each; then a batch, and the rest, such as
-    a tape keeps, is of the one layer that makes tensors as wide.
+    """What Python held, under the names that lead to it; what a tape keeps is of the one layer that makes
+    tensors as wide, else of the tape. Of what no name leads to it is a function's that has as many traces, if
+    what it keeps has room for one of the type in each; then a batch, and the rest is of the one layer, too.
     """
     given = Counter(model.inputs if model else ())
     room = {each: each.bytes for each in (model.functions if model else ())}
@@ -109,7 +110,9 @@ def _of_containers(living: Iterable[HeldTensors], model: LiveModel | None) -> It
             if holder.name is not None:
                 owner = replace(NOBODY, layer=holder.name, kind=Kind.HELD)
                 yield Claim(HELD_TENSOR, owner, group.tensor, holder.count)
-        left = sum(holder.count for holder in group.holders if holder.name is None)
+            elif holder.is_tape:
+                yield Claim(HELD_TENSOR, _of_tape(holder, group.tensor, model), group.tensor, holder.count)
+        left = sum(holder.count for holder in group.holders if holder.name is None and not holder.is_tape)
         for function, bytes_left in room.items():
             if function.traces <= left and 0 < size * function.traces <= bytes_left:
                 room[function] -= size * function.traces
@@ -123,6 +126,14 @@ def _of_containers(living: Iterable[HeldTensors], model: LiveModel | None) -> It
         if left:
             layer = model.widest_like(group.tensor.shape or ()) if model else None
             yield Claim(HELD_TENSOR, replace(NOBODY, layer=layer, kind=Kind.HELD), group.tensor, left)
+
+
+def _of_tape(holder: Holder, tensor: TensorType, model: LiveModel | None) -> Owner:
+    """The layer whose output a tape keeps, else the line that opens the tape."""
+    layer = model.widest_like(tensor.shape or ()) if model else None
+    if layer is None and holder.file and holder.code_line:
+        layer = f"tape ({os.path.basename(holder.file)}:{holder.code_line})"
+    return replace(NOBODY, layer=layer, kind=Kind.ACTIVATION)
 
 
 def _of_graphs(model: LiveModel) -> Iterator[Claim]:

@@ -19,7 +19,9 @@ class TapedLoop:
     tape: Line
     loop: Line
     over: str
-    """What it goes over, as it is written."""
+    """What it goes over, or its condition, as it is written."""
+    asks: bool = False
+    """Whether that is a condition."""
     called: bool = False
     """Whether it stands in a function or a layer that the tape's code calls: its turns are one forward pass,
     and no gradient can be taken of each.
@@ -28,6 +30,11 @@ class TapedLoop:
     """What its turns call by name."""
     last: int = 0
     """The number of its last line."""
+
+    @property
+    def words(self) -> str:
+        """The loop over `range(9)`, or that while `t < 9`."""
+        return f"loop {'while' if self.asks else 'over'} `{self.over}`"
 
     def holds(self, source: str | None) -> bool:
         """Whether a place of the program, `train.py:30`, lies in one of its turns."""
@@ -50,41 +57,46 @@ def taped_loop(program: Program) -> TapedLoop | None:
             lines = statement.line_of(tape), statement.line_of(loop)
             return TapedLoop(
                 *lines,
-                ast.unparse(loop.iter),
+                *_goes_over(loop),
                 calls=frozenset(_called(loop)),
                 last=statement.span(loop)[1],
             )
     for statement, tape in tapes:
         for where, loop in _loops_called(program, tape):
-            return TapedLoop(
-                statement.line_of(tape), where.line_of(loop), ast.unparse(loop.iter), called=True
-            )
+            return TapedLoop(statement.line_of(tape), where.line_of(loop), *_goes_over(loop), called=True)
     return None
 
 
-def _loops(body: list[ast.stmt]) -> Iterator[ast.For]:
+Loop = ast.For | ast.While
+
+
+def _goes_over(loop: Loop) -> tuple[str, bool]:
+    """What it goes over, or the condition that it asks, and which of both."""
+    if isinstance(loop, ast.For):
+        return ast.unparse(loop.iter), False
+    return ast.unparse(loop.test), True
+
+
+def _loops(body: list[ast.stmt]) -> Iterator[Loop]:
     for loop in (each for part in body for each in ast.walk(part)):
-        if isinstance(loop, ast.For) and _calls(loop.body) and not _takes_a_gradient(loop):
+        if isinstance(loop, Loop) and _calls(loop.body) and not _takes_a_gradient(loop):
             yield loop
 
 
-def _loops_called(program: Program, tape: ast.With) -> Iterator[tuple[Statement, ast.For]]:
-    """Loops over a range in functions of the program that a tape's code calls by name, and in the `call` of
-    its own layers and models, if it calls any object.
+def _loops_called(program: Program, tape: ast.With) -> Iterator[tuple[Statement, Loop]]:
+    """Loops over a range in functions and methods of the program that a tape's code calls by name, and in the
+    `call` of its own layers and models, if it calls any object.
     """
-    names = {
-        each.func.id
-        for part in tape.body
-        for each in ast.walk(part)
-        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
-    }
+    calls = [each for part in tape.body for each in ast.walk(part) if isinstance(each, ast.Call)]
+    names = {last_name(each.func) for each in calls}
     defined = [
         (statement, each)
         for statement in program
         for each in statement.nodes
         if isinstance(each, ast.FunctionDef)
     ]
-    objects = names - {each.name for _, each in defined}
+    plain = {each.func.id for each in calls if isinstance(each.func, ast.Name)}
+    objects = plain - {each.name for _, each in defined}
     for statement, function in defined:
         if function.name in names or (objects and function.name in _FORWARD):
             yield from ((statement, loop) for loop in _loops(function.body) if _over_a_range(loop))
@@ -93,7 +105,10 @@ def _loops_called(program: Program, tape: ast.With) -> Iterator[tuple[Statement,
 _FORWARD = ("call", "__call__")
 
 
-def _over_a_range(loop: ast.For) -> bool:
+def _over_a_range(loop: Loop) -> bool:
+    """Whether it counts its turns: over a range, or as long as a condition holds."""
+    if isinstance(loop, ast.While):
+        return isinstance(loop.test, ast.Compare)
     call = loop.iter
     return isinstance(call, ast.Call) and last_name(call.func) == "range"
 
@@ -125,17 +140,17 @@ def _calls(body: list[ast.stmt]) -> bool:
     return any(isinstance(each, ast.Call) for part in body for each in ast.walk(part))
 
 
-def _called(loop: ast.For) -> Iterator[str]:
+def _called(loop: Loop) -> Iterator[str]:
     for each in ast.walk(loop):
         if isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
             yield each.func.id
 
 
-def _takes_a_gradient(loop: ast.For) -> bool:
+def _takes_a_gradient(loop: Loop) -> bool:
     return any(name in ("gradient", "jacobian", "stop_recording") for name in _methods(loop))
 
 
-def _methods(loop: ast.For) -> Iterator[str]:
+def _methods(loop: Loop) -> Iterator[str]:
     for each in ast.walk(loop):
         if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute):
             yield each.func.attr

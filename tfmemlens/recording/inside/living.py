@@ -42,13 +42,17 @@ def living(trace: Any = None, seconds: float = SECONDS) -> Dict[str, Any]:
     """
     clock, held = Clock(seconds), Held()
     _TREES.clear()
+    tape = None  # type: Optional[Place]
     for name, value, place in roots(trace):
+        if tape is None and _is_open_tape(value):
+            tape = Place(place.file, place.function, place.first_line, name)
         _walk(name, value, place, held, clock)
+    tape = tape or (Place("", None, 0) if any(map(_is_open_tape, objects(_is_tape))) else None)
     for container in gc.get_objects():
         if clock.is_over():
             break
         if isinstance(container, (list, dict, tuple, set, deque)):
-            _add_all(container, held)
+            _add_all(container, held, tape)
     return held.told(complete=not clock.is_over())
 
 
@@ -93,11 +97,30 @@ def objects_of(trace: Any) -> List[Any]:
     return [frame.f_locals["self"] for frame in reversed(frames) if "self" in frame.f_locals]
 
 
-class Place:
-    """Where a name stands: a module or a function, and its source."""
+TAPE = "gradient tape"
+"""Who holds what no name leads to, in tuples and lists, while a tape of TensorFlow's is open: the functions
+of the backward pass, which are C++.
+"""
 
-    def __init__(self, file: str, function: Optional[str], first_line: int) -> None:
-        self.file, self.function, self.first_line = file, function, first_line
+
+def _is_tape(kind: type) -> bool:
+    return kind.__name__ == "GradientTape" and (kind.__module__ or "").startswith("tensorflow")
+
+
+def _is_open_tape(value: Any) -> bool:
+    """Whether a tape still keeps what it recorded."""
+    return _is_tape(type(value)) and getattr(value, "_tape", None) is not None
+
+
+class Place:
+    """Where a name stands: a module or a function, and its source; `variable` is a name that is told nowhere
+    else.
+    """
+
+    def __init__(
+        self, file: str, function: Optional[str], first_line: int, variable: Optional[str] = None
+    ) -> None:
+        self.file, self.function, self.first_line, self.variable = file, function, first_line, variable
 
     def line_of(self, name: str) -> Optional[int]:
         """The line that puts something into what the name means, else the one that makes it."""
@@ -120,6 +143,9 @@ class Place:
                         growing.append(node.lineno)
                     elif name in _spellings(target):
                         (growing if isinstance(node, ast.AugAssign) else making).append(node.lineno)
+            elif isinstance(node, ast.With):
+                if any(name in _spellings(item.optional_vars) for item in node.items):
+                    making.append(node.lineno)
         lines = growing or making
         return min(lines, key=lambda line: (line < self.first_line, line)) if lines else None
 
@@ -191,8 +217,9 @@ class Held:
             group["count"] += count
             group["bytes"] += size
             holder = {"name": name or None, "kind": kind, "count": count, "bytes": size}
-            if place is not None and name:
-                holder.update(file=place.file, function=place.function, line=place.line_of(_last(name)))
+            made_as = name or (place.variable if place is not None else None)
+            if place is not None and made_as:
+                holder.update(file=place.file, function=place.function, line=place.line_of(_last(made_as)))
             group["held_by"].append(holder)
         ordered = sorted(groups.values(), key=lambda group: -group["bytes"])
         for group in ordered:
@@ -326,13 +353,14 @@ def _walk(name: str, value: Any, place: Place, held: Held, clock: Clock) -> None
                 waiting.append((inner, each, depth + 1))
 
 
-def _add_all(container: Any, held: Held) -> None:
-    """What a container without a name holds itself. Asked is the collector: of a tuple that is still being
-    made it leaves out what is not there yet, where a loop over it would end the process.
+def _add_all(container: Any, held: Held, tape: Optional[Place]) -> None:
+    """What a container without a name holds itself, or the open tape. Asked is the collector: of a tuple that
+    is still being made it leaves out what is not there yet, where a loop over it would end the process.
     """
+    taped = tape if type(container) in (list, tuple) else None
     for each in gc.get_referents(container):
         if _is_tensor(each):
-            held.add(each, "", _word(container), None)
+            held.add(each, "", _word(container) if taped is None else TAPE, taped)
 
 
 def _inside(path: str, container: Any) -> Iterator[Tuple[str, Any]]:
