@@ -68,3 +68,13 @@ def test_what_tells_them_apart_is_of_the_framework(framework: str, code: str | N
     tells = [action.remedy for action in report.actions if action.remedy.slug == "tell-which"]
     assert [each.code for each in tells if code is None] == [None] * len(tells) * (code is None)
     assert code is None or (tells and code in (tells[0].code or ""))
+
+
+def test_what_is_told_of_the_failure_goes_before_a_mention() -> None:
+    text = (
+        "I train with MirroredStrategy on two cards, TF 2.9. The first epoch is fine, out of memory in the"
+        " validation after it. It has validation_batch_size=512.\n"
+    )
+    verdict = pipeline.explain(text).verdict
+    assert "most likely a batch of the evaluation" in verdict
+    assert "replica" not in verdict

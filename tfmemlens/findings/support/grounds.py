@@ -141,7 +141,8 @@ class Guess(NamedTuple):
 def ground(case: Case, found: Grower) -> Ground:
     """What the cause stands on."""
     told = case.capture.surroundings
-    if found.sure or not found.fact or found.line in (*told.code, *code_lines(told)):
+    of_code = found.line in (*told.code, *code_lines(told)) and not RAN_OUT.search(found.line.text)
+    if found.sure or not found.fact or of_code:
         return Ground.CODE
     if found == contrasted(case):
         return Ground.CONTRAST
@@ -176,7 +177,7 @@ def claim(case: Case, found: Iterable[Grower], where: str) -> Guess | None:
     causes = _different(found)
     if not causes:
         return None
-    first = causes[0]
+    first = next((each for each in causes if CARRIES[ground(case, each)]), causes[0])
     others = [other for other in _others(case, where) if not _same(other, causes)]
     if CARRIES[ground(case, first)] or not (others or causes[1:]):
         return Guess(f"most likely {first.what}", first.remedies, sure=True)
