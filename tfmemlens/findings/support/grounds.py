@@ -59,7 +59,6 @@ MENTIONS = frozenset(
         "large images",
         "a transformer",
         "environments",
-        "learning from a buffer",
         "jax: compiling",
         "jax: pmap",
     )
