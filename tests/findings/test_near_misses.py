@@ -302,6 +302,9 @@ CASES: dict[str, tuple[str, str]] = {
         f"        {state} = cell(x[:, t], state)\n" + oom("8,8,8,8")
         for state in ("state", "y")
     ),
+    "left-by-earlier-calls": tuple(
+        f"import jax\nIt dies at the {turn} call with out of memory.\n{XLA}" for turn in ("third", "only")
+    ),
     "kept-by-a-loop": tuple(
         f"kept = []\nfor i, x in enumerate(ds):\n    y = f(x)   # (64, 512, 512)\n    kept.append({what})\n"
         "step 900 loss 0.5\n" + oom("8,8,8,8")

@@ -264,8 +264,8 @@ OF_PYTHON = {"find-the-growth", "freeze-weights", "list-tensors", "mixed-precisi
 OF_A_SHELL = {
     "add-swap", "another-allocator", "another-backend", "another-malloc",
     "bound-requests", "close-models", "close-tensors", "delete-textures",
-    "collectives-in-the-pool", "convert-on-the-cpu", "count-tensors", "smaller-collectives",
-    "how-it-ended", "smaller-first",
+    "collectives-in-the-pool", "convert-on-the-cpu", "count-tensors", "one-simulated-device",
+    "how-it-ended", "smaller-collectives", "smaller-first",
     "dump-file", "free-shared-ram", "larger-host-pool",
     "larger-message", "more-memory-maps", "more-pinned-memory",
     "more-ram-for-wsl", "pool-for-unified-memory", "raise-host-limit", "save-in-parts",

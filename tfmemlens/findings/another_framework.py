@@ -60,6 +60,12 @@ _HELP = {
         "df -h .; quota -s",
         slug="room-for-files",
     ),
+    "the server did not start": Remedy(
+        "allow shorter texts: the cache of one request grows with its length; or spread weights and cache"
+        " over more devices, or keep the cache in 8 bits",
+        "--max-model-len 8192   # --kv-cache-dtype fp8; --tensor-parallel-size 8",
+        slug="shorter-requests",
+    ),
     "libdevice": Remedy(
         "tell XLA where CUDA lies: the folder that has nvvm/libdevice below it",
         "export XLA_FLAGS=--xla_gpu_cuda_data_dir=/usr/local/cuda",
@@ -219,11 +225,26 @@ def check(case: Case) -> Iterator[Finding]:
                 *((ended[0],) if ended else ()),
                 *((BUILD_ONCE,) if _grew(case, what, line) else ()),
                 *(_smaller_blocks(case) if _ON_CHIP in what else ()),
-                *(_on_that_disk(remedy, line) for words, remedy in _HELP.items() if words in what),
+                *(
+                    _on_that_disk(_as_long_as_fits(remedy, line), line)
+                    for words, remedy in _HELP.items()
+                    if words in what
+                ),
             ),
         )
     yield from _crash(case)
     yield from _kernel_died(case)
+
+
+_LONGEST = regex(r"estimated maximum model length is (?P<most>\d{2,9})")
+
+
+def _as_long_as_fits(remedy: Remedy, line: Line) -> Remedy:
+    """The same with the length that has room, as a server's message says."""
+    match = _LONGEST.search(line.text)
+    if remedy.slug != "shorter-requests" or match is None:
+        return remedy
+    return replace(remedy, code=(remedy.code or "").replace("8192", match["most"], 1))
 
 
 _OF_TEMPORARY = regex(r"(?<![\w./])(?P<folder>/(?:var/)?tmp)/[\w./-]{1,200}")
@@ -261,9 +282,12 @@ def _kind(what: str) -> str:
     """What is denied first: that memory ran out, or that a training's did."""
     if _A_COMPILER in what:
         return "no failure of a training"
+    if _A_SERVER in what:
+        return "nothing ran out of memory yet"
     return "no out-of-memory message" if any(each in what for each in _UNSAID) else "no lack of memory"
 
 
+_A_SERVER = "the server did not start"
 _UNSAID = ("could not be started on the GPU", "did not reach a barrier")
 """Failures of which memory may still be the reason."""
 _ON_CHIP = "shared memory than one core"

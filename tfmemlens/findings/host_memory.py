@@ -181,6 +181,10 @@ def check(case: Case) -> Iterator[Finding]:
         elif failed.kind is RequestKind.HOST and pinned:
             size = f" {human_size(failed.size)}" if failed.size else " memory"
             because = f"the GPU's driver could not pin{size} of it for copies to and from the GPU"
+            if grows := case.capture.surroundings.shows("growing in words"):
+                because += f"; {grows.place} says that RAM grows"
+            if (shown := contrasted(case)) and grows:
+                because += f": most likely {shown.what}"
             if free := case.capture.surroundings.shows("enough RAM in words"):
                 because += (
                     f"; {free.place} says that RAM was free, so most likely what may be pinned has a limit of"
@@ -225,6 +229,8 @@ def _of_its_data(case: Case) -> Grower | None:
 
 
 _JIT_SESSION = "JIT session error"
+_MEMORY_ERROR = regex(r"(?<!OutOf)MemoryError")
+"""Python's own; Ray calls a worker that it killed OutOfMemoryError."""
 _FEWER_PROGRAMS = (
     Remedy(
         "let fewer programs be compiled: pad inputs (graphs, sequences) to a few sizes, and make jitted"
@@ -428,7 +434,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         )
     grows = case.capture.surroundings.shows("growing in words")
     unexplained, fallback = False, None
-    of_array = failed.kind is RequestKind.HOST and (failed.shape is not None or "MemoryError" in said)
+    of_array = failed.kind is RequestKind.HOST and (failed.shape is not None or _MEMORY_ERROR.search(said))
     if of_array:
         if failed.dtype == "float64" and failed.tensor_bytes and not _is_small(failed):
             fills = _FILLS.search(failed.source_text or "")

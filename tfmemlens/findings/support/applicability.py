@@ -287,6 +287,8 @@ TABLE: dict[str, Applicability] = {
     "smaller-collectives": Applicability(frozenset({JAX}), devices=_ON_GPU, shell=True),
     "recompute-some": Applicability(_OF_JAX),
     "see-the-plan": Applicability(_OF_JAX),
+    "shorter-requests": _ANYWHERE,
+    "one-simulated-device": Applicability(frozenset({JAX}), shell=True),
     "draws-in-parts": Applicability(_OF_JAX),
     "fewer-batches-ahead": Applicability(frozenset({TORCH_XLA})),
     "between-epochs": Applicability(frozenset({TORCH_XLA})),

@@ -12,6 +12,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, MIB, Size, human, human_size
+from tfmemlens.values import replace
 
 _MIN_SHARE = 0.1
 """Of the device: what others hold below it is a desktop, or what a driver keeps."""
@@ -102,6 +103,8 @@ def _sorted(case: Case, moment: Moment, use: DeviceUse) -> list[DeviceProcess]:
     own = _on_several(case) if len(case.capture.surroundings.devices) > 1 else set()
     if _got_nothing(case, moment, use):
         users = sized
+    elif small := _of_little(moment, use, sized):
+        users = [process for process in sized if process is not small]
     elif len(own) == 1 and any(process.pid in own for process in sized):
         users = [process for process in sized if process.pid not in own]
     else:
@@ -111,6 +114,22 @@ def _sorted(case: Case, moment: Moment, use: DeviceUse) -> list[DeviceProcess]:
 
 
 _LEAST_POOL = 64 * MIB
+_NEARLY_ALL = 0.75
+
+
+def _of_little(moment: Moment, use: DeviceUse, processes: list[DeviceProcess]) -> DeviceProcess | None:
+    """The process that failed for so little that it is the one which got little, where another Python holds
+    nearly all of the device.
+    """
+    need = moment.request.needed_bytes if moment.request else None
+    pythons = sorted((each for each in processes if "python" in each.name.lower()), key=_bytes)
+    if need is None or need > _LEAST_POOL or use.total is None or len(pythons) < 2:
+        return None
+    least, most = pythons[0], pythons[-1]
+    alone = _bytes(least) < _MIN_SHARE * use.total.bytes and _bytes(most) >= _NEARLY_ALL * use.total.bytes
+    return least if alone else None
+
+
 _A_WHOLE_POOL = 0.5
 """Of the device: a region that only a pool asks for, as it starts."""
 
@@ -156,7 +175,9 @@ def _device(case: Case, moment: Moment) -> DeviceUse | None:
     allocator = (moment.request.failed.allocator or "") if moment.request else ""
     number = re.match(r"GPU_(\d+)_bfc", allocator)
     if len(uses) == 1:
-        return uses[0]
+        named = case.capture.surroundings.named_devices
+        known = uses[0].total or (named[0].total if len(named) == 1 else None)
+        return uses[0] if known is uses[0].total else replace(uses[0], total=known)
     return next((use for use in uses if number and use.device == number[1]), None)
 
 

@@ -9,19 +9,36 @@ from collections.abc import Callable, Iterator
 from tfmemlens.findings.support import steps_of_torch_xla
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.findings.support.prose_advice import BOUND_THE_SAVE
 from tfmemlens.findings.support.prose_of_jax import fits_without_draws
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.patterns import regex
+from tfmemlens.values import replace
 
-_WORKERS = regex(r"\bnum_workers[\"']?\s{0,3}[=:]\s{0,3}(?P<many>\d{1,3})\b")
+_WORKERS = regex(r"\b(?:num_workers|worker_count)[\"']?\s{0,3}[=:]\s{0,3}(?P<many>\d{1,3})\b")
+_AHEAD = regex(r"\b(?P<name>worker_buffer_size|prefetch_factor)[\"']?\s{0,3}[=:]\s{0,3}(?P<each>\d{1,3})\b")
+_SIMULATED = regex(r"\bxla_force_host_platform_device_count[=\s]{1,3}(?P<many>\d{1,4})\b")
 _LEAST_WORKERS = 2
 _FEWER_WORKERS = Remedy(
     "start fewer workers: each is a process with its own copy of what the data set holds, and of the batches"
     " that it has ready; keep paths or mapped files in the data set, not decoded samples",
     "DataLoader(ds, num_workers=1, prefetch_factor=2, ...)   # 0: no process of its own",
     slug="fewer-loader-workers",
+)
+_FEWER_OF_GRAIN = replace(
+    _FEWER_WORKERS,
+    code="grain.DataLoader(..., worker_count=2, worker_buffer_size=1)   # uint8 until the step converts",
+)
+_ONE_DEVICE = Remedy(
+    "let the CPU be one device, where the program converts or reads weights alone",
+    "export XLA_FLAGS=--xla_force_host_platform_device_count=1   # before jax is imported",
+    slug="one-simulated-device",
+)
+_SHARDED_RESTORE = Remedy(
+    "or restore sharded: a PartitionSpec with an axis instead of an empty one leaves each its part",
+    slug="restore-sharded",
 )
 _SITES_OF_PREDICTIVE = Remedy(
     "return only the sites that you read, and predict for some draws at a time, each part a NumPy array"
@@ -90,10 +107,61 @@ def loader_workers(case: Case) -> Iterator[Grower]:
     if found is None:
         return
     many, line = found
-    each = " in each process of the host" if told.shows("several cores") else ""
-    yield Grower(
-        f"the {many} worker processes of the data loader{each} ({line.place})", line, (_FEWER_WORKERS,)
+    ahead = _AHEAD.search(line.text)
+    waiting = (
+        f", with {ahead['each']} batches ready in each, {many * int(ahead['each'])} in all," if ahead else ""
     )
+    each = " in each process of the host" if told.shows("several cores") else ""
+    several = (steps_of_torch_xla.ONE_MODEL,) if each and framework_of(case) == TORCH_XLA else ()
+    grain = "worker_count" in line.text
+    yield Grower(
+        f"the {many} worker processes of the data loader{each}{waiting} ({line.place})",
+        line,
+        (_FEWER_OF_GRAIN if grain else _FEWER_WORKERS, *several),
+    )
+
+
+def _simulated(case: Case) -> Iterator[Grower]:
+    """Devices that the CPU is told to play: each has its copy of what is replicated, all in host RAM."""
+    told = case.capture.surroundings
+    for line in (*told.code, *filter(None, map(told.shows, ("jax: simulated devices",)))):
+        match = _SIMULATED.search(line.text)
+        if match and int(match["many"]) >= _LEAST_WORKERS:
+            yield Grower(
+                f"the {match['many']} devices that the CPU is told to play ({line.place}): each holds a copy"
+                " of what is not sharded, so that weights are there as many times",
+                line,
+                (_ONE_DEVICE, _SHARDED_RESTORE),
+            )
+            return
+
+
+def _of_ray(case: Case) -> Iterator[Grower]:
+    """The worker that Ray lists first, with most RAM, where it killed for the node's."""
+    line = case.capture.surroundings.shows("a worker's RAM")
+    match = _RAYS.match(line.text) if line else None
+    if line and match:
+        yield Grower(
+            f"`{match['name']}`, which holds {match['much']} GB of it ({line.place}): Ray kills what it"
+            " scheduled last, and what other workers report afterwards follows from that",
+            line,
+            (_WATCH_THE_WORKER, BOUND_THE_SAVE, _ELSEWHERE),
+        )
+
+
+_RAYS = regex(r"\A\s*\d{1,8}\s+(?P<much>\d{1,5}\.\d{1,3})\s+(?P<name>ray::\S{1,80})")
+_WATCH_THE_WORKER = Remedy(
+    "print the RAM of this worker at each step, before and after a save and a transfer of weights: where it"
+    " rises from step to step, something keeps host copies; where it jumps, two copies are there at once:"
+    " let one end before the next begins",
+    "print(step, psutil.Process().memory_info().rss >> 30, 'GiB')",
+    slug="find-what-grows",
+)
+_ELSEWHERE = Remedy(
+    "or give it the node alone: other workers and buffers on another one; a higher threshold only lets the"
+    " kernel kill instead",
+    slug="room-for-others",
+)
 
 
 def _unended(case: Case) -> Iterator[Grower]:
@@ -122,9 +190,11 @@ def _told(case: Case) -> Iterator[Grower]:
 
 
 _CAUSES: tuple[Callable[[Case], Iterator[Grower]], ...] = (
+    _of_ray,
     _transformed,
     _predicted,
     _unended,
+    _simulated,
     loader_workers,
     _told,
 )

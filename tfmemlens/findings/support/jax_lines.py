@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from tfmemlens.findings.support import weights_on_a_tpu
 from tfmemlens.findings.support.jax_code import IN_BLOCKS, shown_by
+from tfmemlens.findings.support.jax_code.changes import RECOMPUTED_STEPS
 from tfmemlens.findings.support.jax_stack import (
     LEAST_BYTES,
     MadeByLine,
@@ -530,7 +531,10 @@ def with_product(made: MadeByLine | None, product: Product | None, need: int | N
         ]
     if made:
         others = tuple(
-            remedy for remedy in made.remedies if remedy.slug not in [each.slug for each in narrower]
+            remedy
+            for remedy in made.remedies
+            if remedy.slug not in [each.slug for each in narrower]
+            and not (remedy.slug == RECOMPUTED_STEPS.slug and _is_a_carry(made, product))
         )
         return replace(
             made, what=f"{made.what} ({product.text})", remedies=(*narrower, *others), basis=Basis.SHAPE
@@ -545,6 +549,17 @@ def with_product(made: MadeByLine | None, product: Product | None, need: int | N
         (*narrower, Remedy(f"{parts}, and reduce each part at once", slug="in-blocks")),
         Basis.SHAPE,
     )
+
+
+_CARRIED = regex(r"\bscan\(\s*[\w.]{1,60}(?:\([^()]{0,60}\))?,\s*(?P<init>[A-Za-z_]\w{0,60})\b")
+
+
+def _is_a_carry(made: MadeByLine, product: Product) -> bool:
+    """Whether what a scan's gradient keeps of each step is its carry, which it keeps all the same where the
+    step is computed again.
+    """
+    scan = _CARRIED.search(made.line.text) if made.line else None
+    return scan is not None and any(name == scan["init"] for name, _ in product.parts)
 
 
 _VOCABULARY = regex(r"(?i)vocab|n_?classes|num_?classes|n_?words|num_?tokens|n_?tokens")

@@ -580,8 +580,9 @@ def _derivatives(frames: Sequence[Frame], own: Sequence[Frame], need: int | None
         (
             products,
             Remedy(
-                "or compute blocks of rows, and use each before the next",
-                "rows = jax.lax.map(row, basis, batch_size=64)",
+                "or compute blocks of rows, and reduce each row before the next: all rows together are the"
+                " whole matrix again",
+                "norms = jax.lax.map(lambda i: (row(i) ** 2).sum(), jnp.arange(n), batch_size=64)",
                 slug="in-blocks",
             ),
         ),

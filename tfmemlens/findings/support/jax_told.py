@@ -56,8 +56,10 @@ _MATRIX_TIMES_VECTOR = Remedy(
     slug="hessian-products",
 )
 _ROWS_OF_IT = Remedy(
-    "or make it some rows at a time, and use each part before the next",
-    "rows = jax.lax.map(hvp, basis, batch_size=64)   # basis: rows of the identity, made in parts, too",
+    "or make it some rows at a time, and reduce each row before the next: all rows together are the whole"
+    " matrix again",
+    "diagonal = jax.lax.map(lambda i: hvp(unit(i))[i], jnp.arange(n), batch_size=64)   # or a norm of each\n"
+    "# unit = lambda i: jnp.zeros(n).at[i].set(1.)",
     slug="in-blocks",
 )
 _PAIRS_IN_BLOCKS = Remedy(

@@ -60,17 +60,27 @@ _ON_THE_CPU = Remedy(
     "JAX_PLATFORMS=cpu python ...",
     slug="on-the-cpu",
 )
+_WEATHER = "program: weather"
+_OF_TRAINED_WEATHER = {
+    "fewer-steps-at-once": Remedy(
+        "the gradient keeps what every layer and every step of the rollout makes: train on one step, with the"
+        " model's own recomputation on and in bfloat16, on as many devices as its sharding allows",
+        "predictor = autoregressive.Predictor(predictor, gradient_checkpointing=True)",
+        slug="fewer-steps-at-once",
+    )
+}
+"""What helps where it is trained, and predicts no rollout."""
 PROGRAMS = (
     SetProgram(
-        "program: weather",
+        _WEATHER,
         "a weather model on the whole globe",
         "its arrays grow with the points of the grid and with the steps of a rollout, and no batch makes them"
         " smaller",
         (
             Remedy(
                 "take a coarser or smaller checkpoint of it (half the resolution is a quarter of the points:"
-                " 1 degree instead of 0.25), or a device with more memory: the weights are small beside the"
-                " grid",
+                " 1 degree instead of 0.25), and see that the input data are of that grid, too, or take a"
+                " device with more memory: the weights are small beside the grid",
                 slug="coarser-grid",
             ),
             Remedy(
@@ -250,6 +260,10 @@ class NamedProgram:
             if self.program.fact == A_SERVER:
                 yield replace(each, code=_of_the_server(case, each.slug))
                 continue
+            if self.program.fact == _WEATHER and _trains(case):
+                each = _OF_TRAINED_WEATHER.get(each.slug, each)
+                if each.slug == _ON_THE_CPU.slug:
+                    continue
             knob = _KNOBS.get(each.slug)
             number = stated_number(stated, knob) if knob else None
             if number is None and each.slug in _STATED_ALONE:
@@ -260,6 +274,12 @@ class NamedProgram:
                     each, text=f"{each.text}: `{name}` {value:,} -> {max(value // 2, 1):,} ({line.place})"
                 )
             yield each
+
+
+def _trains(case: Case) -> bool:
+    """Whether the text shows a gradient or a training."""
+    told = case.capture.surroundings
+    return bool(told.shows("jax: a gradient") or told.shows("training"))
 
 
 def _of_the_server(case: Case, slug: str) -> str:

@@ -53,7 +53,7 @@ _ALREADY = Remedy(
 )
 
 
-_ONE_MODEL = Remedy(
+ONE_MODEL = Remedy(
     "every process of a host makes a model and loads data of its own, all in the same RAM: make the model"
     " once, before they start, and let them share it, or load one after another; fewer processes need less",
     "model = xmp.MpModelWrapper(Net())   # before xmp.spawn(f, start_method='fork'); in f: model.to(device)",
@@ -151,7 +151,7 @@ def remedies(case: Case, grows: bool, *, of_host: bool = False) -> Iterator[Reme
         return
     several = of_host and told.shows("several cores") and not told.shows("growing in words")
     if several:
-        yield _ONE_MODEL
+        yield ONE_MODEL
     if told.shows("between epochs"):
         yield _BETWEEN_EPOCHS
     elif not several and (grows or shows_steps(case)):

@@ -113,6 +113,7 @@ _WORDS = (
     b"MiB/",
     b"--query-",
     b" MB |",
+    b"MiB |",
     b"MEM[|",
 )
 _MIB = " MiB"

@@ -47,6 +47,9 @@ _MENTIONS = Words(
     "XLA_USE_",
     "xm.",
     "XLA_PYTHON",
+    "force_host_platform",
+    "axtext",
+    "eural_tang",
     "haiku",
     "jnp",
     "eqx",
@@ -131,7 +134,8 @@ _JAX = regex(
     r"|\bjitted (?:function|step|update|loop|code)s?\b"
     r"|of a replicated computation|Execution of replica \d+ failed|CompiledMemoryStats|\boptax\b"
     r"|\bjit_(?!compile\b)\w"
-    r"|XLA_PYTHON_CLIENT|\bhaiku\b|\b(?:jnp|eqx)\.\w|\bequinox\b|\bnumpyro\b|\bJAX\b"
+    r"|XLA_PYTHON_CLIENT|\bxla_force_host_platform_device_count"
+    r"|\bneural_tangents\b|\bhaiku\b|\b(?:jnp|eqx)\.\w|\bequinox\b|\bnumpyro\b|\bJAX\b"
     r"|\b(?:[Bb]rax|MJX|mjx|[Tt]rax|MaxText|[Mm]axtext)\b(?!\.js)|\bJax\b(?!['\u2019])"
     r"|\b(?:jaxline|jaxopt|[Bb]lackjax|BlackJAX|NumPyro|[Dd]iffrax|[Jj]raph|[Cc]hex|[Oo]rbax|paxml"
     r"|t5x|penzai|[Ee]asy[Dd]e[Ll])\b|\bfrom jax|\bjax\.experimental\b|\b[Pp]allas\b"

@@ -86,12 +86,24 @@ _NOT_PROSE = ("|", "name: ", 'File "', "::")
 _SPELLED = {name.replace(" ", "").lower(): name for name in (*_GIGABYTES, *_OTHERS)}
 
 
+_SLICE = regex(r"\b[1-7]g\.(?P<size>\d{1,3})gb\b")
+"""A part of a GPU: `A100 MIG 1g.5gb`."""
+
+
 def named(line: Line) -> DeviceInfo | None:
     """The GPU that a sentence names, with its memory."""
     text = line.text
     small = text.lower()
     if any(mark in text for mark in _NOT_PROSE):
         return None
+    if part := _SLICE.search(small):
+        near = (
+            MODEL.search(text[at : part.start()]) for at in range(max(part.start() - 12, 0), part.start())
+        )
+        whole = next(filter(None, near), None)
+        of = f"{_SPELLED[whole['model'].replace(' ', '').lower()]} " if whole else ""
+        most = int(part["size"]) * GIB
+        return DeviceInfo("", f"{of}MIG {part[0]}", total=Size(most, most, most), line=line)
     if not (any(word in small for word in _ABOUT) or _OF_SERVERS.search(text)):
         return None
     match, card = MODEL.search(text), CARD.search(text)

@@ -210,6 +210,16 @@ WITHOUT_FIGURES = {
 
 CUDNN_VERSION = "cuDNN's version is not the one that this TensorFlow or JAX was built for"
 ELSEWHERE = {
+    "the server did not start: the cache of keys and values for one request of the longest length that it"
+    " allows is larger than what is left of the devices beside the weights": LineRule(
+        r"\bKV cache is needed, which is larger than the available KV cache memory"
+        r"|\bNo available memory for the cache blocks",
+        "ValueError: To serve at least one request with the models's max seq len (131072), (62.00 GiB KV"
+        " cache is needed, which is larger than the available KV cache memory (41.22 GiB).",
+        "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when"
+        " initializing the engine.",
+        needs=("kv cache", "cache blocks"),
+    ),
     "a compiler was killed while something is built, most likely since the host RAM was full; no program of"
     " TensorFlow or JAX ran": LineRule(
         r"\b(?:gcc|g\+\+|c\+\+|clang(?:\+\+)?|nvcc): (?:fatal |internal compiler )?error: "

@@ -424,6 +424,7 @@ FFT_CALL = LineRule(
     needs="batch_count",
 )
 """How many transforms of which length one call of cuFFT has."""
+_LATER = r"(?:second|third|fourth|fifth|sixth|seventh|tenth|2nd|3rd|\d{1,3}th)"
 LATE = LineRule(
     r"(?i)\b(?:after|until)\b[^.\n]{0,30}\b(?:hundreds?|thousands?|dozens?|hours|days|\d{2,}(?:th)?)"
     r" (?:or so )?(?:of )?(?:(?:these|those|them|such|the|training|MCMC|optimi[sz]ation) )?"
@@ -440,25 +441,32 @@ LATE = LineRule(
     r" (?:iterations|steps|epochs|batches|minutes|hours)\b"
     r"|\b(?:runs|ran|trains|trained|works|worked|goes|went) (?:\w+ )?(?:(?:about|around|roughly|some) |~ ?)?"
     r"\d{2,7} (?:iterations|steps|epochs|batches),? (?:and )?(?:then|before|until)\b"
+    rf"|\b(?:at|on|in|during) the {_LATER} (?:call|run|trial|repeat|repetition|experiment|configuration)\b"
     r"|\b(?:fine|well|ok|okay|normally|smoothly|works?)\b[^.\n]{0,20}\b(?:for|in|during) (?:the )?"
     r"(?:first|initial)\b[^.\n]{0,20}\b(?:epochs?|steps|iterations|hours|batches)\b",
     "after several epochs it stops with an OOM",
     "it fails suddenly, on about the thousandth step",
     "It trains well for the first few epochs",
     "works ~40 steps then:",
+    "This dies at the third call with out of memory",
     "it runs out of memory after about 40 iterations",
     "I observe an OOM error after a few hundred of these",
     "the OOM happens usually after hours of running",
-    needs=("after", "until", "epoch", "step", "iteration", "hours", "batches"),
+    needs=(
+        *("after", "until", "epoch", "step", "iteration", "hours", "batches"),
+        *("call", "run", "trial", "repe", "experiment", "configuration"),
+    ),
 )
 """The text says in words that many runs or steps went well before."""
 MANY_RUNS = LineRule(
     r"(?i)\b(?:after|until)\b[^.\n]{0,30}\b(?:hundreds?|thousands?|dozens?|\d{2,}(?:th)?)"
     r" (?:or so )?(?:of )?(?:(?:these|those|them|such|the|MCMC|optimi[sz]ation) )?"
-    r"(?:runs?|trials|models|calls|evaluations|these|them|fits)\b",
+    r"(?:runs?|trials|models|calls|evaluations|these|them|fits)\b"
+    rf"|\b(?:at|on|in|during) the {_LATER} (?:call|run|trial|repeat|repetition|experiment|configuration)\b",
     "I observe an OOM error after a few hundred of these",
     "it fails after 50 fits",
-    needs=("after", "until"),
+    "This dies at the third call with out of memory",
+    needs=("after", "until", "call", "run", "trial", "repe", "experiment", "configuration"),
 )
 """The text says in words that many whole runs went well before."""
 SAVING = LineRule(

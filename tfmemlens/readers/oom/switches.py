@@ -291,13 +291,15 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         "container_memory",
         LineRule(
             r"(?:\A\s*memory: +|--mem(?:ory)?[= ]|docker run.* -m )"
-            r"['\"]?(?P<value>\d{1,7}(?:\.\d+)?(?:[KMGT]i?[Bb]?|[kmg]))\b",
+            r"['\"]?(?P<value>\d{1,7}(?:\.\d+)?(?:[KMGT]i?[Bb]?|[kmg]))\b"
+            r"|\b(?P<of>\d{1,4} ?[GT]i?B?) (?:memory |RAM )?limit\b",
             "      memory:  12Gi",
             '        memory: "16Gi"',
             "docker run --memory=16g --gpus all train",
             "srun --mem=64G python train.py",
             "#SBATCH --mem=64Gb",
-            needs=("memory:", "--mem", "docker run"),
+            "it gets OOMKilled (64 Gi limit)",
+            needs=("memory:", "--mem", "docker run", "limit"),
         ),
     ),
     ("TF_ENABLE_ONEDNN_OPTS", _variable("TF_ENABLE_ONEDNN_OPTS", "export TF_ENABLE_ONEDNN_OPTS=1")),

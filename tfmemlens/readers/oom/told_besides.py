@@ -466,7 +466,7 @@ STEPPED_BY_A_TRAINER = LineRule(
 """A library runs the loop of PyTorch, and ends its steps."""
 SEVERAL_CORES = LineRule(
     r"(?i)\b(?:tpu_cores|nprocs|num_cores|num_processes)\s*=\s*(?:[2-9]|[1-9]\d)\b|\bxmp\.spawn\("
-    r"|\b(?:[2-9]|[1-9]\d|two|four|eight) (?:TPU )?(?:cores|processes)\b"
+    r"|\b(?:[2-9]|[1-9]\d|two|four|eight) (?:TPU )?(?:cores|processes|procs)\b"
     r"|\b(?:[2-9]|[1-9]\d)-core\b[^.\n]{0,30}\bTPU\b"
     r"|\bprocess [1-9]\d? terminated with\b|\bxla_multiprocessing\.py\b"
     r"|(?i:\bTPUs?\b[^.\n]{0,20}\bmulti-?processing\b)",
@@ -475,7 +475,8 @@ SEVERAL_CORES = LineRule(
     'torch_xla/distributed/xla_multiprocessing.py", line 296, in spawn',
     "I could not specify 8 TPU cores",
     "ProcessExitedException: process 1 terminated with signal SIGKILL",
-    needs=("core", "spawn(", "process"),
+    "batch 2 with 8 procs",
+    needs=("core", "spawn(", "proc"),
 )
 """A process for each core of an accelerator, all on one host."""
 BETWEEN_EPOCHS = LineRule(

@@ -364,7 +364,14 @@ COLLECTIVES = LineRule(
     needs=("collective", "user_buffers"),
 )
 """XLA asks NCCL for the buffers of collective operations, outside of its own pool."""
+SIMULATED = LineRule(
+    r"\bxla_force_host_platform_device_count[=\s]",
+    'os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=16"',
+    needs="force_host_platform",
+)
+"""The CPU plays several devices."""
 TOLD_OF_JAX = {
+    "jax: simulated devices": SIMULATED,
     "jax: buffers of collectives": COLLECTIVES,
     "jax: OOM at compilation": OOM_AT_COMPILATION,
     NEEDED_IN_WORDS: NEEDS,

@@ -123,7 +123,14 @@ NO_MARKS = LineRule(
     needs=("mark_step", "torch_xla.sync"),
 )
 """Nothing ends a step of PyTorch/XLA, as the text says."""
+RAYS_WORKER = LineRule(
+    r"\A\s*\d{1,8}\s+\d{1,5}\.\d{1,3}\s+ray::\S",
+    "8812\t371.40\tray::TrainWorker.run",
+    needs="ray::",
+)
+"""A row of what Ray lists of a node's processes, the largest first."""
 TOLD_OF_XLA = {
+    "a worker's RAM": RAYS_WORKER,
     "transforming draws": TRANSFORMING,
     "ending no step": NO_MARKS,
     "sharding as one unit": ONE_UNIT,

@@ -25,6 +25,30 @@ ROWS: tuple[JaxIdiom, ...] = (
         ("logits = []",),
     ),
     JaxIdiom(
+        "tangent-kernel",
+        r"\bempirical_(?:ntk|kernel|nngp)\w*\(|\bkernel_fn\(",
+        "an empirical tangent kernel is contracted from the Jacobians of all inputs at once: inputs x outputs"
+        " x weights",
+        (
+            Remedy(
+                "compute the kernel for some inputs at a time: each block of it needs the Jacobians of its"
+                " own rows alone",
+                "kernel_fn = nt.batch(nt.empirical_kernel_fn(f), batch_size=8)",
+                slug="in-blocks",
+            ),
+            Remedy(
+                "or let products with vectors make it, which keep no Jacobian; a sum over the outputs is"
+                " smaller by their number",
+                "nt.empirical_kernel_fn(f, trace_axes=(-1,),"
+                " implementation=nt.NtkImplementation.NTK_VECTOR_PRODUCTS)",
+                slug="hessian-products",
+            ),
+        ),
+        ("k = kernel_fn(x_train[:256], None, 'ntk', params)", "g = nt.empirical_ntk_fn(f)(x, x, params)"),
+        ("k = kernel(x, y)",),
+        Where.CODE,
+    ),
+    JaxIdiom(
         "attention-mask",
         r"\bmake_(?:causal|attention)_mask\(|\btril\(\s*jnp\.ones\(|\b\w*mask\w*\s*=.*\btri[lu]?\(",
         "the line makes an attention mask of length x length",

@@ -1,0 +1,101 @@
+"""A step that went well in earlier calls of a program of XLA's fails in a later one: those left something.
+
+What it means: a compiled step needs as much in each call. Where a script does the same work again and again,
+and a later turn runs out, the earlier ones left arrays or programs: a model, its optimizer's state, a data
+set on the device, a jitted function with what it closes over.
+When it fires: a request of XLA's failed, and the text says that whole calls or runs went well before it, or
+that each goes well alone. Not where code shows what is kept, or a kernel met the end of a chip's own memory.
+What to do: let go of what a call made before the next, or give each a process of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings import kept_by_a_loop, results_kept
+from tfmemlens.findings.support.kept_code import kept, largest
+from tfmemlens.findings.support.rows import on_host, requests
+from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, framework_of
+from tfmemlens.findings.support.xla_arena import facts
+from tfmemlens.model.case import Case, Request
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
+
+BASIS = Basis.NAME
+EXPLAINS = "the request"
+
+_OF_ONE_CALL = ("smaller-batch", "recompute", "donate-buffers", "what-runs-then")
+_LET_GO = Remedy(
+    "let go of what a call made before the next begins: return numbers or NumPy arrays, delete the model, its"
+    " optimizer's state and the data on the device, and drop the programs",
+    "out = jax.device_get(out); del state, batch; jax.clear_caches()   # then: gc.collect()",
+    slug="start-anew",
+)
+_LET_GO_OF_TORCH = Remedy(
+    "let go of what a call made before the next begins: return numbers, delete model, optimizer and batches,"
+    " and end the step",
+    "del model, optimizer, batch; gc.collect(); xm.mark_step()   # torch_xla.sync() in newer versions",
+    slug="start-anew",
+)
+_A_PROCESS = Remedy(
+    "or do each in a process of its own, whose end frees everything",
+    "multiprocessing.get_context('spawn').Pool(1, maxtasksperchild=1).map(run, inputs)",
+    slug="own-process",
+)
+_WATCH = Remedy(
+    "see which of them grows: print what is in use at the end of each call",
+    "print(jax.local_devices()[0].memory_stats()['bytes_in_use'] >> 20, len(jax.live_arrays()))",
+    slug="find-what-grows",
+)
+
+
+def check(case: Case) -> Iterator[Finding]:
+    told = case.capture.surroundings
+    said = told.shows("many runs before") or told.alone
+    if said is None or framework_of(case) == TENSORFLOW:
+        return
+    for index, moment, request in list(requests(case))[:1]:
+        if not _of_xla(request) or on_host(moment) or facts.on_chip(moment):
+            continue
+        if any(results_kept.check(case)) or any(kept_by_a_loop.check(case)):
+            continue
+        torch = framework_of(case) == TORCH_XLA
+        held = largest(kept(told), on_host=False)
+        what = (
+            f"it went well in earlier calls ({said.place}), and a call needs as much each time: most likely"
+            " they left something on the device (a model and its optimizer's state, data, programs with what"
+            " they close over)"
+        )
+        if held is not None:
+            what = (
+                f"it went well in earlier calls ({said.place}), and `{held.container}` ({held.line.place})"
+                " keeps what each of them made on the device"
+            )
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=what,
+            because=what,
+            explains=request.needed_bytes,
+            evidence=(
+                Evidence("what the text says", said),
+                Evidence("the message", request.failed.line),
+            ),
+            remedies=(
+                *((_out_of(held.container),) if held else ()),
+                *((_LET_GO_OF_TORCH, _A_PROCESS) if torch else (_LET_GO, _A_PROCESS, _WATCH)),
+            ),
+            moment=index,
+            rules_out=_OF_ONE_CALL,
+        )
+
+
+def _out_of(container: str) -> Remedy:
+    return Remedy(
+        f"keep numbers in `{container}`, or arrays in host RAM",
+        f"{container}.append(jax.device_get(out))",
+        slug="keep-numbers",
+    )
+
+
+def _of_xla(request: Request) -> bool:
+    return request.failed.kind in (RequestKind.XLA, RequestKind.TPU)
