@@ -302,6 +302,9 @@ CASES: dict[str, tuple[str, str]] = {
         f"        {state} = cell(x[:, t], state)\n" + oom("8,8,8,8")
         for state in ("state", "y")
     ),
+    "another-program-of-xla": tuple(
+        f"import jax\nIt fails only on the {which} batch.\n{XLA}" for which in ("last", "first")
+    ),
     "left-by-earlier-calls": tuple(
         f"import jax\nIt dies at the {turn} call with out of memory.\n{XLA}" for turn in ("third", "only")
     ),

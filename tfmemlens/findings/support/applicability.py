@@ -611,6 +611,8 @@ def applicable(remedies: Iterable[Remedy], run: Situation) -> tuple[Remedy, ...]
             else remedy
             for remedy in remedies
         ]
+    if "platform=Mac" in run.settings:
+        remedies = [remedy for remedy in remedies if not (remedy.code or "").startswith("dmesg")]
     if "platform=Windows" in run.settings:
         remedies = [replace(remedy, code=_on_windows(remedy.code)) for remedy in remedies]
     if "calls=await" in run.settings:

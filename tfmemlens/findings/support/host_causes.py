@@ -136,6 +136,19 @@ def _simulated(case: Case) -> Iterator[Grower]:
             return
 
 
+_ON_THE_CPU = ("program: weather", "solving an ODE", "program: quantum Monte Carlo", "program: on a grid")
+
+
+def _of_its_settings(case: Case) -> Iterator[Grower]:
+    """A known program that computes on the CPU, whose settings decide how much it holds."""
+    from tfmemlens.findings.support.own_settings import of_the_program
+
+    known = of_the_program(case, surely_jax=True) if framework_of(case) == JAX else None
+    if known and known.program.fact in _ON_THE_CPU:
+        what = f"{known.program.name} ({known.line.place}): {known.program.grows}"
+        yield Grower(what, known.line, tuple(known.remedies(case, on_host=True)))
+
+
 def _of_ray(case: Case) -> Iterator[Grower]:
     """The worker that Ray lists first, with most RAM, where it killed for the node's."""
     line = case.capture.surroundings.shows("a worker's RAM")
@@ -195,6 +208,7 @@ _CAUSES: tuple[Callable[[Case], Iterator[Grower]], ...] = (
     _predicted,
     _unended,
     _simulated,
+    _of_its_settings,
     loader_workers,
     _told,
 )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from tfmemlens.findings.support import weights_on_a_tpu
-from tfmemlens.findings.support.jax_code import IN_BLOCKS, shown_by
+from tfmemlens.findings.support.jax_code import IN_BLOCKS, OF_ONE_LINE, shown_by
 from tfmemlens.findings.support.jax_code.changes import RECOMPUTED_STEPS
 from tfmemlens.findings.support.jax_stack import (
     LEAST_BYTES,
@@ -156,6 +156,8 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
         None if _of_what_is_given(moment) else gradients_by_program(told, need),
         _stacked(case, moment, need),
         None if _of_what_is_given(moment) else computed_in_all(case, moment, need, _advice),
+        _without_a_traceback(case, moment, need),
+        _told_beside(case, moment, need),
     ):
         if made and made.basis is Basis.MEASURED:
             return made
@@ -163,6 +165,36 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
             guess = "" if made.what.startswith("most likely") else "most likely "
             return replace(made, what=f"{guess}{made.what}") if made.line else made
     return None
+
+
+_LARGE_BYTES = GIB
+"""No less than this is explained by words alone."""
+
+
+def _without_a_traceback(case: Case, moment: Moment, need: int) -> MadeByLine | None:
+    """What a line of the quoted code makes that would explain the request if it were the one that failed: no
+    frame says which line did.
+    """
+    failed = moment.request.failed if moment.request else None
+    if failed is None or failed.source_text or failed.frames or need < _LARGE_BYTES:
+        return None
+    for line in reversed(case.capture.surroundings.code):
+        for row in OF_ONE_LINE:
+            if match := row.in_line(line.text):
+                what, helps = row.told(match)
+                return MadeByLine(f"{what} ({line.place})", helps, line=line)
+    return None
+
+
+def _told_beside(case: Case, moment: Moment, need: int) -> MadeByLine | None:
+    """What the words of a post name, where nothing else says what a large request is."""
+    failed = moment.request.failed if moment.request else None
+    if failed is None or failed.kind is not RequestKind.XLA or need < _LARGE_BYTES:
+        return None
+    from tfmemlens.findings.support.jax_told import told_beside_a_message
+
+    told = told_beside_a_message(case)
+    return MadeByLine(f"most likely {told.what}", told.remedies) if told else None
 
 
 def _stacked(case: Case, moment: Moment, need: int) -> MadeByLine | None:

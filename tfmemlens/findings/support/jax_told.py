@@ -486,6 +486,29 @@ def told_of_jax(case: Case) -> Iterator[Grower]:
     yield from _of_rows(case, _ROWS)
 
 
+_BESIDE_A_MESSAGE = frozenset(
+    {
+        "jax: a matrix of derivatives",
+        "jax: pairs by broadcasting",
+        "jax: a matrix of pairs",
+        "jax: before sharding",
+        "jax: joined to itself",
+        "jax: accumulating",
+        "jax: nodes and edges",
+        "jax: a long loop",
+        "evaluating a whole set",
+        "vectorising",
+    }
+)
+"""What explains one large request, too, where neither the code nor the compiler says what it is."""
+
+
+def told_beside_a_message(case: Case) -> Grower | None:
+    """The first of the rows that may explain a request of a message that says no more than its bytes."""
+    rows = tuple(row for row in _ROWS if row.fact in _BESIDE_A_MESSAGE)
+    return next(_of_rows(case, rows), None)
+
+
 def made_anew(case: Case) -> Iterator[Grower]:
     """What loops of the quoted program make anew."""
     from tfmemlens.findings.support.made_anew import growers  # reads trees
@@ -513,6 +536,8 @@ def _of_rows(case: Case, rows: tuple[_Told, ...]) -> Iterator[Grower]:
             continue
         if row.fact == _JOINED and not _in_a_loop(told, line):
             continue
+        if row.fact == _BROADCAST and not _OVER_FEATURES.search(line.text):
+            row = replace(row, what=_PAIRS, remedies=(_PAIRS_IN_BLOCKS, _FEWER_POINTS))
         if row.fact == _BUFFER:
             row = replace(row, remedies=(_smaller_replay(told),))
         if remedies := tuple(each for each in row.remedies if each.slug not in ruled_out(case)):
@@ -526,6 +551,10 @@ def _smaller_replay(told: Surroundings) -> Remedy:
     return _SMALLER_REPLAY if brax else replace(_SMALLER_REPLAY, code=None)
 
 
+_BROADCAST = "jax: pairs by broadcasting"
+_OVER_FEATURES = regex(r"\bsum\(|\bnorm\(|\bmean\(|axis ?= ?-1|, :, :|\]\[?None\]|\[None\]")
+"""What follows where the rows have features: a sum or a norm over them."""
+_PAIRS = "a matrix of rows x rows, made by broadcasting each against each"
 _JOINED, _BUFFER = "jax: joined to itself", "learning from a buffer"
 _INDENT = regex(r"\s*")
 _OPENS = regex(r"\s*(?P<what>for|while|def|class)\b.*:\s*(?:#.*)?\Z")

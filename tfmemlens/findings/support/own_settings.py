@@ -60,7 +60,7 @@ _ON_THE_CPU = Remedy(
     "JAX_PLATFORMS=cpu python ...",
     slug="on-the-cpu",
 )
-_WEATHER = "program: weather"
+_WEATHER, _SOLVER = "program: weather", "solving an ODE"
 _OF_TRAINED_WEATHER = {
     "fewer-steps-at-once": Remedy(
         "the gradient keeps what every layer and every step of the rollout makes: train on one step, with the"
@@ -172,7 +172,7 @@ PROGRAMS = (
         of_a_list=True,
     ),
     SetProgram(
-        "solving an ODE",
+        _SOLVER,
         "a solver of differential equations (Diffrax)",
         "it holds the state at each point that it saves, and under a gradient at each checkpoint besides",
         (
@@ -257,6 +257,8 @@ class NamedProgram:
         for each in self.program.settings:
             if each.slug == _ON_THE_CPU.slug and (on_host or case.capture.surroundings.shows("on a TPU")):
                 continue
+            if self.program.fact == _SOLVER and each is self.program.settings[0] and _keeps_all_steps(case):
+                yield _NO_DIRECT_ADJOINT
             if self.program.fact == A_SERVER:
                 yield replace(each, code=_of_the_server(case, each.slug))
                 continue
@@ -274,6 +276,20 @@ class NamedProgram:
                     each, text=f"{each.text}: `{name}` {value:,} -> {max(value // 2, 1):,} ({line.place})"
                 )
             yield each
+
+
+_DIRECT = regex(r"\bDirectAdjoint\(")
+_NO_DIRECT_ADJOINT = Remedy(
+    "let the gradient keep checkpoints instead of every step with all its stages: DirectAdjoint"
+    " differentiates through each of max_steps",
+    "adjoint=diffrax.RecursiveCheckpointAdjoint(checkpoints=16)   # instead of DirectAdjoint()",
+    slug="fewer-checkpoints",
+)
+
+
+def _keeps_all_steps(case: Case) -> bool:
+    """Whether the code chooses the adjoint that keeps every step."""
+    return any(_DIRECT.search(line.text) for line in case.capture.surroundings.code)
 
 
 def _trains(case: Case) -> bool:

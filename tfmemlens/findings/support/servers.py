@@ -42,10 +42,10 @@ _OTHERS = (
     (
         regex(r"(?i)\bjetstream\b|\bmaxengine\b"),
         Flags(
-            "per_device_batch_size=4",
-            "max_prefill_predict_length=1024 max_target_length=2048",
-            "max_prefill_predict_length=1024 max_target_length=2048",
-            "ici_tensor_parallelism=8",
+            "python -m ... per_device_batch_size=16 quantize_kvcache=True",
+            "python -m ... max_prefill_predict_length=1024 max_target_length=2048",
+            "python -m ... max_prefill_predict_length=1024",
+            "python -m ... ici_tensor_parallelism=8",
         ),
     ),
 )

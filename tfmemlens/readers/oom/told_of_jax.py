@@ -370,7 +370,27 @@ SIMULATED = LineRule(
     needs="force_host_platform",
 )
 """The CPU plays several devices."""
+LAST_BATCH = LineRule(
+    r"(?i)\b(?:only|just|always)\b[^.\n]{0,30}\b(?:on|at|in|for|with) the (?:very )?last batch\b"
+    r"|\b(?:the |its )?last batch\b[^.\n]{0,20}"
+    r"\b(?:is (?:smaller|shorter|not full|partial)|has (?:only )?\d+)\b"
+    r"|\bthe \d{1,6}(?:th|st|nd|rd) (?:batch )?(?:has|is) (?:only )?\d+ (?:examples|samples|images|rows)\b",
+    "RESOURCE_EXHAUSTED only on the last batch",
+    "249 batches of 1024 are ok, the 250th has 424 examples",
+    needs=("last batch", "examples", "samples", "images", "rows"),
+)
+"""It fails with a batch of another size, the last one."""
+AT_VALIDATION = LineRule(
+    r"(?i)\b(?:OOMs?|out of memory|fails?|crash\w*|dies)\b[^.\n]{0,24}"
+    r"\b(?:only )?(?:when|while|as soon as|once|during|at|in) (?:the )?(?:first )?"
+    r"(?:validation|evaluation|eval\b|sampling images|inference)",
+    "OOM only when validation runs at step 500",
+    needs=("validation", "eval", "sampling", "inference"),
+)
+"""It fails when something is validated between training steps."""
 TOLD_OF_JAX = {
+    "jax: a last batch": LAST_BATCH,
+    "jax: at validation": AT_VALIDATION,
     "jax: simulated devices": SIMULATED,
     "jax: buffers of collectives": COLLECTIVES,
     "jax: OOM at compilation": OOM_AT_COMPILATION,

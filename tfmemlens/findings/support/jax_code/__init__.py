@@ -14,8 +14,11 @@ from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.incident import Frame
 from tfmemlens.model.line import Line
 
-__all__ = ["IN_BLOCKS", "TABLE", "JaxIdiom", "Where", "shown_by"]
+__all__ = ["IN_BLOCKS", "OF_ONE_LINE", "TABLE", "JaxIdiom", "Where", "shown_by"]
 
+_ALONE = ("one-hot", "one-hot-of-keras", "attention-scores", "attention-mask", "logits")
+OF_ONE_LINE: tuple[JaxIdiom, ...] = tuple(row for row in (*kept.ROWS, *arrays.ROWS) if row.slug in _ALONE)
+"""Rows of a failing line that are plain enough to be believed of quoted code, where no traceback is."""
 TABLE: tuple[JaxIdiom, ...] = (*kept.ROWS, *mapped.ROWS, *arrays.ROWS, *beside.ROWS)
 """Every idiom: of several that a line shows the first counts."""
 

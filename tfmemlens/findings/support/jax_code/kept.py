@@ -86,6 +86,22 @@ ROWS: tuple[JaxIdiom, ...] = (
         Where.CODE,
     ),
     JaxIdiom(
+        "one-hot-sums",
+        r"\b\w*(?:one_?hot|assign\w*|member\w*|hot)\w*\.T\s*@|\beinsum\([^#]*one_?hot",
+        "a one-hot matrix of rows x groups is made to sum the rows of each group, nearly all of it zeros",
+        (
+            Remedy(
+                "sum rows by their group's number: the matrix then never exists",
+                "pooled = jax.ops.segment_sum(h, idx, num_segments=n_groups)",
+                slug="stay-sparse",
+            ),
+        ),
+        ("pooled = onehot.T @ h", "out = jnp.einsum('ng,nd->gd', one_hot, h)"),
+        ("k = x.T @ x",),
+        Where.CODE,
+        beside=r"\bone_hot\(",
+    ),
+    JaxIdiom(
         "one-hot-of-keras",
         r"\b(?:keras\.(?:ops|utils)\.)(?:one_hot|to_categorical)\(",
         "one_hot makes a row as long as there are classes for each label",
