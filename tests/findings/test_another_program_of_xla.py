@@ -81,3 +81,46 @@ def test_pairs_with_and_without_features(line: str, what: str) -> None:
 def test_a_mac_has_no_dmesg() -> None:
     text = 'K = jnp.exp(-(x[:, None] - x[None, :])**2)\nends with "zsh: killed python gp.py" on my MacBook\n'
     assert not any("dmesg" in (each.remedy.code or "") for each in explained(text).actions)
+
+
+def test_a_checkpoint_that_is_loaded_beside_shards() -> None:
+    text = (
+        "torch_xla 2.7 on a TPU v3-8, FSDP via SPMD. When I resume from my checkpoint it OOMs\nRuntimeError:"
+        " Bad StatusOr access: RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate"
+        " 312.50M. That was not possible. There are 201.44M free.; (0x0x0_HBM0)\n"
+    )
+    assert "it is when the run is resumed (line 1)" in explained(text).verdict
+    assert "map_location='cpu'" in first(text) and "mark-step" not in offered(text)
+
+
+def test_a_state_that_is_restored_beside_itself() -> None:
+    code = "import jax\nrestored = ckptr.restore(path, item=state)\n"
+    report = explained(f"{code}{ASKED} 524288000 bytes.\n")
+    assert "the checkpoint is restored beside `state`" in report.verdict
+
+
+def test_a_guide_with_a_full_covariance_is_no_mistaken_pair() -> None:
+    text = f"numpyro SVI, AutoMultivariateNormal guide with 40k latents\n{ASKED} 12800000000 bytes.\n"
+    assert "the guide's full covariance" in explained(text).verdict
+    assert any("AutoNormal" in (each.remedy.code or "") for each in explained(text).actions)
+
+
+def test_hosts_that_run_different_programs() -> None:
+    text = (
+        "my loss is fine and then at random:\njax.errors.JaxRuntimeError: INTERNAL: Accelerator device halted"
+        " prematurely, perhaps due to an on-device check-failure. scheckne:  An unexpected peer shows up in"
+        " the launch group with a different launch id than the current group leader.\nis it OOM on one of the"
+        " chips?\n"
+    )
+    assert "the hosts of a job ran different programs" in explained(text).verdict
+    assert "same-on-every-host" in offered(text)
+
+
+@pytest.mark.parametrize(("policy", "named"), [("minimal", True), ("full", False)])
+def test_a_policy_between_much_and_nothing(policy: str, named: bool) -> None:
+    text = (
+        f"maxtext on a v5p: remat_policy={policy} per_device_batch_size=4\nXlaRuntimeError:"
+        " RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used 102.33G of 95.74G hbm. Exceeded hbm"
+        " capacity by 6.59G.\n"
+    )
+    assert ("sets a policy that keeps much (minimal)" in first(text)) is named

@@ -305,6 +305,9 @@ CASES: dict[str, tuple[str, str]] = {
     "another-program-of-xla": tuple(
         f"import jax\nIt fails only on the {which} batch.\n{XLA}" for which in ("last", "first")
     ),
+    "resumed-beside-shards": tuple(
+        f"import jax\n{when} my checkpoint it OOMs.\n{XLA}" for when in ("When I resume from", "Without")
+    ),
     "left-by-earlier-calls": tuple(
         f"import jax\nIt dies at the {turn} call with out of memory.\n{XLA}" for turn in ("third", "only")
     ),

@@ -60,6 +60,12 @@ _HELP = {
         "df -h .; quota -s",
         slug="room-for-files",
     ),
+    "ran different programs": Remedy(
+        "let every process call the same jitted functions in the same order, as often: the same number of"
+        " batches on each host, and no step, evaluation or save that only one process runs",
+        "print(jax.process_index(), step, jax.tree.map(jnp.shape, batch))   # on every host; compare",
+        slug="same-on-every-host",
+    ),
     "the server did not start": Remedy(
         "allow shorter texts: the cache of one request grows with its length; or spread weights and cache"
         " over more devices, or keep the cache in 8 bits",

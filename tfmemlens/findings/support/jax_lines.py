@@ -156,8 +156,8 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
         None if _of_what_is_given(moment) else gradients_by_program(told, need),
         _stacked(case, moment, need),
         None if _of_what_is_given(moment) else computed_in_all(case, moment, need, _advice),
-        _without_a_traceback(case, moment, need),
-        _told_beside(case, moment, need),
+        None if _of_what_is_given(moment) else _without_a_traceback(case, moment, need),
+        None if _of_what_is_given(moment) else _told_beside(case, moment, need),
     ):
         if made and made.basis is Basis.MEASURED:
             return made
@@ -176,11 +176,11 @@ def _without_a_traceback(case: Case, moment: Moment, need: int) -> MadeByLine | 
     frame says which line did.
     """
     failed = moment.request.failed if moment.request else None
-    if failed is None or failed.source_text or failed.frames or need < _LARGE_BYTES:
+    if failed is None or failed.source_text or failed.frames or need < LEAST_BYTES:
         return None
     for line in reversed(case.capture.surroundings.code):
         for row in OF_ONE_LINE:
-            if match := row.in_line(line.text):
+            if (row.least_bytes == 0 or need >= _LARGE_BYTES) and (match := row.in_line(line.text)):
                 what, helps = row.told(match)
                 return MadeByLine(f"{what} ({line.place})", helps, line=line)
     return None

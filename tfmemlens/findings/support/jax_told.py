@@ -262,6 +262,11 @@ _MICRO_BATCHES = Remedy(
     " donate the state (donate_argnums)",
     slug="gradient-inside-loop",
 )
+_DIAGONAL_GUIDE = Remedy(
+    "use a guide with a diagonal or a low-rank covariance",
+    "guide = AutoNormal(model)   # or AutoLowRankMultivariateNormal(model, rank=20)",
+    slug="diagonal-guide",
+)
 _FIRST_ROWS = (
     _Told(
         "jax: OOM at compilation",
@@ -303,6 +308,12 @@ _ROWS = (
         "jax: pairs by broadcasting",
         "an array of rows x rows x features, made by broadcasting",
         (_BY_A_PRODUCT, _PAIRS_IN_BLOCKS),
+        grows=False,
+    ),
+    _Told(
+        "jax: a full guide",
+        "the guide's full covariance, a matrix of all latent values by all latent values",
+        (_DIAGONAL_GUIDE,),
         grows=False,
     ),
     _Told(
@@ -490,11 +501,11 @@ _BESIDE_A_MESSAGE = frozenset(
     {
         "jax: a matrix of derivatives",
         "jax: pairs by broadcasting",
+        "jax: a full guide",
         "jax: a matrix of pairs",
         "jax: before sharding",
         "jax: joined to itself",
         "jax: accumulating",
-        "jax: nodes and edges",
         "jax: a long loop",
         "evaluating a whole set",
         "vectorising",

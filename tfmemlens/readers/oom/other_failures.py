@@ -210,6 +210,14 @@ WITHOUT_FIGURES = {
 
 CUDNN_VERSION = "cuDNN's version is not the one that this TensorFlow or JAX was built for"
 ELSEWHERE = {
+    "the hosts of a job ran different programs, or the same ones in another order, and a chip"
+    " stopped": LineRule(
+        r"\bunexpected peer shows up in the launch group\b"
+        r"|\bdifferent launch id than the current group leader\b",
+        "An unexpected peer shows up in the launch group with a different launch id than the current group"
+        " leader.",
+        needs=("launch group", "launch id"),
+    ),
     "the server did not start: the cache of keys and values for one request of the longest length that it"
     " allows is larger than what is left of the devices beside the weights": LineRule(
         r"\bKV cache is needed, which is larger than the available KV cache memory"

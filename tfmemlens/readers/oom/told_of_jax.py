@@ -263,9 +263,11 @@ ALL_EDGES = LineRule(
     needs=("nodes", "edges"),
 )
 UNROLLED = LineRule(
-    r"(?i)\bunroll\w*\b|\bpython (?:for[- ])?loop\b|\bfor[- ]loop (?:over|of)\b",
+    r"(?i)\bunroll\w*\b|\bpython (?:for[- ])?loop\b|\bfor[- ]loop (?:over|of)\b"
+    r"|\A\s+for \w+ in range\([1-9][\d_]{2,8}\):",
+    "    for i in range(3000):",
     "jit of a python loop over 2000 steps",
-    needs=("unroll", "loop"),
+    needs=("unroll", "loop", "range("),
 )
 COMPILING = LineRule(
     r"(?i)\bcompil(?:e|es|ing|ation|er)\b[^.\n]{0,80}\b(?:RAM|memory|GB|minutes|hours|swap\w*)\b",
@@ -388,7 +390,23 @@ AT_VALIDATION = LineRule(
     needs=("validation", "eval", "sampling", "inference"),
 )
 """It fails when something is validated between training steps."""
+FULL_GUIDE = LineRule(
+    r"\bAuto(?:MultivariateNormal|LaplaceApproximation)\b|(?i:\bfull[- ](?:rank|covariance) guide\b)",
+    "SVI with an AutoMultivariateNormal guide",
+    needs=("automulti", "autolaplace", "guide"),
+)
+"""A guide with a covariance of all latent values by all latent values."""
+RESUMING = LineRule(
+    r"(?i)\b(?:when|after|once|as soon as|if)\b[^.\n]{0,20}"
+    r"\b(?:I |we |it )?(?:try to )?resum(?:e|es|ed|ing)\b"
+    r"|\bresum(?:e|es|ed|ing)\b[^.\n]{0,40}\b(?:checkpoint|OOMs?|out of memory)\b",
+    "When I RESUME from my checkpoint it OOMs",
+    needs=("resum",),
+)
+"""It fails when a run is resumed."""
 TOLD_OF_JAX = {
+    "jax: a full guide": FULL_GUIDE,
+    "jax: resuming": RESUMING,
     "jax: a last batch": LAST_BATCH,
     "jax: at validation": AT_VALIDATION,
     "jax: simulated devices": SIMULATED,

@@ -16,7 +16,10 @@ from tfmemlens.model.line import Line
 
 __all__ = ["IN_BLOCKS", "OF_ONE_LINE", "TABLE", "JaxIdiom", "Where", "shown_by"]
 
-_ALONE = ("one-hot", "one-hot-of-keras", "attention-scores", "attention-mask", "logits")
+_ALONE = (
+    *("one-hot", "one-hot-of-keras", "attention-scores", "attention-mask", "logits"),
+    *("restored-beside", "gathered-from-all"),
+)
 OF_ONE_LINE: tuple[JaxIdiom, ...] = tuple(row for row in (*kept.ROWS, *arrays.ROWS) if row.slug in _ALONE)
 """Rows of a failing line that are plain enough to be believed of quoted code, where no traceback is."""
 TABLE: tuple[JaxIdiom, ...] = (*kept.ROWS, *mapped.ROWS, *arrays.ROWS, *beside.ROWS)

@@ -87,7 +87,7 @@ ROWS: tuple[JaxIdiom, ...] = (
     ),
     JaxIdiom(
         "one-hot-sums",
-        r"\b\w*(?:one_?hot|assign\w*|member\w*|hot)\w*\.T\s*@|\beinsum\([^#]*one_?hot",
+        r"\b\w*one_?hot\w*\.T\s*@|\beinsum\([^#]*\bone_?hot\w*\b(?!\()",
         "a one-hot matrix of rows x groups is made to sum the rows of each group, nearly all of it zeros",
         (
             Remedy(
@@ -99,7 +99,6 @@ ROWS: tuple[JaxIdiom, ...] = (
         ("pooled = onehot.T @ h", "out = jnp.einsum('ng,nd->gd', one_hot, h)"),
         ("k = x.T @ x",),
         Where.CODE,
-        beside=r"\bone_hot\(",
     ),
     JaxIdiom(
         "one-hot-of-keras",

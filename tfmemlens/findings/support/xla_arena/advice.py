@@ -365,6 +365,8 @@ def _of_the_program(
 ) -> Iterator[Remedy]:
     """A smaller program, by its parts: arguments, results, the largest buffers, all together."""
     told = case.capture.surroundings
+    if policy := _policy_between(case):
+        yield policy
     if (asked := told.shows("asked: which line")) and not lists_buffers(moment):
         yield _names_lines(asked)
     if told.shows("picking algorithms") and not compiler.sections:
@@ -426,6 +428,22 @@ def _of_the_program(
     if not lists_buffers(moment) and not line:
         yield remedies.name_the_buffers()
     yield WITHOUT_XLA
+
+
+_KEEPS_MUCH = ("minimal", "minimal_flash", "dots_saveable", "everything_saveable")
+
+
+def _policy_between(case: Case) -> Remedy | None:
+    """A policy of recomputation between the one that is set, which keeps much, and all."""
+    stated = case.capture.surroundings.setting("recompute")
+    if stated is None or stated[0] not in _KEEPS_MUCH:
+        return None
+    return Remedy(
+        f"{stated[1].place} sets a policy that keeps much ({stated[0]}): take one between it and computing"
+        " all again, or let it move what it keeps to the host",
+        "python -m ... remat_policy=save_qkv_proj   # or qkv_proj_offloaded, minimal_offloaded, custom",
+        slug="recompute-some",
+    )
 
 
 def _names_lines(asked: Line) -> Remedy:
