@@ -183,3 +183,43 @@ def test_an_own_pool_that_is_full_sends_nobody_to_look_for_others() -> None:
     told = explained(text).actions
     others = [index for index, each in enumerate(told) if each.remedy.slug == "see-device-users"]
     assert not others or (others == [len(told) - 1] and "most likely none does" in told[-1].remedy.text)
+
+
+def test_adam_comes_first_where_plain_descent_fits() -> None:
+    text = "It fits with plain SGD, with Adam I get the OOM at the first step.\n" + MAPS
+    assert explained(text).actions[0].remedy.slug == "less-optimizer-state"
+
+
+def test_what_is_turned_off_may_be_explained_in_brackets() -> None:
+    text = (
+        "I use TensorFlow. When I turn off eager execution (disable_eager_execution()) memory stays flat,"
+        " with it the RAM grows each epoch."
+    )
+    assert "`eager execution`" in first(text)
+
+
+def test_a_size_that_must_stay_leaves_patches_and_puts_the_rest_back() -> None:
+    image = oom("1,64,2048,2048", "unet/conv/Relu")
+    kept = f"We have to keep the input at 2048x2048.\n{image}"
+    assert "line 1 says that the size must stay: train on patches" in first(kept)
+    crop = 'python train.py --train_crop_size="769,769" --train_batch_size=4\n' + oom(
+        "4,728,49,49", "net/conv/Relu"
+    )
+    assert "lower `train_crop_size`" in first(crop)
+    assert "lower `train_crop_size`" not in first(f"{crop}\nBut I would like to use 769.")
+
+
+def test_a_release_in_brackets_behind_an_upgrade_is_read() -> None:
+    text = f"After `pip install -U tensorflow` (2.4.1 -> 2.5.0) I can train only half of the batch.\n{MAPS}"
+    assert first(text).startswith("use tensorflow 2.4.1")
+
+
+def test_a_batch_of_one_beside_scores_of_four_samples_did_not_reach_the_program() -> None:
+    text = (
+        "ResourceExhaustedError although batch_size = 1, one V100 32GB, TF 1.15\n"
+        + "python train.py --param_overrides=batch_size=1\n"
+    )
+    assert "begins with 4, so the batch of 1 of line 1" in first(
+        text + oom("4,16,2048,2048", "enc/attention/Softmax")
+    )
+    assert "did not reach" not in first(text + oom("1,16,2048,2048", "enc/attention/Softmax"))

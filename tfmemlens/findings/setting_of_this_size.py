@@ -94,7 +94,8 @@ def _remedies(
     lower = found.value >> halvings
     part = _PART[found.power] if halvings == 1 else human(need >> (found.power * halvings))
     name = f"`{found.name}`" if found.name else "the image's sides"
-    slug = "smaller-replay" if REPLAY.search(found.name) else _SLUGS.get(found.meaning, "lower-setting")
+    other = "smaller-input" if found.power > 1 else "lower-setting"
+    slug = "smaller-replay" if REPLAY.search(found.name) else _SLUGS.get(found.meaning, other)
     yield remedies.of_tensor(
         case,
         f"lower {name} ({found.line.place}: {found.value:,} -> {lower:,}): {found.says}, and this tensor"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.contrasted import difference, isolated, left_out
+from tfmemlens.findings.support.contrasted import contrasted, difference, isolated, left_out
 from tfmemlens.findings.support.prose_advice import OF_APPLE
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.model.case import Case
@@ -63,6 +63,9 @@ def _tests(case: Case) -> Iterator[tuple[str, Line, tuple[Remedy, ...]]]:
         return
     if not case.moments or case.capture.surroundings.works_in:
         return  # texts without a message have rules that say it
+    with_adam = case.capture.surroundings.shows("fails with Adam")
+    if with_adam and (shown := contrasted(case)):
+        yield f"it hangs on {shown.what}", with_adam, shown.remedies
     if aside := left_out(case):
         yield f"the text says that it is fine without it: {aside.what}", aside.line, aside.remedies
     if (differs := difference(case)) and not differs.suspects:

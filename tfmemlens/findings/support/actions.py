@@ -9,7 +9,7 @@ from tfmemlens.findings.support.contrasted import WHAT_ENDED_IT
 from tfmemlens.findings.support.ranking import LEAST_OF_A_FACTOR, whole_bytes
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, has_one_card
 from tfmemlens.findings.support.sufficiency import both_at_once, enough_first, shortfall
-from tfmemlens.findings.support.tried import tried_in_vain
+from tfmemlens.findings.support.tried import SAMPLES, tried_in_vain
 from tfmemlens.findings.support.verdict import what_it_is
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Action, Basis, Finding, Remedy, Severity
@@ -56,7 +56,7 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     least = LEAST_OF_A_FACTOR * whole_bytes(case, case.moments[0]) if case.moments else 0
     tried = tried_in_vain(case)
     actions = [action for action in actions if not _buys_nothing(action, least)] or actions
-    actions.sort(key=lambda action: action.remedy.slug in tried)
+    actions.sort(key=lambda action: action.remedy.slug in tried and _PATCHES not in action.remedy.text)
     actions = [_kept(case, _with_known_batch(case, action)) for action in actions]
     actions = list(enough_first(actions, short))
     if _holds_it_itself(case):
@@ -68,6 +68,7 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     actions.sort(key=lambda each: (each.remedy.slug != WHAT_ENDED_IT, held and each.remedy.slug != _END_IT))
     if _late_bystander(case, ours):
         actions.sort(key=lambda each: each.remedy.slug != "find-what-grows")
+    actions.sort(key=lambda each: not each.remedy.text.startswith(_CONTRADICTED))
     if other := _named_process(case):
         actions.sort(key=lambda each: _SHARED not in each.rules or each.remedy != _first_of(ours, _SHARED))
         actions = [_with_place(each, other) for each in actions]
@@ -95,6 +96,10 @@ def _is_named(knob: Finding, ours: Sequence[Finding]) -> bool:
 _TESTS, _KNOB = ("release-that-works", "tests-of-the-writer"), "setting-of-this-size"
 
 
+_CONTRADICTED = "the message begins with"
+"""How it begins that the failed shape contradicts what the text says is set."""
+
+
 def _with_known_batch(case: Case, action: Action) -> Action:
     """The same with the batch that the text says goes well, whichever rule advises a smaller one."""
     if action.remedy.slug != "smaller-batch" or not case.moments:
@@ -114,8 +119,22 @@ def _set_back(action: Action, why: str) -> Action:
 _OWN_POOL = "most likely none does: this program's own pool has nearly all of it"
 
 
+_PATCHES = "make it smaller, or train on patches"
+
+
 def _kept(case: Case, action: Action) -> Action:
-    """The same with a word why it comes last, where the text says that the batch must stay."""
+    """The same with a word why it comes last, where the text says that the batch or the samples must stay;
+    patches keep what is on an image as large as it is.
+    """
+    sample = case.capture.surroundings.shows("a sample that must stay")
+    if sample and action.remedy.slug in SAMPLES:
+        stays = f"{sample.place} says that the size must stay"
+        text = action.remedy.text
+        if _PATCHES in text:
+            text = text.replace(_PATCHES, f"{stays}: train on patches", 1)
+        else:
+            text = f"{text}, though {stays}"
+        return Action(replace(action.remedy, text=text), action.rules)
     line = case.capture.surroundings.shows("a batch that must stay")
     if line is None or action.remedy.slug != "smaller-batch" or "keeps the effective" in action.remedy.text:
         return action

@@ -77,7 +77,8 @@ def _is_set(stated: StatedSize) -> bool:
     if at < 0 or (_NO_KNOB.search(name) and not _IMAGE.search(name)):
         return False
     rest = text[at + len(name) :].lstrip("'\" ")
-    return rest[:1] in ("=", ":") and rest[:2] != "=="
+    option = text[:at].endswith("--") and rest[:1].isdigit()
+    return option or (rest[:1] in ("=", ":") and rest[:2] != "==")
 
 
 def _of_positions(sides: Sequence[int], stated: Sequence[StatedSize]) -> Iterator[Knob]:

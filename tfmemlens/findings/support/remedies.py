@@ -4,7 +4,7 @@ engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tfmemlens.findings.support import code_snippets, far_too_much
 from tfmemlens.findings.support.applicability import applies
@@ -76,6 +76,13 @@ def _unchanged_batch(case: Case, moment: Moment) -> str | None:
     """
     told = case.capture.surroundings.setting("lowered_batch")
     shape = moment.request.failed.shape if moment.request else None
+    one = case.capture.surroundings.setting("batch_size")
+    if shape and one and one[0] == "1" and _is_of_a_batch(shape):
+        return (
+            f"the message begins with {shape[0]}, so the batch of 1 of {one[1].place} did not reach the"
+            " program: see which setting or file it reads (print a batch's shape, or the parameters that it"
+            " logs)"
+        )
     if told is None or not shape:
         return None
     old, new = (int(number) for number in told[0].split(" to "))
@@ -86,6 +93,15 @@ def _unchanged_batch(case: Case, moment: Moment) -> str | None:
         " restart it (a notebook's kernel), see where the batch is made (`dataset.batch`, `fit`), and print a"
         " batch's shape"
     )
+
+
+def _is_of_a_batch(shape: Sequence[int | None]) -> bool:
+    """Whether it is a matrix of scores for each head of several samples."""
+    first, *_, queries, keys = shape if len(shape) == _OF_SCORES else (1, 0, 1, 0)
+    return 1 < (first or 0) <= _FEW and queries == keys and (keys or 0) >= _LONG
+
+
+_OF_SCORES, _FEW, _LONG = 4, 64, 128
 
 
 def working_batch(case: Case, moment: Moment) -> Remedy | None:

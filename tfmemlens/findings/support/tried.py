@@ -14,15 +14,15 @@ from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
 
 _BATCHES = ("smaller-batch", "gradient-accumulation")
-_SAMPLES = ("smaller-input", "shorter-sequences", "truncate-inputs")
+SAMPLES = ("smaller-input", "shorter-sequences", "truncate-inputs")
 _RULED_OUT = {
     "a batch of one": _BATCHES,
     "any batch alike": _BATCHES,
     "one sample in a convolution": _BATCHES,
-    "any sample alike": _SAMPLES,
+    "any sample alike": SAMPLES,
     "at the largest limit": ("raise-container-limit",),
     "watching memory": ("find-what-grows", "watch-ram"),
-    "a smaller sample in vain": _SAMPLES,
+    "a smaller sample in vain": SAMPLES,
     "a smaller model in vain": ("smaller-model", "narrower-layer", "fewer-channels"),
     "growth in vain": ("growth",),
     "a fraction in vain": ("smaller-fraction",),
@@ -116,7 +116,8 @@ def _python_holds_little(case: Case) -> bool:
 
 _IN_VAIN: dict[str, tuple[str, ...]] = {"a smaller batch in vain": _BATCHES}
 _OUT_OF_QUESTION: dict[str, tuple[str, ...]] = {
-    "a batch that must stay": ("smaller-batch", "batch-for-the-block")
+    "a batch that must stay": ("smaller-batch", "batch-for-the-block"),
+    "a sample that must stay": SAMPLES,
 }
 _MIN_BYTES = 256 * MIB
 """A request that a smaller batch may still make fit, though one was tried."""

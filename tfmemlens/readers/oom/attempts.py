@@ -83,6 +83,11 @@ _STATED = {
         rf"(?i){_CANNOT}[^.;?]{{0,40}}\b{_LOWER}[^.;,?]{{0,24}}?{_SAMPLE}"
         rf"|{_SAMPLE}[^.;,?]{{0,24}}?{_CANNOT}[^.;,?]{{0,24}}?\b{_LOWER}"
     ),
+    "a sample that must stay": regex(
+        r"(?i)\b(?:have|need|want|like|must)(?: to)? (?:keep|use|stay (?:at|with)) (?:the |my |our |a )?"
+        rf"(?:(?:(?:input|full|original|large|high)|{_SAMPLE}) (?:at |size |resolution )?)?"
+        r"(?:\d{3,4}(?!\d)(?! (?:images|samples|epochs|steps|frames))|resolution\b|size\b)"
+    ),
     "a batch that must stay": regex(
         rf"(?i){_CANNOT}[^.;?]{{0,30}}\b{_LOWER}[^.;,?]{{0,24}}?{_OF_BATCH}"
         rf"|{_OF_BATCH}[^.;,?]{{0,24}}?{_CANNOT}[^.;,?]{{0,24}}?\b{_LOWER}"

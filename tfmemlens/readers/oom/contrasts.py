@@ -109,8 +109,8 @@ _OF_BATCHES = regex(r"(?i)\bbatch")
 
 _THING = r"(?P<thing>(?:the |my |a |any )?[`'\"]?[@A-Za-z_](?:\(\w*\)|[^.;:!?()\n]|\.(?=\w)){1,80}?)"
 _ENDS = (
-    r"(?=[,;:!?)]|\.(?!\w)|\Z| (?:and|then|it|the|this|everything|memory|RAM|there|all|so|works?|is|are|was"
-    r"|(?:re)?solve[sd]?|fix\w*|makes?|made|does|for)\b)"
+    r"(?=[,;:!?)]| \(|\.(?!\w)|\Z| (?:and|then|it|the|this|everything|memory|RAM|there|all|so|works?|is|are"
+    r"|was|(?:re)?solve[sd]?|fix\w*|makes?|made|does|for)\b)"
 )
 _REMOVING = (
     r"(?:remov(?:e|ed|ing)|disabl(?:e|ed|ing)|turn(?:ed|ing)? off|delet(?:e|ed|ing)|comment(?:ed|ing)? out"

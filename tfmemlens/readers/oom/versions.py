@@ -71,14 +71,15 @@ WORKING = LineRule(
 
 _MARKS = r"[*`_]{0,2}"
 UPGRADED = LineRule(
-    rf"(?i)\b(?:upgrad|updat|mov|migrat|switch|going|went)\w*\b[^.;\n]{{0,40}}?\b(?:from )?"
+    rf"(?i)\b(?:(?:upgrad|updat|mov|migrat|switch|going|went)\w*|install -U)\b[^.;\n]{{0,40}}?\b(?:from )?"
     rf"(?:{_MARKS}(?P<name>(?!from\b|version\b|release\b)[A-Za-z][\w-]{{1,30}}){_MARKS} )?"
-    rf"(?:version |release )?"
+    rf"(?:version |release )?\(?"
     rf"{_MARKS}v?(?P<old>{_RELEASE}){_MARKS} ?(?:to|->|\u2192|=>)"
     rf" ?{_MARKS}(?:[A-Za-z][\w-]{{1,30}} )?v?(?P<new>{_RELEASE})\b",
     "After upgrading from AlphaFold3 **v3.0.0** to **v3.0.3** it fails",
     "I updated numpyro 0.13.0 -> 0.14.0",
-    needs=("upgrad", "updat", "mov", "migrat", "switch", "going", "went"),
+    "after pip install -U keras (2.9.0 -> 2.11.0) I can train only smaller ones",
+    needs=("upgrad", "updat", "mov", "migrat", "switch", "going", "went", "install -u"),
 )
 """A release that the program ran with, and the one that it has now."""
 COMMIT = LineRule(
@@ -162,7 +163,7 @@ def _upgraded(line: Line) -> WorkingRelease | None:
 
 _FAILS = regex(
     r"(?i)\b(?:fail|crash|OOM|out of memory|error|regress|leak|no longer|not work|n't work|more memory"
-    r"|problem|issue|exhaust|get)\w*"
+    r"|can \w+ only|problem|issue|exhaust|get)\w*"
 )
 """What came of it."""
 
