@@ -29,6 +29,7 @@ ALLOWED = {
     "recording/export_graph.py source_line": "runs inside TensorFlow 1.0 to 2.21, whose errors differ",
     "recording/export_graph.py trains": "runs inside TensorFlow 1.0 to 2.21, whose errors differ",
     "recording/try_batches.py trial_of": "the user's model may raise anything: it is told in the answer",
+    "recording/try_batches.py metrics_of": "a metric of the user's own: what it raises is the user's",
     "recording/try_batches.py reads": "a layer that was never called raises what its Keras likes",
     "recording/trace_training_graph.py traced_with_some": "the user's step, of other labels; raised again",
     "recording/trace_training_graph.py traced_step": "whatever the model raises: a plainer step stands in",

@@ -1,5 +1,4 @@
-"""No rule knows a failure in this text, and a line of it looks like the program's end, or its writer says
-that it ended without any.
+"""No rule knows a failure in this text, but a line looks like the end, or the writer says there is none.
 
 What it means: programs and drivers around TensorFlow and JAX have messages of their own. Who wrote the line
 says where to look; whether it speaks of memory says whether a lack of it is likely at all.
