@@ -19,12 +19,19 @@ from tfmemlens.model.network import Network
 from tfmemlens.readers.keras_models._documents import network_of
 
 
-def convolutions(count: int) -> Network:
-    """So many convolutions of a picture, each with two weights."""
-    layers = [layer("InputLayer", "x", batch_shape=[None, 8, 8, 4])]
+def convolutions(count: int, rank: int = 2) -> Network:
+    """So many convolutions of a picture or a series, each with two weights."""
+    layers = [layer("InputLayer", "x", batch_shape=[None, *[8] * rank, 4])]
     for at in range(count):
         layers.append(
-            layer("Conv2D", f"c{at}", layers[-1]["name"], filters=4, kernel_size=[3, 3], padding="same")
+            layer(
+                f"Conv{rank}D",
+                f"c{at}",
+                layers[-1]["name"],
+                filters=4,
+                kernel_size=[3] * rank,
+                padding="same",
+            )
         )
     return network(layers, "3.9.0")
 
@@ -54,12 +61,17 @@ def test_it_waits_where_the_batch_goes_in_alone() -> None:
     assert waiting == ["gradient_tape/c0/Conv2DBackpropFilter"]
 
 
+@pytest.mark.parametrize("rank", [1, 2])
 @pytest.mark.parametrize(
     ("conv", "order"), [(4, ["bias", "kernel", "input"]), (5, ["input", "bias", "kernel"])]
 )
-def test_beyond_the_tenth_weight_the_inputs_gradient_runs_first(conv: int, order: list[str]) -> None:
-    """The last of the readers runs first; c4 has the weights 8 and 9, c5 the next two."""
-    predicted = step(convolutions(7), 2, samples=6)
+def test_beyond_the_tenth_weight_the_inputs_gradient_runs_first(
+    conv: int, order: list[str], rank: int
+) -> None:
+    """The last of the readers runs first; c4 has the weights 8 and 9, c5 the next two. Series go the same
+    way, which in `train_on_batch` run the kernel's first.
+    """
+    predicted = step(convolutions(7, rank), 2, samples=6)
     kinds = {"BiasAddGrad": "bias", "Conv2DBackpropFilter": "kernel", "Conv2DBackpropInput": "input"}
     ranks = {
         word: op.rank

@@ -388,6 +388,8 @@ def gradient_ranks(job: LoweringContext, kernel: TapeValue) -> tuple[float, floa
     of 36 places of seven graphs (TensorFlow 2.11, 2.21). oneDNN's pass makes one node of the kernel's
     gradient and the bias's (`_MklNativeConv2DBackpropFilterWithBias`), which ran first in 10 of 12 places of
     Keras 2 and in 37 of 54 of Keras 3.
+
+    Of series the kernel's ran first in `train_on_batch`; in `fit` (two nets, 25 places) it is as for images.
     """
     if job.onednn and job.device == "cpu" and job.weight("bias") is not None:
         return (LAST + SLIGHTLY if job.keras_3 else 2 * LAST), LAST
@@ -447,7 +449,7 @@ def convolve(
     )
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
-        first, last = (LAST, 0) if len(x.shape) == 3 else gradient_ranks(job, kernel)
+        first, last = (LAST, 0) if len(x.shape) == 3 and not tape.fetches else gradient_ranks(job, kernel)
         weight = data = None
         if tape.needs(kernel):
             scratch = buffers.filter_gradient_bytes() if buffers else volumes
