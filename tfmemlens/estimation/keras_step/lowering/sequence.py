@@ -40,6 +40,10 @@ _PER_STEP = {
 """Tensors of [batch, units] that one time step keeps for backward beside its input: the gates, the sums and
 what the step gives, as profiles show them.
 """
+_OF_HARD_GATES = 3.0
+"""So many tensors more where the gates are `hard_sigmoid`, products cut off above and below: two nets kept
+10 and 16 in each step of TensorFlow 2.11, as buffers were written over or not.
+"""
 _GATES = {"LSTM": 4, "GRU": 3, "CuDNNLSTM": 4, "CuDNNGRU": 3, **dict.fromkeys(_CONVOLUTIONAL, 4)}
 """Products of [batch, units] of the input: they need no state, so that those of up to 32 steps are made
 ahead.
@@ -306,12 +310,21 @@ def _stacks(job: LoweringContext, spec: LayerSpec, state: TapeValue, steps: int)
     if not tape.training:
         return []
     cells = _cells(spec, state.shape[1:])
-    width = sum(_PER_STEP.get(kind, 8.0) * units for kind, units in cells) + math.prod(x.shape[2:])
+    of_gates = _OF_HARD_GATES if _has_hard_gates(job, spec) else 0.0
+    width = sum((_PER_STEP.get(kind, 8.0) + of_gates) * units for kind, units in cells)
+    width += math.prod(x.shape[2:])
     shape = (max(steps // _PARTS, 1), x.shape[0], round(width))
     return [
         tape.op("TensorListPushBack", [state], shape, job.dtype, kind=Kind.LOOP_STACK, repeated=True)
         for _ in range(min(_PARTS, steps))
     ]
+
+
+def _has_hard_gates(job: LoweringContext, spec: LayerSpec) -> bool:
+    """Whether a convolution over time has gates of `hard_sigmoid`, its default in Keras 2."""
+    default = "sigmoid" if job.keras_3 else "hard_sigmoid"
+    gates = spec.config.get("recurrent_activation", default)
+    return spec.class_name in _CONVOLUTIONAL and gates == "hard_sigmoid"
 
 
 def _gathered(
