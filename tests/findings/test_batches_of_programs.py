@@ -68,3 +68,19 @@ def test_distances_only_where_a_pair_has_components(shape: str, first: str) -> N
     )
     slugs = [action.remedy.slug for action in report.actions]
     assert slugs[0] == first and ("matrix-product" in slugs) is (first == "matrix-product")
+
+
+@pytest.mark.parametrize(
+    ("code", "shape", "batch"),
+    [
+        ("BATCH = 24", "48,24,64,256", 24),  # experts lead
+        ("BATCH = 16", "320,48,48,24", 16),  # twenty points of each example
+        ("ROWS = 24", "48,24,64,256", 48),
+        ("BATCH = 25", "48,24,64,256", 48),
+    ],
+)
+def test_a_batch_of_the_program_goes_before_what_leads_the_shape(code: str, shape: str, batch: int) -> None:
+    case = pipeline.explain(f"{code}\n{oom(shape, 'net/block/add')}\n").case
+    moment = case.moments[0]
+    assert moment.request and moment.request.batch == int(shape.partition(",")[0])
+    assert remedies.batch_of(case, moment) == batch

@@ -502,12 +502,14 @@ def _one_alone(case: Case, moment: Moment) -> bool:
 
 
 def batch_of(case: Case, moment: Moment) -> int | None:
-    """The batch as it is stated, else as the request's shape shows it, or a constant of the program that is
-    called a batch and leads the shape.
+    """The batch as it is stated, else a constant of the program that is called a batch and stands in the
+    request's shape, else what leads that shape: heads and experts may.
     """
     request = moment.request
-    known = _stated_batch(case) or (request.batch if request else None)
-    return known or (_batch_of_program(case, request) if request and not request.fixed else None)
+    stated = _stated_batch(case)
+    if stated or request is None:
+        return stated
+    return (None if request.fixed else _batch_of_program(case, request)) or request.batch
 
 
 def _batch_of_program(case: Case, request: Request) -> int | None:
