@@ -764,6 +764,48 @@ _EIGHTEENTH: list[tuple[Any, ...]] = [
 ]
 """Nets of usual sizes by one who knew neither the code nor other sets but the seventeenth."""
 
+_NINETEENTH: list[tuple[Any, ...]] = [
+    ("badgers", "2.21", 32, "adam", 1, False, True),
+    ("badgers", "2.11", 24, "momentum", 2, False, True),
+    ("otters", "2.21", 32, "adamw", 1, False, True),
+    ("otters", "2.11", 24, "rmsprop", 1, False, False),
+    ("herons", "2.21", 24, "adam", 1, False, False),
+    ("herons", "2.11", 32, "sgd", 1, True, False),
+    ("ferrets", "2.21", 128, "adam", 1, False, True),
+    ("ferrets", "2.11", 96, "adagrad", 1, False, True),
+    ("moles", "2.21", 48, "momentum", 1, False, True),
+    ("moles", "2.11", 32, "adam", 2, False, False),
+    ("newts", "2.21", 24, "adamw", 1, False, True),
+    ("newts", "2.11", 32, "adam", 4, False, True),
+    ("stoats", "2.21", 512, "adam", 1, False, False),
+    ("stoats", "2.11", 1024, "rmsprop", 1, False, False),
+    ("voles", "2.21", 8, "adam", 1, False, True),
+    ("voles", "2.11", 6, "sgd", 1, False, False),
+    ("hares", "2.21", 96, "rmsprop", 1, False, True),
+    ("hares", "2.11", 128, "adam", 1, False, False),
+    ("lynxes", "2.21", 2048, "adagrad", 1, False, False),
+    ("lynxes", "2.11", 4096, "adam", 1, False, False),
+    ("cranes", "2.21", 12, "adam", 1, False, True),
+    ("cranes", "2.11", 16, "momentum", 1, False, False),
+    ("swifts", "2.21", 32, "adam", 2, False, True),
+    ("swifts", "2.11", 24, "sgd", 1, False, True),
+    ("wrens", "2.21", 16, "adam", 1, False, True),
+    ("wrens", "2.11", 12, "momentum", 1, True, True),
+    ("larks", "2.21", 48, "adam", 1, False, False),
+    ("larks", "2.11", 64, "rmsprop", 2, False, False),
+    ("terns", "2.21", 64, "adamw", 1, False, False),
+    ("terns", "2.11", 48, "adam", 1, False, False),
+    ("gulls", "2.21", 64, "adam", 1, False, True),
+    ("gulls", "2.11", 48, "adagrad", 4, False, True),
+    ("finches", "2.21", 32, "sgd", 1, False, True),
+    ("finches", "2.11", 48, "adam", 1, False, True),
+    ("ospreys", "2.21", 48, "momentum", 1, False, True),
+    ("ospreys", "2.11", 64, "adam", 1, False, False),
+    ("bitterns", "2.21", 64, "adam", 2, True, False),
+    ("bitterns", "2.11", 96, "adagrad", 1, False, False),
+    ("plovers", "2.21", 48, "adam", 1, False, True),
+    ("plovers", "2.11", 32, "rmsprop", 1, True, True),
+]
 _SETS = {
     "first": _CASES,
     "second": _SECOND,
@@ -783,6 +825,7 @@ _SETS = {
     "sixteenth": _SIXTEENTH,
     "seventeenth": _SEVENTEENTH,
     "eighteenth": _EIGHTEENTH,
+    "nineteenth": _NINETEENTH,
 }
 _SUFFIXES = {"2.21": ".keras", "2.11": ".h5", "1.15": ".meta"}
 _SHAPES = {

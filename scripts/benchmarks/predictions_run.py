@@ -29,6 +29,7 @@ import numpy as np
 import predictions_eighth_run
 import predictions_eighteenth_run
 import predictions_eleventh_run
+import predictions_nineteenth_run
 import predictions_ninth_run
 import predictions_tenth_run
 import predictions_fifteenth_run
@@ -535,6 +536,7 @@ def built(case):
         predictions_sixteenth_run,
         predictions_seventeenth_run,
         predictions_eighteenth_run,
+        predictions_nineteenth_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
