@@ -77,7 +77,7 @@ def moles(case):
             z = L.Conv2D(16, 3, padding="same")(L.ReLU()(L.BatchNormalization()(y)))
             y = L.Concatenate()([y, z])
         if block < 2:
-            y = L.AveragePooling2D()(L.Conv2D(48, 1)(L.ReLU()(L.BatchNormalization()(y))))
+            y = L.AveragePooling2D(2)(L.Conv2D(48, 1)(L.ReLU()(L.BatchNormalization()(y))))
     y = L.GlobalAveragePooling2D()(L.ReLU()(L.BatchNormalization()(y)))
     return keras.Model(x, L.Dense(7, activation="softmax")(y)), {"classes": 7}
 
