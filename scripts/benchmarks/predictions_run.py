@@ -44,6 +44,7 @@ import predictions_sixth_run
 import predictions_third_run
 import predictions_thirteenth_run
 import predictions_twelfth_run
+import predictions_twentieth_run
 import tensorflow as tf
 
 keras = tf.keras
@@ -537,6 +538,7 @@ def built(case):
         predictions_seventeenth_run,
         predictions_eighteenth_run,
         predictions_nineteenth_run,
+        predictions_twentieth_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
