@@ -772,11 +772,21 @@ def estimate(out, case):
         file.write(answer.to_json())
 
 
+REFUSED = re.compile(rb"ran out of memory trying to allocate [^\n]*\(rounded to(?![^\n]*not a failure)")
+"""What the allocator says of a request that fails an op. TensorFlow waits ten seconds for each, and several
+may follow.
+"""
+
+
 def apart(work, out, *arguments):
-    """Run in a process of its own, which appends its line to `out`."""
+    """Run in a process of its own, which appends its line to `out`; `steps` are over when the allocator gives
+    up.
+    """
+    hearing, saying = os.pipe()
     child = os.fork()
     if child == 0:
         signal.alarm(SECONDS)
+        os.dup2(saying, 2)
         code = 1
         try:
             line = json.dumps(work(*arguments))
@@ -787,7 +797,22 @@ def apart(work, out, *arguments):
             print(arguments[0]["key"], type(error).__name__, str(error)[:600], flush=True)
         finally:
             os._exit(code)
-    if os.waitpid(child, 0)[1]:
+    os.close(saying)
+    words, refused, part = b"", False, b" "
+    while part and not refused:
+        part = os.read(hearing, 1 << 16)
+        words = words[-1000:] + part
+        refused = work is steps and bool(REFUSED.search(words))
+    os.close(hearing)
+    if refused:
+        os.kill(child, signal.SIGKILL)
+    status = os.waitpid(child, 0)[1]
+    if refused:
+        case, limit_mib = arguments
+        with open(out, "w") as file:  # in place of what it may have written
+            line = {"key": case["key"], "batch": case["batch"], "limit_mib": limit_mib, "ran": False}
+            file.write(json.dumps(line) + "\n")
+    elif status:
         print(arguments[0]["key"], "failed", flush=True)
 
 
