@@ -48,11 +48,18 @@ def living(trace: Any = None, seconds: float = SECONDS) -> Dict[str, Any]:
             tape = Place(place.file, place.function, place.first_line, name)
         _walk(name, value, place, held, clock)
     tape = tape or (Place("", None, 0) if any(map(_is_open_tape, objects(_is_tape))) else None)
+    held.add_hanging()
+    attributes = []  # type: List[Any]
     for container in gc.get_objects():
         if clock.is_over():
             break
-        if isinstance(container, (list, dict, tuple, set, deque)):
+        if type(container) is dict and _LOGITS in container:
+            attributes.append(container)
+        elif isinstance(container, (list, dict, tuple, set, deque)):
             _add_all(container, held, tape)
+    held.add_hanging()
+    for container in attributes:
+        _add_all(container, held, tape)
     return held.told(complete=not clock.is_over())
 
 
@@ -96,6 +103,9 @@ def objects_of(trace: Any) -> List[Any]:
         trace = trace.tb_next
     return [frame.f_locals["self"] for frame in reversed(frames) if "self" in frame.f_locals]
 
+
+_LOGITS = "_keras_logits"
+"""The attribute in which Keras hangs the input of a sigmoid or softmax on its output, for the loss."""
 
 TAPE = "gradient tape"
 """Who holds what no name leads to, in tuples and lists, while a tape of TensorFlow's is open: the functions
@@ -184,6 +194,7 @@ class Held:
         self.seen: Set[int] = set()
         self.visited: Set[int] = set()
         """The containers that were looked into."""
+        self._hung: List[Tuple[Any, str, str, Optional[Place]]] = []
         self._rows: Dict[Tuple[Any, ...], List[Any]] = {}
 
     def add(self, tensor: Any, name: str, kind: str, place: Optional[Place]) -> None:
@@ -198,6 +209,14 @@ class Held:
         row = self._rows.setdefault((framework, shape, dtype, name, kind), [0, 0, place])
         row[0] += 1
         row[1] += size
+        self._hung += [(each, name, kind, place) for each in _hanging(tensor)]
+
+    def add_hanging(self) -> None:
+        """Count what hangs on counted tensors as attributes and no name of its own led to: it lives as long
+        as they do, so who keeps them keeps it.
+        """
+        while self._hung:
+            self.add(*self._hung.pop())
 
     def told(self, complete: bool) -> Dict[str, Any]:
         """As a document."""
@@ -255,6 +274,16 @@ def tensor_type(tensor: Any) -> Optional[Tuple[str, Tuple[int, ...], str, int]]:
         return "jax", tuple(tensor.shape), str(tensor.dtype), int(tensor.nbytes)
     except Exception:
         return None
+
+
+def _hanging(tensor: Any) -> List[Any]:
+    """The tensors that are attributes of an eager one of TensorFlow's, such as Keras's logits and masks."""
+    if type(tensor).__name__ != "EagerTensor":
+        return []
+    try:
+        return [each for each in list(vars(tensor).values()) if _is_tensor(each)]
+    except Exception:
+        return []
 
 
 _TENSOR_TYPES: Dict[type, bool] = {}
