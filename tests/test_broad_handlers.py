@@ -56,6 +56,7 @@ ALLOWED = {
     "recording/inside/keras_models.py _outputs": "layers of five generations of Keras",
     "recording/inside/keras_models.py _shape": "tensors of any framework",
     "recording/inside/keras_models.py _shape_now": "a variable without a value, or no byte left to ask",
+    "recording/inside/living.py _hanging": "attributes of an object of the user's process",
     "recording/inside/living.py tensor_type": "tensors of any framework, some given away",
     "recording/inside/living.py _inside": "any object of the user's process",
     "recording/inside/python_names.py _inside": "the same",
