@@ -17,7 +17,6 @@ from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 
 BASIS = Basis.NAME
@@ -45,8 +44,7 @@ def check(case: Case) -> Iterator[Finding]:
     if framework not in (JAX, TORCH_XLA) or not (last or validates):
         return
     for index, moment, request in list(requests(case))[:1]:
-        of_xla = request.failed.kind in (RequestKind.XLA, RequestKind.TPU)
-        if not of_xla or on_host(moment) or facts.on_chip(moment) or lists_buffers(moment):
+        if not request.failed.of_xla or on_host(moment) or facts.on_chip(moment) or lists_buffers(moment):
             continue
         line = last or validates
         assert line is not None and framework is not None

@@ -11,7 +11,6 @@ is full; clear what is used up. Sets of weights are copies, or members that are 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -66,7 +65,7 @@ def check(case: Case) -> Iterator[Finding]:
                     else _remedy(name, many, framework, on_host(moment), _weights_of(case))
                 )
                 offered = (remedy,)
-            place = keeping.line.place if keeping else _place(many[0][1])
+            place = keeping.line.place if keeping else many[0][1].place
             share, most = f"{percent(size, whole)} of {of_what}", size >= _MOST * whole
             yield _finding(name, many, share, index, offered, place, most)
             break
@@ -105,12 +104,6 @@ def _by_its_code(case: Case, moment: Moment, keeping: Kept, size: int) -> tuple[
     """What the code that keeps them may do instead; the first of it saves what was counted."""
     first, *others = instead(case, moment, keeping, None)
     return (replace(first, saves_bytes=size, certainty=Certainty.BOUND), *others)
-
-
-def _place(holder: Holder) -> str:
-    """Where the program recorded the container; empty where it did not."""
-    known = holder.file and holder.code_line
-    return f"{os.path.basename(holder.file or '')}:{holder.code_line}" if known else ""
 
 
 def _kept(

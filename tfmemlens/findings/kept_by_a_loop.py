@@ -29,7 +29,6 @@ from tfmemlens.findings.support.stage import is_epoch
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
-from tfmemlens.model.incident import RequestKind
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
@@ -72,7 +71,7 @@ def _alone(case: Case, moment: Moment) -> int | None:
     request = moment.request
     if framework_of(case) not in (JAX, TORCH_XLA) or on_host(moment) or request is None:
         return None
-    if request.failed.kind not in (RequestKind.XLA, RequestKind.TPU) or _turns(case) < _MANY_STEPS:
+    if not request.failed.of_xla or _turns(case) < _MANY_STEPS:
         return None
     return request.needed_bytes
 

@@ -10,7 +10,6 @@ outputs that are computed again.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
@@ -42,7 +41,8 @@ def check(case: Case) -> Iterator[Finding]:
         held = min(sum(holder.bytes for _, holder in taped), in_use or 0)
         if not in_use or held < _LEAST_SHARE * in_use or loop_of_a_tape(case, request):
             continue
-        what = f"the gradient tape{_place(taped[0][1])} keeps {human(held)} for its backward pass"
+        opened = f" of {place}" if (place := taped[0][1].place) else ""
+        what = f"the gradient tape{opened} keeps {human(held)} for its backward pass"
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"{what}: {percent(held, in_use)} of what was in use",
@@ -55,12 +55,6 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=("look-for-lists",),
         )
-
-
-def _place(holder: Holder) -> str:
-    """The line that opens it, where the program's frames lead to it."""
-    known = holder.file and holder.code_line
-    return f" of {os.path.basename(holder.file or '')}:{holder.code_line}" if known else ""
 
 
 def _evidence(taped: list[tuple[HeldTensors, Holder]]) -> Iterator[Evidence]:

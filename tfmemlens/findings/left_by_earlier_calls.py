@@ -17,9 +17,8 @@ from tfmemlens.findings.support.kept_code import kept, largest
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, framework_of
 from tfmemlens.findings.support.xla_arena import facts
-from tfmemlens.model.case import Case, Request
+from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.incident import RequestKind
 
 BASIS = Basis.NAME
 EXPLAINS = "the request"
@@ -55,7 +54,7 @@ def check(case: Case) -> Iterator[Finding]:
     if said is None or framework_of(case) == TENSORFLOW:
         return
     for index, moment, request in list(requests(case))[:1]:
-        if not _of_xla(request) or on_host(moment) or facts.on_chip(moment):
+        if not request.failed.of_xla or on_host(moment) or facts.on_chip(moment):
             continue
         if any(results_kept.check(case)) or any(kept_by_a_loop.check(case)):
             continue
@@ -95,7 +94,3 @@ def _out_of(container: str) -> Remedy:
         f"{container}.append(jax.device_get(out))",
         slug="keep-numbers",
     )
-
-
-def _of_xla(request: Request) -> bool:
-    return request.failed.kind in (RequestKind.XLA, RequestKind.TPU)

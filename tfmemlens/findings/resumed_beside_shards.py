@@ -15,7 +15,6 @@ from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.incident import RequestKind
 
 BASIS = Basis.NAME
 EXPLAINS = "the request"
@@ -47,8 +46,7 @@ def check(case: Case) -> Iterator[Finding]:
     if line is None or framework not in (JAX, TORCH_XLA):
         return
     for index, moment, request in list(requests(case))[:1]:
-        of_xla = request.failed.kind in (RequestKind.XLA, RequestKind.TPU)
-        if not of_xla or on_host(moment) or facts.on_chip(moment) or lists_buffers(moment):
+        if not request.failed.of_xla or on_host(moment) or facts.on_chip(moment) or lists_buffers(moment):
             continue
         what = (
             f"it is when the run is resumed ({line.place}): most likely what the checkpoint gives back"

@@ -21,7 +21,7 @@ from tfmemlens.findings.support.xla_arena.because import because
 from tfmemlens.findings.support.xla_arena.derivatives import rows_of_derivatives
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
-from tfmemlens.model.incident import CompilerMemory, RequestKind
+from tfmemlens.model.incident import CompilerMemory
 from tfmemlens.model.line import Line
 from tfmemlens.units import Size, human, human_size
 
@@ -38,7 +38,7 @@ def check(case: Case) -> Iterator[Finding]:
         compiler = moment.incident.compiler if moment.incident else None
         if failed.compiled and framework_of(case) == JAX:
             compiler = compiler or CompilerMemory()  # JAX says no more than its allocator's dump
-        elif failed.kind not in (RequestKind.XLA, RequestKind.TPU) or compiler is None:
+        elif not failed.of_xla or compiler is None:
             continue
         if compiler.tried:
             continue  # one array of a kernel, which has a rule of its own

@@ -121,6 +121,11 @@ class FailedRequest:
         return tensor_bytes(self.shape, self.dtype)
 
     @property
+    def of_xla(self) -> bool:
+        """Whether a program of XLA's asked for it, on a TPU or elsewhere."""
+        return self.kind in (RequestKind.XLA, RequestKind.TPU)
+
+    @property
     def is_operand(self) -> bool:
         """Whether a product of matrices made it as a batch of one: a matrix that it copies to float32 (read
         in TensorFlow 2.21's `matmul_op_impl.h`, for bfloat16 on a CPU).

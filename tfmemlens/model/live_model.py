@@ -4,6 +4,8 @@ that Python held when it failed.
 
 from __future__ import annotations
 
+import os
+
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import TensorType
@@ -227,6 +229,12 @@ class Holder:
     """The line of the program that fills it."""
     line: Line | None = None
     """Where the input says so."""
+
+    @property
+    def place(self) -> str:
+        """`train.py:41`; empty where the program's line is not known."""
+        known = self.file and self.code_line
+        return f"{os.path.basename(self.file or '')}:{self.code_line}" if known else ""
 
     @property
     def is_tape(self) -> bool:

@@ -4,7 +4,6 @@ variables with their slots, constants of functions, batches; and what the step m
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -131,8 +130,8 @@ def _of_containers(living: Iterable[HeldTensors], model: LiveModel | None) -> It
 def _of_tape(holder: Holder, tensor: TensorType, model: LiveModel | None) -> Owner:
     """The layer whose output a tape keeps, else the line that opens the tape."""
     layer = model.widest_like(tensor.shape or ()) if model else None
-    if layer is None and holder.file and holder.code_line:
-        layer = f"tape ({os.path.basename(holder.file)}:{holder.code_line})"
+    if layer is None and holder.place:
+        layer = f"tape ({holder.place})"
     return replace(NOBODY, layer=layer, kind=Kind.ACTIVATION)
 
 

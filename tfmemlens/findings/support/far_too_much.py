@@ -7,13 +7,11 @@ from __future__ import annotations
 from tfmemlens.findings.support.batch_bound import PARTS
 from tfmemlens.findings.support.rows import device_limit, rows
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.units import GIB, human
 
 _LARGE_CARD = 80 * GIB
 """What the largest cards that are common have."""
-_ON_A_DEVICE = (RequestKind.XLA, RequestKind.TPU)
 
 
 def part_that_fits(case: Case, moment: Moment) -> int | None:
@@ -21,7 +19,7 @@ def part_that_fits(case: Case, moment: Moment) -> int | None:
     half of it would, or where the device's size is known.
     """
     failed = moment.request.failed if moment.request else None
-    if failed is None or failed.kind not in _ON_A_DEVICE or not failed.size or device_limit(case, moment):
+    if failed is None or not failed.of_xla or not failed.size or device_limit(case, moment):
         return None
     parts = -(-failed.size.bytes // _LARGE_CARD)
     return 1 << (parts - 1).bit_length() if parts > 2 else None

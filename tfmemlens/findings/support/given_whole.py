@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -77,7 +76,7 @@ def held_alone(case: Case, moment: Moment) -> GivenWhole | None:
     )
     if not its_block or holder.name is None or holder.kind != _VARIABLE:
         return None
-    place = f" ({os.path.basename(holder.file)}:{holder.code_line})" if holder.file else ""
+    place = f" ({holder.place})" if holder.place else ""
     label = f"`{holder.name}`{place}, {group.tensor}"
     return GivenWhole(label, group.bytes, chunk.size_bytes, holder.line, recorded=True, name=holder.name)
 

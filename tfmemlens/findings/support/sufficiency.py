@@ -13,11 +13,9 @@ from tfmemlens.findings.support.rows import device_limit, has_backward, held, is
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Action, Enough, Finding, Remedy
-from tfmemlens.model.incident import CompilerMemory, RequestKind
+from tfmemlens.model.incident import CompilerMemory
 from tfmemlens.units import Size, human
 from tfmemlens.values import dataclass, replace
-
-_PROGRAMS = (RequestKind.XLA, RequestKind.TPU)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ def _between(taken: Size, room: Size, whole: int, to_come: bool = False) -> Shor
 def _more_to_come(case: Case, moment: Moment) -> bool:
     """Whether more may have been asked for afterwards: not in a backward pass, nor where none follows."""
     request = moment.request
-    if request and request.failed.kind in _PROGRAMS:
+    if request and request.failed.of_xla:
         return False
     return not has_backward(moment) and situation(case, moment).training is not False
 
