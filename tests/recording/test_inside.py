@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tfmemlens.model.live_model import OF_A_TAPE
 from tfmemlens.recording.beside import recorded
 from tfmemlens.recording.inside import (
     after_import,
@@ -327,6 +328,10 @@ class GradientTape:
 
     def __exit__(self, *_: object) -> None:
         pass
+
+
+def test_the_recorder_and_its_reader_call_a_tape_the_same() -> None:
+    assert living.TAPE == OF_A_TAPE
 
 
 @pytest.mark.parametrize(("open_still", "kind"), [(True, "gradient tape"), (False, "tuple")])

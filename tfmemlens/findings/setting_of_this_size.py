@@ -31,7 +31,7 @@ EXPLAINS = "the failing tensor"
 _LEAST_BYTES = 64 * MIB
 _HALF = 0.5
 """Of a limit: what one tensor may take, so that others find room beside it."""
-_MOST_HALVINGS = 10
+_MOST_HALVINGS = 9
 _SLUGS = {
     Meaning.IMAGE: "smaller-input",
     Meaning.LENGTH: "shorter-sequences",
@@ -87,10 +87,9 @@ def _remedies(
             slug="leave-it-out",
         )
     limit = device_limit(case, moment)
-    lower, times = found.value // 2, 1
-    while limit and need > limit.bytes * _HALF * 2 ** (found.power * (times - 1)) and times < _MOST_HALVINGS:
-        lower, times = found.value >> times, times + 1
-    halvings = max(times - 1, 1)
+    halvings = 1
+    while limit and need > limit.bytes * _HALF * 2 ** (found.power * halvings) and halvings < _MOST_HALVINGS:
+        halvings += 1
     lower = found.value >> halvings
     part = _PART[found.power] if halvings == 1 else human(need >> (found.power * halvings))
     name = f"`{found.name}`" if found.name else "the image's sides"

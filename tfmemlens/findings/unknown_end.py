@@ -23,9 +23,8 @@ EXPLAINS = "none"
 ALONE = True
 """It speaks where no other rule does."""
 _LESS = Remedy(
-    "run the same with a tenth of the data, then with all, and watch RAM and the GPU beside it: what"
-    " fails only"
-    " when it is large lacks room, even where no line says so",
+    "run the same with a tenth of the data, then with all, and watch RAM and the GPU beside it: what fails"
+    " only when it is large lacks room, even where no line says so",
     "nvidia-smi -l 1   # RAM: top, Task Manager",
     slug="smaller-first",
 )
@@ -63,9 +62,8 @@ def _of_silence(case: Case, line: Line) -> Finding:
     return Finding(
         severity=Severity.NOTE,
         headline=(
-            f"the text says that the program ended without a message ({line.place}): killed for RAM, a"
-            f" crash in"
-            " native code (which a full GPU may cause) and an end of its own look alike, and nothing here"
+            f"the text says that the program ended without a message ({line.place}): killed for RAM, a crash"
+            " in native code (which a full GPU may cause) and an end of its own look alike, and nothing here"
             " tells which"
         ),
         evidence=(Evidence("what the text says", line),),

@@ -98,11 +98,8 @@ class TriedBatches:
         """The largest batch that ran each time, below all that did not or in `PROVEN` processes; 0 for
         none.
         """
-        failed = self._failed
-        ran = {each.batch for each in self.tried if each.ran} - failed
-        return max(
-            (each for each in ran if not failed or each < min(failed) or self._proven(each)), default=0
-        )
+        ran = {each.batch for each in self.tried if each.ran} - self._failed
+        return max([self.largest_below_gaps, *(each for each in ran if self.times(each)[0] >= PROVEN)])
 
     @property
     def largest_below_gaps(self) -> int:
@@ -110,9 +107,6 @@ class TriedBatches:
         failed = min(self._failed, default=None)
         ran = (each.batch for each in self.tried if each.ran)
         return max((batch for batch in ran if failed is None or batch < failed), default=0)
-
-    def _proven(self, batch: int) -> bool:
-        return self.times(batch)[0] >= PROVEN
 
 
 @dataclass(frozen=True, slots=True)

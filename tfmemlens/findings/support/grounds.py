@@ -10,7 +10,7 @@ good whichever it is; unless the text rules the others out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -113,9 +113,8 @@ _OF_A_DEVICE = (
 )
 _OF_RAM = (
     "tell these apart before anything is changed: look at the program's RAM before its first step and at"
-    " later"
-    " ones. Full before the first step means what is read or converted; higher with each step, something that"
-    " is kept; a jump late, what is done there (a validation, a save)"
+    " later ones. Full before the first step means what is read or converted; higher with each step,"
+    " something that is kept; a jump late, what is done there (a validation, a save)"
 )
 _BYTES_OF = {
     TENSORFLOW: "nvidia-smi; print(tf.config.experimental.get_memory_info('GPU:0'))   # each step; TF 2.5+",
@@ -187,7 +186,7 @@ def claim(case: Case, found: Iterable[Grower], where: str) -> Guess | None:
         for each in causes[: _MOST - 1]
         for remedy in each.remedies[:1]
     ]
-    words = f"what took it is not proven here; it may be {', '.join(named[:-1])}, or {named[-1]}"
+    words = f"what took it is not proven here; {_one_of(named)}"
     return Guess(words, (tell(case, where), *remedies), sure=False)
 
 
@@ -196,8 +195,13 @@ def unknown(case: Case, where: str) -> Guess | None:
     named = [other.what for other in _others(case, where)][:_MOST]
     if len(named) < 2:
         return None
-    words = f"what took it is not said: it may be {', '.join(named[:-1])}, or {named[-1]}"
+    words = f"what took it is not said: {_one_of(named)}"
     return Guess(words, (tell(case, where),), sure=False)
+
+
+def _one_of(named: Sequence[str]) -> str:
+    """`it may be A, B, or C`."""
+    return f"it may be {', '.join(named[:-1])}, or {named[-1]}"
 
 
 def tell(case: Case, where: str) -> Remedy:

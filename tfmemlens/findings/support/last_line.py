@@ -23,8 +23,7 @@ _MEND_IT = Remedy(
 )
 _ON_A_DEVICE = Remedy(
     "where the delegate or driver fails to start, go on with the CPU, and give the GPU a smaller model:"
-    " weights"
-    " of 8 or 16 bits, a smaller input, or a part of the ops",
+    " weights of 8 or 16 bits, a smaller input, or a part of the ops",
     slug="smaller-model",
 )
 _MAP_IT = Remedy(
@@ -38,9 +37,8 @@ _WHO_ELSE = Remedy(
     slug="see-device-users",
 )
 _STATUS = Remedy(
-    "look at what stopped first, above this line: a status alone says that a process ended, and 137 or"
-    " -9 that"
-    " it was killed, most often for RAM",
+    "look at what stopped first, above this line: a status alone says that a process ended, and 137 or -9"
+    " that it was killed, most often for RAM",
     "dmesg -T | grep -i -E 'killed process|out of memory'",
     slug="read-the-kernel-log",
 )
@@ -62,11 +60,9 @@ _WHERE = {
 """What is known of whoever wrote it."""
 WHY_SILENT = {
     False: Remedy(
-        "learn how it ended: a status of 137 means killed, most often for RAM (the kernel's log names"
-        " it), 139"
-        " or 134 a crash in native code, for which faulthandler prints the line; 0 or 1 that the program"
-        " ended"
-        " itself",
+        "learn how it ended: a status of 137 means killed, most often for RAM (the kernel's log names it),"
+        " 139 or 134 a crash in native code, for which faulthandler prints the line; 0 or 1 that the program"
+        " ended itself",
         "python -X faulthandler train.py; echo $?; dmesg -T | tail",
         slug="how-it-ended",
     ),
