@@ -47,6 +47,9 @@ import predictions_twelfth_run
 import predictions_twentieth_run
 import tensorflow as tf
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tfmemlens/recording"))
+from try_batches import OUT_OF_MEMORY
+
 keras = tf.keras
 L = keras.layers
 STEPS = 3  # of an epoch; the first epoch of two traces and makes the optimizer's slots
@@ -772,15 +775,9 @@ def estimate(out, case):
         file.write(answer.to_json())
 
 
-REFUSED = re.compile(rb"ran out of memory trying to allocate [^\n]*\(rounded to(?![^\n]*not a failure)")
-"""What the allocator says of a request that fails an op. TensorFlow waits ten seconds for each, and several
-may follow.
-"""
-
-
 def apart(work, out, *arguments):
-    """Run in a process of its own, which appends its line to `out`; `steps` are over when the allocator gives
-    up.
+    """Run in a process of its own, which appends its line to `out`. `steps` are over when the allocator gives
+    up, as in `fit --measure`: TensorFlow waits ten seconds for each tensor that finds no room.
     """
     hearing, saying = os.pipe()
     child = os.fork()
@@ -802,7 +799,7 @@ def apart(work, out, *arguments):
     while part and not refused:
         part = os.read(hearing, 1 << 16)
         words = words[-1000:] + part
-        refused = work is steps and bool(REFUSED.search(words))
+        refused = work is steps and bool(OUT_OF_MEMORY.search(words))
     os.close(hearing)
     if refused:
         os.kill(child, signal.SIGKILL)
