@@ -9,6 +9,7 @@ What to do: look with that framework's own tools.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -222,7 +223,8 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.NOTE,
             headline=(
                 f"{_kind(what)}:"
-                f" {what}{_sizes(line)}{_grew(case, what, line)}{_where(case, what, line)}"
+                f" {_in_all(case, what, line)}{_sizes(line)}{_grew(case, what, line)}"
+                f"{_where(case, what, line)}"
                 f"{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
             ),
             evidence=(Evidence("the message", line),),
@@ -234,7 +236,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *(
                     _on_that_disk(_as_long_as_fits(remedy, line), line)
                     for words, remedy in _HELP.items()
-                    if words in what
+                    if words in what and not (words == _A_GRAPH and _grew(case, what, line))
                 ),
             ),
         )
@@ -356,6 +358,11 @@ def _sizes(line: Line) -> str:
     return f": {human(int(match['size']))}, and the {who} takes {human(int(match['limit']))}"
 
 
+def _in_all(case: Case, what: str, line: Line) -> str:
+    """What failed; of a graph that grew no data set is told."""
+    return _GRAPH if _A_GRAPH in what and _grew(case, what, line) else what
+
+
 def _grew(case: Case, what: str, line: Line) -> str:
     """Why a graph is too large that was not at first: steps went well before."""
     steps = [
@@ -363,13 +370,19 @@ def _grew(case: Case, what: str, line: Line) -> str:
         for step, at in case.capture.surroundings.steps
         if at.source == line.source and at.number < line.number
     ]
-    if "one message may hold" not in what or len(set(steps)) < 2:
+    ran = len(set(steps)) >= 2 or (_A_GRAPH in what and any(steps))
+    if not ran or not ("one message may hold" in what or _A_GRAPH in what):
         return ""
+    likely = " most likely" if _A_GRAPH in what else ""
     return (
-        f"; steps as far as {max(steps)} went well before, so each iteration of a loop adds ops or"
+        f"; steps as far as {max(steps)} went well before, so{likely} each iteration of a loop adds ops or"
         " constants, and the host keeps them all"
     )
 
+
+_A_GRAPH = "that a graph may hold"
+_GRAPH = "the graph became larger than the 2 GiB that it may hold"
+"""What is too large where steps went well: a constant of that size would have failed at the first of them."""
 
 _HOLDER = regex(r"TPU is already in use by process with pid (?P<pid>\d{1,9})")
 _MESSAGE = regex(
@@ -448,6 +461,16 @@ def _of_this_process(line: Line) -> int | None:
         return None
     others = told["process"] - told["allocated"] - told.get("reserved", 0)
     return others if others >= _MUCH_OF_OTHERS * told["total"] else None
+
+
+_NEARLY_ALL = 0.75
+"""Of the GPU: where PyTorch holds so much, neither JAX, which takes as much, nor TensorFlow was first."""
+
+
+def _nearly_all(line: Line) -> bool:
+    """Whether PyTorch's own allocator holds so much that no other can have taken its part at the start."""
+    told = _figures(line, _OF_THIS_PROCESS)
+    return told.get("allocated", 0) >= _NEARLY_ALL * told.get("total", math.inf)
 
 
 _TENSORFLOWS = regex(
@@ -534,7 +557,9 @@ def _for_another(case: Case, name: str, line: Line) -> Iterator[Remedy]:
             slug="see-device-users",
         )
     jax = told.shows("using JAX") or framework_of(case) == JAX
-    if jax and name not in _NOT_ON_THE_GPU:
+    if _nearly_all(line):
+        pass  # what another framework took at its start would be missing here
+    elif jax and name not in _NOT_ON_THE_GPU:
         yield Remedy(
             f"JAX takes 75 % of the GPU when it first uses it, and {name} gets the rest: let it take memory"
             " as needed, or a smaller part, before jax is imported",

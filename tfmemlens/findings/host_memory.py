@@ -200,10 +200,15 @@ def check(case: Case) -> Iterator[Finding]:
                 "this is TensorFlow's pool of pinned host RAM, which the GPU copies from, and no GPU's memory"
             )
         because += _shared_with_the_gpu(case)
+        restores = pinned_for_a_restore(moment)
+        if restores:
+            because += "; it was to hold what a checkpoint restores, before any batch"
         by = f": the allocator is `{failed.allocator}`" if failed.allocator else ""
         of_host = failed.kind is RequestKind.HOST or failed.pipeline
         yield Finding(
-            severity=Severity.CAUSE if of_host or _is_pool_of_jax(failed) or of_pool else Severity.NOTE,
+            severity=Severity.CAUSE
+            if of_host or _is_pool_of_jax(failed) or of_pool or restores
+            else Severity.NOTE,
             headline=because + by,
             because=because,
             explains=_explained(moment.request, of_host),
@@ -279,6 +284,17 @@ def _is_dump(moment: Moment) -> bool:
 def _is_small(failed: FailedRequest) -> bool:
     """Whether an array of this size has room wherever there is any."""
     return failed.tensor_bytes is not None and failed.tensor_bytes < _SMALL_BYTES
+
+
+def pinned_for_a_restore(moment: Moment) -> bool:
+    """Whether pinned host RAM was to hold what a checkpoint restores, which no batch has a part in."""
+    failed = moment.request.failed if moment.request else None
+    if failed is None or not on_host(moment) or not _pinned(failed):
+        return False
+    return bool(_RESTORES.search(failed.node or failed.op or ""))
+
+
+_RESTORES = regex(r"(?:\A|/)Restore(?:V2|Slice)?(?:_\d+)?\Z")
 
 
 def _pinned(failed: FailedRequest) -> bool:

@@ -20,6 +20,7 @@ EXPLAINS = "no bytes"
 
 _MISSING = regex(r"Requested:? (\d+)(?: bytes)?, available:? (\d+)(?: bytes)?, missing:? (\d+)")
 _TEXTURES = regex(r"High memory usage in GPU: ([\d.]+) MB")
+_BROWSER, _GUESSED = "(WebGL)", "could not compile a shader"
 _HELP = {
     "TensorFlow Lite Micro": (
         Remedy(
@@ -112,9 +113,13 @@ _HELP = {
 def check(case: Case) -> Iterator[Finding]:
     if case.moments:
         return
-    for what, line in case.capture.surroundings.without_figures:
+    told = case.capture.surroundings.without_figures
+    certain = any(_BROWSER in what and _GUESSED not in what for what, _ in told)
+    for what, line in told:
+        if certain and _GUESSED in what:
+            continue  # a consequence
         yield Finding(
-            severity=Severity.CAUSE,
+            severity=Severity.FACTOR if _GUESSED in what else Severity.CAUSE,
             headline=f"{what}{_figures(line)}",
             evidence=(Evidence("the message", line),),
             remedies=(

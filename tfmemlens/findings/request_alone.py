@@ -17,6 +17,7 @@ from math import prod
 from typing import NamedTuple
 
 from tfmemlens.findings.failing_op_is_a_bystander import ASSIGNS
+from tfmemlens.findings.host_memory import pinned_for_a_restore
 from tfmemlens.findings.support import remedies, samples
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import failures, on_host, tensor_text
@@ -77,7 +78,7 @@ def check(case: Case) -> Iterator[Finding]:
         request = moment.request
         if request is None or not (_is_lone_tensor(request) or _is_lone_size(moment, request)):
             continue
-        if _more_is_known(moment):
+        if _more_is_known(moment) or pinned_for_a_restore(moment):
             continue
         words = _vocabulary(case, request)
         known = _ONE_IMAGE if _is_one_that_waits(moment) else _known_of(request)

@@ -285,6 +285,9 @@ def goes_on(told: Surroundings, line: Line) -> bool:
     warned = sorted([*(each.line for each in told.soft_warnings), *large], key=lambda each: each.number)
     if not warned or told.shows("ended in words") or told.kernel_died:
         return False
+    nan = told.shows("no number")
+    if nan and told.soft_warnings and nan.number > warned[-1].number and _runs_on(told, warned[-1]):
+        return True  # what ended it is the loss
     if _QUESTION.search(line.text):
         return told.shows("going on in words") is not None or _runs_on(told, warned[0])
     said = told.shows("going on in words") if told.soft_warnings else None

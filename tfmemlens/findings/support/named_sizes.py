@@ -21,7 +21,11 @@ _LEAST = 16
 _LEAST_SIDE = 192
 """The shortest side of an image whose halves are looked for."""
 _HALVINGS = 5
-_OF_A_MESSAGE = regex(r"shape\s?\[|when allocating|trying to allocate")
+_OF_A_MESSAGE = regex(
+    r"shape\s?\[|when allocating|trying to allocate|\bTensor\(shape="
+    r"|<tf\.(?:Tensor|Variable)\b|<KerasTensor\b"
+)
+"""What an error prints: its numbers are those of the failure, and set nothing."""
 
 
 class Meaning(Enum):

@@ -180,6 +180,12 @@ WITHOUT_FIGURES = {
         "Error: Unable to create WebGLTexture.",
         needs=("high memory usage", "context_lost", "texture"),
     ),
+    "the browser could not compile a shader of TensorFlow.js (WebGL), as happens where its GPU has no memory"
+    " left, or for its driver": LineRule(
+        r"Failed to compile (?:fragment|vertex) shader|Unable to create (?:fragment|vertex) WebGLShader",
+        "Error: Failed to compile fragment shader.",
+        needs="shader",
+    ),
     "OpenCL had no memory for a buffer or picture (TensorFlow Lite's GPU delegate, or others)": LineRule(
         r"clCreate(?:Buffer|Image)\w*\)?: (?:Memory object allocation failure|Out of (?:resources|host"
         r" memory))"

@@ -37,6 +37,7 @@ _CLOCK = (
     r"|\d\d/\d\d/\d\d \d\d:\d\d:\d\d"
     r"|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [A-Z]{2,4} \d{4}(?=\W))?"
     r"|\d\d:\d\d:\d\d(?:[.,]\d+)?"
+    r"|\d{1,7}\.\d{1,3}s(?=\s)"
 )
 _OPEN = regex(rf"(?P<clock>{_CLOCK})| *\d+")
 """What changes from line to line in one stamp: a time, or a number with the blanks that align it."""

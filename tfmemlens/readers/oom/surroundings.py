@@ -65,15 +65,22 @@ OLD_MEMORY = LineRule(
     "Total memory: 11.17GiB",
     needs=" memory: ",
 )
-EPOCH = LineRule(r"\bEpoch[ :#]*(?P<step>\d+)(?:/\d+)?", "Epoch 3/10", needs="Epoch")
+EPOCH = LineRule(
+    r"\bEpoch[ :#]*(?P<step>\d+)(?:/\d+)?|\A\s*epoch[ :#]{1,3}(?P<lower>\d+)/\d+",
+    "Epoch 3/10",
+    "epoch 12/40 (nll: 3.021)",
+    needs=("epoch",),
+)
 STEP = LineRule(
     r"(?<!\d )\b(?:global[_"
     r" ])?[Ss]tep[s]?\s*[:=#]?\s*(?P<step>\d+)|\b[Ii]ter(?:ation)?s?\s*[:=#]?\s*(?P<iteration>\d+)"
-    r"|\A\s*[Ii]t\s+(?P<it>\d+)\s*[:|]|\b(?P<ordinal>\d+)(?:st|nd|rd|th) (?:step|batch|iteration)\b",
+    r"|\A\s*[Ii]t\s+(?P<it>\d+)\s*[:|]|\b(?P<ordinal>\d+)(?:st|nd|rd|th) (?:step|batch|iteration)\b"
+    r"|\bepoch=[\d.]{1,9} step=(?P<of_epoch>\d+)\b",
     "step 120 loss = 0.31",
     "Iter: 500, loss: 0.3",
     "  it   20: 2.78",
     "it is around the 85th batch of 313",
+    "[train] [INFO] epoch=0.25 step=400, 9.5 examples/sec",
     needs=("step", "iter", "it ", "batch"),
 )
 PARAMETERS = LineRule(r"Total params: (?P<count>[\d,]+)", "Total params: 3,274,634", needs="Total params")
@@ -208,6 +215,8 @@ _AGAIN = regex(
     r"|(?:step|epoch|iteration) by)\b"
 )
 _OF_FAILURES = ("running short", "growing in words")
+_BENIGN = regex(r"\b[Tt]his is benign\b")
+"""What TensorFlow says of a check that it leaves out, where a buffer for it found no room."""
 _FIGURE = regex(r"(?i)\d ?[KMGT]i?B?\b|\d ?%")
 
 
@@ -319,7 +328,8 @@ class SurroundingsCollector:
             failure = purpose in _OF_FAILURES
             if known and purpose != NEEDED_IN_WORDS and not (failure and _says(line) > _says(known)):
                 continue
-            if rule.search(line.text) and not (purpose in _OF_FAILURES and HINT.search(line.text)):
+            no_failure = purpose in _OF_FAILURES and (HINT.search(line.text) or _BENIGN.search(line.text))
+            if rule.search(line.text) and not no_failure:
                 self.purposes[purpose] = line
         for library, rule in _LIBRARIES.likely(line.text):
             if library not in self.libraries and rule.search(line.text):
@@ -356,7 +366,8 @@ class SurroundingsCollector:
         self.releases.read(line)
         if "tf." in line.text and _OF_TF1.search(line.text):
             self.purposes.setdefault("code for sessions", line)
-        self.account.observe(line)
+        if not _BENIGN.search(line.text):
+            self.account.observe(line)
         self.attempts.observe(line)
         self.contrasts.observe(line)
         self.counters.observe(line)
