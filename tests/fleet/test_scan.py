@@ -8,6 +8,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
@@ -312,6 +313,20 @@ def test_a_lost_scheduler_keeps_what_was_finished(
     here.before, here.status = lambda task, plan: None, "running"
     summary = scan(str(logs), str(tmp_path / "out"), here)
     assert summary.files + summary.unchanged == 4
+    assert found(logs, tmp_path / "out") == WHOLE
+
+
+def test_a_result_that_the_scheduler_takes_with_it_is_a_lost_scheduler(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cancelled(future: Future) -> Any:
+        raise CancelledError("scheduler-connection-lost")
+
+    with monkeypatch.context() as lost:
+        lost.setattr(Future, "result", cancelled)
+        with pytest.raises(EngineLostError, match="cannot be reached"):
+            scan(str(logs), str(tmp_path / "out"), Here())
+    scan(str(logs), str(tmp_path / "out"), Here())
     assert found(logs, tmp_path / "out") == WHOLE
 
 

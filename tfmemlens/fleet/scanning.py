@@ -9,6 +9,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, suppress
 from datetime import datetime, timezone
 from typing import Any
@@ -79,7 +80,7 @@ class Scan:
                     if not self.running:
                         break
                     self._take()
-                except OSError as problem:  # as Dask's own errors of connections are
+                except (OSError, CancelledError) as problem:  # Dask's, where a connection ends
                     raise _lost_engine() from problem
                 if self.staged and time.monotonic() - self.committed_at > COMMIT_SECONDS:
                     self.commit()
