@@ -1,9 +1,11 @@
 """The driver gave TensorFlow's or JAX's pool less than it asked for, and the run went on.
 
 What it means: BFC asks the driver for a region, and after each refusal for 90 % of the size. So a ladder of
-refusals at the start ends no run; it says that something else held part of the device.
+refusals at the start ends no run; it says that something else held part of the device, or that the pool was
+to be the whole of it, of which the driver and a desktop keep some.
 When it fires: the log has such refusals, steps follow them, and nothing failed.
-What to do: see who holds the device, before a larger batch needs the rest.
+What to do: ask for a smaller part where nearly all was asked for; else see who holds the device, before a
+larger batch needs the rest.
 """
 
 from __future__ import annotations
@@ -11,13 +13,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets
-from tfmemlens.findings.support.situation import framework_name
+from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.units import human_size
 
 BASIS = Basis.FIGURES
 EXPLAINS = "no bytes"
+
+
+_FRACTION = "XLA_PYTHON_CLIENT_MEM_FRACTION"
+_NEARLY_ALL = 0.9
+"""Of a GPU: more of it is seldom free, whoever else is there."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -26,24 +34,52 @@ def check(case: Case) -> Iterator[Finding]:
         return
     size, line = max(refused, key=lambda refusal: refusal[0].bytes)
     times = f" ({len(refused)} refusals, each for less)" if len(refused) > 1 else ""
+    asked = _asked_for_all(case)
+    why = "most likely something else holds part of the GPU"
+    if asked:
+        why = (
+            f"JAX is told to take {100 * float(asked[0]):.0f} % of the GPU ({asked[1].place}), of which the"
+            " driver and a desktop keep some"
+        )
     yield Finding(
         severity=Severity.FACTOR,
         headline=(
             f"no failure: the driver refused the pool {human_size(size)}{times}, and the run went on"
-            f" with less;"
-            " something else holds part of the GPU"
+            f" with less; {why}"
         ),
-        evidence=(Evidence("the largest refusal", line),),
-        remedies=(
-            Remedy(
-                "see who holds the device, and end what you do not need",
-                "nvidia-smi",
-                slug="see-device-users",
-            ),
-            Remedy(
-                f"let {framework_name(case)} take memory as needed",
-                code_snippets.growth(case.api),
-                slug="growth",
-            ),
+        evidence=(
+            Evidence("the largest refusal", line),
+            *((Evidence("the part that JAX is to take", asked[1]),) if asked else ()),
         ),
+        remedies=tuple(_remedies(case, asked)),
+    )
+
+
+def _asked_for_all(case: Case) -> tuple[str, Line] | None:
+    """The setting that lets JAX ask for nearly all of a GPU; None where it is not set so."""
+    part = case.capture.surroundings.setting(_FRACTION)
+    if part is None or framework_of(case) != JAX:
+        return None
+    try:
+        return part if float(part[0]) >= _NEARLY_ALL else None
+    except ValueError:
+        return None
+
+
+def _remedies(case: Case, asked: tuple[str, Line] | None) -> Iterator[Remedy]:
+    if asked:
+        yield Remedy(
+            "nothing has to be done: the pool is what was left. To be rid of the lines, set a smaller part"
+            " before JAX starts (75 % unless told otherwise)",
+            f"export {_FRACTION}=.75",
+            slug="smaller-fraction",
+        )
+    else:
+        yield Remedy(
+            "see who holds the device, and end what you do not need", "nvidia-smi", slug="see-device-users"
+        )
+    yield Remedy(
+        f"{'or ' if asked else ''}let {framework_name(case)} take memory as needed",
+        code_snippets.growth(case.api),
+        slug="growth",
     )

@@ -285,6 +285,8 @@ class SurroundingsCollector:
         """Whether the lines that a notebook shows of a traceback are the program's own."""
         self._script: str | None = None
         """The file that the traceback begins in."""
+        self._asked_for: str | None = None
+        """The variable of the environment that the line before asks for."""
         self._requests = False
         """Whether the lines are those of what a pod asks for, which is no limit."""
 
@@ -320,7 +322,9 @@ class SurroundingsCollector:
         self._frame(line)
         if section := _SECTION.fullmatch(line.text):
             self._requests = section[1] in ("Requests", "requests")
-        for name, value in switches.settings(line.text):
+        printed = switches.answered(self._asked_for, line.text) if self._asked_for else ()
+        self._asked_for = switches.asked_for(line.text)
+        for name, value in (*switches.settings(line.text), *printed):
             if not (self._requests and name == "container_memory"):
                 self._set(name, value, line)
         for purpose, rule in _PURPOSES.likely(line.text):

@@ -562,6 +562,26 @@ def settings(text: str) -> Iterator[tuple[str, str]]:
             yield name, given if name in _NUMBERS else _value(given or "True")
 
 
+_ASKS = regex(
+    r"\A[>$#\s]*(?:In \[\d{1,4}\]: )?(?:print\()?"
+    r"(?:Sys\.getenv\(|os\.(?:environ(?:\.get)?[\[(]|getenv\()|echo \$)"
+    r"['\"{]?(?P<name>(?:XLA|TF|CUDA|JAX)_[A-Z_]{3,40})['\"}]?[\])]{0,2}\s*\Z"
+)
+_ANSWERS = regex(r"\A\s*(?:\[1\] |Out\[\d{1,4}\]: )?['\"]?(?P<value>[\w.-]{1,20})['\"]?\s*\Z")
+
+
+def asked_for(text: str) -> str | None:
+    """The variable of the environment that a line of a console asks for: `Sys.getenv("TF_GPU_ALLOCATOR")`."""
+    match = _ASKS.match(text) if "_" in text else None
+    return match["name"] if match else None
+
+
+def answered(name: str, text: str) -> Iterator[tuple[str, str]]:
+    """The setting that the console's next line prints of it: `[1] "cuda_malloc_async"`."""
+    match = _ANSWERS.match(text)
+    yield from settings(f"{name}={match['value']}") if match else ()
+
+
 _VENDORS = {
     "HIP_ERROR": "AMD",
     "hipError": "AMD",
