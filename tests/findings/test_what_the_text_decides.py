@@ -48,3 +48,54 @@ def test_of_a_smaller_part_something_else_holds_the_rest(shown: str) -> None:
     found = explained(LADDER + shown)
     assert "most likely something else holds part" in found.verdict
     assert found.actions[0].remedy.slug == "see-device-users"
+
+
+HANDLE = (
+    "2021-03-02 10:00:01.000001: E tensorflow/stream_executor/cuda/cuda_blas.cc:226] failed to create cublas"
+    " handle: CUBLAS_STATUS_NOT_INITIALIZED\n"
+    "InternalError:  Blas GEMM launch failed : a.shape=(16, 30), b.shape=(30, 8), m=16, n=8, k=30\n"
+    "\t [[node net/out/MatMul (defined at <ipython-input-7-0a1b2c3d4e5f>:3) ]] [Op:__inference_f_70]\n"
+)
+
+
+def table(*processes: tuple[int, int], used: int = 7900) -> str:
+    rows = "".join(f"|    0     {pid}      C   /opt/tf/bin/python   {mib}MiB |\n" for pid, mib in processes)
+    return (
+        "!nvidia-smi\n| NVIDIA-SMI 450.51       Driver Version: 450.51       CUDA Version: 11.0     |\n"
+        "|   0  GeForce RTX 2070    Off  | 00000000:01:00.0  On |                  N/A |\n"
+        f"| 30%   41C    P2    32W / 175W |   {used}MiB /  8000MiB |      2%      Default |\n"
+        "| Processes:                                                       GPU Memory |\n"
+        "|  GPU       PID   Type   Process name                             Usage      |\n"
+        f"|=============================================================================|\n{rows}"
+    )
+
+
+def test_a_handle_fails_where_an_earlier_python_holds_the_device() -> None:
+    found = explained(HANDLE + table((4001, 7600), (4502, 240)))
+    assert "pid 4001" in found.verdict and "most likely this program is pid 4502" in found.verdict
+    slugs = [action.remedy.slug for action in found.actions]
+    assert slugs[0] == "end-the-process" and "kill 4001" in (found.actions[0].remedy.code or "")
+    assert "one-device-each" not in slugs
+
+
+@pytest.mark.parametrize(
+    "processes",
+    [
+        ((4001, 7600),),  # its own pool
+        ((4001, 240), (4502, 7600)),  # the small one was there before
+        ((4001, 4500), (4502, 3000)),  # both have a pool
+    ],
+)
+def test_which_process_failed_is_not_guessed_otherwise(processes: tuple[tuple[int, int], ...]) -> None:
+    found = explained(HANDLE + table(*processes))
+    assert "most likely this program is" not in found.verdict
+
+
+def test_a_pool_that_the_log_shows_is_the_programs_own() -> None:
+    made = (
+        "2021-03-02 09:59:59.000001: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1304] Created"
+        " TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 7400 MB memory) -> physical"
+        " GPU (device: 0, name: GeForce RTX 2070, pci bus id: 0000:01:00.0, compute capability: 7.5)\n"
+    )
+    found = explained(made + HANDLE + table((4001, 7600), (4502, 240)))
+    assert "most likely this program is" not in found.verdict

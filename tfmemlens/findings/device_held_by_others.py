@@ -35,6 +35,8 @@ _OF_THE_PROGRAM = (
     "recompute",
     "donate-buffers",
     "in-pieces",
+    "smaller-evaluation-batch",
+    "smaller-prediction-batch",
     "larger-pool",
     "mixed-precision",
     "smaller-model",
@@ -79,7 +81,9 @@ def check(case: Case) -> Iterator[Finding]:
                 ),
             ),
             moment=index,
-            rules_out=_OF_THE_PROGRAM if _is_empty(moment) else (),
+            rules_out=_OF_THE_PROGRAM
+            if _is_empty(moment) or device_users.hold_nearly_all(case, moment)
+            else (),
         )
 
 
@@ -144,6 +148,8 @@ _FULL, _EMPTY = 0.85, 0.1
 
 
 def _each_its_own(case: Case) -> Iterator[Remedy]:
+    if device_users.lists_one_alone(case):
+        return
     if not (any(_of_other_ranks(case)) or any(_of_one_gpu_among_many(case))) and len(_failed_ranks(case)) < 2:
         yield Remedy(
             f"with several processes, give each its own GPU before {framework_name(case)} starts;"

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.libraries import of_handle
 from tfmemlens.findings.support.rows import device_limit
 from tfmemlens.model.capture import DeviceProcess, DeviceUse
 from tfmemlens.model.case import Case, Moment
@@ -39,10 +40,11 @@ def others(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
     pool = moment.balance.pool or moment.balance.in_use
     alone = not _sorted(case, moment, use)
     if use.total and (holders := strangers(case, moment)):
+        own = _who_is_the_program(case, moment, use)
         for process in holders:
             evidence = Evidence(
                 f"{process.name} (pid {process.pid}) held {_told(process.used)}"
-                f" of the device's {human(use.total.bytes)} as well",
+                f" of the device's {human(use.total.bytes)} as well{own}",
                 process.line,
             )
             yield sum(map(_bytes, holders)), evidence
@@ -53,6 +55,14 @@ def others(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
             use.line,
         )
         yield use.used.bytes - pool.bytes, evidence
+
+
+def _who_is_the_program(case: Case, moment: Moment, use: DeviceUse) -> str:
+    """Which of the listed processes failed, where only that it began later and got little tells it."""
+    if not of_handle(moment) or _got_nothing(case, moment, use):
+        return ""
+    own = _of_little(case, moment, use, [process for process in use.processes if process.used])
+    return f"; most likely this program is pid {own.pid}, which got only {_told(own.used)}" if own else ""
 
 
 def strangers(case: Case, moment: Moment) -> tuple[DeviceProcess, ...]:
@@ -86,6 +96,21 @@ def lists_all(case: Case, moment: Moment) -> bool:
     return ours is not None and ours.device.isdigit() and bool(ours.processes)
 
 
+def hold_nearly_all(case: Case, moment: Moment) -> bool:
+    """Whether a stranger holds so much that a request as small has not failed for the program's own size."""
+    use = _device(case, moment)
+    need = moment.request.needed_bytes if moment.request else None
+    if use is None or use.total is None or need is None or need > _LEAST_POOL:
+        return False
+    return any(_bytes(each) >= _NEARLY_ALL * use.total.bytes for each in to_end(case, moment))
+
+
+def lists_one_alone(case: Case) -> bool:
+    """Whether a table shows a machine with a single device, so that no process can have one of its own."""
+    uses = case.capture.surroundings.device_uses
+    return len(uses) == 1 and uses[0].device == "0" and bool(uses[0].processes)
+
+
 def to_end(case: Case, moment: Moment) -> tuple[DeviceProcess, ...]:
     """Those of the strangers whose end would help: no desktop, and none that holds next to nothing."""
     use = _device(case, moment)
@@ -103,7 +128,7 @@ def _sorted(case: Case, moment: Moment, use: DeviceUse) -> list[DeviceProcess]:
     own = _on_several(case) if len(case.capture.surroundings.devices) > 1 else set()
     if _got_nothing(case, moment, use):
         users = sized
-    elif small := _of_little(moment, use, sized):
+    elif small := _of_little(case, moment, use, sized):
         users = [process for process in sized if process is not small]
     elif len(own) == 1 and any(process.pid in own for process in sized):
         users = [process for process in sized if process.pid not in own]
@@ -117,15 +142,21 @@ _LEAST_POOL = 64 * MIB
 _NEARLY_ALL = 0.75
 
 
-def _of_little(moment: Moment, use: DeviceUse, processes: list[DeviceProcess]) -> DeviceProcess | None:
+def _of_little(
+    case: Case, moment: Moment, use: DeviceUse, processes: list[DeviceProcess]
+) -> DeviceProcess | None:
     """The process that failed for so little that it is the one which got little, where another Python holds
-    nearly all of the device.
+    nearly all of the device: a library's handle is as little where it began after the other.
     """
     need = moment.request.needed_bytes if moment.request else None
     pythons = sorted((each for each in processes if "python" in each.name.lower()), key=_bytes)
-    if need is None or need > _LEAST_POOL or use.total is None or len(pythons) < 2:
+    if use.total is None or len(pythons) < 2:
         return None
     least, most = pythons[0], pythons[-1]
+    if need is None and of_handle(moment) and most.pid < least.pid:
+        need = None if any(each.limit for each in case.capture.surroundings.devices) else 0
+    if need is None or need > _LEAST_POOL:
+        return None
     alone = _bytes(least) < _MIN_SHARE * use.total.bytes and _bytes(most) >= _NEARLY_ALL * use.total.bytes
     return least if alone else None
 
