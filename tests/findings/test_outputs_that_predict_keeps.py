@@ -95,3 +95,29 @@ def test_a_batch_that_training_has_too_is_changed_in_the_call_alone(tmp_path: Pa
     more = "net.fit(ids, batch_size=ROWS)\n"
     told = codes(explained(tmp_path, call="evaluate", more=more, option="verbose=0, "))
     assert any(code and code.startswith("net.evaluate(ids, verbose=0, batch_size=") for code in told)
+
+
+def joined(tmp_path: Path, ran: str, node: str) -> str:
+    """The verdict where a join failed in `fit` or `predict` of a program that calls both."""
+    calls = {"fit": "net.fit(ids, ids)", "predict": "marks = net.predict(ids)"}
+    program = PROGRAM.format(units=64, more="\n".join((*calls.values(), "")))
+    (tmp_path / "rank.py").write_text(program)
+    number = program.splitlines().index(calls[ran]) + 1
+    (tmp_path / "run.log").write_text(
+        f'Traceback (most recent call last):\n  File "{tmp_path}/rank.py", line {number}, in <module>\n'
+        f'    {calls[ran]}\n  File "/env/lib/site-packages/keras/engine/training.py", line 9, in {ran}\n'
+        "    outputs = step(iterator)\n"
+        f"{logs.oom('900,1024,512', node)}"
+    )
+    return pipeline.explain(tmp_path / "run.log").verdict
+
+
+def test_what_predict_joins_is_told_where_predict_failed(tmp_path: Path) -> None:
+    assert "joins them at the end" in joined(tmp_path, "predict", "concat")
+
+
+@pytest.mark.parametrize(
+    ("ran", "node"), [("fit", "concat"), ("fit", "net/spans/concat"), ("predict", "net/spans/concat")]
+)
+def test_a_join_of_fit_or_of_a_layer_is_none_of_predict(tmp_path: Path, ran: str, node: str) -> None:
+    assert "joins them at the end" not in joined(tmp_path, ran, node)

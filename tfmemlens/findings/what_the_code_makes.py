@@ -89,7 +89,7 @@ def _shown(case: Case, moment: Moment, request: Request) -> Iterator[_Shown]:
     last = _last_lines(failed, own) or _marked(failed, code) or _quoted(request, code)
     numbers = _numbers(case.capture.surroundings)
     for idiom in TABLE:
-        if not _fits(idiom, request) or _is_harmless(idiom, code):
+        if not _fits(idiom, request) or _is_harmless(idiom, code) or not _may_have_run(idiom, failed):
             continue
         shown = (
             _of_frames(idiom, Agreement.LINE, last, request, numbers)
@@ -141,6 +141,14 @@ def _fits(idiom: TensorFlowIdiom, request: Request) -> bool:
 def _is_harmless(idiom: TensorFlowIdiom, code: Sequence[Line]) -> bool:
     """Whether another line of the text shows that this idiom is no cause here."""
     return idiom.unless is not None and any(idiom.unless.search(line.text) for line in code)
+
+
+def _may_have_run(idiom: TensorFlowIdiom, failed: FailedRequest) -> bool:
+    """Whether the method that makes it may be the one that failed: no other ran, and no layer made the op."""
+    if idiom.runs is None:
+        return True
+    of_a_layer = bool(failed.keras_layer) or "/" in (failed.node or "")
+    return failed.keras_call in (None, idiom.runs) and not of_a_layer
 
 
 def _is_weight(request: Request) -> bool:

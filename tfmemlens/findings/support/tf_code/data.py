@@ -191,6 +191,7 @@ ROWS = (
         ("masks = model.predict(test_ds)",),
         ("cls = clf.predict_proba(x)",),
         op=regex(r"(?i)(?:\A|[/ _])concat(?:v2|_\d+)?(?=\Z|[ /])"),
+        runs="predict",
     ),
     TensorFlowIdiom(
         "images-at-once",

@@ -76,6 +76,8 @@ class TensorFlowIdiom:
     """Whether it keeps memory beside what was asked for, whose size then tells nothing."""
     unless: re.Pattern[str] | None = None
     """What another line of the text shows where this one is harmless."""
+    runs: str | None = None
+    """The method of a model that makes it, outside of every layer: one that ran instead (`fit`) did not."""
     also: tuple[str, ...] = ()
     """Remedies for any such run that help here, too: `smaller-batch`."""
 
