@@ -437,6 +437,39 @@ def test_what_a_function_remembers_is_told_by_its_name(name: str) -> None:
     assert (found.remedies[0].code or "").startswith("load.cache_clear()")
 
 
+def of_shapes(*shapes: tuple[int, ...]) -> list[Finding]:
+    """What is told of one dict that holds one tensor of each shape, all of 512 KiB, in 10 MiB in use."""
+    held_ones = tuple(
+        HeldTensors(
+            TensorType(shape, "float32"),
+            1,
+            512 * KIB,
+            (Holder("a.bank", "dict", 1, 512 * KIB, "/x/t.py", 4),),
+        )
+        for shape in shapes
+    )
+    made = case(held(request=asked(), books=Balance(in_use=exactly(10 * MIB))))
+    return list(held_by_python.check(replace(made, capture=replace(made.capture, living=held_ones))))
+
+
+def test_a_cache_that_is_keyed_by_a_length_holds_many_types() -> None:
+    found = only(of_shapes(*((size, size, 24) for size in range(120, 128))))
+    assert found.because == "`a.bank` (t.py:4) holds 8 tensors, 4.00 MiB, which differ in one length"
+    assert only(of_shapes(*((4, size) for size in range(120, 129)))).explains == 9 * 512 * KIB
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        [(size, size, 24) for size in range(120, 127)],  # too few
+        [(size, 2 * size) for size in range(120, 130)],  # kernels of layers
+        [(3, 3, size, 64 + size // 128) for size in range(120, 130)],
+    ],
+)
+def test_types_that_differ_in_more_are_a_state(shapes: list[tuple[int, ...]]) -> None:
+    assert not of_shapes(*shapes)
+
+
 def test_a_few_arrays_of_several_types_are_a_state() -> None:
     moment = held(request=asked(), books=Balance(in_use=exactly(10 * MIB)))
     state = [("buffer", "dict", 1, 5 * MIB), ("buffer", "dict", 2, 2 * MIB)]

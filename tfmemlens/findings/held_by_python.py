@@ -3,7 +3,8 @@
 What it means: a tensor stays as long as Python can reach it. A loss that is appended to a list keeps a
 scalar, the predictions beside it a whole batch, and on each step one more.
 When it fires: the program recorded itself (`run --trace`), and at the failure one container held three and
-more tensors of one type that make up a tenth of what was in use or of the limit.
+more tensors of one type, or eight and more that differ in one length alone, that make up a tenth of what was
+in use or of the limit.
 What to do: keep numbers, not tensors: `float(loss)`; bring what is larger to the host, or to files where that
 is full; clear what is used up. Sets of weights are copies, or members that are needed.
 """
@@ -35,9 +36,13 @@ BASIS = Basis.MEASURED
 EXPLAINS = "the tensors that the container holds"
 
 _LEAST_COUNT, _LEAST_SHARE, _MOST = 3, 0.1, 0.5
+_LEAST_LENGTHS = 8
+"""So many tensors that differ in one length are no state of something."""
 _OF_THE_STEP = ("smaller-batch", "smaller-input", "look-for-lists")
 """What makes a step smaller, and leaves most of the memory where it is."""
 _MAX_EVIDENCE = 3
+_Part = tuple[HeldTensors, Holder]
+"""Tensors of one type, and the container that holds them."""
 _NAME = regex(r"[A-Za-z_][\w.]{0,30}")
 """A name that code may hold; `bank[3]` is a place within another."""
 
@@ -48,6 +53,9 @@ def check(case: Case) -> Iterator[Finding]:
         whole, of_what = _whole(moment, case)
         for name, parts in sorted(named.items(), key=lambda pair: -_bytes(pair[1])):
             many = [part for part in parts if part[1].count >= _LEAST_COUNT]
+            of_lengths = _of_lengths(case, parts)
+            if _bytes(of_lengths) > _bytes(many):
+                many = of_lengths
             size = _bytes(many)
             if not whole or _bytes(parts) < _LEAST_SHARE * whole:
                 break
@@ -69,6 +77,26 @@ def check(case: Case) -> Iterator[Finding]:
             share, most = f"{percent(size, whole)} of {of_what}", size >= _MOST * whole
             yield _finding(name, many, share, index, offered, place, most)
             break
+
+
+def _of_lengths(case: Case, parts: list[_Part]) -> list[_Part]:
+    """Tensors that differ in one length alone, as a cache has them that is keyed by it: `[241,241,24]` beside
+    `[198,198,24]`; empty where they are fewer than eight. Weights of layers differ in more than one size.
+    """
+    kin: dict[tuple[str | None, int], list[_Part]] = {}
+    weights = _weights_of(case)
+    for part in parts:
+        group, _ = part
+        if _is_array(group) and group.tensor not in weights:
+            kin.setdefault((group.tensor.dtype, len(group.tensor.shape or ())), []).append(part)
+    alike = (each for each in kin.values() if len(each) >= _LEAST_LENGTHS and _differ_in_a_length(each))
+    return max(alike, key=_bytes, default=[])
+
+
+def _differ_in_a_length(parts: list[_Part]) -> bool:
+    shapes = [group.tensor.shape or () for group, _ in parts]
+    varying = [at for at, sizes in enumerate(zip(*shapes, strict=True)) if len(set(sizes)) > 1]
+    return bool(varying) and all(len({shape[at] for at in varying}) == 1 for shape in shapes)
 
 
 def _in_code(case: Case, name: str) -> Kept | None:
@@ -190,7 +218,8 @@ def _finding(
     place = f" ({at})" if at else ""
     called, _, within = name.partition("()")
     whose = f"the cache of `{called}`" if within or name.endswith("()") else f"`{name}`"
-    what = f"{whose}{place} holds {count} tensors, {human(size)}"
+    differ = ", which differ in one length" if count < _LEAST_COUNT * len(parts) else ""
+    what = f"{whose}{place} holds {count} tensors, {human(size)}{differ}"
     return Finding(
         severity=Severity.CAUSE,
         headline=f"{what}: {share}",

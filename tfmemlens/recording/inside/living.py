@@ -15,6 +15,8 @@ KEY = "tfmemlens_living"
 SECONDS = 3.0
 MAX_OBJECTS = 3_000_000
 MAX_GROUPS = 40
+MAX_TYPES = 200
+"""Of tensors that containers hold: a cache that is keyed by a length holds one type for each."""
 MAX_KEYS = 8
 MAX_HOLDERS = 12
 _DEPTH = 5
@@ -248,7 +250,7 @@ class Held:
             "complete": complete,
             "count": sum(group["count"] for group in ordered),
             "bytes": sum(group["bytes"] for group in ordered),
-            "groups": ordered[:MAX_GROUPS],
+            "groups": ordered[:MAX_TYPES],
         }
 
 
