@@ -12,6 +12,7 @@ from tests.conftest import SAMPLES
 from tfmemlens import pipeline
 from tfmemlens.model.allocation import PIPELINE
 from tfmemlens.readers.bytes import large_protobuf
+from tfmemlens.readers.formats import xspace
 from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.schema import message, parse
 
@@ -114,3 +115,44 @@ def test_what_a_thread_of_the_pipeline_makes_is_told(tmp_path: Path, thread: str
         pieces = large_protobuf.Pieces(Opened(str(file), file.name, opened, file.stat().st_size))
         (line,) = next(large_protobuf.planes(pieces)).lines
         assert line.name == thread
+
+
+def _of_eager_ops(folder: Path, *events: tuple[str, int], thread: str = "python") -> list[str | None]:
+    """The nodes of allocations in a trace; an event is an op that allocates, or the mark of a scope, and when
+    it happened (in microseconds).
+    """
+    plane = message("XPlane")(name="/host:CPU")
+    kinds = {"MemoryAllocation": 1}
+    for number, name in enumerate(("tf_op", "allocation_bytes", "addr"), 1):
+        plane.stat_metadata[number].id, plane.stat_metadata[number].name = number, name
+    line = plane.lines.add(name=thread, timestamp_ns=5_000)
+    for at, (name, micros) in enumerate(events):
+        is_mark = name.startswith(xspace.SCOPE)
+        kind = kinds.setdefault(name if is_mark else "MemoryAllocation", len(kinds) + 1)
+        told = line.events.add(metadata_id=kind, offset_ps=micros * 1_000_000)
+        if not is_mark:
+            told.stats.add(metadata_id=1, str_value=name)
+            told.stats.add(metadata_id=2, int64_value=256)
+            told.stats.add(metadata_id=3, int64_value=4096 * (at + 1))
+    for name, kind in kinds.items():
+        plane.event_metadata[kind].id, plane.event_metadata[kind].name = kind, name
+    trace = folder / "step.xplane.pb"
+    trace.write_bytes(message("XSpace")(planes=[plane]).SerializeToString())
+    (timeline,) = pipeline.capture(trace).timelines
+    return [str(node) for node in timeline.table.node]
+
+
+def test_an_eager_op_is_of_the_scope_of_the_tensor_that_is_made_next(tmp_path: Path) -> None:
+    scope = xspace.SCOPE
+    events = [
+        ("Conv2D", 1), (scope + "net/stem/", 2), ("Relu", 3), ("Relu", 4), (scope + "net/act/", 5),
+        ("Mean", 6), (scope, 7), ("net/inner/Conv2D", 8), (scope + "net/act/", 9), ("MatMul", 10),
+    ]  # fmt: skip
+    assert _of_eager_ops(tmp_path, *events) == [
+        "net/stem/Conv2D", "net/act/Relu", "net/act/Relu", "Mean", "net/inner/Conv2D", "MatMul",
+    ]  # fmt: skip
+
+
+def test_what_a_data_set_makes_meanwhile_is_in_no_scope(tmp_path: Path) -> None:
+    events = [("ShuffleDatasetV3", 1), (xspace.SCOPE + "net/stem/", 2)]
+    assert _of_eager_ops(tmp_path, *events, thread="tf_data_iterator_get_next") == ["ShuffleDatasetV3"]

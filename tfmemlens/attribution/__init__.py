@@ -191,7 +191,9 @@ def _failure(
     attribution = live.attribution(scopes.attribution(attribute_table(table)))
     if incident.compiler is not None:
         attribution = with_arguments(attribution, incident.compiler.values)
-    owner = live.of_request(scopes.owner(attribute_request(incident.request)), incident.request)
+    failed = _in_its_scope(capture, incident)
+    owner = attribute_request(failed)
+    owner = live.of_request(owner if failed.node != incident.request.node else scopes.owner(owner), failed)
     owner = owner if live.model else _of_program(capture, owner, incident.request)
     owner = live.owner(beside(owner, incident.request.node, capture.graph))
     first = first_dimension(incident.request, owner)
@@ -221,6 +223,18 @@ def _failure(
             ),
         ),
     )
+
+
+def _in_its_scope(capture: Capture, incident: Incident) -> FailedRequest:
+    """The request of the failure that ended the program, with the scope of its eager op where the program
+    recorded it: as the node of a graph would be called.
+    """
+    request, model = incident.request, capture.live_model
+    if model is None or not model.failed_scope or incident is not capture.incidents[-1]:
+        return request
+    if "/" in (request.node or "") or not (request.op or request.node):
+        return request
+    return replace(request, node=f"{model.failed_scope}/{request.op or request.node}")
 
 
 def _in_use(incident: Incident) -> int | None:

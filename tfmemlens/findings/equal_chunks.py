@@ -4,9 +4,10 @@ What it means: a dump has no names, but sizes tell: when most of the memory lies
 same tensor is kept again and again. In a while loop that is the state of each iteration, kept for the
 backward pass, and it may have several sizes. After some steps that went well it is a result that each step
 leaves behind. Otherwise it may as well be as many layers of one shape, unless no model has so many.
-When it fires: no report names owners, and at least four chunks of the request's size hold half of what is
-in use, or a hundred of another size do; sixteen, where steps went well before, where what is in use rose
-from failure to failure or where an op failed that ran by itself, ten, where the failing line adds to a list;
+When it fires: no report names owners, the program counted no tape that keeps them (`kept-by-a-tape`), and at
+least four chunks of the request's size hold half of what is in use, or a hundred of another size do;
+sixteen, where steps went well before, where what is in use rose from failure to failure or where an op failed
+that ran by itself, ten, where the failing line adds to a list;
 so too where a session has served many times what it holds, as only steps that went well make it; a step each
 of the sequence that was asked for, where they are as large as that and at least as many;
 in a loop (by its names, or where the failing line stands in a turn of the program's) the sizes that have
@@ -21,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tfmemlens.findings import held_by_python
+from tfmemlens.findings import held_by_python, kept_by_a_tape
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.collected import Collected, collected, one_by_one
 from tfmemlens.findings.support.growth import one_for_each, rising, tracings
@@ -83,7 +84,7 @@ _LEAK = "as if each step left one behind (a leak)"
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
-        if attributed(moment):
+        if attributed(moment) or any(kept_by_a_tape.check(case)):
             continue
         meaning, equal = _meaning(case, moment), _of_the_request(moment, request)
         alive = equal or _of_any_size(case, moment, request)

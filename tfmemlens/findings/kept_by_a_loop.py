@@ -7,7 +7,7 @@ and the failure agrees: it is the line that failed, what is kept by then is a go
 figures that the program printed rise by as much, chunks of its size fill the dump (no more of them than the
 loop can have added), or many turns went well.
 Of several lists it is the one whose entries take the most. In host RAM also what left the device. Not where
-the program recorded itself, and counted who holds what (`held-by-python`).
+the program recorded itself, and counted who holds what (`held-by-python`, `kept-by-a-tape`).
 What to do: compute in the loop what is wanted in the end and keep that alone; or write the parts to disk.
 """
 
@@ -26,6 +26,7 @@ from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.rows import device_limit, on_host, requests, rows
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.findings.support.stage import is_epoch
+from tfmemlens.findings.support.taped import taped
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
@@ -54,7 +55,7 @@ _OF_ONE_STEP = ("recompute", "donate-buffers", "what-runs-then", "ask-what-is-in
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
-        if another_program(moment) or any(held_by_python.check(case)):
+        if another_program(moment) or any(held_by_python.check(case)) or taped(case, moment):
             continue  # what the program itself counted needs no guess of what its code keeps
         for keeping in _candidates(case, moment):
             if keeping.model or (request.failed.creating and not on_host(moment)):

@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.kept import TRUNCATE
 from tfmemlens.findings.support.many_alike import many_alike
 from tfmemlens.findings.support.rows import attributed, on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
@@ -60,12 +61,7 @@ def check(case: Case) -> Iterator[Finding]:
             basis=Basis.SHAPE if kept else None,
             evidence=(Evidence("the tape", tape), Evidence("the loop inside it", loop)),
             remedies=(
-                Remedy(
-                    "take the gradient of shorter pieces (truncated backpropagation), and stop it between"
-                    " them",
-                    "state = tf.stop_gradient(state)   # every 50 iterations, with a tape for each piece",
-                    slug="truncate",
-                ),
+                TRUNCATE,
                 *remedies.offered(case, moment, "smaller-batch", "recompute"),
             ),
             moment=index,

@@ -126,6 +126,8 @@ class LiveModel:
     """What the run of a session was to compute that failed before any was traced."""
     feeds: tuple[tuple[str, tuple[int | None, ...]], ...] = ()
     """The placeholders that it was given, with their shapes."""
+    failed_scope: str | None = None
+    """The scope of the eager op that failed."""
     failed_step: bool = False
     """Whether the traced step is the one that failed, the first of its kind: it has no peak of its own."""
 
@@ -229,6 +231,10 @@ class Holder:
     """The line of the program that fills it."""
     line: Line | None = None
     """Where the input says so."""
+    scope: str | None = None
+    """The scope that they were made in, of those that no name leads to."""
+    calls: int = 0
+    """In how many stays in that scope."""
 
     @property
     def place(self) -> str:

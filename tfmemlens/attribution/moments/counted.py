@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tfmemlens.attribution.moments.claims import Blocks, Claim, Taken, take
 from tfmemlens.attribution.moments.live_inputs import BATCH, HELD_TENSOR, OF_BATCH
+from tfmemlens.attribution.names.live_names import LiveNames
+from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.knowledge.kept_elements import calls_that_keep
 from tfmemlens.model.allocation import Allocation, AllocationTable
-from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner
+from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.capture import Capture, Surroundings
 from tfmemlens.model.incident import FailedRequest, Incident
 from tfmemlens.model.live_model import LEAST_BYTES, HeldTensors, Holder, LiveModel
@@ -20,6 +22,8 @@ from tfmemlens.units import round_up
 from tfmemlens.values import replace
 
 ELEMENT = "pipeline element"
+_ANY_OP = "Identity"
+"""Of the ops in a scope any will do: the scope tells the layer."""
 _LEAST_ELEMENTS = 16
 """Of fewer blocks a step may have as many in the size of a sample."""
 
@@ -68,7 +72,13 @@ def _is_nameless(row: Allocation, owner: Owner) -> bool:
 def _claims(capture: Capture, failed: FailedRequest) -> Iterator[Claim]:
     """What was counted, the surest first: where several are as large, the first has the block."""
     model = capture.live_model
-    yield from _of_containers(capture.living, model)
+    weights = {each.tensor for each in model.variables if each.kind is Kind.PARAMETER} if model else set()
+    read = list[Claim]()
+    for claim in _of_containers(capture.living, model):
+        if claim.owner.kind is not Kind.HELD and claim.tensor in weights:
+            read.append(claim)  # most likely the weight itself, which an op read: one buffer
+        else:
+            yield claim
     if model is None:
         return
     for variable in model.variables:
@@ -83,6 +93,7 @@ def _claims(capture: Capture, failed: FailedRequest) -> Iterator[Claim]:
     yield from _of_graphs(model)
     for each in model.inputs or _of_input_layers(model, failed.shape or ()):
         yield Claim(BATCH, OF_BATCH, each, 2 if model.ahead else 1, exact=True)
+    yield from read
 
 
 def _of_input_layers(model: LiveModel, shape: tuple[int | None, ...]) -> Iterator[TensorType]:
@@ -109,9 +120,13 @@ def _of_containers(living: Iterable[HeldTensors], model: LiveModel | None) -> It
             if holder.name is not None:
                 owner = replace(NOBODY, layer=holder.name, kind=Kind.HELD)
                 yield Claim(HELD_TENSOR, owner, group.tensor, holder.count)
-            elif holder.is_tape:
+            elif holder.is_tape or holder.scope:
                 yield Claim(HELD_TENSOR, _of_tape(holder, group.tensor, model), group.tensor, holder.count)
-        left = sum(holder.count for holder in group.holders if holder.name is None and not holder.is_tape)
+        left = sum(
+            holder.count
+            for holder in group.holders
+            if holder.name is None and not (holder.is_tape or holder.scope)
+        )
         for function, bytes_left in room.items():
             if function.traces <= left and 0 < size * function.traces <= bytes_left:
                 room[function] -= size * function.traces
@@ -128,11 +143,23 @@ def _of_containers(living: Iterable[HeldTensors], model: LiveModel | None) -> It
 
 
 def _of_tape(holder: Holder, tensor: TensorType, model: LiveModel | None) -> Owner:
-    """The layer whose output a tape keeps, else the line that opens the tape."""
+    """The layer whose output a tape keeps: of the scope that it was made in, else the one that makes tensors
+    as wide; else the line that opens the tape.
+    """
+    if (owner := owner_in(holder, model)) is not None:
+        return owner
     layer = model.widest_like(tensor.shape or ()) if model else None
     if layer is None and holder.place:
         layer = f"tape ({holder.place})"
     return replace(NOBODY, layer=layer, kind=Kind.ACTIVATION)
+
+
+def owner_in(holder: Holder, model: LiveModel | None) -> Owner | None:
+    """Who made the tensors of a holder, by the scope that the program recorded; None in no scope."""
+    if not holder.scope:
+        return None
+    owner = LiveNames(model).owner(owner_of(f"{holder.scope}/{_ANY_OP}", _ANY_OP))
+    return replace(owner, kind=Kind.GRADIENT if owner.phase is Phase.GRADIENT else Kind.ACTIVATION)
 
 
 def _of_graphs(model: LiveModel) -> Iterator[Claim]:

@@ -51,6 +51,12 @@ TAPE_INSIDE = Remedy(
     slug="tape-inside-loop",
 )
 
+TRUNCATE = Remedy(
+    "take the gradient of shorter pieces (truncated backpropagation), and stop it between them",
+    "state = tf.stop_gradient(state)   # every 50 iterations, with a tape for each piece",
+    slug="truncate",
+)
+
 
 def stored_by(request: Request) -> str:
     """The list that the failing line adds to, empty where it adds to none."""

@@ -80,6 +80,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
             places=tuple(_places(document)),
             fetches=tuple(map(str, fetches)) if isinstance(fetches := document.get("fetches"), list) else (),
             feeds=tuple(_feeds(document)),
+            failed_scope=scope if isinstance(scope := document.get("failed_scope"), str) else None,
             failed_step=document.get("failed_step") is True,
         ),
     )

@@ -56,6 +56,8 @@ def _holder(row: dict[str, Any], line: Line | None) -> Holder:
         str(file) if file else None,
         own_json.number(row, "line"),
         line,
+        scope if isinstance(scope := row.get("scope"), str) else None,
+        own_json.number(row, "calls") or 0,
     )
 
 

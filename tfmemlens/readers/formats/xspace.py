@@ -8,6 +8,7 @@ tf.functions alike. Only BFC tells these events: a default CPU allocator does no
 from __future__ import annotations
 
 import sys
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -43,6 +44,8 @@ COMPANIONS = tuple(
 """What the profiler made of an XSpace for TensorBoard's other pages."""
 NO_OP = "(null)"
 """What TensorFlow writes where no op asked for the memory."""
+SCOPE = "tfmemlens scope:"
+"""How the events begin that `run --trace` puts beside TensorFlow's, with the scope of an eager tensor."""
 _PIPELINE_THREAD = "tf_data_"
 """What TensorFlow's threads are called that run iterators, and the functions of data sets."""
 _DATE = regex(r"(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)")
@@ -161,6 +164,7 @@ def _timelines(plane: Any) -> Iterator[Timeline]:
         return
     names = {key: data.name for key, data in plane.stat_metadata.items()}
     lanes: dict[str, list[Event]] = {}
+    marks = _marks(plane)
     for line in plane.lines:
         start, of_pipeline = line.timestamp_ns / 1e3, line.name.startswith(_PIPELINE_THREAD)
         for event in line.events:
@@ -169,9 +173,33 @@ def _timelines(plane: Any) -> Iterator[Timeline]:
                 facts = {names.get(stat.metadata_id, ""): _value(stat, names) for stat in event.stats}
                 told = event_of(start + event.offset_ps / 1e6, kind, facts)
                 told.of_pipeline = of_pipeline
+                if marks and not of_pipeline and told.node and "/" not in told.node:
+                    told.node = sys.intern(_scope_at(marks, told.micros) + told.node)
                 lanes.setdefault(str(facts.get("allocator_name", "")), []).append(told)
     for allocator, events in lanes.items():
         yield timeline_of(plane.name, allocator, sorted(events, key=lambda event: event.micros))
+
+
+def _marks(plane: Any) -> list[tuple[float, str]]:
+    """When an eager tensor was made, and in which scope, as `run --trace` notes it right after."""
+    scopes = {
+        key: data.name.removeprefix(SCOPE).strip("/")
+        for key, data in plane.event_metadata.items()
+        if data.name.startswith(SCOPE)
+    }
+    return sorted(
+        (line.timestamp_ns / 1e3 + event.offset_ps / 1e6, scope)
+        for line in (plane.lines if scopes else ())
+        for event in line.events
+        if (scope := scopes.get(event.metadata_id)) is not None
+    )
+
+
+def _scope_at(marks: list[tuple[float, str]], micros: float) -> str:
+    """`encoder/dense/`, of the tensor that was made next; empty in no scope."""
+    at = bisect_left(marks, (micros, ""))
+    scope = marks[at][1] if at < len(marks) else ""
+    return f"{scope}/" if scope else ""
 
 
 def _value(stat: Any, names: dict[int, str]) -> Any:

@@ -18,7 +18,7 @@ MAX_GROUPS = 40
 MAX_TYPES = 200
 """Of tensors that containers hold: a cache that is keyed by a length holds one type for each."""
 MAX_KEYS = 8
-MAX_HOLDERS = 12
+MAX_HOLDERS, MAX_SCOPES = 12, 200
 _DEPTH = 5
 _TENSORS = {"EagerTensor": ("tensorflow",), "ArrayImpl": ("jax", "jaxlib")}
 _MAX_SOURCE = 2 << 20
@@ -38,11 +38,12 @@ class Clock:
         return self._left <= 0
 
 
-def living(trace: Any = None, seconds: float = SECONDS) -> Dict[str, Any]:
+def living(trace: Any = None, seconds: float = SECONDS, scopes: Any = None) -> Dict[str, Any]:
     """The tensors that containers hold, grouped by shape and dtype, the most bytes first, with the names that
     lead to the containers. `trace` is the traceback of a failure: its frames' variables are names, too.
+    `scopes` tells in which scope a tensor was made that no name leads to.
     """
-    clock, held = Clock(seconds), Held()
+    clock, held = Clock(seconds), Held(scopes)
     _TREES.clear()
     tape = None  # type: Optional[Place]
     for name, value, place in roots(trace):
@@ -62,6 +63,7 @@ def living(trace: Any = None, seconds: float = SECONDS) -> Dict[str, Any]:
     held.add_hanging()
     for container in attributes:
         _add_all(container, held, tape)
+    held.add_waiting()
     return held.told(complete=not clock.is_over())
 
 
@@ -192,26 +194,51 @@ def _tree(file: str) -> Any:
 class Held:
     """Tensors, each once, under the first name that led to it: shorter names come first."""
 
-    def __init__(self) -> None:
+    def __init__(self, scopes: Any = None) -> None:
+        self._scopes = scopes
         self.seen: Set[int] = set()
         self.visited: Set[int] = set()
         """The containers that were looked into."""
         self._hung: List[Tuple[Any, str, str, Optional[Place]]] = []
+        self._waiting: List[Tuple[Any, str, Optional[Place]]] = []
+        """Those without a name, which a tensor with a name or an older one may be a view of."""
+        self._addresses: Set[int] = set()
         self._rows: Dict[Tuple[Any, ...], List[Any]] = {}
 
     def add(self, tensor: Any, name: str, kind: str, place: Optional[Place]) -> None:
-        """Count a tensor."""
+        """Count a tensor, one without a name later."""
         if id(tensor) in self.seen:
             return
         self.seen.add(id(tensor))
+        self._hung += [(each, name, kind, place) for each in _hanging(tensor)]
+        if name:
+            self._count(tensor, name, kind, place)
+        else:
+            self._waiting.append((tensor, kind, place))
+
+    def add_waiting(self) -> None:
+        """Count those without a name, the oldest first: a view of another tensor's buffer is none."""
+        for tensor, kind, place in sorted(self._waiting, key=lambda each: getattr(each[0], "_id", 0)):
+            self._count(tensor, "", kind, place)
+        del self._waiting[:]
+
+    def _count(self, tensor: Any, name: str, kind: str, place: Optional[Place]) -> None:
         known = tensor_type(tensor)
         if known is None:
             return
         framework, shape, dtype, size = known
-        row = self._rows.setdefault((framework, shape, dtype, name, kind), [0, 0, place])
+        address = _address(tensor) if framework == "tensorflow" else None
+        if address is not None:
+            if not name and address in self._addresses:
+                return
+            self._addresses.add(address)
+        scoped = self._scopes is not None and not name and framework == "tensorflow"
+        scope = self._scopes.of(tensor) if scoped else None
+        row = self._rows.setdefault((framework, shape, dtype, name, kind, scope), [0, 0, place, set()])
         row[0] += 1
         row[1] += size
-        self._hung += [(each, name, kind, place) for each in _hanging(tensor)]
+        if scope:
+            row[3].add(self._scopes.call_of(tensor))
 
     def add_hanging(self) -> None:
         """Count what hangs on counted tensors as attributes and no name of its own led to: it lives as long
@@ -223,7 +250,7 @@ class Held:
     def told(self, complete: bool) -> Dict[str, Any]:
         """As a document."""
         groups: Dict[Tuple[Any, ...], Dict[str, Any]] = {}
-        for (framework, shape, dtype, name, kind), (count, size, place) in self._rows.items():
+        for (framework, shape, dtype, name, kind, scope), (count, size, place, calls) in self._rows.items():
             group = groups.setdefault(
                 (framework, shape, dtype),
                 {
@@ -238,13 +265,18 @@ class Held:
             group["count"] += count
             group["bytes"] += size
             holder = {"name": name or None, "kind": kind, "count": count, "bytes": size}
+            if scope:
+                holder.update(scope=scope, calls=len(calls))
             made_as = name or (place.variable if place is not None else None)
             if place is not None and made_as:
                 holder.update(file=place.file, function=place.function, line=place.line_of(_last(made_as)))
             group["held_by"].append(holder)
         ordered = sorted(groups.values(), key=lambda group: -group["bytes"])
         for group in ordered:
-            group["held_by"] = sorted(group["held_by"], key=lambda each: -each["bytes"])[:MAX_HOLDERS]
+            ordered_by_bytes = sorted(group["held_by"], key=lambda each: -each["bytes"])
+            scoped = [each for each in ordered_by_bytes if "scope" in each][:MAX_SCOPES]
+            others = [each for each in ordered_by_bytes if "scope" not in each][:MAX_HOLDERS]
+            group["held_by"] = sorted(scoped + others, key=lambda each: -each["bytes"])
         return {
             KEY: 1,
             "complete": complete,
@@ -276,6 +308,18 @@ def tensor_type(tensor: Any) -> Optional[Tuple[str, Tuple[int, ...], str, int]]:
         return "jax", tuple(tensor.shape), str(tensor.dtype), int(tensor.nbytes)
     except Exception:
         return None
+
+
+def _address(tensor: Any) -> Optional[int]:
+    """Where an eager tensor's bytes lie in host RAM; None on a device, whose memory is left alone, and for a
+    number.
+    """
+    try:
+        if _device(tensor).startswith("CPU"):
+            return int(tensor._numpy_internal().__array_interface__["data"][0])
+    except Exception:
+        pass
+    return None
 
 
 def _hanging(tensor: Any) -> List[Any]:

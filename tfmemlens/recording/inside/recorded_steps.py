@@ -15,7 +15,7 @@ import threading
 import time
 from typing import Any, Callable, Dict, List, Optional
 
-from . import bundle, inputs, living
+from . import bundle, eager_scopes, inputs, living
 from .after_import import stands_for
 from .function_graphs import Collector
 from .recorder import Recorder, is_for_memory
@@ -176,9 +176,15 @@ class RecordedSteps:
         """The session that records, which is then nobody's."""
         session, first = self._session, self._first
         self._session, self._first, self._eager, self._of_call = None, None, False, False
+        self._mark(False)
         if first is not None:
             first.cancel()
         return session
+
+    def _mark(self, wanted: bool) -> None:
+        """Whether each eager tensor puts its scope into the record."""
+        if self._recorder.scopes is not None:
+            self._recorder.scopes.mark = _mark_of() if wanted else None
 
     def failed(self) -> None:
         """The program failed for memory: the step between tapes that runs ends here."""
@@ -194,6 +200,7 @@ class RecordedSteps:
             self._start = time.perf_counter()
             self._standing = living.standing()
             self._session = self._new_session(profiler)
+            self._mark(True)
         return True
 
     def close(self) -> None:
@@ -235,6 +242,12 @@ def _profiler() -> Optional[Any]:
         if own is not None:
             return None if own._profiler is not None else own._pywrap_profiler
     return None
+
+
+def _mark_of() -> Optional[Any]:
+    """The class of TensorFlow's events that a program names itself."""
+    own = sys.modules.get("tensorflow.python.profiler.internal._pywrap_traceme")
+    return getattr(own, "TraceMe", None)
 
 
 def functions(module: Any, recorder: Recorder) -> None:
@@ -280,6 +293,7 @@ def tapes(module: Any, recorder: Recorder) -> None:
         return original(self)
 
     module.GradientTape.__enter__ = stands_for(enter, original)
+    recorder.guard(eager_scopes.listen)(module, recorder)
 
 
 def profilers(module: Any, recorder: Recorder) -> None:

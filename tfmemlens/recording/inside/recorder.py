@@ -76,6 +76,9 @@ class Recorder:
         """Of the step that is traced now."""
         self._of_failure = False
         """Whether the record that is kept is of the first step of a kind, which failed."""
+        self.scopes: Optional[Any] = None
+        """Of eager tensors, where TensorFlow tells of them."""
+        self._failed_scope: Optional[str] = None
         self._devices: List[Dict[str, Any]] = []
         """What JAX's devices held when the program failed."""
 
@@ -180,6 +183,8 @@ class Recorder:
         described.update(self._predictable)
         if self._of_failure:
             described["failed_step"] = True
+        if self._failed_scope:
+            described["failed_scope"] = self._failed_scope
         if self._failed.get("batch"):
             described["failed_batch"] = self._failed["batch"]
         kept, functions = self.guard(self._functions.told)() or ([], [])
@@ -206,8 +211,10 @@ class Recorder:
         if self.last_run.kind not in self._largest:  # a record of its kind tells more
             self._predictable = self.guard(self.last_run.saved)(self.bundle) or {}
         trace_of_it = trace if trace is not None else getattr(error, "__traceback__", None)
+        if self.scopes is not None:
+            self._failed_scope = self.guard(self.scopes.failed)(trace_of_it)
         self.describe_models(trace=trace_of_it, whole=True)
-        held = living.living(trace)
+        held = living.living(trace, scopes=self.scopes)
         if held["groups"]:
             self.bundle.write_json(bundle.LIVING, held)
         jax = sys.modules.get("jax")
