@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.findings.logs import GPU, oom, report
+from tests.findings.logs import GPU, dump, oom, report
 from tfmemlens import pipeline
 from tfmemlens.model.finding import Finding, Severity
 
@@ -211,3 +211,20 @@ def test_rows_that_come_again_and_again_are_of_a_graph_that_grows() -> None:
 )
 def test_rows_that_a_model_may_have_are_none(text: str) -> None:
     assert found(text, "growing-graph") is None
+
+
+@pytest.mark.parametrize(
+    ("line", "grows"),
+    [
+        ("seen, keep = tf.contrib.metrics.streaming_concat(scores, name='seen')", True),
+        ("seen, keep = tf.contrib.metrics.streaming_concat(scores, max_size=4096)", False),
+        ("mean, keep = tf.metrics.mean(scores)", False),
+    ],
+)
+def test_a_metric_that_keeps_the_values_of_every_batch(line: str, grows: bool) -> None:
+    pieces = dump(300, 1000, 400, (150,) * 4, op="seen/cond/zeros")
+    text = pieces + stack(line) + oom("1200,256,256", "seen/cond/zeros")
+    kept = found(text, "growing-concatenation")
+    assert (kept is not None) is grows
+    fixed = [each.slug for each in getattr(found(text, "fragmented-free-memory"), "remedies", ())]
+    assert ("large-tensors-first" in fixed) is not grows

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.fit_call import fit_call
-from tfmemlens.findings.support.kept import joined_to_itself
+from tfmemlens.findings.support.kept import gathered_by_a_metric, joined_to_itself
 from tfmemlens.findings.support.program_lines import rows_by_name
 from tfmemlens.findings.support.rows import (
     NEARLY_FULL,
@@ -174,8 +174,9 @@ def _grows(moment: Moment) -> bool:
     """Whether the holes come by themselves: weights are being made one after another, or one tensor grows and
     leaves its smaller copies behind.
     """
-    joined = joined_to_itself(moment.request) if moment.request else None
-    return joined is not None or _of_weights(moment)
+    request = moment.request
+    grown = (joined_to_itself(request) or gathered_by_a_metric(request)) if request else None
+    return grown is not None or _of_weights(moment)
 
 
 def _much(case: Case, moment: Moment) -> bool:

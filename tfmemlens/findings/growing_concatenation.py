@@ -1,18 +1,20 @@
 """A tensor is joined to itself again and again, and grows each time.
 
 What it means: `queue = tf.concat([queue, x], 0)` makes a new tensor that is larger than the old by `x`, and
-both are alive while it is made. Without an end it fails some day, whatever the batch.
-When it fires: the failing line assigns a concatenation to a name that is among what it joins.
-What to do: a buffer of fixed size, whose oldest rows are overwritten.
+both are alive while it is made. Without an end it fails some day, whatever the batch. A metric that keeps the
+values of every batch does the same with its variable.
+When it fires: the failing line assigns a concatenation to a name that is among what it joins, or calls
+`streaming_concat` without a `max_size`.
+What to do: a buffer of fixed size, whose oldest rows are overwritten; in a metric sums, not values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.kept import joined_to_itself
+from tfmemlens.findings.support.kept import gathered_by_a_metric, joined_to_itself
 from tfmemlens.findings.support.rows import requests, tensor_text
-from tfmemlens.model.case import Case, Request
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 
@@ -32,6 +34,8 @@ _CHOSEN = Remedy(
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         name = joined_to_itself(request)
+        if metric := gathered_by_a_metric(request):
+            yield _of_a_metric(index, moment, request, metric)
         if name is None:
             continue
         yield Finding(
@@ -52,6 +56,39 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _of_a_metric(index: int, moment: Moment, request: Request, metric: str) -> Finding:
+    """A metric's variable, which is grown to take the values of all batches."""
+    told = (
+        f"`{metric}` keeps its values of every batch in one variable; when that is full it is made anew,"
+        " larger, and old and new exist at once"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=told,
+        because=told,
+        explains=request.needed_bytes,
+        evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
+        remedies=(
+            Remedy(
+                "let the metric keep sums or counts of each batch, not its values: a mean, a histogram, a"
+                " confusion matrix",
+                "tf.metrics.mean(values)   # for a spread also tf.metrics.mean(tf.square(values))",
+                slug="reduce-parts",
+            ),
+            Remedy(
+                f"or hand the values to the host batch by batch, and join or reduce them there in NumPy"
+                f" (without `{metric}`: predict, or session.run of each batch)",
+                slug="keep-numbers",
+            ),
+            Remedy(
+                f"or bound it: `max_size=...` of `{metric}` keeps the first values alone", slug="ring-buffer"
+            ),
+        ),
+        moment=index,
+        rules_out=("smaller-batch", "smaller-evaluation-batch", "look-for-lists"),
+    )
 
 
 def _rows(request: Request) -> int:

@@ -30,6 +30,8 @@ _ASSIGNED = regex(
     r"|stack)\(\s*[\[(][^\])=]{0,200}?\b(?P=own)\b"
 )
 """A variable that is joined to itself: `tf.assign(seen, tf.concat([seen, x], 0))`, `seen.assign(...)`."""
+_GATHERING = regex(r"\b(?P<call>streaming_concat)\((?![^#]{0,400}\bmax_size\s*=\s*[\w(])")
+"""A metric that keeps what it is given of every batch; its variable is made anew, larger, when it is full."""
 _CUT = regex(r"\)\s*\[[^\]\[]{0,80}:[^\]\[]{0,80}\]")
 """What is joined is cut to a size: `tf.concat([queue, x], 0)[-4096:]`."""
 _OF_A_LAYER = frozenset(
@@ -91,6 +93,12 @@ def joined_to_itself(request: Request) -> str | None:
     if axis == -1 or (axis != 0 and len(request.failed.shape or ()) >= 4):
         return None  # channels of a network's layers
     return joined["name"] if joined else None
+
+
+def gathered_by_a_metric(request: Request) -> str | None:
+    """The metric of the failing line that keeps the values of every batch, `streaming_concat`."""
+    gathering = _GATHERING.search(request.failed.source_text or "")
+    return gathering["call"] if gathering else None
 
 
 def is_eager(request: Request) -> bool:
