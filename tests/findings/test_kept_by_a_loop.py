@@ -263,3 +263,61 @@ def test_blocks_are_no_entries_of_a_list_that_never_has_as_many(ends: str, accus
     code = WRITER.format(turns="STEPS", ends=ends)
     finding = found(DUMP.format(code=code))
     assert bool(finding and "`steps`" in finding.headline) == accused
+
+
+EPOCHS = """\
+class Mean(keras.callbacks.Callback):
+    def __init__(self):
+        self.copies = []
+    def on_epoch_end(self, epoch, logs=None):
+        self.copies.append({value})
+    def mean(self):
+        return [{use} for parts in zip(*self.copies)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "weights"),
+    [
+        ("self.model.get_weights()", True),
+        ("[tf.identity(w) for w in self.model.trainable_variables]", True),
+        ("[w.numpy() for w in self.model.weights]", True),
+        ("[w for w in self.model.weights]", False),  # no copies
+        ("self.model.predict(self.x)", False),
+        ("logs['loss']", False),
+    ],
+)
+def test_copies_of_weights_that_a_callback_keeps(value: str, weights: bool) -> None:
+    (keeping,) = of(EPOCHS.format(value=value, use="np.mean(parts, 0)"))
+    assert keeping.by_epochs and not keeping.by_calls and keeping.weights is weights
+
+
+def snapshots(value: str = "self.model.get_weights()", params: str = "80,000,000", epochs: int = 9) -> str:
+    told = "".join(f"Epoch {epoch}/20\n8/8 - 1s - loss: 0.2\n" for epoch in range(1, epochs + 1))
+    return (
+        f"{EPOCHS.format(value=value, use='np.mean(np.stack(parts), 0)')}Total params: {params}\n{told}"
+        'Traceback (most recent call last):\n  File "swa.py", line 7, in mean\n    np.mean(np.stack(parts),'
+        ' 0)\n  File "<__array_function__ internals>", line 6, in stack\nMemoryError: Unable to allocate'
+        " 2.01 GiB for an array with shape (9, 30000, 2000) and data type float32\n"
+    )
+
+
+def test_a_set_of_weights_of_each_epoch_fills_the_ram() -> None:
+    kept_sets = found(snapshots())
+    assert kept_sets and "a copy of all weights (305.18 MiB) of each epoch" in kept_sets.headline
+    assert "up to 2.68 GiB after 9 epochs" in kept_sets.headline and kept_sets.basis is Basis.MEASURED
+    report = pipeline.explain(snapshots())
+    assert report.actions[0].remedy.text.startswith("keep a running mean")
+    assert "map-the-file" not in [each.remedy.slug for each in report.actions]
+    assert "__array_function__" not in report.verdict
+
+
+def test_of_a_small_model_or_few_epochs_it_is_no_measured_cause() -> None:
+    for text in (snapshots(params="80,000"), snapshots(epochs=0)):
+        kept_sets = found(text)
+        assert kept_sets is None or kept_sets.basis is not Basis.MEASURED
+
+
+def test_without_a_mean_the_newest_set_is_kept() -> None:
+    text = snapshots().replace("Mean", "Keeper").replace("np.mean", "pick").replace("in zip(*", "in list(")
+    assert "newest" in pipeline.explain(text).actions[0].remedy.text

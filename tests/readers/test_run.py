@@ -257,3 +257,18 @@ def test_json_and_the_page_say_how_the_run_stood(tmp_path: Path, capsys: pytest.
 )
 def test_a_programs_own_line_of_a_step_tells_what_is_in_use(line: str, figures: list[int]) -> None:
     assert [reading for reading, _ in read(f"{line}\n{SENTENCE}").surroundings.readings] == figures
+
+
+@pytest.mark.parametrize(
+    ("lines", "epochs"),
+    [
+        ("Epoch 6/9\nEpoch 1/9\n8/8 - 0s - loss: 0.2", [6]),
+        ("Epoch 6/9\n8/8 - 0s - loss: 0.2\nEpoch 1/9", [6, 1]),  # another call of fit
+        ("Epoch 9/9\nEpoch 1/4", [9, 1]),
+        ("Epoch 6/9\nEpoch 7/9", [6, 7]),
+    ],
+)
+def test_an_epoch_of_a_validation_is_none_of_the_training(lines: str, epochs: list[int]) -> None:
+    told = read(f"{lines}\n{SENTENCE}").surroundings
+    assert [each.epoch for each in told.progress if each.step is None] == epochs
+    assert [step for step, _ in told.steps] == epochs

@@ -49,6 +49,7 @@ _OF_OTHER_KEEPERS = (
     *("constant-shapes", "large-tensors-first", "batch-for-the-block"),
 )
 """What is advised where nobody knows who keeps blocks of one size, or leaves holes between them."""
+_OF_DATA_IN_RAM = ("map-the-file", "check-the-limit", "compare-rounds")
 _OF_ONE_STEP = ("recompute", "donate-buffers", "what-runs-then", "ask-what-is-in-use")
 """What makes one step smaller, or asks who fills the device, where many steps went well and the code says."""
 
@@ -98,7 +99,7 @@ def _proof(
     """What agrees with it: in words, the bytes that are kept, and whether sizes say so; None where nothing
     does.
     """
-    turns = _turns(case)
+    turns = _epochs(case) if keeping.by_epochs else _turns(case)
     held = keeping.after(turns) * keeping.each if keeping.each and turns else None
     if chunks := _chunks(moment, request, keeping):
         return chunks
@@ -122,7 +123,8 @@ def _proof(
             return None
         if held >= 256 * MIB:
             many = "" if keeping.every == 1 else f", of which every {keeping.every}th is kept"
-            return f"{human(held)} after {turns:,} iterations{many}", held, True
+            upto = "up to " if keeping.by_epochs else ""
+            return f"{upto}{human(held)} after {turns:,} {_unit(keeping)}s{many}", held, True
     if not on_host(moment) and small and need is not None and _fills(keeping, whole):
         full = keeping.most * keeping.each if keeping.most and keeping.each else None
         full = min(full, whole) if full and whole else full
@@ -134,7 +136,7 @@ def _proof(
         next_one = need if need and keeping.each and need <= keeping.each else None
         return "and it failed where the next one of them is made", next_one, False
     if turns >= _MANY_STEPS:
-        return f"it failed after {turns:,} iterations that went well", None, False
+        return f"it failed after {turns:,} {_unit(keeping)}s that went well", None, False
     if on_host(moment) and keeping.each:
         return "so host RAM fills with the iterations", None, False
     if need is None and not on_host(moment) and _went_well(case):
@@ -209,6 +211,19 @@ def _risen(case: Case, keeping: Kept) -> tuple[str, int | None, bool] | None:
     return f"which is what the readings rise by: {human(rate.bytes * rate.turns)}{about}", rate.risen, True
 
 
+def _unit(keeping: Kept) -> str:
+    if keeping.by_calls:
+        return "call"
+    return "epoch" if keeping.by_epochs else "iteration"
+
+
+def _epochs(case: Case) -> int:
+    """How many epochs had begun, as the program's output counts them."""
+    told = case.capture.surroundings
+    bars = [each.epoch for each in told.progress if each.epoch]
+    return max([*bars, *(step for step, line in told.steps if is_epoch(line))], default=0)
+
+
 def _turns(case: Case) -> int:
     told = case.capture.surroundings
     bars = [each.step for each in told.progress if each.step]
@@ -250,9 +265,11 @@ def _finding(
     what = f"{keeping.shape} ({human(keeping.each)})" if keeping.each and keeping.shape else "every result"
     if keeping.gradients:
         what = "a whole set of gradients" + (f" ({human(keeping.each)})" if keeping.each else "")
+    elif keeping.weights:
+        what = "a copy of all weights" + (f" ({human(keeping.each)})" if keeping.each else "")
     if keeping.each and keeping.most:
         what += f", up to {human(keeping.each * keeping.most)} in {keeping.most:,} entries,"
-    turn = "call" if keeping.by_calls else "iteration"
+    turn = _unit(keeping)
     times = f"each {turn}" if keeping.every == 1 else f"every {keeping.every}th {turn}"
     joint = ", " if proof.startswith("and ") else ": "
     likely = "most likely " if keeping.by_calls and not sized else ""
@@ -274,7 +291,8 @@ def _finding(
         moment=index,
         of_code=True,
         rules_out=(
-            *(("smaller-batch",) if keeping.gradients or sized or of_xla else ()),
+            *(_OF_DATA_IN_RAM if keeping.weights and sized else ()),
+            *(("smaller-batch",) if keeping.gradients or keeping.weights or sized or of_xla else ()),
             *(_OF_ONE_STEP if of_xla else ()),
             *(_OF_OTHER_KEEPERS if sized else ()),
         ),

@@ -10,7 +10,8 @@ from tfmemlens.patterns import regex
 __all__ = ["number_in", "package_of", "project_frame", "user_frame"]
 
 _LIBRARY = regex(
-    r"(?:site|dist)-packages|/lib/python\d|\\lib\\(?!.*train)|<frozen|<string>|tensorflow[/\\]python"
+    r"(?:site|dist)-packages|/lib/python\d|\\lib\\(?!.*train)|<frozen|<string>|<__array_function__"
+    r"|tensorflow[/\\]python"
     r"|runpy\.py"
     r"|importlib|bazel-out|\.runfiles|ipykernel[/\\]|tornado[/\\]|traitlets|keras[/\\](?:engine|src"
     r"|utils|layers)"

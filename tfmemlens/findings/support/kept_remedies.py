@@ -60,6 +60,9 @@ def instead(case: Case, moment: Moment, keeping: Kept, turns: int | None) -> Ite
             slug="keep-numbers",
         )
         return
+    if keeping.weights:
+        yield from _of_weights(case, keeping)
+        return
     joins = regex(
         rf"\A{re.escape(keeping.container)} = [\w.]+\({re.escape(keeping.container)}(?:, [^()]*)?\)\Z"
     )
@@ -94,6 +97,40 @@ def instead(case: Case, moment: Moment, keeping: Kept, turns: int | None) -> Ite
         f"or take each result off the device before it is kept, if host RAM has room{there}{needs}",
         f"{_place_in(keeping)}{moved}{'' if _IS_KEYED.match(keeping.line.text) else ')'}",
         slug="keep-numbers",
+    )
+
+
+_AVERAGES = regex(r"(?i)\bmean\(|average|\bavg|\bswa\b|\b(?:sum|add_n)\(|/ ?(?:float\()?len\(|\bzip\(\s*\*")
+
+
+def _of_weights(case: Case, keeping: Kept) -> Iterator[Remedy]:
+    """Copies of a model's weights: their mean needs one set, the best or the last of them a file."""
+    name = keeping.container.rpartition(".")[2]
+    program = case.capture.surroundings.program()
+    averaged = _AVERAGES.search(name) or any(
+        _AVERAGES.search(line.text)
+        for statement in program
+        for line in statement.lines
+        if name in line.text or "zip(*" in line.text
+    )
+    if averaged:
+        yield Remedy(
+            f"keep a running mean of the weights instead of every set in `{keeping.container}`: one set,"
+            " however many epochs there are",
+            f"mean = w if mean is None else [m + (x - m) / n for m, x in zip(mean, w)]   # w ="
+            f" {keeping.value}, the n-th",
+            slug="keep-numbers",
+        )
+    else:
+        yield Remedy(
+            f"keep the best or the newest set alone, and not every one in `{keeping.container}`",
+            f"{keeping.container}[:] = [{keeping.value}]",
+            slug="keep-numbers",
+        )
+    yield Remedy(
+        "or write each set to a file, and read those that are needed one at a time",
+        "model.save_weights(f'epoch{epoch}.h5')",
+        slug="parts-to-disk",
     )
 
 

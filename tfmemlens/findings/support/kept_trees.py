@@ -21,7 +21,9 @@ from tfmemlens.values import dataclass
 _ADDS = frozenset({"append", "appendleft", "extend", "add", "put"})
 _NUMBERS = frozenset({"float", "int", "str", "len", "round", "bool"})
 _TO_NUMBERS = frozenset({"item", "result", "global_norm", "reduce_mean", "reduce_sum", "mean", "sum", "norm"})
-_TO_HOST = frozenset({"numpy", "tolist", "device_get", "predict", "predict_on_batch", "run", "eval", "load"})
+_TO_HOST = frozenset(
+    {"numpy", "tolist", "device_get", "predict", "predict_on_batch", "run", "eval", "load", "get_weights"}
+)
 _OF_NUMPY = frozenset({"np", "numpy", "onp", "librosa", "cv2"})
 _A_NUMBER = regex(
     r"(?i)\A(?:\w*_)?(?:loss|l|acc|accuracy|metrics?|lr|step|epoch|reward|r|score|time|name|path|key"
@@ -34,6 +36,11 @@ _MODELS = regex(r"(?i)\A(?:(?:build|make|create|get)_?\w*|Model|Sequential|\w*ne
 _MODEL_NAME = regex(r"(?i)\A(?:\w*_)?(?:model|net|clf|classifier)\d?\Z")
 _EACH_TURN = regex(r"on_(?:\w+_)?batch_end\Z")
 """What a callback does at each batch, as a loop's body does."""
+_EACH_EPOCH = regex(r"on_epoch_end\Z")
+"""The same for each epoch."""
+_EPOCHS = regex(r"(?i)\Ae(?:poch(?:_?\w{1,10})?|p)?\Z")
+"""What counts epochs in a loop."""
+_ALL_WEIGHTS = frozenset({"weights", "variables", "trainable_weights", "trainable_variables"})
 _ONCE = frozenset({"__init__", "build", "setup", "__post_init__"})
 """Methods that an object runs once; any other may be called again and again."""
 _COMPILERS = frozenset({"function", "jit", "pmap", "get_concrete_function"})
@@ -61,6 +68,8 @@ class Kept:
     on_host: bool = False
     number: bool = False
     gradients: bool = False
+    weights: bool = False
+    """Whether it is a copy of all weights of a model."""
     model: bool = False
     function: bool = False
     """Whether it is a function that another one made, or a compiler."""
@@ -70,6 +79,8 @@ class Kept:
     """The lines that make what is kept, where a name stands for it."""
     by_calls: bool = False
     """Whether a method keeps it: a layer's runs once in a graph, while it is traced."""
+    by_epochs: bool = False
+    """Whether each epoch adds one, and no step."""
 
     def after(self, turns: int) -> int:
         """How many entries there are after so many turns."""
@@ -81,6 +92,14 @@ class Kept:
 class _Loop:
     node: ast.For | ast.While | ast.FunctionDef
     every: int = 1
+
+    @property
+    def of_epochs(self) -> bool:
+        """Whether its turns are epochs: a callback's, or what a loop counts by that name."""
+        if isinstance(self.node, ast.FunctionDef):
+            return bool(_EACH_EPOCH.match(self.node.name))
+        named = self.node.target if isinstance(self.node, ast.For) else None
+        return isinstance(named, ast.Name) and bool(_EPOCHS.match(named.id))
 
 
 def kept_by_loops(told: Surroundings) -> list[Kept]:
@@ -212,11 +231,14 @@ class _Names:
             on_host=self._on_host(value),
             number=self._number(value),
             gradients=self._of(value, self.code.differentiating),
+            weights=self._is_weights(value),
             model=self._is_model(value),
             function=self._is_function(value),
             uses=tuple(self._uses(name, node)),
             made=tuple(self._made(value)),
-            by_calls=isinstance(loop.node, ast.FunctionDef) and not _EACH_TURN.match(loop.node.name),
+            by_calls=isinstance(loop.node, ast.FunctionDef)
+            and not (_EACH_TURN.match(loop.node.name) or loop.of_epochs),
+            by_epochs=loop.of_epochs,
         )
 
     def _made(self, value: ast.expr) -> Iterator[Line]:
@@ -273,7 +295,9 @@ class _Names:
             return (sum(sizes), " and ".join(shapes)) if sizes else (None, "")
         if isinstance(value, ast.Call) and _called(value) in _NUMBERS | _TO_NUMBERS:
             return None, ""
-        if self._of(value, self.code.differentiating):
+        if self._is_weights(value) and self.told.parameters:
+            return self.told.parameters[0] * _FLOAT_BYTES, ""
+        if self._of(value, self.code.differentiating) or self._is_weights(value):
             weights = stated_weights(self.told) or None
             return (weights.bytes, weights.text) if weights else (None, "")
         inner = _inside(value)
@@ -327,6 +351,11 @@ class _Names:
         if not any(_MODELS.match(_called(each)) for each in made):
             return False
         return bool(_MODEL_NAME.match(value.id)) or self._is_trained(value.id)
+
+    def _is_weights(self, value: ast.expr) -> bool:
+        """Whether it is a copy of each weight of a model: `model.get_weights()`, or a list made of them."""
+        made = [each for each, _ in self._values(value.id)] if isinstance(value, ast.Name) else [value]
+        return any(map(_copies_weights, made))
 
     def _is_function(self, value: ast.expr) -> bool:
         """Whether it is what a maker of functions returned, or a compiler."""
@@ -420,6 +449,15 @@ def _added(node: ast.AST) -> tuple[ast.expr | None, ast.expr | None]:
         target = node.targets[0]
         return (None, None) if isinstance(target.slice, ast.Constant) else (target.value, node.value)
     return None, None
+
+
+def _copies_weights(value: ast.expr) -> bool:
+    if isinstance(value, ast.ListComp):
+        of = value.generators[0].iter
+        return (
+            isinstance(of, ast.Attribute) and of.attr in _ALL_WEIGHTS and not isinstance(value.elt, ast.Name)
+        )
+    return isinstance(value, ast.Call) and _called(value) == "get_weights"
 
 
 def _grows(node: ast.Assign) -> bool:

@@ -298,6 +298,16 @@ def of_another_object(first: str, text: str) -> bool:
     return bool(one and other and one["name"] == other["name"] and one["address"] != other["address"])
 
 
+def is_of_validation(above: Line | None, line: Line) -> bool:
+    """Whether an epoch's line is the one that TensorFlow 1.14 and 1.15 print for the validation within an
+    epoch: `Epoch 1/40` right below `Epoch 33/40`.
+    """
+    if above is None or above.source != line.source or line.number != above.number + 1:
+        return False
+    one, other = EPOCH.search(above.text), EPOCH.search(line.text)
+    return bool(one and other and other["epoch"] == "1" and other["epochs"] == one["epochs"] is not None)
+
+
 class RunCollector:
     """Collects where the run stood; it takes no line for itself."""
 
@@ -346,7 +356,9 @@ class RunCollector:
             self.retraced = (times + 1, first)
             if not self.made_anew and of_another_object(first.text, text):
                 self.made_anew = line
-        if match := EPOCH.search(text):
+        if (match := EPOCH.search(text)) and not (
+            self.progress and is_of_validation(self.progress[-1].line, line)
+        ):
             self._epoch = (int(match["epoch"]), int(match["epochs"]) if match["epochs"] else None)
             self.progress.append(Progress(line, *self._epoch))
         bars = list(re.finditer(BAR.pattern, text)) if BAR.search(text) and not _OF_FILES.search(text) else []

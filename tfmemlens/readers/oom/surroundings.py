@@ -38,6 +38,7 @@ from tfmemlens.readers.oom.other_failures import (
 )
 from tfmemlens.readers.oom.purpose import PURPOSES
 from tfmemlens.readers.oom.rules import DEVICE, SIZE, Era, LineRule, RuleTable
+from tfmemlens.readers.oom.run import is_of_validation
 from tfmemlens.readers.oom.sentence import FRAME
 from tfmemlens.readers.oom.told_besides import HINT
 from tfmemlens.readers.oom.versions import Releases
@@ -430,6 +431,8 @@ class SurroundingsCollector:
         elif match := VERSION.search(text):
             self.era = _widened(self.era, match)
         elif match := EPOCH.search(text) or STEP.search(text):
+            if self.steps and is_of_validation(self.steps[-1][1], line):
+                return True
             self.steps.append((int(next(group for group in match.groups() if group)), line))
             if len(self.steps) > _KEEP:
                 del self.steps[: _KEEP // 2]
