@@ -88,3 +88,34 @@ def test_a_weight_of_which_a_loop_keeps_many_is_not_all_of_one_model() -> None:
     weight = next(each for each in told.findings if each.rule == "made-by-the-code")
     assert weight.explains == (4 + 1) * 48 * MIB and "which a loop keeps" in weight.headline
     assert told.findings[0].rule == "models-kept"
+
+
+def beside_results(first: str, made: str) -> Report:
+    """Models of folds in one list, and something else of each fold in another above it."""
+    code = FOLDS_OF_DATA.format(units=8192, what="model", keeps="models").replace(
+        "    models.append(model)", f"    {made}\n    {first}\n    models.append(model)"
+    )
+    return pipeline.explain(f"firsts = []\n{code}{FULL}")
+
+
+@pytest.mark.parametrize(
+    ("first", "made"),
+    [
+        ("firsts.append(quality)", "loss, quality = model.evaluate(x, y)"),
+        ("firsts.append(quality[1])", "quality = model.evaluate(x, y)"),
+        ("firsts.append(model.evaluate(x, y))", ""),
+        ("firsts.append(kappa)", "kappa = agreement(model, x)"),  # of a size that nobody knows
+    ],
+)
+def test_figures_of_a_fold_weigh_less_than_its_model(first: str, made: str) -> None:
+    told = beside_results(first, made)
+    assert told.findings[0].rule == "models-kept" and "`models`" in told.verdict
+    assert "kept-by-a-loop" not in [each.rule for each in told.findings]
+    assert told.actions[0].remedy.slug == "drop-models"
+
+
+def test_results_of_folds_without_a_list_of_models_are_still_told() -> None:
+    code = FOLDS_OF_DATA.format(units=8192, what="maps", keeps="scores").replace(
+        "    scores.append", "    maps = model(x)\n    scores.append"
+    )
+    assert "`scores`" in pipeline.explain(code + FULL).verdict

@@ -87,6 +87,8 @@ def _candidates(case: Case, moment: Moment) -> list[Kept]:
         if not (taped and taped.called and each.line_of_loop == taped.loop)
     ]  # what a layer's own loop adds to is one forward pass, which the tape keeps
     first = largest(kept_there, on_host(moment))
+    if first and not first.each and any(each.model for each in kept_there):
+        return []  # models weigh more than what nobody knows the size of: models-kept tells of them
     if first is None or first.each or first.number:
         return [first] if first else []
     others = (each for each in kept_there if not (each.number or each.each or each.model or each.on_host))

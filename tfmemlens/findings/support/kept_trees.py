@@ -24,10 +24,12 @@ _TO_NUMBERS = frozenset({"item", "result", "global_norm", "reduce_mean", "reduce
 _TO_HOST = frozenset(
     {"numpy", "tolist", "device_get", "predict", "predict_on_batch", "run", "eval", "load", "get_weights"}
 )
+_FIGURES = frozenset({"evaluate", "test_on_batch", "train_on_batch"})
+"""Methods of Keras that return a loss and metrics."""
 _OF_NUMPY = frozenset({"np", "numpy", "onp", "librosa", "cv2"})
 _A_NUMBER = regex(
     r"(?i)\A(?:\w*_)?(?:loss|l|acc|accuracy|metrics?|lr|step|epoch|reward|r|score|time|name|path|key"
-    r"|id|done)s?\d?\Z"
+    r"|rate|auc|f1|mae|r?mse|iou|dice|precision|recall|id|done)s?\d?\Z"
 )
 _SHAPE = regex(r"[(\[]\s?(?P<sizes>\d[\d_]*(?:\s?,\s?\d[\d_]*){1,7}),?\s?[)\]]\s*,?\s*(?P<type>\w{2,9})?")
 _TYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "float": "float32", "double": "float64"}
@@ -329,10 +331,14 @@ class _Names:
 
     def _number(self, value: ast.expr) -> bool:
         if isinstance(value, ast.Call):
-            return _called(value) in _NUMBERS | _TO_NUMBERS
+            return _called(value) in _NUMBERS | _TO_NUMBERS | _FIGURES
         if isinstance(value, ast.Tuple | ast.List):
             return all(map(self._number, value.elts))
-        return isinstance(value, ast.Constant) or bool(_A_NUMBER.match(ast.unparse(value).rpartition(".")[2]))
+        if isinstance(value, ast.Constant) or _A_NUMBER.match(ast.unparse(value).rpartition(".")[2]):
+            return True
+        root = value.value if isinstance(value, ast.Subscript) else value
+        made = [each for each, _ in self._values(root.id)] if isinstance(root, ast.Name) else []
+        return bool(made) and all(isinstance(each, ast.Call) and _called(each) in _FIGURES for each in made)
 
     def _of(self, value: ast.expr, calls: frozenset[str]) -> bool:
         """Whether it is what one of these calls returned."""
