@@ -9,6 +9,8 @@ from tests.findings.test_support import asked, case, held
 from tfmemlens.findings import models_kept
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.finding import Basis, Finding, Severity
+from tfmemlens.model.incident import Frame
+from tfmemlens.model.line import Line
 from tfmemlens.model.live_model import LiveModel, LiveVariable
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.values import replace
@@ -46,3 +48,34 @@ def test_models_that_are_alive_at_once(variables: tuple[LiveVariable, ...], coun
         assert each.because == "3 models with the same layers are alive at once, 6.00 MiB with their slots"
         assert (each.explains, each.basis, each.severity) == (6 * MIB, Basis.MEASURED, Severity.CAUSE)
         assert [remedy.slug for remedy in each.remedies] == ["drop-models", "own-process"]
+
+
+IN_A_LOOP = Line(90, "10-fold cross validation failed")
+
+
+def in_words(*variables: LiveVariable, frame: str = "/x/train.py:3") -> list[Finding]:
+    known = case(
+        held(request=asked(frames=(Frame(frame, "run()"),))), purposes=(("models in a loop", IN_A_LOOP),)
+    )
+    capture = replace(
+        known.capture,
+        live_model=LiveModel((), (), variables) if variables else None,
+        source=replace(known.capture.source, framework="tensorflow"),
+    )
+    return list(models_kept.check(replace(known, capture=capture)))
+
+
+def test_words_about_folds_tell_of_models_that_are_kept() -> None:
+    assert "one after another in one process" in in_words()[0].headline
+
+
+def test_a_program_that_counted_one_model_keeps_no_others() -> None:
+    assert not in_words(WEIGHT, SLOT)
+    assert in_words(SLOT)  # it counted no weights
+
+
+@pytest.mark.parametrize(
+    "place", ["/usr/lib/python3.11/multiprocessing/process.py:99", "/usr/lib/concurrent/futures/process.py:9"]
+)
+def test_a_process_of_its_own_holds_no_model_of_another(place: str) -> None:
+    assert not in_words(frame=place)

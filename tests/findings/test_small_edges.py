@@ -86,12 +86,12 @@ def test_words_in_a_row() -> None:
         (
             LiveModel((), ()),
             None,
-            "this run recorded itself, but failed before a step could be traced: run it the same way",
+            "this run recorded itself, but no step of it ran to its end: run it the same way",
         ),
         (
             LiveModel((), (), description="{}"),
             None,
-            "this run recorded itself, but failed before a step could be traced: `tfmemlens fit` of",
+            "this run recorded itself, but no step of it ran to its end: `tfmemlens fit` of",
         ),
         (LiveModel((), ()), "net.keras", "to see which layers hold the memory: run it once more"),
     ],

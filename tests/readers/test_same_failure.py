@@ -200,6 +200,31 @@ class TestDumps:
         assert counts(*two) == [(1, 0, 0, 0, 0), (1, 0, 0, 0, 0), (0, 1, 0, 0, 0)]
 
 
+class TestDumpsOfSeveralProcesses:
+    """Two processes fail at once for tensors of one size: no sentence of C++ names its node."""
+
+    def given(self, one: str = "a/Abs", other: str = "b/Sign", **differs: Any) -> list[list[str | None]]:
+        parts = (
+            dump(1, op="b/Sign"),
+            told(2),
+            dump(3, op="a/Abs"),
+            told(4),
+            told(5, node=one, in_python=True),
+            told(6, node=other, in_python=True, **differs),
+        )
+        return [[each.op for each in draft.dumps] for draft in joined(*parts)]
+
+    def test_each_dump_goes_where_its_op_is_told_of(self) -> None:
+        assert self.given() == [["a/Abs"], ["b/Sign"]]
+        assert self.given("b/Sign", "a/Abs") == [["b/Sign"], ["a/Abs"]]
+
+    @pytest.mark.parametrize(
+        ("other", "differs"), [("c/Mul", {}), ("b/Sign", {"allocator": "mklcpu"}), ("a/Abs", {})]
+    )
+    def test_others_stay(self, other: str, differs: dict[str, Any]) -> None:
+        assert self.given(other=other, **differs)[0] == ["b/Sign", "a/Abs"]
+
+
 class TestBlocks:
     def test_a_report_belongs_to_the_latest_sentence_of_its_allocator(self) -> None:
         one, other = told(1, shape=(1,)), told(2, shape=(2,), allocator="GPU_1_bfc", device="/device:GPU:1")

@@ -24,9 +24,10 @@ from tfmemlens.findings.support.weights import copies_in_code
 from tfmemlens.knowledge.kept_results import keeps_model
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import Surroundings
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.live_model import LiveModel, LiveVariable
+from tfmemlens.patterns import regex
 from tfmemlens.units import human, rough
 
 if TYPE_CHECKING:
@@ -44,14 +45,14 @@ _A_GOOD_PART = 0.25
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     many = told.models is not None and told.models[0] >= _LEAST
-    for index, _, _ in list(requests(case))[:1]:
+    for index, _, request in list(requests(case))[:1]:
         if framework_of(case) != TENSORFLOW:
             continue
         by_loop = next((each for each in kept(told) if each.model), None)
         if (alive := _alive(case.capture.live_model)) is not None:
             yield _recorded(index, told, by_loop, *alive)
             continue
-        in_loop = told.shows("models in a loop")
+        in_loop = told.shows("models in a loop") if _may_hold_others(case, request) else None
         if not (many or told.alone or by_loop or in_loop):
             continue
         if not many and told.shows("sharing the device"):
@@ -84,6 +85,19 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=_OF_ONE_MODEL if by_loop else (),
         )
+
+
+def _may_hold_others(case: Case, request: Request) -> bool:
+    """Whether words about models in a loop may tell of this process: not where it counted its own variables,
+    of which no name is there three times, nor where it is one of several that each train a model.
+    """
+    live = case.capture.live_model
+    counted = live is not None and any(each.kind is Kind.PARAMETER for each in live.variables)
+    return not counted and not any(_OF_A_CHILD.search(each.place) for each in request.failed.frames)
+
+
+_OF_A_CHILD = regex(r"(?:multiprocessing|concurrent[\\/]futures)[\\/]\w+\.py\b")
+"""A frame of a process that another one started."""
 
 
 def _by_the_code(case: Case) -> tuple[int | None, str]:

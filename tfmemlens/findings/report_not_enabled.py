@@ -25,13 +25,13 @@ BASIS = Basis.NAME
 EXPLAINS = "no bytes"
 GENERAL = 0.3
 _RECORDED_NO_STEP = Remedy(
-    "this run recorded itself, but failed before a step could be traced: run it the same way at a batch that"
+    "this run recorded itself, but no step of it ran to its end: run it the same way at a batch that"
     " fits, and its page says which layers hold the memory, and which batch fits",
     slug="record-a-step",
 )
 _PREDICTED = replace(
     _RECORDED_NO_STEP,
-    text="this run recorded itself, but failed before a step could be traced: `tfmemlens fit` of its folder"
+    text="this run recorded itself, but no step of it ran to its end: `tfmemlens fit` of its folder"
     " predicts which batch fits; run there, its page says which layers hold the memory",
 )
 _NAMED_NO_STEP = replace(

@@ -50,6 +50,13 @@ class IncidentDraft:
         """Its number among several root errors."""
         return next((telling.root for telling in self.tellings if telling.root is not None), None)
 
+    def fits_but_for_node(self, other: IncidentDraft) -> bool:
+        """Whether both failed for a tensor of one type, of one allocator."""
+        one, two = self.tellings[0], other.tellings[0] if other.tellings else None
+        if two is None or one.shape is None or one.shape != two.shape:
+            return False
+        return _agree(one.dtype, two.dtype) and _agree(one.allocator, two.allocator)
+
     def fits(self, telling: OomMessage) -> bool:
         """Whether this telling can speak of the same failure."""
         if not self.tellings:
@@ -236,12 +243,29 @@ class Joiner:
             else:
                 self._new(dumps=[dump])
         self.waiting.clear()
+        self._dumps_to_their_nodes()
         self._drop_bare_title()
         if self.log_below or len(self.drafts) == 2:
             self._join_log_below()
         if self.driver and not self.drafts:
             self._new(disguises=list(self.driver))
         return self.drafts
+
+    def _dumps_to_their_nodes(self) -> None:
+        """Several processes that fail in one log at once: sentences of C++ name no node, so dumps of requests
+        of one size gather at the first of their failures. Each goes where its op is told of.
+        """
+        for bare in self.drafts:
+            nodes = {telling.node for telling in bare.tellings if telling.node}
+            if bare.dumps or not nodes or not bare.in_python:
+                continue
+            for other in self.drafts:
+                own = {telling.node for telling in other.tellings if telling.node}
+                theirs = [dump for dump in other.dumps if dump.op in nodes - own]
+                if theirs and len(theirs) < len(other.dumps) and bare.fits_but_for_node(other):
+                    other.dumps = [dump for dump in other.dumps if dump not in theirs]
+                    bare.dumps = theirs
+                    break
 
     def _drop_bare_title(self) -> None:
         """A heading that names no tensor, above a post that tells what was asked for, tells of that."""
