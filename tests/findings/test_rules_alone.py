@@ -505,9 +505,55 @@ def test_a_few_arrays_of_several_types_are_a_state() -> None:
 def test_where_what_is_kept_belongs(
     parts: list[tuple[tuple[int, ...], int]], device: str, framework: str, text: str, code: str | None
 ) -> None:
-    each: Any = [(Made(tensor=Made(shape=shape)), Holder("a", "list", count, MIB)) for shape, count in parts]
+    each: Any = [
+        (Made(tensor=Made(shape=shape), arrays=False), Holder("a", "list", count, MIB))
+        for shape, count in parts
+    ]
     remedy = held_by_python._remedy("a", each, framework, device == "CPU", frozenset())
     assert remedy.text.startswith(text) and remedy.code == code
+
+
+def of_arrays(moment: Moment, shown: int | None = None) -> list[Finding]:
+    """Ten of NumPy's in `bank`, 5 MiB, which refers to `shown` bytes of them."""
+    (group,) = living(("bank", "list", 10, 5 * MIB))
+    (holder,) = group.holders
+    group = replace(group, holders=(replace(holder, shown_bytes=shown),), arrays=True)
+    made = case(moment)
+    return list(held_by_python.check(replace(made, capture=replace(made.capture, living=(group,)))))
+
+
+def test_arrays_of_a_session_are_called_arrays_and_are_reduced() -> None:
+    moment = held(request=asked(), books=Balance(in_use=exactly(10 * MIB)))
+    found = only(of_arrays(moment))
+    assert found.because == "`bank` (train.py:41) holds 10 arrays, 5.00 MiB"
+    assert found.remedies[0].slug == "reduce-parts"
+    assert "NumPy makes no copy" in found.detail
+
+
+@pytest.mark.parametrize(("shown", "copied"), [(MIB, True), (2 * MIB, True), (4 * MIB, False)])
+def test_small_parts_of_arrays_are_copied(shown: int, copied: bool) -> None:
+    moment = held(request=asked(), books=Balance(in_use=exactly(10 * MIB)))
+    found = only(of_arrays(moment, shown))
+    remedy = found.remedies[0]
+    assert (remedy.slug == "copies-of-parts") is copied
+    assert ("refers to" in found.headline) is copied
+    assert remedy.saves_bytes == 5 * MIB - copied * shown
+
+
+@pytest.mark.parametrize(
+    ("device", "allocator", "there"),
+    [
+        ("/device:GPU:0", None, False),
+        (None, "GPU_0_bfc", False),
+        ("/device:CPU:0", None, True),
+        (None, "bfc_cpu_allocator_for_gpu", True),
+        (None, "gpu_host_bfc", True),
+        (None, None, True),
+    ],
+)
+def test_arrays_fill_no_accelerator(device: str | None, allocator: str | None, there: bool) -> None:
+    moment = held(request=asked(device=device, allocator=allocator), books=Balance(in_use=exactly(10 * MIB)))
+    assert bool(of_arrays(moment)) is there
 
 
 @pytest.mark.parametrize("shapes, sets", [([(8, 3), (4,)], True), ([(8, 3), (5,)], False)])
@@ -515,7 +561,10 @@ def test_sets_are_of_weights_where_the_program_has_weights_of_these_types(
     shapes: list[tuple[int, ...]], sets: bool
 ) -> None:
     weights = frozenset(TensorType(shape, "float32") for shape in ((8, 3), (4,), (9,)))
-    each: Any = [(Made(tensor=TensorType(shape, "float32")), Holder("a", "list", 3, MIB)) for shape in shapes]
+    each: Any = [
+        (Made(tensor=TensorType(shape, "float32"), arrays=False), Holder("a", "list", 3, MIB))
+        for shape in shapes
+    ]
     remedy = held_by_python._remedy("a", each, "tensorflow", True, weights)
     assert ("copies of weights" in remedy.text) is sets
 

@@ -4,9 +4,11 @@ What it means: a tensor stays as long as Python can reach it. A loss that is app
 scalar, the predictions beside it a whole batch, and on each step one more.
 When it fires: the program recorded itself (`run --trace`), and at the failure one container held three and
 more tensors of one type, or eight and more that differ in one length alone, that make up a tenth of what was
-in use or of the limit.
-What to do: keep numbers, not tensors: `float(loss)`; bring what is larger to the host, or to files where that
-is full; clear what is used up. Sets of weights are copies, or members that are needed.
+in use or of the limit. Arrays that a session returned are TensorFlow's memory, too; a part of one keeps all
+of it.
+What to do: keep numbers, not tensors: `float(loss)`; copy a part (`out[0].copy()`); bring what is larger to
+the host, or to files where that is full; clear what is used up. Sets of weights are copies, or members that
+are needed.
 """
 
 from __future__ import annotations
@@ -43,13 +45,15 @@ _OF_THE_STEP = ("smaller-batch", "smaller-input", "look-for-lists")
 _MAX_EVIDENCE = 3
 _Part = tuple[HeldTensors, Holder]
 """Tensors of one type, and the container that holds them."""
+_PART = regex(r"[A-Za-z_][\w.]*(?:\[[^\[\]]{1,20}\])+")
+"""What is kept of a result: `scores[0]`."""
 _NAME = regex(r"[A-Za-z_][\w.]{0,30}")
 """A name that code may hold; `bank[3]` is a place within another."""
 
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, _ in list(requests(case))[:1]:
-        named = _by_name(case.capture.living)
+        named = _by_name(_living_there(case, moment))
         whole, of_what = _whole(moment, case)
         for name, parts in sorted(named.items(), key=lambda pair: -_bytes(pair[1])):
             many = [part for part in parts if part[1].count >= _LEAST_COUNT]
@@ -64,7 +68,9 @@ def check(case: Case) -> Iterator[Finding]:
             framework = framework_of(case)
             keeping = _in_code(case, name)
             weights = holds_weights(name) and not _computed(case, many)
-            if keeping and not weights:
+            if part_of_each := _parts_alone(many, keeping):
+                offered = part_of_each
+            elif keeping and not weights:
                 offered = _by_its_code(case, moment, keeping, size)
             else:
                 remedy = (
@@ -97,6 +103,33 @@ def _differ_in_a_length(parts: list[_Part]) -> bool:
     shapes = [group.tensor.shape or () for group, _ in parts]
     varying = [at for at, sizes in enumerate(zip(*shapes, strict=True)) if len(set(sizes)) > 1]
     return bool(varying) and all(len({shape[at] for at in varying}) == 1 for shape in shapes)
+
+
+def _living_there(case: Case, moment: Moment) -> tuple[HeldTensors, ...]:
+    """What may lie in the memory that ran out: an array of NumPy's is on no accelerator."""
+    failed = moment.request.failed if moment.request else None
+    where = (failed.device or failed.allocator) if failed else None
+    return tuple(each for each in case.capture.living if each.may_be_on(where))
+
+
+def _parts_alone(parts: list[tuple[HeldTensors, Holder]], keeping: Kept | None) -> tuple[Remedy, ...]:
+    """Copies of what is kept, where that is a small part of each array: a view keeps the whole."""
+    shown = _shown(parts)
+    if shown is None:
+        return ()
+    group, holder = parts[0]
+    name, value = holder.name or "", keeping.value if keeping else "out[0]"
+    code = f"{value}.copy()" if _PART.fullmatch(value) else "np.array(part)"
+    return (
+        Remedy(
+            f"keep copies in `{name}`: it refers to a part of each array alone, and a view keeps all"
+            f" {human(group.bytes // group.count)} of its array",
+            f"{code}   # what `{name}` is to keep",
+            saves_bytes=_bytes(parts) - shown,
+            certainty=Certainty.BOUND,
+            slug="copies-of-parts",
+        ),
+    )
 
 
 def _in_code(case: Case, name: str) -> Kept | None:
@@ -184,6 +217,14 @@ def _remedy(
             certainty=Certainty.BOUND,
             slug="keep-numbers",
         )
+    if parts[0][0].arrays:
+        return Remedy(
+            f"keep in `{name}` only what is read later of each array: numbers, or files; or clear it when it"
+            " is used up",
+            saves_bytes=_bytes(parts),
+            certainty=Certainty.BOUND,
+            slug="reduce-parts",
+        )
     arrays = [part for part in parts if _is_array(part[0])]
     sets = {holder.count for _, holder in arrays}
     code = _kept(name, parts[0], framework, host)
@@ -219,7 +260,10 @@ def _finding(
     called, _, within = name.partition("()")
     whose = f"the cache of `{called}`" if within or name.endswith("()") else f"`{name}`"
     differ = ", which differ in one length" if count < _LEAST_COUNT * len(parts) else ""
-    what = f"{whose}{place} holds {count} tensors, {human(size)}{differ}"
+    arrays = all(group.arrays for group, _ in parts)
+    what = f"{whose}{place} holds {count} {'arrays' if arrays else 'tensors'}, {human(size)}{differ}"
+    if arrays and (shown := _shown(parts)):
+        what += f", for the {human(shown)} that it refers to"
     return Finding(
         severity=Severity.CAUSE,
         headline=f"{what}: {share}",
@@ -234,11 +278,18 @@ def _finding(
             for group, holder in parts[:_MAX_EVIDENCE]
         ),
         detail="Counted by Python's own collector when the program failed; each tensor once, under the"
-        " shortest name that leads to it.",
+        " shortest name that leads to it."
+        + (" What a session returns is a tensor's own memory: NumPy makes no copy of it." if arrays else ""),
         remedies=offered,
         moment=index,
         rules_out=_OF_THE_STEP if most else (),
     )
+
+
+def _shown(parts: list[tuple[HeldTensors, Holder]]) -> int | None:
+    """What a container refers to, where that is less than half of what it holds."""
+    shown = sum(holder.bytes if holder.shown_bytes is None else holder.shown_bytes for _, holder in parts)
+    return shown if 2 * shown <= _bytes(parts) else None
 
 
 def _fewer_weights(name: str, framework: str | None) -> Remedy:

@@ -235,6 +235,8 @@ class Holder:
     """The scope that they were made in, of those that no name leads to."""
     calls: int = 0
     """In how many stays in that scope."""
+    shown_bytes: int | None = None
+    """What it refers to, where it keeps the whole for a part: a row of each batch; None where that is all."""
 
     @property
     def place(self) -> str:
@@ -256,6 +258,15 @@ class HeldTensors:
     count: int
     bytes: int
     holders: tuple[Holder, ...]
+    arrays: bool = False
+    """Whether Python holds them as NumPy arrays, in the host's memory: what a session returned."""
+
+    def may_be_on(self, where: str | None) -> bool:
+        """Whether they may lie on a device (`/device:GPU:0`) or in what an allocator has, as far as that is
+        known.
+        """
+        name = (where or "").upper()
+        return not self.arrays or "CPU" in name or "HOST" in name or not ("GPU" in name or "TPU" in name)
 
 
 def _ends_alike(

@@ -74,7 +74,8 @@ def _claims(capture: Capture, failed: FailedRequest) -> Iterator[Claim]:
     model = capture.live_model
     weights = {each.tensor for each in model.variables if each.kind is Kind.PARAMETER} if model else set()
     read = list[Claim]()
-    for claim in _of_containers(capture.living, model):
+    here = [each for each in capture.living if each.may_be_on(failed.device or failed.allocator)]
+    for claim in _of_containers(here, model):
         if claim.owner.kind is not Kind.HELD and claim.tensor in weights:
             read.append(claim)  # most likely the weight itself, which an op read: one buffer
         else:

@@ -247,6 +247,7 @@ TABLE: dict[str, Applicability] = {
     "shapes-without-running": Applicability(_OF_JAX),
     # Of what lives between steps.
     "keep-numbers": Applicability(session=False),
+    "copies-of-parts": Applicability(_TENSORFLOW),
     "look-for-lists": _ANYWHERE,
     "look-between-steps": _TENSORFLOW_CODE,
     "finalize-graph": Applicability(_TENSORFLOW, session=True),

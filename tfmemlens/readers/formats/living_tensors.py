@@ -36,7 +36,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
         holders = tuple(_holder(row, next(named, None)) for row in own_json.rows(group, "held_by"))
         count, size = own_json.number(group, "count") or 0, own_json.number(group, "bytes") or 0
         tensor = TensorType(own_json.shape(group), str(group.get("dtype")))
-        groups.append(HeldTensors(tensor, count, size, _of_one_line(holders)))
+        groups.append(HeldTensors(tensor, count, size, _of_one_line(holders), _are_arrays(group)))
     whole = bool(document.get("complete"))
     return Capture(
         Source(opened.path, ("living-tensors",)),
@@ -44,6 +44,10 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
         held_by_python=own_json.number(document, "bytes") if whole else None,
         notes=() if whole else (ReadNote("not all tensors that Python held were looked at"),),
     )
+
+
+def _are_arrays(group: dict[str, Any]) -> bool:
+    return group.get("framework") == "numpy"
 
 
 def _holder(row: dict[str, Any], line: Line | None) -> Holder:
@@ -58,6 +62,7 @@ def _holder(row: dict[str, Any], line: Line | None) -> Holder:
         line,
         scope if isinstance(scope := row.get("scope"), str) else None,
         own_json.number(row, "calls") or 0,
+        own_json.number(row, "shown_bytes"),
     )
 
 

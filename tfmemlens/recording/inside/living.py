@@ -11,6 +11,8 @@ import time
 from collections import deque
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
+from .arrays import behind, is_array_type
+
 KEY = "tfmemlens_living"
 SECONDS = 3.0
 MAX_OBJECTS = 3_000_000
@@ -196,33 +198,43 @@ class Held:
 
     def __init__(self, scopes: Any = None) -> None:
         self._scopes = scopes
-        self.seen: Set[int] = set()
+        self._seen: Dict[int, Optional[List[Any]]] = {}
         self.visited: Set[int] = set()
         """The containers that were looked into."""
         self._hung: List[Tuple[Any, str, str, Optional[Place]]] = []
-        self._waiting: List[Tuple[Any, str, Optional[Place]]] = []
+        self._waiting: List[Tuple[Any, str, Optional[Place], int]] = []
         """Those without a name, which a tensor with a name or an older one may be a view of."""
         self._addresses: Set[int] = set()
         self._rows: Dict[Tuple[Any, ...], List[Any]] = {}
 
-    def add(self, tensor: Any, name: str, kind: str, place: Optional[Place]) -> None:
-        """Count a tensor, one without a name later."""
-        if id(tensor) in self.seen:
+    def add(self, value: Any, name: str, kind: str, place: Optional[Place]) -> None:
+        """Count a tensor, or what is behind an array: all of it, however little of it the array shows. One
+        without a name is counted later.
+        """
+        if id(value) in self._seen:
             return
-        self.seen.add(id(tensor))
+        tensor, shown = (behind(value), int(value.nbytes)) if is_array_type(type(value)) else (value, 0)
+        self._seen[id(value)] = None
+        if tensor is not value:
+            if id(tensor) in self._seen:
+                row = self._seen[id(tensor)]
+                if row is not None:
+                    row[4] += shown  # another part of it
+                return
+            self._seen[id(tensor)] = None
         self._hung += [(each, name, kind, place) for each in _hanging(tensor)]
         if name:
-            self._count(tensor, name, kind, place)
+            self._count(tensor, name, kind, place, shown)
         else:
-            self._waiting.append((tensor, kind, place))
+            self._waiting.append((tensor, kind, place, shown))
 
     def add_waiting(self) -> None:
         """Count those without a name, the oldest first: a view of another tensor's buffer is none."""
-        for tensor, kind, place in sorted(self._waiting, key=lambda each: getattr(each[0], "_id", 0)):
-            self._count(tensor, "", kind, place)
+        for tensor, kind, place, shown in sorted(self._waiting, key=lambda each: getattr(each[0], "_id", 0)):
+            self._count(tensor, "", kind, place, shown)
         del self._waiting[:]
 
-    def _count(self, tensor: Any, name: str, kind: str, place: Optional[Place]) -> None:
+    def _count(self, tensor: Any, name: str, kind: str, place: Optional[Place], shown: int) -> None:
         known = tensor_type(tensor)
         if known is None:
             return
@@ -234,11 +246,13 @@ class Held:
             self._addresses.add(address)
         scoped = self._scopes is not None and not name and framework == "tensorflow"
         scope = self._scopes.of(tensor) if scoped else None
-        row = self._rows.setdefault((framework, shape, dtype, name, kind, scope), [0, 0, place, set()])
+        row = self._rows.setdefault((framework, shape, dtype, name, kind, scope), [0, 0, place, set(), 0])
+        self._seen[id(tensor)] = row
         row[0] += 1
         row[1] += size
         if scope:
             row[3].add(self._scopes.call_of(tensor))
+        row[4] += shown or size
 
     def add_hanging(self) -> None:
         """Count what hangs on counted tensors as attributes and no name of its own led to: it lives as long
@@ -250,7 +264,8 @@ class Held:
     def told(self, complete: bool) -> Dict[str, Any]:
         """As a document."""
         groups: Dict[Tuple[Any, ...], Dict[str, Any]] = {}
-        for (framework, shape, dtype, name, kind, scope), (count, size, place, calls) in self._rows.items():
+        for (framework, shape, dtype, name, kind, scope), row in self._rows.items():
+            count, size, place, calls, shown = row
             group = groups.setdefault(
                 (framework, shape, dtype),
                 {
@@ -267,6 +282,8 @@ class Held:
             holder = {"name": name or None, "kind": kind, "count": count, "bytes": size}
             if scope:
                 holder.update(scope=scope, calls=len(calls))
+            if shown < size:
+                holder["shown_bytes"] = shown
             made_as = name or (place.variable if place is not None else None)
             if place is not None and made_as:
                 holder.update(file=place.file, function=place.function, line=place.line_of(_last(made_as)))
@@ -303,6 +320,8 @@ def tensor_type(tensor: Any) -> Optional[Tuple[str, Tuple[int, ...], str, int]]:
             for each in shape:
                 size *= each
             return "tensorflow", shape, dtype.name, size
+        if is_array_type(type(tensor)):
+            return "numpy", tuple(int(size) for size in tensor.shape), str(tensor.dtype), int(tensor.nbytes)
         if tensor.is_deleted():
             return None
         return "jax", tuple(tensor.shape), str(tensor.dtype), int(tensor.nbytes)
@@ -332,18 +351,28 @@ def _hanging(tensor: Any) -> List[Any]:
         return []
 
 
-_TENSOR_TYPES: Dict[type, bool] = {}
+_NEITHER, _TENSOR, _ARRAY = range(3)
+_KINDS: Dict[type, int] = {}
 
 
 def _is_tensor(value: Any) -> bool:
-    kind = type(value)
-    known = _TENSOR_TYPES.get(kind)
-    if known is None:
-        roots = _TENSORS.get(kind.__name__)
-        known = _TENSOR_TYPES[kind] = bool(roots) and (kind.__module__ or "").split(".")[0].startswith(
-            roots or ()
-        )
-    return known
+    """Whether it is a tensor, or an array that shows the memory of one."""
+    kind = _KINDS.get(type(value))
+    if kind is None:
+        kind = _KINDS[type(value)] = _kind_of(type(value))
+    return kind != _NEITHER and (kind == _TENSOR or _shows_one(value))
+
+
+def _kind_of(kind: type) -> int:
+    roots = _TENSORS.get(kind.__name__)
+    if roots and (kind.__module__ or "").split(".")[0].startswith(roots):
+        return _TENSOR
+    return _ARRAY if is_array_type(kind) else _NEITHER
+
+
+def _shows_one(array: Any) -> bool:
+    tensor = behind(array)
+    return tensor is not None and (is_array_type(type(tensor)) or _kind_of(type(tensor)) == _TENSOR)
 
 
 def roots(trace: Any) -> Iterator[Tuple[str, Any, Place]]:
