@@ -163,6 +163,10 @@ CASES: dict[str, tuple[str, str]] = {
         "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)\n",
         "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)\n" + oom("8,8"),
     ),
+    "workspace-of-tensorrt": (
+        "max_workspace_size_bytes=(1 << 33)\nDefaultLogger runtime.cpp (24) - Cuda Error in allocate: 2\n",
+        "max_workspace_size_bytes=(1 << 33)\nDefaultLogger runtime.cpp (24) - Cuda Error in allocate: 3\n",
+    ),
     "code-without-message": (
         "import jax\nh = jax.hessian(loss)(w)\nthis ends with an OOM\n",
         "import jax\nh = jax.grad(loss)(w)\nthis ends with an OOM\n",

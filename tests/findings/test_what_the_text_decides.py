@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.findings.logs import oom
 from tests.findings.test_texts_of_strangers import explained
 
 REFUSED = (
@@ -99,3 +100,31 @@ def test_a_pool_that_the_log_shows_is_the_programs_own() -> None:
     )
     found = explained(made + HANDLE + table((4001, 7600), (4502, 240)))
     assert "most likely this program is" not in found.verdict
+
+
+TX2 = "Jetson TX2, max_workspace_size_bytes={}\ntotalMemory: 7.67GiB freeMemory: 2.20GiB\n{}Killed\n"
+REFUSED_BY_CUDA = "E trt_logger.cc:38] DefaultLogger runtime.cpp (24) - Cuda Error in allocate: 2\n"
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"), [("3 << 30", REFUSED_BY_CUDA), ("3 << 30", ""), ("16 << 20", REFUSED_BY_CUDA)]
+)
+def test_a_workspace_beside_which_a_board_has_no_room(stated: str, message: str) -> None:
+    found = explained(TX2.format(stated, message))
+    assert "TensorRT may take a workspace" in found.verdict
+    smaller = [action for action in found.actions if action.remedy.slug == "smaller-workspace"]
+    assert bool(smaller) is (stated == "3 << 30")
+    assert ("only about 2.20 GiB of the RAM" in found.verdict) is (stated == "3 << 30")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TX2.format("1 << 30", ""),  # which fits
+        TX2.format("3 << 30", "").replace("Jetson TX2, ", ""),  # RAM is no GPU's memory elsewhere
+        TX2.format("3 << 30", REFUSED_BY_CUDA).replace("max_workspace_size_bytes", "max_batch_size"),
+        TX2.format("3 << 30", REFUSED_BY_CUDA).replace("Killed", oom("8,64,64,32")),
+    ],
+)
+def test_a_workspace_is_no_cause_otherwise(text: str) -> None:
+    assert "TensorRT may take" not in explained(text).verdict

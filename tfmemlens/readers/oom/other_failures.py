@@ -22,12 +22,14 @@ FOREIGN = {
         needs="onnxruntime",
     ),
     "TensorRT": LineRule(
-        r"\[TRT\].*(?:OutOfMemory|[Oo]ut of memory|could not be allocated|[Ii]nsufficient memory)",
+        r"\[TRT\].*(?:OutOfMemory|[Oo]ut of memory|could not be allocated|[Ii]nsufficient memory)"
+        r"|\bCuda Error in allocate: 2\b",
         "[TRT] [E] 2: [virtualMemoryBuffer.cpp::resizePhysical::140] Error Code 2: OutOfMemory (no further"
         " information)",
         "[TRT] [W] Requested amount of GPU memory (34359738368 bytes) could not be allocated. There may not"
         " be enough free memory for allocation to succeed.",
-        needs="[TRT]",
+        "trt_logger.cc:38] DefaultLogger runtime.cpp (24) - Cuda Error in allocate: 2",
+        needs=("[trt]", "error in allocate"),
     ),
     "RAPIDS (RMM)": LineRule(
         r"\brmm\b.{0,400}(?:out[_ ]of[_ ]memory|cudaErrorMemoryAllocation)",

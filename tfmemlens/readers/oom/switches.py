@@ -248,6 +248,17 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
+        "max_workspace_size_bytes",
+        LineRule(
+            r"\bmax_workspace_size(?:_bytes)?\s*=\s*\(?\s*(?P<value>\d{1,13}(?:\s*<<\s*\d{1,2})?)(?![\d.*])"
+            r"|MemoryPoolType\.WORKSPACE,\s*(?P<of_pool>\d{1,13}(?:\s*<<\s*\d{1,2})?)(?![\d.*])",
+            "trt.create_inference_graph(..., max_workspace_size_bytes=512 << 20)",
+            "params = trt.TrtConversionParams(max_workspace_size_bytes=(1 << 30))",
+            "config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, 1 << 30)",
+            needs=("workspace",),
+        ),
+    ),
+    (
         "TF_GPU_ALLOCATOR",
         _variable("TF_GPU_ALLOCATOR", "os.environ['TF_GPU_ALLOCATOR'] = 'cuda_malloc_async'"),
     ),
@@ -517,6 +528,7 @@ _NUMBERS = (
     "failed_batch",
     "validation_batch_size",
     "memory_limit",
+    "max_workspace_size_bytes",
     "lowered_batch",
     "per_process_gpu_memory_fraction",
     "gradient_accumulation",
@@ -527,7 +539,7 @@ _NUMBERS = (
 _WORDS = Words(
     "atch", "BS=", "BS =", "BATCH_S",
     "CUDA_VIS", "memory:", "--mem", " -m ", "memory_limit", "cap", "Cap", "limit", "rowth", "GROWTH",
-    "memory_fraction",
+    "memory_fraction", "max_workspace", "WORKSPACE",
     "ALLOCAT", "CLIENT_", "ONEDNN", "CUDNN_W", "xla_dump", "inter_op_p", "jit_comp", "swap_mem", "drop_rem",
     "donate_a", "donate=", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION",
     "fp16", "bf16",
