@@ -128,3 +128,40 @@ def test_a_workspace_beside_which_a_board_has_no_room(stated: str, message: str)
 )
 def test_a_workspace_is_no_cause_otherwise(text: str) -> None:
     assert "TensorRT may take" not in explained(text).verdict
+
+
+POOL = (
+    "2020-03-01 10:00:02.000001: E tensorflow/stream_executor/cuda/cuda_driver.cc:828] failed to allocate"
+    " 10.10G (10844792422 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n"
+    "2020-03-01 10:00:03.000001: F tensorflow/stream_executor/cuda/cuda_driver.cc:175] Check failed: err =="
+    " cudaSuccess || err == cudaErrorInvalidValue Unexpected CUDA error: out of memory\n"
+)
+TASKS = (
+    "$ python3 mnist.py --job_name={} --task_index=0 &\n$ python3 mnist.py --job_name=worker --task_index=1\n"
+)
+
+
+@pytest.mark.parametrize("job", ["ps", "worker"])
+def test_tasks_of_a_cluster_take_the_gpu_from_each_other(job: str) -> None:
+    found = explained("TF 1.15\n" + TASKS.format(job) + POOL)
+    assert "several processes on one GPU" in found.verdict
+    slugs = [action.remedy.slug for action in found.actions]
+    assert slugs == ["smaller-fraction", "hide-the-gpu", "growth"]
+    assert "tf.train.Server(..., config=tf.ConfigProto" in (found.actions[0].remedy.code or "")
+
+
+@pytest.mark.parametrize(
+    "tasks",
+    [
+        TASKS.format("ps").replace(" &", ""),  # on another machine, as far as is told
+        TASKS.format("ps").replace("python3", "CUDA_VISIBLE_DEVICES=0 python3", 1),
+        TASKS.format("ps").replace(" &", " && echo done"),
+    ],
+)
+def test_tasks_that_may_have_a_gpu_each_are_no_cause(tasks: str) -> None:
+    assert "several processes" not in explained("TF 1.15\n" + tasks + POOL).verdict
+
+
+def test_growth_that_the_server_has_is_not_advised_again() -> None:
+    text = "TF 1.15\nconfig.gpu_options.allow_growth = True\n" + TASKS.format("ps") + POOL
+    assert "growth" not in [action.remedy.slug for action in explained(text).actions]

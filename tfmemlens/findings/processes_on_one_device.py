@@ -190,6 +190,9 @@ def parts(case: Case, sharing: Line | None = None) -> Iterator[Remedy]:
         yield _PARTS_OF_WHAT_IS_FREE
         yield end
         return
+    if framework_of(case) == TENSORFLOW and case.capture.surroundings.shows("a task of a cluster"):
+        yield from _of_a_cluster(case)
+        return
     part = Remedy(
         f"give every process its part, less than one divided by their number, before {framework_name(case)}"
         " starts in it",
@@ -202,3 +205,26 @@ def parts(case: Case, sharing: Line | None = None) -> Iterator[Remedy]:
         code_snippets.growth(case.api),
         slug="growth",
     )
+
+
+def _of_a_cluster(case: Case) -> Iterator[Remedy]:
+    """The same for tasks of one cluster, whose servers `tf.config` does not reach."""
+    told = case.capture.surroundings
+    yield Remedy(
+        "give every task that computes on the GPU its part, less than one divided by their number, in the"
+        " config of its server: `tf.config` and the session of another task do not reach it",
+        code_snippets.of_a_server(case.api, part=True),
+        slug="smaller-fraction",
+    )
+    yield Remedy(
+        "hide the GPU from tasks that only keep variables: a parameter server takes nearly all of it as well",
+        "CUDA_VISIBLE_DEVICES= python train.py --job_name=ps ...",
+        slug="hide-the-gpu",
+    )
+    grows = told.setting("allow_growth")
+    if not (grows and grows[0] == "True"):
+        yield Remedy(
+            "or let every one of them take memory as needed, if all of them together fit",
+            code_snippets.of_a_server(case.api, part=False),
+            slug="growth",
+        )

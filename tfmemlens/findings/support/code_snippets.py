@@ -218,6 +218,16 @@ def limit(api: Api) -> str:
     )
 
 
+def of_a_server(api: Api, *, part: bool) -> str:
+    """Let a server of a cluster take a part of a GPU, or as needed: nothing but its own config reaches it."""
+    prefix = "tf.compat.v1." if api.newest >= (2, 0) else "tf."
+    option = "per_process_gpu_memory_fraction=0.3" if part else "allow_growth=True"
+    server = "tf.distribute" if api.newest >= (2, 0) else "tf.train"
+    return (
+        f"o = {prefix}GPUOptions({option})\n{server}.Server(..., config={prefix}ConfigProto(gpu_options=o))"
+    )
+
+
 def devices(api: Api) -> str:
     """Which devices the framework sees."""
     if api.front_end is FrontEnd.JAX:

@@ -562,6 +562,8 @@ SHARING = LineRule(
     r"|\bn_jobs ?= ?(?:-1|[2-9]|1\d)\b|\b(?:mp|multiprocessing|ctx|torch\.multiprocessing)\.Pool\("
     r"|\bProcessPoolExecutor\(|\bnum_gpus ?= ?0?\.\d"
     r"|\bdo\s+(?:\w{1,40}=\S*\s+){0,6}python3?\s[^;\n]{1,300}&(?!&)"
+    r"|\A(?![^\n]{0,400}CUDA_VISIBLE_DEVICES)[^\n]{0,80}\bpython3?\s[^\n]{1,200}--(?:job_name|task_index|worker_index)"
+    r"[= ][^\n&]{1,100}&\s*(?:#[^\n]*)?\Z"
     r"|--num[_-]cpus?[ =](?:[2-9]|[1-9]\d)"
     r"|\b(?i:a3c|impala|apex?-dqn)\b(?=[^\n]{0,80}\b(?i:rllib|ray|workers|actors)\b)"
     r"|\b(?i:rllib|ray)\b[^.\n]{0,80}\b(?i:a3c|impala|apex?-dqn)\b",
@@ -579,14 +581,24 @@ SHARING = LineRule(
     "gunicorn -w 4 app:app",
     "for i in $(seq 0 49); do CUDA_VISIBLE_DEVICES=1  python experiment.py --job_name=actor --task=$i & done",
     "python -m baselines.her.experiment.train --num_cpu 3",
+    "$ python trainer.py --job_name=worker --task_index=0 &",
     "I run the a3c of rllib",
     needs=(
-        "--num", "a3c", "impala", "apex", "num_gpus", "gunicorn", "uwsgi",
+        "--num", "--job", "--task_", "--worker_", "a3c", "impala", "apex", "num_gpus", "gunicorn", "uwsgi",
         "pytest", "py.test", "[gw", "xargs", "parallel", "notebook", "kernel", "process", "training", "jobs",
         "runs", "scripts", "workers", "seeds", "experiments", "actors", "job", "n_jobs", "pool(", "do ",
     ),
 )  # fmt: skip
 """Several processes that use one device, in prose or in the command that starts them."""
+CLUSTER = LineRule(
+    r"--job_name[= ]['\"]?(?:ps|worker|chief)\b|\btf\.(?:compat\.v1\.)?(?:train|distribute)\.Server\("
+    r"|/job:(?:ps|worker|chief)/",
+    "python trainer.py --job_name=ps --task_index=0",
+    "server = tf.train.Server(cluster, job_name='worker', task_index=1)",
+    "Created TensorFlow device (/job:worker/replica:0/task:1/device:GPU:0 with 9000 MB memory)",
+    needs=("--job_name", ".server(", "/job:"),
+)
+"""A process that is a task of TensorFlow's own cluster, with a server of its own."""
 DECODING = LineRule(
     r"(?i)\binfer_(?:mode|batch_size)\b|\bbeam_(?:width|size|search)\b"
     r"|\bBeamSearchDecoder\(|\bbeam[- ]search\b",
@@ -678,6 +690,7 @@ PURPOSES = {
     "no number": NO_NUMBER,
     "without a GPU": WITHOUT_GPU,
     "sharing the device": SHARING,
+    "a task of a cluster": CLUSTER,
     **PROSE,
     **TOLD_BESIDES,
     **NAMED_MEMORIES,
