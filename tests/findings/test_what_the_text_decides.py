@@ -165,3 +165,34 @@ def test_tasks_that_may_have_a_gpu_each_are_no_cause(tasks: str) -> None:
 def test_growth_that_the_server_has_is_not_advised_again() -> None:
     text = "TF 1.15\nconfig.gpu_options.allow_growth = True\n" + TASKS.format("ps") + POOL
     assert "growth" not in [action.remedy.slug for action in explained(text).actions]
+
+
+TAPE = (
+    "TF 2.3. With a GRU the python process slowly eats all RAM (16 GB) at the first batch. {}\n\n"
+    "    def train_step(self, batch):\n"
+    "        with tf.GradientTape(persistent={}) as tape:\n"
+    "            loss = self.loss_of(batch)\n"
+)
+
+
+@pytest.mark.parametrize(
+    "said", ["With persistent=False the same code trains.", "It works with persistent=False, too."]
+)
+def test_a_switch_that_the_code_has_the_other_way_is_what_it_hangs_on(said: str) -> None:
+    found = explained(TAPE.format(said, "True"))
+    assert "it is fine with `persistent=False`" in found.verdict
+    slugs = [action.remedy.slug for action in found.actions]
+    assert slugs[0] == "no-persistent-tape" and "map-the-file" not in slugs
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("With persistent=False the same code trains.", "False"),  # it runs that already
+        ("With persistent=False the same code trains very slowly.", "True"),
+        ("With persistent=False it runs out of it as well.", "True"),
+        ("I set persistent=False and see no difference.", "True"),
+    ],
+)
+def test_a_switch_decides_nothing_otherwise(said: str, value: str) -> None:
+    assert "fine with `persistent" not in explained(TAPE.format(said, value)).verdict

@@ -30,12 +30,15 @@ _AS_IN_KERAS_2 = Remedy(
 BASIS = Basis.NAME
 _BATCHES = ("smaller-batch", "gradient-accumulation")
 """What helps against nothing that grows with one value of a setting, and stays with another."""
+_OF_THE_DATA = ("map-the-file", "smaller-pipeline")
+"""What helps against no setting."""
+_FAILED = ("growing in words", "running short", "much memory in words")
 EXPLAINS = "none: a test tells what it hangs on, and no bytes"
 
 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
-    failed = case.moments or told.shows("growing in words") or told.shows("running short")
+    failed = case.moments or any(map(told.shows, _FAILED))
     if not failed or framework_of(case) not in (TENSORFLOW, None) or situation(case).program:
         return
     for says, line, advised in _tests(case):
@@ -46,7 +49,10 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("what the text says", line),),
             remedies=advised,
             moment=0,
-            rules_out=_BATCHES if told.shows("growing in words") else (),
+            rules_out=(
+                *(_BATCHES if told.shows("growing in words") else ()),
+                *(_OF_THE_DATA if isolated(case) else ()),
+            ),
         )
         return
 

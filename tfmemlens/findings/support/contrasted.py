@@ -154,6 +154,8 @@ def isolated(case: Case) -> tuple[str, Line, tuple[Remedy, ...]] | None:
         f" `{name}`, and not on the data, the model or the batch",
         slug="what-differs",
     )
+    if (name, value) == ("persistent", "False"):
+        return f"{line.place} says that it is fine with `{setting}`", line, (_TWO_TAPES,)
     of_xla = (name, value) == ("jit_compile", "False")
     more = (_ROOM_FOR_PROGRAMS if case.moments and not told_to_grow(case) else _FEW_SHAPES,) if of_xla else ()
     otherwise = "memory grows" if told_to_grow(case) else "fails"
@@ -166,6 +168,13 @@ def told_to_grow(case: Case) -> bool:
     return case.capture.surroundings.shows("growing in words") is not None
 
 
+_TWO_TAPES = Remedy(
+    "take no persistent tape: of two gradients each gets a tape of its own around the same forward pass, or"
+    " one call takes both. In a loop of the graph (an LSTM, a GRU) a persistent tape records the loop's own"
+    " gradient as well, which old releases build for very long: else unroll it, or take a newer one",
+    "with tf.GradientTape() as a, tf.GradientTape() as b: loss = ...",
+    slug="no-persistent-tape",
+)
 _FEW_SHAPES = Remedy(
     "where XLA is wanted: it compiles anew for each shape that it meets, and keeps every program: give it few"
     " shapes (drop or pad the last batch, pad to a few lengths)",

@@ -305,6 +305,13 @@ _SETTING = regex(
     r"(?P<value>['\"][\w.:/-]{1,24}['\"]|True|False|None|\d{1,6}(?![\d.]))"
 )
 """`jit_compile=True`, `set_device(device_name='gpu')` in prose."""
+_TRAINS_SO = regex(
+    r"(?i)\b(?:the same (?:code|model|script|program|net(?:work)?)|it|everything)"
+    r" (?:also |then |just )?(?:trains|runs)\b"
+    r"(?! (?:out|into|very|only|until|for (?:a|one|some)|a while|at first|slow\w*|on)\b)"
+)
+"""That a program trains at all, beside a setting of which the quoted code has another value."""
+_SWITCHES = ("True", "False")
 _SIZES = regex(r"(?i)batch|epoch|seed|step|limit|version|fraction")
 """Settings of which more is more: nothing is wrong with a large one."""
 _HEADS_A_LOG = regex(r"(?i)\A\W*(?:but |and |now |while |however,? )*(?:with|when|if|using|for|on)\b.*:\W*\Z")
@@ -325,6 +332,8 @@ class ContrastCollector:
         """What it is fine without, as the text names it."""
         self._set: dict[str, list[tuple[str, bool, Line]]] = {}
         """Settings that prose names: each value with whether the run fails with it."""
+        self._in_code: dict[str, set[str]] = {}
+        """Switches of the quoted code, `persistent=True`: what its writer runs."""
         self._before = ""
         """The sentence before, in which `this line` was named."""
         self._code: Line | None = None
@@ -336,6 +345,7 @@ class ContrastCollector:
         text = line.text
         if _CODE.search(text):
             self._code = line
+            self._note_switches(text)
         if self._read > _MOST_LINES or len(text) > _LONGEST or not _WORDS.search(text):
             return
         self._read += 1
@@ -360,6 +370,19 @@ class ContrastCollector:
             if len(good) == 1 and bad and not bad & set(good):
                 fine, line = next(iter(good.items()))
                 yield f"{ISOLATED}{name}={fine}", line
+            elif len(good) == 1 and not bad and self._runs_the_other(name, *good):
+                yield f"{ISOLATED}{name}={next(iter(good))}", good[next(iter(good))]
+
+    def _note_switches(self, text: str) -> None:
+        """What a line of code, no prose, switches on or off."""
+        if not _PROSE.search(text) and ("=True" in text or "=False" in text):
+            for match in _SETTING.finditer(text):
+                if match["value"] in _SWITCHES:
+                    self._in_code.setdefault(match["name"], set()).add(match["value"])
+
+    def _runs_the_other(self, name: str, fine: str) -> bool:
+        """Whether the code that is quoted has nothing but the other value of a switch that is fine so."""
+        return fine in _SWITCHES and self._in_code.get(name) == {*_SWITCHES} - {fine}
 
     def _take(self, sentence: str, line: Line) -> None:
         told = _told(sentence)
@@ -388,9 +411,10 @@ class ContrastCollector:
         for text, fails in told.clauses:
             if fails is None and _HEADS_A_LOG.match(sentence) and line.text.rstrip().endswith(":"):
                 fails = True
+            bad = False if fails is None and _TRAINS_SO.search(text) else fails
             for match in _SETTING.finditer(text):
-                if fails is not None and not _SIZES.search(match["name"]):
-                    self._set.setdefault(match["name"], []).append((match["value"], fails, line))
+                if bad is not None and not _SIZES.search(match["name"]):
+                    self._set.setdefault(match["name"], []).append((match["value"], bad, line))
             self._number += 1
             self._clauses.append(_Clause(text, line, self._number, fails, sentence))
         near = _NEAR + len(told.clauses)
@@ -582,6 +606,7 @@ def _meant(thing: str, before: str, code: Line | None) -> str:
     return code.text.strip() if code else ""
 
 
+_PROSE = regex(r"(?i)[a-z] (?:the|a|with|it|is|and then|but|i) [a-z]")
 _SHORT = 16
 _CODE = regex(r"\w ?= ?\S|\w\(")
 _OF_DATA = "fails with more data"
