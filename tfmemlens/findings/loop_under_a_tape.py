@@ -2,10 +2,12 @@
 
 What it means: `for t in range(T): state = cell(x[:, t], state)` inside a tape is an unrolled recurrent net:
 all of its turns stay alive until the gradient is taken, and memory grows with T. The turn that fails asks for
-little.
+little. The same holds for a loop over items in a loss that is written by hand.
 When it fires: the text quotes such code, an op of TensorFlow's failed for less than a tenth of what was in
-use (or for 64 MiB, where that is not known), and no list names who held the memory.
-What to do: take the gradient of shorter pieces and stop it between them, or compute turns again.
+use (or for 64 MiB, where that is not known), and no list names who held the memory. Of a loop whose turns do
+not go on from each other, only where the failing line stands in it.
+What to do: take the gradient of shorter pieces and stop it between them, or compute turns again; of items,
+compute all of them with a few ops instead of a loop.
 """
 
 from __future__ import annotations
@@ -17,9 +19,11 @@ from tfmemlens.findings.support.kept import TRUNCATE
 from tfmemlens.findings.support.many_alike import many_alike
 from tfmemlens.findings.support.rows import attributed, on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
 
@@ -35,21 +39,26 @@ _TURNS = regex(r"range\(\s*(?:\d+\s*,\s*)?(?P<turns>[\w.]{1,40})")
 
 
 def check(case: Case) -> Iterator[Finding]:
-    shown = case.capture.surroundings.over_time
     for index, moment, request in list(requests(case))[:1]:
         trains = request.failed.kind is RequestKind.TENSOR and not request.failed.pipeline
-        if shown is None or framework_of(case) != TENSORFLOW or attributed(moment):
+        if framework_of(case) != TENSORFLOW or attributed(moment):
             continue
         if on_host(moment) and not trains:
             continue
         in_use, need = moment.balance.in_use, request.needed_bytes
         if need is None or need > (_SMALL_PART * in_use.bytes if in_use else _SMALL_BYTES):
             continue
+        over_time = case.capture.surroundings.over_time
+        shown = over_time or _around(case, request.failed.source_text)
+        if shown is None:
+            continue
         tape, loop = shown
         match = _TURNS.search(loop.text)
-        many = f"{match['turns']} iterations" if match and match["turns"].isdecimal() else "iterations"
+        many = "each iteration"
+        if match and match["turns"].isdecimal():
+            many = f"each of the {match['turns']} iterations"
         what = (
-            f"the tape of {tape.place} keeps what each of the {many} of the loop in {loop.place}"
+            f"the tape of {tape.place} keeps what {many} of the loop in {loop.place}"
             " makes, until the gradient is taken"
         )
         kept, blocks = _of_many_turns(moment)
@@ -61,11 +70,55 @@ def check(case: Case) -> Iterator[Finding]:
             basis=Basis.SHAPE if kept else None,
             evidence=(Evidence("the tape", tape), Evidence("the loop inside it", loop)),
             remedies=(
-                TRUNCATE,
-                *remedies.offered(case, moment, "smaller-batch", "recompute"),
+                *((TRUNCATE,) if over_time else (_WITHOUT_THE_LOOP, _OWN_GRADIENT)),
+                *(remedies.offered(case, moment, "smaller-batch", "recompute") if over_time else ()),
             ),
             moment=index,
+            rules_out=() if over_time else ("smaller-input", "smaller-batch"),
         )
+
+
+_WITHOUT_THE_LOOP = Remedy(
+    "compute the items with a few ops instead of a loop: where all at once is too large, a block of rows at a"
+    " time, each with a tape of its own whose gradients are added up",
+    "with tf.GradientTape() as tape: part = loss(x, x[i:i + 256])",
+    slug="in-blocks",
+)
+_OWN_GRADIENT = Remedy(
+    "or let the backward pass compute each turn again: the tape then keeps what goes into a turn, and nothing"
+    " that it makes; or give the whole loop a gradient of its own (tf.custom_gradient)",
+    "turn = tf.recompute_grad(turn)   # what one turn computes, as a function",
+    slug="own-gradient",
+)
+
+
+def _around(case: Case, failing: str | None) -> tuple[Line, Line] | None:
+    """A tape and a loop under it in which the failing line stands, by its text: quoted code and a traceback
+    number their lines differently.
+    """
+    told = case.capture.surroundings
+    if not failing or not any("GradientTape(" in line.text for line in told.code):
+        return None
+    from tfmemlens.findings.support.taped_loop import taped_loop  # reads trees
+
+    found = taped_loop(told.program())
+    if found is None or not any(line.text.strip() == failing.strip() for line in _turn(told, found.loop)):
+        return None
+    return found.tape, found.loop
+
+
+def _turn(told: Surroundings, loop: Line) -> Iterator[Line]:
+    """The lines of a loop's body."""
+    outer = _indent(loop)
+    for line in told.code:
+        if line.source == loop.source and line.number > loop.number:
+            if _indent(line) <= outer:
+                return
+            yield line
+
+
+def _indent(line: Line) -> int:
+    return len(line.text) - len(line.text.lstrip())
 
 
 def _of_many_turns(moment: Moment) -> tuple[int | None, str]:
