@@ -70,8 +70,9 @@ def _killed(case: Case) -> tuple[int, Moment] | tuple[()] | None:
         return ()
     index, moment = told[0]
     request = moment.request
-    of_host = request is not None and request.failed.kind is RequestKind.HOST
-    return (index, moment) if len(told) == 1 and of_host and request.needed_bytes is None else None
+    if request is None or len(told) > 1 or request.needed_bytes is not None:
+        return None
+    return (index, moment) if request.failed.kind is RequestKind.HOST else None
 
 
 def _bytes(value: str) -> int:

@@ -562,8 +562,8 @@ SHARING = LineRule(
     r"|\bn_jobs ?= ?(?:-1|[2-9]|1\d)\b|\b(?:mp|multiprocessing|ctx|torch\.multiprocessing)\.Pool\("
     r"|\bProcessPoolExecutor\(|\bnum_gpus ?= ?0?\.\d"
     r"|\bdo\s+(?:\w{1,40}=\S*\s+){0,6}python3?\s[^;\n]{1,300}&(?!&)"
-    r"|\A(?![^\n]{0,400}CUDA_VISIBLE_DEVICES)[^\n]{0,80}\bpython3?\s[^\n]{1,200}--(?:job_name|task_index|worker_index)"
-    r"[= ][^\n&]{1,100}&\s*(?:#[^\n]*)?\Z"
+    r"|\A(?![^\n]{0,400}CUDA_VISIBLE_DEVICES)[^\n]{0,80}\bpython3?\s[^\n]{1,200}"
+    r"--(?:job_name|task_index|worker_index)[= ][^\n&]{1,100}&\s*(?:#[^\n]*)?\Z"
     r"|--num[_-]cpus?[ =](?:[2-9]|[1-9]\d)"
     r"|\b(?i:a3c|impala|apex?-dqn)\b(?=[^\n]{0,80}\b(?i:rllib|ray|workers|actors)\b)"
     r"|\b(?i:rllib|ray)\b[^.\n]{0,80}\b(?i:a3c|impala|apex?-dqn)\b",
