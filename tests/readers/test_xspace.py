@@ -156,3 +156,16 @@ def test_an_eager_op_is_of_the_scope_of_the_tensor_that_is_made_next(tmp_path: P
 def test_what_a_data_set_makes_meanwhile_is_in_no_scope(tmp_path: Path) -> None:
     events = [("ShuffleDatasetV3", 1), (xspace.SCOPE + "net/stem/", 2)]
     assert _of_eager_ops(tmp_path, *events, thread="tf_data_iterator_get_next") == ["ShuffleDatasetV3"]
+
+
+def test_eager_ops_of_keras_3_have_the_layers_own_numbers(tmp_path: Path) -> None:
+    """A graph's `look_1` is most likely the first call of `look`; in eager execution it is a layer."""
+    layers = ("judge/look", "judge/look_1", "judge/look_3", "compile_loss/mse")
+    events = [
+        each
+        for at, layer in enumerate(layers)
+        for each in (("Conv2D", 2 * at), (xspace.SCOPE + layer, 2 * at + 1))
+    ]
+    _of_eager_ops(tmp_path, *events)
+    case = pipeline.case(pipeline.timelines(tmp_path / "step.xplane.pb"))
+    assert {group.name for group in case.moments[0].attribution.by("layer")} >= set(layers[:3])

@@ -80,7 +80,7 @@ def _named(timeline: Timeline, graph: Graph | None, model: LiveModel | None) -> 
     from tfmemlens.attribution.moments.consumers import graph_of
     from tfmemlens.attribution.moments.updates import owners_of_updates
 
-    named = scopes_of_rows(timeline.table).of_rows(timeline.table)
+    named = scopes_of_rows(timeline.table, timeline.scoped).of_rows(timeline.table)
     updates = owners_of_updates(graph or graph_of(timeline))
     return timeline.owned(_told_of(timeline, named, updates, LiveNames(model)))
 

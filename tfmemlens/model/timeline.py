@@ -142,6 +142,8 @@ class Timeline:
     """Where in the pool each row lies, where the trace tells it; empty where it does not."""
     fragmentation: Sequence[tuple[float, float]] = ()
     """When, and what share of what was free lay in small pieces then (0.0 to 1.0), as the allocator says."""
+    scoped: frozenset[str] = frozenset()
+    """Nodes of eager ops whose scope was recorded: it has the layers' own names, and no number of a call."""
     original: Timeline | None = field(default=None, compare=False, repr=False)
     """The timeline that this one is a copy of with another baseline, other owners, or more said of its rows:
     what follows from the same sizes and times alone is asked of it.

@@ -66,16 +66,20 @@ def scopes_of(capture: Capture) -> Scopes:
     named = [name for incident in capture.incidents for name in _named_by(incident.request)]
     tables = [block.table for incident in capture.incidents for block in incident.holders]
     tables += [timeline.table for timeline in capture.timelines]
+    eager = frozenset[str]().union(*(timeline.scoped for timeline in capture.timelines))
     sure = _ran_by_keras_3(capture) or _written_by_keras_3(chain(named, *(table.node for table in tables)))
     if not sure and not _may_have_keras_3(capture):
         return Scopes({}, {})
-    layers = _layers({**dict.fromkeys(named), **_ops(tables)})
+    nodes = {**dict.fromkeys(named), **_ops(tables)}
+    layers = _layers({node: op for node, op in nodes.items() if node not in eager} if eager else nodes)
     return _scopes(layers) if sure or _numbered_throughout(layers) else Scopes({}, {})
 
 
-def scopes_of_rows(table: AllocationTable) -> Scopes:
-    """What the names of one table tell."""
-    return _scopes(_layers(_ops([table]))) if _written_by_keras_3(table.node) else Scopes({}, {})
+def scopes_of_rows(table: AllocationTable, eager: frozenset[str] = frozenset()) -> Scopes:
+    """What the names of one table tell, but for those of eager ops."""
+    if not _written_by_keras_3(table.node):
+        return Scopes({}, {})
+    return _scopes(_layers({node: op for node, op in _ops([table]).items() if node not in eager}))
 
 
 def _ops(tables: Iterable[AllocationTable]) -> dict[str, str | None]:

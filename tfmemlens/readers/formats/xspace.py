@@ -150,6 +150,8 @@ class Event:
     """The allocator's own measure: 1 minus the largest free piece as a share of what is free."""
     available: int = 0
     """What the allocator could still give then, up to its limit."""
+    scoped: bool = False
+    """Whether the node has the scope of an eager op."""
     of_pipeline: bool = False
     """Whether a thread of a data set's iterator asked for it."""
 
@@ -174,7 +176,8 @@ def _timelines(plane: Any) -> Iterator[Timeline]:
                 told = event_of(start + event.offset_ps / 1e6, kind, facts)
                 told.of_pipeline = of_pipeline
                 if marks and not of_pipeline and told.node and "/" not in told.node:
-                    told.node = sys.intern(_scope_at(marks, told.micros) + told.node)
+                    scope = _scope_at(marks, told.micros)
+                    told.node, told.scoped = sys.intern(scope + told.node), bool(scope)
                 lanes.setdefault(str(facts.get("allocator_name", "")), []).append(told)
     for allocator, events in lanes.items():
         yield timeline_of(plane.name, allocator, sorted(events, key=lambda event: event.micros))
@@ -278,6 +281,7 @@ def timeline_of(plane: str, allocator: str, events: list[Event]) -> Timeline:
         fragmentation=[
             (event.micros, event.fragmentation) for event in events if event.fragmentation is not None
         ],
+        scoped=frozenset(event.node for event in events if event.scoped),
     )
     if not votes:
         return timeline
