@@ -161,3 +161,21 @@ def test_a_weight_that_an_op_reads_stays_the_weight(tmp_path: Path) -> None:
     held = {group.name: group.total_bytes for group in counted.by("layer")}
     assert held == {"encoder/block/expand": 47 * 4 * MIB, "head": 4 * MIB}
     assert report.findings
+
+
+@pytest.mark.usefixtures("_with_blocks")
+@pytest.mark.parametrize(
+    ("failed", "calls", "text"),
+    [
+        ("reefnet/encoder/block/shrink", 1, "lower the batch: 4 -> 1 (a guess: the backward pass comes on"),
+        ("gradient_tape/reefnet/encoder/block/shrink", 1, "halve the batch (4 -> 2)"),
+        ("reefnet/encoder/block/shrink", 24, "halve the batch (4 -> 2)"),
+    ],
+)
+def test_a_forward_pass_that_just_fits_leaves_no_room_for_its_backward_pass(
+    tmp_path: Path, failed: str, calls: int, text: str
+) -> None:
+    report = of_layers(tmp_path, {**EXPAND, "calls": calls}, {**SHRINK, "calls": calls}, failed=failed)
+    (found,) = (each for each in report.findings if each.rule == "kept-by-a-tape")
+    (smaller,) = (each.text for each in found.remedies if each.slug == "smaller-batch")
+    assert smaller.startswith(text)

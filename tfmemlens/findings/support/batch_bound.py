@@ -3,7 +3,9 @@
 At the failure `in use + request` exceeded the limit. If all of it shrank with the batch but what is known
 not to, and nothing more were asked for afterwards, the share `(limit - fixed) / (in use + request - fixed)`
 of the batch would fit: no larger one can. What is fixed beyond the known, and what was still to come, make it
-less; how much less no log of a failure tells, so the batch to begin with is a guess and worded as one.
+less; how much less no log of a failure tells, so the batch to begin with is a guess and worded as one. Where
+it would have fitted but for scattered free memory, it counts as what just fits if the program recorded that a
+tape keeps one forward pass, which was not at its end.
 
 A compiled program's account is of all that it will ever need: its temporaries shrink with the batch, its
 arguments and results are taken not to, and nothing comes afterwards.
@@ -15,8 +17,9 @@ import math
 
 from tfmemlens.findings.support.rows import device_limit, has_backward, held, index_of, of_a_program
 from tfmemlens.findings.support.situation import situation
+from tfmemlens.findings.support.taped import keeps_one_pass
 from tfmemlens.knowledge.convolution import col_buffer_of
-from tfmemlens.model.attribution import Kind
+from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import CompilerMemory, RequestKind
 from tfmemlens.model.what_if import TracedFit
@@ -90,9 +93,12 @@ def batch_bound(case: Case, moment: Moment) -> BatchBound | None:
     in_use = moment.balance.in_use.bytes if moment.balance.in_use else 0
     fixed = _fixed(case, moment)
     taken, room = max(in_use, held(moment)) + need - fixed, limit.bytes - fixed
-    if taken <= max(room, 0):  # it would fit, or weights and slots take all
-        return None
     training, backward = situation(case, moment).training, has_backward(moment)
+    if taken <= max(room, 0):  # it would fit, or weights and slots take all
+        to_come = not backward and request.owner.phase is Phase.FORWARD and keeps_one_pass(case, moment)
+        if not to_come or taken < _TOLD * room:
+            return None
+        return BatchBound(1.0, taken, room, fixed, True, _BEFORE_BACKWARD)
     divisor = _AFTERWARDS if backward or training is False else _BEFORE_BACKWARD
     return BatchBound(room / taken, taken, room, fixed, training is True and not backward, divisor)
 

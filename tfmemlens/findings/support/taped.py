@@ -64,6 +64,12 @@ def taped(case: Case, moment: Moment) -> Taped | None:
     return Taped(tuple(parts), size, layers, _again(holders))
 
 
+def keeps_one_pass(case: Case, moment: Moment) -> bool:
+    """Whether it keeps the outputs of layers that were called once each."""
+    held = taped(case, moment)
+    return held is not None and held.again is False
+
+
 def _layers(moment: Moment, holders: list[Holder]) -> Iterable[tuple[str, int, int]]:
     """By the blocks that their tensors take."""
     scopes = {each.scope: max(each.calls, 1) for each in sorted(holders, key=lambda each: each.calls)}
