@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from tfmemlens.findings import ended_after_a_warning
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.contrasted import ended_by, without
+from tfmemlens.findings.support.heartbeats import OF_A_HEARTBEAT, after_a_silence, who_was_silent
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.remedies import BUILD_ONCE, FIND_THE_NAN
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_name, framework_of
@@ -233,6 +234,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *((ended[0],) if ended else ()),
                 *((BUILD_ONCE,) if _grew(case, what, line) else ()),
                 *(_smaller_blocks(case) if _ON_CHIP in what else ()),
+                *(after_a_silence(line) if OF_A_HEARTBEAT in what else ()),
                 *(
                     _on_that_disk(_as_long_as_fits(remedy, line), line)
                     for words, remedy in _HELP.items()
@@ -296,7 +298,7 @@ def _kind(what: str) -> str:
 
 
 _A_SERVER = "the server did not start"
-_UNSAID = ("could not be started on the GPU", "did not reach a barrier")
+_UNSAID = ("could not be started on the GPU", "did not reach a barrier", OF_A_HEARTBEAT)
 """Failures of which memory may still be the reason."""
 _ON_CHIP = "shared memory than one core"
 _NO_SETTING = (
@@ -349,6 +351,8 @@ def _sizes(line: Line) -> str:
     """
     if on_chip := _on_chip(line):
         return on_chip
+    if silent := who_was_silent(line):
+        return silent
     if holder := _HOLDER.search(line.text):
         return f": here the process {holder['pid']}"
     match = _MESSAGE.search(line.text)

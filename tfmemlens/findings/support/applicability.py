@@ -231,6 +231,8 @@ TABLE: dict[str, Applicability] = {
     "mend-the-error": Applicability(),
     "search-the-error": Applicability(),
     "who-ended-it": Applicability(devices=_HOST, shell=True),
+    "the-silent-process": _ANYWHERE,
+    "longer-heartbeat": Applicability(_OF_JAX),
     "end-the-process": Applicability(devices=_ON_GPU),
     "free-the-tpu": _ANYWHERE,
     "start-all-processes": _ANYWHERE,

@@ -106,6 +106,15 @@ _ASKED = regex(
     r"|(?<!why )(?<!how )\b(?:will|would|should|shall) (?:\w+ ){0,3}\Z"
 )
 """`to see whether its memory increases`, `will the memory add up`: nobody says that it does."""
+_ASKS_WHETHER = regex(
+    r"(?i)\s*(?:(?:so|and|but|or),? )?"
+    r"(?:(?:(?:is|was) (?:it|this|that|there)|(?:could|can|might|may) (?:it|this|that) be"
+    r"|(?:do|did|does|am|are|is|was) (?:I|we|it|they|you)(?: running)?(?: run)?)(?: \w+){0,3}? )?"
+    r"(?:an? )?(?:out[- ]of[- ](?:\w+ )?memory|OOM|(?:lack|shortage) of (?:\w+ )?memory"
+    r"|memory (?:error|problem))"
+    r"(?: (?:error|problem|issue|here|again|then))?\s*\?[\s)\"']*\Z"
+)
+"""`Is it out of memory?`, `Out of memory?`: whoever asks only that does not know it."""
 _RISES = regex(
     r"(?i)\b(?:go(?:es|ing)?|went|gone|ris(?:es|en|ing)|rose|climb\w{0,3}|increas\w{1,3}|grew"
     r"|grow\w{0,3}|up) from (?P<first>\d{1,6}(?:\.\d{1,3})?) ?(?P<unit>[MGT]i?B?)? to"
@@ -405,6 +414,13 @@ _ADDRESS = regex(r"\bhttps?://[^\s)>\]]{1,400}")
 """Words of an address are none of its writer's."""
 
 
+def without_questions(text: str) -> str:
+    """The text without sentences that only ask whether memory ran out."""
+    if "?" not in text or len(text) > _LONGEST:
+        return text
+    return " ".join(each for each in _SENTENCE.split(text) if not _ASKS_WHETHER.match(each))
+
+
 def again(unit: str) -> str:
     """The name of the fact that something is done again and again."""
     return f"again at each {unit}"
@@ -413,8 +429,9 @@ def again(unit: str) -> str:
 def _course(sentence: str) -> Iterator[str]:
     """What the sentence tells of memory: that it grows, runs short, is kept, is taken as a whole."""
     memory = [match.span() for match in _MEMORY.finditer(sentence)]
+    asks = _ASKS_WHETHER.match(sentence)
     named = _NAMED_SHORTAGE.search(sentence)
-    if named and not _denied(sentence, named):
+    if named and not (asks or _denied(sentence, named)):
         yield "running short"
     if _BUFFER_KEPT.search(sentence) or any(True for _ in _apart(sentence, memory, _KEPT)):
         yield "kept in words"
@@ -422,7 +439,7 @@ def _course(sentence: str) -> Iterator[str]:
         return
     if _near(sentence, memory, _GROWTH) or any(map(_is_more, _apart(sentence, memory, _RISES))):
         yield "growing in words"
-    if _near(sentence, memory, _SHORTAGE):
+    if _near(sentence, memory, _SHORTAGE) and not asks:
         yield "running short"
     if _OF_DEVICE.search(sentence) and all(_near(sentence, memory, words) for words in (_TAKES, _ALL)):
         yield "taking the whole GPU"

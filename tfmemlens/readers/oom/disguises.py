@@ -199,6 +199,18 @@ _BY_HAND = regex(
     r"|\bkill -(?:9|KILL|SIGKILL)\b"
 )
 """Whoever kills a program by hand needs no explanation."""
+_DENIES = regex(
+    r"(?i)(?:\b(?:no|not|nor|never|neither|without|nothing)\b|n['\u2019]t\b)"
+    r"(?:[ `'\"]{1,3}(?:a|an|any|the|single|such|been|being|be|by|get|gets|getting|got|see|sees|find|found"
+    r"|show|shows|report|reports|mention|mentions|contain|contains|have|has|about|of|from|like|in|sign|signs"
+    r"|trace|traces|evidence|entry|entries|line|lines|event|events|kernel|dmesg|linux)\b){0,5}[ `'\"]{1,3}\Z"
+)
+_DENIED = regex(
+    r"(?i)\A(?:er|ed|s)?(?:[ `'\"]{1,2}(?:line|entry|message|event)s?)?[`'\"]?"
+    r" (?:was|were|is|are|did|has|have)(?: not|n['\u2019]t)\b"
+)
+_NONE = regex(r"(?i)\A(?:er|ed|s)?[`'\"]?\s?[:= ]\s?['\"]?(?:false|no|0)\b")
+"""How the words around it deny a kill, and how a count or a flag does."""
 KILLED = LineRule(
     r"oom[-_]kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? "
     r"|exit(?:s|ed)? with (?:(?:exit )?(?:code|status):? )?"
@@ -441,7 +453,7 @@ class IndirectFailureCollector:
             if used.bytes < allowed.bytes:
                 return None
             return IndirectFailure(line, kind=RequestKind.HOST, what="killed", held=used, limit=allowed)
-        if KILLED.search(text) and not _BY_HAND.search(text):
+        if (match := KILLED.search(text)) and not (_BY_HAND.search(text) or _is_denied(match)):
             held, limit = _of_the_killed(text)
             return IndirectFailure(line, kind=RequestKind.HOST, what="killed", held=held, limit=limit)
         if CUDA_ERROR.search(text):
@@ -449,6 +461,13 @@ class IndirectFailureCollector:
                 line, kind=RequestKind.DRIVER, what="call" if _IN_OP.search(text) else "driver"
             )
         return None
+
+
+def _is_denied(kill: re.Match[str]) -> bool:
+    """Whether the text says that nobody was killed: `no oom-killer line in dmesg`, `"OOMKilled": false`."""
+    before, after = kill.string[max(0, kill.start() - 80) : kill.start()], kill.string[kill.end() :]
+    none = kill[0].lower().startswith("oom") and _NONE.match(after)
+    return bool(none or _DENIES.search(before) or _DENIED.match(after))
 
 
 def bare_exception(line: Line) -> IndirectFailure | None:

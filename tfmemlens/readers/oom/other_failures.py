@@ -470,6 +470,15 @@ ELSEWHERE = {
         " triggered the barrier too early or too slowly.",
         needs="Barrier timed out",
     ),
+    "a process of the job sent no heartbeat in time: it ended, was preempted, or was too busy to answer, and"
+    " this line does not say which": LineRule(
+        r"Task /job:\S{1,60}/task:\d{1,6} heartbeat timeout\b"
+        r"|The following tasks are unhealthy \(stopped sending heartbeats\)",
+        "UNAVAILABLE: Task /job:jax_worker/replica:0/task:3 heartbeat timeout. This indicates that the remote"
+        " task has failed, got preempted, or crashed unexpectedly.",
+        "UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats):",
+        needs="heartbeat",
+    ),
     "a kernel could not be started on the GPU, and this line does not say why": LineRule(
         r"(?i)\bfunction failed to launch\b|\bfailed to launch (?:the )?(?:(?:CUDA|ROCm|HIP|GPU) )?kernel\b"
         r"(?!.*(?:out[_ ]of[_ ]memory))",

@@ -118,16 +118,17 @@ MUCH_MEMORY = LineRule(
 """The text says that memory is full or much used: less than that it ran out, so it is asked last."""
 KILLED_IN_WORDS = LineRule(
     r"(?i)\b(?:system|OS|server|cluster|kernel|linux) kill(?:s|ed)? (?:this|the|my|it)\b"
-    r"|\b(?:gets?|got|getting) (?:(?:just|always|then|simply) )?"
+    r"|(?<!not )(?<!n't )(?<!never )(?<!without )\b(?:gets?|got|getting) (?:(?:just|always|then|simply) )?"
     r"[\"'`*\u2018\u201c]{0,3}killed\b(?![^.\n]{0,20}\bby (?:me|the user|hand))"
     r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall))"
     r"|\b(?:just|only|then|prints?|says?|shows?|outputs?|with|message):? (?:just |only |then )?"
     r"[\"'`\u2018\u201c]{1,3}Killed\b"
-    r"|\b(?:its|it's|it is|it was) (?!manually )(?:\w+ )?['\"`]?killed['\"`]?"
+    r"|\b(?:its|it's|it is|it was) (?!manually |not |never )(?:\w+ )?['\"`]?killed['\"`]?"
     r"(?! (?:manually|it\b|(?:by|with) (?:me|the user|hand|ctrl|another)\b))"
     r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall|deadline|preempt\w*))"
     r"|\bterminated (?:due to|because of) (?:an? )?memory (?:issue|pressure|limit)"
-    r"|\b(?:serving|server|pod|container|process|training|script|job|kernel|app|conversion) killed\b"
+    r"|(?<!\bno )(?<!\bnot )\b(?:serving|server|pod|container|process|training|script|job|kernel|app"
+    r"|conversion) killed\b"
     r"(?! by (?:me|the user))",
     "the app was terminated due to memory issue",
     "it stops printing and then its killed suddenly",

@@ -200,6 +200,7 @@ _IN_OTHER_LANGUAGES = "|".join(
 )
 SHORT = LineRule(
     r"(?i)(?<!\bno )(?<!without )(?<!avoid )(?<!prevent )(?:(?<![A-Za-z_])OOM(?:s|ing|ed)?(?![A-Za-z_])"
+    r"(?!-kill\w* (?:was|were|is|did|has)(?: not|n't)\b)"
     r"|\bout[- ]of[- ]memory\b"
     r"|(?<!\.)(?<!except )(?<!import )(?<![A-Za-z_])resource ?exhaust(?:ed|ion) ?error(?![A-Za-z_])"
     r"|\bresource ?exhausted\b|\bresource exhaustion\b"
@@ -211,7 +212,7 @@ SHORT = LineRule(
     rf"|{_IN_OTHER_LANGUAGES}"
     r"|\bkilled python\d?\b|\b(?:RAM|memory)\b[^.\n]{0,40}\b(?:gets?|got|is|was) killed\b"
     r"|\b(?:process|kernel|job|session|run|script|code|training|program|python|it|[\w-]{1,40}\.(?:py|sh))"
-    r" (?:is|was|gets?|got) (?:(?!manually)\w{1,12} )?killed\b(?! (?:manually|with ctrl|by (?:me"
+    r" (?:is|was|gets?|got) (?:(?!manually|not|never)\w{1,12} )?killed\b(?! (?:manually|with ctrl|by (?:me"
     r"|the user|hand)))"
     r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall))"
     r"|\b(?:shell|terminal|console|it|log) (?:reports?|says?|prints?|shows?|reads?):? (?:just |only )?"

@@ -22,7 +22,7 @@ from tfmemlens.model.capture import (
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom import switches
-from tfmemlens.readers.oom.account import AccountCollector
+from tfmemlens.readers.oom.account import AccountCollector, without_questions
 from tfmemlens.readers.oom.attempts import AttemptCollector
 from tfmemlens.readers.oom.contrasts import ContrastCollector
 from tfmemlens.readers.oom.counters import Counters
@@ -121,13 +121,13 @@ _OF_ANOTHER_TIME = regex(
 HARMLESS = {
     "other processes stopped because one failed: these errors are consequences": LineRule(
         r"Aborting RingReduce|Collective ops is aborted by|detected fatal errors.*another task died"
-        r"|another task died; see the other task logs|tasks are unhealthy \(stopped sending heartbeats"
+        r"|another task died; see the other task logs|the coordinator detected missing heartbeats"
         r"|Failed to disconnect from coordination service",
         "Aborting RingReduce with UNAVAILABLE: Collective ops is aborted by: Socket closed",
         "Terminating process because the JAX distributed service detected fatal errors. This most likely"
         " indicates that another task died; see the other task logs for more details.",
         "Failed to disconnect from coordination service with status: DEADLINE_EXCEEDED: Deadline Exceeded",
-        needs=("aborting", "aborted by", "another task", "unhealthy", "failed to disconnect"),
+        needs=("aborting", "aborted by", "another task", "missing heartbeats", "failed to disconnect"),
     ),
     "Grappler's `layout failed` warning: the pass gave up on one graph, which is no error": LineRule(
         r"layout failed: \w+",
@@ -334,7 +334,8 @@ class SurroundingsCollector:
             if known and purpose != NEEDED_IN_WORDS and not (failure and _says(line) > _says(known)):
                 continue
             no_failure = purpose in _OF_FAILURES and (HINT.search(line.text) or _BENIGN.search(line.text))
-            if rule.search(line.text) and not no_failure:
+            told = without_questions(line.text) if purpose == "running short" else line.text
+            if rule.search(told) and not no_failure:
                 self.purposes[purpose] = line
         for library, rule in _LIBRARIES.likely(line.text):
             if library not in self.libraries and rule.search(line.text):

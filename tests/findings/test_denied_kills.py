@@ -1,0 +1,92 @@
+"""Kills that a text denies, heartbeats that did not come, and questions that tell no failure."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+from tfmemlens.readers.formats import oom_log
+
+SILENT = (
+    "E coordination_service.cc:1170] /job:jax_worker/replica:0/task:{0} has been set to ERROR in coordination"
+    " service: UNAVAILABLE: Task /job:jax_worker/replica:0/task:{0} heartbeat timeout. This indicates that"
+    " the remote task has failed, got preempted, or crashed unexpectedly."
+)
+
+
+def killed(text: str) -> bool:
+    capture = oom_log.read_lines([(1, text)])
+    told = capture.surroundings
+    return bool(capture.incidents or told.shows("killed in words") or told.shows("running short"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The node has plenty of RAM and there is no oom-killer line in dmesg.",
+        "dmesg shows nothing about the oom_killer",
+        "The pod was not OOMKilled, it just stopped.",
+        '        "OOMKilled": false,',
+        "memory.events says oom_kill 0",
+        "the oom-killer was not invoked on that host",
+        "It ends without any sign of SIGKILL.",
+        "it was not killed, it raised an error of its own",
+        "the job does not get killed, it only stands still",
+        "no process killed on that node",
+    ],
+)
+def test_a_kill_that_is_denied_is_none(text: str) -> None:
+    assert not killed(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No message, only SIGKILL.",
+        "there is no traceback and the pod is OOMKilled",
+        "dmesg: oom-killer: gfp_mask=0x100cca, order=0, oom_score_adj=0",
+        '        "OOMKilled": true,',
+        "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=88.0",
+        "I do not know why it gets killed",
+        "it was suddenly killed",
+    ],
+)
+def test_a_kill_beside_another_denial_is_one(text: str) -> None:
+    assert killed(text)
+
+
+def test_a_process_that_reports_its_own_silence_was_busy() -> None:
+    report = pipeline.explain(SILENT.format(0) + "\nall state is pinned then, no oom-killer line in dmesg\n")
+    assert "no out-of-memory message" in report.verdict.lower()
+    assert "too busy" in report.verdict
+    first, second = report.findings[0].remedies
+    assert "heartbeat_timeout_seconds" in (first.code or "") and "task 0" in second.text
+
+
+def test_of_another_process_that_was_silent_its_own_log_tells() -> None:
+    report = pipeline.explain(SILENT.format(11) + "\nFatal Python error: Aborted\n\nIs it out of memory?\n")
+    assert "task 11" in report.verdict and "very service" not in report.verdict
+    assert "log" in report.findings[0].remedies[0].text
+
+
+def test_a_silence_after_a_failure_is_no_finding() -> None:
+    killed_by = "Out of memory: Kill process 8123 (python3) score 891"
+    assert "heartbeat" not in pipeline.explain(f"{killed_by}\n{SILENT.format(3)}\n").verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Is it out of memory?", False),
+        ("It works for n=100. Out of memory?", False),
+        ("Could this be an OOM?", False),
+        ("Am I running out of memory?", False),
+        ("Why is it out of memory?", True),
+        ("Is it normal that it runs out of memory with 8 GB?", True),
+        ("It ran out of memory. Is it out of memory for good?", True),
+        ("Out of memory", True),
+    ],
+)
+def test_a_question_whether_memory_ran_out_tells_no_failure(text: str, told: bool) -> None:
+    shown = oom_log.read_lines([(1, text)]).surroundings.shows("running short")
+    assert bool(shown) is told
