@@ -13,6 +13,7 @@ from tfmemlens.findings.support import batch_bound, remedies
 from tfmemlens.findings.support.batch_bound import BatchBound, in_words, of_traced, traced_below
 from tfmemlens.findings.support.rows import held
 from tfmemlens.model.what_if import TracedFit
+from tfmemlens.readers.oom import switches
 from tfmemlens.units import MIB
 from tfmemlens.values import replace
 
@@ -55,6 +56,29 @@ def test_the_batch_to_begin_with(share: float, divisor: int, batch: int, most: i
 @pytest.mark.parametrize(("share", "part"), [(0.99, "a quarter"), (0.5, "an eighth"), (0.02, "1/256")])
 def test_an_unknown_batch_is_told_in_parts(share: float, part: str) -> None:
     assert in_words(bound(share), None).startswith(f"lower the batch to {part} of what it is now (a guess)")
+
+
+@pytest.mark.parametrize(("share", "alone"), [(0.3, True), (0.02, True), (0.01, False)])
+def test_a_program_that_wants_far_too_much_has_few_batches_so_large(share: float, alone: bool) -> None:
+    of_program = replace(bound(share, divisor=1), of_program=True)
+    text = in_words(of_program, None)
+    assert ("make the samples themselves smaller" not in text) is alone
+    assert "samples themselves" not in in_words(of_program, 4096)
+
+
+@pytest.mark.parametrize(
+    ("said", "batch"),
+    [
+        ("python -m net.train --batch 64 --seq 4096", "64"),
+        ("train.py --batch=12", "12"),
+        ("train.py --batch-dir 64", None),
+        ("train.py --batch 64k", None),
+        ("train.py --no-batch 64", None),
+    ],
+)
+def test_the_batch_of_a_command_line(said: str, batch: str | None) -> None:
+    told = dict(switches.settings(said))
+    assert told.get("batch_size") == batch
 
 
 def test_what_cannot_fit_is_said_where_it_tells_more_than_the_failure() -> None:

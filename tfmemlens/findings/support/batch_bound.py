@@ -30,6 +30,8 @@ _FIXED = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.CONSTANT)
 _BEFORE_BACKWARD, _AFTERWARDS, _OF_A_PROGRAM = 4, 2, 1
 """By what the share that can fit is divided to begin with. Where the backward pass is still to come, some of
 the forward pass and as many gradients are; in the backward pass, or without any, little is."""
+_MOST_PARTS = 64
+"""Into more parts nobody cuts a batch whose size is not known."""
 _TOLD = 0.8
 """A bound above it says no more than that the batch failed."""
 PARTS = {2: "half", 4: "a quarter", 8: "an eighth", 16: "a sixteenth"}
@@ -202,6 +204,11 @@ def in_words(bound: BatchBound, batch: int | None) -> str:
 
 
 def _of_program_in_words(bound: BatchBound, batch: int | None) -> str:
+    if batch is None and bound.part > _MOST_PARTS:
+        return (
+            f"lower the batch to {part_of(bound)} of it or, as few batches have so many samples, make the"
+            f" samples themselves smaller (shorter sequences, smaller images): {why(bound)}"
+        )
     to = f"{batch} -> {bound.start(batch)}" if batch else f"{part_of(bound)} of it"
     return f"lower the batch: {to} ({why(bound)})"
 

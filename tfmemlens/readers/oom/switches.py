@@ -93,6 +93,15 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "batch_size",
         LineRule(
+            r"(?:\A|\s)--(?:train[_-]|global[_-]|mini[_-])?batch[ =](?P<value>\d{1,6})(?=\s|\\|\Z)",
+            "python -m longctx.train --batch 64 --seq 4096",
+            "train.py --epochs=3 --batch=12",
+            needs="batch",
+        ),
+    ),
+    (
+        "batch_size",
+        LineRule(
             r"(?i:\b(?:the |a |mini-?|micro-?|per-device )?batch (?:is|of|=|==) (?:only |just |already )?)"
             r"(?P<value>\d{1,6})\b(?![.,]\d|k\b|M\b|%| (?:tokens|steps|epochs|batches))",
             "the batch is 1 already",
