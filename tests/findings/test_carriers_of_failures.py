@@ -83,6 +83,25 @@ def test_pytorch_that_holds_nothing_met_a_full_gpu(held: str, slugs: list[str]) 
     assert offered(text) == slugs
 
 
+@pytest.mark.parametrize(
+    ("before", "of_jax"),
+    [
+        ("import jax.numpy as jnp\n", True),
+        ("import numpy as np\n", False),
+        ("XLA_PYTHON_CLIENT_PREALLOCATE=false\nimport jax.numpy as jnp\n", False),
+    ],
+)
+def test_what_pytorch_lacks_beside_jax_is_jax_s_pool(before: str, of_jax: bool) -> None:
+    text = (
+        f"{before}torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 60.00 MiB (GPU 0; 23.69"
+        " GiB total capacity; 4.61 GiB already allocated; 78.06 MiB free; 4.88 GiB reserved in total by"
+        " PyTorch)\n"
+    )
+    assert ("most likely JAX's pool" in explained(text).verdict) is of_jax
+    assert (offered(text)[0] == "growth") is of_jax
+    assert "see-device-users" in offered(text)
+
+
 ROW = "[{0}] Tesla P40        | 45'C,   0 % | {1:>6} / 22919 MB | me({2}M)\n"
 
 

@@ -514,7 +514,22 @@ def _beside(case: Case, name: str, line: Line) -> str:
             f"; {size} of the GPU are neither free nor {name}'s: most likely TensorFlow's, which the same"
             f" program uses ({beside.place}) and which takes nearly all of a GPU when it starts"
         )
+    if others and not own and (uses := _jax_beside(case, name, line)):
+        return (
+            f"; {size} of the GPU are neither free nor {name}'s: most likely JAX's pool, since the same"
+            f" program uses it ({uses.place}), else another process's"
+        )
     return f"; {size} of the GPU are held by this very process, and not by {name}" if own else ""
+
+
+def _jax_beside(case: Case, name: str, line: Line) -> Line | None:
+    """The line of the same program that uses JAX, whose pool may hold what is not the other framework's."""
+    if name in _NOT_ON_THE_GPU or framework_of(case) == TORCH_XLA or _nearly_all(line):
+        return None
+    told = case.capture.surroundings
+    if any(map(told.setting, ("XLA_PYTHON_CLIENT_PREALLOCATE", "XLA_PYTHON_CLIENT_MEM_FRACTION"))):
+        return None
+    return told.shows("using JAX")
 
 
 def _of_the_same_process(case: Case, name: str, others: tuple[int, int]) -> Remedy | None:
@@ -534,6 +549,7 @@ def _of_the_same_process(case: Case, name: str, others: tuple[int, int]) -> Reme
 
 def _for_another(case: Case, name: str, line: Line) -> Iterator[Remedy]:
     told, beside = case.capture.surroundings, any(_tensorflow_beside(case, name, line))
+    others, of_jax = _held_by_others(line), _jax_beside(case, name, line)
     if beside:
         yield Remedy(
             "let TensorFlow take memory as needed, before it makes its first tensor; or keep it off the GPU,"
@@ -545,13 +561,15 @@ def _for_another(case: Case, name: str, line: Line) -> Iterator[Remedy]:
             f"or run TensorFlow's part in a process of its own, and {name} when that has ended",
             slug="own-process",
         )
+    elif others and of_jax:
+        pass  # its pool comes first
     elif name not in _NOT_ON_THE_GPU and _HOLDS_NOTHING.search(line.text):
         yield Remedy(
             f"{name} itself holds nothing yet: another process has the GPU. End that, or take another GPU",
             "nvidia-smi",
             slug="see-device-users",
         )
-    elif (others := _held_by_others(line)) and (own := _of_the_same_process(case, name, others)):
+    elif others and (own := _of_the_same_process(case, name, others)):
         yield own
     elif others:
         yield Remedy(
@@ -570,6 +588,12 @@ def _for_another(case: Case, name: str, line: Line) -> Iterator[Remedy]:
             "export XLA_PYTHON_CLIENT_PREALLOCATE=false   # or XLA_PYTHON_CLIENT_MEM_FRACTION=.40",
             slug="growth",
         )
+        if others and of_jax and not beside:
+            yield Remedy(
+                "where as much is missing then, too, another process holds it: end that, or take another GPU",
+                "nvidia-smi",
+                slug="see-device-users",
+            )
     elif told.devices and name not in _NOT_ON_THE_GPU and not beside:
         yield Remedy(
             f"TensorFlow takes nearly all of the GPU when it starts, and {name} gets the rest: let it take"
