@@ -169,6 +169,22 @@ def test_no_multiple_or_one_by_chance_or_no_sampler_are_no_draws(told: str) -> N
     assert "draws" not in read(told).verdict
 
 
+def test_a_square_of_the_rows_is_no_multiple_of_the_draws() -> None:
+    rows = 150_300  # a multiple of 500 to the byte, in 32 and in 64 bits
+    for item in (4, 8):
+        told = (
+            f"import numpyro\nmcmc = MCMC(NUTS(model), num_warmup=500, num_samples=500)\n{ASKED}"
+            f" {rows**2 * item} bytes.\nI have 150300 rows.\n"
+        )
+        assert "150,300 x 150,300" in read(told).verdict and "draws" not in read(told).verdict
+        assert slugs(told)[0] == "compare-shapes"
+
+
+def test_a_round_square_that_no_text_states_may_be_the_draws() -> None:
+    told = f"{SAMPLER.replace('3000', '2500')}\n{ASKED} {100_000**2 * 4} bytes."
+    assert "2 chains x 2,500 draws x 2,000,000 numbers" in read(told).verdict
+
+
 @pytest.mark.parametrize(("more", "pairs"), [(0, True), (8 << 20, True), (7 << 30, False), (-4, False)])
 def test_rows_that_the_text_counts_are_paired_where_their_square_is_the_request(
     more: int, pairs: bool

@@ -3,24 +3,25 @@
 What it means: NumPyro and its like hold every draw of every site of all chains on the device until the run is
 over. Twice the draws take twice the memory, whatever the model's own step needs.
 When it fires: a request of JAX's, of a program that samples, is a multiple of its stated chains and draws to
-the byte (of its draws, where no chains are stated), and this can hardly be chance.
+the byte (of its draws, where no chains are stated), and this can hardly be chance; not where it is a square
+matrix to the byte.
 What to do: draw in parts that go on from one another, and bring each to the host; keep each tenth draw, and
 fewer sites.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 from tfmemlens.findings.support.rows import lists_buffers, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
-from tfmemlens.findings.support.stated_sizes import odd_part
+from tfmemlens.findings.support.stated_sizes import SQUARE_DTYPES, odd_part, stated_square
 from tfmemlens.model.capture import StatedSize
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB, human
+from tfmemlens.units import MIB, human, square_side
 from tfmemlens.values import dataclass
 
 BASIS = Basis.SHAPE
@@ -81,9 +82,10 @@ def _samples(case: Case) -> bool:
 
 def _kept(case: Case, need: int | None) -> _Kept | None:
     """The most draws that the request is a multiple of, with the chains where that holds, too."""
-    if need is None or need < _LEAST_BYTES or need % _FLOAT_BYTES:
+    sizes = case.capture.surroundings.sizes
+    if need is None or need < _LEAST_BYTES or need % _FLOAT_BYTES or _is_square(need, sizes):
         return None
-    numbers = [each for each in case.capture.surroundings.sizes if len(each.sizes) == 1]
+    numbers = [each for each in sizes if len(each.sizes) == 1]
     draws = [each for each in numbers if _DRAWS.match(each.name)]
     chains = [each for each in numbers if _CHAINS.match(each.name) and each.sizes[0] > 1]
     found = [
@@ -97,6 +99,15 @@ def _kept(case: Case, need: int | None) -> _Kept | None:
     return max(found, key=lambda kept: kept.count, default=None)
 
 
+def _is_square(need: int, sizes: Sequence[StatedSize]) -> bool:
+    """Whether it is a matrix of each of many rows by each, which tells more than a multiple of the draws:
+    round numbers meet in a square by chance.
+    """
+    sides = (square_side(need, item) for item, _ in SQUARE_DTYPES)
+    return stated_square(need, sizes) is not None or any(side and side % _ROUND for side in sides)
+
+
+_ROUND = 100
 _IN_PARTS = (
     "mcmc.post_warmup_state = mcmc.last_state   # after each part; then: mcmc.run(mcmc.last_state.rng_key)"
 )

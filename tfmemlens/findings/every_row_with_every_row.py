@@ -11,26 +11,25 @@ through them in blocks; a Gaussian process takes fewer rows or an approximation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tfmemlens.findings.support import jax_lines, use_of_pairs
 from tfmemlens.findings.support.rows import device_limit, lists_buffers, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
-from tfmemlens.findings.support.stated_sizes import odd_part
+from tfmemlens.findings.support.stated_sizes import (
+    LEAST_SQUARE_SIDE,
+    SQUARE_DTYPES,
+    SQUARE_TELLING,
+    odd_part,
+    stated_square,
+)
 from tfmemlens.findings.support.xla_arena.facts import LARGEST_DEVICE
-from tfmemlens.model.capture import StatedSize
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.line import Line
 from tfmemlens.units import square_side
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the request"
-
-_LEAST_SIDE = 16_384
-_TELLING = 100
-"""A side with as much in odd factors is no product of powers of two, which are squares now and then."""
-_DTYPES = ((4, "float32"), (8, "float64"))
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -44,9 +43,10 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if case.capture.surroundings.shows("jax: a full guide"):
             continue  # a covariance, which is a square of latent values
-        stated = _stated(need, case.capture.surroundings.sizes)
+        stated = stated_square(need, case.capture.surroundings.sizes)
         failed = request.failed
-        if stated and jax_lines.made_by(failed.source_text, need, failed.frames, way=False):
+        made = jax_lines.made_by(failed.source_text, need, failed.frames, way=False)
+        if stated and made and not jax_lines.is_of_draws(made):
             continue  # the line says what it makes
         square = stated[:2] if stated else _square(need)
         if square is None or (stated is None and need <= (limit.high if limit else LARGEST_DEVICE)):
@@ -76,31 +76,13 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 _BY_MISTAKE = ", or by mistake, where [n,1] is combined with [n]"
-_NEARLY = 0.001
-
-
-def _stated(need: int, sizes: Sequence[StatedSize]) -> tuple[int, str, Line] | None:
-    """A number of the text whose square is the request, or all but a thousandth of it, in one type."""
-    found = {
-        (size, dtype): each.line
-        for each in sizes
-        for size in each.sizes[:1]
-        for item, dtype in _DTYPES
-        if size >= _LEAST_SIDE
-        and odd_part(size) >= _TELLING
-        and 0 <= need - size * size * item <= need * _NEARLY
-    }
-    if len(found) != 1:
-        return None
-    (side, dtype), line = next(iter(found.items()))
-    return side, dtype, line
 
 
 def _square(need: int) -> tuple[int, str] | None:
     """The side and the type of a square that is the request, where it is one of a single type."""
-    found = [(side, dtype) for item, dtype in _DTYPES if (side := square_side(need, item)) is not None]
+    found = [(side, dtype) for item, dtype in SQUARE_DTYPES if (side := square_side(need, item)) is not None]
     side = found[0][0] if len(found) == 1 else 0
-    return found[0] if side >= _LEAST_SIDE and odd_part(side) >= _TELLING else None
+    return found[0] if side >= LEAST_SQUARE_SIDE and odd_part(side) >= SQUARE_TELLING else None
 
 
 def _remedies(case: Case, side: int, stated: object) -> Iterator[Remedy]:

@@ -33,7 +33,7 @@ from tfmemlens.findings.support.rows import (
     of_a_program,
     waits_for_another,
 )
-from tfmemlens.findings.support.stated_sizes import Product, as_product
+from tfmemlens.findings.support.stated_sizes import Product, as_product, stated_square
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.findings.support.tried_kernels import names_of
 from tfmemlens.knowledge.vocabularies import VOCABULARIES
@@ -87,6 +87,8 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
         return kernel or made_by(failed.source_text, need, failed.frames, way=False)
     made = of_stated_arrays(case, failed.source_text or "", need) or _unrolled(told.code, need)
     made = made or _most_likely_made(case, moment, need)
+    if made and need and is_of_draws(made) and stated_square(need, told.sizes):
+        return None  # a number for every row with every row, and no draws
     if made or not (of_a_program(moment) or told.shows("capturing")):
         double = any("enable_x64" in line.text for line in told.code)
         made = with_product(made, as_product(need, told.sizes, double=double), need)
@@ -123,6 +125,11 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
         _fewer_trained(case),
         line=weights.line,
     )
+
+
+def is_of_draws(made: MadeByLine) -> bool:
+    """Whether it is what a sampler keeps of all draws, which says nothing of the size of each."""
+    return any(remedy.slug in ("fewer-draws", "fewer-chains") for remedy in made.remedies)
 
 
 def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLine | None:

@@ -152,3 +152,27 @@ def _combinations(
     yield [(number, tail) for number in numbers for tail in tails], 4
     yield [(*pair, shape) for pair in combinations(numbers, 2) for shape in shapes], 4
     yield list(combinations(alone[:_MOST_NUMBERS], _MOST_FACTORS)), 4
+
+
+LEAST_SQUARE_SIDE = 16_384
+SQUARE_TELLING = 100
+"""A side with as much in odd factors is no product of powers of two, which are squares now and then."""
+SQUARE_DTYPES = ((4, "float32"), (8, "float64"))
+_NEARLY = 0.001
+
+
+def stated_square(need: int, sizes: Sequence[StatedSize]) -> tuple[int, str, Line] | None:
+    """A number of the text whose square is the request, or all but a thousandth of it, in one type."""
+    found = {
+        (size, dtype): each.line
+        for each in sizes
+        for size in each.sizes[:1]
+        for item, dtype in SQUARE_DTYPES
+        if size >= LEAST_SQUARE_SIDE
+        and odd_part(size) >= SQUARE_TELLING
+        and 0 <= need - size * size * item <= need * _NEARLY
+    }
+    if len(found) != 1:
+        return None
+    (side, dtype), line = next(iter(found.items()))
+    return side, dtype, line
