@@ -80,3 +80,26 @@ def test_a_refused_host_is_not_asked_for_more() -> None:
 )
 def test_without_a_word_of_jax_its_own_programs_are_known(text: str, told: bool) -> None:
     assert (RULE in rules(pipeline.explain(f"{text}\n{ASKED.format(MANY)}"))) is told
+
+
+def test_a_server_that_ends_while_it_loads_has_no_cache_yet() -> None:
+    frames = (
+        'File "/srv/loader.py", line 398, in load_model\n    model = make(config)\n'
+        'File "/srv/int8.py", line 66, in create_weights\n    weight = torch.empty(sizes)\n'
+    )
+    report = explained(f"vLLM, tensor_parallel_size=8, max_model_len=1024\n{frames}")
+    assert "before any cache of keys and values" in report.verdict
+    first, second = (each.remedy for each in report.actions[:2])
+    assert first.code == "--tensor-parallel-size 16" and "quantised already" in second.text
+    assert not {"smaller-cache-part", "shorter-sequences"} & {each.remedy.slug for each in report.actions}
+
+
+@pytest.mark.parametrize(
+    ("told", "devices"),
+    [("--tensor-parallel-size 4", "8"), ("--tensor-parallel-size 8", "16"), ("--max-num-seqs 64", "8")],
+)
+def test_a_server_is_spread_over_more_devices_than_now(told: str, devices: str) -> None:
+    report = explained(f"vLLM starts with --gpu-memory-utilization 0.95 {told}")
+    assert "before any cache" not in report.verdict
+    codes = [each.remedy.code for each in report.actions if each.remedy.slug == "shard-arguments"]
+    assert codes == [f"--tensor-parallel-size {devices}"]

@@ -233,6 +233,26 @@ PROGRAMS = (
         stated=True,
     ),
 )
+_SERVER_THAT_LOADS = SetProgram(
+    A_SERVER,
+    "a server of a language model",
+    "it fails while its weights are made or read, before any cache of keys and values, so lengths, numbers of"
+    " sequences and the cache's part change nothing",
+    (
+        Remedy(
+            "spread the weights over more devices, or take a smaller model: weights in 16 bits are 2 bytes"
+            " for each parameter, shared by the devices of tensor parallelism",
+            slug="shard-arguments",
+        ),
+        Remedy(
+            "or take a checkpoint that is quantised already: weights that are quantised at the start may lie"
+            " on the device in 16 bits before",
+            slug="smaller-model",
+        ),
+    ),
+    not_of_it=(*_OF_CODE, "mark-step", "drop-references", "smaller-evaluation-batch"),
+    elsewhere=True,
+)
 _KNOBS = {
     "fewer-seeds": regex(r"(?i)\A(?:num|n)_?seeds\Z"),
     "fewer-environments": regex(r"(?i)\A(?:num|n)_?(?:train_)?envs\Z"),
@@ -259,6 +279,9 @@ class NamedProgram:
                 continue
             if self.program.fact == _SOLVER and each is self.program.settings[0] and _keeps_all_steps(case):
                 yield _NO_DIRECT_ADJOINT
+            if self.program is _SERVER_THAT_LOADS and each.slug != "shard-arguments":
+                yield each
+                continue
             if self.program.fact == A_SERVER:
                 yield replace(each, code=_of_the_server(case, each.slug))
                 continue
@@ -312,6 +335,8 @@ def of_the_program(case: Case, *, surely_jax: bool) -> NamedProgram | None:
     for each in PROGRAMS:
         line = told.shows(each.fact)
         if line and (surely_jax or not each.elsewhere) and (not each.stated or _states_a_number(case)):
+            if each.fact == A_SERVER and (loads := told.shows("a server's weights")):
+                return NamedProgram(_SERVER_THAT_LOADS, loads)
             return NamedProgram(each, line)
     return None
 

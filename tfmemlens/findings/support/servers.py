@@ -62,7 +62,7 @@ def flags_of(told: Surroundings) -> Flags:
 
 
 def lower_than_set(told: Surroundings, code: str) -> str:
-    """The same settings, each below what the text says it is now."""
+    """The same settings, each below what the text says it is now; of the devices more."""
     return _SETTING.sub(lambda match: _lowered(told, match["name"], match["mark"], match["value"]), code)
 
 
@@ -75,8 +75,11 @@ def _lowered(told: Surroundings, name: str, mark: str, value: str) -> str:
         )
         new = f"{max(float(found['part']) - _SMALLER, 0.3):.2g}" if found else value
         return f"{name}{mark}{new}"
+    if "parallel" in words or "tp_size" in words:
+        set_now = told.setting("tensor_parallel_size")  # over more devices than it is now
+        return f"{name}{mark}{max(int(value), 2 * int(set_now[0])) if set_now else value}"
     knob = regex(rf"(?i)\A{words.replace('_', '[-_]')}\Z")
     stated = stated_number(told.sizes, knob)
-    if stated is None or stated[1] > int(value) or "parallel" in words or "tp_size" in words:
+    if stated is None or stated[1] > int(value):
         return f"{name}{mark}{value}"
     return f"{name}{mark}{max(stated[1] // 2, 1)}"

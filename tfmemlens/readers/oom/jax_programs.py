@@ -34,6 +34,21 @@ SERVER = LineRule(
     "--gpu-memory-utilization 0.93",
     needs=("vllm", "jetstream", "sgl", "utilization", "inference"),
 )
+LOADING_WEIGHTS = LineRule(
+    r", in (?:load_model|create_weights|_?initialize_model|load_weights|weight_loader"
+    r"|process_weights_after_loading)\b",
+    'File "server/loader.py", line 398, in load_model',
+    'ERROR worker.py:464]   File "layers/quantized.py", line 66, in create_weights',
+    needs=(
+        ", in load",
+        ", in create_w",
+        ", in initialize_m",
+        ", in _initialize_m",
+        ", in weight_",
+        ", in process_w",
+    ),
+)
+"""The traceback of a server that ends while its weights are made or read."""
 AFTER_DRAWS = LineRule(
     r"\baz\.from_(?:num)?pyro\b|\bfrom_numpyro\b|\blog_likelihood\(|\bPredictive\("
     r"|(?i:posterior[_ ]predictive)",
@@ -80,6 +95,7 @@ JAX_PROGRAMS = {
     "program: quantum Monte Carlo": MONTE_CARLO,
     "program: molecules": MOLECULES,
     "program: a server": SERVER,
+    "a server's weights": LOADING_WEIGHTS,
     "program: after the draws": AFTER_DRAWS,
     "program: on a grid": GRID,
 }

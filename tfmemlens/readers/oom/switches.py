@@ -54,6 +54,16 @@ _NOT_FOR_LONG = (
 )
 SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
+        "tensor_parallel_size",
+        LineRule(
+            r"\b(?:tensor_parallel_size|tensor-parallel-size|tp[-_]size|ici_tensor_parallelism)[= ]{1,3}"
+            r"(?P<value>\d{1,4})\b",
+            "tensor_parallel_size=8, pipeline_parallel_size=1",
+            "--tensor-parallel-size 4",
+            needs=("tensor", "tp"),
+        ),
+    ),
+    (
         "working_batch",
         LineRule(
             r"(?i)(?<![a-z_])(?:(?:per_device_)?(?:train|mini|micro|global)[_-]?)?batch(?:[_ -]?size)?"
@@ -564,6 +574,7 @@ _WORDS = Words(
     "name: Orin", "name: Xavier",
     " nano", " Nano", "aspb", "RPi", "HIP_", "hip", "MIOpen", "ROCm", "rocm",
     "FORCE_UNI", "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
+    "arallel_size", "arallel-size", "tp-size", "tp_size", "arallelism=",
 )  # fmt: skip
 """What a line must hold to be looked at closely."""
 
