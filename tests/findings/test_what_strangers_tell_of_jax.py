@@ -426,3 +426,21 @@ def test_what_does_not_grow_is_not_quoted_as_what_fails() -> None:
         " time). After 2500 programs it starts to swap and the process gets killed.\n"
     )
     assert "host RAM ran out" in report.verdict and "not growing" not in report.verdict
+
+
+@pytest.mark.parametrize(
+    ("told", "matrix"),
+    [
+        ("I learn the 30000 x 30000 coupling as a dense matrix, batch of 4 through vmap", True),
+        ("I learn the 30000x30000 weights, batch of 4 through vmap", True),
+        ("I learn a 2000 x 2000 dense matrix, batch of 4 through vmap", False),
+        ("I learn on pictures of 30000 x 30000 pixels, batch of 4 through vmap", False),
+        ("a 16500 x 16500 dense matrix is an input, batch of 4 through vmap", False),
+    ],
+)
+def test_a_matrix_that_the_text_states_is_before_a_vmap(told: str, matrix: bool) -> None:
+    text = f"jax on a GPU of 24 GB: {told}.\nRESOURCE_EXHAUSTED: Out of memory"
+    verdict = read(text).verdict
+    assert ("whatever the batch and the steps" in verdict) is matrix
+    assert ("with its gradient and Adam's two moments 13.41 GiB" in verdict) is matrix
+    assert (slugs(text)[0] == "low-rank-matrix") is matrix

@@ -17,6 +17,7 @@ from tfmemlens.findings.support.prose_advice import ANOTHER_RELEASE, without_a_b
 from tfmemlens.findings.support.prose_of_jax import of_constructs
 from tfmemlens.findings.support.rows import attributed, failures, on_host
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.stated_weights import STATED_MATRIX
 from tfmemlens.findings.support.told_mechanism import told_mechanism
 from tfmemlens.findings.support.tool_settings import tool
 from tfmemlens.findings.support.traceback_place import of_the_node
@@ -78,7 +79,7 @@ def check(case: Case) -> Iterator[Finding]:
             headline=what,
             because=what,
             evidence=(Evidence("the message", failed.line),),
-            remedies=(*of_jax, _REST_OF_JAX)
+            remedies=(*(likely.remedies if likely and likely.fact == STATED_MATRIX else of_jax), _REST_OF_JAX)
             if framework == JAX
             else (
                 *of_shuffling(failed),

@@ -231,6 +231,7 @@ TABLE: dict[str, Applicability] = {
     "mend-the-error": Applicability(),
     "search-the-error": Applicability(),
     "who-ended-it": Applicability(devices=_HOST, shell=True),
+    "low-rank-matrix": Applicability(_OF_JAX),
     "the-silent-process": _ANYWHERE,
     "longer-heartbeat": Applicability(_OF_JAX),
     "end-the-process": Applicability(devices=_ON_GPU),

@@ -21,7 +21,12 @@ from tfmemlens.findings.support.prose_of_jax import (
 )
 from tfmemlens.findings.support.residues import FEWER_RESIDUES, with_host_ram
 from tfmemlens.findings.support.situation import JAX
-from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
+from tfmemlens.findings.support.stated_weights import (
+    STATED_MATRIX,
+    StatedWeights,
+    stated_matrix,
+    stated_weights,
+)
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
@@ -642,6 +647,33 @@ def _weights(case: Case) -> Grower | None:
     return Grower(_what_weights_take(weights, bool(trains)), weights.line, (_SHARDED_WEIGHTS, _FEWER_TRAINED))
 
 
+def _matrix(case: Case) -> Grower | None:
+    """A dense matrix whose sides the text states, and which fills much of a device by itself."""
+    told = case.capture.surroundings
+    matrix = stated_matrix(told)
+    if (
+        matrix is None
+        or told.shows("growing in words")
+        or matrix.needed_bytes < _SHARE_OF_WEIGHTS * _room(told)
+    ):
+        return None
+    return Grower(matrix.needs, matrix.line, (_SPARSER, _LESS_FOR_A_MATRIX), fact=STATED_MATRIX)
+
+
+_SPARSER = Remedy(
+    "give it fewer numbers: neighbours alone (sparse, or a convolution), a low rank, or fewer rows; neither"
+    " the batch nor the steps of a loop or solver make it smaller",
+    "y = u @ (v.T @ x)   # u, v: n x 64 numbers each instead of n x n",
+    slug="low-rank-matrix",
+)
+_LESS_FOR_A_MATRIX = Remedy(
+    "or keep less beside it: an optimizer without moments, bfloat16, donated state, or shards of its rows on"
+    " several devices",
+    "optax.sgd(1e-2)   # no moments; optax.adafactor keeps little",
+    slug="less-optimizer-state",
+)
+
+
 def _what_weights_take(weights: StatedWeights, trains: bool) -> str:
     in_half = f"{weights.text} take {human(weights.bytes // 2)} in 16 bits and {human(weights.bytes)} in 32"
     train = f", with gradients and Adam in 32 bits {human(weights.trained_bytes)}" if trains else ""
@@ -684,4 +716,4 @@ def _remat_wanted(case: Case) -> Grower | None:
 
 
 _OF_SETTINGS: tuple[Callable[[Case], Grower | None], ...] = (_capped, _takes_all)
-_OF_SIZES: tuple[Callable[[Case], Grower | None], ...] = (_batch_of_each, _remat_wanted, _weights)
+_OF_SIZES: tuple[Callable[[Case], Grower | None], ...] = (_batch_of_each, _remat_wanted, _weights, _matrix)

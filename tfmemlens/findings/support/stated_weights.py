@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from tfmemlens.model.capture import WEIGHTS_BY_NAME, Surroundings
 from tfmemlens.model.line import Line
-from tfmemlens.units import human
+from tfmemlens.patterns import regex
+from tfmemlens.units import GIB, human
 from tfmemlens.values import dataclass
 
 _NAMES = frozenset({"parameters", "params", "weights", "param", "model"})
@@ -69,3 +70,69 @@ def stated_weights(told: Surroundings) -> StatedWeights | None:
         if each.name == WEIGHTS_BY_NAME and each.sizes[0] >= _LEAST
     )
     return max(stated or known, key=lambda each: each.count, default=None)
+
+
+_OF_A_MATRIX = regex(
+    r"(?i)\b(?:matri(?:x|ces)|dense|fully[- ]connected|linear|weights?|coupling|connectivity|adjacency)\b"
+)
+_LEARNT = regex(
+    r"(?i)\b(?:learn(?:s|ed|t|ing|able)?|train(?:s|ed|ing|able)?|fit(?:s|ted|ting)?|optimi[sz]\w{1,4}"
+    r"|parameters?)\b"
+)
+STATED_MATRIX = "a stated matrix"
+"""The name of the fact."""
+_LEAST_SIDE = 1024
+_NEAR = 60
+"""Letters between a matrix's sizes and the words that say what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatedMatrix:
+    """A dense matrix of weights by the words of a text: `I learn the 20,000 x 20,000 coupling`."""
+
+    sides: tuple[int, int]
+    learnt: bool
+    line: Line
+
+    @property
+    def bytes(self) -> int:
+        """In float32."""
+        return self.sides[0] * self.sides[1] * _BYTES
+
+    @property
+    def needed_bytes(self) -> int:
+        """In float32; of one that is learnt, with its gradient and Adam's two moments."""
+        return self.bytes * (_TIMES_OF_ADAM if self.learnt else 1)
+
+    @property
+    def needs(self) -> str:
+        """What it takes, in a clause."""
+        rows, columns = self.sides
+        learnt = (
+            f", with its gradient and Adam's two moments {human(self.needed_bytes)}" if self.learnt else ""
+        )
+        return (
+            f"the matrix of {rows:,} x {columns:,} that the text states ({self.line.place}): it takes"
+            f" {human(self.bytes)} in float32{learnt}, whatever the batch and the steps"
+        )
+
+
+def stated_matrix(told: Surroundings) -> StatedMatrix | None:
+    """The largest matrix of a GiB or more that words near its sizes call one; None where there is none."""
+    found = []
+    for each in told.sizes:
+        if len(each.sizes) != 2 or min(each.sizes) < _LEAST_SIDE:
+            continue
+        rows, columns = each.sizes
+        written = regex(rf"{_digits(rows)} ?(?:x|\u00d7|\*) ?{_digits(columns)}").search(each.line.text)
+        if written is None or rows * columns * _BYTES < GIB:
+            continue
+        around = each.line.text[max(written.start() - _NEAR, 0) : written.end() + _NEAR]
+        if _OF_A_MATRIX.search(around):
+            found.append(StatedMatrix((rows, columns), bool(_LEARNT.search(around)), each.line))
+    return max(found, key=lambda matrix: matrix.bytes, default=None)
+
+
+def _digits(number: int) -> str:
+    """The number as a pattern, with commas or without."""
+    return f"(?:{number}|{number:,})"
