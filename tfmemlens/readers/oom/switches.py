@@ -57,7 +57,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         "tensor_parallel_size",
         LineRule(
             r"\b(?:tensor_parallel_size|tensor-parallel-size|tp[-_]size|ici_tensor_parallelism)[= ]{1,3}"
-            r"(?P<value>\d{1,4})\b",
+            r"(?P<value>[2-9]|[1-9]\d{1,3})\b",
             "tensor_parallel_size=8, pipeline_parallel_size=1",
             "--tensor-parallel-size 4",
             needs=("tensor", "tp"),
