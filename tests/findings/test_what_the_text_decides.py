@@ -196,3 +196,26 @@ def test_a_switch_that_the_code_has_the_other_way_is_what_it_hangs_on(said: str)
 )
 def test_a_switch_decides_nothing_otherwise(said: str, value: str) -> None:
     assert "fine with `persistent" not in explained(TAPE.format(said, value)).verdict
+
+
+SESSION = (
+    "tf 1.4 on the CPU. {}, then Killed.\n\n"
+    "for game in range(9000):\n"
+    "    while not over:\n"
+    "        best = sess.run(tf.argmax(values, 1), {{board: [b]}})\n"
+    "        b, over = play(b, best)\n"
+)
+
+
+@pytest.mark.parametrize("said", ["RSS up from 200 MB to 9 GB", "The memory has grown from 0.5 GB to 12 GB"])
+def test_memory_that_rose_is_said_to_grow(said: str) -> None:
+    found = explained(SESSION.format(said))
+    assert "line 5 adds `tf.argmax` to the graph each time it runs" in found.verdict
+    assert found.actions[0].remedy.slug != "map-the-file"
+
+
+@pytest.mark.parametrize(
+    "said", ["RSS down from 9 GB to 200 MB", "The memory limit was raised from 4 GB to 12 GB by me"]
+)
+def test_memory_that_was_lowered_or_allowed_does_not_grow(said: str) -> None:
+    assert "growing in words" not in dict(explained(SESSION.format(said)).case.capture.surroundings.purposes)

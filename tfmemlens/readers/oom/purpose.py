@@ -338,7 +338,10 @@ GROWING = LineRule(
     r"|\b(?:each|every) (?:epoch|step|iteration|batch|call|fold|trial)\b[^.\n]{0,20}\bmore (?:\w{1,12} )?"
     r"(?:RAM|memory)\b|\b(?:RAM|memory) (?:accumulat|build)\w*"
     r"|\b(?:RAM|memory) fills (?:up )?(?:a (?:bit|little) )?more (?:with|after|at|in) (?:each|every)\b"
+    r"|\b(?:V?RAM|memory|RSS|RES)\b[^.?\n]{0,40}\b(?:up|grew|grown|rose|risen|climbed|swell\w*) from"
+    r" \d[\d.,]* ?[KMG]"
     r"|\bprocess (?:\w+ ){0,3}(?:larger and larger|bigger and bigger)\b)",
+    "over night its RSS went up from 400 MB to 11 GB",
     "This takes all my 16 GB of RAM in ten minutes",
     "the RAM fills a bit more with every epoch",
     "on one of the two devices the process becomes bigger and bigger",
@@ -360,7 +363,18 @@ GROWING = LineRule(
     "With every epoch more RAM is taken",
     "could it be a memory accumulation?",
     "\u8fd0\u884c\u5185\u5b58\u66b4\u6da8",
-    needs=("ram", "memory", "leak", "up in", "up on", "\u5185\u5b58", "and bigger", "and larger"),
+    needs=(
+        "ram",
+        "memory",
+        "leak",
+        "up in",
+        "up on",
+        "\u5185\u5b58",
+        "and bigger",
+        "and larger",
+        "rss",
+        "res ",
+    ),
 )
 """The text says in words that memory grows."""
 VECTORISING = LineRule(
