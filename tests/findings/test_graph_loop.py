@@ -6,12 +6,14 @@ import ast
 
 import pytest
 
+from tfmemlens import pipeline
 from tfmemlens.findings.support.graph_loop import graph_loop
 from tfmemlens.findings.support.taped_loop import taped_loop
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
+from tfmemlens.model.report import Report
 
 WHILE = """\
 TURNS = 40
@@ -77,3 +79,54 @@ def test_near_misses(code: str, source: str | None, node: str | None) -> None:
 def test_a_line_within_the_turns_of_a_tape_s_loop(source: str, inside: bool) -> None:
     loop = taped_loop(told(RANGE.replace("tf.range", "range")).program())
     assert loop and loop.holds(source) is inside
+
+
+MIB = 1 << 20
+OF_THE_REQUEST = 8 * 56 * 56 * 32 * 4
+BODY = """
+def body(t, out):
+    y = tf.layers.conv2d(x[:, t], 32, 3, padding='same')
+    return t + 1, out.write(t, y)
+_, out = tf.while_loop(lambda t, _: t < {turns}, body, [0, ta])
+train = tf.train.AdamOptimizer().minimize(loss_of(out))
+"""
+OLD = (
+    "W tensorflow/core/framework/op_kernel.cc:1192] Resource exhausted: OOM when allocating tensor with"
+    " shape[{}]\n"
+)
+
+
+def of_frames(count: int, turns: str = "24", shape: str = "8,56,56,32", node: str = "") -> Report:
+    """A dump of a release that prints no type, and names no op, beside the loop."""
+    sizes = ((count, OF_THE_REQUEST), (5, MIB))
+    held = sum(number * size for number, size in sizes)
+    dump = "".join(
+        f"I tensorflow/core/common_runtime/bfc_allocator.cc:696] {number} Chunks of size {size} totalling"
+        f" {number * size / MIB:.2f}MiB\n"
+        for number, size in sizes
+    )
+    stats = (
+        f"I tensorflow/core/common_runtime/bfc_allocator.cc:702] Stats: \nLimit:     {held + MIB}\n"
+        f"InUse:     {held}\nMaxInUse:  {held}\nNumAllocs:    90\nMaxAllocSize:   {OF_THE_REQUEST}\n\n"
+    )
+    tag = f"\t [[Node: {node} = Conv2D[T=DT_FLOAT](a, b)]]\n" if node else ""
+    return pipeline.explain("TF 1.4\n" + dump + stats + OLD.format(shape) + tag + BODY.format(turns=turns))
+
+
+def test_as_many_blocks_as_turns_are_what_they_make() -> None:
+    found = of_frames(24)
+    assert "as many as the 24 turns of `tf.while_loop`" in found.verdict
+    assert [action.remedy.slug for action in found.actions][:2] == ["fewer-turns", "swap-to-host"]
+
+
+@pytest.mark.parametrize(
+    ("count", "turns", "shape", "node"),
+    [
+        (23, "24", "8,56,56,32", ""),  # another number
+        (24, "n", "8,56,56,32", ""),  # turns that are not known
+        (24, "24", "8,56,56,48", ""),  # another size
+        (24, "24", "8,56,56,32", "dense/MatMul"),  # an op outside
+    ],
+)
+def test_other_blocks_are_no_turns(count: int, turns: str, shape: str, node: str) -> None:
+    assert "turns of `tf.while_loop`" not in of_frames(count, turns, shape, node).verdict

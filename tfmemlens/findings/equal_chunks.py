@@ -9,7 +9,8 @@ least four chunks of the request's size hold half of what is in use, or a hundre
 sixteen, where steps went well before, where what is in use rose from failure to failure or where an op failed
 that ran by itself, ten, where the failing line adds to a list;
 so too where a session has served many times what it holds, as only steps that went well make it; a step each
-of the sequence that was asked for, where they are as large as that and at least as many;
+of the sequence that was asked for, where they are as large as that and at least as many; as many as a quoted
+`tf.while_loop` has turns, where nothing names the op;
 in a loop (by its names, or where the failing line stands in a turn of the program's) the sizes that have
 sixteen chunks and more, from three tenths on. A thousand of one size, and fifty for each step that went
 well, are a loop's.
@@ -19,6 +20,7 @@ instead of tensors.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -64,7 +66,7 @@ BASIS = Basis.MEASURED
 EXPLAINS = "the blocks of one size, or those of a loop"
 
 _STACKS = regex(r"(?:\A|[/_])Tensor(?:Array|List)(?:Un)?(?:Stack|Gather|Scatter|FromTensor|Split|Concat|V3)?")
-_MIN_REQUEST_BYTES = 16 << 10
+_MIN_REQUEST_BYTES, _FLOAT_BYTES = 16 << 10, 4
 _STORED, _MIN_COUNT, _MIN_CERTAIN_COUNT = 10, 16, 100
 """Chunks of one size that something must have left behind: where the failing line adds to a list, with and
 without another sign of it."""
@@ -132,11 +134,20 @@ def _of_traces(case: Case, moment: Moment) -> bool:
 
 def _of_the_request(moment: Moment, request: Request) -> list[Allocation]:
     """The chunks of the request's size, where they are half of all."""
-    need = request.needed_bytes
+    need = request.needed_bytes or _in_float32(moment, request)
     if need is None or need < _MIN_REQUEST_BYTES:
         return []
     equal = [row for row in moment.attribution.table if row.size_bytes == round_up(need)]
     return equal if sum(row.count for row in equal) >= 4 and _share(moment, equal) >= 0.5 else []
+
+
+def _in_float32(moment: Moment, request: Request) -> int | None:
+    """The bytes of a shape that releases before 1.5 print without its type, where a chunk is as large."""
+    shape = request.failed.shape
+    if not shape or not all(shape) or request.failed.dtype is not None:
+        return None
+    need = _FLOAT_BYTES * math.prod(side or 0 for side in shape)
+    return need if any(row.size_bytes == round_up(need) for row in moment.attribution.table) else None
 
 
 def _of_any_size(case: Case, moment: Moment, request: Request) -> list[Allocation]:
@@ -213,6 +224,12 @@ def _meaning(case: Case, moment: Moment) -> str:
         return (
             f": what {turns} of `{loop.call}` ({loop.line.place}) makes, kept for the gradient of"
             f" {loop.gradient.place}"
+        )
+    if request and (counted := _counted_loop(case, moment, request)):
+        inside, count = counted
+        return (
+            f": as many as the {count:,} turns of `{inside.call}` ({inside.line.place}), so most likely what"
+            " each makes, kept for the backward pass"
         )
     if request and (_in_loop(case, request) or of_a_loop(case, moment)):
         layer = stacking_layer(case)
@@ -295,6 +312,21 @@ def _graph_loop(case: Case, request: Request) -> GraphLoop | None:
     from tfmemlens.findings.support.graph_loop import graph_loop
 
     return graph_loop(told, request.failed)
+
+
+def _counted_loop(case: Case, moment: Moment, request: Request) -> tuple[GraphLoop, int] | None:
+    """A loop of the program's graph of which nothing names the failing op, where as many chunks as it has
+    turns are as large as the request.
+    """
+    told = case.capture.surroundings
+    if request.failed.node or request.failed.source or is_eager(request) or not told.program():
+        return None
+    from tfmemlens.findings.support.graph_loop import loops_of_turns
+
+    count = sum(row.count for row in _of_the_request(moment, request))
+    alike = (loop for loop in loops_of_turns(told) if loop.turns and loop.turns == count >= _MIN_COUNT)
+    found = next(alike, None)
+    return (found, count) if found else None
 
 
 def _steps_of_sequence(moment: Moment) -> int | None:
@@ -442,6 +474,9 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
             slug="shorter-sequences",
         )
         yield from remedies.offered(case, moment, "smaller-batch")
+    elif request and (counted := _counted_loop(case, moment, request)):
+        yield from _of_graph_loop(counted[0])
+        yield from remedies.offered(case, moment, "smaller-batch")
     elif request and (loop := _graph_loop(case, request)):
         yield from _of_graph_loop(loop)
         yield from remedies.offered(case, moment, "smaller-batch")
@@ -508,6 +543,13 @@ def _of_graph_loop(loop: GraphLoop) -> Iterator[Remedy]:
             f"fewer turns: {name}, {loop.turns:,} -> {loop.turns // 2:,}, keeps half as much",
             f"{loop.named[0]} = {loop.turns // 2}" if loop.named else None,
             slug="fewer-turns",
+        )
+    if loop.call.endswith("while_loop"):
+        yield Remedy(
+            "let the loop keep what its turns make in host RAM until the gradient needs it (GPU only,"
+            " slower)",
+            "tf.while_loop(cond, body, loop_vars, swap_memory=True)",
+            slug="swap-to-host",
         )
     yield Remedy(
         "run the loop in pieces, each with a gradient of its own, the next from where the last one ended"

@@ -53,17 +53,31 @@ def graph_loop(told: Surroundings, failed: FailedRequest) -> GraphLoop | None:
         return None
     for statement, loop in _loops(program):
         if _failed_in(program, statement, loop, failed):
-            limit = _limit(loop, program)
-            named = numbers_by_name(code_lines(told)).get(limit.id) if isinstance(limit, ast.Name) else None
-            turns = limit.value if isinstance(limit, ast.Constant) and isinstance(limit.value, int) else None
-            return GraphLoop(
-                statement.line_of(loop),
-                _as_written(loop),
-                gradient,
-                named[0] if named else turns,
-                (limit.id, named[1]) if named and isinstance(limit, ast.Name) else None,
-            )
+            return _as_value(told, program, statement, loop, gradient)
     return None
+
+
+def loops_of_turns(told: Surroundings) -> Iterator[GraphLoop]:
+    """All such loops, whether what failed is known to be in one or not; a gradient may be told in words."""
+    program = told.program()
+    gradient = _gradient(program)
+    for statement, loop in _loops(program):
+        yield _as_value(told, program, statement, loop, gradient or statement.line_of(loop))
+
+
+def _as_value(
+    told: Surroundings, program: Program, statement: Statement, loop: ast.Call | ast.For, gradient: Line
+) -> GraphLoop:
+    limit = _limit(loop, program)
+    named = numbers_by_name(code_lines(told)).get(limit.id) if isinstance(limit, ast.Name) else None
+    turns = limit.value if isinstance(limit, ast.Constant) and isinstance(limit.value, int) else None
+    return GraphLoop(
+        statement.line_of(loop),
+        _as_written(loop),
+        gradient,
+        named[0] if named else turns,
+        (limit.id, named[1]) if named and isinstance(limit, ast.Name) else None,
+    )
 
 
 def _loops(program: Program) -> Iterator[tuple[Statement, ast.Call | ast.For]]:
