@@ -4,7 +4,9 @@ What it means: with sequences of several lengths, or a bucket for each length, t
 longest batch. The step that fails is the first that saw it.
 When it fires: the program prints the shape or the length of its batches, at least four of them, and the last
 before the failure is a quarter larger than any before; or two shapes that differ in one size, the last four
-times as large.
+times as large. Or the op that failed ran in a recorded step, and made a tensor that has as many samples and a
+half or less of another size. Or the program pads batches to a length that its code does not state, and four
+steps and more went well.
 What to do: cap the lengths, or make batches of as many tokens rather than of as many samples.
 """
 
@@ -12,10 +14,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from tfmemlens.findings.support.rows import requests
-from tfmemlens.model.case import Case
+from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
+from tfmemlens.findings.support.rows import all_in_use, requests
+from tfmemlens.findings.support.stage import counters_before
+from tfmemlens.model.allocation import OUTPUT
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
+from tfmemlens.model.tensor import format_shape
+from tfmemlens.patterns import regex
 
 BASIS = Basis.MEASURED
 EXPLAINS = "the part of the request that a batch as before does not need"
@@ -24,7 +33,13 @@ _LEAST, _LARGER, _MUCH_LARGER = 4, 1.25, 4
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, _, request in list(requests(case))[:1]:
+    for index, moment, request in list(requests(case))[:1]:
+        if (usual := _recorded(case, request)) is not None:
+            yield _longer_than(case, index, moment, request, usual)
+            continue
+        if (padded := _padded(case, request)) is not None:
+            yield _of_a_padded_batch(index, moment, request, *padded)
+            continue
         failed = request.failed.line
         lengths = [
             (sizes, line)
@@ -68,6 +83,140 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+class _Usual(NamedTuple):
+    """What the op made in a step that ran, and what stood before that step."""
+
+    shape: tuple[int, ...]
+    baseline_bytes: int
+
+
+def _recorded(case: Case, request: Request) -> _Usual | None:
+    """The shape that the failing op made in a recorded step that ran, where it has as many samples and other
+    sizes that are half of it or less.
+    """
+    failed = request.failed
+    shape = failed.shape
+    if not failed.node or not shape or len(shape) < 2 or None in shape or request.fixed:
+        return None
+    made = {
+        tuple(row.shape): timeline.baseline_bytes
+        for timeline in case.capture.timelines
+        if not timeline.predicted
+        for row in timeline.table
+        if row.node == failed.node and row.shape and row.purpose == OUTPUT and row.dtype == failed.dtype
+    }
+    alike = [each for each in made if len(each) == len(shape) and each[0] == shape[0] and None not in each]
+    if not alike or len(alike) < len(made):
+        return None
+    usual = max(alike, key=_product)
+    pairs = list(zip(usual, shape, strict=True))
+    grown = [(one, other) for one, other in pairs if one != other]
+    longer = bool(grown) and all(_TWICE * (one or 0) <= (other or 0) for one, other in grown)
+    return _Usual(tuple(size or 0 for size in usual), made[usual]) if longer else None
+
+
+_SHORTER = Remedy(
+    "leave out or cut samples that are much longer than the others (one is enough: it decides for its whole"
+    " batch)",
+    "ds = ds.filter(lambda x, y: tf.shape(x)[0] <= longest)   # or x[:longest], before batching",
+    slug="truncate-inputs",
+)
+_LIKE_LENGTHS = Remedy(
+    "or put samples of a like length together, fewer of the long ones in a batch",
+    "ds = ds.bucket_by_sequence_length(length, bounds, sizes)   # TF 2.6+",
+    slug="bucket-sequences",
+)
+
+
+def _padded(case: Case, request: Request) -> tuple[Line, int] | None:
+    """The line that pads batches of a variable length, and how many steps went well before one of such a
+    length that the code nowhere states; None of anything else.
+    """
+    told, shape = case.capture.surroundings, request.failed.shape
+    if not shape or len(shape) < 3 or None in shape or request.fixed or request.failed.creating:
+        return None
+    code = code_lines(told)
+    line = next((each for each in code if _PADS.search(each.text)), None)
+    steps = max((step for step, _ in counters_before(case, request)), default=0)
+    number = _batch_of(code, line) or request.batch
+    if line is None or steps < _LEAST or shape[0] != number:
+        return None
+    longest = max(size or 0 for size in shape[1:-1])
+    stated = any(longest == int(each) for text in code for each in _INTEGER.findall(text.text))
+    return (line, steps) if longest >= _LONG and not stated else None
+
+
+_LONG = 256
+_INTEGER = regex(r"(?<![\w.])\d{1,9}(?![\w.])")
+_BATCH = regex(
+    r"\.padded_batch\(\s*(?:batch_size\s*=\s*)?(?:(?P<digits>\d{1,6})|(?P<name>[A-Za-z_]\w{0,60}))"
+)
+
+
+def _batch_of(code: Sequence[Line], line: Line | None) -> int | None:
+    match = _BATCH.search(line.text) if line else None
+    if match is None:
+        return None
+    named = numbers_by_name(code).get(match["name"] or "")
+    return int(match["digits"]) if match["digits"] else named and named[0]
+
+
+def _of_a_padded_batch(index: int, moment: Moment, request: Request, line: Line, steps: int) -> Finding:
+    """A batch behind many that went well, of samples that are padded to their longest."""
+    shape = format_shape(request.failed.shape or ())
+    what = (
+        f"{steps:,} steps went well, and `padded_batch` ({line.place}) pads all samples of a batch to its"
+        f" longest: most likely one of this batch ({shape}) is much longer than those before"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=all_in_use(moment) + (request.needed_bytes or 0),
+        basis=Basis.SHAPE,
+        evidence=(Evidence("the batches are padded", line), Evidence("the request", request.failed.line)),
+        remedies=(_SHORTER, _LIKE_LENGTHS),
+        moment=index,
+        rules_out=_OF_ANY_BATCH,
+    )
+
+
+_TWICE = 2
+_PADS = regex(r"\.padded_batch\(")
+_OF_ANY_BATCH = ("in-blocks", "narrower-layer", "large-tensors-first", "constant-shapes", "smaller-input")
+"""What makes every step smaller, or orders them, where one batch is unlike the others."""
+
+
+def _product(shape: Sequence[int | None]) -> int:
+    return math.prod(size or 0 for size in shape)
+
+
+def _longer_than(case: Case, index: int, moment: Moment, request: Request, usual: _Usual) -> Finding:
+    """A batch whose samples are longer than those of a step that was recorded: with them every output is."""
+    shape, need = tuple(size or 0 for size in request.failed.shape or ()), request.needed_bytes or 0
+    times = _product(shape) // _product(usual.shape)
+    what = (
+        f"this batch is about {times:,} times as long as one that ran: there the same op made"
+        f" {format_shape(usual.shape)}, here {format_shape(shape)}"
+    )
+    padded = next((line for line in code_lines(case.capture.surroundings) if _PADS.search(line.text)), None)
+    pads = f"; `padded_batch` ({padded.place}) pads all samples to the longest" if padded else ""
+    of_the_batch = max(all_in_use(moment) - usual.baseline_bytes, 0) + need
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=f"{what}{pads}",
+        because=f"{what}{pads}",
+        explains=of_the_batch - of_the_batch // times,
+        evidence=(
+            Evidence("the request", request.failed.line),
+            *((Evidence("the batches are padded", padded),) if padded else ()),
+        ),
+        remedies=(_SHORTER, _LIKE_LENGTHS),
+        moment=index,
+        rules_out=(*_OF_ANY_BATCH, *(("smaller-batch", "batch-for-the-block") if times >= shape[0] else ())),
+    )
 
 
 def _counts_on(lengths: Sequence[tuple[tuple[int, ...], object]]) -> bool:

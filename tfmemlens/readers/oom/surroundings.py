@@ -76,12 +76,13 @@ STEP = LineRule(
     r"(?<!\d )\b(?:global[_"
     r" ])?[Ss]tep[s]?\s*[:=#]?\s*(?P<step>\d+)|\b[Ii]ter(?:ation)?s?\s*[:=#]?\s*(?P<iteration>\d+)"
     r"|\A\s*[Ii]t\s+(?P<it>\d+)\s*[:|]|\b(?P<ordinal>\d+)(?:st|nd|rd|th) (?:step|batch|iteration)\b"
-    r"|\bepoch=[\d.]{1,9} step=(?P<of_epoch>\d+)\b",
+    r"|\bepoch=[\d.]{1,9} step=(?P<of_epoch>\d+)\b|\A\s*[Bb]atch\s+(?P<of_batches>\d+)\s*[:,|]?\s+loss\b",
     "step 120 loss = 0.31",
     "Iter: 500, loss: 0.3",
     "  it   20: 2.78",
     "it is around the 85th batch of 313",
     "[train] [INFO] epoch=0.25 step=400, 9.5 examples/sec",
+    "batch  40 loss 0.51",
     needs=("step", "iter", "it ", "batch"),
 )
 PARAMETERS = LineRule(r"Total params: (?P<count>[\d,]+)", "Total params: 3,274,634", needs="Total params")
