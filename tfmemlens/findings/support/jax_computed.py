@@ -17,6 +17,7 @@ from tfmemlens.findings.support.jax_code.changes import (
 )
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine
 from tfmemlens.findings.support.main_buffers import CHUNKED, ONE_SHAPE
+from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
 from tfmemlens.findings.support.rows import rows, waits_for_another
 from tfmemlens.knowledge.jax_arrays import Followed, Noted, arrays_of
 from tfmemlens.knowledge.jax_arrays.values import MISMATCH, UPDATE_OF_ROWS, JaxArray
@@ -133,6 +134,33 @@ def gradient_of_each_sample(case: Case, moment: Moment) -> Line | None:
         ),
         None,
     )
+
+
+_A_BATCH = regex(r"(?i)batch|\bbs\b|\bn_?(?:samples|examples)\b")
+
+
+def without_a_batch(case: Case, moment: Moment) -> Remedy | None:
+    """What makes the largest buffers smaller where a smaller batch does not: the program names its batch, and
+    it names every size of the array that they are, none of them after a batch.
+    """
+    need = moment.request.needed_bytes if moment.request else None
+    listed = rows(moment, lambda row: row.allocation.purpose != "parameter" and bool(row.allocation.shape))
+    followed = _followed(case, need) if listed else None
+    stated = numbers_by_name(code_lines(case.capture.surroundings))
+    batches = [number for name, (number, _) in stated.items() if _A_BATCH.search(name)]
+    if followed is None or need is None or not batches:
+        return None
+    most = listed[0].allocation.total_bytes
+    alike = [row.allocation for row in listed if row.allocation.total_bytes == most]
+    if 2 * most * len(alike) < sum(row.allocation.total_bytes for row in listed):
+        return None
+    shapes = {(each.shape, each.dtype) for each in alike}
+    for made in followed.arrays:
+        names = [followed.names.get(size) for size in made.array.shape if size > 1]
+        free = all(name and not _A_BATCH.search(name) for name in names)
+        if (made.array.shape, made.array.dtype) in shapes and len(names) > 1 and free:
+            return None if set(batches) & set(made.array.shape) else _in_parts(made, need)
+    return None
 
 
 _TOLD = regex(r"\[shape = '\w{1,9}\[(?P<sizes>\d{1,12}(?:,\d{1,12}){1,7})\]")
@@ -474,6 +502,15 @@ def _in_parts(made: Noted, need: int) -> Remedy:
     largest = shape[0] if shape and shape[0] >= _ROWS else max(shape, default=1)
     kept = made.name in _CREATES | _DRAWS
     where = f"{largest:,} (size {shape.index(largest) + 1} of {len(shape)})"
+    if made.gradient and not kept:
+        return Remedy(
+            "go through it in parts, and let the backward pass compute each part again (jax.checkpoint;"
+            f" without it every part is kept): half of its {where} halves it",
+            "y = jax.lax.map(jax.checkpoint(f), xs)   # or jax.lax.scan(jax.checkpoint(body), carry, xs)",
+            min(made.array.bytes, need) // 2,
+            Certainty.ESTIMATE,
+            slug="in-pieces",
+        )
     return Remedy(
         f"{'make it smaller' if kept else 'go through it in parts'}: half of its {where} halves it",
         saves_bytes=min(made.array.bytes, need) // 2,

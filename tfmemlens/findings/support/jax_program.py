@@ -256,6 +256,8 @@ def _vmapped(program: list[Statement]) -> MadeByLine | None:
     rows = _rows(program)
     if not physics and _is_differentiated(program, node):
         return _vmapped_under_a_gradient(statement.line_of(node), name, pairs)
+    if not physics and (drawn := _drawn_before(program, node)):
+        return _vmapped_over_draws(statement.line_of(node), name, pairs, drawn)
     some = _ROWS_AT_ONCE if rows is None or rows > 4 * _ROWS_AT_ONCE else max(rows // 4, 1)
     what = (
         "the contacts that may occur, with their constraints, exist"
@@ -273,6 +275,65 @@ def _vmapped(program: list[Statement]) -> MadeByLine | None:
             ),
         ),
         line=statement.line_of(node),
+    )
+
+
+_DRAWS = frozenset("normal uniform truncated_normal bernoulli rademacher laplace gumbel choice".split())
+_DEEPEST = 4
+
+
+def _drawn_before(program: list[Statement], vmap: ast.Call) -> Line | None:
+    """The line that draws the rows which a vmap is given, all at once, itself or by what is computed of it in
+    the same function: `noise = jax.random.normal(key, (rows, n))`.
+    """
+    given = next((call.args for _, call in _nodes(program, ast.Call) if call.func is vmap), [])
+    around = [
+        each for _, each in _nodes(program, ast.FunctionDef) if any(part is vmap for part in ast.walk(each))
+    ]
+    within = {id(part) for part in ast.walk(around[-1])} if around else None
+    values = {
+        target.id: (node.value, statement.line_of(node))
+        for statement, node in _nodes(program, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name) and (within is None or id(node) in within)
+    }
+    names = {part.id for each in given for part in ast.walk(each) if isinstance(part, ast.Name)}
+    for _ in range(_DEEPEST):
+        found = [values[name] for name in sorted(names) if name in values]
+        for value, line in found:
+            if any(_draws_rows(part) for part in ast.walk(value)):
+                return line
+        names = {part.id for value, _ in found for part in ast.walk(value) if isinstance(part, ast.Name)}
+    return None
+
+
+def _draws_rows(node: ast.AST) -> bool:
+    """Whether it draws an array of two dimensions and more: `jax.random.normal(key, (rows, n))`."""
+    if (
+        not isinstance(node, ast.Call)
+        or last_name(node.func) not in _DRAWS
+        or "random" not in ast.unparse(node.func)
+    ):
+        return False
+    shapes = [*node.args[1:2], *(word.value for word in node.keywords if word.arg == "shape")]
+    return any(isinstance(each, ast.Tuple) and len(each.elts) > 1 for each in shapes)
+
+
+def _vmapped_over_draws(line: Line, name: str, pairs: str, drawn: Line) -> MadeByLine:
+    """What is mapped exists whole before the vmap: fewer rows at a time in it leave that as it is."""
+    return MadeByLine(
+        f"{drawn.place} draws numbers for all rows at once, and the vmap of {line.place} runs {name}{pairs}"
+        " on them: fewer rows at a time in the vmap alone leave what is drawn as it is",
+        (
+            Remedy(
+                "draw each row within the function that is mapped, from a key of its own, and run some rows"
+                " at a time; what is needed again later is drawn again from the same key",
+                "y = jax.lax.map(lambda key: f(x, key), jax.random.split(key, n),"
+                f" batch_size={_ROWS_AT_ONCE})   # f draws",
+                slug="in-blocks",
+            ),
+        ),
+        line=drawn,
     )
 
 

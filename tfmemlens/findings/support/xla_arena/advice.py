@@ -24,7 +24,7 @@ from tfmemlens.findings.support.prose_advice import batch_that_runs
 from tfmemlens.findings.support.prose_of_jax import STEPS_AGAIN
 from tfmemlens.findings.support.rows import device_limit, is_buffer, lists_buffers, rows
 from tfmemlens.findings.support.servers import A_SERVER, flags_of, lower_than_set
-from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, framework_of, situation
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.knowledge.kept_results import holds_weights
 from tfmemlens.model.case import Case, Moment
@@ -408,6 +408,8 @@ def _of_the_program(
         yield _pad_less(padding)
     if evaluates:
         pass  # the rule of that phase says what its batch is
+    elif without_batch := _in_parts_without_a_batch(case, moment):
+        yield without_batch
     elif not (of_arguments or line or new) and (buffers is None or buffers.batch):
         again = ("recompute",) if buffers is None or buffers.recompute else ()
         yield from remedies.offered(case, moment, "smaller-batch", *again)
@@ -428,6 +430,15 @@ def _of_the_program(
     if not lists_buffers(moment) and not line:
         yield remedies.name_the_buffers()
     yield WITHOUT_XLA
+
+
+def _in_parts_without_a_batch(case: Case, moment: Moment) -> Remedy | None:
+    """What helps where the largest buffers have no axis of the batch."""
+    if framework_of(case) != JAX or not case.capture.surroundings.program():
+        return None
+    from tfmemlens.findings.support.jax_computed import without_a_batch  # reads trees
+
+    return without_a_batch(case, moment)
 
 
 _KEEPS_MUCH = ("minimal", "minimal_flash", "dots_saveable", "everything_saveable")
