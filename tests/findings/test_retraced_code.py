@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 import pytest
 
+from tests.findings.logs import dump_by_size
+from tfmemlens import pipeline
 from tfmemlens.findings.support.retraced_code import retraced
+from tfmemlens.model.finding import Severity
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
+from tfmemlens.model.report import Report
 
 CODE = """\
 recipes = np.random.rand(16000, 64)
@@ -66,3 +71,71 @@ def test_the_array_that_each_trace_copies(code: str, array: tuple[str, int] | No
 @pytest.mark.parametrize("name", ["party", "other"])
 def test_what_is_no_tf_function_of_the_program(name: str) -> None:
     assert retraced(program(CODE), name) is None
+
+
+LENGTHS = """\
+@tf.function
+def learn(notes, modes):
+    return net(notes), modes
+for step in range(70):
+    notes, modes = assemble(tunes)
+    loss = learn(notes, modes)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "shape"),
+    [
+        (LENGTHS, ("notes", 6)),
+        (LENGTHS.replace("range(70)", "tunes").replace("assemble(tunes)", "step"), None),
+        (
+            LENGTHS.replace("for step in range(70)", "for notes, modes in tunes").replace(
+                "    notes, modes = assemble(tunes)\n", ""
+            ),
+            ("notes", 5),
+        ),
+        (LENGTHS.replace("loss = learn(notes, modes)", "loss = learn(notes, 3)"), None),
+        (
+            LENGTHS.replace("loss = learn(notes, modes)", "loss = learn(notes, step)"),
+            None,
+        ),  # a number differs
+        (LENGTHS.replace("notes, modes = assemble", "others = assemble"), None),
+        (LENGTHS.replace("    loss = learn(notes, modes)", "    pass\nlearn(notes, modes)"), None),
+        (LENGTHS.replace("@tf.function", "@tf.function(reduce_retracing=True)"), None),
+        (LENGTHS.replace("@tf.function", "@tf.function(input_signature=[tf.TensorSpec([None])])"), None),
+    ],
+)
+def test_an_argument_that_a_loop_makes_anew(code: str, shape: tuple[str, int] | None) -> None:
+    found = retraced(program(code), "learn")
+    assert found
+    assert (found.shape and (found.shape[0], found.shape[1].number)) == shape
+
+
+WARNED = (
+    "WARNING:tensorflow:{times} out of the last {times} calls to <function learn at 0x7f0000000000>"
+    " triggered tf.function retracing. Tracing is expensive\n"
+)
+
+
+def report(code: str = LENGTHS, size: int = 1 << 20, warnings: int = 2) -> Report:
+    warned = "".join(WARNED.format(times=times) for times in range(5, 5 + warnings))
+    blocks = [(1, (10 + number) << 20) for number in range(20)]
+    full = dump_by_size(size, 390, *blocks, allocator="cpu")
+    return pipeline.explain(f"import tensorflow as tf\n{code}\n{warned}{full}")
+
+
+def test_shapes_that_differ_are_the_cause_where_little_failed() -> None:
+    told = report()
+    assert "the shape of its `notes` differs from call to call" in told.verdict
+    assert "pad its lengths" in told.actions[0].remedy.text
+    assert "smaller-batch" not in [action.remedy.slug for action in told.actions]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"size": 64 << 20}, {"warnings": 1}, {"code": LENGTHS.replace("assemble(tunes)", "tunes")}],
+    ids=["a large request", "one warning", "no reason"],
+)
+def test_elsewhere_the_warning_is_a_factor(given: dict[str, Any]) -> None:
+    (found,) = (each for each in report(**given).findings if each.rule == "retraced-functions")
+    assert found.severity is Severity.FACTOR

@@ -11,7 +11,7 @@ keep, constants and tensors that each captured, holds three tenths of what is in
 It is no cause where the code keeps each model that a loop makes: each new model is traced anew.
 A function is made anew where two warnings tell of two objects of its name, or where a loop or a method of the
 program keeps each that another function makes. Where the program was read, its call tells which argument
-gets another Python number each time.
+gets another Python number each time, or a tensor that a loop makes anew, whose shape then differs.
 What to do: give the function one signature, pass tensors instead of Python numbers; where it is made anew,
 which no signature helps, make it once; pass large arrays as arguments, as each trace keeps a copy of what it
 uses from outside.
@@ -107,9 +107,10 @@ def check(case: Case) -> Iterator[Finding]:
         if left:
             each = "each trace, or each new model," if of_keras else "each trace"
             kept = f"most likely {each} left tensors behind: {_counted(left)} in use"
+        told_why = times > 1 and _says_why(code) and _is_small(moment)
         by_models = of_keras and any(each.model for each in kept_by_code(case.capture.surroundings))
         yield Finding(
-            severity=Severity.CAUSE if explained and not by_models else Severity.FACTOR,
+            severity=Severity.CAUSE if (explained or told_why) and not by_models else Severity.FACTOR,
             headline=f"{function} is {anew or 'traced again and again'} ({warnings}): {kept}",
             because=f"{function} is {anew or 'traced again and again'}, and {kept}",
             explains=explained or None,
@@ -118,7 +119,24 @@ def check(case: Case) -> Iterator[Finding]:
             detail=_LIKELY if left else "",
             remedies=(_MODELS,) if of_keras else _remedies(line, anew, bool(left), code=code),
             moment=index,
+            rules_out=_OF_ONE_STEP if told_why else (),
         )
+
+
+_SMALL = 0.02
+_OF_ONE_STEP = ("smaller-batch", "look-for-lists", "compare-shapes")
+"""What makes a step smaller, or looks for what grows, where so little failed that a step is not the cause."""
+
+
+def _says_why(code: Retraced | None) -> bool:
+    """Whether the program's own call tells why its function is traced anew."""
+    return code is not None and (code.number is not None or code.shape is not None)
+
+
+def _is_small(moment: Moment) -> bool:
+    """Whether so little was asked for that only what had grown before explains the failure."""
+    need = moment.request.needed_bytes if moment.request else None
+    return need is not None and need <= _SMALL * all_in_use(moment)
 
 
 def _kept_by_traces(case: Case) -> Iterator[Finding]:
@@ -171,7 +189,9 @@ def _remedies(
     once, arrays = _once(maker_of(line) if line else ""), [_arguments(code)] if captures else []
     if anew:
         return (once, *arrays)
-    told = code is not None and code.number is not None
+    told = code is not None and (code.number is not None or code.shape is not None)
+    if code is not None and code.shape is not None and not code.number:
+        return (*_few_shapes(*code.shape), *arrays)
     return (_signature(code), *arrays, *([once] if counted and not told else []))
 
 
@@ -189,10 +209,32 @@ def _at(code: Retraced | None) -> str:
     """Where the function stands, and which argument is another number each time."""
     if code is None:
         return ""
+    if code.number is None and code.shape is not None:
+        argument, line = code.shape
+        likely = f"most likely the shape of its `{argument}` differs from call to call"
+        return f" ({code.line.place}; {likely}, {line.place}: no Python number is given)"
     if code.number is None:
         return f" ({code.line.place})"
     argument, given, line = code.number
     return f" ({code.line.place}; {line.place} gives its `{argument}` the Python number `{given}`)"
+
+
+def _few_shapes(argument: str, line: Line) -> tuple[Remedy, ...]:
+    """What makes fewer traces of a function that gets tensors of many shapes."""
+    return (
+        Remedy(
+            f"give `{argument}` a few shapes ({line.place}): pad its lengths up to multiples of 64, or bucket"
+            " them; there is then one trace for each",
+            "length = -(-length // 64) * 64   # and mask what is padded",
+            slug="bucket-sequences",
+        ),
+        Remedy(
+            "or one signature with None for what differs; within the function x.shape is then None there, so"
+            " take tf.shape(x)",
+            ONE_SIGNATURE,
+            slug="one-signature",
+        ),
+    )
 
 
 def _signature(code: Retraced | None) -> Remedy:

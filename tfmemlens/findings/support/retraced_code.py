@@ -25,6 +25,10 @@ class Retraced:
     line: Line
     number: tuple[str, str, Line] | None = None
     """The argument that gets a Python number, what it is given, and the line of the call."""
+    shape: tuple[str, Line] | None = None
+    """Where no call gives a number: an argument that a loop makes anew for each call, and the line of the
+    call. Its shape most likely changes.
+    """
     array: tuple[str, Line] | None = None
     """The name from outside that its code makes a tensor of, and where."""
 
@@ -39,7 +43,9 @@ def retraced(program: Program, name: str) -> Retraced | None:
     if len({statement.line_of(node) for statement, node in functions}) != 1:
         return None
     statement, node = functions[0]
-    return Retraced(statement.line_of(node), _number(program, node), _array(statement, node))
+    number = _number(program, node)
+    shape = None if number or _is_relaxed(node) else _of_each_turn(program, node)
+    return Retraced(statement.line_of(node), number, shape, _array(statement, node))
 
 
 def given_numbers(program: Program) -> Iterator[tuple[str, Line, str, str, Line]]:
@@ -68,6 +74,66 @@ def _number(program: Program, function: ast.FunctionDef) -> tuple[str, str, Line
             if argument and _is_number(program, value, around, _DEEPEST):
                 return argument, ast.unparse(value), statement.line_of(call)
     return None
+
+
+_RELAXED = frozenset({"input_signature", "reduce_retracing", "experimental_relax_shapes"})
+
+
+def _is_relaxed(function: ast.FunctionDef) -> bool:
+    """Whether its decorator says what shapes it takes, or lets them differ."""
+    words = (word for each in function.decorator_list if isinstance(each, ast.Call) for word in each.keywords)
+    return any(word.arg in _RELAXED for word in words)
+
+
+def _of_each_turn(program: Program, function: ast.FunctionDef) -> tuple[str, Line] | None:
+    """The first argument of a call in a loop that the loop makes anew, where nothing that is given is a
+    number or a word.
+    """
+    names = [each.arg for each in function.args.args if each.arg != "self"]
+    for statement, call, _ in _calls(program, function.name):
+        given = [*call.args, *(word.value for word in call.keywords)]
+        loop = _around(program, call)
+        if loop is None or any(map(_is_plain, given)):
+            continue
+        made = {
+            part.id
+            for target in _made_in(loop)
+            for part in ast.walk(target)
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+        }
+        for argument, value in zip(names, call.args, strict=False):
+            if isinstance(value, ast.Name) and value.id in made:
+                return argument, statement.line_of(call)
+    return None
+
+
+def _is_plain(value: ast.expr) -> bool:
+    """Whether it is a number or a word of Python's, as it stands."""
+    return isinstance(value, ast.Constant | ast.BinOp | ast.UnaryOp | ast.Compare | ast.BoolOp)
+
+
+def _around(program: Program, call: ast.Call) -> ast.For | ast.While | None:
+    """The innermost loop in which a call stands; None also where its function begins within the loop."""
+    loops = [
+        node
+        for each in program
+        for node in each.nodes
+        if isinstance(node, ast.For | ast.While) and any(part is call for part in ast.walk(node))
+    ]
+    return min(loops, key=lambda each: len(list(ast.walk(each))), default=None)
+
+
+def _made_in(loop: ast.For | ast.While) -> Iterator[ast.expr]:
+    """What each turn assigns by calling something or takes of a data set; a counter is no array."""
+    if isinstance(loop, ast.For) and not (
+        isinstance(loop.iter, ast.Call) and last_name(loop.iter.func) in _COUNTS
+    ):
+        yield loop.target
+    for node in ast.walk(loop):
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            continue
+        if last_name(node.value.func) not in _TO_NUMBERS:
+            yield from node.targets
 
 
 def _calls(program: Program, name: str) -> Iterator[tuple[Statement, ast.Call, ast.FunctionDef | None]]:
