@@ -194,3 +194,30 @@ def test_sizes_of_the_step_that_failed(
     shape: tuple[int | None, ...], sizes: ResizedStep, expected: tuple[int | None, ...]
 ) -> None:
     assert resized(shape, sizes) == expected
+
+
+@pytest.mark.parametrize(
+    ("node", "claimed"),
+    [("net/pool/MaxPool", False), ("gradient_tape/net/pool/MaxPool/MaxPoolGrad", True), ("MaxPool", False)],
+)
+def test_before_the_backward_pass_nothing_is_of_it(node: str, claimed: bool) -> None:
+    later = made("gradient_tape/net/conv/Conv2D/Conv2DBackpropInput", (32, 640), 5, 6)
+    step = timeline(made(node, (32, 2048), 1, 2), later)
+    request = replace(REQUEST, node=node, shape=(32, 2048))
+    found = [claim.name for claim in claims_of_step([step], request, None)]
+    assert (later.node in found) is claimed
+
+
+@pytest.mark.parametrize(
+    ("shape", "new"),
+    [
+        ((24, 1, 393, 64), (24, 1, 42000, 64)),  # before a pool that halves, of an odd length
+        ((24, 392, 64), (24, 42000, 64)),
+        ((24, 1, 98, 64), (24, 1, 10500, 64)),
+        ((24, 256, 64), (24, 256, 64)),  # no multiple
+        ((24, 395, 64), (24, 395, 64)),
+        ((24, 64, 392), (24, 64, 392)),  # channels
+    ],
+)
+def test_what_a_pool_made_shorter_grows_with_it(shape: tuple[int, ...], new: tuple[int, ...]) -> None:
+    assert resized(shape, ResizedStep(sides={196: 21000})) == new

@@ -52,7 +52,7 @@ def claims_of_step(
             if timeline.predicted:
                 rows = [*rows, *_kept_until_the_peak(timeline, {*rows})]
             yield from _claims(timeline, rows, sizes)
-            yield from _of_other_times(timeline, {*rows}, sizes)
+            yield from _of_other_times(timeline, {*rows}, sizes, request)
             return
 
 
@@ -147,11 +147,16 @@ def _claims_by_row(
             yield row, Claim(node, owner, TensorType(resized(shape, sizes), table.dtype[row]))
 
 
-def _of_other_times(timeline: Timeline, alive: set[int], sizes: ResizedStep) -> Iterator[Claim]:
+def _of_other_times(
+    timeline: Timeline, alive: set[int], sizes: ResizedStep, request: FailedRequest
+) -> Iterator[Claim]:
+    """Not what the backward pass makes, where it failed before."""
+    forward = bool(request.node) and owner_like(request.node or "").phase is Phase.FORWARD
     rows = (row for row in range(len(timeline.table)) if row not in alive)
     by_type: dict[TensorType, list[Claim]] = {}
     for claim in _claims(timeline, rows, sizes):
-        by_type.setdefault(claim.tensor, []).append(claim)
+        if not (forward and claim.owner.phase in (Phase.GRADIENT, Phase.OPTIMIZER)):
+            by_type.setdefault(claim.tensor, []).append(claim)
     for claims in by_type.values():
         if len({claim.owner.layer for claim in claims}) == 1:
             first = claims[0]
@@ -182,5 +187,7 @@ def _resize_side(new: list[int | None], shape: Shape, old: int, size: int) -> No
         each = shape[at] or 0
         if each > 1 and old % each == 0 and old // each <= _MOST_POOLED:
             new[at] = -(-size // (old // each))
+        elif each > old and each % old < each // old <= _MOST_POOLED:  # before it was pooled
+            new[at] = each // old * size
     if len(shape) > 1 and shape[-1] == old and (len(alike) == 1 or not between):
         new[-1] = size
