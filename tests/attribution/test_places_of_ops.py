@@ -28,3 +28,16 @@ PLACES = (OpPlace("encode", "net.py", 24, ("MatMul", "conv")), OpPlace("<module>
 def test_the_function_and_its_line(layer: str | None, kind: Kind, told: str | None) -> None:
     names = LiveNames(LiveModel((), (("conv", "Conv2D"),), places=PLACES))
     assert names.owner(replace(NOBODY, layer=layer, kind=kind)).layer == told
+
+
+@pytest.mark.parametrize(
+    ("function", "label"),
+    [
+        ("encode", "encode (net.py:24)"),
+        ("<module>", "net.py:24"),
+        ("<lambda>", "net.py:24"),
+        ("", "net.py:24"),
+    ],
+)
+def test_a_place_without_a_function_is_its_line(function: str, label: str) -> None:
+    assert OpPlace(function, "net.py", 24, ()).label == label

@@ -82,7 +82,8 @@ class OpPlace:
     def label(self) -> str:
         """`encode (net.py:24)`; of what stands in no function the line alone."""
         place = f"{self.file}:{self.code_line}"
-        return place if self.function.startswith("<") else f"{self.function} ({place})"
+        named = self.function and not self.function.startswith("<")
+        return f"{self.function} ({place})" if named else place
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ def _of_weights(case: Case, keeping: Kept) -> Iterator[Remedy]:
     if averaged:
         yield Remedy(
             f"keep a running mean of the weights instead of every set in `{keeping.container}`: one set,"
-            " however many epochs there are",
+            " however many there were",
             f"mean = w if mean is None else [m + (x - m) / n for m, x in zip(mean, w)]   # w ="
             f" {keeping.value}, the n-th",
             slug="keep-numbers",
