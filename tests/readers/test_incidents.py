@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tfmemlens import pipeline
 from tfmemlens.model.incident import FailedRequest, RequestKind, SizeClass
 from tfmemlens.model.line import Line
 from tfmemlens.readers.oom.compiler import Executable
@@ -280,3 +281,28 @@ class TestTheIncident:
         )  # fmt: skip
         assert incident(found).era == ("1.14", "2.3")
         assert version_text(LAST) == "2.21"
+
+
+OF_A_RANK = (
+    "[1,{rank}]<stderr>:tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating"
+    " tensor with shape[{shape}] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator"
+    " GPU_0_bfc\n[1,{rank}]<stderr>:\t [[{{{{node {node}}}}}]]\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("rank", "shape", "node", "failures"),
+    [
+        (1, "16,576,64", "gradient_tape/net/pairs/Abs/Sign", 1),
+        (1, "16,576,64", "net/pairs/Abs", 1),
+        (1, "16,288,64", "net/pairs/Abs", 2),
+        (0, "16,576,64", "gradient_tape/net/pairs/Abs/Sign", 2),  # one rank fails at two ops
+    ],
+)
+def test_ranks_that_ask_for_one_shape_show_one_failure(
+    rank: int, shape: str, node: str, failures: int
+) -> None:
+    first = OF_A_RANK.format(rank=0, shape="16,576,64", node="net/pairs/Abs")
+    case = pipeline.explain(first + OF_A_RANK.format(rank=rank, shape=shape, node=node)).case
+    assert len(case.capture.incidents) == failures
+    assert len(case.capture.incidents[0].ranks) == (2 if failures == 1 else 1)

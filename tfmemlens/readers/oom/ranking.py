@@ -66,13 +66,16 @@ def _last_story(incidents: list[tuple[Incident, IncidentDraft]]) -> int:
 
 
 def merge_ranks(incidents: list[tuple[Incident, IncidentDraft]]) -> list[tuple[Incident, IncidentDraft]]:
-    """The same request on several ranks is one failure with a count; each rank calls its device GPU:0."""
+    """The same request on several ranks is one failure with a count, whichever op of each asked for a tensor
+    of the shape; each rank calls its device GPU:0.
+    """
     merged: dict[tuple[object, ...], int] = {}
     times: Counter[tuple[object, ...]] = Counter()
     result: list[tuple[Incident, IncidentDraft]] = []
     for incident, draft in incidents:
+        of_any_op = draft.rank and incident.request.shape
         request = (
-            incident.request.node,
+            None if of_any_op else incident.request.node,
             incident.request.shape,
             incident.request.dtype,
             incident.request.kind,
