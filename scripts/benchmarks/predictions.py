@@ -849,6 +849,50 @@ _TWENTIETH: list[tuple[Any, ...]] = [
     ("cress", "2.21", 20, "adamw", 1, False, True),
 ]
 """By one who knew neither the code nor other sets but the seventeenth."""
+
+_TWENTYFIRST: list[tuple[Any, ...]] = [
+    ("hinges", "2.21", 32, "sgd", 1, False, True),
+    ("hinges", "2.11", 24, "adam", 2, False, True),
+    ("acorns", "2.21", 12, "adamw", 1, False, True),
+    ("acorns", "2.11", 8, "adam", 1, False, False),
+    ("buckets", "2.21", 48, "rmsprop", 1, False, True),
+    ("buckets", "2.11", 64, "adam", 1, False, True),
+    ("cobwebs", "2.21", 64, "adam", 2, False, False),
+    ("cobwebs", "2.11", 96, "adagrad", 1, False, False),
+    ("ditches", "2.21", 8, "adam", 4, False, True),
+    ("ditches", "2.11", 12, "momentum", 1, False, True),
+    ("feathers", "2.21", 32, "rmsprop", 1, False, False),
+    ("gravel", "2.21", 512, "adamw", 1, False, True),
+    ("gravel", "2.11", 768, "adagrad", 1, False, True),
+    ("hammocks", "2.21", 256, "momentum", 1, True, False),
+    ("icicles", "2.21", 24, "sgd", 1, False, True),
+    ("icicles", "2.11", 32, "adam", 1, True, True),
+    ("jugs", "2.21", 1024, "adagrad", 1, False, False),
+    ("knots", "2.11", 32, "rmsprop", 1, False, False),
+    ("ladders", "2.21", 24, "momentum", 2, False, True),
+    ("ladders", "2.11", 16, "sgd", 1, False, True),
+    ("mittens", "2.21", 32, "adam", 1, False, False),
+    ("mittens", "2.11", 24, "rmsprop", 4, False, False),
+    ("nails", "2.21", 24, "adam", 1, False, True),
+    ("nails", "2.11", 20, "adagrad", 2, False, True),
+    ("oars", "2.11", 8, "adam", 1, False, True),
+    ("pebbles", "2.21", 8, "adam", 1, False, False),
+    ("quivers", "2.21", 24, "adamw", 1, False, True),
+    ("quivers", "2.11", 16, "momentum", 2, True, True),
+    ("ropes", "2.21", 12, "rmsprop", 2, False, False),
+    ("spoons", "2.21", 32, "sgd", 1, True, True),
+    ("trowels", "2.21", 32, "adagrad", 4, False, True),
+    ("trowels", "2.11", 40, "adam", 1, False, False),
+    ("urns", "2.11", 1536, "sgd", 2, False, False),
+    ("valves", "2.21", 64, "momentum", 1, False, False),
+    ("tailors", "1.15", 24, "adam", 1, False, False),
+    ("tailors", "1.15", 16, "momentum", 2, False, False),
+    ("wells", "1.15", 128, "rmsprop", 1, False, False),
+    ("gliders", "1.15", 1024, "adagrad", 1, False, False),
+    ("shawls", "1.15", 64, "sgd", 2, False, False),
+    ("shawls", "1.15", 96, "adam", 1, False, False),
+]
+"""By one who knew neither the code nor other sets but the twentieth, with graphs of TensorFlow 1."""
 _SETS = {
     "first": _CASES,
     "second": _SECOND,
@@ -870,6 +914,7 @@ _SETS = {
     "eighteenth": _EIGHTEENTH,
     "nineteenth": _NINETEENTH,
     "twentieth": _TWENTIETH,
+    "twentyfirst": _TWENTYFIRST,
 }
 _SUFFIXES = {"2.21": ".keras", "2.11": ".h5", "1.15": ".meta"}
 _SHAPES = {

@@ -1,4 +1,5 @@
-"""Graphs of predictions.py's third, fifth, sixth, seventh and the twelfth to fifteenth set, and their real runs:
+"""Graphs of predictions.py's third, fifth, sixth, seventh, twelfth to fifteenth and twenty-first set, and their
+real runs:
 
     predictions_graphs_run.py make FOLDER CASES.json
     predictions_graphs_run.py measure OUT.jsonl CASES.json [LIMIT_OF_CASE.json]
@@ -24,6 +25,7 @@ import predictions_fourteenth_graphs_run
 import predictions_seventh_graphs_run
 import predictions_thirteenth_graphs_run
 import predictions_twelfth_graphs_run
+import predictions_twentyfirst_graphs_run
 
 STEPS = 4
 
@@ -234,6 +236,7 @@ def step_of(case):
         predictions_thirteenth_graphs_run,
         predictions_fourteenth_graphs_run,
         predictions_fifteenth_graphs_run,
+        predictions_twentyfirst_graphs_run,
     )
     model = case["model"]
     make = globals().get(model) or next(getattr(each, model) for each in graphs if hasattr(each, model))

@@ -45,6 +45,7 @@ import predictions_third_run
 import predictions_thirteenth_run
 import predictions_twelfth_run
 import predictions_twentieth_run
+import predictions_twentyfirst_run
 import tensorflow as tf
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tfmemlens/recording"))
@@ -542,6 +543,7 @@ def built(case):
         predictions_eighteenth_run,
         predictions_nineteenth_run,
         predictions_twentieth_run,
+        predictions_twentyfirst_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
