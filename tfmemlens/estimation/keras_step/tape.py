@@ -137,6 +137,8 @@ class Tape:
     """Values (by index) whose gradient somebody needs: trainable weights, and whatever is computed from
     them.
     """
+    masked: set[int] = field(default_factory=set)
+    """Values that come with Keras's mask of the time steps that count."""
 
     def source(
         self,

@@ -34,6 +34,16 @@ def known(job: LoweringContext) -> bool:
     return _rule(job) is not None
 
 
+_HAND_MASKS_ON = frozenset(
+    (
+        *("LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "TimeDistributed"),
+        *("Dense", "Activation", "Add", "Concatenate", "LayerNormalization", "BatchNormalization"),
+        *("Dropout", "SpatialDropout1D", "GaussianDropout", "GaussianNoise", "AlphaDropout"),
+    )
+)
+"""Layers whose outputs have the mask of their inputs."""
+
+
 def lower(job: LoweringContext) -> list[TapeValue]:
     """Write the ops of one call to the tape; returns its outputs. Where the description leaves out what the
     ops depend on, inputs and outputs stand for the layer, and `job.not_understood` says why.
@@ -43,10 +53,21 @@ def lower(job: LoweringContext) -> list[TapeValue]:
         return core.unknown(job)
     try:
         _check(job)
-        return rule(job)
+        made = rule(job)
     except NotLowered as problem:
         job.not_understood = str(problem)
         return core.unknown(job)
+    if _is_masked(job):
+        job.tape.masked.update(each.index for each in made)
+    return made
+
+
+def _is_masked(job: LoweringContext) -> bool:
+    """Whether what a layer gives comes with a mask: of its own making, or handed on."""
+    if job.spec.class_name == "Embedding":
+        return bool(job.config.get("mask_zero"))
+    given = any(each.index in job.tape.masked for each in job.inputs)
+    return job.spec.class_name == "Masking" or (given and job.spec.class_name in _HAND_MASKS_ON)
 
 
 def _check(job: LoweringContext) -> None:

@@ -9,14 +9,18 @@ from tfmemlens.estimation.graph_step.folding import MAX_BYTES
 from tfmemlens.estimation.keras_step.lowering._context import (
     FIRST,
     LoweringContext,
+    add,
     biased,
     cast,
     copied,
     matmul,
+    multiply,
+    reduce_mean,
     scaled,
     sizes_of,
     softmax,
     time_in_front,
+    unary,
 )
 from tfmemlens.estimation.keras_step.lowering.core import dropout
 from tfmemlens.estimation.keras_step.tape import Sizes, Tape, TapeValue
@@ -52,8 +56,8 @@ _PARTS = 256
 _PARALLEL = 32
 _TOGETHER = 4
 _PIECES = 8
-"""In how many parts the backward loop is laid out: Keras 3's loop frees what it has popped, that of Keras 2
-stands in a function that holds all.
+"""In how many parts the backward loop is laid out that frees what it has popped: in the graph itself, as all
+loops of Keras 3; in a function it holds all.
 """
 
 
@@ -196,14 +200,36 @@ def _attention(job: LoweringContext) -> list[TapeValue]:
     key = job.inputs[2] if len(job.inputs) > 2 else value
     shape = (*query.shape[:-1], value.shape[-2])
     work = 2.0 * math.prod(shape) * query.shape[-1] / 20
-    scores = _product(tape, query, key, shape, work)
+    scale = job.weight("scale")
     if job.spec.class_name == "AdditiveAttention":
-        wide = tape.op("Tanh", [scores], (*shape, query.shape[-1]))
-        tape.gradient(wide, [scores], lambda grad: [tape.op("TanhGrad", [grad, wide], scores.shape)])
-        scores = wide
-        scores = scaled(tape, tape.op("Sum", [scores], shape))
-    weights = softmax(tape, scores)
+        scores = _scores_of_sums(tape, query, key, shape, after=scale)
+    elif job.config.get("score_mode") == "concat":
+        scores = _scores_of_sums(tape, query, key, shape, before=scale)
+        scores = multiply(tape, scores, job.needed("concat_score_weight"), shape)
+    else:
+        scores = _product(tape, query, key, shape, work)
+        scores = scores if scale is None else multiply(tape, scores, scale, shape)
+    weights = dropout(tape, softmax(tape, scores), bool(tape.training and job.config.get("dropout")))
     return [_product(tape, weights, value, job.shape, work), weights][: len(job.outputs)]
+
+
+def _scores_of_sums(
+    tape: Tape,
+    query: TapeValue,
+    key: TapeValue,
+    shape: Sizes,
+    before: TapeValue | None = None,
+    after: TapeValue | None = None,
+) -> TapeValue:
+    """Of each query with each key the sum of tanh(query + key) over the features, times a weight `before` the
+    tanh or `after` it: tensors of [batch, queries, keys, features].
+    """
+    wide = (*shape, query.shape[-1])
+    total = add(tape, [query, key], wide)
+    total = total if before is None else multiply(tape, total, before, wide)
+    made = unary(tape, total, "Tanh", "output")
+    made = made if after is None else multiply(tape, made, after, wide)
+    return reduce_mean(tape, made, shape, "Sum")
 
 
 def _number(value: object) -> int:
@@ -240,28 +266,26 @@ def _loop(
     work = 2.0 * batch * steps * sum(math.prod(weight.shape) for weight in job.weights.values()) / 20
     source = tape.op("ReverseV2", [turned], rank=2 * FIRST) if reverse else turned
     items = tape.op("TensorListFromTensor", [source], listed)
-    held = [source] if reverse and not job.keras_3 else []
+    inline = not _stands_in_a_function(job, spec)
+    held = [source] if reverse and not inline else []
     ahead = [] if tape.training else _ahead(job, spec, items, each, sequence)
     begins = job.inputs[1:]
     state = tape.op(
         "While", [items, *ahead, *held, *begins, *job.weights.values()], (batch, *each), job.dtype, work=work
     )
     stacks = _stacks(job, spec, state, steps)
-    if tape.training and not job.keras_3:
+    if tape.training and not inline:
         _zeros(job, weights, (steps, batch, *each) if sequence else None)
     made = _gathered(tape, state, stacks, final, steps if sequence else None)
     made = tape.op("ReverseV2", [made]) if reverse and sequence else made
     scratch = _scratch_bytes(job, each) if spec.class_name in _CONVOLUTIONAL else 0
-    zeros = (
-        [tape.op("ZerosLike", [state, *stacks[-1:]], listed, x.dtype)]
-        if job.keras_3 and tape.needs(x)
-        else []
-    )
+    zeros = [tape.op("ZerosLike", [state, *stacks[-1:]], listed, x.dtype)] if inline and tape.needs(x) else []
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
         begun = zeros or ([tape.op("ZerosLike", [grad], listed, x.dtype)] if tape.needs(x) else [])
-        last = _backward(job, grad, stacks, weights, work, sequence, scratch)
-        held = [] if job.keras_3 else stacks
+        summed = _summed_late(job, spec, inline)
+        last = _backward(job, grad, stacks, summed, work, sequence, scratch, inline)
+        held = [] if inline else stacks
         data = None
         if tape.needs(x):
             grads = tape.op("TensorListSetItem", [last, *begun, *held], listed, x.dtype, over=begun)
@@ -270,6 +294,46 @@ def _loop(
 
     tape.gradient(made, [x, *begins, *weights], back)
     return [made, *(_last_state(tape, made, sizes_of(kind)) for kind in job.outputs[1:outputs])]
+
+
+def _stands_in_a_function(job: LoweringContext, spec: LayerSpec) -> bool:
+    """Whether the loop stands in a function of its own, for which Grappler may put a kernel of cuDNN: one of
+    Keras 2 with the settings of such a kernel does (`_could_use_gpu_kernel`).
+    """
+    told = spec.config
+    return (
+        not job.keras_3
+        and spec.class_name in ("LSTM", "GRU")
+        and told.get("activation", "tanh") == "tanh"
+        and told.get("recurrent_activation", "sigmoid") == "sigmoid"
+        and not told.get("recurrent_dropout")
+        and not told.get("unroll")
+        and bool(told.get("use_bias", True))
+        and bool(told.get("reset_after", True))
+    )
+
+
+def _summed_late(job: LoweringContext, spec: LayerSpec, inline: bool) -> list[TapeValue]:
+    """The gradients of weights that wait to be summed, as profiles of one thread show them: that of the
+    state's kernel, and in an LSTM or a SimpleRNN of Keras 3 or the function of an LSTM that of the input's. A
+    gate that cuts its part out of a kernel gives a gradient as large as the whole. None wait where steps are
+    masked in a function.
+    """
+    if not inline and job.inputs[0].index in job.tape.masked:
+        return []
+    kinds = {kind for kind, _ in _cells(spec, ())}
+    both = "GRU" not in kinds if job.keras_3 else not inline and kinds == {"LSTM"}
+    parts = _parts(spec)
+    waiting = []
+    for name, weight in job.weights.items():
+        if not job.tape.needs(weight):
+            continue
+        last = name.rpartition("/")[2]
+        if last in ("kernel", "recurrent_kernel"):
+            waiting += [weight] * (parts.get(last) or (both or last != "kernel"))
+        else:
+            waiting.append(weight)
+    return waiting
 
 
 def _last_state(tape: Tape, made: TapeValue, shape: Sizes) -> TapeValue:
@@ -305,7 +369,9 @@ def _zeros(job: LoweringContext, weights: list[TapeValue], sequence: tuple[int, 
 
 
 def _stacks(job: LoweringContext, spec: LayerSpec, state: TapeValue, steps: int) -> list[TapeValue]:
-    """What the steps keep: their input and `_PER_STEP` tensors."""
+    """What the steps keep: their input and `_PER_STEP` tensors, and with gates apart the parts of the weights
+    that each step cuts out, and the state as each gate sees it.
+    """
     tape, x = job.tape, job.inputs[0]
     if not tape.training:
         return []
@@ -313,11 +379,35 @@ def _stacks(job: LoweringContext, spec: LayerSpec, state: TapeValue, steps: int)
     of_gates = _OF_HARD_GATES if _has_hard_gates(job, spec) else 0.0
     width = sum((_PER_STEP.get(kind, 8.0) + of_gates) * units for kind, units in cells)
     width += math.prod(x.shape[2:])
-    shape = (max(steps // _PARTS, 1), x.shape[0], round(width))
+    if spec.config.get("recurrent_dropout"):
+        width += sum(_GATES.get(kind, 1) * units for kind, units in cells)
+    cut = {name for name, count in _parts(spec).items() if count or _has_gates_apart(spec)}
+    parts = [weight.shape for name, weight in job.weights.items() if name.rpartition("/")[2] in cut]
+    together = max(steps // _PARTS, 1)
+    shapes = [(together, x.shape[0], round(width)), *((together, *shape) for shape in parts)]
     return [
         tape.op("TensorListPushBack", [state], shape, job.dtype, kind=Kind.LOOP_STACK, repeated=True)
         for _ in range(min(_PARTS, steps))
+        for shape in shapes
     ]
+
+
+def _has_gates_apart(spec: LayerSpec) -> bool:
+    """Whether each gate makes a product of its own (`implementation=1`), which recurrent dropout asks for."""
+    apart = spec.config.get("recurrent_dropout") or spec.config.get("implementation") == 1
+    return spec.class_name in ("LSTM", "GRU") and bool(apart)
+
+
+def _parts(spec: LayerSpec) -> dict[str, int]:
+    """By kernel how many slices each step cuts out of it: each is kept, and the gradient of each is as large
+    as the kernel. An LSTM splits the input's kernel at once (0), whose gradients are joined.
+    """
+    if _has_gates_apart(spec):
+        gates = _GATES[spec.class_name]
+        return {"kernel": gates if spec.class_name == "GRU" else 0, "recurrent_kernel": gates}
+    if spec.class_name == "GRU" and not spec.config.get("reset_after", True):
+        return {"recurrent_kernel": 2}
+    return {}
 
 
 def _has_hard_gates(job: LoweringContext, spec: LayerSpec) -> bool:
@@ -350,6 +440,7 @@ def _backward(
     work: float,
     sequence: bool,
     scratch: int,
+    inline: bool,
 ) -> TapeValue:
     """The loop in reverse: it lists the gradients of its outputs and pops the stacks; gradients of the
     weights wait to be summed. `scratch`: bytes that its kernels book.
@@ -360,7 +451,7 @@ def _backward(
         across = (steps, grad.shape[0], *grad.shape[2:])
         listed = [tape.op("TensorListFromTensor", [time_in_front(tape, grad, across)])]
         last = listed[0]
-    pieces = min(_PIECES if job.keras_3 else 1, len(stacks))
+    pieces = min(_PIECES if inline else 1, len(stacks))
     for piece in range(pieces):
         popped = stacks[
             len(stacks) * (pieces - piece - 1) // pieces : len(stacks) * (pieces - piece) // pieces
