@@ -83,3 +83,23 @@ def test_one_loss_is_that_of_all_outputs(loss: Any, name: str | None) -> None:
     told = questions(loss)
     assert not told.losses
     assert losses_of(told, 2) == [name, name]
+
+
+@pytest.mark.parametrize("activation", ["softmax", "linear"])
+def test_labels_that_give_each_class_its_share_are_as_large_as_the_output(activation: str) -> None:
+    predicted = predict(
+        questions("categorical_crossentropy", activation),
+        StepSettings(BATCH, "sgd", threads=1, workers=1, onednn=False),
+    )
+    assert ops(predicted) == ["SoftmaxCrossEntropyWithLogits", "Mul"]
+    (labels,) = [each for each in predicted.step.inputs if each.shape[-1:] == (UNITS,)]
+    assert labels.dtype == "float32"
+
+
+def test_hubers_loss_makes_the_square_and_the_line_and_chooses() -> None:
+    predicted = step("huber")
+    assert ops(predicted)[:7] == ["Sub", "Abs", "LessEqual", "Square", "Mul", "Sub", "SelectV2"]
+    buffers = predicted.step.tape.buffers
+    kept = [op for op in predicted.step.tape.ops if op.owner.layer == "loss" and op.writes]
+    small = next(op for op in kept if op.op == "LessEqual")
+    assert buffers[small.writes[0]].bytes == OUTPUT // 4

@@ -32,14 +32,16 @@ def losses_of(network: Network, outputs: int) -> list[str | None]:
 
 
 def loss_of(tape: Tape, output: TapeValue, name: str | None) -> Loss:
-    """Cross-entropy of class numbers or of yes and no, else a mean of squares."""
+    """Cross-entropy of class numbers, of shares or of yes and no, Huber's loss, else a mean of squares."""
     tape.layer, tape.phase = "loss", Phase.FORWARD
     last = next((op for op in reversed(tape.ops) if output.buffer in op.writes), None)
     if is_sparse(output, last.op if last else "", name):
         return _of_classes(tape, output, last)
     if name is not None and "binarycrossentropy" in name:
         return _of_yes_and_no(tape, output, last)
-    return _of_squares(tape, output)
+    if name is not None and "categoricalcrossentropy" in name:
+        return _of_classes(tape, output, last, shares=True)
+    return _of_huber(tape, output) if name == "huber" else _of_squares(tape, output)
 
 
 def is_sparse(output: TapeValue, op: str, loss: str | None) -> bool:
@@ -60,11 +62,14 @@ def _logits(tape: Tape, made: TapeOp, output: TapeValue) -> TapeValue:
     )
 
 
-def _of_classes(tape: Tape, output: TapeValue, last: TapeOp | None) -> Loss:
+def _of_classes(tape: Tape, output: TapeValue, last: TapeOp | None, shares: bool = False) -> Loss:
+    """`shares`: the labels give each class its share, as one-hot rows do."""
     if last and last.op == "Softmax":
         output = _logits(tape, last, output)
-    labels = tape.source("labels", output.shape[:-1], "int32", Kind.INPUT)
-    probabilities = tape.op("SparseSoftmaxCrossEntropyWithLogits", [output, labels], over=[output])
+    shape, dtype = (output.shape, output.dtype) if shares else (output.shape[:-1], "int32")
+    labels = tape.source("labels", shape, dtype, Kind.INPUT)
+    op = "SoftmaxCrossEntropyWithLogits" if shares else "SparseSoftmaxCrossEntropyWithLogits"
+    probabilities = tape.op(op, [output, labels], output.shape, output.dtype, over=[output])
     scaled = tape.op("Mul", [probabilities], over=[probabilities], kind=Kind.GRADIENT)
     return Loss(labels, output, scaled)
 
@@ -102,6 +107,31 @@ def _of_yes_and_no(tape: Tape, output: TapeValue, last: TapeOp | None) -> Loss:
     opposed = back("Neg", [turned], [turned])
     parts = [of_larger, towards_labels, kept, opposed]
     return Loss(labels, x, back("AddN", parts, parts))
+
+
+def _of_huber(tape: Tape, output: TapeValue) -> Loss:
+    """Half the square of a small error, of a large one its size: both are made, and chosen from."""
+    labels, shape = tape.source("labels", output.shape, output.dtype, Kind.INPUT), output.shape
+    error = tape.op("Sub", [output, labels])
+    size = tape.op("Abs", [error])
+    small = tape.op("LessEqual", [size], shape, "bool")
+    square = tape.op("Square", [error])
+    half = tape.op("Mul", [square], over=[square])
+    line = tape.op("Sub", [size, small], over=[size])
+    chosen = tape.op("SelectV2", [small, half, line], shape, output.dtype, over=[half, line])
+    total = tape.op("Mean", [chosen], shape[:1])
+
+    def back(op: str, reads: list[TapeValue], over: list[TapeValue] | None = None) -> TapeValue:
+        return tape.op(op, reads, shape, output.dtype, over=over or [], kind=Kind.GRADIENT)
+
+    spread = back("Tile", [total])
+    grad = back("Mul", [spread], [spread])
+    of_square, of_size = back("SelectV2", [small, grad]), back("SelectV2", [small, grad], [grad])
+    of_square = back("Mul", [of_square], [of_square])
+    doubled = back("Mul", [error, total])
+    squares = back("Mul", [doubled, of_square], [doubled, of_square])
+    sizes = back("Mul", [back("Sign", [error, total]), of_size], [of_size])
+    return Loss(labels, output, back("AddN", [squares, sizes], [squares, sizes]))
 
 
 def _of_squares(tape: Tape, output: TapeValue) -> Loss:

@@ -19,7 +19,7 @@ from tfmemlens.estimation.keras_step.lowering._context import (
     sizes_of_filter,
     volume_bytes,
 )
-from tfmemlens.estimation.keras_step.tape import TapeValue
+from tfmemlens.estimation.keras_step.tape import Sizes, TapeValue
 from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution
 from tfmemlens.model.tensor import ITEM_BYTES
 
@@ -39,8 +39,34 @@ def _conv(job: LoweringContext) -> list[TapeValue]:
         x = tape.padded[x.index, wide]
     positions = math.prod(_space(job, shape))
     op = "Conv3D" if len(_space(job, shape)) == 3 else "Conv2D"
-    made = convolve(job, x, kernel, shape, positions, math.prod(kernel.shape[:-1]), kernel.shape[-1], op)
+    patch, channels = math.prod(kernel.shape[:-1]), kernel.shape[-1]
+    apart = _apart(job, x, kernel)
+    if apart is None:
+        made = convolve(job, x, kernel, shape, positions, patch, channels, op)
+    else:
+        moved = copied(tape, x, "SpaceToBatchND", apart, "BatchToSpaceND")
+        reduced = [size - reach + 1 for size, reach in zip(apart[1:-1], kernel.shape, strict=False)]
+        inner = (apart[0], *reduced, channels)
+        made = convolve(job, moved, kernel, inner, math.prod(reduced), patch, channels, op)
+        made = copied(tape, made, "BatchToSpaceND", shape, "SpaceToBatchND")
     return [activated(job, biased(tape, made, job.weight("bias")))]
+
+
+def _apart(job: LoweringContext, x: TapeValue, kernel: TapeValue) -> Sizes | None:
+    """A series or a volume whose kernel has holes goes into the batch, each offset an image of its own
+    (`tf.nn.convolution`): the shape that makes. Pictures have kernels with holes of their own.
+    """
+    told = job.config.get("dilation_rate", 1)
+    space = _space(job, x.shape)
+    rates = [int(each) for each in told] if isinstance(told, list | tuple) else [_first(told)] * len(space)
+    if len(space) == 2 or len(rates) != len(space) or max(rates) < 2 or x.shape[1:-1] != space:
+        return None
+    wide = [
+        size + ((reach - 1) * rate if job.config.get("padding") == "same" else 0)
+        for size, reach, rate in zip(space, kernel.shape, rates, strict=False)
+    ]
+    sizes = (math.ceil(size / rate) for size, rate in zip(wide, rates, strict=True))
+    return (x.shape[0] * math.prod(rates), *sizes, x.shape[-1])
 
 
 def _first(value: object) -> int:
@@ -197,6 +223,16 @@ def _copy(op: str, back: str) -> Callable[[LoweringContext], list[TapeValue]]:
     return lambda job: [copied(job.tape, job.inputs[0], op, job.shape, back)]
 
 
+def _repeated(job: LoweringContext) -> list[TapeValue]:
+    """A volume, repeated along one axis after the other; the gradients are summed in the same steps."""
+    made, shape = job.inputs[0], job.shape
+    for axis in range(1, len(shape)):
+        longer = (*shape[: axis + 1], *made.shape[axis + 1 :])
+        if longer != made.shape:
+            made = copied(job.tape, made, "Repeat", longer, "Sum")
+    return [made]
+
+
 _RANKS = ("1D", "2D", "3D")
 RULES: dict[str, Callable[[LoweringContext], list[TapeValue]]] = {
     **{f"{name}{rank}": _conv for rank in _RANKS for name in ("Conv", "Convolution")},
@@ -210,5 +246,6 @@ RULES: dict[str, Callable[[LoweringContext], list[TapeValue]]] = {
     **{f"ZeroPadding{rank}": _copy("Pad", "Slice") for rank in _RANKS},
     **{f"Cropping{rank}": _copy("StridedSlice", "StridedSliceGrad") for rank in _RANKS},
     **{f"UpSampling{rank}": _copy("ResizeNearestNeighbor", "ResizeNearestNeighborGrad") for rank in _RANKS},
+    "UpSampling3D": _repeated,
     "Resizing": _copy("ResizeBilinear", "ResizeBilinearGrad"),
 }

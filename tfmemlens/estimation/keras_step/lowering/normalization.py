@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from tfmemlens.estimation.keras_step.lowering._context import LoweringContext, Rule, in_float32
-from tfmemlens.estimation.keras_step.tape import TapeValue
+from tfmemlens.estimation.keras_step.tape import Sizes, TapeValue
 
 
 def _layer_norm(job: LoweringContext) -> list[TapeValue]:
+    if job.keras_3:
+        return [_layer_norm_of_keras_3(job)]
     tape, x = job.tape, job.inputs[0]
     scale, offset = job.weight("gamma"), job.weight("beta")
     reads = [value for value in (x, scale, offset) if value is not None]
@@ -45,6 +47,60 @@ def _layer_norm(job: LoweringContext) -> list[TapeValue]:
 
     tape.gradient(made, reads, back)
     return [made]
+
+
+def _layer_norm_of_keras_3(job: LoweringContext) -> TapeValue:
+    """`x * factor + (offset - mean * factor)`, and its gradient, as the graph of a step of 2.21 has it."""
+    tape, x = job.tape, job.inputs[0]
+    scale, offset = job.weight("gamma"), job.weight("beta")
+    reads = [value for value in (x, scale, offset) if value is not None]
+    narrow = _means_shape(job.config.get("axis", -1), x)
+    mean = tape.op("Mean", [x], narrow)
+    squared = tape.op("SquaredDifference", [x, mean], x.shape)
+    variance = tape.op("Mean", [squared], narrow)
+    inverse = tape.op("Rsqrt", [variance], over=[variance])
+    factor = inverse if scale is None else tape.op("Mul", [scale, inverse], x.shape)
+    wide = factor.shape == x.shape
+    negative = tape.op("Neg", [mean])
+    shift = tape.op("Mul", [negative, factor], factor.shape)
+    product = tape.op("Mul", [x, factor], x.shape)
+    made = tape.op("AddV2", [shift, product], x.shape, over=[shift, product])
+    if offset is not None:
+        made = tape.op("AddV2", [made, offset], x.shape, over=[made])
+
+    def back(grad: TapeValue) -> list[TapeValue | None]:
+        direct = tape.op("Mul", [factor, grad], x.shape, over=[grad])
+        of_shift = tape.op("Mul", [negative, grad], x.shape, over=[grad])
+        of_product = tape.op("Mul", [x, grad], x.shape, over=[grad])
+        of_factor = tape.op("AddN", [of_shift, of_product], x.shape, over=[of_shift, of_product])
+        weighted = (
+            of_factor if scale is None else tape.op("Mul", [of_factor, scale], x.shape, over=[of_factor])
+        )
+        of_scale = tape.op("Mul", [of_factor, inverse], x.shape, over=[of_factor])
+        of_mean = tape.op("Sum", [direct if wide else of_shift], narrow)
+        spread = tape.op("Tile", [of_mean], x.shape)
+        spread = tape.op("Mul", [spread], over=[spread])
+        towards = tape.op("Tile", [tape.op("Sum", [weighted], narrow)], x.shape)
+        towards = tape.op("Mul", [towards], over=[towards])
+        centred = tape.op("Sub", [x, mean, towards], x.shape, over=[x])
+        squares = tape.op("Mul", [towards, centred], over=[towards, centred])
+        data = tape.op("AddN", [direct, squares, spread], over=[direct, squares, spread])
+        sums = {"gamma": of_scale, "beta": grad}
+        told = [name for name, value in (("gamma", scale), ("beta", offset)) if value is not None]
+        return [
+            data,
+            *(tape.op("Sum", [sums[name]], value.shape) for name, value in zip(told, reads[1:], strict=True)),
+        ]
+
+    tape.gradient(made, reads, back)
+    return made
+
+
+def _means_shape(axis: object, x: TapeValue) -> Sizes:
+    """One number for what is normalised together: 1 along the axes of a LayerNormalization."""
+    axes = axis if isinstance(axis, list | tuple) else [axis]
+    chosen = {each % len(x.shape) for each in axes if isinstance(each, int)}
+    return tuple(1 if at in chosen else size for at, size in enumerate(x.shape))
 
 
 def _group_norm(job: LoweringContext) -> list[TapeValue]:

@@ -1,0 +1,206 @@
+"""What settings of a layer add to a step: gates of their own, masks, holes in a kernel, scores of sums.
+Shapes are those of rows that TensorFlow 2.11 and 2.21 booked on the CPU, one thread, without oneDNN.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.estimation.test_time_steps import ops, sizes, step
+from tests.estimation.test_updates import layer, network
+from tfmemlens.estimation.keras_step.prediction import PredictedStep
+from tfmemlens.estimation.keras_step.tape import TapeOp
+
+STEPS, FEATURES, UNITS, BATCH = 40, 8, 16, 4
+GATES = {"LSTM": 4, "GRU": 3, "SimpleRNN": 1}
+
+
+def loop(
+    kind: str, version: str = "3.9.0", before: tuple[dict[str, Any], ...] = (), **config: Any
+) -> PredictedStep:
+    """A step of one recurrent layer over a dense one."""
+    first = layer("InputLayer", "x", batch_input_shape=[None, STEPS, FEATURES], dtype="float32")
+    layers = [first, layer("Dense", "stem", "x", units=FEATURES), *before]
+    layers.append(layer(kind, "loop", layers[-1]["name"], units=UNITS, return_sequences=True, **config))
+    return step(network(layers, version), BATCH)
+
+
+def pushed(predicted: PredictedStep) -> set[int]:
+    return set(sizes(predicted, "TensorListPushBack"))
+
+
+def waiting(predicted: PredictedStep) -> dict[tuple[int, ...], int]:
+    """Gradients of weights that wait for their sum, by shape."""
+    found: dict[tuple[int, ...], int] = {}
+    for op in ops(predicted, "MatMul"):
+        shape = predicted.step.tape.buffers[op.writes[0]].shape
+        if op.name.startswith("loop/while"):
+            found[shape[1:]] = found.get(shape[1:], 0) + shape[0]
+    return found
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_recurrent_dropout_keeps_parts_of_the_kernels_of_each_step(kind: str) -> None:
+    plain, dropped = loop(kind), loop(kind, recurrent_dropout=0.2)
+    gates = GATES[kind]
+    (values,) = pushed(plain)
+    more = values + BATCH * gates * UNITS * 4  # the state as each gate sees it
+    kernels = {width * gates * UNITS * 4 for width in (FEATURES, UNITS)}
+    assert pushed(dropped) == {more, *kernels}
+
+
+def test_gates_apart_without_dropout_keep_the_parts_alone() -> None:
+    (values,) = pushed(loop("LSTM"))
+    assert pushed(loop("LSTM", implementation=1)) == {values, FEATURES * 4 * UNITS * 4, UNITS * 4 * UNITS * 4}
+
+
+def test_near_miss_a_simple_cell_has_one_gate() -> None:
+    (values,) = pushed(loop("SimpleRNN"))
+    assert pushed(loop("SimpleRNN", recurrent_dropout=0.2)) == {values + BATCH * UNITS * 4}
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "kernel", "recurrent"),
+    [
+        ("LSTM", {}, 1, 1),
+        ("GRU", {}, 0, 1),
+        ("SimpleRNN", {}, 1, 1),
+        ("LSTM", {"recurrent_dropout": 0.2}, 1, 4),  # the parts of the input's kernel are joined
+        ("GRU", {"recurrent_dropout": 0.2}, 3, 3),
+        ("GRU", {"reset_after": False}, 0, 2),
+    ],
+)
+def test_gradients_that_wait_in_a_loop_of_keras_3(
+    kind: str, config: dict[str, Any], kernel: int, recurrent: int
+) -> None:
+    wide = GATES[kind] * UNITS
+    most = 32
+    found = waiting(loop(kind, **config))
+    # of one thread: so many wait where the loop is laid out in full, fewer in its first pieces
+    ratio = found.get((FEATURES, wide), 0) / max(found[UNITS, wide], 1)
+    assert ratio == kernel / recurrent
+    assert found[UNITS, wide] >= recurrent * most
+
+
+@pytest.mark.parametrize(
+    ("config", "together"),
+    [
+        ({}, True),
+        ({"activation": "relu"}, False),
+        ({"use_bias": False}, False),
+        ({"recurrent_activation": "hard_sigmoid"}, False),
+        ({"recurrent_dropout": 0.1}, False),
+        ({"unroll": True}, False),
+    ],
+)
+def test_a_loop_of_keras_2_stands_in_a_function_where_cudnn_has_a_kernel(
+    config: dict[str, Any], together: bool
+) -> None:
+    """The function holds all that its steps keep until its end; elsewhere what is popped is freed."""
+    backward = [op for op in ops(loop("LSTM", "2.11.0", **config), "While") if op.name.startswith("gradient")]
+    reads = [len(op.reads) for op in backward if len(op.reads) > 2]
+    assert (len(reads) == 1) == together
+
+
+def test_no_gradient_waits_where_a_function_masks_its_steps() -> None:
+    masked = (layer("Masking", "mask", "stem"),)
+    assert not waiting(loop("LSTM", "2.11.0", masked))
+    assert waiting(loop("LSTM", "2.11.0"))
+    assert waiting(loop("LSTM", "3.9.0", masked))
+
+
+def test_a_mask_goes_through_what_hands_it_on() -> None:
+    through = (layer("Masking", "mask", "stem"), layer("Dropout", "drop", "mask", rate=0.1))
+    assert not waiting(loop("LSTM", "2.11.0", through))
+    ends = (layer("Masking", "mask", "stem"), layer("Conv1D", "c", "mask", filters=FEATURES, kernel_size=1))
+    assert waiting(loop("LSTM", "2.11.0", ends))
+
+
+QUERIES, KEYS, WIDTH = 12, 10, 6
+
+
+def scores(kind: str, **config: Any) -> PredictedStep:
+    layers = [
+        layer("InputLayer", "q", batch_input_shape=[None, QUERIES, WIDTH], dtype="float32"),
+        layer("Dense", "a", "q", units=WIDTH),
+        layer("Conv1D", "b", "q", filters=WIDTH, kernel_size=QUERIES - KEYS + 1),
+        {
+            "class_name": kind,
+            "name": "look",
+            "config": {"name": "look", **config},
+            "inbound_nodes": [[["a", 0, 0, {}], ["b", 0, 0, {}]]],
+        },
+    ]
+    return step(network(layers), BATCH)
+
+
+def wide(predicted: PredictedStep) -> list[TapeOp]:
+    size = BATCH * QUERIES * KEYS * WIDTH * 4
+    buffers = predicted.step.tape.buffers
+    found = predicted.step.tape.ops
+    return [
+        op for op in found if op.owner.layer == "look" and op.writes and buffers[op.writes[0]].bytes == size
+    ]
+
+
+def test_scores_of_sums_are_as_wide_as_the_features() -> None:
+    """tanh(query + key), times a scale: the sum over the features comes last."""
+    forward = [op.op for op in wide(scores("AdditiveAttention")) if not op.name.startswith("gradient")]
+    assert forward == ["AddV2", "Tanh", "Mul"]
+    forward = [
+        op.op for op in wide(scores("Attention", score_mode="concat")) if not op.name.startswith("gradient")
+    ]
+    assert forward == ["AddV2", "Tanh"]
+
+
+def test_near_miss_products_have_no_axis_of_features() -> None:
+    assert not wide(scores("Attention"))
+
+
+@pytest.mark.parametrize(
+    ("padding", "length"),
+    [("valid", 10), ("same", 12), ("causal", 12)],  # of 20: holes of 2 make 10, with 4 more beside it 12
+)
+def test_a_series_goes_into_the_batch_where_its_kernel_has_holes(padding: str, length: int) -> None:
+    layers = [
+        layer("InputLayer", "x", batch_input_shape=[None, 20, 4], dtype="float32"),
+        layer("Conv1D", "c", "x", filters=5, kernel_size=3, padding=padding, dilation_rate=2),
+    ]
+    predicted = step(network(layers), BATCH)
+    buffers = predicted.step.tape.buffers
+    (moved,) = [op for op in ops(predicted, "SpaceToBatchND") if not op.name.startswith("gradient")]
+    assert buffers[moved.writes[0]].shape == (2 * BATCH, length, 4)
+    (made,) = ops(predicted, "Conv2D")
+    assert buffers[made.writes[0]].shape == (2 * BATCH, length - 2, 5)
+
+
+def test_near_miss_a_picture_has_kernels_with_holes() -> None:
+    layers = [
+        layer("InputLayer", "x", batch_input_shape=[None, 20, 20, 4], dtype="float32"),
+        layer("Conv2D", "c", "x", filters=5, kernel_size=3, dilation_rate=2),
+    ]
+    assert not ops(step(network(layers), BATCH), "SpaceToBatchND")
+
+
+def test_a_volume_is_repeated_axis_after_axis() -> None:
+    layers = [
+        layer("InputLayer", "x", batch_input_shape=[None, 4, 4, 4, 2], dtype="float32"),
+        layer("Conv3D", "c", "x", filters=2, kernel_size=1),
+        layer("UpSampling3D", "up", "c", size=[2, 2, 2]),
+    ]
+    predicted = step(network(layers), BATCH)
+    assert sizes(predicted, "Repeat") == [BATCH * 128 * 4 * times for times in (2, 4, 8)]
+
+
+@pytest.mark.parametrize(("axis", "means"), [(-1, 36), ([1, 2, 3], 1), ([2], 12)])
+def test_a_norm_of_keras_3_has_a_mean_for_what_it_normalises(axis: Any, means: int) -> None:
+    layers = [
+        layer("InputLayer", "x", batch_input_shape=[None, 6, 6, 2], dtype="float32"),
+        layer("Conv2D", "c", "x", filters=2, kernel_size=1),
+        layer("LayerNormalization", "norm", "c", axis=axis),
+    ]
+    predicted = step(network(layers), BATCH)
+    first = next(op for op in ops(predicted, "Mean") if op.owner.layer == "norm")
+    assert predicted.step.tape.buffers[first.writes[0]].bytes == BATCH * means * 4
