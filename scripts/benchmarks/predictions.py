@@ -893,6 +893,79 @@ _TWENTYFIRST: list[tuple[Any, ...]] = [
     ("shawls", "1.15", 96, "adam", 1, False, False),
 ]
 """By one who knew neither the code nor other sets but the twentieth, with graphs of TensorFlow 1."""
+_TWENTYSECOND: list[tuple[Any, ...]] = [
+    ("almonds", "2.21", 24, "adamw", 1, False, True),
+    ("almonds", "2.11", 16, "momentum", 2, False, False),
+    ("antlers", "2.11", 10, "adam", 1, False, True),
+    ("aprons", "2.21", 20, "rmsprop", 1, False, True),
+    ("aprons", "2.11", 28, "adagrad", 4, False, False),
+    ("bamboo", "2.21", 32, "adam", 1, False, False),
+    ("banjos", "2.11", 32, "adam", 1, False, True),
+    ("banjos", "2.21", 24, "sgd", 2, False, False),
+    ("barrels", "2.21", 32, "rmsprop", 1, False, False),
+    ("bisons", "2.11", 16, "sgd", 1, False, False),
+    ("bonnets", "2.21", 16, "momentum", 1, False, True),
+    ("bonnets", "2.11", 24, "adam", 2, False, True),
+    ("cameras", "2.21", 12, "rmsprop", 1, True, True),
+    ("carpets", "2.11", 20, "adam", 4, False, True),
+    ("carpets", "2.21", 16, "adamw", 1, False, False),
+    ("cymbals", "2.21", 24, "adagrad", 1, False, False),
+    ("dolphins", "2.21", 24, "adamw", 1, False, True),
+    ("dolphins", "2.11", 32, "rmsprop", 1, False, True),
+    ("eagles", "2.11", 12, "momentum", 1, True, False),
+    ("ferns", "2.21", 16, "adam", 2, False, True),
+    ("ferns", "2.11", 12, "sgd", 1, False, True),
+    ("fiddles", "2.21", 8, "adam", 1, False, False),
+    ("flutes", "2.11", 12, "adam", 1, False, True),
+    ("goblets", "2.21", 20, "sgd", 4, False, False),
+    ("hampers", "2.21", 64, "adagrad", 1, False, True),
+    ("helmets", "2.11", 128, "momentum", 1, False, False),
+    ("helmets", "2.21", 96, "adam", 2, True, False),
+    ("kestrels", "2.21", 24, "adamw", 1, False, True),
+    ("dragons", "1.15", 20, "momentum", 1, False, False),
+    ("embers", "1.15", 64, "adam", 1, False, False),
+    ("embers", "1.15", 40, "rmsprop", 2, False, False),
+    ("jargon", "1.15", 256, "adagrad", 1, False, False),
+]
+"""By one who knew neither the code nor other sets but the twenty-first, after loops, norms and kernels with
+holes were read anew.
+"""
+
+_TWENTYTHIRD: list[tuple[Any, ...]] = [
+    ("magpies", "2.21", 16, "momentum", 1, False, True),
+    ("magpies", "2.11", 24, "sgd", 2, False, True),
+    ("meteors", "2.21", 12, "adam", 1, False, True),
+    ("monsoons", "2.11", 4, "rmsprop", 1, False, False),
+    ("mules", "2.21", 96, "adagrad", 1, False, True),
+    ("mules", "2.11", 64, "momentum", 4, False, False),
+    ("napkins", "2.21", 32, "adam", 2, False, False),
+    ("oboes", "2.11", 48, "adam", 1, False, False),
+    ("oboes", "2.21", 64, "adamw", 1, False, False),
+    ("owls", "2.21", 12, "sgd", 1, True, False),
+    ("oysters", "2.11", 8, "momentum", 1, False, True),
+    ("oysters", "2.21", 6, "adam", 1, False, True),
+    ("parrots", "2.21", 24, "rmsprop", 1, False, True),
+    ("pelicans", "2.21", 32, "adamw", 1, False, True),
+    ("pelicans", "2.11", 24, "adam", 2, False, True),
+    ("pancakes", "2.11", 64, "adagrad", 1, False, False),
+    ("quinces", "2.21", 16, "momentum", 4, False, True),
+    ("quinces", "2.11", 12, "rmsprop", 1, True, True),
+    ("ravens", "2.21", 12, "adamw", 1, False, True),
+    ("rockets", "2.11", 8, "adam", 1, False, False),
+    ("saucers", "2.21", 256, "adagrad", 1, False, False),
+    ("saucers", "2.11", 384, "adam", 1, False, False),
+    ("sparrows", "2.21", 20, "rmsprop", 2, False, False),
+    ("teapots", "2.11", 8, "sgd", 1, False, True),
+    ("teapots", "2.21", 10, "adam", 1, True, False),
+    ("tulips", "2.21", 16, "rmsprop", 1, False, True),
+    ("vaults", "2.21", 768, "sgd", 4, False, False),
+    ("wagons", "2.11", 16, "adagrad", 2, False, True),
+    ("turtles", "1.15", 16, "momentum", 1, False, False),
+    ("umbrellas", "1.15", 256, "adagrad", 1, False, False),
+    ("vases", "1.15", 20, "adam", 2, False, False),
+    ("turtles", "1.15", 24, "rmsprop", 1, False, False),
+]
+"""The same, by another."""
 _SETS = {
     "first": _CASES,
     "second": _SECOND,
@@ -915,6 +988,8 @@ _SETS = {
     "nineteenth": _NINETEENTH,
     "twentieth": _TWENTIETH,
     "twentyfirst": _TWENTYFIRST,
+    "twentysecond": _TWENTYSECOND,
+    "twentythird": _TWENTYTHIRD,
 }
 _SUFFIXES = {"2.21": ".keras", "2.11": ".h5", "1.15": ".meta"}
 _SHAPES = {

@@ -1,5 +1,5 @@
-"""Graphs of predictions.py's third, fifth, sixth, seventh, twelfth to fifteenth and twenty-first set, and their
-real runs:
+"""Graphs of predictions.py's third, fifth, sixth, seventh, twelfth to fifteenth and twenty-first to
+twenty-third set, and their real runs:
 
     predictions_graphs_run.py make FOLDER CASES.json
     predictions_graphs_run.py measure OUT.jsonl CASES.json [LIMIT_OF_CASE.json]
@@ -26,6 +26,8 @@ import predictions_seventh_graphs_run
 import predictions_thirteenth_graphs_run
 import predictions_twelfth_graphs_run
 import predictions_twentyfirst_graphs_run
+import predictions_twentysecond_graphs_run
+import predictions_twentythird_graphs_run
 
 STEPS = 4
 
@@ -237,6 +239,8 @@ def step_of(case):
         predictions_fourteenth_graphs_run,
         predictions_fifteenth_graphs_run,
         predictions_twentyfirst_graphs_run,
+        predictions_twentysecond_graphs_run,
+        predictions_twentythird_graphs_run,
     )
     model = case["model"]
     make = globals().get(model) or next(getattr(each, model) for each in graphs if hasattr(each, model))

@@ -46,6 +46,8 @@ import predictions_thirteenth_run
 import predictions_twelfth_run
 import predictions_twentieth_run
 import predictions_twentyfirst_run
+import predictions_twentysecond_run
+import predictions_twentythird_run
 import tensorflow as tf
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tfmemlens/recording"))
@@ -544,6 +546,8 @@ def built(case):
         predictions_nineteenth_run,
         predictions_twentieth_run,
         predictions_twentyfirst_run,
+        predictions_twentysecond_run,
+        predictions_twentythird_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
