@@ -171,6 +171,12 @@ _HELP = {
         "sudo lsof -w /dev/accel* /dev/vfio/*   # none left: sudo rm /tmp/libtpu_lockfile",
         slug="free-the-tpu",
     ),
+    "one process at a time may use it": Remedy(
+        "where both programs are wanted (a trainer and a server of its rollouts), run them in one process, or"
+        " give each chips of its own before it starts JAX; no setting of memory lets two share a chip",
+        "TPU_VISIBLE_CHIPS=0,1 TPU_PROCESS_BOUNDS=1,1,1 TPU_CHIPS_PER_PROCESS_BOUNDS=1,2,1 python a.py",
+        slug="chips-of-its-own",
+    ),
     "of the job connected": Remedy(
         "start as many processes as num_processes says, each with a process_id of its own (from 0 on) and the"
         " same coordinator_address, which all must reach; on one machine leave the call out: one process"

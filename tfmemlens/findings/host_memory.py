@@ -673,10 +673,15 @@ def _a_larger_limit(whose: str | None, limit: str | None, moment: Moment) -> Rem
     """The first thing to do where a limit was met that somebody set: above what was held, as far as told."""
     now, code = f" ({limit})" if limit else "", _COMMANDS.get(whose or "")
     state = moment.incident.state if moment.incident else None
+    known = [size.bytes for size in (state.in_use, state.limit) if size] if state else []
+    more = math.ceil(1.2 * max(known, default=0) / GIB)
+    beyond = False
     if state and state.in_use and state.limit and state.in_use.bytes > state.limit.bytes:
+        beyond = True
         now = f" ({human_size(state.limit)}; it held {human_size(state.in_use)})"
-        more = math.ceil(1.2 * state.in_use.bytes / GIB)
-        code = code.replace("128G", f"{more}G").replace("64g", f"{more}g") if code else None
+    for example in ("128G", "64g"):
+        if code and (beyond or more > int(example[:-1])):
+            code = code.replace(example, f"{more}{example[-1]}")
     return Remedy(
         f"raise the limit of {whose or 'the container or job'}{now}",
         code,

@@ -232,6 +232,7 @@ TABLE: dict[str, Applicability] = {
     "search-the-error": Applicability(),
     "who-ended-it": Applicability(devices=_HOST, shell=True),
     "low-rank-matrix": Applicability(_OF_JAX),
+    "chips-of-its-own": _ANYWHERE,
     "the-silent-process": _ANYWHERE,
     "longer-heartbeat": Applicability(_OF_JAX),
     "end-the-process": Applicability(devices=_ON_GPU),

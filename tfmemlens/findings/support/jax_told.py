@@ -555,12 +555,12 @@ def _of_rows(case: Case, rows: tuple[_Told, ...]) -> Iterator[Grower]:
         if row.fact == _BROADCAST and not _OVER_FEATURES.search(line.text):
             row = replace(row, what=_PAIRS, remedies=(_PAIRS_IN_BLOCKS, _FEWER_POINTS))
         if row.fact == _BUFFER:
-            row = replace(row, remedies=(_smaller_replay(told),))
+            row = replace(row, remedies=(smaller_replay(told),))
         if remedies := tuple(each for each in row.remedies if each.slug not in ruled_out(case)):
             yield Grower(f"{row.what} ({line.place})", line, remedies, fact=row.fact)
 
 
-def _smaller_replay(told: Surroundings) -> Remedy:
+def smaller_replay(told: Surroundings) -> Remedy:
     """With the argument's name in the library that the text names."""
     named = filter(None, (told.shows("environments"), told.shows(_BUFFER)))
     brax = any(_OF_BRAX.search(line.text) for line in named)

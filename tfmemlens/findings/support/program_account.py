@@ -19,6 +19,7 @@ from tfmemlens.model.program import Program
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, Size, human, human_size
+from tfmemlens.values import replace
 
 _LEAST_CONSTANT = 256 * MIB
 """Smaller constants are tables and masks."""
@@ -365,8 +366,13 @@ _FEWER_DRAWS = Remedy(
 )
 
 
-def for_initial_weights(case: Case) -> Iterator[Remedy]:
-    """What makes new weights less, which have no batch; of a sampler, fewer draws first."""
+def for_initial_weights(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """What makes new weights less, which have no batch; of a sampler, fewer draws first; of a program that
+    learns from a buffer, and whose largest array has as many rows as it takes steps, that buffer.
+    """
+    if replayed := _replay_of_steps(case, moment):
+        yield replayed
+        return
     samples = case.capture.surroundings.shows("sampling") or case.api.library in ("NumPyro", "PyMC")
     if samples:
         yield _FEWER_DRAWS
@@ -383,6 +389,32 @@ def for_initial_weights(case: Case) -> Iterator[Remedy]:
     )
     if not samples:
         yield _FEWER_DRAWS
+
+
+_LEAST_TRANSITIONS = 10_000
+
+
+def _replay_of_steps(case: Case, moment: Moment) -> Remedy | None:
+    """A smaller replay buffer, where a number that the text states is a side of the largest array."""
+    told = case.capture.surroundings
+    largest = next(iter(rows(moment, lambda row: bool(row.allocation.shape))), None)
+    shape = largest.allocation.shape if largest else None
+    if shape is None or told.shows("learning from a buffer") is None:
+        return None
+    from tfmemlens.findings.support.jax_told import smaller_replay  # reads trees
+
+    stated = next(
+        (each for each in told.sizes if each.sizes[0] >= _LEAST_TRANSITIONS and each.sizes[0] in shape), None
+    )
+    if stated is None:
+        return None
+    name = f"`{stated.name}`" if stated.name else "a number that the text states"
+    helps = smaller_replay(told)
+    return replace(
+        helps,
+        text=f"{name}, {stated.sizes[0]:,} ({stated.line.place}), is a side of its largest array: most likely"
+        f" the replay buffer. {helps.text[0].upper()}{helps.text[1:]}",
+    )
 
 
 def of_results(compiler: CompilerMemory, of_a_run: bool = False) -> str:

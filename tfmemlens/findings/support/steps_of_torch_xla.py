@@ -77,7 +77,9 @@ _EACH_MICRO_BATCH = Remedy(
 
 
 def ended_in_some_turns(case: Case) -> Line | None:
-    """The line that ends a step in some turns of a loop only, while each turn runs a backward pass."""
+    """The line that ends a step in some turns of a loop only, while each turn runs a backward pass; or the
+    words that say so, where nothing else ends one.
+    """
     if framework_of(case) != TORCH_XLA:
         return None
     inside: int | None = None
@@ -94,7 +96,8 @@ def ended_in_some_turns(case: Case) -> Line | None:
             backward = backward or bool(_BACKWARD.search(line.text))
         elif backward and _ENDS.search(line.text):
             return line
-    return None
+    told = case.capture.surroundings
+    return None if told.shows("ending steps") else told.shows("updating seldom")
 
 
 def sharded_as_one(case: Case) -> Line | None:

@@ -47,6 +47,7 @@ _RULED_OUT = {
     "another malloc in vain": ("another-malloc",),
     "recomputing in vain": ("recompute",),
     "fused attention used": ("fused-attention", "blockwise-attention"),
+    "weights in 16 bits": ("narrow-weights", "narrow-weights-of-torch"),
     "accumulating in vain": ("gradient-accumulation",),
     "fewer environments in vain": ("fewer-environments",),
 }  # fmt: skip

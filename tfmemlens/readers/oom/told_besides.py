@@ -549,6 +549,28 @@ HINT = LineRule(
     needs="when OOM happens",
 )
 """What TensorFlow puts below each message of an OOM."""
+NARROW_WEIGHTS = LineRule(
+    r"(?i)\b(?:model|weights|checkpoint|params|parameters)\b"
+    r"(?:(?!\. |\btrain|\bcomput|\bmixed|\bshould|\bcould|\bwould|\btry|\bnot\b|n't|\bif\b)[^?\n]){0,60}?"
+    r" (?:in|as) (?:bf16|bfloat16|fp16|float16|half[- ]precision|16 bits?)\b(?![^\n]*\?)"
+    r"|\bfrom_pretrained\([^)\n]{0,80}dtype ?= ?[\w.'\"]{0,12}?b?float16\b",
+    "the model is a Llama of 8B in bf16",
+    "the weights are loaded as bfloat16",
+    "m = AutoModel.from_pretrained(name, torch_dtype=torch.bfloat16)",
+    needs=("16", "half"),
+)
+"""The text says that the weights are in 16 bits already; a training in them may keep others."""
+UPDATING_SELDOM = LineRule(
+    r"(?i)\b(?:optimi[sz]er|opt|optim)\w{0,3}\.?_?(?:step|update)\W{0,6}"
+    r"(?:(?:only|just|is|are|called|once|done|runs) ){0,3}(?:every|each|once in|after(?: every)?) "
+    r"\d{1,4}(?:th|st|nd|rd)? (?:iteration|step|(?:micro-?)?batch|backward)"
+    r"|\baccumulat\w+ (?:the )?(?:gradients? )?(?:over|of|for) \d{1,4} "
+    r"(?:iterations|steps|(?:micro-?)?batches)",
+    "I call loss.backward() each iteration and optimizer.step() every 24 iterations",
+    "we accumulate gradients over 8 batches",
+    needs=("step", "update", "accumulat"),
+)
+"""The text says that weights are updated once in several passes."""
 POOL_OF_THE_HOST = LineRule(
     r"\b(?:cuda|gpu)_host_bfc\b", "# Out of memory due to cuda_host_bfc allocator", needs="_host_bfc"
 )
@@ -635,6 +657,8 @@ ENDS_SILENTLY = LineRule(
 """The text says that the program ends, and that nothing tells why."""
 TOLD_BESIDES = {
     "ending silently": ENDS_SILENTLY,
+    "updating seldom": UPDATING_SELDOM,
+    "weights in 16 bits": NARROW_WEIGHTS,
     "several GPUs named": SEVERAL_GPUS,
     "naming Keras": NAMED_KERAS,
     "tidying": TIDIES,

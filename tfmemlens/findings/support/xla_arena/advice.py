@@ -382,7 +382,7 @@ def _of_the_program(
         yield program_account.donate(case, compiler)
     new = program_account.made_of_nothing(compiler) and not program_account.runs_from_a_key(moment, compiler)
     if new:
-        yield from program_account.for_initial_weights(case)
+        yield from program_account.for_initial_weights(case, moment)
     elif program_account.mostly_results(compiler):
         yield program_account.return_less(compiler)
     ran = other_than_training(case, moment.request) if moment.request else None

@@ -167,6 +167,8 @@ def _weighing(case: Case, weights: StatedWeights) -> str:
     told = case.capture.surroundings.setting("mixed_precision")
     if told and "float16" in told[0] and "from_pretrained" in told[1].text:
         return f"{human(weights.bytes // 2)} in {told[0]}"
+    if case.capture.surroundings.shows("weights in 16 bits"):
+        return f"{human(weights.bytes // 2)} in 16 bits"
     return f"{human(weights.bytes)} in float32"
 
 
