@@ -90,3 +90,32 @@ def test_a_silence_after_a_failure_is_no_finding() -> None:
 def test_a_question_whether_memory_ran_out_tells_no_failure(text: str, told: bool) -> None:
     shown = oom_log.read_lines([(1, text)]).surroundings.shows("running short")
     assert bool(shown) is told
+
+
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        ("The GPU is full. Can I make it use the machine's memory as well?", False),
+        ("How can I use system memory when the HBM is full?", False),
+        ("I want it to spill to host memory.", False),
+        ("It fills the machine's memory. Can I use a GPU?", True),
+        ("The host RAM fills up when I use a generator.", True),
+        ("Can it be that the system memory grows?", True),
+    ],
+)
+def test_a_wish_for_the_host_s_ram_says_not_that_it_is_full(text: str, host: bool) -> None:
+    assert bool(oom_log.read_lines([(1, text)]).surroundings.shows("host RAM in words")) is host
+
+
+@pytest.mark.parametrize(
+    ("text", "device"),
+    [
+        ("It is out of memory with 91G of RAM free: an error about hbm and that 16 GB are exceeded", True),
+        ("OOM although my RAM is 64 GB; it runs out of HBM", True),
+        ("HBM is fine, but the host RAM runs out of memory", False),
+    ],
+)
+def test_a_tpu_s_own_memory_is_the_full_one_where_it_is_named(text: str, device: bool) -> None:
+    verdict = pipeline.explain(f"I train with torch_xla on a TPU.\n{text}\n").verdict
+    assert ("a device's memory" in verdict) is device
+    assert ("host RAM" in verdict) is not device

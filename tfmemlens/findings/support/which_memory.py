@@ -26,6 +26,12 @@ _BOTH = regex(
     r"|video)(?:'s)? (?:memory|RAM)\b"
     r"|\b(?:CPU|host) and GPU memory\b"
 )
+_HBM_FULL = regex(
+    r"(?i)\bHBM\b(?:(?!\bRAM\b|\bhost\b|\bbut\b)[^.?!;\n]){0,60}"
+    r"\b(?:exceed\w*|is full|OOM\w*|exhaust\w*|r[au]ns? out|out of memory)\b"
+    r"|\b(?:exceed\w*|r[au]ns? out of|out of|exhaust\w*)\b[^.?!\n]{0,24}\bHBM\b"
+)
+"""A TPU's own memory is named as the full one, whatever else is said of the host's."""
 _KILLED = regex(r"(?i)\bkilled\b")
 _RSS = regex(r"\bru_maxrss\b|\bmemory_(?:full_)?info\(\)|\bVmRSS\b|\bmemory_usage\(")
 """How a program measures its own host RAM."""
@@ -51,6 +57,8 @@ def whose(case: Case, line: Line) -> str:
     no writer knows it for host RAM but by `MemoryError`.
     """
     told = case.capture.surroundings
+    if _HBM_FULL.search(line.text):
+        return DEVICE
     if least_bytes(line.text) and not _HOST.search(line.text):
         return DEVICE
     if told.shows("raising MemoryError") or only_killed(line) or without_gpu(case):

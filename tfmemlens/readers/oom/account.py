@@ -421,6 +421,20 @@ def without_questions(text: str) -> str:
     return " ".join(each for each in _SENTENCE.split(text) if not _ASKS_WHETHER.match(each))
 
 
+def without_wishes(text: str) -> str:
+    """The text without sentences that ask to use the host's RAM as well, which do not say that it is full."""
+    if len(text) > _LONGEST or not _WISHES.search(text):
+        return text
+    return " ".join(each for each in _SENTENCE.split(text) if not _WISHES.search(each))
+
+
+_WISHES = regex(
+    r"(?i)\b(?:can|could|how (?:do|can|to|could)|is it possible|possible to|would like|want|wish|way to)\b"
+    r"[^.!?]{0,60}\b(?:us(?:e|ing)|offload(?:ing)?|spill(?:ing)?|extend(?:ing)?|borrow(?:ing)?)\b[^.!?]{0,40}"
+    r"\b(?:CPU(?:'s)?|host|system|main|(?:machine|server|computer|PC|laptop)(?:'s)?) (?:RAM|memory)\b"
+)
+
+
 def again(unit: str) -> str:
     """The name of the fact that something is done again and again."""
     return f"again at each {unit}"
@@ -470,7 +484,8 @@ def _has_room(sentence: str) -> bool:
 
 
 def _whose(sentence: str) -> str | None:
-    """Which memory a sentence is about."""
+    """Which memory a sentence is about; one that somebody would like to use is not the one that is full."""
+    sentence = _WISHES.sub(" ", sentence)
     of_device = _OF_DEVICE.search(sentence)
     if _OF_HOST.search(sentence) and (_OF_CPU.search(sentence) or not of_device):
         return "host RAM in words"

@@ -22,7 +22,7 @@ from tfmemlens.model.capture import (
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom import switches
-from tfmemlens.readers.oom.account import AccountCollector, without_questions
+from tfmemlens.readers.oom.account import AccountCollector, without_questions, without_wishes
 from tfmemlens.readers.oom.attempts import AttemptCollector
 from tfmemlens.readers.oom.contrasts import ContrastCollector
 from tfmemlens.readers.oom.counters import Counters
@@ -336,6 +336,7 @@ class SurroundingsCollector:
                 continue
             no_failure = purpose in _OF_FAILURES and (HINT.search(line.text) or _BENIGN.search(line.text))
             told = without_questions(line.text) if purpose == "running short" else line.text
+            told = without_wishes(told) if purpose == "host RAM in words" else told
             if rule.search(told) and not no_failure:
                 self.purposes[purpose] = line
         for library, rule in _LIBRARIES.likely(line.text):
