@@ -97,3 +97,27 @@ def test_an_array_as_long_as_the_training_is_the_replay_buffer(steps: str, first
 def test_two_programs_on_one_tpu_get_chips_of_their_own() -> None:
     text = "ABORTED: The TPU is already in use by process with pid 42. Not attempting to load libtpu.so\n"
     assert slugs(text)[:2] == ["free-the-tpu", "chips-of-its-own"]
+
+
+HEAD = (
+    "2026-01-01 10:00:00.1: W bfc_allocator.cc:433] Allocator (GPU_0_bfc) ran out of memory trying to"
+    " allocate 36.0KiB (rounded to 36864)requested by op\n"
+    "2026-01-01 10:00:00.2: W bfc_allocator.cc:441] ************************\n"
+)
+RAISED = (
+    'Traceback (most recent call last):\n  File "fit.py", line 7, in <module>\n    g = vg(p)\n'
+    "RuntimeError: Resource exhausted: Out of memory while trying to allocate 36864 bytes.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        (f"import jax\n{HEAD}{RAISED}", False),  # a program of JAX's logs no more
+        (f"import jax\n{HEAD}", True),
+        (f"import tensorflow as tf\n{HEAD}", True),
+    ],
+)
+def test_a_log_of_jax_that_is_whole_is_not_asked_for(text: str, cut: bool) -> None:
+    findings = pipeline.explain(text).findings
+    assert any(each.rule == "cut-dump" for each in findings) is cut

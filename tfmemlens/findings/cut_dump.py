@@ -18,7 +18,7 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.kills import was_killed
 from tfmemlens.findings.support.rows import NEARLY_FULL, attributed, held, on_host, requests
-from tfmemlens.findings.support.situation import TENSORFLOW, situation
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.tiny_pools import left_by_others
 from tfmemlens.knowledge.device_names import GPU
 from tfmemlens.model.case import Case, Moment, Request
@@ -92,7 +92,7 @@ def check(case: Case) -> Iterator[Finding]:
             yield _of_statistics(case, index, moment, request)
         elif dumped and not state.limit and request.needed_bytes is None and len(moment.attribution.table):
             yield _of_chunks(case, index, moment)
-        elif _is_head_alone(moment, request):
+        elif _is_head_alone(moment, request) and not _is_all_of_jax(case):
             yield _of_a_head(case, index, moment)
 
 
@@ -227,6 +227,13 @@ def _is_head_alone(moment: Moment, request: Request) -> bool:
     state = incident.state
     told = state.limit or state.in_use or incident.chunks or incident.size_classes
     return bool(failed.size) and not told and not len(moment.attribution.table)
+
+
+def _is_all_of_jax(case: Case) -> bool:
+    """Whether the exception of a program of JAX's follows, which by default logs no more of a dump than its
+    head.
+    """
+    return framework_of(case) == JAX and case.capture.surroundings.shows("raising an exception") is not None
 
 
 def _of_a_head(case: Case, index: int, moment: Moment) -> Finding:
