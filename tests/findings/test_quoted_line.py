@@ -68,7 +68,7 @@ SMALL = EAGER.format(shape="128,512", op="AddV2")
     ("loop", "turn", "told"),
     [
         ("    for t in range(2000):", "state = cell(x[:, t], state)", "of the 2000 iterations of the loop"),
-        ("    for t in range(1, steps):", "h, c = lstm(x[t], h, c)", "each of the iterations"),
+        ("    for t in range(1, steps):", "h, c = lstm(x[t], h, c)", "each iteration of the loop in line 3"),
         ("    for t in range(2000):", "y = cell(x[:, t])", ""),
         ("    for name in names:", "state = cell(name, state)", ""),
     ],

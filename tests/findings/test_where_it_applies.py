@@ -46,7 +46,9 @@ ON_CPU = {
     "onednn": ((2, 5), LAST),  # TF_ENABLE_ONEDNN_OPTS
     "size-the-slabs": (FIRST, (1, 13)),
 }  # fmt: skip
-WITHOUT_SESSION = dict.fromkeys(("one-function", "one-signature", "pass-arrays"), ((2, 0), LAST))
+WITHOUT_SESSION = dict.fromkeys(
+    ("one-function", "one-signature", "own-gradient", "pass-arrays"), ((2, 0), LAST)
+)
 
 
 @pytest.mark.parametrize("session", [True, False])
@@ -266,7 +268,7 @@ OF_A_SHELL = {
     "bound-requests", "close-models", "close-tensors", "delete-textures",
     "collectives-in-the-pool", "convert-on-the-cpu", "count-tensors", "one-simulated-device",
     "how-it-ended", "smaller-collectives", "smaller-first",
-    "dump-file", "free-shared-ram", "larger-host-pool",
+    "dump-file", "free-shared-ram", "hide-the-gpu", "larger-host-pool",
     "larger-message", "more-memory-maps", "more-pinned-memory",
     "more-ram-for-wsl", "pool-for-unified-memory", "raise-host-limit", "save-in-parts",
     "see-device-users", "smaller-files",
@@ -298,8 +300,9 @@ def test_whether_sessions_have_each_remedy(slug: str) -> None:
     runs = {session: Situation(session=session, training=True, oldest=(1, 0)) for session in (True, False)}
     where = replace(TABLE[slug], frameworks=frozenset({TENSORFLOW}), program=None)
     without = {
-        "fewer-steps", "fill-one-array", "first-order", "freeze-weights", "keep-numbers", "one-function",
-        "one-signature", "parts-to-host", "pass-arrays", "plain-tapes", "tape-inside-loop",
+        "fewer-steps", "fill-one-array", "first-order", "freeze-weights", "keep-numbers",
+        "no-persistent-tape", "one-function", "one-signature", "own-gradient", "parts-to-host", "pass-arrays",
+        "plain-tapes", "tape-inside-loop",
     }  # fmt: skip
     held = {session: where.holds(run) for session, run in runs.items()}
     assert held == {True: slug not in without, False: slug != "finalize-graph"}
