@@ -45,6 +45,7 @@ ALLOWED = {
     "recording/inside/recorder.py is_for_memory": "the user's exceptions, whose texts may raise anything",
     "recording/inside/inputs.py of_call": "arguments of the user's calls, of any kind, in frames of anybody",
     "recording/inside/inputs.py bytes_of_call": "the same",
+    "recording/inside/given.py is_copy": "the numbers of a user's arrays and tensors, of any kind",
     "recording/inside/after_import.py stands_for": "inspect raises either for what is not Python's",
     "recording/inside/function_graphs.py close": "the error of a step that failed, of any kind",
     "recording/inside/keras_models.py _kind": "any class of the user's process",

@@ -5,8 +5,8 @@ as a constant, and so onto the device where it is used; making the iterator, or 
 op to the next, copies it once more. No batch makes it smaller.
 When it fires: the op that failed makes an iterator or receives a tensor, and a tensor of just the request's
 size is held already, or one chunk that BFC may have given for such a tensor. Or a constant that the program
-recorded, or else an array that a line of the code gives whole, fits the one block that holds a quarter or
-more of what is in use.
+recorded, or an array that a call took whole by the copy that it counted (`fit`), or else one that a line of
+the code gives whole, fits the one block that holds a quarter or more of what is in use.
 What to do: build the data set on the host, or feed it from a generator or from files.
 """
 
@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.given_whole import held_whole, of_bytes
+from tfmemlens.findings.support.given_whole import GivenWhole, held_whole, of_bytes
+from tfmemlens.findings.support.remedies import batch_of
 from tfmemlens.findings.support.rows import (
     alike,
     all_in_use,
@@ -26,7 +27,8 @@ from tfmemlens.findings.support.rows import (
 )
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.case import Case, Moment, Request
-from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.tensor import TensorType
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, percent
 
@@ -90,10 +92,10 @@ def _held(case: Case, index: int, moment: Moment, request: Request) -> Finding |
     size, share = human(given.block_bytes), percent(given.block_bytes, all_in_use(moment))
     block = f" in a block of {size}" if given.block_bytes >= _MUCH_LARGER * given.bytes else ""
     likely = "" if given.recorded else "most likely "
-    what = (
-        f"{likely}{given.label} holds a whole array as a constant, {human(given.bytes)}{block}:"
-        f" {share} of what is in use, whatever the batch"
-    )
+    held = f"{human(given.bytes)}{block}: {share} of what is in use, whatever the batch"
+    what = f"{likely}{given.label} holds a whole array as a constant, {held}"
+    if given.call:
+        what = f"{given.call} made one tensor of the whole array {given.label} {held}"
     return Finding(
         severity=Severity.CAUSE,
         headline=what,
@@ -105,15 +107,19 @@ def _held(case: Case, index: int, moment: Moment, request: Request) -> Finding |
             if given.line
             else Evidence(f"the program recorded it: {human(given.bytes)}", request.failed.line),
         ),
-        remedies=(_REMEDY, _in_batches(case, moment)),
+        remedies=(_REMEDY, _in_batches(case, moment, given)),
         moment=index,
         rules_out=_OF_THE_BATCH,
     )
 
 
-def _in_batches(case: Case, moment: Moment) -> Remedy:
-    """A data set that gives one batch at a time, in the version's own words."""
+def _in_batches(case: Case, moment: Moment, given: GivenWhole | None = None) -> Remedy:
+    """A data set that gives one batch at a time, in the version's own words; of arrays that the program
+    recorded by their names.
+    """
     run = situation(case, moment)
+    if given and given.together and not run.session and run.newest >= _SIGNATURES:
+        return _by_name(given, batch_of(case, moment) or 64)
     spec = "tf.float32, x.shape[1:]" if run.session or run.newest < _SIGNATURES else "output_signature=spec"
     return Remedy(
         "give the data set in batches, not as whole arrays: a generator, or a placeholder that is fed one"
@@ -123,6 +129,27 @@ def _in_batches(case: Case, moment: Moment) -> Remedy:
         f"ds = tf.data.Dataset.from_generator(lambda: iter(x), {spec}).batch(64)",
         slug="in-batches",
     )
+
+
+def _by_name(given: GivenWhole, batch: int) -> Remedy:
+    """The same of the arrays of one call; NumPy keeps them in the host's memory as before."""
+    names = ", ".join(name for name, _ in given.together)
+    specs = ", ".join(f"tf.TensorSpec({_sample(tensor)}, tf.{tensor.dtype})" for _, tensor in given.together)
+    several = len(given.together) > 1
+    rows, spec = (f"zip({names})", f"({specs})") if several else (f"iter({names})", specs)
+    return Remedy(
+        f"make batches of `{names.replace(', ', '`, `')}` in a generator, or read them from files, and give"
+        f" nothing whole to {given.call}",
+        f"ds = tf.data.Dataset.from_generator(lambda: {rows},\n    output_signature={spec}).batch({batch})",
+        saves_bytes=given.block_bytes,
+        certainty=Certainty.BOUND,
+        slug="in-batches",
+    )
+
+
+def _sample(tensor: TensorType) -> str:
+    sizes = [str(size) for size in (tensor.shape or ())[1:]]
+    return f"[{', '.join(sizes)}]"
 
 
 _SIGNATURES = (2, 4)

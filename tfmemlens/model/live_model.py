@@ -216,6 +216,8 @@ class LiveModel:
 
 OF_A_TAPE = "gradient tape"
 """The kind of a holder that is no container: what a tape keeps until its gradient is taken."""
+OF_AN_ARRAY = "array given"
+"""The kind of a holder that is a copy of an array: of what `fit` was given whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,12 +240,19 @@ class Holder:
     """In how many stays in that scope."""
     shown_bytes: int | None = None
     """What it refers to, where it keeps the whole for a part: a row of each batch; None where that is all."""
+    call: str | None = None
+    """What takes the array that was copied: `fit`; then `code_line` is that call's."""
 
     @property
     def place(self) -> str:
         """`train.py:41`; empty where the program's line is not known."""
         known = self.file and self.code_line
         return f"{os.path.basename(self.file or '')}:{self.code_line}" if known else ""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether it is a copy of an array of the program's, by whose name it goes."""
+        return self.kind == OF_AN_ARRAY and self.name is not None
 
     @property
     def is_tape(self) -> bool:

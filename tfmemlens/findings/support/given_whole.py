@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,8 @@ from tfmemlens.findings.support.rows import all_in_use, attributed, tensor_in
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.line import Line
-from tfmemlens.model.live_model import LiveModel
+from tfmemlens.model.live_model import HeldTensors, Holder, LiveModel
+from tfmemlens.model.tensor import TensorType
 from tfmemlens.units import MIB
 from tfmemlens.values import dataclass
 
@@ -32,11 +34,15 @@ class GivenWhole:
     """Whether the program recorded it; else its bytes fit, and no more is known."""
     name: str | None = None
     """The variable that holds it, as far as the program recorded one."""
+    call: str = ""
+    """What copied it, with its line: `fit`; empty where a constant holds it."""
+    together: tuple[tuple[str, TensorType], ...] = ()
+    """All arrays of that call as the program names them, in its order, where it is known."""
 
 
 def held_whole(case: Case, moment: Moment) -> GivenWhole | None:
     """The largest, where it holds a good part of what is in use."""
-    found = _recorded(case, moment) or _by_the_code(case, moment)
+    found = _recorded(case, moment) or _copied(case, moment) or _by_the_code(case, moment)
     least = max(_LEAST_BYTES, int(_LEAST_SHARE * all_in_use(moment)))
     return found if found and found.block_bytes >= least else None
 
@@ -96,6 +102,65 @@ def _recorded(case: Case, moment: Moment) -> GivenWhole | None:
             label, line = _placed(case, model, row.node, size)
             return GivenWhole(label, size, row.size_bytes, line, recorded=True)
     return None
+
+
+def _copied(case: Case, moment: Moment) -> GivenWhole | None:
+    """The array of the program's that a call took whole, by the copy that was counted."""
+    given = [(group, holder) for group, holder in _given_arrays(case) if holder.call in _TAKE_ALL]
+    for row, owner, _ in moment.counted.ranked if moment.counted else ():
+        for group, holder in given:
+            same = owner.layer == holder.name and (row.shape, row.dtype) == (
+                group.tensor.shape,
+                group.tensor.dtype,
+            )
+            if same and row.count == 1:
+                place = f" ({holder.place})" if holder.place else ""
+                return GivenWhole(
+                    f"`{holder.name}`, {group.tensor},",
+                    group.tensor.bytes or 0,
+                    row.size_bytes,
+                    holder.line,
+                    recorded=True,
+                    name=holder.name,
+                    call=f"`{holder.call}`{place}",
+                    together=_in_order(case, holder),
+                )
+    return None
+
+
+_TAKE_ALL = ("fit", "evaluate", "predict", "from_tensor_slices", "from_tensors")
+"""Calls that make one tensor of a whole array, and batches of it afterwards."""
+
+
+def _given_arrays(case: Case) -> list[tuple[HeldTensors, Holder]]:
+    return [(group, each) for group in case.capture.living for each in group.holders if each.is_given]
+
+
+def _in_order(case: Case, first: Holder) -> tuple[tuple[str, TensorType], ...]:
+    """What the call of one array takes, in its order; empty where that is not known of all that it takes."""
+    where = (first.file, first.code_line, first.call)
+    same = {
+        each.name: group.tensor
+        for group, each in _given_arrays(case)
+        if each.name and (each.file, each.code_line, each.call) == where
+    }
+    for statement in case.capture.surroundings.program():
+        for node in ast.walk(statement.node):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                names = [ast.unparse(each) for each in _data(node)]
+                if node.func.attr == first.call and first.name in names and {*names} <= {*same}:
+                    return tuple((name, same[name]) for name in names)
+    return ()
+
+
+def _data(call: ast.Call) -> list[ast.expr]:
+    """What a call takes of a data set: of `fit` the first two, of the others the first, out of a tuple."""
+    several = isinstance(call.func, ast.Attribute) and call.func.attr in ("fit", "evaluate")
+    taken = call.args[: 2 if several else 1]
+    taken += [each.value for each in call.keywords if each.arg in ("x", "y", "sample_weight", "tensors")]
+    if len(taken) == 1 and isinstance(taken[0], ast.Tuple):
+        return taken[0].elts
+    return taken
 
 
 def _placed(case: Case, model: LiveModel, name: str, size: int) -> tuple[str, Line | None]:

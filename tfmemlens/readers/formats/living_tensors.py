@@ -63,6 +63,7 @@ def _holder(row: dict[str, Any], line: Line | None) -> Holder:
         scope if isinstance(scope := row.get("scope"), str) else None,
         own_json.number(row, "calls") or 0,
         own_json.number(row, "shown_bytes"),
+        str(row["call"]) if row.get("call") else None,
     )
 
 

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
+from . import given
 from .arrays import behind, is_array_type
 
 KEY = "tfmemlens_living"
@@ -52,10 +53,11 @@ def living(trace: Any = None, seconds: float = SECONDS, scopes: Any = None) -> D
         if tape is None and _is_open_tape(value):
             tape = Place(place.file, place.function, place.first_line, name)
         _walk(name, value, place, held, clock)
+    _add_given(trace, held)
     tape = tape or (Place("", None, 0) if any(map(_is_open_tape, objects(_is_tape))) else None)
     held.add_hanging()
     attributes = []  # type: List[Any]
-    for container in gc.get_objects():
+    for container in reversed(gc.get_objects()):  # a program's own are younger than the libraries'
         if clock.is_over():
             break
         if type(container) is dict and _LOGITS in container:
@@ -119,6 +121,10 @@ of the backward pass, which are C++.
 """
 
 
+GIVEN = "array given"
+"""Who holds a copy of an array that was given to TensorFlow: the array's name."""
+
+
 def _is_tape(kind: type) -> bool:
     return kind.__name__ == "GradientTape" and (kind.__module__ or "").startswith("tensorflow")
 
@@ -137,6 +143,11 @@ class Place:
         self, file: str, function: Optional[str], first_line: int, variable: Optional[str] = None
     ) -> None:
         self.file, self.function, self.first_line, self.variable = file, function, first_line, variable
+
+    @property
+    def tree(self) -> Any:
+        """The parsed source, None where there is none."""
+        return _tree(self.file)
 
     def line_of(self, name: str) -> Optional[int]:
         """The line that puts something into what the name means, else the one that makes it."""
@@ -201,6 +212,7 @@ class Held:
         self._seen: Dict[int, Optional[List[Any]]] = {}
         self.visited: Set[int] = set()
         """The containers that were looked into."""
+        self.given = given.GivenArrays()
         self._hung: List[Tuple[Any, str, str, Optional[Place]]] = []
         self._waiting: List[Tuple[Any, str, Optional[Place], int]] = []
         """Those without a name, which a tensor with a name or an older one may be a view of."""
@@ -244,15 +256,26 @@ class Held:
             if not name and address in self._addresses:
                 return
             self._addresses.add(address)
+        call: Optional[given.GivenTo] = None
+        if not name and place is None and size >= given.LEAST_BYTES and framework == "tensorflow":
+            name, kind, place, call = self._copied(tensor, shape) or (name, kind, place, call)
         scoped = self._scopes is not None and not name and framework == "tensorflow"
         scope = self._scopes.of(tensor) if scoped else None
-        row = self._rows.setdefault((framework, shape, dtype, name, kind, scope), [0, 0, place, set(), 0])
+        key = framework, shape, dtype, name, kind, scope
+        row = self._rows.setdefault(key, [0, 0, place, set(), 0, call])
         self._seen[id(tensor)] = row
         row[0] += 1
         row[1] += size
         if scope:
             row[3].add(self._scopes.call_of(tensor))
         row[4] += shown or size
+
+    def _copied(
+        self, tensor: Any, shape: Tuple[int, ...]
+    ) -> Optional[Tuple[str, str, Place, Optional[given.GivenTo]]]:
+        """Name, kind, place and call of the array that a tensor without a name is a copy of."""
+        source = self.given.source_of(tensor, shape)
+        return None if source is None else (source[0], GIVEN, source[1], source[2])
 
     def add_hanging(self) -> None:
         """Count what hangs on counted tensors as attributes and no name of its own led to: it lives as long
@@ -265,7 +288,7 @@ class Held:
         """As a document."""
         groups: Dict[Tuple[Any, ...], Dict[str, Any]] = {}
         for (framework, shape, dtype, name, kind, scope), row in self._rows.items():
-            count, size, place, calls, shown = row
+            count, size, place, calls, shown, call = row
             group = groups.setdefault(
                 (framework, shape, dtype),
                 {
@@ -286,7 +309,10 @@ class Held:
                 holder["shown_bytes"] = shown
             made_as = name or (place.variable if place is not None else None)
             if place is not None and made_as:
-                holder.update(file=place.file, function=place.function, line=place.line_of(_last(made_as)))
+                line = call.line if call is not None else place.line_of(_last(made_as))
+                holder.update(file=place.file, function=place.function, line=line)
+            if call is not None:
+                holder["call"] = call.name
             group["held_by"].append(holder)
         ordered = sorted(groups.values(), key=lambda group: -group["bytes"])
         for group in ordered:
@@ -428,6 +454,8 @@ def is_users(file: Optional[str]) -> bool:
     """Whether a source file is the user's own: no library's, and none of ours."""
     if not file or file.startswith("<"):
         return bool(file) and str(file).startswith(("<ipython", "<stdin", "<string"))
+    if "site-packages" in str(file):
+        return False  # to follow links takes a while, of thousands of modules
     path = os.path.realpath(file)
     own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))) + os.sep
     return (
@@ -442,6 +470,9 @@ def _walk(name: str, value: Any, place: Place, held: Held, clock: Clock) -> None
     if _is_tensor(value):
         held.add(value, name, "variable", place)
         return
+    if _KINDS[type(value)] == _ARRAY:
+        held.given.add(value, name, place)
+        return
     waiting = deque([(name, value, 0)] if may_hold(value) else [])
     while waiting and not clock.is_over():
         path, container, depth = waiting.popleft()
@@ -453,8 +484,40 @@ def _walk(name: str, value: Any, place: Place, held: Held, clock: Clock) -> None
                 return
             if _is_tensor(each):
                 held.add(each, path if inner.startswith(path + "[") else inner, _word(container), place)
+            elif _KINDS[type(each)] == _ARRAY:
+                held.given.add(each, inner, place)
             elif depth < _DEPTH and may_hold(each):
                 waiting.append((inner, each, depth + 1))
+
+
+def _add_given(trace: Any, held: Held) -> None:
+    """The arrays that calls of a library's are given, which have not ended: by the program's names where they
+    have any, else by the parameter's.
+    """
+    for stack in _stacks(trace):
+        for value, name, frame, call in given.calls(stack, is_users):
+            if value is None or not is_array_type(type(value)) or _is_tensor(value):
+                continue
+            code = frame.f_code
+            function = None if code.co_name == "<module>" else code.co_name
+            held.given.add(value, name, Place(code.co_filename, function, code.co_firstlineno))
+            held.given.calls.setdefault(id(value), call)
+
+
+def _stacks(trace: Any) -> Iterator[List[Tuple[Any, int]]]:
+    """The frames of a failure and of what runs, the outermost first, with their lines."""
+    failed = []
+    while trace is not None:
+        failed.append((trace.tb_frame, trace.tb_lineno))
+        trace = trace.tb_next
+    yield failed
+    for frame in list(sys._current_frames().values()):
+        running = []
+        walked: Optional[Any] = frame
+        while walked is not None:
+            running.append((walked, walked.f_lineno))
+            walked = walked.f_back
+        yield running[::-1]
 
 
 def _add_all(container: Any, held: Held, tape: Optional[Place]) -> None:
