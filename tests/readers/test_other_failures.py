@@ -497,3 +497,11 @@ def test_a_jetson_has_one_memory() -> None:
         " NVIDIA Tegra X1, pci bus id: 0000:00:00.0, compute capability: 5.3\nKilled\n"
     )
     assert "on a Jetson the GPU uses the same RAM" in pipeline.explain(told).verdict
+
+
+def test_words_round_a_log_of_one_container_do_not_hide_its_failure() -> None:
+    """The log's lines have the container's name in front, the writer's words have none."""
+    failed = "trainer-1  | Error while creating shared memory segment /dev/shm/nccl-a1 (size 9637888)"
+    told = read(f"It is fine on the machine itself:\n\n{failed}\n\nAny idea?")
+    assert told.surroundings.elsewhere
+    assert not read("trainer-1  | epoch 3\n\nAny idea?").surroundings.elsewhere

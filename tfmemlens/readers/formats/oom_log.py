@@ -326,7 +326,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
     incidents = _with_statistics(tuple(order(merge_ranks(drafted))), streams)
     host_uses = tuple(use for stream in streams for use in stream.host.found)
     incidents = tuple(_on_its_device(_with_host(each, host_uses), streams) for each in incidents)
-    main = max(streams, key=lambda stream: len(stream.sentences.finished), default=None)
+    main = max(streams, key=_told_by, default=None)
     soft = [warning for stream in streams for warning in stream.dumps.soft]
     notes = tuple(note for stream in streams for note in stream.notes)
     notes += tuple(note for stream in streams for note in stream.unread_rows())
@@ -383,6 +383,15 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
         ),
         notes=notes,
     )
+
+
+def _told_by(stream: _Stream) -> tuple[int, int]:
+    """How much of a failure a process tells: of memory, else of any other kind. Words round a log, which lack
+    the stamp of its lines, tell nothing of one.
+    """
+    told = stream.surroundings
+    others = (told.elsewhere, told.foreign, told.without_figures, told.startup, told.crash, told.kernel_died)
+    return len(stream.sentences.finished), sum(1 for other in others if other)
 
 
 def _program_of(streams: list[_Stream]) -> Callable[[], Program]:
