@@ -67,3 +67,33 @@ def test_other_words_name_no_versions(said: str) -> None:
 def test_a_setting_that_helped_leaves_memory_the_cause(end: str, versions: bool) -> None:
     said = f"XLA_PYTHON_CLIENT_PREALLOCATE=false {end}"
     assert ("does not match" in explained(text_of(said)).verdict) is versions
+
+
+SCRATCH = (
+    "UNKNOWN: CUDNN failed to allocate the scratch space for the runner or to find a working no-scratch"
+    " runner.\n\t [[{{node net/c7/Conv3D}}]]\n"
+)
+REFUSED = (
+    "2023-05-06 07:08:09.101112: W tensorflow/tsl/framework/bfc_allocator.cc:290] Allocator (GPU_0_bfc) ran"
+    " out of memory trying to allocate 1.50GiB with freed_by_count=0. The caller indicates that this is not a"
+    " failure, but this may mean that there could be performance gains if more memory were available.\n"
+)
+
+
+def test_a_workspace_comes_from_the_pool_and_growth_gives_it_none() -> None:
+    page = explained(REFUSED + SCRATCH)
+    assert "pool, which holds the tensors as well, had no room" in page.verdict
+    assert "about 1.50 GiB was asked for, line 1" in page.verdict
+    assert offered(REFUSED + SCRATCH)[:2] == ["smaller-batch", "cudnn-workspace-limit"]
+    assert "growth" not in offered(REFUSED + SCRATCH)
+
+
+def test_without_the_warning_no_size_is_told() -> None:
+    assert "asked for" not in explained(SCRATCH).verdict
+
+
+def test_near_miss_a_handle_lies_outside_the_pool() -> None:
+    told = explained(
+        "E tensorflow/stream_executor/cuda/cuda_dnn.cc:9] could not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED\n"
+    )
+    assert "outside TensorFlow's pool" in told.verdict

@@ -54,6 +54,9 @@ def check(case: Case) -> Iterator[Finding]:
         if "nullptr" in said:
             yield _without_library(case, moment, index)
             continue
+        if _SCRATCH.search(said):
+            yield _of_the_pool(case, moment, index, library)
+            continue
         handle = of_handle(moment)
         if "ALLOC_FAILED" not in said and (reason := _another_reason(case, library, handle)):
             yield _for_another_reason(case, moment, index, library, reason)
@@ -76,6 +79,47 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, moment, library, handle)),
             moment=index,
         )
+
+
+_SCRATCH = regex(r"(?i)failed to allocate the scratch space")
+
+
+def _of_the_pool(case: Case, moment: Moment, index: int, library: str) -> Finding:
+    """TensorFlow gives an algorithm its workspace out of its own pool (`AllocateScratchOrFallback` in
+    tensorflow/core/kernels/conv_ops_gpu.h), and none was left, nor an algorithm that does without.
+    """
+    assert moment.request and moment.incident
+    first = min(line.number for line in moment.incident.tellings)
+    asked = [each for each in case.capture.surroundings.soft_warnings if each.line.number < first]
+    where = f" at {place(moment)}" if place(moment) else ""
+    size = f" ({human_size(asked[-1].size)} was asked for, {asked[-1].line.place})" if asked else ""
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=f"{library} found no room for its workspace{where} in {framework_name(case)}'s pool{size}: an"
+        " OOM that does not say so",
+        because=f"{framework_name(case)}'s pool, which holds the tensors as well, had no room for its"
+        f" workspace{size}",
+        explains=asked[-1].size.bytes if asked else None,
+        evidence=(
+            Evidence("the message", moment.request.failed.line),
+            *(Evidence("what the pool could not serve", each.line) for each in asked[-1:]),
+        ),
+        remedies=(
+            *remedies.offered(case, moment, "smaller-batch"),
+            Remedy(
+                "or cap the workspace that cuDNN may ask for: a slower algorithm may do with less",
+                f"export {LIMIT_VARIABLE}=256",
+                slug="cudnn-workspace-limit",
+            ),
+            Remedy(
+                "or give the layer less at once: smaller patches or tiles",
+                slug="smaller-input",
+            ),
+            Remedy("see what else holds the device", "nvidia-smi", slug="see-device-users"),
+        ),
+        moment=index,
+        rules_out=("growth", "matching-driver"),
+    )
 
 
 _GUESSED = regex(r"(?i)memory\?.{0,200}_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR)")

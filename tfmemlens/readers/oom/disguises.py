@@ -89,8 +89,9 @@ LIBRARY = LineRule(
     r"|(?i:(?:not enough|out of|insufficient) (?:gpu |device )?memory)\?.{0,200}"
     r"\bCU(?:BLAS|DNN|SOLVER)_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR)"
     r"|\bdnn != nullptr|MIOpen Error:"
-    r" .*Memory not available",
+    r" .*Memory not available|(?i:cu(?:dnn|fft)) failed to allocate the scratch space",
     "NotFoundError: No algorithm worked!",
+    "CUDNN failed to allocate the scratch space for the runner or to find a working no-scratch runner.",
     "could not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED",
     "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED",
     "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR",
@@ -118,6 +119,7 @@ LIBRARY = LineRule(
         "dnn library",
         "dnn != nullptr",
         "miopen error",
+        "scratch space",
         "internal error",
         "memory?",
         "jaxlib/",
