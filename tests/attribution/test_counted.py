@@ -225,3 +225,25 @@ def test_a_models_input_layer_tells_the_batch_where_no_call_did() -> None:
         assert counted(dump((8, 2)), model=replace(model, layers=other), failure=failure) == {}
     closed = replace(model, outputs=(("image", (None, None, FLOATS)),))
     assert counted(dump((8, 2)), model=closed, failure=failure) == {}
+
+
+def test_rows_of_larger_tensors_have_those_whole() -> None:
+    """Forty rows of 1 MiB that a list keeps are of five tensors of eight; four of these blocks are enough."""
+    rows = held(1, ("features", 40))
+    assert counted(dump((8, 5), (3, 2)), rows) == {
+        ("features", "held-by-python"): 40,
+        (None, "unattributed"): 6,
+    }
+    assert counted(dump((8, 4)), rows) == {("features", "held-by-python"): 32}
+
+
+def test_near_miss_too_few_blocks_or_rows_are_no_rows_of_larger_tensors() -> None:
+    assert ("features", "held-by-python") not in counted(dump((8, 3), (3, 9)), held(1, ("features", 40)))
+    assert ("features", "held-by-python") not in counted(dump((8, 1)), held(1, ("features", 8)))
+
+
+def test_what_has_blocks_of_its_own_size_takes_no_larger_ones() -> None:
+    assert counted(dump((1, 40), (8, 5)), held(1, ("features", 40))) == {
+        ("features", "held-by-python"): 40,
+        (None, "unattributed"): 40,
+    }

@@ -95,8 +95,8 @@ def _of_the_pool(case: Case, moment: Moment, index: int, library: str) -> Findin
     size = f" ({human_size(asked[-1].size)} was asked for, {asked[-1].line.place})" if asked else ""
     return Finding(
         severity=Severity.CAUSE,
-        headline=f"{library} found no room for its workspace{where} in {framework_name(case)}'s pool{size}: an"
-        " OOM that does not say so",
+        headline=f"{library} found no room for its workspace{where} in {framework_name(case)}'s pool{size}:"
+        " an OOM that does not say so",
         because=f"{framework_name(case)}'s pool, which holds the tensors as well, had no room for its"
         f" workspace{size}",
         explains=asked[-1].size.bytes if asked else None,

@@ -44,6 +44,7 @@ def with_counted(
     blocks = _blocks(free, incident)
     if free:
         take(taken, blocks, _claims(capture, failed))
+        take(taken, blocks, _of_kept_rows(capture, failed, taken, blocks))
         take(taken, blocks, of_step)
         take(taken, blocks, _of_elements(capture, failed, blocks))
     if not taken:
@@ -142,6 +143,48 @@ def _of_containers(living: Iterable[HeldTensors], model: LiveModel | None) -> It
         if left:
             layer = model.widest_like(group.tensor.shape or ()) if model else None
             yield Claim(HELD_TENSOR, replace(NOBODY, layer=layer, kind=Kind.HELD), group.tensor, left)
+
+
+_MOST_ROWS = 4096
+_LEAST_PART_FOUND = 0.75
+"""Of the whole tensors that rows must be of, so many blocks must be there: others may lie in larger ones."""
+
+
+def _of_kept_rows(capture: Capture, failed: FailedRequest, taken: Taken, blocks: Blocks) -> Iterator[Claim]:
+    """Containers whose tensors no block has the size of, where as many are there in a multiple of it: rows of
+    larger tensors (`for row in made:`), each of which keeps the whole.
+    """
+    found = Counter[tuple[str | None, TensorType]]()
+    for claims in taken.values():
+        for claim, count in claims:
+            found[claim.owner.layer, claim.tensor] += count
+    for group in capture.living:
+        size = group.tensor.bytes or 0
+        if size <= 0 or not group.may_be_on(failed.device or failed.allocator):
+            continue
+        for holder in group.holders:
+            left = holder.count - found[holder.name, group.tensor]
+            if holder.name is None or holder.is_given or 2 * left < holder.count or left < _LEAST_ELEMENTS:
+                continue
+            if whole := _whole_of(left, size, blocks):
+                rows, count = whole
+                tensor = TensorType((rows, *(group.tensor.shape or ())), group.tensor.dtype)
+                owner = replace(NOBODY, layer=holder.name, kind=Kind.HELD)
+                yield Claim(HELD_TENSOR, owner, tensor, count)
+
+
+def _whole_of(rows: int, row_bytes: int, blocks: Blocks) -> tuple[int, int] | None:
+    """How many rows each of the larger tensors has, and how many of these are there."""
+    best: tuple[int, int] | None = None
+    for wanted in {*blocks.asked, *blocks.free}:
+        each, rest = divmod(wanted, row_bytes)
+        if rest or not 2 <= each <= min(_MOST_ROWS, rows):
+            continue
+        needed = -(-rows // each)
+        there = sum(blocks.of(size, wanted) for size in {round_up(wanted), *blocks.asked_for(wanted)})
+        if there >= _LEAST_PART_FOUND * needed and (best is None or there > best[1]):
+            best = each, min(there, needed)
+    return best
 
 
 def _of_tape(holder: Holder, tensor: TensorType, model: LiveModel | None) -> Owner:
