@@ -1148,7 +1148,7 @@ def _of_object(case: Case, python: str) -> dict[str, Any]:
 def _largest_peak(text: str) -> dict[str, Any]:
     """Of the report in JSON."""
     peak = max(json.loads(text)["peaks"], key=lambda each: int(each["bytes"]))
-    names = ("bytes", "low_bytes", "high_bytes", "needed_limit_high_bytes")
+    names = ("bytes", "baseline_bytes", "low_bytes", "high_bytes", "needed_limit_high_bytes")
     return {name: peak[name] for name in names}
 
 
