@@ -3,9 +3,9 @@
     layer_settings.py --measure [--python VERSION=PATH] [NAME ...]  # saves the nets, and measures each once
     layer_settings.py [NAME ...]                                    # today's predictions, against these
 
-The nets stand in layer_settings_run.py; layer_settings_results.json keeps the truth, the cache the nets. Errors
-are of what a step takes beside what stands before it: whether the allocator holds the arrays given to `fit`
-differs from process to process, and would drown a small net. What is off by more than a fifth is listed.
+The nets stand in layer_settings_run.py; layer_settings_results.json keeps the truth, the cache the nets.
+Errors are of what a step takes beside what stands before it: whether the allocator holds the arrays given to
+`fit` differs from process to process, and would drown a small net. Those beyond a fifth are listed.
 """
 
 from __future__ import annotations
