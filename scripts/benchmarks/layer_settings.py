@@ -66,8 +66,9 @@ def error(version: str, name: str, batch: int, truth: dict[str, Any]) -> float |
     said = predictions.predicted(case, file.parent, "")
     if "bytes" not in said:
         return None
-    peak = statistics.median(truth["peaks"])
-    return ((said["bytes"] - said["baseline_bytes"]) - (peak - truth["before"])) / peak
+    peak = float(statistics.median(truth["peaks"]))
+    step, before = float(said["bytes"] - said["baseline_bytes"]), float(truth["before"])
+    return (step - (peak - before)) / peak
 
 
 def main() -> None:
