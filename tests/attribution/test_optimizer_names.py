@@ -7,6 +7,7 @@ import pytest
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.attribution.names.optimizers import slot_of, update_of
 from tfmemlens.attribution.names.owner_cache import owner_like
+from tfmemlens.model.attribution import Kind
 
 
 @pytest.mark.parametrize(
@@ -67,3 +68,18 @@ def test_what_an_update_works_on(name: str, updated: str | None) -> None:
 def test_a_family_is_read_as_each_of_its_names(name: str) -> None:
     assert owner_like(name) == owner_of(name)
     assert owner_like(name, "Relu") == owner_of(name, "Relu")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("Adam/Fill", Kind.OPTIMIZER_SLOT),
+        ("Adam/zeros_like", Kind.OPTIMIZER_SLOT),
+        ("Adam/Mul", Kind.WORKSPACE),
+        ("Adam/gradients/net/Fill", Kind.GRADIENT),
+        ("net/Fill", Kind.ACTIVATION),
+    ],
+)
+def test_what_an_optimizer_fills_is_a_slot(name: str, kind: Kind) -> None:
+    """A slot of an eager step is made by an op in the optimizer's scope, and has no other name there."""
+    assert owner_of(name).kind is kind

@@ -218,3 +218,21 @@ def test_a_loop_in_a_function_of_keras_is_of_the_one_recurrent_layer(
 ) -> None:
     live = LiveModel((), layers, functions=(TracedFunction(function, 2, 9),))
     assert LiveNames(live).owner(layer(scope)).layer == name
+
+
+def test_what_an_optimizer_makes_is_of_the_one_layer_with_such_a_weight() -> None:
+    kernel, other = TensorType((24, 96), "float32"), TensorType((8, 8), "float32")
+    model = LiveModel(
+        ("net",),
+        (("body", "Dense"), ("head", "Dense"), ("tail", "Dense")),
+        variables=tuple(
+            LiveVariable(f"{name}/kernel", name, Kind.PARAMETER, tensor, "CPU:0")
+            for name, tensor in (("body", kernel), ("head", other), ("tail", other))
+        ),
+    )
+    made = Owner(None, Kind.OPTIMIZER_SLOT, Phase.OPTIMIZER)
+    rows = AllocationTable.of([Allocation("Adam/Fill", 1, shape=shape) for shape in ((24, 96), (8, 8), None)])
+    named = LiveNames(model).attribution(Attribution(rows, [made] * 3))
+    assert [owner.layer for owner in named.owners] == ["body", None, None]  # two layers have such a weight
+    forward = LiveNames(model).attribution(Attribution(rows, [layer(None)] * 3))
+    assert [owner.layer for owner in forward.owners] == [None] * 3

@@ -36,7 +36,18 @@ class LiveNames:
         """The same rows under the model's names."""
         if not self._tells:
             return attribution
-        return replace(attribution, owners=[*map(self.owner, attribution.owners)])
+        rows = zip(attribution.owners, attribution.table.shape, strict=True)
+        return replace(attribution, owners=[self._of_row(owner, shape) for owner, shape in rows])
+
+    def _of_row(self, owner: Owner, shape: tuple[int | None, ...] | None) -> Owner:
+        """The owner; what an optimizer makes without saying for which weight is of the one layer that has a
+        weight of that shape.
+        """
+        named = self.owner(owner)
+        if named.layer is None and named.phase is Phase.OPTIMIZER and shape and self.model is not None:
+            owners = self.model.with_weight(shape)
+            return replace(named, layer=owners[0]) if len(owners) == 1 else named
+        return named
 
     def owner(self, owner: Owner) -> Owner:
         """The owner with the name that the model has for its layer."""

@@ -293,6 +293,10 @@ def _cut_grad(path: str) -> str | None:
     return shorter
 
 
+_FIRST_VALUES = frozenset(("Fill", "ZerosLike"))
+"""What an optimizer begins a slot with; an update makes neither."""
+
+
 def _optimizer(reading: _Reading) -> None:
     """Slots and update ops: their layer is the layer of the variable they serve."""
     if reading.phase is Phase.GRADIENT:
@@ -301,7 +305,8 @@ def _optimizer(reading: _Reading) -> None:
         reading.kind, reading.phase, reading.rest = reading.kind or Kind.OPTIMIZER_SLOT, Phase.OPTIMIZER, slot
     elif (update := optimizers.update_of(reading.rest)) is not None:
         reading.op = reading.op or _op_of(reading.rest)
-        reading.kind, reading.phase, reading.rest = reading.kind or Kind.WORKSPACE, Phase.OPTIMIZER, update
+        made = Kind.OPTIMIZER_SLOT if reading.op in _FIRST_VALUES and not update else Kind.WORKSPACE
+        reading.kind, reading.phase, reading.rest = reading.kind or made, Phase.OPTIMIZER, update
 
 
 def _op_of(path: str) -> str | None:
