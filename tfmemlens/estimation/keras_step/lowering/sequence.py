@@ -381,7 +381,7 @@ def _stacks(job: LoweringContext, spec: LayerSpec, state: TapeValue, steps: int)
     width += math.prod(x.shape[2:])
     if spec.config.get("recurrent_dropout"):
         width += sum(_GATES.get(kind, 1) * units for kind, units in cells)
-    cut = {name for name, count in _parts(spec).items() if count or _has_gates_apart(spec)}
+    cut = _parts(spec)
     parts = [weight.shape for name, weight in job.weights.items() if name.rpartition("/")[2] in cut]
     together = max(steps // _PARTS, 1)
     shapes = [(together, x.shape[0], round(width)), *((together, *shape) for shape in parts)]
