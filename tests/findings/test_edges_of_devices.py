@@ -420,7 +420,7 @@ def test_of_which_framework_processes_are_the_cause(
     [
         (FrontEnd.JAX, ("XLA_PYTHON_CLIENT_PREALLOCATE", "False"), "keeps what it once took"),
         (FrontEnd.JAX, ("XLA_PYTHON_CLIENT_PREALLOCATE", "True"), "takes 75 % of it"),
-        (FrontEnd.JAX, ("XLA_PYTHON_CLIENT_MEM_FRACTION", ".4"), "takes .4 of it"),
+        (FrontEnd.JAX, ("XLA_PYTHON_CLIENT_MEM_FRACTION", ".4"), "takes 40 % of the GPU at its start"),
         (FrontEnd.KERAS, ("allow_growth", "True"), "keeps what it once took"),
         (FrontEnd.KERAS, ("allow_growth", "False"), "takes nearly all of it"),
         (FrontEnd.KERAS, ("per_process_gpu_memory_fraction", "0.4"), "may take 0.4 of it"),

@@ -34,7 +34,7 @@ _OOM = "It runs out of GPU memory."
         ("My replay buffer is one array.", "data that lie on the device whole", "data-on-the-host"),
         ("When I restore the checkpoint it happens.", "there twice", "restore-sharded"),
         ("With colabfold on a dimer of 1,900 residues.", "all pairs of residues", "shorter-sequences"),
-        ("XLA_PYTHON_CLIENT_MEM_FRACTION=.2 is set.", "may take 20%", "raise-own-limit"),
+        ("XLA_PYTHON_CLIENT_MEM_FRACTION=.2 is set.", "may take 20 %", "raise-own-limit"),
         ("I use --per_device_train_batch_size=128.", "128 samples on each device", "smaller-batch"),
         ("It is a 13B model.", "24.21 GiB in 16 bits", "shard-arguments"),
         ("init_fn fails on it before anything is sharded.", "made whole on the first", "restore-sharded"),

@@ -124,7 +124,7 @@ def test_nccl_beside_a_pool_that_takes_all() -> None:
         "XLA_PYTHON_CLIENT_MEM_FRACTION=.95\n"
     )
     assert "NCCL got no memory" in report.verdict
-    assert report.actions[0].remedy.slug == "smaller-fraction" and ".95" in report.actions[0].remedy.text
+    assert report.actions[0].remedy.slug == "smaller-fraction" and "95 %" in report.actions[0].remedy.text
     assert report.case.capture.incidents[0].request.source == "/home/u/learner.py:9"
 
 

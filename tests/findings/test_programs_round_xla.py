@@ -466,5 +466,5 @@ def test_parts_that_are_given_already_are_not_given_again() -> None:
         "I launch 6 jax processes on one GPU, each with XLA_PYTHON_CLIENT_MEM_FRACTION=0.15.\nThe last one"
         " runs out of memory.\n"
     )
-    assert "takes 0.15 of it" in explained(text).verdict and "smaller-fraction" not in offered(text)
+    assert "takes 15 % of the GPU" in explained(text).verdict and "smaller-fraction" not in offered(text)
     assert offered(text)[0] == "growth"

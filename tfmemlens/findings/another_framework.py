@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings import ended_after_a_warning
-from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support import code_snippets, part_for_jax
 from tfmemlens.findings.support.contrasted import ended_by, without
 from tfmemlens.findings.support.heartbeats import OF_A_HEARTBEAT, after_a_silence, who_was_silent
 from tfmemlens.findings.support.program_lines import code_lines
@@ -533,7 +533,7 @@ def _jax_beside(case: Case, name: str, line: Line) -> Line | None:
     if name in _NOT_ON_THE_GPU or framework_of(case) == TORCH_XLA or _nearly_all(line):
         return None
     told = case.capture.surroundings
-    if any(map(told.setting, ("XLA_PYTHON_CLIENT_PREALLOCATE", "XLA_PYTHON_CLIENT_MEM_FRACTION"))):
+    if told.setting("XLA_PYTHON_CLIENT_PREALLOCATE") or part_for_jax.stated(told):
         return None
     return told.shows("using JAX")
 

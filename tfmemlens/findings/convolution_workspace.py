@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tfmemlens.findings import processes_on_one_device
-from tfmemlens.findings.support import code_snippets, remedies
+from tfmemlens.findings.support import code_snippets, part_for_jax, remedies
 from tfmemlens.findings.support.jax_told import OFF_THE_GPU
 from tfmemlens.findings.support.libraries import library_of, of_handle
 from tfmemlens.findings.support.own_tasks import share_one
@@ -266,15 +266,13 @@ def _another_reason(case: Case, library: str, handle: bool) -> _Reason | None:
     return None
 
 
-_USUAL_PART = 0.75
-"""Of a GPU, which JAX takes unless told otherwise."""
-
-
 def _room_is_left(case: Case) -> tuple[str, str, Line] | None:
     """The setting that leaves memory outside the pool already."""
-    for name, value, line in case.capture.surroundings.settings:
-        part = name == "XLA_PYTHON_CLIENT_MEM_FRACTION" and _PART.match(value)
-        leaves = f"{name}={value.lower()}" in _LEAVES_ROOM or (part and 0 < float(value) < _USUAL_PART)
+    told = case.capture.surroundings
+    for name, value, line in told.settings:
+        part = next((part for part in part_for_jax.every(told) if part.line is line), None)
+        small = name == part_for_jax.VARIABLE and part is not None and part.value < part_for_jax.USUAL
+        leaves = f"{name}={value.lower()}" in _LEAVES_ROOM or small
         if leaves and (_IN_VAIN.search(line.text) or not _HELPED.search(line.text)):
             return name, value, line
     return None
@@ -284,7 +282,6 @@ _HELPED = regex(r"(?i)\b(?:work(?:s|ed)|fix(?:es|ed)|solve[sd]|resolve[sd]|help(
 _IN_VAIN = regex(r"(?i)n't\b|\b(?:not|no|nothing|never|still|same|neither)\b")
 
 
-_PART = regex(r"\A\d{0,2}\.?\d{1,4}\Z")
 _LEAVES_ROOM = {
     f"XLA_PYTHON_CLIENT_{setting}"
     for setting in ("PREALLOCATE=false", "PREALLOCATE=0", "ALLOCATOR=platform", "ALLOCATOR=cuda_async")

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets, device_users, own_gpu, remedies
+from tfmemlens.findings.support import code_snippets, device_users, own_gpu, part_for_jax, remedies
 from tfmemlens.findings.support.driver import of_context
 from tfmemlens.findings.support.named_sizes import stated_length
+from tfmemlens.findings.support.part_for_jax import Part
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import full_device
 from tfmemlens.findings.support.rows import failures, is_constant_of_graph, tensor_text
@@ -50,7 +51,7 @@ def check(case: Case) -> Iterator[Finding]:
         size = f" ({human_size(failed.size)} asked)" if failed.size else ""
         if failed.shape is not None and not is_constant_of_graph(failed):
             size = f" ({tensor_text(moment)})"
-        full = _filled_by_itself(_own_pool(case, moment)) or _of_ranks(case, failed)
+        full = _filled_by_itself(_own_pool(case, moment)) or _of_ranks(case, failed) or _of_jax(case, failed)
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"an out-of-memory error in disguise: {meaning}{size}{full}",
@@ -155,6 +156,44 @@ def _of_ranks(case: Case, failed: FailedRequest) -> str:
     return own_gpu.why(case) if failed.kind is RequestKind.DRIVER and not _of_nccl(failed) else ""
 
 
+def _taken_by_jax(case: Case, failed: FailedRequest) -> Part | None:
+    """A part of the GPU that leaves the driver hardly any, which JAX is told to take at once."""
+    told = case.capture.surroundings
+    part, at_once = part_for_jax.stated(told), told.setting("XLA_PYTHON_CLIENT_PREALLOCATE")
+    of_driver = failed.kind is RequestKind.DRIVER and not _of_nccl(failed)
+    if part is None or framework_of(case) != JAX or not of_driver or part.above_all:
+        return None
+    in_vain = _fraction_in_vain(case) or (at_once and at_once[0] == "False")
+    return None if in_vain or part.value < _NEARLY_ALL else part
+
+
+_NEARLY_ALL = 0.85
+
+
+def _of_jax(case: Case, failed: FailedRequest) -> str:
+    """That JAX is told to take nearly all of the GPU, where the text states it."""
+    part = _taken_by_jax(case, failed)
+    if part is None:
+        return ""
+    anew = " of each new length or shape" if _of_graphs(failed) else ""
+    return (
+        f"; most likely since JAX is told to take {part.words} at its start ({part.line.place}): compiled"
+        f" programs{anew}, their code and graphs of launches lie outside its pool"
+    )
+
+
+def _of_graphs(failed: FailedRequest) -> bool:
+    return failed.line is not None and "CUDA graph" in failed.line.text
+
+
+_FEW_SHAPES = Remedy(
+    "let few programs be made, where inputs have many lengths or shapes: pad them to the next of a few; each"
+    " program keeps graphs of launches of its own in the driver's memory",
+    "export XLA_FLAGS=--xla_gpu_enable_command_buffer=   # empty: no such graphs, somewhat slower",
+    slug="constant-shapes",
+)
+
+
 _OF_WORKERS = regex(r"(?i)\bworkers?\b|\.predict\(|__getitem__")
 
 
@@ -198,25 +237,13 @@ def _fraction_in_vain(case: Case) -> bool:
     return line is not None and "MEM_FRACTION" in line.text
 
 
-def _below(stated: str | None) -> str:
-    """A part that is smaller than the one that is set."""
-    try:
-        now = float(stated or 1)
-    except ValueError:
-        return ".70"
-    return ".70" if now > _USUAL_PART else f"{max(now - _LESS, _LESS):.2f}".lstrip("0")
-
-
-_USUAL_PART, _LESS = 0.75, 0.1
-
-
-def _smaller_fraction(case: Case) -> Remedy:
-    """A smaller part of the GPU for JAX: NCCL takes its own from what is left."""
-    stated = case.capture.surroundings.setting("XLA_PYTHON_CLIENT_MEM_FRACTION")
-    now = f"it is told to take {stated[0]} now" if stated else "it takes 75 % unless told otherwise"
+def _smaller_fraction(case: Case, who: str = "NCCL") -> Remedy:
+    """A smaller part of the GPU for JAX: NCCL and the driver take their own from what is left."""
+    part = part_for_jax.stated(case.capture.surroundings)
+    now = f"it is told to take {part.words} now" if part else "it takes 75 % unless told otherwise"
     return Remedy(
-        f"leave NCCL room: let JAX take a smaller part of each GPU at start ({now})",
-        f"export XLA_PYTHON_CLIENT_MEM_FRACTION={_below(stated[0] if stated else None)}",
+        f"leave {who} room: let JAX take a smaller part of each GPU at start ({now})",
+        f"export XLA_PYTHON_CLIENT_MEM_FRACTION={part_for_jax.below(part)}",
         slug="smaller-fraction",
     )
 
@@ -270,6 +297,12 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
         )
     if of_directml and _is_filled(moment):
         yield _OF_DIRECTML
+        return
+    if _taken_by_jax(case, moment.request.failed):
+        yield _smaller_fraction(case, "the driver")
+        if _of_graphs(moment.request.failed):
+            yield _FEW_SHAPES
+        yield Remedy("see whether another process holds the device", "nvidia-smi", slug="see-device-users")
         return
     shared = bool(_of_ranks(case, moment.request.failed))
     if shared:

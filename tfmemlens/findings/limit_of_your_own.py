@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import part_for_jax, remedies
 from tfmemlens.findings.support.pool_of_jax import told_of_the_pool
 from tfmemlens.findings.support.rows import device_limit, failures, on_host, requests
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
@@ -42,7 +42,6 @@ _LARGE_PART = 0.1
 
 _LEAST_PART = 0.7
 """Of the device: a smaller part is less than JAX takes unless it is told otherwise."""
-_PART = "XLA_PYTHON_CLIENT_MEM_FRACTION"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -159,8 +158,8 @@ def _part_for_jax(case: Case) -> Iterator[Finding]:
     """A fraction of the GPU that the program leaves to JAX: its pool never gets more."""
     told = case.capture.surroundings
     sharing = told.shows("sharing the device")
-    part, kind = told.setting(_PART), told.setting("XLA_PYTHON_CLIENT_ALLOCATOR")
-    if part is None or (kind and kind[0] == "platform") or not 0 < (share := _share(part[0])) < _LEAST_PART:
+    part, kind = part_for_jax.stated(told), told.setting("XLA_PYTHON_CLIENT_ALLOCATOR")
+    if part is None or (kind and kind[0] == "platform") or part.value >= _LEAST_PART:
         return
     for index, moment, request in requests(case):
         need, whole = request.needed_bytes, device_limit(case, moment)
@@ -168,29 +167,29 @@ def _part_for_jax(case: Case) -> Iterator[Finding]:
             continue
         if whole and need > whole.high:
             continue
-        pool = f", about {human(round(share * whole.bytes))} here" if whole else ""
+        pool = f", about {human(round(part.value * whole.bytes))} here" if whole else ""
         because = (
-            f"the program lets JAX have only {round(100 * share)} % of the GPU{pool} (`{_PART}={part[0]}`,"
-            f" {part[1].place}), and that was not enough"
+            f"the program lets JAX have only {part.words}{pool}"
+            f" (`{part_for_jax.VARIABLE}={part.written}`, {part.line.place}), and that was not enough"
         )
         yield Finding(
             severity=Severity.CAUSE,
             headline=because,
             because=because,
-            explains=max(need, round((1 - share) * whole.bytes)) if whole else need,
+            explains=max(need, round((1 - part.value) * whole.bytes)) if whole else need,
             basis=Basis.NAME,
-            evidence=(Evidence("the setting", part[1]), Evidence("the message", request.failed.line)),
+            evidence=(Evidence("the setting", part.line), Evidence("the message", request.failed.line)),
             remedies=(
                 Remedy(
-                    f"raise it on {part[1].place}, as far as the other processes of "
+                    f"raise it on {part.line.place}, as far as the other processes of "
                     f"{sharing.place} leave room: all of their parts together below 1",
                     slug="raise-own-limit",
                 )
                 if sharing
                 else Remedy(
-                    f"raise it on {part[1].place}, before JAX starts, unless other programs need the"
+                    f"raise it on {part.line.place}, before JAX starts, unless other programs need the"
                     " rest of the GPU",
-                    f"export {_PART}=.90",
+                    f"export {part_for_jax.VARIABLE}=.90",
                     slug="raise-own-limit",
                 ),
             ),
@@ -201,22 +200,22 @@ def _part_for_jax(case: Case) -> Iterator[Finding]:
 def _more_than_the_gpu(case: Case) -> Iterator[Finding]:
     """A fraction above 1, which only unified memory has a use for."""
     told = case.capture.surroundings
-    part = told.setting(_PART)
-    if part is None or told.shows("jax: unified memory") or _share(part[0]) <= 1:
+    part = part_for_jax.stated(told)
+    if part is None or told.shows("jax: unified memory") or not part.above_all:
         return
     if told_of_the_pool(case):
         return  # what is said of the pool says it, too
     yield Finding(
         severity=Severity.FACTOR,
         headline=(
-            f"`{_PART}={part[0]}` ({part[1].place}) is a fraction of the GPU: above 1 it counts only with"
-            " unified memory, which the text does not show; else JAX takes all of it, and NCCL, cuDNN and the"
-            " driver find none"
+            f"`{part_for_jax.VARIABLE}={part.written}` ({part.line.place}) is a fraction of the GPU: above 1"
+            " it counts only with unified memory, which the text does not show; else JAX takes all of it, and"
+            " NCCL, cuDNN and the driver find none"
         ),
-        evidence=(Evidence("the setting", part[1]),),
+        evidence=(Evidence("the setting", part.line),),
         remedies=(
             *((_WITH_UNIFIED,) if told.shows("structure prediction") else ()),
-            Remedy("set it below 1", f"export {_PART}=.80", slug="smaller-part"),
+            Remedy("set it below 1", f"export {part_for_jax.VARIABLE}=.80", slug="smaller-part"),
         ),
         moment=0,
         basis=Basis.NAME,
@@ -226,7 +225,7 @@ def _more_than_the_gpu(case: Case) -> Iterator[Finding]:
 _WITH_UNIFIED = Remedy(
     "set unified memory beside it, before Python starts: host RAM then stands in for what the GPU has no room"
     " for, which is slower",
-    f"export TF_FORCE_UNIFIED_MEMORY=1 {_PART}=4.0",
+    f"export TF_FORCE_UNIFIED_MEMORY=1 {part_for_jax.VARIABLE}=4.0",
     slug="unified-memory",
 )
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets, device_users
+from tfmemlens.findings.support import code_snippets, device_users, part_for_jax
 from tfmemlens.findings.support.own_tasks import share_one
 from tfmemlens.findings.support.rows import device_limit, on_host, requests
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_name, framework_of, situation
@@ -30,7 +30,7 @@ from tfmemlens.units import human
 BASIS = Basis.NAME
 EXPLAINS = "half of the device; all of the request where the device is not known"
 
-_FRACTION, _PREALLOCATE = "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_PREALLOCATE"
+_FRACTION, _PREALLOCATE = part_for_jax.VARIABLE, "XLA_PYTHON_CLIENT_PREALLOCATE"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -104,10 +104,10 @@ def each_takes(case: Case) -> str:
             "each keeps what it once took until it ends (`PREALLOCATE=false` only lets it start with less),"
             " so that most likely all of them together need more than it has"
         )
-    if part := told.setting(_FRACTION):
+    if part := part_for_jax.stated(told):
         return (
-            f"each takes {part[0]} of it at its start (`{_FRACTION}`), and most likely the others hold what"
-            " this one lacked"
+            f"each takes {part.words} at its start (`{_FRACTION}`), and most likely the others hold what this"
+            " one lacked"
         )
     return (
         "each takes 75 % of it at its start unless told otherwise (older versions 90 %), so that most likely"
@@ -186,7 +186,7 @@ def parts(case: Case, sharing: Line | None = None) -> Iterator[Remedy]:
         None if together else "nvidia-smi",
         slug="fewer-processes" if together else "see-device-users",
     )
-    if case.capture.surroundings.setting(_FRACTION):
+    if part_for_jax.stated(case.capture.surroundings):
         yield _PARTS_OF_WHAT_IS_FREE
         yield end
         return

@@ -12,18 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support import code_snippets, part_for_jax
+from tfmemlens.findings.support.part_for_jax import Part
 from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.line import Line
 from tfmemlens.units import human_size
 
 BASIS = Basis.FIGURES
 EXPLAINS = "no bytes"
 
 
-_FRACTION = "XLA_PYTHON_CLIENT_MEM_FRACTION"
 _NEARLY_ALL = 0.9
 """Of a GPU: more of it is seldom free, whoever else is there."""
 
@@ -38,8 +37,8 @@ def check(case: Case) -> Iterator[Finding]:
     why = "most likely something else holds part of the GPU"
     if asked:
         why = (
-            f"JAX is told to take {100 * float(asked[0]):.0f} % of the GPU ({asked[1].place}), of which the"
-            " driver and a desktop keep some"
+            f"JAX is told to take {asked.words} ({asked.line.place}), of which the driver and a desktop keep"
+            " some"
         )
     yield Finding(
         severity=Severity.FACTOR,
@@ -49,29 +48,24 @@ def check(case: Case) -> Iterator[Finding]:
         ),
         evidence=(
             Evidence("the largest refusal", line),
-            *((Evidence("the part that JAX is to take", asked[1]),) if asked else ()),
+            *((Evidence("the part that JAX is to take", asked.line),) if asked else ()),
         ),
         remedies=tuple(_remedies(case, asked)),
     )
 
 
-def _asked_for_all(case: Case) -> tuple[str, Line] | None:
+def _asked_for_all(case: Case) -> Part | None:
     """The setting that lets JAX ask for nearly all of a GPU; None where it is not set so."""
-    part = case.capture.surroundings.setting(_FRACTION)
-    if part is None or framework_of(case) != JAX:
-        return None
-    try:
-        return part if float(part[0]) >= _NEARLY_ALL else None
-    except ValueError:
-        return None
+    part = part_for_jax.stated(case.capture.surroundings)
+    return part if part and framework_of(case) == JAX and part.value >= _NEARLY_ALL else None
 
 
-def _remedies(case: Case, asked: tuple[str, Line] | None) -> Iterator[Remedy]:
+def _remedies(case: Case, asked: Part | None) -> Iterator[Remedy]:
     if asked:
         yield Remedy(
             "nothing has to be done: the pool is what was left. To be rid of the lines, set a smaller part"
             " before JAX starts (75 % unless told otherwise)",
-            f"export {_FRACTION}=.75",
+            f"export {part_for_jax.VARIABLE}=.75",
             slug="smaller-fraction",
         )
     else:

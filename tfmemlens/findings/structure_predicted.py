@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import part_for_jax
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES
 from tfmemlens.findings.support.residues import FEWER_RESIDUES, SMALLER_ALIGNMENT, with_host_ram
 from tfmemlens.findings.support.rows import device_limit, on_host, requests
@@ -21,7 +22,6 @@ from tfmemlens.knowledge.device_names import TPU
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
-from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
 
 BASIS = Basis.NAME
@@ -88,16 +88,13 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _of_the_cap(case: Case, unified: object) -> str:
     """That the pool of unified memory has a limit of its own, whatever RAM is free, where the text has it."""
-    part = case.capture.surroundings.setting("XLA_PYTHON_CLIENT_MEM_FRACTION")
-    if not unified or part is None or not _NUMBER.match(part[0]) or float(part[0]) <= 1:
+    part = part_for_jax.stated(case.capture.surroundings)
+    if not unified or part is None or not part.above_all:
         return ""
     return (
-        f"; with unified memory the pool may be {part[0].removesuffix('.0')} times the GPU and no more"
-        f" ({part[1].place}), however much RAM is free"
+        f"; with unified memory the pool may be {part.words} and no more ({part.line.place}), however much"
+        " RAM is free"
     )
-
-
-_NUMBER = regex(r"\d{1,4}(?:\.\d{1,4})?\Z")
 
 
 def _because(need: int, refused: Line | None) -> str:

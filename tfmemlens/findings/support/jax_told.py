@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from tfmemlens.findings.support import part_for_jax
 from tfmemlens.findings.support.contrasted import DATA_ON_THE_HOST
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.prose_of_jax import (
@@ -41,7 +42,6 @@ _MOST_OF_A_SMALL_PART = 0.6
 _SHARE_OF_WEIGHTS = 0.5
 _USUAL_BYTES = 16 * GIB
 """What a device has where the text names none."""
-_FRACTION = regex(r"\A0?\.\d+\Z")
 
 _AS_ARGUMENT = Remedy(
     "give the array to the jitted function as an argument: what it closes over becomes a constant of the"
@@ -589,15 +589,10 @@ def _in_a_loop(told: Surroundings, line: Line) -> bool:
 
 def _capped(case: Case) -> Grower | None:
     """A small part of the GPU that the text says JAX is told to take."""
-    stated = case.capture.surroundings.setting("XLA_PYTHON_CLIENT_MEM_FRACTION")
-    if (
-        stated is None
-        or not _FRACTION.match(stated[0])
-        or case.capture.surroundings.shows("growing in words")
-    ):
+    part = part_for_jax.stated(case.capture.surroundings)
+    if part is None or case.capture.surroundings.shows("growing in words"):
         return None
-    value, line = stated
-    if not 0 < float(value) <= _MOST_OF_A_SMALL_PART:
+    if part.value > _MOST_OF_A_SMALL_PART:
         return None
     more = Remedy(
         "raise it, or take it out: it is a limit, whatever nvidia-smi shows free beside it. Where others need"
@@ -606,9 +601,9 @@ def _capped(case: Case) -> Grower | None:
         slug="raise-own-limit",
     )
     return Grower(
-        f"the limit that the program sets itself: JAX may take {float(value):.0%} of the GPU"
-        f" (XLA_PYTHON_CLIENT_MEM_FRACTION, {line.place})",
-        line,
+        f"the limit that the program sets itself: JAX may take {part.words}"
+        f" ({part_for_jax.VARIABLE}, {part.line.place})",
+        part.line,
         (more,),
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import part_for_jax
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.model.capture import Surroundings
@@ -18,10 +19,10 @@ from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 
 _VARIABLE = "XLA_PYTHON_CLIENT_"
-_FRACTION = "XLA_PYTHON_CLIENT_MEM_FRACTION"
-_NUMBER = regex(r"\A\d{1,4}(?:\.\d{1,6})?\Z")
 _IMPORTS = regex(r"\A\s*(?:import|from) (?:jax|flax|haiku|optax|equinox|numpyro|brax|chex|distrax)\b")
 _SETS = regex(r"\A[^#]*\bos\.(?:environ|putenv)\b[^#]*\bXLA_PYTHON_CLIENT_")
+_TIMES = 10
+"""From here on a value was meant as per cent; a smaller one may be some times the GPU (unified memory)."""
 _FAILED = regex(r"(?i)\bOOM|\bout of\b|exhaust|\berror|\bcrash|\bkill|\bfail|\binsufficient")
 
 BEFORE_JAX = Remedy(
@@ -70,10 +71,14 @@ def _failures(told: Surroundings) -> Iterator[Line]:
 def what_is_wrong(told: Surroundings) -> tuple[str, Line] | None:
     """What is wrong about a setting, as a clause, with its line; None where nothing shows."""
     unified = told.shows("unified memory refused") or told.setting("TF_FORCE_UNIFIED_MEMORY")
-    for name, value, line in told.settings:
-        if name == _FRACTION and _NUMBER.match(value) and float(value) > 1 and not unified:
-            part = f"a part between 0 and 1 ({float(value) / 100:g} for {value} %)"
-            return f"{line.place} gives {_FRACTION}={value}, which has to be {part}", line
+    for part in part_for_jax.every(told):
+        if part.above_all and not unified:
+            meant = f" ({part.value / 100:g} for {part.written} %)" if part.value >= _TIMES else ""
+            has_to = f"a part between 0 and 1{meant}"
+            return (
+                f"{part.line.place} gives {part_for_jax.VARIABLE}={part.written}, which has to be {has_to}",
+                part.line,
+            )
     if shell := told.shows("jax: set in a shell of its own"):
         return (
             f"{shell.place} sets it for a shell of its own (`!export`), not for the notebook's process",

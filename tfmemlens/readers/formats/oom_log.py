@@ -340,6 +340,8 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
     for stream in streams:
         for what, told in stream.surroundings.harmless.items():
             surroundings.harmless.setdefault(what, told)
+        if stream is not main and not stream.rank:
+            surroundings.hear(stream.surroundings)
     tags = next((stream.sentences.era for stream in streams if stream.sentences.era != (FIRST, LAST)), None)
     reported = ((1, 5), LAST) if any(stream.report.finished for stream in streams) else None
     logged = next((stream.logged for stream in streams if stream.logged), None)

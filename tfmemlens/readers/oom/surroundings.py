@@ -448,6 +448,15 @@ class SurroundingsCollector:
         if not known and len(self.settings) < _MAX_SETTINGS:
             self.settings.append((name, value, line))
 
+    def hear(self, words: SurroundingsCollector) -> None:
+        """Take over what the words round a log of several processes say of all of them: how they are started,
+        what is set, which device they have.
+        """
+        for purpose, line in words.purposes.items():
+            self.purposes.setdefault(purpose, line)
+        for name, value, line in words.settings:
+            self._set(name, value, line)
+
     def _told(self) -> dict[str, Line]:
         """The facts by their names; of two lines the one that says more. A question whether memory grows is
         none where the text tells that it ran out.

@@ -288,8 +288,10 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "XLA_PYTHON_CLIENT_MEM_FRACTION",
         LineRule(
-            rf"\bXLA_(?:PYTHON_)?CLIENT_MEM_FRACTION{_TO}(?P<value>\d*\.?\d+)",
+            rf"\bXLA_(?:PYTHON_)?CLIENT_MEM_FRACTION(?:{_TO}| (?:is |was )?(?:set )?(?:to|at) )"
+            r"(?P<value>\d*\.?\d+)",
             "export XLA_PYTHON_CLIENT_MEM_FRACTION=.95",
+            "XLA_PYTHON_CLIENT_MEM_FRACTION is set to .95 in my profile",
             needs="CLIENT_MEM_FRACTION",
         ),
     ),

@@ -11,6 +11,7 @@ from tfmemlens.findings.support import (
     given_and_returned,
     jax_lines,
     kept,
+    part_for_jax,
     program_account,
     remedies,
     steps_of_torch_xla,
@@ -549,14 +550,6 @@ def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
     )
 
 
-def _at_most_one(fraction: str) -> bool:
-    """Whether the pool is no larger than the GPU."""
-    try:
-        return float(fraction) <= 1
-    except ValueError:
-        return False
-
-
 def more_unified(case: Case, moment: Moment) -> Iterator[Remedy]:
     """With unified memory the pool may be larger than the GPU, as many times as a setting says."""
     told, limit = case.capture.surroundings, device_limit(case, moment)
@@ -574,15 +567,15 @@ def more_unified(case: Case, moment: Moment) -> Iterator[Remedy]:
             "unset XLA_PYTHON_CLIENT_ALLOCATOR",
             slug="pool-for-unified-memory",
         )
-    part = told.setting("XLA_PYTHON_CLIENT_MEM_FRACTION")
-    if without_pool and (part is None or not _at_most_one(part[0])):
+    part = part_for_jax.stated(told)
+    if without_pool and (part is None or part.above_all):
         return
-    set_to = f" ({part[1].place}: {part[0]})" if part else ""
-    if part and _at_most_one(part[0]):
+    set_to = f" ({part.line.place}: {part.written})" if part else ""
+    if part and not part.above_all:
         set_to += ", which leaves host RAM out where it is below 1"
     times = max(4, -(-2 * asked.bytes // limit.bytes)) if limit and limit.bytes else 8
-    if part and not _at_most_one(part[0]):
-        times = max(times, math.ceil(2 * float(part[0])))
+    if part and part.above_all:
+        times = max(times, math.ceil(2 * part.value))
     yield Remedy(
         "with unified memory JAX may use host RAM, too, up to XLA_PYTHON_CLIENT_MEM_FRACTION times what the"
         f" GPU has{set_to}: raise it, as far as the host has room for all of it",
