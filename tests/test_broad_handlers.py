@@ -60,7 +60,6 @@ ALLOWED = {
     "recording/inside/living.py _hanging": "attributes of an object of the user's process",
     "recording/inside/living.py tensor_type": "tensors of any framework, some given away",
     "recording/inside/living.py _address": "a tensor that was given away, or another TensorFlow's",
-    "recording/inside/eager_scopes.py created": "called by TensorFlow itself, for each tensor",
     "recording/inside/eager_scopes.py _register": "pybind11 raises it for what its binding does not take",
     "recording/inside/living.py _inside": "any object of the user's process",
     "recording/inside/python_names.py _inside": "the same",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tfmemlens.recording.inside import eager_scopes
-from tfmemlens.recording.inside.eager_scopes import EagerScopes
+from tfmemlens.recording.inside.eager_scopes import EagerScopes, LastTensor
 from tfmemlens.recording.inside.recorder import Recorder
 
 
@@ -43,29 +43,65 @@ def context() -> Context:
 
 @pytest.fixture
 def scopes(context: Context) -> EagerScopes:
-    return EagerScopes(lambda: context, _gradient_function.__code__)
+    return EagerScopes(LastTensor(), lambda: context, _gradient_function.__code__)
 
 
 def made(scopes: EagerScopes, context: Context, scope: str = "") -> EagerTensor:
-    tensor = EagerTensor()
-    context.scope_name = scope
-    scopes.created(tensor)
+    """A tensor, in this scope, which is entered and left where it is not the present one."""
+    before, tensor = context.scope_name, EagerTensor()
+    if scope != before:
+        scopes.entered()
+        context.scope_name = scope
+    scopes._tensor.created(tensor)
+    if scope != before:
+        scopes.left(failed=False)
+        context.scope_name = before
     return tensor
 
 
+def test_the_last_tensor_is_known_by_its_id_and_not_kept() -> None:
+    last = LastTensor()
+    assert last.id == -1
+    tensor = EagerTensor()
+    references = sys.getrefcount(tensor)
+    last.created(tensor)
+    assert (last.id, sys.getrefcount(tensor)) == (tensor._id, references)
+    assert (LastTensor().id, last.id) == (-1, tensor._id)
+
+
+def test_no_python_runs_where_tensorflow_tells_of_a_tensor() -> None:
+    """It would die of what a signal's handler raises there."""
+    ran: list[Any] = []
+    last, tensor = LastTensor(), EagerTensor()
+    sys.setprofile(lambda frame, event, argument: ran.append((event, frame.f_code.co_name)))
+    last.created(tensor)
+    sys.setprofile(None)
+    assert last.id == tensor._id
+    assert [each for each in ran if each[0] == "call"] == []
+
+
 def test_a_tensor_is_of_the_scope_that_it_was_made_in(scopes: EagerScopes, context: Context) -> None:
-    old = EagerTensor()
     tensors = [made(scopes, context, scope) for scope in ("net/a/", "net/a/", "net/b/", "", "net/a/")]
     assert [scopes.of(each) for each in tensors] == ["net/a", "net/a", "net/b", "", "net/a"]
-    assert scopes.of(old) is None
     assert scopes.of(object()) is None
+    assert scopes.of(EagerTensor()) is None  # nobody has told of it
+
+
+def test_a_scope_that_is_not_left_yet_is_known(scopes: EagerScopes, context: Context) -> None:
+    context.scope_name = "net/a/"
+    outer = made(scopes, context, "net/a/")
+    inner, after = made(scopes, context, "net/a/b/"), made(scopes, context, "net/a/")
+    assert [scopes.of(each) for each in (outer, inner, after)] == ["net/a", "net/a/b", "net/a"]
 
 
 def test_calls_of_a_layer_are_told_apart(scopes: EagerScopes, context: Context) -> None:
     """Also one right after the other, and not what runs in a layer inside of it."""
-    first = [made(scopes, context, "net/a/"), made(scopes, context, "net/a/b/")]
-    scopes.left(failed=False)
-    first.append(made(scopes, context, "net/a/"))
+    context.scope_name = "net/a/"
+    first = [
+        made(scopes, context, "net/a/"),
+        made(scopes, context, "net/a/b/"),
+        made(scopes, context, "net/a/"),
+    ]
     scopes.left(failed=False)
     second = made(scopes, context, "net/a/")
     assert scopes.call_of(first[0]) == scopes.call_of(first[2]) != scopes.call_of(second)
@@ -86,14 +122,23 @@ def test_a_gradient_is_of_the_scope_of_its_op(scopes: EagerScopes, context: Cont
     given = made(scopes, context, "net/a/")
     kernel = made(scopes, context, "net/b/")
     result = _gradient_function(scopes, lambda: made(scopes, context), given, None, kernel)
-    assert scopes.of(result) == "gradient_tape/net/b"
     again = _gradient_function(scopes, lambda: made(scopes, context), result)
-    assert scopes.of(again) == "gradient_tape/net/b"
-    assert scopes.of(made(scopes, context)) == ""  # the gradient is computed
+    inner = _gradient_function(scopes, lambda: made(scopes, context, "custom/"), given)
+    scopes.differentiated_all()
+    after = made(scopes, context)
+    assert [scopes.of(each) for each in (result, again)] == ["gradient_tape/net/b"] * 2
+    assert scopes.of(inner) == "gradient_tape/net/a"
+    assert scopes.of(after) == ""
     context.eager = False
-    made(scopes, context, "net/c/")
     scopes.differentiated([given], None)
     assert scopes._gradient is None
+
+
+def test_a_gradient_that_failed_ends_at_the_next_scope(scopes: EagerScopes, context: Context) -> None:
+    given = made(scopes, context, "net/a/")
+    _gradient_function(scopes, lambda: None, given)
+    assert scopes.of(made(scopes, context, "net/c/")) == "net/c"
+    assert scopes.of(made(scopes, context)) == ""
 
 
 class Trace:
@@ -131,21 +176,25 @@ def test_a_gradient_that_failed_is_known_by_its_frame(scopes: EagerScopes, conte
     assert scopes.failed(Trace(made.__code__)) is None
 
 
-def test_while_a_step_is_recorded_each_tensor_is_marked(scopes: EagerScopes, context: Context) -> None:
+def test_while_a_step_is_recorded_each_change_is_marked(scopes: EagerScopes, context: Context) -> None:
+    """With the scope that ends there, so that what was made is of the next mark's."""
     told: list[str] = []
-    scopes.mark = lambda name: SimpleNamespace(Stop=lambda: told.append(name))
+    scopes.record(lambda name: SimpleNamespace(Stop=lambda: told.append(name)))
     made(scopes, context, "net/a/")
     made(scopes, context)
-    assert told == ["tfmemlens scope:net/a/", "tfmemlens scope:"]
-
-
-def test_nothing_that_goes_wrong_reaches_the_program(scopes: EagerScopes) -> None:
-    scopes._context = lambda: None
-    scopes.created(EagerTensor())
+    scopes.record(None)
+    made(scopes, context, "net/a/")
+    assert told == ["tfmemlens scope:", "tfmemlens scope:net/a/", "tfmemlens scope:"]
 
 
 class Scope:
+    left = False
+
+    def __enter__(self) -> str:
+        return "entered"
+
     def __exit__(self, *told: Any) -> str:
+        type(self).left = True
         return "as always"
 
 
@@ -157,14 +206,14 @@ class MockOp:
 def backprop(monkeypatch: pytest.MonkeyPatch, context: Context, setter: Any) -> Any:
     """TensorFlow's module with what is patched of it."""
     ops: Any = ModuleType("tensorflow.python.framework.ops")
-    ops.name_scope_v2 = type("name_scope_v2", (Scope,), {"__exit__": Scope.__exit__})
+    ops.name_scope_v2 = type("name_scope_v2", (Scope,), dict(vars(Scope)))
     monkeypatch.setitem(sys.modules, ops.__name__, ops)
     module: Any = ModuleType("tensorflow.python.eager.backprop")
     module.context = SimpleNamespace(context=lambda: context)
     module.pywrap_tfe = SimpleNamespace(TFE_Py_SetEagerTensorProfiler=setter)
     module._gradient_function = _gradient_function
     module._MockOp = type("_MockOp", (MockOp,), {"__init__": MockOp.__init__})
-    module.ops = ops
+    module.ops, module.nest = ops, SimpleNamespace(pack_sequence_as=lambda *told: told, flatten=list)
     return module
 
 
@@ -172,15 +221,45 @@ def test_tensorflow_is_listened_to(monkeypatch: pytest.MonkeyPatch, context: Con
     registered: list[Any] = []
     module, own = backprop(monkeypatch, context, registered.append), Recorder(str(tmp_path), {}, None)
     eager_scopes.listen(module, own)
-    assert registered == [own.scopes]
+    assert [type(each) for each in registered] == [LastTensor]
     tensor = made(own.scopes, context, "net/a/")
     op = module._MockOp((), [tensor], None, "Relu", ())
     assert op.told == ((), [tensor], None, "Relu", ())
-    assert own.scopes._gradient[1] == tensor._id
+    assert own.scopes._gradient[1] == "gradient_tape/net/a/"
+    assert (module.nest.pack_sequence_as([1], (2,)), module.nest.flatten((3,))) == (([1], (2,)), [3])
+    assert own.scopes._gradient is None
+    context.scope_name = "net/a/"
     leave = module.ops.name_scope_v2().__exit__
     assert leave(ValueError, ValueError(), None) == "as always"
     assert own.scopes.failed(None) == "net/a"
+    assert module.ops.name_scope_v2().__enter__() == "entered"
     assert own.guard.problems == []
+
+
+def test_a_scope_is_left_where_ctrl_c_interrupts_our_part(
+    monkeypatch: pytest.MonkeyPatch, context: Context, tmp_path: Any
+) -> None:
+    def interrupted() -> Any:
+        raise KeyboardInterrupt
+
+    module, own = backprop(monkeypatch, context, lambda listener: None), Recorder(str(tmp_path), {}, None)
+    eager_scopes.listen(module, own)
+    own.scopes._context = interrupted
+    scope = module.ops.name_scope_v2()
+    with pytest.raises(KeyboardInterrupt):
+        scope.__exit__(None, None, None)
+    assert type(scope).left
+
+
+def test_nothing_that_goes_wrong_reaches_the_program(
+    monkeypatch: pytest.MonkeyPatch, context: Context, tmp_path: Any
+) -> None:
+    module, own = backprop(monkeypatch, context, lambda listener: None), Recorder(str(tmp_path), {}, None)
+    eager_scopes.listen(module, own)
+    own.scopes._context = lambda: None
+    scope = module.ops.name_scope_v2()
+    assert (scope.__enter__(), scope.__exit__(None, None, None)) == ("entered", "as always")
+    assert len(own.guard.problems) == 2
 
 
 def test_where_tensorflow_takes_no_listener_nothing_is_changed(
@@ -190,10 +269,10 @@ def test_where_tensorflow_takes_no_listener_nothing_is_changed(
         raise TypeError("incompatible function arguments")
 
     module, own = backprop(monkeypatch, context, refuses), Recorder(str(tmp_path), {}, None)
-    before = module._MockOp.__init__, module.ops.name_scope_v2.__exit__
+    before = module._MockOp.__init__, module.ops.name_scope_v2.__exit__, module.nest
     eager_scopes.listen(module, own)
     assert own.scopes is None
-    assert (module._MockOp.__init__, module.ops.name_scope_v2.__exit__) == before
+    assert (module._MockOp.__init__, module.ops.name_scope_v2.__exit__, module.nest) == before
     del module.pywrap_tfe
     eager_scopes.listen(module, own)
     assert own.scopes is None

@@ -45,7 +45,7 @@ COMPANIONS = tuple(
 NO_OP = "(null)"
 """What TensorFlow writes where no op asked for the memory."""
 SCOPE = "tfmemlens scope:"
-"""How the events begin that `run --trace` puts beside TensorFlow's, with the scope of an eager tensor."""
+"""How the events begin that `run --trace` puts beside TensorFlow's, with a scope of eager tensors."""
 _PIPELINE_THREAD = "tf_data_"
 """What TensorFlow's threads are called that run iterators, and the functions of data sets."""
 _DATE = regex(r"(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)")
@@ -184,7 +184,7 @@ def _timelines(plane: Any) -> Iterator[Timeline]:
 
 
 def _marks(plane: Any) -> list[tuple[float, str]]:
-    """When an eager tensor was made, and in which scope, as `run --trace` notes it right after."""
+    """When the scope of eager tensors changed, and which it had been, as `run --trace` notes it."""
     scopes = {
         key: data.name.removeprefix(SCOPE).strip("/")
         for key, data in plane.event_metadata.items()
@@ -199,7 +199,7 @@ def _marks(plane: Any) -> list[tuple[float, str]]:
 
 
 def _scope_at(marks: list[tuple[float, str]], micros: float) -> str:
-    """`encoder/dense/`, of the tensor that was made next; empty in no scope."""
+    """`encoder/dense/`, which ended next; empty in no scope."""
     at = bisect_left(marks, (micros, ""))
     scope = marks[at][1] if at < len(marks) else ""
     return f"{scope}/" if scope else ""

@@ -182,9 +182,9 @@ class RecordedSteps:
         return session
 
     def _mark(self, wanted: bool) -> None:
-        """Whether each eager tensor puts its scope into the record."""
+        """Whether scopes of eager tensors are put into the record."""
         if self._recorder.scopes is not None:
-            self._recorder.scopes.mark = _mark_of() if wanted else None
+            self._recorder.scopes.record(_mark_of() if wanted else None)
 
     def failed(self) -> None:
         """The program failed for memory: the step between tapes that runs ends here."""
