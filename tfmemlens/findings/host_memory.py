@@ -36,6 +36,7 @@ from tfmemlens.findings.support.prose_advice import (
     ROOM_FOR_TWO,
     SHARD_THE_DATA,
 )
+from tfmemlens.findings.support.rise_with import rise_with
 from tfmemlens.findings.support.rows import (
     failures,
     on_host,
@@ -135,6 +136,16 @@ def check(case: Case) -> Iterator[Finding]:
                     f"; {line.place} tells of compiling, or of a first call, which compiles: that takes host"
                     " RAM, the more operations the program has"
                 )
+            if line := _folding(case, moment):
+                because += (
+                    f"; XLA was computing a large constant while it compiled ({line.place}): most likely an"
+                    " array that the jitted function uses from outside, copied several times in host RAM"
+                )
+            elif line := _resuming(case, moment):
+                because += (
+                    f"; {line.place} says that it is when a run is resumed: most likely the state that the"
+                    " program makes first and the one that it reads are then in host RAM at once"
+                )
             if epoch := _late(case, moment):
                 because += (
                     f"; it ran {epoch - 1} epochs before, so something grows, most likely: a larger limit"
@@ -146,6 +157,8 @@ def check(case: Case) -> Iterator[Finding]:
                 because += f"; {grows.place} says that it grows: a larger limit only delays the end"
             if other := another_program(moment):
                 because = f"the machine had none left, and the kernel killed {other}, not the training"
+            elif rises := rise_with(case):
+                because += f"; {rises.words}"
             elif shown := _of_its_data(case) or _in_the_code(case, moment):
                 because += f"; most likely {shown.what}"
         elif waits_for_another(moment):
@@ -216,7 +229,12 @@ def check(case: Case) -> Iterator[Finding]:
             detail=_LADDER if pinned and failed.kind is RequestKind.HOST else "",
             remedies=tuple(_all_remedies(case, moment, pinned, said)),
             moment=index,
+            rules_out=_BY_STEPS if was_killed(moment) and rise_with(case) else (),
         )
+
+
+_BY_STEPS = ("compare-shapes", "what-runs-then", "keep-numbers", "find-the-growth")
+"""Advice for what grows from step to step."""
 
 
 def _in_the_code(case: Case, moment: Moment) -> Grower | None:
@@ -489,8 +507,18 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         fallback = _fallback(case) if unexplained else None
         if fallback:
             yield fallback
-    if was_killed(moment) and not another_program(moment) and (shown := _of_its_data(case)):
-        yield from shown.remedies
+    if was_killed(moment) and not another_program(moment):
+        if rises := rise_with(case):
+            yield from rises.remedies(case)
+            return
+        if _folding(case, moment):
+            yield _AS_ARGUMENT
+            return
+        if _resuming(case, moment):
+            yield from _INTO_SHAPES
+            return
+        if shown := _of_its_data(case):
+            yield from shown.remedies
     in_code = _in_the_code(case, moment)
     if in_code:
         yield from in_code.remedies
@@ -604,15 +632,75 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         or _of_network(moment)
         or _reads_data(case, moment)
     ):
-        yield Remedy(
-            f"if it trains: shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline"
-        )
+        yield _at_a_stage(case)
     if was_killed(moment) and not (compiling or surely_for_memory(moment)):
         yield _KERNEL_LOG
     if unexplained and not (fallback or on_board):
         yield from _device_seen(case, moment)
     if "bad_alloc" in said and not serving:
         yield from _SLABS
+
+
+def _resuming(case: Case, moment: Moment) -> Line | None:
+    """Where the text says that it is killed when a run is resumed, and a fresh one is not."""
+    if framework_of(case) != JAX or not was_killed(moment) or another_program(moment):
+        return None
+    return case.capture.surroundings.shows("jax: resuming")
+
+
+_INTO_SHAPES = (
+    Remedy(
+        "restore into shapes and shardings, and make no fresh state beside what is read; what is offloaded to"
+        " the host counts as well",
+        "shapes = jax.eval_shape(create_state, key); state = checkpointer.restore(path, shapes)",
+        slug="restore-into-shapes",
+    ),
+    Remedy(
+        "or let the processes of a host restore one after another, and bound what each reads at a time",
+        slug="bound-checkpoint",
+    ),
+)
+
+
+def _folding(case: Case, moment: Moment) -> Line | None:
+    """Where XLA said, before the kill, that it computes a large constant."""
+    failed = moment.request.failed.line if moment.request else None
+    told = case.capture.surroundings
+    lines = [line for what, line in told.startup if _CONSTANT in what]
+    lines += [line for what, _, line in told.harmless if _CONSTANT in what]
+    return next((line for line in lines if failed and line.number < failed.number), None)
+
+
+_CONSTANT = "XLA computes a large constant"
+_AS_ARGUMENT = Remedy(
+    "pass large arrays to the jitted function as arguments: one that it merely uses from outside becomes a"
+    " constant of the program, which XLA copies and folds while it compiles",
+    "@jax.jit\ndef step(a, x): ...   # step(a, x) instead of a function that closes over `a`",
+    slug="pass-as-argument",
+)
+
+
+def _names_data(case: Case) -> bool:
+    """Whether the text speaks of what reads data."""
+    told = case.capture.surroundings
+    facts = ("queueing samples", "worker processes", "loading samples", "before training", "reading files")
+    return bool(told.pipeline_buffers or any(map(told.shows, facts)) or told.large_host_requests)
+
+
+def _at_a_stage(case: Case) -> Remedy:
+    """What to do where nothing tells what took the RAM: of XLA's programs, whose text names no input
+    pipeline, at which of their stages it goes.
+    """
+    if framework_of(case) in (JAX, TORCH_XLA) and not _names_data(case):
+        return Remedy(
+            "print the program's RAM after each of its stages (data read, weights made or restored, the first"
+            " call, which compiles, a save or an evaluation): that at which it jumps is the one to change",
+            "print(psutil.Process().memory_info().rss >> 20, 'MiB')",
+            slug="tell-which",
+        )
+    return Remedy(
+        f"if it trains: shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline"
+    )
 
 
 _CONVERT_IN_PARTS = Remedy(
@@ -674,6 +762,8 @@ def _a_larger_limit(whose: str | None, limit: str | None, moment: Moment) -> Rem
     now, code = f" ({limit})" if limit else "", _COMMANDS.get(whose or "")
     state = moment.incident.state if moment.incident else None
     known = [size.bytes for size in (state.in_use, state.limit) if size] if state else []
+    if limit and (figure := _FIGURE.match(limit)):
+        known.append(int(float(figure["many"]) * _POWERS[figure["unit"].upper()]))
     more = math.ceil(1.2 * max(known, default=0) / GIB)
     beyond = False
     if state and state.in_use and state.limit and state.in_use.bytes > state.limit.bytes:
@@ -687,6 +777,10 @@ def _a_larger_limit(whose: str | None, limit: str | None, moment: Moment) -> Rem
         code,
         slug="raise-container-limit",
     )
+
+
+_FIGURE = regex(r"(?P<many>\d{1,7}(?:\.\d+)?) ?(?P<unit>[KMGTkmgt])")
+_POWERS = {"K": 1 << 10, "M": MIB, "G": GIB, "T": 1 << 40}
 
 
 _FEWER_FORKS = Remedy(

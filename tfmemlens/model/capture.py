@@ -209,6 +209,10 @@ class Surroundings:
     """Bytes in use that the program printed itself, in order."""
     host_readings: tuple[tuple[int, Line], ...] = ()
     """The same of host RAM."""
+    host_rise: tuple[tuple[int, Line], ...] = ()
+    """Figures of host RAM over time that stand beside the next."""
+    host_events: tuple[tuple[str, Line], ...] = ()
+    """What is done between them: (`save` or `evaluation`, its line)."""
     summary: tuple[tuple[str, str, int, Line], ...] = ()
     """Rows of a Keras summary: (`fc1`, `Dense`, parameters, line)."""
     stages: tuple[Line, ...] = ()

@@ -30,6 +30,7 @@ from tfmemlens.readers.oom.disguises import IndirectFailure, IndirectFailureColl
 from tfmemlens.readers.oom.dump import COLLAPSED, DumpCollector
 from tfmemlens.readers.oom.eras import era_of, logged_in
 from tfmemlens.readers.oom.host_figures import HostFigures
+from tfmemlens.readers.oom.host_rise import HostRise
 from tfmemlens.readers.oom.incidents import incident, version_text
 from tfmemlens.readers.oom.last_errors import LastErrors
 from tfmemlens.readers.oom.named_devices import named
@@ -126,6 +127,7 @@ class _Stream:
         self.surroundings = SurroundingsCollector()
         self.run = RunCollector()
         self.host = HostFigures()
+        self.rise = HostRise()
         self.named: list[DeviceInfo] = []
         self.logged: Era | None = None
         """What could log when it did, by the clock of TensorFlow's own logger."""
@@ -172,6 +174,9 @@ class _Stream:
     def _take(self, cleaned: Cleaned) -> None:
         """Offer the line to each family; what concerns memory and nobody takes is noted."""
         line = cleaned.line
+        table = self.rise.in_table
+        if table:
+            self.rise.observe(line)
         if self.attention.passes(line.text) or is_escaped_bytes(line.text):
             return
         if "- Captured " in line.text:
@@ -203,6 +208,8 @@ class _Stream:
             if device := named(line):
                 self.named.append(device)
         self.run.observe_any(line)
+        if not table:
+            self.rise.observe(line)
         if self.bare is None or "Traceback" in self.bare.line.text:
             self.bare = bare_exception(line) or self.bare
         if not (cleaned.origin or code):
@@ -367,6 +374,8 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
             clipping=main.run.clipping if main else None,
             readings=(tuple(main.run.readings) or main.stats.readings()) if main else (),
             host_readings=tuple(main.run.host_readings) if main else (),
+            host_rise=tuple(main.rise.readings) if main else (),
+            host_events=tuple(main.rise.events) if main else (),
             stages=tuple(main.run.stages) if main else (),
             summary=tuple(main.run.summary) if main else (),
             lengths=tuple(main.run.lengths) if main else (),

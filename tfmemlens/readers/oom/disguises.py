@@ -214,7 +214,8 @@ _DENIED = regex(
 _NONE = regex(r"(?i)\A(?:er|ed|s)?[`'\"]?\s?[:= ]\s?['\"]?(?:false|no|0)\b")
 """How the words around it deny a kill, and how a count or a flag does."""
 KILLED = LineRule(
-    r"oom[-_]kill|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? "
+    r"oom[-_]kill|\b(?:was )?OOM[- ]killed\b"
+    r"|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? "
     r"|exit(?:s|ed)? with (?:(?:exit )?(?:code|status):? )?"
     r"|exited with code"
     r" |status |exitcode *[:=] *)(?:137|-9)\b|OOMKilled|SIGKILL"
@@ -228,7 +229,8 @@ KILLED = LineRule(
     r"|Killed /\S+ due to memory|sending SIG(?:TERM|KILL) to process .* badness"
     r"|task \d+: Out Of Memory|Memory quota (?:vastly )?exceeded|0xC0000017|-1073741801\b|3221225495\b"
     r"|State: OUT_OF_MEMORY|\bOUT_OF_ME(?:\+|M\b|MORY\b)|exceeded \d+% memory budget"
-    r"|line \d+: +\d+ Killed\b|\A(?:# )?\s*Killed: 9\s*\Z|\d.{0,80}(?:\.{3}|\u2026) ?Killed\s*\Z"
+    r"|(?:line \d+: +|\A\w[\w -]{0,20}: )\d+ Killed\b|\A(?:# )?\s*Killed: 9\s*\Z"
+    r"|\d.{0,80}(?:\.{3}|\u2026) ?Killed\s*\Z"
     r"|\A(?:\[\d+\] +\d+"
     r" +|# )?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z",
     "Out of memory: Kill process 8123 (python3) score 891",
@@ -247,6 +249,8 @@ KILLED = LineRule(
     "Killed: 9",
     "# Killed",
     "./train.sh: line 26:  6499 Killed                  python train.py",
+    "worker 3: 71220 Killed                  PYTHONPATH=. python -m train",
+    "task 5 exited: Container was OOM killed by the kernel (exit 137)",
     "systemd-oomd[812]: Killed /user.slice/user-1000.slice/session-3.scope due to memory used (31G) / total"
     " (32G) and swap used",
     'sending SIGTERM to process 4242 uid 1000 "python3": badness 1200, VmRSS 30500 MiB',

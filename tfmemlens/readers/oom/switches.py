@@ -322,15 +322,16 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "container_memory",
         LineRule(
-            r"(?:\A\s*memory: +|--mem(?:ory)?[= ]|docker run.* -m )"
+            r"(?:\A\s*memory: +|--mem(?:ory)?[= ]|docker run.* -m |\blimits\.memory[=:] ?)"
             r"['\"]?(?P<value>\d{1,7}(?:\.\d+)?(?:[KMGT]i?[Bb]?|[kmg]))\b"
-            r"|\b(?P<of>\d{1,4} ?[GT]i?B?) (?:memory |RAM )?limit\b",
+            r"|(?<![\d.=])\b(?P<of>\d{1,4} ?[GT]i?B?) (?:memory |RAM )?limit\b(?!=)",
             "      memory:  12Gi",
             '        memory: "16Gi"',
             "docker run --memory=16g --gpus all train",
             "srun --mem=64G python train.py",
             "#SBATCH --mem=64Gb",
             "it gets OOMKilled (64 Gi limit)",
+            "container trainer terminated: OOMKilled, limits.memory=940Gi",
             needs=("memory:", "--mem", "docker run", "limit"),
         ),
     ),

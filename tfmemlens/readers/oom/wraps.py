@@ -35,6 +35,12 @@ _FEWEST = 5
 """Fewer lines tell no habit."""
 
 
+_OF_A_SHELL = regex(
+    r"\s*(?:Killed|Terminated|Aborted|Bus error|Segmentation fault|Hangup)(?: ?\(core dumped\))?\s*\Z"
+)
+"""What a shell prints of a program's end, on a line of its own."""
+
+
 class Wrap(NamedTuple):
     """A width, and what stands where lines were broken."""
 
@@ -52,7 +58,7 @@ class Wrap(NamedTuple):
         """The text with the line that follows, None where that begins a line of its own; `last` is the
         physical line that the text ends with.
         """
-        if alike(last, following):
+        if alike(last, following) or _OF_A_SHELL.match(following):
             return None
         if self.words:
             return f"{text} {following.strip()}" if _no_room(last, following, self.width, continues) else None
