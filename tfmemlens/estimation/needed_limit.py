@@ -39,19 +39,19 @@ FETCHED_BATCHES = 2
 """Beside the batch of the step: `fit` keeps one ready while the next is cut from the arrays."""
 
 
-_PARTS = (0.5,)
+_PARTS = (0.5, 0.0)
 """Parts of the error bar by which all requests are enlarged, after each past: the limit is no lower than the
 bar's end as it is, which holds the doubt about their sizes; this is for what the pool makes of it.
 """
 _PARTS_ALONE = (1.0, 0.75, 0.5, 0.25, 0.0)
 """The same where one past alone was thought through."""
 _LIKELY_PARTS = (-0.5, -0.25, 0.0, 0.25, 0.5)
-_UNSERVED, _UNSERVED_ALONE = 2, 10
-"""Fewer than one of so many ways in which a step may go may be left unserved. What a past is thought to need
-is off by a tenth either way: half of them at larger requests tell more than nearly all at smaller ones. For
-76 steps of 20 to 1100 MiB (TensorFlow 2.11 and 2.21) the least limit that runs was looked for: with half of
-the ways, requests larger by half of the bar and the margin below two of them are stated too little, at 1.24
-times the peak in the median; with nearly all ways at a quarter of the bar five, at 1.26.
+_UNSERVED, _UNSERVED_ALONE = 4, 10
+"""Fewer than one of so many ways in which a step may go may be left unserved. Requests as they are predicted
+count as much as larger ones: a pool that barely has no room for one may have it once all are larger. For 139
+steps of 20 to 1100 MiB (TensorFlow 1.15, 2.11 and 2.21) it is known whether they run at a limit: with these
+ways, all but a quarter of them, five or six are stated too little, at 1.26 times the peak in the median; with
+half of the larger ones alone seven to nine, at the same.
 """
 _MARGIN = 0.04
 """A part that is added to what serves the ways, no more than the error bar, for how the pool's past differs
@@ -80,12 +80,12 @@ def needed_limit(
     they are most likely, then as they are after other pasts of the allocator; `share` of the peak is the
     error bar.
 
-    The upper end is no lower than the bar's, and serves half of the ways in which the step may go, each past
-    with requests that are larger by half of the bar; nearly all where one past alone is known. A pool's
-    regions double in size, so a step that barely fits into 62 MiB of regions (2 + 4 + 8 + 16 + 32) needs 88
-    MiB once it grows by a tenth: the last region has to hold the next large tensor in one piece. Three of
-    four steps that failed at the limit stated stood below such an edge (TensorFlow 2.11 and 2.21). All ways
-    are put to one limit, since one that serves a step need not do so when it is larger.
+    The upper end is no lower than the bar's, and serves most of the ways in which the step may go: each past
+    with the requests as they are and larger by half of the bar; nearly all where one past alone is known. A
+    pool's regions double in size, so a step that barely fits into 62 MiB of regions (2 + 4 + 8 + 16 + 32)
+    needs 88 MiB once it grows by a tenth: the last region has to hold the next large tensor in one piece.
+    Three of four steps that failed at the limit stated stood below such an edge (TensorFlow 2.11 and 2.21).
+    All ways are put to one limit, since one that serves a step need not do so when it is larger.
 
     `pasts` are with one op at a time, on several threads, too: an op that finds no room waits up to ten
     seconds for the others to end (`allow_retry_on_failure` of BFCAllocator). The smallest limits that two
