@@ -28,6 +28,8 @@ import predictions_twelfth_graphs_run
 import predictions_twentyfirst_graphs_run
 import predictions_twentysecond_graphs_run
 import predictions_twentythird_graphs_run
+import predictions_twentyfourth_graphs_run
+import predictions_twentyfifth_graphs_run
 
 STEPS = 4
 
@@ -241,6 +243,8 @@ def step_of(case):
         predictions_twentyfirst_graphs_run,
         predictions_twentysecond_graphs_run,
         predictions_twentythird_graphs_run,
+        predictions_twentyfourth_graphs_run,
+        predictions_twentyfifth_graphs_run,
     )
     model = case["model"]
     make = globals().get(model) or next(getattr(each, model) for each in graphs if hasattr(each, model))

@@ -48,6 +48,8 @@ import predictions_twentieth_run
 import predictions_twentyfirst_run
 import predictions_twentysecond_run
 import predictions_twentythird_run
+import predictions_twentyfourth_run
+import predictions_twentyfifth_run
 import tensorflow as tf
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tfmemlens/recording"))
@@ -548,6 +550,8 @@ def built(case):
         predictions_twentyfirst_run,
         predictions_twentysecond_run,
         predictions_twentythird_run,
+        predictions_twentyfourth_run,
+        predictions_twentyfifth_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
