@@ -142,7 +142,7 @@ def test_requests_are_larger_by_half_of_the_bar() -> None:
 
 
 def test_requests_as_they_are_count_too() -> None:
-    """2 MiB split the free 4, of which rounding leaves larger ones whole: then 5 find room, or they do not."""
+    """2 MiB split the free 4, and 5 find no room; a little more leave it whole, and then they do."""
     calls = [(0, 4 * MIB), (0, 0), (1, 2 * MIB), (2, 5 * MIB)]
     assert serves([(number, round(size * 1.05)) for number, size in calls], bars_end(7 * MIB))
     assert not serves(calls, bars_end(7 * MIB))

@@ -9,7 +9,7 @@ import sys
 import sysconfig
 import time
 from collections import deque
-from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
 from . import given
 from .arrays import behind, is_array_type
@@ -41,15 +41,18 @@ class Clock:
         return self._left <= 0
 
 
-def living(trace: Any = None, seconds: float = SECONDS, scopes: Any = None) -> Dict[str, Any]:
+def living(
+    trace: Any = None, seconds: float = SECONDS, scopes: Any = None, causes: Iterable[Any] = ()
+) -> Dict[str, Any]:
     """The tensors that containers hold, grouped by shape and dtype, the most bytes first, with the names that
-    lead to the containers. `trace` is the traceback of a failure: its frames' variables are names, too.
-    `scopes` tells in which scope a tensor was made that no name leads to.
+    lead to the containers. `trace` is the traceback of a failure, and `causes` are those of the errors that
+    it was raised from: their frames' variables are names, too. `scopes` tells in which scope a tensor was
+    made that no name leads to.
     """
     clock, held = Clock(seconds), Held(scopes)
     _TREES.clear()
     tape = None  # type: Optional[Place]
-    for name, value, place in roots(trace):
+    for name, value, place in roots(trace, causes):
         if tape is None and _is_open_tape(value):
             tape = Place(place.file, place.function, place.first_line, name)
         _walk(name, value, place, held, clock)
@@ -401,7 +404,7 @@ def _shows_one(array: Any) -> bool:
     return tensor is not None and (is_array_type(type(tensor)) or _kind_of(type(tensor)) == _TENSOR)
 
 
-def roots(trace: Any) -> Iterator[Tuple[str, Any, Place]]:
+def roots(trace: Any, causes: Iterable[Any] = ()) -> Iterator[Tuple[str, Any, Place]]:
     """Every name of the user's modules and of the functions that run or failed."""
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
@@ -412,7 +415,7 @@ def roots(trace: Any) -> Iterator[Tuple[str, Any, Place]]:
         for name, value in list(getattr(module, "__dict__", {}).items()):
             if not name.startswith("__"):
                 yield name, value, Place(file or "", None, 0)
-    for frame in _frames(trace):
+    for frame in _frames([trace, *causes]):
         code = frame.f_code
         if code.co_name == "<module>" or not is_users(code.co_filename):
             continue
@@ -427,10 +430,11 @@ def _main_file(trace: Any) -> str:
     return sys.argv[0] if sys.argv else ""
 
 
-def _frames(trace: Any) -> Iterator[Any]:
-    while trace is not None:
-        yield trace.tb_frame
-        trace = trace.tb_next
+def _frames(traces: Iterable[Any]) -> Iterator[Any]:
+    for trace in traces:
+        while trace is not None:
+            yield trace.tb_frame
+            trace = trace.tb_next
     for frame in list(sys._current_frames().values()):
         walked: Optional[Any] = frame
         while walked is not None:

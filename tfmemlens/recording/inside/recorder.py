@@ -22,6 +22,7 @@ never comes where each step is given more than the last.
 _FAILURES = ("ResourceExhaustedError", "MemoryError", "XlaRuntimeError", "JaxRuntimeError")
 _STATISTICS = ("bytes_limit", "bytes_in_use", "peak_bytes_in_use", "largest_free_block_bytes")
 _MOST_DEVICES = 64
+_MOST_CAUSES = 8
 _WORDS = (
     "OOM when",
     "ut of memory",
@@ -49,7 +50,8 @@ class Recorder:
         self._started = time.time()
         self._lock = threading.Lock()
         self._next = 0.0
-        self._told = False
+        self.told = False
+        """Whether a failure for memory was gathered."""
         self._models_written = 0.0
         self._standing: List[Dict[str, Any]] = []
         self.constants: Optional[Any] = None
@@ -85,7 +87,7 @@ class Recorder:
     def restart(self, folder: str, every: Optional[int]) -> None:
         """The same from the beginning, into another folder."""
         self._root, self._bundle, self.every = folder, None, every
-        self.steps, self.traced, self._next, self._told, self._models_written = {}, 0, 0.0, False, 0.0
+        self.steps, self.traced, self._next, self.told, self._models_written = {}, 0, 0.0, False, 0.0
         self._largest, self._begun, self._standing = {}, {}, []
         self._inputs, self._given, self._failed = {}, {}, {}
         self.active, self._of_failure = True, False
@@ -201,9 +203,9 @@ class Recorder:
 
     def failed(self, error: Any, trace: Any = None) -> None:
         """Gather what explains a failure for memory, once; any other is left alone."""
-        if self._told or not self.active or not is_for_memory(error):
+        if self.told or not self.active or not is_for_memory(error):
             return
-        self._told = True
+        self.told = True
         windows = getattr(self, "_windows", None)
         if windows is not None:
             self.guard(windows.failed)()
@@ -214,7 +216,8 @@ class Recorder:
         if self.scopes is not None:
             self._failed_scope = self.guard(self.scopes.failed)(trace_of_it)
         self.describe_models(trace=trace_of_it, whole=True)
-        held = living.living(trace, scopes=self.scopes)
+        causes = [each.__traceback__ for each in chain_of(error)[1:]]
+        held = living.living(trace_of_it, scopes=self.scopes, causes=causes)
         if held["groups"]:
             self.bundle.write_json(bundle.LIVING, held)
         jax = sys.modules.get("jax")
@@ -228,7 +231,7 @@ class Recorder:
         error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
         if error is not None:
             self.guard(self.failed)(error, getattr(sys, "last_traceback", None))
-        if self.active and not self._told and bundle.is_dumped(self._environment):
+        if self.active and not self.told and bundle.is_dumped(self._environment):
             self.guard(self.describe_models)(
                 whole=True
             )  # memory ran out, and a library raised something else
@@ -258,19 +261,26 @@ class Recorder:
 
 def is_for_memory(error: Any) -> bool:
     """Whether an exception, or one that it was raised from, tells of memory that ran out."""
-    seen = 0
-    while error is not None and seen < 8:
-        name, text = type(error).__name__, ""
-        if isinstance(error, MemoryError) or name in _FAILURES:
-            return name not in ("XlaRuntimeError", "JaxRuntimeError") or _speaks(str(error))
+    for each in chain_of(error):
+        name, text = type(each).__name__, ""
+        if isinstance(each, MemoryError) or name in _FAILURES:
+            return name not in ("XlaRuntimeError", "JaxRuntimeError") or _speaks(str(each))
         try:
-            text = str(error)[:20000]
+            text = str(each)[:20000]
         except Exception:
             text = ""
         if _speaks(text):
             return True
-        error, seen = error.__cause__ or error.__context__, seen + 1
     return False
+
+
+def chain_of(error: Any) -> List[Any]:
+    """An exception, and those that it was raised from."""
+    chain: List[Any] = []
+    while error is not None and len(chain) < _MOST_CAUSES:
+        chain.append(error)
+        error = error.__cause__ or error.__context__
+    return chain
 
 
 def _speaks(text: str) -> bool:

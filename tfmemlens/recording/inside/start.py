@@ -3,7 +3,7 @@
 import atexit
 from typing import Any, Callable, Dict, List, Mapping
 
-from . import after_import, bundle, graphs, recorded_steps
+from . import after_import, bundle, graphs, recorded_steps, told_failures
 from .recorder import Recorder
 
 FOLDER, EVERY, RANK = "TFMEMLENS_RUN_DIR", "TFMEMLENS_RUN_EVERY", bundle.RANK
@@ -13,7 +13,12 @@ def start(environment: Mapping[str, str]) -> Recorder:
     """Wait for the frameworks; until one is imported nothing happens."""
     every = environment.get(EVERY, "")
     recorder = Recorder(environment[FOLDER], environment, int(every) if every.isdigit() else None)
-    attach(recorder, _once(lambda: atexit.register(recorder.finish)))
+
+    def first() -> None:
+        atexit.register(recorder.finish)
+        after_import.watch(recorder.guard(told_failures.attach)(recorder) or {})
+
+    attach(recorder, _once(first))
     return recorder
 
 
