@@ -408,6 +408,11 @@ CASES: dict[str, tuple[str, str]] = {
         "x = layers.Conv2D(64, 3, name='a')(Input((98, 98, 3)))\nmodel.fit(x, y)\n" + oom("32,96,96,64"),
         "x = layers.Conv2D(64, 3, name='a')(Input((98, 98, 3)))\nmodel.fit(x, y)\n" + oom("32,98,98,64"),
     ),
+    "weights-of-the-program": tuple(
+        "x = layers.Conv2D(16, 3, name='a')(Input((66, 66, 3)))\n"
+        f"x = layers.Dense({units})(layers.Flatten()(x))\nmodel.fit(x, y)\n" + oom("16,64,64,16")
+        for units in (256, 32)
+    ),
     "many-small-allocations": (
         report("10.00MiB from net/a/Relu", rest="900 nodes with 90.00MiB"),
         report("10.00MiB from net/a/Relu", rest="9 nodes with 2.2KiB"),

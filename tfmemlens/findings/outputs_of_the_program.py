@@ -5,7 +5,7 @@ the program that stands beside the log, or is quoted in it, states its layers an
 makes at the batch of the failure.
 When it fires: the code trains; its Keras layers, followed with an open batch, make the tensor that was asked
 for, at a batch that the failed shape then tells; nothing names what is in use; all outputs together, with the
-gradient of the largest, are at least two fifths of the limit, or of what is in use.
+gradient of the largest, are at least two fifths of the limit, or of what is in use; no weights outweigh them.
 What to do: a smaller batch (with gradient accumulation), a narrower layer where one makes most, half
 precision, recomputation, a smaller input.
 """
@@ -15,12 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.code_outputs import CodeOutput, code_outputs
-from tfmemlens.findings.support.kept import records_gradients
-from tfmemlens.findings.support.kills import another_program
-from tfmemlens.findings.support.phase import other_than_training
-from tfmemlens.findings.support.rows import all_in_use, attributed, device_limit, enumerated, requests
-from tfmemlens.findings.support.situation import TENSORFLOW, Situation, situation
+from tfmemlens.findings.support.code_outputs import CodeOutput
+from tfmemlens.findings.support.outputs_in_training import outputs_of, outweighed
+from tfmemlens.findings.support.rows import all_in_use, device_limit, enumerated, requests
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import format_shape
@@ -38,25 +35,15 @@ _NAMED = 2
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
-        run = situation(case, moment)
-        if attributed(moment) or request.fixed or another_program(moment):
-            continue
-        if run.framework != TENSORFLOW or not _trains(case, run) or other_than_training(case, request):
-            continue
-        made = code_outputs(case, request.failed.shape)
+        made = outputs_of(case, moment, request)
         asked = next((each for each in made if each.asked), None)
         limit = device_limit(case, moment)
         room = limit.bytes if limit else all_in_use(moment)
         if asked is None or _needed(made) < max(_LEAST_BYTES, _LEAST_SHARE * room):
             continue
+        if outweighed(case, request, made):
+            continue  # that rule tells of weights
         yield _finding(case, index, moment, asked, made, room)
-
-
-def _trains(case: Case, run: Situation) -> bool:
-    """Whether the text shows training, or the program records a tape."""
-    if run.training is not None:
-        return run.training
-    return records_gradients(case.capture.surroundings.program())
 
 
 def _needed(made: list[CodeOutput]) -> int:

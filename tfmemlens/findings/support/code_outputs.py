@@ -13,6 +13,7 @@ from tfmemlens.values import dataclass, replace
 
 if TYPE_CHECKING:
     from tfmemlens.knowledge.keras_program import LayerOutput
+    from tfmemlens.model.network import WeightSpec
 
 _MOST_FRAMES = 64
 """So many frames or patches of a sample may be folded into the batch, as TimeDistributed does."""
@@ -68,6 +69,15 @@ def code_outputs(case: Case, shape: Sequence[int | None] | None) -> list[CodeOut
             made = _in_blocks([at_batch(each, asked[0] or 1, fits(each, asked)) for each in built])
             return sorted(made, key=lambda each: -each.bytes)
     return []
+
+
+def kernels_of(made: Sequence[CodeOutput]) -> list[tuple[CodeOutput, WeightSpec]]:
+    """The weights of the layers that make these, the largest first; a layer that is called twice has its own
+    once.
+    """
+    owners = {(each.name, each.output.line, each.output.making): each for each in made}
+    kernels = [(each, weight) for each in owners.values() for weight in each.output.weights]
+    return sorted(kernels, key=lambda pair: -pair[1].bytes)
 
 
 def weighing(case: Case, shape: Sequence[int | None]) -> list[LayerOutput]:
