@@ -137,6 +137,19 @@ _HELP = {
         "options=[('grpc.max_receive_message_length', -1)]   # of the channel",
         slug="larger-message",
     ),
+    "turned a request away": Remedy(
+        "let fewer requests wait at once: bound what the clients send side by side, let them try again after"
+        " a pause, and let the server's queue take more (of TensorFlow Serving: max_enqueued_batches,"
+        " num_batch_threads). See at which number of clients it begins",
+        "max_enqueued_batches { value: 1000 }   # --batching_parameters_file",
+        slug="bound-requests",
+    ),
+    "keeps no statistics": Remedy(
+        "take the setting away, or take TensorFlow 2.6 or newer; whether the run then lacks memory is another"
+        " matter",
+        "unset TF_GPU_ALLOCATOR   # and out of .Renviron, .bashrc, the container",
+        slug="other-allocator",
+    ),
     "one message may hold": Remedy(
         "keep data out of the graph: feed it through a placeholder, or read it with tf.data",
         "sess.run(train_op, feed_dict={x: batch})",

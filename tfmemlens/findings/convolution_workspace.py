@@ -58,6 +58,10 @@ def check(case: Case) -> Iterator[Finding]:
             yield _of_the_pool(case, moment, index, library)
             continue
         handle = of_handle(moment)
+        room = case.capture.surroundings.shows("room on the device")
+        if room and not handle and "ALLOC_FAILED" not in said:
+            yield _with_room(moment, index, library, room)
+            continue
         if "ALLOC_FAILED" not in said and (reason := _another_reason(case, library, handle)):
             yield _for_another_reason(case, moment, index, library, reason)
             continue
@@ -79,6 +83,36 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, moment, library, handle)),
             moment=index,
         )
+
+
+def _with_room(moment: Moment, index: int, library: str, room: Line) -> Finding:
+    """A library that knew no way to compute a call, where the writer says that the device has room."""
+    assert moment.request
+    why = (
+        f"{library} had no algorithm for it; {room.place} says that the device has room, so most likely this"
+        " is a limit of the library for such sizes, and no lack of memory"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=why,
+        because=why,
+        evidence=(Evidence("the message", moment.request.failed.line), Evidence("what is in use", room)),
+        remedies=(
+            Remedy(
+                "compute it for fewer samples at once, in batches: some of cuDNN's kernels take no size of"
+                " 65,536 or more, whatever memory is free; a size that works beside one that fails tells the"
+                " limit",
+                slug="smaller-batch",
+            ),
+            Remedy(
+                "or take a newer TensorFlow and cuDNN, or compute this layer another way (another layout or"
+                " precision, another layer with the same result)",
+                slug="newer-release",
+            ),
+        ),
+        moment=index,
+        rules_out=("growth", "see-device-users", "cudnn-workspace-limit", "gradient-accumulation"),
+    )
 
 
 _SCRATCH = regex(r"(?i)failed to allocate the scratch space")

@@ -27,7 +27,8 @@ _MEMORY = regex(
     r"(?i)(?<!short-term )(?<!short term )(?<!replay )(?<!shared )(?<!external )(?<!associative )"
     r"\b(?:v?ram|memory|memories|swap)\b"
     r"(?![-_ ]?(?:growth ?[=(]|growth option|cell|network|profiler|bank|requirement))"
-    r"|\brss\b|\bGPU resources?\b|\bmem[o\u00f3]ria\b|\b\w{0,12}speicher\b|\bm\u00e9moire\b"
+    r"|\brss\b|\bcontainer_memory_\w{1,40}"
+    r"|\bGPU resources?\b|\bmem[o\u00f3]ria\b|\b\w{0,12}speicher\b|\bm\u00e9moire\b"
     r"|\u5185\u5b58|\u663e\u5b58|\u8a18\u61b6\u9ad4|\u30e1\u30e2\u30ea|\uba54\ubaa8\ub9ac"
 )
 _OF_DEVICE = regex(
@@ -45,7 +46,7 @@ MEMORY_OF_A_NODE = (
 )
 """What a node of a cluster has is the host's RAM, unless the GPU is named."""
 _OF_HOST = regex(
-    r"(?i)(?<!gpu )(?<!video )(?<!graphics )\bram\b|\bswap\b|\brss\b"
+    r"(?i)(?<!gpu )(?<!video )(?<!graphics )\bram\b|\bswap\b|\brss\b|\bcontainer_memory_\w"
     r"|\b(?:cpu(?:'s)?|host|system|main) (?:\w+ )?memory\b|\b(?:arbeits|haupt)speicher\b"
     r"|\b(?:machine|server|computer|pc|laptop)(?:'s)? memory\b|\bnot (?:(?:the|my) )?gpu(?:'s)? memory\b"
     rf"|{MEMORY_OF_A_NODE}"
@@ -364,6 +365,10 @@ def _told(sentence: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         facts += repeated
     if "growing in words" in told and _VALIDATION.search(sentence):
         facts.append("growing at validation")
+    if _stays(sentence):
+        facts.append("room that stays")
+    if _OF_A_CARD.search(sentence) and _has_room(sentence):
+        facts.append("room on the device")
     for name, pattern in _CIRCUMSTANCES.items():
         if (told or name in _WHEREVER) and pattern.search(sentence):
             facts.append(name)
@@ -453,7 +458,7 @@ def _course(sentence: str) -> Iterator[str]:
         return
     if _near(sentence, memory, _GROWTH) or any(map(_is_more, _apart(sentence, memory, _RISES))):
         yield "growing in words"
-    if _near(sentence, memory, _SHORTAGE) and not asks:
+    if _near(sentence, memory, _SHORTAGE) and not asks and not _has_room(sentence):
         yield "running short"
     if _OF_DEVICE.search(sentence) and all(_near(sentence, memory, words) for words in (_TAKES, _ALL)):
         yield "taking the whole GPU"
@@ -471,8 +476,9 @@ def _is_more(match: re.Match[str]) -> bool:
 
 
 _OF_WHOLE = regex(
-    r"(?i)\b(?P<used>\d{1,4}(?:\.\d{1,2})?) ?(?:[GT]i?B? )?(?:out )?(?:of|/) ?(?:the )?"
-    r"(?P<whole>\d{1,4}(?:\.\d{1,2})?) ?[GT]i?B?\b"
+    r"(?i)\b(?P<used>\d{1,4}(?:\.\d{1,2})?) ?(?P<unit>[GT]i?B? )?(?:out )?(?:of|/) ?(?:the )?"
+    r"(?P<whole>\d{1,4}(?:\.\d{1,2})?)(?: ?[GT]i?B?\b| (?:is |are )?(?:used|in use)\b"
+    r"|(?(unit)(?![\w%])|(?!)))"
 )
 _MOST_WITH_ROOM = 0.6
 
@@ -481,6 +487,18 @@ def _has_room(sentence: str) -> bool:
     """Whether it states how much of the memory is in use, and that is far from all: `9 of 64 GB`."""
     stated = [(float(match["used"]), float(match["whole"])) for match in _OF_WHOLE.finditer(sentence)]
     return bool(stated) and all(used <= _MOST_WITH_ROOM * whole for used, whole in stated)
+
+
+def _stays(sentence: str) -> bool:
+    """Whether it states figures with much room, and that they stay as they are."""
+    return _has_room(sentence) and _FLAT.search(sentence) is not None
+
+
+_OF_A_CARD = regex(r"(?i)\bnvidia-smi\b|\bVRAM\b|\bGPU memory\b|\bGPU (?:is|uses|shows|has)\b")
+_FLAT = regex(
+    r"(?i)\b(?:the same|flat|constant|stable|steady|unchanged)\b|\bno (?:growth|increase)\b"
+    r"|(?:\bnot|n't|\bnever) (?:grow|increas|ris)\w*"
+)
 
 
 def _whose(sentence: str) -> str | None:

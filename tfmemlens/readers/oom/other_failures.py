@@ -334,6 +334,21 @@ ELSEWHERE = {
         "ResourceExhaustedError: Received message larger than max (5243000 vs. 4194304)",
         needs="larger than max",
     ),
+    "a server turned a request away (gRPC's status RESOURCE_EXHAUSTED) without a word of memory, as one does"
+    " whose queue of requests, or whose limit of what runs at once, is full": LineRule(
+        r"\"grpc_message\": ?\"\"[^\n]{0,40}\"grpc_status\": ?8\b"
+        r"|\"grpc_status\": ?8\b[^\n]{0,40}\"grpc_message\": ?\"\""
+        r"|\b[Bb]atch(?:ing| scheduling) queue\b[^\n]{0,60}\bis full\b",
+        'debug_error_string = "{"file":"src/core/lib/surface/call.cc","grpc_message":"","grpc_status":8}"',
+        "The batch scheduling queue to which this task was submitted is full",
+        needs=("grpc_message", "queue"),
+    ),
+    "TensorFlow 2.5's allocator `cuda_malloc_async` keeps no statistics, so that Python's start of the GPU"
+    " fails with it": LineRule(
+        r"\bNo allocator statistics\b",
+        "InternalError: No allocator statistics",
+        needs="allocator statistics",
+    ),
     "TensorFlow could not open a file that it was to write": LineRule(
         r"Could not open events file|Write failed because file could not be opened",
         "Could not open events file: /logs/events.out.tfevents.1: Resource exhausted",
@@ -533,6 +548,13 @@ STARTUP = {
         " operations.",
         "Your CPU supports instructions that this TensorFlow binary was not compiled to use: AVX2 FMA",
         needs=("onednn", "optimized ", "cpu supports"),
+    ),
+    "TensorFlow 2.0 and 2.1 say this where an epoch's generator is given up, which is no error; 2.2 and later"
+    " no longer do": LineRule(
+        r"\bGeneratorDataset iterator: Cancelled\b",
+        "generator_dataset_op.cc:103] Error occurred when finalizing GeneratorDataset iterator: Cancelled:"
+        " Operation was cancelled",
+        needs="GeneratorDataset",
     ),
 }
 """Messages of the first seconds that end no run."""

@@ -217,6 +217,13 @@ _AGAIN = regex(
     r"|(?:step|epoch|iteration) by)\b"
 )
 _OF_FAILURES = ("running short", "growing in words")
+_HEARSAY = regex(
+    r"(?i)\b(?:people|others?|somebody|someone|some|they|posts?|threads?|answers?) (?:\w+ )?"
+    r"(?:writes?|wrote|says?|said|claims?|thinks?|reports?|call(?:s|ed)?)\b"
+    r"|\bis (?:this|it|there) an?\b[^.?!]*\?"
+    r"|\b(?:should|do) I (?:have to |need to )?worry\b"
+)
+"""What others say, or its writer asks: figures of his own say more."""
 _BENIGN = regex(r"\b[Tt]his is benign\b")
 """What TensorFlow says of a check that it leaves out, where a buffer for it found no room."""
 _FIGURE = regex(r"(?i)\d ?[KMGT]i?B?\b|\d ?%")
@@ -465,6 +472,9 @@ class SurroundingsCollector:
         for name, line in self.purposes.items():
             if name not in facts or name not in _OF_FAILURES or _says(line) >= _says(facts[name]):
                 facts[name] = line
+        for name in _OF_FAILURES if "room that stays" in facts else ():
+            if name in facts and _HEARSAY.search(facts[name].text):
+                del facts[name]
         grows, short = facts.get("growing in words"), facts.get("running short")
         if grows and short and grows.number != short.number and _ASKS.search(grows.text):
             del facts["growing in words"]
