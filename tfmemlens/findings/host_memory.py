@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets, remedies, steps_of_torch_xla
 from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
-from tfmemlens.findings.support.contrasted import contrasted
+from tfmemlens.findings.support.contrasted import contrasted, without
+from tfmemlens.findings.support.grounds import tell
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.host_causes import on_the_host
 from tfmemlens.findings.support.jax_code.changes import WAIT_FOR_EACH_CALL
@@ -30,9 +31,12 @@ from tfmemlens.findings.support.kills import (
     told_for_memory,
     was_killed,
 )
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import (
+    BESIDE_THE_HEAP,
     BOUND_THE_SAVE,
     OF_NATIVE,
+    PREDICTORS_OF_DJL,
     ROOM_FOR_TWO,
     SHARD_THE_DATA,
 )
@@ -61,12 +65,14 @@ from tfmemlens.findings.support.told_again import (
 )
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.findings.support.what_grows import THREADS, grower
+from tfmemlens.findings.support.which_memory import HOST
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, MIB, human_size
+from tfmemlens.values import replace
 
 BASIS = Basis.FIGURES
 EXPLAINS = "the request"
@@ -241,7 +247,16 @@ def _in_the_code(case: Case, moment: Moment) -> Grower | None:
     """What the quoted code, or the words, of a program of JAX or PyTorch/XLA show to fill host RAM."""
     if not was_killed(moment) or another_program(moment) or _compiling(case, moment):
         return None
-    return None if _saving(case, moment) or _of_its_data(case) else on_the_host(case)
+    if _saving(case, moment) or _of_its_data(case):
+        return None
+    found = grower(case) if case.capture.surroundings.shows("growing in words") else None
+    return found if found and _is_shown(case, found) else on_the_host(case)
+
+
+def _is_shown(case: Case, found: Grower) -> bool:
+    """Whether the code shows that it grows, or its writer's own test."""
+    aside = without(case)
+    return found.sure or bool(aside and aside[1] == found.line)
 
 
 def _of_its_data(case: Case) -> Grower | None:
@@ -550,7 +565,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     sampling = was_killed(moment) and (
         case.capture.surroundings.shows("sampling") or case.api.library == "NumPyro"
     )
-    native = OF_NATIVE.get(situation(case, moment).program or "", ()) if grows or _calls_java(case) else ()
+    native = _of_native(case, moment)
     yield from native
     if in_code:
         grows = None  # what grows is said
@@ -570,7 +585,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if _OF_ADDRESSES in said:
         yield _NO_VIRTUAL_CHECK
     limited = was_killed(moment) and bool(limit or own_limit(moment)) and not another_program(moment)
-    if limited:
+    if limited and not (grows or native or in_code):
         yield _a_larger_limit(own_limit(moment), limit[0] if limit else None, moment)
     if "for the batch of component" in said:
         yield Remedy(
@@ -590,7 +605,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             f" ({line.place})",
             slug="smaller-batch",
         )
-        yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
+        yield from _less_in_the_pipeline(case)
     elif sampling and not in_code:
         yield _FEWER_DRAWS
     elif (
@@ -605,7 +620,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         and not ((of_array and not _is_small(failed)) or serving or loads or _of_network(moment))
         and _reads_data(case, moment)
     ):
-        yield Remedy(f"shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline")
+        yield from _less_in_the_pipeline(case)
     if was_killed(moment) and (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
         yield remedies.MORE_FOR_WSL
     elif "low on resource: memory" in said:
@@ -632,7 +647,10 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         or _of_network(moment)
         or _reads_data(case, moment)
     ):
-        yield _at_a_stage(case)
+        yield from _at_a_stage(case)
+    if limited and (grows or native or in_code):
+        larger = _a_larger_limit(own_limit(moment), limit[0] if limit else None, moment)
+        yield replace(larger, text=f"{larger.text}, which only delays the end where memory grows")
     if was_killed(moment) and not (compiling or surely_for_memory(moment)):
         yield _KERNEL_LOG
     if unexplained and not (fallback or on_board):
@@ -687,20 +705,47 @@ def _names_data(case: Case) -> bool:
     return bool(told.pipeline_buffers or any(map(told.shows, facts)) or told.large_host_requests)
 
 
-def _at_a_stage(case: Case) -> Remedy:
+def _at_a_stage(case: Case) -> Iterator[Remedy]:
     """What to do where nothing tells what took the RAM: of XLA's programs, whose text names no input
     pipeline, at which of their stages it goes.
     """
     if framework_of(case) in (JAX, TORCH_XLA) and not _names_data(case):
-        return Remedy(
+        yield Remedy(
             "print the program's RAM after each of its stages (data read, weights made or restored, the first"
             " call, which compiles, a save or an evaluation): that at which it jumps is the one to change",
             "print(psutil.Process().memory_info().rss >> 20, 'MiB')",
             slug="tell-which",
         )
-    return Remedy(
-        f"if it trains: shrink what the input pipeline holds: {_buffers(case)}", slug="smaller-pipeline"
-    )
+    else:
+        yield from _less_in_the_pipeline(case, "if it trains: ")
+
+
+def _less_in_the_pipeline(case: Case, unless: str = "") -> Iterator[Remedy]:
+    """Less in the buffers of an input pipeline, unless the text quotes a program and names none: then what
+    tells where the memory goes. A program in another language has no such pipeline.
+    """
+    told = case.capture.surroundings
+    if situation(case).program:
+        return
+    if told.shows("an input pipeline") or told.pipeline_buffers or len(told.code) < _A_PROGRAM:
+        text = f"{unless}shrink what the input pipeline holds: {_buffers(case)}"
+        yield Remedy(text, slug="smaller-pipeline")
+    else:
+        yield tell(case, HOST)
+
+
+_A_PROGRAM = 4
+"""Lines of code that show what a program does."""
+
+
+def _of_native(case: Case, moment: Moment) -> tuple[Remedy, ...]:
+    """What helps a program in another language against native memory that its own runtime does not count."""
+    told, program = case.capture.surroundings, situation(case, moment).program or ""
+    heap = (BESIDE_THE_HEAP,) if told.shows("a Java heap") and was_killed(moment) else ()
+    if any("newPredictor(" in line.text for line in (*told.code, *code_lines(told))):
+        return (PREDICTORS_OF_DJL,)
+    grows = told.shows("growing in words") or told.shows("reloading models") or _calls_java(case)
+    return (*OF_NATIVE.get(program, ()), *heap) if grows else ()
 
 
 _CONVERT_IN_PARTS = Remedy(
@@ -752,8 +797,8 @@ _FEWER_DRAWS = Remedy(
 )
 _COMMANDS = {
     "the executor's container": "--conf spark.executor.memoryOverhead=4g   # old: spark.yarn.executor...",
-    "the batch job": "#SBATCH --mem=128G   # seff JOBID, or sacct -j JOBID -o MaxRSS, say what it took",
-    "the container": "docker run --memory=64g ...   # Kubernetes: resources.limits.memory",
+    "the batch job": "#SBATCH --mem=SIZE   # seff JOBID, or sacct -j JOBID -o MaxRSS, say what it took",
+    "the container": "docker run --memory=SIZE ...   # Kubernetes: resources.limits.memory",
 }
 
 
@@ -769,9 +814,9 @@ def _a_larger_limit(whose: str | None, limit: str | None, moment: Moment) -> Rem
     if state and state.in_use and state.limit and state.in_use.bytes > state.limit.bytes:
         beyond = True
         now = f" ({human_size(state.limit)}; it held {human_size(state.in_use)})"
-    for example in ("128G", "64g"):
-        if code and (beyond or more > int(example[:-1])):
-            code = code.replace(example, f"{more}{example[-1]}")
+    if code and more:
+        unit, least = ("G", 128) if "SBATCH" in code else ("g", 64)
+        code = code.replace("SIZE", f"{more if beyond else max(more, least)}{unit}")
     return Remedy(
         f"raise the limit of {whose or 'the container or job'}{now}",
         code,

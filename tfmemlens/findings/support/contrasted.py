@@ -18,6 +18,8 @@ from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 WHAT_ENDED_IT = "what-ended-it"
+OF_FUNCTIONS_MADE = "one-function"
+"""The remedy of a cause that names the tf.function itself."""
 _LONGEST, _LONG = 100, 150
 _WORD = regex(r"[\w.]+")
 _EACH_DEVICE = Remedy(
@@ -122,7 +124,10 @@ def first_of(case: Case, growers: Iterator[Grower]) -> Grower | None:
         return known[0] if known else None
     thing, line = aside
     if "tf.function" in thing:
-        return Grower(f"`{thing}`, since it is fine without it ({line.place})", line, (OF_FUNCTIONS,))
+        made = next(
+            (each for each in known if any(it.slug == OF_FUNCTIONS_MADE for it in each.remedies)), None
+        )
+        return made or Grower(f"`{thing}`, since it is fine without it ({line.place})", line, (OF_FUNCTIONS,))
     word = max(_WORD.findall(thing), key=len, default=thing).lower()
     agreeing = (each for each in known if each.sure or word in each.what.lower())
     return next(agreeing, _leave_out(case, thing, line))
@@ -136,8 +141,8 @@ def without(case: Case) -> tuple[str, Line] | None:
 def left_out(case: Case) -> Grower | None:
     """What it is fine without, where a line of the quoted code does it."""
     aside = without(case)
-    if aside is None or "batch" in aside[0].lower():
-        return None
+    if aside is None or "batch" in aside[0].lower() or "tf.function" in aside[0]:
+        return None  # a batch is no part of the code; what a tf.function keeps is said of its calls
     code = _line_of(aside[0], code_lines(case.capture.surroundings))
     return _leave_out(case, *aside) if code else None
 

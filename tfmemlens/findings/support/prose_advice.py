@@ -91,6 +91,17 @@ _OF_ONE_INFERENCE = (
         slug="another-backend",
     ),
 )
+PREDICTORS_OF_DJL = Remedy(
+    "close each Predictor that newPredictor() gives, or share one (or a pool of them) between requests: what"
+    " one holds lies in native memory, and goes when it is closed",
+    "try (Predictor<Image, Classifications> p = model.newPredictor()) { return p.predict(img); }",
+    slug="close-tensors",
+)
+BESIDE_THE_HEAP = Remedy(
+    "leave native memory its part of the limit: tensors and models lie beside Java's heap, and -Xmx takes its"
+    " part away from them, however empty the heap is",
+    slug="room-beside-the-heap",
+)
 OF_NATIVE = {
     "Java": (
         Remedy(

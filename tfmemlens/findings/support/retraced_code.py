@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
+from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 _TO_NUMBERS = frozenset({"int", "float", "len", "round"})
@@ -56,6 +57,37 @@ def given_numbers(program: Program) -> Iterator[tuple[str, Line, str, str, Line]
         decorated = any("function" in ast.unparse(each) for each in node.decorator_list)
         if decorated and (number := _number(program, node)):
             yield node.name, statement.line_of(node), *number
+
+
+def given_objects(program: Program) -> Iterator[tuple[str, Line, tuple[str, ...], Line]]:
+    """Every tf.function of the program that a loop gives objects which each turn makes anew, such as a model
+    or an optimizer: its name, its line, these arguments, and the line of the call.
+    """
+    for statement, node in _functions(program):
+        if not any("function" in ast.unparse(each) for each in node.decorator_list):
+            continue
+        for at, call, _ in _calls(program, node.name):
+            loop = _around(program, call)
+            made = set(_objects_of(loop)) if loop else set()
+            names = [value.id for value in call.args if isinstance(value, ast.Name) and value.id in made]
+            if names:
+                yield node.name, statement.line_of(node), tuple(names), at.line_of(call)
+                break
+
+
+def _objects_of(loop: ast.For | ast.While) -> Iterator[str]:
+    """The names that each turn gives to a model or an optimizer that it makes."""
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            made = ast.unparse(node.value.func)
+            if _MAKES.search(made):
+                yield from (each.id for each in node.targets if isinstance(each, ast.Name))
+
+
+_MAKES = regex(
+    r"(?:\A|\.)(?:Sequential|Model|optimizers\.\w{1,20}|Adam\w{0,4}|SGD|RMSprop|clone_model|load_model"
+    r"|(?:build|make|create|get)_(?:\w{1,20}_)?(?:model|net|network|optimizer))\Z"
+)
 
 
 def _functions(program: Program) -> Iterator[tuple[Statement, ast.FunctionDef]]:

@@ -155,6 +155,7 @@ def _of_code(case: Case) -> Iterator[Grower]:
     from tfmemlens.findings.support.made_in_loops import ModelLoop, model_loops, predicting_loops
 
     loop: ModelLoop
+    yield from _given_objects(case)
     for loop in model_loops(told.program()):
         kept = f"the loop on {loop.loop.place} makes a model in each turn ({loop.model.place}), and Keras"
         if loop.clears:
@@ -191,6 +192,29 @@ def _given_numbers(case: Case) -> Iterator[Grower]:
                     f"{name}(..., tf.constant({given}))",
                     slug="one-signature",
                 ),
+            ),
+            True,
+        )
+
+
+def _given_objects(case: Case) -> Iterator[Grower]:
+    """A tf.function that gets a new model or optimizer in each turn of a loop, and is traced for each."""
+    from tfmemlens.findings.support.retraced_code import given_objects
+
+    for name, line, given, call in given_objects(case.capture.surroundings.program()):
+        names = " and ".join(f"`{each}`" for each in given)
+        yield Grower(
+            f"`{name}` ({line.place}) is a tf.function and gets another {names} in each turn of the loop"
+            f" ({call.place}): it is traced anew for each, and keeps every graph with what it holds",
+            call,
+            (
+                Remedy(
+                    "make the function anew with the model, so that both go together: clearing the session or"
+                    " deleting the model frees nothing that the function keeps",
+                    f"step = tf.function({name})   # in the loop, of the plain Python function",
+                    slug="one-function",
+                ),
+                _OWN_PROCESS,
             ),
             True,
         )

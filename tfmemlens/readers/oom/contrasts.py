@@ -128,6 +128,12 @@ _SWITCHED = regex(
     r"(?i)\b(?:if|when|once|after|by) (?:i |we |you )?set(?:ting)?"
     r" (?P<thing>[`'\"]?[A-Za-z_][\w.]{1,40}[`'\"]?)(?: ?= ?| to )[`'\"]?(?:False|None|0|off)\b"
 )
+_TAKEN_AWAY = regex(
+    r"(?i)\b(?:if|when|once|as soon as) (?:i|we|you) (?:take|took|leave|left|comment(?:ed)?|turn(?:ed)?"
+    r"|switch(?:ed)?)"
+    r" (?P<thing>(?:the |my |a |any )?[`'\"]?[@A-Za-z_](?:\(\w*\)|[^.;:!?()\n]|\.(?=\w)){1,60}?)"
+    r" (?:away|out|off)\b"
+)
 _FAILS_WITH = regex(
     r"(?i)\b(?:but|however|while) (?:if|when|once|as soon as) (?:i|we)"
     rf" (?:use|set|add|enable|uncomment|call|pass|turn on) {_THING},? (?:then )?(?:it|the \w+|everything)"
@@ -573,7 +579,7 @@ _OF_BEFORE = regex(r"(?i)\W*(?:and |so |but )?(?:this|that|it|which|then)\b")
 
 
 def _without(sentence: str) -> str | None:
-    found = (pattern.search(sentence) for pattern in (_ONLY_WITH, _WITHOUT, _SWITCHED, _FAILS_WITH))
+    found = (pattern.search(sentence) for pattern in _SAYS_WITHOUT)
     for match in filter(None, found):
         thing = _ARTICLE.sub("", match["thing"].strip(" `'\""))
         rest = sentence[: match.start()] + " " + sentence[match.end("thing") :]
@@ -584,6 +590,7 @@ def _without(sentence: str) -> str | None:
     return None
 
 
+_SAYS_WITHOUT = (_ONLY_WITH, _WITHOUT, _SWITCHED, _TAKEN_AWAY, _FAILS_WITH)
 _POINTS = regex(r"(?i)\A(?:this|that|these|those) (?:line|call|list|part|step|statement|code|layer)s?\Z")
 _LINE_THAT = regex(
     r"(?i)\b(?P<thing>(?:line|call|list|part|step|statement|code|layer)s? (?:that|which|where|with|of)\b"

@@ -6,6 +6,7 @@ from tfmemlens.readers.oom.rules import LineRule
 
 PROGRAM = LineRule(
     r"(?P<value>\borg\.tensorflow\b|\bSavedModelBundle\b|\b(?:TF|[Tt]ensor[Ff]low)[- ][Jj]ava\b"
+    r"|\bSpring ?[Bb]oot\b|\bai\.djl\.|\bDJL\b|\bDeep Java Library\b"
     r"|\.runner\(\)\.(?:feed|fetch|addTarget)\(|\bTensors?\.create\((?:new |\w+[,)])"
     r"|\bT(?:Float(?:16|32|64)|Int(?:32|64)|Uint8|String|Bool)\.(?:tensorOf|scalarOf|vectorOf)\("
     r"|\btfjs-node|\btensorflow_model_server|\breticulate::|\bsession->Run\("
@@ -18,6 +19,7 @@ PROGRAM = LineRule(
     r"|\btfjs(?:-core|-layers)?\b(?!-node)|\bTensorFlowSharp\b|\bTensorFlow\.NET\b|\bTF(?:Tensor|Session)\b)",
     "\tat org.tensorflow.Session.run(Session.java:830)",
     "pods that run TF Java code",
+    "a Spring Boot service that classifies images with DJL",
     'out = session.runner().feed("x", x).fetch("y").run().get(0);',
     "Tensor<Float> x = Tensor.create(new long[]{1, 64}, FloatBuffer.wrap(row));",
     "try (TFloat32 x = TFloat32.tensorOf(matrix)) {",
@@ -34,6 +36,8 @@ PROGRAM = LineRule(
         "org.tensor",
         "savedmodelb",
         "java",
+        "spring",
+        "djl",
         "runner().",
         "r.create(",
         "rs.create(",
@@ -80,6 +84,10 @@ _NAMES = (
             "tf-java",
             "tensorflow java",
             "tensorflow-java",
+            "spring",
+            "ai.djl.",
+            "djl",
+            "deep java library",
         ),
         "Java",
     ),

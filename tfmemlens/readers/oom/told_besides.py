@@ -655,7 +655,35 @@ ENDS_SILENTLY = LineRule(
     needs=("no ", "not ", "without", "silently", "quietly", "back "),
 )
 """The text says that the program ends, and that nothing tells why."""
+INPUT_PIPELINE = LineRule(
+    r"(?i)\b(?:shuffl\w*|prefetch\w*|num_parallel_\w+|max_queue_size|(?:use_)?multiprocessing|flow_from\w*"
+    r"|(?:data)?generators?|data ?loaders?|Sequence|interleave|tf\.?records?|(?:input|data) pipelines?"
+    r"|input_fn|from_generator|DataLoader|num_workers)\b|\bcache\(|\bworkers?\b",
+    "ds = ds.shuffle(1000).batch(32)",
+    "model.fit(seq, workers=4)",
+    "the input pipeline reads TFRecords",
+    needs=(
+        "shuff", "prefetch", "parallel", "queue", "processing", "flow_from", "generator", "load", "sequence",
+        "interleave", "record", "pipeline", "input_fn", "worker", "cache(",
+    ),
+)  # fmt: skip
+"""What an input pipeline keeps in host RAM is named: a buffer, a queue, workers, a generator."""
+SEVERAL_SIZES = LineRule(
+    r"(?i)\b(?:var(?:y|ies|ying|iable)|different|several|various|unequal|mixed) (?:\w+ ){0,2}"
+    r"(?:sizes?|lengths?|resolutions?|shapes?)\b"
+    r"|\b(?:sizes?|lengths?|resolutions?|shapes?) (?:\w+ ){0,3}(?:var(?:y|ies)|differs?|changes?)\b"
+    r"|\bkeep_aspect_ratio\w*|\bpadded_batch\b|\bbucket\w*|\bmulti-?scale\b|\(None, ?None, ?[134]\)",
+    "my images have different sizes",
+    "the lengths of the clips differ",
+    "keep_aspect_ratio_resizer {",
+    needs=("size", "length", "resolution", "shape", "aspect", "padded", "bucket", "scale", "none"),
+)
+"""Samples of several sizes are told."""
+HEAP_OF_JAVA = LineRule(r"(?<![\w-])-Xmx(?:\d{1,6}[kKmMgG]?)?\b", "java -Xmx5600m -jar app.jar", needs="-Xmx")
 TOLD_BESIDES = {
+    "an input pipeline": INPUT_PIPELINE,
+    "a Java heap": HEAP_OF_JAVA,
+    "several sizes in words": SEVERAL_SIZES,
     "ending silently": ENDS_SILENTLY,
     "updating seldom": UPDATING_SELDOM,
     "weights in 16 bits": NARROW_WEIGHTS,
