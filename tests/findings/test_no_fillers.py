@@ -32,7 +32,7 @@ def test_who_failed_late_reads_of_growth_only_where_nothing_names_the_cause() ->
     named = LATE + oom("9000,64,64,16", "net/conv/Relu")
     assert not {"compare-shapes", "keep-numbers", "one-signature"} & set(slugs(named))
     assert any(each.rule == "growth-between-steps" for each in explained(named).findings)
-    unknown = LATE + oom("16,64,64,16", "net/conv/Relu")
+    unknown = LATE + oom("16,340,768", "net/dense/Relu")
     assert "compare-shapes" in slugs(unknown)
 
 

@@ -12,13 +12,16 @@ What to do: compare the failing shape with the usual ones; if it is usual, look 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tfmemlens.findings.bare_message import of_shuffling
 from tfmemlens.findings.support.code_snippets import ONE_SIGNATURE
 from tfmemlens.findings.support.growth import rising
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import failures, held, on_host, rows
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.findings.support.stage import began_again, began_stage, counters_before, is_epoch
+from tfmemlens.findings.support.told_again import SHUFFLE_NAMES, SMALLER_SHUFFLE
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.attribution import Kind
@@ -79,13 +82,15 @@ def check(case: Case) -> Iterator[Finding]:
         if rose is None and began_again(before):
             yield _of_another_round(before, index)
             continue
-        fixed = _of_a_weight(moment.request)
+        fixed = _of_a_weight(moment.request) or _of_one_size(case, moment.request)
+        buffer = _buffer_of_shuffle(case, moment)
+        grows = f"; the buffer of shuffle ({buffer.place}) is filled anew at each epoch" if buffer else ""
         yield Finding(
             severity=Severity.CAUSE if rose is not None else Severity.FACTOR,
             headline=f"{headline}: {'' if fixed else 'a bigger batch, or '}something that grows",
             because=(
                 f"{headline}, and what it asked for is as large at each step, so memory grows from step to"
-                " step, or something else took it"
+                f" step, or something else took it{grows}"
                 if fixed
                 else f"{headline}, so either this batch was bigger or memory grows from step to step"
             ),
@@ -98,17 +103,26 @@ def check(case: Case) -> Iterator[Finding]:
                     for row in eager[:1]
                 ),
             ),
-            remedies=(
-                (
-                    *of_shuffling(moment.request.failed),
-                    find_what_grows(case, on_host(moment)),
-                    *_REMEDIES[::2],
-                )
-                if said
-                else _REMEDIES[fixed or _was_full(case, moment) :]
-            ),
+            remedies=_remedies(case, moment, bool(said), fixed, buffer is not None),
             moment=index,
         )
+
+
+def _remedies(case: Case, moment: Moment, said: bool, fixed: bool, buffer: bool) -> tuple[Remedy, ...]:
+    """What looks for growth; where only words tell of it, first the buffer that they name. Who wrote no loop
+    looks for nothing in it.
+    """
+    if said:
+        assert moment.request
+        return (
+            *of_shuffling(moment.request.failed),
+            *((SMALLER_SHUFFLE, SHUFFLE_NAMES) if buffer else ()),
+            find_what_grows(case, on_host(moment)),
+            *(_REMEDIES[2:3] if fixed else _REMEDIES[::2]),
+        )
+    if fixed and case.capture.surroundings.shows("using a tool"):
+        return ()
+    return _REMEDIES[fixed or _was_full(case, moment) :]
 
 
 def _was_full(case: Case, moment: Moment) -> bool:
@@ -128,6 +142,31 @@ def _of_a_weight(request: Request) -> bool:
     """Whether what was asked for is as large as a weight, which no batch changes."""
     of_model = request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
     return request.fixed or of_model or bool(_AVERAGES.search(request.failed.node or ""))
+
+
+def _of_one_size(case: Case, request: Request) -> bool:
+    """Whether it is a map of images with equal sides, and no word tells of several sizes: each step asks for
+    as much then.
+    """
+    shape = request.failed.shape or ()
+    sides = [one for one, other in pairwise(shape) if one == other and one is not None and one >= _LEAST_SIDE]
+    told = case.capture.surroundings
+    several = any(map(told.shows, ("many sizes", "several sizes in words")))
+    return len(shape) >= _LEAST_RANK and bool(sides) and not several and framework_of(case) == TENSORFLOW
+
+
+_LEAST_RANK, _LEAST_SIDE = 3, 32
+_SHUFFLES = regex(r"\.shuffle\(\s{0,4}(?:buffer_size\s{0,4}=\s{0,4})?\d{3,9}")
+
+
+def _buffer_of_shuffle(case: Case, moment: Moment) -> Line | None:
+    """The line of code, else of the log, that tells of a buffer of many elements in host RAM."""
+    if not on_host(moment) or framework_of(case) != TENSORFLOW:
+        return None
+    told = case.capture.surroundings
+    code = (line for line in (*told.code, *code_lines(told)) if _SHUFFLES.search(line.text))
+    logged = (line for what, line in told.pipeline_buffers if "shuffle" in what)
+    return next(code, None) or next(logged, None)
 
 
 def _said(case: Case) -> Line | None:

@@ -5,13 +5,15 @@ optimizer's slots. What fails at last may be small: it is the one that found no 
 When it fires: the program recorded itself, and its largest weight is there three times and more under one
 name; or it prints that it holds three models and more; or the text says that what failed goes
 well alone, so that what ran before it in the same process is kept; or a quoted loop puts the models that it
-makes into a list or dict outside of it.
+makes into a list or dict outside of it. Or the code makes two models under one name, and
+a layer failed whose name the graph had already.
 What to do: drop the references, clear Keras's session, or give each its own process.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tfmemlens.findings.support.code_outputs import models_made
@@ -26,6 +28,7 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.model.live_model import LiveModel, LiveVariable
 from tfmemlens.patterns import regex
 from tfmemlens.units import human, rough
@@ -53,6 +56,9 @@ def check(case: Case) -> Iterator[Finding]:
             yield _recorded(index, told, by_loop, *alive)
             continue
         in_loop = told.shows("models in a loop") if _may_hold_others(case, request) else None
+        if not (many or told.alone or by_loop) and (before := _made_before(case, request)):
+            yield _of_one_graph(index, *before)
+            continue
         if not (many or told.alone or by_loop or in_loop):
             continue
         if not many and told.shows("sharing the device"):
@@ -85,6 +91,60 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=_OF_ONE_MODEL if by_loop else (),
         )
+
+
+def _made_before(case: Case, request: Request) -> tuple[str, Line | None, tuple[Remedy, ...]] | None:
+    """Why a graph most likely holds two models: the code makes them under one name, and what failed is a
+    layer whose name the graph had already.
+    """
+    node = request.failed.node or ""
+    if not (_SECOND.search(node.partition("/")[0]) and case.api.is_tf1):
+        return None
+    made = [
+        (match["name"], line) for line in case.capture.surroundings.code if (match := _MAKES.match(line.text))
+    ]
+    for (name, first), (other, second) in pairwise(made):
+        if name == other and second.number - first.number <= _NEAR:
+            what = (
+                f"{first.place} makes a model and {second.place} another one: in one graph the first stays,"
+                " so most likely its weights and slots are held beside those of the second, whose layers have"
+                " `_1` in their names"
+            )
+            return what, second, (_one_of_them(first, second), _EMPTY_GRAPH)
+    return None
+
+
+_SECOND = regex(r"_\d{1,3}_[1-9]\Z")
+"""`conv2d_22_1`: a name that the graph had already."""
+_MAKES = regex(
+    r"\A\s*(?P<name>\w*model\w*|net|network)\s*=\s*(?:[\w.]{1,40}\.)?"
+    r"(?:load_model|\w*(?:[Uu][-_]?[Nn]et|[Nn]et|[Mm]odel|[Ss]equential|VGG\d*|build|create|make)\w*)\("
+)
+_NEAR = 3
+_EMPTY_GRAPH = Remedy(
+    "begin each with an empty graph, before the next model is built",
+    "K.clear_session()   # from keras import backend as K",
+    slug="clear-session",
+)
+
+
+def _one_of_them(first: Line, second: Line) -> Remedy:
+    which = "load_model brings layers, weights and optimizer, so " if "load_model" in second.text else ""
+    return Remedy(
+        f"make one model only: {which}leave {first.place} or {second.place} out",
+        slug="drop-models",
+    )
+
+
+def _of_one_graph(index: int, what: str, line: Line | None, remedies: tuple[Remedy, ...]) -> Finding:
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        evidence=(Evidence("what tells of an earlier model", line),) if line else (),
+        remedies=remedies,
+        moment=index,
+    )
 
 
 def _may_hold_others(case: Case, request: Request) -> bool:

@@ -56,7 +56,16 @@ def check(case: Case) -> Iterator[Finding]:
                 ),
             ),
             moment=index,
+            rules_out=_OF_ONE_STEP if often and _is_small(request) else (),
         )
+
+
+_OF_ONE_STEP = ("smaller-batch", "smaller-prediction-batch", "smaller-evaluation-batch", "compare-shapes")
+"""What makes a step smaller, where many went well and little was asked for."""
+
+
+def _is_small(request: Request) -> bool:
+    return request.needed_bytes is not None and request.needed_bytes <= _SMALL_BYTES
 
 
 def _quoted(case: Case, index: int, request: Request) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ What it means: Keras numbers what it builds in one graph. `training_10` is the e
 `fit` of one) in this process; the older ones keep their weights and optimizer slots until the session is
 cleared.
 When it fires: a name in the failure, or its layer, begins with `training_N/` or `sequential_N/` (N >= 2);
-from N = 4 on it is a cause.
+from N = 4 on, or where the text tells of models before, it is a cause.
 What to do: clear the session between models, or run each in a process of its own.
 """
 
@@ -40,7 +40,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         held = _held_by_others(case, moment, number)
         yield Finding(
-            severity=Severity.FACTOR if number < 4 else Severity.CAUSE,
+            severity=Severity.CAUSE if number >= _MANY or _one_after_another(case) else Severity.FACTOR,
             headline=(
                 f"the name `{scope}_{number}` says that this is model or training function number"
                 f" {number + 1} of this process; the earlier ones may still hold memory"
@@ -68,6 +68,14 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+_MANY = 4
+
+
+def _one_after_another(case: Case) -> bool:
+    """Whether the text says that models before this one were trained in the same process."""
+    return case.capture.surroundings.shows("models in a loop") is not None
 
 
 _LAYER = regex(r"(?P<kind>[a-z][a-z0-9_]*?)_(?P<number>\d{1,5})\Z")

@@ -20,8 +20,10 @@ _KEEPS = regex(
     r"|\s{0,9}=\s{0,9}(?P=name)\s{0,9}\+\s{0,9}[\[(])(?P<what>[^#\n]{0,400})"
 )
 _COMPREHENDS = regex(
+    r"(?:(?P<name>[A-Za-z_][\w.]{0,60})\s{0,9}=\s{0,9})?"
     r"\[\s{0,9}(?P<what>[A-Za-z_][\w.]{0,200}\([^\[\]]{0,200}\)) for [\w, ]{1,40} in"
-    r" (?:range\(|\w{0,40}(?:batch|dataset|loader|chunks))"
+    r" (?:(?:tqdm(?:\.\w{1,20})?|enumerate|zip)\(\s{0,4})?"
+    r"(?:range\(|\w{0,40}(?:batch|dataset|loader|chunks|(?:\b|_)ds\b|(?:\b|_)gen(?:erator)?\b))"
 )
 """`[model(x, training=True) for _ in range(100)]`: as many results as turns."""
 _CALLS = regex(r"\A[(\s\[]{0,9}[A-Za-z_][\w.]{0,200}\(")

@@ -66,7 +66,7 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
         actions = list(both_at_once(case, actions))
     held = case.capture.surroundings.shows("held by an earlier run") is not None
     actions.sort(key=lambda each: (each.remedy.slug != WHAT_ENDED_IT, held and each.remedy.slug != _END_IT))
-    if _late_bystander(case, ours):
+    if _late_bystander(case, ours) and not any(each.remedy.slug in _OF_BUFFERS for each in actions):
         actions.sort(key=lambda each: each.remedy.slug != "find-what-grows")
     actions.sort(key=lambda each: not each.remedy.text.startswith(_CONTRADICTED))
     if other := _named_process(case):
@@ -178,6 +178,8 @@ def _named_process(case: Case) -> Line | None:
 
 
 _MANY_EPOCHS = 10
+_OF_BUFFERS = ("smaller-shuffle", "shuffle-files", "cache-to-file")
+"""What helps against a buffer that the program names, before anything is looked for."""
 
 
 def _late_bystander(case: Case, ours: Sequence[Finding]) -> bool:

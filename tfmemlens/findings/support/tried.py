@@ -13,7 +13,9 @@ from tfmemlens.model.finding import Remedy
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
 
-_BATCHES = ("smaller-batch", "gradient-accumulation")
+_BATCHES = (
+    "smaller-batch", "gradient-accumulation", "smaller-prediction-batch", "smaller-evaluation-batch"
+)  # fmt: skip
 SAMPLES = ("smaller-input", "shorter-sequences", "truncate-inputs")
 _RULED_OUT = {
     "a batch of one": _BATCHES,

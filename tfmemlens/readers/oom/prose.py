@@ -147,13 +147,19 @@ IN_A_LOOP = LineRule(
     r"|\b(?:several|many|multiple|different|\d+) models\b[^.\n]{0,40}\b(?:one after|sequential|in a row)"
     r"|\bfirst (?:model|fold|training|run|one)\b[^.\n]{0,40}\b(?:fine|ok|okay|well|works?)\b"
     r"[^\n]{0,60}\bsecond\b"
-    r"|\bafter (?:the )?\d+(?:st|nd|rd|th)? (?:models?|folds?|trials?)\b",
+    r"|\bafter (?:the )?\d+(?:st|nd|rd|th)? (?:models?|folds?|trials?)\b"
+    r"|\b(?:second|third|fourth|fifth|\d(?:nd|rd|th)) (?:model|net|network)\b[^.\n]{0,40}"
+    r"\b(?:same (?:script|process|notebook|session|program)|one after)\b",
     "Resource exhausted when training in a loop",
     "I fit a model for each fold of a 10-fold cross validation",
     "it fails after the 3rd trial",
+    "the third model of the same script",
     "The first model trains fine, but during the second training I get it",
-    needs=("second", "loop", "fold", "validation", "search", "tuning", "optimi", "tuner", "models", "trial"),
-)
+    needs=(
+        "second", "loop", "fold", "validation", "search", "tuning", "optimi", "tuner", "model", "trial",
+        " net",
+    ),
+)  # fmt: skip
 """The text says that one model after another is trained in one process."""
 CLEARING = LineRule(
     r"\bclear_session\b", "tf.keras.backend.clear_session() does not help", needs="clear_session"
@@ -226,9 +232,12 @@ TWO_STAGES = LineRule(
 SMALLER_IN_VAIN = LineRule(
     r"(?i)\b(?:reduc\w+|lower\w*|decreas\w+|smaller|chang\w+)\b[^.\n]{0,30}\bbatch[- _]?size\b[^.\n]{0,60}"
     r"\b(?:useless|in vain|no (?:help|effect|luck|difference)|(?:did|does|do|is)(?: not|n'?t)"
-    r" (?:help|work|change)|still|same (?:error|issue|problem))\b",
+    r" (?:help|work|change)|still|same (?:error|issue|problem))\b"
+    r"|\bbatch(?:es|[- _]?sizes?)?\b[^.\n]{0,12}\b(?:only|just|merely) (?:makes?|delays?|postpones?"
+    r"|means?|lets?|takes?|shifts?|moves?)\b[^.\n]{0,40}\b(?:later|longer|more (?:steps|batches|epochs))\b",
     "I already reduced the batch size to 3 but it didn't work",
     "reducing batch_size is useless for me",
+    "A smaller batch only makes it fail at a later step",
     "I tried changing the batch size but still it did not solve it",
     needs=("batch",),
 )
