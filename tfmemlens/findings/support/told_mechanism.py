@@ -167,7 +167,7 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
     for name, (what, remedies) in _OF_CIRCUMSTANCES.items():
         denied = (device and name in _OF_HOST) or (name == "before training" and told.shows("failing late"))
         denied = denied or (grows and name in _OF_ONE_STEP)
-        denied = denied or (name == "virtual memory" and told.shows("running short") is not None)
+        denied = denied or (name == "virtual memory" and any(map(told.shows, _SHORT)))
         if (line := told.shows(name) or _fine_without(case, name)) and not denied:
             if name == "evaluating" and not (_trains(told) or _EVALUATES.search(line.text)):
                 what, remedies = (
@@ -178,6 +178,9 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
                 remedies = (_PER_GPU,)
             fitting = tuple(_of_its_time(case, each) for each in remedies)
             yield Grower(f"{what} ({line.place})", line, fitting, fact=name)
+    if (line := told.shows("a buffer of shuffle")) and not device:
+        what, remedies = _OF_CIRCUMSTANCES["shuffling"]
+        yield Grower(f"{what} ({line.place})", line, remedies, fact="shuffling")
     line = told.shows("kept in words")
     if growing and line and growing.number != line.number:
         line = None  # told of growth elsewhere: what is kept is no pool
@@ -188,6 +191,10 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
             (_TO_THE_END,),
         )
     yield from told_work(case)
+
+
+_SHORT = ("running short", "ended in words", "killed in words", "hanging in words")
+"""Beside what is told so, addresses that are reserved are not the trouble."""
 
 
 def _trains(told: Surroundings) -> bool:

@@ -12,7 +12,7 @@ from tfmemlens.patterns import regex
 HOST, DEVICE, UNSAID = "host RAM", "a device's memory", "memory"
 _HOST = regex(
     r"(?i)\b(?:cpu|system|host|main) (?:ram|memory)\b|\bXLA:CPU\b"
-    r"|(?<!GPU )(?<!video )(?<!high )(?<!high-)\bRAM\b|\bswap(?:ping)?\b"
+    r"|(?<!GPU )(?<!video )(?<!high )(?<!high-)\bRAM\b|\bswap(?:s|ping)?\b"
     r"|\b(?:PC|computer|machine|server|laptop)(?:'s)? (?:memory|RAM)\b|\bnot (?:the "
     r"|my )?GPU(?:'s)? memory\b|\bcontainer\b|\bkilled?\b"
     r"|\u8fd0\u884c\u5185\u5b58"
@@ -57,6 +57,8 @@ def whose(case: Case, line: Line) -> str:
     no writer knows it for host RAM but by `MemoryError`.
     """
     told = case.capture.surroundings
+    if told.shows("room on the device") and not told.shows("raising an exception"):
+        return HOST if any(map(told.shows, _OF_THE_HOST)) else UNSAID
     if _HBM_FULL.search(line.text):
         return DEVICE
     if least_bytes(line.text) and not _HOST.search(line.text):
@@ -94,6 +96,9 @@ def whose(case: Case, line: Line) -> str:
     if device and not host:
         return DEVICE
     return _by_the_whole_text(told) if not host else UNSAID
+
+
+_OF_THE_HOST = ("host RAM in words", "host RAM named", "killed in words")
 
 
 def _by_the_whole_text(told: Surroundings) -> str:

@@ -372,9 +372,16 @@ def _told(sentence: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     for name, pattern in _CIRCUMSTANCES.items():
         if (told or name in _WHEREVER) and pattern.search(sentence):
             facts.append(name)
+    if not told and _BUFFER_OF.search(sentence):
+        facts.append("a buffer of shuffle")
     return tuple(facts), () if told else tuple(repeated)
 
 
+_BUFFER_OF = regex(
+    r"(?i)\bshuffl\w*\b[^.]{0,40}\bbuffer\w*\b[^.]{0,20}\d{3}"
+    r"|\bbuffer\w*\b[^.]{0,20}\d{3}[^.]{0,40}\bshuffl"
+)
+"""A buffer of shuffle with its size, told elsewhere than with the failure."""
 _OF_CODE = regex(
     r"\A\s*(?:[\w.\[\]'\"]+(?:, ?[\w.]+)* ?[-+*/]?=(?!=) ?\S"
     r"|(?:def|class|with|for|while|if|elif|else|try|except|return|import|from|yield|raise|print)\b[^.?!]*[:(]"

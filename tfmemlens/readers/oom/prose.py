@@ -83,6 +83,8 @@ MUCH_MEMORY = LineRule(
     r"|\b(?:machine|computer|PC|laptop|system)\b[^.\n]{0,20}\b(?:freez\w+|froze|hangs?)\b[^.\n]{0,60}"
     r"\binto (?:memory|RAM)\b"
     r"|\b(?:start(?:s|ed)?|begin(?:s)?|began|keep(?:s)?)(?: to)? swap(?:ping)?\b"
+    r"|\b(?:it|machine|system|computer|box|laptop|server|PC|everything) (?:\w+ )?swaps\b"
+    r"(?! (?:in|out|with)\b)"
     rf"|(?:\bnot|n't|\bnever) fit in(?:to|side)? (?:(?:my|the|GPU|its) ){{0,2}}{_MEMORY}\b"
     rf"|\b(?:can ?not|can't|unable to|could(?:n't| not)) (?:\w{{1,10}} )?fit\b[^.\n]{{0,30}}? (?:in|into|on) "
     rf"(?:\w{{1,10}} ){{0,2}}?(?:{_MEMORY}\b|GPUs?\b(?! (?:cluster|server|node|machine)))"
@@ -111,6 +113,7 @@ MUCH_MEMORY = LineRule(
     "Memory usage is way too high",
     "I also met the memory issue when I used it",
     "the machine has 32 GB and starts swapping",
+    "the box freezes, it swaps like mad",
     "my images don't fit into RAM",
     "My machine freezes when I load the images into memory",
     needs=("ram", "memory", "swap", "gb", "gib"),
@@ -127,6 +130,8 @@ KILLED_IN_WORDS = LineRule(
     r"(?! (?:manually|it\b|(?:by|with) (?:me|the user|hand|ctrl|another)\b))"
     r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall|deadline|preempt\w*))"
     r"|\bterminated (?:due to|because of) (?:an? )?memory (?:issue|pressure|limit)"
+    r"|\b(?:pods?|containers?)\b[^.\n]{0,30}?\b(?:gets?|got|is|are|was|were|being)"
+    r" (?:\w+ )?(?:restarted|evicted)\b|\b(?:kubernetes|docker|k8s) (?:\w+ )?(?:restarts|evicts) (?:it|the)\b"
     r"|(?<!\bno )(?<!\bnot )\b(?:serving|server|pod|container|process|training|script|job|kernel|app"
     r"|conversion) killed\b"
     r"(?! by (?:me|the user))",
@@ -137,7 +142,8 @@ KILLED_IN_WORDS = LineRule(
     'the process gets "Killed" right after it has loaded the data',
     "and then the system kills this task",
     "I get Killed when running python train.py",
-    needs=("kill", "terminated"),
+    "where the pod gets restarted by kubernetes",
+    needs=("kill", "terminated", "restart", "evict"),
 )
 """The text says that the program was killed."""
 IN_A_LOOP = LineRule(

@@ -328,6 +328,8 @@ SAVING_IN_WORDS = LineRule(
     r"|saved_model\.save)\b[^.\n]{0,40}\b(?:OOM\w*|out of memory"
     r"|killed)\b"
     r"|\bcheckpoint(?:s|ing)?\b[^.\n]{0,20}\b(?:stuck|hangs?|hung)\b"
+    r"|\b(?:freez\w+|froze|hangs?|swaps?|swapping)\b[^.\n]{0,40}\b(?:each|every) (?:time|save|checkpoint)\b"
+    r"[^.\n]{0,20}\b(?:checkpoint|save[sd]?|saving|written)\b"
     r"|\b(?:restart\w*|killed|evicted|dies|crash\w*) (?:\w+ )?(?:at|on|with) (?:every|each|the first) "
     r"(?:\w+ )?(?:checkpoint|save)\b"
     r"|\b(?:when|as soon as|once) (?:the |a |each |its )?(?:\w+ )?(?:save|saving|checkpoint(?:ing)?)(?: \w+)?"
@@ -338,6 +340,7 @@ SAVING_IN_WORDS = LineRule(
     "it runs out of memory when saving the model",
     "tf.saved_model.save gets Killed",
     "Out of memory while calling model.save",
+    "the machine freezes each time a checkpoint is to be written",
     needs=("checkpoint", "save", "saving", "serializ", "exporting"),
 )
 """The text says that it fails where a checkpoint is written."""
