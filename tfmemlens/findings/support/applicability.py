@@ -499,6 +499,7 @@ TABLE: dict[str, Applicability] = {
     "aligned-shapes": Applicability(devices=frozenset({TPU})),
     "clip-per-variable": _IN_TRAINING,
     "single-precision": _TENSORFLOW_CODE,
+    "dense-allreduce": _IN_TENSORFLOW,
     "keep-slices": Applicability(_TENSORFLOW, training=True),
     "fewer-segments": Applicability(_TENSORFLOW),
     "penalty-on-rows": Applicability(_TENSORFLOW, training=True),
