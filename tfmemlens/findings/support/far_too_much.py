@@ -1,5 +1,6 @@
-"""A request that is many times what a device has, where nothing says what this device has: half of the batch
-is no advice then, and the part that would fit a large card is a guess.
+"""A request of which half of the batch is no advice: many times what a device has, where nothing says what
+this device has, or one map of a training that still takes much of the device when it is halved. Which part
+would fit is a guess.
 """
 
 from __future__ import annotations
@@ -23,6 +24,45 @@ def part_that_fits(case: Case, moment: Moment) -> int | None:
         return None
     parts = -(-failed.size.bytes // _LARGE_CARD)
     return 1 << (parts - 1).bit_length() if parts > 2 else None
+
+
+_USUAL_CARD = 16 * GIB
+_LEAST_AXES, _MUCH, _A_MAP = 4, 16, 32
+"""Axes of a map of images; one in how many parts of the device half of a map is too much, and with which part
+to begin: a training keeps the maps of all its layers, and their gradients come on top.
+"""
+
+
+def batch_for_maps(case: Case, moment: Moment, batch: int | None) -> str | None:
+    """`lower the batch: 512 -> 32 (a guess: ...)`, where one map of a training takes so much of the device
+    that half of the batch most likely fails as well; None where it may do.
+    """
+    failed = moment.request.failed if moment.request else None
+    shape, need = (failed.shape or (), failed.tensor_bytes) if failed else ((), None)
+    if not need or not batch or batch < 2 or len(shape) < _LEAST_AXES or shape[0] != batch:
+        return None
+    limit = device_limit(case, moment)
+    device = limit.bytes if limit else _USUAL_CARD
+    if need // 2 <= device // _MUCH:
+        return None
+    first = max(1, min(batch // 2, _power_of_two(batch * device / _A_MAP / need)))
+    card = "" if limit else f", for a GPU of {human(_USUAL_CARD)}"
+    one = need // batch
+    alone = (
+        f"; one sample's map takes {human(one)} of them, so make the samples smaller, too"
+        if (one > device // _A_MAP)
+        else ""
+    )
+    if first == batch // 2 and not alone:
+        return None
+    return (
+        f"lower the batch: {batch} -> {first} (a guess{card}: at {batch // 2} this one map still takes"
+        f" {human(need // 2)}, and a training keeps those of all layers){alone}"
+    )
+
+
+def _power_of_two(wanted: float) -> int:
+    return 1 << max(int(wanted).bit_length() - 1, 0)
 
 
 def in_words(moment: Moment, part: int, batch: int | None) -> str:

@@ -442,6 +442,10 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         return f"{_named(case, batch, far_too_much.in_words(moment, part, batch))}{again}", (
             code_snippets.accumulate(case.api, part) if accumulate else None
         )
+    alone_known = saving.basis in (SavingBasis.TENSOR, SavingBasis.NOTHING)
+    trains = situation(case, moment).training
+    if trains and alone_known and (maps := far_too_much.batch_for_maps(case, moment, batch)):
+        return f"{_named(case, batch, maps)}{of_batch(case)}{again}", None
     example = f" ({batch} -> {batch // 2})" if batch and batch > 1 else ""
     again = (
         "; gradient accumulation (one update for two batches) keeps the effective batch" if accumulate else ""
