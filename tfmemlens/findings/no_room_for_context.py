@@ -4,7 +4,7 @@ What it means: before TensorFlow or JAX can ask for memory, the driver makes a c
 the device. If that fails, other processes hold nearly all of it; model and batch play no part.
 When it fires: the driver reports out of memory from a call that makes a context or starts CUDA. Where several
 tasks of the same job tell of it, or the text says that several share the GPU, these are most likely the
-others.
+others; in a process that reads data, the training that started it.
 What to do: end the other processes, or choose another GPU; give each task of a job a part of its own.
 """
 
@@ -16,8 +16,11 @@ from tfmemlens.findings import processes_on_one_device
 from tfmemlens.findings.support import own_tasks
 from tfmemlens.findings.support.driver import of_context
 from tfmemlens.findings.support.rows import failures
-from tfmemlens.model.case import Case
+from tfmemlens.knowledge.stack_frames import user_frame
+from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import Frame
+from tfmemlens.patterns import regex
 
 BASIS = Basis.MEASURED
 EXPLAINS = "no bytes: the driver states none"
@@ -29,6 +32,9 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         assert moment.request
         own = own_tasks.own_tasks(case, moment)
+        if not own and (called := _in_a_worker(moment.request)):
+            yield _of_workers(moment.request, called, index)
+            continue
         who = "others hold it"
         if own:
             who = f"most likely {_TASKS} hold it ({own.place})"
@@ -51,6 +57,46 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+_OF_A_CHILD = regex(r"(?:multiprocessing|concurrent[\\/]futures)[\\/]\w+\.py\b")
+"""A frame of a process that the program started."""
+
+
+def _in_a_worker(request: Request) -> Frame | None:
+    """The program's own line that began to compute in a process that reads its data."""
+    frames = request.failed.frames
+    started = next((at for at, each in enumerate(frames) if _OF_A_CHILD.search(each.place)), None)
+    own = [each for each in frames[started:] if user_frame(each.place)] if started is not None else []
+    return own[-1] if own else None
+
+
+def _of_workers(request: Request, called: Frame, index: int) -> Finding:
+    """Processes of the program's own: the one that trains holds the GPU, and each that reads starts anew."""
+    what = (
+        f"it failed in a process that reads data: {called.place} computes with TensorFlow there, so that each"
+        " such process opens the GPU anew, which the training, most likely, holds nearly whole"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        evidence=(Evidence("the message", request.failed.line),),
+        remedies=(_WITHOUT_THE_GPU, _THREADS),
+        moment=index,
+        rules_out=(*_OF_OTHERS, "smaller-batch", "growth"),
+    )
+
+
+_WITHOUT_THE_GPU = Remedy(
+    "let what reads the data call no op of TensorFlow: NumPy, PIL or OpenCV do the same on the CPU; or hide"
+    " the GPU there before the first op",
+    "tf.config.set_visible_devices([], 'GPU')   # in each worker, first of all",
+    slug="keep-off-the-device",
+)
+_THREADS = Remedy(
+    "or read with threads, which share the process's own GPU",
+    "model.fit(data, workers=4, use_multiprocessing=False)   # or tf.data: map(..., num_parallel_calls=4)",
+    slug="fewer-workers",
+)
 _TASKS = "tasks of the same job"
 _OF_OTHERS = ("see-device-users", "another-gpu", "end-the-process")
 _END_OTHERS = (
