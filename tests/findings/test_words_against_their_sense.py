@@ -152,3 +152,71 @@ def test_the_buffer_of_shuffle_comes_before_what_looks_for_growth() -> None:
     )
     assert slugs(explained(text))[:2] == ["smaller-shuffle", "shuffle-files"]
     assert "smaller-shuffle" not in slugs(explained(text.replace("ds.shuffle(9000)", "ds.batch(9)")))
+
+
+def test_a_pod_that_is_restarted_and_a_machine_that_swaps_are_short_of_ram() -> None:
+    pod = (
+        "I shuffle with a buffer of 30000 before batching, with tensorflow and model.fit.\n"
+        "It climbs to over 40 GB, where the pod gets restarted by kubernetes. The GPU is fine, it uses 6 of"
+        " 16 GB.\n"
+    )
+    report = explained(pod)
+    assert "host RAM" in report.verdict and "buffer of shuffle" in report.verdict
+    assert slugs(report)[0] == "smaller-shuffle" and "see-device-users" not in slugs(report)
+    box = (
+        "TensorFlow on a box with 4 GB of main memory and a GPU.\n"
+        "The machine freezes each time a checkpoint is to be written, it swaps like mad, and the process is"
+        " gone.\n  PID USER  PR  NI    VIRT    RES  COMMAND\n"
+    )
+    assert "host RAM" in explained(box).verdict and "look-at-resident" not in slugs(explained(box))
+
+
+GATHERED = (
+    OOM.format("81920,512")
+    + "\t [[{{node DistributedAdamOptimizer_Allreduce/HorovodAllgather_gradients_concat_0}} ="
+    " HorovodAllgather[T=DT_FLOAT](Loss/gradients/concat)]]\n"
+)
+
+
+def test_rows_that_horovod_gathers_grow_with_the_ranks() -> None:
+    report = explained("model.fit(x)\n" + GATHERED)
+    assert "from all ranks, here 81,920 rows" in report.verdict
+    assert slugs(report)[0] == "dense-allreduce" and "smaller-batch" not in slugs(report)
+    summed = GATHERED.replace("HorovodAllgather", "HorovodAllreduce")
+    assert "dense-allreduce" not in slugs(explained("model.fit(x)\n" + summed))
+
+
+@pytest.mark.parametrize(
+    ("shape", "card", "first"),
+    [
+        ("512,64,224,224", "on a GTX 1080 Ti (11 GB)", "512 -> 16 (a guess: at 256"),
+        ("512,64,224,224", "", "512 -> 32 (a guess, for a GPU of 16.00 GiB"),
+        ("8,64,56,56", "", "halve the batch (8 -> 4)"),
+    ],
+)
+def test_half_of_a_batch_is_no_advice_where_half_of_one_map_is_much(
+    shape: str, card: str, first: str
+) -> None:
+    text = f"model.fit(x, batch_size={shape.partition(',')[0]}) {card}\n" + OOM.format(shape)
+    node = "\t [[{{node block1/Conv2D}}]]\n"
+    batch = next(each for each in explained(text + node).actions if each.remedy.slug == "smaller-batch")
+    assert first in batch.remedy.text
+
+
+WORKER = """multiprocessing.pool.RemoteTraceback:
+Traceback (most recent call last):
+  File "/usr/lib/python3.7/multiprocessing/pool.py", line 121, in worker
+    result = (True, func(*args, **kwds))
+  File "/home/u/feed.py", line 12, in __getitem__
+    img = tf.image.resize(img, (299, 299)).numpy()
+tensorflow.python.framework.errors_impl.InternalError: CUDA runtime implicit initialization on GPU:0 failed.\
+ Status: out of memory
+"""
+
+
+def test_a_worker_that_computes_meets_no_stranger() -> None:
+    report = explained(WORKER)
+    assert "feed.py:12 computes with TensorFlow there" in report.verdict
+    assert "another-gpu" not in slugs(report) and slugs(report)[0] == "keep-off-the-device"
+    alone = WORKER.replace("/usr/lib/python3.7/multiprocessing/pool.py", "/home/u/main.py")
+    assert "another-gpu" in slugs(explained(alone))

@@ -279,6 +279,9 @@ def _what(case: Case, moment: Moment) -> str:
         return f"Out of memory{at}{backward}{used}"
     of_host = failed.allocator in _OF_HOST_RAM or (failed.allocator is None and on_host(moment))
     what = "host RAM (not GPU memory)" if of_host else "memory"
+    limit = moment.balance.limit
+    if failed.allocator in _POOLS_OF_THE_HOST and limit and limit.bytes:
+        what = f"pinned host RAM (no GPU's: TensorFlow's pool of it, whose own limit is {human_size(limit)})"
     return f"Out of {what}{at}{_gradient_of(case, moment)} while allocating {tensor_text(moment)}"
 
 
@@ -305,6 +308,7 @@ _OF_INPUT = regex(r"BackpropInput(?:V2)?(?:_\d{1,4})?\Z")
 
 
 _OF_HOST_RAM = ("cpu", "mklcpu")
+_POOLS_OF_THE_HOST = ("gpu_host_bfc", "cuda_host_bfc")
 """Allocators of a device CPU:0 that has no pool of a limit."""
 
 
