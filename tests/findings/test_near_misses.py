@@ -51,6 +51,15 @@ FOUR_ROWS = (
     "100.00MiB from net/c/Relu",
     "100.00MiB from net/d/Relu",
 )
+RANKS_ON_GPU_0 = """|   0  Tesla P100-SXM2...  On   | 00000000:04:00.0 Off |                    0 |
+| N/A   46C    P0    53W / 300W |  16100MiB / 16280MiB |     97%      Default |
+|   1  Tesla P100-SXM2...  On   | 00000000:06:00.0 Off |                    0 |
+| N/A   43C    P0    53W / 300W |  13601MiB / 16280MiB |     96%      Default |
+|  GPU       PID   Type   Process name                             GPU Memory |
+|    0       700      C   python                                   13601MiB |
+|    0       801      C   python                                     853MiB |
+|    1       {}      C   python                                   13601MiB |
+"""
 ATTENTION = "net/block_0/attention/MatMul"
 DROPOUT = "net/drop/dropout/random_uniform/RandomUniform"
 FOUR_EQUAL = (
@@ -556,6 +565,11 @@ CASES: dict[str, tuple[str, str]] = {
         oom("300000,64", "gradients/SquaredDifference_grad/mul"),
     ),
     "tpu-padding": (TPU.replace("UNPADDED", "1.00G"), TPU.replace("UNPADDED", "31.00G")),
+    "gathered-sparse-gradient": (
+        oom("81920,512", "DistributedAdamOptimizer_Allreduce/HorovodAllgather_gradients_concat_0"),
+        oom("81920,512", "DistributedAdamOptimizer_Allreduce/HorovodAllreduce_gradients_concat_0"),
+    ),
+    "contexts-on-another-device": (RANKS_ON_GPU_0.format(801), RANKS_ON_GPU_0.format(901)),
     "vectorised-jacobian": (
         oom("4096,512,1024", "loop_body/gradient_tape/mlp/dense/MatMul/pfor/MatMul"),
         oom("4096,512,1024", "gradient_tape/mlp/dense/MatMul/MatMul"),

@@ -212,7 +212,7 @@ def test_keras_3_predicts_and_trains_with_functions_of_one_name() -> None:
     assert "the batch is 1 already" in one and "accumulation" not in one
     many = advice(PREDICTED.format("mask = run(x)", "evaluate", "evaluate", 8))
     assert "for evaluation" in many and "this one had 8" in many
-    assert "8 -> 4" in advice(PREDICTED.format("run(x)", "fit", "fit", 8)).replace("8 -> 2", "8 -> 4")
+    assert "lower the batch: 8 -> " in advice(PREDICTED.format("run(x)", "fit", "fit", 8))
 
 
 CREATED = (

@@ -269,7 +269,7 @@ OF_A_SHELL = {
     "collectives-in-the-pool", "convert-on-the-cpu", "count-tensors", "one-simulated-device",
     "how-it-ended", "smaller-collectives", "smaller-first",
     "dump-file", "free-shared-ram", "hide-the-gpu", "larger-host-pool",
-    "larger-message", "other-allocator", "more-memory-maps", "more-pinned-memory",
+    "larger-message", "other-allocator", "larger-heap", "more-memory-maps", "more-pinned-memory",
     "more-ram-for-wsl", "pool-for-unified-memory", "raise-host-limit", "save-in-parts",
     "see-device-users", "smaller-files",
     "smaller-alignment", "smaller-cache-part", "smaller-examples", "smaller-requests", "tidy",

@@ -220,3 +220,100 @@ def test_a_worker_that_computes_meets_no_stranger() -> None:
     assert "another-gpu" not in slugs(report) and slugs(report)[0] == "keep-off-the-device"
     alone = WORKER.replace("/usr/lib/python3.7/multiprocessing/pool.py", "/home/u/main.py")
     assert "another-gpu" in slugs(explained(alone))
+
+
+TAPED = """def full(x):
+    rows = []
+    for i in range(4):
+        rows.append(denoise(x[:, i], training=True))
+    return tf.concat(rows, 1)
+
+with tf.GradientTape() as tape:
+    loss = loss_fn(y, full(x))
+grads = tape.gradient(loss, denoise.trainable_variables)
+
+ResourceExhaustedError: Exception encountered when calling layer "conv2d_6" (type Conv2D).
+
+OOM when allocating tensor with shape[4,64,512,512] and type float on\
+ /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc [Op:Conv2D]
+"""
+
+
+def test_a_loop_of_calls_under_a_tape_keeps_all_of_them() -> None:
+    report = explained(TAPED)
+    assert "the loop of line 3 calls a model in each turn (line 4)" in report.verdict
+    assert slugs(report)[0] == "own-gradient"
+    assert "own-gradient" not in slugs(explained(TAPED.replace(", training=True", "")))
+
+
+def test_each_number_that_a_call_gives_a_function_is_named() -> None:
+    text = """RAM grows by 20 MB a step.
+@tf.function
+def train_step(x, n, rate):
+    return model(x[:, :n]) * rate
+
+for step, x in enumerate(loader):
+    rate = 0.1 * 0.99 ** step
+    train_step(x, int(lens[step]), rate)
+"""
+    assert "gets `n` and `rate` as Python numbers (line 8)" in explained(text).verdict
+    alone = text.replace("rate)\n", "tf.constant(rate))\n")
+    assert "gets `n` as a Python number" in explained(alone).verdict
+
+
+def test_a_private_optimizer_computes_no_jacobian_of_the_program() -> None:
+    code = "opt = VectorizedDPKerasAdamOptimizer(num_microbatches=64)\nmodel.fit(x, y, batch_size=64)\n"
+    node = "\t [[{{node PartitionedCall/gradients/UnsortedSegmentSum/pfor/UnsortedSegmentSum}}]]\n"
+    private = slugs(explained(code + OOM.format("64,300000,128") + node))
+    assert private[0] == "fewer-microbatches" and "without-pfor" not in private
+    assert "without-pfor" in slugs(explained(OOM.format("64,300000,128") + node))
+
+
+BOARD = """python convert_trt.py --max_workspace_size=8589934592
+2020-08-22 15:31:22: I gpu_device.cc:1247] Created TensorFlow device \
+(/job:localhost/replica:0/task:0/device:GPU:0 with 3624 MB memory) -> physical GPU (device: 0, name: Xavier,\
+ pci bus id: 0000:00:00.0, compute capability: 7.2)
+Killed
+"""
+
+
+def test_a_board_gives_no_more_than_it_has() -> None:
+    report = explained(BOARD)
+    assert "a workspace of 8.00 GiB" in report.verdict and slugs(report)[0] == "smaller-workspace"
+    code = " ".join(action.remedy.code or "" for action in report.actions)
+    words = " ".join(action.remedy.text for action in report.actions)
+    assert "memory_limit=1812" in code and "convert it with TensorRT" not in words
+    small = explained(BOARD.replace("8589934592", "1048576").replace("3624", "214").replace("_trt", ""))
+    assert "room-beside-the-pool" not in slugs(small) and "free-shared-ram" in slugs(small)
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        (
+            "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory",
+            "--max-old-space",
+        ),
+        ("java.lang.OutOfMemoryError: Java heap space", "jmap"),
+        (
+            "java.lang.OutOfMemoryError: physicalBytes (12291M) > maxPhysicalBytes (12288M)",
+            "maxPhysicalBytes=0",
+        ),
+    ],
+)
+def test_a_heap_of_another_language_has_its_own_limit(message: str, code: str) -> None:
+    assert code in (explained(f"tensorflow\n{message}\n").actions[0].remedy.code or "")
+
+
+def test_an_arena_that_is_too_small_needs_no_look_for_a_crash() -> None:
+    arena = "Failed to allocate tail memory. Requested: 2144, available 1496, missing: 648\n"
+    assert "find-the-crash" not in slugs(explained(arena + "make: *** [test] Segmentation fault\n"))
+    assert "find-the-crash" in slugs(explained("tensorflow\nSegmentation fault (core dumped)\n"))
+
+
+def test_results_of_pytorch_keep_their_graphs() -> None:
+    code = "for x in volumes:\n    out = model(x)\n    masks.append(out)\n"
+    message = "OutOfMemoryError: CUDA out of memory. Tried to allocate 1.25 GiB.\n"
+    assert slugs(explained(code + message))[0] == "drop-results"
+    off = code.replace("append(out)", "append(out.cpu())")
+    assert "drop-results" not in slugs(explained(off + message))
