@@ -597,6 +597,9 @@ def _for_another(case: Case, name: str, line: Line) -> Iterator[Remedy]:
             "nvidia-smi",
             slug="see-device-users",
         )
+    yield from _of_a_heap(name, line)
+    if name == "PyTorch" and _keeps_graphs(case):
+        yield _NO_GRAPHS
     jax = told.shows("using JAX") or framework_of(case) == JAX
     if _nearly_all(line):
         pass  # what another framework took at its start would be missing here
@@ -629,13 +632,63 @@ def _for_another(case: Case, name: str, line: Line) -> Iterator[Remedy]:
         yield Remedy(f"ask {name} itself", _TOOLS[name], slug="other-tool")
 
 
+_NO_GRAPHS = Remedy(
+    "where nothing is trained, let PyTorch keep no graph of a call, and take results off the GPU before they"
+    " are kept: else each stays there with all that its gradient would need",
+    "with torch.no_grad(): out = model(x)   # out.cpu() into the list; Keras: model.predict(x)",
+    slug="drop-results",
+)
+_APPENDS = regex(r"\.append\(")
+_TRAINS = regex(r"no_grad|inference_mode|backward\(|\.fit\(|\.detach\(|\.cpu\(|\.numpy\(|\.item\(")
+
+
+def _keeps_graphs(case: Case) -> bool:
+    """Whether the quoted code keeps results of a model in a list, and trains nothing."""
+    code = [line.text for line in code_lines(case.capture.surroundings)]
+    return any(map(_APPENDS.search, code)) and not any(map(_TRAINS.search, code))
+
+
+_OF_PHYSICAL = regex(r"physicalBytes \(|maxPhysicalBytes")
+_HEAPS = {
+    "JavaScript": Remedy(
+        "give JavaScript's heap more (unless told otherwise it takes some 2 to 4 GB, whatever RAM there is),"
+        " and load large models from files or URLs rather than from strings within the program",
+        "node --max-old-space-size=8192 app.js",
+        slug="larger-heap",
+    ),
+    "Java": Remedy(
+        "see what the heap holds (large lists, files that are read whole), and give it more where that is"
+        " needed; native memory of TensorFlow lies beside it",
+        "jmap -histo PID   # then, where it must be, a larger -Xmx",
+        slug="larger-heap",
+    ),
+}
+_OF_JAVACPP = Remedy(
+    "this limit is JavaCPP's own: it counts the process's resident memory, which some collectors (ZGC) make"
+    " look several times as large, against twice the heap; raise it or switch it off, where the machine"
+    " shows room",
+    "java -Dorg.bytedeco.javacpp.maxPhysicalBytes=0 ...   # 0: no limit",
+    slug="larger-heap",
+)
+
+
+def _of_a_heap(name: str, line: Line) -> Iterator[Remedy]:
+    """What helps where a language's own heap, or its own count of memory, is full."""
+    if name == "Java" and _OF_PHYSICAL.search(line.text):
+        yield _OF_JAVACPP
+    elif name in _HEAPS:
+        yield _HEAPS[name]
+
+
 def _crash(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     crash, aside = told.crash, without(case)
     below_a_message = told.shows("after an OOM")
     if crash and _OF_BOOKS.search(crash.text) and not told.elsewhere:
         yield _of_books(crash)
-    elif crash and not (told.elsewhere or below_a_message or any(ended_after_a_warning.check(case))):
+    elif crash and not (
+        told.elsewhere or told.without_figures or below_a_message or any(ended_after_a_warning.check(case))
+    ):
         ended = ended_by(case)
         fine = f"; the text says that it is fine without `{aside[0]}` ({aside[1].place})" if aside else ""
         yield Finding(

@@ -212,6 +212,7 @@ TABLE: dict[str, Applicability] = {
     "larger-arena": _ANYWHERE,
     "data-out-of-the-graph": _IN_TENSORFLOW,
     "larger-message": Applicability(shell=True),
+    "larger-heap": Applicability(shell=True),
     "other-allocator": Applicability(_TENSORFLOW, shell=True),
     "pass-as-argument": _ANYWHERE,
     "distances-by-product": Applicability(_OF_JAX),
