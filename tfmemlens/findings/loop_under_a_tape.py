@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.kept import TRUNCATE
+from tfmemlens.findings.support.kept import TRUNCATE, loop_of_a_tape
 from tfmemlens.findings.support.many_alike import many_alike
 from tfmemlens.findings.support.rows import attributed, on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.model.capture import Surroundings
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
@@ -47,6 +47,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         in_use, need = moment.balance.in_use, request.needed_bytes
         if need is None or need > (_SMALL_PART * in_use.bytes if in_use else _SMALL_BYTES):
+            if need is not None and (several := _calls_models(case, request)):
+                yield _of_calls(case, index, moment, *several)
             continue
         over_time = case.capture.surroundings.over_time
         shown = over_time or _around(case, request.failed.source_text)
@@ -78,6 +80,43 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+def _calls_models(case: Case, request: Request) -> tuple[Line, Line, Line] | None:
+    """The tape, the loop under it, and the line of its turns that calls a model in training; None without."""
+    taped = loop_of_a_tape(case, request)
+    if taped is None:
+        return None
+    turns = (line for line in _turn(case.capture.surroundings, taped.loop) if _IN_TRAINING.search(line.text))
+    line = next(turns, None)
+    return (taped.tape, taped.loop, line) if line else None
+
+
+_IN_TRAINING = regex(r"\w\([^#\n]{0,120}\btraining\s*=\s*True\b")
+
+
+def _of_calls(case: Case, index: int, moment: Moment, tape: Line, loop: Line, call: Line) -> Finding:
+    """Each turn calls a model: the tape holds the activations of all calls at once, whatever one takes."""
+    what = (
+        f"the loop of {loop.place} calls a model in each turn ({call.place}), and the tape of {tape.place}"
+        " keeps the activations of all turns until the gradient is taken"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        evidence=(Evidence("the tape", tape), Evidence("the call in each turn", call)),
+        remedies=(_EACH_CALL_AGAIN, *remedies.offered(case, moment, "smaller-batch")),
+        moment=index,
+    )
+
+
+_EACH_CALL_AGAIN = Remedy(
+    "let the backward pass compute each call again: the tape then keeps what goes into a call, and one"
+    " call's activations at a time; or, where the loss is a sum over the turns, take each turn's gradient"
+    " with a tape"
+    " of its own, and add them up",
+    "out = tf.recompute_grad(lambda p: model(p, training=True))(part)",
+    slug="own-gradient",
+)
 _WITHOUT_THE_LOOP = Remedy(
     "compute the items with a few ops instead of a loop: where all at once is too large, a block of rows at a"
     " time, each with a tape of its own whose gradients are added up",

@@ -49,14 +49,16 @@ def retraced(program: Program, name: str) -> Retraced | None:
     return Retraced(statement.line_of(node), number, shape, _array(statement, node))
 
 
-def given_numbers(program: Program) -> Iterator[tuple[str, Line, str, str, Line]]:
-    """Every tf.function of the program that a call gives a Python number which differs from call to call: its
-    name, its line, the argument, what it is given, and the line of the call.
+def given_numbers(program: Program) -> Iterator[tuple[str, Line, dict[str, str], Line]]:
+    """Every tf.function of the program that a call gives Python numbers which differ from call to call: its
+    name, its line, what each such argument is given, and the line of the first call.
     """
     for statement, node in _functions(program):
-        decorated = any("function" in ast.unparse(each) for each in node.decorator_list)
-        if decorated and (number := _number(program, node)):
-            yield node.name, statement.line_of(node), *number
+        if not any("function" in ast.unparse(each) for each in node.decorator_list):
+            continue
+        if numbers := list(_numbers(program, node)):
+            given = {argument: value for argument, value, _ in reversed(numbers)}
+            yield node.name, statement.line_of(node), dict(reversed(given.items())), numbers[0][2]
 
 
 def given_objects(program: Program) -> Iterator[tuple[str, Line, tuple[str, ...], Line]]:
@@ -99,13 +101,17 @@ def _functions(program: Program) -> Iterator[tuple[Statement, ast.FunctionDef]]:
 
 def _number(program: Program, function: ast.FunctionDef) -> tuple[str, str, Line] | None:
     """The first argument of a call that is a Python number which may differ from call to call."""
+    return next(_numbers(program, function), None)
+
+
+def _numbers(program: Program, function: ast.FunctionDef) -> Iterator[tuple[str, str, Line]]:
+    """Every one of them, in the order of the calls."""
     names = [each.arg for each in function.args.args if each.arg != "self"]
     for statement, call, around in _calls(program, function.name):
         given = [*zip(names, call.args, strict=False), *((word.arg, word.value) for word in call.keywords)]
         for argument, value in given:
             if argument and _is_number(program, value, around, _DEEPEST):
-                return argument, ast.unparse(value), statement.line_of(call)
-    return None
+                yield argument, ast.unparse(value), statement.line_of(call)
 
 
 _RELAXED = frozenset({"input_signature", "reduce_retracing", "experimental_relax_shapes"})

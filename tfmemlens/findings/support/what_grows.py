@@ -181,15 +181,19 @@ def _given_numbers(case: Case) -> Iterator[Grower]:
     """A tf.function that gets another Python number in each call, and is traced for each."""
     from tfmemlens.findings.support.retraced_code import given_numbers
 
-    for name, line, argument, given, call in given_numbers(case.capture.surroundings.program()):
+    for name, line, given, call in given_numbers(case.capture.surroundings.program()):
+        names = " and ".join(f"`{argument}`" for argument in given)
+        values = ", ".join(f"tf.constant({value})" for value in given.values())
         yield Grower(
-            f"`{name}` ({line.place}) is a tf.function and gets `{argument}` as a Python number"
-            f" ({call.place}): each new one makes another graph, and all are kept",
+            f"`{name}` ({line.place}) is a tf.function and gets {names} as"
+            f" {'Python numbers' if len(given) > 1 else 'a Python number'} ({call.place}): each new one makes"
+            " another graph, and all are kept",
             call,
             (
                 Remedy(
-                    f"give `{argument}` as a tensor: one graph then serves every value",
-                    f"{name}(..., tf.constant({given}))",
+                    f"give {names} as {'tensors' if len(given) > 1 else 'a tensor'}: one graph then serves"
+                    " every value",
+                    f"{name}(..., {values})",
                     slug="one-signature",
                 ),
             ),
