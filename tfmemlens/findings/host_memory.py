@@ -71,7 +71,7 @@ from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy,
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB, MIB, human_size
+from tfmemlens.units import GIB, MIB, Size, human_size
 from tfmemlens.values import replace
 
 BASIS = Basis.FIGURES
@@ -475,12 +475,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     elif serving:
         yield remedies.smaller_requests(case)
     if was_killed(moment) and _shared_with_the_gpu(case):
-        yield Remedy(
-            "the GPU's pool is a part of the same RAM: let TensorFlow take less of it, close the desktop and"
-            " what an earlier run left, or add swap",
-            code_snippets.limit(case.api),
-            slug="room-beside-the-pool",
-        )
+        yield from _beside_the_pool(case)
     grows = case.capture.surroundings.shows("growing in words")
     unexplained, fallback = False, None
     of_array = failed.kind is RequestKind.HOST and (failed.shape is not None or _MEMORY_ERROR.search(said))
@@ -541,7 +536,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield from (SMALLER_SHUFFLE, SHUFFLE_NAMES) if "shuffle" in filling[0] else (WITHOUT_CACHE,)
     on_board = board(case) if was_killed(moment) or "bad_alloc" in said else None
     if on_board:
-        yield from what_helps(on_board[0])
+        yield from what_helps(on_board[0], _converts_for_tensorrt(case))
     if other := another_program(moment):
         yield Remedy(
             f"give {other.partition(' ')[0]} a smaller heap or cache, or a machine of its own; or the machine"
@@ -734,6 +729,29 @@ def _less_in_the_pipeline(case: Case, unless: str = "") -> Iterator[Remedy]:
         yield tell(case, HOST)
 
 
+def _beside_the_pool(case: Case) -> Iterator[Remedy]:
+    """A smaller pool, where TensorFlow has much of the RAM: with half of what it took, as far as it says."""
+    limit = next((each.limit for each in case.capture.surroundings.devices if each.limit), None)
+    if limit and limit.bytes < GIB:
+        return
+    yield Remedy(
+        "the GPU's pool is a part of the same RAM: let TensorFlow take less of it, close the desktop and what"
+        " an earlier run left, or add swap",
+        code_snippets.limit(case.api, limit or Size.exactly(4 * GIB)),
+        slug="room-beside-the-pool",
+    )
+
+
+def _converts_for_tensorrt(case: Case) -> bool:
+    """Whether the program makes an engine of TensorRT, as far as a setting or its name tells."""
+    told = case.capture.surroundings
+    named = (told.shows("ended in words"), told.shows("killed in words"), *told.code)
+    return bool(told.setting("max_workspace_size_bytes")) or any(
+        _OF_TENSORRT.search(line.text) for line in named if line
+    )
+
+
+_OF_TENSORRT = regex(r"(?i)(?:\b|_)(?:trt|tensorrt)(?:\b|_)")
 _A_PROGRAM = 4
 """Lines of code that show what a program does."""
 

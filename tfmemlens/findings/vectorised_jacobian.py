@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.phase import is_jacobian
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import requests, tensor_text
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.patterns import regex
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor"
@@ -47,6 +49,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if failed.shape[0] == 1:
             continue
+        if any(_OF_MICROBATCHES.search(line.text) for line in code_lines(case.capture.surroundings)):
+            continue  # an optimizer's own: `what-the-code-makes` says what it keeps
         turns = _iterations(case, failed.shape)
         many = f", most likely {turns:,}" if turns else ""
         yield Finding(
@@ -64,6 +68,7 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+_OF_MICROBATCHES = regex(r"\bnum_microbatches\b")
 _FEWER_SAMPLES = Remedy(
     "compute it for fewer samples at a time, and reduce each part before the next: the result itself has all"
     " weights once for each output of each sample",

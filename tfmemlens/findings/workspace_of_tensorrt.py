@@ -45,7 +45,11 @@ def check(case: Case) -> Iterator[Finding]:
     what = f"TensorRT may take a workspace of {human(size)} (`{_NAME}`, {stated[1].place})"
     if free and beyond:
         of = "the RAM that CPU and GPU share" if shares else "the device"
-        what += f", and only {human_size(free[0])} of {of} was free before ({free[1].place})"
+        what += (
+            f", and TensorFlow got no more than {human_size(free[0])} of {of} ({free[1].place})"
+            if _is_a_pool(case, free[1])
+            else f", and only {human_size(free[0])} of {of} was free before ({free[1].place})"
+        )
     if refused:
         what += f"; its own message says that CUDA had nothing left ({refused.place})"
     yield Finding(
@@ -84,10 +88,18 @@ def _bytes(value: str) -> int:
 def _free(case: Case) -> tuple[Size, Line] | None:
     """What TensorFlow found free when it started."""
     devices = case.capture.surroundings.devices
-    return next(((each.free, each.line) for each in devices if each.free and each.line), None)
+    found = ((each.free, each.line) for each in devices if each.free and each.line)
+    got = ((each.limit, each.line) for each in devices if each.limit and each.line)
+    return next(found, None) or next(got, None)
+
+
+def _is_a_pool(case: Case, line: Line) -> bool:
+    """Whether the line tells what TensorFlow's pool got, rather than what was free."""
+    return any(each.line == line and not each.free for each in case.capture.surroundings.devices)
 
 
 def _remedies(case: Case, size: int, on_board: str | None) -> Iterator[Remedy]:
+    free = _free(case)
     if size > _USUAL_BYTES:
         yield Remedy(
             f"let TensorRT take less ({human(size)} -> {human(_USUAL_BYTES)}): most nets need no more, and a"
@@ -97,8 +109,8 @@ def _remedies(case: Case, size: int, on_board: str | None) -> Iterator[Remedy]:
         )
     yield Remedy(
         "leave TensorRT room outside TensorFlow's pool: let that take a part of the memory",
-        code_snippets.limit(case.api),
+        code_snippets.limit(case.api, free[0] if free else None),
         slug="room-beside-the-pool",
     )
     if on_board:
-        yield from what_helps(on_board)
+        yield from what_helps(on_board, converts=True)

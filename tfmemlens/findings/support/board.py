@@ -20,9 +20,12 @@ def board(case: Case) -> tuple[str, Line | None] | None:
     return stated if stated and stated[0] in (JETSON, RASPBERRY_PI) else None
 
 
-def what_helps(name: str) -> tuple[Remedy, ...]:
-    """The board's own remedies: its RAM is small, and all programs take from it."""
+def what_helps(name: str, converts: bool = False) -> tuple[Remedy, ...]:
+    """The board's own remedies: its RAM is small, and all programs take from it. A conversion with TensorRT
+    that fails is no way to a smaller model.
+    """
     small = name == RASPBERRY_PI
+    other = "" if converts else "convert it with TensorRT in float16, or "
     return (
         Remedy(
             "free RAM before the program starts: run without a desktop, close browsers and other programs,"
@@ -36,7 +39,7 @@ def what_helps(name: str) -> tuple[Remedy, ...]:
             "run a smaller model: one made for such boards (a MobileNet, a tiny detector), converted to"
             " TensorFlow Lite with 8-bit weights"
             if small
-            else "run a smaller model: convert it with TensorRT in float16, or a net made for such boards",
+            else f"run a smaller model: {other}a net made for such boards",
             slug="smaller-model",
         ),
         Remedy(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tfmemlens.model.case import Api, FrontEnd
+from tfmemlens.units import MIB, Size
 
 _OLD_LIST = "tf.config.experimental.list_physical_devices"
 _IN_BFLOAT16: dict[str, str | None] = {
@@ -203,18 +204,21 @@ def growth(api: Api) -> str:
     return f"for gpu in {listed}('GPU'): tf.config.experimental.set_memory_growth(gpu, True)"
 
 
-def limit(api: Api) -> str:
-    """Take no more than a part of a GPU's memory, in TensorFlow."""
+def limit(api: Api, pool: Size | None = None) -> str:
+    """Take no more than a part of a GPU's memory, in TensorFlow: at most half of what its pool got, where
+    that is known.
+    """
+    mib = min(4000, pool.bytes // MIB // 2) if pool else 4000
     if api.is_tf1 or api.front_end is FrontEnd.SESSION:
         return "gpu_options = tf.GPUOptions(per_process_gpu_memory_fraction=0.4)   # of two processes"
     if api.newest < (2, 4):
         return (
             "tf.config.experimental.set_virtual_device_configuration(gpus[0],"
-            " [tf.config.experimental.VirtualDeviceConfiguration(memory_limit=4000)])   # MiB"
+            f" [tf.config.experimental.VirtualDeviceConfiguration(memory_limit={mib})])   # MiB"
         )
     return (
         "tf.config.set_logical_device_configuration(gpus[0],"
-        " [tf.config.LogicalDeviceConfiguration(memory_limit=4000)])   # MiB; TF 2.4+"
+        f" [tf.config.LogicalDeviceConfiguration(memory_limit={mib})])   # MiB; TF 2.4+"
     )
 
 

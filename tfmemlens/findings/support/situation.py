@@ -94,7 +94,8 @@ def _training(case: Case, moment: Moment) -> bool | None:
     if is_forward_only(moment) or (moment.request and other_than_training(case, moment.request)):
         return False
     told = case.capture.surroundings
-    if told.shows("explaining") or told.shows("sampling") or (moment.request and is_jacobian(moment.request)):
+    jacobian = moment.request and is_jacobian(moment.request) and not told.shows("fitting")
+    if told.shows("explaining") or told.shows("sampling") or jacobian:
         return False
     if told.shows("training") or (moment.request and _names_training(moment.request.failed)):
         return True

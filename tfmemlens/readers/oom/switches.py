@@ -269,9 +269,12 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "max_workspace_size_bytes",
         LineRule(
-            r"\bmax_workspace_size(?:_bytes)?\s*=\s*\(?\s*(?P<value>\d{1,13}(?:\s*<<\s*\d{1,2})?)(?![\d.*])"
+            r"\bmax_workspace_size(?:_bytes)?(?:\s*=|\s*:|\s(?:is|was|at|of|to))?\s*"
+            r"(?:(?:[Tt]he|my|[a-z]+'s) ){0,2}"
+            r"\(?\s*(?P<value>\d{1,13}(?:\s*<<\s*\d{1,2})?)(?![\d.*])"
             r"|MemoryPoolType\.WORKSPACE,\s*(?P<of_pool>\d{1,13}(?:\s*<<\s*\d{1,2})?)(?![\d.*])",
             "trt.create_inference_graph(..., max_workspace_size_bytes=512 << 20)",
+            "--max_workspace_size is the script's 4294967296",
             "params = trt.TrtConversionParams(max_workspace_size_bytes=(1 << 30))",
             "config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, 1 << 30)",
             needs=("workspace",),
