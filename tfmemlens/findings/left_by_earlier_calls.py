@@ -61,9 +61,9 @@ def check(case: Case) -> Iterator[Finding]:
         torch = framework_of(case) == TORCH_XLA
         held = largest(kept(told), on_host=False)
         what = (
-            f"it went well in earlier calls ({said.place}), and a call needs as much each time: most likely"
-            " they left something on the device (a model and its optimizer's state, data, programs with what"
-            " they close over)"
+            f"it went well in earlier calls ({said.place}), and one of the same size needs as much: most"
+            " likely they left something on the device (a model and its optimizer's state, data, programs"
+            " with what they close over)"
         )
         if held is not None:
             what = (

@@ -368,10 +368,13 @@ def _label_bytes(match: re.Match[str]) -> int:
 def _with_a_size(case: Case, line: Line) -> Finding:
     """Of a text that tells how memory grows with layers or samples, and of no failure."""
     loop = framework_of(case) == JAX and _OVER_LAYERS.search(line.text)
+    full = case.capture.surroundings.shows("fits no more")
+    ends = f"; the largest does not fit ({full.place})" if full else ""
+    says = "memory" if full else "no failure is told: memory"
     return Finding(
-        severity=Severity.NOTE,
-        headline=f"no failure is told: memory grows with a size ({line.place}), which is no leak",
-        evidence=(Evidence("what the text says", line),),
+        severity=Severity.FACTOR if full else Severity.NOTE,
+        headline=f"{says} grows with a size ({line.place}), which is no leak{ends}",
+        evidence=(Evidence("what the text says", line), *((Evidence("it ends", full),) if full else ())),
         remedies=(_SCAN_LAYERS,) if loop else (),
     )
 

@@ -385,6 +385,8 @@ TABLE: dict[str, Applicability] = {
     "iterative-solver": Applicability(_OF_JAX),
     # Of batches and data.
     "in-pieces": _ANYWHERE,
+    "partitionable-draws": Applicability(_OF_JAX | {TORCH_XLA}, code=_OF_JAX | {TORCH_XLA}),
+    "smaller-draws": Applicability(_OF_JAX | {TORCH_XLA}),
     "sample-neighbours": _ANYWHERE,
     "fewer-edges": _ANYWHERE,
     "more-ram": _ANYWHERE,

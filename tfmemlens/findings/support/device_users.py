@@ -139,6 +139,8 @@ def _sorted(case: Case, moment: Moment, use: DeviceUse) -> list[DeviceProcess]:
 
 
 _LEAST_POOL = 64 * MIB
+_LITTLE_BESIDE_JAX = 0.2
+"""Of a small GPU, what is left beside the pool of another JAX and its context."""
 _NEARLY_ALL = 0.75
 
 
@@ -157,7 +159,8 @@ def _of_little(
         need = None if any(each.limit for each in case.capture.surroundings.devices) else 0
     if need is None or need > _LEAST_POOL:
         return None
-    alone = _bytes(least) < _MIN_SHARE * use.total.bytes and _bytes(most) >= _NEARLY_ALL * use.total.bytes
+    little = _LITTLE_BESIDE_JAX if of_handle(moment) else _MIN_SHARE
+    alone = _bytes(least) < little * use.total.bytes and _bytes(most) >= _NEARLY_ALL * use.total.bytes
     return least if alone else None
 
 

@@ -542,11 +542,14 @@ def loader_in_words(told: Surroundings) -> Grower | None:
 def _of_rows(case: Case, rows: tuple[_Told, ...]) -> Iterator[Grower]:
     told = case.capture.surroundings
     growing = told.shows("growing in words") is not None
+    on_host = told.shows("host RAM in words") and told.shows("GPU memory named")
     for row in rows:
         line = told.shows(row.fact)
         if line is None or (row.grows is not None and row.grows is not growing):
             continue
         if row.fact == "sampling" and fits_without_draws(told):
+            continue
+        if row.fact in _ON_THE_DEVICE and on_host:
             continue
         if (row.beside and not any(map(told.shows, row.beside))) or any(map(told.shows, row.unless)):
             continue
@@ -558,6 +561,10 @@ def _of_rows(case: Case, rows: tuple[_Told, ...]) -> Iterator[Grower]:
             row = replace(row, remedies=(smaller_replay(told),))
         if remedies := tuple(each for each in row.remedies if each.slug not in ruled_out(case)):
             yield Grower(f"{row.what} ({line.place})", line, remedies, fact=row.fact)
+
+
+_ON_THE_DEVICE = ("jax: values kept", "kept in words")
+"""What is kept there: it fills no host RAM where the text tells of both, and the device's stays."""
 
 
 def smaller_replay(told: Surroundings) -> Remedy:

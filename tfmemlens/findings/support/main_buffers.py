@@ -625,7 +625,12 @@ def _gathered(mine: list[Row], held: int, framework: str | None) -> Buffers:
                 slug="in-blocks",
             ),
         ),
+        batch=(_shape(mine[0])[0] or 0) < _ROWS_OF_NO_BATCH,
     )
+
+
+_ROWS_OF_NO_BATCH = 65_536
+"""More rows than a batch has samples: pixels, edges, particles."""
 
 
 def of_a_whole_graph(framework: str | None) -> tuple[Remedy, ...]:
@@ -703,6 +708,23 @@ _MASKS = regex(r"select|where|compare|(?:\A|[/( ])(?:lt|gt|ge|le|mul|broadcast\w
 
 def _drawn(mine: list[Row], held: int, framework: str | None) -> Buffers:
     dropped = any(_DROPOUT.search(_name(row)) for row in mine)
+    if framework == TORCH_XLA:
+        return Buffers(
+            "random numbers, drawn at once",
+            _in_words(mine),
+            held,
+            (_UNSAFE_GENERATOR, _WITHOUT_DROPOUT),
+            recompute=False,
+        )
+    if any(_OF_INIT.search(_name(row)) for row in mine):
+        return Buffers(
+            "random numbers of the first weights, drawn whole",
+            _in_words(mine),
+            held,
+            (_PARTITIONABLE, _SMALLER_DRAWS),
+            recompute=False,
+            batch=False,
+        )
     if not dropped:
         return Buffers(
             "random numbers, drawn at once",
@@ -726,6 +748,29 @@ def _drawn(mine: list[Row], held: int, framework: str | None) -> Buffers:
         (_DRAW_AGAIN, _CHEAP_DRAWS) if framework == JAX else (),
         recompute=False,
     )
+
+
+_OF_INIT = regex(r"jit\((?:\w+_)?init(?:ialize)?\)|_truncated_normal|\binitializers?\b")
+_PARTITIONABLE = Remedy(
+    "if results are sharded: let every device draw its own part; before JAX 0.5 each draws all random numbers"
+    " of an array, whatever its sharding",
+    "jax.config.update('jax_threefry_partitionable', True)   # or jax_default_prng_impl='rbg'",
+    slug="partitionable-draws",
+)
+_SMALLER_DRAWS = Remedy(
+    "else make large weights one after another, or in parts: the draw of one takes several times its bytes",
+    slug="in-blocks",
+)
+_UNSAFE_GENERATOR = Remedy(
+    "where the program is sharded (SPMD) and the shape is that of the whole batch: let each device draw its"
+    " own part",
+    "export LIBTPU_INIT_ARGS=--xla_tpu_spmd_rng_bit_generator_unsafe=1",
+    slug="partitionable-draws",
+)
+_WITHOUT_DROPOUT = Remedy(
+    "drop where arrays are small (no dropout of attention's scores), or not at all",
+    slug="smaller-draws",
+)
 
 
 _DRAW_AGAIN = Remedy(

@@ -470,6 +470,10 @@ def _on_its_device(incident: Incident, streams: list[_Stream]) -> Incident:
     if request.kind is RequestKind.DUMP and _is_pool_of_the_host(incident, told):
         named = _OF_THE_HOST.search(told[_NAMED].text) if _NAMED in told else None
         return replace(incident, request=replace(request, allocator=named[0] if named else _HOST_POOL))
+    if (pool := _POOL_OF_A_GPU.match(request.allocator or "")) and "CPU" in (request.device or ""):
+        # newer clients of GPUs say it in words that once were the CPU's alone
+        device = f"/device:GPU:{pool['number']}"
+        return replace(incident, request=replace(request, device=device, kind=RequestKind.XLA))
     numbered = request.kind is RequestKind.XLA and request.allocator is None
     if not numbered or not (request.device or "").startswith("/device:GPU:"):
         return incident
@@ -477,10 +481,14 @@ def _on_its_device(incident: Incident, streams: list[_Stream]) -> Incident:
         return replace(incident, request=replace(request, device="/device:CPU:0", kind=RequestKind.HOST))
     if "on a TPU" not in told:
         return incident
+    if any(_STREAM_EXECUTOR in origin for stream in streams for origin in stream.origins):
+        return replace(incident, request=replace(request, device=None))  # of a GPU's or the CPU's client
     device = (request.device or "").replace("GPU", "TPU")
     return replace(incident, request=replace(request, device=device))
 
 
+_POOL_OF_A_GPU = regex(r"GPU_(?P<number>\d{1,3})_bfc\Z")
+_STREAM_EXECUTOR = "pjrt_stream_executor_client"
 _OF_THE_HOST = regex(r"\b(?:cuda|gpu)_host_bfc\b")
 _NAMED = "naming the host's pool"
 _HOST_POOL, _ITS_LIMIT = "gpu_host_bfc", 1 << 36

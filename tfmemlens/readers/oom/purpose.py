@@ -477,11 +477,28 @@ MANY_RUNS = LineRule(
     r"(?i)\b(?:after|until)\b[^.\n]{0,30}\b(?:hundreds?|thousands?|dozens?|\d{2,}(?:th)?)"
     r" (?:or so )?(?:of )?(?:(?:these|those|them|such|the|MCMC|optimi[sz]ation) )?"
     r"(?:runs?|trials|models|calls|evaluations|these|them|fits)\b"
-    rf"|\b(?:at|on|in|during) the {_LATER} (?:call|run|trial|repeat|repetition|experiment|configuration)\b",
+    rf"|\b(?:at|on|in|during) the {_LATER} (?:call|run|trial|repeat|repetition|experiment|configuration)\b"
+    r"|\bthe (?:[2-9]|1\d)(?:th|nd|rd) (?:run|call|fit|trial|model|repeat)"
+    r" (?:dies|fails|crash\w*|OOMs?|runs out)\b"
+    r"|\b(?:the |a |its )?first (?:run|call|execution)\b[^.\n]{0,30}"
+    r"\b(?:always )?(?:works?|is fine|succeeds|passes)\b",
     "I observe an OOM error after a few hundred of these",
     "it fails after 50 fits",
     "This dies at the third call with out of memory",
-    needs=("after", "until", "call", "run", "trial", "repe", "experiment", "configuration"),
+    "in one process the 4th run dies",
+    "The first run of this cell always works",
+    needs=(
+        "after",
+        "until",
+        "call",
+        "run",
+        "trial",
+        "repe",
+        "experiment",
+        "configuration",
+        " fit ",
+        " model ",
+    ),
 )
 """The text says in words that many whole runs went well before."""
 SAVING = LineRule(

@@ -320,6 +320,14 @@ MEMORY_ERROR = LineRule(
     needs="MemoryError",
 )
 """Python's or NumPy's own exception: host RAM."""
+FITS_NO_MORE = LineRule(
+    r"(?i)(?:\bno longer|\bnot|n['\u2019]t) fits? (?:in(?:to|side)? |on(?:to)? )?(?:the |a |my |one |our )?"
+    r"(?:\d{1,4} ?G(?:i?B)?\b|(?:GPU|card|device|memory|HBM|V?RAM)\b)",
+    "with 48 layers it no longer fits 40 GB",
+    "the larger one does not fit on the card",
+    needs=("fit",),
+)
+"""Something is too large for a device, as the text says."""
 SAVING_IN_WORDS = LineRule(
     r"(?i)\b(?:OOM\w*|memory|RAM|killed|crash\w*|dies|fails?)\b[^.\n]{0,60}\b(?:during|while|when|at"
     r"|upon|before)\b"
@@ -741,6 +749,7 @@ TOLD_BESIDES = {
     "raising an exception": RAISED,
     "raising MemoryError": MEMORY_ERROR,
     "saving in words": SAVING_IN_WORDS,
+    "fits no more": FITS_NO_MORE,
     "compiling in words": COMPILING_IN_WORDS,
     "at its first call": AT_FIRST_CALL,
     "Keras 3 after Keras 2": KERAS_3_AFTER_2,
