@@ -105,5 +105,6 @@ def test_the_sentence_names_the_dimension_and_its_size() -> None:
     (told,) = (finding for finding in report.findings if finding.rule == "tpu-padding")
     assert [remedy.text for remedy in told.remedies] == [
         "make dimension 1 of [2048,1,2048,128] larger, or merge it with a large one: in this layout"
-        " ({0,1,3,2:T(4,128)(2,1)}) its 1 is padded to 4"
+        " ({0,1,3,2:T(4,128)(2,1)}) its 1 is padded to 4; another 3.04 GiB are lost in buffers that are not"
+        " listed, of this shape or others"
     ]

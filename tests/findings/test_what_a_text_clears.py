@@ -126,3 +126,88 @@ def test_a_handle_beside_the_pool_of_another_jax_on_a_small_gpu() -> None:
         row.format(pid=43120, mib=1082),
     )
     assert "pid 41877) held" in report.verdict and "most likely this program is pid 43120" in report.verdict
+
+
+VMEM = (
+    "Ran out of memory in memory space vmem while allocating on stack for %custom-call.1 = (bf16[8192,2048])"
+    ' custom-call(f32[8192,2048] %p.0), custom_call_target="tpu_custom_call". Scoped allocation with size'
+    " {size}M and limit 16.00M exceeded scoped vmem limit by {over}M."
+)
+CALL = "    return pl.pallas_call(kernel, out_shape=out{more})(x)"
+
+
+@pytest.mark.parametrize(
+    ("size", "more", "first"),
+    [
+        ("128.00", "", "give the kernel a grid and blocks"),
+        ("128.00", ", grid=(4,)", "make the kernel's blocks smaller"),
+        ("18.00", ", grid=(4,)", "give this kernel more of it"),
+    ],
+)
+def test_a_limit_is_no_help_where_a_kernel_wants_many_times_it(size: str, more: str, first: str) -> None:
+    message = VMEM.format(size=size, over=float(size) - 16)
+    report = explained(f"jax RESOURCE_EXHAUSTED: {message}", "@jax.jit", "def f(x):", CALL.format(more=more))
+    assert report.actions[0].remedy.text.startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("said", "dtype"), [("", "float32, twice"), ("jax.config.update('jax_enable_x64', True)", "float64")]
+)
+def test_64_bits_are_not_the_default_of_jax(said: str, dtype: str) -> None:
+    report = explained("K = jnp.exp(-d2)   # X (500000, 18)", said, f"{RAISED} 2000000000000 bytes.")
+    assert f"500,000 x 500,000 in {dtype}" in report.verdict
+
+
+def test_xlas_pool_of_pinned_memory_is_named() -> None:
+    report = explained(
+        "W0211 15:37:02.118845   4187 bfc_allocator.cc:501] Allocator (xla_gpu_host_bfc) ran out of memory"
+        " trying to allocate 17.50GiB (rounded to 18790481920)requested by op",
+        '  File "/w/offload.py", line 58, in <module>',
+        "    state = jax.tree.map(lambda x: jax.device_put(x, host), state)",
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of host memory while trying to"
+        " allocate 18790481920 bytes with allocator xla_gpu_host_bfc on device 0.",
+        "kernels are stacked over the 40 layers: gate/up (40, 4096, 28672), all f32",
+    )
+    assert "pool of pinned host RAM, 64 GB" in report.verdict and "TensorFlow" not in report.verdict
+    assert slugs(report)[0] == "more-pinned-memory" and "in-blocks" not in slugs(report)
+
+
+def test_a_loader_that_ends_steps_is_not_told_to() -> None:
+    message = (
+        "RESOURCE_EXHAUSTED: Attempting to reserve 7.12G at the bottom of memory. That was not possible."
+    )
+    report = explained(
+        f"RuntimeError: {message} possible. There are 7.44G free, 0B reserved, and 3.86G reservable.",
+        "It fails after 3 epochs, v3-8 TPU, torch_xla 1.11",
+        '  File "train.py", line 214, in train_loop',
+        "    for step, (x, y) in enumerate(para_loader.per_device_loader(device)):",
+        '  File "/u/site-packages/torch_xla/core/xla_model.py", line 946, in mark_step',
+        "    torch_xla._XLAC._xla_step_marker(",
+    )
+    assert not any(action.remedy.text.startswith("end each step") for action in report.actions)
+
+
+PADDED = (
+    "RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used 58.35G of 30.75G hbm. Exceeded hbm"
+    " capacity by 27.60G.\nProgram hbm requirement 58.35G:\n    HLO temp         58.35G (71.3% utilization:"
+    " Unpadded (41.20G) Padded (57.79G), 1.0% fragmentation (572.10M))\n  Largest program allocations in"
+    " hbm:\n  1. Size: {size}G\n     Shape: f32[512,64,{last}]{{2,1,0:T(8,128)}}\n     Unpadded size:"
+    " {data}G\n     Extra memory due to padding: 1.00G ({times}x expansion)\n     Allocation type: HLO temp\n"
+)
+
+
+def test_padding_of_the_list_is_not_told_of_what_it_does_not_hold() -> None:
+    little = explained("a jax run on a TPU", PADDED.format(size=9.11, data=8.46, last=722, times=1.1))
+    assert not any("722 is padded" in action.remedy.text for action in little.actions)
+    much = explained("a jax run on a TPU", PADDED.format(size=5.06, data=3.16, last=80, times=1.6))
+    told = next(action.remedy for action in much.actions if "80 is padded to 128" in action.remedy.text)
+    assert "in buffers that are not listed" in told.text
+    assert told.saves_bytes and told.saves_bytes < 2 << 30
+
+
+def test_a_simulation_has_no_batch() -> None:
+    tpu = PADDED.format(size=9.11, data=8.46, last=722, times=1.1)
+    report = explained("an ocean simulation on a TPU v6e, jax", tpu)
+    assert "a simulation has no batch" in " ".join(action.remedy.text for action in report.actions)
+    trained = explained("a neural simulator in training on a TPU v6e, jax, batch_size=64", tpu)
+    assert "a simulation has no batch" not in " ".join(a.remedy.text for a in trained.actions)

@@ -20,12 +20,14 @@ from tfmemlens.findings.support.stated_sizes import (
     LEAST_SQUARE_SIDE,
     SQUARE_DTYPES,
     SQUARE_TELLING,
+    TWICE,
     odd_part,
     stated_square,
 )
 from tfmemlens.findings.support.xla_arena.facts import LARGEST_DEVICE
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
 from tfmemlens.units import square_side
 
 BASIS = Basis.SHAPE
@@ -51,7 +53,9 @@ def check(case: Case) -> Iterator[Finding]:
         square = stated[:2] if stated else _square(need)
         if square is None or (stated is None and need <= (limit.high if limit else LARGEST_DEVICE)):
             continue
-        side, dtype = square
+        side, dtype = square[0], square[1]
+        if dtype == "float64" and framework_of(case) == JAX and not _has_64_bits(case):
+            dtype = TWICE
         if is_unmeant_square(case, side):
             continue  # failing-line-of-jax names its line
         exact = "to the byte" if _square(need) == square else "but for a thousandth"
@@ -75,6 +79,14 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+def _has_64_bits(case: Case) -> bool:
+    """Whether the text speaks of numbers in 64 bits."""
+    told = case.capture.surroundings
+    lines = (*told.code, *filter(None, (told.shows("jax: 64 bits"),)))
+    return any(_WIDE.search(line.text) for line in lines)
+
+
+_WIDE = regex(r"(?i)x64|float64|\bdouble\b|64[- ]bits?")
 _BY_MISTAKE = ", or by mistake, where [n,1] is combined with [n]"
 
 

@@ -101,7 +101,8 @@ def check(case: Case) -> Iterator[Finding]:
         return
     for index, moment, request in requests(case):
         made = jax_lines.made_at(case, moment)
-        if made is None or facts.on_chip(moment) or _of_a_server(case, made):
+        of_pinned = (request.failed.allocator or "").startswith("xla_gpu_host")
+        if made is None or of_pinned or facts.on_chip(moment) or _of_a_server(case, made):
             continue  # a kernel's own memory on the chip holds none of a program's arrays
         what, remedies = made.what, made.remedies
         slugs = {each.slug for each in remedies}

@@ -218,6 +218,11 @@ def check(case: Case) -> Iterator[Finding]:
             because = (
                 "this is TensorFlow's pool of pinned host RAM, which the GPU copies from, and no GPU's memory"
             )
+        if _is_pool_of_jax(failed):
+            because = (
+                "this is XLA's pool of pinned host RAM, 64 GB unless it is told otherwise, and neither the"
+                " GPU's memory nor all of the machine's RAM"
+            )
         because += _shared_with_the_gpu(case)
         restores = pinned_for_a_restore(moment)
         if restores:
@@ -235,10 +240,15 @@ def check(case: Case) -> Iterator[Finding]:
             detail=_LADDER if pinned and failed.kind is RequestKind.HOST else "",
             remedies=tuple(_all_remedies(case, moment, pinned, said)),
             moment=index,
-            rules_out=_BY_STEPS if was_killed(moment) and rise_with(case) else (),
+            rules_out=_IN_PARTS
+            if _is_pool_of_jax(failed)
+            else _BY_STEPS
+            if was_killed(moment) and rise_with(case)
+            else (),
         )
 
 
+_IN_PARTS = ("in-blocks", "in-pieces", "smaller-batch", "reduce-parts")
 _BY_STEPS = ("compare-shapes", "what-runs-then", "keep-numbers", "find-the-growth")
 """Advice for what grows from step to step."""
 
@@ -337,7 +347,8 @@ def _pinned(failed: FailedRequest) -> bool:
 
 
 _MORE_PINNED = Remedy(
-    "keep less in pinned host memory (offloaded activations or weights), or give JAX's client more of it",
+    "give JAX's client more of it, as far as the host has RAM, or keep less in pinned host memory (offloaded"
+    " activations, weights or moments; bfloat16)",
     "export XLA_PJRT_GPU_HOST_MEMORY_LIMIT_GB=128",
     slug="more-pinned-memory",
 )

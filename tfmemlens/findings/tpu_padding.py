@@ -92,8 +92,12 @@ def _factor(buffer: PaddedBuffer) -> float:
     return buffer.size.bytes / max(buffer.unpadded.bytes, 1)
 
 
+_HARDLY = 1.25
+"""A buffer that grows by less is not the one to change."""
+
+
 def _remedies(listed: list[PaddedBuffer], lost: int) -> Iterator[Remedy]:
-    if not listed:
+    if not listed or _factor(listed[0]) < _HARDLY:
         yield Remedy(
             "find the tensors that are padded, which the part of the list at hand does not name: a last"
             " dimension far below 128 (heads, channels, one feature), merged with a large one, saves most",
@@ -101,7 +105,13 @@ def _remedies(listed: list[PaddedBuffer], lost: int) -> Iterator[Remedy]:
         )
         return
     worst = listed[0]
-    yield Remedy(_of_the_dimension(worst), saves_bytes=lost, certainty=Certainty.BOUND, slug="aligned-shapes")
+    alike = -sum(_gained(buffer) for buffer in listed)
+    beyond = lost - alike
+    text = _of_the_dimension(worst)
+    if beyond > alike:
+        text += f"; another {human(beyond)} are lost in buffers that are not listed, of this shape or others"
+    saves = alike if beyond > alike else lost
+    yield Remedy(text, saves_bytes=saves, certainty=Certainty.BOUND, slug="aligned-shapes")
     if worst.shape and worst.shape[-1] and worst.shape[-1] % 128:
         yield Remedy(
             "merge small trailing dimensions with a reshape before the heavy ops",

@@ -50,6 +50,8 @@ def for_case(slug: str, case: Case, moment: Moment) -> Remedy | None:
         return None
     index = index_of(case, moment)
     saving = case.what_if(index, slug)
+    if slug == "smaller-batch" and _simulates(case, moment):
+        return _SMALLER_SYSTEM
     if slug == "smaller-batch":
         if not saving.best_bytes and (not shows_batch(case, moment) or _one_alone(case, moment)):
             return in_pieces(case, moment)
@@ -68,6 +70,26 @@ def for_case(slug: str, case: Case, moment: Moment) -> Remedy | None:
     if saving.basis is SavingBasis.TENSOR:
         saving = Saving(slug)  # the words have it: a figure beside them would read as all that is saved
     return of_saving(*words, saving) if words else None
+
+
+_SMALLER_SYSTEM = Remedy(
+    "a simulation has no batch: shard its arrays over devices, each with a part of the system (grid,"
+    " particles), or take a smaller or coarser one",
+    slug="smaller-input",
+)
+
+
+def _simulates(case: Case, moment: Moment) -> bool:
+    """Whether an XLA program follows one system over time, and nothing tells of a batch of them."""
+    told, failed = case.capture.surroundings, moment.request.failed if moment.request else None
+    batches = ("training", "training in words", "environments", "vectorising", "stepping", "differentiating")
+    return bool(
+        failed
+        and failed.of_xla
+        and told.shows("simulating")
+        and not told.setting("batch_size")
+        and not any(map(told.shows, batches))
+    )
 
 
 def _unchanged_batch(case: Case, moment: Moment) -> str | None:

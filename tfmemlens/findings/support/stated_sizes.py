@@ -158,6 +158,8 @@ LEAST_SQUARE_SIDE = 16_384
 SQUARE_TELLING = 100
 """A side with as much in odd factors is no product of powers of two, which are squares now and then."""
 SQUARE_DTYPES = ((4, "float32"), (8, "float64"))
+TWICE = "float32, twice"
+"""What 8 bytes for each pair are in JAX, unless the text speaks of 64 bits: that is off by default."""
 _NEARLY = 0.001
 
 

@@ -193,5 +193,15 @@ def _ends(case: Case) -> Iterator[Remedy]:
         yield _BARRIER
     elif told.shows("ending steps"):
         yield _ALREADY
-    elif not told.shows("stepped by a trainer"):
+    elif not (told.shows("stepped by a trainer") or ended_in_the_traceback(case)):
         yield END_EACH
+
+
+def ended_in_the_traceback(case: Case) -> bool:
+    """Whether the failing frames end a step, as the loader of PyTorch/XLA does for each batch."""
+    frames = [frame for m in case.moments[:1] if m.request for frame in m.request.failed.frames]
+    source = " ".join(m.request.failed.source_text or "" for m in case.moments[:1] if m.request)
+    return any(frame.name == "mark_step" for frame in frames) or bool(_LOADS.search(source))
+
+
+_LOADS = regex(r"\bper_device_loader\(|\bMpDeviceLoader\b|\bmark_step\(|\btorch_xla\.sync\(")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tfmemlens.findings.support.situation import TORCH_XLA, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -91,7 +92,10 @@ _OF_MASKS = regex(r"\bmrcnn_(?:mask|class|bbox)|\broi_align_(?:mask|classifier)"
 def tool(case: Case) -> tuple[Tool, Line | None] | None:
     """The program that the input names, with the line that names it; None of an unknown one."""
     told = case.capture.surroundings
+    elsewhere = told.shows("on a TPU") is not None or framework_of(case) == TORCH_XLA
     for each in _TOOLS:
+        if elsewhere and "gpu" in each.batch:
+            continue  # another program of the name
         if line := told.shows(_PREFIX + each.name.removeprefix("the ")):
             return each, line
     asked = case.moments[0].request if case.moments else None

@@ -160,9 +160,17 @@ def _of_a_small_memory(case: Case, moment: Moment, space: str) -> Iterator[Remed
     if space == "vmem" and case.capture.surroundings.shows(A_SERVER):
         yield from _of_a_server(case, moment)
         return
+    if space == "vmem" and (whole := _whole_arrays(case)):
+        yield Remedy(
+            f"give the kernel a grid and blocks: without them ({whole.place}) all of its operands and results"
+            " lie in vmem whole",
+            "pl.pallas_call(kernel, grid=(32,), in_specs=[pl.BlockSpec((256, 2048), lambda i: (i, 0))], ...)",
+            slug="smaller-kernel-blocks",
+        )
+        return
     if space != "vmem":
         yield smaller
-    elif facts.is_scoped(moment):
+    elif facts.is_scoped(moment) and not _far_above(moment):
         yield from (_LARGER_VMEM, smaller)  # a limit that was set, not the end of the chip's memory
     else:
         yield from (smaller, _LARGER_VMEM)
@@ -172,6 +180,27 @@ def _of_a_small_memory(case: Case, moment: Moment, space: str) -> Iterator[Remed
         _WRITES.search(line.text) for line in code_lines(case.capture.surroundings)
     ):
         yield _OF_A_LIBRARY
+
+
+_FAR = 2
+
+
+def _far_above(moment: Moment) -> bool:
+    """Whether a kernel wants several times its limit, which no core may have."""
+    compiler = moment.incident.compiler if moment.incident else None
+    if compiler is None or compiler.needed is None or compiler.capacity is None:
+        return False
+    return compiler.needed.bytes > _FAR * compiler.capacity.bytes
+
+
+def _whole_arrays(case: Case) -> Line | None:
+    """The line that calls a kernel without a grid or blocks, so that it is given its arrays whole."""
+    code = code_lines(case.capture.surroundings)
+    calls = [line for line in code if "pallas_call(" in line.text]
+    return calls[0] if len(calls) == 1 and not any(_CUTS.search(line.text) for line in code) else None
+
+
+_CUTS = regex(r"\bgrid(?:_spec)?\s*=|\bBlockSpec\(")
 
 
 def _called(case: Case) -> str:
@@ -505,6 +534,7 @@ def _ends_of_steps(case: Case, moment: Moment, text: str) -> Iterator[Remedy]:
     """Where the text shows steps of PyTorch/XLA: that each has to end, or what to keep of those that do."""
     told = case.capture.surroundings
     ended = "mark_step" in text or "torch_xla.sync" in text or bool(told.shows("ending steps"))
+    ended = ended or steps_of_torch_xla.ended_in_the_traceback(case)
     if helps := told.shows("a smaller batch helps"):
         yield batch_that_runs(helps)
     elif ended:
