@@ -504,7 +504,7 @@ def host(**facts: Any) -> Moment:
             "a function of the input pipeline",
             Severity.CAUSE,
         ),
-        (failed((5,), allocator="xla_gpu_host_bfc"), JAX, "this is pinned host RAM", Severity.CAUSE),
+        (failed((5,), allocator="xla_gpu_host_bfc"), JAX, "pool of pinned host RAM", Severity.CAUSE),
     ],
 )
 def test_what_host_memory_was_for(moment: Moment, api: Api, because: str, severity: Severity) -> None:

@@ -211,3 +211,58 @@ def test_a_simulation_has_no_batch() -> None:
     assert "a simulation has no batch" in " ".join(action.remedy.text for action in report.actions)
     trained = explained("a neural simulator in training on a TPU v6e, jax, batch_size=64", tpu)
     assert "a simulation has no batch" not in " ".join(a.remedy.text for a in trained.actions)
+
+
+FRAME = '  File "/l/train.py", line 188, in main\n    state, metrics = train_step(state, batch)'
+GOAL = (
+    "W1030 08:12:41.120034 22015 hlo_rematerialization.cc:3198] Can't reduce memory use below 21.88GiB"
+    " (23497211904 bytes) by rematerialization; only reduced to 1.51TiB (1660112347136 bytes), down from"
+    " 1.51TiB (1662259830784 bytes) originally"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ('s = jnp.einsum("bhqd,bhkd->bhqk", q, k) / 8.0', True),
+        ('h = jnp.einsum("bqd,dk->bqk", x, w)', False),
+    ],
+)
+def test_scores_that_quoted_code_makes_whole(code: str, told: bool) -> None:
+    message = "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+    report = explained(GOAL, FRAME, f"{message} 1658964869120 bytes.", "# model.py", code)
+    assert ("attention scores, which the quoted code makes whole" in report.verdict) is told
+    assert (slugs(report)[0] == "blockwise-attention") is told
+
+
+def test_reverse_mode_of_few_inputs() -> None:
+    text = ("The shell says Killed, the whole RAM is gone.", "J = jit(jacrev(wave, 0))(par, t)")
+    assert slugs(explained(*text))[0] == "forward-derivatives"
+    assert "forward-derivatives" not in slugs(explained(text[0], "J = jit(jacfwd(wave, 0))(par, t)"))
+
+
+@pytest.mark.parametrize(
+    ("when", "told"), [("before the first train step", "ran out"), ("while it trains", "grows")]
+)
+def test_what_climbs_before_any_step_is_no_growth(when: str, told: str) -> None:
+    report = explained(f"jax on a TPU: on all workers the system memory climbs to 100 % {when}, host RAM.")
+    assert told in report.verdict and ("grows" in report.verdict) is (told == "grows")
+
+
+def test_workers_in_words_of_processes_that_start_all_alike() -> None:
+    told = "I start xmp.spawn(_mp_fn, nprocs=8) and DataLoader(num_workers=8): RAM goes up for every worker"
+    report = explained(f"{told}, until the VM is out of RAM.", "The TPU itself never gets to do a step.")
+    assert "8 worker processes of the data loader" in report.verdict
+    assert slugs(report)[:2] == ["fewer-loader-workers", "one-model-for-all"]
+
+
+@pytest.mark.parametrize(
+    ("said", "first"),
+    [
+        ("With XLA_PYTHON_CLIENT_MEM_FRACTION=1.0 it gets through all ten.", True),
+        ("With XLA_PYTHON_CLIENT_MEM_FRACTION=1.0 it fails as well.", False),
+    ],
+)
+def test_a_setting_that_works_comes_first(said: str, first: bool) -> None:
+    report = explained("jax on an A100", FRAME, f"{RAISED} 6955103232 bytes.", said)
+    assert (slugs(report)[0] == "setting-that-works") is first

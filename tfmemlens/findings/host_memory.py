@@ -240,12 +240,15 @@ def check(case: Case) -> Iterator[Finding]:
             detail=_LADDER if pinned and failed.kind is RequestKind.HOST else "",
             remedies=tuple(_all_remedies(case, moment, pinned, said)),
             moment=index,
-            rules_out=_IN_PARTS
-            if _is_pool_of_jax(failed)
-            else _BY_STEPS
-            if was_killed(moment) and rise_with(case)
-            else (),
+            rules_out=_ruled_out(case, moment),
         )
+
+
+def _ruled_out(case: Case, moment: Moment) -> tuple[str, ...]:
+    """Advice for another cause than the one that is said."""
+    if moment.request and _is_pool_of_jax(moment.request.failed):
+        return _IN_PARTS
+    return _BY_STEPS if was_killed(moment) and rise_with(case) else ()
 
 
 _IN_PARTS = ("in-blocks", "in-pieces", "smaller-batch", "reduce-parts")

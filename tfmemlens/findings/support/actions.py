@@ -27,8 +27,9 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     that of its rule: what ends the cause comes before what saves more by the way. Where the first finding
     only says that no device holds the request, one that makes it go away altogether goes before. What
     buys nothing or next to nothing is left out, what was tried in vain is last, and what cannot be enough
-    gives way to what may be. What the text itself says ended it goes before all, and an earlier
-    process that it says still holds memory before what is said of this one.
+    gives way to what may be. What the text itself says ended it goes before all, as does a setting with
+    which it says that it works, and an earlier process that it says still holds memory before what is said
+    of this one.
     """
     ours = [finding for finding in findings if finding.moment == 0]
     particular = what_it_is(case, ours)
@@ -69,6 +70,7 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     if _late_bystander(case, ours) and not any(each.remedy.slug in _OF_BUFFERS for each in actions):
         actions.sort(key=lambda each: each.remedy.slug != "find-what-grows")
     actions.sort(key=lambda each: not each.remedy.text.startswith(_CONTRADICTED))
+    actions.sort(key=lambda each: each.remedy.slug != "setting-that-works")
     if other := _named_process(case):
         actions.sort(key=lambda each: _SHARED not in each.rules or each.remedy != _first_of(ours, _SHARED))
         actions = [_with_place(each, other) for each in actions]

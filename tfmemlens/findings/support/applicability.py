@@ -385,6 +385,8 @@ TABLE: dict[str, Applicability] = {
     "iterative-solver": Applicability(_OF_JAX),
     # Of batches and data.
     "in-pieces": _ANYWHERE,
+    "forward-derivatives": Applicability(_OF_JAX),
+    "setting-that-works": Applicability(shell=True),
     "partitionable-draws": Applicability(_OF_JAX | {TORCH_XLA}, code=_OF_JAX | {TORCH_XLA}),
     "smaller-draws": Applicability(_OF_JAX | {TORCH_XLA}),
     "sample-neighbours": _ANYWHERE,

@@ -94,7 +94,13 @@ OTHERS = (
     _Other(
         "something that is kept from step to step",
         (HOST, DEVICE, UNSAID),
-        ("before training", "dying while it starts", "at its first call", "a peak before the first step"),
+        (
+            "before training",
+            "before any step",
+            "dying while it starts",
+            "at its first call",
+            "a peak before the first step",
+        ),
         ("keep-numbers", "look-for-lists"),
     ),
     _Other(

@@ -96,10 +96,11 @@ _PREDICTIVE = regex(r"\bPredictive\(")
 def loader_workers(case: Case) -> Iterator[Grower]:
     """Workers of PyTorch's loader, in each process of the host."""
     told = case.capture.surroundings
+    in_words = filter(None, map(told.shows, ("host RAM in words", "running short", "several cores")))
     found = next(
         (
             (int(match["many"]), line)
-            for line in told.code
+            for line in (*told.code, *in_words)
             if (match := _WORKERS.search(line.text)) and int(match["many"]) >= _LEAST_WORKERS
         ),
         None,

@@ -555,6 +555,8 @@ def _of_rows(case: Case, rows: tuple[_Told, ...]) -> Iterator[Grower]:
             continue
         if row.fact == _JOINED and not _in_a_loop(told, line):
             continue
+        if row.fact == _DERIVATIVES and _REVERSE.search(line.text):
+            row = replace(row, what=_ONE_FOR_EACH_OUTPUT, remedies=(_FORWARD, *row.remedies))
         if row.fact == _BROADCAST and not _OVER_FEATURES.search(line.text):
             row = replace(row, what=_PAIRS, remedies=(_PAIRS_IN_BLOCKS, _FEWER_POINTS))
         if row.fact == _BUFFER:
@@ -563,6 +565,17 @@ def _of_rows(case: Case, rows: tuple[_Told, ...]) -> Iterator[Grower]:
             yield Grower(f"{row.what} ({line.place})", line, remedies, fact=row.fact)
 
 
+_DERIVATIVES = "jax: a matrix of derivatives"
+_REVERSE = regex(r"\bjacrev\(")
+_ONE_FOR_EACH_OUTPUT = (
+    "one backward pass for each number of the result, all at once, as jacrev does: outputs x outputs numbers"
+    " for its unit vectors alone"
+)
+_FORWARD = Remedy(
+    "where the function has fewer inputs than outputs, go forward: one pass for each input",
+    "J = jax.jit(jax.jacfwd(f))(x)   # jacrev is for more inputs than outputs",
+    slug="forward-derivatives",
+)
 _ON_THE_DEVICE = ("jax: values kept", "kept in words")
 """What is kept there: it fills no host RAM where the text tells of both, and the device's stays."""
 

@@ -198,10 +198,9 @@ def _ends(case: Case) -> Iterator[Remedy]:
 
 
 def ended_in_the_traceback(case: Case) -> bool:
-    """Whether the failing frames end a step, as the loader of PyTorch/XLA does for each batch."""
-    frames = [frame for m in case.moments[:1] if m.request for frame in m.request.failed.frames]
+    """Whether the line that failed goes through a loader that ends a step for each batch."""
     source = " ".join(m.request.failed.source_text or "" for m in case.moments[:1] if m.request)
-    return any(frame.name == "mark_step" for frame in frames) or bool(_LOADS.search(source))
+    return bool(_LOADS.search(source))
 
 
-_LOADS = regex(r"\bper_device_loader\(|\bMpDeviceLoader\b|\bmark_step\(|\btorch_xla\.sync\(")
+_LOADS = regex(r"\bper_device_loader\(|\bMpDeviceLoader\b")

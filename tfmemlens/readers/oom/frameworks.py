@@ -46,6 +46,7 @@ _MENTIONS = Words(
     "PJRT_DEVICE",
     "XLA_USE_",
     "xm.",
+    "xmp.",
     "XLA_PYTHON",
     "force_host_platform",
     "axtext",
@@ -113,7 +114,7 @@ _MENTIONS = Words(
 """What a line must hold to be looked at closely."""
 _TORCH_XLA = regex(
     r"torch_xla|(?i:torch/xla)|\bmark_step\(|\bSyncTensorsGraphSize\b|\bCounter: (?:aten|xla)::"
-    r"|\b(?:aten|xla)__\w+|\bxm\.\w+\(|XRTExecute|XRTCompile"
+    r"|\b(?:aten|xla)__\w+|\bxm\.\w+\(|\bxmp\.\w+\(|XRTExecute|XRTCompile"
     r"|RuntimeError: Resource exhausted: From /job:tpu_worker|\bpt-xla-profiler\b"
     r"|RuntimeError: Bad StatusOr access: |\bPJRT_DEVICE ?=|\bXLA_USE_(?:BF16|SPMD) ?=|\bXRT_TPU_CONFIG\b"
     r"|(?i:\bpytorch[ -]xla\b|\bpytorch on (?:a |the )?(?:Cloud )?TPUs?\b)"

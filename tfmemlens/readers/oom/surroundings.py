@@ -483,6 +483,10 @@ class SurroundingsCollector:
         elif grows and _COMPARES.search(grows.text) and not _AGAIN.search(grows.text):
             del facts["growing in words"]
             facts.setdefault("more than expected", grows)
+        if "before any step" in facts and (climbs := facts.get("growing in words")):
+            # what climbs before anything is computed is read, copied or made: nothing grows from step to step
+            del facts["growing in words"]
+            facts.setdefault("running short", climbs)
         return facts
 
     def value(self, soft: list[tuple[Size, str, Line]], ranks: tuple[str, ...]) -> Surroundings:

@@ -320,6 +320,14 @@ MEMORY_ERROR = LineRule(
     needs="MemoryError",
 )
 """Python's or NumPy's own exception: host RAM."""
+BEFORE_ANY_STEP = LineRule(
+    r"(?i)\bbefore (?:the |its |a |any )?(?:very )?(?:first |single )(?:train(?:ing)? )?step\b"
+    r"|\bnever gets? to (?:do |run |make )?(?:a|one|any|the first) (?:\w+ )?step\b",
+    "all workers climb to 100 % of RAM before the first train step",
+    "The TPU itself never gets to do a step.",
+    needs=("before", "never get"),
+)
+"""It happens before anything is computed in steps."""
 FITS_NO_MORE = LineRule(
     r"(?i)(?:\bno longer|\bnot|n['\u2019]t) fits? (?:in(?:to|side)? |on(?:to)? )?(?:the |a |my |one |our )?"
     r"(?:\d{1,4} ?G(?:i?B)?\b|(?:GPU|card|device|memory|HBM|V?RAM)\b)",
@@ -750,6 +758,7 @@ TOLD_BESIDES = {
     "raising MemoryError": MEMORY_ERROR,
     "saving in words": SAVING_IN_WORDS,
     "fits no more": FITS_NO_MORE,
+    "before any step": BEFORE_ANY_STEP,
     "compiling in words": COMPILING_IN_WORDS,
     "at its first call": AT_FIRST_CALL,
     "Keras 3 after Keras 2": KERAS_3_AFTER_2,

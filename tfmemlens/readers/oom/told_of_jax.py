@@ -20,10 +20,12 @@ CLOSED_OVER = LineRule(
 )
 """A jitted function uses an array that it is not given."""
 DERIVATIVE_MATRIX = LineRule(
-    r"(?i)\bjax\.(?:hessian|jacfwd|jacrev|jacobian)\b|\b(?:the|full|whole|dense|exact|compute (?:a|the)?)\s"
+    r"(?i)\bjax\.(?:hessian|jacfwd|jacrev|jacobian)\b|\bjac(?:fwd|rev)\("
+    r"|\b(?:the|full|whole|dense|exact|compute (?:a|the)?)\s"
     r"(?:\w+ ){0,2}?(?:hessian|jacobian|fisher (?:information )?matrix|ntk|neural tangent kernel)\b"
     r"|\b(?:hessian|jacobian) of\b",
     "jax.hessian(loss)(params) runs out of memory",
+    "J = jit(jacrev(wave, 0))(par, t)",
     "I want to compute the full Hessian of my network",
     "the Jacobian of a network with 60k parameters",
     needs=("hessian", "jacobian", "jacfwd", "jacrev", "fisher", "ntk", "tangent kernel"),
@@ -404,7 +406,15 @@ RESUMING = LineRule(
     needs=("resum",),
 )
 """It fails when a run is resumed."""
+WORKS_WITH = LineRule(
+    r"(?i)(?<!not )\bwith `?(?:XLA|TF|JAX|LIBTPU)_\w+=\S+[^.\n]{0,12}\b(?:it|everything|the same|all)\b"
+    r"[^.\n]{0,20}\b(?:works?|runs? (?:fine|through|well)|fits|gets through|goes through|succeeds|trains)\b",
+    "With XLA_PYTHON_CLIENT_MEM_FRACTION=1.0 it gets through all ten.",
+    needs="ith ",
+)
+"""The writer has found a setting that helps."""
 TOLD_OF_JAX = {
+    "works with a setting": WORKS_WITH,
     "jax: a full guide": FULL_GUIDE,
     "jax: resuming": RESUMING,
     "jax: a last batch": LAST_BATCH,

@@ -1,0 +1,51 @@
+"""The text says that a run goes through with a setting: then that is the first thing to do.
+
+What it means: the writer has found what helps. What else a log suggests (smaller matrices, other types) may
+be true as well, and costs more.
+When it fires: a request failed, and a sentence says that with a variable of JAX's, XLA's or TensorFlow's the
+same run works, or gets through.
+What to do: keep the setting, and know what it does: a larger part of the GPU leaves libraries less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.rows import on_host, requests
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
+
+BASIS = Basis.NAME
+EXPLAINS = "no bytes: the writer's own test"
+
+_SETTING = regex(r"(?i)\bwith `?(?P<setting>(?:XLA|TF|JAX|LIBTPU)_\w+=[\w.,=/-]+)")
+_PART = "XLA_PYTHON_CLIENT_MEM_FRACTION="
+
+
+def check(case: Case) -> Iterator[Finding]:
+    line = case.capture.surroundings.shows("works with a setting")
+    match = _SETTING.search(line.text) if line else None
+    if line is None or match is None:
+        return
+    for index, moment, _ in list(requests(case))[:1]:
+        if on_host(moment):
+            continue
+        setting = match["setting"].rstrip(".,")
+        more = ""
+        if setting.startswith(_PART):
+            more = ": it lacked less than JAX leaves unused; some hundred MiB must stay for cuDNN"
+        yield Finding(
+            severity=Severity.FACTOR,
+            headline=f"{line.place} says that it goes through with {setting}",
+            evidence=(Evidence("what the text says", line),),
+            remedies=(
+                Remedy(
+                    f"keep {setting}, with which it goes through ({line.place}){more}",
+                    f"export {setting}",
+                    slug="setting-that-works",
+                ),
+            ),
+            moment=index,
+            explains=None,
+        )
