@@ -266,3 +266,29 @@ def test_workers_in_words_of_processes_that_start_all_alike() -> None:
 def test_a_setting_that_works_comes_first(said: str, first: bool) -> None:
     report = explained("jax on an A100", FRAME, f"{RAISED} 6955103232 bytes.", said)
     assert (slugs(report)[0] == "setting-that-works") is first
+
+
+@pytest.mark.parametrize(
+    ("made", "first"),
+    [("jax.numpy.zeros(750 * 1000 * 1000)", "drop-references"), ("np.load('x.npy')", None)],
+)
+def test_an_array_that_nothing_reads_is_no_file(made: str, first: str | None) -> None:
+    report = explained(
+        "jax 0.3.4",
+        '  File "leak.py", line 3, in <module>',
+        f"    buf = {made}",
+        "RuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 3000000000 bytes.",
+    )
+    assert ("drop-references" in slugs(report)) is (first is not None)
+    assert first is None or "one-batch-to-the-device" not in slugs(report)
+
+
+@pytest.mark.parametrize(("card", "first"), [("one RTX 3070 (8GB)", True), ("two RTX 3070 (8GB)", False)])
+def test_copies_to_every_device_of_one(card: str, first: bool) -> None:
+    report = explained(
+        '  File "app.py", line 31, in <module>',
+        "    params = flax.jax_utils.replicate(params)",
+        f"{RAISED} 201326592 bytes.",
+        card,
+    )
+    assert ("without-copies" in slugs(report)) is first

@@ -19,7 +19,7 @@ from tfmemlens.findings.support.jax_stack import MadeByLine
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.findings.support.servers import A_SERVER
-from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.findings.support.situation import JAX, framework_of, has_one_card
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -90,6 +90,17 @@ def _beside_the_fact(moment: Moment, what: str) -> str:
     return f"{fact}; {what}" if fact and what.startswith("most likely ") else what
 
 
+_COPIES = "copies all of it to every device"
+_COPIED_ON_ONE = (
+    "the line copies all of it to every device: on one GPU that is a second set of weights beside the first"
+)
+_NO_COPY = Remedy(
+    "leave the copying out where there is one GPU (jit instead of pmap), or load the first set in host RAM",
+    "with jax.default_device(jax.devices('cpu')[0]): params = load()   # then: jax.device_put(params)",
+    slug="without-copies",
+)
+
+
 def _of_a_server(case: Case, made: MadeByLine) -> bool:
     """Whether it is the cache of a server, which generates for nobody's list of prompts."""
     generates = any(each.slug == "smaller-generation" for each in made.remedies)
@@ -106,6 +117,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue  # a kernel's own memory on the chip holds none of a program's arrays
         what, remedies = made.what, made.remedies
         slugs = {each.slug for each in remedies}
+        if _COPIES in what and has_one_card(case):
+            what, remedies = _COPIED_ON_ONE, (_NO_COPY, *remedies)
         what += _kept_site(case, what)
         whole = case.capture.surroundings.shows("replicating weights")
         if whole and "shard-arguments" in slugs and slugs & _OF_MADE_WEIGHTS:

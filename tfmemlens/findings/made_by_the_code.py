@@ -61,6 +61,17 @@ _OF_ADAM = 4
 """The weight, its gradient and two moments."""
 
 
+_FILLED = regex(r"\b(?:zeros|ones|full|empty|arange|linspace|eye|normal|uniform)(?:_like)?\(")
+"""Calls that make an array of nothing that is read."""
+_LET_GO_FIRST = Remedy(
+    "where the line runs again and again, let go of the array of the turn before first: until the name is"
+    " bound anew, two exist; and count them: where more stay, something else keeps them, or the release does",
+    "del buf; print(len(jax.live_arrays()))   # older: buf.delete(); jax.lib.xla_bridge.get_backend()"
+    ".live_buffers()",
+    slug="drop-references",
+)
+
+
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         if request.failed.kind not in _KINDS or another_program(moment) or _of_host(moment):
@@ -350,7 +361,9 @@ def _remedies(
         yield from remedies.offered(case, moment, "lighter-optimizer")
         yield Remedy("place the table on the CPU, or split it over devices", slug="table-on-host")
     elif made.role is Role.DATA:
-        if framework_of(case) == JAX:
+        if framework_of(case) == JAX and _FILLED.search(made.code):
+            yield _LET_GO_FIRST
+        elif framework_of(case) == JAX:
             yield Remedy(
                 "keep the array in NumPy on the host, memory-mapped, and send one batch at a time",
                 "X = np.load(path, mmap_mode='r'); batch = X[idx]   # indexed on the host",

@@ -385,6 +385,7 @@ TABLE: dict[str, Applicability] = {
     "iterative-solver": Applicability(_OF_JAX),
     # Of batches and data.
     "in-pieces": _ANYWHERE,
+    "without-copies": Applicability(_OF_JAX),
     "forward-derivatives": Applicability(_OF_JAX),
     "setting-that-works": Applicability(shell=True),
     "partitionable-draws": Applicability(_OF_JAX | {TORCH_XLA}, code=_OF_JAX | {TORCH_XLA}),
