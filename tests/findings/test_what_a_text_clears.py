@@ -292,3 +292,32 @@ def test_copies_to_every_device_of_one(card: str, first: bool) -> None:
         card,
     )
     assert ("without-copies" in slugs(report)) is first
+
+
+def test_a_part_of_the_rows_fits() -> None:
+    report = explained(
+        "K = jnp.exp(-d2) on a TPU   # jax, X (500000, 18), a Gaussian process",
+        "XlaRuntimeError: RESOURCE_EXHAUSTED: Aborting compilation early because it's unlikely to have enough"
+        " memory. Requires 1.82T, has 14.71G available.",
+    )
+    code = next(action.remedy.code for action in report.actions if action.remedy.slug == "subsampling")
+    assert code and "(31000,)" in code  # all pairs of 31,000 twice in float32 are 7.2 GiB
+
+
+@pytest.mark.parametrize(
+    ("used", "over", "part"), [("19.62", "4.14", "half of it or less"), ("47.00", "31.52", "an eighth")]
+)
+def test_what_is_fixed_of_all_that_a_program_needs_nobody_knows(used: str, over: str, part: str) -> None:
+    hbm = f"Ran out of memory in memory space hbm. Used {used}G of 15.48G hbm. Exceeded hbm capacity by"
+    report = explained(
+        '  File "/w/chat.py", line 230, in __call__\n    output, self.rng = self._forward_generate(',
+        f"jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: {hbm} {over}G.",
+    )
+    assert f"give it {part} (" in " ".join(action.remedy.text for action in report.actions)
+
+
+@pytest.mark.parametrize(("framework", "native"), [("jax", True), ("tensorflow 2.11", False)])
+def test_native_memory_of_xlas_programs_is_no_pythons(framework: str, native: bool) -> None:
+    steps = [f"step {n}0000 rss {400 + 70 * n} MB" for n in range(8)]
+    report = explained(f"import {framework}", *steps, "Killed")
+    assert ("native memory" in report.actions[0].remedy.text) is native

@@ -60,6 +60,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue  # failing-line-of-jax names its line
         exact = "to the byte" if _square(need) == square else "but for a thousandth"
         where = f" ({stated[2].place} states {side:,})" if stated else ""
+        fit = use_of_pairs.rows_that_fit(side, need, limit.bytes) if limit and limit.bytes else None
         meant = stated is not None and use_of_pairs.are_meant(case)
         yield Finding(
             severity=Severity.CAUSE,
@@ -72,7 +73,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *((Evidence("the number of rows", stated[2]),) if stated else ()),
             ),
             remedies=tuple(
-                use_of_pairs.of_meant_pairs(case, side) if meant else _remedies(case, side, stated)
+                use_of_pairs.of_meant_pairs(case, side, fit) if meant else _remedies(case, side, stated, fit)
             ),
             moment=index,
             rules_out=use_of_pairs.OF_ROWS if stated and use_of_pairs.is_factorised(case) else (),
@@ -97,7 +98,7 @@ def _square(need: int) -> tuple[int, str] | None:
     return found[0] if side >= LEAST_SQUARE_SIDE and odd_part(side) >= SQUARE_TELLING else None
 
 
-def _remedies(case: Case, side: int, stated: object) -> Iterator[Remedy]:
+def _remedies(case: Case, side: int, stated: object, fit: int | None) -> Iterator[Remedy]:
     """Where nobody says that pairs are meant: what is quickly looked at, and what helps if they
     are.
     """
@@ -120,4 +121,4 @@ def _remedies(case: Case, side: int, stated: object) -> Iterator[Remedy]:
         slug="in-blocks",
     )
     if stated:
-        yield use_of_pairs.fewer_rows(side)
+        yield use_of_pairs.fewer_rows(side, fit)

@@ -19,7 +19,7 @@ from tfmemlens.findings.support.growth import steadily
 from tfmemlens.findings.support.kept import without_states
 from tfmemlens.findings.support.remedies import TIDY
 from tfmemlens.findings.support.rows import on_host
-from tfmemlens.findings.support.situation import JAX, framework_of, situation
+from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of, situation
 from tfmemlens.knowledge.kept_results import keeps_whole_states
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -39,6 +39,13 @@ _TRACED = regex(r"<function (?P<name>[\w.<>]+) at ")
 _FIND = Remedy(
     "let Python say which lines hold what it allocated: take a snapshot now and then, and compare",
     "tracemalloc.start(); ...; print(tracemalloc.take_snapshot().statistics('lineno')[:9])",
+    slug="find-the-growth",
+)
+_OF_XLA = Remedy(
+    "see whether it is Python's at all: where tracemalloc and the number of live arrays stay flat while RAM"
+    " rises, it is native memory: programs (count what is compiled), what malloc does not give back, or a"
+    " leak of this release: compare another malloc, and another release",
+    "MALLOC_ARENA_MAX=2 python train.py   # or LD_PRELOAD=libjemalloc.so; memray run --native",
     slug="find-the-growth",
 )
 _SIGNATURE = Remedy(
@@ -126,7 +133,8 @@ def _in_host_ram(case: Case) -> tuple[str, tuple[Remedy, ...]]:
             slug="drop-results",
         )
         return f"most likely the list `{told.stores[0]}`, which keeps results", (keep, _FIND)
-    return "something keeps what each iteration makes", (_FIND,)
+    find = _OF_XLA if framework_of(case) in (JAX, TORCH_XLA) else _FIND
+    return "something keeps what each iteration makes", (find,)
 
 
 def _of_node(readings: Sequence[tuple[int, Line]]) -> Iterator[Finding]:

@@ -58,6 +58,11 @@ class BatchBound:
     """Whether `taken` are a compiled program's temporaries, or all of it, by the compiler's own figures."""
 
     @property
+    def taken_whole(self) -> bool:
+        """Whether `taken` is all that a program needs, of which some may be fixed."""
+        return self.of_program and self.divisor > _OF_A_PROGRAM
+
+    @property
     def none_fits(self) -> bool:
         """Whether not even an empty batch has room."""
         return self.room <= 0

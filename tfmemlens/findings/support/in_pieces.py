@@ -125,7 +125,13 @@ def _part(case: Case, moment: Moment, of: str = "") -> str:
     bound = batch_bound.batch_bound(case, moment)
     if bound is None or bound.none_fits or not bound.of_program:
         return f"half{of}, or fewer" if of else "half or less"
-    return f"{batch_bound.part_of(bound)}{of} ({batch_bound.why(bound)})"
+    part = batch_bound.part_of(bound)
+    if bound.taken_whole and bound.share > _NEARLY_FITS:
+        part = "half" if of else "half of it or less"  # what of it is fixed nobody knows
+    return f"{part}{of} ({batch_bound.why(bound)})"
+
+
+_NEARLY_FITS = 0.5
 
 
 _OF_LAYERS = regex(r"conv|pool|batch_?norm|bias_op|relu")

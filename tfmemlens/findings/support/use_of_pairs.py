@@ -4,6 +4,7 @@ row after the other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.program_lines import code_lines
@@ -50,9 +51,18 @@ def _shows(case: Case, *, factorised: bool) -> bool:
     return any(pattern.search(text) for text in texts)
 
 
-def fewer_rows(side: int) -> Remedy:
-    """What a Gaussian process takes instead of all pairs of its rows."""
+def rows_that_fit(side: int, need: int, room: int) -> int:
+    """Of how many rows all pairs take half of the device, where those of all rows need so much."""
+    return int(side * math.sqrt(room / 2 / need))
+
+
+def fewer_rows(side: int, fit: int | None = None) -> Remedy:
+    """What a Gaussian process takes instead of all pairs of its rows; no more than fit, where that is
+    known.
+    """
     few = max(side // _PART // _ROUND * _ROUND, min(side // 2, _ROUND))
+    if fit is not None and 0 < fit < few:
+        few = fit // _ROUND * _ROUND or fit
     return Remedy(
         f"an exact Gaussian process or kernel method needs all pairs of its {side:,} rows, whatever the"
         " batch: take a part of the rows, inducing points, or a low-rank approximation (Nystrom, random"
@@ -62,10 +72,10 @@ def fewer_rows(side: int) -> Remedy:
     )
 
 
-def of_meant_pairs(case: Case, side: int) -> Iterator[Remedy]:
+def of_meant_pairs(case: Case, side: int, fit: int | None = None) -> Iterator[Remedy]:
     """Where every row with every row is meant: what its use allows, both where nothing tells the use."""
     if not is_ranked(case):
-        yield fewer_rows(side)
+        yield fewer_rows(side, fit)
     if not is_factorised(case):
         yield Remedy(
             "distances, or a sum over the rows: go through them in blocks, and reduce each block at once",

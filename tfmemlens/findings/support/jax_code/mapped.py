@@ -209,6 +209,12 @@ ROWS: tuple[JaxIdiom, ...] = (
                 slug="fewer-environments",
             ),
             Remedy(
+                "if the simulator is MJX: let fewer pairs of shapes collide (contype, conaffinity), and"
+                " give boxes or capsules in the place of meshes: it has room for every contact that may"
+                " occur, in each environment",
+                slug="fewer-contacts",
+            ),
+            Remedy(
                 "shard the environments over devices",
                 slug="shard-arguments",
             ),
