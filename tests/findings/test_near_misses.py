@@ -137,6 +137,10 @@ CASES: dict[str, tuple[str, str]] = {
         f"import jax\n{XLA.replace('9031036208', str(370_000**2 * 4))}",
         f"import jax\n{XLA.replace('9031036208', str(370_000 * 370_001 * 4))}",
     ),
+    "setting-that-works": (
+        f"jax 0.4.35. With XLA_PYTHON_CLIENT_MEM_FRACTION=.95 it works.\n{XLA}",
+        f"jax 0.4.35. With XLA_PYTHON_CLIENT_MEM_FRACTION=.95 it fails as well.\n{XLA}",
+    ),
     "release-that-works": (
         f"jax 0.4.35 fails, jax 0.4.28 works fine.\n{XLA}",
         f"jax 0.4.35 fails, jax 0.4.28 as well.\n{XLA}",

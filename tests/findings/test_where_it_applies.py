@@ -264,7 +264,7 @@ WHERE_TRAINING_SHOWS = {"gradient-accumulation", "mixed-precision", "recompute"}
 IN_32_BITS = {"mixed-precision", "tensor-cores"}
 OF_PYTHON = {"find-the-growth", "freeze-weights", "list-tensors", "mixed-precision", "record-a-step"}
 OF_A_SHELL = {
-    "add-swap", "another-allocator", "another-backend", "another-malloc",
+    "setting-that-works", "add-swap", "another-allocator", "another-backend", "another-malloc",
     "bound-requests", "close-models", "close-tensors", "delete-textures",
     "collectives-in-the-pool", "convert-on-the-cpu", "count-tensors", "one-simulated-device",
     "how-it-ended", "smaller-collectives", "smaller-first",

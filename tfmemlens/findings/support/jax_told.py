@@ -54,6 +54,14 @@ _DROP_PROGRAMS = Remedy(
     "jax.clear_caches()",
     slug="start-anew",
 )
+_SCORES_IN_BLOCKS = Remedy(
+    "let them never be held whole (flash attention): all else grows with the length alone",
+    "out = jax.nn.dot_product_attention(q, k, v, implementation='cudnn')   # on a GPU, in 16 bits",
+    slug="blockwise-attention",
+)
+_SHORTER_OF_SCORES = Remedy(
+    "shorten the sequences: half the length is a quarter of them", slug="smaller-input"
+)
 _MATRIX_TIMES_VECTOR = Remedy(
     "do not make the matrix: most methods need its product with a vector only, which takes the memory of one"
     " gradient",
@@ -304,6 +312,13 @@ _FIRST_ROWS = (
 )
 _ROWS = (
     _Told(
+        "jax: scores in code",
+        "attention scores, which the quoted code makes whole: length x length for each head and sample of a"
+        " layer, and again for their softmax and gradient",
+        (_SCORES_IN_BLOCKS, _SHORTER_OF_SCORES),
+        grows=False,
+    ),
+    _Told(
         "jax: a matrix of derivatives",
         "a matrix of derivatives, inputs x outputs large",
         (_MATRIX_TIMES_VECTOR, _ROWS_OF_IT),
@@ -504,6 +519,7 @@ def told_of_jax(case: Case) -> Iterator[Grower]:
 
 _BESIDE_A_MESSAGE = frozenset(
     {
+        "jax: scores in code",
         "jax: a matrix of derivatives",
         "jax: pairs by broadcasting",
         "jax: a full guide",

@@ -413,7 +413,16 @@ WORKS_WITH = LineRule(
     needs="ith ",
 )
 """The writer has found a setting that helps."""
+SCORES_IN_CODE = LineRule(
+    r"einsum\(\s*[\"'](?P<first>\.{3}|[a-z])[a-z]*q[a-z]*,\s*(?P=first)[a-jl-z]*k[a-z]*\s*->"
+    r"\s*[a-z.]*(?:qk|kq)[\"']",
+    's = jnp.einsum("bhqd,bhkd->bhqk", q, k)',
+    "s = jnp.einsum('...qhd,...khd->...hqk', q, k)",
+    needs="einsum",
+)
+"""Code makes attention scores whole."""
 TOLD_OF_JAX = {
+    "jax: scores in code": SCORES_IN_CODE,
     "works with a setting": WORKS_WITH,
     "jax: a full guide": FULL_GUIDE,
     "jax: resuming": RESUMING,

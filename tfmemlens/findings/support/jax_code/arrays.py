@@ -83,26 +83,6 @@ ROWS: tuple[JaxIdiom, ...] = (
         ("p = jax.nn.softmax(logits)",),
     ),
     JaxIdiom(
-        "attention-scores-quoted",
-        r"einsum\(\s*[\"'](?P<first>\.{3}|[a-z])[a-z]*q[a-z]*,\s*(?P=first)[a-jl-z]*k[a-z]*\s*->"
-        r"\s*[a-z.]*(?:qk|kq)[\"']",
-        "attention scores, which the quoted code makes whole: length x length for each head and"
-        " sample of a layer, and again for their softmax and gradient",
-        (
-            Remedy(
-                "let them never be held whole (flash attention): all else grows with the length alone",
-                "out = jax.nn.dot_product_attention(q, k, v, implementation='cudnn')   # on a GPU, in 16"
-                " bits",
-                slug="blockwise-attention",
-            ),
-            Remedy("shorten the sequences: half the length is a quarter of them", slug="smaller-input"),
-        ),
-        ('s = jnp.einsum("bhqd,bhkd->bhqk", q, k)', "s = jnp.einsum('...qhd,...khd->...hqk', q, k)"),
-        ('h = jnp.einsum("bqd,dk->bqk", x, w)', 'o = jnp.einsum("bhqk,bhkd->bhqd", p, v)'),
-        Where.CODE,
-        least_bytes=1 << 32,
-    ),
-    JaxIdiom(
         "functional-update",
         r"\.at\[[^=]*\]\.(?:set|add|multiply|mul|max|min)\(",
         "outside of jit, .at[...] copies the whole array for each change",
