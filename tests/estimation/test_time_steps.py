@@ -178,6 +178,14 @@ def test_its_gradients_unroll_patches_of_one_gate() -> None:
     assert {each.temporary_bytes for each in ops(without, "While")} == {0}
 
 
+@pytest.mark.parametrize(("workers", "halves"), [(1, 2), (2, 3), (4, 8), (8, 16)])
+def test_threads_unroll_for_several_gates_at_once(workers: int, halves: int) -> None:
+    """Half a buffer more on two, never more than the eight convolutions of a step."""
+    predicted = step(maps(), 8, workers=workers)
+    buffer = 48 * 1024 * 144 * 4
+    assert max(each.temporary_bytes for each in ops(predicted, "While")) == halves * buffer // 2
+
+
 def scan(**config: Any) -> Network:
     return network(
         [

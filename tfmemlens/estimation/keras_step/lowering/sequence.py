@@ -469,7 +469,8 @@ def _backward(
 
 def _scratch_bytes(job: LoweringContext, state: Sizes) -> int:
     """What the gradients of a cell's convolutions unroll: each of the four gates has its own, of the input
-    and of the state.
+    and of the state, and each thread may be at one of them. A net of TensorFlow 2.11 with a buffer of 30 MiB
+    took 123 MiB on one thread, 135 on two, 175 on three and 228 on four.
     """
     if job.device != "cpu" or job.onednn or len(state) > 3:
         return 0
@@ -481,7 +482,8 @@ def _scratch_bytes(job: LoweringContext, state: Sizes) -> int:
             math.prod(state) // filters, math.prod(shape[:-1]), filters, ITEM_BYTES.get(job.dtype, 4)
         )
         sizes.append(unrolled.filter_gradient_bytes())
-    return max(sizes)
+    at_once = min(1 + job.workers * (job.workers - 1) / 4, 2 * _GATES[job.spec.class_name])
+    return round(max(sizes) * at_once)
 
 
 def _parallel(job: LoweringContext, weights: list[TapeValue], steps: int) -> int:
