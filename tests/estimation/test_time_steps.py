@@ -23,7 +23,7 @@ from tfmemlens.values import replace
 
 
 def step(net: Network, batch: int, **settings: Any) -> PredictedStep:
-    return predict(net, StepSettings(batch, "sgd", threads=1, workers=1, **{"onednn": False, **settings}))
+    return predict(net, StepSettings(batch, "sgd", threads=1, **{"workers": 1, "onednn": False, **settings}))
 
 
 def ops(predicted: PredictedStep, op: str) -> list[TapeOp]:
