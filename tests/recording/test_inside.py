@@ -36,9 +36,9 @@ from tfmemlens.recording.inside import (
 SESSION = """
 class config_pb2:
     class RunOptions:
-        SOFTWARE_TRACE = 1
+        SOFTWARE_TRACE, NO_TRACE = 1, 0
         def __init__(self, **options): self.options = options
-        def SerializeToString(self): return repr(sorted(self.options)).encode()
+        def SerializeToString(self): return repr(sorted(k for k, v in self.options.items() if v)).encode()
 class BaseSession:
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
         told = options.SerializeToString() if options else b""
@@ -132,15 +132,58 @@ def test_no_list_is_asked_for_where_it_may_decide_about_a_crash(
 ) -> None:
     (program / "tensorflow/python/framework").mkdir()
     (program / "tensorflow/python/framework/versions.py").write_text(f"VERSION = {version!r}\n")
-    told = SESSION.replace("self.options = options", "self.options = options; print(options)")
+    told = SESSION.replace(
+        "repr(sorted(k for k, v in self.options.items() if v)).encode()", "(print(self.options), b'')[1]"
+    )
     (program / "tensorflow/python/client/session.py").write_text(
         "import tensorflow.python.framework.versions\n" + told
     )
-    ended = run(program, "import tensorflow\n")
+    ended = run(program, "import tensorflow as tf\ns = tf.session.BaseSession()\ns.run('a')\ns.run('a')\n")
     assert ended.stderr == ""
-    plain, traced = ended.stdout.splitlines()
-    assert ("report_tensor_allocations_upon_oom" in plain) is lists
-    assert ("'report_tensor_allocations_upon_oom': True" in traced) is lists
+    plain, traced = (line for line in ended.stdout.splitlines() if "{" in line)
+    for options in (plain, traced):
+        assert f"'report_tensor_allocations_upon_oom': {lists}" in options
+    assert ("'trace_level': 0" in plain, "'trace_level': 1" in traced) == (True, True)
+
+
+class RunOptions:
+    SOFTWARE_TRACE, NO_TRACE = 1, 0
+
+    def __init__(self, **options: Any) -> None:
+        self.options = options
+
+
+class Graph:
+    """Of ops of these types."""
+
+    def __init__(self, *types: str) -> None:
+        self.types, self.asked = list(types), 0
+
+    @property
+    def version(self) -> int:
+        return len(self.types)
+
+    def get_operations(self) -> list[Any]:
+        self.asked += 1
+        return [SimpleNamespace(type=each) for each in self.types]
+
+
+@pytest.mark.parametrize("version, of_loops", [((1, 12), False), ((1, 13), True), ((2, 4), True)])
+def test_old_versions_are_asked_for_nothing_where_a_graph_has_loops(
+    tmp_path: Path, version: tuple[int, int], of_loops: bool
+) -> None:
+    runs = graphs.Runs(recorder.Recorder(str(tmp_path), {}, None), RunOptions, None, version)
+    graph = Graph("MatMul", "Add")
+    session = types.new_class("Session")()
+    session.graph = graph
+    assert runs._begin(["train"], session) is False
+    assert runs.options(due=False).options["report_tensor_allocations_upon_oom"] is True
+    assert runs.lists(graph) and runs.lists(graph) and graph.asked == (version < (1, 13))
+    graph.types.append("Enter")
+    runs._begin(["train"], session)
+    assert runs.options(due=True).options["report_tensor_allocations_upon_oom"] is of_loops
+    assert runs.listed(graph).options["report_tensor_allocations_upon_oom"] is of_loops
+    assert runs.lists(None) is of_loops
 
 
 class Callables:
@@ -1023,3 +1066,19 @@ def test_variables_of_a_module_have_its_scope(monkeypatch: pytest.MonkeyPatch) -
     assert (scopes[id(first)], scopes[id(second)], scopes.get(id(loose))) == ("net/up", "heads", None)
     assert not keras_models._is_module(base)
     assert not keras_models._is_module(type("Layer", (base,), {"__module__": "keras.engine"}))
+
+
+def test_loops_are_not_traced_where_addresses_are_limited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their record takes room that the program may need."""
+    runs = graphs.Runs(recorder.Recorder(str(tmp_path), {}, 1), RunOptions, None, (2, 4))
+    sessions = []
+    for kinds in (["MatMul"], ["MatMul", "Enter"]):
+        session = types.new_class("Session")()
+        session.graph = Graph(*kinds)
+        sessions.append(session)
+    for limited, traced in ((False, [True, True]), (True, [True, False])):
+        monkeypatch.setattr(graphs, "_has_little_room", lambda limited=limited: limited)
+        runs._recorder.restart(str(tmp_path), 1)
+        assert [runs._begin(["train"], each) for each in (sessions[0], *sessions)][1:] == traced

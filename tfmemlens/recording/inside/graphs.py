@@ -7,7 +7,9 @@ ours is on the stack while a graph runs, and a traceback looks as it always does
 From 1.15 to before 2.4 an element-wise op of two inputs that could not allocate its output goes on with a
 number that nobody set (BinaryOp::Compute), so that what else the thread did decides whether the process dies.
 There no run that is likely to fail is asked for anything: no list of tensors, and only such steps are traced
-as have run before, or the first of its kind that is given little more than the last.
+as have run before, or the first of its kind that is given little more than the last. The same in old versions
+for graphs with loops: a failure there reads allocators of a loop's turns that are gone
+(StepStatsCollector::ReportAllocsOnResourceExhausted), and the process dies.
 """
 
 import re
@@ -15,7 +17,7 @@ import sys
 import threading
 import time
 import weakref
-from typing import Any, Callable, Dict, List, Optional, cast
+from typing import Any, Callable, Dict, List, Optional, Tuple, cast
 
 from . import inputs, run_records
 from .after_import import stands_for
@@ -24,6 +26,9 @@ from .recorder import Recorder
 _MAX_NAMES = 40
 _CRASHES = (1, 15), (2, 4)
 """From the version that lost the check of BinaryOp's status to one that is known to have it again."""
+_LOOPS_ARE_SAFE = (1, 13)
+"""The first version that is known to list the tensors of a graph with loops."""
+_LOOPS = frozenset(("Enter", "RefEnter"))
 
 
 class Options:
@@ -43,7 +48,7 @@ class Options:
         self._runs.last(session, fetches, known.get("feed_dict"), _names(fetches))
         if due or self._runs.is_first:
             self._runs.given(inputs.of_call(1))
-        return cast(bytes, self._runs.traced_bytes if due else self._runs.plain_bytes)
+        return cast(bytes, self._runs.options(bool(due)).SerializeToString())
 
 
 class Metadata:
@@ -98,20 +103,26 @@ class Runs:
     """The runs of all sessions of a process."""
 
     def __init__(
-        self, recorder: Recorder, run_options: Any, run_metadata: Any = None, lists: bool = True
+        self,
+        recorder: Recorder,
+        run_options: Any,
+        run_metadata: Any = None,
+        version: Tuple[int, int] = _CRASHES[1],
     ) -> None:
-        self._recorder, self._local = recorder, threading.local()
+        self._recorder, self._local, self._version = recorder, threading.local(), version
         self._run_metadata, self._constants = run_metadata, run_records.Constants()
         recorder.constants = self._constants
-        self.lists = lists
-        self.plain = run_options(report_tensor_allocations_upon_oom=True) if lists else run_options()
-        self.plain_bytes = self.plain.SerializeToString()
-        self.traced = run_options(
-            report_tensor_allocations_upon_oom=lists,
-            trace_level=run_options.SOFTWARE_TRACE,  # all allocations, and no tracer of the device
-            output_partition_graphs=True,
-        )
-        self.traced_bytes = self.traced.SerializeToString()
+        self._loops: Dict[int, Tuple[int, bool]] = {}
+        """By the graph: its version when it was looked through, and whether it had loops."""
+        self._options = {
+            (due, lists): run_options(
+                report_tensor_allocations_upon_oom=lists,
+                trace_level=run_options.SOFTWARE_TRACE if due else run_options.NO_TRACE,
+                output_partition_graphs=due,
+            )  # all allocations, and no tracer of the device
+            for due in (False, True)
+            for lists in (False, True)
+        }
         self.begin = recorder.guard(self._begin)
         self.begin_callable = recorder.guard(self._begin_callable)
         self.end = recorder.guard(self._end)
@@ -135,15 +146,47 @@ class Runs:
         """Whether this run is the first of its kind."""
         return bool(getattr(self._local, "new", False))
 
-    def _begin(self, fetches: Any, session: Any = None, given_bytes: int = 0) -> bool:
+    def options(self, due: bool) -> Any:
+        """Of the run that this thread is in."""
+        return self._options[due, getattr(self._local, "lists", True)]
+
+    def traced(self, graph: Any) -> Any:
+        """The options of a run that is traced."""
+        return self._options[True, self.lists(graph)]
+
+    def listed(self, graph: Any) -> Any:
+        """The options of one that is not."""
+        return self._options[False, self.lists(graph)]
+
+    def lists(self, graph: Any) -> bool:
+        """Whether a run of this graph may be asked for anything, though it may fail."""
+        if _CRASHES[0] <= self._version < _CRASHES[1]:
+            return False
+        return self._version >= _LOOPS_ARE_SAFE or not self._has_loops(graph)
+
+    def _has_loops(self, graph: Any) -> bool:
+        """Whether it has, or cannot be asked."""
+        version, operations = getattr(graph, "version", None), getattr(graph, "get_operations", None)
+        if version is None or operations is None:
+            return True
+        known = self._loops.get(id(graph))
+        if known is None or known[0] != version:
+            known = version, any(each.type in _LOOPS for each in operations())
+            self._loops[id(graph)] = known
+        return known[1]
+
+    def _begin(self, fetches: Any, session: Any = None, given_bytes: int = 0, graph: Any = None) -> bool:
         what, local = _names(fetches), self._local
         local.due, local.first, local.start = False, False, time.perf_counter()
-        local.due = self._recorder.begins(what, given_bytes, only_as_before=not self.lists)
+        graph = getattr(session, "graph", None) if graph is None else graph
+        local.lists = self.lists(graph)
+        due = self._recorder.begins(what, given_bytes, only_as_before=not local.lists)
+        local.due = due and not (_has_little_room() and self._has_loops(graph))
         local.new = self._recorder.steps.get(what) == 1
         first = local.new and self._constants.wanted
         local.session = weakref.ref(session) if first and session is not None else None
-        local.first = first and self.lists
-        if first and not self.lists:
+        local.first = first and local.lists
+        if first and not local.lists:
             self._constants.take_graph(fetches, local.session)
             self._recorder.keep_constants()
         return bool(local.due)
@@ -153,9 +196,9 @@ class Runs:
         if getattr(self._local, "calling", None) == what:
             return
         self._local.calling = what
-        self._begin(what)
         known = function() if function is not None else None
         outputs = list(getattr(known, "outputs", None) or ())
+        self._begin(what, graph=_graph_of(known))
         fetches = outputs + [getattr(known, "updates_op", None)]
         self.last(outputs[0] if outputs else None, fetches, None, what)
 
@@ -188,16 +231,31 @@ def _runs(recorder: Recorder, module: Any) -> Runs:
     if runs is None:
         root = module.__name__.split(".")[0]
         config = getattr(module, "config_pb2", None) or sys.modules[root + ".core.protobuf.config_pb2"]
-        lists = not _may_crash(sys.modules.get(root + ".python.framework.versions"))
-        runs = Runs(recorder, config.RunOptions, getattr(config, "RunMetadata", None), lists)
+        version = _version(sys.modules.get(root + ".python.framework.versions"))
+        runs = Runs(recorder, config.RunOptions, getattr(config, "RunMetadata", None), version)
         recorder._runs = runs  # type: ignore[attr-defined]
     return runs
 
 
-def _may_crash(versions: Any) -> bool:
-    """Whether what a run is asked for may decide if an allocation that fails ends the process."""
+def _version(versions: Any) -> Tuple[int, int]:
+    """Of TensorFlow; the newest that differs where it is not told."""
     told = re.match(r"(\d+)\.(\d+)", str(getattr(versions, "VERSION", "")))
-    return told is not None and _CRASHES[0] <= (int(told.group(1)), int(told.group(2))) < _CRASHES[1]
+    return _CRASHES[1] if told is None else (int(told.group(1)), int(told.group(2)))
+
+
+def _has_little_room() -> bool:
+    """Whether addresses are limited: the record of thousands of turns may not fit beside the program."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return False
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+
+def _graph_of(function: Any) -> Any:
+    """Of a Keras function."""
+    outputs = list(getattr(function, "outputs", None) or ()) + [getattr(function, "updates_op", None)]
+    return getattr(outputs[0], "graph", None)
 
 
 def sessions(module: Any, recorder: Recorder) -> None:
@@ -220,7 +278,7 @@ class Hook:
         given, session = context.original_args, getattr(context, "session", None)
         due = self._runs.begin(given.fetches, session)
         self._runs.last(session, given.fetches, getattr(given, "feed_dict", None), _names(given.fetches))
-        return self._arguments(None, options=self._runs.traced if due else self._runs.plain)
+        return self._arguments(None, options=self._runs.options(bool(due)))
 
     def after_run(self, context: Any, values: Any) -> None:
         """Keep what was recorded."""
@@ -255,11 +313,12 @@ def keras_functions(module: Any, recorder: Recorder) -> None:
         ):
             made.append(1)
             what = "%s %d" % (getattr(self, "name", None) or "function", len(made))
-            if runs.lists:
+            graph = _graph_of(self)
+            if runs.lists(graph):
                 told = Metadata(runs, always=what, function=weakref.ref(self))
-                self.run_metadata, self.run_options = told, runs.plain
+                self.run_metadata, self.run_options = told, runs.listed(graph)
             elif hasattr(self, "_symbol_vals"):
-                after = recorder.guard(TracedOnce(self, runs.traced).ran)
+                after = recorder.guard(TracedOnce(self, runs.traced(graph)).ran)
                 told = Metadata(runs, always=what, after=after, function=weakref.ref(self))
                 self.run_metadata = told
 
