@@ -45,3 +45,17 @@ def test_the_line_that_adds_to_the_graph() -> None:
 )
 def test_near_misses(drift: str, before: str, blocks: int) -> None:
     assert first(drift, before, blocks)[0] != "growing-graph"
+
+
+MAKES = "def drift_of(prior):\n    return tf.reduce_mean(table - prior)\n"
+RUNS = "def drift_of(prior):\n    return sess.run(tf.reduce_mean(table - prior))\n"
+PLAIN = "def drift_of(prior):\n    return np.mean(prior)\n"
+
+
+@pytest.mark.parametrize(("function", "told"), [(MAKES, True), (RUNS, False), (PLAIN, False)])
+def test_a_function_that_the_loop_calls_adds_its_ops(function: str, told: bool) -> None:
+    """One that makes them and runs none: its caller runs what it returns."""
+    held = dump_by_size(15_360_000, 500, (26, 15_360_000), (3, 8 * MIB), allocator="cpu")
+    code = function + CODE.format(drift="drift_of(prior)", before="pass")
+    verdict = pipeline.explain(f"{code}{held}{oom('60000,64', 'sub', on=CPU, by='cpu')}").verdict
+    assert ("adds `drift_of()` (line 8) to the graph" in verdict) is told

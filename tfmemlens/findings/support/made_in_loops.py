@@ -163,8 +163,9 @@ def _uses(loop: ast.For | ast.While) -> bool:
 
 def graph_loops(program: Program) -> Iterator[tuple[Line, Line, str]]:
     """Lines of loops that make an op of a graph in each turn, beside the session's run: the line, its loop's
-    and the op. Nothing of loops that begin a graph anew.
+    and the op, or the function of the program that makes ops. Nothing of loops that begin a graph anew.
     """
+    making = _functions_that_make_ops(program)
     for statement in program:
         for loop in statement.nodes:
             if not isinstance(loop, ast.For | ast.While) or not statement.runs(loop):
@@ -174,9 +175,22 @@ def graph_loops(program: Program) -> Iterator[tuple[Line, Line, str]]:
             if "run" not in names or names & _BEGINS_A_GRAPH:
                 continue
             for call in calls:
-                if (op := _graph_op(call)) is not None:
+                of_function = isinstance(call.func, ast.Name) and call.func.id in making
+                op = f"{ast.unparse(call.func)}()" if of_function else _graph_op(call)
+                if op is not None:
                     yield statement.line_of(call), statement.line_of(loop), op
                     break
+
+
+def _functions_that_make_ops(program: Program) -> set[str]:
+    """By name: such as make ops of a graph and run none, so that each call adds its ops."""
+    found = set()
+    for function in (node for each in program for node in each.nodes if isinstance(node, ast.FunctionDef)):
+        calls = list(_calls(function.body))
+        names = {last_name(call.func) for call in calls}
+        if any(map(_graph_op, calls)) and not names & (_BEGINS_A_GRAPH | _BEGINS_A_SESSION | {"run"}):
+            found.add(function.name)
+    return found
 
 
 def graph_functions(program: Program) -> Iterator[tuple[Line, Line, str]]:
