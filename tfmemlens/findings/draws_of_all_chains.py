@@ -4,7 +4,7 @@ What it means: NumPyro and its like hold every draw of every site of all chains 
 over. Twice the draws take twice the memory, whatever the model's own step needs.
 When it fires: a request of JAX's, of a program that samples, is a multiple of its stated chains and draws to
 the byte (of its draws, where no chains are stated), and this can hardly be chance; not where it is a square
-matrix to the byte.
+matrix to the byte, nor where a pool of the host's memory ran out.
 What to do: draw in parts that go on from one another, and bring each to the host; keep each tenth draw, and
 fewer sites.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from tfmemlens.findings.support.rows import lists_buffers, requests
+from tfmemlens.findings.support.rows import lists_buffers, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.stated_sizes import SQUARE_DTYPES, odd_part, stated_square
 from tfmemlens.model.capture import StatedSize
@@ -55,7 +55,7 @@ def check(case: Case) -> Iterator[Finding]:
     if framework_of(case) != JAX or not _samples(case):
         return
     for index, moment, request in list(requests(case))[:1]:
-        kept = None if lists_buffers(moment) else _kept(case, request.needed_bytes)
+        kept = None if lists_buffers(moment) or on_host(moment) else _kept(case, request.needed_bytes)
         if kept is None:
             continue
         many = f"{kept.draws.sizes[0]:,} draws"

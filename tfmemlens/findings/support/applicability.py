@@ -284,6 +284,8 @@ TABLE: dict[str, Applicability] = {
     "smaller-workspace": _ANYWHERE,
     "one-batch-to-the-device": Applicability(_OF_JAX),
     "integer-labels": Applicability(code=_OF_JAX),
+    "short-side-first": _ANYWHERE,
+    "reduced-svd": _ANYWHERE,
     "tensorflow-off-the-gpu": Applicability(_OF_JAX, devices=_ON_GPU),
     "drop-references": Applicability(code=_OF_JAX),
     "default-algorithm": Applicability(_OF_JAX, devices=_ON_GPU),

@@ -307,6 +307,46 @@ def _is_of_a_loop(row: Row, weights: Iterable[object]) -> bool:
     return bool(_LOOP.search(name)) and stacked and len(_shape(row)) >= 2 and not _is_weight(row, weights)
 
 
+def _is_factor(row: Row, weights: Iterable[object]) -> bool:
+    """A square as wide as the longer side of what an SVD is given, which the op itself makes."""
+    shape = _shape(row)
+    square = len(shape) >= _OF_A_MATRIX and shape[-1] == shape[-2] >= _MANY_ROWS
+    return square and not _is_weight(row, weights) and bool(_SVD.search(row.allocation.node or ""))
+
+
+_OF_A_MATRIX = 2
+_SVD = regex(r"(?:\A|/)svd(?:\[|\Z)")
+
+
+_REDUCED = Remedy(
+    "if full_matrices is not False, set it: only as many singular vectors as the short side has are then"
+    " given back",
+    slug="reduced-svd",
+)
+
+
+def _factors(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    rows_of = _shape(mine[0])[-1]
+    code = "q, r = jnp.linalg.qr(x); u, s, vt = jnp.linalg.svd(r, full_matrices=False); u = q @ u"
+    return Buffers(
+        f"a square factor of the SVD: all {rows_of:,} x {rows_of:,} of its singular vectors, which the GPU's"
+        " routine may make whatever full_matrices says",
+        _in_words(mine),
+        held,
+        (
+            Remedy(
+                "decompose the short side alone: first a reduced QR, then the SVD of its small R; or eigh of"
+                " x.T @ x (for a wide matrix x @ x.T), where half the digits are enough",
+                f"{code}   # of a wide matrix: of x.T" if framework == JAX else None,
+                slug="short-side-first",
+            ),
+            _REDUCED,
+        ),
+        recompute=False,
+        batch=False,
+    )
+
+
 def _is_pairs(row: Row, weights: Iterable[object]) -> bool:
     shape = _shape(row)
     if len(shape) not in (2, 3) or _is_weight(row, weights):
@@ -845,6 +885,7 @@ _KINDS: tuple[tuple[Test, Build], ...] = (
     (_is_scores, _scores),
     (_is_one_hot, _one_hot),
     (_is_of_a_loop, _stacks),
+    (_is_factor, _factors),
     (_is_pairs, _pairs),
     (_is_feature_map, _feature_maps),
     (_is_of_a_graph, _of_a_graph),

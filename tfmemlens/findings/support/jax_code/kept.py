@@ -239,7 +239,7 @@ ROWS: tuple[JaxIdiom, ...] = (
         "dense-adjacency",
         r"\b(?:\w+_)?adj(?:acency|_\w+)?\s*=(?!=)[^#]*(?:\b(?:zeros|eye|ones)\(|\.at\[|to_?dense|toarray"
         r"|todense)"
-        r"|\.at\[\s*(?:src|senders|row|edges?)\w*",
+        r"|\.at\[\s*(?:src|senders|edges?)(?:_?(?:ids?|index|indices|nodes?))?\s*[,\[\]]",
         "the adjacency matrix is made dense: a number for every pair of nodes, nearly all of them zero",
         (
             Remedy(
@@ -250,7 +250,11 @@ ROWS: tuple[JaxIdiom, ...] = (
             ),
         ),
         ("adj = jnp.zeros((N, N)).at[src, dst].set(1.0)", "A = A.at[senders, receivers].add(1)"),
-        ("adjust = jnp.ones(3)", "buf = buf.at[i].set(x)"),
+        (
+            "adjust = jnp.ones(3)",
+            "buf = buf.at[i].set(x)",
+            "proj = proj.at[row_of_ray, column_of_voxel].add(w)",
+        ),
         Where.CODE,
     ),
     JaxIdiom(
