@@ -69,3 +69,43 @@ def test_a_scatter_by_rows_is_no_graph() -> None:
     assert "adjacency" not in rays.verdict
     nodes = explained("jax", f"{RAISED} 25769803776 bytes.", "    A = A.at[senders, receivers].add(1)")
     assert "adjacency" in nodes.verdict
+
+
+DIVIDED = (
+    "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 614400000 bytes.",
+    "BufferAssignment stats:",
+    "             parameter allocation:  585.94MiB",
+    "        maybe_live_out allocation:  585.94MiB",
+    "     preallocated temp allocation:         0B",
+    "                 total allocation:    1.14GiB",
+    "Peak buffers:",
+    "\tBuffer 1:",
+    "\t\tSize: 585.94MiB",
+    "\t\tEntry Parameter Subshape: f32[50000,32,32,3]",
+    "\t\t==========================",
+    "\tBuffer 2:",
+    "\t\tSize: 585.94MiB",
+    '\t\tOperator: op_type="div" op_name="jit(true_divide)/div" source_file="a.py" source_line=5',
+    "\t\tXLA Label: fusion",
+    "\t\tShape: f32[50000,32,32,3]",
+    "\t\t==========================",
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "off"),
+    [
+        ("import tensorflow_datasets as tfds", True),
+        ("import numpy as np", False),
+        ("import tensorflow as tf\ntf.config.set_visible_devices([], 'GPU')", False),
+    ],
+)
+def test_one_small_operation_meets_a_full_card(code: str, off: bool) -> None:
+    report = explained("It fails on my 1080 Ti (11 GB):", "```python", "import jax", code, "```", *DIVIDED)
+    assert "full already" in report.verdict
+    assert ("tensorflow-off-the-gpu" in slugs(report)[:1]) == off == ("TensorFlow took it" in report.verdict)
+
+
+def test_one_operation_that_is_a_third_of_a_card_is_not_small() -> None:
+    report = explained("It fails on my card of 4 GB, a GTX 1650:", "import jax", *DIVIDED)
+    assert "full already" not in report.verdict

@@ -307,6 +307,12 @@ def _of_no_program(case: Case, moment: Moment, compiler: CompilerMemory) -> Iter
 _ADDED = regex(r"\.append\(\s*(?P<name>[A-Za-z_]\w*)\s*\)")
 
 
+_OFF_THE_GPU = Remedy(
+    "hide the GPU from TensorFlow, which takes nearly all of it when it starts, before the first data set is"
+    " made: it only reads data here",
+    "tf.config.set_visible_devices([], 'GPU')",
+    slug="tensorflow-off-the-gpu",
+)
 _ANOTHER_BUILD = Remedy(
     "change nothing of the program: take the wheel that is published for this processor, or build another"
     " release, and see whether one number can be made. Where tests run side by side on one GPU, run them one"
@@ -324,6 +330,8 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
     stores = told.stores
     from tfmemlens.findings.support.kept_by_settings import cached_arrays, without_cache  # reads trees
 
+    if facts.beside_tensorflow(case, moment):
+        yield _OFF_THE_GPU
     if cached := cached_arrays(told):
         yield without_cache(*cached)
     if stores and holds_weights(stores[0]):

@@ -252,6 +252,8 @@ def _full(case: Case, moment: Moment) -> str:
     fills = f"weights, data, {kept_results}"
     if known:
         return f"so small a request fails only since the pool was full before it: {fills}"
+    if facts.beside_tensorflow(case, moment):
+        fills = f"most likely TensorFlow took it when it started, in the same process; else {fills}"
     return f"so small a request fails only where the device is full already: {fills}, or another process"
 
 

@@ -30,6 +30,8 @@ SMALL_BYTES = 256 * MIB
 SMALL_ARRAY = 384 * MIB
 """A twentieth of the smallest GPUs that JAX is used on: a single array below it fails only on a full one."""
 SMALL_SHARE = 0.03
+OF_ONE_OPERATION = 0.15
+"""Of a device: one operation that needs less, with all that it is given, fails on a full one alone."""
 MUCH = 0.25
 PART = 0.1
 MOST_OF_A_DEVICE = 0.95
@@ -261,8 +263,22 @@ def is_full(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
     needed = max(size.bytes, (program_account.whole(compiler) or size).bytes)
     limit = device_limit(case, moment)
     if limit:
-        return needed < SMALL_SHARE * limit.bytes
+        return needed < (OF_ONE_OPERATION if compiler.one_operation else SMALL_SHARE) * limit.bytes
     return needed < (SMALL_BYTES if of_a_program(moment) else SMALL_ARRAY)
+
+
+def beside_tensorflow(case: Case, moment: Moment) -> bool:
+    """Whether TensorFlow is in a program of JAX's, too, and nothing says that it leaves the GPU alone, nor
+    that JAX's own pool is what is full.
+    """
+    told = case.capture.surroundings
+    occupied = moment.incident.state.occupied if moment.incident else None
+    if framework_of(case) != JAX or not told.shows("jax: TensorFlow beside") or occupied is not None:
+        return False
+    return not any(_LEFT_ALONE.search(line.text) for line in told.code)
+
+
+_LEFT_ALONE = regex(r"set_visible_devices|set_memory_growth|CUDA_VISIBLE_DEVICES")
 
 
 def of_tests_alone(case: Case) -> bool:
