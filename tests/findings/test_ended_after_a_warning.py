@@ -128,3 +128,48 @@ def test_a_batch_that_host_ram_has_no_room_for_asks_for_no_gpu() -> None:
     found = explained(f"ResourceExhaustedError: 2 root error(s) found.\n  (0) Resource exhausted:  {said}")
     assert found.actions[0].remedy.slug == "smaller-batch"
     assert "check-the-device" not in [action.remedy.slug for action in found.actions]
+
+
+@pytest.mark.parametrize(
+    ("end", "rule", "says"),
+    [
+        (
+            'Exception in thread "main" java.lang.NullPointerException\n'
+            "\tat org.tensorflow.internal.buffer.TensorBuffers.tensorMemory(TensorBuffers.java:180)\n",
+            "alarming-but-harmless",
+            "native code gave no memory for a tensor",
+        ),
+        (
+            "ValueError: Shapes (None, 3) and (None, 5) are incompatible\n",
+            "alarming-but-harmless",
+            "of Python",
+        ),
+        (
+            "java.lang.NullPointerException\n\tat lab.Load.main(Load.java:7)\n",
+            "alarming-but-harmless",
+            "of Java",
+        ),
+    ],
+)
+def test_an_error_after_the_warning_is_a_failure(end: str, rule: str, says: str) -> None:
+    found = explained(LARGE + end)
+    assert found.findings[0].rule == rule
+    assert says in found.verdict
+    assert "no failure" not in found.verdict.lower()
+
+
+def test_an_error_after_harmless_warnings_is_a_failure() -> None:
+    soft = (
+        "W tensorflow/core/common_runtime/bfc_allocator.cc:245] Allocator (GPU_0_bfc) ran out of memory"
+        " trying to allocate 2.20GiB with freed_by_count=0. The caller indicates that this is not a failure,"
+        " but may mean that there could be performance gains if more memory were available.\n"
+    )
+    assert "no failure" in explained(soft).verdict.lower()
+    verdict = explained(f"{soft}ValueError: logits and labels must have the same shape\n").verdict
+    assert "no failure" not in verdict.lower()
+    assert "ended in an error of Python" in verdict
+
+
+@pytest.mark.parametrize("end", ["KeyboardInterrupt: \n", "Exception ignored: no\n"])
+def test_who_stops_a_program_by_hand_saw_no_failure(end: str) -> None:
+    assert "no failure" in explained(LARGE + end).verdict.lower()

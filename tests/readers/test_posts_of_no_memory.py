@@ -156,3 +156,14 @@ def test_the_node_is_named_where_its_message_is_not_here() -> None:
     title = "# ResourceExhaustedError in my CNN\n"
     assert "the node `model/dense/MatMul` (line 2)" in explain(f"{title}{node}{frame}").verdict
     assert "the node" not in explain(f"{title}{frame}").verdict
+
+
+@pytest.mark.parametrize("can", ["Cannot", "Can not"])
+def test_an_input_without_a_shape_is_no_lack_of_memory(can: str) -> None:
+    text = (
+        f"{can} allocate memory, but 1.6 GB are free.\nIllegalStateException: Internal error: {can} allocate"
+        " memory for the interpreter: depthwise_conv.cc:99 NumDimensions(input) != 4 (0 != 4)"
+    )
+    found = explain(text)
+    assert [each.headline[:17] for each in found.findings] == ["no lack of memory"]
+    assert [each.slug for each in found.findings[0].remedies] == ["shape-of-the-input"]

@@ -4,7 +4,8 @@ What it means: Grappler's `layout failed`, a memory optimizer that gave up, or a
 regions are printed seconds before many an OOM, and XLA says that it missed a goal of its own. They are
 warnings of their own; people search for them in vain.
 When it fires: such lines stand in a log that also has a failure; or `Allocation of N exceeds 10% of free
-system memory` or messages of the program's start are all there is.
+system memory` or messages of the program's start are all there is. An error
+of the program's language that follows such a warning is a failure, and told as one.
 What to do: ignore them.
 """
 
@@ -13,8 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings import ended_after_a_warning
+from tfmemlens.findings.support.last_line import ended_after, helps, speaks_of_memory
+from tfmemlens.findings.support.traceback_place import in_short
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.units import human_size
 
 BASIS = Basis.NAME
@@ -64,6 +68,9 @@ def check(case: Case) -> Iterator[Finding]:
     large = case.capture.surroundings.large_host_requests
     if any(ended_after_a_warning.check(case)):
         return
+    if large and (end := ended_after(case.capture.surroundings, large[-1][1])):
+        yield _ended(case, end)
+        return
     if large:
         size, line = max(large, key=lambda request: request[0].bytes)
         times = f" (the largest of {len(large)})" if len(large) > 1 else ""
@@ -77,7 +84,10 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(_WHERE_IT_STANDS,) if _hangs(case) else (),
         )
     if not (large or _something_else(case)):
-        for what, line in case.capture.surroundings.startup:
+        startup = case.capture.surroundings.startup
+        if startup and ended_after(case.capture.surroundings, startup[0][1]):
+            return
+        for what, line in startup:
             yield Finding(
                 severity=Severity.NOTE,
                 headline=f"no failure: {what}",
@@ -85,6 +95,52 @@ def check(case: Case) -> Iterator[Finding]:
             )
 
 
+def _ended(case: Case, end: tuple[str, Line]) -> Finding:
+    """The warnings were granted, and the program still ended in an error: of a native tensor that Java's
+    bindings got no memory for, or of what its own line says.
+    """
+    told = case.capture.surroundings
+    who, line = end
+    size, largest = max(told.large_host_requests, key=lambda request: request[0].bytes)
+    native = told.shows("no native tensor")
+    if who == "Java" and native and "NullPointerException" in line.text:
+        return Finding(
+            severity=Severity.FACTOR,
+            headline=(
+                "most likely host RAM (not GPU memory, and not Java's heap) ran out: requests as large as"
+                f" {human_size(size)} were granted before, then TensorFlow's native code gave no memory for a"
+                f" tensor ({native.place}), which these bindings show as a null ({line.place})"
+            ),
+            evidence=(Evidence("a warning before", largest), Evidence("its end", line)),
+            remedies=(_CLOSE_TENSORS, _NOT_THE_HEAP),
+        )
+    says = "it speaks of memory" if speaks_of_memory(line) else "it says nothing of memory"
+    return Finding(
+        severity=Severity.NOTE,
+        headline=(
+            f"no out-of-memory message was found, and the program ended in an error of {who}:"
+            f" `{in_short(line)}` ({line.place}); {says}. The warnings before it, as large as"
+            f" {human_size(size)}, were of requests for host RAM that were granted"
+        ),
+        evidence=(Evidence("its end", line), Evidence("the largest warning", largest)),
+        remedies=(*helps(who, line), _SEE_RAM),
+    )
+
+
+_CLOSE_TENSORS = Remedy(
+    "keep fewer tensors at a time: close each when its values are used, or keep only what is needed of it"
+    " (a smaller type, a file that is mapped); Java's garbage collector sees nothing of native memory",
+    "tensor.close()   // or try-with-resources; in Kotlin .use",
+    slug="close-tensors",
+)
+_NOT_THE_HEAP = Remedy(
+    "watch the process's RAM: full at its end, that was it. A larger -Xmx gives native code nothing",
+    slug="watch-ram",
+)
+_SEE_RAM = Remedy(
+    "watch RAM while it runs: far from full at its end, those warnings have nothing to do with it",
+    slug="watch-ram",
+)
 _WHERE_IT_STANDS = Remedy(
     "watch RAM while it stands still: far from full, memory is not the reason; then see which line it is at",
     "py-spy dump --pid PID   # pip install py-spy; no restart needed",

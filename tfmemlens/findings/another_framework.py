@@ -39,6 +39,7 @@ _WITHOUT_A_POOL = ("JCuda", "PyCUDA", "Numba")
 """What asks the driver for each buffer: others fill the GPU as likely as the program."""
 _NOT_ON_THE_GPU = ("Java", "JavaScript", "OpenCV")
 _A_COMPILER = "a compiler was killed"
+_PREPARE = "could not prepare the model"
 _HELP = {
     _A_COMPILER: Remedy(
         "let fewer compilers run at once (each may take 2 GB and more), or add swap; or install the wheel"
@@ -107,7 +108,7 @@ _HELP = {
         slug="larger-quota",
     ),
     "NaN or infinite": FIND_THE_NAN,
-    "could not prepare the model": Remedy(
+    _PREPARE: Remedy(
         "convert the model with a converter of the runtime's own release or an older one, with one fixed"
         " shape of the input, and see in Python whether it loads there",
         "tf.lite.Interpreter(model_path='model.tflite').allocate_tensors()   # names the op that fails",
@@ -254,10 +255,13 @@ def check(case: Case) -> Iterator[Finding]:
                 *((BUILD_ONCE,) if _grew(case, what, line) else ()),
                 *(_smaller_blocks(case) if _ON_CHIP in what else ()),
                 *(after_a_silence(line) if OF_A_HEARTBEAT in what else ()),
+                *((_NO_SHAPE,) if _PREPARE in what and _OF_NO_SHAPE.search(line.text) else ()),
                 *(
                     _on_that_disk(_as_long_as_fits(remedy, line), line)
                     for words, remedy in _HELP.items()
-                    if words in what and not (words == _A_GRAPH and _grew(case, what, line))
+                    if words in what
+                    and not (words == _PREPARE and _OF_NO_SHAPE.search(line.text))
+                    and not (words == _A_GRAPH and _grew(case, what, line))
                 ),
             ),
         )
@@ -265,6 +269,13 @@ def check(case: Case) -> Iterator[Finding]:
     yield from _kernel_died(case)
 
 
+_OF_NO_SHAPE = regex(r"(?i)dim\w*\b[^\n]{0,40}? != \d \(0 != \d\)")
+_NO_SHAPE = Remedy(
+    "the op's input has 0 dimensions where it needs more: the converter was given no shape for it. Convert"
+    " again with the model's own input shape; a smaller model or more RAM changes nothing",
+    "--input_shapes=1,224,224,3   # toco, tflite_convert: batch, height, width, channels of your model",
+    slug="shape-of-the-input",
+)
 _LONGEST = regex(r"estimated maximum model length is (?P<most>\d{2,9})")
 
 

@@ -2,8 +2,8 @@
 
 What it means: cuDNN offered an algorithm that wanted a big workspace; it could not be had, and a slower one
 with less was taken. The line is printed at most ten times per process. It is no cause of a crash.
-When it fires: the log has such lines. Without a real failure they are the whole story; beside one they are a
-hint that memory was scarce.
+When it fires: the log has such lines. Without a real failure, or an error behind them, they
+are the whole story; beside one they are a hint that memory was scarce.
 What to do: nothing.
 """
 
@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.last_line import ended_after, helps, speaks_of_memory
 from tfmemlens.findings.support.remedies import FIND_THE_NAN
 from tfmemlens.findings.support.situation import framework_name
+from tfmemlens.findings.support.traceback_place import in_short
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.units import human_size
 
 BASIS = Basis.FIGURES
@@ -38,6 +41,9 @@ def check(case: Case) -> Iterator[Finding]:
     if helps:
         yield _of_a_batch(text, largest.line, helps)
         return
+    if alone and (end := ended_after(told, soft[-1].line)):
+        yield _ended(text, largest.line, *end)
+        return
     nan = told.shows("no number") if alone else None
     other = f"; that the loss is nan ({nan.place}) has another cause than memory" if nan else ""
     whole = f"{text}: no failure, {framework_name(case)} chose a slower plan with less workspace{other}"
@@ -53,6 +59,24 @@ def check(case: Case) -> Iterator[Finding]:
             *((Evidence("it goes on", going),) if going and not nan else ()),
         ),
         remedies=(FIND_THE_NAN,) if nan else (),
+    )
+
+
+_MAY_BE_OF_MEMORY = regex(r"\bXlaRuntimeError\b|\bInternalError\b|\b(?:INTERNAL|UNKNOWN):")
+"""Errors of the framework's own, which a trial without room may end in: what to mend they do not say."""
+
+
+def _ended(text: str, warning: Line, who: str, end: Line) -> Finding:
+    """The program ended in an error after them, which they do not tell of."""
+    says = "it speaks of memory" if speaks_of_memory(end) else "it says nothing of memory"
+    return Finding(
+        severity=Severity.NOTE,
+        headline=(
+            f"no out-of-memory message was found, and the program ended in an error of {who}:"
+            f" `{in_short(end)}` ({end.place}); {says}. Before it stand {text}"
+        ),
+        evidence=(Evidence("its end", end), Evidence("the largest warning", warning)),
+        remedies=() if _MAY_BE_OF_MEMORY.search(end.text) else helps(who, end),
     )
 
 

@@ -83,6 +83,27 @@ def last_line(told: Surroundings) -> tuple[str, Line] | None:
     return next(((who, line) for who, line in ends if speaks_of_memory(line)), next(iter(ends), None))
 
 
+_OF_A_PROGRAM = ("Rust", "Go", "Java", "Python", "JavaScript", "C++", "the process's exit status")
+_OF_ONES_OWN = regex(r"\b(?:KeyboardInterrupt|SystemExit|GeneratorExit)\b")
+
+
+def ended_after(told: Surroundings, warning: Line) -> tuple[str, Line] | None:
+    """An error that a program's language prints at its end, after a warning: then the run did fail."""
+    code = {line.number for line in code_lines(told)}
+    return next(
+        (
+            (who, line)
+            for who, line in told.ends
+            if who in _OF_A_PROGRAM
+            and line.number not in code
+            and line.source == warning.source
+            and line.number > warning.number
+            and not _OF_ONES_OWN.search(line.text)
+        ),
+        None,
+    )
+
+
 def speaks_of_memory(line: Line) -> bool:
     """Whether a word of memory stands in it."""
     return _OF_MEMORY.search(line.text) is not None

@@ -190,7 +190,7 @@ BARE = LineRule(
 )
 BAD_ALLOC = LineRule(
     r"(?P<echo>what\(\): +)?std::bad_alloc|(?:\b|_Array)MemoryError\b(?!\s+Traceback \()"
-    r"|Cannot allocate memory|[Tt]he paging file is too small",
+    r"|Cannot allocate memory(?! for the (?:interpret|given input)|,? but\b)|[Tt]he paging file is too small",
     "terminate called after throwing an instance of 'std::bad_alloc'",
     "OSError: [Errno 12] Cannot allocate memory",
     "OSError: [WinError 1455] The paging file is too small for this operation to complete.",

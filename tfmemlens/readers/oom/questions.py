@@ -104,6 +104,13 @@ MANY_CALLS = LineRule(
     needs=("after", "within", "until"),
 )
 """It went well for a long while before."""
+NO_NATIVE_TENSOR = LineRule(
+    r"\bat (?:\S{1,40}/)?org\.tensorflow\.[\w.$]*(?:TensorBuffers\.\w+|[aA]llocateTensor|RawTensor\.allocate"
+    r"|Tensor\.allocate\w*)\(",
+    "at org.tensorflow.internal.buffer.TensorBuffers.tensorMemory(TensorBuffers.java:180)",
+    needs="org.tensorflow.",
+)
+"""Java's bindings read or made the native memory of a tensor."""
 GIVING_BACK = LineRule(
     r"(?i)(?=[^?]{0,400}\?)\b(?:give|giving|get|getting|release|free|clear|empty|flush|return)\b"
     r"(?: \w+){0,3}? (?:GPU |its |the |my )?(?:memory|VRAM)\b(?: back)?[^.?]{0,40}\?",
@@ -171,6 +178,7 @@ QUESTIONS = {
     "tensors in JavaScript": TENSORS_IN_JAVASCRIPT,
     "awaiting": AWAITING,
     "many calls before": MANY_CALLS,
+    "no native tensor": NO_NATIVE_TENSOR,
     "eager by choice": EAGER_BY_CHOICE,
     "frozen layers went well": FROZEN_WENT_WELL,
     "asked: pooling": POOLING,
