@@ -448,3 +448,27 @@ class TestCreation:
         found = told(*self.made[:3], frame, "    self.add_slot(", PLAIN)
         assert (found.creating, found.updating, found.optimizer) == (True, True, "adam")
         assert told(*self.made, PLAIN).optimizer is None
+
+
+IN_USER_CODE = """Traceback (most recent call last):
+  File "train.py", line 90, in main
+    model.fit(seen, truth)
+  File "/usr/lib/python3/dist-packages/tensorflow/python/framework/func_graph.py", line 977, in wrapper
+    raise e.ag_error_metadata.to_exception(e)
+tensorflow.python.framework.errors_impl.ResourceExhaustedError: in user code:
+
+    /home/ann/steps.py:41 train_step  *
+        self.optimizer.minimize(loss, self.weights, tape=tape)
+    /usr/lib/python3/dist-packages/tensorflow/python/keras/optimizer_v2/adam.py:129 _create_slots
+        self.add_slot(var, 'v')
+    <string>:3 raise_from
+
+    ResourceExhaustedError: OOM when allocating tensor with shape[4096,1,128] and type float on CPU [Op:Fill]
+"""
+
+
+def test_frames_below_in_user_code_are_read() -> None:
+    """TensorFlow 2.0 to 2.4 lists the frames of a tf.function so; the user's deepest is where it was."""
+    found = told(*IN_USER_CODE.splitlines())
+    assert (found.creating, found.optimizer) == (True, "adam")
+    assert found.ran_at[0] == "/home/ann/steps.py:41"

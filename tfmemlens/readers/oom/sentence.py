@@ -128,6 +128,15 @@ FRAME = LineRule(
     'File "train.py", line 31, in <module>',
     needs='File "',
 )
+AUTOGRAPH_FRAME = LineRule(
+    r"\A {2,8}(?P<file>(?:[~/]|[A-Za-z]:[\\/]|<ipython)\S*):(?P<line>\d+) (?P<name>[A-Za-z_<]\w*>?)"
+    r"(?: +\*{1,2})?\s*\Z",
+    "    /home/ann/train.py:41 train_step  *",
+    "    /usr/lib/python3/dist-packages/keras/optimizer_v2/adam.py:129 _create_slots",
+    needs=".py:",
+    era=((2, 0), (2, 4)),
+)
+"""A frame below `in user code:`, with the line of code below it."""
 NOTEBOOK_FRAME = LineRule(
     r"\A\s*(?:File )?(?P<file>(?:[~/]|[A-Za-z]:\\)\S*?\.pyc?)(?::(?P<line>\d+),)? in (?P<name>\S+?)\(",
     "/usr/local/lib/python3.6/dist-packages/tensorflow/python/client/session.py in _do_call(self, fn, *args)",
@@ -263,8 +272,8 @@ BORING = LineRule(
 )
 _AROUND = RuleTable.of(
     DEFINED_BELOW, DETECTED, TRACEBACK, NODE_LINE, INSTRUCTION, KERAS_LAYER, KERAS3_LAYER, ARGUMENTS, TAG,
-    OP_TAIL, FRAME, CELL, NOTEBOOK_FRAME, ARROW, OTHER_FRAME, PYTEST_PLACE, CAUSED_BY, ORIGINAL, FORWARD,
-    HINT, BORING, ROOTS,
+    OP_TAIL, FRAME, AUTOGRAPH_FRAME, CELL, NOTEBOOK_FRAME, ARROW, OTHER_FRAME, PYTEST_PLACE, CAUSED_BY,
+    ORIGINAL, FORWARD, HINT, BORING, ROOTS,
 )  # fmt: skip
 """What stands around a message; the code below a frame, and a layer's arguments, are known by their place."""
 SESSION_CODE = regex(
@@ -507,7 +516,7 @@ class SentenceCollector:
 
     def _frame(self, text: str) -> bool:
         """A line of a stack: a frame, or the code below it."""
-        if self._after_frame and text.strip() and not FRAME.search(text):
+        if self._after_frame and text.strip() and not (FRAME.search(text) or AUTOGRAPH_FRAME.search(text)):
             if self._frames:
                 self._frames[-1] = self._frames[-1]._replace(text=text.strip())
                 self._keep_frame(self.current)
@@ -516,7 +525,7 @@ class SentenceCollector:
             return True
         if self._cell(text) or self._of_another_language(text) or self._of_pytest(text):
             return True
-        if match := FRAME.search(text):
+        if match := FRAME.search(text) or AUTOGRAPH_FRAME.search(text):
             self._at_frame = True
             self._ran_through(match["file"])
             if match["name"] in _KERAS_CALLS and _TRAINER.search(match["file"]):
