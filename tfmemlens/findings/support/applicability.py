@@ -272,6 +272,7 @@ TABLE: dict[str, Applicability] = {
     "own-process": _ANYWHERE,
     "larger-quota": _ANYWHERE,
     "convert-anew": _ANYWHERE,
+    "shape-of-the-input": _ANYWHERE,
     "room-for-two-versions": Applicability(_TENSORFLOW),
     "fewer-jobs": _ANYWHERE,
     "wrap-blocks": Applicability(frozenset({TORCH_XLA})),
