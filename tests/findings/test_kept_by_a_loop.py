@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.findings.logs import CPU, dump_by_size, oom
 from tfmemlens import pipeline
 from tfmemlens.findings.support.kept_code import kept, largest
 from tfmemlens.findings.support.kept_trees import Kept
@@ -321,3 +322,46 @@ def test_of_a_small_model_or_few_epochs_it_is_no_measured_cause() -> None:
 def test_without_a_mean_the_newest_set_is_kept() -> None:
     text = snapshots().replace("Mean", "Keeper").replace("np.mean", "pick").replace("in zip(*", "in list(")
     assert "newest" in pipeline.explain(text).actions[0].remedy.text
+
+
+ROUNDS = """
+def client(model, ward):
+    return {returned}
+
+class Shop:
+    def __init__(self):
+        self.rng, self.waiting = np.random.default_rng(1), {{}}
+
+    def show(self, number, tape, chance):
+        bought = self.rng.random(64) < chance
+        self.waiting[number] = {put}
+
+for number in range(90):
+    weights, count = client(model, wards[number])
+    updates.append((weights, count))
+    shop.show(number, tape, chance)
+"""
+
+
+@pytest.mark.parametrize(
+    ("returned", "put", "on_host"),
+    [
+        ("model.get_weights(), ward.count", "(number, bought)", [True, True]),
+        ("model.get_weights(), float(loss)", "(number, np.log(chance))", [True, True]),
+        ("model(ward.x), ward.count", "(number, tape)", [False, False]),
+        ("model.trainable_variables, len(ward.x)", "(number, bought * tape)", [False, False]),
+    ],
+)
+def test_what_functions_and_generators_of_numpy_make_lies_in_host_ram(
+    returned: str, put: str, on_host: list[bool]
+) -> None:
+    keeps = {each.container: each.on_host for each in of(ROUNDS.format(returned=returned, put=put))}
+    assert [keeps[name] for name in ("updates", "self.waiting")] == on_host
+
+
+@pytest.mark.parametrize(("allocator", "blamed"), [("cpu", True), ("bfc_cpu_allocator_for_gpu", False)])
+def test_arrays_of_numpy_are_in_no_pool_of_tensorflow(allocator: str, blamed: bool) -> None:
+    code = "kept = []\nfor x in data:\n    kept.append(model.predict(x))\n"
+    held = dump_by_size(15_360_000, 500, (26, 15_360_000), (3, 8 * MIB), allocator=allocator)
+    text = f"{code}{held}{oom('60000,64', 'net/sub', on=CPU, by=allocator)}"
+    assert (found(text) is not None) is blamed

@@ -23,7 +23,7 @@ from tfmemlens.findings.support.kept import loop_of_a_tape
 from tfmemlens.findings.support.kept_code import SMALL_BESIDE_CALLS, kept, largest
 from tfmemlens.findings.support.kept_remedies import instead
 from tfmemlens.findings.support.kills import another_program
-from tfmemlens.findings.support.rows import device_limit, on_host, requests, rows
+from tfmemlens.findings.support.rows import device_limit, holds_arrays, on_host, requests, rows
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.findings.support.stage import is_epoch
 from tfmemlens.findings.support.taped import taped
@@ -86,7 +86,7 @@ def _candidates(case: Case, moment: Moment) -> list[Kept]:
         for each in kept(case.capture.surroundings)
         if not (taped and taped.called and each.line_of_loop == taped.loop)
     ]  # what a layer's own loop adds to is one forward pass, which the tape keeps
-    first = largest(kept_there, on_host(moment))
+    first = largest(kept_there, holds_arrays(moment))
     if first and not first.each and any(each.model for each in kept_there):
         return []  # models weigh more than what nobody knows the size of: models-kept tells of them
     if first is None or first.each or first.number:

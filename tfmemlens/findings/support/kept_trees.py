@@ -27,6 +27,9 @@ _TO_HOST = frozenset(
 _FIGURES = frozenset({"evaluate", "test_on_batch", "train_on_batch"})
 """Methods of Keras that return a loss and metrics."""
 _OF_NUMPY = frozenset({"np", "numpy", "onp", "librosa", "cv2"})
+_DRAWS = frozenset("random normal uniform integers randint rand randn choice permutation poisson".split())
+_GENERATOR = regex(r"(?i)(?:\A|_)(?:rng|random_?state)\d?\Z")
+"""What programs call NumPy's generators, by whose methods JAX draws nothing."""
 _A_NUMBER = regex(
     r"(?i)\A(?:\w*_)?(?:loss|l|acc|accuracy|metrics?|lr|step|epoch|reward|r|score|time|name|path|key"
     r"|rate|auc|f1|mae|r?mse|iou|dice|precision|recall|id|done)s?\d?\Z"
@@ -196,6 +199,10 @@ class _Code:
             node.name for node, _ in nodes if isinstance(node, ast.FunctionDef) and _returns_gradients(node)
         }
         """Calls that return gradients, functions of the text among them."""
+        self.to_host = frozenset(
+            node.name for node, _ in nodes if isinstance(node, ast.FunctionDef) and _returns_of_host(node)
+        )
+        """Functions of the text that return nothing of a device."""
         self.calls = {ast.unparse(node.func) for node, _ in nodes if isinstance(node, ast.Call)}
         self.remarks = [line.text for each in self.statements for line in each.lines if "#" in line.text]
 
@@ -323,11 +330,17 @@ class _Names:
         return min(self._aliases(name))
 
     def _on_host(self, value: ast.expr) -> bool:
+        """Whether it lies in host RAM; of several values one does, and of none is known where it was made."""
         if any(_host_call(each) for each in ast.walk(value) if isinstance(each, ast.Call)):
             return True
-        return any(
-            isinstance(made, ast.Call) and _host_call(made) for made, _ in self._values(ast.unparse(value))
-        )
+        if isinstance(value, ast.Tuple | ast.List):
+            known = [each for each in value.elts if self._values(ast.unparse(each))]
+            return bool(known) and all(map(self._on_host, known))
+        return any(map(self._made_on_host, (made for made, _ in self._values(ast.unparse(value)))))
+
+    def _made_on_host(self, made: ast.expr) -> bool:
+        first = made.left if isinstance(made, ast.Compare) else made
+        return isinstance(first, ast.Call) and (_host_call(first) or _called(first) in self.code.to_host)
 
     def _number(self, value: ast.expr) -> bool:
         if isinstance(value, ast.Call):
@@ -488,10 +501,29 @@ def _inside(value: ast.expr) -> ast.expr:
     return value
 
 
+def _returns_of_host(function: ast.FunctionDef) -> bool:
+    """Whether each value that it returns is made in host RAM in the very line that returns it."""
+    returned = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value]
+    values = [
+        each for value in returned for each in (value.elts if isinstance(value, ast.Tuple) else [value])
+    ]
+    calls = [each for each in values if isinstance(each, ast.Call)]
+    plain = all(_host_call(each) or _called(each) in _NUMBERS for each in calls)
+    others = (each for each in values if not isinstance(each, ast.Call))
+    return any(map(_host_call, calls)) and plain and all(isinstance(each, _UNMADE) for each in others)
+
+
+_UNMADE = (ast.Constant, ast.Attribute)
+"""What is returned beside: a count, `ward.count`."""
+
+
 def _host_call(call: ast.Call) -> bool:
-    return _called(call) in _TO_HOST or (
-        isinstance(call.func, ast.Attribute) and _root(call.func) in _OF_NUMPY
-    )
+    if _called(call) in _TO_HOST:
+        return True
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    owner = ast.unparse(call.func.value).rpartition(".")[2]
+    return _root(call.func) in _OF_NUMPY or (call.func.attr in _DRAWS and bool(_GENERATOR.search(owner)))
 
 
 def _called(call: ast.Call) -> str:

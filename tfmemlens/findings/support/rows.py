@@ -299,6 +299,12 @@ def on_host(moment: Moment) -> bool:
     )
 
 
+def holds_arrays(moment: Moment) -> bool:
+    """Whether arrays of NumPy lie in what is full: the machine's memory, and no pool of TensorFlow's."""
+    failed = moment.request.failed if moment.request else None
+    return on_host(moment) and "bfc" not in ((failed and failed.allocator) or "").lower()
+
+
 def of_a_program(moment: Moment) -> bool:
     """Whether a failed XLA request is known to be a compiled program's: the message names the program, or
     its parts or what became of it.
