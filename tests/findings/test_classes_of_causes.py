@@ -55,6 +55,9 @@ def test_all_gradients_wait_for_the_global_norm() -> None:
     assert "clipped-by-global-norm" in rules(of_weight)
     assert "batch" not in explained(of_weight).actions[0].remedy.text.split(";")[0]
     assert "clipped-by-global-norm" not in rules(text.replace("clip_by_global_norm", "clip_by_value"))
+    for units, of_one in ((16384, True), (256, False)):  # 16 MiB and 256 KiB, beside 30 MiB
+        code = f"x = layers.Dense({units})(Input((256,)))\n"
+        assert ("clipped-by-global-norm" in rules(code + of_weight)) is of_one
     assert "clipped-by-global-norm" not in rules(CLIPPED + oom("64,64,64,64", "net/conv/Relu"))
 
 

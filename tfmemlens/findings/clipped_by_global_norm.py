@@ -4,7 +4,7 @@ What it means: clipping by the global norm needs the norm over all gradients bef
 updated, so the gradients of all weights are alive at once, and their clipped copies join them. Neither
 depends on the batch.
 When it fires: the log shows that gradients are clipped by their global norm, and a gradient of a weight, or a
-tensor in the optimizer's update, failed.
+tensor in the optimizer's update, failed: no larger than any weight that the code makes.
 What to do: clip each gradient by its own norm or value; a smaller model.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.code_outputs import largest_weight
 from tfmemlens.findings.support.rows import alike, requests, tensor_text
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Request
@@ -25,6 +26,10 @@ EXPLAINS = "the failing gradient, and held tensors of the same size"
 _OF_A_WEIGHT = regex(
     r"MatMul_1(?:_\d+)?\Z|Backprop(?:Filter|Weights)|UnsortedSegmentSum|_grad/tuple/|L2Loss|global_norm"
 )
+_TIMES_LARGEST = 4
+"""Of the largest weight that the code makes: what is larger is no weight's gradient, though the code may load
+weights that nothing tells of.
+"""
 CLIP_EACH = Remedy(
     "clip each gradient by its own norm or value, which waits for no other; the batch plays no part",
     "tf.keras.optimizers.Adam(clipnorm=1.0)   # not global_clipnorm; tf.clip_by_norm for each",
@@ -38,6 +43,9 @@ def check(case: Case) -> Iterator[Finding]:
         return
     for index, moment, request in requests(case):
         if (request.failed.tensor_bytes or 0) < MIB or not _of_weights(request):
+            continue
+        largest = largest_weight(case)
+        if largest and (request.failed.tensor_bytes or 0) > _TIMES_LARGEST * largest:
             continue
         yield Finding(
             severity=Severity.CAUSE,

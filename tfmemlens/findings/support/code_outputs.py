@@ -95,6 +95,16 @@ def weighing(case: Case, shape: Sequence[int | None]) -> list[LayerOutput]:
     return list(owners.values())
 
 
+def largest_weight(case: Case) -> int:
+    """The bytes of the largest weight of the program's layers; 0 where none is known."""
+    program = case.capture.surroundings.program()
+    if not program:
+        return 0
+    from tfmemlens.knowledge.keras_program import layer_outputs
+
+    return max((weight.bytes for each in layer_outputs(program) for weight in each.weights), default=0)
+
+
 def models_made(case: Case) -> tuple[int, int]:
     """The weights of one model that the program's lines make again and again, and how many it makes; 0 and 0
     where it makes none twice.
