@@ -365,3 +365,18 @@ def test_arrays_of_numpy_are_in_no_pool_of_tensorflow(allocator: str, blamed: bo
     held = dump_by_size(15_360_000, 500, (26, 15_360_000), (3, 8 * MIB), allocator=allocator)
     text = f"{code}{held}{oom('60000,64', 'net/sub', on=CPU, by=allocator)}"
     assert (found(text) is not None) is blamed
+
+
+@pytest.mark.parametrize(("kept", "tape"), [("(tape, chance)", True), ("chance", False)])
+def test_a_tape_that_is_kept_is_the_first_thing_to_let_go(kept: str, tape: bool) -> None:
+    code = (
+        "class Learner:\n    def __init__(self):\n        self.pending = {}\n"
+        "    def show(self, number, page):\n        with tf.GradientTape() as tape:\n"
+        f"            chance = policy(page)\n        self.pending[number] = {kept}\n"
+        "for number in range(900):\n    learner.show(number, pages[number])\n"
+    )
+    held = dump_by_size(15_360_000, 500, (26, 15_360_000), (3, 8 * MIB), allocator="cpu")
+    finding = found(f"{code}{held}{oom('60000,64', 'net/sub', on=CPU, by='cpu')}")
+    assert finding is not None
+    assert (finding.remedies[0].slug == "no-kept-tape") is tape
+    assert ("keep no tape in `self.pending`" in finding.remedies[0].text) is tape

@@ -281,6 +281,7 @@ TABLE: dict[str, Applicability] = {
     "tape-inside-loop": Applicability(_TENSORFLOW, session=False),
     "own-gradient": Applicability(_TENSORFLOW, since=(2, 0), session=False),
     "no-persistent-tape": Applicability(_TENSORFLOW, session=False),
+    "no-kept-tape": Applicability(_TENSORFLOW, session=False),
     "hide-the-gpu": Applicability(_TENSORFLOW, devices=_ON_GPU, shell=True),
     "smaller-workspace": _ANYWHERE,
     "one-batch-to-the-device": Applicability(_OF_JAX),

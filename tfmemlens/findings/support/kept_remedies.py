@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tfmemlens.findings.support.container_uses import Use, use_of
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import on_host
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.model.case import Case, Moment
@@ -18,6 +19,7 @@ from tfmemlens.units import human
 if TYPE_CHECKING:
     from tfmemlens.findings.support.kept_trees import Kept
 
+_TAPE = regex(r"GradientTape\([^)\n]{0,80}\) as (?P<name>\w{1,40}):")
 _ADDS_UP = regex(r"\badd_n\(|\bsum\(|reduce_(?:sum|mean)\(|\bmean\(|tree[._]map\(|\bzip\(\s*\*")
 """Code that wants no more of what was kept than its sum."""
 _PICKED = regex(r"\b(?:randint|choice|sample|choices|integers|randrange|permutation|shuffle)\(")
@@ -27,6 +29,15 @@ _REDUCE = "reduce each result to what you want of it in the end (a mean, a score
 
 def instead(case: Case, moment: Moment, keeping: Kept, turns: int | None) -> Iterator[Remedy]:
     """What keeps less of each iteration, best first."""
+    if tape := _tape_in(case, keeping):
+        yield Remedy(
+            f"keep no tape in `{keeping.container}`: `{tape}` holds all outputs of its forward pass until its"
+            " gradient is taken. Take it before you keep anything, and scale it later; or keep what the tape"
+            " was given, and record it anew when it is wanted",
+            f"with tf.GradientTape() as {tape}: ...   # again, from the inputs that you kept",
+            slug="no-kept-tape",
+        )
+        return
     host = on_host(moment)
     whole = keeping.each * keeping.most if keeping.each and keeping.most else None
     whole = keeping.each * (turns // keeping.every) if whole is None and keeping.each and turns else whole
@@ -190,3 +201,11 @@ def _capped(container: str, use: Line) -> Remedy:
         f"{container} = collections.deque(maxlen=1000); {container}.append(np.asarray(x))",
         slug="keep-numbers",
     )
+
+
+def _tape_in(case: Case, keeping: Kept) -> str | None:
+    """The name of a gradient tape that is among what is kept."""
+    kept = set(re.findall(r"\w+", keeping.value))
+    lines = code_lines(case.capture.surroundings)
+    tapes = (match["name"] for line in lines if (match := _TAPE.search(line.text)))
+    return next((tape for tape in tapes if tape in kept), None)
