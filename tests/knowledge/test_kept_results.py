@@ -45,8 +45,8 @@ def test_nothing_on_the_device_is_kept(code: str) -> None:
     [
         ("history.append(step(batch))", "history"),
         ("history.append((step(batch), 3))", "history"),
-        ("outs = [model(x, training=True) for _ in range(100)]", ""),
-        ("outs = [model(x) for x in test_batches]", ""),
+        ("outs = [model(x, training=True) for _ in range(100)]", "outs"),
+        ("outs = [model(x) for x in test_batches]", "outs"),
         ("history.append(f(np.asarray(x)))", "history"),  # what f returns is on the device all the same
     ],
 )
