@@ -186,6 +186,18 @@ def test_threads_unroll_for_several_gates_at_once(workers: int, halves: int) -> 
     assert max(each.temporary_bytes for each in ops(predicted, "While")) == halves * buffer // 2
 
 
+def test_the_bar_holds_threads_that_do_not_meet() -> None:
+    shares = {
+        workers: capture(maps(), StepSettings(8, "sgd", threads=1, workers=workers, onednn=False)).timelines[
+            0
+        ]
+        for workers in (1, 4)
+    }
+    buffer, (alone, four) = 48 * 1024 * 144 * 4, shares.values()
+    assert four.lower_error_share is not None and alone.lower_error_share is not None
+    assert four.peak_bytes * (1 - four.lower_error_share) < alone.peak_bytes + 1.5 * buffer
+
+
 def scan(**config: Any) -> Network:
     return network(
         [

@@ -17,6 +17,7 @@ from tfmemlens.estimation.conditions import (
     settled,
 )
 from tfmemlens.estimation.keras_step.layer_summaries import summaries
+from tfmemlens.estimation.keras_step.lowering.sequence import gates_at_once
 from tfmemlens.estimation.keras_step.prediction import PredictedStep, peak_bytes, predict
 from tfmemlens.estimation.needed_limit import LIMIT_NOTE, UNTRIED_LIMIT_NOTE, arrays_note, needed_limit
 from tfmemlens.model.capture import Capture, Hints, Source
@@ -54,6 +55,10 @@ _MOSTLY_SUMMED = 0.45
 there in seven nets with GRU and LSTM on TensorFlow 2.21, one thread.
 """
 
+_MAY_NOT_MEET = 0.7
+"""Of what several threads are thought to unroll at once in a loop, beyond one buffer, so much may not be
+there: of a small net on four threads half of the four buffers was.
+"""
 _PARTLY_SUMMED = 0.45
 """Of the gradients that are summed in parts, so much more or less than predicted may wait: what was seen lay
 35 % above and 39 % below it (TensorFlow 2.21, one model alone and with `fit`).
@@ -146,12 +151,15 @@ def _widened(
 
 def _lower_share(network: Network, predicted: PredictedStep, chosen: StepSettings, share: float) -> float:
     """How far below the prediction the truth may lie: arrays that need not be copied, what oneDNN's
-    convolutions do without, where nobody says whether it computes, and gradients of a loop that need not pile
-    up.
+    convolutions do without, where nobody says whether it computes, gradients of a loop that need not pile up,
+    and convolutions of a loop that need not meet.
     """
     peak = max(predicted.timeline.peak_bytes, 1)
     arrays = sum(value.bytes for value in predicted.step.arrays)
-    below = share + (_MOSTLY_SUMMED * _waiting_bytes(predicted) + _MAY_NOT_BE_COPIED * arrays) / peak
+    at_once = gates_at_once(chosen.workers or 1)
+    beside = max((op.temporary_bytes for op in predicted.step.tape.ops if op.op == "While"), default=0)
+    open_bytes = _MOSTLY_SUMMED * _waiting_bytes(predicted) + _MAY_NOT_BE_COPIED * arrays
+    below = share + (open_bytes + _MAY_NOT_MEET * beside * (1 - 1 / at_once)) / peak
     if chosen.onednn is None and _unrolls(predicted):
         other = peak_bytes(network, replace(chosen, onednn=True))
         below = max(1 - (1 - below) * other / peak, below)

@@ -467,10 +467,17 @@ def _backward(
     return last
 
 
+def gates_at_once(workers: int) -> float:
+    """How many of the eight convolutions of a step unroll their gradients at once. A net of TensorFlow 2.11
+    with a buffer of 30 MiB took 123 MiB on one thread, 135 on two, 175 on three and 228 on four; another half
+    a buffer more on two; of two small ones both held two buffers on two threads, and two and four on four.
+    """
+    return min(1 + workers * (workers - 1) / 4, 8)
+
+
 def _scratch_bytes(job: LoweringContext, state: Sizes) -> int:
     """What the gradients of a cell's convolutions unroll: each of the four gates has its own, of the input
-    and of the state, and each thread may be at one of them. A net of TensorFlow 2.11 with a buffer of 30 MiB
-    took 123 MiB on one thread, 135 on two, 175 on three and 228 on four.
+    and of the state, and threads may be at several of them.
     """
     if job.device != "cpu" or job.onednn or len(state) > 3:
         return 0
@@ -482,8 +489,7 @@ def _scratch_bytes(job: LoweringContext, state: Sizes) -> int:
             math.prod(state) // filters, math.prod(shape[:-1]), filters, ITEM_BYTES.get(job.dtype, 4)
         )
         sizes.append(unrolled.filter_gradient_bytes())
-    at_once = min(1 + job.workers * (job.workers - 1) / 4, 2 * _GATES[job.spec.class_name])
-    return round(max(sizes) * at_once)
+    return round(max(sizes) * gates_at_once(job.workers))
 
 
 def _parallel(job: LoweringContext, weights: list[TapeValue], steps: int) -> int:
