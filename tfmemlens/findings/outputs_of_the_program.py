@@ -16,8 +16,8 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.code_outputs import CodeOutput
-from tfmemlens.findings.support.outputs_in_training import outputs_of, outweighed
-from tfmemlens.findings.support.rows import all_in_use, device_limit, enumerated, requests
+from tfmemlens.findings.support.outputs_in_training import outputs_of, outweighed, room_of
+from tfmemlens.findings.support.rows import enumerated, requests
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import format_shape
@@ -37,8 +37,7 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         made = outputs_of(case, moment, request)
         asked = next((each for each in made if each.asked), None)
-        limit = device_limit(case, moment)
-        room = limit.bytes if limit else all_in_use(moment)
+        room = room_of(case, moment)
         if asked is None or _needed(made) < max(_LEAST_BYTES, _LEAST_SHARE * room):
             continue
         if outweighed(case, request, made):

@@ -82,14 +82,9 @@ def kernels_of(made: Sequence[CodeOutput]) -> list[tuple[CodeOutput, WeightSpec]
 
 def weighing(case: Case, shape: Sequence[int | None]) -> list[LayerOutput]:
     """The layers of the program that own a weight of this shape, each once."""
-    program = case.capture.surroundings.program()
-    if not program or not all(shape):
-        return []
-    from tfmemlens.knowledge.keras_program import layer_outputs
-
     owners = {
         (each.name, each.line, each.making): each
-        for each in layer_outputs(program)
+        for each in (_layers(case) if all(shape) else ())
         if any(tuple(weight.shape) == tuple(shape) for weight in each.weights)
     }
     return list(owners.values())
@@ -97,25 +92,25 @@ def weighing(case: Case, shape: Sequence[int | None]) -> list[LayerOutput]:
 
 def largest_weight(case: Case) -> int:
     """The bytes of the largest weight of the program's layers; 0 where none is known."""
+    return max((weight.bytes for each in _layers(case) for weight in each.weights), default=0)
+
+
+def _layers(case: Case) -> tuple[LayerOutput, ...]:
+    """All outputs of the program's layers; trees are followed only where there is a program."""
     program = case.capture.surroundings.program()
     if not program:
-        return 0
+        return ()
     from tfmemlens.knowledge.keras_program import layer_outputs
 
-    return max((weight.bytes for each in layer_outputs(program) for weight in each.weights), default=0)
+    return layer_outputs(program)
 
 
 def models_made(case: Case) -> tuple[int, int]:
     """The weights of one model that the program's lines make again and again, and how many it makes; 0 and 0
     where it makes none twice.
     """
-    program = case.capture.surroundings.program()
-    if not program:
-        return 0, 0
-    from tfmemlens.knowledge.keras_program import layer_outputs
-
     weights: dict[int, dict[tuple[str, Line], int]] = {}
-    for each in layer_outputs(program):
+    for each in _layers(case):
         of_one = weights.setdefault(each.making, {})
         of_one[each.name, each.line] = sum(weight.bytes for weight in each.weights)
     first = sum(weights.get(0, {}).values())

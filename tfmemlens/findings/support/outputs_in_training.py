@@ -44,14 +44,14 @@ def outweighed(case: Case, request: Request, made: Sequence[CodeOutput]) -> tupl
     """
     times, with_them = copies_in_code(code_lines(case.capture.surroundings))
     whole = times * sum(weight.bytes for _, weight in kernels_of(made))
-    room = max(_room(case, each) for each in case.moments)
+    room = max(room_of(case, each) for each in case.moments)
     least = max(_LEAST_BYTES, _TIMES_ASKED * (request.failed.tensor_bytes or 0), _LEAST_SHARE * room)
     if whole < least or whole <= sum(each.bytes for each in made):
         return None
     return times, with_them
 
 
-def _room(case: Case, moment: Moment) -> int:
+def room_of(case: Case, moment: Moment) -> int:
     """What the device has, or what is in use of it; 0 where neither is known."""
     limit = device_limit(case, moment)
     return limit.bytes if limit else all_in_use(moment)

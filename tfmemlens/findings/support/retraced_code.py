@@ -54,7 +54,7 @@ def given_numbers(program: Program) -> Iterator[tuple[str, Line, dict[str, str],
     name, its line, what each such argument is given, and the line of the first call.
     """
     for statement, node in _functions(program):
-        if not any("function" in ast.unparse(each) for each in node.decorator_list):
+        if not _is_traced(node):
             continue
         if numbers := list(_numbers(program, node)):
             given = {argument: value for argument, value, _ in reversed(numbers)}
@@ -66,7 +66,7 @@ def given_objects(program: Program) -> Iterator[tuple[str, Line, tuple[str, ...]
     or an optimizer: its name, its line, these arguments, and the line of the call.
     """
     for statement, node in _functions(program):
-        if not any("function" in ast.unparse(each) for each in node.decorator_list):
+        if not _is_traced(node):
             continue
         for at, call, _ in _calls(program, node.name):
             loop = _around(program, call)
@@ -75,6 +75,11 @@ def given_objects(program: Program) -> Iterator[tuple[str, Line, tuple[str, ...]
             if names:
                 yield node.name, statement.line_of(node), tuple(names), at.line_of(call)
                 break
+
+
+def _is_traced(node: ast.FunctionDef) -> bool:
+    """Whether a decorator makes it a tf.function."""
+    return any("function" in ast.unparse(each) for each in node.decorator_list)
 
 
 def _objects_of(loop: ast.For | ast.While) -> Iterator[str]:

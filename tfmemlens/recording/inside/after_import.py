@@ -69,6 +69,17 @@ def stands_for(function: Any, original: Any) -> Any:
     return function
 
 
+class Namespace:
+    """A module with some of its names replaced, for those who know it by this one."""
+
+    def __init__(self, module: Any, **replaced: Any) -> None:
+        self._module = module
+        self.__dict__.update(replaced)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
 def watch(patches: Dict[str, Patch]) -> Finder:
     """Patch these modules when they are imported, or now where they have been."""
     waiting = {}

@@ -17,7 +17,7 @@ from collections import deque
 from types import SimpleNamespace
 from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 
-from .after_import import stands_for
+from .after_import import Namespace, stands_for
 from .recorder import Recorder
 
 MARK = "tfmemlens scope:"
@@ -189,7 +189,7 @@ def listen(module: Any, recorder: Recorder) -> None:
     _patch_scope(ops.name_scope_v2, scopes, recorder)
     if gradient is not None and hasattr(module, "_MockOp") and hasattr(module, "nest"):
         _patch_op(module._MockOp, scopes, recorder)
-        module.nest = _Nest(module.nest, recorder.guard(scopes.differentiated_all))
+        _patch_nest(module, scopes, recorder)
 
 
 def _register(last: LastTensor, pywrap: Any, library: Any) -> bool:
@@ -242,15 +242,12 @@ def _patch_op(op: Any, scopes: EagerScopes, recorder: Recorder) -> None:
     op.__init__ = stands_for(init, original)
 
 
-class _Nest:
-    """TensorFlow's module, whose function that arranges the gradients is the last that a tape calls."""
+def _patch_nest(module: Any, scopes: EagerScopes, recorder: Recorder) -> None:
+    """The function that arranges the gradients is the last that a tape calls."""
+    original, arranged = module.nest.pack_sequence_as, recorder.guard(scopes.differentiated_all)
 
-    def __init__(self, nest: Any, arranged: Callable[[], Any]) -> None:
-        self._nest, self._arranged = nest, arranged
+    def pack(*args: Any, **kwargs: Any) -> Any:
+        arranged()
+        return original(*args, **kwargs)
 
-    def pack_sequence_as(self, *args: Any, **kwargs: Any) -> Any:
-        self._arranged()
-        return self._nest.pack_sequence_as(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._nest, name)
+    module.nest = Namespace(module.nest, pack_sequence_as=stands_for(pack, original))

@@ -197,10 +197,9 @@ class Runs:
             return
         self._local.calling = what
         known = function() if function is not None else None
-        outputs = list(getattr(known, "outputs", None) or ())
-        self._begin(what, graph=_graph_of(known))
-        fetches = outputs + [getattr(known, "updates_op", None)]
-        self.last(outputs[0] if outputs else None, fetches, None, what)
+        fetches = _fetches_of(known)
+        self._begin(what, graph=getattr(fetches[0], "graph", None))
+        self.last(fetches[0] if len(fetches) > 1 else None, fetches, None, what)
 
     def _end(self, data: bytes) -> None:
         local = self._local
@@ -252,10 +251,9 @@ def _has_little_room() -> bool:
     return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
-def _graph_of(function: Any) -> Any:
-    """Of a Keras function."""
-    outputs = list(getattr(function, "outputs", None) or ()) + [getattr(function, "updates_op", None)]
-    return getattr(outputs[0], "graph", None)
+def _fetches_of(function: Any) -> List[Any]:
+    """Of a Keras function: its outputs, and the op that updates."""
+    return list(getattr(function, "outputs", None) or ()) + [getattr(function, "updates_op", None)]
 
 
 def sessions(module: Any, recorder: Recorder) -> None:
@@ -313,7 +311,7 @@ def keras_functions(module: Any, recorder: Recorder) -> None:
         ):
             made.append(1)
             what = "%s %d" % (getattr(self, "name", None) or "function", len(made))
-            graph = _graph_of(self)
+            graph = getattr(_fetches_of(self)[0], "graph", None)
             if runs.lists(graph):
                 told = Metadata(runs, always=what, function=weakref.ref(self))
                 self.run_metadata, self.run_options = told, runs.listed(graph)

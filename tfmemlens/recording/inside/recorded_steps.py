@@ -16,7 +16,7 @@ import time
 from typing import Any, Callable, Dict, List, Optional
 
 from . import bundle, eager_scopes, inputs, living
-from .after_import import stands_for
+from .after_import import Namespace, stands_for
 from .function_graphs import Collector
 from .recorder import Recorder, is_for_memory
 
@@ -270,17 +270,7 @@ def functions(module: Any, recorder: Recorder) -> None:
             finally:
                 windows.leave(self._tfmemlens, error, trace)
 
-    module.trace = _Namespace(module.trace, Trace)
-
-
-class _Namespace:
-    """A module with one of its names replaced."""
-
-    def __init__(self, module: Any, trace: Any) -> None:
-        self._module, self.Trace = module, trace
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._module, name)
+    module.trace = Namespace(module.trace, Trace=Trace)
 
 
 def tapes(module: Any, recorder: Recorder) -> None:

@@ -2,11 +2,11 @@
 those of a process that `multiprocessing` started, which prints them itself and ends without `atexit`.
 """
 
-import functools
 import threading
 import traceback
 from typing import Any, Callable, Dict
 
+from .after_import import stands_for
 from .recorder import Recorder
 
 
@@ -25,7 +25,6 @@ def _patch_tracebacks(failed: Callable[[Any, Any], Any]) -> None:
     printed: Any = traceback.TracebackException
     original = printed.__init__
 
-    @functools.wraps(original)
     def init(self: Any, *args: Any, **named: Any) -> None:
         error, trace = (args + (None,) * 3)[1:3]
         error, trace = named.get("exc_value", error), named.get("exc_traceback", trace)
@@ -33,7 +32,7 @@ def _patch_tracebacks(failed: Callable[[Any, Any], Any]) -> None:
             failed(error, trace)
         original(self, *args, **named)  # makes others, of the errors that it was raised from
 
-    printed.__init__ = init
+    printed.__init__ = stands_for(init, original)
 
 
 def _patch_threads(failed: Callable[[Any, Any], Any]) -> None:
@@ -42,18 +41,16 @@ def _patch_threads(failed: Callable[[Any, Any], Any]) -> None:
     if original is None:
         return
 
-    @functools.wraps(original)
     def hook(told: Any) -> None:
         failed(told.exc_value, told.exc_traceback)
         original(told)
 
-    threads.excepthook = hook
+    threads.excepthook = stands_for(hook, original)
 
 
 def _patch_processes(module: Any, recorder: Recorder) -> None:
     original = module.BaseProcess._bootstrap
 
-    @functools.wraps(original)
     def bootstrap(self: Any, *args: Any, **named: Any) -> Any:
         try:
             return original(self, *args, **named)
@@ -61,4 +58,4 @@ def _patch_processes(module: Any, recorder: Recorder) -> None:
             if recorder.told:
                 recorder.guard(recorder.write_record)()
 
-    module.BaseProcess._bootstrap = bootstrap
+    module.BaseProcess._bootstrap = stands_for(bootstrap, original)
