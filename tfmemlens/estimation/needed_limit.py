@@ -49,9 +49,10 @@ _LIKELY_PARTS = (-0.5, -0.25, 0.0, 0.25, 0.5)
 _UNSERVED, _UNSERVED_ALONE = 4, 10
 """Fewer than one of so many ways in which a step may go may be left unserved. Requests as they are predicted
 count as much as larger ones: a pool that barely has no room for one may have it once all are larger. For 139
-steps of 20 to 1100 MiB (TensorFlow 1.15, 2.11 and 2.21) it is known whether they run at a limit, and 64 new
-ones were run with theirs: with these ways, all but a quarter of them, and the margin below 63 of the 64 run
-and all but about eight of the 139, at 1.25 times the peak in the median of all.
+steps of 20 to 1100 MiB (TensorFlow 1.15, 2.11 and 2.21) it is known whether they run at a limit, and 64
+new ones were run with theirs: with these ways, all but a quarter of them, 62 of the 64 ran without the margin
+below and 63 with four hundredths; of the 139 about eight are stated too little. All are stated 1.25 times the
+peak in the median.
 """
 _MARGIN = 0.01
 """A part that is added to what serves the ways, no more than the error bar, for how the pool's past differs
