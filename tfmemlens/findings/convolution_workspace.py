@@ -140,10 +140,8 @@ def _of_the_pool(case: Case, moment: Moment, index: int, library: str) -> Findin
         ),
         remedies=(
             *remedies.offered(case, moment, "smaller-batch"),
-            Remedy(
-                "or cap the workspace that cuDNN may ask for: a slower algorithm may do with less",
-                f"export {LIMIT_VARIABLE}=256",
-                slug="cudnn-workspace-limit",
+            remedies.cudnn_workspace(
+                "or cap the workspace that cuDNN may ask for: a slower algorithm may do with less"
             ),
             Remedy(
                 "or give the layer less at once: smaller patches or tiles",
@@ -220,10 +218,9 @@ def _of_the_limit(moment: Moment, index: int, refused: Line, need: int, limit: i
             Evidence("what an algorithm asked for, and its limit", refused),
         ),
         remedies=(
-            Remedy(
+            remedies.cudnn_workspace(
                 f"raise the limit of a workspace above {human(need)}, if the device has so much left",
-                f"export {LIMIT_VARIABLE}={-(-need // GIB) * 1024}",
-                slug="cudnn-workspace-limit",
+                -(-need // GIB) * 1024,
             ),
             Remedy(
                 "or make the layer's input smaller (tiles, a smaller batch), or compute this layer in another"
@@ -303,9 +300,9 @@ def _another_reason(case: Case, library: str, handle: bool) -> _Reason | None:
 def _room_is_left(case: Case) -> tuple[str, str, Line] | None:
     """The setting that leaves memory outside the pool already."""
     told = case.capture.surroundings
+    small_parts = [part.line for part in part_for_jax.every(told) if part.value < part_for_jax.USUAL]
     for name, value, line in told.settings:
-        part = next((part for part in part_for_jax.every(told) if part.line is line), None)
-        small = name == part_for_jax.VARIABLE and part is not None and part.value < part_for_jax.USUAL
+        small = name == part_for_jax.VARIABLE and any(each is line for each in small_parts)
         leaves = f"{name}={value.lower()}" in _LEAVES_ROOM or small
         if leaves and (_IN_VAIN.search(line.text) or not _HELPED.search(line.text)):
             return name, value, line
@@ -432,11 +429,7 @@ def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterato
         )
     elif not handle:
         yield from remedies.offered(case, moment, "smaller-batch")
-        yield Remedy(
-            "cap the workspace that cuDNN may ask for",
-            f"export {LIMIT_VARIABLE}=256",
-            slug="cudnn-workspace-limit",
-        )
+        yield remedies.cudnn_workspace("cap the workspace that cuDNN may ask for")
         yield remedies.DEFAULT_ALGORITHM
     yield Remedy(
         f"if it fails at the very first call of a small model on an empty device, suspect a {library} or"

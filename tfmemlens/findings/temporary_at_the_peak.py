@@ -80,10 +80,6 @@ def _smaller(where: str, alone: Saving, whole: int) -> Remedy:
 def _other_kernels(timeline: Timeline) -> Iterator[Remedy]:
     """Kernels with smaller temporary buffers, where there are some."""
     if "GPU" in timeline.device.upper():
-        yield Remedy(
-            "limit cuDNN's workspace",
-            "export TF_CUDNN_WORKSPACE_LIMIT_IN_MB=512",
-            slug="cudnn-workspace-limit",
-        )
+        yield remedies.cudnn_workspace("limit cuDNN's workspace", 512)
     else:
         yield remedies.onednn()

@@ -25,6 +25,7 @@ from tfmemlens.findings.support.tool_settings import of_batch
 from tfmemlens.findings.support.tool_settings import tool as known_tool
 from tfmemlens.findings.support.tried import failed_batches
 from tfmemlens.findings.support.use_of_pairs import compares_samples
+from tfmemlens.knowledge.convolution.gpu import LIMIT_VARIABLE
 from tfmemlens.knowledge.device_names import GPU
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment, Request
@@ -271,6 +272,11 @@ def onednn(saves_bytes: int | None = None) -> Remedy:
     )
     certainty = None if saves_bytes is None else Certainty.BOUND
     return Remedy(text, "export TF_ENABLE_ONEDNN_OPTS=1", saves_bytes, certainty, slug="onednn")
+
+
+def cudnn_workspace(text: str, mib: int = 256) -> Remedy:
+    """Another limit of what a convolution's algorithm may ask for."""
+    return Remedy(text, f"export {LIMIT_VARIABLE}={mib}", slug="cudnn-workspace-limit")
 
 
 def name_the_buffers() -> Remedy:
