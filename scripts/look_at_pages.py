@@ -36,7 +36,7 @@ SETTLES = 1.5
 
 
 def main() -> None:
-    if len(sys.argv) < 2:
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         sys.exit((__doc__ or "").strip())
     out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
