@@ -125,3 +125,13 @@ def test_a_tensor_that_is_large_alone_says_what_its_sizes_are() -> None:
     verdict = explained(text).verdict
     assert "alone takes 2.06 GiB; 32 is `BATCH_SIZE` (line 2) and 300 x 300 are 600 (`IMG_SIZE`" in verdict
     assert "; " not in explained(oom("32,300,300,192", "net/expand_conv/Conv2D")).verdict
+
+
+@pytest.mark.parametrize("name", ["validation_steps", "train_steps", "min_words_seen"])
+def test_a_count_of_batches_is_no_length(name: str) -> None:
+    assert meaning_of(name) is not Meaning.LENGTH
+
+
+@pytest.mark.parametrize("name", ["n_steps", "max_tokens", "num_frames", "frames", "my_num_words_kept"])
+def test_a_count_of_steps_of_a_sample_is(name: str) -> None:
+    assert meaning_of(name) is not Meaning.BATCH

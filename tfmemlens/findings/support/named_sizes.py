@@ -47,8 +47,8 @@ _MEANINGS = (
     (
         Meaning.LENGTH,
         regex(
-            r"(?i)len\Z|length|(?:max|num|n|number_of)_?(?:seq|tokens|steps|frames|words)|time_?steps|\Aseq"
-            r"|frames\Z"
+            r"(?i)len\Z|length|(?:\A|_)(?:max|num|n|number_of)_?(?:seq|tokens|steps|frames|words)|time_?steps"
+            r"|\Aseq|frames\Z"
         ),
     ),
     (

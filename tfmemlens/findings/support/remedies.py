@@ -11,7 +11,7 @@ from tfmemlens.findings.support.applicability import applies
 from tfmemlens.findings.support.batch_bound import batch_bound, in_words, of_traced, traced_below
 from tfmemlens.findings.support.graph_nets import rows_of_a_graph
 from tfmemlens.findings.support.in_pieces import in_pieces
-from tfmemlens.findings.support.named_sizes import NamedSize
+from tfmemlens.findings.support.named_sizes import Meaning, NamedSize, named_sizes
 from tfmemlens.findings.support.phase import is_jacobian, of_other_data
 from tfmemlens.findings.support.predicted import of_predicted, predicted_below
 from tfmemlens.findings.support.program_lines import code_lines, name_of_batch, numbers_by_name
@@ -404,6 +404,12 @@ def shorter(length: NamedSize) -> Remedy:
             f"{length.line.place} has {length.size:,} steps): cut the few long ones, or take longer steps",
             slug="shorter-sequences",
         )
+    if "frame" in length.name.lower():
+        return Remedy(
+            f"lower `{length.name}` ({length.line.place}: {length.size} -> {length.size // 2}): maps of half"
+            " as many pictures are held",
+            slug="shorter-sequences",
+        )
     return Remedy(
         f"lower `{length.name}` ({length.line.place}: {length.size}), and pad each batch only to its"
         " own longest: every activation shrinks with the length, and attention scores with its square",
@@ -541,7 +547,16 @@ def batch_of(case: Case, moment: Moment) -> int | None:
     stated = _stated_batch(case)
     if stated or request is None:
         return stated
-    return (None if request.fixed else _batch_of_program(case, request)) or request.batch
+    if request.fixed:
+        return request.batch
+    return _batch_of_program(case, request) or _times_a_length(case, request) or request.batch
+
+
+def _times_a_length(case: Case, request: Request) -> int | None:
+    """The batch that the text states, where the failed shape begins with it times another stated number."""
+    named = next(iter(named_sizes(request.failed.shape, case.capture.surroundings)), None)
+    folded = named and named.axis == 0 and named.meaning is Meaning.BATCH and named.times and not named.over
+    return named.stated if named and folded else None
 
 
 def _batch_of_program(case: Case, request: Request) -> int | None:
