@@ -75,3 +75,27 @@ def test_whoever_says_that_there_is_no_message_is_not_asked_for_one() -> None:
     slugs = [action.remedy.slug for action in pipeline.explain(text).actions]
     assert "how-it-ended" in slugs
     assert "read-the-log" not in slugs
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tensorflow.python.framework.errors_impl.NotFoundError: no such op",
+        "google.api_core.exceptions.ServiceUnavailable: 503",
+        "jaxlib.xla_extension.SomeError: no such thing",
+    ],
+)
+def test_a_dotted_python_error_is_no_line_of_java(line: str) -> None:
+    assert not ENDS["Java"].search(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "java.io.IOException: broken",
+        "org.tensorflow.exceptions.TFInvalidArgumentException: No session factory registered",
+        "Caused by: com.acme.LoadError: model",
+    ],
+)
+def test_a_class_of_java_is(line: str) -> None:
+    assert ENDS["Java"].search(line)

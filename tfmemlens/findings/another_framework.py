@@ -40,6 +40,7 @@ _WITHOUT_A_POOL = ("JCuda", "PyCUDA", "Numba")
 _NOT_ON_THE_GPU = ("Java", "JavaScript", "OpenCV")
 _A_COMPILER = "a compiler was killed"
 _PREPARE = "could not prepare the model"
+_TOO_LATE = "came after TensorFlow had started the GPU"
 _HELP = {
     _A_COMPILER: Remedy(
         "let fewer compilers run at once (each may take 2 GB and more), or add swap; or install the wheel"
@@ -210,6 +211,24 @@ _HELP = {
         "dmesg -T | grep -i xid; export CUDA_LAUNCH_BLOCKING=1",
         slug="blocking-launches",
     ),
+    "counts a tensor's elements": Remedy(
+        "keep the product of each tensor's sizes below 2,147,483,648: fewer samples in a batch, smaller"
+        " patches or fewer channels in that layer; for more samples in one update accumulate gradients. A"
+        " machine with more memory changes nothing",
+        slug="fewer-elements",
+    ),
+    _TOO_LATE: Remedy(
+        "set it first in every process that uses the GPU, before whatever makes a model or a tensor, an"
+        " import of yours as well; or in the environment of all these processes, where no order matters",
+        "export TF_FORCE_GPU_ALLOW_GROWTH=true   # of Ray's workers: runtime_env={'env_vars': {...}}",
+        slug="growth-at-first",
+    ),
+    "the data ended before": Remedy(
+        "leave the number of steps to the data, or ask for no more than it gives (samples / batch), or let"
+        " the generator begin again",
+        "model.fit(ds.repeat(), steps_per_epoch=len(x) // batch, epochs=40)   # or without steps_per_epoch",
+        slug="as-many-steps",
+    ),
     "reached outside its memory": Remedy(
         "find the kernel: let every launch be waited for, and read which op fails",
         "export CUDA_LAUNCH_BLOCKING=1",
@@ -328,7 +347,7 @@ def _kind(what: str) -> str:
 
 
 _A_SERVER = "the server did not start"
-_UNSAID = ("could not be started on the GPU", "did not reach a barrier", OF_A_HEARTBEAT)
+_UNSAID = ("could not be started on the GPU", "did not reach a barrier", OF_A_HEARTBEAT, _TOO_LATE)
 """Failures of which memory may still be the reason."""
 _ON_CHIP = "shared memory than one core"
 _NO_SETTING = (

@@ -45,7 +45,7 @@ def _of_a_line(told: Surroundings, who: str, line: Line) -> Finding:
         "it speaks of memory, and no allocator of TensorFlow, JAX or XLA wrote it, so who held how much is"
         " not in this text"
         if speaks_of_memory(line)
-        else f"`{in_short(line)}`, and it says nothing of memory, nor does another line"
+        else f"`{in_short(line)}`, and it says nothing of memory"
     )
     return Finding(
         severity=Severity.NOTE,

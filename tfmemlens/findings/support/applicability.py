@@ -196,6 +196,9 @@ TABLE: dict[str, Applicability] = {
     "return-less": Applicability(code=_OF_JAX),
     "name-the-buffers": Applicability(done="xla_dump_to=.*"),
     "other-tool": _ANYWHERE,
+    "fewer-elements": _ANYWHERE,
+    "growth-at-first": Applicability(_TENSORFLOW, shell=True, done="TF_FORCE_GPU_ALLOW_GROWTH=true"),
+    "as-many-steps": _TENSORFLOW_CODE,
     "close-other-programs": _ANYWHERE,
     "another-allocator": Applicability(
         _OF_JAX, devices=_ON_GPU, shell=True, done="XLA_PYTHON_CLIENT_ALLOCATOR=.*"

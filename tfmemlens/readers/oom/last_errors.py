@@ -43,7 +43,10 @@ ENDS = {
         needs=("panic: ", "fatal error: "),
     ),
     "Java": LineRule(
-        r"\bException in thread \"|\A\s*(?:Caused by: )?(?:[a-z][\w$]*\.){2,}[A-Z]\w*(?:Error|Exception)\b"
+        r"\bException in thread \"|\A\s*(?:Caused by: )?"
+        r"(?:java|javax|android|androidx|kotlin|scala|com|org|net|io|edu|gov|ai|de|fr|uk|cn|jp|ru)"
+        r"\.(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Error|Exception)\b"
+        r"|\A\s*(?:Caused by: )?java\.[a-z]\w*\.[A-Z]\w*(?:Error|Exception)\b"
         r"|\bAndroidRuntime: .{0,40}(?:Exception|Error)\b",
         'Exception in thread "main" java.lang.IllegalStateException: Cannot allocate',
         "org.tensorflow.exceptions.TFInvalidArgumentException: No session factory registered",

@@ -361,6 +361,25 @@ ELSEWHERE = {
         "from_parquet: RESOURCE_EXHAUSTED......too many open files",
         needs=("too many open",),
     ),
+    "an op counts a tensor's elements in 32 bits, and this one has 2^31 of them or more": LineRule(
+        r"[Nn]umber of elements was larger than representable by 32-bit|too large for 32-?\s?bit index",
+        "InvalidArgumentError: Number of elements was larger than representable by 32-bit output type",
+        needs=("representable by 32", "too large for 32"),
+    ),
+    "a setting of the GPU's memory came after TensorFlow had started the GPU, and was refused": LineRule(
+        r"\b(?:Physical|Virtual) devices cannot be modified after being initialized"
+        r"|\bCannot set memory growth on device when virtual devices configured",
+        "RuntimeError: Physical devices cannot be modified after being initialized",
+        "RuntimeError: Virtual devices cannot be modified after being initialized",
+        needs=("cannot be modified after", "cannot set memory growth"),
+    ),
+    "the data ended before as many steps and epochs as were asked for, and the training ended with"
+    " them": LineRule(
+        r"\b[Yy]our (?:input|dataset(?: iterator)?|generator) ran out of data\b",
+        "WARNING:tensorflow:Your input ran out of data; interrupting training. Make sure that your dataset or"
+        " generator can generate at least `steps_per_epoch * epochs` batches",
+        needs="ran out of data",
+    ),
     "the system would start no further thread or process": LineRule(
         r"pthread_create(?:\(\))? failed|can't start new thread|[Tt]hread creation failed"
         r"|resources for OMP thread|\bfork\b.{0,40}Resource temporarily unavailable"
