@@ -103,3 +103,23 @@ def test_a_shells_word_is_no_rest_of_a_line() -> None:
     figure = "a.py:48] [5] step=500, host_ram_used_gb=187, loss=0.1"
     report = explained(figure, "t.py:9] Saving checkpoint at step 50 to gs://runs/abc", figure, "Killed")
     assert "killed from outside" in report.verdict
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "worker-3 step {} saved in 70.1s host_rss_gib={}",
+        "07:11 ckpt {} written to gs://bucket/runs/a rss={}GiB",
+    ],
+)
+def test_a_figure_at_each_save_alone_leaves_open_which_it_is(line: str) -> None:
+    lines = [line.format(500 * at, 41.0 + 24 * at) for at in range(5)]
+    report = explained(*lines, "Killed")
+    assert "rises from one save of a checkpoint to the next" in report.verdict
+    assert "about 24.00 GiB: either it leaves that, or the steps between do" in report.verdict
+    assert slugs(report)[0] == "find-what-grows" and "one-checkpoint-at-a-time" in slugs(report)
+
+
+def test_a_figure_that_stays_blames_no_save() -> None:
+    report = explained(*(f"step {at}00 saved checkpoint, rss_gb=12.{at % 2}" for at in range(5)), "Killed")
+    assert "save of a checkpoint" not in report.verdict

@@ -338,3 +338,24 @@ def test_what_an_earlier_run_holds_is_looked_at_before_the_pool_grows() -> None:
     assert first == ["growth", "see-device-users"]
     held = "last time it crashed, then the GPU's memory was not released\n"
     assert [each.remedy.slug for each in pipeline.explain(log + held).actions][:2] == first[::-1]
+
+
+@pytest.mark.parametrize(
+    ("asks", "of_memory"),
+    [
+        ("Is the memory of the second host not enough for the decoder?", False),
+        ("It ran out of memory on the second host.", True),
+    ],
+)
+def test_a_question_about_memory_beside_another_error_says_nothing_of_it(asks: str, of_memory: bool) -> None:
+    report = pipeline.explain(
+        "Traceback (most recent call last):\n"
+        '  File "/w/tune.py", line 18, in main\n'
+        "    state = jax.device_put(params, jax.devices()[4])\n"
+        "ValueError: device_put's second argument must be a Device which represents addressable devices\n"
+        f"\n{asks}\n"
+    )
+    assert ("says in words" in report.verdict) is of_memory
+    if not of_memory:
+        assert "the text asks about memory (line 6)" in report.verdict.lower()
+        assert [action.remedy.slug for action in report.actions] == ["read-the-log"]

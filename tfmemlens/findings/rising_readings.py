@@ -18,6 +18,7 @@ from tfmemlens.findings.support.code_snippets import ONE_SIGNATURE
 from tfmemlens.findings.support.growth import steadily
 from tfmemlens.findings.support.kept import without_states
 from tfmemlens.findings.support.remedies import TIDY
+from tfmemlens.findings.support.rise_with import rise_with
 from tfmemlens.findings.support.rows import on_host
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of, situation
 from tfmemlens.knowledge.kept_results import keeps_whole_states
@@ -133,6 +134,8 @@ def _in_host_ram(case: Case) -> tuple[str, tuple[Remedy, ...]]:
             slug="drop-results",
         )
         return f"most likely the list `{told.stores[0]}`, which keeps results", (keep, _FIND)
+    if rises := rise_with(case):
+        return rises.words, rises.remedies(case)
     find = _OF_XLA if framework_of(case) in (JAX, TORCH_XLA) else _FIND
     return "something keeps what each iteration makes", (find,)
 

@@ -169,6 +169,9 @@ def check(case: Case) -> Iterator[Finding]:
         return  # no words of the writer: a program's line, which nobody knows
     if likely and caches(told, line, grows) and likely.line != line:
         likely = None  # code that caches says more than words of another line
+    if grows is None and asked_beside_an_error(told, line):
+        yield _of_a_question(told, line)
+        return
     where = whose(case, line)
     on_board = board(case)
     if on_board and grows is None:
@@ -228,6 +231,33 @@ def check(case: Case) -> Iterator[Finding]:
                 ended is not None,
             ),
         ),
+    )
+
+
+def asked_beside_an_error(told: Surroundings, line: Line) -> bool:
+    """Whether the line only asks about memory, and the error that ended the program is another."""
+    return _ASKS.search(line.text) is not None and another_error(told) is not None
+
+
+_ASKS = regex(
+    r"(?i)(?:\A|[.!?:,;]\s+|\b(?:so|or|and|but|then) )(?:is|are|was|were|do|does|did|can|could|might|may|would"
+    r"|has|have|am|why|how|what)\b[^.!?\n]*\?[\s\"'*)]*\Z"
+)
+"""A line that ends in a question, and says nothing that is none."""
+
+
+def _of_a_question(told: Surroundings, line: Line) -> Finding:
+    """Of a text that asks whether memory is the cause, beside an error that says another."""
+    error = another_error(told)
+    assert error is not None
+    return Finding(
+        severity=Severity.NOTE,
+        headline=(
+            f"the text asks about memory ({line.place}), and no message of it is quoted: the error that ends"
+            f" the program is another, `{in_short(error)}` ({error.place}){of_the_traceback(told)}"
+        ),
+        evidence=(Evidence("what the text asks", line), Evidence("the error", error)),
+        remedies=(_OF_ANOTHER_ERROR,),
     )
 
 

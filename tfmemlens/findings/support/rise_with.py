@@ -29,10 +29,18 @@ class RiseWith(NamedTuple):
     """Whether figures without it in between stay as they are."""
     first: Line
     """Where it is done first."""
+    apart: bool
+    """Whether a figure stands between two of them, without which steps may leave it as well."""
 
     @property
     def words(self) -> str:
         """As a clause behind `;`."""
+        if not self.apart:
+            return (
+                f"what is in use rises from one {_NAMES[self.event]} to the next ({self.first.place} is the"
+                f" first), by about {human(self.each)}: either it leaves that, or the steps between do, and"
+                " a larger limit only delays the end"
+            )
         between = ", and next to nothing is added between them" if self.alone else ""
         return (
             f"what is in use rises with each {_NAMES[self.event]} ({self.first.place} is the first): about"
@@ -43,7 +51,8 @@ class RiseWith(NamedTuple):
         """What to do about it."""
         if self.event == "evaluation":
             return (_ITERATORS_ONCE, _ONE_SPLIT)
-        return (_END_EACH_SAVE if framework_of(case) == JAX else _ONE_SAVE, _RESTART)
+        less = _END_EACH_SAVE if framework_of(case) == JAX else _ONE_SAVE
+        return (less, _RESTART) if self.apart else (_BEFORE_AND_AFTER, less, _RESTART)
 
 
 _NAMES = {"save": "save of a checkpoint", "evaluation": "evaluation"}
@@ -68,6 +77,12 @@ _END_EACH_SAVE = Remedy(
     " closed afterwards, and take newer releases of jax, orbax and tensorstore: something of each stays",
     "manager.wait_until_finished()   # Orbax: before the next save()",
     slug="one-checkpoint-at-a-time",
+)
+_BEFORE_AND_AFTER = Remedy(
+    "print the RAM of the process right before a save and when it has ended, and run once without saves: a"
+    " figure that stays flat then is proof that saving leaves it",
+    "print(step, psutil.Process().memory_info().rss >> 20, 'MiB')",
+    slug="find-what-grows",
 )
 _RESTART = Remedy(
     "until that is found: save less often, or end the run and resume it from its last checkpoint before the"
@@ -109,4 +124,4 @@ def _of(event: str, readings: tuple[tuple[int, Line], ...], lines: list[Line]) -
     each = statistics.median(other - one for one, other in pairwise(before))
     if each < _LEAST_SHARE * readings[-1][0]:
         return None
-    return RiseWith(event, round(each), alone, lines[0])
+    return RiseWith(event, round(each), alone, lines[0], bool(others))

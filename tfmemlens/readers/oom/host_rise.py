@@ -11,12 +11,15 @@ from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.rules import LineRule, RuleTable
 
 READING = LineRule(
-    r"(?i)\b(?:host_)?(?:ram|rss)_?used_(?P<unit>[mg]i?b)\s?[=:]\s?(?P<figure>\d{1,7}(?:\.\d{1,6})?)\b",
+    r"(?i)\b(?:(?:host|cpu|process|proc|python|worker)_)?(?:ram|rss|mem)(?:_?used)?"
+    r"(?:_(?P<unit>[mg]i?b))?\s?[=:]\s?(?P<figure>\d{1,7}(?:\.\d{1,6})?)(?(unit)\b| ?(?P<other>[mg]i?b)\b)",
     "[2712] global_step=2712, host_ram_used_gb=96.4, train/loss=0.1262",
-    needs=("ram_used_", "rss_used_", "ramused_"),
+    "worker-3 step 500 saved in 70.1s host_rss_gib=41.0",
+    "step 500 rss=41.0GiB",
+    needs=("ram", "rss", "mem"),
 )
 OF_A_GROUP = LineRule(
-    r"\bcurrent=(?P<figure>\d{1,7}(?:\.\d{1,6})?)(?P<unit>[MG]i?B)\b(?=.*\b(?:anon|limit)=)",
+    r"\bcurrent=(?P<figure>\d{1,7}(?:\.\d{1,6})?)(?P<unit>[MG]i?B)\b(?=.*\b(?:anon|limit)=)(?P<other>)",
     "probe.py:44] rank5 step 50 current=135.1GB anon=132.0GB file=0.2GB limit=400GB",
     needs="current=",
 )
@@ -30,10 +33,14 @@ _ROW = regex(r"\A\s*\S.*\s(?P<figure>\d{1,7}(?:\.\d{1,6})?)\s*\Z")
 """A row of it: ` 01:31    240  checkpoint begin         118`."""
 _GAP = regex(r"\A\s*(?:\.{3}|\u2026|-+[\s-]*\Z)")
 SAVES = LineRule(
-    r"(?i)\bsaving (?:a |the )?(?:checkpoint|state|weights)|\bcheckpoint (?:begin|start|save)",
+    r"(?i)\bsaving (?:a |the )?(?:checkpoint|state|weights)|\bcheckpoint (?:begin|start|save|written)"
+    r"|\b(?:step|ckpt|checkpoint) ?\d{1,9}:? (?:was )?(?:saved|written) (?:in|to|after)\b"
+    r"|\bsaved (?:a |the )?(?:checkpoint|ckpt|state)\b",
     "checkpoint.py:245] Saving checkpoint at step 50 to gs://runs/a/step-50",
     " 01:31    240  checkpoint begin         118",
-    needs=("saving", "checkpoint"),
+    "worker-3 step 500 saved in 70.1s host_rss_gib=41.0",
+    "saved checkpoint of step 50",
+    needs=("saving", "checkpoint", "saved", "written"),
 )
 EVALUATES = LineRule(
     r"(?i)\bevaluating (?:on|the|split)|\b(?:evaluation|validation) (?:begin|start)"
@@ -74,7 +81,8 @@ class HostRise:
         if match := COLUMN.search(text):
             self._unit, self._rows = _UNITS[match["unit"].lower()], _MOST_ROWS
         elif match := READING.search(text) or OF_A_GROUP.search(text):
-            self._add(float(match["figure"]) * _UNITS[match["unit"].lower()], line)
+            unit = match["unit"] or match["other"]
+            self._add(float(match["figure"]) * _UNITS[unit.lower()], line)
         for what, rule in _EVENTS.items():
             if rule.search(text) and len(self.events) < _KEEP:
                 self.events.append((what, line))
