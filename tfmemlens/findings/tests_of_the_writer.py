@@ -13,12 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.contrasted import contrasted, difference, isolated, left_out
+from tfmemlens.findings.support.contrasted import (
+    contrasted,
+    difference,
+    isolated,
+    left_out,
+    left_out_of_xla,
+    without,
+)
 from tfmemlens.findings.support.prose_advice import OF_APPLE
-from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.rise_with import rise_with
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 
 _AS_IN_KERAS_2 = Remedy(
     "compile without XLA, and compare: Keras 3 compiles the whole step with it unless told otherwise,"
@@ -39,7 +48,10 @@ EXPLAINS = "none: a test tells what it hangs on, and no bytes"
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     failed = case.moments or any(map(told.shows, _FAILED))
-    if not failed or framework_of(case) not in (TENSORFLOW, None) or situation(case).program:
+    if not failed or situation(case).program:
+        return
+    if framework_of(case) in (JAX, TORCH_XLA):
+        yield from _of_xla(case)
         return
     for says, line, advised in _tests(case):
         yield Finding(
@@ -55,6 +67,43 @@ def check(case: Case) -> Iterator[Finding]:
             ),
         )
         return
+
+
+def _of_xla(case: Case) -> Iterator[Finding]:
+    """What a program of JAX or PyTorch/XLA is fine without, where its writer tried it."""
+    aside = without(case)
+    if aside is None or "batch" in aside[0].lower() or rise_with(case) or not case.moments:
+        return
+    thing, line = aside
+    grows = case.capture.surroundings.shows("growing in words") is not None
+    says = f"{line.place} says that it is fine without `{thing}`"
+    optimizer = _ACCUMULATES.search(thing) is not None
+    if optimizer:
+        says += ", which keeps a sum of gradients as large as the weights it trains"
+    yield Finding(
+        severity=Severity.FACTOR,
+        headline=says,
+        because=says,
+        evidence=(Evidence("what the text says", line),),
+        remedies=(_STATE_LIKE_THE_WEIGHTS,) if optimizer else left_out_of_xla(case, thing, line),
+        moment=0,
+        rules_out=(
+            *(_BATCHES if optimizer or grows else ()),
+            *(("drop-references",) if optimizer else ()),
+            "find-what-grows",
+            "tell-which",
+        ),
+    )
+
+
+_ACCUMULATES = regex(r"\bMultiSteps\b|\bapply_every\b")
+_STATE_LIKE_THE_WEIGHTS = Remedy(
+    "make the optimizer's state in jit, sharded like the weights: made outside of it, each new array of"
+    " zeros may lie whole on the first device; give the step its old state (donate), so that no second one is"
+    " made; else keep the sum of gradients in bfloat16, or do without it",
+    "opt_state = jax.jit(optimizer.init, out_shardings=shardings)(params)",
+    slug="restore-sharded",
+)
 
 
 def _tests(case: Case) -> Iterator[tuple[str, Line, tuple[Remedy, ...]]]:

@@ -240,8 +240,8 @@ def asked_beside_an_error(told: Surroundings, line: Line) -> bool:
 
 
 _ASKS = regex(
-    r"(?i)(?:\A|[.!?:,;]\s+|\b(?:so|or|and|but|then) )(?:is|are|was|were|do|does|did|can|could|might|may|would"
-    r"|has|have|am|why|how|what)\b[^.!?\n]*\?[\s\"'*)]*\Z"
+    r"(?i)(?:\A|[.!?:,;]\s+|\b(?:so|or|and|but|then) )(?:is|are|was|were|do|does|did|can|could|might"
+    r"|may|would|has|have|am|why|how|what)\b[^.!?\n]*\?[\s\"'*)]*\Z"
 )
 """A line that ends in a question, and says nothing that is none."""
 

@@ -35,7 +35,10 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     particular = what_it_is(case, ours)
     if particular and _goes_away(case, particular):
         ours = [particular, *(each for each in ours if each is not particular)]
-    ours = _said_first(ours) if framework_of(case) in (TENSORFLOW, None) else ours
+    if framework_of(case) in (TENSORFLOW, None):
+        ours = _said_first(ours)
+    else:
+        ours.sort(key=lambda each: each.rule != _TESTS[1])
     in_its_words = {each.change or each.text: each for each in particular.remedies} if particular else {}
     advised: dict[str, tuple[Remedy, list[str]]] = {}
     for finding in ours:

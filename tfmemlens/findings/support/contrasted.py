@@ -135,7 +135,7 @@ def first_of(case: Case, growers: Iterator[Grower]) -> Grower | None:
 
 def without(case: Case) -> tuple[str, Line] | None:
     """What it is fine without, in the text's own words."""
-    return _in_own_words(case, FINE_WITHOUT) if framework_of(case) == TENSORFLOW else None
+    return _in_own_words(case, FINE_WITHOUT)
 
 
 def left_out(case: Case) -> Grower | None:
@@ -145,6 +145,33 @@ def left_out(case: Case) -> Grower | None:
         return None  # a batch is no part of the code; what a tf.function keeps is said of its calls
     code = _line_of(aside[0], code_lines(case.capture.surroundings))
     return _leave_out(case, *aside) if code else None
+
+
+def left_out_of_xla(case: Case, thing: str, line: Line) -> tuple[Remedy, ...]:
+    """What to do about what it is fine without; of compilation, to compile less at once. What saves is
+    advised by the rule of host RAM, unless something of each save stays.
+    """
+    if _SAVES.search(thing):
+        return (END_EACH_SAVE,) if told_to_grow(case) else ()
+    if thing.lower().strip("`@ ") in _COMPILATION:
+        return (_COMPILE_LESS,)
+    return _leave_out(case, thing, line).remedies[:1]
+
+
+_SAVES = regex(r"(?i)\bsav(?:es?|ing)\b|\bcheckpoint")
+END_EACH_SAVE = Remedy(
+    "let each save end before the next, with a checkpointer (and TensorStore context) of its own that is"
+    " closed afterwards, and take newer releases of jax, orbax and tensorstore: something of each stays",
+    "manager.wait_until_finished()   # Orbax: before the next save()",
+    slug="one-checkpoint-at-a-time",
+)
+_COMPILE_LESS = Remedy(
+    "compile the body of a loop alone, and loop in Python, or let XLA loop (lax.scan, lax.map): a loop of"
+    " Python within jit is unrolled into one program, which may hold what all of its turns make at once",
+    "print(f.lower(*args).compile().memory_analysis())   # what the program takes",
+    slug="loop-of-xla",
+)
+_COMPILATION = ("jit", "jax.jit", "compilation", "compiling", "xla")
 
 
 def isolated(case: Case) -> tuple[str, Line, tuple[Remedy, ...]] | None:

@@ -6,10 +6,12 @@ import statistics
 from itertools import pairwise
 from typing import NamedTuple
 
+from tfmemlens.findings.support.contrasted import END_EACH_SAVE, without
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.units import human
 
 _LEAST_TIMES, _LEFT_OUT = 2, 2
@@ -30,7 +32,9 @@ class RiseWith(NamedTuple):
     first: Line
     """Where it is done first."""
     apart: bool
-    """Whether a figure stands between two of them, without which steps may leave it as well."""
+    """Whether a figure stands between two of them, or a test of the writer's left it out; without either
+    steps may leave it as well.
+    """
 
     @property
     def words(self) -> str:
@@ -51,7 +55,7 @@ class RiseWith(NamedTuple):
         """What to do about it."""
         if self.event == "evaluation":
             return (_ITERATORS_ONCE, _ONE_SPLIT)
-        less = _END_EACH_SAVE if framework_of(case) == JAX else _ONE_SAVE
+        less = END_EACH_SAVE if framework_of(case) == JAX else _ONE_SAVE
         return (less, _RESTART) if self.apart else (_BEFORE_AND_AFTER, less, _RESTART)
 
 
@@ -70,12 +74,6 @@ _ONE_SPLIT = Remedy(
 _ONE_SAVE = Remedy(
     "keep one save in flight, wait for its end, and drop the copies that it was made from; take newer"
     " releases of what writes it",
-    slug="one-checkpoint-at-a-time",
-)
-_END_EACH_SAVE = Remedy(
-    "let each save end before the next, with a checkpointer (and TensorStore context) of its own that is"
-    " closed afterwards, and take newer releases of jax, orbax and tensorstore: something of each stays",
-    "manager.wait_until_finished()   # Orbax: before the next save()",
     slug="one-checkpoint-at-a-time",
 )
 _BEFORE_AND_AFTER = Remedy(
@@ -99,13 +97,22 @@ def rise_with(case: Case) -> RiseWith | None:
         return None
     for event in _NAMES:
         lines = [line for what, line in told.host_events if what == event]
-        found = _of(event, readings, lines)
+        found = _of(case, event, readings, lines)
         if found:
             return found
     return None
 
 
-def _of(event: str, readings: tuple[tuple[int, Line], ...], lines: list[Line]) -> RiseWith | None:
+def _tested(case: Case, event: str) -> bool:
+    """Whether the text says that it is fine without."""
+    aside = without(case)
+    return aside is not None and _WORDS[event].search(aside[0]) is not None
+
+
+_WORDS = {"save": regex(r"(?i)\bsav(?:es?|ing)\b|\bcheckpoint"), "evaluation": regex(r"(?i)\beval|\bvalidat")}
+
+
+def _of(case: Case, event: str, readings: tuple[tuple[int, Line], ...], lines: list[Line]) -> RiseWith | None:
     before: list[int] = []
     beside: list[int] = []
     others: list[tuple[int, int]] = []
@@ -124,4 +131,4 @@ def _of(event: str, readings: tuple[tuple[int, Line], ...], lines: list[Line]) -
     each = statistics.median(other - one for one, other in pairwise(before))
     if each < _LEAST_SHARE * readings[-1][0]:
         return None
-    return RiseWith(event, round(each), alone, lines[0], bool(others))
+    return RiseWith(event, round(each), alone, lines[0], bool(others) or _tested(case, event))

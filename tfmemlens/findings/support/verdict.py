@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tfmemlens.findings.support.accounts import what_is_asked
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
-from tfmemlens.findings.support.contrasted import stated_cause
+from tfmemlens.findings.support.contrasted import stated_cause, without
 from tfmemlens.findings.support.kills import surely_for_memory, told_for_memory, was_killed
 from tfmemlens.findings.support.largest_layer import of_the_counted_owner, of_the_largest_layer
 from tfmemlens.findings.support.libraries import library_of
@@ -22,6 +22,7 @@ from tfmemlens.findings.support.rows import (
     waits_for_another,
     words_of_a_client,
 )
+from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.findings.support.traceback_place import in_short, of_a_cut_traceback
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.capture import Holds
@@ -98,6 +99,8 @@ def _of_its_shape(best: Finding, ours: Sequence[Finding]) -> str:
 def _in_its_words(case: Case, moment: Moment) -> str:
     """The cause that a sentence below the message names."""
     failed, cause = moment.request.failed.line if moment.request else None, stated_cause(case)
+    if cause is None and framework_of(case) in (JAX, TORCH_XLA) and (aside := without(case)):
+        return f"; {aside[1].place} says that it is fine without `{aside[0]}`"
     if cause is None or failed is None or cause[1].number < failed.number:
         return ""
     return f'; {cause[1].place} names the cause: "{cause[0]}"'

@@ -134,6 +134,12 @@ _TAKEN_AWAY = regex(
     r" (?P<thing>(?:the |my |a |any )?[`'\"]?[@A-Za-z_](?:\(\w*\)|[^.;:!?()\n]|\.(?=\w)){1,60}?)"
     r" (?:away|out|off)\b"
 )
+_OFF = regex(
+    r"(?i)\A\W*(?:with (?:the )?)?(?P<thing>[A-Za-z][\w-]*(?: [\w-]+){0,3}?)"
+    r" (?:(?:turned |switched )?off|disabled|removed)\s?(?:->|=>|:|=|,)\s?(?=[^.;]{0,40}?\b(?:flat|stays?"
+    r"|stable|constant|fine|no (?:leak|growth|OOM|rise))\b)"
+)
+"""`checkpoints off -> flat for hours`, as a list of tests says it."""
 _FAILS_WITH = regex(
     r"(?i)\b(?:but|however|while) (?:if|when|once|as soon as) (?:i|we)"
     rf" (?:use|set|add|enable|uncomment|call|pass|turn on) {_THING},? (?:then )?(?:it|the \w+|everything)"
@@ -583,14 +589,20 @@ def _without(sentence: str) -> str | None:
     for match in filter(None, found):
         thing = _ARTICLE.sub("", match["thing"].strip(" `'\""))
         rest = sentence[: match.start()] + " " + sentence[match.end("thing") :]
-        fine = _ONLY_WITH.search(sentence) or _WORKS.search(rest)
+        fine = _ONLY_WITH.search(sentence) or _OFF.search(sentence) or _WORKS.search(rest)
+        fine = fine or _TRAINS.match(rest)
         nothing = _NO_THING.match(thing) and not _POINTS.match(thing)
         if fine and not (nothing or _VAIN.search(rest)):
             return thing
     return None
 
 
-_SAYS_WITHOUT = (_ONLY_WITH, _WITHOUT, _SWITCHED, _TAKEN_AWAY, _FAILS_WITH)
+_SAYS_WITHOUT = (_ONLY_WITH, _OFF, _WITHOUT, _SWITCHED, _TAKEN_AWAY, _FAILS_WITH)
+_TRAINS = regex(
+    r"(?i)\A\W*(?:it|everything|this|the (?:same )?(?:code|model|script|program)) (?:also )?"
+    r"(?:trains|runs)\W*\Z"
+)
+"""`Without X it trains.`, and nothing more."""
 _POINTS = regex(r"(?i)\A(?:this|that|these|those) (?:line|call|list|part|step|statement|code|layer)s?\Z")
 _LINE_THAT = regex(
     r"(?i)\b(?P<thing>(?:line|call|list|part|step|statement|code|layer)s? (?:that|which|where|with|of)\b"
