@@ -116,7 +116,7 @@ def _gathered(
         record["versions"] = list(report.case.capture.source.version)
         _write_record(folder, record, problems)
     if report and _crashed_after_the_failure(record, report):
-        problems.append(_CRASHED)
+        problems.append(_CRASHED.format(_named_release(report)))
     if out or report:
         folder, kept = (folder, True) if out else _moved(folder, problems)
         if report:
@@ -130,14 +130,21 @@ def _gathered(
 _KILLED = 128
 """A status above it is that of a signal: no traceback tells of the program's lines."""
 _CRASHED = (
-    "killed by SIGSEGV after an allocation had failed: element-wise ops of TensorFlow 1.15 may crash then,"
+    "killed by SIGSEGV after an allocation had failed: element-wise ops of {} may crash then,"
     " with and without tfmemlens; what failed first stands above"
 )
 
 
+def _named_release(report: Report) -> str:
+    """TensorFlow with its release, where the recorder told it: what a log betrays is a range of them."""
+    api = report.case.api
+    release = ".".join(map(str, api.newest)) if api.oldest == api.newest else "1"
+    return f"TensorFlow {release}"
+
+
 def _crashed_after_the_failure(record: dict[str, Any], report: Report) -> bool:
-    """Whether the program ended as TensorFlow 1.15's BinaryOp ends some: after a failed allocation it goes on
-    with what it did not set (cwise_ops_common.h).
+    """Whether the program ended as BinaryOp of TensorFlow 1 ends some: after a failed allocation it goes on
+    with what it did not set (cwise_ops_common.h; seen with 1.10 and 1.15).
     """
     return record["exit_status"] == 128 + signal.SIGSEGV and report.case.api.is_tf1
 
