@@ -42,6 +42,7 @@ LIMITS: dict[str, tuple[tuple[int, ...], int, int]] = {
     "tensor-of-that-size": (ANY, 0, 64),
     "logits": ((2, 3), 0, 64),
     "copy-of-a-model": (ANY, 0, 1),
+    "broadcast-whole": ((3, 4, 5, 6), 0, 32),
     "pairs-of-rows": ((3, 4, 5, 6), 0, 32),
     "pairs-of-numbers": ((2,), 0, 32),
     "covariance": ((2,), 1024, 32),

@@ -15,6 +15,12 @@ _NEW_AXES = regex(
     r"|K)\.expand_dims\(\s*(?P<second_of>[\w.]{1,40})"
 )
 """Two tensors that meet in axes of their own."""
+_NO_DIFFERENCE = regex(
+    rf"(?P<one>\b[\w.]{{1,40}}){_AXIS}\s*[+*/<>=&|]+\s*(?:tf\.\w{{1,20}}\()?(?P<other>[\w.]{{1,40}}){_AXIS}"
+    r"|expand_dims\(\s*(?P<first_of>[\w.]{1,40})[^()]{0,60}\)\s*[+*/]\s*(?:tf"
+    r"|K)\.expand_dims\(\s*(?P<second_of>[\w.]{1,40})"
+)
+"""The same where no difference is made, so that no distance is."""
 _PAIRS_OF_ROWS = (
     "the line combines every row of one tensor with every row of another, all pairs at once{at}: {shape}"
 )
@@ -46,6 +52,22 @@ ROWS = (
             "iou = pairwise_iou(anchors[None, :, None], gt[:, None])",
         ),
         ("boxes = boxes[:, :4]", "iou = tf.reduce_mean(iou)"),
+    ),
+    TensorFlowIdiom(
+        "broadcast-whole",
+        _NO_DIFFERENCE,
+        ("None", "newaxis", "expand_dims"),
+        (Agreement.LINE,),
+        "two tensors broadcast against each other{at}, and the whole result is written out: {shape}",
+        (_IN_BLOCKS,),
+        (
+            "wave = tf.sin(turn[None] + phase[:, None])",
+            "w = gate[:, :, None] * value[:, None, :]",
+            "s = tf.expand_dims(a, 1) + tf.expand_dims(b, 2)",
+        ),
+        ("diff = x[:, None] - y[None, :]", "y = x[:, None] * scale"),
+        ranks=(3, 4, 5, 6),
+        also=("smaller-batch",),
     ),
     TensorFlowIdiom(
         "pairs-of-rows",
