@@ -56,6 +56,12 @@ _SPARSE_UPDATE = regex(
 """Ops of an update that has no kernel of its own: of Adam for the sparse gradient of a lookup."""
 _MANY_ROWS = 10_000
 """Rows of a fully connected kernel from which on a rule of its own tells of it."""
+_NO_BATCH = "a smaller batch does not help here"
+_ONLY_SETS = (
+    "the step computes next to nothing (it sets weights, as an initialisation does): it is none of training"
+)
+_NOTHING = 0.02
+"""Of the peak: what a step adds that only sets or reads weights."""
 _SMALL_BYTES = 32 * MIB
 """A weight below it is none of those that fill a device."""
 
@@ -78,7 +84,7 @@ def check(case: Case) -> Iterator[Finding]:
                 ),
                 because=(
                     f"{percent(total(model), held(moment))} of the {human(held(moment))} held are weights and"
-                    " optimizer slots; a smaller batch does not help here"
+                    f" optimizer slots; {_ONLY_SETS if _computes_nothing(moment) else _NO_BATCH}"
                 ),
                 explains=total(model),
                 basis=Basis.TRACED if moment.timeline else None,
@@ -93,6 +99,12 @@ def check(case: Case) -> Iterator[Finding]:
                 moment=index,
             )
     yield from _while_making(case)
+
+
+def _computes_nothing(moment: Moment) -> bool:
+    """Whether a traced step adds so little to what stood before it that it can be no step of training."""
+    timeline, whole = moment.timeline, held(moment)
+    return timeline is not None and bool(whole) and whole - timeline.baseline_bytes <= _NOTHING * whole
 
 
 def _while_making(case: Case) -> Iterator[Finding]:
