@@ -57,6 +57,9 @@ def code_outputs(case: Case, shape: Sequence[int | None] | None) -> list[CodeOut
         return []
     if stated and stated[0].isdigit() and not _is_batch(shape[0] or 0, int(stated[0])):
         return []
+    live = case.capture.live_model
+    if live is not None and live.failed_batch and not _is_batch(shape[0] or 0, live.failed_batch):
+        return []  # rows that a lookup made of each sample
     from tfmemlens.knowledge.keras_program import fits, layer_outputs
 
     for asked in dict.fromkeys((tuple(shape), _narrow(shape))):
