@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.batch_bound import batch_bound
 from tfmemlens.findings.support.fit_call import fit_call
 from tfmemlens.findings.support.kept import gathered_by_a_metric, joined_to_itself
 from tfmemlens.findings.support.program_lines import rows_by_name
@@ -116,17 +117,20 @@ def _severity(case: Case, moment: Moment) -> Severity:
 
 def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     """First what mends the holes without a price, then what surely fits; in a step of a training whose shapes
-    nobody says to differ that is a smaller batch.
+    nobody says to differ that is a smaller batch. Where the backward pass is still to come, a request that
+    fits the free block ends nothing; and in the first step no freed block waits for another shape.
     """
-    exit_ = tuple(_nearest_exit(moment))
+    bound = batch_bound(case, moment)
+    more_to_come = bound is not None and bound.backward_to_come
+    exit_ = tuple(_nearest_exit(moment)) if not more_to_come else ()
     of_weights = _of_weights(moment)
-    if not exit_ and not of_weights and situation(case, moment).training:
+    if not exit_ and not of_weights and (more_to_come or situation(case, moment).training):
         exit_ = remedies.offered(case, moment, "smaller-batch")
     yield remedies.REMAPPED_PAGES
     yield from exit_
     if of_weights:
         yield _LARGEST_WEIGHTS_FIRST
-    elif not (_has_one_shape(case) or _grows(moment) or _is_most(case, moment)):
+    elif not (_has_one_shape(case) or more_to_come or _grows(moment) or _is_most(case, moment)):
         yield remedies.FIXED_SHAPES
         yield _LARGEST_STEP_FIRST
 

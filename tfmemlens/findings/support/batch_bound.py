@@ -5,7 +5,7 @@ not to, and nothing more were asked for afterwards, the share `(limit - fixed) /
 of the batch would fit: no larger one can. What is fixed beyond the known, and what was still to come, make it
 less; how much less no log of a failure tells, so the batch to begin with is a guess and worded as one. Where
 it would have fitted but for scattered free memory, it counts as what just fits if the program recorded that a
-tape keeps one forward pass, which was not at its end.
+tape keeps one forward pass, which was not at its end, or counted no slots of an optimizer yet.
 
 A compiled program's account is of all that it will ever need: its temporaries shrink with the batch, its
 arguments and results are taken not to, and nothing comes afterwards.
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 
+from tfmemlens.findings.support.kept import records_gradients
 from tfmemlens.findings.support.rows import device_limit, has_backward, held, index_of, of_a_program
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.findings.support.taped import keeps_one_pass
@@ -102,12 +103,23 @@ def batch_bound(case: Case, moment: Moment) -> BatchBound | None:
     taken, room = max(in_use, held(moment)) + need - fixed, limit.bytes - fixed
     training, backward = situation(case, moment).training, has_backward(moment)
     if taken <= max(room, 0):  # it would fit, or weights and slots take all
-        to_come = not backward and request.owner.phase is Phase.FORWARD and keeps_one_pass(case, moment)
+        one_pass = keeps_one_pass(case, moment) or _is_in_its_first_step(case, moment)
+        to_come = not backward and request.owner.phase is Phase.FORWARD and one_pass
         if not to_come or taken < _TOLD * room:
             return None
         return BatchBound(1.0, taken, room, fixed, True, _BEFORE_BACKWARD)
     divisor = _AFTERWARDS if backward or training is False else _BEFORE_BACKWARD
     return BatchBound(room / taken, taken, room, fixed, training is True and not backward, divisor)
+
+
+def _is_in_its_first_step(case: Case, moment: Moment) -> bool:
+    """Whether a program that opens a tape counted no optimizer's slot yet: then what it holds is one forward
+    pass, whose backward pass was still to come.
+    """
+    if not moment.is_counted or moment.counted is None:
+        return False
+    slots = any(group.name == Kind.OPTIMIZER_SLOT for group in moment.counted.by("kind"))
+    return not slots and records_gradients(case.capture.surroundings.program())
 
 
 def _of_program(compiler: CompilerMemory) -> BatchBound | None:

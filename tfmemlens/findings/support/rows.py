@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tfmemlens.knowledge.bfc import MAX_WASTE_BYTES
 from tfmemlens.model.allocation import BEFORE, PIPELINE, Allocation
-from tfmemlens.model.attribution import Kind, Owner, Phase
+from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
 from tfmemlens.model.case import Balance, Case, Moment, Naming, Request
 from tfmemlens.model.finding import Evidence
 from tfmemlens.model.incident import FailedRequest
@@ -131,7 +131,18 @@ def has_backward(moment: Moment) -> bool:
     """Whether anything of a backward pass is alive or was being computed."""
     request = moment.request
     in_rows = any(owner.phase is Phase.GRADIENT for owner in moment.attribution.owners)
+    in_rows = in_rows or bool(moment.counted and _counts_gradients(moment.counted))
     return in_rows or bool(request and request.owner.phase is Phase.GRADIENT)
+
+
+_LEAST_GRADIENTS = 0.5
+"""Of what was counted: less may be of another branch, whose backward pass began before."""
+
+
+def _counts_gradients(counted: Attribution) -> bool:
+    """Whether the program counted gradients that are more than some left from before."""
+    sizes = {group.name: group.total_bytes for group in counted.by("kind")}
+    return sizes.get(Kind.GRADIENT, 0) > _LEAST_GRADIENTS * counted.table.total_bytes
 
 
 _BESIDE_OPS, _FEW = (BEFORE, PIPELINE), 10
