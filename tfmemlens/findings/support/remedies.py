@@ -576,8 +576,8 @@ def _batch_of_program(case: Case, request: Request) -> int | None:
     return only if folded or elsewhere or request.owner.kind is Kind.WORKSPACE else None
 
 
-_NAMES_A_BATCH = regex(r"(?i)batch(?!es)")
-"""`BATCH`, `batch_size`, and no count of batches."""
+_NAMES_A_BATCH = regex(r"(?i)batch(?!es)|(?<!tokens)(?<!frames)(?<!updates)_(?:per|a)_(?:\w{1,12}_)?step\Z")
+"""`BATCH`, `batch_size`, `PAIRS_PER_STEP`, and no count of batches."""
 _LEAST_FOLDED = 4
 """A smaller number divides any."""
 
