@@ -4,20 +4,27 @@ What it means: a shape in an error holds numbers that nobody typed: the position
 smaller than `RESOLUTION`, all pixels of an image in one row, the rows of a replay memory of
 `capacity=20000`. The setting behind them is what its writer can change.
 When it fires: one setting of the text fits a side of the tensor that failed, as its number, by a stride or as
-a product; the request is 64 MiB or more; no other rule names that setting.
+a product; the request is 64 MiB or more; no other rule names that setting. Of a program whose source is
+known also a constant on which the failing line, or the call that makes its layer, depends, where a side of
+the tensor has its value, the request is a tenth of what is in use or its layer holds half of it, and no
+other constant fits as well.
 What to do: lower it, in the line that sets it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.batch_bound import batch_bound
 from tfmemlens.findings.support.named_sizes import Meaning
+from tfmemlens.findings.support.own_constant import OwnConstant, held_by_its_layer, own_constant
 from tfmemlens.findings.support.own_knob import REPLAY, Knob, knob
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import device_limit, on_host, requests, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -49,6 +56,11 @@ def check(case: Case) -> Iterator[Finding]:
         return
     for index, moment, request in list(requests(case))[:1]:
         need = request.failed.tensor_bytes
+        of_program = framework_of(case) == TENSORFLOW and need is not None
+        own = own_constant(case, moment, remedies.batch_of(case, moment)) if of_program else None
+        if own is not None and need is not None:
+            yield _of_constant(case, index, moment, own, need)
+            continue
         found = knob(request.failed.shape, case.capture.surroundings)
         if found is None or need is None or need < _LEAST_BYTES:
             continue
@@ -67,6 +79,52 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, moment, found, need, made)),
             moment=index,
         )
+
+
+def _of_constant(case: Case, index: int, moment: Moment, own: OwnConstant, need: int) -> Finding:
+    """A constant of the program, by its value and by the line that depends on it."""
+    assert moment.request
+    return Finding(
+        severity=Severity.FACTOR,
+        headline=f"`{own.name}` ({own.line.place}) makes it this large: {own.says}",
+        because=f"{own.says} ({own.line.place})",
+        explains=need,
+        evidence=(
+            Evidence(f"requested: {tensor_text(moment)}", moment.request.failed.line),
+            Evidence(own.says, own.line),
+        ),
+        remedies=(_lower(case, moment, own, need),),
+        moment=index,
+    )
+
+
+def _lower(case: Case, moment: Moment, own: OwnConstant, need: int) -> Remedy:
+    """To which value, and what is left: of the tensor, or of all that its layer holds where that is more."""
+    held = held_by_its_layer(moment)
+    of_weights = moment.request is not None and (
+        moment.request.fixed or moment.request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+    )
+    bound = None if of_weights else batch_bound(case, moment)
+    lower, guess = own.value // 2, ""
+    if bound and bound.share > 0:
+        wanted = own.value * (bound.share / bound.divisor) ** (1 / own.power)
+        lower = max(1, min(own.value // 2, _round(wanted)))
+        guess = " (a guess)"
+    whole = held if of_weights and held > need else need
+    left = whole - own.part * whole * (1 - (lower / own.value) ** own.power)
+    layer = moment.request.owner.layer if moment.request else None
+    what = f"all that `{layer}` holds" if whole != need else "this tensor"
+    return remedies.of_tensor(
+        case,
+        f"lower `{own.name}` ({own.line.place}): {own.value:,} -> {lower:,}{guess}; {own.it}, and {what} then"
+        f" takes {human(round(left))} instead of {human(whole)}",
+        Shrunk("lower-constant", round(own.part * whole), own.value, lower, axes=own.power),
+    )
+
+
+def _round(wanted: float) -> int:
+    """A power of two below it; of a small number itself."""
+    return int(2 ** math.floor(math.log2(1.1 * wanted))) if wanted >= 1 else 1
 
 
 def _makes_pairs(case: Case) -> tuple[str, Line] | None:

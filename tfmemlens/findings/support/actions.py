@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.batch_bound import batch_bound
 from tfmemlens.findings.support.contrasted import WHAT_ENDED_IT
 from tfmemlens.findings.support.ranking import LEAST_OF_A_FACTOR, whole_bytes
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, has_one_card
@@ -62,7 +63,7 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     actions = [action for action in actions if not _buys_nothing(action, least)] or actions
     actions.sort(key=lambda action: action.remedy.slug in tried and _PATCHES not in action.remedy.text)
     actions = [_kept(case, _with_known_batch(case, action)) for action in actions]
-    actions = list(enough_first(actions, short))
+    actions = list(enough_first(_with_the_constant(case, actions), short))
     if _holds_it_itself(case):
         actions.sort(key=lambda action: action.remedy.slug in _OF_OTHERS)
         actions = [_set_back(action, _OWN_POOL) for action in actions]
@@ -103,6 +104,22 @@ _TESTS, _KNOB = ("release-that-works", "tests-of-the-writer"), "setting-of-this-
 
 _CONTRADICTED = "the message begins with"
 """How it begins that the failed shape contradicts what the text says is set."""
+
+
+def _with_the_constant(case: Case, actions: Sequence[Action]) -> list[Action]:
+    """The same with a constant of the program, which a chain from the failing line leads to, first; behind a
+    smaller batch where that leaves more than one sample, as it changes no network.
+    """
+    constant = next((each for each in actions if each.remedy.slug == "lower-constant"), None)
+    if constant is None or not case.moments:
+        return list(actions)
+    rest = [each for each in actions if each is not constant]
+    batch = remedies.batch_of(case, case.moments[0])
+    bound = batch_bound(case, case.moments[0])
+    fewer = next((each for each in rest if each.remedy.slug == "smaller-batch"), None)
+    if fewer and batch and bound and bound.start(batch) > 1:
+        return [fewer, constant, *(each for each in rest if each is not fewer)]
+    return [constant, *rest]
 
 
 def _with_known_batch(case: Case, action: Action) -> Action:
