@@ -9,7 +9,9 @@ import pytest
 from tests.findings.logs import oom
 from tfmemlens import pipeline
 from tfmemlens.findings.support import own_constant
+from tfmemlens.findings.support.actions import _with_the_constant
 from tfmemlens.knowledge.program_constants import ProgramConstants
+from tfmemlens.model.finding import Action, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
 from tfmemlens.model.report import Report
@@ -138,3 +140,34 @@ def test_it_is_advised_with_what_is_left(tmp_path: Path) -> None:
     assert advised.text.startswith("lower `MAX_LAG` (line 3 of lag.py): 96 -> 48; it is the 96 of")
     assert "then takes 2.75 GiB instead of 5.49 GiB" in advised.text
     assert advised.saves_bytes == 4 * 48 * 1600 * 2400 * 4
+
+
+@pytest.mark.parametrize(
+    ("rule", "headline", "first"),
+    [
+        ("memory-shortage", "10 MiB short", "lower-constant"),
+        ("kept-by-a-loop", "`parts` keeps every result", "lower-constant"),  # the failing line joins them
+        ("kept-by-a-loop", "`history` keeps every result", "keep-numbers"),
+        ("held-by-python", "`net.lagged.history` holds 4 tensors", "keep-numbers"),
+        ("held-by-python", "`net.lagged.parts` holds 4 tensors", "lower-constant"),
+    ],
+)
+def test_what_grows_elsewhere_is_ended_first(tmp_path: Path, rule: str, headline: str, first: str) -> None:
+    case = explained(tmp_path, "4,96,1600,2400").case
+    growing = Finding(Severity.CAUSE, headline, "explained", rule=rule)
+    actions = [
+        Action(Remedy("keep numbers", slug="keep-numbers"), ()),
+        Action(Remedy("lower it", slug="lower-constant"), ()),
+    ]
+    told = _with_the_constant(case, [growing], actions)
+    assert told[0].remedy.slug == first
+    assert len(told) == 2
+
+
+def test_what_leaves_nothing_of_the_tensor_goes_before(tmp_path: Path) -> None:
+    case = explained(tmp_path, "4,96,1600,2400").case
+    actions = [
+        Action(Remedy("look it up", slug="look-up-by-index"), ()),
+        Action(Remedy("lower it", slug="lower-constant"), ()),
+    ]
+    assert _with_the_constant(case, [], actions) == actions

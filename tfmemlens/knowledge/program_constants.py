@@ -18,7 +18,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
 from tfmemlens.values import dataclass
 
-__all__ = ["Constant", "ProgramConstants", "Reached"]
+__all__ = ["ProgramConstant", "ProgramConstants", "Reached"]
 
 _MOST_STEPS, _MOST_LOOKED_AT = 12, 4000
 _ADDS = ("append", "extend", "insert", "add", "write")
@@ -27,7 +27,7 @@ _RUNS = ("call", "__call__")
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class ProgramConstant:
     """A whole number that the program sets once, at its left edge."""
 
     name: str
@@ -38,7 +38,7 @@ class Constant:
 class Reached(NamedTuple):
     """A constant that a line depends on, and in how many steps."""
 
-    constant: Constant
+    constant: ProgramConstant
     steps: int
 
 
@@ -111,13 +111,13 @@ class ProgramConstants:
         for child in ast.iter_child_nodes(node):
             self._note(child, scope)
 
-    def _constants(self) -> Iterator[Constant]:
+    def _constants(self) -> Iterator[ProgramConstant]:
         for statement in self._statements:
             for target, value in _assigned(statement.node):
                 name = target.id if isinstance(target, ast.Name) else ""
                 number = getattr(value, "value", None) if isinstance(value, ast.Constant) else None
                 if name and type(number) is int and number > 1 and len(self._edge.get(name, ())) == 1:
-                    yield Constant(name, number, statement.line_of(value))
+                    yield ProgramConstant(name, number, statement.line_of(value))
 
     def _reached(self, todo: _Todo) -> list[Reached]:
         found: dict[str, int] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from tfmemlens.findings.support import remedies
@@ -63,7 +64,7 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     actions = [action for action in actions if not _buys_nothing(action, least)] or actions
     actions.sort(key=lambda action: action.remedy.slug in tried and _PATCHES not in action.remedy.text)
     actions = [_kept(case, _with_known_batch(case, action)) for action in actions]
-    actions = list(enough_first(_with_the_constant(case, actions), short))
+    actions = list(enough_first(_with_the_constant(case, ours, actions), short))
     if _holds_it_itself(case):
         actions.sort(key=lambda action: action.remedy.slug in _OF_OTHERS)
         actions = [_set_back(action, _OWN_POOL) for action in actions]
@@ -106,20 +107,39 @@ _CONTRADICTED = "the message begins with"
 """How it begins that the failed shape contradicts what the text says is set."""
 
 
-def _with_the_constant(case: Case, actions: Sequence[Action]) -> list[Action]:
+_NAMED = regex(r"`(?:[^`]{0,80}\.)?(\w{1,60})`")
+_MAKE_NONE = ("look-up-by-index",)
+"""What leaves nothing of the tensor, and says nothing of what that saves."""
+
+
+def _with_the_constant(case: Case, ours: Sequence[Finding], actions: Sequence[Action]) -> list[Action]:
     """The same with a constant of the program, which a chain from the failing line leads to, first; behind a
-    smaller batch where that leaves more than one sample, as it changes no network.
+    smaller batch where that leaves more than one sample, as it changes no network, and behind what leaves
+    nothing of the tensor, or ends what grows from step to step, unless the failing line itself makes that.
     """
     constant = next((each for each in actions if each.remedy.slug == "lower-constant"), None)
     if constant is None or not case.moments:
         return list(actions)
     rest = [each for each in actions if each is not constant]
+    if rest and (rest[0].remedy.slug in _MAKE_NONE or _grows_elsewhere(case, ours)):
+        return [rest[0], constant, *rest[1:]]
     batch = remedies.batch_of(case, case.moments[0])
     bound = batch_bound(case, case.moments[0])
     fewer = next((each for each in rest if each.remedy.slug == "smaller-batch"), None)
     if fewer and batch and bound and bound.start(batch) > 1:
         return [fewer, constant, *(each for each in rest if each is not fewer)]
     return [constant, *rest]
+
+
+def _grows_elsewhere(case: Case, ours: Sequence[Finding]) -> bool:
+    """Whether the first finding is of what the program keeps of each step, by a name that does not stand in
+    the failing line.
+    """
+    first, request = next(iter(ours), None), case.moments[0].request
+    if first is None or first.rule not in _GROWING or request is None:
+        return False
+    names = _NAMED.findall(first.headline)
+    return not any(re.search(rf"\b{name}\b", request.failed.source_text or "") for name in names)
 
 
 def _with_known_batch(case: Case, action: Action) -> Action:

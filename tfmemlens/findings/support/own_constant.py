@@ -121,9 +121,11 @@ def _is_of_the_task(each: Reached, program: Program) -> bool:
     name, value = each.constant.name, each.constant.value
     if _FIXED.search(name):
         return True
-    counted = re.compile(_COUNTS_KINDS.format(re.escape(name)))
+    counted = _COUNTS_KINDS.format(re.escape(name))
     return value < _KINDS_OF_A_TASK and any(
-        name in line.text and counted.search(line.text) for statement in program for line in statement.lines
+        name in line.text and re.search(counted, line.text)
+        for statement in program
+        for line in statement.lines
     )
 
 

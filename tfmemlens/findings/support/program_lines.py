@@ -59,9 +59,11 @@ _SPENT = (
     r"(?:batch_?size\s*=\s*|\.batch\(\s*){0}\b",
     r"\brange\([^()]{{0,40}}(?:\([^()]*\))?[^()]{{0,40}},\s*{0}\s*\)",
     r":[^\]\[]{{1,40}}\+\s*{0}\s*\]",
-    r"\b(?:random\.)?(?:normal|uniform|randn|zeros|ones|placeholder|Input)\([^()\[\]]{{0,60}}[\[(]\s*{0}\s*,",
+    r"\b(?:normal|uniform|randn|zeros|ones|placeholder|Input)"
+    r"\([^()\[\]]{{0,60}}[\[(]\s*{0}\s*,",
     r"\bfor \w+ in range\(\s*{0}\s*\)\s*\]",
-    r"\b(?:integers|randint|choice)\([^()]{{0,60}}(?:\([^()]{{0,30}}\))?[^()]{{0,30}},\s*(?:size\s*=\s*)?{0}\s*\)",
+    r"\b(?:integers|randint|choice)\([^()]{{0,60}}(?:\([^()]{{0,30}}\))?[^()]{{0,30}}"
+    r",\s*(?:size\s*=\s*)?{0}\s*\)",
 )
 """Code in which a name counts the samples of a batch: `batch(N)`, `range(0, len(x), N)`, `x[i : i + N]`,
 `normal([N, 40])`, `[draw() for _ in range(N)]`, `integers(0, kinds, N)`.
