@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tfmemlens.estimation.graph_step.executor import Executor
+from tfmemlens.estimation.graph_step.rewriting import _pushed_down
 from tfmemlens.estimation.graph_step.tokens import Memory, Token
 from tfmemlens.knowledge.bfc import Pool
 from tfmemlens.model.graph import Graph, Node
@@ -58,3 +59,57 @@ def test_a_branch_that_is_not_taken_is_worked_off_at_once() -> None:
             fetches=("joined", "c"),
         )
         assert order == ["split", "b", "c", "a", "joined"]
+
+
+def held(*nodes: Node, fetches: tuple[str, ...], feed: Token) -> dict[str, tuple[int, ...]]:
+    """The shape of what each node of a step books."""
+    memory = Memory(Pool())
+    executor = Executor(Graph({node.name: node for node in nodes}), memory, fetches, lambda _: [feed], {})
+    executor.step()
+    return {row.node: row.shape for row in memory.rows}
+
+
+def test_rows_that_are_scattered_are_a_tensor_and_no_update() -> None:
+    """`ScatterNd` is named like `ScatterAdd`, which overwrites a variable."""
+    places = Node("places", "Const", attributes={"value": Constant((4, 1), "int32"), "dtype": "int32"})
+    sizes = Node("sizes", "Const", attributes={"value": Constant((2,), "int32", (900, 7)), "dtype": "int32"})
+    scattered = Node("spread", "ScatterNd", ("places", "x", "sizes"), attributes={"T": "float32"})
+    made = held(
+        FEED, places, sizes, scattered, exp("y", "spread"), fetches=("y",), feed=Token((4, 7), "float32")
+    )
+    assert made["spread"] == (900, 7)
+
+
+def test_what_a_scattered_variable_hands_on_is_the_variable() -> None:
+    """As the update of Adam reads it, whose tables are then as large as the table."""
+    stated = {"shape": (900, 7), "dtype": "float32"}
+    table = Node("table", "VariableV2", attributes=stated)
+    places = Node("places", "Const", attributes={"value": Constant((4,), "int32"), "dtype": "int32"})
+    added = Node("added", "ScatterAdd", ("table", "places", "x"), attributes={"T": "float32"})
+    made = held(
+        FEED, table, places, added, Node("root", "Sqrt", ("added",), attributes={"T": "float32"}),
+        fetches=("root",), feed=Token((4, 7), "float32"),
+    )  # fmt: skip
+    assert made["root"] == (900, 7)
+
+
+def test_constant_sides_that_are_pushed_together_keep_their_number() -> None:
+    """(2 * batch) * 5 is 10 * batch: the sides that an einsum gives to a Reshape."""
+    rows = Node("rows", "Unpack", ("sizes",), attributes={"num": 2, "T": "int32"})
+    inner = Node("inner", "Mul", ("two", "rows"), attributes={"T": "int32"})
+    outer = Node("outer", "Mul", ("inner", "five"), attributes={"T": "int32"})
+    nodes = {
+        each.name: each
+        for each in (
+            Node("sizes", "Shape", ("x",)),
+            FEED,
+            rows,
+            inner,
+            outer,
+            number("two", 2),
+            number("five", 5),
+        )
+    }
+    changed = _pushed_down(dict(nodes), Graph(nodes))
+    assert changed["inner"].attributes["value"] == Constant((), "int32", (10,))
+    assert changed["outer"].inputs == ("inner", "rows")

@@ -153,6 +153,16 @@ CASES = [
     case("UnsortedSegmentSum", [t(6, 4), t(6, dtype="int32"), one(3)], ["new: float32 3x4"], T="float32"),
     case("UnsortedSegmentSum", [t(6, 5, 4), t(6, 5, dtype="int32"), Token((), "int32")],
          ["new: float32 6x4"], T="float32"),
+    # what the graph states where a rule or a number is lacking
+    case("Reshape", [t(4, 6), Token((2,), "int32")], ["in 0: float32 8x3"], T="float32",
+         outputs=(TensorType((None, 3), None),)),
+    case("Rare", [t(4, 6)], ["new: float32 4"], T="float32", outputs=(TensorType((None,), None),)),
+    case("Rare", [t(4, 6)], ["in 0: float32 4x6"], T="float32", outputs=(TensorType((None, 6), None),)),
+    case("Rare", [t(4, 6)], ["new: float32 4x6x6"], T="float32", outputs=(TensorType((None,) * 3, None),)),
+    case("Rare", [t(4, 6)], ["new: float32 7", "new: float32 4x1", "new: float32 7"], T="float32",
+         outputs=(TensorType((7,), None), TensorType((None, 1), None), TensorType((7,), None))),
+    case("Rare", [t(4, 6)], ["in 0: float32 4x6"], T="float32", outputs=(TensorType(None, None),)),
+    case("RFFT", [t(4, 6), number(6)], ["new: complex64 4x4"], [4 * 6 * 8]),
     case("ScatterNd", [t(2, 1, dtype="int32"), t(2, 4), number(9, 4)], ["new: float32 9x4"], T="float32"),
     case("ScatterNd", [t(2, 1, dtype="int32"), t(2, 4), Token((2,), "int32")], ["new: float32 2x4"],
          T="float32"),
@@ -263,7 +273,7 @@ CASES = [
          outputs=(TensorType(((1 << 56) - 1,), "int8"),)),
     case("NobodyKnows", [t(8)], ["in 0: float32 8"], T="float32", outputs=(TensorType((1 << 56,), "int8"),)),
     case("NobodyKnows", [t(8)], ["in 0: float32 8"], T="float32", outputs=(TensorType((-1, 4), "int8"),)),
-    case("NobodyKnows", [t(8)], ["new: int8 2"],
+    case("NobodyKnows", [t(8)], ["in 0: float32 8", "new: int8 2"], T="float32",
          outputs=(TensorType(None, "int8"), TensorType((2,), "int8"))),
     case("BroadcastGradientArgs", [Token((2,), "int32")] * 2, ["nowhere: int32 0"] * 2, T="int32"),
     case("StridedSlice", [t(8, 16, 2), *[Token((1,), "int32")] * 3], ["new: float32 16x2"], T="float32"),
@@ -274,7 +284,7 @@ CASES = [
     case("NobodyKnows", [t(8, 16), t(4)], ["in 0: float32 8x16"], T="float32"),
     case("NobodyKnows", [], ["new: float32 one"]),
     case("NobodyKnows", [t(8, 16)], ["new: int32 4"], outputs=(TensorType((4,), "int32"),)),
-    case("NobodyKnows", [t(8, 16)], ["in 0: float32 8x16"], outputs=(TensorType((None, 4), "int32"),)),
+    case("NobodyKnows", [t(8, 16)], ["new: int32 8x4"], outputs=(TensorType((None, 4), "int32"),)),
 ]  # fmt: skip
 
 

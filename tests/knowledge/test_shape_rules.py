@@ -238,10 +238,48 @@ def test_products_and_elements(node: ShapeContext, shapes: list[Shape]) -> None:
             [(2, 6, 9, 5)],
         ),
         (site("UnsortedSegmentSum", ((9, 4), (9,), VECTOR), (None, None, (5,))), [(5, 4)]),
+        (site("Reshape", ((4, 6), VECTOR), (None, (None, 3))), [(8, 3)]),
+        (site("Reshape", ((4, None), VECTOR), (None, (None, 3))), [(None, 3)]),
+        (site("Reshape", ((4, 6), VECTOR), (None, (None, None))), [(None, None)]),
     ],
     ids=lambda value: value.node.op if isinstance(value, ShapeContext) else "",
 )  # fmt: skip
 def test_rearranging(node: ShapeContext, shapes: list[Shape]) -> None:
+    assert shapes_of(node) == shapes
+
+
+@pytest.mark.parametrize(
+    ("node", "shapes"),
+    [
+        (site("Diag", ((2, 3),)), [(2, 3, 2, 3)]),
+        (site("DiagPart", ((2, 3, 2, 3),)), [(2, 3)]),
+        (site("DiagPart", (None,)), [None]),
+        (site("MatrixDiag", ((2, 3),)), [(2, 3, 3)]),
+        (site("MatrixDiagV3", ((2, 3), VECTOR), (None, (0,))), [(2, 3, 3)]),
+        (site("MatrixDiagV3", ((2, 3), VECTOR), (None, (1,))), [None]),
+        (site("MatrixDiag", (None,)), [None]),
+        (site("MatrixDiagPart", ((2, 3, 4),)), [(2, 3)]),
+        (site("MatrixDiagPart", ((2, None, 4),)), [(2, None)]),
+        (site("MatrixDiagPartV2", ((2, 3, 4), VECTOR), (None, (-1,))), [None]),
+        (site("MatrixDiagPart", ((4,),)), [None]),
+        (site("MatrixTriangularSolve", ((2, 3, 3), (2, 3, 5))), [(2, 3, 5)]),
+        (site("RFFT", ((2, 9), VECTOR), (None, (8,))), [(2, 5)]),
+        (site("RFFT2D", ((2, 7, 9), VECTOR), (None, (6, 8))), [(2, 6, 5)]),
+        (site("IRFFT", ((2, 5), VECTOR), (None, (8,))), [(2, 8)]),
+        (site("IRFFT", ((2, 5), (1,))), [None]),
+        (site("RFFT2D", ((9,), VECTOR), (None, (6, 8))), [None]),
+        (site("CropAndResize", (IMAGE, (5, 4), (5,), VECTOR), (None, None, None, (6, 7))), [(5, 6, 7, 3)]),
+        (site("CropAndResize", (IMAGE, (5, 4), (5,), (2,))), [(5, None, None, 3)]),
+        (site("CropAndResize", ((5,), (5, 4), (5,), (2,))), [None]),
+        (site("CropAndResizeGradBoxes", ((5, 6, 7, 3), IMAGE, (5, 4), (5,))), [(5, 4)]),
+        (
+            site("CropAndResizeGradImage", ((5, 6, 7, 3), (5, 4), (5,), VECTOR), (None, None, None, IMAGE)),
+            [IMAGE],
+        ),
+    ],
+    ids=lambda value: value.node.op if isinstance(value, ShapeContext) else "",
+)  # fmt: skip
+def test_matrices_and_crops(node: ShapeContext, shapes: list[Shape]) -> None:
     assert shapes_of(node) == shapes
 
 
@@ -307,6 +345,17 @@ def test_malformed(node: ShapeContext) -> None:
             [(0, 0), (0, None)],
         ),
         (site("Unpack", (VECTOR,), ((5, 6),), num=2), [(5,), (6,)]),
+        (site("Mul", (VECTOR, VECTOR), ((), (3,)), dtype="int32"), [()]),
+        (site("Split", (VECTOR, VECTOR), ((0,), (5, 6, 7, 8)), num_split=2), [(5, 6), (7, 8)]),
+        (site("SplitV", (VECTOR,) * 3, ((5, 6, 7), (1, -1, 0), (0,)), num_split=3), [(5,), (6, 7), ()]),
+        (site("SplitV", ((3,), VECTOR, VECTOR), (None, (1, 2), (0,)), num_split=2), []),
+        (
+            site("ConcatV2", ((3, 1), (3, 1), VECTOR), ((1, 2, 3), (4, 5, 6), (1,)), N=2),
+            [(1, 4, 2, 5, 3, 6)],
+        ),
+        (site("ConcatV2", ((3, 1), (3, 1), VECTOR), ((1, 2, 3), None, (1,)), N=2), [None]),
+        (site("ConcatV2", ((3, 1), (2, 1), VECTOR), ((1, 2, 3), (4, 5), (1,)), N=2), [None]),
+        (site("ConcatV2", ((3, 1, 1), (3, 1, 1), VECTOR), ((1, 2, 3), (4, 5, 6), (1,)), N=2), [None]),
     ],
     ids=lambda value: value.node.op if isinstance(value, ShapeContext) else "",
 )

@@ -26,6 +26,10 @@ from tfmemlens.units import human
 from tfmemlens.values import dataclass, field
 
 _APPLY = ("Apply", "ResourceApply", "SparseApply", "ResourceSparseApply", "Scatter")
+_UPDATED_IN_PLACE = ("Apply", "SparseApply", "Scatter")
+"""Updates of reference variables, which hand the variable on."""
+_MAKING = frozenset(("ScatterNd", "ScatterNdNonAliasingAdd"))
+"""Named like updates, but they make a tensor."""
 _TURNING = roles.ENTERS | roles.EXITS | roles.NEXTS | {"LoopCond"}
 _FED = roles.FEEDS | roles.RECEIVES
 _OWN = (
@@ -34,6 +38,10 @@ _OWN = (
 )  # fmt: skip
 _MAX_ITERATIONS = 100_000
 _UNKNOWN_ITERATIONS = 8
+
+
+def _updates(op: str) -> bool:
+    return op.startswith(_APPLY) and op not in _MAKING
 
 
 @dataclass
@@ -199,9 +207,9 @@ class Executor:
             return self.feed(node)
         if op in roles.ASSIGNS:
             return self.resources.assign(call)
-        if op.startswith(_APPLY) or op in roles.COUNTS:
+        if _updates(op) or op in roles.COUNTS:
             self.resources.own(call)
-            return [call.alias(0)] if call.inputs and node.op.startswith("Apply") else []
+            return [call.alias(0)] if call.inputs and op.startswith(_UPDATED_IN_PLACE) else []
         outputs = run(call)
         for token in outputs:
             if isinstance(token.resource, (list, dict)):
@@ -236,7 +244,7 @@ class Executor:
     @staticmethod
     def _steers(op: str) -> bool:
         """Whether the executor itself knows the op: control flow, feeds, variables and their updates."""
-        return op in _OWN or "Apply" in op or op.startswith((*_APPLY, "Iterator"))
+        return op in _OWN or "Apply" in op or _updates(op) or op.startswith("Iterator")
 
     def _note(self, text: str) -> None:
         if text not in self.notes:

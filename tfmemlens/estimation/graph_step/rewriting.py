@@ -8,6 +8,7 @@ breadth first.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from zlib import crc32
 
@@ -94,7 +95,7 @@ def _push(nodes: dict[str, Node], node: Node, inner: Node, place: int) -> None:
         return
     moved = 1 if constant[0] else 0
     outer, kept = nodes[split_reference(node.inputs[place])[0]], leaves[1 - moved]
-    made = _product(outer, kept) if kept is not None and constant[1 - moved] else None
+    made = _combined(node.op, outer, kept) if kept is not None and constant[1 - moved] else None
     if any(constant) and made is None:
         return
     if made is not None:
@@ -110,12 +111,17 @@ def _push(nodes: dict[str, Node], node: Node, inner: Node, place: int) -> None:
     nodes[node.name] = replace(node, op=inner.op, inputs=(inner.name, inner.inputs[moved], *node.inputs[2:]))
 
 
-def _product(left: Node, right: Node) -> Constant | None:
+def _combined(by: str, left: Node, right: Node) -> Constant | None:
+    """What two constants make by an op: of whole numbers, such as sides of a shape, the number, too."""
     values = [node.attributes.get("value") for node in (left, right)]
     if not all(isinstance(value, Constant) and value.shape is not None for value in values):
         return None
     shapes = [value.shape for value in values if isinstance(value, Constant)]
     made = Constant(broadcast(shapes), values[0].dtype if isinstance(values[0], Constant) else None)
+    numbers = [value.values for value in values if isinstance(value, Constant)]
+    if made.shape == () and by not in _DIVISIONS and all(numbers):
+        work = sum if by in _FAMILIES[0] else math.prod
+        made = replace(made, values=(work(number[0] for number in numbers if number),))
     return made if (made.bytes or 0) <= _MAX_BYTES else None
 
 

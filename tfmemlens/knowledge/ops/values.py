@@ -88,7 +88,7 @@ def computed(site: ShapeContext) -> list[Dims | None]:
     left, right = site.value(0), site.value(1)
     if left is None or right is None or (site.node.op in _DIVISIONS and _is_real(site)):
         return [None]
-    size = max(len(left), len(right))
+    size = max(len(left), len(right)) if left and right else 0
     left, right = (side * size if len(side) == 1 else side for side in (left, right))
     if len(left) != len(right):
         raise MalformedNode(f"its operands have {len(left)} and {len(right)} elements")
@@ -114,8 +114,25 @@ def packed(site: ShapeContext) -> list[Dims | None]:
 def joined(site: ShapeContext) -> list[Dims | None]:
     """The vectors one after the other."""
     if any(len(each.shape or ()) > 1 for each in site.inputs) and site.scalar(len(site.inputs) - 1) != 0:
-        return [None]
+        return [_side_by_side(site)]
     return [_one_after_the_other(site, site.inputs[:-1])]
+
+
+def _side_by_side(site: ShapeContext) -> Dims | None:
+    """Columns of matrices beside each other, such as the paddings before and after each side."""
+    parts, shapes = site.values[:-1], [each.shape for each in site.inputs[:-1]]
+    if site.scalar(len(parts)) not in (1, -1) or any(shape is None or len(shape) != 2 for shape in shapes):
+        return None
+    (count, *others), widths = zip(*(shape or () for shape in shapes), strict=True)
+    if count is None or any(each != count for each in others):
+        return None
+    rows: list[int | None] = []
+    for row in range(count):
+        for part, width in zip(parts, widths, strict=True):
+            if part is None or not width or len(part) != count * width:
+                return None
+            rows += part[row * width : (row + 1) * width]
+    return tuple(rows)
 
 
 def ranged(site: ShapeContext) -> list[Dims | None]:
@@ -224,6 +241,26 @@ def unpacked(site: ShapeContext) -> list[Dims | None]:
     """Each number of a vector."""
     value, shape = site.value(0), site.shape(0)
     return [] if value is None or len(shape or ()) != 1 else [(number,) for number in value]
+
+
+def divided(site: ShapeContext) -> list[Dims | None]:
+    """A vector in parts, of stated sizes (SplitV) or alike (Split)."""
+    stated = site.node.op == "SplitV"
+    value = site.value(0 if stated else 1)
+    count = site.count("num_split")
+    if value is None or len(site.shape(0 if stated else 1) or ()) != 1:
+        return []
+    sizes = site.value(1) if stated else (len(value) // count,) * count
+    if sizes is None or None in sizes:
+        return []
+    rest = len(value) - sum(size for size in sizes if size is not None and size >= 0)
+    parts: list[Dims | None] = []
+    start = 0
+    for size in sizes:
+        length = rest if size is None or size < 0 else size
+        parts.append(value[start : start + length])
+        start += length
+    return parts
 
 
 def inverted(site: ShapeContext) -> list[Dims | None]:

@@ -55,12 +55,29 @@ def _whole(stated: TensorType) -> Shape | None:
 
 def guessed(call: KernelCall) -> list[Token]:
     """What the graph states of the outputs, else something like the first input."""
-    declared = [(shape, each.dtype) for each in call.node.outputs if (shape := _whole(each)) is not None]
-    if declared:
-        return [call.output(shape, dtype) for shape, dtype in declared]
-    if not call.inputs:
-        return [call.output(())]
-    return [in_place(call, Token(call.input(0).shape, call.dtype))]
+    like = call.input(0).shape if call.inputs else ()
+    made = []
+    for each in call.node.outputs:
+        whole, partly = _whole(each), _filled(each, like)
+        if whole is not None:
+            made.append(call.output(whole, each.dtype))
+        elif call.inputs:
+            token = Token(like, call.dtype) if partly is None else Token(partly, each.dtype or call.dtype)
+            made.append(in_place(call, token))
+    if made:
+        return made
+    return [in_place(call, Token(like, call.dtype)) if call.inputs else call.output(())]
+
+
+def _filled(stated: TensorType, like: Shape) -> Shape | None:
+    """The sides that the graph states, those that it leaves open as long as the first input's there: the
+    first is the batch in most. None where not even their number is stated.
+    """
+    if not stated.shape or any(not 0 <= (side or 0) < LARGEST_BYTES for side in stated.shape):
+        return None
+    ends = like or (1,)
+    sides = [ends[min(at, len(ends) - 1)] if side is None else side for at, side in enumerate(stated.shape)]
+    return tuple(sides) if math.prod(sides) < LARGEST_BYTES // 16 else None
 
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from tfmemlens.estimation.graph_step.kernels._call import KernelCall, kernel
-from tfmemlens.estimation.graph_step.tokens import Token
+from tfmemlens.estimation.graph_step.tokens import Shape, Token
 from tfmemlens.knowledge.ops.shapes import side_of
 
 
@@ -28,10 +28,20 @@ def _pass_all(call: KernelCall) -> list[Token]:
 
 @kernel("Reshape")
 def _reshape(call: KernelCall) -> list[Token]:
-    """Whatever the vector, as many elements as before."""
+    """Whatever the vector, as many elements as before. Where it is not known, the sides that the graph states
+    tell the one that it leaves open.
+    """
     count = math.prod(call.input(0).shape)
-    shape = call.result((count,)).shape
+    shape = call.result(_by_what_is_stated(call, count) or (count,)).shape
     return [call.alias(0, shape if math.prod(shape) == count else (count,))]
+
+
+def _by_what_is_stated(call: KernelCall, count: int) -> Shape | None:
+    stated = call.node.outputs[0].shape if call.node.outputs else None
+    others = math.prod(side for side in stated or () if side is not None)
+    if stated is None or stated.count(None) != 1 or not others:
+        return None
+    return tuple(count // others if side is None else side for side in stated)
 
 
 @kernel("Transpose", "ConjugateTranspose")

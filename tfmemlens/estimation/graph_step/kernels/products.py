@@ -9,8 +9,9 @@ from tfmemlens.estimation.graph_step.kernels._call import KernelCall, kernel
 from tfmemlens.estimation.graph_step.tokens import Token
 from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution, of_shapes
 from tfmemlens.knowledge.half_products import float32_bytes
-from tfmemlens.knowledge.ops.shapes import side_of
+from tfmemlens.knowledge.ops.shapes import matrices, side_of
 from tfmemlens.knowledge.ops.shapes.products import labels
+from tfmemlens.knowledge.ops.table import those
 
 
 def float32_copies(call: KernelCall, result: Token) -> None:
@@ -86,6 +87,15 @@ def _batch_norm_gradient(call: KernelCall) -> list[Token]:
     made = [call.fresh(token) for token in call.results()]
     call.temporary(call.input(2).shape)
     return made
+
+
+@kernel(*those(lambda op: op.shape is matrices.transform))
+def _real_transform(call: KernelCall) -> list[Token]:
+    """All frequencies stand in scratch memory (`FFTCPU`)."""
+    made = call.result()
+    length = [side for side in call.values(1) or () if side is not None]
+    call.temporary((*made.shape[: len(made.shape) - len(length)], *length), "complex64")
+    return [call.fresh(made)]
 
 
 @kernel("Einsum")

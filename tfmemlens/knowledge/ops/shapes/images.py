@@ -84,9 +84,27 @@ def like_first(site: ShapeContext) -> list[Shape]:
     return [site.shape(0) or _image(site)]
 
 
+def stated_by_fourth(site: ShapeContext) -> list[Shape]:
+    """The fourth input spells the shape; at least the rank is known."""
+    return [site.value(3) or _image(site)]
+
+
 def like_second(site: ShapeContext) -> list[Shape]:
     """An image like the second input."""
     return [site.shape(1) or (None,) * 4]
+
+
+def like_third(site: ShapeContext) -> list[Shape]:
+    """Like the third input: gradients of boxes."""
+    return [site.shape(2)]
+
+
+def crops(site: ShapeContext) -> list[Shape]:
+    """A piece of an image for each box, of the height and width that the last input spells."""
+    image, boxes, size = site.shape(0) or (None,) * 4, site.shape(1) or (None,), site.value(3)
+    if len(image) != 4:
+        return [None]
+    return [(boxes[0], *(size if size and len(size) == 2 else (None, None)), image[3])]
 
 
 def image_like(site: ShapeContext) -> list[Shape]:

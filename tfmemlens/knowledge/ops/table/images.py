@@ -48,6 +48,9 @@ OPS = {
         "Conv2DBackpropInput Conv3DBackpropInputV2 DepthwiseConv2dNativeBackpropInput",
         Op(images.stated_by_first, layout=Layout.CONVERTED, batch=Batch.IMAGE),
     ),
+    "CropAndResize": Op(images.crops, dtypes=("float32",)),
+    "CropAndResizeGradBoxes": Op(images.like_third, dtypes=("float32",)),
+    "CropAndResizeGradImage": Op(images.stated_by_fourth),
     **each("DepthToSpace SpaceToDepth", Op(images.blocks, layout=Layout.CONVERTED)),
     "ExtractImagePatches": Op(images.patches),
     **each(

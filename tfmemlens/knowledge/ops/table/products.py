@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tfmemlens.knowledge.ops import values
-from tfmemlens.knowledge.ops.record import Batch, Layout, Op, each
-from tfmemlens.knowledge.ops.shapes import gathering, products
+from tfmemlens.knowledge.ops.record import Batch, Layout, Op, Output, each
+from tfmemlens.knowledge.ops.shapes import elementwise, gathering, matrices, products
 
 OPS = {
     **each("_FusedMatMul _MklMatMul", Op(products.matmul, batch=Batch.ROWS_AND_COLUMNS)),
@@ -39,6 +39,19 @@ OPS = {
         "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits",
         Op(products.cross_entropy, layout=Layout.LOSS, outputs=("loss", "backprop")),
     ),
+    **each("Cholesky CholeskyGrad MatrixInverse", Op(elementwise.same, output=Output.OVERWRITTEN)),
+    "Diag": Op(matrices.diagonal),
+    "DiagPart": Op(matrices.diagonal_part),
+    **each("FFT FFT2D FFT3D IFFT IFFT2D IFFT3D", Op(elementwise.same, dtypes=("Tcomplex=complex64",))),
+    **each("IRFFT IRFFT2D IRFFT3D", Op(matrices.transform, dtypes=("Treal=float32",))),
+    **each(
+        "MatrixBandPart MatrixSetDiag MatrixSetDiagV2 MatrixSetDiagV3",
+        Op(elementwise.same, output=Output.OVERWRITTEN),
+    ),
+    **each("MatrixDiag MatrixDiagV2 MatrixDiagV3", Op(matrices.matrix_diagonal)),
+    **each("MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3", Op(matrices.matrix_diagonal_part)),
+    **each("MatrixSolve MatrixTriangularSolve", Op(matrices.solution)),
+    **each("RFFT RFFT2D RFFT3D", Op(matrices.transform, dtypes=("Tcomplex=complex64",))),
     "SparseMatMul": Op(products.matmul),
     "UnsortedSegmentMax": Op(gathering.segments),
 }

@@ -45,8 +45,8 @@ OPS = {
     "ScatterNd": Op(gathering.scatter_nd),
     "SegmentSum": Op(gathering.segments),
     "Slice": Op(slicing.sliced, values=values.cut, layout=Layout.FOLLOWING),
-    "Split": Op(rearranging.split, layout=Layout.FOLLOWING, batch=Batch.JOINED),
-    "SplitV": Op(rearranging.split_sizes, layout=Layout.FOLLOWING, batch=Batch.JOINED),
+    "Split": Op(rearranging.split, values=values.divided, layout=Layout.FOLLOWING, batch=Batch.JOINED),
+    "SplitV": Op(rearranging.split_sizes, values=values.divided, layout=Layout.FOLLOWING, batch=Batch.JOINED),
     "Squeeze": Op(
         rearranging.squeeze,
         values=values.passed,
