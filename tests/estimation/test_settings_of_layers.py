@@ -204,3 +204,29 @@ def test_a_norm_of_keras_3_has_a_mean_for_what_it_normalises(axis: Any, means: i
     predicted = step(network(layers), BATCH)
     first = next(op for op in ops(predicted, "Mean") if op.owner.layer == "norm")
     assert predicted.step.tape.buffers[first.writes[0]].bytes == BATCH * means * 4
+
+
+def both_ways(workers: int = 1) -> PredictedStep:
+    """A step of a convolutional loop that runs both ways."""
+    inner = {
+        "class_name": "ConvLSTM2D",
+        "config": {"name": "inner", "filters": 6, "kernel_size": [3, 3], "return_sequences": True},
+    }
+    layers = [
+        layer("InputLayer", "x", batch_input_shape=[None, 5, 24, 24, 3], dtype="float32"),
+        layer("Bidirectional", "loop", "x", layer=inner, merge_mode="concat"),
+    ]
+    return step(network(layers, "2.11.0"), BATCH, workers=workers)
+
+
+def test_a_convolutional_loop_both_ways_unrolls_as_one_does() -> None:
+    """Its weights are named by their way, and were not found."""
+    assert not both_ways().step.not_understood
+    unrolled = [op.temporary_bytes for op in both_ways().step.tape.ops if op.temporary_bytes]
+    assert len(unrolled) == 2 * 5
+    assert min(unrolled) >= 22 * 22 * 9 * 6 * 4
+
+
+def test_threads_that_unroll_are_shared_by_both_ways() -> None:
+    one, four = (max(op.temporary_bytes for op in both_ways(workers).step.tape.ops) for workers in (1, 4))
+    assert four == pytest.approx(1.5 * one)

@@ -238,9 +238,6 @@ def test_products_and_elements(node: ShapeContext, shapes: list[Shape]) -> None:
             [(2, 6, 9, 5)],
         ),
         (site("UnsortedSegmentSum", ((9, 4), (9,), VECTOR), (None, None, (5,))), [(5, 4)]),
-        (site("Reshape", ((4, 6), VECTOR), (None, (None, 3))), [(8, 3)]),
-        (site("Reshape", ((4, None), VECTOR), (None, (None, 3))), [(None, 3)]),
-        (site("Reshape", ((4, 6), VECTOR), (None, (None, None))), [(None, None)]),
     ],
     ids=lambda value: value.node.op if isinstance(value, ShapeContext) else "",
 )  # fmt: skip

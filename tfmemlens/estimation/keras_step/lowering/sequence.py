@@ -519,12 +519,17 @@ def _recurrent(job: LoweringContext) -> list[TapeValue]:
 
 
 def _bidirectional(job: LoweringContext) -> list[TapeValue]:
-    """Twice the loop, and what joins both."""
+    """Twice the loop, and what joins both; threads that unroll patches are shared by both ways."""
     tape = job.tape
     both, turned = [], time_in_front(tape, job.inputs[0])
     for index, way in enumerate(("forward", "backward")):
         inner = job.spec.inner[index] if index < len(job.spec.inner) else job.spec.inner[0]
-        weights = {name: value for name, value in job.weights.items() if name.startswith(f"{way}/")}
+        weights = {
+            name.removeprefix(f"{way}/"): value
+            for name, value in job.weights.items()
+            if name.startswith(f"{way}/")
+        }
+        convolves = inner.class_name in _CONVOLUTIONAL
         shape = job.outputs[0].shape or ()
         half = (
             job.outputs[0]
@@ -541,7 +546,7 @@ def _bidirectional(job: LoweringContext) -> list[TapeValue]:
             job.keras_3,
             job.device,
             job.threads,
-            job.workers,
+            max(job.workers // 2, 2) if convolves and job.workers > 2 else job.workers,
         )
         both += _loop(part, inner, 1, turned, reverse=way == "backward")
     if job.config.get("merge_mode", "concat") is None:

@@ -10,12 +10,10 @@ from tfmemlens.knowledge.ops.shapes._context import Dims, Shape, ShapeContext, a
 
 
 def reshape(site: ShapeContext) -> list[Shape]:
-    """The shape that the second input spells; a side of -1, or one that is not known, is what is left."""
+    """The shape that the second input spells; a side of -1 is what is left."""
     wanted, given = site.value(1), site.shape(0)
     if wanted is None:
         return [None]
-    if -1 not in wanted and wanted.count(None) == 1:
-        wanted = tuple(-1 if each is None else each for each in wanted)
     if -1 not in wanted:
         return [wanted]
     open_side = None if given is None or None in given or None in wanted else _rest(given, wanted)
