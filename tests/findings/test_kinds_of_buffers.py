@@ -326,6 +326,20 @@ def test_values_for_every_pair(shape: Any, node: str, slugs: list[str], of_a_los
     assert not found.recompute and not found.batch
 
 
+@pytest.mark.parametrize(
+    "shape, node, slugs",
+    [
+        ((18000, 18000), "jit(fit)/jvp(jit(cholesky))/cholesky", ["subsampling"]),
+        ((18000, 18000), "jit(fit)/triangular_solve", ["subsampling"]),
+        ((18000, 18000), "jit(fit)/jvp()/exp", ["in-blocks"]),
+    ],
+)
+def test_a_matrix_that_is_factored_has_no_blocks_of_rows(shape: Any, node: str, slugs: list[str]) -> None:
+    found = largest(buffer(shape, node))
+    assert found is not None and found.what.startswith(PAIRS)
+    assert offered(found) == slugs
+
+
 @pytest.mark.parametrize("shape, node", NAMED)
 def test_code_of_jax_is_offered_for_jax_alone(shape: Any, node: str) -> None:
     own, other = largest(buffer(shape, node)), largest(buffer(shape, node), framework=TORCH_XLA)

@@ -12,6 +12,7 @@ from tfmemlens.findings.support.jax_code.changes import gradients_in_parts
 from tfmemlens.findings.support.residues import FEWER_RESIDUES
 from tfmemlens.findings.support.rows import Row, rows, size_of
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA
+from tfmemlens.findings.support.use_of_pairs import fewer_rows
 from tfmemlens.knowledge.vocabularies import VOCABULARIES
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Kind, Phase
@@ -564,6 +565,10 @@ def _is_by_mistake(row: Row) -> bool:
     return pairs and bool(row.code) and "vmap(" not in node and not _MEANS_PAIRS.search(row.code)
 
 
+_FACTORED = regex(r"(?i)cholesky|triangular_solve|\beigh\b|slogdet")
+"""What takes a matrix of all pairs whole, so that no loss of blocks of rows stands for it."""
+
+
 def _pairs(mine: list[Row], held: int, framework: str | None) -> Buffers:
     first, second = _shape(mine[0])[:2]
     if framework == JAX and all(map(_is_by_mistake, mine)):
@@ -586,6 +591,8 @@ def _pairs(mine: list[Row], held: int, framework: str | None) -> Buffers:
     )
     in_blocks = of_loss if trained else _IN_BLOCKS
     remedies: tuple[Remedy, ...] = (_MATRIX_PRODUCT, in_blocks) if differences else (in_blocks,)
+    if first == second and any(_FACTORED.search(_name(row)) for row in mine):
+        remedies, differences = (fewer_rows(first),), False
     left = 4 * first * second
     if differences and trained and left >= _LARGE_MATRIX:
         alone = (
