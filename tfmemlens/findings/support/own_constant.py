@@ -74,10 +74,12 @@ def own_constant(case: Case, moment: Moment, batch: int | None) -> OwnConstant |
 
 
 def held_by_its_layer(moment: Moment) -> int:
-    """Bytes that the layer of the failed request holds, as the program counted."""
+    """Bytes that the layer of the failed request holds with all within it, as the program counted."""
     layer = moment.request.owner.layer if moment.request else None
-    groups = (group for group in moment.drawn.by("layer") if group.name == layer)
-    return sum(group.total_bytes for group in groups) if layer and moment.counted else 0
+    if not layer or moment.counted is None:
+        return 0
+    groups = moment.counted.by("layer")
+    return sum(each.total_bytes for each in groups if f"{each.name}/".startswith(f"{layer}/"))
 
 
 def _is_much(moment: Moment) -> bool:
