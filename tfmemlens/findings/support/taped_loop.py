@@ -113,6 +113,62 @@ def _over_a_range(loop: Loop) -> bool:
     return isinstance(call, ast.Call) and last_name(call.func) == "range"
 
 
+@dataclass(frozen=True, slots=True)
+class EachOutput:
+    """A loop under a tape that takes a gradient of each of several outputs with a tape inside that one."""
+
+    outer: Line
+    loop: Line
+    tape: str
+    """The name of the inner tape."""
+    by: str
+    """By what is derived, as it is written."""
+
+
+def gradient_of_each(program: Program) -> EachOutput | None:
+    """The first such loop, or comprehension, whose variable stands in what is derived."""
+    for statement in program:
+        for outer in statement.nodes:
+            if not isinstance(outer, ast.With) or not any(map(_opens_a_tape, outer.items)):
+                continue
+            own = {last_name(each.optional_vars) for each in outer.items if each.optional_vars}
+            inside = {
+                last_name(item.optional_vars)
+                for part in outer.body
+                for each in ast.walk(part)
+                if isinstance(each, ast.With)
+                for item in each.items
+                if _opens_a_tape(item) and item.optional_vars
+            }
+            for part in outer.body:
+                for loop in ast.walk(part):
+                    if derived := _derives_each(loop, inside - own):
+                        return EachOutput(statement.line_of(outer), statement.line_of(loop), *derived)
+    return None
+
+
+def _derives_each(loop: ast.AST, tapes: set[str]) -> tuple[str, str] | None:
+    """Which of these tapes derives what names the loop's variable, and by what."""
+    if isinstance(loop, ast.For):
+        targets: list[ast.expr] = [loop.target]
+    elif isinstance(loop, (ast.ListComp, ast.GeneratorExp)):
+        targets = [each.target for each in loop.generators]
+    else:
+        return None
+    names = {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+    for each in ast.walk(loop):
+        if (
+            isinstance(each, ast.Call)
+            and isinstance(each.func, ast.Attribute)
+            and each.func.attr == "gradient"
+            and last_name(each.func.value) in tapes
+            and len(each.args) == 2
+            and any(isinstance(part, ast.Name) and part.id in names for part in ast.walk(each.args[0]))
+        ):
+            return ast.unparse(each.func.value), ast.unparse(each.args[1])
+    return None
+
+
 def opens_a_tape(program: Program) -> bool:
     """Whether the program records anything at all."""
     nodes = (each for statement in program for each in statement.nodes)
