@@ -115,6 +115,8 @@ def check(case: Case) -> Iterator[Finding]:
         of_pinned = (request.failed.allocator or "").startswith("xla_gpu_host")
         if made is None or of_pinned or facts.on_chip(moment) or _of_a_server(case, made):
             continue  # a kernel's own memory on the chip holds none of a program's arrays
+        if made.line is None and facts.operand_of_a_trial(case, moment):
+            continue  # the message names the array
         what, remedies = made.what, made.remedies
         slugs = {each.slug for each in remedies}
         if _COPIES in what and has_one_card(case):

@@ -42,7 +42,7 @@ def too_heavy(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWei
     if (
         framework_of(case) == TENSORFLOW
         or failed.allocator not in (None, "hbm")
-        or _given_less(compiler, weights)
+        or given_less(compiler, weights)
     ):
         return None
     if compiler.capacity:
@@ -57,14 +57,18 @@ def is_shared(compiler: CompilerMemory) -> bool:
     return bool(given and compiler.capacity and given.bytes < compiler.capacity.bytes // _MUCH_GIVEN)
 
 
-def _given_less(compiler: CompilerMemory, weights: StatedWeights) -> bool:
+def given_less(compiler: CompilerMemory, weights: StatedWeights) -> bool:
     """Whether the compiler counts what the program is given, and that is less than the weights in a quarter
-    of the bits, shared by eight: then these are no arguments of this program.
+    of the bits, shared by eight: then these are no arguments of this program. Or less than half of the
+    device, and of the weights in eight bits: then they are shared already, and are not what is too much.
     """
     given = compiler.section("arguments", "parameter")
     if is_shared(compiler):
         return True  # it leaves most of the device to the program
-    return given is not None and given.bytes < weights.bytes // (4 * _MOST_SHARE)
+    if given is None:
+        return False
+    shared = compiler.capacity is not None and 2 * given.bytes < compiler.capacity.bytes
+    return given.bytes < weights.bytes // (4 if shared else 4 * _MOST_SHARE)
 
 
 def _on_a_tpu(case: Case, moment: Moment, failed: FailedRequest) -> bool:

@@ -136,11 +136,21 @@ PICKING = LineRule(
     needs=("best cudnn convolution", "conv_algorithm_picker"),
 )
 """XLA's search for the fastest algorithm of a convolution, which runs each of them on operands of its own."""
+TRIED = LineRule(
+    r"%cudnn-conv\S{0,60} = .{1,400}?custom-call\(",
+    "%cudnn-conv-bias.7 = (f32[1,64,900,900]{3,2,1,0}, u8[0]{0}) custom-call(f32[1,512,900,900]{3,2,1,0} %c,"
+    " f32[64,512,1,1]{3,2,1,0} %w), window={size=1x1}, dim_labels=bf01_oi01->bf01",
+    needs="%cudnn-conv",
+)
+"""The convolution for which XLA looks for an algorithm, with the shapes of what it reads and makes."""
 ONE_SAMPLE = LineRule(
-    r"lhs_spec=\(0,.{1,400}?lhs_shape=\(1,",
+    r"lhs_spec=\(0,.{1,400}?lhs_shape=\(1,"
+    r"|cudnn-conv\S{0,60} = \(?\w{1,5}\[1,\d.{1,200}? custom-call\(\w{1,5}\[1,\d.{1,600}?dim_labels=b",
     "conv_general_dilated[dimension_numbers=ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0,"
     " 1), out_spec=(0, 3, 1, 2)) lhs_shape=(1, 512, 512, 3) padding=((1, 1), (1, 1))]",
-    needs="lhs_shape=(1,",
+    "%cudnn-conv-bias.7 = (f32[1,64,900,900]{3,2,1,0}, u8[0]{0}) custom-call(f32[1,512,900,900]{3,2,1,0} %c,"
+    " f32[64,512,1,1]{3,2,1,0} %w), window={size=1x1}, dim_labels=bf01_oi01->bf01",
+    needs=("lhs_shape=(1,", "cudnn-conv"),
 )
 """A convolution as older JAX prints it, whose batch is the first dimension of what it reads."""
 FINE_ON_CPU = LineRule(
@@ -695,6 +705,7 @@ PURPOSES = {
     "padding to a length": PADDING,
     "fine on the CPU": FINE_ON_CPU,
     "one sample in a convolution": ONE_SAMPLE,
+    "a convolution that is tried": TRIED,
     "short of XLA's goal": SHORT_OF_GOAL,
     "reading seldom": SELDOM,
     "running short": SHORT,

@@ -13,9 +13,11 @@ from tfmemlens.findings.support.jax_code.idiom import JaxIdiom, Where
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.incident import Frame
 from tfmemlens.model.line import Line
+from tfmemlens.units import square_side
 
 __all__ = ["IN_BLOCKS", "OF_ONE_LINE", "TABLE", "JaxIdiom", "Where", "shown_by"]
 
+_FLOATS = (4, 8)
 _ALONE = (
     *("one-hot", "one-hot-of-keras", "attention-scores", "attention-mask", "logits"),
     *("restored-beside", "gathered-from-all"),
@@ -45,6 +47,8 @@ def shown_by(
         for row in TABLE
         if need >= row.least_bytes
         and not (on_tpu and row.of_gpus)
+        and not (row.no_square and any(square_side(need, item) for item in _FLOATS))
+        and not (row.not_in and any(re.search(row.not_in, f"{at.place} {at.name}") for at in library))
         and (not row.beside or any(re.search(row.beside, each) for each in (text, *(at.text for at in code))))
     ]
     for row in fitting:

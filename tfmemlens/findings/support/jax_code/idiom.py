@@ -37,6 +37,10 @@ class JaxIdiom:
     where: Where = Where.LINE
     frame: str = ""
     """The pattern of a library's frame, `path:line function`, that tells the same."""
+    not_in: str = ""
+    """The pattern of a library's frame within which it is something else."""
+    no_square: bool = False
+    """Whether it explains no matrix of each of many rows by each, which has other causes."""
     beside: str = ""
     """The pattern of a line that quoted code must hold as well."""
     least_bytes: int = LEAST_BYTES

@@ -6,6 +6,12 @@ from tfmemlens.findings.support.jax_code.changes import FEWER_DRAWS
 from tfmemlens.findings.support.jax_code.idiom import JaxIdiom, Where
 from tfmemlens.model.finding import Remedy
 
+_STARTS = (
+    r"numpyro[/\\]infer[/\\]\S*:\d+ (?:_?init(?:_state|ialize_model)?|find_valid_initial_params"
+    r"|_find_valid_params)\Z"
+)
+"""NumPyro's frames that compute a model before the first draw."""
+
 ROWS: tuple[JaxIdiom, ...] = (
     JaxIdiom(
         "per-example-gradients",
@@ -56,6 +62,29 @@ ROWS: tuple[JaxIdiom, ...] = (
         ("mcmc.print_summary()",),
         Where.WAY,
         frame=r"numpyro[/\\].* fori_collect\Z",
+        not_in=_STARTS,
+    ),
+    JaxIdiom(
+        "mcmc-of-all-data",
+        "",
+        "it failed where the sampler starts, before any draw: the model is computed for all of the data at"
+        " once, as each step of the sampler does",
+        (
+            Remedy(
+                "let each step see a part of the data (subsampling), or fit with batches (SVI with"
+                " subsample_size)",
+                "HMCECS(NUTS(model), num_blocks=100)   # with numpyro.plate('data', n, subsample_size=500)",
+                slug="subsampling",
+            ),
+            Remedy(
+                "or shard the data over all devices, where there are several: each then computes its part",
+                slug="shard-arguments",
+            ),
+        ),
+        (),
+        (),
+        frame=_STARTS,
+        no_square=True,
     ),
     JaxIdiom(
         "posterior-predictive",

@@ -69,6 +69,11 @@ _OFFLOAD_LESS = Remedy(
     " some of them again",
     slug="offload-less",
 )
+_TILES = Remedy(
+    "it is one sample already: give it a smaller image, or cut the image into tiles that overlap, and join"
+    " the results; 16 bits halve it, and another algorithm does not make it smaller",
+    slug="smaller-input",
+)
 _SHARD_OR_NARROW = Remedy(
     "if it holds weights or data: shard it over devices, or keep it in 16 bits",
     slug="shard-arguments",
@@ -407,7 +412,10 @@ def _of_the_program(
         yield policy
     if (asked := told.shows("asked: which line")) and not lists_buffers(moment):
         yield _names_lines(asked)
-    if told.shows("picking algorithms") and not compiler.sections:
+    operand = facts.operand_of_a_trial(case, moment)
+    if operand and told.shows("one sample in a convolution"):
+        yield _TILES
+    if told.shows("picking algorithms") and not compiler.sections and not operand:
         yield remedies.DEFAULT_ALGORITHM
     if facts.donated_in_vain(case, moment):
         yield _DONATABLE

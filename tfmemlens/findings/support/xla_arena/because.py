@@ -218,6 +218,11 @@ def _of_shards(case: Case) -> str:
 
 
 def _of_a_full_device(case: Case, moment: Moment, compiler: CompilerMemory) -> str | None:
+    if operand := facts.operand_of_a_trial(case, moment):
+        return (
+            f"to the byte it is {operand[0]}, an array of the convolution for which XLA was trying algorithms"
+            f" ({operand[1].place}): the program holds one as large, whichever algorithm is taken"
+        )
     if case.capture.surroundings.shows("picking algorithms") and not compiler.sections:
         return (
             "XLA was trying algorithms for a convolution when it compiled the program, and one of them found"

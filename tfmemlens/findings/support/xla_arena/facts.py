@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from tfmemlens.findings.support import program_account, weights_on_a_tpu
@@ -13,6 +14,7 @@ from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import TEMPORARIES, CompilerMemory
+from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, Size, human, human_size, parse_size
@@ -112,7 +114,7 @@ _NAMED_BY = 3
 def heavy_to_train(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWeights | None:
     """The weights that the text states, where training all of them takes more than the device has."""
     weights, has = stated_weights(case.capture.surroundings), compiler.capacity
-    if weights is None or has is None or on_chip(moment) or weights_on_a_tpu.is_shared(compiler):
+    if weights is None or has is None or on_chip(moment) or weights_on_a_tpu.given_less(compiler, weights):
         return None
     if situation(case, moment).training is not True:
         return None
@@ -384,3 +386,22 @@ def larger_pool_may_do(case: Case, moment: Moment, compiler: CompilerMemory) -> 
     beside = kept.low if kept and compiler.goal is None else 0
     most = MAX_GAIN * pool.high if pool else MOST_OF_A_DEVICE * (device.high if device else 0)
     return needed.low + beside <= most
+
+
+def operand_of_a_trial(case: Case, moment: Moment) -> tuple[str, Line] | None:
+    """The array of the tried convolution that is the request to the byte, and the line that has it: the
+    program holds as large a one whatever algorithm is taken.
+    """
+    failed = moment.request.failed if moment.request else None
+    size = failed.size if failed else None
+    line = case.capture.surroundings.shows("a convolution that is tried")
+    if size is None or line is None:
+        return None
+    for match in _OPERAND.finditer(line.text):
+        if math.prod(map(int, match["sizes"].split(","))) * _BYTES[match["type"]] == size.bytes:
+            return match[0], line
+    return None
+
+
+_BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2}
+_OPERAND = regex(r"\b(?P<type>f64|f32|bf16|f16)\[(?P<sizes>\d{1,9}(?:,\d{1,9}){1,6})\]")
