@@ -28,6 +28,11 @@ TABLE: tuple[JaxIdiom, ...] = (*kept.ROWS, *mapped.ROWS, *arrays.ROWS, *beside.R
 """Every idiom: of several that a line shows the first counts."""
 
 
+def _many(side: int | None) -> bool:
+    """Whether a square of so many rows is no chance: a power of two has one as often as not."""
+    return side is not None and side & (side - 1) != 0
+
+
 def shown_by(
     frames: Sequence[Frame],
     text: str,
@@ -47,7 +52,7 @@ def shown_by(
         for row in TABLE
         if need >= row.least_bytes
         and not (on_tpu and row.of_gpus)
-        and not (row.no_square and any(square_side(need, item) for item in _FLOATS))
+        and not (row.no_square and any(map(_many, (square_side(need, item) for item in _FLOATS))))
         and not (row.not_in and any(re.search(row.not_in, f"{at.place} {at.name}") for at in library))
         and (not row.beside or any(re.search(row.beside, each) for each in (text, *(at.text for at in code))))
     ]

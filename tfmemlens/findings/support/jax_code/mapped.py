@@ -66,7 +66,7 @@ ROWS: tuple[JaxIdiom, ...] = (
     ),
     JaxIdiom(
         "mcmc-of-all-data",
-        "",
+        r"\bsampler\.init\(|\binitialize_model\(|\bfind_valid_initial_params\(",
         "it failed where the sampler starts, before any draw: the model is computed for all of the data at"
         " once, as each step of the sampler does",
         (
@@ -81,8 +81,8 @@ ROWS: tuple[JaxIdiom, ...] = (
                 slug="shard-arguments",
             ),
         ),
-        (),
-        (),
+        ("init_state = self.sampler.init(", "params, potential_fn, *_ = initialize_model(key, model)"),
+        ("variables = net.init(key, x)", "opt_state = optimizer.init(params)"),
         frame=_STARTS,
         no_square=True,
     ),
