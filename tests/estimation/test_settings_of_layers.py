@@ -230,3 +230,57 @@ def test_a_convolutional_loop_both_ways_unrolls_as_one_does() -> None:
 def test_threads_that_unroll_are_shared_by_both_ways() -> None:
     one, four = (max(op.temporary_bytes for op in both_ways(workers).step.tape.ops) for workers in (1, 4))
     assert four == pytest.approx(1.5 * one)
+
+
+PICTURE = [layer("InputLayer", "x", batch_input_shape=[None, 6, 6, 2], dtype="float32")]
+
+
+def shapes(predicted: PredictedStep, op: str, owner: str) -> list[tuple[int, ...]]:
+    buffers = predicted.step.tape.buffers
+    return [buffers[each.writes[0]].shape for each in ops(predicted, op) if each.owner.layer == owner]
+
+
+@pytest.mark.parametrize("kind", ["Max", "Average"])
+def test_an_adaptive_pool_joins_two_poolings_along_each_axis(kind: str) -> None:
+    conv = layer("Conv2D", "c", "x", filters=2, kernel_size=1)
+    pool = layer(f"Adaptive{kind}Pooling2D", "pool", "c", output_size=[3, 2])
+    predicted = step(network([*PICTURE, conv, pool], "3.13.0"), BATCH)
+    assert not predicted.step.unknown
+    assert shapes(predicted, "ConcatV2", "pool") == [(BATCH, 9, 6, 2), (BATCH, 3, 7, 2)]
+    assert shapes(predicted, "GatherV2", "pool") == [(BATCH, 3, 6, 2), (BATCH, 3, 2, 2)]
+
+
+def test_a_wrapper_of_a_norm_runs_its_layer() -> None:
+    conv = {"name": "c", "filters": 3, "kernel_size": [3, 3], "padding": "same"}
+    wrapped = layer("SpectralNormalization", "w", "x", layer={"class_name": "Conv2D", "config": conv})
+    predicted = step(network([*PICTURE, wrapped]), BATCH)
+    assert not predicted.step.unknown and shapes(predicted, "Conv2D", "w") == [(BATCH, 6, 6, 3)]
+
+
+def test_near_miss_a_wrapper_of_a_layer_that_is_not_known_is_not_known() -> None:
+    wrapped = layer("Wrapper", "w", "x", layer={"class_name": "UnitNormalization", "config": {}})
+    assert step(network([*PICTURE, wrapped]), BATCH).step.unknown == ["w"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "made"),
+    [
+        ({}, {"Relu"}),
+        ({"max_value": 6.0}, {"Relu6"}),
+        ({"negative_slope": 0.1}, {"LeakyRelu"}),
+        ({"threshold": 0.5}, {"Greater", "SelectV2"}),
+        ({"max_value": 2.0}, {"Relu", "Minimum", "Maximum"}),
+        (
+            {"negative_slope": 0.1, "max_value": 6.0, "threshold": 0.5},
+            {"Neg", "Relu", "Greater", "SelectV2", "Minimum", "Maximum", "Mul", "AddV2"},
+        ),
+    ],
+)
+def test_a_rectifier_is_as_many_ops_as_its_settings_ask_for(settings: dict[str, Any], made: set[str]) -> None:
+    layers = [
+        *PICTURE,
+        layer("Conv2D", "c", "x", filters=2, kernel_size=1),
+        layer("ReLU", "r", "c", **settings),
+    ]
+    forward = step(network(layers), BATCH).step.tape.ops
+    assert {op.op for op in forward if op.owner.layer == "r" and "gradient" not in op.name} == made

@@ -16,6 +16,7 @@ from tfmemlens.estimation.keras_step.lowering._context import LoweringContext, N
 from tfmemlens.estimation.keras_step.tape import TapeValue
 from tfmemlens.knowledge.keras_layers import operations
 from tfmemlens.knowledge.keras_layers._context import LayerCall
+from tfmemlens.values import replace
 
 __all__ = ["LoweringContext", "known", "lower"]
 
@@ -82,8 +83,19 @@ def _check(job: LoweringContext) -> None:
         raise NotLowered("the shape of its input is not known")
 
 
+def _wrapped(job: LoweringContext) -> list[TapeValue]:
+    """`SpectralNormalization` writes its kernel anew before anything else runs; then both call their layer."""
+    inner = replace(job, spec=job.spec.inner[0])
+    made = lower(inner)
+    job.not_understood = inner.not_understood
+    return made
+
+
 def _rule(job: LoweringContext) -> Rule | None:
     call = LayerCall(job.spec, ())
+    inner = job.spec.inner[0] if job.spec.inner else None
+    if job.spec.class_name in ("SpectralNormalization", "Wrapper") and inner and not inner.network:
+        return _wrapped if known(replace(job, spec=inner)) else None
     if operations.is_operation(call):
         return core.OPS.get(operations.name_of(call))
     return RULES.get(job.spec.class_name)

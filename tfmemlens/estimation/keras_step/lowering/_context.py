@@ -276,6 +276,13 @@ def activated(job: LoweringContext, x: TapeValue, name: str | None = None) -> Ta
         shifted = unary(tape, x, "AddV2", "none")
         gate = scaled(tape, unary(tape, shifted, "Relu6", "output"))
         return multiply(tape, x, gate)
+    if name == "mish":
+        return multiply(tape, x, unary(tape, unary(tape, x, "Softplus", "input"), "Tanh", "output"))
+    if name == "tanhshrink":
+        return add(tape, [x, unary(tape, x, "Tanh", "output")], x.shape)
+    if name == "celu":
+        below = unary(tape, scaled(tape, unary(tape, x, "Minimum", "input")), "Expm1", "output")
+        return add(tape, [unary(tape, x, "Maximum", "input"), scaled(tape, below)], x.shape)
     if name == "hardsigmoid":
         return scaled(tape, unary(tape, unary(tape, x, "AddV2", "none"), "Relu6", "output"))
     return unary(tape, x, "Activation", "input", steps=2)

@@ -19,7 +19,8 @@ from tfmemlens.estimation.keras_step.lowering._context import (
     sizes_of_filter,
     volume_bytes,
 )
-from tfmemlens.estimation.keras_step.tape import Sizes, TapeValue
+from tfmemlens.estimation.keras_step.lowering.core import concatenate
+from tfmemlens.estimation.keras_step.tape import Sizes, Tape, TapeValue
 from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution
 from tfmemlens.model.tensor import ITEM_BYTES
 
@@ -168,13 +169,17 @@ def _max_pool(job: LoweringContext) -> list[TapeValue]:
     """TensorFlow's own kernel finds the places of the maxima anew in the gradient, which it writes over what
     was pooled; oneDNN's keeps a byte for each from the forward pass on.
     """
-    tape, x = job.tape, job.inputs[0]
+    return [_max_pooled(job, job.inputs[0], job.shape)]
+
+
+def _max_pooled(job: LoweringContext, x: TapeValue, shape: Sizes) -> TapeValue:
+    tape = job.tape
     solid = len(x.shape) == 5
     op = f"MaxPool{'3D' if solid else ''}"
-    made = tape.op(op, [x], job.shape)
+    made = tape.op(op, [x], shape)
     flat_on_cpu = job.device == "cpu" and not solid
     if flat_on_cpu and job.onednn:
-        places = tape.op(op, [x], job.shape, "uint8", work=0.0)
+        places = tape.op(op, [x], shape, "uint8", work=0.0)
         read, scratch, over, copies = [x, made, places], 0, [], None
     else:
         read, over, copies = [x, made], [x] if flat_on_cpu else [], made if flat_on_cpu else None
@@ -194,7 +199,51 @@ def _max_pool(job: LoweringContext) -> list[TapeValue]:
             )
         ],
     )
-    return [made]
+    return made
+
+
+def _adaptive_pool(job: LoweringContext) -> list[TapeValue]:
+    """One axis after the other, as Keras writes it (`_adaptive_average_pool2d`): two poolings of each place,
+    of a window and of one that is larger by one, joined, from which the places that are asked for are taken.
+    """
+    tape, made, shape = job.tape, job.inputs[0], job.shape
+    first = job.config.get("data_format") == "channels_first"
+    if first:
+        made = copied(tape, made, "Transpose", (made.shape[0], *made.shape[2:], made.shape[1]), "Transpose")
+        shape = (shape[0], *shape[2:], shape[1])
+    for axis in range(1, len(shape) - 1):
+        window = math.ceil(made.shape[axis] / shape[axis])
+        both = [_pooled_along(job, made, axis, window + more) for more in (0, 1)]
+        length = sum(each.shape[axis] for each in both)
+        joined = concatenate(tape, both, _with_size(made.shape, axis, length))
+        made = _taken(tape, joined, axis, shape[axis])
+    return [copied(tape, made, "Transpose", job.shape, "Transpose") if first else made]
+
+
+def _with_size(shape: Sizes, axis: int, size: int) -> Sizes:
+    return (*shape[:axis], size, *shape[axis + 1 :])
+
+
+def _pooled_along(job: LoweringContext, x: TapeValue, axis: int, window: int) -> TapeValue:
+    shape = _with_size(x.shape, axis, max(x.shape[axis] - window + 1, 0))
+    if job.spec.class_name.startswith("AdaptiveMax"):
+        return _max_pooled(job, x, shape)
+    return copied(job.tape, x, "AvgPool", shape, "AvgPoolGrad")
+
+
+def _taken(tape: Tape, x: TapeValue, axis: int, size: int) -> TapeValue:
+    """Some places along an axis; the gradient is summed with this axis in front, and turned back
+    (`array_grad.py :: _GatherV2Grad`).
+    """
+    made = tape.op("GatherV2", [x], _with_size(x.shape, axis, size))
+
+    def back(grad: TapeValue) -> list[TapeValue]:
+        turned = tape.op("Transpose", [grad], grad.shape)
+        summed = tape.op("UnsortedSegmentSum", [turned], x.shape)
+        return [tape.op("Transpose", [summed], x.shape)]
+
+    tape.gradient(made, [x], back)
+    return made
 
 
 def _average_pool(job: LoweringContext) -> list[TapeValue]:
@@ -241,6 +290,7 @@ RULES: dict[str, Callable[[LoweringContext], list[TapeValue]]] = {
     **{f"SeparableConv{rank}": _separable for rank in _RANKS},
     **{f"MaxPooling{rank}": _max_pool for rank in _RANKS},
     **{f"AveragePooling{rank}": _average_pool for rank in _RANKS},
+    **{f"Adaptive{kind}Pooling{rank}": _adaptive_pool for rank in _RANKS for kind in ("Average", "Max")},
     **{f"GlobalAveragePooling{rank}": _global_average for rank in _RANKS},
     **{f"GlobalMaxPooling{rank}": _global_max for rank in _RANKS},
     **{f"ZeroPadding{rank}": _copy("Pad", "Slice") for rank in _RANKS},

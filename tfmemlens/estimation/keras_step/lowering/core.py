@@ -150,15 +150,36 @@ def _noise(job: LoweringContext) -> list[TapeValue]:
     return [add(job.tape, [job.inputs[0], noise], job.inputs[0].shape)]
 
 
+def _relu(job: LoweringContext) -> TapeValue:
+    """With a slope and a limit or a threshold the part below is made apart (`activations.relu`)."""
+    tape, x = job.tape, job.inputs[0]
+    highest, slope, threshold = (
+        job.config.get(name) for name in ("max_value", "negative_slope", "threshold")
+    )
+    if slope and highest is None and not threshold:
+        return unary(tape, x, "LeakyRelu", "input")
+    below = unary(tape, unary(tape, x, "Neg", "none"), "Relu", "output") if slope else None
+    if threshold:
+        made = _where_greater(tape, x)
+    else:
+        made = unary(tape, x, "Relu6" if highest == 6 else "Relu", "output")
+    if highest is not None and (threshold or highest != 6):
+        made = unary(tape, unary(tape, made, "Minimum", "input"), "Maximum", "input")
+    return made if below is None else add(tape, [made, scaled(tape, below)], x.shape)
+
+
+def _where_greater(tape: Tape, x: TapeValue) -> TapeValue:
+    """What lies above a number, else 0."""
+    mask = tape.op("Greater", [x], x.shape, "bool")
+    made = tape.op("SelectV2", [mask, x], x.shape, x.dtype)
+    tape.gradient(made, [x], lambda grad: [tape.op("SelectV2", [mask, grad], x.shape, x.dtype, over=[grad])])
+    return made
+
+
 def _activation(job: LoweringContext) -> list[TapeValue]:
     tape, x, name = job.tape, job.inputs[0], job.spec.class_name
     if name == "ReLU":
-        highest, slope = job.config.get("max_value"), job.config.get("negative_slope")
-        kind = "Relu6" if highest == 6 else "Relu"
-        if slope:
-            kind = "LeakyRelu"
-        made = unary(tape, x, kind, "input" if slope else "output")
-        return [unary(tape, made, "ClipByValue", "input") if highest not in (None, 6, 6.0) else made]
+        return [_relu(job)]
     if name == "LeakyReLU":
         return [unary(tape, x, "LeakyRelu", "input")]
     if name == "PReLU":
