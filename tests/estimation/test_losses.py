@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from tests.estimation.test_updates import layer, network
+from tfmemlens.errors import Unpredictable
+from tfmemlens.estimation.keras_step.capture import capture
 from tfmemlens.estimation.keras_step.losses import loss_of, losses_of
 from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
 from tfmemlens.estimation.keras_step.tape import Tape
@@ -103,3 +105,23 @@ def test_hubers_loss_makes_the_square_and_the_line_and_chooses() -> None:
     kept = [op for op in predicted.step.tape.ops if op.owner.layer == "loss" and op.writes]
     small = next(op for op in kept if op.op == "LessEqual")
     assert buffers[small.writes[0]].bytes == OUTPUT // 4
+
+
+@pytest.mark.parametrize(
+    ("loss", "kept"),
+    [("kl_divergence", 3), ("categorical_focal_crossentropy", 7), ("binary_focal_crossentropy", 9)],
+)
+def test_a_loss_of_many_products_keeps_them(loss: str, kept: int) -> None:
+    made = step(loss)
+    buffers = made.step.tape.buffers
+    forward = [op for op in made.step.tape.ops if op.op == "Mul" and op.owner.layer == "loss"]
+    whole = [op for op in forward if op.writes and buffers[op.writes[0]].bytes == OUTPUT]
+    assert len([op for op in whole if buffers[op.writes[0]].owner.kind is not Kind.GRADIENT]) == kept
+    more = made.timeline.peak_bytes - step("mse").timeline.peak_bytes
+    assert (kept - 3) * OUTPUT < more < (kept + 1) * OUTPUT
+
+
+def test_a_loss_over_paths_is_refused_in_training_alone() -> None:
+    with pytest.raises(Unpredictable, match="loss ctc"):
+        capture(questions("ctc"), StepSettings(BATCH, "sgd", threads=1))
+    assert capture(questions("ctc"), StepSettings(BATCH, "sgd", threads=1, training=False)).timelines

@@ -284,3 +284,65 @@ def test_a_rectifier_is_as_many_ops_as_its_settings_ask_for(settings: dict[str, 
     ]
     forward = step(network(layers), BATCH).step.tape.ops
     assert {op.op for op in forward if op.owner.layer == "r" and "gradient" not in op.name} == made
+
+
+def penalised(kind: str = "Conv2D", **config: Any) -> PredictedStep:
+    sizes_of = {"filters": 3, "kernel_size": 1} if kind == "Conv2D" else {}
+    stem = layer("Conv2D", "c", "x", filters=3, kernel_size=1)
+    return step(network([*PICTURE, stem, layer(kind, "p", "c", **sizes_of, **config)], "3.9.0"), BATCH)
+
+
+def told(kind: str, **settings: float) -> dict[str, Any]:
+    return {"class_name": kind, "config": settings}
+
+
+@pytest.mark.parametrize(
+    ("regularizer", "made"),
+    [
+        (None, []),
+        ("l2", ["Mul", "Mul"]),
+        (told("L2", l2=0.01), ["Mul", "Mul"]),
+        (told("L1", l1=0.01), ["Sign", "Mul"]),
+        (told("L1L2", l1=0.01, l2=0.01), ["Sign", "Mul", "Mul", "Mul"]),
+        (told("L1L2", l1=0.0, l2=0.01), ["Mul", "Mul"]),
+    ],
+)
+def test_a_penalty_on_a_weight_waits_from_the_beginning(regularizer: Any, made: list[str]) -> None:
+    """Beside it stands one number as often as the weight has elements, for each shape once."""
+    predicted = penalised(kernel_regularizer=regularizer)
+    early = [op.op for op in predicted.step.tape.ops if op.early and op.owner.layer == "p"]
+    assert early == made
+    constants = [buffer.node for buffer in predicted.step.tape.buffers if "numbers" in buffer.node]
+    assert len(constants) == bool(made)
+
+
+def test_a_penalty_on_what_a_layer_gives_is_as_large_as_that() -> None:
+    predicted = penalised("ActivityRegularization", l1=0.01, l2=0.0)
+    assert shapes(predicted, "Sign", "p") == [(BATCH, 6, 6, 3)]
+    assert not ops(penalised("ActivityRegularization", l1=0.0, l2=0.0), "Sign")
+    by_setting = penalised(activity_regularizer=told("L1", l1=0.01))
+    assert shapes(by_setting, "Sign", "p") == [(BATCH, 6, 6, 3)]
+
+
+def test_numbers_that_several_elements_share_are_drawn_once() -> None:
+    shared, apart = (
+        penalised("Dropout", rate=0.5, noise_shape=[None, 1, 1, 3]),
+        penalised("Dropout", rate=0.5),
+    )
+    assert shapes(shared, "GreaterEqual", "p") == [(BATCH, 1, 1, 3)]
+    assert shapes(apart, "GreaterEqual", "p") == [(BATCH, 6, 6, 3)]
+
+
+@pytest.mark.parametrize(("kind", "masks"), [("AlphaDropout", 1), ("GaussianDropout", 0), ("Dropout", 1)])
+def test_factors_and_numbers_of_noise_are_kept_as_numbers(kind: str, masks: int) -> None:
+    predicted = penalised(kind, rate=0.5)
+    assert len(shapes(predicted, "GreaterEqual", "p")) == masks
+    factors = {"AlphaDropout": "Cast", "GaussianDropout": "StatelessRandomNormalV2"}
+    assert len(shapes(predicted, factors.get(kind, "none"), "p")) == (kind in factors)
+
+
+def test_a_cell_that_computes_in_16_bits_keeps_its_kernels_of_each_step() -> None:
+    """Keras 3 casts them in each step anew."""
+    plain, half = pushed(loop("LSTM")), pushed(loop("LSTM", dtype="mixed_float16"))
+    assert len(plain) == 1
+    assert half - {max(plain) // 2} == {size * 4 * UNITS * 2 for size in (FEATURES, UNITS)}

@@ -17,6 +17,7 @@ from tfmemlens.estimation.conditions import (
     settled,
 )
 from tfmemlens.estimation.keras_step.layer_summaries import summaries
+from tfmemlens.estimation.keras_step.losses import NOT_OF_THE_OUTPUT, losses_of
 from tfmemlens.estimation.keras_step.lowering.sequence import gates_at_once
 from tfmemlens.estimation.keras_step.prediction import PredictedStep, peak_bytes, predict
 from tfmemlens.estimation.needed_limit import LIMIT_NOTE, UNTRIED_LIMIT_NOTE, arrays_note, needed_limit
@@ -88,6 +89,7 @@ def capture(
         else replace(conditions.settings, optimizer=network.optimizer or DEFAULT_OPTIMIZER)
     )
     predicted, chosen = _predicted(network, settings, chosen)
+    _check_losses(network, predicted)
     shares = error_shares(predicted, chosen)
     _check_what_is_known(network, predicted, shares and shares[1], strictly)
     lower, share = _widened(network, predicted, chosen, shares) if shares else (None, None)
@@ -234,6 +236,19 @@ def _check_it_has_calls(network: Network) -> None:
             "a subclassed model or a file of weights: give `tfmemlens estimate module:function --tensorflow"
             " --input-shape SIZES`, where the function returns the model",
         )
+
+
+def _check_losses(network: Network, predicted: PredictedStep) -> None:
+    """Raises Unpredictable where a loss holds what its output does not tell."""
+    if not predicted.step.tape.training:
+        return
+    for loss in losses_of(network, len(predicted.step.outputs)):
+        if loss in NOT_OF_THE_OUTPUT:
+            raise Unpredictable(
+                f"{network.path or network.name} cannot be predicted with the loss {loss}:"
+                f" {NOT_OF_THE_OUTPUT[loss]}",
+                UNKNOWN_HINT,
+            )
 
 
 def _check_what_is_known(

@@ -12,6 +12,12 @@ from tfmemlens.model.network import Network
 from tfmemlens.values import dataclass
 
 _MIN_SPARSE_CLASSES = 1000
+_KEPT = {"kldivergence": 3, "categoricalfocalcrossentropy": 7, "binaryfocalcrossentropy": 9}
+"""How many tensors as large as the output these losses keep for their gradients (`losses/losses.py` of Keras
+3), as three nets of TensorFlow 2.21 whose outputs held most of the memory took: one each.
+"""
+NOT_OF_THE_OUTPUT = {"ctc": "its paths through the output take many times the output's bytes"}
+"""Losses whose memory is not told by the output's size, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,8 @@ def loss_of(tape: Tape, output: TapeValue, name: str | None) -> Loss:
         return _of_yes_and_no(tape, output, last)
     if name is not None and "categoricalcrossentropy" in name:
         return _of_classes(tape, output, last, shares=True)
+    if name in _KEPT:
+        return _of_many(tape, output, _KEPT[name])
     return _of_huber(tape, output) if name == "huber" else _of_squares(tape, output)
 
 
@@ -132,6 +140,18 @@ def _of_huber(tape: Tape, output: TapeValue) -> Loss:
     squares = back("Mul", [doubled, of_square], [doubled, of_square])
     sizes = back("Mul", [back("Sign", [error, total]), of_size], [of_size])
     return Loss(labels, output, back("AddN", [squares, sizes], [squares, sizes]))
+
+
+def _of_many(tape: Tape, output: TapeValue, kept: int) -> Loss:
+    """Products and powers, each of what was made before, which the gradients read in reverse."""
+    labels = tape.source("labels", output.shape, output.dtype, Kind.INPUT)
+    made = [output]
+    for _ in range(kept):
+        made.append(tape.op("Mul", [made[-1], labels], output.shape, output.dtype))
+    gradient = tape.op("Mean", [made.pop()], output.shape[:1])
+    while made:
+        gradient = tape.op("Mul", [gradient, made.pop()], output.shape, output.dtype, kind=Kind.GRADIENT)
+    return Loss(labels, output, gradient)
 
 
 def _of_squares(tape: Tape, output: TapeValue) -> Loss:

@@ -173,6 +173,13 @@ class Tape:
             found = self._zeros[(shape, dtype)] = self.constant("zeros", shape, dtype)
         return found
 
+    def repeated_number(self, shape: Sizes, dtype: str) -> TapeValue:
+        """One number as often as a weight has elements: folded, once for each shape."""
+        key = (shape, f"{dtype}, of a penalty")
+        if key not in self._zeros:
+            self._zeros[key] = self.constant("numbers", shape, dtype)
+        return self._zeros[key]
+
     def _value(
         self, node: str, op: str, owner: Owner, shape: Sizes, dtype: str, standing: bool = False
     ) -> TapeValue:

@@ -8,6 +8,7 @@ from tfmemlens.estimation.keras_step import optimizers
 from tfmemlens.estimation.keras_step.losses import loss_of, losses_of
 from tfmemlens.estimation.keras_step.lowering import LoweringContext, known, lower
 from tfmemlens.estimation.keras_step.lowering._context import cast, sizes_of, time_in_front
+from tfmemlens.estimation.keras_step.penalties import Penalty, penalty_of, penalty_of_activity, seeds_of
 from tfmemlens.estimation.keras_step.tape import Tape, TapeValue
 from tfmemlens.estimation.needed_limit import FETCHED_BATCHES
 from tfmemlens.knowledge.half_products import widened
@@ -84,6 +85,10 @@ def build(
             loss = loss_of(tape, value, name)
             step.inputs.append(loss.labels)
             seeds.append((loss.read, loss.gradient))
+        tape.phase = Phase.GRADIENT
+        for penalty in builder.penalties:
+            if tape.needs(penalty.value):
+                seeds += seeds_of(tape, penalty)
         tape.differentiate(seeds)
         tape.phase = Phase.OPTIMIZER
         gradients = _clipped(tape) if optimizer.clips_together else tape.gradients
@@ -211,6 +216,7 @@ class _Builder:
     onednn: bool = False
     fuses_volumes: bool = True
     weights: dict[str, dict[str, TapeValue]] = field(default_factory=dict)
+    penalties: list[Penalty] = field(default_factory=list)
     holder: str | None = None
     """The layer of the user's model that runs the layers of a nested one as its own: TimeDistributed."""
     shared: dict[str, tuple[str, LayerSpec]] = field(default_factory=dict)
@@ -299,6 +305,9 @@ class _Builder:
             return self._distributed(path, layer, job)
         made = lower(job)
         self._note_what_was_not_understood(path, job)
+        self.penalties += [
+            penalty for value in made if (penalty := penalty_of_activity(layer, self.holder or path, value))
+        ]
         return made
 
     def _note_what_was_not_understood(self, path: str, job: LoweringContext) -> None:
@@ -354,6 +363,8 @@ class _Builder:
                     owner,
                 )
                 self.weights[path][spec.name] = value
+                if penalty := penalty_of(layer.config, spec.name, owner, value):
+                    self.penalties.append(penalty)
                 self.step.weights.append((owner, value, spec.trainable))
         return self.weights[path]
 

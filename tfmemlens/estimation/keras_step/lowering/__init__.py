@@ -84,7 +84,7 @@ def _check(job: LoweringContext) -> None:
 
 
 def _wrapped(job: LoweringContext) -> list[TapeValue]:
-    """`SpectralNormalization` writes its kernel anew before anything else runs; then both call their layer."""
+    """`SpectralNormalization` writes its kernel anew before all else; then each calls its layer."""
     inner = replace(job, spec=job.spec.inner[0])
     made = lower(inner)
     job.not_understood = inner.not_understood

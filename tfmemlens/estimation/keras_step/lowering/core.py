@@ -115,19 +115,21 @@ def _unfused(tape: Tape, x: TapeValue, scale: TapeValue | None, offset: TapeValu
     return made
 
 
-def dropout(tape: Tape, x: TapeValue, training: bool) -> TapeValue:
+def dropout(tape: Tape, x: TapeValue, training: bool, drawn: tuple[int, ...] | None = None) -> TapeValue:
     """Uniform numbers (4 bytes an element, gone at once), a mask of one byte that stays, x scaled, and the
-    selection.
+    selection. `drawn`: the shape of the numbers, where several elements share one.
     """
     if not training:
         return x
-    noise = tape.op("StatelessRandomUniformV2", [], x.shape, "float32", early=True)
-    mask = tape.op("GreaterEqual", [noise], x.shape, "bool")
+    drawn = drawn or x.shape
+    noise = tape.op("StatelessRandomUniformV2", [], drawn, "float32", early=True)
+    mask = tape.op("GreaterEqual", [noise], drawn, "bool")
     larger = tape.op("Mul", [x])
-    made = tape.op("SelectV2", [mask, larger], x.shape, x.dtype, over=[larger])
+    alike = drawn == x.shape
+    made = tape.op("SelectV2", [mask, larger], x.shape, x.dtype, over=[larger] if alike else [])
 
     def back(grad: TapeValue) -> list[TapeValue]:
-        chosen = tape.op("SelectV2", [mask, grad], x.shape, x.dtype, over=[grad])
+        chosen = tape.op("SelectV2", [mask, grad], x.shape, x.dtype, over=[grad] if alike else [])
         return [tape.op("Mul", [chosen], over=[chosen])]
 
     tape.gradient(made, [x], back)
@@ -140,7 +142,33 @@ def _dropout(job: LoweringContext) -> list[TapeValue]:
         return job.inputs[:1]
     if job.spec.class_name.startswith("Spatial"):
         return [scaled(job.tape, job.inputs[0])] if job.tape.training else job.inputs[:1]
-    return [dropout(job.tape, job.inputs[0], job.tape.training)]
+    x = job.inputs[0]
+    return [dropout(job.tape, x, job.tape.training, _drawn(job.config.get("noise_shape"), x.shape))]
+
+
+def _drawn(told: object, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape of a Dropout's random numbers: `noise_shape`, with that of the input where it says None."""
+    if not isinstance(told, list | tuple) or len(told) != len(shape):
+        return None
+    return tuple(each if isinstance(each, int) else size for each, size in zip(told, shape, strict=True))
+
+
+def _alpha_dropout(job: LoweringContext) -> list[TapeValue]:
+    """X * kept + (1 - kept) * a number, with `kept` as numbers."""
+    tape, x = job.tape, job.inputs[0]
+    if not tape.training or not job.config.get("rate"):
+        return [x]
+    noise = tape.op("StatelessRandomUniformV2", [], x.shape, "float32", early=True)
+    kept = tape.op("Cast", [tape.op("GreaterEqual", [noise], x.shape, "bool")], x.shape, x.dtype)
+    others = scaled(tape, tape.op("Sub", [kept], x.shape))
+    return [unary(tape, scaled(tape, add(tape, [multiply(tape, x, kept), others], x.shape)), "AddV2", "none")]
+
+
+def _random_factor(job: LoweringContext) -> list[TapeValue]:
+    tape, x = job.tape, job.inputs[0]
+    if not tape.training or not job.config.get("rate"):
+        return [x]
+    return [multiply(tape, x, tape.op("StatelessRandomNormalV2", [], x.shape), x.shape)]
 
 
 def _noise(job: LoweringContext) -> list[TapeValue]:
@@ -340,8 +368,8 @@ RULES: dict[str, Rule] = {
     "SpatialDropout1D": _dropout,
     "SpatialDropout2D": _dropout,
     "SpatialDropout3D": _dropout,
-    "AlphaDropout": _dropout,
-    "GaussianDropout": _dropout,
+    "AlphaDropout": _alpha_dropout,
+    "GaussianDropout": _random_factor,
     "GaussianNoise": _noise,
     "StochasticDepth": _scaled,
     "LayerScale": _layer_scale,

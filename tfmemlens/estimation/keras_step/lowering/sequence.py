@@ -383,6 +383,7 @@ def _stacks(job: LoweringContext, spec: LayerSpec, state: TapeValue, steps: int)
         width += sum(_GATES.get(kind, 1) * units for kind, units in cells)
     cut = _parts(spec)
     parts = [weight.shape for name, weight in job.weights.items() if name.rpartition("/")[2] in cut]
+    parts += _cast_in_each_step(job)
     together = max(steps // _PARTS, 1)
     shapes = [(together, x.shape[0], round(width)), *((together, *shape) for shape in parts)]
     return [
@@ -390,6 +391,18 @@ def _stacks(job: LoweringContext, spec: LayerSpec, state: TapeValue, steps: int)
         for _ in range(min(_PARTS, steps))
         for shape in shapes
     ]
+
+
+def _cast_in_each_step(job: LoweringContext) -> list[Sizes]:
+    """Kernels that a cell of Keras 3 casts anew in each step, which keeps what it made: with a policy that
+    computes in 16 bits.
+    """
+    kernels = [
+        weight
+        for name, weight in job.weights.items()
+        if name.rpartition("/")[2] in ("kernel", "recurrent_kernel")
+    ]
+    return [weight.shape for weight in kernels if job.keras_3 and weight.dtype != job.dtype]
 
 
 def _has_gates_apart(spec: LayerSpec) -> bool:
