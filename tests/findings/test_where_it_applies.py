@@ -252,7 +252,7 @@ def test_settings_of_the_input_of_the_user_and_of_the_allocator() -> None:
 
 OF_TRAINING = {
     "batch-norm-training", "clip-per-variable", "drop-channels", "fewer-microbatches", "fewer-trained-layers",
-    "draw-masks-again", "cheaper-draws",
+    "draw-masks-again", "cheaper-draws", "one-random-direction",
     "first-order", "freeze-weights", "gradient-accumulation", "keep-slices", "lighter-optimizer",
     "penalty-on-part", "recompute", "sampled-loss", "smaller-moments", "sparse-labels", "sparse-updates",
     "penalty-on-rows",
@@ -301,7 +301,7 @@ def test_whether_sessions_have_each_remedy(slug: str) -> None:
     where = replace(TABLE[slug], frameworks=frozenset({TENSORFLOW}), program=None)
     without = {
         "fewer-steps", "fill-one-array", "first-order", "freeze-weights", "keep-numbers",
-        "no-kept-tape", "no-persistent-tape", "one-function", "one-signature", "own-gradient",
+        "no-kept-tape", "no-persistent-tape", "one-function", "one-random-direction", "one-signature", "own-gradient",
         "parts-to-host", "pass-arrays", "plain-tapes", "tape-inside-loop",
     }  # fmt: skip
     held = {session: where.holds(run) for session, run in runs.items()}

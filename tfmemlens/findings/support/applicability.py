@@ -448,6 +448,7 @@ TABLE: dict[str, Applicability] = {
     "fewer-turns-at-once": _IN_TENSORFLOW,
     "fewer-frames": _ANYWHERE,
     "first-order": Applicability(_TENSORFLOW, training=True, session=False),
+    "one-random-direction": Applicability(_TENSORFLOW, training=True, session=False),
     "plain-tapes": Applicability(_TENSORFLOW, session=False),
     "fewer-microbatches": Applicability(_TENSORFLOW, training=True),
     "smaller-table": _ANYWHERE,
