@@ -72,6 +72,7 @@ class RecordedSteps:
             self._recorder.guard(self._recorder.given)(inputs.of_call(_ABOVE))
             self._of_call = self.open()
         elif self._recorder.steps.get(name) == 1:
+            self._recorder.guard(self._recorder.foresee)()
             self._graphs.open()
             self._recorder.guard(self._recorder.given)(inputs.of_call(_ABOVE))
             self._of_call = self._open_first()
@@ -104,6 +105,7 @@ class RecordedSteps:
             self._recorder.first_step_done()
             self._eager = self.open()
         elif self._recorder.steps.get(_TAPE) == 1:
+            self._recorder.guard(self._recorder.foresee)()
             self._eager = self._open_first()
 
     def _yield_to(self) -> None:

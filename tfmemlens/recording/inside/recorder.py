@@ -8,7 +8,17 @@ import threading
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
-from . import bundle, function_constants, keras_models, living, op_places, own_lines, programs, session_graphs
+from . import (
+    bundle,
+    function_constants,
+    keras_models,
+    living,
+    lookout,
+    op_places,
+    own_lines,
+    programs,
+    session_graphs,
+)
 from .safely import Guard
 
 SHARE = 0.05
@@ -22,6 +32,8 @@ never comes where each step is given more than the last.
 _FAILURES = ("ResourceExhaustedError", "MemoryError", "XlaRuntimeError", "JaxRuntimeError")
 _STATISTICS = ("bytes_limit", "bytes_in_use", "peak_bytes_in_use", "largest_free_block_bytes")
 _MOST_DEVICES = 64
+_MOST_FORESEEN, _APART_SECONDS = 3, 2.0
+"""How often variables are described before a first step, and how long apart."""
 _MOST_CAUSES = 8
 _WORDS = (
     "OOM when",
@@ -83,6 +95,9 @@ class Recorder:
         self._failed_scope: Optional[str] = None
         self._devices: List[Dict[str, Any]] = []
         """What JAX's devices held when the program failed."""
+        self._foreseen, self._last_foreseen = 0, 0.0
+        self._gathering = threading.Lock()
+        self.lookout = lookout.Lookout(environment, self.guard(self.waiting))
 
     def restart(self, folder: str, every: Optional[int]) -> None:
         """The same from the beginning, into another folder."""
@@ -167,6 +182,16 @@ class Recorder:
             self.describe_models()
             self.write_record()
 
+    def foresee(self) -> None:
+        """A step of a new kind begins: describe what stands, for the process may end by a signal in it."""
+        now = time.time()
+        if self._foreseen < _MOST_FORESEEN and now >= self._last_foreseen + _APART_SECONDS:
+            self._foreseen, self._last_foreseen = self._foreseen + 1, now
+            written = self._models_written
+            self.describe_models()
+            self._models_written = written  # what the first step makes is described after it
+            self.write_record()
+
     def keep_constants(self) -> None:
         """Remember what sessions keep: the first run of one may fail, and its session be closed by then."""
         if self.constants is not None:
@@ -201,17 +226,39 @@ class Recorder:
         if described["models"] or any(told):
             self.bundle.write_json(bundle.MODEL, described)
 
+    def waiting(self) -> None:
+        """An allocator most likely waits for memory: note who holds it, for the process may end by a signal
+        before it can say more. A failure that is told writes all of it anew.
+        """
+        with self._gathering:
+            if self.told or not self.active:
+                return
+            self._save_graph()
+            self.describe_models()
+            held = living.living(scopes=self.scopes)
+            if held["groups"]:
+                self.bundle.write_json(bundle.LIVING, held)
+        self.write_record()
+
+    def _save_graph(self) -> None:
+        """That of the run which fails, unless one of its kind was recorded, which tells more."""
+        if self.last_run.kind not in self._largest:
+            self._predictable = self.guard(self.last_run.saved)(self.bundle) or {}
+
     def failed(self, error: Any, trace: Any = None) -> None:
         """Gather what explains a failure for memory, once; any other is left alone."""
         if self.told or not self.active or not is_for_memory(error):
             return
+        with self._gathering:
+            self._failed_with(error, trace)
+
+    def _failed_with(self, error: Any, trace: Any) -> None:
         self.told = True
         windows = getattr(self, "_windows", None)
         if windows is not None:
             self.guard(windows.failed)()
         self.failing()
-        if self.last_run.kind not in self._largest:  # a record of its kind tells more
-            self._predictable = self.guard(self.last_run.saved)(self.bundle) or {}
+        self._save_graph()
         trace_of_it = trace if trace is not None else getattr(error, "__traceback__", None)
         if self.scopes is not None:
             self._failed_scope = self.guard(self.scopes.failed)(trace_of_it)

@@ -15,6 +15,7 @@ def start(environment: Mapping[str, str]) -> Recorder:
     recorder = Recorder(environment[FOLDER], environment, int(every) if every.isdigit() else None)
 
     def first() -> None:
+        recorder.guard(recorder.lookout.start)()
         atexit.register(recorder.finish)
         after_import.watch(recorder.guard(told_failures.attach)(recorder) or {})
 

@@ -52,6 +52,7 @@ def _patch_processes(module: Any, recorder: Recorder) -> None:
     original = module.BaseProcess._bootstrap
 
     def bootstrap(self: Any, *args: Any, **named: Any) -> Any:
+        recorder.guard(recorder.lookout.start)()
         try:
             return original(self, *args, **named)
         finally:
