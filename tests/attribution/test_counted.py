@@ -171,6 +171,8 @@ def test_what_no_name_leads_to_is_the_functions_that_has_room_for_one_in_each_tr
         (None, "held-by-python"): 8,
         (None, "unattributed"): 8,
     }
+    of_variables = LiveModel((), (), functions=(TracedFunction("step", 3, 24 * MIB, 1 * MIB),))
+    assert ("step", "constant") not in counted(dump((8, 5)), held(8, (None, 4)), model=of_variables)
     few = LiveModel((), (), functions=(TracedFunction("step", 3, 23 * MIB),))
     assert counted(dump((8, 5)), held(8, (None, 4)), model=few) == {
         (None, "held-by-python"): 32,

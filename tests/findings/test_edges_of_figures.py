@@ -350,6 +350,15 @@ def test_constants_that_traces_keep(
     assert slugs(seen) == ["one-signature", "pass-arrays", "one-function"]
 
 
+@pytest.mark.parametrize("variables, offered", [(501, "one-model"), (500, "one-signature")])
+def test_variables_that_traces_alone_keep(variables: int, offered: str) -> None:
+    live = LiveModel((), (), functions=(TracedFunction("step", 5, 1000, variables),))
+    known = case(replace(dump(), balance=books(in_use=2000)))
+    seen = list(retraced_functions.check(replace(known, capture=replace(known.capture, live_model=live))))
+    assert (seen[0].explains, seen[0].severity, slugs(seen)[0]) == (800, Severity.CAUSE, offered)
+    assert ("variables that nothing else has" in seen[0].because) is (offered == "one-model")
+
+
 @pytest.mark.parametrize(
     "text, function, offered",
     [

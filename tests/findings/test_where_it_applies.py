@@ -47,7 +47,8 @@ ON_CPU = {
     "size-the-slabs": (FIRST, (1, 13)),
 }  # fmt: skip
 WITHOUT_SESSION = dict.fromkeys(
-    ("one-function", "one-signature", "own-gradient", "pass-arrays"), ((2, 0), LAST)
+    ("one-function", "one-model", "one-signature", "own-function", "own-gradient", "pass-arrays"),
+    ((2, 0), LAST),
 )
 
 
@@ -301,8 +302,9 @@ def test_whether_sessions_have_each_remedy(slug: str) -> None:
     where = replace(TABLE[slug], frameworks=frozenset({TENSORFLOW}), program=None)
     without = {
         "fewer-steps", "fill-one-array", "first-order", "freeze-weights", "keep-numbers",
-        "no-kept-tape", "no-persistent-tape", "one-function", "one-random-direction", "one-signature",
-        "own-gradient", "parts-to-host", "pass-arrays", "plain-tapes", "tape-inside-loop",
+        "no-kept-tape", "no-persistent-tape", "one-function", "one-model", "one-random-direction",
+        "one-signature", "own-function", "own-gradient", "parts-to-host", "pass-arrays", "plain-tapes",
+        "tape-inside-loop",
     }  # fmt: skip
     held = {session: where.holds(run) for session, run in runs.items()}
     assert held == {True: slug not in without, False: slug != "finalize-graph"}

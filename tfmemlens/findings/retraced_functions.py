@@ -8,13 +8,14 @@ dump has at least as many chunks of one size as there were tracings, which hold 
 use beyond the one that each step needs, or where what is in use rose from failure to failure; also without
 a warning where the program recorded itself (`run --trace`), and what five and more traces of a function
 keep, constants and tensors that each captured, holds three tenths of what is in use.
+Where most of that are variables that nothing else has any more, it is given new models or optimizers.
 It is no cause where the code keeps each model that a loop makes: each new model is traced anew.
 A function is made anew where two warnings tell of two objects of its name, or where a loop or a method of the
 program keeps each that another function makes. Where the program was read, its call tells which argument
 gets another Python number each time, or a tensor that a loop makes anew, whose shape then differs.
 What to do: give the function one signature, pass tensors instead of Python numbers; where it is made anew,
 which no signature helps, make it once; pass large arrays as arguments, as each trace keeps a copy of what it
-uses from outside.
+uses from outside; one model and one optimizer instead of new ones, whose variables each trace keeps.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from tfmemlens.units import human
 
 if TYPE_CHECKING:
     from tfmemlens.findings.support.retraced_code import Retraced
+    from tfmemlens.model.live_model import TracedFunction
 
 BASIS = Basis.NAME
 EXPLAINS = "the blocks of one size beyond one step's, where each trace may have left one; else no bytes"
@@ -150,9 +152,14 @@ def _kept_by_traces(case: Case) -> Iterator[Finding]:
             return
         kept = f"{function.traces} traces keep {human(function.bytes)} of constants and captured tensors"
         line = told[1] if told else None
+        named = f"the tf.function `{function.name}`"
+        if 2 * function.variable_bytes > function.bytes:
+            yield _of_new_models(
+                function, named + _line_of(_in_the_program(case, named)), beyond, line, index
+            )
+            return
         anew = _made_anew(case, line)
         again = anew or "traced again and again"
-        named = f"the tf.function `{function.name}`"
         code = None if anew else _in_the_program(case, named)
         named += _at(code)
         yield Finding(
@@ -167,6 +174,49 @@ def _kept_by_traces(case: Case) -> Iterator[Finding]:
             remedies=_remedies(line, anew, captures=True, counted=True, code=code),
             moment=index,
         )
+
+
+_ONE_MODEL = Remedy(
+    "make the model and its optimizer once, before the loop, and give the function always the same: set the"
+    " weights anew instead, and zero what the optimizer keeps",
+    "model.set_weights(start)   # not clone_model(...) or a new model for each turn",
+    slug="one-model",
+)
+_OWN_FUNCTION = Remedy(
+    "or make the tf.function where the model is made, so that it goes with it",
+    "step = tf.function(step_of(model, optimizer))   # inside of the turn",
+    slug="own-function",
+)
+
+
+def _of_new_models(
+    function: TracedFunction, named: str, beyond: int, line: Line | None, index: int
+) -> Finding:
+    """It is given a new model or optimizer at each turn: a new Python object is a new trace, which keeps the
+    memory of its variables after Python has dropped them.
+    """
+    kept = (
+        f"its {function.traces} traces keep {human(function.variable_bytes)} of variables"
+        " that nothing else has"
+    )
+    again = "traced anew for new models or optimizers"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=f"{named} is {again}: {kept}",
+        because=f"{named} is {again}, and {kept}",
+        explains=beyond,
+        basis=Basis.MEASURED,
+        evidence=(Evidence("the first warning", line),) if line else (),
+        detail="Counted in the graphs that Python held: a trace keeps what it used, and a new object among"
+        " the arguments is a new trace. To drop the model, or to collect garbage, frees none of it.",
+        remedies=(_ONE_MODEL, _OWN_FUNCTION),
+        moment=index,
+        rules_out=("clear-session", "drop-models"),
+    )
+
+
+def _line_of(code: Retraced | None) -> str:
+    return f" ({code.line.place})" if code is not None else ""
 
 
 def _made_anew(case: Case, line: Line | None) -> str:

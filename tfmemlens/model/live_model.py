@@ -56,6 +56,8 @@ class KeptConstant:
     allocator: str
     """Empty where it is not known."""
     count: int = 1
+    is_variable: bool = False
+    """Whether it is a variable that only a function's traces still keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,8 @@ class TracedFunction:
     name: str
     traces: int
     bytes: int
+    variable_bytes: int = 0
+    """How much of it are variables that nothing else keeps."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ def _of_containers(living: Iterable[HeldTensors], model: LiveModel | None) -> It
     what it keeps has room for one of the type in each; then a batch, and the rest is of the one layer, too.
     """
     given = Counter(model.inputs if model else ())
-    room = {each: each.bytes for each in (model.functions if model else ())}
+    room = {each: each.bytes - each.variable_bytes for each in (model.functions if model else ())}
     for group in living:
         size = group.tensor.bytes or 0
         for holder in group.holders:
@@ -212,8 +212,8 @@ def _of_graphs(model: LiveModel) -> Iterator[Claim]:
     lines = {op: place.label for place in model.places for op in place.ops}
     for each in model.constants:
         layer = each.name.rpartition("/")[0] or lines.get(each.name)
-        owner = replace(NOBODY, layer=layer, kind=Kind.CONSTANT)
-        yield Claim(each.name, owner, each.tensor, each.count)
+        kind = Kind.PARAMETER if each.is_variable else Kind.CONSTANT
+        yield Claim(each.name, replace(NOBODY, layer=layer, kind=kind), each.tensor, each.count)
 
 
 def _of_elements(capture: Capture, failed: FailedRequest, blocks: Blocks) -> Iterator[Claim]:

@@ -267,6 +267,8 @@ TABLE: dict[str, Applicability] = {
     "tokens-in-a-batch": _TENSORFLOW_CODE,
     "truncate-inputs": _ANYWHERE,
     "one-signature": Applicability(_TENSORFLOW, since=(2, 0), session=False),
+    "one-model": Applicability(_TENSORFLOW, since=(2, 0), session=False),
+    "own-function": Applicability(_TENSORFLOW, since=(2, 0), session=False),
     "one-function": Applicability(_TENSORFLOW, since=(2, 0), session=False),
     "pass-arrays": Applicability(_TENSORFLOW, since=(2, 0), session=False),
     "clear-session": _IN_TENSORFLOW,

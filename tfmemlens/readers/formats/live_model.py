@@ -111,14 +111,16 @@ def _constants(document: dict[str, Any]) -> Iterator[KeptConstant]:
         dtype = numpy_dtype_of_enum(own_json.number(row, "type") or 0)
         tensor = TensorType(own_json.shape(row), dtype or "")
         count = max(own_json.number(row, "count") or 1, 1)
-        yield KeptConstant(str(row.get("name")), tensor, sizes[0], sizes[1], str(row.get("allocator")), count)
+        allocator, variable = str(row.get("allocator")), row.get("variable") is True
+        yield KeptConstant(str(row.get("name")), tensor, sizes[0], sizes[1], allocator, count, variable)
 
 
 def _functions(document: dict[str, Any]) -> Iterator[TracedFunction]:
     for row in own_json.rows(document, "functions"):
         traces, size = own_json.number(row, "traces"), own_json.number(row, "bytes")
         if traces and size:
-            yield TracedFunction(str(row.get("name")), traces, size)
+            variables = own_json.number(row, "variables") or 0
+            yield TracedFunction(str(row.get("name")), traces, size, variables)
 
 
 def _places(document: dict[str, Any]) -> Iterator[OpPlace]:

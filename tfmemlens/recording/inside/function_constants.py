@@ -1,10 +1,13 @@
-"""The constants in the graphs of `tf.function`s, and the tensors that one trace alone captured: every trace
-keeps those that it was made with for as long as the function lives, and a step's own record shows them
-without a name.
+"""The constants in the graphs of `tf.function`s, the tensors that one trace alone captured, and the variables
+that only traces still keep: every trace keeps what it was made with for as long as the function lives, and a
+step's own record shows it without a name.
+
+A graph holds its variables weakly and their handles for good: where a model is given to a function and then
+dropped, Python has no variable any more, and the memory stays.
 """
 
 import weakref
-from typing import Any, Dict, Iterator, List, Set, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from .living import Clock, objects, tensor_type
 
@@ -13,6 +16,25 @@ _CHUNK = 256
 _BACKWARD, _FORWARD = "__backward_", "__forward_"
 _ONLY_BUILT = ("keras_graph", "scratch_graph")
 """Graphs in which Keras infers shapes, and that never run."""
+_VARIABLES = ("ResourceVariable", "BaseResourceVariable", "UninitializedVariable")
+_BYTES_OF_TYPE = {
+    1: 4,
+    2: 8,
+    3: 4,
+    4: 1,
+    5: 2,
+    6: 1,
+    8: 8,
+    9: 8,
+    10: 1,
+    14: 2,
+    17: 2,
+    18: 16,
+    19: 2,
+    22: 4,
+    23: 8,
+}
+"""As types.proto numbers them."""
 Row = Tuple[str, Tuple[int, ...], int, int]
 """A constant's name, shape, type as TensorFlow numbers it, and bytes."""
 
@@ -32,6 +54,8 @@ class FunctionConstants:
         traces = {}  # type: Dict[str, List[int]]
         captured: Dict[int, Tuple[str, int]] = {}
         shared: Set[int] = set()
+        owned: Set[int] = _handles_of_variables()
+        left: Dict[int, Tuple[str, Row]] = {}
         for graph in graphs():
             if clock.is_over():
                 break
@@ -48,13 +72,26 @@ class FunctionConstants:
                 if key in captured:
                     shared.add(key)
                 captured[key] = name, size
+            for key, row in _left_variables(graph, owned):
+                left.setdefault(key, (name, row))
         for key, (name, size) in captured.items():
             if key not in shared:
                 traces[name][1] += size
+        alone: Dict[Tuple[str, Row], int] = {}
+        variables: Dict[str, int] = {}
+        for name, row in left.values():
+            traces[name][1] += row[3]
+            variables[name] = variables.get(name, 0) + row[3]
+            alone[name, row] = alone.get((name, row), 0) + 1
         ordered = sorted(counts.items(), key=lambda pair: -pair[0][1][3] * pair[1])[:MAX_ROWS]
         kept = sorted((-size, name, count) for name, (count, size) in traces.items() if size)[:MAX_ROWS]
         functions = [{"name": name, "traces": count, "bytes": -size} for size, name, count in kept]
-        return [_row(name, row, count) for (name, row), count in ordered], functions
+        for each in functions:
+            if each["name"] in variables:
+                each["variables"] = variables[each["name"]]
+        rows_left = sorted(alone.items(), key=lambda pair: -pair[0][1][3] * pair[1])[:MAX_ROWS]
+        told = [dict(_row(name, row, count), variable=True) for (name, row), count in rows_left]
+        return told + [_row(name, row, count) for (name, row), count in ordered], functions
 
 
 def _row(function: str, row: Row, count: int) -> Dict[str, Any]:
@@ -101,6 +138,46 @@ def _captured(graph: Any) -> Iterator[Tuple[int, int]]:
         known = tensor_type(tensor) if type(tensor).__name__ == "EagerTensor" else None
         if known is not None and known[3] >= LEAST_BYTES:
             yield id(tensor), known[3]
+
+
+def _handles_of_variables() -> Set[int]:
+    """Those that Python's variables have."""
+    handles = set()
+    for each in objects(lambda kind: kind.__name__ in _VARIABLES):
+        handles.add(id(getattr(each, "_handle", None)))
+    return handles
+
+
+def _left_variables(graph: Any, owned: Set[int]) -> Iterator[Tuple[int, Row]]:
+    """The variables that a graph uses and nobody else has."""
+    outside, inside = (list(getattr(graph, each, ())) for each in ("external_captures", "internal_captures"))
+    for place, tensor in enumerate(outside):
+        if id(tensor) in owned or getattr(getattr(tensor, "dtype", None), "name", "") != "resource":
+            continue
+        row = _variable_behind(tensor, inside[place] if place < len(inside) else None)
+        if row is not None and row[3] >= LEAST_BYTES:
+            yield id(tensor), row
+
+
+def _variable_behind(handle: Any, inner: Optional[Any]) -> Optional[Row]:
+    """What a handle leads to, None of one that is no variable's, or not known; its name is the graph's."""
+    data = getattr(handle, "_handle_data", None)
+    types = list(getattr(data, "shape_and_type", ()) or ())
+    if len(types) != 1 or getattr(types[0].shape, "unknown_rank", True):
+        return None
+    shape = tuple(int(each.size) for each in types[0].shape.dim)
+    size = _BYTES_OF_TYPE.get(int(types[0].dtype), 0)
+    for each in shape:
+        size *= max(each, 0)
+    return _name_in_graph(inner), shape, int(types[0].dtype), size
+
+
+def _name_in_graph(inner: Optional[Any]) -> str:
+    """`model.dense.MatMul` of a weight; what stands before its placeholder's usual end."""
+    readers = inner.consumers() if inner is not None else []
+    scopes = [str(op.name).rpartition("/")[0] for op in readers if op.type == "ReadVariableOp"]
+    named = next((each for each in scopes if each), "") or str(getattr(inner, "name", "variable"))
+    return named.split(":")[0].replace("/", ".")
 
 
 def _name(name: str) -> Tuple[str, bool]:

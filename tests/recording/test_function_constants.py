@@ -1,0 +1,54 @@
+"""The variables that only the traces of a function still keep."""
+
+from types import SimpleNamespace as Made
+from typing import Any
+
+import pytest
+
+from tfmemlens.recording.inside import function_constants
+from tfmemlens.recording.inside.function_constants import FunctionConstants
+
+
+class FuncGraph:
+    """As TensorFlow's, as far as it is asked."""
+
+    def __init__(self, name: str, *handles: Any) -> None:
+        self.name, self.external_captures = name, handles
+        self.internal_captures = [
+            Made(name="model_dense_resource:0", consumers=lambda: [READ]) for _ in handles
+        ]
+
+    def get_operations(self) -> list[Any]:
+        return []
+
+
+READ = Made(type="ReadVariableOp", name="model/dense/MatMul/ReadVariableOp")
+
+
+def handle(*shape: int, known: bool = True, dtype: str = "resource") -> Any:
+    sizes = Made(dim=[Made(size=each) for each in shape], unknown_rank=not known)
+    return Made(dtype=Made(name=dtype), _handle_data=Made(shape_and_type=[Made(shape=sizes, dtype=1)]))
+
+
+def told(monkeypatch: pytest.MonkeyPatch, owned: set[int], *graphs: FuncGraph) -> Any:
+    monkeypatch.setattr(function_constants, "graphs", lambda: iter(graphs))
+    monkeypatch.setattr(function_constants, "_handles_of_variables", lambda: owned)
+    return FunctionConstants().told()
+
+
+def test_variables_that_traces_alone_keep_are_the_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine, shared, lost = handle(10, 100), handle(10, 100), handle(10, 100)
+    rows, functions = told(
+        monkeypatch, {id(mine)}, FuncGraph("step", mine, shared), FuncGraph("step", lost, shared)
+    )
+    assert [(row["name"], row["bytes"], row["count"], row["variable"]) for row in rows] == [
+        ("step/model.dense.MatMul", 4000, 2, True)
+    ]
+    assert functions == [{"name": "step", "traces": 2, "bytes": 8000, "variables": 8000}]
+
+
+@pytest.mark.parametrize(
+    "each", [handle(10, 100, known=False), handle(10), handle(10, 100, dtype="variant"), Made()]
+)
+def test_what_is_small_unknown_or_no_variable_is_left(monkeypatch: pytest.MonkeyPatch, each: Any) -> None:
+    assert told(monkeypatch, set(), FuncGraph("step", each)) == ([], [])
