@@ -7,9 +7,9 @@ When it fires: the failing op's name carries a counter of 5,000 or more; a sessi
 runs (`sess.run(tf.assign(...))`) and the counter is 100 or more, or ten steps went well before; an op of a
 session's graph was being made when host RAM ran out, after ten steps that went well; a list has five rows
 of one size and name whose counters, from 100 on, are equally far apart (`Const_2406`, `Const_2412`, ...); or
-the text quotes a line that makes the op that it runs, and three rows of one size count on or the failing op
-is the tenth of its name; or a loop of the program makes ops beside its session's run, and blocks of one size
-fill the dump, or ten steps went well.
+the text quotes a line that makes the op that it runs, and three rows of one size count on, the failing
+op is the tenth of its name or words tell that it went well many times; or a loop of the program makes ops
+beside its session's run, and blocks of one size fill the dump, or ten steps went well.
 What to do: build the graph once, before the loop, and feed what changes.
 """
 
@@ -21,12 +21,13 @@ from itertools import pairwise
 
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.remedies import BUILD_ONCE
-from tfmemlens.findings.support.rows import all_in_use, attributed, on_host, requests
+from tfmemlens.findings.support.rows import all_in_use, attributed, device_limit, on_host, requests
 from tfmemlens.findings.support.stage import counters_before, is_epoch
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import human
+from tfmemlens.values import replace
 
 BASIS = Basis.NAME
 EXPLAINS = "what is in use, and the request"
@@ -52,8 +53,10 @@ _NUMBERED = regex(r"(?P<name>[A-Za-z][\w.]*?)_(?P<number>\d{3,9})\Z")
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         what = _by_name(request) or _by_line(case, request) or _by_rows(moment) or _by_frames(case, moment)
-        what = what or _by_quoted_code(case, moment, request)
-        measured = False
+        measured = late = False
+        if what is None and (quoted := _by_quoted_code(case, moment, request)):
+            what, late = quoted
+            measured = late
         if what is None and (shown := _by_program(case, moment, request)):
             what, measured = shown
         if what is None:
@@ -62,12 +65,32 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.CAUSE,
             headline=f"{what}, which keeps all that was added",
             because=what,
-            explains=all_in_use(moment) + (request.needed_bytes or 0) or None,
+            explains=_filled(case, moment)
+            if late
+            else all_in_use(moment) + (request.needed_bytes or 0) or None,
             basis=Basis.MEASURED if measured else None,
             evidence=(Evidence("the failing op", request.failed.line),),
-            remedies=(BUILD_ONCE,),
+            remedies=(_ONE_ASSIGNMENT if late and "assign" in what else BUILD_ONCE,),
             moment=index,
+            rules_out=_ONLY_LATER if late else (),
         )
+
+
+def _filled(case: Case, moment: Moment) -> int | None:
+    """What the additions of many calls filled: the device, where nothing says how much is in use."""
+    limit = device_limit(case, moment)
+    need = moment.request.needed_bytes if moment.request else None
+    return all_in_use(moment) or (limit.bytes if limit else need)
+
+
+_ONLY_LATER = ("raise-own-limit", "smaller-batch", "smaller-input", "see-device-users")
+"""What puts the end off, where the graph grows."""
+_ONE_ASSIGNMENT = replace(
+    BUILD_ONCE,
+    text="make the assignment once, with a placeholder for the new value, and run that one with feed_dict;"
+    " freeze the graph, and whoever adds an op gets an error",
+    code="put = w.assign(new_w)   # once; later: sess.run(put, {new_w: value}); graph.finalize()",
+)
 
 
 def _by_name(request: Request) -> str | None:
@@ -99,11 +122,14 @@ def _by_line(case: Case, request: Request) -> str | None:
 
 _MAKES_BY_METHOD = regex(r"\.run\(\s*\[?\s*[\w.]{1,80}\.(?P<op>assign|assign_add|minimize)\(")
 _ROWS_IN_A_ROW, _COUNTED_OPS = 3, 10
+_LATER = ("many calls before", "many runs before", "failing late", "growing in words")
+"""Words that tell that it went well for a while."""
 
 
-def _by_quoted_code(case: Case, moment: Moment, request: Request) -> str | None:
+def _by_quoted_code(case: Case, moment: Moment, request: Request) -> tuple[str, bool] | None:
     """A quoted line that makes the op that it runs, where the failing op is the tenth of its name and more,
-    or rows of one size count on: `Const_58`, `Const_59`, `Const_60`.
+    rows of one size count on: `Const_58`, `Const_59`, `Const_60`, or words tell that it went well for long;
+    and whether it is words.
     """
     numbered: dict[tuple[str, int], set[int]] = {}
     for row in moment.attribution.table:
@@ -111,19 +137,21 @@ def _by_quoted_code(case: Case, moment: Moment, request: Request) -> str | None:
             numbered.setdefault((match["name"], row.size_bytes), set()).add(int(match["number"]))
     alike = next((key for key, numbers in numbered.items() if len(numbers) >= _ROWS_IN_A_ROW), None)
     counted = _counted(_A_COUNTER, request)
-    if alike is None and (counted is None or counted[1] < _COUNTED_OPS):
+    late = next(filter(None, map(case.capture.surroundings.shows, _LATER)), None)
+    if alike is None and late is None and (counted is None or counted[1] < _COUNTED_OPS):
         return None
     for line in case.capture.surroundings.code:
         match = _MAKES_AND_RUNS.search(line.text) or _MAKES_BY_METHOD.search(line.text)
         if match is None or line.text.lstrip().startswith("#"):
             continue
         op = next(filter(None, match.groups()))
-        holds = (
-            f" (each iteration left a {human(alike[1])} `{alike[0]}` on the device)"
-            if alike
-            else f" (`{request.failed.node}` is one of them)"
-        )
-        return f"{line.place} makes a new `{op}` each time it runs{holds}"
+        if alike:
+            holds = f" (each iteration left a {human(alike[1])} `{alike[0]}` on the device)"
+        elif late:
+            holds = f", with what it is given as a constant, and it went well many times ({late.place})"
+        else:
+            holds = f" (`{request.failed.node}` is one of them)"
+        return f"{line.place} makes a new `{op}` each time it runs{holds}", alike is None and late is not None
     return None
 
 

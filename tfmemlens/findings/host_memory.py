@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from tfmemlens.findings.support import code_snippets, remedies, steps_of_torch_xla
 from tfmemlens.findings.support.board import board, what_helps
@@ -66,6 +67,7 @@ from tfmemlens.findings.support.told_again import (
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.findings.support.what_grows import THREADS, grower
 from tfmemlens.findings.support.which_memory import HOST
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -132,6 +134,8 @@ def check(case: Case) -> Iterator[Finding]:
                 because += f"; the input pipeline was filling its {filling[0]} ({filling[1].place})"
             if _large_in_a_step(case) and not another_program(moment):
                 because += f"; {_last_large(case).rpartition('; ')[2]}, while steps ran"
+            if large := _one_large(case, moment):
+                because += large.words
             if line := _saving(case, moment):
                 because += (
                     f"; {line.place} says that it was while a checkpoint is saved: JAX copies its part of the"
@@ -460,6 +464,72 @@ def _large_in_a_step(case: Case) -> Line | None:
     return running[-1] if len(running) > 1 else None
 
 
+_LARGE_ALONE = 4 * GIB
+"""One tensor that fills many machines."""
+_LEAST_STATED, _LEAST_OF_INDICES = 1000, 100_000
+
+
+class _Large(NamedTuple):
+    """One large request right before a kill, and a number of the program's that it is a multiple of."""
+
+    words: str
+    stated: tuple[int, Line] | None
+
+
+def _one_large(case: Case, moment: Moment) -> _Large | None:
+    """The last large request of host RAM before the process was killed, where no step ran meanwhile."""
+    told, failed = case.capture.surroundings, moment.request.failed.line if moment.request else None
+    if not was_killed(moment) or another_program(moment) or not told.large_host_requests or failed is None:
+        return None
+    size, line = told.large_host_requests[-1]
+    later = [each.line.number for each in told.progress] + [each.number for _, each in told.steps]
+    after = line.source == failed.source and line.number < failed.number
+    if size.bytes < _LARGE_ALONE or not after or any(line.number < at < failed.number for at in later):
+        return None
+    stated = _stated_factor(told, size.bytes)
+    by = f", {stated[0]:,} of {stated[1].place} times another number" if stated else ""
+    words = f"; right before it one tensor of {human_size(size)} was asked for ({line.place}{by})"
+    return _Large(words, stated)
+
+
+def _stated_factor(told: Surroundings, size: int) -> tuple[int, Line] | None:
+    """The largest number of the quoted code of which the bytes are a multiple; of one-hot rows it may be one
+    more than that.
+    """
+    code = {line.number for line in told.code}
+    numbers = {
+        (number, stated.line)
+        for stated in told.sizes
+        for number in stated.sizes
+        if stated.line.number in code and number >= _LEAST_STATED
+    }
+    fits = [
+        (number, line)
+        for number, line in numbers
+        if not size % number or (number >= _LEAST_OF_INDICES and not size % (number - 1))
+    ]
+    return max(fits, key=lambda each: each[0], default=None)
+
+
+def _of_one_large(found: _Large) -> Remedy:
+    """What to look at first."""
+    if found.stated:
+        number, line = found.stated
+        return Remedy(
+            f"see whether {number:,} in `{line.text.strip()[:_LONGEST_LINE]}` ({line.place}) is the number"
+            " that is meant there: the tensor grows with it",
+            slug="find-the-size",
+        )
+    return Remedy(
+        "find what makes one tensor of this size, from the shapes of what the last calls are given, and make"
+        " that smaller or go through it in parts",
+        slug="find-the-size",
+    )
+
+
+_LONGEST_LINE = 80
+
+
 def _last_large(case: Case) -> str:
     """What a message without a figure most likely was about: the last large request that was warned of."""
     large = case.capture.surroundings.large_host_requests
@@ -531,6 +601,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         fallback = _fallback(case) if unexplained else None
         if fallback:
             yield fallback
+    if large := _one_large(case, moment):
+        yield _of_one_large(large)
     if was_killed(moment) and not another_program(moment):
         if rises := rise_with(case):
             yield from rises.remedies(case)
@@ -618,14 +690,14 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     elif sampling and not in_code:
         yield _FEWER_DRAWS
     elif (
-        not (compiling or steps or saving or in_code)
+        not (compiling or steps or saving or in_code or large)
         and not ((of_array and not _is_small(failed)) or serving or loads or _of_network(moment))
         and _reads_data(case, moment)
         and situation(case, moment).program in _NATIVE
     ):
         yield _LESS_IN_A_CALL
     elif (
-        not (compiling or steps or saving or in_code)
+        not (compiling or steps or saving or in_code or large)
         and not ((of_array and not _is_small(failed)) or serving or loads or _of_network(moment))
         and _reads_data(case, moment)
     ):
@@ -653,6 +725,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         or loads
         or in_code
         or converts
+        or large
         or _of_network(moment)
         or _reads_data(case, moment)
     ):
@@ -736,6 +809,8 @@ def _less_in_the_pipeline(case: Case, unless: str = "") -> Iterator[Remedy]:
     told = case.capture.surroundings
     if situation(case).program:
         return
+    if _buffers(case) == "worker processes" and told.shows("worker processes"):
+        return  # said in other words
     if told.shows("an input pipeline") or told.pipeline_buffers or len(told.code) < _A_PROGRAM:
         text = f"{unless}shrink what the input pipeline holds: {_buffers(case)}"
         yield Remedy(text, slug="smaller-pipeline")
@@ -766,7 +841,7 @@ def _converts_for_tensorrt(case: Case) -> bool:
 
 
 _OF_TENSORRT = regex(r"(?i)(?:\b|_)(?:trt|tensorrt)(?:\b|_)")
-_A_PROGRAM = 4
+_A_PROGRAM = 3
 """Lines of code that show what a program does."""
 
 
@@ -837,6 +912,8 @@ _COMMANDS = {
 def _a_larger_limit(whose: str | None, limit: str | None, moment: Moment) -> Remedy:
     """The first thing to do where a limit was met that somebody set: above what was held, as far as told."""
     now, code = f" ({limit})" if limit else "", _COMMANDS.get(whose or "")
+    if limit and _OF_KUBERNETES.search(limit):
+        code = "resources: {limits: {memory: SIZEi}}   # of the pod's container"
     state = moment.incident.state if moment.incident else None
     known = [size.bytes for size in (state.in_use, state.limit) if size] if state else []
     if limit and (figure := _FIGURE.match(limit)):
@@ -847,7 +924,7 @@ def _a_larger_limit(whose: str | None, limit: str | None, moment: Moment) -> Rem
         beyond = True
         now = f" ({human_size(state.limit)}; it held {human_size(state.in_use)})"
     if code and more:
-        unit, least = ("G", 128) if "SBATCH" in code else ("g", 64)
+        unit, least = ("G", 128) if "SBATCH" in code else ("G" if "SIZEi" in code else "g", 64)
         code = code.replace("SIZE", f"{more if beyond else max(more, least)}{unit}")
     return Remedy(
         f"raise the limit of {whose or 'the container or job'}{now}",
@@ -856,6 +933,8 @@ def _a_larger_limit(whose: str | None, limit: str | None, moment: Moment) -> Rem
     )
 
 
+_OF_KUBERNETES = regex(r"\d ?[KMG]i\Z")
+"""How Kubernetes writes a limit."""
 _FIGURE = regex(r"(?P<many>\d{1,7}(?:\.\d+)?) ?(?P<unit>[KMGTkmgt])")
 _POWERS = {"K": 1 << 10, "M": MIB, "G": GIB, "T": 1 << 40}
 
@@ -979,10 +1058,24 @@ def _device_seen(case: Case, moment: Moment) -> Iterator[Remedy]:
         )
 
 
+_BUFFERS = {
+    ".shuffle(": "shuffle(buffer_size)",
+    ".prefetch(": "prefetch",
+    ".cache(": "cache()",
+    "workers": "worker processes",
+    "max_queue_size": "worker processes",
+    "use_multiprocessing": "worker processes",
+}
+"""What holds samples in host RAM, by what shows it in code."""
+
+
 def _buffers(case: Case) -> str:
     """What an input pipeline holds, in the framework's words."""
     if framework_of(case) == TENSORFLOW:
         if queue := case.capture.surroundings.shows("queueing samples"):
             return f"capacity and min_after_dequeue of its queue ({queue.place}), images as uint8 until then"
-        return "shuffle(buffer_size), prefetch, cache(), worker processes"
+        code = case.capture.surroundings.code
+        shown = [words for word, words in _BUFFERS.items() if any(word in line.text for line in code)]
+        known = list(dict.fromkeys(shown)) if len(code) >= _A_PROGRAM else []
+        return ", ".join(known or dict.fromkeys(_BUFFERS.values()))
     return "shuffling buffers, prefetched batches, worker processes"

@@ -18,11 +18,12 @@ from typing import NamedTuple
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.one_hot import BESIDE_A_TABLE, by_index, meets_a_table
-from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.findings.support.program_lines import code_lines, reads_a_batch
 from tfmemlens.findings.support.quoted_line import line_of_op
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.tf_code import TABLE, Agreement, CodeChange, Of, TensorFlowIdiom
+from tfmemlens.findings.support.what_grows import fills_no_longer
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import Surroundings
@@ -90,6 +91,8 @@ def _shown(case: Case, moment: Moment, request: Request) -> Iterator[_Shown]:
     numbers = _numbers(case.capture.surroundings)
     for idiom in TABLE:
         if not _fits(idiom, request) or _is_harmless(idiom, code) or not _may_have_run(idiom, failed):
+            continue
+        if idiom.slug == "cache" and fills_no_longer(case.capture.surroundings):
             continue
         shown = (
             _of_frames(idiom, Agreement.LINE, last, request, numbers)
@@ -206,6 +209,8 @@ def _numbers_of_a_statement(code: Sequence[Line], at: int, most: int) -> Iterato
 
 
 _MOST_LINES_OF_A_STATEMENT = 6
+_OF_A_SET = ("array-of-files", "array-converted")
+"""Lines that hold all samples, unless they stand where one batch is read."""
 _NUMBER = regex(r"(?<![\w.])\d[\d_]{0,12}(?![\w.])")
 
 
@@ -225,7 +230,7 @@ def _of_text(
     told = next((way for way, agrees in agreeing if agrees), Agreement.NUMBER)
     for line in _by_their_numbers(idiom, code, failed.shape) if by_op else code:
         match = idiom.match(line.text)
-        if match is None:
+        if match is None or (idiom.slug in _OF_A_SET and reads_a_batch(line, code)):
             continue
         place = line.place
         if by_number and (number := _agreeing(idiom, match, request, numbers)):

@@ -197,6 +197,7 @@ TABLE: dict[str, Applicability] = {
     "name-the-buffers": Applicability(done="xla_dump_to=.*"),
     "other-tool": _ANYWHERE,
     "fewer-elements": _ANYWHERE,
+    "shorter-queue": Applicability(_TENSORFLOW, devices=_HOST),
     "growth-at-first": Applicability(_TENSORFLOW, shell=True, done="TF_FORCE_GPU_ALLOW_GROWTH=true"),
     "as-many-steps": _TENSORFLOW_CODE,
     "close-other-programs": _ANYWHERE,

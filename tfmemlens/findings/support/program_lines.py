@@ -120,3 +120,34 @@ def rows_by_name(told: Surroundings, rows: int | None, batch: int | None) -> str
     if len(named) != 1:
         return ""
     return f"{rows:,} rows are {batch:,} samples x {each:,} (`{named[0][0]}`, {named[0][1].place})"
+
+
+_DEFINES = regex(r"\A(?P<indent>\s*)(?:async )?def (?P<name>\w{1,60})\(")
+_OF_A_BATCH = regex(
+    r"(?i)\A(?:__getitem__|__next__|\w*(?:data_?gen\w*|batch\w*|collate\w*|generator|load_(?:sample|one"
+    r"|image|volume)|parse\w*|preprocess\w*))\Z"
+)
+"""Functions that give one sample or one batch."""
+_YIELDS = regex(r"\A\s*yield\b")
+
+
+def reads_a_batch(line: Line, code: Sequence[Line]) -> bool:
+    """Whether a quoted line stands in a function that gives one batch: `__getitem__`, a generator."""
+    at = next((at for at, each in enumerate(code) if each == line), None)
+    indent = len(line.text) - len(line.text.lstrip())
+    if at is None or not indent:
+        return False
+    for above in range(at - 1, -1, -1):
+        match = _DEFINES.match(code[above].text)
+        if match and len(match["indent"]) < indent:
+            inside = _inside(code[above + 1 :], len(match["indent"]))
+            return bool(_OF_A_BATCH.match(match["name"])) or any(_YIELDS.match(each.text) for each in inside)
+    return False
+
+
+def _inside(code: Sequence[Line], indent: int) -> Iterator[Line]:
+    """The lines of a function's body, which are indented by more."""
+    for line in code:
+        if line.text.strip() and len(line.text) - len(line.text.lstrip()) <= indent:
+            return
+        yield line

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -266,12 +269,36 @@ def _functions(case: Case, line: Line) -> Grower:
     return Grower(what, line, (OF_FUNCTIONS,))
 
 
+_SUSPECTS = (
+    (r"callback|TensorBoard", "callbacks (TensorBoard's histograms most)"),
+    (r"validation_(?:data|split)|\.evaluate\(", "the validation"),
+    (r"workers|max_queue_size|generator|Sequence|\bgen\b", "the generator with its workers and queue"),
+    (r"\.cache\(|\.shuffle\(", "cache() and shuffle() of tf.data"),
+)
+"""What may keep something from epoch to epoch, by what shows it in code."""
+_CALLS_FIT = regex(r"\.fit(?:_generator)?\(|train_on_batch\(|GradientTape|\.run\(")
+
+
+def _in_turn(case: Case) -> Remedy:
+    """What to leave out, of what the program has where its call of fit is quoted."""
+    code = [line.text for line in code_lines(case.capture.surroundings)]
+    if not any(map(_CALLS_FIT.search, code)):
+        return _IN_TURN
+    shown = [words for pattern, words in _SUSPECTS if any(re.search(pattern, text) for text in code)]
+    if not shown:
+        return find_what_grows(case, of_host=True)
+    named = shown[0] if len(shown) == 1 else f"one of these at a time: {', '.join(shown)}"
+    return replace(_IN_TURN, text=f"for two or three rounds leave out {named}, and print the RAM beside it")
+
+
 def _epochs(case: Case, line: Line) -> Grower:
     what = f"something that is kept from one epoch to the next ({line.place})"
     if case.capture.surroundings.shows("growing in words"):
         early = case.api.oldest >= (2, 0) and case.api.newest <= (2, 3)
-        return Grower(what, line, (_IN_TURN, NOT_KEPT, *(_newer(case) if early else ())))
-    return Grower(f"{what}, or a later batch that is larger", line, (_IN_TURN, NOT_KEPT, SIZES_OF_BATCHES))
+        return Grower(what, line, (_in_turn(case), NOT_KEPT, *(_newer(case) if early else ())))
+    return Grower(
+        f"{what}, or a later batch that is larger", line, (_in_turn(case), NOT_KEPT, SIZES_OF_BATCHES)
+    )
 
 
 def replays(case: Case) -> Iterator[Grower]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.program_lines import code_lines, reads_a_batch
 from tfmemlens.findings.support.prose_advice import VOLUMES, from_the_stated
 from tfmemlens.findings.support.situation import without_gpu
 from tfmemlens.findings.support.told_again import DATA_IN_PARTS, FEWER_SAMPLES, SMALLER_REPLAY
@@ -321,6 +322,8 @@ def told_work(case: Case) -> Iterator[Grower]:
     for work in WORK:
         line = told.shows(work.facts[0])
         if line is None or not all(map(told.shows, work.facts)):
+            continue
+        if work.facts[0] in _IN_CODE_ALONE and reads_a_batch(line, code_lines(told)):
             continue
         slowly = told.shows("failing late") and work.facts[0] in _FILLS_SLOWLY
         validated = told.shows("failing in evaluation") and work.facts[0] in _AT_VALIDATION

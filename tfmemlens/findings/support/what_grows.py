@@ -15,6 +15,7 @@ from tfmemlens.findings.support.told_again import (
     NOT_KEPT,
     SHUFFLE_NAMES,
     SMALLER_SHUFFLE,
+    WITHOUT_CACHE,
     replays,
     told_again,
     told_epochs,
@@ -147,6 +148,7 @@ def _of_code(case: Case) -> Iterator[Grower]:
     """What the quoted program shows; trees are read only where there is one."""
     told = case.capture.surroundings
     yield from _unrolled(told)
+    yield from _cached(told)
     if wrapped := _wrapped(told):
         what = f"{wrapped.place} wraps the data set once more in each turn of a loop, each with a buffer"
         yield Grower(what, wrapped, (_once_before_the_loop(wrapped),), True)
@@ -245,6 +247,38 @@ def _keeping(told: Surroundings) -> Iterator[Grower]:
             continue
         what = f"`{each.container}` keeps `{each.value}` of each turn of the loop ({each.line.place})"
         yield Grower(what, each.line, (NOT_KEPT,))
+
+
+_CACHES = regex(r"\.cache\(\s*\)")
+_EACH_EPOCH = regex(
+    r"(?i)\b(?:each|every|per|after (?:an?|the)|with (?:each|every)) (?:\w+ )?epochs?\b"
+    r"|\bfrom (?:one )?epoch to epoch\b|\bepoch (?:[3-9]|\d\d)\b|\b(?:[3-9]|\d\d)(?:th|rd)? epoch"
+)
+"""Where it grows for longer than the one epoch in which a cache fills."""
+
+
+def fills_no_longer(told: Surroundings) -> bool:
+    """Whether the text tells of later epochs, in which a cache that is full grows no more."""
+    grows = told.shows("growing in words")
+    later = any(each.epoch and each.epoch > _FIRST + 1 for each in told.progress)
+    return later or bool(grows and _EACH_EPOCH.search(grows.text))
+
+
+_FIRST = 1
+
+
+def _cached(told: Surroundings) -> Iterator[Grower]:
+    """tf.data's cache without a file, which fills through the first epoch, where nothing tells of a later."""
+    line = next((each for each in told.code if _CACHES.search(each.text.partition("#")[0])), None)
+    if line is None or fills_no_longer(told):
+        return
+    yield Grower(
+        f"`cache()` ({line.place}), which has no file to write to and so keeps every element of the data set,"
+        " as it is there, in host RAM until the first epoch ends",
+        line,
+        (WITHOUT_CACHE,),
+        True,
+    )
 
 
 _WRAPS = regex(

@@ -261,7 +261,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "per_process_gpu_memory_fraction",
         LineRule(
-            r"per_process_gpu_memory_fraction\s*=\s*(?P<value>[\d.]+)",
+            r"per_process_gpu_memory_fraction\s*=\s*(?P<value>\d{0,3}\.?\d{1,9}|\d)",
             "per_process_gpu_memory_fraction=0.5",
             needs="memory_fraction",
         ),

@@ -355,11 +355,8 @@ ROWS = (
     ),
     TensorFlowIdiom(
         "worker-processes",
-        regex(
-            r"\buse_multiprocessing\s*=\s*True|\bworkers\s*=\s*(?P<number>[2-9]|\d\d)\b"
-            r"|\bmax_queue_size\s*=\s*\d{2,}"
-        ),
-        ("use_multiprocessing", "workers", "max_queue_size"),
+        regex(r"\buse_multiprocessing\s*=\s*True"),
+        ("use_multiprocessing",),
         (Agreement.RAM,),
         "each worker process{at} may hold a copy of what the generator holds, and max_queue_size batches wait"
         " in host RAM",
@@ -371,9 +368,37 @@ ROWS = (
                 "model.fit_generator(gen, workers=2, max_queue_size=4)",
             ),
         ),
-        ("model.fit(seq, workers=8, use_multiprocessing=True)", "fit_generator(g, max_queue_size=100)"),
+        ("model.fit(seq, workers=8, use_multiprocessing=True)",),
         ("workers=1, use_multiprocessing=False",),
         keeps=True,
+    ),
+    TensorFlowIdiom(
+        "queue-of-batches",
+        regex(
+            r"\bworkers\s*=\s*(?:[2-9]|\d\d)\b(?!.*use_multiprocessing\s*=\s*True)"
+            r"|\bmax_queue_size\s*=\s*\d{2,}(?!.*use_multiprocessing\s*=\s*True)"
+        ),
+        ("workers", "max_queue_size"),
+        (Agreement.RAM,),
+        "up to max_queue_size finished batches (10 unless told otherwise) wait in host RAM{at}, and each"
+        " worker makes one more: these batches together are what is held",
+        (
+            CodeChange(
+                "shorter-queue",
+                "let one or two batches wait, and one worker make them: as many times less is held",
+                "model.fit(seq, workers=1, max_queue_size=1)",
+                "model.fit_generator(gen, workers=1, max_queue_size=1)",
+            ),
+            CodeChange(
+                "narrow-array",
+                "make what a batch holds narrower: float32 or uint8 instead of float64, labels as class"
+                " numbers instead of one-hot (with a sparse loss)",
+            ),
+        ),
+        ("fit_generator(g, max_queue_size=100)", "model.fit(Vols(tr), workers=4, max_queue_size=10)"),
+        ("workers=1, use_multiprocessing=False", "fit(seq, workers=8, use_multiprocessing=True)"),
+        keeps=True,
+        unless=regex(r"\buse_multiprocessing\s*=\s*True"),
     ),
     TensorFlowIdiom(
         "padded-batch",

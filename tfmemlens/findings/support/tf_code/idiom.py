@@ -85,6 +85,8 @@ class TensorFlowIdiom:
     def rules_out(self) -> tuple[str, ...]:
         """Slugs of remedies that miss the point: whoever passes a whole set has no batch yet."""
         of_set = any(each.slug == "in-batches" for each in self.advice)
+        if any(each.slug == "shorter-queue" for each in self.advice):
+            return ("smaller-pipeline", "map-the-file")  # nothing is held whole
         return ("smaller-input", "smaller-batch") if of_set else ()
 
     def match(self, text: str) -> re.Match[str] | None:
