@@ -397,6 +397,10 @@ CASES: dict[str, tuple[str, str]] = {
         "".join(f"iter {step} seq_len={size}\n" for step, size in enumerate((9, 3, 7, 5, 99))) + oom("8,8"),
         "".join(f"iter {step} seq_len={size}\n" for step, size in enumerate((9, 3, 7, 5, 9))) + oom("8,8"),
     ),
+    "gpu-left-idle": (
+        "the K80 is at 0% / 0 MiB the whole time\n" + oom("96,12,320,320", on=CPU, by="cpu"),
+        "the K80 is at 0% / 0 MiB before it starts\n" + oom("96,12,320,320"),
+    ),
     "limit-of-your-own": (
         "tf.config.LogicalDeviceConfiguration(memory_limit=400)\n" + dump(100, 400, 380),
         "tf.config.LogicalDeviceConfiguration(memory_limit=9000)\n" + dump(100, 400, 380),

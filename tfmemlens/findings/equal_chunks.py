@@ -48,7 +48,7 @@ from tfmemlens.findings.support.rows import (
     requests,
     tensor_text,
 )
-from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.findings.support.situation import JAX, framework_of, situation
 from tfmemlens.findings.support.watching import device_memory
 from tfmemlens.findings.support.weights import makes_first_values
 from tfmemlens.knowledge.kept_elements import KEEPS_ELEMENTS, call_that_keeps, kept_by
@@ -288,6 +288,8 @@ def _long_after_its_start(case: Case, moment: Moment) -> bool:
     that are in use: earlier steps fitted, so something was left behind since. A first step keeps most of what
     it gets; eager code, which came with 2.0, serves thousands before it.
     """
+    if situation(case, moment).program:
+        return False  # another language's bindings run each op by itself
     served = moment.incident.state.allocations if moment.incident else None
     in_use, limit = moment.balance.in_use, moment.balance.limit
     if served is None or in_use is None or limit is None or case.api.newest > _LAST_OF_SESSIONS:

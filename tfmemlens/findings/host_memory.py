@@ -557,6 +557,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if serving and case.capture.surroundings.shows("reloading models"):
         yield ROOM_FOR_TWO
     elif serving:
+        yield from _bounded_queue(case)
         yield remedies.smaller_requests(case)
     if was_killed(moment) and _shared_with_the_gpu(case):
         yield from _beside_the_pool(case)
@@ -739,6 +740,22 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield from _device_seen(case, moment)
     if "bad_alloc" in said and not serving:
         yield from _SLABS
+
+
+_LONG_QUEUE = 1000
+
+
+def _bounded_queue(case: Case) -> Iterator[Remedy]:
+    """Where a server lets requests without number wait in its RAM."""
+    stated = case.capture.surroundings.setting("max_enqueued_batches")
+    if stated and int(stated[0]) > _LONG_QUEUE:
+        yield Remedy(
+            f"let fewer batches wait: with max_enqueued_batches of {int(stated[0]):,} ({stated[1].place})"
+            " requests that come faster than they are served pile up in RAM; with a bound the surplus is"
+            " refused, and clients try again after a pause",
+            "max_enqueued_batches { value: 100 }   # --batching_parameters_file",
+            slug="bound-requests",
+        )
 
 
 def _resuming(case: Case, moment: Moment) -> Line | None:

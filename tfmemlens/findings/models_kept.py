@@ -228,6 +228,7 @@ _OF_ONE_MODEL = (
     "narrower-layer",
     "smaller-batch",
     "lighter-optimizer",
+    "see-device-users",
 )
 """What changes a model or its function, and not how many there are."""
 
@@ -296,9 +297,21 @@ def _of_loop(keeping: Kept) -> str:
     )
 
 
+_FITS = regex(r"\A\s*(?P<name>\w{1,40})\s*=\s*[\w.\[\]]{1,60}\.fit(?:_generator)?\(")
+
+
+def _of_histories(told: Surroundings) -> str:
+    """A list that keeps what fit returns, which has its model."""
+    code = [line.text for line in code_lines(told)]
+    names = {match["name"] for text in code if (match := _FITS.match(text))}
+    name = next((name for name in sorted(names) if any(f".append({name})" in text for text in code)), None)
+    return f", and `{name}.history` instead of `{name}`, which holds its model" if name else ""
+
+
 def _list(told: Surroundings, by_loop: Kept | None = None) -> str:
     """The list that keeps models, where code shows one."""
     if by_loop:
-        return f", keep only its figures in `{by_loop.container}`"
+        also = _of_histories(told)
+        return f", keep only its figures in `{by_loop.container}`{also}"
     stores = told.stores
     return f" (`{stores[0]}`, {stores[1].place})" if stores and keeps_model(stores[1].text) else ""

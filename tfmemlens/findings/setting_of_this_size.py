@@ -18,14 +18,14 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.batch_bound import batch_bound
-from tfmemlens.findings.support.named_sizes import Meaning
+from tfmemlens.findings.support.named_sizes import Meaning, named_sizes
 from tfmemlens.findings.support.own_constant import OwnConstant, held_by_its_layer, own_constant
 from tfmemlens.findings.support.own_knob import REPLAY, Knob, knob
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import device_limit, on_host, requests, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.model.attribution import Kind
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.model.what_if import Shrunk
@@ -64,6 +64,8 @@ def check(case: Case) -> Iterator[Finding]:
         found = knob(request.failed.shape, case.capture.surroundings)
         if found is None or need is None or need < _LEAST_BYTES:
             continue
+        if _OF_THE_MODEL.search(found.name) and _has_a_batch(case, request):
+            continue  # another model would be the last thing to try
         made = _makes_pairs(case) if found.flat and found.power == 4 else None
         whose = f"`{found.name}` ({found.line.place})" if found.name else found.line.place
         yield Finding(
@@ -125,6 +127,19 @@ def _lower(case: Case, moment: Moment, own: OwnConstant, need: int) -> Remedy:
 def _round(wanted: float) -> int:
     """A power of two below it; of a small number itself."""
     return int(2 ** math.floor(math.log2(1.1 * wanted))) if wanted >= 1 else 1
+
+
+_OF_THE_MODEL = regex(
+    r"(?i)\A(?:n_?|num_?)?(?:units|filters|hidden\w*|channels|d_?model|emb\w*|latent\w*|output_?dim|heads"
+    r"|layers)\Z"
+)
+"""Settings that make another model."""
+
+
+def _has_a_batch(case: Case, request: Request) -> bool:
+    """Whether the text names the batch that leads the shape, which is lowered first."""
+    first = next(iter(named_sizes(request.failed.shape, case.capture.surroundings)), None)
+    return first is not None and first.axis == 0 and first.meaning is Meaning.BATCH and first.size > 1
 
 
 def _makes_pairs(case: Case) -> tuple[str, Line] | None:

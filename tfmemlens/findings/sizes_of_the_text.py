@@ -31,6 +31,8 @@ _LEAST_BYTES = 8 * MIB
 _LEAST_PART = 0.45
 """The share of the shape's size, by its logarithm, that must be named: two sides of an image, or batch
 and length."""
+_LARGE_BATCH = 256
+"""A batch that is lowered before samples are made smaller."""
 _LARGE_BYTES = 256 * MIB
 """Of a smaller request what it saves itself says little."""
 
@@ -91,6 +93,9 @@ def _remedies(case: Case, moment: Moment, named: Sequence[NamedSize], need: int)
     ran = other_than_training(case, moment.request) if moment.request else None
     several = moment.request is not None and (moment.request.batch or 1) > 1
     many = ran is not None and ran[0] in (EVALUATION, PREDICTION) and several
+    first = named[0] if named else None
+    if first and first.meaning is Meaning.BATCH and first.stated >= _LARGE_BATCH:
+        yield from remedies.offered(case, moment, "smaller-batch")
     if (image := told.get(Meaning.IMAGE)) and not many:  # fewer at a time cost nothing there
         name = f"`{image.name}`" if image.name else "the image"
         part, axes = ("an eighth", 3) if _is_volume(named, moment.request) else ("a quarter", 2)

@@ -53,6 +53,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue  # an optimizer's own: `what-the-code-makes` says what it keeps
         turns = _iterations(case, failed.shape)
         many = f", most likely {turns:,}" if turns else ""
+        if _FOLDED.search(failed.node or "") and not _of_stated(case, failed.shape[0] or 0):
+            turns, many = _of_images(case, failed.shape[0] or 0)
         yield Finding(
             severity=Severity.CAUSE,
             headline="the failing op runs in a vectorised loop (pfor), which works on all its iterations at"
@@ -66,6 +68,32 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+_FOLDED = regex(r"Conv|Pool|BatchNorm|DepthwiseConv|ResizeB|ResizeN")
+"""Ops on images, whose loop has samples and iterations in one dimension."""
+
+
+def _of_images(case: Case, first: int) -> tuple[int | None, str]:
+    """The iterations where the first dimension is outputs times images, as far as the text states how many
+    images these are, and that in words.
+    """
+    counts = {
+        size.sizes[0]
+        for size in case.capture.surroundings.sizes
+        if len(size.sizes) == 1 and _IMAGES.search(size.name)
+    }
+    fits = [count for count in counts if 1 < count < first and not first % count]
+    if len(fits) > 1:
+        squares = [count for count in fits if first == count**3]  # each image with each
+        fits = squares or fits
+    if len(fits) != 1:
+        return None, f" (outputs times images: {first:,} together)"
+    turns = first // fits[0]
+    return turns, f", most likely {turns:,}, each with {fits[0]:,} images"
+
+
+_IMAGES = regex(r"(?i)\A(?:batch\w*|bs|images?|samples?|n|pictures)\Z")
 
 
 _OF_MICROBATCHES = regex(r"\bnum_microbatches\b")

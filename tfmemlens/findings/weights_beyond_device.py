@@ -22,7 +22,7 @@ from tfmemlens.findings.support.weights import Weight, weight_of
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
-from tfmemlens.units import Size, human_size, percent
+from tfmemlens.units import Size, human, human_size, percent
 
 BASIS = Basis.SHAPE
 EXPLAINS = "weights, their gradients and Adam's slots"
@@ -34,7 +34,24 @@ _A_PART = regex(
     r"|GradientDescent|MomentumOptimizer|_8bit|8-bit|RMSprop|Adagrad"
 )
 _PRETRAINED = regex(r"\bfrom_(?:pretrained|preset)\(|init_checkpoint|(?i:pre-?trained|fine-?tun)")
-_BYTES_EACH = 16
+_BYTES_EACH, _COPIES = 16, 4
+_FEWER_BITS = regex(r"(?i)b?float16|\bfp16\b|\bint[48]\b|quantiz|load_in_[48]bit")
+_OF_A_STEP = (
+    "in-pieces",
+    "smaller-batch",
+    "smaller-input",
+    "smaller-evaluation-batch",
+    "gradient-accumulation",
+    "lighter-optimizer",
+    "one-model-at-a-time",
+)
+"""What changes nothing where the weights alone have no room."""
+_LESS_OF_IT = Remedy(
+    "take a smaller model, or load its weights in fewer bits (bfloat16 takes half, 8 bits a quarter, where"
+    " the library has them) if that is less than the GPU has, or take a larger GPU: no batch plays a part",
+    "keras.config.set_floatx('bfloat16')   # Keras 3, before the model is loaded",
+    slug="smaller-model",
+)
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -59,6 +76,13 @@ def check(case: Case) -> Iterator[Finding]:
         if share > 1:
             part = f"more than this GPU has ({human_size(limit)})"
         because = f"{weights.needs}: {part}"
+        alone = weights.trained_bytes // _COPIES
+        beyond = alone > limit.high and not any(map(_FEWER_BITS.search, lines))
+        if beyond:
+            because = (
+                f"the model has {weights.text}, {human(alone)} in float32: more than this GPU has"
+                f" ({human_size(limit)}), before anything is computed"
+            )
         yield Finding(
             severity=Severity.CAUSE if whole else Severity.FACTOR,
             headline=because,
@@ -68,8 +92,13 @@ def check(case: Case) -> Iterator[Finding]:
                 Evidence(f"the model has {weights.text}", weights.line),
                 Evidence("the request", request.failed.line),
             ),
-            remedies=tuple(_remedies(case, moment, limit, pretrained)) if whole else (),
+            remedies=(_LESS_OF_IT,)
+            if beyond
+            else tuple(_remedies(case, moment, limit, pretrained))
+            if whole
+            else (),
             moment=index,
+            rules_out=_OF_A_STEP if beyond else (),
         )
 
 

@@ -104,7 +104,7 @@ def _of_a_pretrained(index: int, request: Request, made: str) -> Finding:
             ),
         ),
         moment=index,
-        rules_out=("in-pieces", "smaller-batch", "smaller-input"),
+        rules_out=("in-pieces", "smaller-batch", "smaller-input", "smaller-evaluation-batch"),
     )
 
 

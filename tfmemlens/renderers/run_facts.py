@@ -73,6 +73,8 @@ def _stated(name: str, value: str) -> str:
     """A setting as its program writes it; what people tell of batches in their words."""
     if name == "working_batch":
         return f"runs with a batch of {value}"
+    if name == "lowered_batch":
+        return f"the batch was lowered from {value}"
     return f"failed with a batch of {value}, too" if name == "failed_batch" else f"{name}={value}"
 
 

@@ -75,6 +75,7 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     if _late_bystander(case, ours) and not any(each.remedy.slug in _OF_BUFFERS for each in actions):
         actions.sort(key=lambda each: each.remedy.slug != "find-what-grows")
     actions.sort(key=lambda each: not each.remedy.text.startswith(_CONTRADICTED))
+    actions.sort(key=lambda each: IDLE not in each.remedy.text)
     actions.sort(key=lambda each: each.remedy.slug != "setting-that-works")
     if other := _named_process(case):
         actions.sort(key=lambda each: _SHARED not in each.rules or each.remedy != _first_of(ours, _SHARED))
@@ -100,6 +101,8 @@ def _is_named(knob: Finding, ours: Sequence[Finding]) -> bool:
     return name is not None and any(name in text for text in others)
 
 
+IDLE = "says that the GPU does nothing"
+"""How the remedy of a GPU that is not used says what the text says."""
 _TESTS, _KNOB = ("release-that-works", "tests-of-the-writer"), "setting-of-this-size"
 
 

@@ -35,7 +35,7 @@ def find_what_grows(case: Case, of_host: bool) -> Remedy:
     of_device = bool(case.moments or told.shows("device memory in words")) and not of_host
     code = device_memory(case) if of_device else _RAM
     what = "the memory in use" if of_device else "the RAM of the process"
-    trains = told.shows("training") is not None or bool(case.moments)
+    trains = (told.shows("training") is not None or bool(case.moments)) and not situation(case).program
     parts = ": checkpoints, callbacks, lists of results, models made in a loop" if trains else ""
     return Remedy(
         f"print {what} at each step or call, and leave out parts until it stays flat{parts}",

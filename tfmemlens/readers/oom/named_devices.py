@@ -80,6 +80,13 @@ _ABOUT = (
 _OF_SERVERS = regex(r"\b(?:[AHPV]100|[HB]200|L40S)\b")
 """Names that nothing else has."""
 _MAX_GIGABYTES = 192
+_MOST_OF_OTHERS = {
+    "A100": 80, "H100": 96, "V100": 32, "P100": 16, "K80": 24, "M60": 16, "3080": 12, "3060": 12, "1060": 6,
+    "1650": 4, "980 Ti": 6, "4060 Ti": 16,
+}  # fmt: skip
+"""The most that models are sold with which come with several amounts: what is more is the machine's RAM, or
+that of several.
+"""
 _LEAST_SHARE = 0.85
 """Of what is printed on the box, for a framework's pool."""
 _NOT_PROSE = ("|", "name: ", 'File "', "::")
@@ -110,6 +117,9 @@ def named(line: Line) -> DeviceInfo | None:
     model = _SPELLED[match["model"].replace(" ", "").lower()] if match else None
     stated = (match and match["size"]) or (card and (card["size"] or card["other"]))
     in_laptop = match is not None and _LAPTOP.match(text, match.end()) is not None
+    most_of_model = (_GIGABYTES | _MOST_OF_OTHERS).get(model or "")
+    if stated and most_of_model and int(stated) > most_of_model:
+        stated = None
     gigabytes = int(stated) if stated else (_IN_LAPTOPS if in_laptop else _GIGABYTES).get(model or "")
     if not gigabytes or gigabytes > _MAX_GIGABYTES:
         return None

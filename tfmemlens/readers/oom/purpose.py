@@ -580,6 +580,16 @@ WITHOUT_GPU = LineRule(
     needs=(" gpu", "cpu"),
 )
 """The text says that a GPU is not expected."""
+IDLE_GPU = LineRule(
+    r"(?i)\b(?:GPUs?|K80|T4|[VPA]100|RTX ?\d{4}(?: Ti)?|GTX ?\d{3,4}(?: Ti)?|nvidia-smi)\b[^.\n]{0,40}"
+    r"\b0 ?(?:%(?!\w)|Mi?B\b)|\bGPUs? (?:is |are )?(?:not|never) (?:being )?used\b"
+    r"|\bGPUs?\b[^.\n]{0,20}\bidle\b",
+    "The K80 is at 0% / 0 MiB the whole time",
+    "nvidia-smi shows 0 MiB",
+    "the GPU is never used",
+    needs=("gpu", "0%", "0 %", "0 mib", "0mib", "0 mb"),
+)
+"""The text says that the GPU does nothing."""
 _COUNT = r"(?:two|three|four|five|six|eight|several|multiple|many|both|[2-9]|1\d) (?:[\w-]{1,20} ){0,2}"
 _RUNS = r"(?:notebooks|kernels|processes|trainings|jobs|runs|scripts|workers|seeds|experiments|actors)\b"
 _CARD = r"(?:GPU|card|device|RTX|A100|H100|T4|V100)\b"
@@ -732,6 +742,7 @@ PURPOSES = {
     "whole graph": WHOLE_GRAPH,
     "no number": NO_NUMBER,
     "without a GPU": WITHOUT_GPU,
+    "a GPU left idle": IDLE_GPU,
     "sharing the device": SHARING,
     "a task of a cluster": CLUSTER,
     **PROSE,

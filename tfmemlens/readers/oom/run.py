@@ -21,7 +21,10 @@ BAR = LineRule(
     "  7/938 \u2501\u2501\u2501\u2501\u2501\u2501\u2501\u2501 8s 9ms/step - loss: 2.3",
     needs="/",
 )
-_OF_FILES = regex(r"(?i)\b(?:checkpoint shards|loading weights|fetching \d+ files|downloading)\b")
+_OF_FILES = regex(
+    r"(?i)\b(?:checkpoint shards|loading weights|fetching \d+ files|downloading)\b"
+    r"|\d ?[kKMG]?i?B/s\b"
+)
 """What a bar counts that is no step."""
 RETRACING = LineRule(
     r"calls? to .* triggered tf\.function retracing",

@@ -259,6 +259,14 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
+        "max_enqueued_batches",
+        LineRule(
+            r"\bmax_enqueued_batches\W{1,6}(?:value\W{1,4})?(?P<value>\d{1,9})\b",
+            " max_enqueued_batches { value: 1000000 }",
+            needs="max_enqueued_batches",
+        ),
+    ),
+    (
         "per_process_gpu_memory_fraction",
         LineRule(
             r"per_process_gpu_memory_fraction\s*=\s*(?P<value>\d{0,3}\.?\d{1,9}|\d)",
@@ -553,6 +561,7 @@ _NUMBERS = (
     "failed_batch",
     "validation_batch_size",
     "memory_limit",
+    "max_enqueued_batches",
     "max_workspace_size_bytes",
     "lowered_batch",
     "per_process_gpu_memory_fraction",
