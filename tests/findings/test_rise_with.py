@@ -92,7 +92,7 @@ def test_a_kill_of_a_resumed_run_alone() -> None:
 
 def test_a_limit_is_raised_above_what_it_is() -> None:
     report = explained("kubelet: trainer terminated: OOMKilled (exit code 137), limits.memory=940Gi")
-    assert "--memory=1128g" in next(a.remedy.code or "" for a in report.actions)
+    assert "memory: 1128Gi" in next(a.remedy.code or "" for a in report.actions)
 
 
 def test_no_input_pipeline_is_blamed_that_nothing_names() -> None:

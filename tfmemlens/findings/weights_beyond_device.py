@@ -38,7 +38,6 @@ _BYTES_EACH, _COPIES = 16, 4
 _FEWER_BITS = regex(r"(?i)b?float16|\bfp16\b|\bint[48]\b|quantiz|load_in_[48]bit")
 _OF_A_STEP = (
     "in-pieces",
-    "smaller-batch",
     "smaller-input",
     "smaller-evaluation-batch",
     "gradient-accumulation",
