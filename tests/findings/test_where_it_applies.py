@@ -274,7 +274,7 @@ OF_A_SHELL = {
     "more-ram-for-wsl", "pool-for-unified-memory", "raise-host-limit", "save-in-parts",
     "see-device-users", "smaller-files",
     "smaller-alignment", "smaller-cache-part", "smaller-examples", "smaller-requests", "tidy",
-    "tidy-textures", "who-ended-it",
+    "tidy-textures", "who-ended-it", "reload-the-driver",
 }  # fmt: skip
 """Their code is a shell's, or the other program's own."""
 ELSEWHERE = Situation(settings=frozenset({"program=R"}), training=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings import held_by_python
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.kills import driver_at_fault
 from tfmemlens.findings.support.rows import (
     all_in_use,
     attributed,
@@ -45,6 +46,8 @@ def check(case: Case) -> Iterator[Finding]:
         on_gpu = request.failed.shape is not None and situation(case, moment).device != CPU
         least = _SMALL_ON_A_GPU if on_gpu else MIB
         small_alone = not all_in_use(moment) and need is not None and need <= least
+        if driver_at_fault(moment):
+            continue
         if need is None or (whole and need >= 0.01 * whole) or not (whole or small_alone):
             continue
         share = f", {percent(need, whole)} of {human(whole)}" if whole else ""

@@ -27,6 +27,7 @@ from tfmemlens.findings.support.jax_code.changes import WAIT_FOR_EACH_CALL
 from tfmemlens.findings.support.kills import (
     another_program,
     by_the_machine,
+    driver_at_fault,
     own_limit,
     surely_for_memory,
     told_for_memory,
@@ -204,6 +205,12 @@ def check(case: Case) -> Iterator[Finding]:
         elif failed.kind is RequestKind.HOST and pinned:
             size = f" {human_size(failed.size)}" if failed.size else " memory"
             because = f"the GPU's driver could not pin{size} of it for copies to and from the GPU"
+            if driver_at_fault(moment):
+                because = (
+                    "its error is not that of a lack of memory, and so little has room anywhere: most likely"
+                    " the driver or the GPU's context is in a bad state (an error above, a sleep of the"
+                    " machine), or the GPU is full"
+                )
             if grows := case.capture.surroundings.shows("growing in words"):
                 because += f"; {grows.place} says that RAM grows"
             if (shown := contrasted(case)) and grows:
@@ -314,6 +321,8 @@ def _all_remedies(case: Case, moment: Moment, pinned: bool, said: str) -> Iterat
         yield _MORE_PINNED
     elif pinned and _is_dump(moment):
         yield from _OF_THE_POOL
+    elif pinned and driver_at_fault(moment):
+        yield from _OF_THE_DRIVER
     elif pinned:
         yield from _remedies_of_pinned(case)
     else:
@@ -351,6 +360,21 @@ def _pinned(failed: FailedRequest) -> bool:
     """Whether the driver was to pin host RAM: `on host` are the words of its own function for that."""
     said = failed.line.text if failed.line else ""
     return "host_bfc" in (failed.allocator or "") or "pinned" in said or "bytes on host" in said
+
+
+_OF_THE_DRIVER = (
+    Remedy(
+        "look for the first error above these lines: what the GPU refused or failed at before, and whether"
+        " another process fills it",
+        "nvidia-smi; dmesg | grep -i -E 'nvrm|xid'",
+        slug="read-the-log",
+    ),
+    Remedy(
+        "where it worked before and nothing changed: load the driver's module anew, or boot the machine",
+        "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm   # with no program on the GPU",
+        slug="reload-the-driver",
+    ),
+)
 
 
 _MORE_PINNED = Remedy(

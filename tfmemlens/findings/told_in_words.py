@@ -311,7 +311,7 @@ def goes_on(told: Surroundings, line: Line) -> bool:
     """Whether the words are about warnings that stand here, after which, as they say, the program goes on; or
     ask about them, and steps follow.
     """
-    large = [each for _, each in told.large_host_requests]
+    large = [each for _, each in (*told.large_host_requests, *told.pipeline_buffers)]
     warned = sorted([*(each.line for each in told.soft_warnings), *large], key=lambda each: each.number)
     if not warned or told.shows("ended in words") or told.kernel_died:
         return False
@@ -427,6 +427,8 @@ def _may_be_quoted(sentence: str) -> bool:
 
 _DENIES = regex(
     r"(?i)(?:\b(?:not|never|no|without)\b|n't\b)(?: \w+){0,2} (?:grow|increas|leak|rising|crash|fail)\w*"
+    r"|\b(?:stay(?:s|ed)?|remain(?:s|ed)?) (?:at|around|near|below|under|within|flat|stable"
+    r"|constant|steady)\b"
 )
 """What does not grow or fail is no proof that something does."""
 

@@ -22,6 +22,16 @@ _KILLED = regex(
 )
 
 
+def driver_at_fault(moment: Moment) -> bool:
+    """Whether the driver refused next to nothing of pinned host RAM, and named no lack of memory."""
+    failed = moment.request.failed if moment.request else None
+    size = failed.size.bytes if failed and failed.size else None
+    said = failed.line.text if failed and failed.line else ""
+    return size is not None and size < _NEXT_TO_NOTHING and bool(_NO_LACK.search(said))
+
+
+_NEXT_TO_NOTHING = 1 << 20
+_NO_LACK = regex(r"bytes on host: CUDA_ERROR_(?!OUT_OF_MEMORY)[A-Z_]+")
 _NAMED = regex(r"\bKill(?:ed)? process (?P<pid>\d{1,9}),? (?:[^(\n]{0,40})?\((?P<name>[^)\n]{1,64})\)")
 _OTHERS = regex(
     r"java|mysqld|postgres|redis-server|mongod|node|chrome|chromium|firefox|gnome-shell|Xorg|dockerd"

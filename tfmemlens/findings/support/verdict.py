@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tfmemlens.findings.support.accounts import what_is_asked
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.contrasted import stated_cause, without
-from tfmemlens.findings.support.kills import surely_for_memory, told_for_memory, was_killed
+from tfmemlens.findings.support.kills import driver_at_fault, surely_for_memory, told_for_memory, was_killed
 from tfmemlens.findings.support.largest_layer import of_the_counted_owner, of_the_largest_layer
 from tfmemlens.findings.support.libraries import library_of
 from tfmemlens.findings.support.program_lines import line_of_layer
@@ -264,6 +264,8 @@ def _what(case: Case, moment: Moment) -> str:
         on_board = board(case)
         if on_board and on_board[0] != RASPBERRY_PI:
             return f"The RAM that CPU and GPU of this board share ran out{at}"
+        if driver_at_fault(moment):
+            return f"The GPU's driver refused {tensor_text(moment)} of pinned host RAM{at}"
         return f"Host RAM (not GPU memory) ran out{at}"
     if failed.kind is RequestKind.COPY:
         return f"Out of memory{at} while copying to the device"

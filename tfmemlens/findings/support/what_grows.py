@@ -32,6 +32,16 @@ THREADS = Remedy(
     "model.fit(data, workers=4, use_multiprocessing=False)   # or tf.data: map(..., num_parallel_calls=4)",
     slug="fewer-workers",
 )
+_ON_THE_CPU = Remedy(
+    "train on the CPU, where it stays flat by the text's own test: a small model is hardly slower there",
+    "tf.config.set_visible_devices([], 'GPU')   # right after the import",
+    slug="train-on-the-cpu",
+)
+_OTHER_PLUGIN = Remedy(
+    "try another release of the plugin, with the TensorFlow that it is made for",
+    "pip install -U tensorflow tensorflow-metal   # old releases: tensorflow-macos, too",
+    slug="other-plugin",
+)
 _ONE_RUN = Remedy(
     "call train once for all steps rather than once for each epoch, and evaluate seldom: each call makes its"
     " graph and its session anew",
@@ -74,6 +84,13 @@ def grower(case: Case) -> Grower | None:
 
 def _growers(case: Case) -> Iterator[Grower]:
     told = case.capture.surroundings
+    if (line := told.shows("flat on the CPU")) and told.shows("on a Mac"):
+        yield Grower(
+            f"the plugin for the Mac's GPU (tensorflow-metal), since the same program stays flat on the CPU"
+            f" ({line.place})",
+            line,
+            (_OTHER_PLUGIN, _ON_THE_CPU),
+        )
     yield from _of_code(case)
     if line := told.shows("calibrating"):
         yield Grower(

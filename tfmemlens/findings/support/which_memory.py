@@ -11,7 +11,7 @@ from tfmemlens.patterns import regex
 
 HOST, DEVICE, UNSAID = "host RAM", "a device's memory", "memory"
 _HOST = regex(
-    r"(?i)\b(?:cpu|system|host|main) (?:ram|memory)\b|\bXLA:CPU\b"
+    r"(?i)\b(?:cpu|system|host|main|application) (?:ram|memory)\b|\bXLA:CPU\b"
     r"|(?<!GPU )(?<!video )(?<!high )(?<!high-)\bRAM\b|\bswap(?:s|ping)?\b"
     r"|\b(?:PC|computer|machine|server|laptop)(?:'s)? (?:memory|RAM)\b|\bnot (?:the "
     r"|my )?GPU(?:'s)? memory\b|\bcontainer\b|\bkilled?\b"

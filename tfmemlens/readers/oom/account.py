@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -47,7 +48,7 @@ MEMORY_OF_A_NODE = (
 """What a node of a cluster has is the host's RAM, unless the GPU is named."""
 _OF_HOST = regex(
     r"(?i)(?<!gpu )(?<!video )(?<!graphics )\bram\b|\bswap\b|\brss\b|\bcontainer_memory_\w"
-    r"|\b(?:cpu(?:'s)?|host|system|main) (?:\w+ )?memory\b|\b(?:arbeits|haupt)speicher\b"
+    r"|\b(?:cpu(?:'s)?|host|system|main|application) (?:\w+ )?memory\b|\b(?:arbeits|haupt)speicher\b"
     r"|\b(?:machine|server|computer|pc|laptop)(?:'s)? memory\b|\bnot (?:(?:the|my) )?gpu(?:'s)? memory\b"
     rf"|{MEMORY_OF_A_NODE}"
 )
@@ -455,6 +456,10 @@ def again(unit: str) -> str:
 def _course(sentence: str) -> Iterator[str]:
     """What the sentence tells of memory: that it grows, runs short, is kept, is taken as a whole."""
     memory = [match.span() for match in _MEMORY.finditer(sentence)]
+    if _FLAT_ON_CPU.search(sentence):
+        yield "flat on the CPU"
+    if _rises_in_figures(sentence, bool(memory)):
+        yield "growing in words"
     asks = _ASKS_WHETHER.match(sentence)
     named = _NAMED_SHORTAGE.search(sentence)
     if named and not (asks or _denied(sentence, named)):
@@ -471,6 +476,43 @@ def _course(sentence: str) -> Iterator[str]:
         yield "taking the whole GPU"
     elif _near(sentence, memory, _FULL) and not _has_room(sentence):
         yield "much memory in words"
+
+
+def _rises_in_figures(sentence: str, of_memory: bool) -> bool:
+    """Whether it tells figures of memory at several times, each above the one before: `610 MB at the start,
+    1.4 GB after 100 requests, 3.9 GB after 400`; or what each turn adds.
+    """
+    if not (of_memory or _WATCHED.search(sentence)) or _OTHER_SUBJECT.search(sentence):
+        return False
+    if _ADDS.search(sentence):
+        return True
+    figures = [float(match["size"]) * _POWERS[match["unit"].upper()] for match in _AMOUNT.finditer(sentence)]
+    if len(figures) < _LEAST_FIGURES or len(_AT_A_TIME.findall(sentence)) < len(figures) - 1:
+        return False
+    return all(one < other for one, other in pairwise(figures)) and figures[-1] >= _FAR_MORE * figures[0]
+
+
+_FLAT_ON_CPU = regex(
+    r"(?i)\b(?:on|with|using) (?:the |my )?cpu\b.{0,80}?\b(?:(?:stays?|remains?|is|stayed) (?:at \d|flat"
+    r"|constant|stable|steady|the same)|(?:not|n't|never) (?:grow|leak|increas|rise)\w*|no (?:leak|growth)\b)"
+)
+"""The writer's own test: the same program, and nothing grows on the CPU."""
+_AMOUNT = regex(r"(?<![\w.])(?P<size>\d{1,6}(?:\.\d{1,3})?)\+? ?(?P<unit>[MGTmgt])(?:i?[Bb])?\b(?!/s)")
+_AT_A_TIME = regex(
+    r"(?i)\b(?:first|start|begin\w*|(?:the |epoch |step )?\d{1,3}(?:st|nd|rd|th)|(?:by|after|epoch|step"
+    r"|at step|iteration|run|trial|fold) \d{1,9}|after (?:an?|one|two|three|ten|some) \w+"
+    r"|(?:by|after|at) (?:epoch|step|iteration|run|trial) \d{1,9}|\d{1,2}:\d{2}(?::\d{2})?)\b"
+)
+_WATCHED = regex(
+    r"(?i)\b(?:activity monitor|task manager|docker stats|kubectl top|htop|psutil|memory_info|container"
+    r"|(?:python|process) (?:is |was )?at \d)"
+)
+_ADDS = regex(
+    r"(?i)\b(?:each|every|per) (?:\w+ )?(?:epoch|step|iteration|batch|request|call|trial|fold|run|frame"
+    r"|model)s? (?:eats|adds|leaks|loses|costs another|takes another)"
+    r" (?:up )?(?:about |around |another |roughly |some |an extra |~ ?)?\d{1,6}(?:\.\d{1,3})? ?[KMG]i?B\b"
+)
+_LEAST_FIGURES, _FAR_MORE = 3, 1.5
 
 
 def _is_more(match: re.Match[str]) -> bool:
