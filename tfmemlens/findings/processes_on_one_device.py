@@ -175,9 +175,30 @@ def _fraction(case: Case) -> str:
 _TASKS = regex(r"(?:--ntasks(?:-per-(?:node|gpu))?[= ]|-np? )(?P<tasks>[1-9]\d{0,2})\b")
 
 
+_SERVERS = regex(
+    r"\b(?:gunicorn|uwsgi|uvicorn|hypercorn|waitress)\b[^\n]{0,80}?"
+    r"(?:\s-w[ =]?|--workers[ =]|--processes[ =]|\s-p )(?P<many>[1-9]\d?)\b"
+)
+"""A server that starts so many workers of one program."""
+
+
+def _limit_of_each(case: Case, sharing: Line | None) -> str:
+    """The code that gives each process its part; of a server's workers, whose number is stated, with the part
+    of one of them.
+    """
+    code, match = code_snippets.limit(case.api), _SERVERS.search(sharing.text) if sharing else None
+    if match is None:
+        return code
+    part = math.floor(90 / int(match["many"])) / 100
+    return _OF_TWO.sub(f"fraction={part:.2f})   # of {match['many']} workers", code)
+
+
+_OF_TWO = regex(r"fraction=0\.4\)   # of two processes")
+
+
 def parts(case: Case, sharing: Line | None = None) -> Iterator[Remedy]:
     """A part of the GPU for each of several processes; those of a job are started together."""
-    together = sharing is None or bool(_WORKERS.search(sharing.text))
+    together = sharing is None or bool(_WORKERS.search(sharing.text) or _SERVERS.search(sharing.text))
     end = Remedy(
         "start fewer of them at a time"
         if together
@@ -196,7 +217,7 @@ def parts(case: Case, sharing: Line | None = None) -> Iterator[Remedy]:
     part = Remedy(
         f"give every process its part, less than one divided by their number, before {framework_name(case)}"
         " starts in it",
-        _fraction(case) if framework_of(case) == JAX else code_snippets.limit(case.api),
+        _fraction(case) if framework_of(case) == JAX else _limit_of_each(case, sharing),
         slug="smaller-fraction",
     )
     yield from (part, end) if together else (end, part)
