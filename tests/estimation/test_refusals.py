@@ -59,3 +59,18 @@ def test_an_op_that_is_not_known_is_refused_where_it_weighs_more_than_the_bar() 
     assert graph_step.capture(_graph(bar // 8), source, settings, ["y", "odd"]).timelines
     with pytest.raises(Unpredictable, match="MyVeryOwnOp"):
         graph_step.capture(_graph(bar // 2), source, settings, ["y", "odd"])
+
+
+def test_a_step_whose_end_is_not_reached_is_refused() -> None:
+    """A loop's own value that nothing enters: what waits for it never runs."""
+    graph = _graph(16)
+    nodes = {
+        **graph.nodes,
+        "again": Node("again", "Merge", ("next",), attributes={"T": "float32"}),
+        "next": Node("next", "NextIteration", ("again",), attributes={"T": "float32"}),
+        "end": Node("end", "Identity", ("again",), attributes={"T": "float32"}),
+    }
+    source, settings = Source("graph", ("graph-def",), "tensorflow"), StepSettings(1)
+    with pytest.raises(Unpredictable, match="to its end: end was never reached") as refusal:
+        graph_step.capture(Graph(nodes), source, settings, ["y", "end"])
+    assert "trace one step" in refusal.value.hint

@@ -10,6 +10,7 @@ from tfmemlens.errors import Unpredictable, UsageError
 from tfmemlens.estimation.allocator_pasts import FEW_PASTS, old_blocks, pasts_to_try
 from tfmemlens.estimation.conditions import GPU_NOTE, ONEDNN_ERROR, check_no_xla, gpu_shares, settled
 from tfmemlens.estimation.graph_step.captured_variables import check, effects, is_function, with_variables
+from tfmemlens.estimation.graph_step.executor import NOT_FOLLOWED
 from tfmemlens.estimation.graph_step.inlining import inlined
 from tfmemlens.estimation.graph_step.kernels import is_known
 from tfmemlens.estimation.graph_step.session import candidates, first_region, of_graph, reached, resolved
@@ -89,6 +90,7 @@ def capture(
         )  # fmt: skip
 
     timeline = walked(0, recording=pool)
+    _check_end(remarks)
     pasts, loose = _further_pasts(timeline, pool, walked)
     share = max(_error_share(timeline, walked), RECORDED_ERROR_SHARE if recorded else 0.0, loose)
     share = min(share + _THREAD_ERROR * _further_threads(settings), 1.0)
@@ -165,8 +167,18 @@ def _check_what_is_known(graph: Graph, unknown: Mapping[str, int], bar_bytes: in
     raise Unpredictable(
         f"the graph cannot be predicted: {op} ({heaviest}){more} may hold {human(weight)} or more in a way"
         f" that is not known, and the error bar is {human(bar_bytes)}",
-        "trace one step with a small batch, and ask `tfmemlens fit` for the others",
+        _TRACE_IT,
     )
+
+
+def _check_end(remarks: Sequence[str]) -> None:
+    """Raises Unpredictable where a step was not followed to its end: its peak may not have come yet."""
+    for remark in remarks:
+        if remark.startswith(NOT_FOLLOWED):
+            raise Unpredictable(f"the graph cannot be predicted: {remark}", _TRACE_IT)
+
+
+_TRACE_IT = "trace one step with a small batch, and ask `tfmemlens fit` for the others"
 
 
 def _plain(graph: Graph, fetches: Sequence[str], recorded: bool) -> tuple[Graph, list[str]]:

@@ -44,6 +44,9 @@ def _updates(op: str) -> bool:
     return op.startswith(_APPLY) and op not in _MAKING
 
 
+NOT_FOLLOWED = "the step could not be followed to its end"
+
+
 @dataclass
 class Executor:
     """One graph, ready to run any number of steps."""
@@ -111,7 +114,7 @@ class Executor:
         self._drop_state()
         left = {split_reference(name)[0] for name in self.fetches}.difference(self.order)
         if left:
-            self._note(f"the step could not be followed to its end: {sorted(left)[0]} was never reached")
+            self._note(f"{NOT_FOLLOWED}: {sorted(left)[0]} was never reached")
 
     def _drop_state(self) -> None:
         """Stacks and arrays end with the step."""
