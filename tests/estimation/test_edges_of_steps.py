@@ -120,7 +120,7 @@ def test_small_layers(rule: Any, ops: list[str]) -> None:
 def test_what_drops_nothing_out_makes_nothing(
     class_name: str, config: dict[str, Any], training: bool, same: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(core, "dropout", lambda tape, x, training: Value("dropped", WIDE))
+    monkeypatch.setattr(core, "dropout", lambda tape, x, training, drawn: Value("dropped", WIDE))
     assert layer(core._dropout, class_name, training, **config)[1] is same
 
 

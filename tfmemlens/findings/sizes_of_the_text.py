@@ -94,7 +94,8 @@ def _remedies(case: Case, moment: Moment, named: Sequence[NamedSize], need: int)
     several = moment.request is not None and (moment.request.batch or 1) > 1
     many = ran is not None and ran[0] in (EVALUATION, PREDICTION) and several
     first = named[0] if named else None
-    if first and first.meaning is Meaning.BATCH and first.stated >= _LARGE_BATCH:
+    large = first is not None and first.meaning is Meaning.BATCH and first.stated >= _LARGE_BATCH
+    if large:
         yield from remedies.offered(case, moment, "smaller-batch")
     if (image := told.get(Meaning.IMAGE)) and not many:  # fewer at a time cost nothing there
         name = f"`{image.name}`" if image.name else "the image"
@@ -106,4 +107,5 @@ def _remedies(case: Case, moment: Moment, named: Sequence[NamedSize], need: int)
         )
     if (length := told.get(Meaning.LENGTH)) and moment.request:
         yield remedies.shorter_for(case, length, moment.request)
-    yield from remedies.offered(case, moment, "smaller-batch")
+    if not large:
+        yield from remedies.offered(case, moment, "smaller-batch")

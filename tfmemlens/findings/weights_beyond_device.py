@@ -11,7 +11,7 @@ batch does not help where the weights alone do not fit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.phase import other_than_training
@@ -82,6 +82,11 @@ def check(case: Case) -> Iterator[Finding]:
                 f"the model has {weights.text}, {human(alone)} in float32: more than this GPU has"
                 f" ({human_size(limit)}), before anything is computed"
             )
+        lighter: Iterable[Remedy] = ()
+        if beyond:
+            lighter = (_LESS_OF_IT,)
+        elif whole:
+            lighter = _remedies(case, moment, limit, pretrained)
         yield Finding(
             severity=Severity.CAUSE if whole else Severity.FACTOR,
             headline=because,
@@ -91,11 +96,7 @@ def check(case: Case) -> Iterator[Finding]:
                 Evidence(f"the model has {weights.text}", weights.line),
                 Evidence("the request", request.failed.line),
             ),
-            remedies=(_LESS_OF_IT,)
-            if beyond
-            else tuple(_remedies(case, moment, limit, pretrained))
-            if whole
-            else (),
+            remedies=tuple(lighter),
             moment=index,
             rules_out=_OF_A_STEP if beyond else (),
         )
