@@ -30,6 +30,8 @@ import predictions_twentysecond_graphs_run
 import predictions_twentythird_graphs_run
 import predictions_twentyfourth_graphs_run
 import predictions_twentyfifth_graphs_run
+import predictions_twentysixth_graphs_run
+import predictions_twentyseventh_graphs_run
 
 STEPS = 4
 
@@ -245,6 +247,8 @@ def step_of(case):
         predictions_twentythird_graphs_run,
         predictions_twentyfourth_graphs_run,
         predictions_twentyfifth_graphs_run,
+        predictions_twentysixth_graphs_run,
+        predictions_twentyseventh_graphs_run,
     )
     model = case["model"]
     make = globals().get(model) or next(getattr(each, model) for each in graphs if hasattr(each, model))

@@ -50,6 +50,8 @@ import predictions_twentysecond_run
 import predictions_twentythird_run
 import predictions_twentyfourth_run
 import predictions_twentyfifth_run
+import predictions_twentysixth_run
+import predictions_twentyseventh_run
 import tensorflow as tf
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tfmemlens/recording"))
@@ -552,6 +554,8 @@ def built(case):
         predictions_twentythird_run,
         predictions_twentyfourth_run,
         predictions_twentyfifth_run,
+        predictions_twentysixth_run,
+        predictions_twentyseventh_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
