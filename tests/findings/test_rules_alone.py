@@ -12,6 +12,7 @@ from tfmemlens.findings import (
     changed_batch,
     dense_kernel_gradient,
     device_statistics,
+    growing_concatenation,
     held_by_python,
     memory_shortage,
     one_chunk_dominates,
@@ -611,3 +612,32 @@ def test_what_a_container_is_a_share_of(rows: Any, in_use: int | None, limit: in
 )
 def test_a_place_in_a_container_that_is_counted_whole(name: str, inside: bool) -> None:
     assert held_by_python._within(name, "maps") is inside
+
+
+@pytest.mark.parametrize(
+    ("joined", "more", "owner", "mebibytes", "grows"),
+    [
+        ("[rows, self.bank], axis=0)", "", "net.bank", 60, True),
+        ("[rows, self.bank], axis=0)", "self.bank = self.bank[:4096]", "net.bank", 60, False),
+        ("[rows, self.bank], axis=0)[:4096]", "", "net.bank", 60, False),
+        ("[rows, self.bank], axis=0)", "", "net.shelf", 60, False),
+        ("[rows, self.bank], axis=0)", "", "net.bank", 10, False),
+        ("[rows, self.other], axis=0)", "", "net.bank", 60, False),
+    ],
+)
+def test_another_line_joins_a_tensor_to_itself(
+    joined: str, more: str, owner: str, mebibytes: int, grows: bool
+) -> None:
+    """Where the record of what was alive shows it with a fifth of what is in use, and no line cuts it."""
+    made = case(chunks((100 * MIB, 1), request=asked(20 * MIB)))
+    code = tuple(
+        Line(number, text, "train.py")
+        for number, text in enumerate((f"self.bank = tf.concat({joined}", more), 1)
+        if text
+    )
+    surroundings = replace(made.capture.surroundings, code=code)
+    held = living((owner, "Net", 1, mebibytes * MIB))
+    made = replace(made, capture=replace(made.capture, surroundings=surroundings, living=held))
+    found_now = list(growing_concatenation.check(made))
+    assert [each.headline.startswith("`self.bank` (") for each in found_now] == [True] * grows
+    assert all("smaller-batch" in each.rules_out for each in found_now)

@@ -4,7 +4,8 @@ What it means: `queue = tf.concat([queue, x], 0)` makes a new tensor that is lar
 both are alive while it is made. Without an end it fails some day, whatever the batch. A metric that keeps the
 values of every batch does the same with its variable.
 When it fires: the failing line assigns a concatenation to a name that is among what it joins, or calls
-`streaming_concat` without a `max_size`.
+`streaming_concat` without a `max_size`; or another line of the program does, and what was recorded alive at
+the failure shows that this tensor has a fifth of it.
 What to do: a buffer of fixed size, whose oldest rows are overwritten; in a metric sums, not values.
 """
 
@@ -12,11 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.kept import gathered_by_a_metric, joined_to_itself
-from tfmemlens.findings.support.rows import requests, tensor_text
+from tfmemlens.findings.support.kept import (
+    Joined,
+    gathered_by_a_metric,
+    joined_by_the_program,
+    joined_to_itself,
+)
+from tfmemlens.findings.support.rows import all_in_use, requests, tensor_text
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
+from tfmemlens.units import human
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor"
@@ -37,6 +44,8 @@ def check(case: Case) -> Iterator[Finding]:
         if metric := gathered_by_a_metric(request):
             yield _of_a_metric(index, moment, request, metric)
         if name is None:
+            if joined := joined_by_the_program(case, moment):
+                yield _of_a_line_before(index, moment, request, joined)
             continue
         yield Finding(
             severity=Severity.CAUSE,
@@ -56,6 +65,37 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _of_a_line_before(index: int, moment: Moment, request: Request, joined: Joined) -> Finding:
+    """A tensor that another line than the failing one makes longer, and that was alive at the failure."""
+    name, held = joined.name, joined.held
+    told = (
+        f"`{name}` ({joined.line.place}) is joined to itself and grows each time that line runs: at the"
+        f" failure it was {held.tensor}, {human(held.bytes)}"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=told,
+        because=told,
+        explains=all_in_use(moment) or held.bytes,
+        evidence=(
+            Evidence("it is joined to itself", joined.line),
+            Evidence("the request", request.failed.line),
+        ),
+        remedies=(
+            Remedy(
+                f"keep `{name}` at a fixed size: cut off its oldest rows each time it is made",
+                slug="ring-buffer",
+            ),
+        ),
+        moment=index,
+        rules_out=_OF_ONE_STEP,
+    )
+
+
+_OF_ONE_STEP = ("smaller-batch", "truncate-inputs", "bucket-sequences", "in-blocks", "smaller-input")
+"""What makes a step smaller, and puts off the end of what grows."""
 
 
 def _of_a_metric(index: int, moment: Moment, request: Request, metric: str) -> Finding:

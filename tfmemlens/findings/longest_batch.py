@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from tfmemlens.findings.support.kept import joined_by_the_program
 from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
 from tfmemlens.findings.support.rows import all_in_use, requests
 from tfmemlens.findings.support.stage import counters_before
@@ -34,6 +35,8 @@ _LEAST, _LARGER, _MUCH_LARGER = 4, 1.25, 4
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
+        if joined_by_the_program(case, moment):
+            continue  # longer from step to step
         if (usual := _recorded(case, request)) is not None:
             yield _longer_than(case, index, moment, request, usual)
             continue

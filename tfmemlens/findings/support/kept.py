@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
+from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.findings.support.rows import all_in_use
 from tfmemlens.knowledge.kept_results import keeps_each_result, keeps_whole_states, list_that_keeps
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import Frame
+from tfmemlens.model.line import Line
+from tfmemlens.model.live_model import HeldTensors
 from tfmemlens.model.program import Program
 from tfmemlens.patterns import regex
 
@@ -81,16 +86,53 @@ def kept_on_the_way(request: Request) -> tuple[Frame, str] | None:
     return None
 
 
+class Joined(NamedTuple):
+    """A tensor of the program's that a line joins to itself, and what of it was alive at the failure."""
+
+    name: str
+    line: Line
+    held: HeldTensors
+
+
+def joined_by_the_program(case: Case, moment: Moment) -> Joined | None:
+    """The tensor that some line of the program joins to itself and that holds much of what is in use, as the
+    program recorded it; None where another line cuts it.
+    """
+    code = code_lines(case.capture.surroundings)
+    for line in code:
+        name = _joined_name(line.text, ())
+        if name is None or _is_cut(name, code):
+            continue
+        last = name.rpartition(".")[2]
+        for group in case.capture.living:
+            alone = group.count == 1 and len(group.holders) == 1
+            owner = (group.holders[0].name or "").rpartition(".")[2] if alone else ""
+            if owner == last and group.bytes >= _MUCH * (all_in_use(moment) or group.bytes):
+                return Joined(name, line, group)
+    return None
+
+
+_MUCH = 0.2
+
+
+def _is_cut(name: str, code: Sequence[Line]) -> bool:
+    again = re.escape(name)
+    return any(re.search(rf"(?<![\w.]){again}\s*=\s*{again}\[", line.text) for line in code)
+
+
 def joined_to_itself(request: Request) -> str | None:
     """The name of a tensor that the failing line joins to itself, so that it grows each time."""
-    text = request.failed.source_text or ""
+    return _joined_name(request.failed.source_text or "", request.failed.shape or ())
+
+
+def _joined_name(text: str, shape: Sequence[int | None]) -> str | None:
     if _CUT.search(text):
         return None
     if (assigned := _ASSIGNED.search(text)) and not re.search(r"axis\s*=\s*-?[1-9]", text):
         return assigned["name"] or assigned["own"]
     joined, match = _JOINED.search(text), _AXIS.search(text)
     axis = int(match["axis"]) if match else 0
-    if axis == -1 or (axis != 0 and len(request.failed.shape or ()) >= 4):
+    if axis == -1 or (axis != 0 and len(shape) >= 4):
         return None  # channels of a network's layers
     return joined["name"] if joined else None
 
