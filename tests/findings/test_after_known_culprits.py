@@ -121,3 +121,13 @@ def test_a_tape_keeps_as_much_on_the_cpu(sentence: str) -> None:
         " float32\n"
     )
     assert "one tape" not in explained(AROUND + host).verdict
+
+
+@pytest.mark.parametrize(("limit", "offered"), [(100, False), (150, True), (0, True)])
+def test_one_op_at_a_time_is_for_buffers_that_fit_alone(limit: int, offered: bool) -> None:
+    """A buffer of 144 MiB: where the limit is below that, no order of ops makes room."""
+    node = "gradient_tape/net/filters/Conv2DBackpropFilter"
+    before = chunks(144 * MIB, (1, 40 * MIB), op=node, limit=limit * MIB) if limit else ""
+    found = finding(before + failing("1,65536,576", node, "conv_grad_filter_ops.cc"), "im2col-buffer")
+    assert found is not None
+    assert ("one-op-at-a-time" in [remedy.slug for remedy in found.remedies]) is offered

@@ -304,11 +304,13 @@ def _remedies(case: Case, moment: Moment, reading: _Reading) -> Iterator[Remedy]
         )
         yield from _dense(reading)
         return
+    limit = device_limit(case, moment)
+    alone = not reading.forward and (limit is None or size <= limit.bytes)  # whether one such buffer fits
     text, part = _fewer_positions(reading)
     yield from _thinner(reading, "smaller-layer-input", text, reading.buffer.positions // part, patch)
     if reading.one_axis or not reading.factored:
         yield onednn(size)
-        if not reading.one_axis and not reading.forward:
+        if not reading.one_axis and alone:
             yield _one_op_at_a_time(case, size)
         return
     side = reading.kernel[0]
@@ -333,7 +335,7 @@ def _remedies(case: Case, moment: Moment, reading: _Reading) -> Iterator[Remedy]
             slug="depth-to-space",
         )
     yield onednn(size)
-    if not reading.forward:
+    if alone:
         yield _one_op_at_a_time(case, size)
 
 
