@@ -115,6 +115,12 @@ _HELP = {
         "tf.lite.Interpreter(model_path='model.tflite').allocate_tensors()   # names the op that fails",
         slug="convert-anew",
     ),
+    "a file of TensorFlow Lite may hold": Remedy(
+        "keep the weights in 16 or 8 bits, or convert the model in parts (encoder and decoder); more RAM"
+        " changes nothing",
+        "converter.optimizations = [tf.lite.Optimize.DEFAULT]",
+        slug="convert-anew",
+    ),
     "ptxas": Remedy(
         "see whether the program finds a ptxas that starts on this machine, of the CUDA that jaxlib was built"
         " for (32512 means that none was found)",

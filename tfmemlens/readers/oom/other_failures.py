@@ -310,10 +310,28 @@ ELSEWHERE = {
     ),
     "the disk was full": LineRule(
         r"No space left on device"
-        r"|(?i:\b(?:runs?|ran|running) (?:\w+ )?out of (?:disk|disc|hard drive|storage)\b)",
+        r"|(?i:\b(?:runs?|ran|running) (?:\w+ )?out of (?:disk|disc|hard drive|storage)\b)"
+        r"|low on resource: ephemeral-storage|local ephemeral storage limit"
+        r"|ephemeral local storage usage exceeds|EmptyDir volume \S{1,80} exceeds the limit",
         "ResourceExhaustedError: /logs/model.ckpt-1000.tempstate; No space left on device",
         "the machine quickly runs out of storage",
-        needs=("no space", "out of disk", "out of disc", "out of hard", "out of storage"),
+        "The node was low on resource: ephemeral-storage. Container trainer was using 52428800Ki",
+        "Pod ephemeral local storage usage exceeds the total limit of containers 20Gi.",
+        'Usage of EmptyDir volume "cache" exceeds the limit "8Gi".',
+        needs=(
+            "no space",
+            "out of disk",
+            "out of disc",
+            "out of hard",
+            "out of storage",
+            "ephemeral",
+            "emptydir",
+        ),
+    ),
+    "the model is larger than the 2 GiB that a file of TensorFlow Lite may hold": LineRule(
+        r"Model size is bigger than 2 ?gb",
+        "E tensorflow/compiler/mlir/lite/flatbuffer_export.cc:2015] Model size is bigger than 2gb",
+        needs="bigger than 2",
     ),
     "a file of a checkpoint could not be written: as a rule the disk or a quota was full": LineRule(
         r"(?i:resource[ _]?exhausted(?:error)?): ?\.{0,2}[\w~./\\: -]{1,200}"
