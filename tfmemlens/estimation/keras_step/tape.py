@@ -127,10 +127,14 @@ class Tape:
     """What was padded, by the value and its new shape: Grappler computes the same once."""
     turned_once: dict[tuple[int, Sizes], TapeValue] = field(default_factory=dict)
     """What was turned for the gradients of products, by the buffer and its new shape, likewise."""
+    normalised: set[int] = field(default_factory=set)
+    """Values (by index) that a LayerNormalization of Keras 3 made."""
     partly_summed: set[Sizes] = field(default_factory=set)
     """Shapes of gradients so many that they are summed in parts."""
     short: bool = False
     """Whether the forward pass has few ops: known when the gradients are written."""
+    _parts: dict[int, list[TapeValue]] = field(default_factory=dict)
+    """By value the parts of its gradient that are there, while the gradients are written."""
     trainables: dict[int, int] = field(default_factory=dict)
     """By the buffer of a trainable weight its place among all of them, in the order they were made."""
     wanted: set[int] = field(default_factory=set)
@@ -329,10 +333,14 @@ class Tape:
         """Whether anybody asks for the gradient of this value."""
         return self.training and value.index in self.wanted
 
+    def is_read_elsewhere(self, grad: TapeValue) -> bool:
+        """Whether a gradient at hand is also a part of another's sum that is still to come."""
+        return any(grad.buffer == each.buffer for pieces in self._parts.values() for each in pieces)
+
     def differentiate(self, seeds: Sequence[tuple[TapeValue, TapeValue]]) -> None:
         """Write the backward ops: from the gradients of the outputs to the gradients of the weights."""
         self.phase, self.short = Phase.GRADIENT, len(self.ops) <= _SHORT_OPS
-        parts: dict[int, list[TapeValue]] = {}
+        parts = self._parts
         for value, grad in seeds:
             parts.setdefault(value.index, []).append(grad)
         layers = {made.index: self.buffers[made.buffer].owner.layer for made, _, _ in self._records}

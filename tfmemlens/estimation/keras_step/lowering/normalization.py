@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from tfmemlens.estimation.keras_step.lowering._context import LoweringContext, Rule, in_float32
+from tfmemlens.estimation.keras_step.lowering._context import (
+    FIRST,
+    LoweringContext,
+    Rule,
+    in_float32,
+    waits_for_the_end,
+)
 from tfmemlens.estimation.keras_step.tape import Sizes, TapeValue
 
 
@@ -86,13 +92,18 @@ def _layer_norm_of_keras_3(job: LoweringContext) -> TapeValue:
         squares = tape.op("Mul", [towards, centred], over=[towards, centred])
         data = tape.op("AddN", [direct, squares, spread], over=[direct, squares, spread])
         sums = {"gamma": of_scale, "beta": grad}
+        ranks = [2 * FIRST if waits_for_the_end(tape, value, grad) else 0 for value in reads[1:]]
         told = [name for name, value in (("gamma", scale), ("beta", offset)) if value is not None]
         return [
             data,
-            *(tape.op("Sum", [sums[name]], value.shape) for name, value in zip(told, reads[1:], strict=True)),
+            *(
+                tape.op("Sum", [sums[name]], value.shape, rank=rank)
+                for name, value, rank in zip(told, reads[1:], ranks, strict=True)
+            ),
         ]
 
     tape.gradient(made, reads, back)
+    tape.normalised.add(made.index)
     return made
 
 
