@@ -12,6 +12,7 @@ import pytest
 from tests.estimation.test_time_steps import _is_kept, ops, step
 from tests.estimation.test_updates import layer, network
 from tests.models import gzipped
+from tfmemlens.estimation.keras_step.lowering._context import rounds_of_updates
 from tfmemlens.estimation.keras_step.prediction import PredictedStep
 from tfmemlens.estimation.keras_step.schedule import SchedulePlan, run
 from tfmemlens.knowledge.bfc import RecordedPool
@@ -87,3 +88,40 @@ def test_attention_in_fit_keeps_the_product_of_its_weights_in_each_layer() -> No
     predicted = step(network_of(told, "net"), 16, samples=48)
     whole = 16 * 4 * 128 * 128 * 4
     assert len([op for op in ops(predicted, "Mul") if op.reads and _is_kept(predicted, op, whole)]) == 2
+
+
+def dense_layers(count: int, version: str = "3.9.0") -> Network:
+    """So many dense layers with ReLU after every second one."""
+    layers = [layer("InputLayer", "x", batch_shape=[None, 6])]
+    before = "x"
+    for at in range(count):
+        activation = "relu" if at % 2 else "linear"
+        layers.append(layer("Dense", f"d{at}", before, units=6, activation=activation))
+        before = f"d{at}"
+    return network(layers, version)
+
+
+def test_the_walk_goes_through_the_names_of_the_updates_as_text() -> None:
+    rounds = rounds_of_updates(164)
+    assert {place for place in range(164) if place not in rounds} == {*range(10), *range(90, 100)}
+    assert {rounds[place] for place in range(100, 164)} == {1}
+    assert {rounds[place] for place in range(10, 90)} == {2}
+
+
+def test_of_few_weights_all_behind_the_tenth_are_of_the_first_round() -> None:
+    assert rounds_of_updates(16) == dict.fromkeys(range(10, 16), 1)
+    assert rounds_of_updates(9) == {}
+
+
+def waiting(network: Network) -> int:
+    """How many products of the backward pass stand in front of all other readers."""
+    return sum(op.rank < -1 for op in ops(step(network, 2), "MatMul"))
+
+
+def test_kernels_of_the_second_round_wait_in_a_long_step() -> None:
+    assert waiting(dense_layers(80)) == 40  # the weights 10 to 89, two a layer
+
+
+def test_near_miss_none_waits_in_a_short_step_or_in_keras_2() -> None:
+    assert not waiting(dense_layers(20))
+    assert not waiting(dense_layers(80, version="2.11.0"))

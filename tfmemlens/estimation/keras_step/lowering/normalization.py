@@ -82,7 +82,10 @@ def _layer_norm_of_keras_3(job: LoweringContext) -> TapeValue:
         weighted = (
             of_factor if scale is None else tape.op("Mul", [of_factor, scale], x.shape, over=[of_factor])
         )
-        of_scale = tape.op("Mul", [of_factor, inverse], x.shape, over=[of_factor])
+        late = scale is not None and waits_for_the_end(tape, scale, grad)
+        of_scale = tape.op(
+            "Mul", [of_factor, inverse], x.shape, over=[of_factor], rank=2 * FIRST if late else 0
+        )
         of_mean = tape.op("Sum", [direct if wide else of_shift], narrow)
         spread = tape.op("Tile", [of_mean], x.shape)
         spread = tape.op("Mul", [spread], over=[spread])
