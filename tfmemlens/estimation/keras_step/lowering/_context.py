@@ -422,9 +422,10 @@ def waits_for_the_end(tape: Tape, weight: TapeValue, grad: TapeValue, passes_at_
     """Whether, with one thread, a weight's gradient in a long step of Keras 3 runs behind the whole backward
     pass. `passes_at_once`: in the first round it does not.
 
-    So it was in every place of the profiles of TensorFlow 2.21 (82 dense layers with and without a way past
-    them, sgd and adagrad, `fit` and `train_on_batch`; 71 with normalisations between): what Grappler's graph
-    lists first among the readers of a gradient ran last. Measured on [batch, units] alone.
+    So it was in graphs of TensorFlow 2.21 but for a place or two at a round's end (82 dense layers with and
+    without a way past them, sgd and adagrad; 71 with normalisations between, sgd): what Grappler's graph
+    lists first among the readers of a gradient ran last.
+    Measured on [batch, units] alone.
     """
     if not tape.keras_3 or tape.short or len(grad.shape) != 2:
         return False
