@@ -91,3 +91,11 @@ def test_what_is_written_round_a_log_of_several_processes_holds_for_all() -> Non
     )
     assert "line 2 shows that several tasks of this job are started" in report.verdict
     assert f"{PART}=.28" in (report.actions[0].remedy.code or "")
+
+
+@pytest.mark.parametrize(("nodes", "of_the_pool"), [("no GPU on these nodes", False), ("two nodes", True)])
+def test_a_part_of_no_gpu_is_no_limit(nodes: str, of_the_pool: bool) -> None:
+    text = "RuntimeError: Resource exhausted: Out of memory while trying to allocate 85899345920 bytes."
+    report = explained("import jax", f"the job has 200G ({nodes}), and dies", text, f"{PART}=0.1")
+    assert ("limit-of-your-own" in {each.rule for each in report.findings}) is of_the_pool
+    assert ("FRACTION" in "".join(each.remedy.code or "" for each in report.actions)) is of_the_pool

@@ -18,7 +18,13 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import part_for_jax, remedies
 from tfmemlens.findings.support.pool_of_jax import told_of_the_pool
 from tfmemlens.findings.support.rows import device_limit, failures, on_host, requests
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.situation import (
+    JAX,
+    TENSORFLOW,
+    framework_of,
+    situation,
+    without_gpu,
+)
 from tfmemlens.findings.support.tiny_pools import without_room
 from tfmemlens.knowledge.device_names import TPU
 from tfmemlens.knowledge.gpu_memory import least_bytes
@@ -45,6 +51,8 @@ _LEAST_PART = 0.7
 
 
 def check(case: Case) -> Iterator[Finding]:
+    if framework_of(case) == JAX and without_gpu(case):
+        return  # the settings of JAX's pool are a GPU's
     yield from _more_than_the_gpu(case)
     if framework_of(case) == JAX:
         yield from _part_for_jax(case)

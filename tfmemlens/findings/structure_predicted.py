@@ -16,7 +16,7 @@ from tfmemlens.findings.support import part_for_jax
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES
 from tfmemlens.findings.support.residues import FEWER_RESIDUES, SMALLER_ALIGNMENT, with_host_ram
 from tfmemlens.findings.support.rows import device_limit, on_host, requests
-from tfmemlens.findings.support.situation import JAX, framework_of, situation
+from tfmemlens.findings.support.situation import JAX, framework_of, situation, without_gpu
 from tfmemlens.findings.support.xla_arena import advice
 from tfmemlens.knowledge.device_names import TPU
 from tfmemlens.model.case import Case
@@ -63,7 +63,7 @@ def check(case: Case) -> Iterator[Finding]:
         refused = told.shows("unified memory refused")
         if need is None or on_host(moment) or (need < _LEAST_BYTES and not refused):
             continue
-        tpu = situation(case, moment).device == TPU
+        no_gpu = situation(case, moment).device == TPU or without_gpu(case)
         because = _because(need, refused) + _of_the_cap(case, unified)
         yield Finding(
             severity=Severity.CAUSE,
@@ -78,7 +78,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *(advice.more_unified(case, moment) if unified and not refused else ()),
                 FEWER_RESIDUES,
                 *((_ROOM_FOR_UNIFIED,) if refused else ()),
-                *(() if unified or tpu or refused else (with_host_ram(need, device_limit(case, moment)),)),
+                *(() if no_gpu or unified or refused else (with_host_ram(need, device_limit(case, moment)),)),
                 SMALLER_ALIGNMENT,
             ),
             moment=index,
