@@ -1,5 +1,6 @@
 """When a process is taken for one whose allocator waits, and what is noted then."""
 
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from tfmemlens.recording.inside import lookout
+from tfmemlens.recording.inside import recorder as module
 from tfmemlens.recording.inside.lookout import Lookout
 from tfmemlens.recording.inside.recorder import Recorder
 
@@ -77,3 +79,29 @@ def test_few_first_steps_are_foreseen(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(told) == 3
     recorder.first_step_done()
     assert len(told) == 4
+
+
+def test_a_failure_while_owners_are_noted_is_told_in_the_same_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Describing a model may run code of the user's that prints a failure for memory."""
+    recorder = Recorder(str(tmp_path), {}, None)
+    monkeypatch.setattr(recorder, "describe_models", lambda **_: recorder.failed(MemoryError()))
+    noting = threading.Thread(target=recorder.waiting, daemon=True)
+    noting.start()
+    noting.join(20)
+    assert not noting.is_alive() and recorder.told
+
+
+def test_a_failure_waits_for_no_thread_that_a_fork_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_LONGEST_WAIT", 0.01)
+    recorder = Recorder(str(tmp_path), {}, None)
+    left = threading.Thread(target=recorder._gathering.acquire)
+    left.start()
+    left.join()
+    failing = threading.Thread(target=recorder.failed, args=(MemoryError(),), daemon=True)
+    failing.start()
+    failing.join(20)
+    assert not failing.is_alive() and recorder.told

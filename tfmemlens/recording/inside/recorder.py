@@ -34,6 +34,8 @@ _STATISTICS = ("bytes_limit", "bytes_in_use", "peak_bytes_in_use", "largest_free
 _MOST_DEVICES = 64
 _MOST_FORESEEN, _APART_SECONDS = 3, 2.0
 """How often variables are described before a first step, and how long apart."""
+_LONGEST_WAIT = 5.0
+"""Seconds for which a failure waits while owners are being noted."""
 _MOST_CAUSES = 8
 _WORDS = (
     "OOM when",
@@ -96,7 +98,7 @@ class Recorder:
         self._devices: List[Dict[str, Any]] = []
         """What JAX's devices held when the program failed."""
         self._foreseen, self._last_foreseen = 0, 0.0
-        self._gathering = threading.Lock()
+        self._gathering = threading.RLock()
         self.lookout = lookout.Lookout(environment, self.guard(self.waiting))
 
     def restart(self, folder: str, every: Optional[int]) -> None:
@@ -249,8 +251,12 @@ class Recorder:
         """Gather what explains a failure for memory, once; any other is left alone."""
         if self.told or not self.active or not is_for_memory(error):
             return
-        with self._gathering:
+        alone = self._gathering.acquire(timeout=_LONGEST_WAIT)  # of a fork nobody may ever release it
+        try:
             self._failed_with(error, trace)
+        finally:
+            if alone:
+                self._gathering.release()
 
     def _failed_with(self, error: Any, trace: Any) -> None:
         self.told = True
