@@ -98,17 +98,18 @@ def joined_by_the_program(case: Case, moment: Moment) -> Joined | None:
     """The tensor that some line of the program joins to itself and that holds much of what is in use, as the
     program recorded it; None where another line cuts it.
     """
-    code = code_lines(case.capture.surroundings)
+    large: dict[str, HeldTensors] = {}
+    for group in case.capture.living:
+        alone = group.count == 1 and len(group.holders) == 1
+        owner = (group.holders[0].name or "").rpartition(".")[2] if alone else ""
+        if owner and group.bytes >= _MUCH * (all_in_use(moment) or group.bytes):
+            large.setdefault(owner, group)
+    code = code_lines(case.capture.surroundings) if large else ()
     for line in code:
         name = _joined_name(line.text, ())
-        if name is None or _is_cut(name, code):
-            continue
-        last = name.rpartition(".")[2]
-        for group in case.capture.living:
-            alone = group.count == 1 and len(group.holders) == 1
-            owner = (group.holders[0].name or "").rpartition(".")[2] if alone else ""
-            if owner == last and group.bytes >= _MUCH * (all_in_use(moment) or group.bytes):
-                return Joined(name, line, group)
+        held = large.get(name.rpartition(".")[2]) if name else None
+        if name and held and not _is_cut(name, code):
+            return Joined(name, line, held)
     return None
 
 
