@@ -186,14 +186,8 @@ def _limit_of_each(case: Case, sharing: Line | None) -> str:
     """The code that gives each process its part; of a server's workers, whose number is stated, with the part
     of one of them.
     """
-    code, match = code_snippets.limit(case.api), _SERVERS.search(sharing.text) if sharing else None
-    if match is None:
-        return code
-    part = math.floor(90 / int(match["many"])) / 100
-    return _OF_TWO.sub(f"fraction={part:.2f})   # of {match['many']} workers", code)
-
-
-_OF_TWO = regex(r"fraction=0\.4\)   # of two processes")
+    match = _SERVERS.search(sharing.text) if sharing else None
+    return code_snippets.limit(case.api, workers=int(match["many"]) if match else None)
 
 
 def parts(case: Case, sharing: Line | None = None) -> Iterator[Remedy]:

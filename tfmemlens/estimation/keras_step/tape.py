@@ -122,7 +122,7 @@ class Tape:
     """What a transposition turned, by its result: turned back, both fall away where Grappler sees them (Keras
     3).
     """
-    _zeros: dict[tuple[Sizes, str], TapeValue] = field(default_factory=dict)
+    _constants_once: dict[tuple[str, Sizes, str], TapeValue] = field(default_factory=dict)
     padded: dict[tuple[int, Sizes], TapeValue] = field(default_factory=dict)
     """What was padded, by the value and its new shape: Grappler computes the same once."""
     turned_once: dict[tuple[int, Sizes], TapeValue] = field(default_factory=dict)
@@ -172,17 +172,17 @@ class Tape:
         """Zeros as large as something of the batch: folded, once for each shape, where its size is known."""
         if self.open_batch:
             return self.op("Fill", [], shape, dtype)
-        found = self._zeros.get((shape, dtype))
-        if found is None:
-            found = self._zeros[(shape, dtype)] = self.constant("zeros", shape, dtype)
-        return found
+        return self._folded("zeros", shape, dtype)
 
     def repeated_number(self, shape: Sizes, dtype: str) -> TapeValue:
         """One number as often as a weight has elements: folded, once for each shape."""
-        key = (shape, f"{dtype}, of a penalty")
-        if key not in self._zeros:
-            self._zeros[key] = self.constant("numbers", shape, dtype)
-        return self._zeros[key]
+        return self._folded("numbers", shape, dtype)
+
+    def _folded(self, name: str, shape: Sizes, dtype: str) -> TapeValue:
+        key = name, shape, dtype
+        if key not in self._constants_once:
+            self._constants_once[key] = self.constant(name, shape, dtype)
+        return self._constants_once[key]
 
     def _value(
         self, node: str, op: str, owner: Owner, shape: Sizes, dtype: str, standing: bool = False

@@ -204,13 +204,16 @@ def growth(api: Api) -> str:
     return f"for gpu in {listed}('GPU'): tf.config.experimental.set_memory_growth(gpu, True)"
 
 
-def limit(api: Api, pool: Size | None = None) -> str:
+def limit(api: Api, pool: Size | None = None, workers: int | None = None) -> str:
     """Take no more than a part of a GPU's memory, in TensorFlow: at most half of what its pool got, where
-    that is known.
+    that is known. A session's is told for two processes, or for so many workers.
     """
     mib = min(4000, pool.bytes // MIB // 2) if pool else 4000
     if api.is_tf1 or api.front_end is FrontEnd.SESSION:
-        return "gpu_options = tf.GPUOptions(per_process_gpu_memory_fraction=0.4)   # of two processes"
+        part, whose = ("0.4", "two processes")
+        if workers:
+            part, whose = f"{90 // workers / 100:.2f}", f"{workers} workers"
+        return f"gpu_options = tf.GPUOptions(per_process_gpu_memory_fraction={part})   # of {whose}"
     if api.newest < (2, 4):
         return (
             "tf.config.experimental.set_virtual_device_configuration(gpus[0],"

@@ -151,14 +151,14 @@ def left_out_of_xla(case: Case, thing: str, line: Line) -> tuple[Remedy, ...]:
     """What to do about what it is fine without; of compilation, to compile less at once. What saves is
     advised by the rule of host RAM, unless something of each save stays.
     """
-    if _SAVES.search(thing):
+    if OF_SAVES.search(thing):
         return (END_EACH_SAVE,) if told_to_grow(case) else ()
     if thing.lower().strip("`@ ") in _COMPILATION:
         return (_COMPILE_LESS,)
     return _leave_out(case, thing, line).remedies[:1]
 
 
-_SAVES = regex(r"(?i)\bsav(?:es?|ing)\b|\bcheckpoint")
+OF_SAVES = regex(r"(?i)\bsav(?:es?|ing)\b|\bcheckpoint")
 END_EACH_SAVE = Remedy(
     "let each save end before the next, with a checkpointer (and TensorStore context) of its own that is"
     " closed afterwards, and take newer releases of jax, orbax and tensorstore: something of each stays",

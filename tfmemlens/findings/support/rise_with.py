@@ -6,7 +6,7 @@ import statistics
 from itertools import pairwise
 from typing import NamedTuple
 
-from tfmemlens.findings.support.contrasted import END_EACH_SAVE, without
+from tfmemlens.findings.support.contrasted import END_EACH_SAVE, OF_SAVES, without
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -109,7 +109,7 @@ def _tested(case: Case, event: str) -> bool:
     return aside is not None and _WORDS[event].search(aside[0]) is not None
 
 
-_WORDS = {"save": regex(r"(?i)\bsav(?:es?|ing)\b|\bcheckpoint"), "evaluation": regex(r"(?i)\beval|\bvalidat")}
+_WORDS = {"save": OF_SAVES, "evaluation": regex(r"(?i)\beval|\bvalidat")}
 
 
 def _of(case: Case, event: str, readings: tuple[tuple[int, Line], ...], lines: list[Line]) -> RiseWith | None:

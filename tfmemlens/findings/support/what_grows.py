@@ -277,11 +277,12 @@ _EACH_EPOCH = regex(
 def fills_no_longer(told: Surroundings) -> bool:
     """Whether the text tells of later epochs, in which a cache that is full grows no more."""
     grows = told.shows("growing in words")
-    later = any(each.epoch and each.epoch > _FIRST + 1 for each in told.progress)
+    later = any(each.epoch and each.epoch >= _LATER_EPOCH for each in told.progress)
     return later or bool(grows and _EACH_EPOCH.search(grows.text))
 
 
-_FIRST = 1
+_LATER_EPOCH = 3
+"""The first is 1; a second may still fill what the first left."""
 
 
 def _cached(told: Surroundings) -> Iterator[Grower]:

@@ -15,7 +15,7 @@ from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weig
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import TEMPORARIES, CompilerMemory
 from tfmemlens.model.line import Line
-from tfmemlens.model.tensor import format_shape
+from tfmemlens.model.tensor import ITEM_BYTES, format_shape, numpy_dtype
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, Size, human, human_size, parse_size
 
@@ -398,10 +398,10 @@ def operand_of_a_trial(case: Case, moment: Moment) -> tuple[str, Line] | None:
     if size is None or line is None:
         return None
     for match in _OPERAND.finditer(line.text):
-        if math.prod(map(int, match["sizes"].split(","))) * _BYTES[match["type"]] == size.bytes:
+        item = ITEM_BYTES[numpy_dtype(match["type"])]
+        if math.prod(map(int, match["sizes"].split(","))) * item == size.bytes:
             return match[0], line
     return None
 
 
-_BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2}
 _OPERAND = regex(r"\b(?P<type>f64|f32|bf16|f16)\[(?P<sizes>\d{1,9}(?:,\d{1,9}){1,6})\]")
