@@ -96,8 +96,8 @@ def dense_layers(count: int, version: str = "3.9.0") -> Network:
     before = "x"
     for at in range(count):
         activation = "relu" if at % 2 else "linear"
-        layers.append(layer("Dense", f"d{at}", before, units=6, activation=activation))
-        before = f"d{at}"
+        layers.append(layer("Dense", f"d_{at}", before, units=6, activation=activation))
+        before = f"d_{at}"
     return network(layers, version)
 
 
@@ -125,3 +125,25 @@ def test_kernels_of_the_second_round_wait_in_a_long_step() -> None:
 def test_near_miss_none_waits_in_a_short_step_or_in_keras_2() -> None:
     assert not waiting(dense_layers(20))
     assert not waiting(dense_layers(80, version="2.11.0"))
+
+
+def at_once(network: Network) -> int:
+    """How many products of the backward pass stand behind all other readers, and so run at once."""
+    return sum(op.rank > 2 for op in ops(step(network, 2), "MatMul"))
+
+
+def test_kernels_of_a_chain_behind_the_last_name_run_at_once_in_a_long_step_of_keras_2() -> None:
+    assert at_once(dense_layers(80, version="2.11.0")) == 70  # `d_9` is the last as text
+
+
+def test_near_miss_none_does_in_a_short_step_or_on_a_way_past_others() -> None:
+    assert not at_once(dense_layers(20, version="2.11.0"))
+    layers = [layer("InputLayer", "x", batch_shape=[None, 6])]
+    before = "x"
+    for at in range(60):
+        layers.append(layer("Dense", f"d_{at}", before, units=6))
+        past = layer("Add", f"sum{at}", before)
+        past["inbound_nodes"] = [[[before, 0, 0, {}], [f"d_{at}", 0, 0, {}]]]
+        layers.append(past)
+        before = f"sum{at}"
+    assert not at_once(network(layers, "2.11.0"))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from tfmemlens.knowledge.half_products import float32_bytes
 from tfmemlens.model.attribution import Kind, Owner, Phase
 from tfmemlens.model.tensor import ITEM_BYTES
+from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass, field, replace
 
 Sizes = tuple[int, ...]
@@ -78,6 +79,7 @@ class TapeOp:
     """
 
 
+_NUMBER = regex(r"_\d+\Z")
 _ALIGNED_BYTES = 64
 """A slice of a tensor's rows lies in its memory if it begins at a multiple (`EIGEN_MAX_ALIGN_BYTES`)."""
 _SUMMED_BEYOND, _SUMMED_BYTES = 4, 128 << 20
@@ -128,7 +130,7 @@ class Tape:
     turned_once: dict[tuple[int, Sizes], TapeValue] = field(default_factory=dict)
     """What was turned for the gradients of products, by the buffer and its new shape, likewise."""
     normalised: set[int] = field(default_factory=set)
-    """Values (by index) that a LayerNormalization of Keras 3 made."""
+    """Values (by index) that a LayerNormalization made."""
     partly_summed: set[Sizes] = field(default_factory=set)
     """Shapes of gradients so many that they are summed in parts."""
     short: bool = False
@@ -137,6 +139,10 @@ class Tape:
     """By value the parts of its gradient that are there, while the gradients are written."""
     trainables: dict[int, int] = field(default_factory=dict)
     """By the buffer of a trainable weight its place among all of them, in the order they were made."""
+    _last_named: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """By name without its number the layer whose name is the last as text, and the place of its last
+    trainable weight; filled once it was asked for.
+    """
     wanted: set[int] = field(default_factory=set)
     """Values (by index) whose gradient somebody needs: trainable weights, and whatever is computed from
     them.
@@ -336,6 +342,24 @@ class Tape:
     def is_read_elsewhere(self, grad: TapeValue) -> bool:
         """Whether a gradient at hand is also a part of another's sum that is still to come."""
         return any(grad.buffer == each.buffer for pieces in self._parts.values() for each in pieces)
+
+    def is_behind_the_last_name(self, weight: TapeValue) -> bool:
+        """Whether a weight was made after the layer whose name is the last as text among those that Keras
+        named alike: `dense_9`, where there are `dense` to `dense_60`.
+
+        In graphs of long steps of Keras 2 (TensorFlow 2.11, nets of 31 to 61 dense layers, adam and sgd) a
+        walk begins at that layer, and the readers of a gradient behind it stand by their names: the kernel's
+        gradient, `MatMul_1`, is the last and runs at once.
+        """
+        if not self._last_named:
+            for each, at in self.trainables.items():
+                layer = self.buffers[each].node.rpartition("/")[0]
+                stem = _NUMBER.sub("", layer)
+                self._last_named[stem] = max(self._last_named.get(stem, ("", 0)), (layer, at))
+        stem = _NUMBER.sub("", self.buffers[weight.buffer].node.rpartition("/")[0])
+        return (
+            self.trainables.get(weight.buffer, -1) > self._last_named.get(stem, ("", len(self.trainables)))[1]
+        )
 
     def differentiate(self, seeds: Sequence[tuple[TapeValue, TapeValue]]) -> None:
         """Write the backward ops: from the gradients of the outputs to the gradients of the weights."""

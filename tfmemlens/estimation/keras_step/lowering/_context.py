@@ -410,12 +410,15 @@ def gradient_ranks(job: LoweringContext, kernel: TapeValue) -> tuple[float, floa
 
 def _dense_rank(tape: Tape, x: TapeValue, kernel: TapeValue, grad: TapeValue) -> float:
     """The same for a dense layer's kernel, whose input's gradient is LAST: in short steps of Keras 2 either
-    ran first. In long steps of Keras 3 many kernels' gradients wait for the end of the backward pass.
+    ran first. In long steps of Keras 3 many kernels' gradients wait for the end of the backward pass; in
+    those of Keras 2 they do but in a chain of layers behind that of the last name.
     """
+    in_a_chain = not tape.is_read_elsewhere(grad) and x.index not in tape.normalised
     if tape.keras_3:
-        passes_at_once = not tape.is_read_elsewhere(grad) and x.index not in tape.normalised
-        return 2 * FIRST if waits_for_the_end(tape, kernel, grad, passes_at_once) else 2 * LAST
-    return LAST if tape.short else FIRST
+        return 2 * FIRST if waits_for_the_end(tape, kernel, grad, in_a_chain) else 2 * LAST
+    if tape.short:
+        return LAST
+    return 4 * LAST if in_a_chain and tape.is_behind_the_last_name(kernel) else FIRST
 
 
 def waits_for_the_end(tape: Tape, weight: TapeValue, grad: TapeValue, passes_at_once: bool = False) -> bool:

@@ -52,6 +52,7 @@ def _layer_norm(job: LoweringContext) -> list[TapeValue]:
         ]
 
     tape.gradient(made, reads, back)
+    tape.normalised.add(made.index)
     return [made]
 
 
