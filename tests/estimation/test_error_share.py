@@ -92,15 +92,10 @@ def test_a_graph_whose_orders_agree_keeps_a_tenth() -> None:
 
 
 @pytest.mark.parametrize(
-    ("threads", "device", "mib"),
-    [(1, "cpu", 0), (2, "cpu", 30), (3, "cpu", 50), (64, "cpu", 60), (4, "gpu", 0)],
+    ("threads", "device", "further"), [(1, "cpu", 0), (2, "cpu", 1), (64, "cpu", 3), (4, "gpu", 0)]
 )
-def test_further_threads_hold_a_temporary_each(threads: int, device: str, mib: int) -> None:
-    """Beside the largest, which the peak may hold, those that come next, of at most three threads."""
-    rows = [row(str(size), size, 0, 1, scratch=True) for size in (40, 30, 20, 10, 5)]
-    step = timeline(*rows, row("output", 1000, 0, 1), ran=(("a", 0, 1),))
-    settings = StepSettings(4, device=device, workers=threads)
-    assert graph_capture._overlapping_bytes(step, settings) == mib * MIB
+def test_no_more_than_three_further_threads_are_walked(threads: int, device: str, further: int) -> None:
+    assert graph_capture._further_threads(StepSettings(4, device=device, workers=threads)) == further
 
 
 def test_the_order_that_is_farthest_off_decides() -> None:

@@ -1,5 +1,5 @@
-"""TensorFlow's executor with one thread, simulated: which node runs when, how large its outputs are,
-and when each buffer dies.
+"""TensorFlow's executor, simulated: which node runs when, how large its outputs are, and when each buffer
+dies. Here with one thread; `overlap` has several.
 
 After core/common_runtime/executor.cc: inexpensive nodes run at once, in the order in which they became ready;
 of several expensive ones the last goes on in the same thread and the others wait in the thread's queue,
@@ -10,15 +10,17 @@ the condition is made of whole numbers that are known.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, NamedTuple
 
 from tfmemlens.errors import MalformedNode
+from tfmemlens.estimation.graph_step import overlap
 from tfmemlens.estimation.graph_step.compiled import Edge, Item, compiled
 from tfmemlens.estimation.graph_step.frames import LoopFrame, Tagged
 from tfmemlens.estimation.graph_step.kernels import KernelCall, UnknownShapeError, guessed, is_known, run
 from tfmemlens.estimation.graph_step.resources import Variables
-from tfmemlens.estimation.graph_step.tokens import DEAD, LARGEST_BYTES, Memory, Token, Variable
+from tfmemlens.estimation.graph_step.tokens import DEAD, LARGEST_BYTES, Memory, Token, TokenBuffer, Variable
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.allocation import PERSISTENT
 from tfmemlens.model.graph import Graph, Node, split_reference
@@ -44,6 +46,16 @@ def _updates(op: str) -> bool:
     return op.startswith(_APPLY) and op not in _MAKING
 
 
+class _Running(NamedTuple):
+    """A node that has begun: what came in by input, and what it made."""
+
+    slots: dict[int, Token]
+    inputs: Sequence[Token]
+    outputs: list[Token]
+    scratch: list[TokenBuffer]
+    dead: bool
+
+
 NOT_FOLLOWED = "the step could not be followed to its end"
 
 
@@ -62,6 +74,10 @@ class Executor:
     """By node the most bytes that pass through an op of which it is not known what it makes or allocates."""
     order: list[str] = field(default_factory=list)
     """The nodes of the last step in the order in which they ran."""
+    workers: int = 1
+    """How many nodes may run at the same time."""
+    chance: Random | None = None
+    """What decides how long they take then."""
 
     def __post_init__(self) -> None:
         self.items = compiled(self.graph, self.fetches)
@@ -104,11 +120,16 @@ class Executor:
             for index, item in enumerate(self.items)
             if item.inputs + item.controls == 0
         ]
-        inline: deque[Tagged] = deque()
-        self._schedule(roots, inline)  # the _SOURCE node runs first, and all roots hang on it
-        self._work_off(inline)
-        while self.queue:
-            self._work_off(deque([self.queue.popleft()]))
+        if self.workers > 1:
+            overlap.run(
+                roots, self._begun, self._ended, self._may_wait, self.workers, self.chance or Random(0)
+            )
+        else:
+            inline: deque[Tagged] = deque()
+            self._schedule(roots, inline)  # the _SOURCE node runs first, and all roots hang on it
+            self._work_off(inline)
+            while self.queue:
+                self._work_off(deque([self.queue.popleft()]))
         for token in self.fetched:
             self.memory.release(token.buffer)
         self._drop_state()
@@ -158,14 +179,36 @@ class Executor:
                 inline.append(current)
 
     def _run(self, index: int, frame: LoopFrame, iteration: int) -> list[Tagged]:
+        tagged = Tagged(index, frame, iteration)
+        return self._left(tagged, self._entered(tagged))
+
+    def _begun(self, tagged: Tagged) -> tuple[_Running, float]:
+        """As `_entered`, with how long it runs."""
+        running = self._entered(tagged)
+        return running, overlap.micros(self.items[tagged.number].node.op, running.inputs, running.outputs)
+
+    def _ended(self, tagged: Tagged, running: _Running) -> list[Tagged]:
+        """As `_left`, and the loops that are over."""
+        ready = self._left(tagged, running)
+        tagged.frame.done(tagged.iteration)
+        self._clean(tagged.frame, tagged.iteration, ready)
+        return ready
+
+    def _may_wait(self, tagged: Tagged) -> bool:
+        """Whether the executor takes it for expensive."""
+        return self.items[tagged.number].is_expensive and not tagged.frame.is_dead(
+            tagged.number, tagged.iteration
+        )
+
+    def _entered(self, tagged: Tagged) -> _Running:
+        """Begin a node: it allocates all that it makes."""
+        index, frame, iteration = tagged
         item = self.items[index]
         slots, is_dead = frame.take(index, iteration)
         op = item.node.op
         self.order.append(item.node.name)
         if is_dead and op not in roles.MERGES:
-            for token in slots.values():
-                self.memory.release(token.buffer)
-            return self._propagate(index, frame, iteration, [DEAD] * item.ports, True)
+            return _Running(slots, [], [], [], True)
         inputs = (
             [slots[slot] for slot in sorted(slots)]
             if op in roles.MERGES
@@ -182,14 +225,21 @@ class Executor:
             self.unknown[item.node.name] = max(self.unknown[item.node.name], passing)
         for token in outputs:
             self.memory.hold(token.buffer)
-        for buffer in call.scratch:
+        return _Running(slots, inputs, outputs, call.scratch, False)
+
+    def _left(self, tagged: Tagged, running: _Running) -> list[Tagged]:
+        """End a node: it lets go of what it read, and hands on what it made."""
+        index, frame, iteration = tagged
+        for buffer in running.scratch:
             self.memory.free(buffer)
-        for token in slots.values():
+        for token in running.slots.values():
             self.memory.release(token.buffer)
+        if running.dead:
+            return self._propagate(index, frame, iteration, [DEAD] * self.items[index].ports, True)
         for buffer in self.state.pop("released", []):
             self.memory.release(buffer)
-        ready = self._propagate(index, frame, iteration, outputs, False)
-        for token in outputs:
+        ready = self._propagate(index, frame, iteration, running.outputs, False)
+        for token in running.outputs:
             self.memory.release(token.buffer)
         return ready
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from random import Random
 
 from tfmemlens.errors import UsageError
 from tfmemlens.estimation.graph_step.compiled import needed
@@ -56,6 +57,8 @@ def of_graph(
     pool: Pool | None = None,
     samples: int | None = None,
     old_blocks: Sequence[int] = (),
+    workers: int = 1,
+    chance: Random | None = None,
 ) -> Timeline:
     """The predicted timeline of one step that computes `fetches` (node names, as in Session.run).
 
@@ -67,7 +70,8 @@ def of_graph(
     name, which real runs are nearest to. `pool`: the allocator, empty and without a limit; one that grows
     as the graph's TensorFlow does if none is given. `samples`: `held_inputs` are cut from arrays of so many
     samples, which `fit` copied, and it has further batches ready. `old_blocks`: what the program allocated
-    before its variables and gave back after them.
+    before its variables and gave back after them. `workers`: so many nodes run at once, for as long as
+    `chance` lets them.
     Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
     graph, names = inlined(graph, resolved(graph, fetches), calls_stay=optimized)
@@ -83,7 +87,10 @@ def of_graph(
     ready = ordered(graph, variant) if variant else graph
     if not optimized:
         ready = rewritten(graph, names, feeds, variant)
-    executor = Executor(ready, memory, names, feeds, variables, threads, [] if notes is None else notes)
+    executor = Executor(
+        ready, memory, names, feeds, variables, threads, [] if notes is None else notes,
+        workers=workers, chance=chance,
+    )  # fmt: skip
     _complete(executor, memory)
     for block in old:
         assert block is not None, "a pool without a limit always finds room"
