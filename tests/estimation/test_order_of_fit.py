@@ -90,9 +90,10 @@ def test_attention_in_fit_keeps_the_product_of_its_weights_in_each_layer() -> No
     assert len([op for op in ops(predicted, "Mul") if op.reads and _is_kept(predicted, op, whole)]) == 2
 
 
-def dense_layers(count: int, version: str = "3.9.0") -> Network:
+def dense_layers(count: int, version: str = "3.9.0", time: int | None = None) -> Network:
     """So many dense layers with ReLU after every second one."""
-    layers = [layer("InputLayer", "x", batch_shape=[None, 6])]
+    shape = [None, 6] if time is None else [None, time, 6]
+    layers = [layer("InputLayer", "x", batch_shape=shape)]
     before = "x"
     for at in range(count):
         activation = "relu" if at % 2 else "linear"
@@ -147,3 +148,8 @@ def test_near_miss_none_does_in_a_short_step_or_on_a_way_past_others() -> None:
         layers.append(past)
         before = f"sum{at}"
     assert not at_once(network(layers, "2.11.0"))
+
+
+def test_kernels_of_series_wait_behind_the_tenth_weight_in_short_steps_too() -> None:
+    assert waiting(dense_layers(20, time=5)) == 15  # the weights 10 to 39, two a layer
+    assert not waiting(dense_layers(20, version="2.11.0", time=5))
