@@ -121,7 +121,14 @@ _HELP = {
         "converter.optimizations = [tf.lite.Optimize.DEFAULT]",
         slug="convert-anew",
     ),
-    "ptxas": Remedy(
+    "does not know this kind of GPU": Remedy(
+        "see which ptxas comes first on PATH (a warning like `ptxas does not support CC ...` names the GPU's"
+        " compute capability): take one of a CUDA that knows this GPU, with a driver that is as new, or the"
+        " wheels that bring CUDA with them",
+        "which -a ptxas; ptxas --version; nvidia-smi --query-gpu=name,compute_cap --format=csv",
+        slug="matching-driver",
+    ),
+    "could not start CUDA's assembler": Remedy(
         "see whether the program finds a ptxas that starts on this machine, of the CUDA that jaxlib was built"
         " for (32512 means that none was found)",
         "export PATH=/usr/local/cuda/bin:$PATH; ptxas --version",

@@ -372,12 +372,19 @@ def _more_room(case: Case) -> Remedy:
     )
 
 
+_BOTH_AS_NEEDED = Remedy(
+    "let TensorFlow take memory as needed (its model took nearly all of the GPU when it started), or hide the"
+    " GPU from it, and it computes on the CPU: before its model is made",
+    "tf.config.experimental.set_memory_growth(tf.config.list_physical_devices('GPU')[0], True)",
+    slug="tensorflow-off-the-gpu",
+)
 _OF_MATRICES = ("cuSOLVER", "cuSPARSE")
 
 
 def _tensorflow_beside(case: Case) -> Line | None:
     """The line that shows TensorFlow in the process of a program of JAX."""
-    line = case.capture.surroundings.shows("jax: TensorFlow beside")
+    told = case.capture.surroundings
+    line = told.shows("jax: a model of TensorFlow beside") or told.shows("jax: TensorFlow beside")
     return line if framework_of(case) == JAX else None
 
 
@@ -395,7 +402,9 @@ def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterato
     if framework_of(case) == JAX and share_one(case) and not _tensorflow_beside(case):
         yield from processes_on_one_device.parts(case, share_one(case))
         return
-    if _tensorflow_beside(case):
+    if told.shows("jax: a model of TensorFlow beside") and framework_of(case) == JAX:
+        yield _BOTH_AS_NEEDED
+    elif _tensorflow_beside(case):
         yield OFF_THE_GPU
     if told.shows("jax: updated before") and not told.works_in:
         yield remedies.RELEASES_BEFORE

@@ -88,7 +88,14 @@ def _meaning(case: Case, failed: FailedRequest) -> str | None:
             if failed.line and "failed to allocate memory" in failed.line.text
             else None
         )
+    if _of_graphs(failed) and framework_of(case) == JAX:
+        alive = _ALIVE.search(failed.line.text) if failed.line else None
+        how_many = f" ({int(alive['graphs']):,} are alive in the process)" if alive else ""
+        return f"the driver had no memory left for one more CUDA graph of a compiled program{how_many}"
     return _MEANING.get(failed.kind)
+
+
+_ALIVE = regex(r"total of (?P<graphs>\d{1,9}) alive graphs")
 
 
 def _of_collectives(line: Line) -> str:
@@ -187,8 +194,8 @@ def _of_graphs(failed: FailedRequest) -> bool:
 
 
 _FEW_SHAPES = Remedy(
-    "let few programs be made, where inputs have many lengths or shapes: pad them to the next of a few; each"
-    " program keeps graphs of launches of its own in the driver's memory",
+    "each compiled program keeps CUDA graphs of its own in the driver's memory, beside JAX's pool: do without"
+    " them, or let few programs be made (inputs padded to few shapes, one jitted function for all)",
     "export XLA_FLAGS=--xla_gpu_enable_command_buffer=   # empty: no such graphs, somewhat slower",
     slug="constant-shapes",
 )
@@ -298,10 +305,11 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     if of_directml and _is_filled(moment):
         yield _OF_DIRECTML
         return
-    if _taken_by_jax(case, moment.request.failed):
-        yield _smaller_fraction(case, "the driver")
-        if _of_graphs(moment.request.failed):
-            yield _FEW_SHAPES
+    of_graphs = _of_graphs(moment.request.failed) and framework_of(case) == JAX
+    if of_graphs or _taken_by_jax(case, moment.request.failed):
+        part = [] if _fraction_in_vain(case) else [_smaller_fraction(case, "the driver")]
+        graphs = [_FEW_SHAPES] if of_graphs else []
+        yield from [*part, *graphs] if _taken_by_jax(case, moment.request.failed) else [*graphs, *part]
         yield Remedy("see whether another process holds the device", "nvidia-smi", slug="see-device-users")
         return
     shared = bool(_of_ranks(case, moment.request.failed))

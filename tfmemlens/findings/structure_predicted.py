@@ -16,13 +16,13 @@ from tfmemlens.findings.support import part_for_jax
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES
 from tfmemlens.findings.support.residues import FEWER_RESIDUES, SMALLER_ALIGNMENT, with_host_ram
 from tfmemlens.findings.support.rows import device_limit, on_host, requests
-from tfmemlens.findings.support.situation import JAX, framework_of, situation, without_gpu
+from tfmemlens.findings.support.situation import JAX, framework_of, situation
 from tfmemlens.findings.support.xla_arena import advice
-from tfmemlens.knowledge.device_names import TPU
-from tfmemlens.model.case import Case
+from tfmemlens.knowledge.device_names import CPU, TPU
+from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
-from tfmemlens.units import MIB
+from tfmemlens.units import MIB, human
 
 BASIS = Basis.NAME
 EXPLAINS = "the request"
@@ -61,10 +61,13 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         need = request.needed_bytes
         refused = told.shows("unified memory refused")
-        if need is None or on_host(moment) or (need < _LEAST_BYTES and not refused):
+        elsewhere = on_host(moment) and not _of_a_program(request)
+        if need is None or elsewhere or (need < _LEAST_BYTES and not refused):
             continue
-        no_gpu = situation(case, moment).device == TPU or without_gpu(case)
+        no_gpu = situation(case, moment).device in (TPU, CPU)
         because = _because(need, refused) + _of_the_cap(case, unified)
+        if on_host(moment):
+            because = f"{human(need)} were asked for at once: {because}"
         yield Finding(
             severity=Severity.CAUSE,
             headline=because,
@@ -84,6 +87,11 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=_OF_TRAINING,
         )
+
+
+def _of_a_program(request: Request) -> bool:
+    """Whether XLA asked for it: its words tell it from what Python asks of the same RAM."""
+    return request.failed.line is not None and "memory while trying to allocate" in request.failed.line.text
 
 
 def _of_the_cap(case: Case, unified: object) -> str:

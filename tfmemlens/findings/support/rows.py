@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from tfmemlens.findings.support import part_for_jax
 from tfmemlens.knowledge.bfc import MAX_WASTE_BYTES
 from tfmemlens.model.allocation import BEFORE, PIPELINE, Allocation
 from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
@@ -188,8 +189,22 @@ def index_of(case: Case, moment: Moment) -> int:
 
 def device_limit(case: Case, moment: Moment) -> Size | None:
     """What the device can hold: the allocator's limit, else the user's word, else what TensorFlow logged of
-    the device, `nvidia-smi` shows or the text says. Host RAM is not bounded by what a GPU holds.
+    the device, `nvidia-smi` shows or the text says. Host RAM is not bounded by what a GPU holds, and a pool
+    of unified memory by as many times that as it is told.
     """
+    limit, told = _limit_of_one(case, moment), case.capture.surroundings
+    pool = part_for_jax.stated(told) if told.setting("TF_FORCE_UNIFIED_MEMORY") else None
+    if limit is None or pool is None or not pool.above_all or _is_stated(case, moment):
+        return limit
+    return Size(*(round(each * pool.value) for each in (limit.bytes, limit.low, limit.high)))
+
+
+def _is_stated(case: Case, moment: Moment) -> bool:
+    return bool((moment.balance.limit and moment.balance.limit.bytes) or case.capture.hints.limit_bytes)
+
+
+def _limit_of_one(case: Case, moment: Moment) -> Size | None:
+    """What the GPU or the pool itself has."""
     if moment.balance.limit and moment.balance.limit.bytes:
         return moment.balance.limit
     if case.capture.hints.limit_bytes:

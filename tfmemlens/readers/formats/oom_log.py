@@ -474,6 +474,8 @@ def _on_its_device(incident: Incident, streams: list[_Stream]) -> Incident:
         # newer clients of GPUs say it in words that once were the CPU's alone
         device = f"/device:GPU:{pool['number']}"
         return replace(incident, request=replace(request, device=device, kind=RequestKind.XLA))
+    if not any(stream.named for stream in streams) and _is_of_a_host(incident, told):
+        return replace(incident, request=replace(request, device="/device:CPU:0", kind=RequestKind.HOST))
     numbered = request.kind is RequestKind.XLA and request.allocator is None
     if not numbered or not (request.device or "").startswith("/device:GPU:"):
         return incident
@@ -487,6 +489,25 @@ def _on_its_device(incident: Incident, streams: list[_Stream]) -> Incident:
     return replace(incident, request=replace(request, device=device))
 
 
+def _is_of_a_host(incident: Incident, told: Mapping[str, Line]) -> bool:
+    """Whether a message of XLA's that names no device is of a machine that has no GPU, as the text says."""
+    request = incident.request
+    bare = request.kind is RequestKind.XLA and request.allocator is None and request.device is None
+    line = told.get("without a GPU") if bare else None
+    return line is not None and not _CARD.search(line.text) and not any(map(told.get, _ACCELERATED))
+
+
+_CARD = regex(r"\b(?:[ABHLPTV]\d{1,4}|K[248]0|[GR]TX ?\w{1,6}|MI\d{2,3}X?)\b")
+
+
+_ACCELERATED = (
+    "on a TPU",
+    "a GPU named",
+    "GPU memory named",
+    "fails on the GPU alone",
+    "device memory in words",
+)
+"""What leaves open which device it is, whatever else is said of the CPU."""
 _POOL_OF_A_GPU = regex(r"GPU_(?P<number>\d{1,3})_bfc\Z")
 _STREAM_EXECUTOR = "pjrt_stream_executor_client"
 _OF_THE_HOST = regex(r"\b(?:cuda|gpu)_host_bfc\b")

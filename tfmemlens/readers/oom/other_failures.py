@@ -289,6 +289,16 @@ ELSEWHERE = {
         " 32512",
         needs="get ptxas",
     ),
+    "the code that was compiled for the GPU does not fit it: an assembler (ptxas), a driver or a build that"
+    " does not know this kind of GPU": LineRule(
+        r"CUDA_ERROR_(?:INVALID_IMAGE|NO_BINARY_FOR_GPU|UNSUPPORTED_PTX_VERSION|INVALID_PTX)"
+        r"|device kernel image is invalid|no kernel image is available for execution"
+        r"|PTX was compiled with an unsupported toolchain",
+        "Failed to load PTX text as a module: CUDA_ERROR_INVALID_IMAGE: device kernel image is invalid",
+        "INTERNAL: cudaGetErrorString: no kernel image is available for execution on the device",
+        "CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the provided PTX was compiled with an unsupported toolchain.",
+        needs=("cuda_error_", "kernel image", "unsupported toolchain"),
+    ),
     "XLA did not find CUDA's libdevice": LineRule(
         r"\blibdevice(?: is required by this HLO module but was)? not found at|Can't find libdevice",
         "error: libdevice not found at ./libdevice.10.bc",

@@ -182,6 +182,18 @@ OF_TF_DATA = LineRule(
     "I load data with tensorflow_datasets",
     needs=("tensorflow", "tfds", "tf.data"),
 )
+_PROCESS = r"\b(?:same|one|this) (?:notebook|process|script|program|kernel)\b"
+_MODEL_OF_TF = (
+    r"\b(?:tf|keras|tensorflow)\b(?![ -]?3)(?!\.)[^.\n]{0,30}"
+    r"\b(?:model|net|network|session|extractor|encoder|embedding)s?\b"
+)
+MODEL_BESIDE = LineRule(
+    rf"(?i){_MODEL_OF_TF}[^.\n]{{0,40}}{_PROCESS}|{_PROCESS}[^.\n]{{0,60}}{_MODEL_OF_TF}",
+    "a keras model sits in the same process and makes the embeddings",
+    "In the same script there is a TensorFlow model for the labels",
+    needs=("tf ", "keras", "tensorflow"),
+)
+"""Another framework's model computes in the process of a program of JAX, on the same GPU."""
 """TensorFlow is in the process, too."""
 LONG_LOOP = LineRule(
     r"(?i)\b(?:lax\.)?(?:scan|fori_loop|while_loop|for[- ]loop)s?\b|\b\d[\d,]{2,8}k? (?:time ?)?steps\b"
@@ -463,6 +475,7 @@ TOLD_OF_JAX = {
     "jax: batch of a device": PER_DEVICE_BATCH,
     "jax: pmap": PMAPPED,
     "jax: TensorFlow beside": OF_TF_DATA,
+    "jax: a model of TensorFlow beside": MODEL_BESIDE,
     "jax: a long loop": LONG_LOOP,
     "jax: a gradient": TAKEN_GRADIENT,
     "jax: attention": ATTENTION,

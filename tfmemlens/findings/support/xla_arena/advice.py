@@ -33,7 +33,7 @@ from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import CompilerMemory
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import KIB, Size
+from tfmemlens.units import GIB, KIB, Size, human
 from tfmemlens.values import replace
 
 _DONATABLE = Remedy(
@@ -596,6 +596,22 @@ def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
     )
 
 
+_RAM = regex(
+    r"(?i)(?<![\d.])(?P<size>\d{1,5}) ?Gi?B?(?: of)?(?: system| host| main)? (?:RAM|memory on the host)\b"
+)
+_AND_MORE = 1.25
+"""What a program takes beside its largest block, as a rule of thumb."""
+_FOR_THE_POOL = 0.8
+"""The part of a machine's RAM that one pool may have."""
+
+
+def _of_the_machine(case: Case) -> tuple[int, Line] | None:
+    """How much RAM the writer says the machine has, and where."""
+    line = case.capture.surroundings.shows("host RAM named")
+    found = _RAM.search(line.text) if line else None
+    return (int(found["size"]) * GIB, line) if found and line else None
+
+
 def more_unified(case: Case, moment: Moment) -> Iterator[Remedy]:
     """With unified memory the pool may be larger than the GPU, as many times as a setting says."""
     told, limit = case.capture.surroundings, device_limit(case, moment)
@@ -619,9 +635,20 @@ def more_unified(case: Case, moment: Moment) -> Iterator[Remedy]:
     set_to = f" ({part.line.place}: {part.written})" if part else ""
     if part and not part.above_all:
         set_to += ", which leaves host RAM out where it is below 1"
-    times = max(4, -(-2 * asked.bytes // limit.bytes)) if limit and limit.bytes else 8
+    above = part.value if part and part.above_all else 1
+    one = limit.bytes / above if limit and limit.bytes else None
+    times = max(4, math.ceil(_AND_MORE * asked.bytes / one)) if one else 8
     if part and part.above_all:
-        times = max(times, math.ceil(2 * part.value))
+        held_besides = one is not None and asked.bytes < one * above
+        times = max(
+            times, math.ceil(2 * part.value) if held_besides or not one else math.ceil(part.value) + 1
+        )
+    if one and (ram := _of_the_machine(case)):
+        most = math.floor((one + _FOR_THE_POOL * ram[0]) / one)
+        if most * one < asked.bytes or most <= above:
+            return  # the machine has no room for a pool that holds this
+        times = min(times, most)
+        set_to += f"; this machine has {human(ram[0])} of RAM ({ram[1].place})"
     yield Remedy(
         "with unified memory JAX may use host RAM, too, up to XLA_PYTHON_CLIENT_MEM_FRACTION times what the"
         f" GPU has{set_to}: raise it, as far as the host has room for all of it",

@@ -1,0 +1,101 @@
+"""What posts tell of where a program of JAX computes, and of what lies beside its pool."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.pages import explained, first, offered
+from tfmemlens.model.incident import RequestKind
+
+ASKED = "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 123480309760 bytes."
+FOLDING = "AlphaFold, a complex of 4100 residues."
+
+
+@pytest.mark.parametrize("told", ["these nodes have no GPU", "a cpu-only cluster", "a machine without a GPU"])
+def test_without_a_gpu_a_message_that_names_no_device_is_of_host_ram(told: str) -> None:
+    text = f"{FOLDING} {told}\nXLA_PYTHON_CLIENT_MEM_FRACTION=0.2\n{ASKED}\n"
+    page = explained(text)
+    request = page.case.moments[0].request
+    assert request and request.failed.kind is RequestKind.HOST
+    assert page.verdict.startswith("Host RAM (not GPU memory) ran out: 115.00 GiB were asked for at once")
+    assert not {"raise-own-limit", "unified-memory", "larger-pool"} & set(offered(text))
+
+
+@pytest.mark.parametrize("told", ["it runs on the CPU, and fails on an A100", "A100 80GB; no GPU is free"])
+def test_a_gpu_that_is_named_keeps_the_message(told: str) -> None:
+    request = explained(f"{FOLDING} {told}\n{ASKED}\n").case.moments[0].request
+    assert request and request.failed.kind is RequestKind.XLA
+
+
+def test_a_pool_of_unified_memory_is_as_large_as_it_is_told_and_no_larger_than_the_machine_holds() -> None:
+    text = (
+        f"{FOLDING} RTX 3080 (10 GB), 96 GB RAM\n"
+        "TF_FORCE_UNIFIED_MEMORY=1 XLA_PYTHON_CLIENT_MEM_FRACTION=3.0\n"
+        "Allocator (GPU_0_bfc) ran out of memory trying to allocate 41.00GiB (rounded to 44023414784)\n"
+        f"{ASKED.replace('123480309760', '44023414784')}\n"
+    )
+    assert "limit of about 30.00 GiB" in explained(text).verdict
+    assert "export XLA_PYTHON_CLIENT_MEM_FRACTION=6.0 " in first(text)
+    assert "more-unified-memory" not in offered(text.replace("96 GB", "24 GB"))
+
+
+GRAPHS = (
+    "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Failed to instantiate CUDA graph:"
+    " CUDA_ERROR_OUT_OF_MEMORY: out of memory: Underlying backend ran out of memory trying to instantiate"
+    " graph with 80 nodes and 2 conditionals (total of 512 alive graphs in the process)."
+)
+
+
+def test_cuda_graphs_without_room_are_left_out_first() -> None:
+    assert "one more CUDA graph of a compiled program (512 are alive" in explained(GRAPHS).verdict
+    assert [each.slug for each in explained(GRAPHS).findings[0].remedies][:2] == [
+        "constant-shapes",
+        "smaller-fraction",
+    ]
+    assert "xla_gpu_enable_command_buffer" in first(GRAPHS)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "CUDA_ERROR_INVALID_IMAGE: device kernel image is invalid",
+        "CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel image is available for execution on the device",
+        "CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the provided PTX was compiled with an unsupported toolchain.",
+    ],
+)
+def test_code_that_does_not_fit_the_gpu_is_no_lack_of_memory(error: str) -> None:
+    text = f"jaxlib.xla_extension.XlaRuntimeError: INTERNAL: Failed to load PTX text as a module: {error}\n"
+    assert explained(text).verdict.startswith(
+        "No lack of memory: the code that was compiled for the GPU does"
+    )
+    assert offered(text) == ["matching-driver"]
+
+
+HANDLE = "import jax\nfailed to create cublas handle: CUBLAS_STATUS_NOT_INITIALIZED\n"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "A tf model for the embeddings is loaded in the same process.",
+        "In this notebook there is a keras encoder, too.",
+    ],
+)
+def test_a_model_of_tensorflow_beside_is_told_to_take_memory_as_needed(told: str) -> None:
+    text = f"{told}\n{HANDLE}"
+    assert offered(text)[0] == "tensorflow-off-the-gpu" and "set_memory_growth" in first(text)
+
+
+@pytest.mark.parametrize("told", ["A keras 3 model on jax in this notebook.", "a model in the same process"])
+def test_keras_on_jax_is_no_other_framework(told: str) -> None:
+    assert "tensorflow-off-the-gpu" not in offered(f"{told}\n{HANDLE}")
+
+
+SHOWN = "import jax\nnvidia-smi shows {used}MiB / 24576MiB for three small arrays\n"
+
+
+def test_a_table_that_shows_just_the_pool_is_no_failure() -> None:
+    assert explained(SHOWN.format(used=18690)).verdict.startswith(
+        "JAX's pool (line 2), and no failure is told"
+    )
+    assert "JAX's pool" not in explained(SHOWN.format(used=12000)).verdict
