@@ -99,3 +99,82 @@ def test_a_table_that_shows_just_the_pool_is_no_failure() -> None:
         "JAX's pool (line 2), and no failure is told"
     )
     assert "JAX's pool" not in explained(SHOWN.format(used=12000)).verdict
+
+
+GROWS = "import jax\nRSS grows with every call until the machine swaps.\n"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "With @jax.jit on rollout memory stays flat.",
+        "Wrapping the call in eqx.filter_jit fixes it.",
+        "If I use jit on the solver it does not leak.",
+    ],
+)
+def test_what_jit_ends_is_compiled_anew_in_each_call(told: str) -> None:
+    text = f"{GROWS}sol = diffeqsolve(term, Tsit5(), 0, 1, 0.1, y0)  # diffrax\n{told}\n"
+    assert "traces and compiles anew without jit round it" in explained(text).verdict
+    assert offered(text)[0] == "compile-once"
+
+
+def test_how_much_one_call_holds_explains_no_growth_over_many() -> None:
+    text = f"{GROWS}sol = diffeqsolve(term, Tsit5(), 0, 1, 0.1, y0)  # diffrax, on the CPU\n"
+    assert "Diffrax" not in explained(text).verdict
+
+
+LOOP = "import jax\nHost RAM grows from turn to turn:\n\n{made}"
+LOOP += "for i in range(100000):\n    state = step(state)\n"
+
+
+@pytest.mark.parametrize(
+    ("made", "known"),
+    [("", False), ("step = jax.jit(advance)\n", True), ("import env\nstep = env.step\n", False)],
+)
+def test_a_library_that_is_called_without_jit_may_compile_anew(made: str, known: bool) -> None:
+    pages = " ".join(action.remedy.text for action in explained(LOOP.format(made=made)).actions)
+    assert ("compiles nothing anew" in pages) is known
+
+
+def test_a_checkpoint_that_is_read_whole_fills_every_host() -> None:
+    text = (
+        "A TPU pod with jax: every host runs out of RAM when we restore the checkpoint.\n\n"
+        "restored = manager.restore(step, args=ocp.args.{args})\n"
+    )
+    assert offered(text.format(args="PyTreeRestore()"))[0] == "restore-sharded"
+    assert "whole arrays" not in explained(text.format(args="StandardRestore(abstract)")).verdict
+
+
+def test_a_save_of_every_process_of_torch_xla_is_of_host_ram() -> None:
+    text = (
+        "import torch_xla\nIt trains for an epoch and dies when it saves the checkpoint.\n"
+        "torch.multiprocessing.spawn.ProcessExitedException: process 2 terminated with signal SIGKILL\n"
+    )
+    assert offered(text)[0] == "one-checkpoint-at-a-time" and "xm.save" in first(text)
+    assert "while a checkpoint is saved" in explained(text).verdict
+
+
+def test_a_model_that_is_whole_on_one_device_before_it_is_sharded_is_the_cause() -> None:
+    told = "torch_xla, FSDPv2: it first copies the whole model to one chip, and runs out of memory there."
+    assert "the whole model, which lies on one device before" in explained(told).verdict
+    assert offered(told)[0] == "wrap-blocks" and "mark-step" not in offered(told)
+
+
+ADAM = (
+    "It is always out of memory, a model of 900M params on {card}, f32, whatever the batch.\n\n"
+    "import jax, optax\ntx = optax.adam(lr)\n{sums}"
+    "updates, state = tx.update(grads, state, params)\n"
+)
+
+
+def test_the_sum_of_gradients_is_one_more_copy_of_the_weights() -> None:
+    text = ADAM.format(card="a 16GB card", sums="tx = optax.MultiSteps(tx, every_k_schedule=1)\n")
+    assert "MultiSteps keeps a sum of gradients besides" in explained(text).verdict
+    assert "16.76 GiB" in explained(text).verdict
+    assert offered(text)[:2] == ["gradient-inside-loop", "donate-buffers"]
+    assert "MultiSteps" not in explained(ADAM.format(card="a 16GB card", sums="")).verdict
+
+
+@pytest.mark.parametrize(("card", "one"), [("a 16GB card", True), ("8 x 16GB cards", False)])
+def test_nothing_is_spread_over_devices_where_there_is_one_card(card: str, one: bool) -> None:
+    assert ("shard-arguments" not in offered(ADAM.format(card=card, sums=""))) is one

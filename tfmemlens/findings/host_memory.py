@@ -137,7 +137,13 @@ def check(case: Case) -> Iterator[Finding]:
                 because += f"; {_last_large(case).rpartition('; ')[2]}, while steps ran"
             if large := _one_large(case, moment):
                 because += large.words
-            if line := _saving(case, moment):
+            line = _saving(case, moment)
+            if line and framework_of(case) == TORCH_XLA:
+                because += (
+                    f"; {line.place} says that it was while a checkpoint is saved: each process that saves"
+                    " copies weights and the optimizer's state from its device to host RAM first"
+                )
+            elif line:
                 because += (
                     f"; {line.place} says that it was while a checkpoint is saved: JAX copies its part of the"
                     " state to the host for that, and the writer copies it again"
@@ -439,9 +445,18 @@ def _large(case: Case, kind: RequestKind) -> Iterator[Evidence]:
 
 def _saving(case: Case, moment: Moment) -> Line | None:
     """Where the text says that JAX was saving when the process was killed."""
-    if framework_of(case) != JAX or not was_killed(moment) or another_program(moment):
+    if framework_of(case) not in (JAX, TORCH_XLA) or not was_killed(moment) or another_program(moment):
         return None
     return case.capture.surroundings.shows("saving in words")
+
+
+_SAVED_BY_ONE = Remedy(
+    "let one process of the host copy and write, and the others wait: xm.save moves nothing to the host where"
+    " it does not write. Save less often, or the weights without the optimizer's state (of Lightning:"
+    " save_weights_only=True)",
+    "xm.save(model.state_dict(), path)   # instead of torch.save in every process",
+    slug="one-checkpoint-at-a-time",
+)
 
 
 _FEWER_SAVED = Remedy(
@@ -679,7 +694,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield from _of_growth(case) if grows else (find_what_grows(case, of_host=True),)
     saving = _saving(case, moment)
     if saving:
-        yield from (BOUND_THE_SAVE, _FEWER_SAVED)
+        yield from (_SAVED_BY_ONE,) if framework_of(case) == TORCH_XLA else (BOUND_THE_SAVE, _FEWER_SAVED)
     compiling = _compiling(case, moment)
     if compiling and not surely_for_memory(moment):
         yield _KERNEL_LOG

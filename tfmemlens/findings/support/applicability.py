@@ -364,7 +364,7 @@ TABLE: dict[str, Applicability] = {
     "fewer-seeds": Applicability(_OF_JAX),
     "update-once": Applicability(_OF_JAX),
     "list-arguments": Applicability(code=_OF_JAX),
-    "one-checkpoint-at-a-time": Applicability(_OF_JAX),
+    "one-checkpoint-at-a-time": Applicability(frozenset({JAX, TORCH_XLA})),
     "start-anew": _ANYWHERE,
     "clear-the-exception": _ANYWHERE,
     "one-shape-of-jax": Applicability(_OF_JAX),

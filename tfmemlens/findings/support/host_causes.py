@@ -144,10 +144,61 @@ def _of_its_settings(case: Case) -> Iterator[Grower]:
     """A known program that computes on the CPU, whose settings decide how much it holds."""
     from tfmemlens.findings.support.own_settings import of_the_program
 
+    if _from_call_to_call(case):
+        return  # how much one call holds explains no growth over many
     known = of_the_program(case, surely_jax=True) if framework_of(case) == JAX else None
     if known and known.program.fact in _ON_THE_CPU:
         what = f"{known.program.name} ({known.line.place}): {known.program.grows}"
         yield Grower(what, known.line, tuple(known.remedies(case, on_host=True)))
+
+
+_EACH_CALL = regex(
+    r"(?i)\b(?:each|every|per|after|over)\b[^.\n]{0,40}\b(?:call|evaluation|iteration|step|epoch|update|solve|run"
+    r"|trial|turn|night|hours?|days?|time)s?\b"
+)
+
+
+def _from_call_to_call(case: Case) -> bool:
+    """Whether the text says that memory grows with each call, which what one call makes does not explain."""
+    line = case.capture.surroundings.shows("growing in words")
+    return line is not None and bool(_EACH_CALL.search(line.text))
+
+
+_RESTORES = regex(
+    r"(?i)\b(?:during|while|when|on|in|at|as soon as)\b(?:[^.\n]|\.(?=\w)){0,40}?\brestor(?:e|es|ed|ing)\b"
+    r"|\brestor(?:e|ing)\b[^.\n]{0,60}\b(?:killed|OOM\w*|out of memory|RAM)\b"
+)
+_GIVES_SHARDS = regex(r"\brestore_args|StandardRestore\((?!\))|abstract|\.restore\([^\n]*shard")
+_SAID = ("growing in words", "running short", "killed in words", "host RAM in words")
+
+
+def _restored(case: Case) -> Iterator[Grower]:
+    """A checkpoint that each process reads whole before anything is spread over devices."""
+    told = case.capture.surroundings
+    lines = filter(
+        None, map(told.shows, ("growing in words", "running short", "killed in words", "host RAM in words"))
+    )
+    line = next((each for each in lines if _RESTORES.search(each.text)), None)
+    if (
+        framework_of(case) == JAX
+        and line
+        and not any(_GIVES_SHARDS.search(each.text) for each in code_lines(told))
+    ):
+        yield Grower(
+            "the checkpoint, which every host reads as whole arrays where it is not told how they are spread"
+            f" over devices ({line.place})",
+            line,
+            (_INTO_SHARDS,),
+        )
+
+
+_INTO_SHARDS = Remedy(
+    "give the restore shapes with shardings, so that each host reads its own part, and straight onto its"
+    " devices: arrays that are restored whole and put on devices afterwards are in every host's RAM first",
+    "abstract = jax.tree.map(lambda x, s: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=s), shapes, s)"
+    "\nparams = manager.restore(step, args=ocp.args.StandardRestore(abstract))",
+    slug="restore-sharded",
+)
 
 
 def _of_ray(case: Case) -> Iterator[Grower]:
@@ -209,6 +260,7 @@ _CAUSES: tuple[Callable[[Case], Iterator[Grower]], ...] = (
     _predicted,
     _unended,
     _simulated,
+    _restored,
     _of_its_settings,
     loader_workers,
     _told,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from tfmemlens.findings.support import part_for_jax
 from tfmemlens.findings.support.contrasted import DATA_ON_THE_HOST
 from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_of_jax import (
     ALL_DEVICES,
     COMPILED_ONCE,
@@ -280,7 +281,20 @@ _DIAGONAL_GUIDE = Remedy(
     "guide = AutoNormal(model)   # or AutoLowRankMultivariateNormal(model, rank=20)",
     slug="diagonal-guide",
 )
+_JIT_ROUND_IT = Remedy(
+    "jit the whole call once, above the loop, and give it what changes as arguments: one program then serves"
+    " all turns",
+    "run = jax.jit(simulate)   # once, above the loop; else jax.clear_caches() every hundred turns",
+    slug="compile-once",
+)
 _FIRST_ROWS = (
+    _Told(
+        "jax: jit ends it",
+        "what each call traces and compiles anew without jit round it (bodies of loops, closures that a"
+        " library makes): JAX keeps each of these programs",
+        (_JIT_ROUND_IT,),
+        grows=True,
+    ),
     _Told(
         "jax: OOM at compilation",
         "the device's memory, as the compiler plans it for the program (what the backward pass keeps, its"
@@ -499,6 +513,11 @@ _ROWS = (
 )
 
 
+def ended_by_jit(case: Case) -> Iterator[Grower]:
+    """What the writer's own test shows: it goes before what the program is known for."""
+    yield from _of_rows(case, _FIRST_ROWS[:1])
+
+
 def told_of_jax(case: Case) -> Iterator[Grower]:
     """What the code makes in each turn of a loop, then what the words tell, the most particular first."""
     told = case.capture.surroundings
@@ -675,7 +694,33 @@ def _weights(case: Case) -> Grower | None:
     needs = weights.trained_bytes if trains else weights.bytes // 2
     if needs < _SHARE_OF_WEIGHTS * room:
         return None
-    return Grower(_what_weights_take(weights, bool(trains)), weights.line, (_SHARDED_WEIGHTS, _FEWER_TRAINED))
+    what, helps = _what_weights_take(weights, bool(trains)), (_SHARDED_WEIGHTS, _FEWER_TRAINED)
+    sums = next((line for line in code_lines(told) if _SUMS.search(line.text)), None) if trains else None
+    if sums:
+        all_told = human(weights.trained_bytes + weights.bytes)
+        what += (
+            f"; MultiSteps keeps a sum of gradients besides, as large as the weights, however many batches it"
+            f" adds up, which makes {all_told}, and more while old and new state are there at once"
+            f" ({sums.place})"
+        )
+        helps = (_WITHOUT_SUMS, _DONATE_ALL, _FEWER_TRAINED, _SHARDED_WEIGHTS)
+    return Grower(what, weights.line, helps)
+
+
+_SUMS = regex(r"\bMultiSteps\(")
+_WITHOUT_SUMS = Remedy(
+    "leave MultiSteps out where each update is of one batch (every_k_schedule=1); for more, go through"
+    " micro-batches with lax.scan inside one step: their sum then lives for that step alone. A smaller batch"
+    " makes none of this state smaller",
+    "grads = jax.lax.scan(add_gradient, zeros, micro_batches)[0]   # then one optimizer.update",
+    slug="gradient-inside-loop",
+)
+_DONATE_ALL = Remedy(
+    "give the old weights' and state's memory to the new ones: without donation both are there in each"
+    " update",
+    "step = jax.jit(step, donate_argnums=(0, 1))   # step(params, opt_state, batch)",
+    slug="donate-buffers",
+)
 
 
 def _matrix(case: Case) -> Grower | None:

@@ -11,7 +11,8 @@ left 1.4 MiB.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+import builtins
+from collections.abc import Iterable, Iterator, Sequence
 
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.kept_code import kept
@@ -323,12 +324,65 @@ def made_anew(program: Program) -> Iterator[Anew]:
 
 
 def nothing_made_anew(case: Case) -> bool:
-    """Whether the text quotes a loop of JAX that makes nothing anew, and that keeps nothing in a list."""
+    """Whether the text quotes a loop of JAX that makes nothing anew, and that keeps nothing in a list; what
+    a library does without jit round it is not known.
+    """
     told = case.capture.surroundings
+    if told.shows("jax: jit ends it"):
+        return False
     nodes = [node for each in told.program() for node in each.nodes]
     loops = any(isinstance(node, ast.For | ast.While) for node in nodes)
     anew = any(True for _ in made_anew(told.program())) or any(True for _ in kept(told))
-    return framework_of(case) == JAX and loops and not (anew or told.stores)
+    return framework_of(case) == JAX and loops and not (anew or told.stores) and _calls_are_known(nodes)
+
+
+_KNOWN = _OF_JAX | frozenset(dir(builtins)) | {"np", "numpy", "gc", "os", "sys", "time", "psutil", "resource"}
+_DEEPEST = 4
+
+
+def _calls_are_known(nodes: Sequence[ast.AST]) -> bool:
+    """Whether the loops call nothing but JAX, jitted functions and functions of the text that do the same."""
+    defined = {each.name: each for each in nodes if isinstance(each, ast.FunctionDef)}
+    jitted = {
+        name for name, each in defined.items() if any(_COMPILES & _words(one) for one in each.decorator_list)
+    }
+    jitted |= {
+        name
+        for each in nodes
+        if isinstance(each, ast.Assign) and _COMPILES & _words(each.value)
+        for target in each.targets
+        for name in _names([target])
+    }
+    made = {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+
+    def known(part: ast.AST, depth: int = 0) -> bool:
+        for call in (each for each in ast.walk(part) if isinstance(each, ast.Call)):
+            root = _root(call.func)
+            method = isinstance(call.func, ast.Attribute) and root in made and root not in defined
+            if root in _KNOWN or root in jitted or method:
+                continue
+            if root not in defined or depth > _DEEPEST:
+                return False
+            if not all(known(each, depth + 1) for each in defined[root].body):
+                return False
+        return True
+
+    loops = (each for each in nodes if isinstance(each, ast.For | ast.While))
+    return all(known(part) for loop in loops for part in loop.body)
+
+
+def _words(node: ast.AST) -> set[str]:
+    """All names and attributes in it."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} | {
+        each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)
+    }
+
+
+def _root(node: ast.AST) -> str:
+    """The name that a chain of attributes and calls begins with."""
+    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def growers(case: Case) -> Iterator[Grower]:

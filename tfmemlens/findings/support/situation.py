@@ -13,6 +13,7 @@ from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.capture import LIBRARY_FRAME, OWN_FRAME
 from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.incident import FailedRequest
+from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 TENSORFLOW, JAX, TORCH_XLA = "tensorflow", "jax", "torch_xla"
@@ -203,7 +204,16 @@ def has_one_card(case: Case) -> bool:
     if len(told.named_devices) != 1 or len(told.devices) > 1 or len(told.device_uses) > 1:
         return False
     several = told.shows("several GPUs named") or told.shows("sharding") or told.shows("on a TPU")
-    return not several and is_for_games(told.named_devices[0].model)
+    named = told.named_devices[0]
+    alone = named.line is not None and bool(_ONE_CARD.search(named.line.text))
+    return not several and (alone or is_for_games(named.model))
+
+
+_ONE_CARD = regex(
+    r"(?i)\b(?:a|one|single|my|the|this) (?:[\w-]{1,12} ){0,3}(?:GPU|card)\b(?!s)"
+    r"|(?<![x\d.])\d{1,3} ?Gi?B (?:GPU|card)\b"
+)
+"""Words of one device: `24GB card`."""
 
 
 BUILT_IN = "a program with TensorFlow inside"

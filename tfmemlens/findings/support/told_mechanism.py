@@ -8,7 +8,7 @@ from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.contrasted import contrasted, first_of, without
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.host_causes import on_the_host
-from tfmemlens.findings.support.jax_told import loader_in_words, made_anew, told_of_jax
+from tfmemlens.findings.support.jax_told import ended_by_jit, loader_in_words, made_anew, told_of_jax
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.told_again import (
     DATA_IN_PARTS,
@@ -114,13 +114,15 @@ def told_mechanisms(case: Case) -> Iterator[Grower]:
     if situation(case).program:
         return
     framework = framework_of(case)
+    if framework == JAX:
+        yield from ended_by_jit(case)
     on_host = framework in (JAX, TORCH_XLA) and _of_the_host(case)
     if on_host and (found := on_the_host(case)):
         yield found
     if framework == JAX:
         yield from told_of_jax(case)
     elif framework == TORCH_XLA:
-        yield from filter(None, (_of_a_loader(case),))
+        yield from filter(None, (_whole_at_first(case), _of_a_loader(case)))
     elif framework == TENSORFLOW:
         yield from filter(None, (first_of(case, _mechanisms(case)),))
         yield from _mechanisms(case)
@@ -133,6 +135,29 @@ def _of_the_host(case: Case) -> bool:
     said = told.shows("running short")
     killed = said is not None and only_killed(said)
     return (killed or of_host is not None) and told.shows("device memory in words") is None
+
+
+def _whole_at_first(case: Case) -> Grower | None:
+    """A model that lies on one device before it is sharded."""
+    line = case.capture.surroundings.shows("whole before it is sharded")
+    if line is None:
+        return None
+    what = f"the whole model, which lies on one device before it is sharded ({line.place})"
+    return Grower(what, line, (_SHARDED_FROM_THE_HOST, _LESS_FOR_EACH_WEIGHT))
+
+
+_SHARDED_FROM_THE_HOST = Remedy(
+    "build the model on the CPU, in bfloat16 where the training allows that, and let each weight go to the"
+    " devices sharded, block by block; none may be whole on a device before",
+    "model = Net().to(torch.bfloat16)   # on the CPU; then FSDPv2(model, auto_wrap_policy=p)",
+    slug="wrap-blocks",
+)
+_LESS_FOR_EACH_WEIGHT = Remedy(
+    "each trained weight takes four times itself with its gradient and Adam's moments, twice that in 32 bits:"
+    " train fewer weights (LoRA), or take an optimizer that keeps less; activations are computed again in the"
+    " backward pass (checkpoint)",
+    slug="less-optimizer-state",
+)
 
 
 def _of_a_loader(case: Case) -> Grower | None:

@@ -182,6 +182,19 @@ OF_TF_DATA = LineRule(
     "I load data with tensorflow_datasets",
     needs=("tensorflow", "tfds", "tf.data"),
 )
+JIT_ENDS_IT = LineRule(
+    r"(?i)(?:@|\b(?:with|put(?:ting)?|add(?:ing)?|us(?:e|ing)|decorat\w+|wrap\w*|insid?e?)\b[^.\n]{0,40}?)"
+    r"[`'(]?@?(?:(?:jax|eqx|nnx|nn)\.)?(?:filter_)?jit\b(?:\.(?=\w)|[^.\n]){0,60}?"
+    r"\b(?:(?:(?:does|do|did)(?: ?n['\u2019]?t| not)|no longer|not|never|stops?)"
+    r" (?:grow|increas|leak|climb|ris|creep|happen|accumulat)\w*"
+    r"|(?:stays?|is|remains?) (?:flat|constant|stable)"
+    r"|(?:goes|went) away|disappear\w*|vanish\w*|no (?:more )?(?:leak|growth)|fix(?:es|ed) (?:it|this|the))",
+    "With @jax.jit on rollout memory stays flat.",
+    "wrapping the call in eqx.filter_jit fixes it",
+    "If I use jit on the solver it does not leak",
+    needs=("jit",),
+)
+"""Without jit it grows, and with jit it does not: what is compiled anew is inside of that call."""
 _PROCESS = r"\b(?:same|one|this) (?:notebook|process|script|program|kernel)\b"
 _MODEL_OF_TF = (
     r"\b(?:tf|keras|tensorflow)\b(?![ -]?3)(?!\.)[^.\n]{0,30}"
@@ -476,6 +489,7 @@ TOLD_OF_JAX = {
     "jax: pmap": PMAPPED,
     "jax: TensorFlow beside": OF_TF_DATA,
     "jax: a model of TensorFlow beside": MODEL_BESIDE,
+    "jax: jit ends it": JIT_ENDS_IT,
     "jax: a long loop": LONG_LOOP,
     "jax: a gradient": TAKEN_GRADIENT,
     "jax: attention": ATTENTION,

@@ -25,6 +25,16 @@ BLOCK_BY_BLOCK = LineRule(
     needs=("auto_wrap", "fsdp(", "dataparallel(", "fsdp_transformer"),
 )
 """Parts of a model are sharded one by one."""
+_ONE_DEVICE = r"(?:one|a single|the first|the same|its) (?:TPU|core|chip|device|GPU)\b"
+WHOLE_AT_FIRST = LineRule(
+    r"(?i)\b(?:mov|put|cop(?:y|i)|load|plac|send|transfer|initiali[sz]|creat|mak|build)\w*\b[^.\n]{0,20}"
+    rf"\b(?:whole|entire|full|complete|all) (?:\w+ )?(?:model|weights|params|parameters)\b"
+    rf"[^.\n]{{0,30}}\b{_ONE_DEVICE}",
+    "it first puts the whole model on one chip, and shards it then",
+    "the wrapper copies all parameters to the first device",
+    needs=(" tpu", "core", "chip", "device", "gpu"),
+)
+"""All weights of a model lie on one device before they are spread."""
 PJRT_ON_A_GPU = LineRule(
     r"\bPJRT_DEVICE['\"\]]{0,2} ?[=:,] ?['\"]?(?:GPU|CUDA)\b|\bXRT_\w{0,20}.{0,40}\bGPU:\d"
     r"|\bGPU_NUM_DEVICES ?="
@@ -135,6 +145,7 @@ TOLD_OF_XLA = {
     "ending no step": NO_MARKS,
     "sharding as one unit": ONE_UNIT,
     "sharding block by block": BLOCK_BY_BLOCK,
+    "whole before it is sharded": WHOLE_AT_FIRST,
     "PyTorch/XLA on a GPU": PJRT_ON_A_GPU,
     "several tasks": SEVERAL_TASKS,
     "one GPU for all": ONE_GPU_ASKED,
