@@ -153,8 +153,8 @@ def _of_its_settings(case: Case) -> Iterator[Grower]:
 
 
 _EACH_CALL = regex(
-    r"(?i)\b(?:each|every|per|after|over)\b[^.\n]{0,40}\b(?:call|evaluation|iteration|step|epoch|update|solve|run"
-    r"|trial|turn|night|hours?|days?|time)s?\b"
+    r"(?i)\b(?:each|every|per|after|over)\b[^.\n]{0,40}\b(?:call|evaluation|iteration|step|epoch|update|solve"
+    r"|run|trial|turn|night|hours?|days?|time)s?\b"
 )
 
 
