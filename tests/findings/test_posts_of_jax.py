@@ -178,3 +178,42 @@ def test_the_sum_of_gradients_is_one_more_copy_of_the_weights() -> None:
 @pytest.mark.parametrize(("card", "one"), [("a 16GB card", True), ("8 x 16GB cards", False)])
 def test_nothing_is_spread_over_devices_where_there_is_one_card(card: str, one: bool) -> None:
     assert ("shard-arguments" not in offered(ADAM.format(card=card, sums=""))) is one
+
+
+VMEM = (
+    "A train script in jax on a v4-64.\n\njaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU"
+    " compile permanent error. Ran out of memory in memory space vmem. Used {used}.00M of 16.00M vmem."
+    " Exceeded vmem capacity by 9.00M.\n\n{told}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("told", "used", "said"),
+    [
+        (
+            "query_block_size=1024, kv_block_size=2048",
+            40,
+            "`query_block_size` 1,024 -> 512 and `kv_block_size`",
+        ),
+        ("tile_size: 512", 60, "`tile_size` 512 -> 128 (line 5)"),
+        ("num_blocks=512", 40, "Pallas: block shapes"),
+        ("block_size = 8", 40, "Pallas: block shapes"),
+    ],
+)
+def test_blocks_that_the_text_states_are_made_smaller_by_name(told: str, used: int, said: str) -> None:
+    text = VMEM.format(told=told, used=used)
+    assert said in " ".join(action.remedy.text for action in explained(text).actions)
+
+
+CHIP = (
+    'import jax\n  File "/env/lib/python3.12/site-packages/{library}/_src/ops/api.py", line 33, in run\n'
+    "    return kernel(x)\n"
+    "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Shared memory size limit exceeded: requested 200704,"
+    " available: 101376\n"
+)
+
+
+def test_a_kernel_of_a_library_is_its_own_to_mend() -> None:
+    assert "the kernel is fastops's (line 2)" in first(CHIP.format(library="fastops"))
+    others = " ".join(action.remedy.text for action in explained(CHIP.format(library="jax")).actions)
+    assert "the kernel is" not in others and "if nobody wrote this kernel" in others

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings import ended_after_a_warning
-from tfmemlens.findings.support import code_snippets, part_for_jax
+from tfmemlens.findings.support import code_snippets, kernel_blocks, part_for_jax
 from tfmemlens.findings.support.contrasted import ended_by, without
 from tfmemlens.findings.support.heartbeats import OF_A_HEARTBEAT, after_a_silence, who_was_silent
 from tfmemlens.findings.support.program_lines import code_lines
@@ -395,16 +395,24 @@ def _smaller_blocks(case: Case) -> Iterator[Remedy]:
             slug="smaller-gpu-blocks",
         )
         return
+    blocks = kernel_blocks.halved(told.sizes, _LEAST_TIMES)
+    theirs = kernel_blocks.another_of_the_library(told) if framework_of(case) == JAX and not blocks else None
+    if theirs:
+        yield theirs
     yield Remedy(
-        "make the kernel's blocks smaller, or let it prefetch less (Triton: BLOCK sizes, num_stages)",
+        "make the kernel's blocks smaller, or let it prefetch less (Triton: BLOCK sizes, num_stages)"
+        + (f": {blocks}" if blocks else ""),
         slug="smaller-gpu-blocks",
     )
-    if framework_of(case) == JAX:
+    if framework_of(case) == JAX and not theirs:
         yield Remedy(
             "if nobody wrote this kernel, XLA did: take a newer jaxlib, or let XLA make none with Triton",
             "export XLA_FLAGS=--xla_gpu_enable_triton_gemm=false",
             slug="newer-release",
         )
+
+
+_LEAST_TIMES = 2
 
 
 def _sizes(line: Line) -> str:

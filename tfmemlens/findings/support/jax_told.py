@@ -694,7 +694,8 @@ def _weights(case: Case) -> Grower | None:
     needs = weights.trained_bytes if trains else weights.bytes // 2
     if needs < _SHARE_OF_WEIGHTS * room:
         return None
-    what, helps = _what_weights_take(weights, bool(trains)), (_SHARDED_WEIGHTS, _FEWER_TRAINED)
+    what = _what_weights_take(weights, bool(trains))
+    helps: tuple[Remedy, ...] = (_SHARDED_WEIGHTS, _FEWER_TRAINED)
     sums = next((line for line in code_lines(told) if _SUMS.search(line.text)), None) if trains else None
     if sums:
         all_told = human(weights.trained_bytes + weights.bytes)

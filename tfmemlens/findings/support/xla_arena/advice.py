@@ -11,6 +11,7 @@ from tfmemlens.findings.support import (
     given_and_returned,
     jax_lines,
     kept,
+    kernel_blocks,
     part_for_jax,
     program_account,
     remedies,
@@ -157,8 +158,12 @@ def _of_a_small_memory(case: Case, moment: Moment, space: str) -> Iterator[Remed
             slug="smaller-kernel-blocks",
         )
         return
+    need, limit = moment.request and moment.request.needed_bytes, moment.balance.limit
+    times = need / limit.bytes if need and limit and limit.bytes else 2
+    blocks = kernel_blocks.halved(case.capture.surroundings.sizes, times)
+    stated = f": most likely {blocks}" if blocks else ""
     smaller = Remedy(
-        "make the kernel's blocks smaller (Pallas: block shapes, number of buffers)"
+        f"make the kernel's blocks smaller{stated or ' (Pallas: block shapes, number of buffers)'}"
         + (attention if _OF_SEQUENCES.search(name + _operation(moment)) else ""),
         slug="smaller-kernel-blocks",
     )
