@@ -217,3 +217,19 @@ def test_a_kernel_of_a_library_is_its_own_to_mend() -> None:
     assert "the kernel is fastops's (line 2)" in first(CHIP.format(library="fastops"))
     others = " ".join(action.remedy.text for action in explained(CHIP.format(library="jax")).actions)
     assert "the kernel is" not in others and "if nobody wrote this kernel" in others
+
+
+def test_a_kernel_that_xla_made_is_another_release_s_to_mend() -> None:
+    text = "import jax\nXlaRuntimeError: INTERNAL: Failed to launch CUDA kernel: {name} with block 64x1x1\n"
+    assert "XLA made of the program (loop_fusion_88)" in first(text.format(name="loop_fusion_88"))
+    assert "XLA made of the program" not in first(text.format(name="my_kernel"))
+
+
+ALONE = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 2.40GiB. [executable_name='{name}'] jax\n"
+
+
+def test_one_operation_outside_of_jit_has_no_temporaries() -> None:
+    page = explained(ALONE.format(name="jit_multiply"))
+    assert "one operation that runs by itself, outside of jit (`multiply`)" in page.verdict
+    assert offered(ALONE.format(name="jit_multiply"))[0] == "compile-the-call"
+    assert "runs by itself" not in explained(ALONE.format(name="jit_train_step")).verdict

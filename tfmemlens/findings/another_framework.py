@@ -289,7 +289,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *(after_a_silence(line) if OF_A_HEARTBEAT in what else ()),
                 *((_NO_SHAPE,) if _PREPARE in what and _OF_NO_SHAPE.search(line.text) else ()),
                 *(
-                    _on_that_disk(_as_long_as_fits(remedy, line), line)
+                    _on_that_disk(_as_long_as_fits(_of_xla(remedy, line), line), line)
                     for words, remedy in _HELP.items()
                     if words in what
                     and not (words == _PREPARE and _OF_NO_SHAPE.search(line.text))
@@ -308,6 +308,24 @@ _NO_SHAPE = Remedy(
     "--input_shapes=1,224,224,3   # toco, tflite_convert: batch, height, width, channels of your model",
     slug="shape-of-the-input",
 )
+_FUSED = regex(r"CUDA kernel: (?P<name>\w*fusion\w{0,40})")
+_MADE_BY_XLA = Remedy(
+    "the kernel is one that XLA made of the program ({name}), so that no code of yours is in it: take another"
+    " jaxlib (the newest, or the one before) with a driver that is new enough for its CUDA, and compare with"
+    " the CPU; where it fails with one of them alone, report that with the program",
+    'JAX_PLATFORMS=cpu python train.py   # then: pip install -U "jax[cuda12]"',
+    slug="newer-release",
+)
+
+
+def _of_xla(remedy: Remedy, line: Line) -> Remedy:
+    """What helps where the message names the kernel already, and it is XLA's own."""
+    match = _FUSED.search(line.text)
+    if match is None or remedy.slug != "blocking-launches":
+        return remedy
+    return replace(_MADE_BY_XLA, text=_MADE_BY_XLA.text.format(name=match["name"]))
+
+
 _LONGEST = regex(r"estimated maximum model length is (?P<most>\d{2,9})")
 
 

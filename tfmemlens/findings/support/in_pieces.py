@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfmemlens.findings.support import batch_bound, code_snippets, jax_lines
 from tfmemlens.findings.support.lines_run import calls_before
-from tfmemlens.findings.support.rows import is_constant_of_graph, of_a_program
+from tfmemlens.findings.support.rows import is_constant_of_graph, of_a_program, op_alone
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, situation
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.knowledge.stack_frames import package_of
@@ -69,6 +69,8 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
             " input, fewer samples at once, a smaller model)"
         )
         return Remedy(text, slug="in-pieces")
+    elif op_alone(moment):
+        return _ONE_PROGRAM
     elif of_a_program(moment) and _is_out_of_reach(case, moment):
         text = (
             f"{where} asks for so many times what the device has that most likely a size is a mistake: print"
@@ -87,6 +89,13 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
     return Remedy(text, code, slug="in-pieces")
 
 
+_ONE_PROGRAM = Remedy(
+    "put the whole step, with the operations before and after this one, into one jitted function that is"
+    " given the old arrays to use again: each operation outside of jit makes one more array of that size;"
+    " else make the arrays smaller (fewer rows, a coarser grid), or shard them over devices",
+    "step = jax.jit(step, donate_argnums=0)   # state = step(state)",
+    slug="compile-the-call",
+)
 _LEAST_SIDE, _OF_UNITS = 1024, 256
 
 

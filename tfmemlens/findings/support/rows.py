@@ -187,6 +187,20 @@ def index_of(case: Case, moment: Moment) -> int:
     return next(at for at, known in enumerate(case.moments) if known is moment)
 
 
+_ALONE = regex(
+    r"jit_+(?P<op>add|subtract|multiply|(?:true_)?divide|floor_divide|negative|power|square|sqrt|exp|log|log1p"
+    r"|expm1|sin|cos|tanh|abs|sign|maximum|minimum|clip|where|greater|less|equal|logical_and|logical_or|copy"
+    r"|convert_element_type|broadcast_in_dim|concatenate|transpose|real|imag|conj)\Z"
+)
+
+
+def op_alone(moment: Moment) -> str | None:
+    """The one element-wise operation of JAX that ran by itself, outside of jit: it has no temporaries."""
+    failed = moment.request.failed if moment.request else None
+    found = _ALONE.match(failed.executable or "") if failed else None
+    return found["op"] if found else None
+
+
 def device_limit(case: Case, moment: Moment) -> Size | None:
     """What the device can hold: the allocator's limit, else the user's word, else what TensorFlow logged of
     the device, `nvidia-smi` shows or the text says. Host RAM is not bounded by what a GPU holds, and a pool

@@ -210,8 +210,8 @@ def has_one_card(case: Case) -> bool:
 
 
 _ONE_CARD = regex(
-    r"(?i)\b(?:a|one|single|my|the|this) (?:[\w-]{1,12} ){0,3}(?:GPU|card)\b(?!s)"
-    r"|(?<![x\d.])\d{1,3} ?Gi?B (?:GPU|card)\b"
+    r"(?i)\b(?:one|single|my(?: only)?|only an?) (?:[\w-]{1,12} ){0,3}(?:GPU|card)\b(?!s)"
+    r"|(?<![x\d.])\d{1,3} ?Gi?B card\b(?!s)"
 )
 """Words of one device: `24GB card`."""
 

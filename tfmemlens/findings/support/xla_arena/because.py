@@ -14,7 +14,7 @@ from tfmemlens.findings.support import (
 from tfmemlens.findings.support.jax_stack import calls_compiled, calls_program
 from tfmemlens.findings.support.main_buffers import main_buffers
 from tfmemlens.findings.support.phase import evaluating_program
-from tfmemlens.findings.support.rows import device_limit, of_a_program, rows, total
+from tfmemlens.findings.support.rows import device_limit, of_a_program, op_alone, rows, total
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.findings.support.xla_arena import facts
@@ -284,6 +284,11 @@ def _of_its_parts(case: Case, moment: Moment, compiler: CompilerMemory) -> str |
         )
     if program_account.mostly_arguments(compiler):
         return program_account.of_arguments(case, moment, compiler)
+    if op := op_alone(moment):
+        return (
+            f"it is the result of one operation that runs by itself, outside of jit (`{op}`): one array is as"
+            " large as that, and others of the program, which are alive with it, hold the rest"
+        )
     if of_a_program(moment):
         told = program_account.of_temporaries(compiler)
         told = told or _by_the_text(case, moment) or _ALL_TEMPORARIES
