@@ -188,14 +188,14 @@ def index_of(case: Case, moment: Moment) -> int:
 
 
 _ALONE = regex(
-    r"jit_+(?P<op>add|subtract|multiply|(?:true_)?divide|floor_divide|negative|power|square|sqrt|exp|log|log1p"
-    r"|expm1|sin|cos|tanh|abs|sign|maximum|minimum|clip|where|greater|less|equal|logical_and|logical_or|copy"
+    r"jit_+(?P<op>add|subtract|multiply|(?:true_)?divide|floor_divide|negative|power|square|sqrt|exp|log"
+    r"|log1p|expm1|sin|cos|tanh|abs|sign|maximum|minimum|clip|where|greater|less|equal|logical_and|logical_or|copy"
     r"|convert_element_type|broadcast_in_dim|concatenate|transpose|real|imag|conj)\Z"
 )
 
 
 def op_alone(moment: Moment) -> str | None:
-    """The one element-wise operation of JAX that ran by itself, outside of jit: it has no temporaries."""
+    """The one operation of JAX that ran by itself, outside of jit: it has no temporaries."""
     failed = moment.request.failed if moment.request else None
     found = _ALONE.match(failed.executable or "") if failed else None
     return found["op"] if found else None
