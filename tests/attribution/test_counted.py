@@ -6,6 +6,7 @@ from tfmemlens.attribution.moments.counted import with_counted, with_holders
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind
 from tfmemlens.model.capture import Capture, Source, Surroundings
+from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.incident import ChunkMap, FailedRequest, Incident
 from tfmemlens.model.line import Line
 from tfmemlens.model.live_model import (
@@ -51,9 +52,10 @@ def counted(
     model: LiveModel | None = None,
     failure: Incident = FAILURE,
     told: Surroundings = Surroundings(),
+    graph: Graph | None = None,
 ) -> dict[tuple[str | None, str], int]:
     """MiB by owner and kind."""
-    capture = Capture(Source("-"), surroundings=told, living=living, live_model=model)
+    capture = Capture(Source("-"), surroundings=told, living=living, live_model=model, graph=graph)
     found = with_counted(blocks, capture, failure)
     if found is None:
         return {}
@@ -141,6 +143,23 @@ def test_many_blocks_of_one_element_are_a_buffers_of_the_pipeline() -> None:
     assert counted(dump((2, 16)), failure=failed) == {(None, "input"): 32}
     of_net = replace(failed, request=replace(failed.request, pipeline=False))
     assert counted(dump((2, 16)), failure=of_net, told=code) == {}
+
+
+def queued(shape: tuple[int, ...], capacity: int) -> Graph:
+    told = {"capacity": capacity, "component_types": ("float32", "int32"), "shapes": (shape, ())}
+    queue = Node("read/pool/random_shuffle_queue", "RandomShuffleQueueV2", attributes=told)
+    return Graph({queue.name: queue})
+
+
+def test_a_queue_of_the_graph_owns_blocks_of_its_elements_as_many_as_it_takes() -> None:
+    of_pool = {("read/pool (queue)", "input"): 60}
+    assert counted(dump((2, 30)), graph=queued((2, FLOATS), 900)) == of_pool
+    assert counted(dump((3, 20)), graph=queued((2, FLOATS), 900)) == of_pool  # in larger blocks
+    assert counted(dump((2, 40)), graph=queued((2, FLOATS), 30)) == {**of_pool, (None, "unattributed"): 20}
+    assert counted(dump((4, 30)), graph=queued((2, FLOATS), 900)) == {}
+    assert counted(dump((2, 12)), graph=queued((2, FLOATS), 900)) == {}  # a step may have as many
+    on_gpu = replace(FAILURE, request=FailedRequest(device="/device:GPU:0"))
+    assert counted(dump((2, 30)), graph=queued((2, FLOATS), 900), failure=on_gpu) == {}
 
 
 def test_a_sample_of_the_batch_is_an_element_where_a_buffer_is_known() -> None:

@@ -94,6 +94,11 @@ SETS_OF_TEN = (
 CLIPPING = '  File "tf1.py", line 182, in train\n    clipped, _ = tf.clip_by_global_norm(gradients, 1.0)\n'
 TURNS = "    x = tf.transpose(x, [0, 2, 3, 1])\n    x = tf.transpose(conv(x), [0, 3, 1, 2])\n"
 KERNELS = dump_by_size(224000, 500, (5, 49000192), (1, 200 * MIB))
+QUEUED = (
+    "x = tf.train.batch([x], batch_size=8, capacity={})\n"
+    + dump_by_size(4800000, 500, (800, 600064), allocator="bfc_cpu_allocator_for_gpu")
+    + oom("8,300,500", on=CPU, by="bfc_cpu_allocator_for_gpu")
+)
 JOINED = (
     'Traceback (most recent call last):\n  File "bank.py", line 6, in <module>\n'
     "    queue = tf.concat([queue, k], 0)\n" + oom("1966080,512", "concat")
@@ -562,6 +567,7 @@ CASES: dict[str, tuple[str, str]] = {
         "step 100 loss 3.9\nfailed to allocate 7.42G (7971274752 bytes) from device:"
         " CUDA_ERROR_OUT_OF_MEMORY\n",
     ),
+    "samples-in-a-queue": (QUEUED.format(900), QUEUED.format(700)),
     "square-kernels": (KERNELS + oom("16,3500"), KERNELS + oom("16,3501")),
     "soft-warnings-only": (SOFT, SOFT.split(" with freed_by_count")[0] + "\n"),
     "stale-graphs": (

@@ -62,6 +62,7 @@ def test_where_a_node_was_defined_tells_on_its_line_and_below() -> None:
         ("OOM ".encode("utf-16-be"), "utf-8-sig"),
         (b"OOM when allocating", "utf-8-sig"),
         (b"\0" * 20, "utf-8-sig"),
+        (b"".join(number.to_bytes(4, "little") for number in range(1, 60)), "utf-8-sig"),  # of a graph
     ],
 )
 def test_zeros_in_every_other_place_tell_the_encoding(head: bytes, encoding: str) -> None:

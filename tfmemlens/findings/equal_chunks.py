@@ -4,10 +4,10 @@ What it means: a dump has no names, but sizes tell: when most of the memory lies
 same tensor is kept again and again. In a while loop that is the state of each iteration, kept for the
 backward pass, and it may have several sizes. After some steps that went well it is a result that each step
 leaves behind. Otherwise it may as well be as many layers of one shape, unless no model has so many.
-When it fires: no report names owners, the program counted no tape that keeps them (`kept-by-a-tape`), and at
-least four chunks of the request's size hold half of what is in use, or a hundred of another size do;
-sixteen, where steps went well before, where what is in use rose from failure to failure or where an op failed
-that ran by itself, ten, where the failing line adds to a list;
+When it fires: no report names owners, no tape (`kept-by-a-tape`) and no queue (`samples-in-a-queue`) keeps
+them, and at least four chunks of the request's size hold half of what is in use, or a hundred of another
+size do; sixteen, where steps went well before, where what is in use rose from failure to failure or where an
+op failed that ran by itself, ten, where the failing line adds to a list;
 so too where a session has served many times what it holds, as only steps that went well make it; a step each
 of the sequence that was asked for, where they are as large as that and at least as many; as many as a quoted
 `tf.while_loop` has turns, where nothing names the op;
@@ -24,7 +24,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tfmemlens.findings import held_by_python, kept_by_a_tape
+from tfmemlens.findings import held_by_python, kept_by_a_tape, samples_in_a_queue
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.collected import Collected, collected, one_by_one
 from tfmemlens.findings.support.growth import one_for_each, rising, tracings
@@ -51,6 +51,7 @@ from tfmemlens.findings.support.rows import (
 from tfmemlens.findings.support.situation import JAX, framework_of, situation
 from tfmemlens.findings.support.watching import device_memory
 from tfmemlens.findings.support.weights import makes_first_values
+from tfmemlens.knowledge.input_queues import OF_A_QUEUE
 from tfmemlens.knowledge.kept_elements import KEEPS_ELEMENTS, call_that_keeps, kept_by
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
@@ -86,7 +87,7 @@ _LEAK = "as if each step left one behind (a leak)"
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
-        if attributed(moment) or any(kept_by_a_tape.check(case)):
+        if attributed(moment) or any(kept_by_a_tape.check(case)) or any(samples_in_a_queue.check(case)):
             continue
         meaning, equal = _meaning(case, moment), _of_the_request(moment, request)
         alive = equal or _of_any_size(case, moment, request)
@@ -336,6 +337,8 @@ def _steps_of_sequence(moment: Moment) -> int | None:
     as large as it without that dimension, and at least as many.
     """
     failed = moment.request.failed if moment.request else None
+    if failed and (failed.pipeline or OF_A_QUEUE.search(failed.op or failed.node or "")):
+        return None  # samples that wait to be a batch
     most = max(moment.attribution.table, key=lambda row: row.total_bytes, default=None)
     need, shape = (failed.tensor_bytes, failed.shape) if failed else (None, None)
     if most is None or not need or not shape or len(shape) < 3 or not all(shape):

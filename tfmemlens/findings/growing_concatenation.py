@@ -5,23 +5,27 @@ both are alive while it is made. Without an end it fails some day, whatever the 
 values of every batch does the same with its variable.
 When it fires: the failing line assigns a concatenation to a name that is among what it joins, or calls
 `streaming_concat` without a `max_size`; or another line of the program does, and what was recorded alive at
-the failure shows that this tensor has a fifth of it.
+the failure shows that this tensor has a fifth of it. Without such a record, ten steps must have gone well and
+one block or two of a size must have a fifth of what is in use; that it is this tensor is a guess then.
 What to do: a buffer of fixed size, whose oldest rows are overwritten; in a metric sums, not values.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.kept import (
     Joined,
     gathered_by_a_metric,
     joined_by_the_program,
+    joined_from_step_to_step,
     joined_to_itself,
 )
 from tfmemlens.findings.support.rows import all_in_use, requests, tensor_text
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import human
 
@@ -46,6 +50,8 @@ def check(case: Case) -> Iterator[Finding]:
         if name is None:
             if joined := joined_by_the_program(case, moment):
                 yield _of_a_line_before(index, moment, request, joined)
+            elif grows := joined_from_step_to_step(case, moment, request):
+                yield _of_many_steps(index, moment, request, *grows)
             continue
         yield Finding(
             severity=Severity.CAUSE,
@@ -86,6 +92,7 @@ def _of_a_line_before(index: int, moment: Moment, request: Request, joined: Join
         remedies=(
             Remedy(
                 f"keep `{name}` at a fixed size: cut off its oldest rows each time it is made",
+                _cut(name, joined.line.text, (held.tensor.shape or (0,))[0] or 0),
                 slug="ring-buffer",
             ),
         ),
@@ -94,7 +101,55 @@ def _of_a_line_before(index: int, moment: Moment, request: Request, joined: Join
     )
 
 
-_OF_ONE_STEP = ("smaller-batch", "truncate-inputs", "bucket-sequences", "in-blocks", "smaller-input")
+_KEPT_ROWS = 4
+"""A part of those that failed."""
+
+
+def _cut(name: str, text: str, rows: int) -> str | None:
+    """The line that keeps the newest rows, which stand in front where the name comes last."""
+    kept = rows // _KEPT_ROWS
+    if not kept:
+        return None
+    last = re.search(rf",\s*{re.escape(name)}\s*[\])]", text) is not None
+    part = f":{kept}" if last else f"-{kept}:"
+    return f"{name} = {name}[{part}]   # behind that line"
+
+
+def _of_many_steps(index: int, moment: Moment, request: Request, name: str, line: Line) -> Finding:
+    """A tensor that a line makes longer in each step, where only sizes tell what is alive."""
+    row = max((row for row in moment.attribution.table if row.node is None), key=lambda row: row.size_bytes)
+    blocks = f"block{'s' if row.count > 1 else ''} of {human(row.size_bytes)}"
+    told = (
+        f"`{name}` ({line.place}) is joined to itself and grows with each step; most likely it has the"
+        f" largest {blocks}"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=told,
+        because=told,
+        explains=all_in_use(moment) or row.total_bytes,
+        evidence=(Evidence("it is joined to itself", line), Evidence("the request", request.failed.line)),
+        remedies=(
+            Remedy(
+                f"keep `{name}` at a fixed size: cut off its oldest rows each time it is made",
+                slug="ring-buffer",
+            ),
+        ),
+        moment=index,
+        rules_out=_OF_ONE_STEP,
+    )
+
+
+_OF_ONE_STEP = (
+    "smaller-batch",
+    "truncate-inputs",
+    "bucket-sequences",
+    "in-blocks",
+    "smaller-input",
+    "constant-shapes",
+    "large-tensors-first",
+    "compare-shapes",
+)
 """What makes a step smaller, and puts off the end of what grows."""
 
 

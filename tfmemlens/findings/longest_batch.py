@@ -16,7 +16,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tfmemlens.findings.support.kept import joined_by_the_program
+from tfmemlens.findings.support.kept import joined_by_the_program, joined_from_step_to_step
 from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
 from tfmemlens.findings.support.rows import all_in_use, requests
 from tfmemlens.findings.support.stage import counters_before
@@ -35,7 +35,7 @@ _LEAST, _LARGER, _MUCH_LARGER = 4, 1.25, 4
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
-        if joined_by_the_program(case, moment):
+        if joined_by_the_program(case, moment) or joined_from_step_to_step(case, moment, request):
             continue  # longer from step to step
         if (usual := _recorded(case, request)) is not None:
             yield _longer_than(case, index, moment, request, usual)

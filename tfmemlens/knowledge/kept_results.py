@@ -126,3 +126,9 @@ _A_MODEL = regex(r"(?i)(?:append|add)\(\s{0,9}\w{0,40}(?:model|net|clf)\b|=\s{0,
 def keeps_model(code: str) -> bool:
     """Whether a line puts a model where it is kept: `models.append(model)`, `registry[name] = model`."""
     return bool(_A_MODEL.search(code))
+
+
+OF_A_LAYER = frozenset(
+    {"call", "__call__", "build", "forward", "apply", "build_model", "create_model", "make_model", "__init__"}
+)
+"""Functions in which a list takes the parts of a network, each once."""

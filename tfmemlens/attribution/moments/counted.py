@@ -11,6 +11,7 @@ from tfmemlens.attribution.moments.claims import Blocks, Claim, Taken, take
 from tfmemlens.attribution.moments.live_inputs import BATCH, HELD_TENSOR, OF_BATCH
 from tfmemlens.attribution.names.live_names import LiveNames
 from tfmemlens.attribution.names.node_names import owner_of
+from tfmemlens.knowledge.input_queues import queues_of
 from tfmemlens.knowledge.kept_elements import calls_that_keep
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
@@ -45,6 +46,7 @@ def with_counted(
     if free:
         take(taken, blocks, _claims(capture, failed))
         take(taken, blocks, _of_kept_rows(capture, failed, taken, blocks))
+        take(taken, blocks, _of_queues(capture, failed, blocks))
         take(taken, blocks, of_step)
         take(taken, blocks, _of_elements(capture, failed, blocks))
     if not taken:
@@ -214,6 +216,22 @@ def _of_graphs(model: LiveModel) -> Iterator[Claim]:
         layer = each.name.rpartition("/")[0] or lines.get(each.name)
         kind = Kind.PARAMETER if each.is_variable else Kind.CONSTANT
         yield Claim(each.name, replace(NOBODY, layer=layer, kind=kind), each.tensor, each.count)
+
+
+def _of_queues(capture: Capture, failed: FailedRequest, blocks: Blocks) -> Iterator[Claim]:
+    """What the queues of a session's graph keep in the host's memory: many blocks of at least the size of one
+    of their elements, no more than they may hold.
+    """
+    if "GPU" in (failed.device or failed.allocator or ""):
+        return
+    for queue in queues_of(capture.graph):
+        owner = replace(OF_BATCH, layer=queue.label)
+        for element in queue.elements:
+            asked = element.bytes or 0
+            size, most = round_up(asked), queue.capacity or sum(blocks.free.values())
+            alike = sum(count for each, count in blocks.free.items() if size <= each < 2 * size)
+            if size >= LEAST_BYTES and alike >= _LEAST_ELEMENTS:
+                yield Claim(ELEMENT, owner, element, min(alike, most))
 
 
 def _of_elements(capture: Capture, failed: FailedRequest, blocks: Blocks) -> Iterator[Claim]:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import all_in_use
-from tfmemlens.knowledge.kept_results import keeps_each_result, keeps_whole_states, list_that_keeps
+from tfmemlens.findings.support.stage import counters_before
+from tfmemlens.knowledge.kept_results import (
+    OF_A_LAYER,
+    keeps_each_result,
+    keeps_whole_states,
+    list_that_keeps,
+)
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Remedy
@@ -39,10 +45,6 @@ _GATHERING = regex(r"\b(?P<call>streaming_concat)\((?![^#]{0,400}\bmax_size\s*=\
 """A metric that keeps what it is given of every batch; its variable is made anew, larger, when it is full."""
 _CUT = regex(r"\)\s*\[[^\]\[]{0,80}:[^\]\[]{0,80}\]")
 """What is joined is cut to a size: `tf.concat([queue, x], 0)[-4096:]`."""
-_OF_A_LAYER = frozenset(
-    {"call", "__call__", "build", "forward", "apply", "build_model", "create_model", "make_model", "__init__"}
-)
-"""Functions in which a list takes the parts of a network, each once."""
 _TAPED = regex(r"\btape\b|loss|grad|training\s*=\s*True|\btrain")
 """Code that most likely runs under a tape, which keeps activations."""
 _EPOCH = regex(r"(?i)epoch")
@@ -78,7 +80,7 @@ def kept_on_the_way(request: Request) -> tuple[Frame, str] | None:
     if not is_eager(request) or failed.creating or failed.updating or failed.pipeline:
         return None
     for frame in reversed(failed.frames):
-        if frame.name in _OF_A_LAYER or not user_frame(frame.place):
+        if frame.name in OF_A_LAYER or not user_frame(frame.place):
             continue
         name = keeps_each_result(frame.text)
         if name is not None:
@@ -113,7 +115,25 @@ def joined_by_the_program(case: Case, moment: Moment) -> Joined | None:
     return None
 
 
-_MUCH = 0.2
+def joined_from_step_to_step(case: Case, moment: Moment, request: Request) -> tuple[str, Line] | None:
+    """The tensor that the program joins to itself in each step, where many steps went well and one block has
+    much of what is in use, though nothing says of whom it is; trees are read only where there are steps.
+    """
+    program = case.capture.surroundings.program()
+    steps = max((step for step, _ in counters_before(case, request)), default=0)
+    largest = max(
+        (row.total_bytes for row in moment.attribution.table if row.node is None and row.count <= _COPIES),
+        default=0,
+    )
+    if steps < _MANY_STEPS or not program or case.capture.living or largest < _MUCH * all_in_use(moment):
+        return None
+    from tfmemlens.findings.support.joined_code import joined_over_steps
+
+    return next(joined_over_steps(program), None)
+
+
+_MUCH, _MANY_STEPS, _COPIES = 0.2, 10, 2
+"""Of what is in use; of steps; the old tensor and the new one may be there together."""
 
 
 def _is_cut(name: str, code: Sequence[Line]) -> bool:

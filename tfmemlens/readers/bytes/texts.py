@@ -20,9 +20,10 @@ def encoding_of(head: bytes) -> str:
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "utf-16"
     even, odd = head[0:200:2], head[1:200:2]
-    if len(head) > 8 and odd.count(0) > 0.6 * len(odd) > even.count(0):
+    few = 0.25 * len(odd)  # small whole numbers of four bytes have zeros in three of them
+    if len(head) > 8 and odd.count(0) > 0.6 * len(odd) and even.count(0) < few:
         return "utf-16-le"
-    if len(head) > 8 and even.count(0) > 0.6 * len(even) > odd.count(0):
+    if len(head) > 8 and even.count(0) > 0.6 * len(even) and odd.count(0) < few:
         return "utf-16-be"
     return "utf-8-sig"
 

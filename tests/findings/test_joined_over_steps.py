@@ -1,0 +1,74 @@
+"""Tensors that a line of the program joins to themselves in each step, where no record tells who is alive."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.logs import CPU, MIB, dump_by_size, oom
+from tests.findings.pages import explained
+from tests.findings.test_retraced_code import program
+from tfmemlens.findings.growing_concatenation import _cut
+from tfmemlens.findings.support.joined_code import joined_over_steps
+
+HOST = "bfc_cpu_allocator_for_gpu"
+METHOD = "class Net:\n    def learn(self, k):\n        {}\n"
+STEPS = "step 0 loss 0.1\nstep 20 loss 0.2\nstep 40 loss 0.2\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        (METHOD.format("self.bank = tf.concat([k, self.bank], axis=0)"), ["self.bank"]),
+        (METHOD.format("self.bank = np.concatenate((self.bank, k))"), ["self.bank"]),
+        (METHOD.format("self.bank = np.append(self.bank, k, 0)"), ["self.bank"]),
+        (METHOD.format("self.bank.assign(tf.concat([self.bank, k], 0))"), ["self.bank"]),
+        (METHOD.format("self.bank = tf.concat([k, self.bank], 0)[:99]"), []),
+        (METHOD.format("self.bank = tf.concat([k, self.shelf], 0)"), []),
+        (METHOD.format("self.bank = tf.concat([k, self.bank], axis=-1)"), []),
+        (METHOD.format("self.bank = tf.concat([self.bank, k], 0)\n        self.bank = self.bank[-99:]"), []),
+        (METHOD.format("self.bank = make()\n        self.bank = tf.concat([self.bank, k], 0)"), []),
+        (METHOD.replace("learn", "call").format("self.bank = tf.concat([self.bank, k], 0)"), []),
+        ("for step in range(90):\n    seen = tf.concat([seen, k], 0)\n", ["seen"]),
+        ("for block in blocks:\n    x = tf.concat([x, block(x)], 0)\n", []),  # a network
+        ("for step in range(90):\n    seen = first()\n    seen = tf.concat([seen, k], 0)\n", []),
+        ("def add(k):\n    global seen\n    seen = tf.concat([seen, k], 0)\n", ["seen"]),
+        ("def add(seen, k):\n    seen = tf.concat([seen, k], 0)\n", []),
+    ],
+)
+def test_names_that_grow_from_step_to_step(code: str, names: list[str]) -> None:
+    assert [name for name, _ in joined_over_steps(program(code))] == names
+
+
+@pytest.mark.parametrize(
+    ("steps", "blocks", "grows"),
+    [
+        (STEPS, ((1, 60 * MIB), (40, MIB)), True),
+        ("step 1 loss 0.1\nstep 2 loss 0.1\n", ((1, 60 * MIB), (40, MIB)), False),  # may as well be a batch
+        (STEPS, ((1, 12 * MIB), (88, MIB)), False),  # nothing large is there once
+        (STEPS, ((40, MIB), (30, 2 * MIB)), False),
+    ],
+)
+def test_a_block_that_grew_with_the_steps(
+    steps: str, blocks: tuple[tuple[int, int], ...], grows: bool
+) -> None:
+    code = METHOD.format("self.bank = tf.concat([k, self.bank], axis=0)")
+    text = (
+        code
+        + steps
+        + dump_by_size(8 * MIB, 100, *blocks, allocator=HOST)
+        + oom("32,65536", "RealDiv", on=CPU, by=HOST)
+    )
+    found = [each for each in explained(text).findings if each.rule == "growing-concatenation"]
+    assert bool(found) is grows
+    if found:
+        assert "most likely it has the largest block of 60.00 MiB" in found[0].headline
+        slugs = [each.remedy.slug for each in explained(text).actions]
+        assert slugs[0] == "ring-buffer" and not {"constant-shapes", "smaller-batch"} & {*slugs}
+
+
+def test_the_newest_rows_stay() -> None:
+    assert _cut("self.bank", "self.bank = tf.concat([k, self.bank], 0)", 4000) == (
+        "self.bank = self.bank[:1000]   # behind that line"
+    )
+    assert _cut("bank", "bank = tf.concat([bank, k], 0)", 4000) == "bank = bank[-1000:]   # behind that line"
+    assert _cut("bank", "bank = tf.concat([bank, k], 0)", 0) is None
