@@ -101,6 +101,14 @@ def test_a_queue_of_the_recorded_graph(code: str, name: str, bound: str) -> None
     assert "most likely" not in (found.because or "")
 
 
+def test_who_holds_it_comes_before_what_merely_failed_last() -> None:
+    said = explained(POOL + held()).verdict
+    assert said.startswith("Out of memory: the queue of `shuffle_batch` (line 3) most likely keeps 1,800")
+    assert said.endswith("; what failed is small: [20,96,96,3] float32 (2.11 MiB), in `leaves`.")
+    large = POOL + held().replace("20,96,96,3", "300,96,96,3").replace(str(20 * EACH), str(300 * EACH))
+    assert explained(large).verdict.startswith("Out of memory in `leaves` while allocating [300,96,96,3]")
+
+
 def test_names_of_queues() -> None:
     assert QUEUE_CALL.search("a = tf.compat.v1.train.batch([a], 8)")
     assert QUEUE_CALL.search("b = tf.train.shuffle_batch_join(parts, 8, 900, 700)")

@@ -13,7 +13,8 @@ from tfmemlens.errors import UnreadableInput
 from tfmemlens.findings.support.kills import surely_for_memory, was_killed
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.readers.formats import run_record
-from tfmemlens.readers.gathering import inputs
+from tfmemlens.readers.gathering import inputs, opening
+from tfmemlens.use_cases import run
 
 GIB = 1 << 30
 
@@ -106,3 +107,20 @@ def test_a_cut_record_says_so(tmp_path: Path) -> None:
 def test_another_json_is_not_ours(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"ending": "killed by SIGTERM", "tfmemlens_run": 1}')
     assert not any("the run:" in note.text for note in readers.read(inputs.resolve(tmp_path)).notes)
+
+
+@pytest.mark.parametrize("space", [None, 3 * GIB])
+def test_a_limit_of_the_address_space_is_told(tmp_path: Path, space: int | None) -> None:
+    more = {} if space is None else {"address_space_bytes": space}
+    opened = opening.open_input(inputs.Input(str(record(tmp_path, "exit status 1", **more))))
+    with opened.file:
+        notes = [each.text for each in run_record.read(opened).notes]
+    told = [each for each in notes if each.startswith("`ulimit -v` limits the address space")]
+    assert len(told) == (space is not None) and all("to 3.00 GiB" in each for each in told)
+
+
+def test_the_limit_that_a_program_inherits_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = pytest.importorskip("resource")
+    for soft, kept in ((5 * GIB, {"address_space_bytes": 5 * GIB}), (resource.RLIM_INFINITY, {})):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, soft=soft: (soft, soft))
+        assert run._address_space() == kept

@@ -297,7 +297,21 @@ def _begun(command: Sequence[str], started: float) -> dict[str, Any]:
         "working_folder": str(Path.cwd()),
         "started": _clock(started),
         "ending": UNKNOWN_END,
+        **_address_space(),
     }
+
+
+def _address_space() -> dict[str, int]:
+    """The address space that the program may take (`ulimit -v`); empty where nothing limits it, or where the
+    system knows no such limit.
+    """
+    try:
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    except (ImportError, AttributeError, OSError):
+        return {}
+    return {} if soft in (resource.RLIM_INFINITY, -1) else {"address_space_bytes": soft}
 
 
 def _write_record(folder: str, record: dict[str, Any], problems: list[str]) -> bool:

@@ -14,6 +14,7 @@ from tfmemlens.findings.support.program_lines import line_of_layer
 from tfmemlens.findings.support.rows import (
     OF_SLOTS,
     OF_UPDATE,
+    all_in_use,
     is_buffer,
     of_a_program,
     on_host,
@@ -81,11 +82,37 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
     if best.rule == _IN_PIECES:
         clauses.reverse()  # what is too large for a piece says more than the pieces
     why = f" ({clauses[1]})" if deeper else ""
-    said = f"{_with_its_line(case, moment, _what(case, moment), clauses)}: {clauses[0]}{why}"
+    what = _with_its_line(case, moment, _what(case, moment), clauses)
+    said = _holder_first(moment, best, what, f"{clauses[0]}{why}") or f"{what}: {clauses[0]}{why}"
     more = of_the_largest_layer(case, moment, said) if best.rule in _OF_FIGURES else ""
     more = of_the_counted_owner(case, moment, said) if best.rule in _OF_THE_REQUEST else more
     more = more or _of_its_shape(best, ours)
     return _sentence(f"{said}{more}{_in_its_words(case, moment)}")
+
+
+def _holder_first(moment: Moment, best: Finding, what: str, why: str) -> str:
+    """The sentence with who holds the memory in front, where that is most of it and what failed merely came
+    last and is small; empty elsewhere.
+    """
+    asked, whole = _ASKED.match(what), all_in_use(moment)
+    need = moment.request.needed_bytes if moment.request else None
+    held_by = best.rule in _OF_A_HOLDER or _ELEMENTS in why
+    if asked is None or not held_by or need is None or need > _SMALL * whole:
+        return ""
+    if (best.explains or 0) < _MOSTLY * whole:
+        return ""
+    where = f", in {asked['where']}" if asked["where"] else ""
+    return f"{asked['what']}: {why}; what failed is small: {asked['tensor']}{where}"
+
+
+_ASKED = regex(
+    r"\A(?P<what>Out of (?:memory|host RAM \(not GPU memory\)))(?: in (?P<where>.{1,200}?))?"
+    r" while allocating (?P<tensor>.{1,200})\Z"
+)
+_OF_A_HOLDER = ("held-by-python", "samples-in-a-queue")
+_ELEMENTS = "elements that the input pipeline keeps"
+_MOSTLY, _SMALL = 0.6, 0.1
+"""Of what is in use: what one holder has, and what came last."""
 
 
 def _of_its_shape(best: Finding, ours: Sequence[Finding]) -> str:

@@ -90,6 +90,12 @@ def _facts(record: dict[str, Any]) -> Iterator[str]:
     limit = (record.get("memory_group") or {}).get("limit_bytes")
     if limit:
         yield f"the kernel limits its memory group to {human(limit)}"
+    space = record.get("address_space_bytes")
+    if space:
+        yield (
+            f"`ulimit -v` limits the address space of each of its processes to {human(space)}: an allocation"
+            " beyond that fails, however much RAM is free"
+        )
     left_out = record.get("output_bytes_left_out")
     if left_out:
         yield f"{left_out:,} bytes in the middle of the output were not kept"
