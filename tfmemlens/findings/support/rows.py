@@ -189,8 +189,8 @@ def index_of(case: Case, moment: Moment) -> int:
 
 _ALONE = regex(
     r"jit_+(?P<op>add|subtract|multiply|(?:true_)?divide|floor_divide|negative|power|square|sqrt|exp|log"
-    r"|log1p|expm1|sin|cos|tanh|abs|sign|maximum|minimum|clip|where|greater|less|equal|logical_and|logical_or|copy"
-    r"|convert_element_type|broadcast_in_dim|concatenate|transpose|real|imag|conj)\Z"
+    r"|log1p|expm1|sin|cos|tanh|abs|sign|maximum|minimum|clip|where|greater|less|equal|logical_and|logical_or"
+    r"|copy|convert_element_type|broadcast_in_dim|concatenate|transpose|real|imag|conj)\Z"
 )
 
 
