@@ -310,3 +310,32 @@ def test_keras_2_normalises_volumes_in_one_kernel_since_2_5(version: str | None,
     )
     found = [op.op for op in step(replace(net, dialect="keras-2", version=version)).step.tape.ops]
     assert ("FusedBatchNormV3" in found) is fused
+
+
+def test_rows_that_are_divided_look_at_the_whole_table_in_keras_3() -> None:
+    def looks(version: str) -> int:
+        made = step(table(version), "adagrad").step.tape.ops
+        return sum(op.op in ("Equal", "IsNan") and bool(op.writes) for op in made)
+
+    assert looks("3.9.0") == 2
+    assert not looks("2.11.0")
+
+
+def test_sgd_of_keras_2_11_keeps_zeros_for_a_table() -> None:
+    def zeros(net: Network, rule: str) -> list[int]:
+        return [value.bytes for value in step(net, rule).step.tape.constants if value.shape == (900, 8)]
+
+    assert zeros(table("2.11.0"), "sgd") == [900 * 8 * 4]
+    assert not zeros(table("2.11.0"), "momentum")
+    assert not zeros(table("3.9.0"), "sgd")
+
+
+def table(version: str) -> Network:
+    """A table of words before a layer."""
+    layers = [
+        layer("InputLayer", "x", batch_input_shape=[None, 12], batch_shape=[None, 12], dtype="int32"),
+        layer("Embedding", "table", "x", input_dim=900, output_dim=8),
+        layer("Flatten", "flat", "table"),
+        layer("Dense", "told", "flat", units=8),
+    ]
+    return network(layers, version)

@@ -114,6 +114,8 @@ def prepare(
     if kind.decays:
         tape.consume("AssignSubVariableOp", [tape.op("Mul", [weight], early=True)], updates=weight)
     if _sparse_2(tape, kind, weight, grad):
+        if kind.name == _IDLE_MOMENTUM.name:  # momentum 0 times the slot was folded to zeros, which stay
+            tape.constant("zeros", weight.shape, weight.dtype)
         return [_rewritten(tape, slot) for slot in slots]
     return [
         tape.op("Mul", [slots[min(at, len(slots) - 1)]], weight.shape, early=True) for at in range(kind.early)
@@ -383,12 +385,23 @@ def _scattered(
         value = tape.op("AddV2", [ready[0], spread], weight.shape, over=[ready[0], spread])
         tape.consume("AssignVariableOp", [value], replaces=slots[0])
         root = tape.op("Sqrt", [value], weight.shape)
+        tape.ops[-1] = replace(tape.ops[-1], after=(len(tape.ops) - 2,))  # the slot is read when assigned
     scaled = tape.op("Mul", [grad])
-    rows = tape.op("GatherV2", [root], grad.shape)
+    rows = tape.op("GatherV2", [root, *_undefined(tape, root)], grad.shape)
     step = tape.op("RealDiv", [scaled, rows], over=[scaled, rows])
     if kind.name == "adadelta":
         _add_squared_step(tape, weight, step, ready[1], slots[1])
     return step
+
+
+def _undefined(tape: Tape, root: TapeValue) -> list[TapeValue]:
+    """Whether rows divided by it are undefined anywhere: Keras 3 looks at the whole table for zeros and NaNs
+    first (`indexed_slices_div`, keras/src/backend/tensorflow/sparse.py).
+    """
+    if not tape.keras_3:
+        return []
+    told = [tape.op(name, [root], dtype="bool") for name in ("Equal", "IsNan")]
+    return [tape.op("Any", [tape.op("LogicalOr", told, over=told)], (), "bool")]
 
 
 def _add_squared_step(
