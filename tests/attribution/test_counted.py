@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from tfmemlens.attribution.moments.claims import Claim
 from tfmemlens.attribution.moments.counted import with_counted, with_holders
 from tfmemlens.model.allocation import Allocation, AllocationTable
-from tfmemlens.model.attribution import NOBODY, Attribution, Kind
+from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Phase
 from tfmemlens.model.capture import Capture, Source, Surroundings
 from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.incident import ChunkMap, FailedRequest, Incident
@@ -143,6 +144,31 @@ def test_many_blocks_of_one_element_are_a_buffers_of_the_pipeline() -> None:
     assert counted(dump((2, 16)), failure=failed) == {(None, "input"): 32}
     of_net = replace(failed, request=replace(failed.request, pipeline=False))
     assert counted(dump((2, 16)), failure=of_net, told=code) == {}
+
+
+def test_a_gradient_that_the_failed_step_recorded_goes_before_a_weight_of_its_size() -> None:
+    model = LiveModel((), (), (weights("table", 9), weights("head", 2)))
+    passing = replace(NOBODY, kind=Kind.WORKSPACE, phase=Phase.OPTIMIZER)
+    made = [Claim("step/adam/UnsortedSegmentSum", passing, kind_of(9), exact=True, block_bytes=9 * MIB)]
+    blocks, capture = dump((9, 1), (12, 1)), Capture(Source("-"), live_model=model)
+    found = with_counted(blocks, capture, FAILURE, made)
+    assert found is not None
+    owners = {row.size_bytes // MIB: owner for row, owner in zip(found.table, found.owners, strict=True)}
+    assert (owners[9].layer, owners[9].kind) == ("table", Kind.GRADIENT)
+    assert (owners[12].layer, owners[12].kind) == ("table", Kind.PARAMETER)
+    kept = [replace(made[0], owner=replace(passing, kind=Kind.ACTIVATION, phase=Phase.FORWARD))]
+    found = with_counted(dump((9, 1)), capture, FAILURE, kept)
+    assert found is not None and found.owners[0].kind is Kind.PARAMETER
+
+
+def test_a_variable_of_a_function_that_may_be_the_models_own_comes_last() -> None:
+    read = KeptConstant("train_loop/41", kind_of(9), 9 * MIB, 9 * MIB, "", is_variable=True)
+    model = LiveModel((), (), (weights("table", 9),), constants=(read,))
+    assert counted(dump((9, 1)), model=model) == {("table", "parameter"): 9}
+    assert counted(dump((9, 2)), model=model) == {("table", "parameter"): 9, ("train_loop", "parameter"): 9}
+    made = Claim("net/Mul", replace(NOBODY, layer="net", kind=Kind.ACTIVATION), kind_of(9))
+    found = with_counted(dump((9, 2)), Capture(Source("-"), live_model=model), FAILURE, [made])
+    assert found is not None and {owner.layer for owner in found.owners} == {"table", "net"}
 
 
 def queued(shape: tuple[int, ...], capacity: int) -> Graph:

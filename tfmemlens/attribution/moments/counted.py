@@ -43,17 +43,45 @@ def with_counted(
             free[row.size_bytes] += row.count
     taken: Taken = {}
     blocks = _blocks(free, incident)
+    of_step = list(of_step) if free else []
     if free:
+        take(taken, blocks, (_of_one_weight(each, capture) for each in of_step if _is_sure(each)))
         take(taken, blocks, _claims(capture, failed))
         take(taken, blocks, _of_kept_rows(capture, failed, taken, blocks))
         take(taken, blocks, _of_queues(capture, failed, blocks))
-        take(taken, blocks, of_step)
+        take(taken, blocks, (each for each in of_step if not _is_sure(each)))
         take(taken, blocks, _of_elements(capture, failed, blocks))
+        take(taken, blocks, _of_graphs(capture.live_model, own=True) if capture.live_model else ())
     if not taken:
         return None
     split = [part for row, owner in rows for part in _split(row, owner, taken)]
     table = AllocationTable.of([row for row, _ in split])
     return Attribution(table, [owner for _, owner in split], attribution.calls)
+
+
+def _is_sure(claim: Claim) -> bool:
+    """Whether the record of the step that failed has the block itself, of what no variable keeps: a gradient
+    or a product of the update is as large as the weight.
+    """
+    passing = claim.owner.kind in (Kind.GRADIENT, Kind.WORKSPACE)
+    return bool(claim.block_bytes) and passing and claim.owner.phase in (Phase.GRADIENT, Phase.OPTIMIZER)
+
+
+_DENSE = "UnsortedSegmentSum"
+"""The op that makes a dense gradient of the rows that were looked up."""
+
+
+def _of_one_weight(claim: Claim, capture: Capture) -> Claim:
+    """The same with the layer that alone has a weight of this shape; rows that are summed up into it are a
+    gradient.
+    """
+    layers = capture.live_model.with_weight(claim.tensor.shape or ()) if capture.live_model else ()
+    owner = claim.owner
+    if owner.layer is None and len(layers) == 1:
+        owner = replace(owner, layer=layers[0])
+    if claim.name.rpartition("/")[2].startswith(_DENSE):
+        owner = replace(owner, kind=Kind.GRADIENT)
+    return replace(claim, owner=owner)
 
 
 def _blocks(free: Counter[int], incident: Incident) -> Blocks:
@@ -209,10 +237,15 @@ def owner_in(holder: Holder, model: LiveModel | None) -> Owner | None:
     return replace(owner, kind=Kind.GRADIENT if owner.phase is Phase.GRADIENT else Kind.ACTIVATION)
 
 
-def _of_graphs(model: LiveModel) -> Iterator[Claim]:
-    """Constants of functions and of a session's graphs; those in no scope are of the line that makes them."""
+def _of_graphs(model: LiveModel, own: bool = False) -> Iterator[Claim]:
+    """Constants of functions and of a session's graphs; those in no scope are of the line that makes them.
+    Variables that a function reads are `own` where the model has one of the type: they may be that one.
+    """
     lines = {op: place.label for place in model.places for op in place.ops}
+    types = {variable.tensor for variable in model.variables}
     for each in model.constants:
+        if (each.is_variable and each.tensor in types) is not own:
+            continue
         layer = each.name.rpartition("/")[0] or lines.get(each.name)
         kind = Kind.PARAMETER if each.is_variable else Kind.CONSTANT
         yield Claim(each.name, replace(NOBODY, layer=layer, kind=kind), each.tensor, each.count)
