@@ -744,3 +744,30 @@ def test_a_kernel_that_a_product_copies(kernel: str, shape: Any, kind: Kind, fir
         [True] if fires else []
     )
     assert all("1,024 -> 512" in each.remedies[0].text for each in told)
+
+
+def test_what_rises_is_told_for_each_that_is_counted() -> None:
+    shown = tuple(
+        (size, at(number, f"used at batch {40 * number}: x"))
+        for number, size in enumerate((1000, 5000, 9000, 13000), 1)
+    )
+    (seen,) = rising(failed((5,)), readings=shown)
+    assert "about 100 B for each batch" in seen.headline
+    (far,) = rising(failed((5,)), readings=readings(100, 200, 300, 400, numbers=(1, 2, 3, 900)))
+    assert "from one to the next" not in far.headline
+
+
+def test_runs_of_a_session_that_leave_memory() -> None:
+    told: dict[str, Any] = {"readings": readings(100, 200, 300, 400)}
+    (seen,) = rising(failed((5,)), session=True, **told)
+    assert "each run of the session" in seen.because and slugs([seen]) == ["find-the-growth"]
+    told["purposes"] = (("a build before the release", at(7)),)
+    (seen,) = rising(failed((5,)), session=True, **told)
+    assert slugs([seen]) == ["newer-release", "find-the-growth"]
+
+
+def test_steps_without_a_graph_fill_host_ram() -> None:
+    told: dict[str, Any] = {"host_readings": readings(100, 200, 300, 400)}
+    told["purposes"] = (("eager by choice", at(9)),)
+    (seen,) = rising(failed((5,), what=RequestKind.HOST), **told)
+    assert "without a graph" in seen.because and slugs([seen]) == ["graph-again", "find-the-growth"]

@@ -86,6 +86,11 @@ def test_what_a_turn_frees_and_whether_turns_are_alike() -> None:
     assert found.alike
 
 
+def test_who_prints_the_ram_of_the_process_starts_none() -> None:
+    code = LOOP + "    print(psutil.Process(os.getpid()).memory_info().rss)\n"
+    assert list(model_loops(program(code)))
+
+
 def test_a_loop_that_predicts() -> None:
     code = "for x in frames:\n    y = net.predict(x)\nz = net.predict(all_of_them)\n"
     assert [(line.number, call) for line, call in predicting_loops(program(code))] == [(2, "net.predict")]

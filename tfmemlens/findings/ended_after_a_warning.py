@@ -14,11 +14,13 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.situation import situation
+from tfmemlens.findings.support.stated_sizes import as_images, as_product
+from tfmemlens.findings.support.told_again import DATA_IN_PARTS
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import human_size
+from tfmemlens.units import Size, human_size
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: a warning of one request tells nothing of all of them"
@@ -43,10 +45,30 @@ def check(case: Case) -> Iterator[Finding]:
         headline=(
             f"most likely host RAM (not GPU memory) ran out: {who} that it asked the host{asked},"
             f" which by itself is no failure, and the text says that the program ended ({ended.place})"
+            f"{_of_what(case, large[0].bytes) if large else ''}"
         ),
         evidence=(Evidence("the warning", large[1] if large else warned), Evidence("its end", ended)),
-        remedies=(*_of_board(case), *_remedies(case)),
+        remedies=(*_of_board(case), *_remedies(case, large)),
     )
+
+
+_FILES = Remedy(
+    "let the data set hold names of files, and read them in map: then the pictures of a batch are in RAM, and"
+    " not all",
+    "ds = tf.data.Dataset.from_tensor_slices((paths, labels)).shuffle(len(paths)).map(load).batch(16)",
+    slug="map-the-file",
+)
+
+
+def _of_what(case: Case, need: int) -> str:
+    """What the request is by the numbers of the text, and that a tensor of it is as large again."""
+    told = case.capture.surroundings
+    product = as_images(need, told.sizes) or as_product(need, told.sizes)
+    if product is None:
+        return ""
+    copies = told.shows("a set as tensors")
+    again = f"; {copies.place} makes a tensor of it, as large again" if copies else ""
+    return f"; that is, to the byte, {product.text}{again}"
 
 
 def who_tells(line: Line) -> str:
@@ -59,9 +81,11 @@ def _of_board(case: Case) -> tuple[Remedy, ...]:
     return what_helps(named[0]) if named else ()
 
 
-def _remedies(case: Case) -> Iterator[Remedy]:
+def _remedies(case: Case, large: tuple[Size, Line] | None) -> Iterator[Remedy]:
     told = case.capture.surroundings
-    if told.shows("training"):
+    if large and _of_what(case, large[0].bytes):
+        yield _FILES if as_images(large[0].bytes, told.sizes) else DATA_IN_PARTS
+    elif told.shows("training"):
         yield Remedy(
             "train with a smaller batch, and read the data in parts instead of as one array",
             slug="smaller-batch",

@@ -3,7 +3,7 @@
 What it means: the same program runs with one release and fails, or grows, with another. What changed is in
 the library, and no change of the program is as sure as the release that works.
 When it fires: prose says that a release of a library works, and names another, or a newer one, that does not;
-memory ran out or grows.
+memory ran out or grows. Not where a message tells more and the one that works is TensorFlow 1.
 What to do: pin the release that works, report it, and look in the list of changes for what can be switched
 off.
 """
@@ -31,6 +31,8 @@ def check(case: Case) -> Iterator[Finding]:
         return
     if works is None:
         yield from _updated(case)
+        return
+    if case.moments and _is_far(works):
         return
     request = case.moments[0].request if case.moments else None
     other = f", unlike {works.other}" if works.other else ""
@@ -69,6 +71,12 @@ def _updated(case: Case) -> Iterator[Finding]:
         remedies=(remedies.RELEASES_BEFORE,),
         moment=0,
     )
+
+
+def _is_far(works: WorkingRelease) -> bool:
+    """Whether going back to it changes much of the program: TensorFlow 1 for one that is written for 2."""
+    first, other = works.release.partition(".")[0], (works.other or "").partition(".")[0]
+    return works.package == "tensorflow" and bool(other) and int(first) < int(other)
 
 
 def _is_newer(works: WorkingRelease) -> bool:

@@ -108,8 +108,12 @@ def _is_lone_tensor(request: Request) -> bool:
 
 
 def _is_lone_size(moment: Moment, request: Request) -> bool:
-    """Whether the head of a dump names an op of a layer and what it asked for, and the rest was cut."""
+    """Whether the head of a dump names an op of a layer and what it asked for, and the rest was cut; or a
+    message states bytes and its op, and no shape.
+    """
     incident, failed = moment.incident, request.failed
+    if failed.kind is RequestKind.TENSOR and failed.shape is None:
+        return bool(failed.size and failed.node)
     whole = incident is None or incident.chunks is not None or incident.size_classes
     return failed.kind is RequestKind.DUMP and not whole and bool(failed.size and request.owner.layer)
 

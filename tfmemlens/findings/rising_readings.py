@@ -21,6 +21,7 @@ from tfmemlens.findings.support.remedies import TIDY
 from tfmemlens.findings.support.rise_with import rise_with
 from tfmemlens.findings.support.rows import on_host
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of, situation
+from tfmemlens.findings.support.what_grows import grower
 from tfmemlens.knowledge.kept_results import keeps_whole_states
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -68,13 +69,12 @@ def check(case: Case) -> Iterator[Finding]:
     (first, at), (last, end) = readings[0], readings[-1]
     if (limit := _limit_of(end)) and last < _LEAST_SHARE * limit:
         return
-    each = (last - first) // (len(readings) - 1)
     where = "host RAM" if host else "memory"
     what = f"{where} in use rose from {human(first)} to {human(last)} over {len(readings)} readings"
     keeps, remedies = _in_host_ram(case) if host else _on_the_device(case)
     yield Finding(
         severity=Severity.CAUSE if case.moments else Severity.FACTOR,
-        headline=f"{what}, about {human(each)} from one to the next: {keeps}",
+        headline=f"{what}{_each(readings)}: {keeps}",
         because=f"{what}: {keeps}",
         explains=last - first if host else _grown(case),
         evidence=(
@@ -85,6 +85,25 @@ def check(case: Case) -> Iterator[Finding]:
         ),
         remedies=remedies,
     )
+
+
+def _each(readings: Sequence[tuple[int, Line]]) -> str:
+    """By how much it rises: from one reading to the next, or for each that its lines count."""
+    (first, at), (last, end) = readings[0], readings[-1]
+    counts = [_COUNT.search(line.text) for _, line in readings]
+    numbers = [int(match["count"]) for match in counts if match]
+    steps = {other - one for one, other in pairwise(numbers)}
+    if len(numbers) == len(readings) and min(steps) > 0 and steps != {1}:
+        word = counts[0]["what"] if counts[0] else None
+        return f", about {human((last - first) // (numbers[-1] - numbers[0]))} for each {word or 'turn'}"
+    if end.number - at.number > _FURTHEST * len(readings):
+        return ""
+    return f", about {human((last - first) // (len(readings) - 1))} from one to the next"
+
+
+_COUNT = regex(r"(?:\b(?P<what>[A-Za-z]{2,12})\b[ \t#:=]{1,6}|\A\s*)(?P<count>\d{1,7})(?!\d|\.\d|[-/]|:\d)")
+_FURTHEST = 20
+"""Lines from one reading to the next, with what else is printed."""
 
 
 def _rise(readings: Sequence[tuple[int, Line]]) -> bool:
@@ -104,6 +123,8 @@ def _limit_of(line: Line) -> int | None:
 def _on_the_device(case: Case) -> tuple[str, tuple[Remedy, ...]]:
     """What most likely keeps tensors, and what to do."""
     stores = case.capture.surroundings.stores
+    if not stores and (case.api.is_tf1 or case.capture.surroundings.session):
+        return "something stays of each run of the session", tuple(_of_a_session(case))
     keeps = (
         f"most likely the list `{stores[0]}`, which keeps results" if stores else "something keeps tensors"
     )
@@ -127,6 +148,9 @@ def _in_host_ram(case: Case) -> tuple[str, tuple[Remedy, ...]]:
         match = _TRACED.search(told.retraced[1].text)
         function = f"`{match['name'].rpartition('<locals>.')[2]}`" if match else "a tf.function"
         return f"most likely the traces of {function}, which is traced again and again", (_SIGNATURE, _FIND)
+    grown = grower(case)
+    if grown and grown.sure:
+        return f"most likely {grown.what}", grown.remedies
     if told.stores:
         keep = Remedy(
             f"write the results of `{told.stores[0]}` to a file now and then, or keep only what you need of"
@@ -136,8 +160,38 @@ def _in_host_ram(case: Case) -> tuple[str, tuple[Remedy, ...]]:
         return f"most likely the list `{told.stores[0]}`, which keeps results", (keep, _FIND)
     if rises := rise_with(case):
         return rises.words, rises.remedies(case)
+    if grown:
+        return f"most likely {grown.what}", (*grown.remedies, _FIND)
+    if eager := told.shows("eager by choice"):
+        what = f"most likely what each step makes in Python, since {eager.place} runs it without a graph"
+        return what, (_WITH_A_GRAPH, _FIND)
     find = _OF_XLA if framework_of(case) in (JAX, TORCH_XLA) else _FIND
     return "something keeps what each iteration makes", (find,)
+
+
+_WITH_A_GRAPH = Remedy(
+    "run the step as a graph: leave `run_eagerly=True` out, once the loss and the layers hold ops of"
+    " TensorFlow alone; until then let Python collect what lies in circles every few batches",
+    "gc.collect()   # in a callback's on_train_batch_end, every 20 batches",
+    slug="graph-again",
+)
+_FETCH_LESS = Remedy(
+    "find which part of a run leaves it: fetch less, one op at a time, until what is in use stays flat",
+    "sess.run(loss)   # then: sess.run(gradients), sess.run(train_op)",
+    slug="find-the-growth",
+)
+_A_RELEASE = Remedy(
+    "compare a release: this is a nightly build, or one before the release, so a leak of its own is likely",
+    slug="newer-release",
+)
+
+
+def _of_a_session(case: Case) -> Iterator[Remedy]:
+    """What to do where runs of a session leave memory on the device."""
+    told = case.capture.surroundings
+    if told.shows("a build before the release"):
+        yield _A_RELEASE
+    yield _FETCH_LESS
 
 
 def _of_node(readings: Sequence[tuple[int, Line]]) -> Iterator[Finding]:

@@ -22,6 +22,8 @@ _OF_KERAS = frozenset({"Model", "Functional"})
 _TRAINS = frozenset({"compile", "fit", "fit_generator", "train_on_batch", "evaluate", "predict"})
 _CLEARS = frozenset({"clear_session", "reset_default_graph"})
 _OWN_PROCESS = frozenset({"Process", "Pool", "ProcessPoolExecutor", "Popen"})
+_WATCHES = regex(r"psutil\.|(?:\w+\.)?Process\((?:os\.getpid\(\))?\)")
+"""psutil's `Process` is this one, whose RAM is printed."""
 _FREES = frozenset({"collect"})
 _OTHER_PREDICT = frozenset({"stable_baselines", "stable_baselines3", "sklearn", "xgboost", "lightgbm"})
 """Packages whose models have a predict that is not Keras's."""
@@ -53,7 +55,7 @@ def model_loops(program: Program) -> Iterator[ModelLoop]:
         if isinstance(node, ast.FunctionDef)
     }
     calls = [call for each in program for call in _calls([each.node])]
-    if any(last_name(call.func) in _OWN_PROCESS for call in calls):
+    if any(last_name(call.func) in _OWN_PROCESS and not _WATCHES.match(ast.unparse(call)) for call in calls):
         return
     for statement in program:
         for loop in statement.nodes:

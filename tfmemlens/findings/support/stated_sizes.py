@@ -95,6 +95,26 @@ def as_product(
     return None
 
 
+def as_images(need: int, stated: Iterable[StatedSize]) -> Product | None:
+    """The product of a stated number, two stated sides and the channels of images that is the request to the
+    byte: 2304 pictures of (480, 640) in three colours.
+    """
+    shapes, numbers = _parts(stated)
+    found = {
+        Product((number, (name, (*sides, channels))), dtype)
+        for number in numbers
+        for name, sides in shapes
+        for channels in _CHANNELS
+        for item, dtype in _ITEMS
+        if len(sides) == 2 and min(sides) >= _LEAST_OF_AN_IMAGE
+        if number[1][0] * math.prod(sides) * channels * item == need
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+_CHANNELS, _LEAST_OF_AN_IMAGE = (3, 1, 4), 16
+
+
 def _is(parts: tuple[tuple[str, tuple[int, ...]], ...], item: int, need: int) -> bool:
     sizes = [size for _, sizes in parts for size in sizes]
     telling = any(size >= _TELLING and size & (size - 1) for size in sizes)

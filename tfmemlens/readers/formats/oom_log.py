@@ -42,6 +42,7 @@ from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.readers.oom.run import RunCollector
 from tfmemlens.readers.oom.same_failure import IncidentDraft, Joiner, Part, first_line
 from tfmemlens.readers.oom.sentence import OomMessage, SentenceCollector
+from tfmemlens.readers.oom.size_rows import Found, SizeRows
 from tfmemlens.readers.oom.surroundings import SurroundingsCollector
 from tfmemlens.readers.oom.told_tensor import told_tensor
 from tfmemlens.readers.oom.wraps import LOST
@@ -128,6 +129,7 @@ class _Stream:
         self.run = RunCollector()
         self.host = HostFigures()
         self.rise = HostRise()
+        self.rows = SizeRows()
         self.named: list[DeviceInfo] = []
         self.logged: Era | None = None
         """What could log when it did, by the clock of TensorFlow's own logger."""
@@ -203,6 +205,7 @@ class _Stream:
             return
         if not cleaned.origin:
             self.run.observe(line)
+            self.rows.observe(line)
             self.host.observe(line)
             self.surroundings.read_prose(line)
             if device := named(line):
@@ -354,6 +357,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
     logged = next((stream.logged for stream in streams if stream.logged), None)
     version = _version(incidents, surroundings, [era for era in (tags, reported) if era], logged)
     framework = _framework(incidents, streams)
+    device_readings, host_readings = _readings(main) if main else ((), ())
     return Capture(
         source=Source(
             path, _formats(streams), framework, None if framework in ("jax", "xla", "torch_xla") else version
@@ -372,8 +376,8 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
             retraced=next((stream.run.retraced for stream in streams if stream.run.retraced), None),
             made_anew=next((stream.run.made_anew for stream in streams if stream.run.made_anew), None),
             clipping=main.run.clipping if main else None,
-            readings=(tuple(main.run.readings) or main.stats.readings()) if main else (),
-            host_readings=tuple(main.run.host_readings) if main else (),
+            readings=device_readings,
+            host_readings=host_readings,
             host_rise=tuple(main.rise.readings) if main else (),
             host_events=tuple(main.rise.events) if main else (),
             stages=tuple(main.run.stages) if main else (),
@@ -394,6 +398,16 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
         ),
         notes=notes,
     )
+
+
+def _readings(stream: _Stream) -> Found:
+    """What the program printed of memory in use: in known words, else in rows of its own."""
+    device = tuple(stream.run.readings) or stream.stats.readings()
+    host = tuple(stream.run.host_readings)
+    rows = stream.rows.found()
+    if len(rows.device or rows.host) > max(len(device), len(host)):
+        return rows
+    return Found(device, host)
 
 
 def _told_by(stream: _Stream) -> tuple[int, int]:

@@ -162,9 +162,10 @@ OUTPUT = LineRule(
     needs="failed to allocate memory",
 )
 BUFFER = LineRule(
-    r"OOM when allocating a buffer of (?P<bytes>\d+) bytes",
+    r"(?:OOM when allocating a buffer of|Ran out of GPU memory when allocating) (?P<bytes>\d+) bytes",
     "ResourceExhaustedError: OOM when allocating a buffer of 805306368 bytes",
-    needs="OOM when allocating a buffer of",
+    "ResourceExhaustedError: Ran out of GPU memory when allocating 805306368 bytes for ",
+    needs=("oom when allocating a buffer of", "gpu memory when allocating"),
 )
 CONSTANT = LineRule(
     r"Failed to allocate (?P<bytes>\d+) bytes for new constant",
@@ -412,7 +413,7 @@ class IndirectFailureCollector:
             )
         if BATCH.search(text):
             return IndirectFailure(line, kind=RequestKind.HOST, what="batch")
-        if match := BUFFER.search(text):  # DirectML's kernels
+        if match := BUFFER.search(text):  # DirectML's kernels, and the cross-entropy of TF 1.12
             return IndirectFailure(
                 line, kind=RequestKind.TENSOR, what="buffer", size=Size.exactly(int(match["bytes"]))
             )

@@ -699,7 +699,15 @@ SEVERAL_SIZES = LineRule(
 )
 """Samples of several sizes are told."""
 HEAP_OF_JAVA = LineRule(r"(?<![\w-])-Xmx(?:\d{1,6}[kKmMgG]?)?\b", "java -Xmx5600m -jar app.jar", needs="-Xmx")
+BEFORE_THE_RELEASE = LineRule(
+    r"(?i)\bnightly\b|\b[012]\.\d{1,2}\.\d{1,2}[-.]?(?:dev\d|rc\d)",
+    "nightly 1.4.0-dev20170925",
+    "tensorflow 2.4.0-rc3",
+    needs=("nightly", "dev", "rc"),
+)
+"""A build of a library that came before its release."""
 TOLD_BESIDES = {
+    "a build before the release": BEFORE_THE_RELEASE,
     "an input pipeline": INPUT_PIPELINE,
     "a Java heap": HEAP_OF_JAVA,
     "several sizes in words": SEVERAL_SIZES,

@@ -18,7 +18,8 @@ _NAMES = (
 )
 _RELEASE = r"\d{1,4}\.\d{1,4}(?:\.\d{1,4}){0,2}(?:\.?(?:dev|rc|post)\d{1,10})?"
 _GOOD = (
-    r"(?:work(?:s|ed)?|(?:is|are|was|were|runs?|ran) (?:\w+ )?(?:fine|ok(?:ay)?|good|stable|flat)"
+    r"(?:work(?:s|ed)?|(?:is|are|was|were|runs?|ran|trains?|trained) (?:\w+ )?"
+    r"(?:fine|ok(?:ay)?|good|stable|flat)"
     r"|(?:has|had|shows?) no (?:\w+ )?(?:leak|problem|issue|such)|do(?:es)? not (?:leak|grow|happen|occur)"
     r"|did(?: not|n't) (?:leak|grow|happen|occur)|doesn't (?:leak|grow|happen|occur)"
     r"|(?:solve[sd]?|fix(?:es|ed)?|help(?:s|ed)|avoid(?:s|ed)?))\b"
@@ -45,7 +46,11 @@ WORKING = LineRule(
     rf" )?v?(?P<release3>{_RELEASE})\b"
     rf"[^;\n]{{0,60}}?{_NOT}{_GOOD}"
     rf"|\b(?:in|with|on|under|using|and) (?:(?P<name4>{_NAMES})[ =:v@(]{{1,4}})v?(?P<release4>{_RELEASE})\b"
-    rf"(?:(?!\d\.\d)[^.;?\n]){{0,60}}?\bwithout (?:an?y? )?(?:\w+ )?(?:trouble|problem|issue|error)s?\b",
+    rf"(?:(?!\d\.\d)[^.;?\n]){{0,60}}?\bwithout (?:an?y? )?(?:\w+ )?(?:trouble|problem|issue|error)s?\b"
+    rf"|\b(?:in|with|on|under|using) (?:(?P<name5>{_NAMES})[ =:v@(]{{1,4}})?v?(?P<release5>{_RELEASE})"
+    r"(?:,| there (?:is|was|were|are)| I (?:have|had))? no (?:\w+ )?"
+    r"(?:problem|issue|leak|trouble|error|OOM)s?\b",
+    "With 1.14 no problem",
     "TLDR; version 0.11.8 works, latest is leaking",
     "it runs fine, works with jax 0.4.28",
     "Downgrading to jaxlib 0.4.16 solves it",
@@ -120,8 +125,8 @@ class Releases:
         if self.commit is None and (at := COMMIT.search(line.text)):
             self.commit = WorkingRelease(at["name"], at["commit"][:12], None, line, at["source"])
         if self.working is None and (works := WORKING.search(line.text)):
-            name = works["name"] or works["name2"] or works["name3"] or works["name4"] or ""
-            release = works["release"] or works["release2"] or works["release3"] or works["release4"]
+            name = works["name"] or works["name2"] or works["name3"] or works["name4"] or works["name5"] or ""
+            release = next(filter(None, (works[f"release{which}"] for which in _PLACES)))
             self.working = (_package(name), release, line)
 
     def value(self) -> WorkingRelease | None:
@@ -140,10 +145,24 @@ class Releases:
         else:
             series = release.rpartition(".")[0]
             name, now = next(
-                ((known, at) for known, at in others if at.rpartition(".")[0] == series), ("", None)
+                (
+                    (known, at)
+                    for known, at in others
+                    if at.rpartition(".")[0] == series or _both_of_tensorflow(known, at, release)
+                ),
+                ("", None),
             )
         told = name and (now or _ANOTHER.search(line.text))
         return WorkingRelease(name, release, now, line) if told else self.commit or self.upgraded
+
+
+_PLACES = ("", "2", "3", "4", "5")
+_OF_TENSORFLOW = regex(r"(?:1\.1?\d|2\.[12]?\d)(?:\.\d)?\Z")
+
+
+def _both_of_tensorflow(package: str, now: str, works: str) -> bool:
+    """Whether a release without a name may be TensorFlow's, as the one that is named with it."""
+    return package == "tensorflow" and all(map(_OF_TENSORFLOW.match, (now, works)))
 
 
 def _package(name: str) -> str:
