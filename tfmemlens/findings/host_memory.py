@@ -13,7 +13,7 @@ container's memory limit.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tfmemlens.findings.support import code_snippets, remedies, steps_of_torch_xla
@@ -65,6 +65,7 @@ from tfmemlens.findings.support.told_again import (
     WITHOUT_CACHE,
     data_in_parts,
 )
+from tfmemlens.findings.support.told_mechanism import OF_JOINED_OUTPUTS
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.findings.support.what_grows import THREADS, grower
 from tfmemlens.findings.support.which_memory import HOST
@@ -85,7 +86,8 @@ _OF_DATA = regex(
     r"Iterator|Dataset|for the batch of component|_dataset_op|FIFOQueue|input_producer|shuffle_batch"
 )
 """Ops of an input pipeline, which run on the CPU wherever the model does."""
-_SMALL_BYTES = 16 * MIB
+_SMALL_BYTES, _ELEMENT_BYTES = 16 * MIB, 128 * MIB
+"""What has room wherever there is any: an array, and what a pipeline's function makes of one element."""
 _ON_THE_CPU = "runs on the CPU"
 """Words of messages at the start that tell of a GPU that is not used."""
 _LATE_EPOCH = 3
@@ -199,11 +201,18 @@ def check(case: Case) -> Iterator[Finding]:
             because = "Windows could promise no more of it: RAM and paging file together are its limit"
         elif failed.pipeline:
             because = "a function of the input pipeline (tf.data) got no host RAM"
+            if _is_small(failed):
+                because += f" for one element: so little fails only where RAM is full already{_why(case)}"
         elif "for the batch of component" in said:
             because = "the input pipeline could not get host RAM for one batch of the data set"
         elif failed.shape is not None and failed.kind is RequestKind.HOST:
             at = f" at {failed.source}" if failed.source else ""
             because = f"Python requested an array {tensor_text(moment)}{at}"
+            if _joins(failed):
+                because = (
+                    f"predict joins the outputs of all batches into one array {tensor_text(moment)}, beside"
+                    " the parts, which are as large together"
+                )
             if remedies.has_a_wrong_size(moment.request):
                 because += ": no machine has so much, so a size is wrong"
             if _is_small(failed):
@@ -346,9 +355,37 @@ def _is_dump(moment: Moment) -> bool:
     return moment.request is not None and moment.request.failed.kind is RequestKind.DUMP
 
 
+def _joins(failed: FailedRequest) -> bool:
+    """Whether Keras's predict was joining what it had computed, and took no data any more."""
+    names = [frame.name for frame in failed.frames]
+    if failed.kind is not RequestKind.HOST or failed.shape is None or not _PREDICTS.intersection(names):
+        return False
+    reads = any(_READS.search(frame.place) for frame in failed.frames)
+    return not reads and any(_JOINS.search(f"{frame.name} {frame.text}") for frame in failed.frames[-4:])
+
+
+_PREDICTS = frozenset({"predict", "predict_generator", "predict_loop", "_predict_loop"})
+_READS = regex(r"data_adapter|array_data|data_handler|data_utils")
+_JOINS = regex(r"concat|map_structure_up_to|\bfinalize\b|\bvstack\b")
+
+
+def _why(case: Case) -> str:
+    """What most likely filled it: buffers that the quoted pipeline has, or what grows, where it went well
+    for a while.
+    """
+    told = case.capture.surroundings
+    line = next((line for line in told.code if len(_in_code((line,))) > 1), None)
+    if line is not None:
+        return f"; most likely what {line.place} lets wait: {', '.join(_in_code((line,)))}"
+    if late := told.shows("failing late") or told.shows("growing in words"):
+        return f"; it went well for a while ({late.place}), so most likely something grows: what the loader keeps"
+    return ""
+
+
 def _is_small(failed: FailedRequest) -> bool:
     """Whether an array of this size has room wherever there is any."""
-    return failed.tensor_bytes is not None and failed.tensor_bytes < _SMALL_BYTES
+    least = _ELEMENT_BYTES if failed.pipeline else _SMALL_BYTES
+    return failed.tensor_bytes is not None and failed.tensor_bytes < least
 
 
 def pinned_for_a_restore(moment: Moment) -> bool:
@@ -604,7 +641,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     unexplained, fallback = False, None
     of_array = failed.kind is RequestKind.HOST and (failed.shape is not None or _MEMORY_ERROR.search(said))
     if of_array:
-        if failed.dtype == "float64" and failed.tensor_bytes and not _is_small(failed):
+        if failed.dtype == "float64" and failed.tensor_bytes and not _is_small(failed) and not _joins(failed):
             fills = _FILLS.search(failed.source_text or "")
             yield Remedy(
                 "build it in float32 from the start: half of float64; a later conversion needs both"
@@ -1029,7 +1066,12 @@ def _of_an_array(case: Case, failed: FailedRequest) -> Iterator[Remedy]:
     if failed.shape is None and (told.shows("growing in words") or told.shows("kept in words")):
         yield from _of_growth(case)
         return
-    yield _MAP_THE_FILE
+    if _joins(failed):
+        yield from OF_JOINED_OUTPUTS
+    elif not (failed.pipeline and _is_small(failed)):
+        yield _MAP_THE_FILE
+    elif told.shows("failing late") and not any(_in_code((line,)) for line in told.code):
+        yield find_what_grows(case, of_host=True)
 
 
 def _of_growth(case: Case) -> Iterator[Remedy]:
@@ -1125,13 +1167,19 @@ _BUFFERS = {
 """What holds samples in host RAM, by what shows it in code."""
 
 
+def _in_code(code: Iterable[Line]) -> list[str]:
+    """Which of them lines of code show."""
+    shown = [words for word, words in _BUFFERS.items() if any(word in line.text for line in code)]
+    return list(dict.fromkeys(shown))
+
+
 def _buffers(case: Case) -> str:
     """What an input pipeline holds, in the framework's words."""
     if framework_of(case) == TENSORFLOW:
         if queue := case.capture.surroundings.shows("queueing samples"):
             return f"capacity and min_after_dequeue of its queue ({queue.place}), images as uint8 until then"
         code = case.capture.surroundings.code
-        shown = [words for word, words in _BUFFERS.items() if any(word in line.text for line in code)]
-        known = list(dict.fromkeys(shown)) if len(code) >= _A_PROGRAM else []
+        shown = _in_code(code)
+        known = shown if len(code) >= _A_PROGRAM or len(shown) > 1 else []
         return ", ".join(known or dict.fromkeys(_BUFFERS.values()))
     return "shuffling buffers, prefetched batches, worker processes"

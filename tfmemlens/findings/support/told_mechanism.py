@@ -42,6 +42,13 @@ _FEWER_RESULTS = Remedy(
     "or let the model return less: what is computed from its outputs (argmax, a score) inside the model",
     slug="smaller-output",
 )
+OF_JOINED_OUTPUTS = (
+    replace(
+        _IN_PIECES,
+        code="for i, x in enumerate(batches): np.save(f'part{i}.npy', model.predict_on_batch(x))",
+    ),
+    _FEWER_RESULTS,
+)
 _EVALUATE_IN_BATCHES = Remedy(
     "give the evaluation a batch of its own, no larger than that of the training",
     "model.fit(..., validation_batch_size=32); model.evaluate(x, y, batch_size=32)   # predict takes it, too",

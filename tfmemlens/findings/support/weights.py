@@ -149,8 +149,13 @@ def makes_first_values(request: Request) -> bool:
     failed = request.failed
     if failed.updating or request.owner.phase is Phase.GRADIENT:
         return False
-    code = failed.source_text or ""
-    return bool(failed.creating or _FIRST.search(failed.node or "") or _RUNS_FIRST.search(code))
+    return failed.creating or gives_first_values(request)
+
+
+def gives_first_values(request: Request) -> bool:
+    """Whether a session ran initialisers."""
+    failed = request.failed
+    return bool(_FIRST.search(failed.node or "") or _RUNS_FIRST.search(failed.source_text or ""))
 
 
 def no_room_at_start(case: Case, moment: Moment) -> Remedy | None:

@@ -468,7 +468,10 @@ LATE = LineRule(
     r"\d{2,7} (?:iterations|steps|epochs|batches),? (?:and )?(?:then|before|until)\b"
     rf"|\b(?:at|on|in|during) the {_LATER} (?:call|run|trial|repeat|repetition|experiment|configuration)\b"
     r"|\b(?:fine|well|ok|okay|normally|smoothly|works?)\b[^.\n]{0,20}\b(?:for|in|during) (?:the )?"
-    r"(?:first|initial)\b[^.\n]{0,20}\b(?:epochs?|steps|iterations|hours|batches)\b",
+    r"(?:first|initial)\b[^.\n]{0,20}\b(?:epochs?|steps|iterations|hours|batches)\b"
+    r"|\b(?:comes|appears|strikes)\b[^.\n]{0,20}\b(?:in|at|during|around)"
+    r" (?:the )?epochs? (?:[3-9]|[1-9]\d)\b|\bnever (?:in|at|during) (?:the |its )?first\b",
+    "It comes in epoch 5 or 6, never in the first",
     "after several epochs it stops with an OOM",
     "it fails suddenly, on about the thousandth step",
     "It trains well for the first few epochs",
