@@ -12,7 +12,7 @@ What to do: read batches from files, or map the array; keep uint8 until a batch 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings import told_in_words
 from tfmemlens.findings.support import which_memory
@@ -46,6 +46,12 @@ _RGB = 3
 _READ_IN_PARTS = regex(
     r"(?i)flow_from_|from_directory|TFRecord|from_generator|ImageDataGenerator|DataLoader"
     r"|mmap_mode|memmap|Sequence\)"
+)
+_GIVEN_WHOLE = regex(r"\.(?:flow|fit)\(\s*(?!validation)(?:[xX]|train|images|data)\w{0,20}\s*[,)]")
+"""`datagen.flow(X, y)`: a generator that is given the whole array reads nothing in parts."""
+_COPIES = regex(
+    r"\b(?:train_test_split|np\.(?:concatenate|vstack|stack|copy))\(|\bdata_?gen\w*\.fit\(|\.astype\("
+    r"|/ ?255\b"
 )
 _LABELS = regex(r"(?i)y(?:_\w{1,20})?(?:\.shape)?\Z|\w{0,20}(?:label|target)s?\w{0,10}(?:\.shape)?\Z")
 """Names of what is no image: what is large of labels is what is made of them."""
@@ -87,7 +93,9 @@ _FLOATS = regex(r"\bfloat(?:32|64)\b")
 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
-    if any(_READ_IN_PARTS.search(line.text) for line in told.code) or told.shows("joining predictions"):
+    whole = any(_GIVEN_WHOLE.search(line.text) for line in told.code)
+    in_parts = any(_READ_IN_PARTS.search(line.text) for line in told.code) and not whole
+    if in_parts or told.shows("joining predictions"):
         return
     if not case.moments and (told.shows("writing histograms") or stated_cause(case)):
         return
@@ -98,13 +106,22 @@ def check(case: Case) -> Iterator[Finding]:
     data = next((each for each in _stated_sets(case) if each.values * _FLOAT32 >= _LEAST_BYTES), None)
     if data is None:
         return
-    size = f"in one array {data.words} take about {data.size}"
+    size = f"in one array {data.words} take about {data.size}{_copied(told.code, data.line)}"
     if not case.moments and (said := _told_in_words(case)):
         where = "host RAM" if _of_host(case) else "host RAM, or the GPU's memory if it is given all at once,"
         yield _finding(data, f"{size}: most likely {where} ran out ({said.place})", size, 0)
     for index, moment in list(failures(case))[:1]:
         if on_host(moment) and not _has_a_size(moment) and not another_program(moment):
             yield _finding(data, size, size, index)
+
+
+def _copied(code: Sequence[Line], stated: Line) -> str:
+    """Which lines of the code make further arrays as large."""
+    places = [line.place for line in code if line != stated and _COPIES.search(line.text.partition("#")[0])]
+    if not places:
+        return ""
+    more = "makes another copy" if len(places) == 1 else "make further copies"
+    return f"; {' and '.join(places[:3])} {more}"
 
 
 def _finding(data: StatedSet, headline: str, because: str, moment: int) -> Finding:

@@ -378,7 +378,7 @@ def _why(case: Case) -> str:
     if line is not None:
         return f"; most likely what {line.place} lets wait: {', '.join(_in_code((line,)))}"
     if late := told.shows("failing late") or told.shows("growing in words"):
-        return f"; it went well for a while ({late.place}), so most likely something grows: what the loader keeps"
+        return f"; it went well for a while ({late.place}), so most likely what the loader keeps grows"
     return ""
 
 

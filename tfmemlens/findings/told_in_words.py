@@ -179,6 +179,10 @@ def check(case: Case) -> Iterator[Finding]:
     what = f"in words that {where} {_did_what(told, said, grows)}"
     if grows is None and only_killed(line):
         what = "that the program was killed, as the kernel does where host RAM is full"
+        if "^C" in line.text:
+            what = (
+                "that nobody typed its ^C, which Colab prints where a process was killed, mostly for host RAM"
+            )
         if told.shows(_NOTHING_LOGGED):
             what = "that the program was killed, and that the system's logs tell nothing of it"
     differs = difference(case, likely)

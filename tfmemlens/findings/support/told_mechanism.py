@@ -42,6 +42,13 @@ _FEWER_RESULTS = Remedy(
     "or let the model return less: what is computed from its outputs (argmax, a score) inside the model",
     slug="smaller-output",
 )
+_BATCHES_TO_FIT = Remedy(
+    "give fit batches rather than arrays: a keras.utils.Sequence, or a data set from a generator, which take"
+    " pieces of the array that is there (from_tensor_slices makes the same copy); or compare TensorFlow 2.2"
+    " and newer",
+    "ds = tf.data.Dataset.from_generator(pieces, (tf.float32, tf.int32)); model.fit(ds)",
+    slug="evaluation-in-batches",
+)
 OF_JOINED_OUTPUTS = (
     replace(
         _IN_PIECES,
@@ -284,6 +291,11 @@ _OF_CIRCUMSTANCES: dict[str, tuple[str, tuple[Remedy, ...]]] = {
     "virtual memory": (
         "addresses that are reserved and no memory: VIRT counts them, and RES what is in RAM",
         (_RESIDENT,),
+    ),
+    "rising when fit starts": (
+        "what fit makes of whole arrays at its start: early releases of TensorFlow 2 copy each to a tensor,"
+        " which doubles them, whatever the batch",
+        (_BATCHES_TO_FIT,),
     ),
     "joining predictions": (
         "the results of all batches, which predict joins into one array at its end",

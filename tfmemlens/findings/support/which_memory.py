@@ -49,6 +49,8 @@ CACHE = regex(
 
 def only_killed(line: Line) -> bool:
     """Whether the line tells who was ended and nothing of memory that ran out."""
+    if "^C" in line.text:
+        return True  # as Colab prints where a cell's process was killed
     return bool(_KILLED.search(line.text)) and not RAN_OUT.search(line.text)
 
 

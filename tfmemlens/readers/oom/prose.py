@@ -120,7 +120,10 @@ MUCH_MEMORY = LineRule(
 )
 """The text says that memory is full or much used: less than that it ran out, so it is asked last."""
 KILLED_IN_WORDS = LineRule(
-    r"(?i)\b(?:system|OS|server|cluster|kernel|linux) kill(?:s|ed)? (?:this|the|my|it)\b"
+    r"(?i)\b(?:system|OS|server|cluster|kernel|linux|node|machine|box|scheduler|slurm)(?: \([^)\n]{1,20}\))?"
+    r" kill(?:s|ed)? (?:this|the|my|it|our)\b"
+    r"|\^C\b[^.\n]{0,20}\b(?:not (?:from|by) me|not mine|by itself|on its own)\b"
+    r"|\b(?:did not|didn't|never) (?:press|type|hit|send)\w* (?:any |the )?\^C\b"
     r"|(?<!not )(?<!n't )(?<!never )(?<!without )\b(?:gets?|got|getting) (?:(?:just|always|then|simply) )?"
     r"[\"'`*\u2018\u201c]{0,3}killed\b(?![^.\n]{0,20}\bby (?:me|the user|hand))"
     r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall))"
@@ -136,6 +139,9 @@ KILLED_IN_WORDS = LineRule(
     r"|conversion) killed\b"
     r"(?! by (?:me|the user))",
     "the app was terminated due to memory issue",
+    "at 60 GB the machine (64 GB) kills my job",
+    "the last line is ^C, and that is by itself",
+    "I did not press ^C",
     "it stops printing and then its killed suddenly",
     "TensorFlow Serving killed when the model is updated",
     'training prints just "Killed" after the first epoch',
@@ -143,7 +149,7 @@ KILLED_IN_WORDS = LineRule(
     "and then the system kills this task",
     "I get Killed when running python train.py",
     "where the pod gets restarted by kubernetes",
-    needs=("kill", "terminated", "restart", "evict"),
+    needs=("kill", "terminated", "restart", "evict", "^c"),
 )
 """The text says that the program was killed."""
 IN_A_LOOP = LineRule(
@@ -256,11 +262,12 @@ ESTIMATOR = LineRule(
     needs=("stimator",),
 )
 """Graphs are run by an Estimator, which makes one for each call."""
+_SWITCHED_OFF = r"[`'\"]?,? (?:(?:is|was|being|set|turned|switched) (?:to )?){0,2}(?:off|disabled|False)\b"
 WORKERS = LineRule(
-    r"\buse_multiprocessing(?: ?= ?True\b|\b(?!\s*[,)=\u2026]|\.{2,3}))"
+    rf"\buse_multiprocessing(?: ?= ?True\b|\b(?!\s*[,)=\u2026]|\.{{2,3}}|{_SWITCHED_OFF}))"
     r"|\bmultiprocessing[/\\](?:popen_fork|managers)\.py\b"
     r"|\bmultiprocessing\b[^.\n]{0,40}\bfit(?:_generator)?\b"
-    r"|\bfit(?:_generator)?\b[^.\n]{0,40}\bmultiprocessing\b(?!\.)",
+    rf"|\bfit(?:_generator)?\b[^.\n]{{0,40}}(?<!without )(?<!no )\bmultiprocessing\b(?!\.|{_SWITCHED_OFF})",
     "With `use_multiprocessing=True` it grows until the machine is full",
     "Keras Sequence with workers=16 and use_multiprocessing",
     'File "/usr/lib/python3.6/multiprocessing/popen_fork.py", line 19, in __init__',

@@ -242,12 +242,18 @@ SHORT = LineRule(
     r"|(?:\bnot|n't) have (?:enough|sufficient) (?:\w{1,12} ){0,2}?(?:memory|V?RAM)\b"
     r"|\b(?:hit(?:s|ting)?|reach(?:es|ed|ing)?|exceed(?:s|ed|ing)?) (?:(?:the|its|my|a|their) )?"
     r"(?:\w{1,12} ){0,2}?memory limits?\b|\bno (?:\w{1,12} )?(?:memory|V?RAM) (?:is |was )?left\b"
+    r"|\b(?:crash\w*|dies|died|killed|restart\w*|ends|ended) ?[(,:;] ?no (?:RAM|memory) (?:is )?available\b"
+    r"|\b(?:RAM|memory)\b[^.\n]{0,30}\b(?:jumps?|climbs?|goes|shoots|rises|rose) (?:up )?to [^.\n]{0,20}?\d"
+    r" ?G(?:i?B)? of (?:my|the|its) \d{1,4}\b[^.\n]{0,60}\b(?:gone|freez\w+|froze|dies|died|crash\w*"
+    r"|disappear\w*|vanish\w*)\b"
     r"|\b(?:terminated|ended|stopped|aborted|fails?|failed) because of (?:a lack of |low |the )?memory\b"
     r"|\bmemory shortage\b|\berror:? allocat\w{1,4} (?:\w{1,12} )?memory\b"
     r"|\b(?:can ?not|can't|could not|couldn't|unable to|fail(?:s|ed)? to) alloc\w+ (?:\w{1,12} ){0,2}memory\b"
     r"|\bmemory (?:allocation )?(?:errors?|blow\w{0,8}|explo\w{0,8}|leaks?)\b|\bleak(?:s|ing)? memory\b)"
     r"(?!(?: \w{1,10})? (?:is|are|was|were) (?:gone|solved|fixed))",
     "this ends with an OOM on my GPU",
+    "the notebook's session restarts (no RAM available)",
+    "the memory climbs to 120 GB of my 128 and then the process disappears",
     "the RuntimeError for Resource exhaustion is thrown",
     "The limiting factor is the RAM on the graphics cards",
     "I'm getting consistent out of memory errors when jitting functions",
@@ -350,7 +356,12 @@ GROWING = LineRule(
     r"|\b(?:RAM|memory) fills (?:up )?(?:a (?:bit|little) )?more (?:with|after|at|in) (?:each|every)\b"
     r"|\b(?:V?RAM|memory|RSS|RES)\b[^.?\n]{0,40}\b(?:up|grew|grown|rose|risen|climbed|swell\w*) from"
     r" \d[\d.,]* ?[KMG]"
+    r"|\b(?:loses?|lost|losing|eats?|takes?|uses?|needs?) (?:about |around |roughly |another |some |~ ?){0,2}"
+    r"\d[\d.,]* ?[MG]i?B (?:more )?(?:of )?(?:\w{1,12} ){0,2}(?:RAM|memory) (?:more )?"
+    r"(?:with |at |in |after )?(?:each|every|per) (?:\w{1,12} )?"
+    r"(?:epoch|step|iteration|batch|call|run|request|hour|minute)\b"
     r"|\bprocess (?:\w+ ){0,3}(?:larger and larger|bigger and bigger)\b)",
+    "the box loses about 700 MB of free RAM with each epoch",
     "over night its RSS went up from 400 MB to 11 GB",
     "This takes all my 16 GB of RAM in ten minutes",
     "the RAM fills a bit more with every epoch",

@@ -699,6 +699,15 @@ SEVERAL_SIZES = LineRule(
 )
 """Samples of several sizes are told."""
 HEAP_OF_JAVA = LineRule(r"(?<![\w-])-Xmx(?:\d{1,6}[kKmMgG]?)?\b", "java -Xmx5600m -jar app.jar", needs="-Xmx")
+FIT_STARTS = LineRule(
+    r"(?i)\b(?:when|as soon as|once|the moment|right after|just after) (?:I (?:call|run|start) )?(?:model\.)?"
+    r"fit(?:\(\))?(?: (?:starts?|is called|begins?|runs?))?\b(?![^.\n]{0,40}\b(?:ends|finishes|returns)\b)"
+    r"(?=[^\n]{0,80}\b(?:jumps?|doubles?|doubled|twice|goes|rises|shoots|climbs)\b)",
+    "the RAM doubles: when fit() is called it goes from 9 to 18 GB",
+    "as soon as model.fit starts (no batch is done yet) memory jumps to 40 GB",
+    needs="fit",
+)
+"""Memory rises at once when fit begins."""
 BEFORE_THE_RELEASE = LineRule(
     r"(?i)\bnightly\b|\b[012]\.\d{1,2}\.\d{1,2}[-.]?(?:dev\d|rc\d)",
     "nightly 1.4.0-dev20170925",
@@ -708,6 +717,7 @@ BEFORE_THE_RELEASE = LineRule(
 """A build of a library that came before its release."""
 TOLD_BESIDES = {
     "a build before the release": BEFORE_THE_RELEASE,
+    "rising when fit starts": FIT_STARTS,
     "an input pipeline": INPUT_PIPELINE,
     "a Java heap": HEAP_OF_JAVA,
     "several sizes in words": SEVERAL_SIZES,
