@@ -49,6 +49,8 @@ _READ_IN_PARTS = regex(
 )
 _GIVEN_WHOLE = regex(r"\.(?:flow|fit)\(\s*(?!validation)(?:[xX]|train|images|data)\w{0,20}\s*[,)]")
 """`datagen.flow(X, y)`: a generator that is given the whole array reads nothing in parts."""
+_SCALES = regex(r"255|\bastype\b|(?i:normali|rescal)")
+"""Code that may make floats of pixels; a text without code may have it as well."""
 _COPIES = regex(
     r"\b(?:train_test_split|np\.(?:concatenate|vstack|stack|copy))\(|\bdata_?gen\w*\.fit\(|\.astype\("
     r"|/ ?255\b"
@@ -106,13 +108,14 @@ def check(case: Case) -> Iterator[Finding]:
     data = next((each for each in _stated_sets(case) if each.values * _FLOAT32 >= _LEAST_BYTES), None)
     if data is None:
         return
+    scales = not told.code or any(_SCALES.search(line.text) for line in told.code)
     size = f"in one array {data.words} take about {data.size}{_copied(told.code, data.line)}"
     if not case.moments and (said := _told_in_words(case)):
         where = "host RAM" if _of_host(case) else "host RAM, or the GPU's memory if it is given all at once,"
-        yield _finding(data, f"{size}: most likely {where} ran out ({said.place})", size, 0)
+        yield _finding(data, f"{size}: most likely {where} ran out ({said.place})", size, 0, scales)
     for index, moment in list(failures(case))[:1]:
         if on_host(moment) and not _has_a_size(moment) and not another_program(moment):
-            yield _finding(data, size, size, index)
+            yield _finding(data, size, size, index, scales)
 
 
 def _copied(code: Sequence[Line], stated: Line) -> str:
@@ -124,14 +127,14 @@ def _copied(code: Sequence[Line], stated: Line) -> str:
     return f"; {' and '.join(places[:3])} {more}"
 
 
-def _finding(data: StatedSet, headline: str, because: str, moment: int) -> Finding:
+def _finding(data: StatedSet, headline: str, because: str, moment: int, scales: bool) -> Finding:
     return Finding(
         severity=Severity.CAUSE,
         headline=headline,
         because=because,
         explains=data.bytes,
         evidence=(Evidence("how many there are, and how large each is", data.line),),
-        remedies=(DATA_IN_PARTS, _no_doubles(data)),
+        remedies=(DATA_IN_PARTS, *((_no_doubles(data),) if scales else ())),
         moment=moment,
     )
 

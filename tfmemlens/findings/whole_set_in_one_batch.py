@@ -152,7 +152,9 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
     if copying and not samples and (array := _stated_array(case)):
         many = f"most likely {array}"
     converted = not copying and _converts(moment, failed)
-    own = _IN_THE_PIPELINE if converted else _batches(case, moment, samples, failed.tensor_bytes)
+    own = _batches(case, moment, samples, failed.tensor_bytes)
+    if converted:
+        own = _IN_THE_PIPELINE if failed.op in PREPARES else _IMAGES_IN_THE_PIPELINE
     if samples and not copying and moment.request and moment.request.owner.phase is Phase.GRADIENT:
         own = _of_training(samples, failed.tensor_bytes, situation(case, moment).session)
     through = "are converted in one op, as one tensor" if converted else "went through the network at once"
@@ -263,11 +265,25 @@ _IN_THE_PIPELINE = Remedy(
 )
 
 
+_IMAGES_IN_THE_PIPELINE = Remedy(
+    "take only the rows that you use first, and let the input pipeline convert them, a sample or a batch at a"
+    " time: here the whole array becomes one tensor, whatever the batch",
+    "ds = tf.data.Dataset.from_tensor_slices((x[:128], y[:128])).map(prepare).batch(16)",
+    slug="resize-in-pipeline",
+)
+
+
 def _converts(moment: Moment, failed: FailedRequest) -> bool:
     """Whether an array is prepared by an op that ran by itself, outside of any network."""
-    return bool(
-        moment.request and is_eager(moment.request) and failed.op in PREPARES and not failed.keras_layer
-    )
+    at_once = any("_status_to_exception" in frame.text for frame in failed.frames) and not failed.function
+    if moment.request is None or not (at_once or is_eager(moment.request)) or failed.keras_layer:
+        return False
+    of_images = any(_OF_IMAGES.search(f"{frame.place} {frame.text}") for frame in failed.frames)
+    return failed.op in PREPARES or of_images
+
+
+_OF_IMAGES = regex(r"ops[/\\]image_ops|\btf\.image\.")
+"""Functions of tf.image, whatever ops they are made of."""
 
 
 _AS_LARGE_AS_THE_SET = regex(

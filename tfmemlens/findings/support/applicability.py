@@ -539,6 +539,7 @@ TABLE: dict[str, Applicability] = {
     "sparse-labels-alone": _TENSORFLOW_CODE,
     "integer-ids": _TENSORFLOW_CODE,
     "embed-the-feature": _TENSORFLOW_CODE,
+    "keep-inputs-as-they-are": _TENSORFLOW_CODE,
     "shorter-sequences": _ANYWHERE,
     "sparse-labels": Applicability(training=True, code=_TENSORFLOW),
     "part-of-positions": _ANYWHERE,

@@ -619,6 +619,9 @@ SHARING = LineRule(
     rf"|\b{_COUNT}{_RUNS}(?=[^.!?]{{0,60}}\b(?:same|one|single|1|shar\w+|a) (?:[\w-]{{1,20}} ){{0,2}}{_CARD}"
     r"|[^.!?]{0,40}\bopen\b)"
     r"|\b(?:another|second|other) (?:[\w-]{1,20} ){0,2}(?:notebook|kernel)\b[^.!?]{0,40}\b(?:open|running)\b"
+    r"|\b(?:start(?:ed|ing)?|ran|run|launch(?:ed|ing)?) (?:[\w.-]{1,20} ){0,3}(?:eval\w*|test\w*|inference"
+    r"|script|program|training|demo)\b[^.!?]{0,30}\b(?:in|from)"
+    r" (?:another|a (?:second|new|different)|the other) (?:terminal|shell|console|window|tab|screen)\b"
     r"|\b(?:another|a second|the other) (?:[\w-]{1,20} ){0,2}"
     r"(?:notebook|kernel|process|training|job|run|script)\b"
     r"[^.!?]{0,60}\b(?:same|this|the) (?:[\w-]{1,20} )?(?:GPU|card|device)\b"
@@ -634,6 +637,7 @@ SHARING = LineRule(
     r"|\b(?i:a3c|impala|apex?-dqn)\b(?=[^\n]{0,80}\b(?i:rllib|ray|workers|actors)\b)"
     r"|\b(?i:rllib|ray)\b[^.\n]{0,80}\b(?i:a3c|impala|apex?-dqn)\b",
     "$ pytest -n 8 tests/",
+    "then I launched the evaluation in a second terminal",
     "[gw3] FAILED tests/test_ops.py::test_conv_matches_reference",
     "I have two Jupyter notebooks open on the same RTX 3090.",
     "we run four training processes on one GPU",
@@ -653,6 +657,7 @@ SHARING = LineRule(
         "--num", "--job", "--task_", "--worker_", "a3c", "impala", "apex", "num_gpus", "gunicorn", "uwsgi",
         "pytest", "py.test", "[gw", "xargs", "parallel", "notebook", "kernel", "process", "training", "jobs",
         "runs", "scripts", "workers", "seeds", "experiments", "actors", "job", "n_jobs", "pool(", "do ",
+        "terminal", "shell", "console", "window",
     ),
 )  # fmt: skip
 """Several processes that use one device, in prose or in the command that starts them."""

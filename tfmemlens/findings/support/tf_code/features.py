@@ -11,6 +11,8 @@ _SPARSE_LABELS = CodeChange(
     "loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)",
     "tf.nn.sparse_softmax_cross_entropy_with_logits(labels=ids, logits=logits)",
 )
+_INPUTS = r"(?:[xX]|[xX]_?(?:train|test|val|valid)|(?:train|test|val|valid)_?[xX]|\w{0,20}images?|inputs?)\b"
+"""Names of what a model gets, and of no labels."""
 _EMBED = CodeChange(
     "embed-the-feature",
     "if this is a feature: look it up in an embedding, which makes no such rows",
@@ -58,13 +60,30 @@ ROWS = (
     ),
     TensorFlowIdiom(
         "to-categorical",
-        regex(r"\bto_categorical\(\s*(?P<what>[\w.]{1,60})"),
+        regex(rf"\bto_categorical\(\s*(?P<what>(?!{_INPUTS})[\w.]{{1,60}})"),
         ("to_categorical(",),
         (Agreement.LINE, Agreement.RAM),
         "to_categorical makes a row of {last} numbers for each of {samples} labels of `{what}`{at}",
         (_SPARSE_LABELS,),
         ("y_train = keras.utils.to_categorical(y_train, 50000)",),
         ("from keras.utils import to_categorical",),
+    ),
+    TensorFlowIdiom(
+        "to-categorical-of-inputs",
+        regex(rf"\bto_categorical\(\s*(?P<what>{_INPUTS})"),
+        ("to_categorical(",),
+        (Agreement.LINE, Agreement.RAM),
+        "to_categorical makes a row of as many numbers as its largest value for each single value of"
+        " `{what}`, which by its name is what the model gets and no labels{at}",
+        (
+            CodeChange(
+                "keep-inputs-as-they-are",
+                "leave the inputs as they are, at most scaled: one-hot rows are for labels",
+                "y = to_categorical(y)   # x stays: x / x.max(), batch by batch",
+            ),
+        ),
+        ("trainX = keras.utils.to_categorical(trainX)",),
+        ("train_y = to_categorical(train_y)", "text_labels = to_categorical(text_labels)"),
     ),
     TensorFlowIdiom(
         "multi-hot-layer",

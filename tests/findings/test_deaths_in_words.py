@@ -1,0 +1,65 @@
+"""Deaths and growth that nothing but prose tells."""
+
+import pytest
+
+from tfmemlens import pipeline
+from tfmemlens.findings import data_set_in_ram, told_in_words
+from tfmemlens.model.case import Case
+from tfmemlens.readers.formats import oom_log
+
+
+def case(text: str) -> Case:
+    return pipeline.case(oom_log.read_lines(list(enumerate(text.splitlines(), 1))))
+
+
+def told(text: str) -> str:
+    """All that the page says."""
+    return " ".join(each.headline for each in pipeline.report(case(text).capture).findings)
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("Keras, my RAM jumps to 118 GB of my 128 and then the process disappears", "host RAM ran out"),
+        ("The Keras training takes 24 GB of RAM and the box (24 GB) kills my job", "host RAM"),
+        ("TensorFlow loses 0.8 GB of free RAM with every epoch of model.fit", "host RAM grows"),
+        ("tf.keras export, 40 GB of RAM\nI0000 pass is on\n^C\nthat ^C was not by me", "nobody typed its ^C"),
+        (
+            "Keras: as soon as fit starts RAM jumps to 30 GB and the machine kills it",
+            "what fit makes of whole",
+        ),
+    ],
+)
+def test_a_death_in_words(text: str, words: str) -> None:
+    assert words in told(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the node (64 GB) runs my Keras job for a week",
+        "I pressed ^C, and Keras ended the training",
+        "the RAM of Keras goes to 20 GB of my 64 and stays there",
+    ],
+)
+def test_no_death(text: str) -> None:
+    assert not list(told_in_words.check(case(text)))
+
+
+def test_workers_that_are_switched_off_are_not_blamed() -> None:
+    text = "Keras loses 0.8 GB of RAM per epoch with workers=2 and use_multiprocessing{}"
+    assert "worker processes" not in told(text.format(" switched off"))
+    assert "worker processes" in told(text.format("=True"))
+
+
+GIVEN = """Colab: your session crashed after using all available RAM
+x = np.array([cv2.resize(cv2.imread(p), (300, 300)) for p in files])   # 9100 photos
+xa, xb = train_test_split(x, test_size=0.1)
+gen = ImageDataGenerator(rotation_range=9)
+"""
+
+
+def test_a_generator_that_is_given_the_whole_array() -> None:
+    (seen,) = data_set_in_ram.check(case(GIVEN + "batches = gen.flow(xa, ya, batch_size=8)\n"))
+    assert "9,100 photos" in seen.because and "line 3 makes another copy" in seen.because
+    assert not list(data_set_in_ram.check(case(GIVEN + "batches = gen.flow_from_directory('d')\n")))
