@@ -191,3 +191,13 @@ def test_processes_that_share_a_gpu_in_words(text: str, first: str | None) -> No
         each for each in pipeline.explain(text + "\n").findings if each.rule == "processes-on-one-device"
     ]
     assert (found[0].remedies[0].slug if found else None) == first
+
+
+def test_a_number_is_not_what_readings_rise_by() -> None:
+    code = (
+        "".join(f"Fold {n}: used memory {3 + 3 * n}.0 GB\n" for n in range(1, 6))
+        + "Killed\n\nfor part in folds:\n    net = create_network()\n    net.fit(x[part], y[part])\n"
+        + "    {kept}\n"
+    )
+    number = pipeline.explain(code.format(kept="scores.append(net.evaluate(x, y)[1])")).verdict
+    assert "scores" not in number and "makes a model in each turn" in number

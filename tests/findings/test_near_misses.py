@@ -117,7 +117,22 @@ LOADED = (
 )
 JS = "    at NodeJSKernelBackend.executeSingleOutput (/srv/@tensorflow/tfjs-node-gpu/x.js:209:43)\n"
 KERNEL = ("f32[8,16384,16384]", "f32[16384,8,16]", "jit(fit)/jvp(vmap(BTNH,BSNH->BNTS))/dot_general")
+_CONSTANT = (
+    "W tensorflow/core/framework/op_kernel.cc:1628] OP_REQUIRES failed at constant_op.cc:{line} : Resource"
+    " exhausted: OOM when allocating tensor of shape [] and type float\n\t [[{{{{node net/norm/eps}}}}]]\n"
+)
+_BYTES_ALONE = (
+    "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Ran out of GPU memory when allocating"
+    " {bytes} bytes for \n\t [[{{{{node xent}}}} = SoftmaxCrossEntropyWithLogits[T=DT_FLOAT,"
+    ' _device="/job:localhost/replica:0/task:0/device:GPU:0"](a, b)]]\n'
+    "vocab_size 21000, batch_size 96, max_len 70\n"
+)
 CASES: dict[str, tuple[str, str]] = {
+    "before-the-first-step": (_CONSTANT.format(line=77), _CONSTANT.format(line=206)),
+    "bytes-of-the-text": (
+        _BYTES_ALONE.format(bytes=21000 * 96 * 70 * 4),
+        _BYTES_ALONE.format(bytes=21000 * 96 * 70 * 4 + 4),
+    ),
     "eager-by-choice": (
         "I turned run_eagerly on, and now:\n" + oom("8,8") + "[Op:Relu]\n",
         "I tried run_eagerly=False\n" + oom("8,8") + "[Op:Relu]\n",

@@ -16,6 +16,7 @@ from tfmemlens.readers.oom.rules import FIRST, LAST, Era
 @pytest.mark.parametrize(
     ("path", "era"),
     [
+        ("c:\\tf_jenkins\\home\\workspace\\win\\tensorflow\\core\\x.cc", (FIRST, (1, 8))),
         ("x/tensorflow_core/python/ops.py", ((1, 15), (2, 1))),
         ("x/tensorflow/contrib/layers.py", (FIRST, (1, 15))),
         ("x/keras/src/engine/training.py", ((2, 13), LAST)),

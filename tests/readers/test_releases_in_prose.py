@@ -20,6 +20,7 @@ def told(*lines: str) -> tuple[str, str] | None:
         "tensorflow 2.0.0, Linux, CPU. With 1.13 no problem.",
         "I have tf 2.1.0 now; under 1.13 there were no leaks",
         "tf 2.4.0 here, it trained fine with 1.13",
+        "Moved from TF 1.13 to 2.4.0. The same code trained fine for a month with 1.13.",
     ],
 )
 def test_a_release_without_a_name(text: str) -> None:
@@ -36,3 +37,12 @@ def test_a_release_without_a_name(text: str) -> None:
 )
 def test_no_release_that_works(text: str) -> None:
     assert told(text) is None
+
+
+def test_the_release_that_a_program_moved_to() -> None:
+    releases = Releases()
+    releases.read(Line(1, "We upgraded TensorFlow 2.5.1 to 2.9.0 last week"))
+    assert releases.era_after_a_move() == ((2, 9), (2, 9))
+    releases = Releases()
+    releases.read(Line(1, "I went from numpy 1.19.1 to 1.22.0"))
+    assert releases.era_after_a_move() is None

@@ -204,13 +204,22 @@ def _too_many(keeping: Kept, blocks: int) -> bool:
 def _risen(case: Case, keeping: Kept) -> tuple[str, int | None, bool] | None:
     """Readings of the program's own that rise by what it keeps; entries of unknown size have what is left."""
     rate = per_turn(case.capture.surroundings)
-    if rate is None:
+    if rate is None or (not keeping.each and _is_a_number(keeping) and rate.bytes > _MOST_OF_A_NUMBER):
         return None
     each = rate.bytes * keeping.every
     if keeping.each and not 0.7 <= each / keeping.each <= 1.4:
         return None
     about = "" if keeping.each else f", about {human(each)} for each entry"
     return f"which is what the readings rise by: {human(rate.bytes * rate.turns)}{about}", rate.risen, True
+
+
+def _is_a_number(keeping: Kept) -> bool:
+    """Whether what is kept is one number by the call that gives it, which no reading rises by."""
+    return _ONE_NUMBER.search(keeping.line.text) is not None
+
+
+_ONE_NUMBER = regex(r"\.(?:evaluate|score)\(|\w{0,20}(?:accuracy|_score|_loss)\(")
+_MOST_OF_A_NUMBER = MIB
 
 
 def _unit(keeping: Kept) -> str:

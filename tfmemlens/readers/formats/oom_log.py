@@ -617,8 +617,8 @@ def _version(
             low, high = (tuple(int(part) for part in version.split(".")) for version in failure.era)
             seen = ((low[0], low[1]), (high[0], high[1]))
             era = narrow(era, seen) if era else seen
-    if told.said_era:
-        era = _with_stated(narrow(era or (FIRST, LAST), told.said_era), told.said_era)
+    if said := told.releases.era_after_a_move() or told.said_era:
+        era = _with_stated(narrow(era or (FIRST, LAST), said), said)
     if logged and logged != (FIRST, LAST):
         era = narrow(era, logged) if era else logged
     return (version_text(era[0]), version_text(era[1])) if era else None

@@ -8,7 +8,7 @@ from tfmemlens.knowledge.releases import numbers_of
 from tfmemlens.model.capture import WorkingRelease
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.readers.oom.rules import LineRule
+from tfmemlens.readers.oom.rules import Era, LineRule
 
 _NAMES = (
     r"(?:tensorflow(?:[-_](?:gpu|cpu|metal|macos|text|probability|datasets|io|addons))?|tf[-_]nightly|keras"
@@ -112,6 +112,8 @@ class Releases:
         self.updated_to = ""
         self.working: tuple[str, str, Line] | None = None
         self.upgraded: WorkingRelease | None = None
+        self.moved: tuple[str, str, str] | None = None
+        """A package whose release changed, from which to which."""
         self.commit: WorkingRelease | None = None
 
     def read(self, line: Line) -> None:
@@ -122,12 +124,21 @@ class Releases:
         if not self.updated_to and (now := UPDATED_TO.search(line.text)):
             self.updated_to = now["release"]
         self.upgraded = self.upgraded or _upgraded(line)
+        if self.moved is None and (moved := UPGRADED.search(line.text)) and moved["name"]:
+            self.moved = (_package(moved["name"]), moved["old"], moved["new"])
         if self.commit is None and (at := COMMIT.search(line.text)):
             self.commit = WorkingRelease(at["name"], at["commit"][:12], None, line, at["source"])
         if self.working is None and (works := WORKING.search(line.text)):
             name = works["name"] or works["name2"] or works["name3"] or works["name4"] or works["name5"] or ""
             release = next(filter(None, (works[f"release{which}"] for which in _PLACES)))
             self.working = (_package(name), release, line)
+
+    def era_after_a_move(self) -> Era | None:
+        """The TensorFlow to which prose says that a program moved."""
+        if self.moved is None or self.moved[0] != "tensorflow":
+            return None
+        now = numbers_of(self.moved[2])
+        return ((now[0], now[1]), (now[0], now[1])) if numbers_of(self.moved[1]) < now else None
 
     def value(self) -> WorkingRelease | None:
         """The release that works, where the same line or another tells of one that does not."""
@@ -142,6 +153,8 @@ class Releases:
         if name:
             now = max((at for known, at in others if known == name), key=numbers_of, default=None)
             now = now or (self.updated_to if self.updated_to != release else None) or None
+        elif self.moved and self.moved[1] == release:
+            name, now = self.moved[0], self.moved[2]
         else:
             series = release.rpartition(".")[0]
             name, now = next(
