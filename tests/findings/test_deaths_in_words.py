@@ -63,3 +63,17 @@ def test_a_generator_that_is_given_the_whole_array() -> None:
     (seen,) = data_set_in_ram.check(case(GIVEN + "batches = gen.flow(xa, ya, batch_size=8)\n"))
     assert "9,100 photos" in seen.because and "line 3 makes another copy" in seen.because
     assert not list(data_set_in_ram.check(case(GIVEN + "batches = gen.flow_from_directory('d')\n")))
+
+
+SESSION = """sess = tf.Session()
+for name in names:
+    x = tf.image.decode_png(read(name))
+    out = sess.run({run})
+In the end the process is Killed.
+"""
+
+
+def test_a_loop_that_adds_to_the_graph_of_a_killed_process() -> None:
+    assert "adds `tf.image.decode_png` to the graph" in told(SESSION.format(run="x"))
+    fed = SESSION.replace("tf.image.decode_png(read(name))", "read(name)")
+    assert "to the graph" not in told(fed.format(run="y, {x_: x}"))

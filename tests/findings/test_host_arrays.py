@@ -48,3 +48,21 @@ def test_one_element_of_a_pipeline_is_no_data_set() -> None:
     assert "cache()" in report(ELEMENT + code).findings[0].because
     late = report(ELEMENT + "It comes in epoch 5 or 6, never in the first\n")
     assert "the loader keeps grows" in late.findings[0].because and slugs(late)[0] == "find-what-grows"
+
+
+SERVED = """    Last State:     Terminated
+      Reason:       OOMKilled
+      Exit Code:    137
+    Limits:
+      memory:          {limit}
+    Image: tensorflow/serving:2.8.0{build}
+"""
+
+
+def test_a_server_for_gpus_within_a_small_limit() -> None:
+    first = report(SERVED.format(limit="3Gi", build="-gpu")).actions
+    assert "CUDA's libraries" in first[0].remedy.text
+    assert [each.remedy.slug for each in first].count("raise-container-limit") == 1
+    for limit, build in (("32Gi", "-gpu"), ("3Gi", "")):
+        others = report(SERVED.format(limit=limit, build=build)).actions
+        assert not any("CUDA's libraries" in each.remedy.text for each in others)

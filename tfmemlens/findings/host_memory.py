@@ -633,6 +633,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if serving and case.capture.surroundings.shows("reloading models"):
         yield ROOM_FOR_TWO
     elif serving:
+        yield from _room_for_cuda(case, moment)
         yield from _bounded_queue(case)
         yield remedies.smaller_requests(case)
     if was_killed(moment) and _shared_with_the_gpu(case):
@@ -743,7 +744,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if _OF_ADDRESSES in said:
         yield _NO_VIRTUAL_CHECK
     limited = was_killed(moment) and bool(limit or own_limit(moment)) and not another_program(moment)
-    if limited and not (grows or native or in_code):
+    if limited and not (grows or native or in_code) and not any(_room_for_cuda(case, moment)):
         yield _a_larger_limit(own_limit(moment), limit[0] if limit else None, moment)
     if "for the batch of component" in said:
         yield Remedy(
@@ -816,6 +817,25 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield from _device_seen(case, moment)
     if "bad_alloc" in said and not serving:
         yield from _SLABS
+
+
+_LEAST_FOR_CUDA = 4 * GIB
+
+
+def _room_for_cuda(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """A larger limit, where a server for GPUs was killed within one that CUDA's libraries nearly fill."""
+    told = case.capture.surroundings
+    limit, program = told.setting("container_memory"), told.setting("program")
+    figure = _FIGURE.match(limit[0]) if limit and was_killed(moment) else None
+    if figure is None or program is None or "gpu" not in program[1].text.lower():
+        return
+    if float(figure["many"]) * _POWERS[figure["unit"].upper()] <= _LEAST_FOR_CUDA:
+        yield Remedy(
+            "raise the limit of the container: with a GPU the server loads CUDA's libraries into host RAM,"
+            " some gigabytes before any model, at the first request at the latest",
+            "resources: {limits: {memory: 8Gi}}   # requests, too",
+            slug="raise-container-limit",
+        )
 
 
 _LONG_QUEUE = 1000

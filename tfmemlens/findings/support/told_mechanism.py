@@ -18,6 +18,7 @@ from tfmemlens.findings.support.told_again import (
 )
 from tfmemlens.findings.support.told_work import told_work
 from tfmemlens.findings.support.tried import ruled_out
+from tfmemlens.findings.support.what_grows import adding_ops
 from tfmemlens.findings.support.which_memory import only_killed
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
@@ -229,6 +230,8 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
             line,
             (_TO_THE_END,),
         )
+    if not device and told.shows("code for sessions"):
+        yield from adding_ops(case)
     yield from told_work(case)
 
 

@@ -184,7 +184,7 @@ def _of_code(case: Case) -> Iterator[Grower]:
         else:
             kept += " keeps each with its weights"
         yield Grower(kept, loop.model, tuple(_of_models(loop.loop, bool(loop.clears), loop.alike)), True)
-    yield from _adding_ops(case)
+    yield from adding_ops(case)
     yield from _given_numbers(case)
     yield from _keeping(told)
     for line, call in predicting_loops(told.program()):
@@ -243,7 +243,7 @@ def _given_objects(case: Case) -> Iterator[Grower]:
         )
 
 
-def _adding_ops(case: Case) -> Iterator[Grower]:
+def adding_ops(case: Case) -> Iterator[Grower]:
     """A session's program whose loop, or a function that it calls again and again, makes ops."""
     from tfmemlens.findings.support.made_in_loops import graph_functions, graph_loops
 
