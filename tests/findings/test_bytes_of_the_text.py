@@ -1,7 +1,10 @@
 """Bytes that are a product of numbers of the text, to the byte."""
 
+import pytest
+
+from tests.findings.test_near_misses import _PAIRS
 from tfmemlens import pipeline
-from tfmemlens.findings import bytes_of_the_text, ended_after_a_warning
+from tfmemlens.findings import bytes_of_the_text, ended_after_a_warning, pairs_by_the_line
 from tfmemlens.model.case import Case
 from tfmemlens.readers.formats import oom_log
 
@@ -43,3 +46,20 @@ def test_a_large_request_is_told_by_the_numbers_of_the_text() -> None:
     )
     (seen,) = ended_after_a_warning.check(case(ENDED.format(bytes=5100 * 288 * 352 * 3 * 4 + 8)))
     assert "to the byte" not in seen.headline
+
+
+@pytest.mark.parametrize(
+    "line, fires",
+    [
+        ("feats[:, tf.newaxis, :] - feats[tf.newaxis, :, :]", True),
+        ("tf.expand_dims(feats, 1) - tf.expand_dims(feats, 0)", True),
+        ("feats[:, None] * feats[None]", True),
+        ("feats[:, None, :] - means[None, :, :]", False),  # of another array nothing is stated
+        ("feats - tf.reduce_mean(feats)", False),
+    ],
+)
+def test_pairs_of_rows_by_the_failing_line(line: str, fires: bool) -> None:
+    found = list(pairs_by_the_line.check(case(_PAIRS.format(line=line, rows=5000))))
+    assert bool(found) is fires
+    if found:
+        assert "[5000,5000,96] takes 8.94 GiB" in found[0].because

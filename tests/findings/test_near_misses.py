@@ -127,7 +127,18 @@ _BYTES_ALONE = (
     ' _device="/job:localhost/replica:0/task:0/device:GPU:0"](a, b)]]\n'
     "vocab_size 21000, batch_size 96, max_len 70\n"
 )
+_PAIRS = (
+    'Traceback (most recent call last):\n  File "/home/u/loss.py", line 9, in spread\n'
+    "    gap = {line}\n"
+    "tensorflow.python.framework.errors_impl.ResourceExhaustedError: {{{{function_node"
+    " __wrapped__Sub_device_/job:localhost/replica:0/task:0/device:GPU:0}}}} failed to allocate memory"
+    " [Op:Sub] name: \n\nfeats is ({rows}, 96)\n"
+)
 CASES: dict[str, tuple[str, str]] = {
+    "pairs-by-the-line": (
+        _PAIRS.format(line="feats[:, None, :] - feats[None, :, :]", rows=5000),
+        _PAIRS.format(line="feats[:, None, :] - feats[None, :, :]", rows=500),
+    ),
     "before-the-first-step": (_CONSTANT.format(line=77), _CONSTANT.format(line=206)),
     "bytes-of-the-text": (
         _BYTES_ALONE.format(bytes=21000 * 96 * 70 * 4),
