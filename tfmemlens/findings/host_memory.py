@@ -22,7 +22,7 @@ from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
 from tfmemlens.findings.support.contrasted import contrasted, without
 from tfmemlens.findings.support.grounds import tell
 from tfmemlens.findings.support.grower import Grower
-from tfmemlens.findings.support.host_causes import on_the_host
+from tfmemlens.findings.support.host_causes import SAVED_BY_ONE, on_the_host
 from tfmemlens.findings.support.jax_code.changes import WAIT_FOR_EACH_CALL
 from tfmemlens.findings.support.kills import (
     another_program,
@@ -487,15 +487,6 @@ def _saving(case: Case, moment: Moment) -> Line | None:
     return case.capture.surroundings.shows("saving in words")
 
 
-_SAVED_BY_ONE = Remedy(
-    "let one process of the host copy and write, and the others wait: xm.save moves nothing to the host where"
-    " it does not write. Save less often, or the weights without the optimizer's state (of Lightning:"
-    " save_weights_only=True)",
-    "xm.save(model.state_dict(), path)   # instead of torch.save in every process",
-    slug="one-checkpoint-at-a-time",
-)
-
-
 _FEWER_SAVED = Remedy(
     "keep one save in flight: let each end before the next begins, and save a smaller state (no copy of an"
     " average, 16 bits) or from more hosts, of which each copies its part",
@@ -732,7 +723,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield from _of_growth(case) if grows else (find_what_grows(case, of_host=True),)
     saving = _saving(case, moment)
     if saving:
-        yield from (_SAVED_BY_ONE,) if framework_of(case) == TORCH_XLA else (BOUND_THE_SAVE, _FEWER_SAVED)
+        yield from (SAVED_BY_ONE,) if framework_of(case) == TORCH_XLA else (BOUND_THE_SAVE, _FEWER_SAVED)
     compiling = _compiling(case, moment)
     if compiling and not surely_for_memory(moment):
         yield _KERNEL_LOG

@@ -164,6 +164,27 @@ def _from_call_to_call(case: Case) -> bool:
     return line is not None and bool(_EACH_CALL.search(line.text))
 
 
+SAVED_BY_ONE = Remedy(
+    "let one process of the host copy and write, and the others wait: xm.save moves nothing to the host where"
+    " it does not write. Save less often, or the weights without the optimizer's state (of Lightning:"
+    " save_weights_only=True)",
+    "xm.save(model.state_dict(), path)   # instead of torch.save in every process",
+    slug="one-checkpoint-at-a-time",
+)
+
+
+def _saved_by_all(case: Case) -> Iterator[Grower]:
+    """A checkpoint of PyTorch/XLA, which each process that saves brings to the host first."""
+    line = case.capture.surroundings.shows("saving in words")
+    if framework_of(case) == TORCH_XLA and line:
+        yield Grower(
+            f"the checkpoint ({line.place}): each process that saves copies weights and the optimizer's state"
+            " from its device to host RAM first",
+            line,
+            (SAVED_BY_ONE,),
+        )
+
+
 _RESTORES = regex(
     r"(?i)\b(?:during|while|when|on|in|at|as soon as)\b(?:[^.\n]|\.(?=\w)){0,40}?\brestor(?:e|es|ed|ing)\b"
     r"|\brestor(?:e|ing)\b[^.\n]{0,60}\b(?:killed|OOM\w*|out of memory|RAM)\b"
@@ -261,6 +282,7 @@ _CAUSES: tuple[Callable[[Case], Iterator[Grower]], ...] = (
     _unended,
     _simulated,
     _restored,
+    _saved_by_all,
     _of_its_settings,
     loader_workers,
     _told,

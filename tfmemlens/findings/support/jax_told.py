@@ -694,16 +694,10 @@ def _weights(case: Case) -> Grower | None:
     needs = weights.trained_bytes if trains else weights.bytes // 2
     if needs < _SHARE_OF_WEIGHTS * room:
         return None
-    what = _what_weights_take(weights, bool(trains))
     helps: tuple[Remedy, ...] = (_SHARDED_WEIGHTS, _FEWER_TRAINED)
     sums = next((line for line in code_lines(told) if _SUMS.search(line.text)), None) if trains else None
+    what = _what_weights_take(weights, bool(trains), sums)
     if sums:
-        all_told = human(weights.trained_bytes + weights.bytes)
-        what += (
-            f"; MultiSteps keeps a sum of gradients besides, as large as the weights, however many batches it"
-            f" adds up, which makes {all_told}, and more while old and new state are there at once"
-            f" ({sums.place})"
-        )
         helps = (_WITHOUT_SUMS, _DONATE_ALL, _FEWER_TRAINED, _SHARDED_WEIGHTS)
     return Grower(what, weights.line, helps)
 
@@ -751,7 +745,13 @@ _LESS_FOR_A_MATRIX = Remedy(
 )
 
 
-def _what_weights_take(weights: StatedWeights, trains: bool) -> str:
+def _what_weights_take(weights: StatedWeights, trains: bool, sums: Line | None) -> str:
+    if sums:
+        adam, with_sums = human(weights.trained_bytes), human(weights.trained_bytes + weights.bytes)
+        return (
+            f"the weights: {weights.text} in 32 bits with gradients and Adam take {adam}, {with_sums} with"
+            f" the sum of gradients of MultiSteps ({sums.place})"
+        )
     in_half = f"{weights.text} take {human(weights.bytes // 2)} in 16 bits and {human(weights.bytes)} in 32"
     train = f", with gradients and Adam in 32 bits {human(weights.trained_bytes)}" if trains else ""
     return f"the weights: {in_half}{train} ({weights.line.place}), on each device that has them whole"

@@ -129,6 +129,8 @@ KILLED_IN_WORDS = LineRule(
     r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall))"
     r"|\b(?:just|only|then|prints?|says?|shows?|outputs?|with|message):? (?:just |only |then )?"
     r"[\"'`\u2018\u201c]{1,3}Killed\b"
+    r"|\b(?:dies|died|ends|ended|stops|stopped|crashes|crashed|exits|aborts)(?: with| as)?:?"
+    r" [\"'`\u2018\u201c]{1,3}Killed\b"
     r"|\b(?:its|it's|it is|it was) (?!manually |not |never )(?:\w+ )?['\"`]?killed['\"`]?"
     r"(?! (?:manually|it\b|(?:by|with) (?:me|the user|hand|ctrl|another)\b))"
     r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall|deadline|preempt\w*))"
@@ -142,6 +144,7 @@ KILLED_IN_WORDS = LineRule(
     "at 60 GB the machine (64 GB) kills my job",
     "the last line is ^C, and that is by itself",
     "I did not press ^C",
+    'after an hour the job dies: "Killed"',
     "it stops printing and then its killed suddenly",
     "TensorFlow Serving killed when the model is updated",
     'training prints just "Killed" after the first epoch',

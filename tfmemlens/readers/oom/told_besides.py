@@ -343,6 +343,8 @@ SAVING_IN_WORDS = LineRule(
     r"|\b(?:checkpoint(?:s|ing)|saving|serializ\w+|exporting|model\.save"
     r"|saved_model\.save)\b[^.\n]{0,40}\b(?:OOM\w*|out of memory"
     r"|killed)\b"
+    r"|\b(?:happens|occurs|jumps|rises|climbs) (?:only )?(?:when|while|as|during)\b[^.\n]{0,30}"
+    r"\b(?:checkpoints?|saved?|saving)\b[^.\n]{0,60}\b(?:memory|RAM|killed|OOM\w*)\b"
     r"|\bcheckpoint(?:s|ing)?\b[^.\n]{0,20}\b(?:stuck|hangs?|hung)\b"
     r"|\b(?:freez\w+|froze|hangs?|swaps?|swapping)\b[^.\n]{0,40}\b(?:each|every) (?:time|save|checkpoint)\b"
     r"[^.\n]{0,20}\b(?:checkpoint|save[sd]?|saving|written)\b"
@@ -350,6 +352,7 @@ SAVING_IN_WORDS = LineRule(
     r"(?:\w+ )?(?:checkpoint|save)\b"
     r"|\b(?:when|as soon as|once) (?:the |a |each |its )?(?:\w+ )?(?:save|saving|checkpoint(?:ing)?)(?: \w+)?"
     r" (?:starts?|begins?|kicks in|runs)\b[^.\n]{0,80}\b(?:memory|RAM|killed|OOM\w*)\b",
+    "it happens while the checkpoint is being written, RAM jumps to the limit",
     "The pod gets restarted at every checkpoint",
     "when the save starts, host memory goes straight up to the limit",
     "OOM during checkpoint serialization",

@@ -188,7 +188,8 @@ JIT_ENDS_IT = LineRule(
     r"\b(?:(?:(?:does|do|did)(?: ?n['\u2019]?t| not)|no longer|not|never|stops?)"
     r" (?:grow|increas|leak|climb|ris|creep|happen|accumulat)\w*"
     r"|(?:stays?|is|remains?) (?:flat|constant|stable)"
-    r"|(?:goes|went) away|disappear\w*|vanish\w*|no (?:more )?(?:leak|growth)|fix(?:es|ed) (?:it|this|the))",
+    r"|(?:goes|went) away|disappear\w*|vanish\w*"
+    r"|no (?:more |such )?(?:leak|growth|increase)|fix(?:es|ed) (?:it|this|the))",
     "With @jax.jit on rollout memory stays flat.",
     "wrapping the call in eqx.filter_jit fixes it",
     "If I use jit on the solver it does not leak",

@@ -25,7 +25,7 @@ BLOCK_BY_BLOCK = LineRule(
     needs=("auto_wrap", "fsdp(", "dataparallel(", "fsdp_transformer"),
 )
 """Parts of a model are sharded one by one."""
-_ONE_DEVICE = r"(?:one|a single|the first|the same|its) (?:TPU|core|chip|device|GPU)\b"
+_ONE_DEVICE = r"(?:one|a single|the first|the same|its|each|every) (?:TPU|core|chip|device|GPU)\b"
 WHOLE_AT_FIRST = LineRule(
     r"(?i)\b(?:mov|put|cop(?:y|i)|load|plac|send|transfer|initiali[sz]|creat|mak|build)\w*\b[^.\n]{0,20}"
     rf"\b(?:whole|entire|full|complete|all) (?:\w+ )?(?:model|weights|params|parameters)\b"
