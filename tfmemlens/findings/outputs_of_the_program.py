@@ -14,15 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import code_snippets, far_too_much, remedies
 from tfmemlens.findings.support.code_outputs import CodeOutput
 from tfmemlens.findings.support.outputs_in_training import outputs_of, outweighed, room_of
+from tfmemlens.findings.support.own_constant import own_layers
 from tfmemlens.findings.support.rows import enumerated, requests
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.model.what_if import Shrunk
 from tfmemlens.units import MIB, human
+from tfmemlens.values import replace
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the layers' outputs, at most the limit"
@@ -86,7 +88,8 @@ def _finding(
 
 
 def _remedies(case: Case, moment: Moment, made: list[CodeOutput], whole: int) -> Iterator[Remedy]:
-    yield from remedies.offered(case, moment, "smaller-batch")
+    for fewer in remedies.offered(case, moment, "smaller-batch"):
+        yield _several_times(case, moment, fewer, whole)
     largest = made[0]
     width = largest.shape[-1]
     if largest.bytes >= _LARGE * whole and width >= 2 and len(made) > 1 and _sets_width(largest):
@@ -97,6 +100,28 @@ def _remedies(case: Case, moment: Moment, made: list[CodeOutput], whole: int) ->
             Shrunk("narrower-layer", largest.bytes, width, width // 2, certainty=Certainty.ESTIMATE),
         )
     yield from remedies.offered(case, moment, "mixed-precision", "recompute", "smaller-input")
+
+
+def _several_times(case: Case, moment: Moment, fewer: Remedy, whole: int) -> Remedy:
+    """The same for a batch that has room, where half of it has none by the outputs' own sum."""
+    batch, room = remedies.batch_of(case, moment), room_of(case, moment)
+    joined = own_layers(case, moment)
+    divisor = _WITH_JOINS if joined and joined.power > 1 else _WITH_GRADIENTS
+    first = far_too_much.batch_for_outputs(whole, room, batch, divisor)
+    halved = f" ({batch} -> {(batch or 0) // 2})"
+    if not first or not fewer.text.startswith(_HALVES) or halved not in fewer.text:
+        return fewer
+    why = f"at {(batch or 0) // 2} these outputs alone still take {human(whole // 2)} of {human(room)}"
+    text = fewer.text.replace(_HALVES, "lower the batch", 1).replace(
+        halved, f": {batch} -> {first} (a guess: {why})", 1
+    )
+    text = text.replace("one update for two batches", "one update for several batches", 1)
+    return replace(fewer, text=text, code=code_snippets.accumulate(case.api, (batch or 0) // first))
+
+
+_HALVES = "halve the batch"
+_WITH_GRADIENTS, _WITH_JOINS = 2, 4
+"""By what the room is divided: gradients come on top, and what is joined to all before it."""
 
 
 def _sets_width(made: CodeOutput) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from tfmemlens.findings import attention_scores, im2col_buffer, pairwise_broadcast
 from tfmemlens.findings.support import phase, remedies
 from tfmemlens.findings.support.batch_bound import batch_bound, in_words, of_traced, traced_below
+from tfmemlens.findings.support.own_constant import own_batch
 from tfmemlens.findings.support.phase import is_jacobian
 from tfmemlens.findings.support.rows import device_limit, on_host, place, requests, tensor_text
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
@@ -187,6 +188,8 @@ def _dimension_remedies(
         pass  # the rule of pairs says what to change: its first dimension alone is no size of the program's
     elif request and request.batch == sizes[0] and phase.of_other_data(case, request):
         pass  # the rule of evaluation says it, for the batch of that data set
+    elif own_batch(case, moment):
+        pass  # a batch times a constant of the program, whose rule says which
     elif sizes[0] >= 2 and request and not request.fixed:
         batch = remedies.batch_of(case, moment)
         traced = traced_below(case, moment, batch)

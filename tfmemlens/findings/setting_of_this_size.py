@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.batch_bound import batch_bound
 from tfmemlens.findings.support.named_sizes import Meaning, named_sizes
-from tfmemlens.findings.support.own_constant import OwnConstant, held_by_its_layer, own_constant
+from tfmemlens.findings.support.own_constant import held_by_its_layer, own_constant, own_layers
+from tfmemlens.findings.support.own_forms import OwnConstant
 from tfmemlens.findings.support.own_knob import REPLAY, Knob, knob
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import device_limit, on_host, requests, tensor_text
@@ -39,6 +40,8 @@ _LEAST_BYTES = 64 * MIB
 _HALF = 0.5
 """Of a limit: what one tensor may take, so that others find room beside it."""
 _MOST_HALVINGS = 9
+_LARGE = 0.125
+"""Of a limit: what one tensor of a training may hardly take."""
 _SLUGS = {
     Meaning.IMAGE: "smaller-input",
     Meaning.LENGTH: "shorter-sequences",
@@ -60,6 +63,9 @@ def check(case: Case) -> Iterator[Finding]:
         own = own_constant(case, moment, remedies.batch_of(case, moment)) if of_program else None
         if own is not None and need is not None:
             yield _of_constant(case, index, moment, own, need)
+            continue
+        if of_program and (many := own_layers(case, moment)):
+            yield _of_layers(index, moment, many)
             continue
         found = knob(request.failed.shape, case.capture.surroundings)
         if found is None or need is None or need < _LEAST_BYTES:
@@ -89,15 +95,68 @@ def _of_constant(case: Case, index: int, moment: Moment, own: OwnConstant, need:
     return Finding(
         severity=Severity.FACTOR,
         headline=f"`{own.name}` ({own.line.place}) makes it this large: {own.says}",
-        because=f"{own.says} ({own.line.place})",
+        because=own.cause,
         explains=need,
         evidence=(
             Evidence(f"requested: {tensor_text(moment)}", moment.request.failed.line),
             Evidence(own.says, own.line),
         ),
-        remedies=(_lower(case, moment, own, need),),
+        remedies=tuple(_of_own(case, moment, own, need)),
+        moment=index,
+        rules_out=("smaller-batch",) if own.leads else (),
+    )
+
+
+def _of_layers(index: int, moment: Moment, own: OwnConstant) -> Finding:
+    """A constant that says how many layers stand in a row: how much they hold together, no shape tells."""
+    assert moment.request
+    text = f"lower `{own.name}` ({own.line.place}): {own.value:,} -> {own.to:,} (a guess): {own.it}"
+    return Finding(
+        severity=Severity.FACTOR,
+        headline=f"`{own.name}` ({own.line.place}) makes so many layers: {own.says}",
+        explains=None,
+        evidence=(Evidence(own.says, own.line),),
+        remedies=(Remedy(text, slug="lower-constant"),),
         moment=index,
     )
+
+
+def _of_own(case: Case, moment: Moment, own: OwnConstant, need: int) -> Iterator[Remedy]:
+    """What to do with it: look kinds up instead of one-hot channels, keep a matrix of links sparse, lower."""
+    if own.kinds:
+        left = round(need * (1 - own.part + own.part * _CHANNELS / own.value))
+        yield remedies.of_tensor(
+            case,
+            f"look the {own.value:,} kinds (`{own.name}`, {own.line.place}) up in an Embedding of"
+            f" {_CHANNELS} channels in the place of {own.kinds}: {own.it}, and this tensor then takes"
+            f" {human(left)} instead of {human(need)}",
+            Shrunk("embed-the-feature", round(own.part * need), own.value, _CHANNELS),
+        )
+        return
+    text = (moment.request.failed.source_text or "") if moment.request else ""
+    if own.leads and own.power > 1 and _MADE_DENSE.search(text):
+        yield Remedy(
+            "keep the links sparse, and multiply by the sparse matrix: then no zero is stored",
+            "links = tf.sparse.reorder(tf.sparse.SparseTensor(tf.cast(pairs, tf.int64), values, [n, n]))\n"
+            "mixed = tf.sparse.sparse_dense_matmul(links, x)",
+            slug="sparse-product",
+        )
+    if own.repeated and own.value >= _FEW:
+        some = max(own.value // _FEW, 1)
+        yield remedies.of_tensor(
+            case,
+            f"go through the {own.value:,} (`{own.name}`, {own.line.place}) in a loop, {some:,} at a time,"
+            f" and add up what you need of each: {own.repeated} makes all at once; this tensor then takes"
+            f" {human(need * some // own.value)}",
+            Shrunk("in-blocks", need, own.value, some),
+        )
+    yield _lower(case, moment, own, need)
+
+
+_FEW = 10
+_CHANNELS = 8
+_MADE_DENSE = regex(r"\b(?:scatter_nd|to_dense|tensor_scatter_nd_\w{2,8})\(")
+"""What fills a matrix at some places, and leaves zeros elsewhere."""
 
 
 def _lower(case: Case, moment: Moment, own: OwnConstant, need: int) -> Remedy:
@@ -112,15 +171,29 @@ def _lower(case: Case, moment: Moment, own: OwnConstant, need: int) -> Remedy:
         wanted = own.value * (bound.share / bound.divisor) ** (1 / own.power)
         lower = max(1, min(own.value // 2, _round(wanted)))
         guess = " (a guess)"
+    limit = device_limit(case, moment)
+    if bound is None and not of_weights and limit and need > limit.bytes * _LARGE:
+        part = (_LARGE * limit.bytes / need) ** (1 / own.power)
+        lower, guess = max(1, min(lower, _round(own.value * part))), " (a guess)"
+    if own.to:
+        lower, guess = own.to, " (a guess)"
     whole = held if of_weights and held > need else need
-    left = whole - own.part * whole * (1 - (lower / own.value) ** own.power)
+    smaller = own.value / lower if lower > own.value else (lower / own.value) ** own.power
+    left = whole - own.part * whole * (1 - smaller)
     layer = moment.request.owner.layer if moment.request else None
     what = f"all that `{layer}` holds" if whole != need else "this tensor"
     return remedies.of_tensor(
         case,
-        f"lower `{own.name}` ({own.line.place}): {own.value:,} -> {lower:,}{guess}; {own.it}, and {what} then"
-        f" takes {human(round(left))} instead of {human(whole)}",
-        Shrunk("lower-constant", round(own.part * whole), own.value, lower, axes=own.power),
+        f"{'raise' if lower > own.value else 'lower'} `{own.name}` ({own.line.place}): {own.value:,} ->"
+        f" {lower:,}{guess}; {own.it}, and {what} then takes {human(round(left))} instead of {human(whole)}"
+        f"{own.also}",
+        Shrunk(
+            "lower-constant",
+            round(own.part * whole),
+            max(own.value, lower),
+            min(own.value, lower),
+            axes=own.power,
+        ),
     )
 
 

@@ -3,17 +3,18 @@ function, `self.max_shift` of a class that is made with it.
 
 Names are followed backwards from an expression: through assignments of the function, what a loop appends, the
 parameters to the arguments of its calls, attributes to where a method sets them, calls to what they return.
-How many steps it takes is told with each constant, the fewest; another name of the same is no step. Nothing
-is run.
+How many steps it takes is told with each constant, the fewest; another name of the same is no step. A number
+in a tuple is a constant, too: `STRANDS[0]`. A size that the program writes as a sum, a product or a power is
+computed from them, also with another value for one of them. Nothing is run.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tfmemlens.knowledge.tree_values import last_name
+from tfmemlens.knowledge.tree_values import ARITHMETIC, last_name
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
 from tfmemlens.values import dataclass
@@ -24,6 +25,8 @@ _MOST_STEPS, _MOST_LOOKED_AT = 12, 4000
 _ADDS = ("append", "extend", "insert", "add", "write")
 _MAKES = ("__init__", "build")
 _RUNS = ("call", "__call__")
+_MOST_DEEP, _LARGEST, _LARGEST_POWER = 8, 1 << 62, 8
+_SUMS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,14 @@ class _Scope(NamedTuple):
     owner: ast.ClassDef | None
 
 
+class WrittenSize(NamedTuple):
+    """A shape that the program writes, side by side, in the scope where it stands."""
+
+    sides: tuple[ast.expr, ...]
+    scope: _Scope
+    node: ast.AST
+
+
 _Todo = list[tuple[ast.AST, _Scope, int]]
 _EDGE = _Scope(None, None)
 
@@ -65,24 +76,40 @@ class ProgramConstants:
         self._calls: dict[str, list[ast.Call]] = {}
         self._edge: dict[str, list[ast.expr]] = {}
         self._attributes: dict[str, list[tuple[ast.expr, _Scope]]] = {}
+        self._written: list[WrittenSize] = []
+        self._made_as: dict[str, set[str]] = {}
+        self.divided: list[tuple[str, ast.expr]] = []
+        """Names that the program divides without rest, each with by what."""
         for statement in self._statements:
             self._note(statement.node, _EDGE)
         self.constants = {each.name: each for each in self._constants()}
 
     def at_line(self, file: str, number: int) -> list[Reached]:
         """The constants on which the statement of a line depends, the nearest first."""
-        for statement in self._statements:
-            if statement.line.source != file or not _holds(statement, statement.node, number):
-                continue
-            inside = [each for each in ast.walk(statement.node) if isinstance(each, ast.stmt)]
-            held = [each for each in inside if _holds(statement, each, number)]
-            smallest = min(held, key=lambda each: _rows(statement, each), default=None)
-            if smallest is not None:
-                return self._reached([(smallest, self._scopes.get(id(smallest), _EDGE), 0)])
-        return []
+        smallest = self.statement_at(file, number)
+        if smallest is None:
+            return []
+        return self._reached([(smallest, self._scopes.get(id(smallest), _EDGE), 0)])
 
     def of_layer(self, name: str) -> list[Reached]:
-        """Those on which the call depends that makes a layer of this name; nothing where several do."""
+        """Those on which the call depends that makes a layer of this name, then those on which what it is
+        called with depends; nothing where several calls make one.
+        """
+        made = self.making(name)
+        if made is None:
+            return []
+        todo: _Todo = [(made, self._scopes[id(made)], 0)]
+        called = {
+            each
+            for names in self._made_as.values()
+            for each in names
+            if any(made is value for value, _ in self._attributes.get(each, ()))
+        }
+        todo += [(call, self._scopes[id(call)], 1) for each in called for call in self._calls.get(each, ())]
+        return self._reached(todo)
+
+    def making(self, name: str) -> ast.Call | None:
+        """The one call that makes a layer of this name."""
         made = [
             call
             for calls in self._calls.values()
@@ -90,7 +117,89 @@ class ProgramConstants:
             for keyword in call.keywords
             if keyword.arg == "name" and getattr(keyword.value, "value", None) == name
         ]
-        return self._reached([(made[0], self._scopes[id(made[0])], 0)]) if len(made) == 1 else []
+        return made[0] if len(made) == 1 else None
+
+    def written(self, shape: Sequence[int]) -> list[WrittenSize]:
+        """Where the program writes a shape of exactly these sides, at least one of them by a constant."""
+        return [
+            each
+            for each in self._written
+            if len(each.sides) == len(shape)
+            and all(
+                self.value_of(side, each.scope) == size for side, size in zip(each.sides, shape, strict=True)
+            )
+            and self.used_by(*((side, each.scope) for side in each.sides))
+        ]
+
+    @property
+    def shapes(self) -> Sequence[WrittenSize]:
+        """All tuples and lists that the program writes."""
+        return self._written
+
+    def makers(self, call: ast.Call) -> list[ast.FunctionDef]:
+        """The `__init__` and `build` of the class of the program that a call makes one of."""
+        return [
+            each
+            for made in self.classes(last_name(call.func))
+            for each in made.body
+            if isinstance(each, ast.FunctionDef) and each.name in _MAKES
+        ]
+
+    def classes(self, name: str) -> Sequence[ast.ClassDef]:
+        """The classes of this name."""
+        return self._classes.get(name, ())
+
+    def statement_at(self, file: str, number: int) -> ast.stmt | None:
+        """The smallest statement that has a line."""
+        for statement in self._statements:
+            if statement.line.source != file or not _holds(statement, statement.node, number):
+                continue
+            inside = [each for each in ast.walk(statement.node) if isinstance(each, ast.stmt)]
+            held = [each for each in inside if _holds(statement, each, number)]
+            return min(held, key=lambda each: _rows(statement, each), default=None)
+        return None
+
+    def used_by(self, *nodes: tuple[ast.AST, _Scope]) -> list[Reached]:
+        """The constants on which these expressions depend, the nearest first."""
+        return self._reached([(node, scope, 0) for node, scope in nodes])
+
+    def scope_of(self, node: ast.AST) -> _Scope:
+        """Where a node of the program stands."""
+        return self._scopes.get(id(node), _EDGE)
+
+    def calls(self, *names: str) -> list[ast.Call]:
+        """All calls of functions or methods of these names."""
+        return [call for name in names for call in self._calls.get(name, ())]
+
+    def line_of(self, node: ast.AST) -> Line | None:
+        """The line that a node of the program begins in."""
+        owner = next((each for each in self._statements if any(node is one for one in each.nodes)), None)
+        return owner.line_of(node) if owner else None
+
+    def value_of(
+        self, node: ast.AST, scope: _Scope, other: Mapping[str, int] | None = None, deep: int = 0
+    ) -> int | None:
+        """The whole number that an expression has, with other values for some constants where they are
+        given; None where it depends on more than constants.
+        """
+        if deep > _MOST_DEEP:
+            return None
+        if isinstance(node, ast.Constant):
+            return node.value if type(node.value) is int else None
+        if isinstance(node, ast.BinOp):
+            return _computed(
+                node.op,
+                self.value_of(node.left, scope, other, deep + 1),
+                self.value_of(node.right, scope, other, deep + 1),
+            )
+        name = _name(node)
+        if not name:
+            return None
+        local = list(self._inside(name, scope))
+        if not local and name in self.constants:
+            return (other or {}).get(name, self.constants[name].value)
+        sources = local or list(self._outside(name))
+        return self.value_of(*sources[0], other, deep + 1) if len(sources) == 1 else None
 
     def _note(self, node: ast.AST, scope: _Scope) -> None:
         """What a tree defines, sets and calls, with the scope of each of its nodes."""
@@ -103,11 +212,19 @@ class ProgramConstants:
             scope = _Scope(None, node)
         elif isinstance(node, ast.Call):
             self._calls.setdefault(last_name(node.func), []).append(node)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv) and _name(node.left):
+            self.divided.append((_name(node.left), node.right))
+        elif (
+            isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) > 1 and isinstance(node.ctx, ast.Load)
+        ):
+            self._written.append(WrittenSize(tuple(node.elts), scope, node))
         for target, value in _assigned(node):
             if isinstance(target, ast.Attribute) and last_name(target.value) == "self":
                 self._attributes.setdefault(target.attr, []).append((value, scope))
             elif isinstance(target, ast.Name) and scope == _EDGE:
                 self._edge.setdefault(target.id, []).append(value)
+            if isinstance(value, ast.Call):
+                self._made_as.setdefault(last_name(value.func), set()).add(last_name(target))
         for child in ast.iter_child_nodes(node):
             self._note(child, scope)
 
@@ -115,9 +232,15 @@ class ProgramConstants:
         for statement in self._statements:
             for target, value in _assigned(statement.node):
                 name = target.id if isinstance(target, ast.Name) else ""
-                number = getattr(value, "value", None) if isinstance(value, ast.Constant) else None
-                if name and type(number) is int and number > 1 and len(self._edge.get(name, ())) == 1:
-                    yield ProgramConstant(name, number, statement.line_of(value))
+                if not name or len(self._edge.get(name, ())) != 1:
+                    continue
+                parts = [(name, value)]
+                if isinstance(value, (ast.Tuple, ast.List)):
+                    parts = [(f"{name}[{at}]", each) for at, each in enumerate(value.elts)]
+                for part, each in parts:
+                    number = each.value if isinstance(each, ast.Constant) else None
+                    if type(number) is int and number > 1:
+                        yield ProgramConstant(part, number, statement.line_of(each))
 
     def _reached(self, todo: _Todo) -> list[Reached]:
         found: dict[str, int] = {}
@@ -177,6 +300,11 @@ class ProgramConstants:
                 for call in self._calls.get("", ())
                 if isinstance(call.func, ast.Call) and last_name(call.func.func) == owner.name
             ]
+            calls += [
+                call
+                for each in sorted(self._made_as.get(owner.name, ()))
+                for call in self._calls.get(each, ())
+            ]
         for call in calls:
             given = [each.value for each in call.keywords if each.arg == name]
             if not given and at is not None and at < len(call.args):
@@ -204,12 +332,36 @@ def _names(node: ast.AST) -> Iterator[str]:
         parts = [node]
     for part in parts:
         for each in ast.walk(part):
-            if isinstance(each, ast.Attribute) and last_name(each.value) == "self":
-                yield f"self.{each.attr}"
+            if name := _name(each) if isinstance(each, (ast.Attribute, ast.Subscript)) else "":
+                yield name
             elif isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute):
                 yield each.func.attr
             elif isinstance(each, ast.Name) and each.id != "self":
                 yield each.id
+
+
+def _name(node: ast.AST) -> str:
+    """`STEPS`, `self.width` and `WIDTHS[0]`; empty of what is no name."""
+    if isinstance(node, ast.Subscript):
+        at = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        return f"{node.value.id}[{at}]" if isinstance(node.value, ast.Name) and type(at) is int else ""
+    if isinstance(node, ast.Attribute):
+        return f"self.{node.attr}" if last_name(node.value) == "self" else ""
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _computed(operation: ast.operator, left: int | None, right: int | None) -> int | None:
+    """What a sum, a product or a power comes to, where that is a size."""
+    if left is None or right is None:
+        return None
+    if isinstance(operation, ast.Pow):
+        small = 0 <= right <= _LARGEST_POWER and abs(left) <= _LARGEST
+        result = left**right if small else None
+    elif isinstance(operation, (ast.FloorDiv, ast.Mod)) and right == 0:
+        return None
+    else:
+        result = ARITHMETIC[type(operation)](left, right) if isinstance(operation, _SUMS) else None
+    return result if result is not None and abs(result) <= _LARGEST else None
 
 
 def _assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:

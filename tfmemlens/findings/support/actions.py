@@ -124,7 +124,7 @@ def _with_the_constant(case: Case, ours: Sequence[Finding], actions: Sequence[Ac
     if constant is None or not case.moments:
         return list(actions)
     rest = [each for each in actions if each is not constant]
-    if rest and (rest[0].remedy.slug in _MAKE_NONE or _grows_elsewhere(case, ours)):
+    if rest and (rest[0].remedy.slug in _MAKE_NONE or _KNOB in rest[0].rules or _grows_elsewhere(case, ours)):
         return [rest[0], constant, *rest[1:]]
     batch = remedies.batch_of(case, case.moments[0])
     bound = batch_bound(case, case.moments[0])

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 
 from tfmemlens.findings.support.kept import records_gradients
+from tfmemlens.findings.support.own_constant import batch_parts
 from tfmemlens.findings.support.rows import device_limit, has_backward, held, index_of, of_a_program
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.findings.support.taped import keeps_one_pass
@@ -25,7 +26,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import CompilerMemory, RequestKind
 from tfmemlens.model.what_if import TracedFit
 from tfmemlens.units import GIB, human
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, replace
 
 _FIXED = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.CONSTANT)
 _BEFORE_BACKWARD, _AFTERWARDS, _OF_A_PROGRAM = 4, 2, 1
@@ -55,6 +56,8 @@ class BatchBound:
     """Whether the run trains and nothing of its backward pass was alive."""
     divisor: int
     """By what the share that can fit is divided to begin with."""
+    multiple: int = 1
+    """Of what the program needs a multiple: it splits the batch into so many parts."""
     of_program: bool = False
     """Whether `taken` are a compiled program's temporaries, or all of it, by the compiler's own figures."""
 
@@ -69,12 +72,21 @@ class BatchBound:
         return self.room <= 0
 
     def most(self, batch: int) -> int:
-        """No batch above this one fits; 0 where not even one sample does."""
-        return min(max(int(batch * self.share), 0), batch - 1)
+        """No batch above this one fits; 0 where not even one sample does, or one for each part."""
+        most = min(max(int(batch * self.share), 0), batch - 1)
+        return most // self.parts_of(batch) * self.parts_of(batch)
+
+    def parts_of(self, batch: int) -> int:
+        """Into how many parts the program splits a batch, as far as this one can be split and lowered."""
+        return self.multiple if 1 < self.multiple < batch and batch % self.multiple == 0 else 1
 
     def start(self, batch: int) -> int:
-        """The batch to begin with: a power of two, at most half of the one that failed."""
-        return max(1, min(int(_power_of_two(batch * self.share / self.divisor)), batch // 2))
+        """The batch to begin with: a power of two, or a multiple of the parts, at most half of the one that
+        failed where that is one.
+        """
+        first = max(1, min(int(_power_of_two(batch * self.share / self.divisor)), batch // 2))
+        parts = self.parts_of(batch)
+        return max(first // parts, 1) * parts
 
     @property
     def part(self) -> int:
@@ -89,6 +101,11 @@ def _power_of_two(wanted: float) -> float:
 
 def batch_bound(case: Case, moment: Moment) -> BatchBound | None:
     """What the figures of a failure tell; None without a limit, and where request and use would fit it."""
+    bound = _bound(case, moment)
+    return replace(bound, multiple=batch_parts(case)) if bound else None
+
+
+def _bound(case: Case, moment: Moment) -> BatchBound | None:
     compiler = moment.incident.compiler if moment.incident else None
     if moment.request and compiler is not None:
         return _of_program(compiler) or _of_what_was_free(moment, compiler) or _of_arena(case, moment)
@@ -209,7 +226,7 @@ def in_words(bound: BatchBound, batch: int | None) -> str:
     if batch is None:
         part = PARTS.get(bound.part, f"1/{bound.part}")
         return f"lower the batch to {part} of what it is now{why}; if that runs, double it"
-    if bound.start(batch) == batch // 2:
+    if bound.start(batch) == batch // 2 and bound.parts_of(batch) == 1:
         return f"lower the batch: {batch} -> {batch // 2}"
     told = f"; more than {bound.most(batch)} cannot fit" if bound.share < _TOLD else ""
     first = bound.start(batch)
@@ -217,7 +234,9 @@ def in_words(bound: BatchBound, batch: int | None) -> str:
         f"{first * factor}" for factor in (2, 4) if first * factor < min(batch, bound.most(batch) + 1)
     )
     more = f"; if that runs, try {then}" if then else ""
-    return f"lower the batch: {batch} -> {first}{why}{more}{told}"
+    parts = bound.parts_of(batch)
+    kept = f"; the program splits it, so keep a multiple of {parts}" if parts > 1 else ""
+    return f"lower the batch: {batch} -> {first}{why}{more}{told}{kept}"
 
 
 def _of_program_in_words(bound: BatchBound, batch: int | None) -> str:

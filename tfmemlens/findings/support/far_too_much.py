@@ -39,7 +39,7 @@ def batch_for_maps(case: Case, moment: Moment, batch: int | None) -> str | None:
     """
     failed = moment.request.failed if moment.request else None
     shape, need = (failed.shape or (), failed.tensor_bytes) if failed else ((), None)
-    if not need or not batch or batch < 2 or len(shape) < _LEAST_AXES or shape[0] != batch:
+    if not need or not batch or batch < 2 or len(shape) < _LEAST_AXES or (shape[0] or 1) % batch:
         return None
     limit = device_limit(case, moment)
     device = limit.bytes if limit else _USUAL_CARD
@@ -59,6 +59,19 @@ def batch_for_maps(case: Case, moment: Moment, batch: int | None) -> str | None:
         f"lower the batch: {batch} -> {first} (a guess{card}: at {batch // 2} this one map still takes"
         f" {human(need // 2)}, and a training keeps those of all layers){alone}"
     )
+
+
+def batch_for_outputs(whole: int, room: int, batch: int | None, divisor: int) -> int | None:
+    """The batch to begin with, where half of it leaves outputs that still take much of the device: a part of
+    what has room for them, since gradients and what is computed beside layers come on top.
+    """
+    if not batch or batch < 2 * _TWICE or whole // 2 <= room // divisor:
+        return None
+    first = max(1, min(batch // 2, _power_of_two(1.1 * batch * room / divisor / whole)))
+    return first if first < batch // 2 else None
+
+
+_TWICE = 2
 
 
 def _power_of_two(wanted: float) -> int:

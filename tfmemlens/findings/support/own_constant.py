@@ -3,32 +3,49 @@ the call that made its layer, depends on it and a side has its value.
 
 Both are asked for, the value and the use: a side of 64 has that value by chance in many programs. Of several
 that fit the nearest is meant; where several are as near, the one that is far larger than the others, else
-none.
+none. What is odd goes first: frames that overlap many times, a large kernel's side, rows that are a batch
+times a constant. The sides of pictures are the data's, and no constant to lower in a program that draws them.
 """
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from tfmemlens.findings.support.named_sizes import Meaning, meaning_of
-from tfmemlens.findings.support.rows import all_in_use
+from tfmemlens.findings.support.own_forms import (
+    BATCHES,
+    LEAST,
+    OwnConstant,
+    bracketed,
+    joins,
+    layers_in_a_row,
+    of_folded,
+    of_hop,
+    of_kernel,
+    of_sum,
+    of_written,
+    one_of,
+    split_into,
+)
+from tfmemlens.findings.support.rows import all_in_use, device_limit
 from tfmemlens.knowledge.stack_frames import number_in
+from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment, Request
-from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
 from tfmemlens.patterns import regex
-from tfmemlens.values import dataclass
+from tfmemlens.values import replace
 
 if TYPE_CHECKING:
     from tfmemlens.knowledge.program_constants import ProgramConstants, Reached
 
-_LEAST, _LEAST_FACTOR = 24, 8
-"""A smaller side, or factor of a flat one, is met by chance."""
-_FAR_LARGER = 4
+_LEAST_FACTOR = 8
+"""A smaller factor of a flat tensor is met by chance."""
 _LEAST_SHARE, _MOST = 0.1, 0.5
 """Of what is in use: what a request asks for, or else what its layer holds."""
 _KINDS_OF_A_TASK = 1000
@@ -36,30 +53,12 @@ _KINDS_OF_A_TASK = 1000
 _MOST_FACTORS = 5
 _MOSTLY = 0.8
 """Of the rows of one sample: what a constant makes so much of."""
-_BATCHES = regex(r"(?i)batch|per_step\Z|\Abs\Z")
 _FIXED = regex(r"(?i)class|label|steps\Z|epoch|seed|iter|channels?_in|colou?rs?\Z")
 """Names of numbers that the task sets, or that make nothing larger."""
 _COUNTS_KINDS = (
     r"\b(?:one_hot|to_categorical)\([^()]{{0,60}},\s*{0}\b|\b(?:integers|randint)\((?:\s*[01]\s*,)?\s*{0}\b"
 )
 _PLACE = regex(r"\(([^()]{1,80}\.py):(\d+)\)")
-
-
-@dataclass(frozen=True, slots=True)
-class OwnConstant:
-    """A constant that makes a tensor large."""
-
-    name: str
-    value: int
-    line: Line
-    says: str
-    """How the tensor comes from it: `the 64 of [4,64,96,160,24] is `MAX_SHIFT``."""
-    it: str
-    """The same of it alone: `it is the 64 of [4,64,96,160,24]`."""
-    power: int = 1
-    """With what power the tensor grows with it."""
-    part: float = 1.0
-    """What part of the tensor is made by it."""
 
 
 def own_constant(case: Case, moment: Moment, batch: int | None) -> OwnConstant | None:
@@ -70,7 +69,62 @@ def own_constant(case: Case, moment: Moment, batch: int | None) -> OwnConstant |
     shape, starts = _wanted(moment.request, moment)
     if not shape or not starts or min(shape) < 1 or not _is_much(moment):
         return None
+    constants = _constants(program)
+    if moment.request.owner.kind is Kind.WORKSPACE:
+        limit, need = device_limit(case, moment), moment.request.failed.tensor_bytes
+        room = _OF_A_LIMIT * limit.bytes / need if limit and need else 1 / 2
+        layer = (moment.request.owner.layer or "").rpartition("/")[2]
+        if kernel := of_kernel(constants, layer, shape, room):
+            return kernel
+    if _is_of_weights(moment.request) and (
+        written := of_written(constants, constants.written(shape), shape, False)
+    ):
+        return written
     return _found(program, shape, starts, batch)
+
+
+def own_batch(case: Case, moment: Moment) -> int | None:
+    """The batch, where a constant of the program makes the rows a multiple of it; None elsewhere."""
+    shape = moment.request.failed.shape if moment.request else None
+    if moment.request is None or moment.request.fixed or len(shape or ()) < _LEAST_RANK:
+        return None
+    found = own_constant(case, moment, None)
+    return found.batch if found else None
+
+
+_LEAST_RANK = 3
+
+
+def batch_parts(case: Case) -> int:
+    """Into how many equal parts the program splits its batch; 1 where it shows none."""
+    program = case.capture.surroundings.program()
+    return split_into(_constants(program)) if program else 1
+
+
+def own_layers(case: Case, moment: Moment) -> OwnConstant | None:
+    """The constant that makes so many layers in the block that failed, or in the one that holds most."""
+    program, request = case.capture.surroundings.program(), moment.request
+    if not program or request is None or request.fixed:
+        return None
+    layers = [request.owner.layer or ""]
+    layers += [group.name or "" for group in moment.drawn.by("layer")[:1]]
+    constants = _constants(program)
+    return next(filter(None, (layers_in_a_row(constants, each) for each in layers if each)), None)
+
+
+def _is_of_weights(request: Request) -> bool:
+    kinds = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+    return request.fixed or request.failed.updating or request.failed.creating or request.owner.kind in kinds
+
+
+@lru_cache(maxsize=2)
+def _constants(program: Program) -> ProgramConstants:
+    from tfmemlens.knowledge.program_constants import ProgramConstants  # reads trees
+
+    return ProgramConstants(program)
+
+
+_OF_A_LIMIT = 0.25
 
 
 def held_by_its_layer(moment: Moment) -> int:
@@ -106,16 +160,53 @@ def _wanted(request: Request, moment: Moment) -> tuple[tuple[int, ...], list[str
 def _found(
     program: Program, shape: tuple[int, ...], starts: Sequence[str], batch: int | None
 ) -> OwnConstant | None:
-    from tfmemlens.knowledge.program_constants import ProgramConstants  # reads trees
-
-    constants = ProgramConstants(program)
+    constants = _constants(program)
     files = {each.line.source for each in program if each.line.source}
     for start in starts:
         reached = _reached(constants, start, files)
         chosen = [each for each in reached if not _is_of_the_task(each, program)]
-        if found := _of_rows(chosen, shape, batch) or _chosen(reached, chosen, shape, batch):
+        if found := _by_its_line(constants, start, files, shape) or _of_rows(chosen, shape, batch):
+            return found
+        if folded := of_folded(constants, reached, chosen, shape, batch):
+            return folded
+        statement = _statement(constants, start, files)
+        beside = statement is not None and joins(statement)
+        if summed := of_sum(constants, reached, chosen, shape, beside):
+            return summed
+        if constants.calls(*_DRAWS_PICTURES):
+            sides = {each.constant.value for each in chosen if _is_of_pictures(each)}
+            chosen = [each for each in chosen if each.constant.value not in sides]
+        if found := _chosen(reached, chosen, shape, batch):
             return found
     return None
+
+
+_DRAWS_PICTURES = ("Conv2DTranspose", "conv2d_transpose", "UpSampling2D", "depth_to_space", "Conv3DTranspose")
+
+
+def _is_of_pictures(each: Reached) -> bool:
+    return meaning_of(each.constant.name) is Meaning.IMAGE
+
+
+def _statement(constants: ProgramConstants, start: str, files: set[str]) -> ast.stmt | None:
+    """The statement of a place, where it is one of the program's."""
+    for file in files:
+        if (number := number_in(start, file)) is not None:
+            return constants.statement_at(file, number)
+    return None
+
+
+def _by_its_line(
+    constants: ProgramConstants, start: str, files: set[str], shape: tuple[int, ...]
+) -> OwnConstant | None:
+    """What stands in the failing line itself: the step between frames, or the whole shape."""
+    statement = _statement(constants, start, files)
+    inside = [*ast.walk(statement)] if statement else []
+    calls = [each for each in inside if isinstance(each, ast.Call)]
+    if hop := of_hop(constants, calls, shape):
+        return hop
+    written = [each for each in constants.written(shape) if any(each.node is node for node in inside)]
+    return of_written(constants, written, shape, True) if written else None
 
 
 def _is_of_the_task(each: Reached, program: Program) -> bool:
@@ -147,34 +238,38 @@ def _chosen(
     fit = [
         each
         for each in choice
-        if each.constant.value >= _LEAST
+        if each.constant.value >= LEAST
         and each.constant.value in sides
-        and not _BATCHES.search(each.constant.name)
+        and not BATCHES.search(each.constant.name)
     ]
     nearest = [each for each in fit if each.steps == fit[0].steps]
-    if chosen := _one_of(nearest):
+    if chosen := one_of(nearest):
         value, name = chosen.constant.value, chosen.constant.name
-        told = "[" + ",".join(map(str, shape)) + "]"
+        told = bracketed(shape)
         says, it = f"the {value:,} of {told} is `{name}`", f"it is the {value:,} of {told}"
         return OwnConstant(name, value, chosen.constant.line, says, it, min(sides.count(value), 2))
+    if len(nearest) == _TWO:  # either may be meant: both are told
+        first, other = sorted(nearest, key=lambda each: -each.constant.value)
+        found = _chosen(reached, [first], shape, batch)
+        return (
+            replace(
+                found,
+                also=f"; or `{other.constant.name}` ({other.constant.value:,}, {other.constant.line.place})",
+            )
+            if found
+            else None
+        )
     return None
+
+
+_TWO = 2
 
 
 def _begins_with_batch(reached: Sequence[Reached], shape: tuple[int, ...], batch: int | None) -> bool:
     named = any(
-        each.constant.value == shape[0] and _BATCHES.search(each.constant.name) is not None
-        for each in reached
+        each.constant.value == shape[0] and BATCHES.search(each.constant.name) is not None for each in reached
     )
     return len(shape) > 2 or named or batch == shape[0]
-
-
-def _one_of(fit: Sequence[Reached]) -> Reached | None:
-    """The only one, or the one that is no side of an image, or far larger than the rest."""
-    if len(fit) > 1:
-        fit = [each for each in fit if meaning_of(each.constant.name) is not Meaning.IMAGE] or fit
-    fit = sorted(fit, key=lambda each: -each.constant.value)
-    alone = len(fit) == 1 or (len(fit) > 1 and fit[0].constant.value >= _FAR_LARGER * fit[1].constant.value)
-    return fit[0] if alone else None
 
 
 def _of_a_product(reached: Sequence[Reached], choice: Sequence[Reached], number: int) -> OwnConstant | None:
@@ -189,7 +284,7 @@ def _of_a_product(reached: Sequence[Reached], choice: Sequence[Reached], number:
     if len(ways) != 1:
         return None
     parts = [known[name] for name in ways[0]]
-    chosen = _one_of([each for each in parts if each in choice and not _BATCHES.search(each.constant.name)])
+    chosen = one_of([each for each in parts if each in choice and not BATCHES.search(each.constant.name)])
     if chosen is None:
         return None
     told = " x ".join(f"{each.constant.value:,} (`{each.constant.name}`)" for each in parts)
@@ -200,7 +295,7 @@ def _of_a_product(reached: Sequence[Reached], choice: Sequence[Reached], number:
 
 def _of_rows(reached: Sequence[Reached], shape: tuple[int, ...], batch: int | None) -> OwnConstant | None:
     """Of rows that a batch of samples looked up: the constant that most rows of a sample come from."""
-    if len(shape) != 2 or not batch or batch < 2 or shape[0] % batch or shape[0] < _LEAST * batch:
+    if len(shape) != 2 or not batch or batch < 2 or shape[0] % batch or shape[0] < LEAST * batch:
         return None
     rows = shape[0] // batch
     most = [each.constant for each in reached if _MOSTLY * rows <= each.constant.value <= rows]

@@ -12,6 +12,7 @@ from tfmemlens.findings.support.batch_bound import batch_bound, in_words, of_tra
 from tfmemlens.findings.support.graph_nets import rows_of_a_graph
 from tfmemlens.findings.support.in_pieces import in_pieces
 from tfmemlens.findings.support.named_sizes import Meaning, NamedSize, named_sizes
+from tfmemlens.findings.support.own_constant import own_batch
 from tfmemlens.findings.support.phase import is_jacobian, of_other_data
 from tfmemlens.findings.support.predicted import of_predicted, predicted_below
 from tfmemlens.findings.support.program_lines import code_lines, name_of_batch, numbers_by_name
@@ -549,7 +550,8 @@ def batch_of(case: Case, moment: Moment) -> int | None:
         return stated
     if request.fixed:
         return request.batch
-    return _batch_of_program(case, request) or _times_a_length(case, request) or request.batch
+    of_program = _batch_of_program(case, request) or _times_a_length(case, request)
+    return of_program or own_batch(case, moment) or request.batch
 
 
 def _times_a_length(case: Case, request: Request) -> int | None:
