@@ -275,3 +275,50 @@ def test_a_sum_that_half_leaves_too_large_takes_a_part(
     whole: int, batch: int | None, first: int | None
 ) -> None:
     assert far_too_much.batch_for_outputs(whole, 500, batch, 2) == first
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("drawn = net(many, training=True)", "net(x[i:i + 100], training=True)"),
+        ("drawn = net(many)", "model.predict(x, batch_size=100)"),
+        ("drawn = net(many, training=False)", "model.predict(x, batch_size=100)"),
+    ],
+)
+def test_dropout_that_is_meant_is_not_switched_off(tmp_path: Path, line: str, code: str) -> None:
+    log = tmp_path / "log.txt"
+    frames = f'Traceback (most recent call last):\n  File "draw.py", line 9, in doubt\n    {line}\n'
+    log.write_text(frames + oom("6400,64,64,24", "edge/Conv2D"))
+    advised = [each.remedy.code or "" for each in pipeline.explain([str(log)]).actions]
+    assert any(code in each for each in advised)
+
+
+def test_a_kernel_of_a_function_or_of_a_weight() -> None:
+    layers = KERNEL.replace("keras.layers.Conv2D(32, FAR,", "layers.conv2d(x, 32, (FAR, FAR),")
+    weights = "FAR = 15\nw = tf.get_variable('w', [FAR, FAR, int(x.shape[-1]), 32])\n"
+    for code, layer in ((layers, "far"), (weights, "net/conv")):
+        found = own_forms.of_kernel(ProgramConstants(program(code)), layer, (1, 9216, 7200), 0.25)
+        assert found is not None and found.name == "FAR"
+    two = weights + "NEAR = 5\nv = tf.get_variable('v', [NEAR, NEAR, 288, 32])\n"
+    assert own_forms.of_kernel(ProgramConstants(program(two)), "net/conv", (1, 9216, 7200), 0.25) is None
+
+
+def test_rows_repeated_by_a_parameter_that_is_a_constant() -> None:
+    code = DRAWN.replace("def doubt(net, scans):", "def doubt(net, scans, draws):")
+    code = code.replace("scans, DRAWS, axis=0", "scans, draws, axis=0").replace("BATCH])", "BATCH], DRAWS)")
+    constant = own_constant._found(program(code), (24 * 90, 48, 48, 8), ["lag.py:7"], None)
+    assert constant is not None and constant.repeated == "`tf.repeat` (line 6 of lag.py)"
+
+
+def test_a_grid_is_no_matrix_of_links() -> None:
+    code = LINKED.replace("[PAPERS, PAPERS])", "[PAPERS, PAPERS, 4])")
+    constant = own_constant._found(program(code), (9000, 9000, 4), ["lag.py:7"], None)
+    assert constant is not None and constant.leads and not constant.of_pairs
+
+
+@pytest.mark.parametrize(
+    ("sides", "name", "power"),
+    [((96, 96, 24), "PARTS", 1), ((4, 96, 96), "PARTS", 2), ((96, 96, 24), "SIDE", 2), ((96, 24), "SIDE", 1)],
+)
+def test_a_side_that_stands_twice_by_chance(sides: tuple[int, ...], name: str, power: int) -> None:
+    assert own_constant._power(sides, 96, name) == power

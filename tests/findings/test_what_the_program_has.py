@@ -55,6 +55,13 @@ def test_what_a_function_returns_is_gradients(code: str, gradients: bool) -> Non
     assert keeping.gradients is gradients
 
 
+def test_the_sum_itself_is_nothing_to_compute_again() -> None:
+    (keeping,) = of(GRADIENTS + "spread = tf.add_n([x[0] for x in ledger])\n")
+    report = pipeline.explain(oom("64,64", on=CPU, by="bfc_cpu_allocator_for_gpu"))
+    (remedy,) = instead(report.case, report.case.moments[0], keeping, None)
+    assert remedy.text.endswith("instead of all in `ledger`")
+
+
 @pytest.mark.parametrize(
     ("code", "said"),
     [

@@ -46,7 +46,7 @@ _SMALL_BYTES = 64 * MIB
 
 _OF_OTHER_KEEPERS = (
     *("look-for-lists", "shuffle-files", "cache-to-file", "smaller-pipeline"),
-    *("constant-shapes", "large-tensors-first", "batch-for-the-block"),
+    *("constant-shapes", "large-tensors-first", "batch-for-the-block", "look-between-steps"),
 )
 """What is advised where nobody knows who keeps blocks of one size, or leaves holes between them."""
 _OF_DATA_IN_RAM = ("map-the-file", "check-the-limit", "compare-rounds")

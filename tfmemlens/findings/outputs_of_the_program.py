@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets, far_too_much, remedies
 from tfmemlens.findings.support.code_outputs import CodeOutput
 from tfmemlens.findings.support.outputs_in_training import outputs_of, outweighed, room_of
-from tfmemlens.findings.support.own_constant import own_layers
+from tfmemlens.findings.support.own_constant import own_batch, own_layers
 from tfmemlens.findings.support.rows import enumerated, requests
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -59,7 +59,7 @@ def _finding(
     batch, many = asked.shape[0], len(made)
     most = enumerated([f"{each.name} {human(each.bytes)}" for each in made[:_NAMED]])
     what = (
-        f"at a batch of {batch:,} the outputs of the code's {many} layers, which training keeps for the"
+        f"at a batch of {_told(case, moment, batch)} the outputs of the code's {many} layers, which training keeps for the"
         f" backward pass, take {human(whole)}: most {most}"
     )
     return Finding(
@@ -85,6 +85,12 @@ def _finding(
         moment=index,
         account=True,
     )
+
+
+def _told(case: Case, moment: Moment, rows: int) -> str:
+    """`16`, or `8 (480 rows)` where a constant of the program makes so many rows of each sample."""
+    own = own_batch(case, moment)
+    return f"{own:,} ({rows:,} rows)" if own and own < rows and rows % own == 0 else f"{rows:,}"
 
 
 def _remedies(case: Case, moment: Moment, made: list[CodeOutput], whole: int) -> Iterator[Remedy]:

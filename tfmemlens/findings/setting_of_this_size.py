@@ -134,7 +134,7 @@ def _of_own(case: Case, moment: Moment, own: OwnConstant, need: int) -> Iterator
         )
         return
     text = (moment.request.failed.source_text or "") if moment.request else ""
-    if own.leads and own.power > 1 and _MADE_DENSE.search(text):
+    if own.of_pairs and _MADE_DENSE.search(text):
         yield Remedy(
             "keep the links sparse, and multiply by the sparse matrix: then no zero is stored",
             "links = tf.sparse.reorder(tf.sparse.SparseTensor(tf.cast(pairs, tf.int64), values, [n, n]))\n"

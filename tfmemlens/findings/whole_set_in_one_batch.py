@@ -158,7 +158,8 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
     own = _batches(case, moment, samples, failed.tensor_bytes)
     if converted:
         own = _IN_THE_PIPELINE if failed.op in PREPARES else _IMAGES_IN_THE_PIPELINE
-    if samples and not copying and moment.request and moment.request.owner.phase is Phase.GRADIENT:
+    of_fit = failed.keras_call == "fit" and not converted
+    if samples and not copying and (of_fit or _in_gradient(moment)):
         own = _of_training(samples, failed.tensor_bytes, situation(case, moment).session)
     through = "are converted in one op, as one tensor" if converted else "went through the network at once"
     whose = ": most likely validation_data, which fit copies whole, whatever the batch" if validating else ""
@@ -176,6 +177,10 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
         moment=index,
         rules_out=() if copying else ("smaller-batch", "smaller-input"),
     )
+
+
+def _in_gradient(moment: Moment) -> bool:
+    return moment.request is not None and moment.request.owner.phase is Phase.GRADIENT
 
 
 _FIRST_BATCH = 64
@@ -289,6 +294,10 @@ _OF_IMAGES = regex(r"ops[/\\]image_ops|\btf\.image\.")
 """Functions of tf.image, whatever ops they are made of."""
 
 
+_CALLED_AS_IN_TRAINING = regex(r"(?<![\w.])(?P<net>[A-Za-z_][\w.]{0,60})\([^()]{1,200}\btraining ?= ?True\)")
+"""A net that is called with what only training has, such as dropout."""
+
+
 _AS_LARGE_AS_THE_SET = regex(
     r"\bbatch_?size\s*=\s*(?:len\(\s*[\w.\[\]'\"]{1,40}\s*\)|[\w.]{1,40}\.shape\[0\]"
     r"|[\w.]{1,40}\.size\b|(?P<number>\d{3,9})\b)"
@@ -310,8 +319,12 @@ def _set_by(case: Case, samples: int | None) -> tuple[str, Line] | None:
 def _batches(case: Case, moment: Moment, samples: int | None, need: int | None) -> Remedy:
     told = case.capture.surroundings
     ran = other_than_training(case, moment.request) if moment.request else None
+    failed = moment.request.failed if moment.request else None
     code = "model.predict(x, batch_size=100)"
-    if told.shows("using an estimator"):
+    called = _CALLED_AS_IN_TRAINING.search(failed.source_text or "") if failed else None
+    if called:  # `predict` would switch dropout off
+        code = f"parts = [{called['net']}(x[i:i + 100], training=True) for i in range(0, len(x), 100)]"
+    elif told.shows("using an estimator"):
         code = "tf.estimator.inputs.numpy_input_fn(x, y, batch_size=100, num_epochs=1, shuffle=False)"
     elif situation(case, moment).session:
         code = "for start in range(0, len(x), 100): sess.run(fetch, {x_: x[start:start + 100]})"

@@ -56,10 +56,10 @@ class BatchBound:
     """Whether the run trains and nothing of its backward pass was alive."""
     divisor: int
     """By what the share that can fit is divided to begin with."""
-    multiple: int = 1
-    """Of what the program needs a multiple: it splits the batch into so many parts."""
     of_program: bool = False
     """Whether `taken` are a compiled program's temporaries, or all of it, by the compiler's own figures."""
+    multiple: int = 1
+    """Of what the program needs a multiple: it splits the batch into so many parts."""
 
     @property
     def taken_whole(self) -> bool:

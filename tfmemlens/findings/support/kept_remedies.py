@@ -51,7 +51,8 @@ def instead(case: Case, moment: Moment, keeping: Kept, turns: int | None) -> Ite
         )
         return
     if keeping.gradients and any(_ADDS_UP.search(text) for text, _ in keeping.uses):
-        again = [line.place for _, line in keeping.uses[1:]]
+        summed = {line.place for text, line in keeping.uses if _ADDS_UP.search(text)}
+        again = [line.place for _, line in keeping.uses if line.place not in summed]
         then = f"; what {again[0]} still wants of each set, compute it again there" if again else ""
         yield Remedy(
             f"add the gradients up as you go: one set of sums instead of all in `{keeping.container}`{then}",

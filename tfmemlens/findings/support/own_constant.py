@@ -247,7 +247,7 @@ def _chosen(
         value, name = chosen.constant.value, chosen.constant.name
         told = bracketed(shape)
         says, it = f"the {value:,} of {told} is `{name}`", f"it is the {value:,} of {told}"
-        return OwnConstant(name, value, chosen.constant.line, says, it, min(sides.count(value), 2))
+        return OwnConstant(name, value, chosen.constant.line, says, it, _power(sides, value, name))
     if len(nearest) == _TWO:  # either may be meant: both are told
         first, other = sorted(nearest, key=lambda each: -each.constant.value)
         found = _chosen(reached, [first], shape, batch)
@@ -263,6 +263,14 @@ def _chosen(
 
 
 _TWO = 2
+
+
+def _power(sides: Sequence[int], value: int, name: str) -> int:
+    """With what power a tensor grows with a side that it has twice: of a picture, or where its last two are
+    of each with each; elsewhere one of them may have the value by chance.
+    """
+    alike = meaning_of(name) is Meaning.IMAGE or tuple(sides[-2:]) == (value, value)
+    return min(sides.count(value), 2) if alike else 1
 
 
 def _begins_with_batch(reached: Sequence[Reached], shape: tuple[int, ...], batch: int | None) -> bool:

@@ -1,6 +1,6 @@
 """How a constant of the program makes a tensor large: as the side that it names, as a factor of the rows, in
-a shape that the program writes (`(GRID ** 3, FEATURES)`), with a few more beside it (800 kinds and 3 colours),
-as the side of a kernel, the step between frames, the number of layers in a row.
+a shape that the program writes (`(GRID ** 3, FEATURES)`), with a few more beside it (800 kinds and 3
+colours), as the side of a kernel, the step between frames, the number of layers in a row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 if TYPE_CHECKING:
-    from tfmemlens.knowledge.program_constants import ProgramConstants, Reached, WrittenSize
+    from tfmemlens.knowledge.program_constants import ProgramConstants, Reached, Scope, WrittenSize
 
 BATCHES = regex(r"(?i)batch|per_step\Z|\Abs\Z")
 LEAST = 24
@@ -48,6 +48,8 @@ class OwnConstant:
     """What part of the tensor is made by it."""
     leads: bool = False
     """Whether the program writes the whole shape, so that no batch makes it smaller."""
+    of_pairs: bool = False
+    """Whether the shape is of each with each: two sides that are written alike."""
     to: int | None = None
     """The value to take, where its use tells."""
     also: str = ""
@@ -156,9 +158,23 @@ _REPEATS = ("repeat", "tile", "repeat_elements", "broadcast_to")
 
 def _repeated(constants: ProgramConstants, name: str) -> str:
     """The one call that repeats rows by this constant, in words."""
-    repeats = [call for call in constants.calls(*_REPEATS) if _uses(call, name)]
+    repeats = [
+        call
+        for call in constants.calls(*_REPEATS)
+        if any(
+            each.constant.name == name and constants.value_of(part, constants.scope_of(call)) is not None
+            for part in _parts(call)
+            for each in constants.used_by((part, constants.scope_of(call)))
+        )
+    ]
     line = constants.line_of(repeats[0]) if len(repeats) == 1 else None
     return f"`{ast.unparse(repeats[0].func)}` ({line.place})" if line else ""
+
+
+def _parts(call: ast.Call) -> Iterator[ast.expr]:
+    """How often a call repeats, for each side where it says so."""
+    for each in (*call.args[1:], *(keyword.value for keyword in call.keywords)):
+        yield from each.elts if isinstance(each, (ast.Tuple, ast.List)) else (each,)
 
 
 def _uses(node: ast.AST, name: str) -> bool:
@@ -188,6 +204,7 @@ def of_written(
     power, constant = grown[0]
     line = constants.line_of(node)
     text = ast.unparse(node).strip("()[]")
+    pairs = len(sides) == _TWO and ast.unparse(sides[0]) == ast.unparse(sides[1])
     says = f"{bracketed(shape)} is `[{text}]`" + (f" in {line.place}" if line else "")
     others = [f"`{each.name}` ({each.value:,}, {each.line.place})" for _, each in grown[1:3]]
     also = f"; or {' or '.join(others)}, with which it grows less fast" if others and power > 1 else ""
@@ -200,14 +217,14 @@ def of_written(
         constant.line,
         says,
         says + faster,
-        max(power, 1),
-        1.0,
-        leads,
-        None,
-        also,
+        power,
+        leads=leads,
+        of_pairs=leads and pairs,
+        also=also,
     )
 
 
+_TWO = 2
 _POWERS = {2: "square", 3: "third power", 4: "fourth power"}
 
 
@@ -264,22 +281,21 @@ def of_kernel(
     constants: ProgramConstants, layer: str, shape: Sequence[int], most: float
 ) -> OwnConstant | None:
     """The side of a square kernel, of which a patch matrix has the square as columns; `most` is the part of
-    the matrix that has room.
+    the matrix that has room. It is given to the call that makes the layer, or begins the shape of a weight.
     """
+    if len(shape) != _RANK_OF_PATCHES:
+        return None
     call = constants.making(layer)
-    if call is None or not _KERNELS.search(last_name(call.func)) or len(shape) != 3:
+    found = {}
+    for sides, scope in _kernels(constants, call):
+        values = {constants.value_of(side, scope) for side in sides}
+        used = [each.constant for each in constants.used_by(*((side, scope) for side in sides))]
+        side = values.pop() if len(values) == 1 else None
+        if side and side >= _LEAST_TIMES and shape[-1] % side**2 == 0 and len(used) == 1:
+            found[used[0].name] = (used[0], side)
+    if len(found) != 1:
         return None
-    given = [each.value for each in call.keywords if each.arg == "kernel_size"] or call.args[1:2]
-    if not given:
-        return None
-    scope = constants.scope_of(call)
-    sides = given[0].elts if isinstance(given[0], (ast.Tuple, ast.List)) else [given[0]]
-    values = {constants.value_of(side, scope) for side in sides}
-    used = constants.used_by((given[0], scope))
-    side = values.pop() if len(values) == 1 else None
-    if not side or side < _LEAST_TIMES or shape[-1] % side**2 or len(used) != 1:
-        return None
-    constant = used[0].constant
+    ((constant, side),) = found.values()
     if constant.value != side:
         return None
     lower = max(3, int((side * min(most, 0.5) ** 0.5 - 1) // 2 * 2 + 1))
@@ -288,6 +304,30 @@ def of_kernel(
         f"the {shape[-1]:,} columns of the patch matrix are a kernel of {side} x {side} x {channels} channels"
     )
     return OwnConstant(constant.name, side, constant.line, columns, columns, 2, to=min(lower, side - 1))
+
+
+_RANK_OF_PATCHES, _RANK_OF_KERNELS = 3, 4
+
+
+def _kernels(
+    constants: ProgramConstants, call: ast.Call | None
+) -> Iterator[tuple[Sequence[ast.expr], Scope]]:
+    """The sides of the kernel that a layer is made with: the second argument of a class, the third of a
+    function; where no call has its name, those of all weights that may be kernels.
+    """
+    if call is None:
+        for each in constants.shapes:
+            if len(each.sides) == _RANK_OF_KERNELS and ast.unparse(each.sides[0]) == ast.unparse(
+                each.sides[1]
+            ):
+                yield each.sides[:2], each.scope
+        return
+    name = last_name(call.func)
+    at = 1 if name[:1].isupper() else 2
+    given = [each.value for each in call.keywords if each.arg == "kernel_size"] or call.args[at : at + 1]
+    if _KERNELS.search(name) and given:
+        tuples = isinstance(given[0], (ast.Tuple, ast.List))
+        yield given[0].elts if tuples else given, constants.scope_of(call)  # type: ignore[attr-defined]
 
 
 _FRAMES = ("stft", "frame")
@@ -377,7 +417,7 @@ def _given(call: ast.Call | None, init: ast.FunctionDef, name: str) -> ast.expr 
         return None
     by_name = [each.value for each in call.keywords if each.arg == name]
     at = arguments.index(name) if name in arguments else len(call.args)
-    return by_name[0] if by_name else (call.args[at] if at < len(call.args) else None)
+    return next(iter((*by_name, *call.args[at : at + 1])), None)
 
 
 def _joins_all(constants: ProgramConstants, owner: str, name: str) -> bool:
