@@ -59,8 +59,8 @@ def _finding(
     batch, many = asked.shape[0], len(made)
     most = enumerated([f"{each.name} {human(each.bytes)}" for each in made[:_NAMED]])
     what = (
-        f"at a batch of {_told(case, moment, batch)} the outputs of the code's {many} layers, which training keeps for the"
-        f" backward pass, take {human(whole)}: most {most}"
+        f"at a batch of {_told(case, moment, batch)} the outputs of the code's {many} layers, which"
+        f" training keeps for the backward pass, take {human(whole)}: most {most}"
     )
     return Finding(
         severity=Severity.CAUSE,
