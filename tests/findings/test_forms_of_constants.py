@@ -199,6 +199,11 @@ def test_frames_that_overlap_many_times_take_a_longer_step(hop: int, name: str) 
     assert name == "LENGTH" or (constant.to or 0) == 256
 
 
+def test_a_frame_may_stand_in_pieces() -> None:
+    assert found(HOPS, (16, 7000, 128, 8), "lag.py:3", batch=16) == "HOP"
+    assert found(HOPS, (16, 7000, 128, 9), "lag.py:3", batch=16) is None
+
+
 KERNEL = """\
 import tensorflow as tf
 FAR, TAPS = 15, 3

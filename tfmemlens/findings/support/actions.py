@@ -110,6 +110,8 @@ _CONTRADICTED = "the message begins with"
 """How it begins that the failed shape contradicts what the text says is set."""
 
 
+_RAISED = "raise `"
+"""How it begins where a constant is far too small: no batch is at fault."""
 _NAMED = regex(r"`(?:[^`]{0,80}\.)?(\w{1,60})`")
 _MAKE_NONE = ("look-up-by-index",)
 """What leaves nothing of the tensor, and says nothing of what that saves."""
@@ -129,7 +131,8 @@ def _with_the_constant(case: Case, ours: Sequence[Finding], actions: Sequence[Ac
     batch = remedies.batch_of(case, case.moments[0])
     bound = batch_bound(case, case.moments[0])
     fewer = next((each for each in rest if each.remedy.slug == "smaller-batch"), None)
-    if fewer and batch and bound and bound.start(batch) > 1:
+    odd = constant.remedy.text.startswith(_RAISED)
+    if fewer and batch and bound and bound.start(batch) > 1 and not odd:
         return [fewer, constant, *(each for each in rest if each is not fewer)]
     return [constant, *rest]
 

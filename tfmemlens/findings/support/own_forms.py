@@ -336,7 +336,9 @@ _FRAMES = ("stft", "frame")
 def of_hop(
     constants: ProgramConstants, calls: Sequence[ast.Call], shape: Sequence[int]
 ) -> OwnConstant | None:
-    """The step between frames, where frames overlap many times over."""
+    """The step between frames, where frames overlap many times over; a frame may stand in the shape in two
+    sides, as pieces that the step divides.
+    """
     for call in calls:
         if last_name(call.func) not in _FRAMES:
             continue
@@ -352,7 +354,7 @@ def of_hop(
         used = constants.used_by((step, scope))
         if not frame or not hop or len(used) != 1 or frame < 2 * _FEW_OVERLAPS * hop:
             continue
-        if frame not in shape and frame // 2 + 1 not in shape:
+        if not {frame, frame // 2 + 1} & {*shape, math.prod(shape[-2:])}:
             continue
         constant = used[0].constant
         if constant.value != hop:
