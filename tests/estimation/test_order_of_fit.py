@@ -153,3 +153,28 @@ def test_near_miss_none_does_in_a_short_step_or_on_a_way_past_others() -> None:
 def test_kernels_of_series_wait_behind_the_tenth_weight_in_short_steps_too() -> None:
     assert waiting(dense_layers(20, time=5)) == 15  # the weights 10 to 39, two a layer
     assert not waiting(dense_layers(20, version="2.11.0", time=5))
+
+
+def past_every_second(count: int, time: int | None) -> Network:
+    """Twice so many dense layers, with a way past every second one."""
+    layers = [layer("InputLayer", "x", batch_shape=[None, 6] if time is None else [None, time, 6])]
+    before = "x"
+    for at in range(count):
+        layers.append(layer("Dense", f"d_{2 * at}", before, units=6))
+        layers.append(layer("Dense", f"d_{2 * at + 1}", f"d_{2 * at}", units=6))
+        past = layer("Add", f"sum{at}", before)
+        past["inbound_nodes"] = [[[before, 0, 0, {}], [f"d_{2 * at + 1}", 0, 0, {}]]]
+        layers.append(past)
+        before = f"sum{at}"
+    return network(layers, "2.11.0")
+
+
+def last_of_all(network: Network) -> int:
+    """How many gradients of kernels stand in front of all other readers."""
+    return sum(op.rank == -1 for op in ops(step(network, 2), "MatMul"))
+
+
+def test_kernels_on_a_way_past_others_wait_in_short_steps_of_keras_2() -> None:
+    assert last_of_all(past_every_second(10, None)) == 8  # before the sums, behind the tenth weight
+    assert last_of_all(past_every_second(10, 5)) == 15
+    assert not last_of_all(dense_layers(20, version="2.11.0"))

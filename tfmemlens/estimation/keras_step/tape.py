@@ -343,6 +343,10 @@ class Tape:
         """Whether a gradient at hand is also a part of another's sum that is still to come."""
         return any(grad.buffer == each.buffer for pieces in self._parts.values() for each in pieces)
 
+    def has_a_part(self, value: TapeValue) -> bool:
+        """Whether a part of a value's gradient is there already, so that others read the value, too."""
+        return bool(self._parts.get(value.index))
+
     def is_behind_the_last_name(self, weight: TapeValue) -> bool:
         """Whether a weight was made after the layer whose name is the last as text among those that Keras
         named alike: `dense_9`, where there are `dense` to `dense_60`.
