@@ -178,3 +178,13 @@ def test_kernels_on_a_way_past_others_wait_in_short_steps_of_keras_2() -> None:
     assert last_of_all(past_every_second(10, None)) == 8  # before the sums, behind the tenth weight
     assert last_of_all(past_every_second(10, 5)) == 15
     assert not last_of_all(dense_layers(20, version="2.11.0"))
+
+
+def test_scales_of_norms_of_series_wait_in_keras_3() -> None:
+    layers = [layer("InputLayer", "x", batch_shape=[None, 5, 6])]
+    for at in range(10):
+        layers.append(layer("LayerNormalization", f"n_{at}", layers[-1]["name"], axis=[-1]))
+        layers.append(layer("Dense", f"d_{at}", layers[-1]["name"], units=6))
+    sums = ops(step(network(layers), 2), "Sum")
+    assert sum(op.rank < -1 for op in sums) >= 7  # the offsets behind the tenth weight
+    assert not any(op.rank < -1 for op in ops(step(network(layers, "2.11.0"), 2), "Sum"))

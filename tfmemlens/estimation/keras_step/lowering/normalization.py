@@ -83,7 +83,7 @@ def _layer_norm_of_keras_3(job: LoweringContext) -> TapeValue:
         weighted = (
             of_factor if scale is None else tape.op("Mul", [of_factor, scale], x.shape, over=[of_factor])
         )
-        late = scale is not None and waits_for_the_end(tape, scale, grad)
+        late = scale is not None and waits_for_the_end(tape, scale, grad, series=True)
         of_scale = tape.op(
             "Mul", [of_factor, inverse], x.shape, over=[of_factor], rank=2 * FIRST if late else 0
         )
@@ -96,7 +96,7 @@ def _layer_norm_of_keras_3(job: LoweringContext) -> TapeValue:
         squares = tape.op("Mul", [towards, centred], over=[towards, centred])
         data = tape.op("AddN", [direct, squares, spread], over=[direct, squares, spread])
         sums = {"gamma": of_scale, "beta": grad}
-        ranks = [2 * FIRST if waits_for_the_end(tape, value, grad) else 0 for value in reads[1:]]
+        ranks = [2 * FIRST if waits_for_the_end(tape, value, grad, series=True) else 0 for value in reads[1:]]
         told = [name for name, value in (("gamma", scale), ("beta", offset)) if value is not None]
         return [
             data,
