@@ -72,3 +72,16 @@ def test_the_newest_rows_stay() -> None:
     )
     assert _cut("bank", "bank = tf.concat([bank, k], 0)", 4000) == "bank = bank[-1000:]   # behind that line"
     assert _cut("bank", "bank = tf.concat([bank, k], 0)", 0) is None
+
+
+def test_a_width_is_no_lever_for_what_grows() -> None:
+    """The line that failed joins it itself, and the program names the number of its columns."""
+    line = "    bank = tf.concat([bank, k], 0)\n"
+    code = "WIDE = 192\nWORDS = tf.zeros([1, WIDE])\n"
+    frame = 'Traceback (most recent call last):\n  File "train.py", line 6, in <module>\n' + line
+    full = dump_by_size(89089 * 192 * 4, 200, (1, 94 * MIB), (100, MIB), allocator=HOST)
+    text = code + full + frame + oom("89089,192", "concat", on=CPU, by=HOST)
+    report = explained(text)
+    assert "growing-concatenation" in {each.rule for each in report.findings}
+    slugs = [each.remedy.slug for each in report.actions]
+    assert slugs[0] == "ring-buffer" and not {"lower-constant", "lower-setting"} & {*slugs}

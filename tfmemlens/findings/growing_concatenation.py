@@ -70,6 +70,7 @@ def check(case: Case) -> Iterator[Finding]:
                 ),
             ),
             moment=index,
+            rules_out=() if _OF_STEPS.search(name) else ("lower-constant", "lower-setting"),
         )
 
 
@@ -149,6 +150,8 @@ _OF_ONE_STEP = (
     "constant-shapes",
     "large-tensors-first",
     "compare-shapes",
+    "lower-constant",
+    "lower-setting",
 )
 """What makes a step smaller, and puts off the end of what grows."""
 

@@ -28,7 +28,7 @@ _PART = 0.25
 _OF_A_STEP = (
     "smaller-batch", "smaller-input", "shorter-sequences", "recompute", "gradient-accumulation",
     "look-for-lists", "keep-numbers", "truncate", "in-blocks",
-    "constant-shapes", "large-tensors-first",
+    "constant-shapes", "large-tensors-first", "one-op-at-a-time", "lower-constant", "lower-setting",
 )  # fmt: skip
 """What makes a step smaller, or looks for what Python keeps."""
 
