@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.models import small
+from tfmemlens.estimation.keras_step import prediction
 from tfmemlens.estimation.keras_step.prediction import predict
-from tfmemlens.estimation.keras_step.schedule import SchedulePlan, run
+from tfmemlens.estimation.keras_step.schedule import ScheduledRun, SchedulePlan, run
 from tfmemlens.estimation.keras_step.tape import Tape
 from tfmemlens.knowledge.bfc import Pool
 from tfmemlens.model.attribution import Kind
@@ -165,3 +166,24 @@ def test_a_compiled_loss_decides() -> None:
     for loss, dtype in (("sparse_categorical_crossentropy", "int32"), ("mse", "float32")):
         network = network_of({**document, "compile_config": {"optimizer": "sgd", "loss": loss}}, "lenet")
         assert predict(network, StepSettings(4)).step.inputs[-1].dtype == dtype
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_pasts_decide_only_where_one_op_runs_at_a_time(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    middle = prediction._in_the_middle
+    monkeypatch.setattr(prediction, "_in_the_middle", lambda steps: asked.append(len(steps)) or middle(steps))
+    network = network_of(small("2.21")["lenet"]["json"], "lenet")
+    found = predict(network, StepSettings(batch=8, optimizer="adam", workers=workers))
+    assert asked == [15 + 9 * 3 if workers == 1 else 15]
+    assert found.low_bytes <= found.timeline.peak_bytes <= found.high_bytes
+
+
+def test_the_step_in_the_middle_is_the_likely_one() -> None:
+    def step(peak: int) -> tuple[dict[int, int], ScheduledRun]:
+        tape, pool = Tape(), Pool()
+        tape.op("Conv2D", [], (peak,), "uint8")
+        return {}, run(SchedulePlan(tape.ops, tape.buffers), pool)
+
+    steps = [step(peak) for peak in (2048, 512, 1024)]
+    assert prediction._in_the_middle(steps)[1].peak_bytes == 1024
