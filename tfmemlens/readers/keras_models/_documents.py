@@ -19,6 +19,12 @@ _SUBCLASSED = (
     "give a functional or Sequential model; for a subclassed one give `module:function`, so that its layers"
     " can be asked"
 )
+_BUILT_LATER = frozenset(("MultiHeadAttention", "GroupQueryAttention", "GroupedQueryAttention"))
+_WITHOUT_WEIGHTS = frozenset(
+    "Activation Add Average Concatenate Dot Dropout Flatten GlobalAveragePooling1D GlobalAveragePooling2D"
+    " GlobalMaxPooling1D GlobalMaxPooling2D MaxPooling1D MaxPooling2D Multiply Permute ReLU Reshape Rescaling"
+    " Softmax SpatialDropout1D Subtract".split()
+)
 
 
 def network_of_text(
@@ -260,7 +266,18 @@ def _functional(config: Mapping[str, Any], name: str, dialect: str) -> Network:
     ):  # it counts the calls of a nested model from 1 here, and from 0 in `keras_history`
         nested = frozenset(_name(each) for each in documents if each["class_name"] == "Functional")
     outputs = references(config["output_layers"], names, nested)
-    return Network(tuple(made), inputs, outputs, name, dialect)
+    return Network(_trained_all_the_same(made, dialect), inputs, outputs, name, dialect)
+
+
+def _trained_all_the_same(made: list[LayerSpec], dialect: str) -> tuple[LayerSpec, ...]:
+    """Keras 3 makes the parts of an attention in several heads when it is built, and those are trained
+    although the layer was made with `trainable=False`. Set afterwards, it does freeze them; then layers
+    without weights are mostly frozen too.
+    """
+    without = [layer for layer in made if layer.class_name in _WITHOUT_WEIGHTS]
+    if dialect != "keras-3" or not without or not all(layer.trainable for layer in without):
+        return tuple(made)
+    return tuple(replace(each, trainable=True) if each.class_name in _BUILT_LATER else each for each in made)
 
 
 def _sequential(documents: object, name: str, dialect: str, built: Any) -> Network:
