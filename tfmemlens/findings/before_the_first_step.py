@@ -18,7 +18,7 @@ from tfmemlens.findings.support.weights import gives_first_values
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB, human
+from tfmemlens.units import GIB, MIB, human
 
 BASIS = Basis.NAME
 EXPLAINS = "what is in use"
@@ -27,7 +27,9 @@ _OF_A_CONSTANT = regex(r"(?:\A|/)constant_op\.cc:(?:[4-9]\d|10\d)\b")
 """Lines of the constructor of `Const`: further down are the kernels of Fill and ZerosLike, which run."""
 _MOST_BYTES = GIB
 """A larger request is the weight that is too large, which other rules tell."""
-_SMALL_POOL = 2 * GIB
+_LARGE_WEIGHT = 64 * MIB
+_SMALL_POOL, _MOST = 2 * GIB, 0.8
+"""A larger pool of which weights and slots fill the most is filled by them alone."""
 _SMALLER = Remedy(
     "take a smaller model, train fewer of its variables, or take an optimizer with fewer slots: Adam keeps"
     " two of each weight's size, momentum one, plain gradient descent none",
@@ -57,17 +59,23 @@ def check(case: Case) -> Iterator[Finding]:
             f"it failed {where}, before any step: weights and slots of the optimizer {filled}, and no batch"
             " has a part in it"
         )
-        small = limit is None or limit.bytes < _SMALL_POOL
+        own = bool(used and limit and limit.bytes >= _SMALL_POOL and used > _MOST * limit.bytes)
         yield Finding(
             severity=Severity.CAUSE,
             headline=what,
             because=what,
             explains=used or (limit.bytes if limit else need) or None,
             evidence=(Evidence("the message", request.failed.line),),
-            remedies=(_USERS, _SMALLER) if small else (_SMALLER, _USERS),
+            remedies=_remedies(own, need),
             moment=index,
             rules_out=_OF_A_STEP,
         )
+
+
+def _remedies(own: bool, need: int) -> tuple[Remedy, ...]:
+    """A single weight that is large is told how to become smaller by other rules, which know its layer."""
+    smaller = (_SMALLER,) if need < _LARGE_WEIGHT else ()
+    return (*smaller, _USERS) if own else (_USERS, *smaller)
 
 
 _OF_A_STEP = ("smaller-batch", "smaller-input", "recompute", "crop")

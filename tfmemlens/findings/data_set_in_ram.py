@@ -50,7 +50,8 @@ _READ_IN_PARTS = regex(
 _GIVEN_WHOLE = regex(r"\.(?:flow|fit)\(\s*(?!validation)(?:[xX]|train|images|data)\w{0,20}\s*[,)]")
 """`datagen.flow(X, y)`: a generator that is given the whole array reads nothing in parts."""
 _SCALES = regex(r"255|\bastype\b|(?i:normali|rescal)")
-"""Code that may make floats of pixels; a text without code may have it as well."""
+"""Code that may make floats of pixels; a text with a line or two of the program may have it as well."""
+_A_PROGRAM = 3
 _COPIES = regex(
     r"\b(?:train_test_split|np\.(?:concatenate|vstack|stack|copy))\(|\bdata_?gen\w*\.fit\(|\.astype\("
     r"|/ ?255\b"
@@ -108,7 +109,7 @@ def check(case: Case) -> Iterator[Finding]:
     data = next((each for each in _stated_sets(case) if each.values * _FLOAT32 >= _LEAST_BYTES), None)
     if data is None:
         return
-    scales = not told.code or any(_SCALES.search(line.text) for line in told.code)
+    scales = len(told.code) < _A_PROGRAM or any(_SCALES.search(line.text) for line in told.code)
     size = f"in one array {data.words} take about {data.size}{_copied(told.code, data.line)}"
     if not case.moments and (said := _told_in_words(case)):
         where = "host RAM" if _of_host(case) else "host RAM, or the GPU's memory if it is given all at once,"

@@ -87,10 +87,11 @@ def _joined(node: ast.stmt) -> str | None:
 
 
 def _number(node: ast.expr) -> int | None:
-    try:
-        value = ast.literal_eval(node)
-    except (ValueError, TypeError):
-        return None
+    """A whole number that stands as such, below zero, too."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        below = _number(node.operand)
+        return None if below is None else -below
+    value = node.value if isinstance(node, ast.Constant) else None
     return value if isinstance(value, int) else None
 
 
