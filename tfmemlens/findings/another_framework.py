@@ -41,6 +41,8 @@ _NOT_ON_THE_GPU = ("Java", "JavaScript", "OpenCV")
 _A_COMPILER = "a compiler was killed"
 _PREPARE = "could not prepare the model"
 _TOO_LATE = "came after TensorFlow had started the GPU"
+_IN_32_BITS = "where 32 bits hold it"
+_OF_A_SOLVER = "a solver of differential equations"
 _HELP = {
     _A_COMPILER: Remedy(
         "let fewer compilers run at once (each may take 2 GB and more), or add swap; or install the wheel"
@@ -230,6 +232,21 @@ _HELP = {
         " machine with more memory changes nothing",
         slug="fewer-elements",
     ),
+    _IN_32_BITS: Remedy(
+        "let no single call count so many elements: reduce one axis after the other, or add up and divide by"
+        " a float; newer releases of JAX count in floats here. A smaller batch helps only where it takes the"
+        " count below 2,147,483,648, and more memory changes nothing",
+        "mean = jnp.sum(x) / float(x.size)   # or x.mean(-1).mean(-1).mean(); std: of (x - mean)**2",
+        slug="fewer-elements",
+    ),
+    _OF_A_SOLVER: Remedy(
+        "print how many steps the solver takes, and the norm of the weights, while it trains: where both"
+        " rise, the system became stiff or diverged (lower learning rate, clipped gradients, a bounded vector"
+        " field). Else looser tolerances, or a solver for stiff systems. More max_steps only where the solve"
+        " is fine and long: memory grows with them",
+        "sol = diffrax.diffeqsolve(..., throw=False); print(sol.stats['num_steps'], sol.result)",
+        slug="mend-the-error",
+    ),
     _TOO_LATE: Remedy(
         "set it first in every process that uses the GPU, before whatever makes a model or a tensor, an"
         " import of yours as well; or in the environment of all these processes, where no order matters",
@@ -276,8 +293,8 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.NOTE,
             headline=(
                 f"{_kind(what)}:"
-                f" {_in_all(case, what, line)}{_sizes(line)}{_grew(case, what, line)}"
-                f"{_where(case, what, line)}"
+                f" {_in_all(case, what, line)}{_sizes(line)}{_counted(case, line)}{_grew(case, what, line)}"
+                f"{_where(case, what, line)}{_memory_besides(case, what, line)}"
                 f"{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
             ),
             evidence=(Evidence("the message", line),),
@@ -362,7 +379,34 @@ def _where(case: Case, what: str, line: Line) -> str:
     """Where the traceback leads that a kernel's failure ends."""
     own = case.capture.surroundings.shows(OWN_FRAME)
     ended = own and own.source == line.source and own.number < line.number
-    return of_the_traceback(case.capture.surroundings, deepest=True) if "kernel" in what and ended else ""
+    told = "kernel" in what or _IN_32_BITS in what
+    return of_the_traceback(case.capture.surroundings, deepest=True) if told and ended else ""
+
+
+_COUNT = regex(r"OverflowError: Python int(?:eger)? (?P<number>\d{10,18})\b")
+
+
+def _counted(case: Case, line: Line) -> str:
+    """The number that was too large, and the array that has so many elements, where the text states it."""
+    match = _COUNT.search(line.text)
+    if match is None:
+        return ""
+    number = int(match["number"])
+    stated = case.capture.surroundings.sizes
+    of = next((each for each in stated if len(each.sizes) > 1 and math.prod(each.sizes) == number), None)
+    sizes = f" = {' x '.join(f'{size:,}' for size in of.sizes)} ({of.line.place})" if of else ""
+    return f": {number:,}{sizes}, and 2,147,483,647 is the most"
+
+
+def _memory_besides(case: Case, what: str, line: Line) -> str:
+    """What the words tell of memory in another run."""
+    told = case.capture.surroundings.shows("running short")
+    if _OF_A_SOLVER not in what or told is None or told == line or told.number < line.number:
+        return ""
+    return (
+        f"; {told.place} tells that memory ran out in another run, which may be so, since what a solve keeps"
+        " grows with max_steps"
+    )
 
 
 _OF_MEMORY = regex(r"(?i)\bOOM\b|\bout of memory\b")

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from tfmemlens.findings import held_by_python
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.kills import driver_at_fault
+from tfmemlens.findings.support.new_shapes import new_shapes
 from tfmemlens.findings.support.rows import (
     all_in_use,
     attributed,
@@ -50,6 +51,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if need is None or (whole and need >= 0.01 * whole) or not (whole or small_alone):
             continue
+        shapes = None if case.capture.surroundings.stores or on_host(moment) else new_shapes(case)
+        others = f"; most likely {shapes.what}" if shapes else ""
         share = f", {percent(need, whole)} of {human(whole)}" if whole else ""
         yield Finding(
             severity=Severity.CAUSE if small_alone else Severity.FACTOR,
@@ -58,15 +61,20 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             because=(
                 f"the failing op is a bystander that requested only {human(need)}; the memory was already"
-                " taken by others"
+                f" taken by others{others}"
             ),
             evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
             detail="" if any(held_by_python.check(case)) else _holders(moment),
-            remedies=tuple(_of_a_full_pool(case) if all_in_use(moment) else _of_a_full_device(case, moment))
-            if not on_host(moment)
-            else (),
+            remedies=shapes.remedies if shapes else tuple(_advised(case, moment)),
             moment=index,
         )
+
+
+def _advised(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """What frees a pool or a device that others fill; what fills host RAM has rules of its own."""
+    if on_host(moment):
+        return
+    yield from _of_a_full_pool(case) if all_in_use(moment) else _of_a_full_device(case, moment)
 
 
 def _of_a_full_pool(case: Case) -> Iterator[Remedy]:

@@ -18,7 +18,12 @@ from typing import NamedTuple
 
 from tfmemlens.findings.support import code_snippets, remedies, steps_of_torch_xla
 from tfmemlens.findings.support.board import board, what_helps
-from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
+from tfmemlens.findings.support.compiling import (
+    compiled_then,
+    compiler_of,
+    less_ram_to_compile,
+    less_to_compile,
+)
 from tfmemlens.findings.support.contrasted import contrasted, without
 from tfmemlens.findings.support.grounds import tell
 from tfmemlens.findings.support.grower import Grower
@@ -193,6 +198,12 @@ def check(case: Case) -> Iterator[Finding]:
                 " for each new shape or function, and the system's limit of memory maps is met before its RAM"
                 " is full"
             )
+        elif compiler := compiler_of(failed):
+            because = (
+                f"the compiler got no more of it ({compiler}): XLA was compiling a program, before it"
+                " computed anything; what it needs grows with the program and its constants;"
+                " the GPU's memory and settings play no part"
+            )
         elif words_of_a_client(case, moment):
             because = "most likely host RAM, not GPU memory (JAX's message on the CPU has these words)"
         elif moment.incident and moment.incident.compiler and failed.size:
@@ -274,6 +285,8 @@ def _ruled_out(case: Case, moment: Moment) -> tuple[str, ...]:
     """Advice for another cause than the one that is said."""
     if moment.request and _is_pool_of_jax(moment.request.failed):
         return _IN_PARTS
+    if moment.request and compiler_of(moment.request.failed):
+        return (*_IN_PARTS, "map-the-file", "smaller-prediction-batch", "smaller-evaluation-batch")
     return _BY_STEPS if was_killed(moment) and rise_with(case) else ()
 
 
@@ -619,6 +632,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         return
     if remedies.has_a_wrong_size(moment.request):
         yield remedies.WRONG_SIZE
+        return
+    if compiler_of(failed):
+        yield from less_ram_to_compile()
         return
     serving = situation(case, moment).program == "TensorFlow Serving"
     if serving and case.capture.surroundings.shows("reloading models"):

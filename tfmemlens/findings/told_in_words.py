@@ -228,6 +228,7 @@ def check(case: Case) -> Iterator[Finding]:
         ),
         remedies=(
             *((ended[0],) if ended else ()),
+            *((_OF_ANOTHER_ERROR,) if another_error(told) and not grows else ()),
             *((differs.remedy,) if differs else ()),
             *_of_the_guess(likely, claimed),
             *_unless_ended(
@@ -245,7 +246,7 @@ def asked_beside_an_error(told: Surroundings, line: Line) -> bool:
 
 _ASKS = regex(
     r"(?i)(?:\A|[.!?:,;]\s+|\b(?:so|or|and|but|then) )(?:is|are|was|were|do|does|did|can|could|might"
-    r"|may|would|has|have|am|why|how|what)\b[^.!?\n]*\?[\s\"'*)]*\Z"
+    r"|may|would|has|have|am|why|how|what)\b[^.!?\n]*\?[\s\"'*)]*(?:\([^()\n]{0,80}\)\s*)?\Z"
 )
 """A line that ends in a question, and says nothing that is none."""
 

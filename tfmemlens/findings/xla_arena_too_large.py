@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import given_and_returned, program_account, remedies
 from tfmemlens.findings.support.main_buffers import Buffers, main_buffers
+from tfmemlens.findings.support.new_shapes import new_shapes
 from tfmemlens.findings.support.rows import device_limit, of_a_program, quote, requests, rows
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.findings.support.xla_arena import advice, facts
@@ -54,10 +55,20 @@ def check(case: Case) -> Iterator[Finding]:
             detail=_detail(moment, compiler),
             remedies=tuple(advice.remedies_of(case, moment, compiler, buffers)),
             moment=index,
-            rules_out=_OF_BATCHES if given_and_returned.vectors(moment, compiler) else (),
+            rules_out=_ruled_out(case, moment, compiler),
         )
 
 
+def _ruled_out(case: Case, moment: Moment, compiler: CompilerMemory) -> tuple[str, ...]:
+    """Advice for another cause than the one that is said."""
+    if given_and_returned.vectors(moment, compiler):
+        return _OF_BATCHES
+    full = facts.is_full(case, moment, compiler) and not case.capture.surroundings.stores
+    return _OF_WHAT_IS_KEPT if full and new_shapes(case) else ()
+
+
+_OF_WHAT_IS_KEPT = ("keep-numbers", "record-a-step", "see-device-users", "compare-shapes", "find-what-grows")
+"""What looks for arrays that are kept, where programs are what piles up."""
 _OF_BATCHES = (
     "smaller-evaluation-batch",
     "smaller-prediction-batch",

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
+from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 
 
 def compiled_then(case: Case) -> Line | None:
@@ -37,3 +39,34 @@ def less_to_compile(case: Case) -> Iterator[Remedy]:
             "print(str(jax.make_jaxpr(jax.grad(f))(x)).count('\\n'))",
             slug="count-operations",
         )
+
+
+_COMPILES = regex(r"\A(?:backend_compile\w*|_?compile_and_\w+|compile_or_get_cached|_?cached_compilation)\Z")
+_CALLS = regex(r"\b(?:backend|client)\.compile(?:_and_load)?\(")
+
+
+def compiler_of(failed: FailedRequest) -> str:
+    """The frame of JAX's that the traceback ends in where host RAM ran out in XLA's compiler, in back quotes;
+    empty where it ends elsewhere, and for an array of Python's, which is no compiler's.
+    """
+    if failed.kind is not RequestKind.HOST or failed.shape is not None:
+        return ""
+    last = failed.frames[-1] if failed.frames else None
+    return f"`{last.name}`" if last and (_COMPILES.match(last.name) or _CALLS.search(last.text)) else ""
+
+
+def less_ram_to_compile() -> Iterator[Remedy]:
+    """A larger machine for the compiler, or a smaller program."""
+    yield Remedy(
+        "compile on a machine with more RAM, or add swap: keep the program with JAX's persistent cache, which"
+        " a machine with the same GPU and releases then loads; see how much is taken, and whether a limit of"
+        " the job or container (ulimit -v, cgroup) is what is met",
+        "jax.config.update('jax_compilation_cache_dir', '/shared/jax_cache')   # watch: free -h -s 5",
+        slug="more-ram",
+    )
+    yield Remedy(
+        "or give it a smaller program: a smaller model or coarser grid, loops of XLA (lax.scan) in place of"
+        " loops of Python, and large arrays as arguments, since those that a function closes over become"
+        " constants that the compiler copies",
+        slug="smaller-model",
+    )

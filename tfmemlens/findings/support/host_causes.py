@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from tfmemlens.findings.support import steps_of_torch_xla
 from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.new_shapes import new_shapes
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import BOUND_THE_SAVE
 from tfmemlens.findings.support.prose_of_jax import fits_without_draws
@@ -275,7 +276,16 @@ def _told(case: Case) -> Iterator[Grower]:
     yield from (each for each in told_of_jax(case) if not fits_without_draws(told) or each.sure)
 
 
+def _of_new_shapes(case: Case) -> Iterator[Grower]:
+    """Programs of ever new shapes, where the text tells that memory grows, or that it fails late."""
+    told = case.capture.surroundings
+    if told.steps or told.progress or any(map(told.shows, ("growing in words", "failing late", *_GROWS))):
+        yield from filter(None, (new_shapes(case),))
+
+
+_GROWS = ("growing with a size", "kept in words", "again at each epoch")
 _CAUSES: tuple[Callable[[Case], Iterator[Grower]], ...] = (
+    _of_new_shapes,
     _of_ray,
     _transformed,
     _predicted,

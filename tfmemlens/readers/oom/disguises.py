@@ -223,7 +223,7 @@ KILLED = LineRule(
     r"|(?:terminated (?:by|due to)|died (?:with|by|from|of)|exited(?: on| with| by)?|killed by|was sent)"
     r" signal 9\b|[Cc]group out of memory: Kill"
     r"|Runtime exited with error: signal: killed|(?i:exit code):? +137\b"
-    r"|tried to allocate more memory than is available|crashed after using all available RAM"
+    r"|(?:tried |\A\W*)to allocate more memory than is available|crashed after using all available RAM"
     r"|low on resource: memory\b|exceeded (?:job |step )?memory limit"
     r"|[Mm]emory limit of \S+ \S+ exceeded|gone over memory limit of"
     r"|TERM_MEMLIMIT|job killed: (?:v?mem|pmem)\b|killed by YARN for exceeding memory|running low on memory\."
@@ -245,6 +245,7 @@ KILLED = LineRule(
     "Memory cgroup out of memory: Killed process 4242 (python) total-vm:20000000kB, anon-rss:8000000kB",
     "RequestId: 8f5 Error: Runtime exited with error: signal: killed",
     "Your notebook tried to allocate more memory than is available. It has restarted.",
+    'to allocate more memory than is available. It has restarted.")',
     "Your session crashed after using all available RAM.",
     "Killed",
     "Killed: 9",

@@ -394,6 +394,20 @@ ELSEWHERE = {
         "InvalidArgumentError: Number of elements was larger than representable by 32-bit output type",
         needs=("representable by 32", "too large for 32"),
     ),
+    "Python met a whole number of 2^31 or more where 32 bits hold it, most likely a count of elements or an"
+    " index": LineRule(
+        r"OverflowError: Python int(?:eger)? (?P<number>\d{10,18}) (?:is )?(?:too large to convert to int32"
+        r"|too large to convert to C (?:int|long)|out of bounds for int32)",
+        "OverflowError: Python int 4831838208 too large to convert to int32",
+        "OverflowError: Python integer 2147483648 out of bounds for int32",
+        needs="OverflowError",
+    ),
+    "a solver of differential equations came to the end of the steps that it may take": LineRule(
+        r"(?i)\bmaximum number of solver steps was reached|\bsolver\b.{0,60}\bmax_steps\b.{0,20}\breached",
+        "RuntimeError: The maximum number of solver steps was reached. Try increasing `max_steps`.",
+        "equinox.EquinoxRuntimeError: The maximum number of solver steps was reached.",
+        needs=("solver",),
+    ),
     "a setting of the GPU's memory came after TensorFlow had started the GPU, and was refused": LineRule(
         r"\b(?:Physical|Virtual) devices cannot be modified after being initialized"
         r"|\bCannot set memory growth on device when virtual devices configured",

@@ -122,6 +122,21 @@ RECOMPILING = LineRule(
     needs="compil",
 )
 """Something is compiled again and again."""
+COMPILED_AT_STEPS = LineRule(
+    r"(?i)\b(?:step|iter(?:ation)?|batch|epoch|update)\W{0,3}(?!0*[01]\b)\d{1,7}\b[^.\n]{0,12}"
+    r"\b(?:re-?)?compil"
+    r"|\bmore (?:and more )?often\b[^.\n]{0,30}\bcompil"
+    r"|\b(?:re-?)?compil(?:es?|ed|ing|ation)\b[^.\n]{0,30}\b(?:at|for|in|on|with|after)"
+    r" (?:(?:nearly|almost|about) )?(?:every|each|most)\b(?! (?:device|host|process|core|GPU|TPU))"
+    r"|\b(?:every|each) (?:new |single )?(?:step|call|batch|iteration|graph|molecule|sample|sequence)s?\b"
+    r"[^.\n]{0,20}\b(?:re-?)?compil|\bkeeps (?:on )?(?:re-?)?compiling\b|\bre-?compil(?:es|ing|ations)\b",
+    "step 4: compiling ... 22 s",
+    "the longer it runs the more often I see it compile",
+    "it recompiles for nearly every batch",
+    "jit keeps compiling",
+    needs="compil",
+)
+"""Something is compiled at one step after the other, and not only at the first."""
 RESTORING = LineRule(
     r"(?i)\b(?:restor|load|initiali[sz]|read)(?:e|es|ed|ing)?\b[^.\n]{0,50}"
     r"\b(?:checkpoints?|weights?|params|parameters|pre-?trained|models?|train ?state)\b"
@@ -482,6 +497,7 @@ TOLD_OF_JAX = {
     "jax: static arguments": STATIC,
     "jax: new shapes": NEW_SHAPES,
     "jax: recompiling": RECOMPILING,
+    "jax: compiled at many steps": COMPILED_AT_STEPS,
     "jax: restoring": RESTORING,
     "jax: data on the device": DATA_ON_DEVICE,
     "jax: twice": TWICE,

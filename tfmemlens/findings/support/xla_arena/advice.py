@@ -20,6 +20,7 @@ from tfmemlens.findings.support import (
 )
 from tfmemlens.findings.support.growth import steadily
 from tfmemlens.findings.support.main_buffers import CHUNKED, CHUNKED_FORWARD, Buffers, of_a_whole_graph
+from tfmemlens.findings.support.new_shapes import new_shapes
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, evaluating_program, other_than_training
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import batch_that_runs
@@ -340,6 +341,9 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
     stores = told.stores
     from tfmemlens.findings.support.kept_by_settings import cached_arrays, without_cache  # reads trees
 
+    shapes = new_shapes(case)
+    if shapes and not stores:
+        yield from shapes.remedies
     if facts.beside_tensorflow(case, moment):
         yield _OFF_THE_GPU
     if cached := cached_arrays(told):

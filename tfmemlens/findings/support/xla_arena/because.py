@@ -13,6 +13,7 @@ from tfmemlens.findings.support import (
 )
 from tfmemlens.findings.support.jax_stack import calls_compiled, calls_program
 from tfmemlens.findings.support.main_buffers import main_buffers
+from tfmemlens.findings.support.new_shapes import new_shapes
 from tfmemlens.findings.support.phase import evaluating_program
 from tfmemlens.findings.support.rows import device_limit, of_a_program, op_alone, rows, total
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
@@ -250,6 +251,9 @@ def _full(case: Case, moment: Moment) -> str:
     from tfmemlens.findings.support.kept_by_settings import cached_arrays  # reads trees
 
     stores = case.capture.surroundings.stores
+    shapes = new_shapes(case)
+    if shapes and not stores:
+        return f"so small a request fails only where the device is full already: most likely {shapes.what}"
     if cached := cached_arrays(case.capture.surroundings):
         kept_results = f"most likely what the cache of `{cached[0]}` keeps ({cached[1].place})"
     elif stores:
