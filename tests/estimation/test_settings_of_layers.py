@@ -176,10 +176,23 @@ def test_a_series_goes_into_the_batch_where_its_kernel_has_holes(padding: str, l
     assert buffers[made.writes[0]].shape == (2 * BATCH, length - 2, 5)
 
 
-def test_near_miss_a_picture_has_kernels_with_holes() -> None:
+@pytest.mark.parametrize(
+    ("rate", "edge"),
+    [(2, 12), (3, 9)],  # of 20, with 4 and 6 more beside it, in 2 and 3 parts
+)
+def test_so_does_a_picture(rate: int, edge: int) -> None:
     layers = [
         layer("InputLayer", "x", batch_input_shape=[None, 20, 20, 4], dtype="float32"),
-        layer("Conv2D", "c", "x", filters=5, kernel_size=3, dilation_rate=2),
+        layer("Conv2D", "c", "x", filters=5, kernel_size=3, padding="same", dilation_rate=rate),
+    ]
+    predicted = step(network(layers), BATCH)
+    assert sizes(predicted, "SpaceToBatchND")[0] == BATCH * rate**2 * edge**2 * 4 * 4
+
+
+def test_near_miss_a_kernel_without_holes() -> None:
+    layers = [
+        layer("InputLayer", "x", batch_input_shape=[None, 20, 20, 4], dtype="float32"),
+        layer("Conv2D", "c", "x", filters=5, kernel_size=3),
     ]
     assert not ops(step(network(layers), BATCH), "SpaceToBatchND")
 

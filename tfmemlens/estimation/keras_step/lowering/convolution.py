@@ -54,13 +54,13 @@ def _conv(job: LoweringContext) -> list[TapeValue]:
 
 
 def _apart(job: LoweringContext, x: TapeValue, kernel: TapeValue) -> Sizes | None:
-    """A series or a volume whose kernel has holes goes into the batch, each offset an image of its own
-    (`tf.nn.convolution`): the shape that makes. Pictures have kernels with holes of their own.
+    """What a kernel with holes reads goes into the batch, each offset an image of its own
+    (`tf.nn.convolution`): the shape that makes.
     """
     told = job.config.get("dilation_rate", 1)
     space = _space(job, x.shape)
     rates = [int(each) for each in told] if isinstance(told, list | tuple) else [_first(told)] * len(space)
-    if len(space) == 2 or len(rates) != len(space) or max(rates) < 2 or x.shape[1:-1] != space:
+    if len(rates) != len(space) or max(rates) < 2 or x.shape[1:-1] != space:
         return None
     wide = [
         size + ((reach - 1) * rate if job.config.get("padding") == "same" else 0)
