@@ -148,3 +148,79 @@ def test_another_end_is_no_compiler() -> None:
         "backend.compile(built_c, compile_options=options)", "batched_device_put(x)"
     )
     assert "XLA was compiling a program" not in told(other)
+
+
+EIGEN = """mesh = Mesh(np.array(jax.devices()), ("r",))
+A = jax.device_put(a, NamedSharding(mesh, P("r", None)))
+hlo_rematerialization.cc:3005] Can't reduce memory use below 24.60GiB (26413959168 bytes)\
+ by rematerialization;\
+ only reduced to 36.48GiB (39168000040 bytes), down from\
+ 36.48GiB (39168000040 bytes) originally
+Traceback (most recent call last):
+  File "/home/u/eig.py", line 9, in <module>
+    u, s, vt = jax.jit(jnp.linalg.svd)(A)
+jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 29340672000\
+ bytes."""
+
+
+def test_a_decomposition_is_not_partitioned() -> None:
+    assert "XLA does not partition `svd`" in first(EIGEN)
+    whole = EIGEN.replace('NamedSharding(mesh, P("r", None))', "d").replace("Mesh(", "list(")
+    assert "does not partition" not in first(whole)
+    assert "does not partition" not in first(EIGEN.replace("linalg.svd", "fft.fft2"))
+
+
+PICKING = """jaxlib.xla_extension.XlaRuntimeError: UNKNOWN: Failed to determine\
+ best cudnn convolution algorithm for:
+%cudnn-conv-input.3 = (f32[96,64,128,128]{3,2,1,0}, u8[0]{0}) custom-call(f32[96,64,128,128]{3,2,1,0} %f)
+Original error: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 6442450944 bytes.
+To ignore this failure and try to use a fallback algorithm (which may have suboptimal performance), use\
+ XLA_FLAGS=--xla_gpu_strict_conv_algorithm_picker=false.  Please also file a bug."""
+
+
+def test_a_flag_that_was_tried_is_not_advised() -> None:
+    def advised(text: str) -> bool:
+        return any(each.remedy.slug == "default-algorithm" for each in report(text).actions)
+
+    assert advised(PICKING)
+    assert not advised(f"{PICKING}\nThe suggested flag still ends in an OOM some lines later.")
+    assert advised(f"{PICKING}\nWhat does the message want from me?")
+
+
+WRAPPED = """Kaggle TPU v3-8, PyTorch/XLA with xmp.spawn(f, nprocs=8), 16 GB host RAM, then it says
+Your notebook tried to allocate more memory than is available. It has restarted."""
+
+
+def test_a_wrapper_that_is_there_is_not_advised() -> None:
+    assert "make the model once" in first(WRAPPED)
+    assert first(f"{WRAPPED}\nnet = xmp.MpModelWrapper(Net())").startswith("the wrapper is there already")
+
+
+SPARSE = """A = sparse.BCOO((v, ij), shape=(90000, 90000)); y = A @ h   # jax 0.4, RTX 3080 10GB
+RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8601600128 bytes.
+BufferAssignment OOM Debugging.
+BufferAssignment stats:
+             parameter allocation:  436.40MiB
+              constant allocation:         4B
+        maybe_live_out allocation:  390.62MiB
+     preallocated temp allocation:    8.01GiB
+                 total allocation:    8.82GiB
+Peak buffers:
+\tBuffer 1:
+\t\tSize: 7.63GiB
+\t\tOperator: op_name="jit(f)/jit(main)/jit(_bcoo_dot_general)/mul" source_file="/home/u/p.py" source_line=3
+\t\tXLA Label: fusion
+\t\tShape: f32[4000000,512]
+\t\t==========================
+"""
+
+
+def test_a_sparse_product_gathers_a_row_for_each_nonzero() -> None:
+    assert "for each nonzero" in told(SPARSE)
+    assert first(SPARSE).startswith("let cuSPARSE do the product")
+    assert "for each nonzero" not in told(SPARSE.replace("_bcoo_dot_general", "_einsum"))
+
+
+def test_a_program_that_fits_alone_lacks_nothing() -> None:
+    actions = report(SPARSE.replace("_bcoo_dot_general", "_einsum")).actions
+    assert actions and all(each.remedy.missing_bytes is None for each in actions)

@@ -306,6 +306,8 @@ TABLE: dict[str, Applicability] = {
     "compile-once": Applicability(_OF_JAX),
     "use-all-devices": Applicability(_OF_JAX),
     "room-for-unified-memory": Applicability(_OF_JAX, devices=_ON_GPU),
+    "one-at-a-time": Applicability(frozenset({TORCH_XLA})),
+    "distributed-solver": Applicability(_OF_JAX),
     "one-model-for-all": Applicability(frozenset({TORCH_XLA})),
     "fewer-loader-workers": Applicability(frozenset({JAX, TORCH_XLA})),
     "collectives-in-the-pool": Applicability(frozenset({JAX}), devices=_ON_GPU, shell=True),

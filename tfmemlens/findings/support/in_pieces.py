@@ -77,6 +77,8 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
             " the shapes that it is called with"
         )
         return Remedy(text, slug="in-pieces")
+    elif of_a_program(moment) and (whole := _not_partitioned(case, failed)):
+        return whole
     elif of_a_program(moment):
         text = (
             f"{where} runs a program that needs this: give it {_part(case, moment)} at a time"
@@ -109,6 +111,30 @@ def _dense_kernel(case: Case, failed: FailedRequest) -> tuple[int, int] | None:
         return None
     round_sides = all(side >= _LEAST_SIDE and side % _OF_UNITS == 0 for side in (inputs, units))
     return (inputs, units) if round_sides else None
+
+
+_DECOMPOSES = regex(
+    r"\blinalg\.(?P<op>eigh|eigvalsh|eig|eigvals|svd|qr|cholesky|lu|lu_factor|inv|solve|det|slogdet|schur"
+    r"|sqrtm|expm|pinv|lstsq)\b"
+)
+
+
+def _not_partitioned(case: Case, failed: FailedRequest) -> Remedy | None:
+    """Of a matrix that the text shows to be sharded, and that is decomposed: no more devices help."""
+    match = _DECOMPOSES.search(failed.source_text or "")
+    if match is None or not case.capture.surroundings.shows("sharding"):
+        return None
+    op = match["op"]
+    return Remedy(
+        f"sharding does not help here: XLA does not partition `{op}`, a call of a library for one device,"
+        " so each gathers the whole matrix and computes all of it, with its workspace. Take a solver that is"
+        " distributed (cuSOLVERMp, ScaLAPACK, ELPA), or, where few values are wanted, an iterative one; on"
+        " one machine the CPU's RAM may hold it (SciPy)",
+        "jax.experimental.sparse.linalg.lobpcg_standard(H @ ..., X)   # few eigenpairs"
+        if op.startswith("eig")
+        else None,
+        slug="distributed-solver",
+    )
 
 
 _MOST_PARTS = 64

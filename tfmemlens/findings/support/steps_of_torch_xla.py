@@ -59,6 +59,13 @@ ONE_MODEL = Remedy(
     "model = xmp.MpModelWrapper(Net())   # before xmp.spawn(f, start_method='fork'); in f: model.to(device)",
     slug="one-model-for-all",
 )
+_ONE_AT_A_TIME = Remedy(
+    "the wrapper is there already: it spares copies while the model is made, and each process still holds one"
+    " while it moves it to its device. Move them one after another, keep the weights in 16 bits until then,"
+    " or let one process drive several devices (PJRT, newer releases); fewer processes need less",
+    "xmp.MpSerialExecutor().run(lambda: wrapped.to(device))   # made once, before xmp.spawn",
+    slug="one-at-a-time",
+)
 _BETWEEN_EPOCHS = Remedy(
     "see what differs between epochs: a last batch that is smaller is another program, compiled beside the"
     " first; the old loader's iterator keeps batches that it prefetched; a list keeps losses or outputs; or"
@@ -154,7 +161,7 @@ def remedies(case: Case, grows: bool, *, of_host: bool = False) -> Iterator[Reme
         return
     several = of_host and told.shows("several cores") and not told.shows("growing in words")
     if several:
-        yield ONE_MODEL
+        yield _ONE_AT_A_TIME if told.shows("one model wrapped") else ONE_MODEL
     if told.shows("between epochs"):
         yield _BETWEEN_EPOCHS
     elif not several and (grows or shows_steps(case)):

@@ -41,6 +41,8 @@ def shortfall(case: Case, moment: Moment) -> Shortfall | None:
     need, limit = request.needed_bytes, device_limit(case, moment)
     if need is None:
         return None
+    if compiler is not None and limit and (total := compiler.section("total")) and total.low <= limit.high:
+        return None  # the buffers that are listed are the program's own: it fits, and others hold the rest
     if compiler is not None and compiler.free:
         return _between(Size.exactly(need), compiler.free, need)
     if limit is None:

@@ -51,6 +51,8 @@ _RULED_OUT = {
     "fused attention used": ("fused-attention", "blockwise-attention"),
     "weights in 16 bits": ("narrow-weights", "narrow-weights-of-torch"),
     "accumulating in vain": ("gradient-accumulation",),
+    "a flag in vain": ("default-algorithm",),
+    "one model wrapped": ("one-model-for-all",),
     "fewer environments in vain": ("fewer-environments",),
 }  # fmt: skip
 """Slugs of remedies, by what the text says."""

@@ -137,6 +137,23 @@ COMPILED_AT_STEPS = LineRule(
     needs="compil",
 )
 """Something is compiled at one step after the other, and not only at the first."""
+FLAG_IN_VAIN = LineRule(
+    r"(?i)\b(?:the|that|this|suggested|recommended|xla) (?:flag|option|XLA_FLAGS)\b[^.\n]{0,60}"
+    r"\b(?:only|merely|just|still|nothing|no (?:help|effect|difference|luck)|in vain"
+    r"|(?:does|did|do)(?:n['\u2019]t| not) (?:help|change|work|solve|fix))\b"
+    r"|(?:\A|[\s(\"'`])(?:tried|with|set(?:ting)?|added|passed)\b[^.\n]{0,40}strict_conv_algorithm_picker\b",
+    "The flag from the message only gives me the plain out of memory a bit later.",
+    "That flag did not help, it fails as before",
+    "I tried --xla_gpu_strict_conv_algorithm_picker=false and get an OOM",
+    needs=("flag", "option", "strict_conv"),
+)
+"""The way out that a message names was tried, and was none."""
+WRAPPED_MODEL = LineRule(
+    r"\bMpModelWrapper\(",
+    "mx = xmp.MpModelWrapper(model)",
+    needs="MpModelWrapper",
+)
+"""All processes of a host are given one model already."""
 RESTORING = LineRule(
     r"(?i)\b(?:restor|load|initiali[sz]|read)(?:e|es|ed|ing)?\b[^.\n]{0,50}"
     r"\b(?:checkpoints?|weights?|params|parameters|pre-?trained|models?|train ?state)\b"
@@ -497,6 +514,8 @@ TOLD_OF_JAX = {
     "jax: static arguments": STATIC,
     "jax: new shapes": NEW_SHAPES,
     "jax: recompiling": RECOMPILING,
+    "a flag in vain": FLAG_IN_VAIN,
+    "one model wrapped": WRAPPED_MODEL,
     "jax: compiled at many steps": COMPILED_AT_STEPS,
     "jax: restoring": RESTORING,
     "jax: data on the device": DATA_ON_DEVICE,

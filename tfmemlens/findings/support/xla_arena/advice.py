@@ -44,6 +44,17 @@ _DONATABLE = Remedy(
     "new = jax.tree.map(lambda n, o: n.astype(o.dtype), new, old)   # and donate no batch",
     slug="donatable-results",
 )
+_SPARSE_KERNEL = Remedy(
+    "let cuSPARSE do the product, with sorted indices: it needs no array of a row for each nonzero",
+    "jax.config.update('jax_bcoo_cusparse_lowering', True); A = A.sort_indices()",
+    slug="stay-sparse",
+)
+_COLUMNS_IN_PARTS = Remedy(
+    "or take some columns of the dense matrix at a time, or some of the nonzeros, and add up: the array"
+    " shrinks with either; there is no batch in it",
+    "y = jnp.concatenate([A @ part for part in jnp.split(h, 8, axis=1)], axis=1)   # in lax.map under jit",
+    slug="in-blocks",
+)
 _OF_SEQUENCES = regex(r"attention|attn|paged|flash", re.IGNORECASE)
 WITHOUT_XLA = Remedy(
     "run this step without XLA: each op then has its own tensors, freed one by one, and the error names"
@@ -402,6 +413,8 @@ def _of_a_known_cause(
         return _without_the_closure(closed[0])
     if program_account.mostly_constants(compiler) or facts.captured(case, compiler, size):
         return program_account.without_constants()
+    if facts.row_for_each_nonzero(moment):
+        return (_SPARSE_KERNEL, _COLUMNS_IN_PARTS)
     if states := kept.whole_states(case, moment):
         return kept.without_states(states)
     if facts.of_one_graph(case, buffers):

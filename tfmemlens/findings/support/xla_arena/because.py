@@ -47,6 +47,11 @@ def _of_the_compiler(case: Case, moment: Moment, compiler: CompilerMemory) -> st
     """What the compiler's account, or its warnings, blame."""
     if compiler.arguments_and_results:
         return given_and_returned.because(moment, compiler) or program_account.of_what_is_given(compiler)
+    if array := facts.row_for_each_nonzero(moment):
+        return (
+            f"its largest buffer, {array}, has a row of the dense matrix for each nonzero of the sparse one:"
+            " so a product of BCOO works where no kernel for sparse matrices is used"
+        )
     if closed := facts.closed_over(case, moment, compiler):
         return (
             f"the function that is jitted ({closed[1]}) takes no argument and gives back `{closed[0]}`, which"

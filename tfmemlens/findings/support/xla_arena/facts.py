@@ -111,6 +111,17 @@ _NAMED_BY = 3
 """So many of the largest buffers tell which kernel it is: slots for registers have no name."""
 
 
+def row_for_each_nonzero(moment: Moment) -> str | None:
+    """The largest buffer, `f32[4000000,512]`, where a sparse product gathers the dense matrix's row for each
+    nonzero; None where the largest is another.
+    """
+    first = next(iter(rows(moment)[:1]), None)
+    if first is None or len(first.allocation.shape or ()) != 2:
+        return None
+    of_product = "bcoo_dot_general" in (first.allocation.node or "")
+    return f"{first.allocation.dtype or ''}{list(first.allocation.shape or ())}" if of_product else None
+
+
 def heavy_to_train(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWeights | None:
     """The weights that the text states, where training all of them takes more than the device has."""
     weights, has = stated_weights(case.capture.surroundings), compiler.capacity
