@@ -139,6 +139,22 @@ CASES: dict[str, tuple[str, str]] = {
         _PAIRS.format(line="feats[:, None, :] - feats[None, :, :]", rows=5000),
         _PAIRS.format(line="feats[:, None, :] - feats[None, :, :]", rows=500),
     ),
+    "batches-of-a-library": (
+        "y = rows | RunInference(handler)\n" + oom("640,32,128,128", "net/conv_a/Conv2D"),
+        "y = rows | RunInference(handler)\n" + oom("16,32,128,128", "net/conv_a/Conv2D"),
+    ),
+    "kernel-gradient-of-each-sample": (
+        oom("2048,900,900", "gradient_tape/functional/mix/MatMul/MatMul_1"),
+        oom("2048,900,900", "gradient_tape/functional/attention/MatMul/MatMul_1"),
+    ),
+    "matrix-of-a-gaussian-process": (
+        "m = gpflow.models.GPR((X, Y), kernel=k)\n" + oom("9000,9000", "Sub"),
+        "m = gpflow.models.SVGP(k, lik, Z)\n" + oom("9000,9000", "Sub"),
+    ),
+    "models-share-a-pool": (
+        "Two detectors share a process. Each of them works alone.\n" + oom("1,32,90,90", "net/b/add"),
+        "Two detectors share a process. None of them works alone.\n" + oom("1,32,90,90", "net/b/add"),
+    ),
     "before-the-first-step": (_CONSTANT.format(line=77), _CONSTANT.format(line=206)),
     "bytes-of-the-text": (
         _BYTES_ALONE.format(bytes=21000 * 96 * 70 * 4),

@@ -266,7 +266,8 @@ IN_32_BITS = {"mixed-precision", "tensor-cores"}
 OF_PYTHON = {"find-the-growth", "freeze-weights", "list-tensors", "mixed-precision", "record-a-step"}
 OF_A_SHELL = {
     "setting-that-works", "add-swap", "another-allocator", "another-backend", "another-malloc",
-    "growth-at-first", "bound-requests", "close-models", "close-tensors", "delete-textures",
+    "growth-at-first", "bound-requests", "part-of-a-server", "one-server-for-all",
+    "close-models", "close-tensors", "delete-textures",
     "collectives-in-the-pool", "convert-on-the-cpu", "count-tensors", "one-simulated-device",
     "how-it-ended", "smaller-collectives", "smaller-first",
     "dump-file", "free-shared-ram", "hide-the-gpu", "larger-host-pool",

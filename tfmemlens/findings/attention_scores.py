@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.batch_bound import batch_bound
+from tfmemlens.findings.support.kernel_gradients import layer_of_each_sample
 from tfmemlens.findings.support.named_sizes import stated_length
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import Row, alike, place, requests, rows, tensor_text
@@ -60,6 +61,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue  # the rule of that kernel knows its op and the program's sizes
         shape = _scores(failed.shape) or _flattened_scores(failed)
         if shape is None or _is_feature_map(request, shape):
+            continue
+        if layer_of_each_sample(request):
             continue
         if not (_speaks_of_attention(failed) or _held_scores(moment)):
             continue

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 
 from tfmemlens.findings.support import code_snippets, device_users, own_gpu
 from tfmemlens.findings.support.board import board
+from tfmemlens.findings.support.libraries import of_handle
 from tfmemlens.findings.support.rows import device_limit, failures, on_host
 from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
 from tfmemlens.knowledge.gpu_memory import least_bytes, shares_ram
@@ -66,12 +67,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *_hide(case),
                 *_pin(case),
                 *_end(case, moment),
-                Remedy(
-                    "see who holds the device, and end what you do not need (a notebook keeps its GPU memory"
-                    " until its kernel stops)",
-                    "nvidia-smi",
-                    slug="see-device-users",
-                ),
+                *(() if any(_of_other_ranks(case)) else (_SEE_USERS,)),
                 *_each_its_own(case),
                 Remedy(
                     f"let {framework_name(case)} take memory as needed: this lowers no need, but leaves room"
@@ -85,6 +81,14 @@ def check(case: Case) -> Iterator[Finding]:
             if _is_empty(moment) or device_users.hold_nearly_all(case, moment)
             else (),
         )
+
+
+_SEE_USERS = Remedy(
+    "see who holds the device, and end what you do not need (a notebook keeps its GPU memory until its kernel"
+    " stops)",
+    "nvidia-smi",
+    slug="see-device-users",
+)
 
 
 def _hide(case: Case) -> Iterator[Remedy]:
@@ -106,22 +110,32 @@ def _of_other_ranks(case: Case) -> Iterator[tuple[int, Evidence]]:
     """Ranks of one machine that opened the same card, where one of them got little of it."""
     told = case.capture.surroundings
     got = [(device.limit.bytes, rank, device) for rank, device in told.on_one_device if device.limit]
-    if len(got) < 2 or min(got)[0] > 0.5 * max(got)[0]:
+    if len(got) < 2:
         return
     least, rank, device = min(got, key=lambda each: each[0])
+    each_all = min(got)[0] > 0.5 * max(got)[0]
+    card = least_bytes(device.model)
+    if each_all and (card is None or least < _MOST_OF_A_CARD * card or not any(map(of_handle, case.moments))):
+        return  # cards of several machines have the same bus, too
     ranks = ", ".join(each for each, _ in told.on_one_device[:8])
     code = next((line for line in told.code if _CONFIG.search(line.text)), None)
     unpinned = code is not None and not any(_PINNED.search(line.text) for line in told.code)
     why = f"; {code.place} makes the session without visible_device_list" if code and unpinned else ""
+    outcome = f"and rank {rank} got only {human(least)} of it"
+    if each_all:
+        outcome = f"and each is to take {human(least)} of it, of which the driver can give only one"
     yield (
-        max(got)[0] - least,
+        least if each_all else max(got)[0] - least,
         Evidence(
             f"{len(told.on_one_device)} ranks ({ranks}) opened the same GPU, pci bus id"
-            f" {device.bus}, and rank {rank}"
-            f" got only {human(least)} of it{why}",
+            f" {device.bus}, {outcome}{why}",
             device.line,
         ),
     )
+
+
+_MOST_OF_A_CARD = 0.75
+"""A part of a card that two processes cannot have."""
 
 
 def _of_one_gpu_among_many(case: Case) -> Iterator[tuple[int, Evidence]]:
@@ -148,7 +162,8 @@ _FULL, _EMPTY = 0.85, 0.1
 
 
 def _each_its_own(case: Case) -> Iterator[Remedy]:
-    if device_users.lists_one_alone(case):
+    models = [device.model or "" for device in case.capture.surroundings.devices]
+    if device_users.lists_one_alone(case) or (len(models) == 1 and _OF_A_LAPTOP.search(models[0])):
         return
     if not (any(_of_other_ranks(case)) or any(_of_one_gpu_among_many(case))) and len(_failed_ranks(case)) < 2:
         yield Remedy(
@@ -159,6 +174,10 @@ def _each_its_own(case: Case) -> Iterator[Remedy]:
             " SLURM_LOCALID",
             slug="one-device-each",
         )
+
+
+_OF_A_LAPTOP = regex(r"Laptop|Mobile|Max-Q")
+"""In the name of a GPU that has no other beside it."""
 
 
 def _failed_ranks(case: Case) -> list[str]:
@@ -311,8 +330,9 @@ def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
                 ),
             )
     yield from device_users.others(case, moment)
+    whole = _as_a_library_says(case) if len(devices) == 1 else None
     for device in devices:
-        if device.total is None and (evidence := _small_share(device, settings)):
+        if device.total is None and (evidence := _small_share(device, settings, whole)):
             yield evidence
 
 
@@ -369,22 +389,38 @@ def _is_empty_pool(case: Case, incident: Incident, moment: Moment) -> tuple[int,
     )
 
 
-def _small_share(device: DeviceInfo, settings: Mapping[str, str]) -> tuple[int, Evidence] | None:
-    """TensorFlow got little of the device when it made it: less than 40 % of what the log or the GPU's name
-    says it has, and no setting says so.
+_ALL_OF_IT = regex(r"(?P<free>\d{1,14}) bytes free, (?P<total>\d{9,14}) bytes total")
+
+
+def _as_a_library_says(case: Case) -> tuple[int, str] | None:
+    """The memory of the GPU, by the line in which cuDNN or cuBLAS could not start, and what was free then."""
+    line = case.capture.surroundings.shows("memory free beside a library")
+    match = _ALL_OF_IT.search(line.text) if line else None
+    if line is None or match is None:
+        return None
+    return int(match["total"]), f"; {human(int(match['free']))} was free in the end ({line.place})"
+
+
+def _small_share(
+    device: DeviceInfo, settings: Mapping[str, str], stated: tuple[int, str] | None = None
+) -> tuple[int, Evidence] | None:
+    """TensorFlow got little of the device when it made it: less than 40 % of what the log, another line or
+    the GPU's name says it has, and no setting says so.
     """
     if device.limit is None or "per_process_gpu_memory_fraction" in settings or "memory_limit" in settings:
         return None
     if shares_ram(device.model):
         return None
-    whole = device.total.bytes if device.total else least_bytes(device.model) or 0
+    known = stated[0] if stated else least_bytes(device.model) or 0
+    whole = device.total.bytes if device.total else known
     got = device.limit.bytes
     if not 0 < got < 0.4 * whole:
         return None
-    has = human(whole) if device.total else f"{whole // GIB} GiB or more"
-    name = f" ({device.model})" if device.model else ""
+    has = human(whole) if device.total or stated else f"{whole // GIB} GiB or more"
+    name, free = f" ({device.model})" if device.model else "", stated[1] if stated else ""
     return whole - got, Evidence(
-        f"TensorFlow got only {human(got)} of this GPU's {has}{name}: the rest was taken before it started",
+        f"TensorFlow got only {human(got)} of this GPU's {has}{name}: the rest was taken before it"
+        f" started{free}",
         device.line,
     )
 

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.of_all_points import points_of_a_process
 from tfmemlens.findings.support.program_lines import code_lines, definitions
 from tfmemlens.findings.support.quoted_line import line_of_op
 from tfmemlens.findings.support.rows import device_limit, place, requests, tensor_text
@@ -91,6 +92,8 @@ def check(case: Case) -> Iterator[Finding]:
             or re.search(r"attention|softmax|scores", failed.node or "", re.IGNORECASE)
         ):
             continue
+        if points_of_a_process(case, request):
+            continue  # its matrix is factorised whole, so that no blocks help
         if stated := _broadcast(case, shape):
             yield _of_stated(index, moment, need, op, stated)
             continue

@@ -2,10 +2,11 @@
 
 What it means: BFC asks the driver for a region, and after each refusal for 90 % of the size. So a ladder of
 refusals at the start ends no run; it says that something else held part of the device, or that the pool was
-to be the whole of it, of which the driver and a desktop keep some.
+to be the whole of it, of which the driver and a desktop keep some. A first request of a TiB and more follows
+a figure of free memory that no GPU has, which the driver told: it says nothing of others.
 When it fires: the log has such refusals, steps follow them, and nothing failed.
-What to do: ask for a smaller part where nearly all was asked for; else see who holds the device, before a
-larger batch needs the rest.
+What to do: ask for a smaller part where nearly all was asked for; take releases that match where the figure
+is no GPU's; else see who holds the device, before a larger batch needs the rest.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tfmemlens.findings.support.part_for_jax import Part
 from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.units import human_size
 
 BASIS = Basis.FIGURES
@@ -35,7 +37,12 @@ def check(case: Case) -> Iterator[Finding]:
     times = f" ({len(refused)} refusals, each for less)" if len(refused) > 1 else ""
     asked = _asked_for_all(case)
     why = "most likely something else holds part of the GPU"
-    if asked:
+    if size.bytes >= _NO_GPU:
+        why = (
+            "no GPU has so much memory, so the driver told a wrong figure of what is free, which says nothing"
+            " of the model or of other programs"
+        )
+    elif asked:
         why = (
             f"JAX is told to take {asked.words} ({asked.line.place}), of which the driver and a desktop keep"
             " some"
@@ -50,7 +57,27 @@ def check(case: Case) -> Iterator[Finding]:
             Evidence("the largest refusal", line),
             *((Evidence("the part that JAX is to take", asked.line),) if asked else ()),
         ),
-        remedies=tuple(_remedies(case, asked)),
+        remedies=tuple(_of_a_wrong_figure(case, line) if size.bytes >= _NO_GPU else _remedies(case, asked)),
+    )
+
+
+_NO_GPU = 1 << 40
+"""More than any GPU has."""
+
+
+def _of_a_wrong_figure(case: Case, line: Line) -> Iterator[Remedy]:
+    """What helps where the pool asks by a figure that no GPU has."""
+    driver, look = ("ROCm", "rocminfo | head -3; pip list") if "HIP" in line.text else ("the driver", None)
+    yield Remedy(
+        f"nothing of the model has to change. Compare the release of {driver} on this machine with the one"
+        f" that this {framework_name(case)} was built for: most likely they do not match",
+        look,
+        slug="matching-driver",
+    )
+    yield Remedy(
+        f"or let {framework_name(case)} take memory as needed, so that it does not ask by this figure",
+        code_snippets.growth(case.api),
+        slug="growth",
     )
 
 

@@ -18,7 +18,12 @@ import math
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings import code_without_message, named_growth, processes_on_one_device
+from tfmemlens.findings import (
+    code_without_message,
+    named_growth,
+    processes_on_one_device,
+    whole_pool_at_start,
+)
 from tfmemlens.findings.support import remedies, steps_of_torch_xla
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.contrasted import (
@@ -555,6 +560,8 @@ def _alone(case: Case, line: Line) -> bool:
         return False
     if told.refusals or "CUDA_ERROR" in line.text or told_of_the_pool(case):
         return False  # a log's words, and no failure's
+    if whole_pool_at_start.by_a_server(case):
+        return False
     return not any(True for rule in _MORE_PARTICULAR for _ in rule.check(case))
 
 

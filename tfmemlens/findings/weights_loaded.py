@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import on_host, requests
-from tfmemlens.model.case import Case, Request
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.patterns import regex
@@ -57,7 +57,10 @@ def check(case: Case) -> Iterator[Finding]:
             explains=request.needed_bytes,
             evidence=(Evidence("the request", request.failed.line),),
             detail="Another model that is alive in the process holds its weights besides.",
-            remedies=(
+            rules_out=_OF_A_BATCH,
+            remedies=tuple(_of_a_saver(case, moment))
+            if _SAVER.search(request.failed.node or "")
+            else (
                 *((_USERS,) if request.failed.kind is RequestKind.COPY else ()),
                 Remedy(
                     "have one model in the process: let an older one, or a copy of it, go before you load",
@@ -104,8 +107,54 @@ def _of_a_pretrained(index: int, request: Request, made: str) -> Finding:
             ),
         ),
         moment=index,
-        rules_out=("in-pieces", "smaller-batch", "smaller-input", "smaller-evaluation-batch"),
+        rules_out=_OF_A_BATCH,
     )
+
+
+_OF_A_BATCH = (
+    *("in-pieces", "smaller-batch", "smaller-input", "smaller-evaluation-batch", "smaller-pipeline"),
+    *("growth", "gradient-accumulation"),
+)
+"""What a training step may lack, which none has run yet."""
+
+
+def _of_a_saver(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """What helps where a checkpoint of a graph is restored, all variables of which must fit. The driver has
+    refused regions where something else is on the device, which then comes first.
+    """
+    refused = moment.incident.driver_failures if moment.incident else ()
+    of_copy = moment.request is not None and moment.request.failed.kind is RequestKind.COPY
+    others = (*refused, *case.capture.surroundings.refusals)
+    users = [each for use in case.capture.surroundings.device_uses for each in use.processes]
+    if of_copy and len(users) > 1:
+        yield Remedy(
+            f"a table lists {len(users)} processes ({users[0].line.place}), and what they hold of this GPU is"
+            " missing here: end what is not needed, or run it on another GPU",
+            slug="another-gpu",
+        )
+    elif of_copy and others:
+        yield _WHO_ELSE
+    yield Remedy(
+        "all variables of the graph, the optimizer's slots among them, must fit, whatever the batch: take the"
+        " program's smaller model (fewer units or channels, a lighter variant, a smaller image where layers"
+        " follow a Flatten), or a GPU with more memory",
+        slug="smaller-model",
+    )
+    yield Remedy(
+        "where it only tests or exports: build no optimizer and restore the network alone, a third of the"
+        " bytes with Adam",
+        "saver = tf.train.Saver(tf.trainable_variables())",
+        slug="less-optimizer-state",
+    )
+    if of_copy and not (others or users):
+        yield _WHO_ELSE
+
+
+_WHO_ELSE = Remedy(
+    "see whether another process holds the device, or run it on another GPU",
+    "nvidia-smi",
+    slug="see-device-users",
+)
 
 
 def _loading(request: Request) -> str | None:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.kernel_gradients import layer_of_each_sample
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.one_hot import BESIDE_A_TABLE, by_index, meets_a_table
 from tfmemlens.findings.support.program_lines import code_lines, reads_a_batch
@@ -89,7 +90,10 @@ def _shown(case: Case, moment: Moment, request: Request) -> Iterator[_Shown]:
     code = code_lines(case.capture.surroundings)
     last = _last_lines(failed, own) or _marked(failed, code) or _quoted(request, code)
     numbers = _numbers(case.capture.surroundings)
+    of_a_kernel = layer_of_each_sample(request) is not None
     for idiom in TABLE:
+        if of_a_kernel and idiom.slug == "logits":
+            continue
         if not _fits(idiom, request) or _is_harmless(idiom, code) or not _may_have_run(idiom, failed):
             continue
         if idiom.slug == "cache" and fills_no_longer(case.capture.surroundings):

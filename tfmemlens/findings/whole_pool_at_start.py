@@ -13,10 +13,12 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, pool_of_jax
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
-from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.capture import DeviceUse, Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+from tfmemlens.units import human
 
 BASIS = Basis.NAME
 _OF_JAX = (
@@ -36,6 +38,9 @@ def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     if pool := pool_of_jax.told_of_the_pool(case):
         yield _of_jax(told, pool)
+        return
+    if server := by_a_server(case):
+        yield _of_a_server(server)
         return
     line = told.shows("taking the whole GPU")
     if case.moments or told.foreign or told.elsewhere or told.without_figures:
@@ -61,6 +66,69 @@ def check(case: Case) -> Iterator[Finding]:
         slug="growth",
     )
     yield _no_failure(what, line, grow)
+
+
+def by_a_server(case: Case) -> DeviceUse | None:
+    """A GPU that a table shows nearly full beside TensorFlow Serving, where the text tells of other servers
+    or programs that find no room there, or asks why, and no message of a failure stands there.
+    """
+    told = case.capture.surroundings
+    if case.moments or situation(case).program != "TensorFlow Serving" or told.foreign or told.elsewhere:
+        return None
+    if told.setting("per_process_gpu_memory_fraction") or told.setting("allow_growth"):
+        return None
+    short = told.shows("running short")
+    if told.shows("growing in words") or told.shows("host RAM in words"):
+        return None
+    if short and not _STARTS.search(short.text):
+        return None  # it ran out while it served
+    uses = [use for use in told.device_uses if use.used and use.total and use.total.bytes]
+    return next(
+        (use for use in uses if use.used and use.total and use.used.bytes >= _NEARLY_ALL * use.total.bytes),
+        None,
+    )
+
+
+_STARTS = regex(
+    r"(?i)\b(?:start|launch|boot|load)\w*|\bcome up\b|\b(?:second|third|other|another|two|three|several|more)"
+    r" (?:\w+ ){0,3}(?:containers?|servers?|instances?|pods?|replicas?|models?)\b"
+)
+_NEARLY_ALL = 0.85
+
+
+def _of_a_server(use: DeviceUse) -> Finding:
+    """What a server takes by itself, whatever its models need, and how several share a GPU."""
+    shows = f"{human(use.used.bytes)} of {human(use.total.bytes)}" if use.used and use.total else "the GPU"
+    what = (
+        f"no failure of the model: TensorFlow Serving reserves nearly all of a GPU at its start unless told"
+        f" otherwise ({use.line.place}: {shows}), whatever its models need, so a second server on this GPU"
+        f" finds"
+        " nothing"
+    )
+    return Finding(
+        severity=Severity.FACTOR,
+        headline=what,
+        because=what,
+        evidence=(Evidence("what is in use", use.line),),
+        remedies=(
+            Remedy(
+                "give each server its part of the GPU, the parts of all together below 1 (flags stand behind"
+                " the image of `docker run`)",
+                "tensorflow_model_server ... --per_process_gpu_memory_fraction=0.3",
+                slug="part-of-a-server",
+            ),
+            Remedy(
+                "or let it take memory as needed: it keeps what it took, and nothing bounds it then",
+                "docker run -e TF_FORCE_GPU_ALLOW_GROWTH=true ...",
+                slug="growth-at-first",
+            ),
+            Remedy(
+                "or let one server hold all models: they share its pool",
+                "tensorflow_model_server --model_config_file=/models/models.config   # a list of models",
+                slug="one-server-for-all",
+            ),
+        ),
+    )
 
 
 def _of_jax(told: Surroundings, line: Line) -> Finding:

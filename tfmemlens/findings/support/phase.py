@@ -147,7 +147,7 @@ def of_other_data(case: Case, request: Request) -> bool:
 
 _OF_LIBRARIES = {
     EVALUATION: regex(r"_?evaluate(?:_generator|_model|_once|_on_iterator)?|test_(?:on_batch|step|loop)"),
-    PREDICTION: regex(r"predict(?:_generator|_on_batch|_step|_loop)?"),
+    PREDICTION: regex(r"predict(?:_generator|_on_batch|_step|_loop)?|_?run_inference"),
     "training": regex(r"fit(?:_generator|_loop)?|train_(?:on_batch|step)|_train_\w+|run_train_op"),
 }
 """What Keras and the Estimators call their own functions."""

@@ -329,8 +329,8 @@ def shortened(name: str, most: int = 160) -> str:
 def on_host(moment: Moment) -> bool:
     """Whether this is the machine's memory rather than an accelerator's."""
     failed = moment.request.failed if moment.request else None
-    if failed is None or failed.kind.name == "PROFILE":
-        return False
+    if failed is None or failed.kind.name in ("PROFILE", "COPY"):
+        return False  # a copy's node names where the value came from, which is no device that is full
     return (
         failed.kind.name == "HOST"
         or "CPU" in (failed.device or "").upper()

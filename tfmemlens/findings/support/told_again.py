@@ -172,6 +172,9 @@ def _searches(case: Case, line: Line) -> Grower:
         f"what Keras keeps of the models before ({line.place} tells of one after another): graphs, optimizers"
         " and whatever still has a name stay in the process"
     )
+    if told.shows("AutoKeras"):
+        last = told.shows("after the trials")
+        return _last_fit(last) if last else Grower(what, line, (_FEWER_OF_AUTOKERAS, _OWN_PROCESS))
     if told.shows("clearing in vain"):
         what += ", and clearing the session frees only what nothing else holds"
     tuner = told.shows("searching") or told.shows("again at each trial")
@@ -186,6 +189,42 @@ def _searches(case: Case, line: Line) -> Grower:
     )
     once = () if tuner or line != told.shows("again at each model") else (_SAME_MODEL,)
     return Grower(what, line, (*once, where, _OWN_PROCESS))
+
+
+_FEWER_OF_AUTOKERAS = Remedy(
+    "AutoKeras builds the models itself, so no line of yours can clear them: search in parts, each in a"
+    " process of"
+    " its own that goes on from the directory of the search, or bound what it may build",
+    "ak.StructuredDataClassifier(..., max_trials=3, max_model_size=10_000_000, overwrite=False)",
+    slug="cap-the-search",
+)
+
+
+def _last_fit(line: Line) -> Grower:
+    """After its trials AutoKeras trains the best pipeline once more."""
+    what = (
+        f"AutoKeras' last fit ({line.place} tells of the time after the trials): it trains the best"
+        f" pipeline once"
+        " more, on training and validation data joined where it split them itself, beside what the search"
+        " still"
+        " holds"
+    )
+    return Grower(
+        what,
+        line,
+        (
+            Remedy(
+                "give it the validation data yourself: then nothing is joined",
+                "clf.fit(x_train, y_train, validation_data=(x_val, y_val))",
+                slug="own-validation-data",
+            ),
+            Remedy(
+                "search on a part of the rows, or give a tf.data.Dataset in small dtypes; the best model of a"
+                " finished search lies in its directory, and need not be searched again",
+                slug="count-the-data",
+            ),
+        ),
+    )
 
 
 def _loads(case: Case, line: Line) -> Grower:

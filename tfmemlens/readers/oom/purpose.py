@@ -13,6 +13,7 @@ from tfmemlens.readers.oom.questions import QUESTIONS
 from tfmemlens.readers.oom.rules import LineRule
 from tfmemlens.readers.oom.told_besides import NAMED_MEMORIES, TOLD_BESIDES
 from tfmemlens.readers.oom.told_of_jax import TOLD_OF_JAX
+from tfmemlens.readers.oom.told_of_runs import TOLD_OF_RUNS
 from tfmemlens.readers.oom.told_of_xla import TOLD_OF_XLA
 from tfmemlens.readers.oom.told_work import TOLD_WORK
 from tfmemlens.readers.oom.tools import TOOLS
@@ -769,6 +770,7 @@ PURPOSES = {
     **NAMED_MEMORIES,
     **TOLD_OF_JAX,
     **TOLD_OF_XLA,
+    **TOLD_OF_RUNS,
     **TOLD_WORK,
     **TOOLS,
     **JAX_PROGRAMS,
