@@ -294,3 +294,26 @@ def test_what_has_blocks_of_its_own_size_takes_no_larger_ones() -> None:
         ("features", "held-by-python"): 40,
         (None, "unattributed"): 40,
     }
+
+
+def test_whole_batches_are_what_prefetch_keeps_where_it_has_room() -> None:
+    def code(room: int) -> Surroundings:
+        lines = (f"READY = {room}", "ds = ds.batch(2).prefetch(READY)")
+        return Surroundings(code=tuple(Line(number, text) for number, text in enumerate(lines, 1)))
+
+    net = LiveModel(
+        ("net",),
+        (("photo", "InputLayer"), ("flat", "Flatten")),
+        outputs=(("photo", (None, FLOATS)), ("flat", (None, FLOATS))),
+    )
+    waiting = dump((2, 40), (3, 5))
+    assert counted(waiting, model=net, told=code(100)) == {
+        ("prefetch(READY)", "input"): 80,
+        (None, "unattributed"): 15,
+    }
+    assert not counted(waiting, model=net, told=code(20))
+    assert not counted(waiting, model=net)
+    assert not counted(waiting, model=replace(net, outputs=net.outputs[1:]), told=code(100))
+    assert not counted(dump((2, 12), (3, 5)), model=net, told=code(100))
+    step = replace(net, outputs=(), inputs=(kind_of(2),))
+    assert counted(waiting, model=step, told=code(100))["prefetch(READY)", "input"] == 78

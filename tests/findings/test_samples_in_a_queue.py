@@ -116,3 +116,45 @@ def test_names_of_queues() -> None:
     assert not QUEUE_CALL.search("work = queue.Queue(8)")
     assert OF_A_QUEUE.search("QueueDequeueManyV2") and OF_A_QUEUE.search("read/fifo_queue_enqueue")
     assert not OF_A_QUEUE.search("moco/queue/concat")
+
+
+BATCH = 32 * 80 * 80 * 3 * 4
+READY = "READY = 300\nBATCH = 32\nds = ds.map(grow).batch(BATCH)\nds = ds.prefetch(READY)\n"
+
+
+def waiting(
+    count: int = 60, each: int = BATCH, shape: str = "32,40,40,16", need: int = 32 * 40 * 40 * 16 * 4
+) -> str:
+    text = dump_by_size(need, 300, (count, each), (1, 9 * MIB), allocator=HOST)
+    return text + oom(shape, "net/wings/Relu", on=CPU, by=HOST)
+
+
+def test_batches_that_prefetch_keeps_ready() -> None:
+    told = found(READY + waiting())
+    assert told is not None and told.explains == 60 * BATCH
+    assert (told.because or "").startswith(
+        "`prefetch(READY)` (line 4) most likely keeps 60 ready batches of 2.34 MiB"
+    )
+    assert "it may take `READY` = 300, 703.12 MiB" in (told.because or "")
+    report = explained(READY + waiting())
+    first = report.actions[0].remedy
+    assert first.slug == "smaller-queues" and "`READY` (line 1) 300 -> 2" in first.text
+    assert not any(each.remedy.slug == "smaller-batch" for each in report.actions)
+
+
+@pytest.mark.parametrize(
+    ("text", "fires"),
+    [
+        (READY.replace("300", "300  # ready") + waiting(), True),
+        (READY.replace("(READY)", "(200)") + waiting(), True),
+        (READY.replace("(READY)", "(buffer_size=READY)") + waiting(), True),
+        (READY.replace("300", "20") + waiting(), False),  # no room for so many
+        (READY.replace("(READY)", "(tf.data.AUTOTUNE)") + waiting(), False),
+        (READY + "READY = 2\n" + waiting(), False),  # nobody knows which
+        (READY + waiting(30), False),  # as many layers
+        (READY + waiting(60, 32 * 40 * 40 * 16 * 4), False),  # outputs of layers, as the one that failed
+        (READY + waiting().replace(CPU, CPU.replace("CPU", "GPU")), False),
+    ],
+)
+def test_where_prefetch_holds_the_blocks(text: str, fires: bool) -> None:
+    assert (found(text) is not None) is fires

@@ -2,10 +2,12 @@
 
 What it means: the queue runners of TensorFlow 1 fill a queue with single elements while the training waits:
 `shuffle_batch` gives none before `min_after_dequeue` of them are there, and goes on up to `capacity`. Decoded
-pictures in it take what all of them take together; no batch and no layer changes that.
+pictures in it take what all of them take together; no batch and no layer changes that. `prefetch(400)` of
+tf.data keeps so many whole batches ready, which a smaller batch does not empty.
 When it fires: on the host, where the recorded graph has a queue whose elements have the size of three tenths
 of what is in use; or where the program makes one with room for so many blocks as hold half of it, a hundred
-and more; or, of sixteen and more, where an op of the queue itself failed.
+and more; or, of sixteen and more, where an op of the queue itself failed. So too where a prefetch of the
+program has room for blocks in the size of its batch, or for 32 and more of another size than the request's.
 What to do: a shorter queue; or names, bytes or uint8 in it, decoded behind it.
 """
 
@@ -51,7 +53,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *(Evidence(f"`{each.name}`", each.line) for each in _bounds(queue) if each.line),
                 Evidence("the request", request.failed.line),
             ),
-            remedies=(_shorter(queue, moment), _DECODED_LATER),
+            remedies=_fewer_ahead(queue) if queue.ahead else (_shorter(queue, moment), _DECODED_LATER),
             moment=index,
             rules_out=_OF_A_STEP,
         )
@@ -62,7 +64,10 @@ def _in_words(queue: HeldInQueue, moment: Moment) -> str:
     name = f"the queue{' of' if queue.call == queue.name else ''} `{queue.name}`{place}"
     if not queue.name:
         name = f"a queue of the input pipeline{place}"
-    element = f"elements {queue.element}" if queue.element else "elements"
+    if queue.ahead:
+        name = f"`{queue.name}`{place}"
+    kind = "ready batches" if queue.ahead else "elements"
+    element = f"{kind} {queue.element}" if queue.element else kind
     share = percent(queue.bytes, all_in_use(moment))
     likely = "" if queue.measured else "most likely "
     told = (
@@ -110,6 +115,26 @@ def _shorter(queue: HeldInQueue, moment: Moment) -> Remedy:
         else "let the queue keep fewer elements: a smaller `capacity`, and with it `min_after_dequeue`",
         f"{call}(..., {arguments})" if arguments else None,
         slug="smaller-queues",
+    )
+
+
+def _fewer_ahead(queue: HeldInQueue) -> tuple[Remedy, ...]:
+    """One or two batches are as fast where the step takes longer than the making of one."""
+    room = queue.capacity
+    name = room.name if room else ""
+    told = f"`{name}`{_place(room)}" if room and name else "the number"
+    now = f" {room.value:,} -> 2" if room and room.value else " to 2"
+    return (
+        Remedy(
+            f"prefetch fewer batches: {told}{now}; more that wait do not make a step faster",
+            "ds = ds.prefetch(2)",
+            slug="smaller-queues",
+        ),
+        Remedy(
+            "or let what waits be small: uint8 up to the prefetch, and made float32 in the model",
+            "ds.map(decode_uint8).batch(n).prefetch(2)   # layers.Rescaling(1 / 255) as the first layer",
+            slug="narrow-array",
+        ),
     )
 
 

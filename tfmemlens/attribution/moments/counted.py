@@ -12,11 +12,12 @@ from tfmemlens.attribution.moments.live_inputs import BATCH, HELD_TENSOR, OF_BAT
 from tfmemlens.attribution.names.live_names import LiveNames
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.knowledge.input_queues import queues_of
-from tfmemlens.knowledge.kept_elements import calls_that_keep
+from tfmemlens.knowledge.kept_elements import calls_that_keep, prefetched
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.capture import Capture, Surroundings
 from tfmemlens.model.incident import FailedRequest, Incident
+from tfmemlens.model.line import Line
 from tfmemlens.model.live_model import LEAST_BYTES, HeldTensors, Holder, LiveModel
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.units import round_up
@@ -279,13 +280,48 @@ def _of_elements(capture: Capture, failed: FailedRequest, blocks: Blocks) -> Ite
     for element in dict.fromkeys(elements):
         count = blocks.of(round_up(element.bytes or 0), element.bytes or 0)
         if count >= _LEAST_ELEMENTS:
-            layer = " and ".join(buffers or calls_that_keep(_code(told))) or None
+            layer = " and ".join(buffers or calls_that_keep(line.text for line in _code(told))) or None
             yield Claim(ELEMENT, replace(OF_BATCH, layer=layer), element, count)
+    if model is not None and "GPU" not in (failed.device or failed.allocator or ""):
+        yield from _of_batches_ahead(told, model, blocks)
 
 
-def _code(told: Surroundings) -> Iterator[str]:
-    yield from (line.text for line in told.code)
-    yield from (line.text for statement in told.program() for line in statement.lines)
+_ROOM = 8
+"""So many more blocks than it has room for may be there: what is being made, and what the step uses."""
+
+
+def _of_batches_ahead(told: Surroundings, model: LiveModel, blocks: Blocks) -> Iterator[Claim]:
+    """What a prefetch of the program keeps: many blocks in the size of one batch, no more than it has room
+    for. Of a step that was never told, the batch is as many samples as the blocks have room for exactly.
+    """
+    ahead = prefetched(_code(told))
+    if ahead is None:
+        return
+    for element in dict.fromkeys([*model.inputs, *_batches_of_blocks(model, blocks)]):
+        wanted = element.bytes or 0
+        sizes = {round_up(wanted), *blocks.asked_for(wanted)}
+        count = sum(blocks.of(size, wanted) for size in sizes)
+        if _LEAST_ELEMENTS <= count <= (ahead.room.value or 0) + _ROOM:
+            yield Claim(ELEMENT, replace(OF_BATCH, layer=ahead.call), element, count)
+
+
+def _batches_of_blocks(model: LiveModel, blocks: Blocks) -> Iterator[TensorType]:
+    """Of what each input layer takes, the batch that the most of the blocks are."""
+    classes = dict(model.layers)
+    sizes = sorted((size for size in blocks.free if blocks.free[size] >= _LEAST_ELEMENTS), reverse=True)
+    for path, (first, *rest) in (each for each in model.outputs if each[1]):
+        sample = TensorType(tuple(rest), "float32").bytes if rest and None not in rest else None
+        if classes.get(path) != "InputLayer" or first is not None or not sample or sample < LEAST_BYTES:
+            continue
+        exact = (size for size in sizes if size % sample == 0)
+        size = max(exact, key=lambda each: each * blocks.free[each], default=None)
+        if size is not None:
+            yield TensorType((size // sample, *rest), "float32")
+
+
+def _code(told: Surroundings) -> Iterator[Line]:
+    yield from told.code
+    yield from (line for statement in told.program() for line in statement.lines)
 
 
 def _split(row: Allocation, owner: Owner, taken: Taken) -> Iterator[tuple[Allocation, Owner]]:

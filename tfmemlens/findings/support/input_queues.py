@@ -1,5 +1,5 @@
-"""What a queue of TensorFlow 1 holds at a failure: as the recorded graph tells, else as the program and the
-sizes of the blocks do.
+"""What a queue of TensorFlow 1, or a prefetch of tf.data, holds at a failure: as the recorded graph or the
+owners that the program counted tell, else as the program and the sizes of the blocks do.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from tfmemlens.knowledge.input_queues import (
     queue_named,
     queues_of,
 )
+from tfmemlens.knowledge.kept_elements import Ahead, prefetched
+from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
@@ -48,6 +50,8 @@ class HeldInQueue:
     batch: int | None
     call: str
     measured: bool
+    ahead: bool = False
+    """Whether its elements are whole batches that `prefetch` of tf.data makes ready."""
 
 
 def held_in_queue(case: Case, moment: Moment) -> HeldInQueue | None:
@@ -57,7 +61,67 @@ def held_in_queue(case: Case, moment: Moment) -> HeldInQueue | None:
     told = case.capture.surroundings
     program = told.program()
     known = list(called_queues(program, numbers_by_name(code_lines(told)))) if program else []
-    return _recorded(case, moment, known) or _of_blocks(case, moment, moment.request, known)
+    return (
+        _recorded(case, moment, known)
+        or _of_prefetch(case, moment, moment.request)
+        or _of_blocks(case, moment, moment.request, known)
+    )
+
+
+_LEAST_AHEAD, _LEAST_UNSEEN, _BEING_MADE = 8, 32, 8
+"""So many blocks in the size of an input that the program recorded, and so many where only sizes speak; so
+many more than there is room for may be there, as they are made and used.
+"""
+
+
+def _of_prefetch(case: Case, moment: Moment, request: Request) -> HeldInQueue | None:
+    """A prefetch of the program with room for the batches, or the equal blocks, that are half of what is in
+    use; equal blocks in the size of the request may as well be outputs of as many layers.
+    """
+    ahead = prefetched(code_lines(case.capture.surroundings))
+    if ahead is None:
+        return None
+    room = (ahead.room.value or 0) + _BEING_MADE
+    if moment.counted is not None:
+        pairs = zip(moment.counted.table, moment.counted.owners, strict=True)
+        mine = [row for row, owner in pairs if owner.layer == ahead.call]
+        if mine:
+            largest = max(mine, key=lambda row: row.total_bytes)
+            count, held = sum(row.count for row in mine), sum(row.total_bytes for row in mine)
+            if count >= _LEAST_AHEAD and held >= _LEAST_RECORDED * all_in_use(moment):
+                return _waiting(ahead, largest, count, held, True)
+            return None
+    table = [row for row in moment.attribution.table if row.node is None]
+    most = max(table, key=lambda row: row.total_bytes, default=None)
+    need = request.needed_bytes
+    if (
+        most is None
+        or not _LEAST_UNSEEN <= most.count <= room
+        or (need and round_up(need) == most.size_bytes)
+    ):
+        return None
+    return (
+        _waiting(ahead, most, most.count, most.total_bytes, False)
+        if most.total_bytes >= _LEAST_SHARE * all_in_use(moment)
+        else None
+    )
+
+
+def _waiting(ahead: Ahead, row: Allocation, count: int, held: int, measured: bool) -> HeldInQueue:
+    return HeldInQueue(
+        ahead.call,
+        ahead.line,
+        count,
+        held,
+        row.requested_bytes or row.size_bytes,
+        format_shape(row.shape) if row.shape else "",
+        ahead.room,
+        None,
+        None,
+        "prefetch",
+        measured,
+        ahead=True,
+    )
 
 
 def _recorded(case: Case, moment: Moment, known: Sequence[QueueOfProgram]) -> HeldInQueue | None:
