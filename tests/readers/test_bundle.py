@@ -19,7 +19,7 @@ from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.model.attribution import NOBODY, Kind
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.incident import AllocatorState, FailedRequest, Incident, RequestKind
-from tfmemlens.model.live_model import LiveModel, LiveVariable
+from tfmemlens.model.live_model import HeldTensors, Holder, LiveModel, LiveVariable
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.readers.formats import memory_dump
 from tfmemlens.readers.formats.live_model import _with_slots
@@ -519,3 +519,21 @@ def test_keys_that_several_lines_fill_stay_apart(tmp_path: Path) -> None:
     held += [{**held[0], "name": f"r.by_site['{key}']", "line": line} for line, key in enumerate("abc", 7)]
     holders = pipeline.explain(bundle(tmp_path, living=document)).case.capture.living[0].holders
     assert len(holders) == 4
+
+
+def test_of_processes_that_follow_one_another_the_one_that_failed_is_told() -> None:
+    def process(name: str, batch: int | None = None) -> Capture:
+        net = LiveModel((name,), (), failed_batch=batch)
+        return Capture(Source(f"out/{name}/model.json"), live_model=net)
+
+    def told(*captures: Capture) -> tuple[str, ...]:
+        chosen = merge([*captures]).live_model
+        return chosen.names if chosen else ()
+
+    holder = Holder("history", "list", 2, 16)
+    held = HeldTensors(TensorType((2,), "float32"), 2, 16, (holder,))
+    ended = Capture(Source("out/second/living.json"), living=(held,))
+    first, second = process("first"), process("second")
+    assert told(first, second) == ("first",)
+    assert told(first, second, ended) == ("second",)
+    assert told(first, second, ended, process("third", batch=8)) == ("third",)

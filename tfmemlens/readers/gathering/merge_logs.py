@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,15 @@ def _held_by_python(captures: Sequence[Capture]) -> int | None:
 
 
 def _live_model(captures: Sequence[Capture]) -> LiveModel | None:
-    """The first, with the chunks of the first dump that says what each was asked for."""
-    model = next((capture.live_model for capture in captures if capture.live_model), None)
+    """The one of the process that failed, else the first, with the chunks of the first dump that says what
+    each was asked for. A program whose processes follow one another leaves one of each.
+    """
+    models = [capture for capture in captures if capture.live_model]
+    ended = {Path(capture.source.path).parent for capture in captures if capture.living}
+    named = (capture for capture in models if capture.live_model and capture.live_model.failed)
+    beside = (capture for capture in models if Path(capture.source.path).parent in ended)
+    chosen = next(chain(named, beside, models), None)
+    model = chosen.live_model if chosen else None
     listings = (chunks for capture in captures for each in capture.incidents if (chunks := _chunks(each)))
     return replace(model, chunks=next(listings, ())) if model is not None else None
 
