@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tfmemlens.attribution.moments.claims import Claim
 from tfmemlens.attribution.moments.counted import with_counted, with_holders
 from tfmemlens.model.allocation import Allocation, AllocationTable
@@ -16,6 +18,7 @@ from tfmemlens.model.live_model import (
     KeptConstant,
     LiveModel,
     LiveVariable,
+    OpPlace,
     TracedFunction,
 )
 from tfmemlens.model.tensor import TensorType
@@ -317,3 +320,25 @@ def test_whole_batches_are_what_prefetch_keeps_where_it_has_room() -> None:
     assert not counted(dump((2, 12), (3, 5)), model=net, told=code(100))
     step = replace(net, outputs=(), inputs=(kind_of(2),))
     assert counted(waiting, model=step, told=code(100))["prefetch(READY)", "input"] == 78
+
+
+@pytest.mark.parametrize(
+    ("node", "block", "layer"),
+    [
+        ("Cast_1", 10, "update_state (own.py:8)"),
+        ("veil/Cast", 10, "veil"),
+        ("net/veil/Mul", 10, None),
+        ("Cast_1", 40, None),  # as wide as the result
+        ("Cast_1", 11, None),
+    ],
+)
+def test_what_a_failed_cast_reads_is_there(node: str, block: int, layer: str | None) -> None:
+    shape = (10, MIB)
+    failure = Incident(
+        FailedRequest(
+            node=node, shape=shape, dtype="float32", source="/home/net/own.py:8", device="/device:CPU:0"
+        )
+    )
+    net = LiveModel((), (), places=(OpPlace("update_state", "own.py", 8, ("Greater",)),))
+    found = counted(dump((block, 1), (3, 1)), model=net, failure=failure)
+    assert found == ({(layer, "activation"): 10, (None, "unattributed"): 3} if layer else {})

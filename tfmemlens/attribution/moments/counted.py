@@ -4,6 +4,7 @@ variables with their slots, constants of functions, batches; and what the step m
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -20,6 +21,7 @@ from tfmemlens.model.incident import FailedRequest, Incident
 from tfmemlens.model.line import Line
 from tfmemlens.model.live_model import LEAST_BYTES, HeldTensors, Holder, LiveModel
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.patterns import regex
 from tfmemlens.units import round_up
 from tfmemlens.values import replace
 
@@ -52,6 +54,7 @@ def with_counted(
         take(taken, blocks, _of_queues(capture, failed, blocks))
         take(taken, blocks, (each for each in of_step if not _is_sure(each)))
         take(taken, blocks, _of_elements(capture, failed, blocks))
+        take(taken, blocks, _of_a_cast(capture, failed, blocks))
         take(taken, blocks, _of_graphs(capture.live_model, own=True) if capture.live_model else ())
     if not taken:
         return None
@@ -317,6 +320,40 @@ def _batches_of_blocks(model: LiveModel, blocks: Blocks) -> Iterator[TensorType]
         size = max(exact, key=lambda each: each * blocks.free[each], default=None)
         if size is not None:
             yield TensorType((size // sample, *rest), "float32")
+
+
+_CASTS = regex(r"(?:\A|/)Cast(?:_\d+)?\Z")
+_OTHER_WIDTHS = (1, 2, 8, 4)
+"""Bytes of a number that is cast: most often a comparison's."""
+
+
+def _of_a_cast(capture: Capture, failed: FailedRequest, blocks: Blocks) -> Iterator[Claim]:
+    """What a cast reads is there while its result is asked for: as many numbers, each of another width. It is
+    of the layer in whose scope the cast is, else of the line that makes it.
+    """
+    shape, node = failed.shape or (), failed.node or ""
+    if not shape or not all(shape) or not _CASTS.search(node):
+        return
+    numbers = math.prod(side or 0 for side in shape)
+    own = (failed.tensor_bytes or 0) // numbers
+    for width in _OTHER_WIDTHS:
+        wanted = numbers * width
+        if width == own or wanted < LEAST_BYTES:
+            continue
+        if any(blocks.of(size, wanted) for size in {round_up(wanted), *blocks.asked_for(wanted)}):
+            owner = replace(owner_of(node, "Cast"), kind=Kind.ACTIVATION)
+            if "/" not in node:
+                owner = replace(owner, layer=_line_of(capture.live_model, failed.source or ""))
+            tensor = TensorType(shape, "bool" if width == 1 else None)
+            yield Claim(f"what {node} reads", owner, tensor, exact=True, asked_bytes=wanted)
+            return
+
+
+def _line_of(model: LiveModel | None, source: str) -> str | None:
+    """A line of the program as the program told it, with the function that it stands in."""
+    place = source.rpartition("/")[2]
+    alike = (each.label for each in model.places if f"{each.file}:{each.code_line}" == place) if model else ()
+    return next(iter(alike), place or None)
 
 
 def _code(told: Surroundings) -> Iterator[Line]:
