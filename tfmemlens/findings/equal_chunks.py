@@ -54,6 +54,7 @@ from tfmemlens.findings.support.weights import makes_first_values
 from tfmemlens.knowledge.input_queues import OF_A_QUEUE
 from tfmemlens.knowledge.kept_elements import KEEPS_ELEMENTS, call_that_keeps, kept_by
 from tfmemlens.model.allocation import Allocation
+from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -254,6 +255,11 @@ def _meaning(case: Case, moment: Moment) -> str:
         return f": most likely results of `{found.call}`, which {_in_line(found)} keeps all together"
     if step := _as_many_as_steps(case, moment):
         return f", about as many as steps ({step:,}), as if each left one behind (a leak)"
+    if request and (unrolled := _unrolled(case, moment, request)):
+        return (
+            f": most likely what each of the {unrolled.turns:,} turns of `{unrolled.call}`"
+            f" ({unrolled.line.place}) makes in one step, kept for the gradient of {unrolled.gradient.place}"
+        )
     if _steps(case) >= 3 or rising(case) or _long_after_its_start(case, moment):
         return f", {_LEAK}"
     if request and (taped := loop_of_a_tape(case, request)):
@@ -295,10 +301,24 @@ def _long_after_its_start(case: Case, moment: Moment) -> bool:
     in_use, limit = moment.balance.in_use, moment.balance.limit
     if served is None or in_use is None or limit is None or case.api.newest > _LAST_OF_SESSIONS:
         return False
+    if _made_by_one_step(moment):
+        return False
     if held(moment) < _LISTED * in_use.bytes:
         return False  # the summary begins above this part: nobody can tell how many chunks there are
     chunks = sum(row.count for row in moment.attribution.table)
     return in_use.bytes >= _FULL * limit.bytes and served >= _SERVED * chunks
+
+
+def _made_by_one_step(moment: Moment) -> bool:
+    """Whether most of what the program counted are outputs that a step keeps for its backward pass."""
+    if moment.counted is None:
+        return False
+    pairs = zip(moment.counted.table, moment.counted.owners, strict=True)
+    made = sum(row.total_bytes for row, owner in pairs if owner.kind is Kind.ACTIVATION)
+    return made >= _OF_ONE_STEP * all_in_use(moment)
+
+
+_OF_ONE_STEP = 0.5
 
 
 def _in_loop(case: Case, request: Request) -> bool:
@@ -315,6 +335,20 @@ def _graph_loop(case: Case, request: Request) -> GraphLoop | None:
     from tfmemlens.findings.support.graph_loop import graph_loop
 
     return graph_loop(told, request.failed)
+
+
+def _unrolled(case: Case, moment: Moment, request: Request) -> GraphLoop | None:
+    """The loop of Python's that a session's graph has in full, before a second step was seen: one run makes
+    so many tensors, as many as a leak would leave.
+    """
+    told = case.capture.surroundings
+    if _steps(case) >= 3 or rising(case) or is_eager(request) or not told.program():
+        return None
+    if case.api.newest > _LAST_OF_SESSIONS:
+        return None
+    from tfmemlens.findings.support.graph_loop import unrolled_loop
+
+    return unrolled_loop(told, max((row.count for row in moment.attribution.table), default=0))
 
 
 def _counted_loop(case: Case, moment: Moment, request: Request) -> tuple[GraphLoop, int] | None:
@@ -507,6 +541,9 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
             "buffer = collections.deque(maxlen=500); buffer.append(y.numpy())",
             slug="keep-numbers",
         )
+    elif request and (unrolled := _unrolled(case, moment, request)):
+        yield from remedies.offered(case, moment, "smaller-batch")
+        yield from _of_graph_loop(unrolled)
     elif _long_after_its_start(case, moment) and not _steps(case):
         on_the_cpu = " (on the CPU such an array is the tensor's own memory)" if on_host(moment) else ""
         yield Remedy(

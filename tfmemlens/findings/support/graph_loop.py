@@ -5,7 +5,7 @@ loop over tf.range in a tf.function.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
 from tfmemlens.knowledge.stack_frames import number_in
@@ -63,6 +63,59 @@ def loops_of_turns(told: Surroundings) -> Iterator[GraphLoop]:
     gradient = _gradient(program)
     for statement, loop in _loops(program):
         yield _as_value(told, program, statement, loop, gradient or statement.line_of(loop))
+
+
+def unrolled_loop(told: Surroundings, count: int) -> GraphLoop | None:
+    """A loop of Python's over a range that adds ops to a session's graph in each turn, with turns enough for
+    so many tensors of one type: one run of the graph makes them all, and a gradient keeps them.
+    """
+    program = told.program()
+    gradient = _gradient(program) if program else None
+    if gradient is None or not any(_runs([node]) for statement in program for node in statement.nodes):
+        return None
+    numbers = numbers_by_name(code_lines(told))
+    for statement in program:
+        for node in statement.nodes:
+            if isinstance(node, ast.For) and _adds_ops(node):
+                turns = _turns(node.iter, numbers)
+                if turns and _LEAST_TURNS <= turns <= _MOST_FOR_EACH * count:
+                    return GraphLoop(statement.line_of(node), _as_written(node), gradient, turns)
+    return None
+
+
+_LEAST_TURNS, _MOST_FOR_EACH = 8, 4
+"""A step that fails on its way has not made all."""
+
+
+def _adds_ops(loop: ast.For) -> bool:
+    calls = [node for part in loop.body for node in ast.walk(part) if isinstance(node, ast.Call)]
+    made = any(dotted(call.func).startswith(("tf.", "tensorflow.")) for call in calls)
+    return made and not _runs(loop.body)
+
+
+def _runs(body: Sequence[ast.AST]) -> bool:
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "run"
+        for part in body
+        for node in ast.walk(part)
+    )
+
+
+def _turns(over: ast.expr, numbers: Mapping[str, tuple[int, Line]]) -> int | None:
+    """How many numbers a `range` has, where all that it is given are numbers or names of some."""
+    if not isinstance(over, ast.Call) or dotted(over.func) not in ("range", "xrange") or over.keywords:
+        return None
+    ends = [_number(each, numbers) for each in over.args]
+    known = [each for each in ends if each is not None]
+    if len(known) != len(ends) or not 1 <= len(known) <= 2:
+        return None
+    return known[-1] - (known[0] if len(known) == 2 else 0)
+
+
+def _number(end: ast.expr, numbers: Mapping[str, tuple[int, Line]]) -> int | None:
+    if isinstance(end, ast.Name):
+        return numbers[end.id][0] if end.id in numbers else None
+    return end.value if isinstance(end, ast.Constant) and isinstance(end.value, int) else None
 
 
 def _as_value(
