@@ -68,3 +68,27 @@ def test_which_loops_are_unrolled(old: str, new: str, turns: int | None) -> None
     told = pipeline.capture(PROGRAM.replace(old, new) + failed()).surroundings
     found = unrolled_loop(told, 58)
     assert (found.turns if found else None) == turns
+
+
+TAPED = """\
+PARTS = 30
+with tf.GradientTape() as tape:
+    for part in range(PARTS):
+        total = total + tf.reduce_mean(judge(made(part)))
+grads = tape.gradient(total, weights)
+"""
+
+
+def test_blocks_of_several_sizes_under_one_tape_come_before_the_op_that_failed() -> None:
+    node = (
+        "{{function_node __wrapped__Conv2DBackpropInput_device_/job:localhost/replica:0/task:0/device:CPU:0}}"
+        " OOM when allocating tensor with shape[109,144,384] and type float on "
+    )
+    said = f"ResourceExhaustedError: {node}{CPU} by allocator {HOST} [Op:Conv2DBackpropInput]\n"
+    sizes = (25, 2 * MIB), (40, MIB), (60, 3 * MIB // 4)
+    page = explained(TAPED + dump_by_size(109 * 144 * 384 * 4, 150, *sizes, allocator=HOST) + said)
+    assert "25 blocks of 2.00 MiB" in page.verdict and "the tape of line 2" in page.verdict
+    assert page.actions[0].remedy.slug == "tape-inside-loop"
+    few = (9, 3 * MIB), (8, MIB), (1, 90 * MIB)
+    page = explained(TAPED + dump_by_size(109 * 144 * 384 * 4, 150, *few, allocator=HOST) + said)
+    assert "the tape of line 2" not in page.verdict

@@ -11,7 +11,8 @@ op failed that ran by itself, ten, where the failing line adds to a list;
 so too where a session has served many times what it holds, as only steps that went well make it; a step each
 of the sequence that was asked for, where they are as large as that and at least as many; as many as a quoted
 `tf.while_loop` has turns, where nothing names the op;
-in a loop (by its names, or where the failing line stands in a turn of the program's) the sizes that have
+in a loop (by its names, or where the failing line stands in a turn of the program's, or under one tape) and
+in one that a session's graph has in full, before a second step was seen, the sizes that have
 sixteen chunks and more, from three tenths on. A thousand of one size, and fifty for each step that went
 well, are a loop's.
 What to do: find the list that keeps them (history of losses or gradients, outputs of a loop); keep numbers
@@ -55,7 +56,7 @@ from tfmemlens.knowledge.input_queues import OF_A_QUEUE
 from tfmemlens.knowledge.kept_elements import KEEPS_ELEMENTS, call_that_keeps, kept_by
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Kind
-from tfmemlens.model.case import Case, Moment, Request
+from tfmemlens.model.case import Case, FrontEnd, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -156,12 +157,7 @@ def _of_any_size(case: Case, moment: Moment, request: Request) -> list[Allocatio
     """The sizes of which a loop keeps many chunks, or the one of which something else does."""
     table = sorted(moment.attribution.table, key=lambda row: -row.total_bytes)
     taped = loop_of_a_tape(case, request)
-    if (
-        _in_loop(case, request)
-        or of_a_loop(case, moment)
-        or _steps_of_sequence(moment)
-        or (taped and taped.called)
-    ):
+    if _in_loop(case, request) or of_a_loop(case, moment) or _steps_of_sequence(moment) or taped:
         kept = [row for row in table if row.count >= _MIN_COUNT and _share(moment, [row]) >= 0.01]
         return kept if _share(moment, kept) >= 0.3 else []
     if without_tape(case, request):
@@ -344,7 +340,7 @@ def _unrolled(case: Case, moment: Moment, request: Request) -> GraphLoop | None:
     told = case.capture.surroundings
     if _steps(case) >= 3 or rising(case) or is_eager(request) or not told.program():
         return None
-    if case.api.newest > _LAST_OF_SESSIONS:
+    if case.api.newest > _LAST_OF_SESSIONS and case.api.front_end is not FrontEnd.SESSION:
         return None
     from tfmemlens.findings.support.graph_loop import unrolled_loop
 
