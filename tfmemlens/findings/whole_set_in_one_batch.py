@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.kept import is_eager, joined_to_itself
-from tfmemlens.findings.support.own_constant import own_batch
+from tfmemlens.findings.support.own_constant import own_batch, squared_batch
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, is_loading, other_than_training
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import place, requests, tensor_text
@@ -43,8 +43,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue  # an array that Python builds: no network has seen it
         if joined_to_itself(request):
             continue  # what was gathered call by call
-        if own_batch(case, moment):
-            continue  # a batch times a constant of the program
+        if own_batch(case, moment) or squared_batch(case, moment):
+            continue  # a batch times a constant of the program, or all samples with all
         need = request.failed.tensor_bytes or 0
         copying = copies_an_array(case, request)
         if (

@@ -80,7 +80,17 @@ def own_constant(case: Case, moment: Moment, batch: int | None) -> OwnConstant |
         written := of_written(constants, constants.written(shape), shape, False)
     ):
         return written
-    return _found(program, shape, starts, batch)
+    found = _found(program, shape, starts, batch)
+    return None if found and found.value == squared_batch(case, moment) else found
+
+
+def squared_batch(case: Case, moment: Moment) -> int | None:
+    """The batch that the step was given, where the failed tensor begins with its square: every sample with
+    every sample. A setting of the same value has no part in it.
+    """
+    live, shape = case.capture.live_model, moment.request.failed.shape if moment.request else None
+    batch = (live.failed_batch or live.batch) if live else None
+    return batch if batch and shape and batch > 1 and shape[0] == batch * batch else None
 
 
 def own_batch(case: Case, moment: Moment) -> int | None:
