@@ -332,7 +332,7 @@ def _of_a_cast(capture: Capture, failed: FailedRequest, blocks: Blocks) -> Itera
     of the layer in whose scope the cast is, else of the line that makes it.
     """
     shape, node = failed.shape or (), failed.node or ""
-    if not shape or not all(shape) or not _CASTS.search(node):
+    if capture.live_model is None or not shape or not all(shape) or not _CASTS.search(node):
         return
     numbers = math.prod(side or 0 for side in shape)
     own = (failed.tensor_bytes or 0) // numbers
