@@ -32,6 +32,8 @@ import predictions_twentyfourth_graphs_run
 import predictions_twentyfifth_graphs_run
 import predictions_twentysixth_graphs_run
 import predictions_twentyseventh_graphs_run
+import predictions_twentyeighth_graphs_run
+import predictions_twentyninth_graphs_run
 
 STEPS = 4
 
@@ -249,6 +251,8 @@ def step_of(case):
         predictions_twentyfifth_graphs_run,
         predictions_twentysixth_graphs_run,
         predictions_twentyseventh_graphs_run,
+        predictions_twentyeighth_graphs_run,
+        predictions_twentyninth_graphs_run,
     )
     model = case["model"]
     make = globals().get(model) or next(getattr(each, model) for each in graphs if hasattr(each, model))

@@ -52,6 +52,8 @@ import predictions_twentyfourth_run
 import predictions_twentyfifth_run
 import predictions_twentysixth_run
 import predictions_twentyseventh_run
+import predictions_twentyeighth_run
+import predictions_twentyninth_run
 import tensorflow as tf
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tfmemlens/recording"))
@@ -556,6 +558,8 @@ def built(case):
         predictions_twentyfifth_run,
         predictions_twentysixth_run,
         predictions_twentyseventh_run,
+        predictions_twentyeighth_run,
+        predictions_twentyninth_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
