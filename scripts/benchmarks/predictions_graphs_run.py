@@ -34,6 +34,8 @@ import predictions_twentysixth_graphs_run
 import predictions_twentyseventh_graphs_run
 import predictions_twentyeighth_graphs_run
 import predictions_twentyninth_graphs_run
+import predictions_thirtieth_graphs_run
+import predictions_thirtyfirst_graphs_run
 
 STEPS = 4
 
@@ -253,6 +255,8 @@ def step_of(case):
         predictions_twentyseventh_graphs_run,
         predictions_twentyeighth_graphs_run,
         predictions_twentyninth_graphs_run,
+        predictions_thirtieth_graphs_run,
+        predictions_thirtyfirst_graphs_run,
     )
     model = case["model"]
     make = globals().get(model) or next(getattr(each, model) for each in graphs if hasattr(each, model))

@@ -54,6 +54,8 @@ import predictions_twentysixth_run
 import predictions_twentyseventh_run
 import predictions_twentyeighth_run
 import predictions_twentyninth_run
+import predictions_thirtieth_run
+import predictions_thirtyfirst_run
 import tensorflow as tf
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tfmemlens/recording"))
@@ -560,6 +562,8 @@ def built(case):
         predictions_twentyseventh_run,
         predictions_twentyeighth_run,
         predictions_twentyninth_run,
+        predictions_thirtieth_run,
+        predictions_thirtyfirst_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
