@@ -17,8 +17,8 @@ from math import prod
 from typing import NamedTuple
 
 from tfmemlens.findings.failing_op_is_a_bystander import ASSIGNS
-from tfmemlens.findings.host_memory import pinned_for_a_restore
 from tfmemlens.findings.support import remedies, samples
+from tfmemlens.findings.support.host_ram.pinned import pinned_for_a_restore
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import failures, on_host, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, situation

@@ -1,0 +1,1 @@
+"""Host RAM that ran out: what it was for, who limits it, and what helps."""

@@ -1,0 +1,81 @@
+"""An array for which Python found no host RAM, and what helps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.host_ram.pipeline import buffers_shown
+from tfmemlens.findings.support.told_mechanism import OF_JOINED_OUTPUTS
+from tfmemlens.findings.support.watching import find_what_grows
+from tfmemlens.findings.support.what_grows import THREADS, grower
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.incident import FailedRequest, RequestKind
+from tfmemlens.patterns import regex
+from tfmemlens.units import MIB
+
+_SMALL_BYTES, _ELEMENT_BYTES = 16 * MIB, 128 * MIB
+"""What has room wherever there is any: an array, and what a pipeline's function makes of one element."""
+MEMORY_ERROR = regex(r"(?<!OutOf)MemoryError")
+"""Python's own; Ray calls a worker that it killed OutOfMemoryError."""
+FILLS = regex(r"\b(?:np|numpy)\.(?P<call>zeros|ones|empty)\((?!.*dtype)")
+
+
+def joins_outputs(failed: FailedRequest) -> bool:
+    """Whether Keras's predict was joining what it had computed, and took no data any more."""
+    names = [frame.name for frame in failed.frames]
+    if failed.kind is not RequestKind.HOST or failed.shape is None or not _PREDICTS.intersection(names):
+        return False
+    reads = any(_READS.search(frame.place) for frame in failed.frames)
+    return not reads and any(_JOINS.search(f"{frame.name} {frame.text}") for frame in failed.frames[-4:])
+
+
+_PREDICTS = frozenset({"predict", "predict_generator", "predict_loop", "_predict_loop"})
+_READS = regex(r"data_adapter|array_data|data_handler|data_utils")
+_JOINS = regex(r"concat|map_structure_up_to|\bfinalize\b|\bvstack\b")
+
+
+def is_small(failed: FailedRequest) -> bool:
+    """Whether an array of this size has room wherever there is any."""
+    least = _ELEMENT_BYTES if failed.pipeline else _SMALL_BYTES
+    return failed.tensor_bytes is not None and failed.tensor_bytes < least
+
+
+_MAP_THE_FILE = Remedy(
+    "do not hold the whole data set as one array: read it in batches, or map the file",
+    "x = np.load('x.npy', mmap_mode='r')",
+    slug="map-the-file",
+)
+_OF_WEIGHTS = ("glorot_uniform", "he_normal", "add_weight", "random_uniform_variable", "sharedX", "build")
+_FEWER_WEIGHTS = Remedy(
+    "what asks is a layer that makes its weights, inputs x units of them: fewer units there, or smaller maps"
+    " before it (pooling, strides), and see that its input has the sides that you meant",
+    "model.summary()   # before this layer",
+    slug="smaller-model",
+)
+
+
+def of_an_array(case: Case, failed: FailedRequest) -> Iterator[Remedy]:
+    """What helps where Python found no room: where no array is named, what the words say of the cause."""
+    told = case.capture.surroundings
+    if failed.shape is None and told.shows("worker processes"):
+        yield THREADS
+        return
+    if failed.shape is None and any(frame.name in _OF_WEIGHTS for frame in failed.frames):
+        yield _FEWER_WEIGHTS
+        return
+    if failed.shape is None and (told.shows("growing in words") or told.shows("kept in words")):
+        yield from of_growth(case)
+        return
+    if joins_outputs(failed):
+        yield from OF_JOINED_OUTPUTS
+    elif not (failed.pipeline and is_small(failed)):
+        yield _MAP_THE_FILE
+    elif told.shows("failing late") and not any(buffers_shown((line,)) for line in told.code):
+        yield find_what_grows(case, of_host=True)
+
+
+def of_growth(case: Case) -> Iterator[Remedy]:
+    """What helps where words say that it grows: what they name, else to find it."""
+    grown = grower(case)
+    yield from grown.remedies if grown else (find_what_grows(case, of_host=True),)

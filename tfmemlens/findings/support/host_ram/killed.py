@@ -1,0 +1,122 @@
+"""What a process was doing when it was killed for host RAM."""
+
+from __future__ import annotations
+
+from tfmemlens.findings.support.compiling import (
+    compiled_then,
+)
+from tfmemlens.findings.support.contrasted import contrasted, without
+from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.host_causes import on_the_host
+from tfmemlens.findings.support.kills import (
+    another_program,
+    was_killed,
+)
+from tfmemlens.findings.support.situation import (
+    JAX,
+    TORCH_XLA,
+    framework_of,
+)
+from tfmemlens.findings.support.what_grows import grower
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
+
+_LATE_EPOCH = 3
+"""The first may be spared, since caches still fill, and the second by what malloc keeps for later."""
+
+
+def in_the_code(case: Case, moment: Moment) -> Grower | None:
+    """What the quoted code, or the words, of a program of JAX or PyTorch/XLA show to fill host RAM."""
+    if not was_killed(moment) or another_program(moment) or being_compiled(case, moment):
+        return None
+    if being_saved(case, moment) or of_its_data(case):
+        return None
+    found = grower(case) if case.capture.surroundings.shows("growing in words") else None
+    return found if found and _is_shown(case, found) else on_the_host(case)
+
+
+def _is_shown(case: Case, found: Grower) -> bool:
+    """Whether the code shows that it grows, or its writer's own test."""
+    aside = without(case)
+    return found.sure or bool(aside and aside[1] == found.line)
+
+
+def of_its_data(case: Case) -> Grower | None:
+    """The cause that the text shows by other data with which all goes well."""
+    told, shown = case.capture.surroundings, contrasted(case)
+    of_data = [told.shows(f"fails with {more}") for more in ("larger samples", "more data")]
+    return shown if shown and shown.line in of_data else None
+
+
+def being_saved(case: Case, moment: Moment) -> Line | None:
+    """Where the text says that JAX was saving when the process was killed."""
+    if framework_of(case) not in (JAX, TORCH_XLA) or not was_killed(moment) or another_program(moment):
+        return None
+    return case.capture.surroundings.shows("saving in words")
+
+
+FEWER_SAVED = Remedy(
+    "keep one save in flight: let each end before the next begins, and save a smaller state (no copy of an"
+    " average, 16 bits) or from more hosts, of which each copies its part",
+    "manager.wait_until_finished()   # Orbax: before the next save()",
+    slug="one-checkpoint-at-a-time",
+)
+
+
+def being_compiled(case: Case, moment: Moment) -> Line | None:
+    """Where the text says that a program was being compiled when the process was killed."""
+    told = case.capture.surroundings
+    reads = told.pipeline_buffers or told.progress or told.steps
+    return compiled_then(case) if was_killed(moment) and not (reads or another_program(moment)) else None
+
+
+def being_resumed(case: Case, moment: Moment) -> Line | None:
+    """Where the text says that it is killed when a run is resumed, and a fresh one is not."""
+    if framework_of(case) != JAX or not was_killed(moment) or another_program(moment):
+        return None
+    return case.capture.surroundings.shows("jax: resuming")
+
+
+INTO_SHAPES = (
+    Remedy(
+        "restore into shapes and shardings, and make no fresh state beside what is read; what is offloaded to"
+        " the host counts as well",
+        "shapes = jax.eval_shape(create_state, key); state = checkpointer.restore(path, shapes)",
+        slug="restore-into-shapes",
+    ),
+    Remedy(
+        "or let the processes of a host restore one after another, and bound what each reads at a time",
+        slug="bound-checkpoint",
+    ),
+)
+
+
+def being_folded(case: Case, moment: Moment) -> Line | None:
+    """Where XLA said, before the kill, that it computes a large constant."""
+    failed = moment.request.failed.line if moment.request else None
+    told = case.capture.surroundings
+    lines = [line for what, line in told.startup if _CONSTANT in what]
+    lines += [line for what, _, line in told.harmless if _CONSTANT in what]
+    return next((line for line in lines if failed and line.number < failed.number), None)
+
+
+_CONSTANT = "XLA computes a large constant"
+AS_ARGUMENT = Remedy(
+    "pass large arrays to the jitted function as arguments: one that it merely uses from outside becomes a"
+    " constant of the program, which XLA copies and folds while it compiles",
+    "@jax.jit\ndef step(a, x): ...   # step(a, x) instead of a function that closes over `a`",
+    slug="pass-as-argument",
+)
+KERNEL_LOG = Remedy(
+    "make sure that it was memory: the kernel logs whom it kills",
+    "dmesg -T | grep -i 'killed process'",
+    slug="read-the-kernel-log",
+)
+
+
+def late_epoch(case: Case, moment: Moment) -> int | None:
+    """The epoch in which it was killed, where several went well before it: each reads the same data."""
+    line = moment.request.failed.line if moment.request else None
+    at = case.capture.surroundings.progress_before(line)
+    return at.epoch if at and at.epoch and at.epoch >= _LATE_EPOCH else None

@@ -1,0 +1,105 @@
+"""Pinned host RAM, which a GPU copies from: TensorFlow's pool of it, XLA's, and what the driver refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.host_ram.pipeline import named_buffers
+from tfmemlens.findings.support.rows import (
+    on_host,
+)
+from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.incident import FailedRequest, RequestKind
+from tfmemlens.patterns import regex
+
+LADDER = (
+    "Pinned memory is host RAM that the system may not move, so the GPU is in use. After a refusal TensorFlow"
+    " may ask for less; by itself such a line need not end the run."
+)
+
+
+def is_dump(moment: Moment) -> bool:
+    """Whether an allocator's dump is all that tells of the failure."""
+    return moment.request is not None and moment.request.failed.kind is RequestKind.DUMP
+
+
+def pinned_for_a_restore(moment: Moment) -> bool:
+    """Whether pinned host RAM was to hold what a checkpoint restores, which no batch has a part in."""
+    failed = moment.request.failed if moment.request else None
+    if failed is None or not on_host(moment) or not is_pinned(failed):
+        return False
+    return bool(_RESTORES.search(failed.node or failed.op or ""))
+
+
+_RESTORES = regex(r"(?:\A|/)Restore(?:V2|Slice)?(?:_\d+)?\Z")
+
+
+def is_pinned(failed: FailedRequest) -> bool:
+    """Whether the driver was to pin host RAM: `on host` are the words of its own function for that."""
+    said = failed.line.text if failed.line else ""
+    return "host_bfc" in (failed.allocator or "") or "pinned" in said or "bytes on host" in said
+
+
+OF_THE_DRIVER = (
+    Remedy(
+        "look for the first error above these lines: what the GPU refused or failed at before, and whether"
+        " another process fills it",
+        "nvidia-smi; dmesg | grep -i -E 'nvrm|xid'",
+        slug="read-the-log",
+    ),
+    Remedy(
+        "where it worked before and nothing changed: load the driver's module anew, or boot the machine",
+        "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm   # with no program on the GPU",
+        slug="reload-the-driver",
+    ),
+)
+MORE_PINNED = Remedy(
+    "give JAX's client more of it, as far as the host has RAM, or keep less in pinned host memory (offloaded"
+    " activations, weights or moments; bfloat16)",
+    "export XLA_PJRT_GPU_HOST_MEMORY_LIMIT_GB=128",
+    slug="more-pinned-memory",
+)
+OF_THE_POOL = (
+    Remedy(
+        "let less lie in it at once: what is fed, fetched or computed on the CPU for the GPU goes through it,"
+        " so take smaller pieces of the large tensors that the dump lists",
+        slug="smaller-pipeline",
+    ),
+    Remedy(
+        "or give it more, where the machine has the RAM: TensorFlow sets its limit by itself",
+        "export TF_GPU_HOST_MEM_LIMIT_IN_MB=131072   # and TF_CUDA_HOST_MEM_LIMIT_IN_MB for old releases",
+        slug="larger-host-pool",
+    ),
+)
+
+
+def is_pool_of_jax(failed: FailedRequest) -> bool:
+    """Whether XLA's pool of pinned memory is full, which has a limit of its own."""
+    return (failed.allocator or "").startswith("xla_gpu_host")
+
+
+def remedies_of_pinned(case: Case) -> Iterator[Remedy]:
+    if (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
+        yield remedies.MORE_FOR_WSL
+    if case.capture.surroundings.shows("saving"):
+        yield Remedy(
+            "a checkpoint's arrays wait on the host until they are written: let each save end before the"
+            " next, save less often, or copy them without pinned memory",
+            "manager.wait_until_finished()   # Orbax: after save(); enable_pinned_host_transfer=False",
+            slug="one-checkpoint-at-a-time",
+        )
+        yield Remedy("free host RAM: end other programs on the machine", slug="free-shared-ram")
+    else:
+        free = "free host RAM: end other programs on the machine, and "
+        yield Remedy(
+            f"{'' if case.capture.surroundings.shows('enough RAM in words') else free}let less wait for its"
+            f" copy to the GPU (smaller batches, {named_buffers(case)})",
+            slug="smaller-pipeline",
+        )
+    yield Remedy(
+        "check the limit of the container or job, and of locked memory",
+        "ulimit -l",
+        slug="container-limit",
+    )
