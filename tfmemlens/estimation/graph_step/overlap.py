@@ -1,6 +1,6 @@
 """When each node of a graph runs on several threads, without computing anything.
 
-As TensorFlow's executor does it: see `keras_step.schedule`, whose threads these are. Times are guesses from
+As TensorFlow's executor does it: see `keras_step.schedule`. Times are guesses from
 what a node touches and computes; they only decide what overlaps.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import deque
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeVar
@@ -16,7 +15,7 @@ from typing import TypeVar
 from tfmemlens.estimation.graph_step.frames import Tagged
 from tfmemlens.estimation.graph_step.tokens import Token
 from tfmemlens.estimation.keras_step import op_costs
-from tfmemlens.values import dataclass, field
+from tfmemlens.estimation.threads import Worker, hand_over, next_for, stolen_at
 
 Begun = TypeVar("Begun")
 _CONVOLUTIONS = {
@@ -29,16 +28,6 @@ _CONVOLUTIONS = {
 }
 _PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2")
 _SLOW = ("BiasAddGrad", "MaxPoolGrad", "AvgPoolGrad")
-
-
-@dataclass
-class Worker:
-    """A thread: what it keeps for itself, and the queue that others may take from."""
-
-    inline: deque[Tagged] = field(default_factory=deque)
-    queue: deque[tuple[Tagged, float]] = field(default_factory=deque)
-    """Nodes, and from when on other threads take them."""
-    busy: bool = False
 
 
 def micros(op: str, inputs: Sequence[Token], outputs: Sequence[Token]) -> float:
@@ -71,13 +60,13 @@ def run(
     """Execute nodes until none is left: `start` when a thread takes one, which tells how long it runs,
     `finish` when it ends, which returns those that became ready.
     """
-    threads = [Worker() for _ in range(workers)]
-    _schedule(roots, threads[0], 0.0, is_expensive, chance)
+    threads: list[Worker[Tagged]] = [Worker() for _ in range(workers)]
+    hand_over(roots, threads[0], chance.uniform(*op_costs.STEALING_MICROS), is_expensive)
     running: list[tuple[float, int, Tagged, int, Begun]] = []
     now, serial = 0.0, 0
     while True:
         for number, thread in enumerate(threads):
-            tagged = None if thread.busy else _next(thread, threads, now)
+            tagged = None if thread.busy else next_for(thread, threads, now)
             if tagged is None:
                 continue
             begun, lasts = start(tagged)
@@ -86,7 +75,7 @@ def run(
             thread.busy = True
             heapq.heappush(running, (now + lasts, serial, tagged, number, begun))
         if len(running) < len(threads):
-            soon = min((thread.queue[-1][1] for thread in threads if thread.queue), default=None)
+            soon = stolen_at(threads)
             if soon is not None and (not running or soon < running[0][0]):
                 now = max(soon, now)
                 continue
@@ -95,37 +84,4 @@ def run(
         now, _, tagged, number, begun = heapq.heappop(running)
         ready = finish(tagged, begun)
         threads[number].busy = False
-        _schedule(ready, threads[number], now, is_expensive, chance)
-
-
-def _next(thread: Worker, threads: Sequence[Worker], now: float) -> Tagged | None:
-    if thread.inline:
-        return thread.inline.popleft()
-    if thread.queue:
-        return thread.queue.popleft()[0]
-    for other in threads:
-        if other.queue and other.queue[-1][1] <= now:
-            return other.queue.pop()[0]
-    return None
-
-
-def _schedule(
-    ready: Sequence[Tagged],
-    thread: Worker,
-    now: float,
-    is_expensive: Callable[[Tagged], bool],
-    chance: Random,
-) -> None:
-    stolen = now + chance.uniform(*op_costs.STEALING_MICROS)
-    current = None
-    for tagged in ready:
-        if not is_expensive(tagged):
-            thread.inline.append(tagged)
-            continue
-        if current is not None:
-            thread.queue.appendleft((current, stolen))
-        current = tagged
-    if current is not None and thread.inline:
-        thread.queue.appendleft((current, stolen))
-    elif current is not None:
-        thread.inline.append(current)
+        hand_over(ready, threads[number], now + chance.uniform(*op_costs.STEALING_MICROS), is_expensive)

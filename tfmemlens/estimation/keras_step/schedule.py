@@ -11,7 +11,6 @@ from what an op touches; they only decide what overlaps.
 from __future__ import annotations
 
 import heapq
-from collections import deque
 from collections.abc import Mapping, Sequence
 from random import Random
 from typing import NamedTuple
@@ -24,8 +23,9 @@ from tfmemlens.estimation.keras_step.op_costs import (
     UNSURE,
 )
 from tfmemlens.estimation.keras_step.tape import TapeBuffer, TapeOp
+from tfmemlens.estimation.threads import Worker, hand_over, next_for, stolen_at
 from tfmemlens.knowledge.bfc import Chunk, Pool
-from tfmemlens.values import dataclass, field
+from tfmemlens.values import dataclass
 
 _AFTER_MICROS = 0.001
 """What one op frees another takes: a start comes this much after the end that made room."""
@@ -79,16 +79,6 @@ class _Temporary(NamedTuple):
     chunk: Chunk
     requested_bytes: int
     start_micros: float
-
-
-@dataclass
-class _Worker:
-    """A thread: what it keeps for itself, and the queue that others may take from."""
-
-    inline: deque[int] = field(default_factory=deque)
-    queue: deque[tuple[int, float]] = field(default_factory=deque)
-    """Ops, and from when on other threads take them."""
-    busy: bool = False
 
 
 class SchedulePlan:
@@ -262,7 +252,7 @@ def run(
     memory = _Memory(plan, standing or {}, pool)
     waiting, followers = plan.waiting.copy(), plan.ordered(order)
     before, pool.peak_bytes = pool.in_use_bytes, pool.in_use_bytes
-    threads = [_Worker() for _ in range(max(workers, 1))]
+    threads: list[Worker[int]] = [Worker() for _ in range(max(workers, 1))]
     roots = (
         index for index, count in enumerate(waiting) if not count and (ops[index].reads or ops[index].writes)
     )
@@ -274,7 +264,7 @@ def run(
     now, serial = 0.0, 0
     while True:
         for number, thread in enumerate(threads if len(running) < len(threads) else ()):
-            chosen = None if thread.busy else _next(thread, threads, now)
+            chosen = None if thread.busy else next_for(thread, threads, now)
             if chosen is not None:
                 index = chosen
                 temporary = memory.start(ops[index], now + _AFTER_MICROS)
@@ -284,7 +274,7 @@ def run(
                 thread.busy = True
                 heapq.heappush(running, (end, serial, index, number, temporary))
         if len(running) < len(threads):
-            soon = _stolen_at(threads)
+            soon = stolen_at(threads)
             if soon is not None and (not running or soon < running[0][0]):
                 now = soon
                 continue
@@ -298,41 +288,12 @@ def run(
             waiting[follower] -= 1
             if not waiting[follower]:
                 ready.append(follower)
-        _schedule(
+        hand_over(
             ready,
             threads[number],
             now + (chance.uniform(*STEALING_MICROS) if chance else sum(STEALING_MICROS) / 2),
         )
     return _result(memory, executions, pool, before)
-
-
-def _next(thread: _Worker, threads: Sequence[_Worker], now: float) -> int | None:
-    if thread.inline:
-        return thread.inline.popleft()
-    if thread.queue:
-        return thread.queue.popleft()[0]
-    for other in threads:
-        if other.queue and other.queue[-1][1] <= now:
-            return other.queue.pop()[0]
-    return None
-
-
-def _stolen_at(threads: Sequence[_Worker]) -> float | None:
-    """When an idle thread takes an op from another's queue, unless its owner is there before."""
-    times = [thread.queue[-1][1] for thread in threads if thread.queue]
-    return min(times) if times else None
-
-
-def _schedule(ready: Sequence[int], thread: _Worker, stolen_micros: float) -> None:
-    expensive = None
-    for index in ready:
-        if expensive is not None:
-            thread.queue.appendleft((expensive, stolen_micros))
-        expensive = index
-    if expensive is not None and thread.inline:
-        thread.queue.appendleft((expensive, stolen_micros))
-    elif expensive is not None:
-        thread.inline.append(expensive)
 
 
 def _result(
