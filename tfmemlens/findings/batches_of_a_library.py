@@ -82,8 +82,7 @@ def check(case: Case) -> Iterator[Finding]:
                 ),
                 Remedy(
                     "or let the signature that is served go through a batch in parts, at worst one by one:"
-                    " that holds whoever makes"
-                    " the batch",
+                    " that holds whoever makes the batch",
                     "y = tf.map_fn(lambda one: model(one[None])[0], x, fn_output_signature=tf.float32)",
                     slug="signature-in-parts",
                 ),

@@ -88,9 +88,10 @@ _LEAK = "as if each step left one behind (a leak)"
 
 
 def check(case: Case) -> Iterator[Finding]:
-    for index, moment, request in requests(case):
-        if attributed(moment) or any(kept_by_a_tape.check(case)) or any(samples_in_a_queue.check(case)):
-            continue
+    nameless = [each for each in requests(case) if not attributed(each[1])]
+    if nameless and (any(kept_by_a_tape.check(case)) or any(samples_in_a_queue.check(case))):
+        return
+    for index, moment, request in nameless:
         meaning, equal = _meaning(case, moment), _of_the_request(moment, request)
         alive = equal or _of_any_size(case, moment, request)
         if not alive:

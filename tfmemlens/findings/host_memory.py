@@ -234,9 +234,10 @@ def _why_killed(case: Case, moment: Moment, said: str) -> str:
             f"; {line.place} says that it was while a checkpoint is saved: JAX copies its part of the"
             " state to the host for that, and the writer copies it again"
         )
-    if line := being_compiled(case, moment):
+    compiling = being_compiled(case, moment)
+    if compiling:
         because += (
-            f"; {line.place} tells of compiling, or of a first call, which compiles: that takes host"
+            f"; {compiling.place} tells of compiling, or of a first call, which compiles: that takes host"
             " RAM, the more operations the program has"
         )
     if line := being_folded(case, moment):
@@ -254,7 +255,7 @@ def _why_killed(case: Case, moment: Moment, said: str) -> str:
             f"; it ran {epoch - 1} epochs before, so something grows, most likely: a larger limit"
             " only delays the end"
         )
-    elif (grows := case.capture.surroundings.shows("growing in words")) and not being_compiled(case, moment):
+    elif (grows := case.capture.surroundings.shows("growing in words")) and not compiling:
         because += f"; {grows.place} says that it grows: a larger limit only delays the end"
     if other := another_program(moment):
         because = f"the machine had none left, and the kernel killed {other}, not the training"
@@ -521,18 +522,14 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     )
     native = _of_native(case, moment)
     yield from native
+    compiling = being_compiled(case, moment)
     if in_code:
         grows = None  # what grows is said
-    elif (
-        was_killed(moment)
-        and not (native or being_compiled(case, moment))
-        and (grows or late_epoch(case, moment))
-    ):
+    elif was_killed(moment) and not (native or compiling) and (grows or late_epoch(case, moment)):
         yield from of_growth(case) if grows else (find_what_grows(case, of_host=True),)
     saving = being_saved(case, moment)
     if saving:
         yield from (SAVED_BY_ONE,) if framework_of(case) == TORCH_XLA else (BOUND_THE_SAVE, FEWER_SAVED)
-    compiling = being_compiled(case, moment)
     if compiling and not surely_for_memory(moment):
         yield KERNEL_LOG
     if compiling:

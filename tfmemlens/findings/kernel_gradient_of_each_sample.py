@@ -47,9 +47,8 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(
                 Remedy(
                     f"give `{layer}`, and layers like it, inputs of two axes: positions join the samples"
-                    f" before"
-                    " it and come apart behind it, and one kernel's gradient is made (newer Keras does so by"
-                    " itself: 3.15 with TensorFlow 2.21 does, as Keras 2 did)",
+                    " before it and come apart behind it, and one kernel's gradient is made (newer Keras does"
+                    " so by itself: 3.15 with TensorFlow 2.21 does, as Keras 2 did)",
                     f"x = keras.ops.reshape(x, (-1, {inputs}))   # then: reshape(y, (-1, positions,"
                     f" {units}))",
                     need - kernel,

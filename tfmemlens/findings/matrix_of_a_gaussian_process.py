@@ -23,19 +23,6 @@ BASIS = Basis.SHAPE
 EXPLAINS = "the failing matrix"
 
 
-_WITHOUT_A_FACTOR = (
-    "take a method that needs no factor of the whole matrix: a low-rank one (inducing points, Nystrom), or"
-    " conjugate gradients with products computed in blocks"
-)
-
-
-def _of_a_process(points: int, need: int, line: Line) -> str:
-    return (
-        f"an exact Gaussian process ({line.place}) has a matrix of all {points:,} points with all points,"
-        f" {human(need)}, and several of that size at once: distances, kernel, Cholesky factor, gradients"
-    )
-
-
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         found = points_of_a_process(case, request)
@@ -44,12 +31,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         points, line = found
         factorises = "tf." in line.text and "GaussianProcess" not in line.text
-        what = (
-            f"a matrix of all {points:,} rows with all rows, {human(need)}, is factorised or inverted"
-            f" ({line.place}), which needs it whole, and makes several of that size"
-        )
-        if not factorises:
-            what = _of_a_process(points, need, line)
+        what = _of_a_factor(points, need, line) if factorises else _of_a_process(points, need, line)
         yield Finding(
             severity=Severity.CAUSE,
             headline=what,
@@ -60,32 +42,47 @@ def check(case: Case) -> Iterator[Finding]:
                 Evidence("the model", line),
             ),
             remedies=(
-                Remedy(
-                    _WITHOUT_A_FACTOR
-                    if factorises
-                    else "take a sparse Gaussian process, whose largest matrix is of all points with some"
-                    " hundred inducing points; with minibatches not even of all points",
-                    "gpflow.models.SGPR((X, Y), kernel=k, inducing_variable=X[::50].copy())   # or SVGP"
-                    if "gpflow" in line.text.lower()
-                    else None,
-                    slug="sparse-process",
-                ),
+                _sparse(factorises, line),
                 Remedy(
                     f"or fewer points: half of {points:,} makes each of these matrices a quarter",
                     slug="fewer-points",
                 ),
-                *(
-                    ()
-                    if on_host(moment)
-                    else (
-                        Remedy(
-                            "or compute on the CPU, if its RAM holds several of these matrices",
-                            "CUDA_VISIBLE_DEVICES=-1 python ...",
-                            slug="train-on-the-cpu",
-                        ),
-                    )
-                ),
+                *(() if on_host(moment) else (_ON_THE_CPU,)),
             ),
             moment=index,
             rules_out=("in-blocks", "single-precision", "fewer-pairs", "smaller-batch", "smaller-input"),
         )
+
+
+def _of_a_factor(points: int, need: int, line: Line) -> str:
+    return (
+        f"a matrix of all {points:,} rows with all rows, {human(need)}, is factorised or inverted"
+        f" ({line.place}), which needs it whole, and makes several of that size"
+    )
+
+
+def _of_a_process(points: int, need: int, line: Line) -> str:
+    return (
+        f"an exact Gaussian process ({line.place}) has a matrix of all {points:,} points with all points,"
+        f" {human(need)}, and several of that size at once: distances, kernel, Cholesky factor, gradients"
+    )
+
+
+def _sparse(factorises: bool, line: Line) -> Remedy:
+    """A method whose largest matrix is smaller."""
+    text = (
+        "take a method that needs no factor of the whole matrix: a low-rank one (inducing points, Nystrom),"
+        " or conjugate gradients with products computed in blocks"
+        if factorises
+        else "take a sparse Gaussian process, whose largest matrix is of all points with some hundred"
+        " inducing points; with minibatches not even of all points"
+    )
+    of_gpflow = "gpflow.models.SGPR((X, Y), kernel=k, inducing_variable=X[::50].copy())   # or SVGP"
+    return Remedy(text, of_gpflow if "gpflow" in line.text.lower() else None, slug="sparse-process")
+
+
+_ON_THE_CPU = Remedy(
+    "or compute on the CPU, if its RAM holds several of these matrices",
+    "CUDA_VISIBLE_DEVICES=-1 python ...",
+    slug="train-on-the-cpu",
+)

@@ -259,7 +259,7 @@ def _of_queues(capture: Capture, failed: FailedRequest, blocks: Blocks) -> Itera
     """What the queues of a session's graph keep in the host's memory: many blocks of at least the size of one
     of their elements, no more than they may hold.
     """
-    if "GPU" in (failed.device or failed.allocator or ""):
+    if _is_on_a_gpu(failed):
         return
     for queue in queues_of(capture.graph):
         owner = replace(OF_BATCH, layer=queue.label)
@@ -285,8 +285,13 @@ def _of_elements(capture: Capture, failed: FailedRequest, blocks: Blocks) -> Ite
         if count >= _LEAST_ELEMENTS:
             layer = " and ".join(buffers or calls_that_keep(line.text for line in _code(told))) or None
             yield Claim(ELEMENT, replace(OF_BATCH, layer=layer), element, count)
-    if model is not None and "GPU" not in (failed.device or failed.allocator or ""):
+    if model is not None and not _is_on_a_gpu(failed):
         yield from _of_batches_ahead(told, model, blocks)
+
+
+def _is_on_a_gpu(failed: FailedRequest) -> bool:
+    """Where no element of an input pipeline waits."""
+    return "GPU" in (failed.device or failed.allocator or "")
 
 
 _ROOM = 8
