@@ -84,6 +84,31 @@ def test_a_type_that_two_layers_make_at_other_times_is_nobodys() -> None:
     assert [claim.name for claim in claims_of_step([step], REQUEST, None)] == ["dec/MatMul"]
 
 
+def test_of_several_tensors_of_an_op_the_one_in_the_failed_shape_tells_the_moment() -> None:
+    """The gradient of a pooling makes the indices, too, in half of the sides."""
+    step = timeline(
+        made("pool/MaxPoolGrad", (8, 64, 64, 16), 1, 9),
+        made("enc/Relu", (8, 64, 64, 24), 0.5, 9),
+        made("pool/MaxPoolGrad", (8, 32, 32, 16), 2, 3, "temp"),
+    )
+    for batch in (8, 16):
+        request = replace(REQUEST, node="pool/MaxPoolGrad", shape=(batch, 64, 64, 16))
+        claims = claims_of_step([step], request, LiveModel((), (), batch=8, failed_batch=batch))
+        assert ("enc/Relu", (batch, 64, 64, 24)) in [*alive([*claims])]
+
+
+def test_a_later_step_that_ends_with_the_failure_tells_no_other_sizes() -> None:
+    """Its op had asked for its buffers alone."""
+    step = timeline(
+        made("enc/Relu", (8, 64, 64, 24), 1, 9), made("pool/MaxPoolGrad", (8, 32, 32, 16), 2, 3, "temp")
+    )
+    request = replace(REQUEST, node="pool/MaxPoolGrad", shape=(8, 64, 64, 16))
+    model = LiveModel((), (), until_failure=True)
+    claims = [*claims_of_step([step], request, model, step.curve[0])]
+    assert claims[0].block_bytes == 8 * 64 * 64 * 24 * 4
+    assert {claim.tensor.shape for claim in claims if claim.name == "enc/Relu"} == {(8, 64, 64, 24)}
+
+
 @pytest.mark.parametrize("positions, side", [(280 * 280, 280), (280 * 281, 232)])
 def test_a_matrix_of_patches_tells_the_sides_of_square_pictures(positions: int, side: int) -> None:
     step = timeline(

@@ -986,8 +986,8 @@ def test_a_later_step_that_fails_counts_as_one_that_was_traced(
     steps.call("train")
     steps.call("train", MemoryError())
     assert steps.done == ["begun", "thrown away", "begun", "kept"]
-    model = tmp_path / "model.json"
-    assert not model.exists() or "failed_step" not in json.loads(model.read_text())
+    told = json.loads((tmp_path / "model.json").read_text())
+    assert "failed_step" not in told and told["until_failure"] is True
 
 
 def test_the_first_tape_is_kept_where_the_program_fails(

@@ -45,9 +45,10 @@ def claims_of_step(
     """
     for timeline in timelines:
         if request.allocator in (None, timeline.allocator):
-            if model is not None and model.failed_step:
+            is_the_failed = bool(model and (model.failed_step or model.until_failure))
+            if is_the_failed:
                 yield from _of_the_blocks(timeline, in_use)
-            index, sizes = _same_moment(timeline, request, model)
+            index, sizes = _same_moment(timeline, request, model, is_the_failed)
             rows = timeline.alive_after(index)
             if timeline.predicted:
                 rows = [*rows, *_kept_until_the_peak(timeline, {*rows})]
@@ -79,20 +80,22 @@ def _kept_until_the_peak(timeline: Timeline, alive: set[int]) -> Iterator[int]:
 
 
 def _same_moment(
-    timeline: Timeline, request: FailedRequest, model: LiveModel | None
+    timeline: Timeline, request: FailedRequest, model: LiveModel | None, is_the_failed: bool = False
 ) -> tuple[int, ResizedStep]:
-    """The event at which the op that failed asked for its tensor, the last one, and the sizes."""
+    """The event at which the op that failed asked for its tensor, and the sizes. Of several that it asks for,
+    such as its buffers, the last in the failed one's shape, else the last; of the failed step itself only
+    what it was given before.
+    """
     known = {model.batch: model.failed_batch} if model and model.batch and model.failed_batch else {}
-    node, (_, changes, rows) = timeline.table.node, timeline.events
-    asked = (
-        index
-        for index in range(len(rows) - 1, -1, -1)
-        if changes[index] >= 0 and node[rows[index]] == request.node
-    )
-    found = next(asked, None) if request.node else None
-    if found is None:
+    shapes, rows = timeline.table.shape, timeline.events[2]
+    asked = list(_asked_by(timeline, request.node)) if request.node else []
+    if not asked:
         return timeline.peak_index, ResizedStep(known)
-    shape = timeline.table.shape[rows[found]] or ()
+    same = (at for at in asked if resized(shapes[rows[at]] or (), ResizedStep(known)) == request.shape)
+    found = next(same, asked[0])
+    shape = shapes[rows[found]] or ()
+    if is_the_failed:
+        return found, ResizedStep(known)
     if not request.shape or len(shape) != len(request.shape):
         return found, ResizedStep(known, _sides_of_patches(timeline, request))
     first, *others = (
@@ -100,6 +103,14 @@ def _same_moment(
         for mine, theirs in zip(shape, request.shape, strict=True)
     )
     return found, ResizedStep({**known, **first}, {old: new for each in others for old, new in each.items()})
+
+
+def _asked_by(timeline: Timeline, wanted: str) -> Iterator[int]:
+    """The events at which an op asks for memory, the last first."""
+    node, (_, changes, rows) = timeline.table.node, timeline.events
+    for index in range(len(rows) - 1, -1, -1):
+        if changes[index] >= 0 and node[rows[index]] == wanted:
+            yield index
 
 
 def _sides_of_patches(timeline: Timeline, request: FailedRequest) -> dict[int, int]:

@@ -87,7 +87,7 @@ class RecordedSteps:
         if self._first is not None and not (error is not None and is_for_memory(error)):
             self.drop()
         elif self._of_call:
-            self.close()
+            self.close(ended_well=error is None or not is_for_memory(error))
         if error is not None:
             self._recorder.failed(error, trace)
         elif self._recorder.steps.get(name, 0) == 1:
@@ -191,7 +191,7 @@ class RecordedSteps:
     def failed(self) -> None:
         """The program failed for memory: the step between tapes that runs ends here."""
         if self._eager:
-            self.close()
+            self.close(ended_well=False)
 
     def open(self) -> bool:
         """Begin to record; False where somebody does already, or where nothing can."""
@@ -205,8 +205,8 @@ class RecordedSteps:
             self._mark(True)
         return True
 
-    def close(self) -> None:
-        """End what was begun, and keep it."""
+    def close(self, ended_well: bool = True) -> None:
+        """End what was begun, and keep it; it may be of the step that failed for memory."""
         with self._lock:
             of_first, session = self._first is not None, self._taken()
         if session is None:
@@ -215,7 +215,7 @@ class RecordedSteps:
         data = self._exported(session)
         around = self._began - self._start + time.perf_counter() - stopping
         cost = around + (stopping - self._began) / 4
-        self._recorder.ended(data, ".xplane.pb", cost, self._standing, failed=of_first)
+        self._recorder.ended(data, ".xplane.pb", cost, self._standing, failed=of_first, ended_well=ended_well)
 
     def _folder(self) -> str:
         return os.path.join(self._recorder.bundle.folder, ".window-%d" % os.getpid())

@@ -92,6 +92,8 @@ class Recorder:
         """Of the step that is traced now."""
         self._of_failure = False
         """Whether the record that is kept is of the first step of a kind, which failed."""
+        self._until_failure = False
+        """Whether the newest record that is kept ends with the failure."""
         self.scopes: Optional[Any] = None
         """Of eager tensors, where TensorFlow tells of them."""
         self._failed_scope: Optional[str] = None
@@ -107,7 +109,7 @@ class Recorder:
         self.steps, self.traced, self._next, self.told, self._models_written = {}, 0, 0.0, False, 0.0
         self._largest, self._begun, self._standing = {}, {}, []
         self._inputs, self._given, self._failed = {}, {}, {}
-        self.active, self._of_failure = True, False
+        self.active, self._of_failure, self._until_failure = True, False, False
 
     @property
     def bundle(self) -> bundle.Bundle:
@@ -152,9 +154,10 @@ class Recorder:
         standing: Optional[List[Dict[str, Any]]] = None,
         size: Optional[int] = None,
         failed: bool = False,
+        ended_well: bool = True,
     ) -> None:
         """Keep the record of a traced step with the tensors that stood before it, and wait for as long as its
-        cost demands. One that `failed` counts, however seldom its kind has run.
+        cost demands. One that `failed` in its first step counts, however seldom its kind has run.
         """
         start = time.perf_counter()
         count = sum(self.steps.values())
@@ -162,7 +165,7 @@ class Recorder:
         kind = "" if self._failed else self._kind  # the record of a step that fails early is short
         if data and self.bundle.keep_trace(count, data, suffix, size, runs, kind):
             self.traced += 1
-            self._inputs, self._of_failure = self._given, failed
+            self._inputs, self._of_failure, self._until_failure = self._given, failed, not ended_well
             if standing is not None:
                 self._standing = standing
                 self.describe_models()
@@ -212,6 +215,8 @@ class Recorder:
         described.update(self._predictable)
         if self._of_failure:
             described["failed_step"] = True
+        if self._until_failure:
+            described["until_failure"] = True
         if self._failed_scope:
             described["failed_scope"] = self._failed_scope
         if self._failed.get("batch"):
@@ -224,7 +229,8 @@ class Recorder:
         places = self.guard(self._places.told)(self.last_run.graph) or []
         if places:
             described["places"] = places
-        told: List[Any] = [self._standing, kept, functions, places, self._predictable, self._of_failure]
+        told: List[Any] = [self._standing, kept, functions, places, self._predictable]
+        told += [self._of_failure, self._until_failure]
         if described["models"] or any(told):
             self.bundle.write_json(bundle.MODEL, described)
 
