@@ -322,6 +322,27 @@ def test_whole_batches_are_what_prefetch_keeps_where_it_has_room() -> None:
     assert counted(waiting, model=step, told=code(100))["prefetch(READY)", "input"] == 78
 
 
+def test_a_few_whole_batches_wait_where_a_dump_says_that_just_so_much_was_asked_for() -> None:
+    """In blocks of whatever size, and of the batch that failed; `AUTOTUNE` has room for any number."""
+    model = LiveModel((), (), inputs=(kind_of(2),), batch=2, failed_batch=8, ahead=True)
+    blocks, failure = dump((8, 1), (11, 1), (13, 1), (14, 1)), asked_for((8, 8), (11, 8), (13, 8), (14, 8))
+    for room in ("4", "tf.data.AUTOTUNE"):
+        told = Surroundings(code=(Line(1, f"ds = ds.batch(n).prefetch({room})"),))
+        assert counted(blocks, model=model, failure=failure, told=told) == {
+            (None, "input"): 19, (f"prefetch({room})", "input"): 27,
+        }  # fmt: skip
+        assert not counted(dump((11, 3)), model=model, told=told)
+
+
+def test_a_sample_is_an_element_of_what_the_code_shuffles_where_a_dump_says_what_was_asked_for() -> None:
+    model = LiveModel((), (), inputs=(TensorType((64, 2, FLOATS), "float32"),), ahead=True)
+    told = Surroundings(code=(Line(1, "ds = ds.shuffle(32).batch(64)"),))
+    blocks, asked = [(2, 10), (3, 8)], [(2, 2)] * 10 + [(3, 2)] * 8
+    failure = asked_for(*asked)
+    assert counted(dump(*blocks), model=model, failure=failure, told=told) == {("shuffle(32)", "input"): 44}
+    assert counted(dump((2, 18)), model=model, told=told) == {}
+
+
 @pytest.mark.parametrize(
     ("node", "block", "layer"),
     [

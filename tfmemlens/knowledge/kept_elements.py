@@ -40,7 +40,7 @@ def calls_that_keep(texts: Iterable[str]) -> list[str]:
 
 
 _PREFETCHES = regex(
-    r"\.prefetch\(\s*(?:buffer_size\s*=\s*)?(?:(?P<number>\d[\d_]*)|(?P<name>[A-Za-z_]\w{0,60}))\s*[,)]"
+    r"\.prefetch\(\s*(?:buffer_size\s*=\s*)?(?:(?P<number>\d[\d_]*)|(?P<name>[A-Za-z_][\w.]{0,60}))\s*[,)]"
 )
 _IS_NUMBER = regex(r"\A\s*(?P<name>[A-Za-z_]\w{0,60})\s*=\s*(?P<number>\d[\d_]{0,11})\s*(?:#|\Z)")
 _LEAST_AHEAD = 8
@@ -56,8 +56,10 @@ class Ahead(NamedTuple):
     room: Bound
 
 
-def prefetched(lines: Iterable[Line]) -> Ahead | None:
-    """The longest prefetch of a program, by a number or by a name that one line gives a number."""
+def prefetched(lines: Iterable[Line], least: int = _LEAST_AHEAD) -> Ahead | None:
+    """The longest prefetch of a program, by a number or by a name that one line gives a number; of fewer than
+    eight also one of which TensorFlow tells the number (`AUTOTUNE`), whose room nobody knows.
+    """
     lines = tuple(lines)
     numbers: dict[str, list[tuple[int, Line]]] = {}
     for line in lines:
@@ -72,8 +74,10 @@ def prefetched(lines: Iterable[Line]) -> Ahead | None:
             room = Bound(int(match["number"].replace("_", "")))
         elif len(named := numbers.get(match["name"], [])) == 1:
             room = Bound(named[0][0], match["name"], named[0][1])
+        elif least < _LEAST_AHEAD and not named:
+            room = Bound(None)
         else:
             continue
         found.append(Ahead(f"prefetch({match['number'] or match['name']})", line, room))
     longest = max(found, key=lambda each: each.room.value or 0, default=None)
-    return longest if longest and (longest.room.value or 0) >= _LEAST_AHEAD else None
+    return longest if longest and (longest.room.value or least) >= least else None

@@ -22,7 +22,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.model.live_model import LEAST_BYTES, HeldTensors, Holder, LiveModel
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.patterns import regex
-from tfmemlens.units import round_up
+from tfmemlens.units import MIB, round_up
 from tfmemlens.values import replace
 
 ELEMENT = "pipeline element"
@@ -127,9 +127,19 @@ def _claims(capture: Capture, failed: FailedRequest) -> Iterator[Claim]:
                 variable.now or variable.tensor,
             )
     yield from _of_graphs(model)
-    for each in model.inputs or _of_input_layers(model, failed.shape or ()):
+    for each in _batches_of(model) or _of_input_layers(model, failed.shape or ()):
         yield Claim(BATCH, OF_BATCH, each, 2 if model.ahead else 1, exact=True)
     yield from read
+
+
+def _batches_of(model: LiveModel) -> list[TensorType]:
+    """What the step that failed was given: as the traced one, with its own batch."""
+    own = model.failed_batch or model.batch
+    sizes = (each.shape or () for each in model.inputs)
+    return [
+        TensorType((own, *shape[1:]) if shape[:1] == (model.batch,) else shape, each.dtype)
+        for shape, each in zip(sizes, model.inputs, strict=True)
+    ]
 
 
 def _of_input_layers(model: LiveModel, shape: tuple[int | None, ...]) -> Iterator[TensorType]:
@@ -278,12 +288,14 @@ def _of_elements(capture: Capture, failed: FailedRequest, blocks: Blocks) -> Ite
     told, model = capture.surroundings, capture.live_model
     elements = [TensorType(failed.shape, failed.dtype)] if failed.pipeline and failed.shape else []
     buffers = [what for what, _ in told.pipeline_buffers]
-    if model is not None and model.ahead and (failed.pipeline or buffers):
+    calls = buffers or calls_that_keep(line.text for line in _code(told))
+    if model is not None and model.ahead and (failed.pipeline or buffers or (calls and blocks.asked)):
         elements += [TensorType(each.shape[1:], each.dtype) for each in model.inputs if each.shape]
     for element in dict.fromkeys(elements):
-        count = blocks.of(round_up(element.bytes or 0), element.bytes or 0)
+        wanted = element.bytes or 0
+        count = sum(blocks.of(size, wanted) for size in {round_up(wanted), *blocks.asked_for(wanted)})
         if count >= _LEAST_ELEMENTS:
-            layer = " and ".join(buffers or calls_that_keep(line.text for line in _code(told))) or None
+            layer = " and ".join(calls) or None
             yield Claim(ELEMENT, replace(OF_BATCH, layer=layer), element, count)
     if model is not None and not _is_on_a_gpu(failed):
         yield from _of_batches_ahead(told, model, blocks)
@@ -297,19 +309,23 @@ def _is_on_a_gpu(failed: FailedRequest) -> bool:
 _ROOM = 8
 """So many more blocks than it has room for may be there: what is being made, and what the step uses."""
 
+_LEAST_TOLD = 2
 
 def _of_batches_ahead(told: Surroundings, model: LiveModel, blocks: Blocks) -> Iterator[Claim]:
     """What a prefetch of the program keeps: many blocks in the size of one batch, no more than it has room
-    for. Of a step that was never told, the batch is as many samples as the blocks have room for exactly.
+    for; few of them prove it where a dump says that just so much was asked for. Of a step that was never
+    told, the batch is as many samples as the blocks have room for exactly.
     """
-    ahead = prefetched(_code(told))
+    ahead = prefetched(_code(told), _LEAST_TOLD)
     if ahead is None:
         return
-    for element in dict.fromkeys([*model.inputs, *_batches_of_blocks(model, blocks)]):
+    for element in dict.fromkeys([*_batches_of(model), *_batches_of_blocks(model, blocks)]):
         wanted = element.bytes or 0
         sizes = {round_up(wanted), *blocks.asked_for(wanted)}
         count = sum(blocks.of(size, wanted) for size in sizes)
-        if _LEAST_ELEMENTS <= count <= (ahead.room.value or 0) + _ROOM:
+        is_told = wanted >= MIB and bool(blocks.asked_for(wanted))
+        least = _LEAST_TOLD if is_told and model.ahead else _LEAST_ELEMENTS
+        if least <= count and (ahead.room.value is None or count <= ahead.room.value + _ROOM):
             yield Claim(ELEMENT, replace(OF_BATCH, layer=ahead.call), element, count)
 
 

@@ -61,10 +61,12 @@ def of_the_counted_owner(case: Case, moment: Moment, said: str) -> str:
     """The owner of most of a failure's blocks, by what the program recorded of itself."""
     live = case.capture.live_model
     of_its_kind = case.capture.timelines and not (live and live.fetches)
-    if not moment.is_counted or of_its_kind:
+    if not moment.is_counted:
         return ""
     whole = moment.drawn.table.total_bytes
     group = max(moment.drawn.by("layer"), key=lambda each: each.total_bytes)
+    if of_its_kind and dict(group.kinds).get(Kind.INPUT, 0) < _MOST * whole:
+        return ""  # the step tells its layers
     if group.name is None or group.total_bytes < _MOST * whole or _has(said, group.name):
         return ""
     return f"; `{group.name}` holds {percent(group.total_bytes, whole)} of what is in use"
