@@ -31,7 +31,7 @@ def graph(*ops: Any) -> Any:
 @pytest.fixture
 def program(tmp_path: Path) -> str:
     file = tmp_path / "net.py"
-    file.write_text("x = tf.random.normal([2])\ny = x @ w\nz = head(y)\n")
+    file.write_text("x = tf.random.normal([2])\ny = x @ w\nz = head(y)\ng = tf.nn.gelu(z)\n")
     return str(file)
 
 
@@ -53,6 +53,26 @@ def test_ops_in_no_scope_and_scopes_that_their_line_calls(
         op("gradient_tape/MatMul", (program, 3, "step")),
     )
     assert told(made, monkeypatch=monkeypatch) == {"MatMul": ("encode", 2), "random_normal": ("encode", 1)}
+
+
+def test_a_gradient_in_no_scope_is_of_the_line_that_it_differentiates(
+    program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a softmax TensorFlow multiplies and sums; `mul_5` may be a forward op, too."""
+    softmax = op("Softmax", (program, 2, "attend"))
+    mul = op("gradient_tape/mul_5", (program, 3, "step"))
+    sub = op("gradient_tape/sub_1", (program, 3, "step"))
+    other = op("gradient_tape/ones", (program, 3, "step"))
+    mul.inputs = [Made(op=other), Made(op=softmax)]
+    sub.inputs = [Made(op=other), Made(op=mul)]
+    again = op("gradient_tape/gradient_tape/mul_6", (program, 3, "step"))
+    again.inputs = [Made(op=mul)]
+    forward = op("mul_5", (program, 3, "step"))
+    made = graph(softmax, other, mul, sub, again, op("Gelu/mul", (program, 4, "encode")), forward)
+    assert told(made, monkeypatch=monkeypatch) == {
+        "Softmax": ("attend", 2), "gradient_tape/mul_5": ("attend", 2), "mul_5": ("step", 3),
+        "gradient_tape/sub_1": ("attend", 2), "gradient_tape/mul_6": ("attend", 2), "Gelu": ("encode", 4),
+    }  # fmt: skip
 
 
 def test_what_keras_makes_is_not_the_programs(program: str, monkeypatch: pytest.MonkeyPatch) -> None:

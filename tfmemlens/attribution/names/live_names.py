@@ -53,6 +53,9 @@ class LiveNames:
         """The owner with the name that the model has for its layer."""
         if not self._tells or owner.layer is None:
             return owner
+        of_gradient = f"gradient_tape/{owner.layer}" if owner.phase is Phase.GRADIENT else ""
+        if line := self._lines.get(of_gradient):
+            return replace(owner, layer=line)
         if owner.layer not in self._found:
             loop = _LOOP_ALONE.match(owner.layer)
             name = self._recurrent if loop else self._path(owner.layer)

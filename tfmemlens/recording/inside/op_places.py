@@ -15,6 +15,7 @@ MAX_OPS, SECONDS = 5000, 0.5
 Place = Tuple[str, str, int]
 """The function, the file and the line."""
 _NUMBER = re.compile(r"_\d+\Z")
+_GRADIENT = "gradient_tape"
 
 
 class OpPlaces:
@@ -53,21 +54,43 @@ class OpPlaces:
 def _places(graph: Any, clock: Clock) -> Iterator[Tuple[str, Place]]:
     """The ops in no scope; and scopes that a call of one line opened itself, as `tf.random.normal` does."""
     scopes = {}  # type: Dict[str, Optional[Place]]
+    told = {}  # type: Dict[str, Place]
+    """Of the forward pass, and of gradients so far."""
+    gradients = {}  # type: Dict[str, Place]
     for op in graph.get_operations():
         if clock.is_over():
             return
         name = str(op.name)
         root, _, inside = name.partition("/")
-        if root == "gradient_tape" or scopes.get(root, "") is None:
+        if root == _GRADIENT:
+            while inside.startswith(_GRADIENT + "/"):  # of a gradient
+                inside = inside[len(_GRADIENT) + 1 :]
+            place = _of_inputs(op, told) if "/" not in inside else None
+            if place is not None:
+                told[name] = gradients["%s/%s" % (_GRADIENT, inside)] = place
+        if root == _GRADIENT or scopes.get(root, "") is None:
             continue
         place = _of_program(op)
         if not inside and place is not None:
+            told[name] = place
             yield name, place
         elif inside:
             scopes[root] = place if scopes.get(root, place) == place else None
     for root, place in scopes.items():
         if place is not None and _calls(place, root):
+            told[root] = place
             yield root, place
+    for name, place in gradients.items():
+        yield name, place
+
+
+def _of_inputs(op: Any, told: Dict[str, Place]) -> Optional[Place]:
+    """The line whose gradient an op computes that stands in the tape's scope alone, `gradient_tape/mul_5`:
+    that of what it reads of the forward pass, else of what made the gradient that it reads.
+    """
+    names = [str(each.op.name) for each in list(getattr(op, "inputs", ()))]
+    names.sort(key=lambda name: name.startswith(_GRADIENT + "/"))
+    return next((told[name] for name in names if name in told), None)
 
 
 def _of_program(op: Any) -> Optional[Place]:
@@ -87,7 +110,10 @@ def _of_program(op: Any) -> Optional[Place]:
 
 
 def _calls(place: Place, scope: str) -> bool:
-    """Whether the line calls what the scope is named after: `tf.random.normal(…)` opens `random_normal`."""
+    """Whether the line calls what the scope is named after: `tf.random.normal(…)` opens `random_normal`,
+    `tf.nn.gelu(…)` `Gelu`.
+    """
     name = _NUMBER.sub("", scope)
     words = r"[._]".join(re.escape(word) for word in name.split("_"))
-    return re.search(r"\b%s\s*\(" % words, linecache.getline(place[1], place[2])) is not None
+    line = linecache.getline(place[1], place[2])
+    return re.search(r"\b%s\s*\(" % words, line, re.IGNORECASE) is not None
