@@ -6,7 +6,7 @@ import pytest
 
 from tests.findings.test_rules_alone import MIB
 from tests.findings.test_support import asked, case, held
-from tfmemlens.findings import models_kept
+from tfmemlens.findings import models_kept, stale_graphs
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.finding import Basis, Finding, Severity
 from tfmemlens.model.incident import Frame
@@ -48,6 +48,32 @@ def test_models_that_are_alive_at_once(variables: tuple[LiveVariable, ...], coun
         assert each.because == "3 models with the same layers are alive at once, 6.00 MiB with their slots"
         assert (each.explains, each.basis, each.severity) == (6 * MIB, Basis.MEASURED, Severity.CAUSE)
         assert [remedy.slug for remedy in each.remedies] == ["drop-models", "own-process"]
+
+
+@pytest.mark.parametrize("alike", [2, 3])
+def test_models_of_other_names_count_by_their_layers(alike: int) -> None:
+    """Keras 2 numbers the layers of each: `dense_73`."""
+    other = replace(WEIGHT, name="history_1/kernel")
+    known = case(held(request=asked()))
+    source = replace(known.capture.source, framework="tensorflow")
+    live = LiveModel((), (), (WEIGHT, other, other), alike=alike)
+    found = [
+        *models_kept.check(replace(known, capture=replace(known.capture, live_model=live, source=source)))
+    ]
+    assert [each.because for each in found] == [
+        "3 models with the same layers are alive at once, 3.00 MiB with their slots"
+    ] * (alike == 3)
+
+
+@pytest.mark.parametrize(
+    ("names", "fires"), [(("sequential", "net"), False), (("sequential_6",), True), ((), True)]
+)
+def test_a_further_call_of_a_model_is_no_further_model(names: tuple[str, ...], fires: bool) -> None:
+    """Keras 3 numbers the calls: `sequential_6/c1/Conv2D` of a program that has one model of the name."""
+    known = case(held(request=asked(node="sequential_6/c1/Conv2D")))
+    live = LiveModel(names, ())
+    found = [*stale_graphs.check(replace(known, capture=replace(known.capture, live_model=live)))]
+    assert bool(found) is fires
 
 
 IN_A_LOOP = Line(90, "10-fold cross validation failed")

@@ -625,6 +625,25 @@ def test_the_model_is_described_whole_at_a_failure(whole: bool) -> None:
     assert row.get("description") == ("{}" if whole else None)
 
 
+class Weighted(Described):
+    """One of a loop's."""
+
+    def __init__(self, name: str, *shape: int) -> None:
+        super().__init__("{}", Described("inner"))
+        self.name, self.weights = name, (SimpleNamespace(shape=shape, dtype="float32", name="kernel"),)
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_models_alike_are_counted_and_the_one_that_failed_is_told(running: bool) -> None:
+    models = [Weighted(f"net_{number}", 3, 5) for number in range(keras_models.MAX_MODELS + 4)]
+    other = Weighted("other", 3, 6)
+    told = keras_models.describe([*models, other], [models[-1]] if running else [])
+    assert told["alike"] == len(models)
+    names = [row["name"] for row in told["models"]]
+    assert len(names) == keras_models.MAX_MODELS and (models[-1].name in names) is running
+    assert "alike" not in keras_models.describe([models[0], other])
+
+
 class Module:
     """A program that XLA has compiled, as jaxlib hands it out."""
 

@@ -3,10 +3,10 @@
 What it means: a model that a list, a fixture or Keras's global state can reach keeps its weights and its
 optimizer's slots. What fails at last may be small: it is the one that found no room.
 When it fires: the program recorded itself, and its largest weight is there three times and more under one
-name; or it prints that it holds three models and more; or the text says that what failed goes
-well alone, so that what ran before it in the same process is kept; or a quoted loop puts the models that it
-makes into a list or dict outside of it. Or the code makes two models under one name, and
-a layer failed whose name the graph had already.
+name, or three models and more have the same layers and weights; or it prints that it holds three models and
+more; or the text says that what failed goes well alone, so that what ran before it in the same process is
+kept; or a quoted loop puts the models that it makes into a list or dict outside of it. Or the code makes two
+models under one name, and a layer failed whose name the graph had already.
 What to do: drop the references, clear Keras's session, or give each its own process.
 """
 
@@ -191,12 +191,13 @@ _OF_ONE = 4
 
 
 def _alive(model: LiveModel | None) -> tuple[int, int] | None:
-    """How many models with one set of names are alive, and the bytes of all variables; None below three."""
+    """How many models of one kind are alive, and the bytes of all variables; None below three."""
     weights = [each for each in model.variables if each.kind is Kind.PARAMETER] if model else []
     if model is None or not weights:
         return None
     largest = max(weights, key=_size)
-    count = sum((each.name, each.tensor) == (largest.name, largest.tensor) for each in weights)
+    same = sum((each.name, each.tensor) == (largest.name, largest.tensor) for each in weights)
+    count = max(same, model.alike)
     return (count, sum(map(_size, model.variables))) if count >= _LEAST else None
 
 

@@ -4,7 +4,8 @@ What it means: Keras numbers what it builds in one graph. `training_10` is the e
 `fit` of one) in this process; the older ones keep their weights and optimizer slots until the session is
 cleared.
 When it fires: a name in the failure, or its layer, begins with `training_N/` or `sequential_N/` (N >= 2);
-from N = 4 on, or where the text tells of models before, it is a cause.
+from N = 4 on, or where the text tells of models before, it is a cause. Where a program that recorded itself
+has no model of that name the number counts calls, as Keras 3 does.
 What to do: clear the session between models, or run each in a process of its own.
 """
 
@@ -33,6 +34,7 @@ _COUNTED = regex(r"(?P<scope>training|model|sequential|functional)_(?P<number>\d
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
         counted = list(_counted(moment)) or (list(_by_summary(case)) if index == 0 else [])
+        counted = [each for each in counted if not _counts_calls(case, each)]
         if not counted:
             continue
         number, scope, proof = max(counted, key=lambda entry: entry[0])
@@ -71,6 +73,17 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 _MANY = 4
+
+
+def _counts_calls(case: Case, counted: tuple[int, str, Evidence]) -> bool:
+    """Whether the number is that of a call: Keras 3 adds one to a model's scope whenever it is called again,
+    and the program said which models it has.
+    """
+    number, scope, _ = counted
+    live = case.capture.live_model
+    names = set(live.names) if live else set()
+    numbered = {name for name in names if name == scope or name.startswith(f"{scope}_")}
+    return scope != "training" and bool(numbered) and f"{scope}_{number}" not in numbered
 
 
 def _one_after_another(case: Case) -> bool:

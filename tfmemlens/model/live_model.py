@@ -135,6 +135,8 @@ class LiveModel:
     """The scope of the eager op that failed."""
     failed_step: bool = False
     """Whether the traced step is the one that failed, the first of its kind: it has no peak of its own."""
+    alike: int = 0
+    """How many models with the same layers and weights are alive; 0 where all differ."""
     until_failure: bool = False
     """Whether the newest traced step is the one that failed, of whatever kind."""
 

@@ -82,6 +82,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
             feeds=tuple(_feeds(document)),
             failed_scope=scope if isinstance(scope := document.get("failed_scope"), str) else None,
             failed_step=document.get("failed_step") is True,
+            alike=own_json.number(document, "alike") or 0,
             until_failure=document.get("until_failure") is True,
         ),
     )

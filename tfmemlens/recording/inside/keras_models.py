@@ -48,7 +48,9 @@ def describe(
     """
     living, loose, layers = _living() if models is None else (list(models), [], [])
     rows, places = VariableRows(), {}  # type: VariableRows, Dict[int, str]
-    outermost = _outermost(living)[:MAX_MODELS]
+    outermost = _outermost(living)
+    alike = _alike(outermost)
+    outermost = _running_first(outermost, running)[:MAX_MODELS]
     described = [_model(model, rows, places) for model in outermost]
     if whole and outermost:
         described[0]["description"] = description(outermost[0])
@@ -68,7 +70,28 @@ def describe(
         described = [{"name": "program", "class": None, "layers": []}]
     failed = next(filter(None, (_path(each, places) for each in running)), None)
     told = {KEY: 1, "models": described, "variables": rows.all[:MAX_VARIABLES]}
+    if alike > 1:
+        told["alike"] = alike
     return told if failed is None else dict(told, failed_in=failed)
+
+
+def _alike(models: List[Any]) -> int:
+    """How many of them have the same layers and weights: an ensemble, or what a loop makes anew."""
+    counts: Dict[Any, int] = {}
+    for model in models:
+        shapes = tuple(tuple(_shape(each) or ()) for each in _own_variables(model))
+        if shapes:
+            kind = type(model).__name__, tuple(type(part).__name__ for _, part in _walk(model)), shapes
+            counts[kind] = counts.get(kind, 0) + 1
+    return max(counts.values(), default=0)
+
+
+def _running_first(models: List[Any], running: Sequence[Any]) -> List[Any]:
+    """The same, where they are too many for all to be told with those first that a failure came through."""
+    if len(models) <= MAX_MODELS:
+        return models
+    now = {id(each) for each in running}
+    return sorted(models, key=lambda model: id(model) not in now)
 
 
 def description(model: Any) -> Optional[str]:
