@@ -13,6 +13,7 @@ from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.incident import ChunkMap, FailedRequest, Incident
 from tfmemlens.model.line import Line
 from tfmemlens.model.live_model import (
+    OF_A_CALL,
     HeldTensors,
     Holder,
     KeptConstant,
@@ -341,6 +342,15 @@ def test_a_sample_is_an_element_of_what_the_code_shuffles_where_a_dump_says_what
     failure = asked_for(*asked)
     assert counted(dump(*blocks), model=model, failure=failure, told=told) == {("shuffle(32)", "input"): 44}
     assert counted(dump((2, 18)), model=model, told=told) == {}
+
+
+def test_a_tensor_of_a_call_goes_by_its_line_and_not_by_a_weight_as_wide() -> None:
+    made = Holder(None, OF_A_CALL, 1, 8 * MIB, "train.py", 20, call="encode")
+    living = HeldTensors(kind_of(8), 1, 8 * MIB, (made,))
+    model = LiveModel((), (), (weights("wide", 2),))
+    assert counted(dump((8, 1)), living, model=model) == {("encode (train.py:20)", "activation"): 8}
+    top = replace(living, holders=(replace(made, call=None),))
+    assert counted(dump((8, 1)), top, model=model) == {("train.py:20", "activation"): 8}
 
 
 @pytest.mark.parametrize(

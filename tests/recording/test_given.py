@@ -8,6 +8,7 @@ import pytest
 
 from tests.recording.test_arrays import Array
 from tests.recording.test_inside import AS_LONG_AS_IT_TAKES, EagerTensor
+from tfmemlens.model.live_model import OF_A_CALL
 from tfmemlens.recording.inside import given, living
 
 
@@ -142,3 +143,28 @@ def test_calls_are_found_with_what_stands_in_tuples() -> None:
     assert given._call_in(tree, "frames") == given.GivenTo("from_tensor_slices", 2)
     assert given._call_in(tree, "a") is None
     assert given._call_in(None, "a") is None
+
+
+def test_what_a_library_has_made_for_itself_goes_by_the_line_that_calls_it() -> None:
+    """Also where its own frames are left out of the traceback: those of the error before have them."""
+    source = """
+def multiply(x):
+    raise ValueError(x)
+def normal(make):
+    made = make()
+    multiply([made])
+"""
+    known: dict[str, Any] = {}
+    exec(compile(source, "/env/site-packages/tensorflow/ops.py", "exec"), known)
+    try:
+        known["normal"](lambda: EagerTensor(9, 31))
+    except ValueError as error:
+        inner = error.__traceback__
+        while inner is not None and inner.tb_next is not None:
+            inner = inner.tb_next
+    told = living.living(seconds=AS_LONG_AS_IT_TAKES, causes=[inner])
+    (holder,) = (group["held_by"][0] for group in told["groups"] if group["shape"] == [9, 31])
+    called = test_what_a_library_has_made_for_itself_goes_by_the_line_that_calls_it.__code__
+    expected = {"name": None, "kind": OF_A_CALL, "call": called.co_name}
+    assert {key: holder[key] for key in expected} == expected
+    assert holder["line"] > called.co_firstlineno

@@ -230,6 +230,8 @@ class LiveModel:
 
 OF_A_TAPE = "gradient tape"
 """The kind of a holder that is no container: what a tape keeps until its gradient is taken."""
+OF_A_CALL = "call"
+"""The kind of a holder that is a call of a library's which has not ended."""
 OF_AN_ARRAY = "array given"
 """The kind of a holder that is a copy of an array: of what `fit` was given whole."""
 
@@ -267,6 +269,13 @@ class Holder:
     def is_given(self) -> bool:
         """Whether it is a copy of an array of the program's, by whose name it goes."""
         return self.kind == OF_AN_ARRAY and self.name is not None
+
+    @property
+    def of_call(self) -> str | None:
+        """The function and the line of the program whose call of a library has them: `encode (net.py:20)`."""
+        if self.name is not None or self.kind != OF_A_CALL or not self.place:
+            return None
+        return f"{self.call} ({self.place})" if self.call else self.place
 
     @property
     def is_tape(self) -> bool:

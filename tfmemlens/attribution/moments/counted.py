@@ -169,10 +169,13 @@ def _of_containers(living: Iterable[HeldTensors], model: LiveModel | None) -> It
                 yield Claim(HELD_TENSOR, owner, group.tensor, holder.count)
             elif holder.is_tape or holder.scope:
                 yield Claim(HELD_TENSOR, _of_tape(holder, group.tensor, model), group.tensor, holder.count)
+            elif holder.of_call:
+                owner = replace(NOBODY, layer=holder.of_call, kind=Kind.ACTIVATION)
+                yield Claim(HELD_TENSOR, owner, group.tensor, holder.count)
         left = sum(
             holder.count
             for holder in group.holders
-            if holder.name is None and not (holder.is_tape or holder.scope)
+            if holder.name is None and not (holder.is_tape or holder.scope or holder.of_call)
         )
         for function, bytes_left in room.items():
             if function.traces <= left and 0 < size * function.traces <= bytes_left:
@@ -306,10 +309,10 @@ def _is_on_a_gpu(failed: FailedRequest) -> bool:
     return "GPU" in (failed.device or failed.allocator or "")
 
 
+_LEAST_TOLD = 2
 _ROOM = 8
 """So many more blocks than it has room for may be there: what is being made, and what the step uses."""
 
-_LEAST_TOLD = 2
 
 def _of_batches_ahead(told: Surroundings, model: LiveModel, blocks: Blocks) -> Iterator[Claim]:
     """What a prefetch of the program keeps: many blocks in the size of one batch, no more than it has room

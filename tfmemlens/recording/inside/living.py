@@ -27,16 +27,22 @@ _TENSORS = {"EagerTensor": ("tensorflow",), "ArrayImpl": ("jax", "jaxlib")}
 _MAX_SOURCE = 2 << 20
 
 
+_MOST_BUSY = 5
+"""So many times as long may pass on a machine that is busy with something else."""
+
+
 class Clock:
-    """What may still be looked at."""
+    """What may still be looked at, in the time that this thread itself runs."""
 
     def __init__(self, seconds: float) -> None:
-        self._end, self._left = time.perf_counter() + seconds, MAX_OBJECTS
+        self._time = getattr(time, "thread_time", time.perf_counter)
+        self._end, self._left = self._time() + seconds, MAX_OBJECTS
+        self._latest = time.perf_counter() + _MOST_BUSY * seconds
 
     def is_over(self) -> bool:
         """Whether the time or the number is used up; the time is asked for now and then."""
         self._left -= 1
-        if self._left % 256 == 0 and time.perf_counter() > self._end:
+        if self._left % 256 == 0 and (self._time() > self._end or time.perf_counter() > self._latest):
             self._left = 0
         return self._left <= 0
 
@@ -57,6 +63,7 @@ def living(
             tape = Place(place.file, place.function, place.first_line, name)
         _walk(name, value, place, held, clock)
     _add_given(trace, held)
+    _add_of_calls(trace, causes, held)
     tape = tape or (Place("", None, 0) if any(map(_is_open_tape, objects(_is_tape))) else None)
     held.add_hanging()
     attributes = []  # type: List[Any]
@@ -128,6 +135,10 @@ GIVEN = "array given"
 """Who holds a copy of an array that was given to TensorFlow: the array's name."""
 
 
+CALL = "call"
+"""Who holds what a library has made for itself, or was given: the line of the program that calls it."""
+
+
 def _is_tape(kind: type) -> bool:
     return kind.__name__ == "GradientTape" and (kind.__module__ or "").startswith("tensorflow")
 
@@ -146,6 +157,8 @@ class Place:
         self, file: str, function: Optional[str], first_line: int, variable: Optional[str] = None
     ) -> None:
         self.file, self.function, self.first_line, self.variable = file, function, first_line, variable
+        self.call: Optional[given.GivenTo] = None
+        """Of the line that runs, where no name is told."""
 
     @property
     def tree(self) -> Any:
@@ -310,9 +323,10 @@ class Held:
                 holder.update(scope=scope, calls=len(calls))
             if shown < size:
                 holder["shown_bytes"] = shown
+            call = call or (place.call if place is not None and not name else None)
             made_as = name or (place.variable if place is not None else None)
-            if place is not None and made_as:
-                line = call.line if call is not None else place.line_of(_last(made_as))
+            if place is not None and (made_as or call is not None):
+                line = call.line if call is not None else place.line_of(_last(made_as or ""))
                 holder.update(file=place.file, function=place.function, line=line)
             if call is not None:
                 holder["call"] = call.name
@@ -506,6 +520,42 @@ def _add_given(trace: Any, held: Held) -> None:
             function = None if code.co_name == "<module>" else code.co_name
             held.given.add(value, name, Place(code.co_filename, function, code.co_firstlineno))
             held.given.calls.setdefault(id(value), call)
+
+
+def _add_of_calls(trace: Any, causes: Iterable[Any], held: Held) -> None:
+    """The tensors of no name of the program's that the functions hold which a failure came through."""
+    for stack in [next(_stacks(trace)), *map(_whole_stack, causes)]:
+        own = max(
+            (at for at, (frame, _) in enumerate(stack) if is_users(frame.f_code.co_filename)), default=None
+        )
+        if own is None or own + 1 == len(stack):
+            continue
+        frame, line = stack[own]
+        code = frame.f_code
+        function = None if code.co_name == "<module>" else code.co_name
+        place = Place(code.co_filename, function, code.co_firstlineno)
+        place.call = given.GivenTo(function or "", line)
+        for inner, _ in stack[own + 1 :]:
+            for value in list(inner.f_locals.values()):
+                parts = value if isinstance(value, (list, tuple)) and len(value) <= MAX_GROUPS else [value]
+                for each in parts:
+                    if _is_tensor(each):
+                        held.add(each, "", CALL, place)
+
+
+def _whole_stack(trace: Any) -> List[Tuple[Any, int]]:
+    """The frames that led to where an error was raised, those that have ended among them: TensorFlow leaves
+    its own out of the traceback that it shows.
+    """
+    if trace is None:
+        return []
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    stack, frame = [(trace.tb_frame, trace.tb_lineno)], trace.tb_frame.f_back
+    while frame is not None:
+        stack.append((frame, frame.f_lineno))
+        frame = frame.f_back
+    return stack[::-1]
 
 
 def _stacks(trace: Any) -> Iterator[List[Tuple[Any, int]]]:
