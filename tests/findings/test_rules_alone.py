@@ -293,6 +293,16 @@ def test_chunks_that_traces_left(times: int, count: int, size: int, explained: i
     ]
 
 
+@pytest.mark.parametrize("mine, left", [(3, True), (4, False)])
+def test_blocks_that_the_step_itself_makes_are_no_traces(mine: int, left: bool) -> None:
+    """Half of those of one size, as the program recorded its step."""
+    moment = chunks((MIB, 8), request=asked(line=Line(9, "")))
+    owners = [replace(NOBODY, layer="net", kind=Kind.GRADIENT), replace(NOBODY, layer="old", kind=Kind.HELD)]
+    table = AllocationTable.of([Allocation("x", MIB, count=mine), Allocation("y", MIB, count=8 - mine)])
+    found = retraced(3, replace(moment, counted=Attribution(table, owners)))
+    assert found is not None and bool(found.explains) is left
+
+
 def test_traces_hold_three_tenths_at_least() -> None:
     """Nine of ten chunks beyond one trace's: 9 MiB of 30 are three tenths."""
     for other, explained in ((20, 9 * MIB), (21, None)):

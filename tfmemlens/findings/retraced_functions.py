@@ -9,7 +9,8 @@ use beyond the one that each step needs, or where what is in use rose from failu
 a warning where the program recorded itself (`run --trace`), and what five and more traces of a function
 keep, constants and tensors that each captured, holds three tenths of what is in use.
 Where most of that are variables that nothing else has any more, it is given new models or optimizers.
-It is no cause where the code keeps each model that a loop makes: each new model is traced anew.
+It is no cause where the code keeps each model that a loop makes: each new model is traced anew; nor of
+blocks that the step itself makes, where the program recorded one.
 A function is made anew where two warnings tell of two objects of its name, or where a loop or a method of the
 program keeps each that another function makes. Where the program was read, its call tells which argument
 gets another Python number each time, or a tensor that a loop makes anew, whose shape then differs.
@@ -20,6 +21,7 @@ uses from outside; one model and one optimizer instead of new ones, whose variab
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -35,6 +37,7 @@ from tfmemlens.findings.support.kept_code import kept as kept_by_code
 from tfmemlens.findings.support.kept_code import kept_function
 from tfmemlens.findings.support.rows import all_in_use, attributed, chunk_evidence, requests
 from tfmemlens.model.allocation import Allocation
+from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -136,9 +139,12 @@ def _says_why(code: Retraced | None) -> bool:
 
 
 def _is_small(moment: Moment) -> bool:
-    """Whether so little was asked for that only what had grown before explains the failure."""
-    need = moment.request.needed_bytes if moment.request else None
-    return need is not None and need <= _SMALL * all_in_use(moment)
+    """Whether so little was asked for that only what had grown before explains the failure: not where what
+    the step itself makes is most of what is in use.
+    """
+    need, whole = moment.request.needed_bytes if moment.request else None, all_in_use(moment)
+    of_step = sum(size * count for size, count in _of_the_step(moment).items())
+    return need is not None and need <= _SMALL * whole and 2 * of_step < whole
 
 
 def _kept_by_traces(case: Case) -> Iterator[Finding]:
@@ -315,14 +321,29 @@ def _left_behind(moment: Moment, tracings: int) -> list[Allocation]:
     """The sizes with a chunk for each tracing, largest first, where they hold enough of all."""
     if attributed(moment):
         return []
+    of_step = _of_the_step(moment)
     rows = [
         row
         for row in moment.attribution.table
-        if row.size_bytes >= _MIN_CHUNK_BYTES and one_for_each(row, moment.attribution.table, tracings)
+        if row.size_bytes >= _MIN_CHUNK_BYTES
+        and 2 * of_step[row.size_bytes] < row.count
+        and one_for_each(row, moment.attribution.table, tracings)
     ]
     whole = all_in_use(moment)
     beyond = sum((row.count - 1) * row.size_bytes for row in rows)
     return sorted(rows, key=lambda row: -row.total_bytes) if beyond >= _MIN_SHARE * whole > 0 else []
+
+
+_IN_A_STEP = (Kind.ACTIVATION, Kind.GRADIENT, Kind.WORKSPACE)
+
+
+def _of_the_step(moment: Moment) -> Counter[int]:
+    """By their size how many blocks are what the step itself makes, as far as the program recorded it."""
+    counts = Counter[int]()
+    if moment.is_counted:
+        for row, owner in zip(moment.drawn.table, moment.drawn.owners, strict=True):
+            counts[row.size_bytes] += row.count if owner.kind in _IN_A_STEP else 0
+    return counts
 
 
 def _growth(case: Case) -> int:
