@@ -75,6 +75,42 @@ def test_a_gradient_in_no_scope_is_of_the_line_that_it_differentiates(
     }  # fmt: skip
 
 
+class Metric:
+    """As Keras has it: `handle` is its variable's."""
+
+    __module__ = "keras.metrics"
+
+    def __init__(self, name: str, handle: Any) -> None:
+        self.name, self.variables = name, [Made(_handle=handle)]
+
+
+def test_what_a_metric_counts_goes_by_its_name(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Back from what it adds to its variable, as far as Keras updates it."""
+
+    def made(name: str, *inputs: Any, function: str = "update_state", kind: str = "Mul") -> Any:
+        each = op(name, (program, 3, "main"), (KERAS, 7, function))
+        each.type, each.inputs = kind, [Made(op=other) for other in inputs]
+        return each
+
+    handle, other = Made(), Made()
+    inside = made("total", kind="Placeholder"), made("weight", kind="Placeholder")
+    logits = made("head/MatMul", function="call")
+    tile = made("Tile_2", logits, made("y", function="call"))
+    count = made("Sum_2", tile)
+    adding = made("AssignAdd", inside[0], count, kind="AssignAddVariableOp")
+    ops = [*inside, logits, tile, count, adding, made("step", inside[1], tile, kind="AssignSubVariableOp")]
+    known = Made(
+        get_operations=lambda: ops,
+        external_captures=[handle, other],
+        internal_captures=[Made(op=each) for each in inside],
+    )
+    metrics = [Metric("tag_auc", handle)]
+    monkeypatch.setattr(op_places, "objects", lambda wanted: [one for one in metrics if wanted(type(one))])
+    assert told(known, monkeypatch=monkeypatch) == {"Tile_2": ("tag_auc", 3), "Sum_2": ("tag_auc", 3)}
+    metrics.clear()
+    assert told(known, monkeypatch=monkeypatch) == {}
+
+
 def test_what_keras_makes_is_not_the_programs(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = graph(
         op("Cast", (program, 3, "fit"), (KERAS, 7, "call")),

@@ -9,13 +9,15 @@ import weakref
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from .function_constants import graphs
-from .living import Clock, is_users
+from .living import Clock, is_users, objects
 
 MAX_OPS, SECONDS = 5000, 0.5
 Place = Tuple[str, str, int]
 """The function, the file and the line."""
 _NUMBER = re.compile(r"_\d+\Z")
 _GRADIENT = "gradient_tape"
+_ADDS = ("AssignAddVariableOp", "AssignVariableOp", "AssignSubVariableOp")
+_KERAS, _UPDATES = ("tensorflow", "keras", "tf_keras"), "update_state"
 
 
 class OpPlaces:
@@ -29,13 +31,14 @@ class OpPlaces:
         Of graphs that have an op of one name the one with the most ops tells.
         """
         clock = Clock(SECONDS)
-        places = []
+        places, metrics = [], _metrics()
         for graph in itertools.chain([] if of_session is None else [of_session], graphs()):
             if clock.is_over():
                 break
             version, known = self._known.get(graph, (None, None))
             if known is None or version != getattr(graph, "version", None):  # a session's graph may grow
                 known = dict(_places(graph, clock))
+                known.update(_of_metrics(graph, clock, metrics))
                 self._known[graph] = getattr(graph, "version", None), known
             places.append(known)
         rows = {}  # type: Dict[Place, List[str]]
@@ -84,6 +87,67 @@ def _places(graph: Any, clock: Clock) -> Iterator[Tuple[str, Place]]:
         yield name, place
 
 
+def _metrics() -> Dict[int, str]:
+    """The names of Keras's metrics by the handles of their variables."""
+    names = {}  # type: Dict[int, str]
+    for metric in objects(_is_metric):
+        for variable in list(getattr(metric, "variables", None) or ()):
+            handle = getattr(getattr(variable, "_value", variable), "_handle", None)
+            if handle is not None:
+                names[id(handle)] = str(getattr(metric, "name", ""))
+    return names
+
+
+def _is_metric(kind: type) -> bool:
+    return any(
+        base.__name__ == "Metric" and (base.__module__ or "").split(".")[0] in _KERAS for base in kind.__mro__
+    )
+
+
+def _of_metrics(graph: Any, clock: Clock, metrics: Dict[int, str]) -> Iterator[Tuple[str, Place]]:
+    """The ops in no scope of which a metric counts what it adds to its variables, by its name and the line
+    of the program that evaluates.
+    """
+    outside, inside = (list(getattr(graph, each, ())) for each in ("external_captures", "internal_captures"))
+    owners = {
+        str(inner.op.name): metrics[id(outer)]
+        for outer, inner in zip(outside, inside)
+        if id(outer) in metrics and metrics[id(outer)]
+    }
+    seen = set()  # type: Set[str]
+    for op in graph.get_operations() if owners else ():
+        inputs = list(getattr(op, "inputs", ()))
+        name = owners.get(str(inputs[0].op.name)) if inputs and op.type in _ADDS else None
+        waiting = [each.op for each in inputs[1:]] if name else []
+        while waiting and not clock.is_over():
+            each = waiting.pop()
+            if str(each.name) in seen or "/" in str(each.name):
+                continue
+            seen.add(str(each.name))
+            place = _updating(each)
+            if place is not None:
+                yield str(each.name), (str(name), *place)
+                waiting += [one.op for one in list(each.inputs)]
+
+
+def _updating(op: Any) -> Optional[Tuple[str, int]]:
+    """The program's line below which Keras updates a metric by this op; None of any other."""
+    told, place = False, None  # type: bool, Optional[Tuple[str, int]]
+    for frame in op.traceback:
+        file, line, function = _frame(frame)
+        if is_users(file):
+            place = file.replace("\\", "/"), line
+        told = told or (function == _UPDATES and "keras" in file)
+    return place if told else None
+
+
+def _frame(frame: Any) -> Tuple[str, int, str]:
+    file, line, function = (
+        (frame.filename, frame.lineno, frame.name) if hasattr(frame, "filename") else tuple(frame)[:3]
+    )
+    return str(file), int(line), str(function)
+
+
 def _of_inputs(op: Any, told: Dict[str, Place]) -> Optional[Place]:
     """The line whose gradient an op computes that stands in the tape's scope alone, `gradient_tape/mul_5`:
     that of what it reads of the forward pass, else of what made the gradient that it reads.
@@ -98,14 +162,12 @@ def _of_program(op: Any) -> Optional[Place]:
     Keras's.
     """
     for frame in reversed(list(op.traceback)):
-        file, line, function = (
-            (frame.filename, frame.lineno, frame.name) if hasattr(frame, "filename") else tuple(frame)[:3]
-        )
-        path = str(file).replace("\\", "/")
+        file, line, function = _frame(frame)
+        path = file.replace("\\", "/")
         if "/keras/" in path:
             return None
         if not re.search(r"/tensorflow(?:_core)?/", path):
-            return (str(function), path, int(line)) if is_users(str(file)) else None
+            return (function, path, line) if is_users(file) else None
     return None
 
 
