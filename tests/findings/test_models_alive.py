@@ -66,12 +66,13 @@ def test_models_of_other_names_count_by_their_layers(alike: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "fires"), [(("sequential", "net"), False), (("sequential_6",), True), ((), True)]
+    ("names", "fires"),
+    [(("sequential", "net"), False), (("net", "sequential"), False), (("sequential_6",), True), ((), True)],
 )
 def test_a_further_call_of_a_model_is_no_further_model(names: tuple[str, ...], fires: bool) -> None:
     """Keras 3 numbers the calls: `sequential_6/c1/Conv2D` of a program that has one model of the name."""
     known = case(held(request=asked(node="sequential_6/c1/Conv2D")))
-    live = LiveModel(names, ())
+    live = LiveModel(names[:1], tuple((f"gan/{name}", "Sequential") for name in names[1:]))
     found = [*stale_graphs.check(replace(known, capture=replace(known.capture, live_model=live)))]
     assert bool(found) is fires
 

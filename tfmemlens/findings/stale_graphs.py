@@ -81,7 +81,7 @@ def _counts_calls(case: Case, counted: tuple[int, str, Evidence]) -> bool:
     """
     number, scope, _ = counted
     live = case.capture.live_model
-    names = set(live.names) if live else set()
+    names = {*live.names, *(part for path, _ in live.layers for part in path.split("/"))} if live else set()
     numbered = {name for name in names if name == scope or name.startswith(f"{scope}_")}
     return scope != "training" and bool(numbered) and f"{scope}_{number}" not in numbered
 
