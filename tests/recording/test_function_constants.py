@@ -52,3 +52,29 @@ def test_variables_that_traces_alone_keep_are_the_functions(monkeypatch: pytest.
 )
 def test_what_is_small_unknown_or_no_variable_is_left(monkeypatch: pytest.MonkeyPatch, each: Any) -> None:
     assert told(monkeypatch, set(), FuncGraph("step", each)) == ([], [])
+
+
+def op(name: str, kind: str, *inputs: Any, shape: tuple[int | None, ...] = (20, 20)) -> Any:
+    sizes = type("Shape", (tuple,), {"rank": len(shape)})(shape)
+    dtype = Made(name="float32", size=4, as_datatype_enum=1)
+    made = Made(name=name, type=kind, inputs=[each.outputs[0] for each in inputs], control_inputs=[])
+    made.outputs = [Made(op=made, dtype=dtype, shape=sizes)]
+    return made
+
+
+def test_what_constants_alone_tell_is_kept_where_the_step_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mask of ones: the ones are gone, the mask stays; of an input nothing is known before."""
+    size, given = op("size", "Const", shape=(2,)), op("ids", "Placeholder")
+    ones = op("ones", "Fill", size)
+    mask, drawn = op("mask", "MatrixBandPart", ones), op("noise", "RandomStandardNormal", size)
+    large, open_ = op("large", "Fill", size, shape=(2000, 2000)), op("open", "Fill", size, shape=(None, 9))
+    readers = [op(f"mul_{each.name}", "Mul", given, each) for each in (mask, drawn, large, open_)]
+    graph = FuncGraph("step")
+    monkeypatch.setattr(
+        graph, "get_operations", lambda: [size, given, ones, mask, drawn, large, open_, *readers]
+    )
+    rows, functions = told(monkeypatch, set(), graph, graph)
+    assert [(row["name"], row["bytes"], row["count"], row["folded"]) for row in rows] == [
+        ("step/mask", 1600, 2, True)
+    ]
+    assert functions == []

@@ -58,6 +58,8 @@ class KeptConstant:
     count: int = 1
     is_variable: bool = False
     """Whether it is a variable that only a function's traces still keep."""
+    is_folded: bool = False
+    """Whether nobody wrote it: the runtime computes it once of constants alone, and most likely keeps it."""
 
 
 @dataclass(frozen=True, slots=True)

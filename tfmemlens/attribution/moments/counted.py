@@ -265,7 +265,8 @@ def _of_graphs(model: LiveModel, own: bool = False) -> Iterator[Claim]:
             continue
         layer = each.name.rpartition("/")[0] or lines.get(each.name)
         kind = Kind.PARAMETER if each.is_variable else Kind.CONSTANT
-        yield Claim(each.name, replace(NOBODY, layer=layer, kind=kind), each.tensor, each.count)
+        owner = replace(NOBODY, layer=layer, kind=kind)
+        yield Claim(each.name, owner, each.tensor, each.count, exact=each.is_folded)
 
 
 def _of_queues(capture: Capture, failed: FailedRequest, blocks: Blocks) -> Iterator[Claim]:

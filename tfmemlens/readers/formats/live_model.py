@@ -114,7 +114,10 @@ def _constants(document: dict[str, Any]) -> Iterator[KeptConstant]:
         tensor = TensorType(own_json.shape(row), dtype or "")
         count = max(own_json.number(row, "count") or 1, 1)
         allocator, variable = str(row.get("allocator")), row.get("variable") is True
-        yield KeptConstant(str(row.get("name")), tensor, sizes[0], sizes[1], allocator, count, variable)
+        folded = row.get("folded") is True
+        yield KeptConstant(
+            str(row.get("name")), tensor, sizes[0], sizes[1], allocator, count, variable, folded
+        )
 
 
 def _functions(document: dict[str, Any]) -> Iterator[TracedFunction]:

@@ -35,6 +35,15 @@ _BYTES_OF_TYPE = {
     23: 8,
 }
 """As types.proto numbers them."""
+_MOST_FOLDED = 10 << 20
+_FOLDS = frozenset(
+    "Fill MatrixBandPart Cast Mul Sub Add AddV2 RealDiv Pow Neg Sqrt Rsqrt Square Exp Sin Cos Range "
+    "Reshape Tile ExpandDims Squeeze Transpose ConcatV2 Pack BroadcastTo OneHot Greater GreaterEqual "
+    "Less LessEqual Equal NotEqual LogicalNot LogicalAnd LogicalOr Select SelectV2 OnesLike ZerosLike "
+    "StridedSlice MatMul Einsum MatrixDiag MatrixDiagV3 GatherV2 Floor FloorDiv FloorMod Maximum "
+    "Minimum Identity".split()
+)
+"""Ops that tell the same whenever they run, and of which masks, positions and tables are made."""
 Row = Tuple[str, Tuple[int, ...], int, int]
 """A constant's name, shape, type as TensorFlow numbers it, and bytes."""
 
@@ -51,6 +60,7 @@ class FunctionConstants:
         """
         clock = Clock(SECONDS)
         counts = {}  # type: Dict[Tuple[str, Row], int]
+        folded = {}  # type: Dict[Tuple[str, Row], int]
         traces = {}  # type: Dict[str, List[int]]
         captured: Dict[int, Tuple[str, int]] = {}
         shared: Set[int] = set()
@@ -59,15 +69,18 @@ class FunctionConstants:
         for graph in graphs():
             if clock.is_over():
                 break
-            rows = self._known.get(graph)
-            if rows is None:
-                rows = self._known[graph] = list(_constants(graph, clock))
+            if graph not in self._known:
+                ops = graph.get_operations()
+                self._known[graph] = list(_constants(ops, clock)), list(_folded(ops, clock))
+            rows, computed = self._known[graph]
             name, is_trace = _name(str(graph.name))
             trace = traces.setdefault(name, [0, 0])
             trace[0] += is_trace
             for row in rows:
                 trace[1] += row[3]
                 counts[name, row] = counts.get((name, row), 0) + 1
+            for row in computed:
+                folded[name, row] = folded.get((name, row), 0) + 1
             for key, size in _captured(graph):
                 if key in captured:
                     shared.add(key)
@@ -83,15 +96,18 @@ class FunctionConstants:
             traces[name][1] += row[3]
             variables[name] = variables.get(name, 0) + row[3]
             alone[name, row] = alone.get((name, row), 0) + 1
-        ordered = sorted(counts.items(), key=lambda pair: -pair[0][1][3] * pair[1])[:MAX_ROWS]
         kept = sorted((-size, name, count) for name, (count, size) in traces.items() if size)[:MAX_ROWS]
         functions = [{"name": name, "traces": count, "bytes": -size} for size, name, count in kept]
         for each in functions:
             if each["name"] in variables:
                 each["variables"] = variables[each["name"]]
-        rows_left = sorted(alone.items(), key=lambda pair: -pair[0][1][3] * pair[1])[:MAX_ROWS]
-        told = [dict(_row(name, row, count), variable=True) for (name, row), count in rows_left]
-        return told + [_row(name, row, count) for (name, row), count in ordered], functions
+        told = [dict(row, variable=True) for row in _rows(alone)] + _rows(counts)
+        return told + [dict(row, folded=True) for row in _rows(folded)], functions
+
+
+def _rows(counts: Dict[Tuple[str, Row], int]) -> List[Dict[str, Any]]:
+    ordered = sorted(counts.items(), key=lambda pair: -pair[0][1][3] * pair[1])[:MAX_ROWS]
+    return [_row(name, row, count) for (name, row), count in ordered]
 
 
 def _row(function: str, row: Row, count: int) -> Dict[str, Any]:
@@ -114,22 +130,61 @@ def graphs() -> Iterator[Any]:
             yield each
 
 
-def _constants(graph: Any, clock: Clock) -> Iterator[Row]:
-    for op in graph.get_operations():
+def _constants(ops: Any, clock: Clock) -> Iterator[Row]:
+    for op in ops:
         if clock.is_over():
             return
-        if op.type != "Const":
+        row = _row_of(str(op.name), op.outputs[0]) if op.type == "Const" else None
+        if row is not None:
+            yield row
+
+
+def _is_folded(op: Any, constant: Set[str]) -> bool:
+    """Whether TensorFlow computes it once, before any step: what constants alone tell, by an op that always
+    says the same (`ConstantFold`, of no more than 10 MiB).
+    """
+    inputs = list(getattr(op, "inputs", ()))
+    if op.type not in _FOLDS or op.control_inputs or not inputs or len(op.outputs) != 1:
+        return False
+    row = _row_of("", op.outputs[0], 0)
+    return (
+        row is not None and row[3] <= _MOST_FOLDED and all(str(each.op.name) in constant for each in inputs)
+    )
+
+
+def _folded(ops: Any, clock: Clock) -> Iterator[Row]:
+    """What the runtime computes of constants alone when it takes the graph: it keeps what an op reads that
+    waits for the step.
+    """
+    constant = set()  # type: Set[str]
+    done = set()  # type: Set[str]
+    for op in ops:
+        if clock.is_over():
+            return
+        if op.type == "Const" or _is_folded(op, constant):
+            constant.add(str(op.name))
             continue
-        output = op.outputs[0]
-        dtype = output.dtype
-        if dtype.name in ("resource", "variant", "string") or output.shape.rank is None:
-            continue
-        shape = tuple(int(each) for each in output.shape)
-        size = int(dtype.size)
-        for each in shape:
-            size *= each
-        if size >= LEAST_BYTES:
-            yield str(op.name), shape, int(dtype.as_datatype_enum), size
+        for each in list(getattr(op, "inputs", ())):
+            name = str(each.op.name)
+            if name in constant and name not in done and each.op.type != "Const":
+                done.add(name)
+                row = _row_of(name, each)
+                if row is not None:
+                    yield row
+
+
+def _row_of(name: str, output: Any, least: int = LEAST_BYTES) -> Optional[Row]:
+    """A tensor whose shape is known, where it is large enough."""
+    dtype = output.dtype
+    if dtype.name in ("resource", "variant", "string") or output.shape.rank is None:
+        return None
+    shape, size = [], int(dtype.size)
+    for each in output.shape:
+        if each is None or getattr(each, "value", each) is None:
+            return None
+        shape.append(int(each))
+        size *= shape[-1]
+    return (name, tuple(shape), int(dtype.as_datatype_enum), size) if size >= least else None
 
 
 def _captured(graph: Any) -> Iterator[Tuple[int, int]]:
