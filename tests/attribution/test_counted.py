@@ -14,6 +14,7 @@ from tfmemlens.model.incident import ChunkMap, FailedRequest, Incident
 from tfmemlens.model.line import Line
 from tfmemlens.model.live_model import (
     OF_A_CALL,
+    OF_A_DATA_SET,
     HeldTensors,
     Holder,
     KeptConstant,
@@ -351,6 +352,8 @@ def test_a_tensor_of_a_call_goes_by_its_line_and_not_by_a_weight_as_wide() -> No
     assert counted(dump((8, 1)), living, model=model) == {("encode (train.py:20)", "activation"): 8}
     top = replace(living, holders=(replace(made, call=None),))
     assert counted(dump((8, 1)), top, model=model) == {("train.py:20", "activation"): 8}
+    of_data = replace(living, holders=(replace(made, kind=OF_A_DATA_SET),))
+    assert counted(dump((8, 1)), of_data) == {("encode (train.py:20)", "input"): 8}
 
 
 @pytest.mark.parametrize(

@@ -168,3 +168,33 @@ def normal(make):
     expected = {"name": None, "kind": OF_A_CALL, "call": called.co_name}
     assert {key: holder[key] for key in expected} == expected
     assert holder["line"] > called.co_firstlineno
+
+
+class TensorSliceDataset:
+    """As TensorFlow has it: what it was given, or another that it reads from."""
+
+    def __init__(self, *tensors: Any, source: Any = None) -> None:
+        self._tensors, self._input_dataset = list(tensors), source
+
+
+TensorSliceDataset.__module__ = "tensorflow.python.data.ops.dataset_ops"
+
+
+def test_tensors_of_a_data_set_go_by_the_name_that_leads_to_it_and_arrays_by_theirs() -> None:
+    labels = Numbers(9, 34, 17)
+    batches = TensorSliceDataset(source=TensorSliceDataset(EagerTensor(9, 33, 17), Copy(labels)))
+    assert _holders(9, 33, 17) == [("batches", living.DATA_SET, None)]
+    assert [each[:2] for each in _holders(9, 34, 17)] == [("labels", living.GIVEN)]
+    assert batches and labels
+
+
+def test_a_data_set_that_no_name_leads_to_goes_by_the_line_that_failed() -> None:
+    kept = [[[[[[TensorSliceDataset(EagerTensor(9, 35, 17))]]]]]]
+    try:
+        raise ValueError
+    except ValueError as error:
+        told = living.living(error.__traceback__, seconds=AS_LONG_AS_IT_TAKES)
+    (holder,) = (group["held_by"][0] for group in told["groups"] if group["shape"] == [9, 35, 17])
+    name = "test_a_data_set_that_no_name_leads_to_goes_by_the_line_that_failed"
+    assert (holder["name"], holder["kind"], holder["call"]) == (None, living.DATA_SET, name)
+    assert kept and holder["line"]

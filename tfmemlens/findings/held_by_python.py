@@ -25,7 +25,7 @@ from tfmemlens.knowledge.kept_results import holds_weights
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.live_model import HeldTensors, Holder
+from tfmemlens.model.live_model import OF_A_DATA_SET, HeldTensors, Holder
 from tfmemlens.model.tensor import TensorType, format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent
@@ -308,7 +308,7 @@ def _by_name(living: tuple[HeldTensors, ...]) -> dict[str, list[tuple[HeldTensor
     named: dict[str, list[tuple[HeldTensors, Holder]]] = {}
     for group in living:
         for holder in group.holders:
-            if holder.name and holder.kind != "variable":
+            if holder.name and holder.kind not in ("variable", OF_A_DATA_SET):
                 named.setdefault(holder.name, []).append((group, holder))
     return {
         name: sorted(parts, key=lambda part: (-part[1].bytes, part[1].name or ""))

@@ -232,6 +232,8 @@ class LiveModel:
 
 OF_A_TAPE = "gradient tape"
 """The kind of a holder that is no container: what a tape keeps until its gradient is taken."""
+OF_A_DATA_SET = "data set"
+"""The kind of a holder that is a data set of tensors, by the name that leads to it."""
 OF_A_CALL = "call"
 """The kind of a holder that is a call of a library's which has not ended."""
 OF_AN_ARRAY = "array given"
@@ -275,9 +277,14 @@ class Holder:
     @property
     def of_call(self) -> str | None:
         """The function and the line of the program whose call of a library has them: `encode (net.py:20)`."""
-        if self.name is not None or self.kind != OF_A_CALL or not self.place:
+        if self.name is not None or self.kind not in (OF_A_CALL, OF_A_DATA_SET) or not self.place:
             return None
         return f"{self.call} ({self.place})" if self.call else self.place
+
+    @property
+    def is_input(self) -> bool:
+        """Whether a step is fed from it."""
+        return self.is_given or self.kind == OF_A_DATA_SET
 
     @property
     def is_tape(self) -> bool:

@@ -164,13 +164,14 @@ def _of_containers(living: Iterable[HeldTensors], model: LiveModel | None) -> It
         size = group.tensor.bytes or 0
         for holder in group.holders:
             if holder.name is not None:
-                kind = Kind.INPUT if holder.is_given else Kind.HELD
+                kind = Kind.INPUT if holder.is_input else Kind.HELD
                 owner = replace(NOBODY, layer=holder.name, kind=kind)
                 yield Claim(HELD_TENSOR, owner, group.tensor, holder.count)
             elif holder.is_tape or holder.scope:
                 yield Claim(HELD_TENSOR, _of_tape(holder, group.tensor, model), group.tensor, holder.count)
             elif holder.of_call:
-                owner = replace(NOBODY, layer=holder.of_call, kind=Kind.ACTIVATION)
+                kind = Kind.INPUT if holder.is_input else Kind.ACTIVATION
+                owner = replace(NOBODY, layer=holder.of_call, kind=kind)
                 yield Claim(HELD_TENSOR, owner, group.tensor, holder.count)
         left = sum(
             holder.count

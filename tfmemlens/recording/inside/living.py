@@ -61,9 +61,12 @@ def living(
     for name, value, place in roots(trace, causes):
         if tape is None and _is_open_tape(value):
             tape = Place(place.file, place.function, place.first_line, name)
+        held.add_data_set(name, value, place)
         _walk(name, value, place, held, clock)
     _add_given(trace, held)
     _add_of_calls(trace, causes, held)
+    for each in objects(_is_data_set):
+        held.add_data_set("", each, _calling(trace))
     tape = tape or (Place("", None, 0) if any(map(_is_open_tape, objects(_is_tape))) else None)
     held.add_hanging()
     attributes = []  # type: List[Any]
@@ -133,6 +136,17 @@ of the backward pass, which are C++.
 
 GIVEN = "array given"
 """Who holds a copy of an array that was given to TensorFlow: the array's name."""
+
+
+DATA_SET = "data set"
+"""Who holds what `from_tensor_slices` was given: the name that leads to the data set, else the line that uses
+it.
+"""
+_MOST_SOURCES = 200
+
+
+def _is_data_set(kind: type) -> bool:
+    return kind.__name__.endswith("Dataset") and (kind.__module__ or "").startswith("tensorflow.python.data")
 
 
 CALL = "call"
@@ -229,6 +243,7 @@ class Held:
         self.visited: Set[int] = set()
         """The containers that were looked into."""
         self.given = given.GivenArrays()
+        self._of_data_sets: Dict[int, Tuple[str, Optional[Place]]] = {}
         self._hung: List[Tuple[Any, str, str, Optional[Place]]] = []
         self._waiting: List[Tuple[Any, str, Optional[Place], int]] = []
         """Those without a name, which a tensor with a name or an older one may be a view of."""
@@ -256,6 +271,18 @@ class Held:
         else:
             self._waiting.append((tensor, kind, place, shown))
 
+    def add_data_set(self, name: str, value: Any, place: Optional[Place]) -> None:
+        """Remember whose the tensors of a data set are, and of those that it reads from, where it is one."""
+        waiting = [value] if _is_data_set(type(value)) else []
+        while waiting and len(self._of_data_sets) < _MOST_SOURCES:
+            each = vars(waiting.pop())
+            inner = each.get("_input_datasets") or each.get("_input_dataset")
+            waiting += [
+                one for one in (inner if isinstance(inner, (list, tuple)) else [inner]) if one is not None
+            ]
+            for tensor in each.get("_tensors") or ():
+                self._of_data_sets.setdefault(id(tensor), (name, place))
+
     def add_waiting(self) -> None:
         """Count those without a name, the oldest first: a view of another tensor's buffer is none."""
         for tensor, kind, place, shown in sorted(self._waiting, key=lambda each: getattr(each[0], "_id", 0)):
@@ -275,6 +302,9 @@ class Held:
         call: Optional[given.GivenTo] = None
         if not name and place is None and size >= given.LEAST_BYTES and framework == "tensorflow":
             name, kind, place, call = self._copied(tensor, shape) or (name, kind, place, call)
+            if not name and id(tensor) in self._of_data_sets:
+                name, place = self._of_data_sets[id(tensor)]
+                kind = DATA_SET
         scoped = self._scopes is not None and not name and framework == "tensorflow"
         scope = self._scopes.of(tensor) if scoped else None
         key = framework, shape, dtype, name, kind, scope
@@ -541,6 +571,19 @@ def _add_of_calls(trace: Any, causes: Iterable[Any], held: Held) -> None:
                 for each in parts:
                     if _is_tensor(each):
                         held.add(each, "", CALL, place)
+
+
+def _calling(trace: Any) -> Optional[Place]:
+    """The line of the program in which a failure happened."""
+    stack = next(_stacks(trace))
+    for frame, line in reversed(stack):
+        code = frame.f_code
+        if is_users(code.co_filename):
+            function = None if code.co_name == "<module>" else code.co_name
+            place = Place(code.co_filename, function, code.co_firstlineno)
+            place.call = given.GivenTo(function or "", line)
+            return place
+    return None
 
 
 def _whole_stack(trace: Any) -> List[Tuple[Any, int]]:
