@@ -78,3 +78,10 @@ def test_what_constants_alone_tell_is_kept_where_the_step_reads_it(monkeypatch: 
         ("step/mask", 1600, 2, True)
     ]
     assert functions == []
+
+
+def test_a_variable_that_a_function_makes_has_its_handle() -> None:
+    """An optimizer's, for example: nobody says that nothing else has it."""
+    base = type("UninitializedVariable", (), {})
+    kinds = [type("UnliftedInitializerVariable", (base,), {}), type("Layer", (), {})]
+    assert [function_constants._is_variable(kind) for kind in (base, *kinds)] == [True, True, False]

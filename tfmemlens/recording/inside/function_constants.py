@@ -198,9 +198,14 @@ def _captured(graph: Any) -> Iterator[Tuple[int, int]]:
 def _handles_of_variables() -> Set[int]:
     """Those that Python's variables have."""
     handles = set()
-    for each in objects(lambda kind: kind.__name__ in _VARIABLES):
+    for each in objects(_is_variable):
         handles.add(id(getattr(each, "_handle", None)))
     return handles
+
+
+def _is_variable(kind: type) -> bool:
+    """Also what a function makes when it is first called, which has a class of its own."""
+    return any(base.__name__ in _VARIABLES for base in kind.__mro__)
 
 
 def _left_variables(graph: Any, owned: Set[int]) -> Iterator[Tuple[int, Row]]:
