@@ -129,9 +129,10 @@ FRAME = LineRule(
     needs='File "',
 )
 AUTOGRAPH_FRAME = LineRule(
-    r"\A {2,8}(?P<file>(?:[~/]|[A-Za-z]:[\\/]|<ipython)\S*):(?P<line>\d+) (?P<name>[A-Za-z_<]\w*>?)"
-    r"(?: +\*{1,2})?\s*\Z",
+    r"\A {2,8}(?P<file>(?:[~/]|[A-Za-z]:[\\/]|<ipython)\S*|[\w.][\w./\\-]{0,120}\.py(?=:\d+ \w+ +\*))"
+    r":(?P<line>\d+) (?P<name>[A-Za-z_<]\w*>?)(?: +\*{1,2})?\s*\Z",
     "    /home/ann/train.py:41 train_step  *",
+    "    metric.py:13 result  *",  # of a program that is called by its name
     "    /usr/lib/python3/dist-packages/keras/optimizer_v2/adam.py:129 _create_slots",
     needs=".py:",
     era=((2, 0), (2, 4)),
