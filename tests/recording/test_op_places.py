@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,14 @@ def test_what_a_metric_counts_goes_by_its_name(program: str, monkeypatch: pytest
     metrics = [Metric("tag_auc", handle)]
     monkeypatch.setattr(op_places, "objects", lambda wanted: [one for one in metrics if wanted(type(one))])
     assert told(known, monkeypatch=monkeypatch) == {"Tile_2": ("tag_auc", 3), "Sum_2": ("tag_auc", 3)}
+    for text, line in (
+        ('z = head(y, "tag_auc")', 3),
+        ("class Metric(M):\n m = Metric()", 2),
+        ("Metric()\n" * 2, 3),
+    ):
+        Path(program).write_text(text.replace("z", "\n\nz"))
+        linecache.clearcache()
+        assert told(known, monkeypatch=monkeypatch)["Sum_2"] == ("tag_auc", line)
     metrics.clear()
     assert told(known, monkeypatch=monkeypatch) == {}
 

@@ -87,14 +87,14 @@ def _places(graph: Any, clock: Clock) -> Iterator[Tuple[str, Place]]:
         yield name, place
 
 
-def _metrics() -> Dict[int, str]:
-    """The names of Keras's metrics by the handles of their variables."""
-    names = {}  # type: Dict[int, str]
+def _metrics() -> Dict[int, Tuple[str, str]]:
+    """The names of Keras's metrics, and their classes', by the handles of their variables."""
+    names = {}  # type: Dict[int, Tuple[str, str]]
     for metric in objects(_is_metric):
         for variable in list(getattr(metric, "variables", None) or ()):
             handle = getattr(getattr(variable, "_value", variable), "_handle", None)
             if handle is not None:
-                names[id(handle)] = str(getattr(metric, "name", ""))
+                names[id(handle)] = str(getattr(metric, "name", "")), type(metric).__name__
     return names
 
 
@@ -104,30 +104,39 @@ def _is_metric(kind: type) -> bool:
     )
 
 
-def _of_metrics(graph: Any, clock: Clock, metrics: Dict[int, str]) -> Iterator[Tuple[str, Place]]:
+def _of_metrics(graph: Any, clock: Clock, metrics: Dict[int, Tuple[str, str]]) -> Iterator[Tuple[str, Place]]:
     """The ops in no scope of which a metric counts what it adds to its variables, by its name and the line
-    of the program that evaluates.
+    of the program that makes it, else the one that trains or evaluates.
     """
     outside, inside = (list(getattr(graph, each, ())) for each in ("external_captures", "internal_captures"))
     owners = {
         str(inner.op.name): metrics[id(outer)]
         for outer, inner in zip(outside, inside)
-        if id(outer) in metrics and metrics[id(outer)]
+        if id(outer) in metrics and metrics[id(outer)][0]
     }
     seen = set()  # type: Set[str]
     for op in graph.get_operations() if owners else ():
         inputs = list(getattr(op, "inputs", ()))
         name = owners.get(str(inputs[0].op.name)) if inputs and op.type in _ADDS else None
         waiting = [each.op for each in inputs[1:]] if name else []
-        while waiting and not clock.is_over():
+        while name is not None and waiting and not clock.is_over():
             each = waiting.pop()
             if str(each.name) in seen or "/" in str(each.name):
                 continue
             seen.add(str(each.name))
             place = _updating(each)
             if place is not None:
-                yield str(each.name), (str(name), *place)
+                yield str(each.name), (name[0], place[0], _making(place[0], *name) or place[1])
                 waiting += [one.op for one in list(each.inputs)]
+
+
+def _making(file: str, name: str, kind: str) -> Optional[int]:
+    """The line that makes a metric: which has its name in quotes, or alone calls its class."""
+    lines = list(enumerate(linecache.getlines(file), 1))
+    named = [number for number, text in lines if "'%s'" % name in text or '"%s"' % name in text]
+    calls = [number for number, text in lines if kind + "(" in text and not text.startswith("class ")]
+    found = named or (calls if len(calls) == 1 else [])
+    return found[0] if found else None
 
 
 def _updating(op: Any) -> Optional[Tuple[str, int]]:
