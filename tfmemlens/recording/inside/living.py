@@ -554,7 +554,7 @@ def _add_given(trace: Any, held: Held) -> None:
 
 def _add_of_calls(trace: Any, causes: Iterable[Any], held: Held) -> None:
     """The tensors of no name of the program's that the functions hold which a failure came through."""
-    for stack in [next(_stacks(trace)), *map(_whole_stack, causes)]:
+    for stack in map(_whole_stack, [trace, *causes]):
         own = max(
             (at for at, (frame, _) in enumerate(stack) if is_users(frame.f_code.co_filename)), default=None
         )
@@ -575,8 +575,7 @@ def _add_of_calls(trace: Any, causes: Iterable[Any], held: Held) -> None:
 
 def _calling(trace: Any) -> Optional[Place]:
     """The line of the program in which a failure happened."""
-    stack = next(_stacks(trace))
-    for frame, line in reversed(stack):
+    for frame, line in reversed(_whole_stack(trace)):
         code = frame.f_code
         if is_users(code.co_filename):
             function = None if code.co_name == "<module>" else code.co_name
