@@ -361,6 +361,7 @@ def test_a_tensor_of_a_call_goes_by_its_line_and_not_by_a_weight_as_wide() -> No
     [
         ("Cast_1", 10, "update_state (own.py:8)"),
         ("veil/Cast", 10, "veil"),
+        ("gradient_tape/net/veil/Cast", 10, "veil"),  # in the model's scope
         ("net/veil/Mul", 10, None),
         ("Cast_1", 40, None),  # as wide as the result
         ("Cast_1", 11, None),
@@ -373,6 +374,7 @@ def test_what_a_failed_cast_reads_is_there(node: str, block: int, layer: str | N
             node=node, shape=shape, dtype="float32", source="/home/net/own.py:8", device="/device:CPU:0"
         )
     )
-    net = LiveModel((), (), places=(OpPlace("update_state", "own.py", 8, ("Greater",)),))
+    places = (OpPlace("update_state", "own.py", 8, ("Greater",)),)
+    net = LiveModel(("net",), (("veil", "Dense"),), places=places)
     found = counted(dump((block, 1), (3, 1)), model=net, failure=failure)
     assert found == ({(layer, "activation"): 10, (None, "unattributed"): 3} if layer else {})

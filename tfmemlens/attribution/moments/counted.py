@@ -367,7 +367,8 @@ def _of_a_cast(capture: Capture, failed: FailedRequest, blocks: Blocks) -> Itera
         if width == own or wanted < LEAST_BYTES:
             continue
         if any(blocks.of(size, wanted) for size in {round_up(wanted), *blocks.asked_for(wanted)}):
-            owner = replace(owner_of(node, "Cast"), kind=Kind.ACTIVATION)
+            named = LiveNames(capture.live_model).owner(owner_of(node, "Cast"))
+            owner = replace(named, kind=Kind.ACTIVATION)
             if "/" not in node:
                 owner = replace(owner, layer=_line_of(capture.live_model, failed.source or ""))
             tensor = TensorType(shape, "bool" if width == 1 else None)
