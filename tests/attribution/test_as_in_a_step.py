@@ -17,7 +17,7 @@ from tfmemlens.model.allocation import BEFORE, Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind
 from tfmemlens.model.capture import Capture, Source
 from tfmemlens.model.incident import FailedRequest, Incident, RequestKind
-from tfmemlens.model.live_model import LiveModel
+from tfmemlens.model.live_model import LiveModel, LiveVariable
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.values import replace
 
@@ -221,3 +221,17 @@ def test_before_the_backward_pass_nothing_is_of_it(node: str, claimed: bool) -> 
 )
 def test_what_a_pool_made_shorter_grows_with_it(shape: tuple[int, ...], new: tuple[int, ...]) -> None:
     assert resized(shape, ResizedStep(sides={196: 21000})) == new
+
+
+def test_a_weights_gradient_has_the_weights_shape_whatever_the_batch() -> None:
+    """A kernel with as many rows as the recorded step had samples is no batch."""
+    step = timeline(
+        made("gradients/enc/MatMul_grad/MatMul_1", (32, 512), 1, 9),
+        made("gradients/enc/MatMul_grad/MatMul", (32, 512), 1, 9),
+        made("dec/MatMul", (32, 2048), 2, 8),
+    )
+    kernel = LiveVariable("enc/kernel", "enc", Kind.PARAMETER, TensorType((32, 512), "float32"))
+    model = LiveModel((), (), variables=(kernel,))
+    found = dict(alive([*claims_of_step([step], REQUEST, model)]))
+    assert found["gradients/enc/MatMul_grad/MatMul_1"] == (32, 512)
+    assert found["gradients/enc/MatMul_grad/MatMul"] == (96, 512)

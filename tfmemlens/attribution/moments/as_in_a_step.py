@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tfmemlens.attribution.moments.claims import Claim
 from tfmemlens.attribution.names.owner_cache import owner_like
+from tfmemlens.attribution.names.weight_gradients import of_weights
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.allocation import BEFORE, PIPELINE, Shape
 from tfmemlens.model.attribution import Kind, Phase
@@ -34,6 +35,8 @@ class ResizedStep:
     batch: Mapping[int, int] = field(default_factory=dict)
     sides: Mapping[int, int] = field(default_factory=dict)
     """Of pictures and sequences."""
+    weights: frozenset[Shape] = frozenset()
+    """The shapes of the program's variables, which no batch changes."""
 
 
 def claims_of_step(
@@ -48,12 +51,18 @@ def claims_of_step(
             if model is not None and model.failed_step:
                 yield from _of_the_blocks(timeline, in_use)
             index, sizes = _same_moment(timeline, request, model)
+            sizes = replace(sizes, weights=_shapes_of_weights(model))
             rows = timeline.alive_after(index)
             if timeline.predicted:
                 rows = [*rows, *_kept_until_the_peak(timeline, {*rows})]
             yield from _claims(timeline, rows, sizes)
             yield from _of_other_times(timeline, {*rows}, sizes, request)
             return
+
+
+def _shapes_of_weights(model: LiveModel | None) -> frozenset[Shape]:
+    shapes = (each.tensor.shape for each in model.variables) if model else ()
+    return frozenset(shape for shape in shapes if shape)
 
 
 def _of_the_blocks(timeline: Timeline, in_use: int | None) -> Iterator[Claim]:
@@ -144,7 +153,9 @@ def _claims_by_row(
         if not shape:
             continue
         if owner.kind in _OF_THE_STEP and table.purpose[row] not in (BEFORE, PIPELINE):
-            yield row, Claim(node, owner, TensorType(resized(shape, sizes), table.dtype[row]))
+            of_weight = owner.kind is Kind.GRADIENT and shape in sizes.weights and of_weights(node)
+            tensor = TensorType(shape if of_weight else resized(shape, sizes), table.dtype[row])
+            yield row, Claim(node, owner, tensor)
 
 
 def _of_other_times(
