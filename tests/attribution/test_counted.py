@@ -342,3 +342,35 @@ def test_what_a_failed_cast_reads_is_there(node: str, block: int, layer: str | N
     net = LiveModel((), (), places=(OpPlace("update_state", "own.py", 8, ("Greater",)),))
     found = counted(dump((block, 1), (3, 1)), model=net, failure=failure)
     assert found == ({(layer, "activation"): 10, (None, "unattributed"): 3} if layer else {})
+
+
+def turns(mebibytes: int, count: int, name: str = "while/mul", kind: Kind = Kind.LOOP_STACK) -> list[Claim]:
+    return [Claim(name, replace(NOBODY, layer="cell", kind=kind), kind_of(mebibytes))] * count
+
+
+def more_of(blocks: Attribution, *claims: Claim) -> dict[tuple[str | None, int], int]:
+    """How many blocks of so many MiB each owner has."""
+    found = with_counted(blocks, Capture(Source("-")), FAILURE, claims)
+    assert found is not None and found.table.total_bytes == blocks.table.total_bytes
+    sums: dict[tuple[str | None, int], int] = {}
+    for row, owner in zip(found.table, found.owners, strict=True):
+        key = owner.layer, row.size_bytes // MIB
+        sums[key] = sums.get(key, 0) + row.count
+    return sums
+
+
+def test_a_loop_of_more_turns_has_as_many_blocks_more() -> None:
+    """Of a type whose blocks are partly larger as many as of the other."""
+    claims = [*turns(8, 20), *turns(4, 20)]
+    assert more_of(dump((8, 50), (5, 20), (4, 30), (3, 9)), *claims) == {
+        ("cell", 8): 50,
+        ("cell", 5): 20,
+        ("cell", 4): 30,
+        (None, 3): 9,
+    }
+
+
+def test_near_miss_few_turns_or_what_no_loop_keeps_are_no_more_than_counted() -> None:
+    assert more_of(dump((8, 50)), *turns(8, 12)) == {("cell", 8): 12, (None, 8): 38}
+    assert more_of(dump((8, 50)), *turns(8, 20, kind=Kind.ACTIVATION)) == {("cell", 8): 20, (None, 8): 30}
+    assert more_of(dump((8, 19)), *turns(8, 20)) == {("cell", 8): 19}

@@ -53,6 +53,7 @@ def with_counted(
         take(taken, blocks, _of_kept_rows(capture, failed, taken, blocks))
         take(taken, blocks, _of_queues(capture, failed, blocks))
         take(taken, blocks, (each for each in of_step if not _is_sure(each)))
+        take(taken, blocks, _of_more_turns(of_step, taken, blocks))
         take(taken, blocks, _of_elements(capture, failed, blocks))
         take(taken, blocks, _of_a_cast(capture, failed, blocks))
         take(taken, blocks, _of_graphs(capture.live_model, own=True) if capture.live_model else ())
@@ -253,6 +254,30 @@ def _of_graphs(model: LiveModel, own: bool = False) -> Iterator[Claim]:
         layer = each.name.rpartition("/")[0] or lines.get(each.name)
         kind = Kind.PARAMETER if each.is_variable else Kind.CONSTANT
         yield Claim(each.name, replace(NOBODY, layer=layer, kind=kind), each.tensor, each.count)
+
+
+def _of_more_turns(of_step: Iterable[Claim], taken: Taken, blocks: Blocks) -> Iterator[Claim]:
+    """What a loop keeps of turns beyond those of the recorded step: as many of each type more as there are
+    blocks of the type that has the most of them.
+    """
+    of_turns = Counter[Claim]()
+    for claim in of_step:
+        if claim.owner.kind is Kind.LOOP_STACK:
+            of_turns[replace(claim, name="", count=1)] += claim.count
+    had = Counter[Claim]()
+    names = dict[Claim, str]()
+    for claims in taken.values():
+        for claim, count in claims:
+            alike = replace(claim, name="", count=1)
+            had[alike] += count
+            names[alike] = claim.name
+    many = [claim for claim, count in of_turns.items() if count >= _LEAST_ELEMENTS and had[claim] == count]
+    there = {claim: blocks.of(round_up(claim.bytes), claim.bytes) for claim in many}
+    longer = max(((had[claim] + there[claim]) / of_turns[claim] for claim in many), default=1.0)
+    for claim in many:
+        more = math.ceil(of_turns[claim] * longer) - had[claim]
+        if more > 0:
+            yield replace(claim, name=names[claim], count=more)
 
 
 def _of_queues(capture: Capture, failed: FailedRequest, blocks: Blocks) -> Iterator[Claim]:
