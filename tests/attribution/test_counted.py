@@ -344,6 +344,21 @@ def test_what_a_failed_cast_reads_is_there(node: str, block: int, layer: str | N
     assert found == ({(layer, "activation"): 10, (None, "unattributed"): 3} if layer else {})
 
 
+def test_what_the_run_that_failed_was_given_goes_by_its_placeholder() -> None:
+    """In a block of its size, else in a larger one; what a traced step was given before is gone."""
+    fed = (("signal", kind_of(8)), ("net/Placeholder_1", kind_of(3)))
+    model = LiveModel((), (), inputs=(kind_of(4),), fed=fed, places=(OpPlace("", "net.py", 7, ("x",)),))
+    assert counted(dump((8, 2), (5, 1), (4, 1)), model=model) == {
+        ("signal", "input"): 8,
+        ("net/Placeholder_1", "input"): 4,
+        (None, "unattributed"): 13,
+    }
+    unnamed = replace(model, fed=(("Placeholder", kind_of(8)),))
+    assert counted(dump((8, 1)), model=unnamed) == {("Placeholder", "input"): 8}
+    told = replace(unnamed, places=(OpPlace("build", "net.py", 7, ("Placeholder",)),))
+    assert counted(dump((8, 1)), model=told) == {("build (net.py:7)", "input"): 8}
+
+
 def turns(mebibytes: int, count: int, name: str = "while/mul", kind: Kind = Kind.LOOP_STACK) -> list[Claim]:
     return [Claim(name, replace(NOBODY, layer="cell", kind=kind), kind_of(mebibytes))] * count
 

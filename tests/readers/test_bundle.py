@@ -210,6 +210,13 @@ def test_the_batch_of_the_traced_step_is_told(tmp_path: Path) -> None:
     assert not any("batch" in note.text for note in pipeline.timelines(tmp_path).notes)
 
 
+def test_what_the_run_that_failed_was_given_is_told_by_name(tmp_path: Path) -> None:
+    rows = [{"name": "x", "shape": [4, 3], "type": "float32"}, {"name": "no type", "shape": [4], "type": ""}]
+    (tmp_path / "model.json").write_text(json.dumps({**model(), "fed": rows}))
+    live = pipeline.timelines(tmp_path).live_model
+    assert live is not None and live.fed == (("x", TensorType((4, 3), "float32")),)
+
+
 def test_the_batch_of_the_step_that_failed_is_another(tmp_path: Path) -> None:
     (tmp_path / "step-0000002.xplane.pb").write_bytes(TRACE.read_bytes())
     (tmp_path / "model.json").write_text(json.dumps({**model(), "batch": 16, "failed_batch": 512}))

@@ -1082,3 +1082,29 @@ def test_loops_are_not_traced_where_addresses_are_limited(
         monkeypatch.setattr(graphs, "_has_little_room", lambda limited=limited: limited)
         runs._recorder.restart(str(tmp_path), 1)
         assert [runs._begin(["train"], each) for each in (sessions[0], *sessions)][1:] == traced
+
+
+def test_what_fills_a_queue_is_counted_and_never_traced(tmp_path: Path) -> None:
+    """Its thread runs beside the steps, whose records it would take the place of."""
+    runs = graphs.Runs(recorder.Recorder(str(tmp_path), {}, 1), RunOptions, None, (2, 4))
+    fill = SimpleNamespace(name="fill", type="QueueEnqueueManyV2")
+    assert [runs._begin(fill) for _ in range(3)] == [False] * 3
+    assert not runs.is_due and not runs.is_first
+    assert [runs._begin(["train"]) for _ in range(2)] == [False, True]
+    assert runs._recorder.steps == {"fill": 3, "train": 2}
+
+
+@pytest.mark.parametrize("others", [0, 2])
+def test_the_graph_of_a_run_is_kept_where_no_record_of_its_kind_is(tmp_path: Path, others: int) -> None:
+    own = recorder.Recorder(str(tmp_path), {}, 1)
+    for kind in ["train", *["other"] * others]:
+        for _ in range(2):
+            own.begins(kind)
+        own.ended(b"x" * 100, ".pb", 0.0, [])
+    told = {"fetches": ["train"], "feeds": {}}
+    own.last_run = SimpleNamespace(
+        kind="train", graph=None, fed=[], failed=lambda trace: None, saved=lambda bundle: told
+    )  # type: ignore[assignment]
+    own.failed(MemoryError())
+    model = tmp_path / "model.json"
+    assert (model.exists() and "fetches" in json.loads(model.read_text())) is bool(others)

@@ -131,6 +131,8 @@ class LiveModel:
     """What the run of a session was to compute that failed before any was traced."""
     feeds: tuple[tuple[str, tuple[int | None, ...]], ...] = ()
     """The placeholders that it was given, with their shapes."""
+    fed: tuple[tuple[str, TensorType], ...] = ()
+    """The placeholders of the session's run that failed, with the arrays that they were given."""
     failed_scope: str | None = None
     """The scope of the eager op that failed."""
     failed_step: bool = False

@@ -37,6 +37,8 @@ _MOST_FORESEEN, _APART_SECONDS = 3, 2.0
 _LONGEST_WAIT = 5.0
 """Seconds for which a failure waits while owners are being noted."""
 _MOST_CAUSES = 8
+_MOST_STEPS = 1000
+"""Kinds of steps that are counted."""
 _WORDS = (
     "OOM when",
     "ut of memory",
@@ -84,6 +86,8 @@ class Recorder:
         """Of the step that runs now, where it is traced."""
         self._failed: Dict[str, Any] = {}
         """Of the step that failed."""
+        self._fed: List[Dict[str, Any]] = []
+        """The arrays that the session's run was given that failed."""
         self._largest: Dict[str, int] = {}
         """The bytes of the inputs of the largest step that was traced, by its kind."""
         self._begun: Dict[str, int] = {}
@@ -106,7 +110,7 @@ class Recorder:
         self._root, self._bundle, self.every = folder, None, every
         self.steps, self.traced, self._next, self.told, self._models_written = {}, 0, 0.0, False, 0.0
         self._largest, self._begun, self._standing = {}, {}, []
-        self._inputs, self._given, self._failed = {}, {}, {}
+        self._inputs, self._given, self._failed, self._fed = {}, {}, {}, []
         self.active, self._of_failure = True, False
 
     @property
@@ -126,11 +130,10 @@ class Recorder:
         if not self.active:
             return False
         self._given = {}
+        count = self.counts(what)
+        if not count:
+            return False
         with self._lock:
-            count = self.steps.get(what, 0) + 1
-            if count == 1 and len(self.steps) > 1000:
-                return False
-            self.steps[what] = count
             before = self._begun.get(what, 0)
             self._begun[what] = max(before, given_bytes)
         most = before if what in self._largest else _SLIGHTLY * before
@@ -143,6 +146,15 @@ class Recorder:
             self._kind = what
             self._largest[what] = max(largest, given_bytes)
         return due
+
+    def counts(self, what: str) -> int:
+        """How many steps of its kind have begun with this one; 0 of a kind beyond those that are counted."""
+        with self._lock:
+            count = self.steps.get(what, 0) + 1
+            if not self.active or (count == 1 and len(self.steps) > _MOST_STEPS):
+                return 0
+            self.steps[what] = count
+            return count
 
     def ended(
         self,
@@ -216,6 +228,8 @@ class Recorder:
             described["failed_scope"] = self._failed_scope
         if self._failed.get("batch"):
             described["failed_batch"] = self._failed["batch"]
+        if self._fed:
+            described["fed"] = self._fed
         kept, functions = self.guard(self._functions.told)() or ([], [])
         self.keep_constants()
         kept = self._constants + kept
@@ -224,7 +238,9 @@ class Recorder:
         places = self.guard(self._places.told)(self.last_run.graph) or []
         if places:
             described["places"] = places
-        told: List[Any] = [self._standing, kept, functions, places, self._predictable, self._of_failure]
+        told: List[Any] = [
+            *(self._standing, kept, functions, places, self._predictable, self._of_failure, self._fed)
+        ]
         if described["models"] or any(told):
             self.bundle.write_json(bundle.MODEL, described)
 
@@ -243,8 +259,11 @@ class Recorder:
         self.write_record()
 
     def _save_graph(self) -> None:
-        """That of the run which fails, unless one of its kind was recorded, which tells more."""
-        if self.last_run.kind not in self._largest:
+        """That of the run which fails, unless one of its kind was recorded, which tells more; that may have
+        given way to others.
+        """
+        kept = {kind for _, _, _, kind in self.bundle.traces}
+        if self.last_run.kind not in self._largest or self.last_run.kind not in kept:
             self._predictable = self.guard(self.last_run.saved)(self.bundle) or {}
 
     def failed(self, error: Any, trace: Any = None) -> None:
@@ -263,9 +282,12 @@ class Recorder:
         windows = getattr(self, "_windows", None)
         if windows is not None:
             self.guard(windows.failed)()
-        self.failing()
-        self._save_graph()
         trace_of_it = trace if trace is not None else getattr(error, "__traceback__", None)
+        self.guard(self.last_run.failed)(trace_of_it)
+        self._fed = self.last_run.fed
+        batch = session_graphs.batch_of(self._fed)
+        self.failing({"batch": batch} if batch else None)
+        self._save_graph()
         if self.scopes is not None:
             self._failed_scope = self.guard(self.scopes.failed)(trace_of_it)
         self.describe_models(trace=trace_of_it, whole=True)
