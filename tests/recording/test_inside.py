@@ -31,6 +31,7 @@ from tfmemlens.recording.inside import (
     programs,
     recorded_steps,
     recorder,
+    session_graphs,
 )
 
 SESSION = """
@@ -1108,3 +1109,17 @@ def test_the_graph_of_a_run_is_kept_where_no_record_of_its_kind_is(tmp_path: Pat
     own.failed(MemoryError())
     model = tmp_path / "model.json"
     assert (model.exists() and "fetches" in json.loads(model.read_text())) is bool(others)
+
+
+def test_what_only_seemed_to_fail_is_not_told_of_the_run_that_did(tmp_path: Path) -> None:
+    own = recorder.Recorder(str(tmp_path), {}, 1)
+    own.last_run.begins(None, ["init"], None, "init")
+    own._predictable = {"fetches": ["init"], "feeds": {}}
+    (tmp_path / session_graphs.NAME).write_bytes(b"a graph")
+    for _ in range(2):
+        own.begins("train")
+    own.ended(b"x" * 100, ".pb", 0.0, [{"shape": [4]}])
+    own.last_run.begins(None, ["train"], None, "train")
+    own.failed(MemoryError())
+    assert "fetches" not in json.loads((tmp_path / "model.json").read_text())
+    assert not (tmp_path / session_graphs.NAME).exists()

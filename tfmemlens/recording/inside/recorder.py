@@ -263,8 +263,12 @@ class Recorder:
         given way to others.
         """
         kept = {kind for _, _, _, kind in self.bundle.traces}
+        told = self._predictable
+        self._predictable = {}  # of what only seemed to fail before
         if self.last_run.kind not in self._largest or self.last_run.kind not in kept:
             self._predictable = self.guard(self.last_run.saved)(self.bundle) or {}
+        elif told:
+            self.bundle.remove(session_graphs.NAME)
 
     def failed(self, error: Any, trace: Any = None) -> None:
         """Gather what explains a failure for memory, once; any other is left alone."""
