@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import types
+from collections import namedtuple
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -510,6 +511,25 @@ def test_the_batch_of_a_call(args: tuple[Any, ...], adapter: Data | None, told: 
     types = {"types": ["float32"] * len(told["inputs"])} if told else {}
     assert call(args) == {**told, **types}
     del epoch_iterator
+
+
+def test_lists_that_are_fed_are_one_array_of_the_placeholders_type() -> None:
+    """`feed_dict={x: [each.frame for each in sample]}`."""
+
+    def call(feed_dict: Any) -> tuple[dict[str, Any], int]:
+        return inputs.of_call(0), inputs.bytes_of_call(0)
+
+    frame = SimpleNamespace(shape=(5, 5), dtype=SimpleNamespace(name="float64", itemsize=8))
+    key = SimpleNamespace(dtype=SimpleNamespace(base_dtype=SimpleNamespace(name="float32", size=4)))
+
+    class Key:
+        dtype = key.dtype
+
+    pairs = namedtuple("pairs", "indices values")
+    told, size = call({Key(): [frame] * 3, Key(): [[1, 2], [3, 4], [5, 6]], Key(): 0.5})
+    assert told == {"inputs": [[3, 5, 5], [3, 2]], "types": ["float32"] * 2, "batch": 3}
+    assert size == 3 * 25 * 4 + 6 * 4 + 4
+    assert inputs.shape_of(pairs(frame, frame)) is None is inputs.shape_of([]) is inputs.shape_of("x")
 
 
 def test_the_bytes_of_a_call() -> None:

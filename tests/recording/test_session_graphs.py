@@ -66,7 +66,7 @@ def test_a_run_leaves_its_graph_its_fetches_and_the_shapes_that_it_was_given(tmp
     graph = Graph(8, None)
     feed = {Key("x:0"): tensor("", 32, 7), Key("rate:0"): 0.5, "y:0": tensor("", 32)}
     told = saved(tmp_path, graph, [tensor("train"), {"loss": tensor("Mean:0")}, "accuracy"], feed)
-    assert told == {"fetches": ["train", "Mean:0", "accuracy"], "feeds": {"x": [32, 7]}}
+    assert told == {"fetches": ["train", "Mean:0", "accuracy"], "feeds": {"x": [32, 7], "rate": []}}
     assert (tmp_path / session_graphs.NAME).read_bytes() == b"the graph"
 
 

@@ -8,6 +8,7 @@ import weakref
 from collections import deque
 from typing import Any, Deque, Dict, Iterator, List, Optional
 
+from .inputs import shape_of
 from .run_records import flat
 
 NAME = "session_graph.pb"
@@ -126,10 +127,10 @@ def _run_of(session: Any, fetches: Any, feed: Any, kind: str) -> _Run:
     run = _Run(getattr(session, "graph", None), kind, fills_a_queue(fetches))
     run.fetches = list(_names(fetches))
     for key, value in list(feed.items())[:MAX_FEEDS] if isinstance(feed, dict) else ():
-        shape = getattr(value, "shape", None)
-        if shape is not None and hasattr(key, "name"):
+        shape = shape_of(value) if hasattr(key, "name") else None
+        if shape is not None:
             name = str(key.name).split(":")[0]
-            run.feeds[name] = [int(size) for size in tuple(shape)]
+            run.feeds[name] = shape
             run.types[name] = _dtype(key)
     return run
 
