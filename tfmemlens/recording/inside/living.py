@@ -407,12 +407,13 @@ def _shows_one(array: Any) -> bool:
 def roots(trace: Any, causes: Iterable[Any] = ()) -> Iterator[Tuple[str, Any, Place]]:
     """Every name of the user's modules and of the functions that run or failed."""
     for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if getattr(module, "__name__", "") == "__main__":
+        known = getattr(module, "__dict__", {})  # a module may load others where it is asked for more
+        file = known.get("__file__")
+        if known.get("__name__") == "__main__":
             file = file or _main_file(trace)
-        elif not is_users(file):
+        elif not isinstance(file, str) or not is_users(file):
             continue
-        for name, value in list(getattr(module, "__dict__", {}).items()):
+        for name, value in list(known.items()):
             if not name.startswith("__"):
                 yield name, value, Place(file or "", None, 0)
     for frame in _frames([trace, *causes]):
@@ -443,7 +444,10 @@ def _frames(traces: Iterable[Any]) -> Iterator[Any]:
 
 
 _NEVER_HOLD = frozenset(
-    "tensorflow keras jax jaxlib numpy builtins module _tfmemlens_inside IPython ipykernel traitlets".split()
+    (
+        "tensorflow tensorflow_core tensorflow_estimator keras jax jaxlib numpy builtins module"
+        " _tfmemlens_inside IPython ipykernel traitlets"
+    ).split()
 )
 """Whose objects are not looked into: a notebook's `exit` leads to all that its cells have named."""
 _LIBRARIES = tuple(
