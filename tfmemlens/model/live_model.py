@@ -282,6 +282,8 @@ class HeldTensors:
     holders: tuple[Holder, ...]
     arrays: bool = False
     """Whether Python holds them as NumPy arrays, in the host's memory: what a session returned."""
+    own: bool = False
+    """Whether these are arrays of NumPy's own memory, and no allocator of TensorFlow's has them."""
 
     def may_be_on(self, where: str | None) -> bool:
         """Whether they may lie on a device (`/device:GPU:0`) or in what an allocator has, as far as that is

@@ -44,6 +44,8 @@ def merge(captures: list[Capture]) -> Capture:
         surroundings=surroundings(captures),
         live_model=_live_model(captures),
         living=tuple(group for capture in captures for group in capture.living),
+        arrays=tuple(group for capture in captures for group in capture.arrays),
+        resident_bytes=max((each.resident_bytes or 0 for each in captures), default=0) or None,
         held_by_python=_held_by_python(captures),
         notes=(*silent(captures), *(note for capture in captures for note in capture.notes)),
     )

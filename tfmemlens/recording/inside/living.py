@@ -11,7 +11,7 @@ import time
 from collections import deque
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
-from . import given
+from . import given, host_arrays
 from .arrays import behind, is_array_type
 
 KEY = "tfmemlens_living"
@@ -216,6 +216,7 @@ class Held:
         self.visited: Set[int] = set()
         """The containers that were looked into."""
         self.given = given.GivenArrays()
+        self.host = host_arrays.HostArrays()
         self._hung: List[Tuple[Any, str, str, Optional[Place]]] = []
         self._waiting: List[Tuple[Any, str, Optional[Place], int]] = []
         """Those without a name, which a tensor with a name or an older one may be a view of."""
@@ -329,6 +330,8 @@ class Held:
             "count": sum(group["count"] for group in ordered),
             "bytes": sum(group["bytes"] for group in ordered),
             "groups": ordered[:MAX_TYPES],
+            "arrays": self.host.told(lambda place, name: place.line_of(_last(name))),
+            "resident_bytes": host_arrays.resident_bytes(),
         }
 
 
@@ -480,6 +483,7 @@ def _walk(name: str, value: Any, place: Place, held: Held, clock: Clock) -> None
         return
     if _KINDS[type(value)] == _ARRAY:
         held.given.add(value, name, place)
+        held.host.add(value, name, "variable", place)
         return
     waiting = deque([(name, value, 0)] if may_hold(value) else [])
     while waiting and not clock.is_over():
@@ -490,10 +494,12 @@ def _walk(name: str, value: Any, place: Place, held: Held, clock: Clock) -> None
         for inner, each in _inside(path, container):
             if clock.is_over():
                 return
+            within = path if inner.startswith(path + "[") else inner
             if _is_tensor(each):
-                held.add(each, path if inner.startswith(path + "[") else inner, _word(container), place)
+                held.add(each, within, _word(container), place)
             elif _KINDS[type(each)] == _ARRAY:
                 held.given.add(each, inner, place)
+                held.host.add(each, within, _word(container), place)
             elif depth < _DEPTH and may_hold(each):
                 waiting.append((inner, each, depth + 1))
 

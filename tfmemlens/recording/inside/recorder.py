@@ -17,6 +17,7 @@ from . import (
     op_places,
     own_lines,
     programs,
+    reserve,
     session_graphs,
 )
 from .safely import Guard
@@ -103,6 +104,7 @@ class Recorder:
         """What JAX's devices held when the program failed."""
         self._foreseen, self._last_foreseen = 0, 0.0
         self._gathering = threading.RLock()
+        self._reserve = reserve.Reserve()
         self.lookout = lookout.Lookout(environment, self.guard(self.waiting))
 
     def restart(self, folder: str, every: Optional[int]) -> None:
@@ -254,7 +256,7 @@ class Recorder:
             self._save_graph()
             self.describe_models()
             held = living.living(scopes=self.scopes)
-            if held["groups"]:
+            if held["groups"] or held["arrays"]:
                 self.bundle.write_json(bundle.LIVING, held)
         self.write_record()
 
@@ -274,6 +276,7 @@ class Recorder:
         """Gather what explains a failure for memory, once; any other is left alone."""
         if self.told or not self.active or not is_for_memory(error):
             return
+        self._reserve.release()
         alone = self._gathering.acquire(timeout=_LONGEST_WAIT)  # of a fork nobody may ever release it
         try:
             self._failed_with(error, trace)
@@ -297,7 +300,7 @@ class Recorder:
         self.describe_models(trace=trace_of_it, whole=True)
         causes = [each.__traceback__ for each in chain_of(error)[1:]]
         held = living.living(trace_of_it, scopes=self.scopes, causes=causes)
-        if held["groups"]:
+        if held["groups"] or held["arrays"]:
             self.bundle.write_json(bundle.LIVING, held)
         jax = sys.modules.get("jax")
         if jax is not None:
