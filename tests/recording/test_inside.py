@@ -1141,5 +1141,6 @@ def test_what_only_seemed_to_fail_is_not_told_of_the_run_that_did(tmp_path: Path
     own.ended(b"x" * 100, ".pb", 0.0, [{"shape": [4]}])
     own.last_run.begins(None, ["train"], None, "train")
     own.failed(MemoryError())
+    assert json.loads((tmp_path / "model.json").read_text())["failed"] is True
     assert "fetches" not in json.loads((tmp_path / "model.json").read_text())
     assert not (tmp_path / session_graphs.NAME).exists()

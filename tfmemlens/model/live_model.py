@@ -137,12 +137,14 @@ class LiveModel:
     """The scope of the eager op that failed."""
     failed_step: bool = False
     """Whether the traced step is the one that failed, the first of its kind: it has no peak of its own."""
+    told_failure: bool = False
+    """Whether its process saw a failure for memory."""
 
     @property
     def failed(self) -> bool:
         """Whether its program says of itself that it failed."""
         told = self.failed_batch, self.failed_in, self.failed_scope
-        return self.failed_step or any(each is not None for each in told)
+        return self.failed_step or self.told_failure or any(each is not None for each in told)
 
     def makers_of(self, shape: tuple[int | None, ...], kind: str | None = None) -> tuple[str, ...]:
         """The layers, of this class if one is given, whose output has this shape, whatever the batch. Where

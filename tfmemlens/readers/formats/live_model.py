@@ -83,6 +83,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
             fed=tuple(_fed(document)),
             failed_scope=scope if isinstance(scope := document.get("failed_scope"), str) else None,
             failed_step=document.get("failed_step") is True,
+            told_failure=document.get("failed") is True,
         ),
     )
 

@@ -224,6 +224,8 @@ class Recorder:
         described = described or {keras_models.KEY: 1, "models": [], "variables": []}
         described.update(self._inputs, tensors=self._standing)
         described.update(self._predictable)
+        if self.told:
+            described["failed"] = True
         if self._of_failure:
             described["failed_step"] = True
         if self._failed_scope:
