@@ -7,6 +7,7 @@ The sizes are the evidence: a tensor that the failed step does not hold finds no
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tfmemlens.attribution.moments.claims import Claim
@@ -35,6 +36,8 @@ class ResizedStep:
     batch: Mapping[int, int] = field(default_factory=dict)
     sides: Mapping[int, int] = field(default_factory=dict)
     """Of pictures and sequences."""
+    given: Mapping[int, int] = field(default_factory=dict)
+    """Of what a session's run was given: lengths and the like, wherever they stand."""
     weights: frozenset[Shape] = frozenset()
     """The shapes of the program's variables, which no batch changes."""
 
@@ -51,13 +54,34 @@ def claims_of_step(
             if model is not None and model.failed_step:
                 yield from _of_the_blocks(timeline, in_use)
             index, sizes = _same_moment(timeline, request, model)
-            sizes = replace(sizes, weights=_shapes_of_weights(model))
+            sizes = replace(sizes, weights=_shapes_of_weights(model), given=_given_sizes(model))
             rows = timeline.alive_after(index)
             if timeline.predicted:
                 rows = [*rows, *_kept_until_the_peak(timeline, {*rows})]
             yield from _claims(timeline, rows, sizes)
             yield from _of_other_times(timeline, {*rows}, sizes, request)
             return
+
+
+def _given_sizes(model: LiveModel | None) -> dict[int, int]:
+    """Sizes of the arrays that the recorded run was given, and what they are in the one that failed: not the
+    batch, nor what has several values there.
+    """
+    inputs = [each.shape or () for each in model.inputs] if model else []
+    fed = [each.shape or () for _, each in model.fed] if model else []
+    if model is None or [*map(len, inputs)] != [*map(len, fed)]:
+        return {}
+    pairs = {
+        pair
+        for mine, theirs in zip(inputs, fed, strict=True)
+        for pair in zip(mine[1:], theirs[1:], strict=True)
+    }
+    known = Counter(old for old, _ in pairs)
+    return {
+        old: new
+        for old, new in pairs
+        if old and new and known[old] == 1 and old != new and old >= _LEAST_MULTIPLE and old != model.batch
+    }
 
 
 def _shapes_of_weights(model: LiveModel | None) -> frozenset[Shape]:
@@ -185,6 +209,11 @@ def resized(shape: Shape, sizes: ResizedStep) -> Shape:
             new[shape.index(old)] = size
         elif first and old >= _LEAST_MULTIPLE and first % old == 0:
             new[0] = first // old * size  # a batch of sequences that lies flat
+    widths = {side for weight in sizes.weights for side in weight} if sizes.given else set()
+    for at, old_size in enumerate(shape):
+        given = sizes.given.get(old_size or 0)
+        if given and new[at] == old_size and (at + 1 < len(shape) or old_size not in widths):
+            new[at] = given
     return tuple(new)
 
 
