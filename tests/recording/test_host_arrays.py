@@ -85,7 +85,7 @@ def test_ram_is_told_where_the_system_says_it() -> None:
 def test_where_addresses_are_limited_some_are_kept_for_the_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, kept: int | None
 ) -> None:
-    monkeypatch.setattr(reserve, "_limit", lambda: limit)
+    monkeypatch.setattr(reserve, "address_limit", lambda: limit)
     own = recorder.Recorder(str(tmp_path), {}, None)
     room = own._reserve._kept
     assert (len(room) if room is not None else None) == kept

@@ -44,6 +44,7 @@ _OF_THE_STEP = ("smaller-batch", "smaller-input", "look-for-lists")
 """What makes a step smaller, and leaves most of the memory where it is."""
 _OF_A_DATA_SET = ("map-the-file", "smaller-pipeline")
 """What helps where one array, or an input pipeline, fills RAM."""
+_OF_A_SESSION = " What a session returns is a tensor's own memory: NumPy makes no copy of it."
 _MAX_EVIDENCE = 3
 _Part = tuple[HeldTensors, Holder]
 """Tensors of one type, and the container that holds them."""
@@ -285,11 +286,8 @@ def _finding(
             )
             for group, holder in parts[:_MAX_EVIDENCE]
         ),
-        detail="Counted by Python's own collector when the program failed; each tensor once, under the"
-        " shortest name that leads to it."
-        + (
-            " What a session returns is a tensor's own memory: NumPy makes no copy of it." if returned else ""
-        ),
+        detail="Counted by Python's own collector when the program failed or memory was nearly full; each"
+        f" tensor once, under the shortest name that leads to it.{_OF_A_SESSION if returned else ''}",
         remedies=offered,
         moment=index,
         rules_out=ruled_out,

@@ -2,6 +2,7 @@
 fails, too, once the program has all of them.
 """
 
+import os
 from typing import Any, Optional
 
 MOST_BYTES, SHARE = 48 << 20, 64
@@ -13,7 +14,7 @@ class Reserve:
 
     def __init__(self) -> None:
         self._kept: Optional[Any] = None
-        limit = _limit()
+        limit = address_limit()
         if limit:
             import mmap
 
@@ -29,7 +30,7 @@ class Reserve:
             kept.close()
 
 
-def _limit() -> int:
+def address_limit() -> int:
     """Of the process's addresses in bytes, 0 without one."""
     try:
         import resource
@@ -37,3 +38,12 @@ def _limit() -> int:
         return 0
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     return 0 if limit == resource.RLIM_INFINITY else int(limit)
+
+
+def addresses() -> int:
+    """Those that the process has in bytes, 0 where the system does not say it."""
+    try:
+        with open("/proc/self/statm", "rb") as told:
+            return int(told.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
