@@ -24,9 +24,9 @@ def test_each_level_is_noted_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_nearest_limit_counts_and_addresses_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
     files = {
         "/proc/meminfo": ["MemTotal:       33554432 kB\n", "MemFree: 1 kB\n"],
-        "/proc/self/cgroup": ["4:memory:/job\n", "3:cpu:/job\n", "0::/job/step\n"],
+        "/proc/self/cgroup": ["4:cpu,memory:/job\n", "3:cpu:/job\n", "0::/job/step\n"],
         "/sys/fs/cgroup/memory.max": ["max\n"],
-        "/sys/fs/cgroup/job/step/memory.max": [f"{4 * GIB}\n"],
+        "/sys/fs/cgroup/job/memory.max": [f"{4 * GIB}\n"],
         "/sys/fs/cgroup/memory/job/memory.limit_in_bytes": [f"{1 << 62}\n"],
     }
     monkeypatch.setattr(fullness, "_lines", lambda path: files.get(path, []))

@@ -40,11 +40,12 @@ def _limits() -> Iterator[int]:
             yield int(line.split()[1]) << 10
     for line in _lines("/proc/self/cgroup"):
         _, kinds, path = line.strip().split(":", 2)
-        if kinds not in ("", "memory"):
+        if kinds and "memory" not in kinds.split(","):
             continue
         start, name = (_GROUPS + "/memory", "memory.limit_in_bytes") if kinds else (_GROUPS, "memory.max")
-        for folder in {start, start + path.rstrip("/")}:  # a container sees its own as the root
-            for told in _lines(folder + "/" + name):
+        path = path.rstrip("/")
+        for folder in [path[:at] for at, each in enumerate(path) if each == "/"] + [path]:  # and those above
+            for told in _lines(start + folder + "/" + name):
                 if told.strip().isdigit():
                     yield int(told)
 
