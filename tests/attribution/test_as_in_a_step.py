@@ -17,7 +17,7 @@ from tfmemlens.model.allocation import BEFORE, Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind
 from tfmemlens.model.capture import Capture, Source
 from tfmemlens.model.incident import FailedRequest, Incident, RequestKind
-from tfmemlens.model.live_model import LiveModel
+from tfmemlens.model.live_model import LiveModel, LiveVariable
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.values import replace
 
@@ -246,3 +246,42 @@ def test_before_the_backward_pass_nothing_is_of_it(node: str, claimed: bool) -> 
 )
 def test_what_a_pool_made_shorter_grows_with_it(shape: tuple[int, ...], new: tuple[int, ...]) -> None:
     assert resized(shape, ResizedStep(sides={196: 21000})) == new
+
+
+def test_a_weights_gradient_has_the_weights_shape_whatever_the_batch() -> None:
+    """A kernel with as many rows as the recorded step had samples is no batch."""
+    step = timeline(
+        made("gradients/enc/MatMul_grad/MatMul_1", (32, 512), 1, 9),
+        made("gradients/enc/MatMul_grad/MatMul", (32, 512), 1, 9),
+        made("dec/MatMul", (32, 2048), 2, 8),
+    )
+    kernel = LiveVariable("enc/kernel", "enc", Kind.PARAMETER, TensorType((32, 512), "float32"))
+    model = LiveModel((), (), variables=(kernel,))
+    found = dict(alive([*claims_of_step([step], REQUEST, model)]))
+    assert found["gradients/enc/MatMul_grad/MatMul_1"] == (32, 512)
+    assert found["gradients/enc/MatMul_grad/MatMul"] == (96, 512)
+
+
+@pytest.mark.parametrize(
+    "before, after, shape, found",
+    [
+        ((8, 256, 3), (8, 512, 3), (256, 256, 6), (512, 512, 6)),
+        ((8, 256, 3), (8, 512, 3), (8, 256, 64), (8, 512, 64)),
+        ((8, 256, 3), (8, 512, 3), (8, 256), (8, 256)),  # as wide as a weight
+        ((8, 256, 3), (8, 512), (256, 256, 6), (256, 256, 6)),
+        ((8, 12, 3), (8, 24, 3), (12, 12, 6), (12, 12, 6)),  # too small a number
+        ((8, 256, 256), (8, 512, 300), (256, 256, 6), (256, 256, 6)),  # one of two
+        ((96, 96, 3), (96, 128, 3), (96, 96, 6), (96, 96, 6)),  # the batch has it, too
+    ],
+)
+def test_a_length_that_was_fed_stands_in_all_that_is_made_of_it(
+    before: tuple[int, ...], after: tuple[int, ...], shape: tuple[int, ...], found: tuple[int, ...]
+) -> None:
+    step = timeline(made("map/concat", shape, 1, 9), made("dec/MatMul", (32, 2048), 2, 8))
+    kernel = LiveVariable("enc/kernel", "enc", Kind.PARAMETER, TensorType((6, 256), "float32"))
+    model = LiveModel(
+        (), (), variables=(kernel,), inputs=(TensorType(before, "float32"),), batch=before[0],
+        fed=(("clouds", TensorType(after, "float32")),),
+    )  # fmt: skip
+    request = replace(REQUEST, shape=(32, 2048))
+    assert dict(alive([*claims_of_step([step], request, model)]))["map/concat"] == found

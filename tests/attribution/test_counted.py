@@ -378,3 +378,50 @@ def test_what_a_failed_cast_reads_is_there(node: str, block: int, layer: str | N
     net = LiveModel(("net",), (("veil", "Dense"),), places=places)
     found = counted(dump((block, 1), (3, 1)), model=net, failure=failure)
     assert found == ({(layer, "activation"): 10, (None, "unattributed"): 3} if layer else {})
+
+
+def test_what_the_run_that_failed_was_given_goes_by_its_placeholder() -> None:
+    """In a block of its size, else in a larger one; what a traced step was given before is gone."""
+    fed = (("signal", kind_of(8)), ("net/Placeholder_1", kind_of(3)))
+    model = LiveModel((), (), inputs=(kind_of(4),), fed=fed, places=(OpPlace("", "net.py", 7, ("x",)),))
+    assert counted(dump((8, 2), (5, 1), (4, 1)), model=model) == {
+        ("signal", "input"): 8,
+        ("net/Placeholder_1", "input"): 4,
+        (None, "unattributed"): 13,
+    }
+    unnamed = replace(model, fed=(("Placeholder", kind_of(8)),))
+    assert counted(dump((8, 1)), model=unnamed) == {("Placeholder", "input"): 8}
+    told = replace(unnamed, places=(OpPlace("build", "net.py", 7, ("Placeholder",)),))
+    assert counted(dump((8, 1)), model=told) == {("build (net.py:7)", "input"): 8}
+
+
+def turns(mebibytes: int, count: int, name: str = "while/mul", kind: Kind = Kind.LOOP_STACK) -> list[Claim]:
+    return [Claim(name, replace(NOBODY, layer="cell", kind=kind), kind_of(mebibytes))] * count
+
+
+def more_of(blocks: Attribution, *claims: Claim) -> dict[tuple[str | None, int], int]:
+    """How many blocks of so many MiB each owner has."""
+    found = with_counted(blocks, Capture(Source("-")), FAILURE, claims)
+    assert found is not None and found.table.total_bytes == blocks.table.total_bytes
+    sums: dict[tuple[str | None, int], int] = {}
+    for row, owner in zip(found.table, found.owners, strict=True):
+        key = owner.layer, row.size_bytes // MIB
+        sums[key] = sums.get(key, 0) + row.count
+    return sums
+
+
+def test_a_loop_of_more_turns_has_as_many_blocks_more() -> None:
+    """Of a type whose blocks are partly larger as many as of the other."""
+    claims = [*turns(8, 20), *turns(4, 20)]
+    assert more_of(dump((8, 50), (5, 20), (4, 30), (3, 9)), *claims) == {
+        ("cell", 8): 50,
+        ("cell", 5): 20,
+        ("cell", 4): 30,
+        (None, 3): 9,
+    }
+
+
+def test_near_miss_few_turns_or_what_no_loop_keeps_are_no_more_than_counted() -> None:
+    assert more_of(dump((8, 50)), *turns(8, 12)) == {("cell", 8): 12, (None, 8): 38}
+    assert more_of(dump((8, 50)), *turns(8, 20, kind=Kind.ACTIVATION)) == {("cell", 8): 20, (None, 8): 30}
+    assert more_of(dump((8, 19)), *turns(8, 20)) == {("cell", 8): 19}

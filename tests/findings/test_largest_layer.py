@@ -11,6 +11,7 @@ from tests.findings.test_support import A, P, U, case, exactly, held
 from tfmemlens import pipeline
 from tfmemlens.findings.support import verdict
 from tfmemlens.findings.support.largest_layer import (
+    of_a_step_in_ram,
     of_the_counted_owner,
     of_the_largest_layer,
     stacking_layer,
@@ -18,9 +19,10 @@ from tfmemlens.findings.support.largest_layer import (
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Balance, Case, Moment
 from tfmemlens.model.finding import Basis, Finding, Severity
-from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.live_model import LiveModel, LiveVariable
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.units import MIB
 from tfmemlens.values import replace
 
 SLOT, STACK = Kind.OPTIMIZER_SLOT, Kind.LOOP_STACK
@@ -195,3 +197,38 @@ def test_the_code_names_the_layer_whose_output_has_the_shape_of_a_gradient() -> 
     known = dump(64, 400, 390) + oom("16,700,96", "gradient_tape/net/thin/conv1d/Conv2DBackpropInput")
     assert "has the shape of what `wide` returns" in pipeline.explain(code + known).verdict
     assert "has the shape" not in pipeline.explain(code.replace("96", "95") + known).verdict
+
+
+CRASH = FailedRequest(RequestKind.HOST)
+TOLD = "; of the layers in a recorded step, 100.00 MiB, `a` held the most, 60 %"
+
+
+@pytest.mark.parametrize(
+    "request_, device, size, said, words",
+    [
+        (
+            CRASH,
+            "/device:CPU:0",
+            MIB,
+            "",
+            "; of the layers in a recorded step, 100.00 MiB, `a` held the most, 60 %",
+        ),
+        (CRASH, "/device:CPU:0", MIB, "in `a`", ""),
+        (CRASH, "/device:GPU:0", MIB, "", ""),
+        (CRASH, "/device:CPU:0", MIB // 2, "", ""),
+        (replace(CRASH, size=exactly(8)), "/device:CPU:0", MIB, "", ""),
+        (replace(CRASH, pipeline=True), "/device:CPU:0", MIB, "", ""),
+        (replace(CRASH, kind=RequestKind.TENSOR), "/device:CPU:0", MIB, "", ""),
+    ],
+)
+def test_a_crash_without_a_request_is_told_by_the_step_that_lay_in_ram(
+    request_: FailedRequest, device: str, size: int, said: str, words: str
+) -> None:
+    step = recorded(("a/x", 60 * size, A), ("b/x", 40 * size, A))
+    assert step.timeline is not None
+    step = replace(step, timeline=replace(step.timeline, device=device))
+    moment = failed((5,), rows=())
+    assert moment.request is not None
+    moment = replace(moment, request=replace(moment.request, failed=request_, rounded_bytes=None))
+    assert of_a_step_in_ram(beside(moment, step), moment, said) == words
+    assert of_a_step_in_ram(beside(moment), moment, said) == ""

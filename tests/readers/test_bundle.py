@@ -18,6 +18,7 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.model.attribution import NOBODY, Kind
 from tfmemlens.model.capture import Capture, Hints, Source
+from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.incident import AllocatorState, FailedRequest, Incident, RequestKind
 from tfmemlens.model.live_model import HeldTensors, Holder, LiveModel, LiveVariable
 from tfmemlens.model.tensor import TensorType
@@ -208,6 +209,13 @@ def test_the_batch_of_the_traced_step_is_told(tmp_path: Path) -> None:
     }
     (tmp_path / "model.json").write_text(json.dumps({**model(), "batch": "x", "inputs": 3}))
     assert not any("batch" in note.text for note in pipeline.timelines(tmp_path).notes)
+
+
+def test_what_the_run_that_failed_was_given_is_told_by_name(tmp_path: Path) -> None:
+    rows = [{"name": "x", "shape": [4, 3], "type": "float32"}, {"name": "no type", "shape": [4], "type": ""}]
+    (tmp_path / "model.json").write_text(json.dumps({**model(), "fed": rows}))
+    live = pipeline.timelines(tmp_path).live_model
+    assert live is not None and live.fed == (("x", TensorType((4, 3), "float32")),)
 
 
 def test_the_batch_of_the_step_that_failed_is_another(tmp_path: Path) -> None:
@@ -537,3 +545,28 @@ def test_of_processes_that_follow_one_another_the_one_that_failed_is_told() -> N
     assert told(first, second) == ("first",)
     assert told(first, second, ended) == ("second",)
     assert told(first, second, ended, process("third", batch=8)) == ("third",)
+
+
+def test_a_process_that_saw_a_failure_is_told_with_the_graph_beside_it() -> None:
+    """A child that fails before its first step has neither a batch nor tensors that Python holds."""
+
+    def process(name: str, **told: Any) -> list[Capture]:
+        net = LiveModel((name,), (), **told)
+        graph = Graph({name: Node(name, "Const")})
+        return [
+            Capture(Source(f"out/{name}/model.json"), live_model=net),
+            Capture(Source(f"out/{name}/session_graph.pb"), graph=graph),
+        ]
+
+    for fetches, graph in ((("init",), "second"), ((), "first")):
+        second = process("second", told_failure=True, fetches=fetches)
+        chosen = merge([*process("first"), *second])
+        assert chosen.live_model and chosen.live_model.names == ("second",)
+        assert chosen.graph and [*chosen.graph.nodes] == [graph]
+
+
+def test_that_a_process_saw_a_failure_is_read(tmp_path: Path) -> None:
+    for failed in (True, False):
+        (tmp_path / "model.json").write_text(json.dumps({**model(), "failed": failed}))
+        live = pipeline.timelines(tmp_path).live_model
+        assert live is not None and live.failed is failed

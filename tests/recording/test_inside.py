@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import types
+from collections import namedtuple
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -31,6 +32,7 @@ from tfmemlens.recording.inside import (
     programs,
     recorded_steps,
     recorder,
+    session_graphs,
 )
 
 SESSION = """
@@ -509,6 +511,25 @@ def test_the_batch_of_a_call(args: tuple[Any, ...], adapter: Data | None, told: 
     types = {"types": ["float32"] * len(told["inputs"])} if told else {}
     assert call(args) == {**told, **types}
     del epoch_iterator
+
+
+def test_lists_that_are_fed_are_one_array_of_the_placeholders_type() -> None:
+    """`feed_dict={x: [each.frame for each in sample]}`."""
+
+    def call(feed_dict: Any) -> tuple[dict[str, Any], int]:
+        return inputs.of_call(0), inputs.bytes_of_call(0)
+
+    frame = SimpleNamespace(shape=(5, 5), dtype=SimpleNamespace(name="float64", itemsize=8))
+    key = SimpleNamespace(dtype=SimpleNamespace(base_dtype=SimpleNamespace(name="float32", size=4)))
+
+    class Key:
+        dtype = key.dtype
+
+    pairs = namedtuple("pairs", "indices values")
+    told, size = call({Key(): [frame] * 3, Key(): [[1, 2], [3, 4], [5, 6]], Key(): 0.5})
+    assert told == {"inputs": [[3, 5, 5], [3, 2]], "types": ["float32"] * 2, "batch": 3}
+    assert size == 3 * 25 * 4 + 6 * 4 + 4
+    assert inputs.shape_of(pairs(frame, frame)) is None is inputs.shape_of([]) is inputs.shape_of("x")
 
 
 def test_the_bytes_of_a_call() -> None:
@@ -1101,3 +1122,44 @@ def test_loops_are_not_traced_where_addresses_are_limited(
         monkeypatch.setattr(graphs, "_has_little_room", lambda limited=limited: limited)
         runs._recorder.restart(str(tmp_path), 1)
         assert [runs._begin(["train"], each) for each in (sessions[0], *sessions)][1:] == traced
+
+
+def test_what_fills_a_queue_is_counted_and_never_traced(tmp_path: Path) -> None:
+    """Its thread runs beside the steps, whose records it would take the place of."""
+    runs = graphs.Runs(recorder.Recorder(str(tmp_path), {}, 1), RunOptions, None, (2, 4))
+    fill = SimpleNamespace(name="fill", type="QueueEnqueueManyV2")
+    assert [runs._begin(fill) for _ in range(3)] == [False] * 3
+    assert not runs.is_due and not runs.is_first
+    assert [runs._begin(["train"]) for _ in range(2)] == [False, True]
+    assert runs._recorder.steps == {"fill": 3, "train": 2}
+
+
+@pytest.mark.parametrize("others", [0, 2])
+def test_the_graph_of_a_run_is_kept_where_no_record_of_its_kind_is(tmp_path: Path, others: int) -> None:
+    own = recorder.Recorder(str(tmp_path), {}, 1)
+    for kind in ["train", *["other"] * others]:
+        for _ in range(2):
+            own.begins(kind)
+        own.ended(b"x" * 100, ".pb", 0.0, [])
+    told = {"fetches": ["train"], "feeds": {}}
+    own.last_run = SimpleNamespace(
+        kind="train", graph=None, fed=[], failed=lambda trace: None, saved=lambda bundle: told
+    )  # type: ignore[assignment]
+    own.failed(MemoryError())
+    model = tmp_path / "model.json"
+    assert (model.exists() and "fetches" in json.loads(model.read_text())) is bool(others)
+
+
+def test_what_only_seemed_to_fail_is_not_told_of_the_run_that_did(tmp_path: Path) -> None:
+    own = recorder.Recorder(str(tmp_path), {}, 1)
+    own.last_run.begins(None, ["init"], None, "init")
+    own._predictable = {"fetches": ["init"], "feeds": {}}
+    (tmp_path / session_graphs.NAME).write_bytes(b"a graph")
+    for _ in range(2):
+        own.begins("train")
+    own.ended(b"x" * 100, ".pb", 0.0, [{"shape": [4]}])
+    own.last_run.begins(None, ["train"], None, "train")
+    own.failed(MemoryError())
+    assert json.loads((tmp_path / "model.json").read_text())["failed"] is True
+    assert "fetches" not in json.loads((tmp_path / "model.json").read_text())
+    assert not (tmp_path / session_graphs.NAME).exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -56,15 +57,16 @@ def tensor(name: str, *shape: int) -> Any:
 class Key:
     """A placeholder: it is a key of a dictionary."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, dtype: str = "float32") -> None:
         self.name = name
+        self.dtype = SimpleNamespace(base_dtype=SimpleNamespace(name=dtype))
 
 
 def test_a_run_leaves_its_graph_its_fetches_and_the_shapes_that_it_was_given(tmp_path: Path) -> None:
     graph = Graph(8, None)
     feed = {Key("x:0"): tensor("", 32, 7), Key("rate:0"): 0.5, "y:0": tensor("", 32)}
     told = saved(tmp_path, graph, [tensor("train"), {"loss": tensor("Mean:0")}, "accuracy"], feed)
-    assert told == {"fetches": ["train", "Mean:0", "accuracy"], "feeds": {"x": [32, 7]}}
+    assert told == {"fetches": ["train", "Mean:0", "accuracy"], "feeds": {"x": [32, 7], "rate": []}}
     assert (tmp_path / session_graphs.NAME).read_bytes() == b"the graph"
 
 
@@ -86,3 +88,52 @@ def test_a_graph_that_is_gone_is_not_kept_alive(tmp_path: Path) -> None:
     del graph
     assert last.graph is None
     assert last.saved(Bundle(str(tmp_path))) == {}
+
+
+class Session:
+    def __init__(self, graph: Any) -> None:
+        self.graph = graph
+
+
+def failing(session: Session, fetches: Any, feed: Any = None) -> Any:
+    """The traceback of a run that failed."""
+    known: dict[str, Any] = {}
+    code = "def run(self, fetches, feed_dict=None):\n    raise MemoryError"
+    exec(compile(code, "tensorflow/python/client/session.py", "exec"), known)
+    with pytest.raises(MemoryError) as told:
+        known["run"](session, fetches, feed)
+    return told.value.__traceback__
+
+
+def test_what_failed_is_the_run_of_the_traceback_whatever_ran_after_it(tmp_path: Path) -> None:
+    """A hook's fetches are among those of the session that it hooks into; a queue is closed at the end."""
+    last, session = session_graphs.LastRun(), Session(Graph(8))
+    last.begins(session, ["train", "loss"], None, "train,loss")
+    last.begins(session, "close", None, "close")
+    assert last.kind == "close" and last.fed == []
+    feed = {Key("x:0", "float16"): tensor("", 32, 7), Key("rate:0"): tensor("")}
+    last.failed(failing(session, {"caller": ["train", "loss"], "hook": "step"}, feed))
+    assert (last.kind, last.graph) == ("train,loss", session.graph)
+    assert last.fed == [{"name": "x", "shape": [32, 7], "type": "float16"}]
+    assert session_graphs.batch_of(last.fed) == 32
+    assert last.saved(Bundle(str(tmp_path)))["fetches"] == ["train", "loss"]
+
+
+def test_a_failure_outside_of_a_run_tells_nothing_of_the_last_one() -> None:
+    last = session_graphs.LastRun()
+    last.begins(Session(None), ["train"], {Key("x:0"): tensor("", 32, 7)}, "train")
+    last.failed(None)
+    assert (last.kind, last.fed, session_graphs.batch_of(last.fed)) == ("train", [], None)
+
+
+def test_another_thread_is_told_of_the_last_run_that_fills_no_queue() -> None:
+    last, session = session_graphs.LastRun(), Session(Graph(8))
+    fill = SimpleNamespace(name="fill", type="QueueEnqueueManyV2")
+    for fetches in (["train"], fill):
+        thread = threading.Thread(target=last.begins, args=(session, fetches, None, str(fetches)[:9]))
+        thread.start()
+        thread.join()
+    assert session_graphs.fills_a_queue(fill) and not session_graphs.fills_a_queue(["train"])
+    assert last.kind == "['train']"
+    last.begins(session, fill, None, "own")
+    assert last.kind == "own"

@@ -5,7 +5,7 @@ scalar, the predictions beside it a whole batch, and on each step one more.
 When it fires: the program recorded itself (`run --trace`), and at the failure one container held three and
 more tensors of one type, or eight and more that differ in one length alone, that make up a tenth of what was
 in use or of the limit. Arrays that a session returned are TensorFlow's memory, too; a part of one keeps all
-of it.
+of it. Where the machine's RAM ran out, arrays of NumPy's own count, too, beside the RAM of the process.
 What to do: keep numbers, not tensors: `float(loss)`; copy a part (`out[0].copy()`); bring what is larger to
 the host, or to files where that is full; clear what is used up. Sets of weights are copies, or members that
 are needed.
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.findings.support.kept_remedies import instead
-from tfmemlens.findings.support.rows import all_in_use, on_host, requests
+from tfmemlens.findings.support.rows import all_in_use, holds_arrays, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.knowledge.kept_results import holds_weights
 from tfmemlens.model.attribution import Kind
@@ -42,6 +42,9 @@ _LEAST_LENGTHS = 8
 """So many tensors that differ in one length are no state of something."""
 _OF_THE_STEP = ("smaller-batch", "smaller-input", "look-for-lists")
 """What makes a step smaller, and leaves most of the memory where it is."""
+_OF_A_DATA_SET = ("map-the-file", "smaller-pipeline")
+"""What helps where one array, or an input pipeline, fills RAM."""
+_OF_A_SESSION = " What a session returns is a tensor's own memory: NumPy makes no copy of it."
 _MAX_EVIDENCE = 3
 _Part = tuple[HeldTensors, Holder]
 """Tensors of one type, and the container that holds them."""
@@ -67,9 +70,12 @@ def check(case: Case) -> Iterator[Finding]:
                 continue  # a few arrays of several types: the state of something
             framework = framework_of(case)
             keeping = _in_code(case, name)
-            weights = holds_weights(name) and not _computed(case, many)
+            of_numpy = any(group.own for group, _ in many)
+            weights = holds_weights(name) and not of_numpy and not _computed(case, many)
             if part_of_each := _parts_alone(many, keeping):
                 offered = part_of_each
+            elif of_numpy and on_host(moment):
+                offered = (_fewer_entries(name, many),)
             elif keeping and not weights:
                 offered = _by_its_code(case, moment, keeping, size)
             else:
@@ -81,7 +87,8 @@ def check(case: Case) -> Iterator[Finding]:
                 offered = (remedy,)
             place = keeping.line.place if keeping else many[0][1].place
             share, most = f"{percent(size, whole)} of {of_what}", size >= _MOST * whole
-            yield _finding(name, many, share, index, offered, place, most)
+            others = (*_OF_THE_STEP, *(_OF_A_DATA_SET if of_numpy else ()))
+            yield _finding(name, many, share, index, offered, place, others if most else ())
             break
 
 
@@ -109,7 +116,8 @@ def _living_there(case: Case, moment: Moment) -> tuple[HeldTensors, ...]:
     """What may lie in the memory that ran out: an array of NumPy's is on no accelerator."""
     failed = moment.request.failed if moment.request else None
     where = (failed.device or failed.allocator) if failed else None
-    return tuple(each for each in case.capture.living if each.may_be_on(where))
+    arrays = case.capture.arrays if case.capture.resident_bytes and holds_arrays(moment) else ()
+    return (*(each for each in case.capture.living if each.may_be_on(where)), *arrays)
 
 
 def _parts_alone(parts: list[tuple[HeldTensors, Holder]], keeping: Kept | None) -> tuple[Remedy, ...]:
@@ -253,7 +261,7 @@ def _finding(
     index: int,
     offered: tuple[Remedy, ...],
     at: str,
-    most: bool,
+    ruled_out: tuple[str, ...],
 ) -> Finding:
     size, count = _bytes(parts), sum(holder.count for _, holder in parts)
     place = f" ({at})" if at else ""
@@ -261,6 +269,7 @@ def _finding(
     whose = f"the cache of `{called}`" if within or name.endswith("()") else f"`{name}`"
     differ = ", which differ in one length" if count < _LEAST_COUNT * len(parts) else ""
     arrays = all(group.arrays for group, _ in parts)
+    returned = arrays and not any(group.own for group, _ in parts)
     what = f"{whose}{place} holds {count} {'arrays' if arrays else 'tensors'}, {human(size)}{differ}"
     if arrays and (shown := _shown(parts)):
         what += f", for the {human(shown)} that it refers to"
@@ -277,12 +286,27 @@ def _finding(
             )
             for group, holder in parts[:_MAX_EVIDENCE]
         ),
-        detail="Counted by Python's own collector when the program failed; each tensor once, under the"
-        " shortest name that leads to it."
-        + (" What a session returns is a tensor's own memory: NumPy makes no copy of it." if arrays else ""),
+        detail="Counted by Python's own collector when the program failed or memory was nearly full; each"
+        f" tensor once, under the shortest name that leads to it.{_OF_A_SESSION if returned else ''}",
         remedies=offered,
         moment=index,
-        rules_out=_OF_THE_STEP if most else (),
+        rules_out=ruled_out,
+    )
+
+
+def _fewer_entries(name: str, parts: list[_Part]) -> Remedy:
+    """Half of what a buffer of NumPy's arrays holds, or numbers of fewer bytes."""
+    root = name.partition("[")[0]
+    dtype = parts[0][0].tensor.dtype or ""
+    smaller = {"float64": "float32 is a half", "float32": "uint8 is a quarter", "int64": "int32 is a half"}
+    text = f"let `{root}` keep half as many entries"
+    if dtype in smaller:
+        text += f", or each in fewer bytes, where its numbers allow that ({smaller[dtype]} of {dtype})"
+    return Remedy(
+        f"{text}; or write what is older to files",
+        saves_bytes=_bytes(parts) // 2,
+        certainty=Certainty.BOUND,
+        slug="fewer-entries",
     )
 
 
@@ -327,4 +351,6 @@ def _whole(moment: Moment, case: Case) -> tuple[int, str]:
         return in_use, "what was in use"
     if balance.limit:
         return balance.limit.bytes, "the limit"
+    if case.capture.resident_bytes and holds_arrays(moment):
+        return case.capture.resident_bytes, "the process's RAM"
     return sum(group.bytes for group in case.capture.living), "all tensors that Python held"

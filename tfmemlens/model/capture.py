@@ -344,6 +344,10 @@ class Capture:
     """The tensors that Python held when the program failed, the most bytes first."""
     held_by_python: int | None = None
     """The bytes of all of them, None where not all were looked at."""
+    arrays: tuple[HeldTensors, ...] = ()
+    """The arrays of NumPy's own memory that names led to then, the most bytes first."""
+    resident_bytes: int | None = None
+    """The RAM of the process that held them."""
     network: Network | None = None
     """The model itself, where the input is one that never ran."""
     with_types: Callable[[Graph | None], Graph | None] | None = field(default=None, compare=False, repr=False)

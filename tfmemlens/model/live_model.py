@@ -133,6 +133,8 @@ class LiveModel:
     """What the run of a session was to compute that failed before any was traced."""
     feeds: tuple[tuple[str, tuple[int | None, ...]], ...] = ()
     """The placeholders that it was given, with their shapes."""
+    fed: tuple[tuple[str, TensorType], ...] = ()
+    """The placeholders of the session's run that failed, with the arrays that they were given."""
     failed_scope: str | None = None
     """The scope of the eager op that failed."""
     failed_step: bool = False
@@ -141,12 +143,14 @@ class LiveModel:
     """How many models with the same layers and weights are alive; 0 where all differ."""
     until_failure: bool = False
     """Whether the newest traced step is the one that failed, of whatever kind."""
+    told_failure: bool = False
+    """Whether its process saw a failure for memory."""
 
     @property
     def failed(self) -> bool:
         """Whether its program says of itself that it failed."""
         told = self.failed_batch, self.failed_in, self.failed_scope
-        return self.failed_step or any(each is not None for each in told)
+        return self.failed_step or self.told_failure or any(each is not None for each in told)
 
     def makers_of(self, shape: tuple[int | None, ...], kind: str | None = None) -> tuple[str, ...]:
         """The layers, of this class if one is given, whose output has this shape, whatever the batch. Where
@@ -302,6 +306,8 @@ class HeldTensors:
     holders: tuple[Holder, ...]
     arrays: bool = False
     """Whether Python holds them as NumPy arrays, in the host's memory: what a session returned."""
+    own: bool = False
+    """Whether these are arrays of NumPy's own memory, and no allocator of TensorFlow's has them."""
 
     def may_be_on(self, where: str | None) -> bool:
         """Whether they may lie on a device (`/device:GPU:0`) or in what an allocator has, as far as that is

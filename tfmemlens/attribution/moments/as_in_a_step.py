@@ -7,10 +7,12 @@ The sizes are the evidence: a tensor that the failed step does not hold finds no
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tfmemlens.attribution.moments.claims import Claim
 from tfmemlens.attribution.names.owner_cache import owner_like
+from tfmemlens.attribution.names.weight_gradients import of_weights
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.allocation import BEFORE, PIPELINE, Shape
 from tfmemlens.model.attribution import Kind, Phase
@@ -34,6 +36,10 @@ class ResizedStep:
     batch: Mapping[int, int] = field(default_factory=dict)
     sides: Mapping[int, int] = field(default_factory=dict)
     """Of pictures and sequences."""
+    given: Mapping[int, int] = field(default_factory=dict)
+    """Of what a session's run was given: lengths and the like, wherever they stand."""
+    weights: frozenset[Shape] = frozenset()
+    """The shapes of the program's variables, which no batch changes."""
 
 
 def claims_of_step(
@@ -49,12 +55,39 @@ def claims_of_step(
             if is_the_failed:
                 yield from _of_the_blocks(timeline, in_use)
             index, sizes = _same_moment(timeline, request, model, is_the_failed)
+            sizes = replace(sizes, weights=_shapes_of_weights(model), given=_given_sizes(model))
             rows = timeline.alive_after(index)
             if timeline.predicted:
                 rows = [*rows, *_kept_until_the_peak(timeline, {*rows})]
             yield from _claims(timeline, rows, sizes)
             yield from _of_other_times(timeline, {*rows}, sizes, request)
             return
+
+
+def _given_sizes(model: LiveModel | None) -> dict[int, int]:
+    """Sizes of the arrays that the recorded run was given, and what they are in the one that failed: not the
+    batch, nor what has several values there.
+    """
+    inputs = [each.shape or () for each in model.inputs] if model else []
+    fed = [each.shape or () for _, each in model.fed] if model else []
+    if model is None or [*map(len, inputs)] != [*map(len, fed)]:
+        return {}
+    pairs = {
+        pair
+        for mine, theirs in zip(inputs, fed, strict=True)
+        for pair in zip(mine[1:], theirs[1:], strict=True)
+    }
+    known = Counter(old for old, _ in pairs)
+    return {
+        old: new
+        for old, new in pairs
+        if old and new and known[old] == 1 and old != new and old >= _LEAST_MULTIPLE and old != model.batch
+    }
+
+
+def _shapes_of_weights(model: LiveModel | None) -> frozenset[Shape]:
+    shapes = (each.tensor.shape for each in model.variables) if model else ()
+    return frozenset(shape for shape in shapes if shape)
 
 
 def _of_the_blocks(timeline: Timeline, in_use: int | None) -> Iterator[Claim]:
@@ -155,7 +188,9 @@ def _claims_by_row(
         if not shape:
             continue
         if owner.kind in _OF_THE_STEP and table.purpose[row] not in (BEFORE, PIPELINE):
-            yield row, Claim(node, owner, TensorType(resized(shape, sizes), table.dtype[row]))
+            of_weight = owner.kind is Kind.GRADIENT and shape in sizes.weights and of_weights(node)
+            tensor = TensorType(shape if of_weight else resized(shape, sizes), table.dtype[row])
+            yield row, Claim(node, owner, tensor)
 
 
 def _of_other_times(
@@ -185,6 +220,11 @@ def resized(shape: Shape, sizes: ResizedStep) -> Shape:
             new[shape.index(old)] = size
         elif first and old >= _LEAST_MULTIPLE and first % old == 0:
             new[0] = first // old * size  # a batch of sequences that lies flat
+    widths = {side for weight in sizes.weights for side in weight} if sizes.given else set()
+    for at, old_size in enumerate(shape):
+        given = sizes.given.get(old_size or 0)
+        if given and new[at] == old_size and (at + 1 < len(shape) or old_size not in widths):
+            new[at] = given
     return tuple(new)
 
 

@@ -53,6 +53,8 @@ def with_counted(
         take(taken, blocks, _of_kept_rows(capture, failed, taken, blocks))
         take(taken, blocks, _of_queues(capture, failed, blocks))
         take(taken, blocks, (each for each in of_step if not _is_sure(each)))
+        take(taken, blocks, _of_more_turns(of_step, taken, blocks))
+        take(taken, blocks, _left_of(_of_feeds(capture.live_model, False), taken))
         take(taken, blocks, _of_elements(capture, failed, blocks))
         take(taken, blocks, _of_a_cast(capture, failed, blocks))
         take(taken, blocks, _of_graphs(capture.live_model, own=True) if capture.live_model else ())
@@ -127,7 +129,9 @@ def _claims(capture: Capture, failed: FailedRequest) -> Iterator[Claim]:
                 variable.now or variable.tensor,
             )
     yield from _of_graphs(model)
-    for each in _batches_of(model) or _of_input_layers(model, failed.shape or ()):
+    yield from _of_feeds(model, exact=True)
+    fed = bool(model.fed)  # what the traced step was given is gone
+    for each in () if fed else _batches_of(model) or _of_input_layers(model, failed.shape or ()):
         yield Claim(BATCH, OF_BATCH, each, 2 if model.ahead else 1, exact=True)
     yield from read
 
@@ -268,6 +272,49 @@ def _of_graphs(model: LiveModel, own: bool = False) -> Iterator[Claim]:
         kind = Kind.PARAMETER if each.is_variable else Kind.CONSTANT
         owner = replace(NOBODY, layer=layer, kind=kind)
         yield Claim(each.name, owner, each.tensor, each.count, exact=each.is_folded)
+
+
+def _of_feeds(model: LiveModel | None, exact: bool) -> Iterator[Claim]:
+    """What the run of a session that failed was given, by the names of its placeholders; those without a name
+    of their own go by the lines that make them.
+    """
+    lines = {op: place.label for place in model.places for op in place.ops} if model else {}
+    for name, tensor in model.fed if model else ():
+        layer = lines.get(name, name) if _PLACEHOLDER.search(name) else name
+        yield Claim(name, replace(OF_BATCH, layer=layer), tensor, exact=exact)
+
+
+_PLACEHOLDER = regex(r"(?:\A|/)Placeholder(?:_\d+)?\Z")
+
+
+def _left_of(claims: Iterable[Claim], taken: Taken) -> Iterator[Claim]:
+    """Those that have no block yet."""
+    had = {claim.name for claims_of_size in taken.values() for claim, _ in claims_of_size}
+    return (claim for claim in claims if claim.name not in had)
+
+
+def _of_more_turns(of_step: Iterable[Claim], taken: Taken, blocks: Blocks) -> Iterator[Claim]:
+    """What a loop keeps of turns beyond those of the recorded step: as many of each type more as there are
+    blocks of the type that has the most of them.
+    """
+    of_turns = Counter[Claim]()
+    for claim in of_step:
+        if claim.owner.kind is Kind.LOOP_STACK:
+            of_turns[replace(claim, name="", count=1)] += claim.count
+    had = Counter[Claim]()
+    names = dict[Claim, str]()
+    for claims in taken.values():
+        for claim, count in claims:
+            alike = replace(claim, name="", count=1)
+            had[alike] += count
+            names[alike] = claim.name
+    many = [claim for claim, count in of_turns.items() if count >= _LEAST_ELEMENTS and had[claim] == count]
+    there = {claim: blocks.of(round_up(claim.bytes), claim.bytes) for claim in many}
+    longer = max(((had[claim] + there[claim]) / of_turns[claim] for claim in many), default=1.0)
+    for claim in many:
+        more = math.ceil(of_turns[claim] * longer) - had[claim]
+        if more > 0:
+            yield replace(claim, name=names[claim], count=more)
 
 
 def _of_queues(capture: Capture, failed: FailedRequest, blocks: Blocks) -> Iterator[Claim]:

@@ -12,7 +12,7 @@ from tfmemlens.findings.support.rows import all_in_use, attributed, is_forward_o
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import RequestKind
-from tfmemlens.units import human, percent
+from tfmemlens.units import MIB, human, percent
 
 _WITH_KERNELS = ("Conv", "SeparableConv", "DepthwiseConv", "Dense", "Embedding", "LSTM", "GRU", "MultiHead")
 _FIXED = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.CONSTANT)
@@ -20,6 +20,8 @@ _LEAST_SHARE = 0.2
 """Of what is counted: a layer with less is one of many."""
 _MOST = 0.4
 """Of what is in use: weights of so much are told first, since they are there whatever the step does."""
+_LEAST_STEP = 64 * MIB
+"""A smaller step fills no machine's RAM, though the next may be larger."""
 _LARGER = 1.5
 """So much larger a batch than the recorded one is worth a word."""
 
@@ -55,6 +57,24 @@ def of_the_largest_layer(case: Case, moment: Moment, said: str) -> str:
     if grown:
         return f"; {grown}, where `{layer}` held the most of its layers, {share}"
     return f"; of the layers in a recorded step `{layer}` held the most, {share}"
+
+
+def of_a_step_in_ram(case: Case, moment: Moment, said: str) -> str:
+    """A clause that names the layer with the most of a recorded step whose tensors lay in the machine's RAM,
+    where nothing tells what was asked for: a process that C++ ends leaves no traceback.
+    """
+    request, traced = moment.request, _recorded(case)
+    if request is None or traced is None or traced.timeline is None or is_forward_only(traced):
+        return ""
+    failed, device = request.failed, traced.timeline.device.upper()
+    unknown = failed.kind is RequestKind.HOST and failed.shape is None and request.needed_bytes is None
+    whole = traced.attribution.table.total_bytes
+    if not unknown or failed.pipeline or "CPU" not in device or whole < _LEAST_STEP:
+        return ""
+    layer, _, share = _largest(case, traced, ())
+    if layer is None or _has(said, layer):
+        return ""
+    return f"; of the layers in a recorded step, {human(whole)}, `{layer}` held the most, {share}"
 
 
 def of_the_counted_owner(case: Case, moment: Moment, said: str) -> str:

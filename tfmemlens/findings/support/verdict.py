@@ -8,7 +8,11 @@ from tfmemlens.findings.support.accounts import what_is_asked
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.contrasted import stated_cause, without
 from tfmemlens.findings.support.kills import driver_at_fault, surely_for_memory, told_for_memory, was_killed
-from tfmemlens.findings.support.largest_layer import of_the_counted_owner, of_the_largest_layer
+from tfmemlens.findings.support.largest_layer import (
+    of_a_step_in_ram,
+    of_the_counted_owner,
+    of_the_largest_layer,
+)
 from tfmemlens.findings.support.libraries import library_of
 from tfmemlens.findings.support.program_lines import line_of_layer
 from tfmemlens.findings.support.rows import (
@@ -48,6 +52,7 @@ _OF_FIGURES = (
 """Rules that tell how much was free or asked for, or which sample makes it so much, and not whose it is."""
 _OF_THE_REQUEST = ("request-alone", "one-tensor-dominates")
 """These tell what failed, and not who held the rest."""
+_OF_THE_HOST = "host-memory"
 _BY_SHAPE = ("sizes-of-the-text", "attention-scores")
 """These tell what the dimensions of the request count."""
 
@@ -86,6 +91,7 @@ def state(case: Case, findings: tuple[Finding, ...]) -> str:
     said = _holder_first(moment, best, what, f"{clauses[0]}{why}") or f"{what}: {clauses[0]}{why}"
     more = of_the_largest_layer(case, moment, said) if best.rule in _OF_FIGURES else ""
     more = of_the_counted_owner(case, moment, said) if best.rule in _OF_THE_REQUEST else more
+    more = of_a_step_in_ram(case, moment, said) if best.rule == _OF_THE_HOST else more
     more = more or _of_its_shape(best, ours)
     return _sentence(f"{said}{more}{_in_its_words(case, moment)}")
 

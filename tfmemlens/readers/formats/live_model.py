@@ -80,10 +80,12 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
             places=tuple(_places(document)),
             fetches=tuple(map(str, fetches)) if isinstance(fetches := document.get("fetches"), list) else (),
             feeds=tuple(_feeds(document)),
+            fed=tuple(_fed(document)),
             failed_scope=scope if isinstance(scope := document.get("failed_scope"), str) else None,
             failed_step=document.get("failed_step") is True,
             alike=own_json.number(document, "alike") or 0,
             until_failure=document.get("until_failure") is True,
+            told_failure=document.get("failed") is True,
         ),
     )
 
@@ -141,6 +143,12 @@ def _feeds(document: dict[str, Any]) -> Iterator[tuple[str, tuple[int | None, ..
     for name, shape in listed.items() if isinstance(listed, dict) else ():
         if isinstance(shape, list) and all(isinstance(size, int) for size in shape):
             yield str(name), tuple(shape)
+
+
+def _fed(document: dict[str, Any]) -> Iterator[tuple[str, TensorType]]:
+    for row in own_json.rows(document, "fed"):
+        if row.get("name") and row.get("type"):
+            yield str(row["name"]), TensorType(own_json.shape(row), str(row["type"]))
 
 
 def _inputs(document: dict[str, Any]) -> Iterator[TensorType]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
@@ -31,19 +31,24 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     document = own_json.read(opened)
     numbered, _ = texts.text_lines(opened)
     named = iter([Line(number, text.strip(), opened.label) for number, text in numbered if '"name":' in text])
-    groups = []
-    for group in own_json.rows(document, "groups"):
-        holders = tuple(_holder(row, next(named, None)) for row in own_json.rows(group, "held_by"))
-        count, size = own_json.number(group, "count") or 0, own_json.number(group, "bytes") or 0
-        tensor = TensorType(own_json.shape(group), str(group.get("dtype")))
-        groups.append(HeldTensors(tensor, count, size, _of_one_line(holders), _are_arrays(group)))
+    groups = tuple(_group(row, named) for row in own_json.rows(document, "groups"))
+    arrays = tuple(replace(_group(row, named), own=True) for row in own_json.rows(document, "arrays"))
     whole = bool(document.get("complete"))
     return Capture(
         Source(opened.path, ("living-tensors",)),
-        living=tuple(groups),
+        living=groups,
+        arrays=arrays,
+        resident_bytes=own_json.number(document, "resident_bytes"),
         held_by_python=own_json.number(document, "bytes") if whole else None,
         notes=() if whole else (ReadNote("not all tensors that Python held were looked at"),),
     )
+
+
+def _group(row: dict[str, Any], named: Iterator[Line]) -> HeldTensors:
+    holders = tuple(_holder(each, next(named, None)) for each in own_json.rows(row, "held_by"))
+    count, size = own_json.number(row, "count") or 0, own_json.number(row, "bytes") or 0
+    tensor = TensorType(own_json.shape(row), str(row.get("dtype")))
+    return HeldTensors(tensor, count, size, _of_one_line(holders), _are_arrays(row))
 
 
 def _are_arrays(group: dict[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from tfmemlens.knowledge.releases import numbers_of
 from tfmemlens.model.capture import Capture, Holds, Source, Surroundings
+from tfmemlens.model.graph import Graph
 from tfmemlens.model.incident import Incident
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.live_model import LEAST_BYTES, LiveModel
@@ -39,11 +40,13 @@ def merge(captures: list[Capture]) -> Capture:
         source=source,
         incidents=tuple(_limited(each, timelines) for each in incidents(captures)),
         timelines=timelines,
-        graph=next((capture.graph for capture in captures if capture.graph), None),
+        graph=_graph(captures),
         with_types=next((capture.with_types for capture in captures if capture.with_types), None),
         surroundings=surroundings(captures),
         live_model=_live_model(captures),
         living=tuple(group for capture in captures for group in capture.living),
+        arrays=tuple(group for capture in captures for group in capture.arrays),
+        resident_bytes=max((each.resident_bytes or 0 for each in captures), default=0) or None,
         held_by_python=_held_by_python(captures),
         notes=(*silent(captures), *(note for capture in captures for note in capture.notes)),
     )
@@ -75,18 +78,35 @@ def _held_by_python(captures: Sequence[Capture]) -> int | None:
     return max(known) if known and len(known) == len(told) else None
 
 
+def _graph(captures: Sequence[Capture]) -> Graph | None:
+    """The one that lies beside the model of the process that failed, else the first."""
+    chosen = _with_model(captures)
+    of_run = chosen is not None and chosen.live_model is not None and bool(chosen.live_model.fetches)
+    folder = Path(chosen.source.path).parent if chosen is not None and of_run else None
+    there = [capture for capture in captures if capture.graph]
+    beside = (capture.graph for capture in there if Path(capture.source.path).parent == folder)
+    return next(beside, there[0].graph if there else None)
+
+
 def _live_model(captures: Sequence[Capture]) -> LiveModel | None:
-    """The one of the process that failed, else the first, with the chunks of the first dump that says what
-    each was asked for. A program whose processes follow one another leaves one of each.
+    """The one of the process that failed, with the chunks of the first dump that says what each was asked
+    for.
+    """
+    chosen = _with_model(captures)
+    model = chosen.live_model if chosen else None
+    listings = (chunks for capture in captures for each in capture.incidents if (chunks := _chunks(each)))
+    return replace(model, chunks=next(listings, ())) if model is not None else None
+
+
+def _with_model(captures: Sequence[Capture]) -> Capture | None:
+    """The model of the process that failed, else the first. A program whose processes follow one another
+    leaves one of each.
     """
     models = [capture for capture in captures if capture.live_model]
     ended = {Path(capture.source.path).parent for capture in captures if capture.living}
     named = (capture for capture in models if capture.live_model and capture.live_model.failed)
     beside = (capture for capture in models if Path(capture.source.path).parent in ended)
-    chosen = next(chain(named, beside, models), None)
-    model = chosen.live_model if chosen else None
-    listings = (chunks for capture in captures for each in capture.incidents if (chunks := _chunks(each)))
-    return replace(model, chunks=next(listings, ())) if model is not None else None
+    return next(chain(named, beside, models), None)
 
 
 def _chunks(incident: Incident) -> tuple[tuple[str, int, int], ...]:

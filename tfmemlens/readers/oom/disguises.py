@@ -191,9 +191,11 @@ BARE = LineRule(
 )
 BAD_ALLOC = LineRule(
     r"(?P<echo>what\(\): +)?std::bad_alloc|(?:\b|_Array)MemoryError\b(?!\s+Traceback \()"
-    r"|Cannot allocate memory(?! for the (?:interpret|given input)|,? but\b)|[Tt]he paging file is too small",
+    r"|Cannot allocate memory(?! for the (?:interpret|given input)|,? but\b)|[Tt]he paging file is too small"
+    r"|\bcannot allocate memory for thread-local data",
     "terminate called after throwing an instance of 'std::bad_alloc'",
     "OSError: [Errno 12] Cannot allocate memory",
+    "cannot allocate memory for thread-local data: ABORT",
     "OSError: [WinError 1455] The paging file is too small for this operation to complete.",
     needs=("bad_alloc", "memoryerror", "cannot allocate memory", "paging file"),
 )

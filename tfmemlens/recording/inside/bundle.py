@@ -83,6 +83,10 @@ class Bundle:
         text = json.dumps(value, indent=1, default=str)
         return self.write(name, text.encode("utf-8", "backslashreplace") + b"\n")
 
+    def remove(self, name: str) -> None:
+        """A file that says what is not so."""
+        _remove(os.path.join(self.folder, name))
+
     def keep_trace(
         self,
         step: int,

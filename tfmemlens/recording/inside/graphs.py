@@ -19,7 +19,7 @@ import time
 import weakref
 from typing import Any, Callable, Dict, List, Optional, Tuple, cast
 
-from . import inputs, run_records
+from . import inputs, run_records, session_graphs
 from .after_import import stands_for
 from .recorder import Recorder
 
@@ -179,11 +179,16 @@ class Runs:
         what, local = _names(fetches), self._local
         local.due, local.first, local.start = False, False, time.perf_counter()
         graph = getattr(session, "graph", None) if graph is None else graph
-        local.lists = self.lists(graph)
-        due = self._recorder.begins(what, given_bytes, only_as_before=not local.lists)
+        local.lists, fills = self.lists(graph), session_graphs.fills_a_queue(fetches)
+        if fills:  # its records would take the place of the steps'
+            due = False
+            self._recorder.counts(what)
+        else:
+            due = self._recorder.begins(what, given_bytes, only_as_before=not local.lists)
         local.due = due and not (_has_little_room() and self._has_loops(graph))
-        local.new = self._recorder.steps.get(what) == 1
-        first = local.new and self._constants.wanted
+        new = self._recorder.steps.get(what) == 1
+        local.new = new and not fills
+        first = new and self._constants.wanted
         local.session = weakref.ref(session) if first and session is not None else None
         local.first = first and local.lists
         if first and not local.lists:

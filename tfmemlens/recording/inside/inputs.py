@@ -19,7 +19,7 @@ def of_call(depth: int) -> Dict[str, Any]:
     try:
         frame = sys._getframe(depth + 1)
         known = frame.f_locals
-        given = [known.get(name) for name in _GIVEN]
+        given = _given(known)
         types = [(shape, dtype) for shape, dtype in _types(given) if shape][:_MOST]
         shapes = [shape for shape, _ in types]
         batch = _first_sizes(shapes) or _of_frames(frame)
@@ -37,9 +37,41 @@ def bytes_of_call(depth: int) -> int:
     """
     try:
         known = sys._getframe(depth + 1).f_locals
-        return sum(_bytes(each) for each in _each([known.get(name) for name in _GIVEN]))
+        return sum(_bytes(each) for each in _each(_given(known)))
     except Exception:  # of somebody else's objects, and nothing that a program may fail by
         return 0
+
+
+class _Fed:
+    """An array, or lists of such or of numbers, as what it is fed for takes it."""
+
+    def __init__(self, shape: List[int], dtype: Any) -> None:
+        self.shape, self.dtype = shape, dtype
+
+
+def _given(known: Dict[str, Any]) -> List[Any]:
+    """By the names that a frame has for it."""
+    given = [known.get(name) for name in _GIVEN]
+    feed = given[-1]
+    return [*given[:-1], [_fed(*pair) for pair in feed.items()] if isinstance(feed, dict) else feed]
+
+
+def _fed(key: Any, value: Any) -> Any:
+    shape, dtype = shape_of(value), getattr(key, "dtype", None)
+    return value if shape is None or dtype is None else _Fed(shape, getattr(dtype, "base_dtype", dtype))
+
+
+def shape_of(value: Any) -> Optional[List[int]]:
+    """The shape of an array, or of the one that is made of lists; None of what is something else."""
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        return [int(size) for size in tuple(shape)]
+    if isinstance(value, (int, float)):
+        return []
+    if not isinstance(value, (list, tuple)) or not value or hasattr(value, "_fields"):
+        return None
+    inner = shape_of(value[0])
+    return None if inner is None else [len(value), *inner]
 
 
 def _bytes(each: Any) -> int:

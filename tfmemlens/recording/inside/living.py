@@ -11,7 +11,7 @@ import time
 from collections import deque
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
-from . import given
+from . import given, host_arrays
 from .arrays import behind, is_array_type
 
 KEY = "tfmemlens_living"
@@ -244,6 +244,7 @@ class Held:
         """The containers that were looked into."""
         self.given = given.GivenArrays()
         self._of_data_sets: Dict[int, Tuple[str, Optional[Place]]] = {}
+        self.host = host_arrays.HostArrays()
         self._hung: List[Tuple[Any, str, str, Optional[Place]]] = []
         self._waiting: List[Tuple[Any, str, Optional[Place], int]] = []
         """Those without a name, which a tensor with a name or an older one may be a view of."""
@@ -373,6 +374,8 @@ class Held:
             "count": sum(group["count"] for group in ordered),
             "bytes": sum(group["bytes"] for group in ordered),
             "groups": ordered[:MAX_TYPES],
+            "arrays": self.host.told(lambda place, name: place.line_of(_last(name))),
+            "resident_bytes": host_arrays.resident_bytes(),
         }
 
 
@@ -451,12 +454,13 @@ def _shows_one(array: Any) -> bool:
 def roots(trace: Any, causes: Iterable[Any] = ()) -> Iterator[Tuple[str, Any, Place]]:
     """Every name of the user's modules and of the functions that run or failed."""
     for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if getattr(module, "__name__", "") == "__main__":
+        known = getattr(module, "__dict__", {})  # a module may load others where it is asked for more
+        file = known.get("__file__")
+        if known.get("__name__") == "__main__":
             file = file or _main_file(trace)
-        elif not is_users(file):
+        elif not isinstance(file, str) or not is_users(file):
             continue
-        for name, value in list(getattr(module, "__dict__", {}).items()):
+        for name, value in list(known.items()):
             if not name.startswith("__"):
                 yield name, value, Place(file or "", None, 0)
     for frame in _frames([trace, *causes]):
@@ -487,7 +491,10 @@ def _frames(traces: Iterable[Any]) -> Iterator[Any]:
 
 
 _NEVER_HOLD = frozenset(
-    "tensorflow keras jax jaxlib numpy builtins module _tfmemlens_inside IPython ipykernel traitlets".split()
+    (
+        "tensorflow tensorflow_core tensorflow_estimator keras jax jaxlib numpy builtins module"
+        " _tfmemlens_inside IPython ipykernel traitlets"
+    ).split()
 )
 """Whose objects are not looked into: a notebook's `exit` leads to all that its cells have named."""
 _LIBRARIES = tuple(
@@ -520,6 +527,7 @@ def _walk(name: str, value: Any, place: Place, held: Held, clock: Clock) -> None
         return
     if _KINDS[type(value)] == _ARRAY:
         held.given.add(value, name, place)
+        held.host.add(value, name, "variable", place)
         return
     waiting = deque([(name, value, 0)] if may_hold(value) else [])
     while waiting and not clock.is_over():
@@ -530,10 +538,12 @@ def _walk(name: str, value: Any, place: Place, held: Held, clock: Clock) -> None
         for inner, each in _inside(path, container):
             if clock.is_over():
                 return
+            within = path if inner.startswith(path + "[") else inner
             if _is_tensor(each):
-                held.add(each, path if inner.startswith(path + "[") else inner, _word(container), place)
+                held.add(each, within, _word(container), place)
             elif _KINDS[type(each)] == _ARRAY:
                 held.given.add(each, inner, place)
+                held.host.add(each, within, _word(container), place)
             elif depth < _DEPTH and may_hold(each):
                 waiting.append((inner, each, depth + 1))
 

@@ -2,7 +2,8 @@
 and some programs end by a signal right after, with nobody left who could say anything.
 
 From TensorFlow 2.1 on an allocator writes its state when it begins to wait. Before that a step that computes
-nothing for a while is taken for one that waits.
+nothing for a while is taken for one that waits. A process that has nearly all the RAM that it may have is
+noted, too: the kernel asks nobody before it kills.
 """
 
 import os
@@ -10,6 +11,8 @@ import sys
 import threading
 import time
 from typing import Any, Callable, Mapping, Optional, Set
+
+from . import fullness
 
 SECONDS = 1.0
 """Between two looks."""
@@ -31,6 +34,7 @@ class Lookout:
         self._seen: Set[str] = set()
         self._idle = self._notes = 0
         self._used = self._at = 0.0
+        self._fullness = fullness.Fullness()
 
     def start(self) -> None:
         """Begin, once in a process; one that was forked has no thread but its own."""
@@ -38,6 +42,7 @@ class Lookout:
             return
         self._pid, self._notes, self._seen = os.getpid(), 0, set()
         self._changed, self._seen = None, self._dumps()
+        self._fullness = fullness.Fullness()
         thread = threading.Thread(target=self._run, name="tfmemlens")
         thread.daemon = True
         thread.start()
@@ -48,6 +53,8 @@ class Lookout:
             time.sleep(SECONDS)
             if self.waits():
                 self._notes += 1
+                self._note()
+            elif self._fullness.rises():
                 self._note()
 
     def waits(self) -> bool:

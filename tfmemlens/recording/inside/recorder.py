@@ -17,6 +17,7 @@ from . import (
     op_places,
     own_lines,
     programs,
+    reserve,
     session_graphs,
 )
 from .safely import Guard
@@ -37,6 +38,8 @@ _MOST_FORESEEN, _APART_SECONDS = 3, 2.0
 _LONGEST_WAIT = 5.0
 """Seconds for which a failure waits while owners are being noted."""
 _MOST_CAUSES = 8
+_MOST_STEPS = 1000
+"""Kinds of steps that are counted."""
 _WORDS = (
     "OOM when",
     "ut of memory",
@@ -84,6 +87,8 @@ class Recorder:
         """Of the step that runs now, where it is traced."""
         self._failed: Dict[str, Any] = {}
         """Of the step that failed."""
+        self._fed: List[Dict[str, Any]] = []
+        """The arrays that the session's run was given that failed."""
         self._largest: Dict[str, int] = {}
         """The bytes of the inputs of the largest step that was traced, by its kind."""
         self._begun: Dict[str, int] = {}
@@ -101,6 +106,7 @@ class Recorder:
         """What JAX's devices held when the program failed."""
         self._foreseen, self._last_foreseen = 0, 0.0
         self._gathering = threading.RLock()
+        self._reserve = reserve.Reserve()
         self.lookout = lookout.Lookout(environment, self.guard(self.waiting))
 
     def restart(self, folder: str, every: Optional[int]) -> None:
@@ -108,7 +114,7 @@ class Recorder:
         self._root, self._bundle, self.every = folder, None, every
         self.steps, self.traced, self._next, self.told, self._models_written = {}, 0, 0.0, False, 0.0
         self._largest, self._begun, self._standing = {}, {}, []
-        self._inputs, self._given, self._failed = {}, {}, {}
+        self._inputs, self._given, self._failed, self._fed = {}, {}, {}, []
         self.active, self._of_failure, self._until_failure = True, False, False
 
     @property
@@ -128,11 +134,10 @@ class Recorder:
         if not self.active:
             return False
         self._given = {}
+        count = self.counts(what)
+        if not count:
+            return False
         with self._lock:
-            count = self.steps.get(what, 0) + 1
-            if count == 1 and len(self.steps) > 1000:
-                return False
-            self.steps[what] = count
             before = self._begun.get(what, 0)
             self._begun[what] = max(before, given_bytes)
         most = before if what in self._largest else _SLIGHTLY * before
@@ -145,6 +150,15 @@ class Recorder:
             self._kind = what
             self._largest[what] = max(largest, given_bytes)
         return due
+
+    def counts(self, what: str) -> int:
+        """How many steps of its kind have begun with this one; 0 of a kind beyond those that are counted."""
+        with self._lock:
+            count = self.steps.get(what, 0) + 1
+            if not self.active or (count == 1 and len(self.steps) > _MOST_STEPS):
+                return 0
+            self.steps[what] = count
+            return count
 
     def ended(
         self,
@@ -213,6 +227,8 @@ class Recorder:
         described = described or {keras_models.KEY: 1, "models": [], "variables": []}
         described.update(self._inputs, tensors=self._standing)
         described.update(self._predictable)
+        if self.told:
+            described["failed"] = True
         if self._of_failure:
             described["failed_step"] = True
         if self._until_failure:
@@ -221,6 +237,8 @@ class Recorder:
             described["failed_scope"] = self._failed_scope
         if self._failed.get("batch"):
             described["failed_batch"] = self._failed["batch"]
+        if self._fed:
+            described["fed"] = self._fed
         kept, functions = self.guard(self._functions.told)() or ([], [])
         self.keep_constants()
         kept = self._constants + kept
@@ -229,7 +247,7 @@ class Recorder:
         places = self.guard(self._places.told)(self.last_run.graph) or []
         if places:
             described["places"] = places
-        told: List[Any] = [self._standing, kept, functions, places, self._predictable]
+        told: List[Any] = [self._standing, kept, functions, places, self._predictable, self._fed]
         told += [self._of_failure, self._until_failure]
         if described["models"] or any(told):
             self.bundle.write_json(bundle.MODEL, described)
@@ -244,19 +262,27 @@ class Recorder:
             self._save_graph()
             self.describe_models()
             held = living.living(scopes=self.scopes)
-            if held["groups"]:
+            if held["groups"] or held["arrays"]:
                 self.bundle.write_json(bundle.LIVING, held)
         self.write_record()
 
     def _save_graph(self) -> None:
-        """That of the run which fails, unless one of its kind was recorded, which tells more."""
-        if self.last_run.kind not in self._largest:
+        """That of the run which fails, unless one of its kind was recorded, which tells more; that may have
+        given way to others.
+        """
+        kept = {kind for _, _, _, kind in self.bundle.traces}
+        told = self._predictable
+        self._predictable = {}  # of what only seemed to fail before
+        if self.last_run.kind not in self._largest or self.last_run.kind not in kept:
             self._predictable = self.guard(self.last_run.saved)(self.bundle) or {}
+        elif told:
+            self.bundle.remove(session_graphs.NAME)
 
     def failed(self, error: Any, trace: Any = None) -> None:
         """Gather what explains a failure for memory, once; any other is left alone."""
         if self.told or not self.active or not is_for_memory(error):
             return
+        self._reserve.release()
         alone = self._gathering.acquire(timeout=_LONGEST_WAIT)  # of a fork nobody may ever release it
         try:
             self._failed_with(error, trace)
@@ -269,15 +295,18 @@ class Recorder:
         windows = getattr(self, "_windows", None)
         if windows is not None:
             self.guard(windows.failed)()
-        self.failing()
-        self._save_graph()
         trace_of_it = trace if trace is not None else getattr(error, "__traceback__", None)
+        self.guard(self.last_run.failed)(trace_of_it)
+        self._fed = self.last_run.fed
+        batch = session_graphs.batch_of(self._fed)
+        self.failing({"batch": batch} if batch else None)
+        self._save_graph()
         if self.scopes is not None:
             self._failed_scope = self.guard(self.scopes.failed)(trace_of_it)
         self.describe_models(trace=trace_of_it, whole=True)
         causes = [each.__traceback__ for each in chain_of(error)[1:]]
         held = living.living(trace_of_it, scopes=self.scopes, causes=causes)
-        if held["groups"]:
+        if held["groups"] or held["arrays"]:
             self.bundle.write_json(bundle.LIVING, held)
         jax = sys.modules.get("jax")
         if jax is not None:
