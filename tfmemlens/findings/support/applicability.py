@@ -169,6 +169,7 @@ TABLE: dict[str, Applicability] = {
     "container-limit": Applicability(devices=_HOST, done="platform=Windows"),
     "smaller-pipeline": Applicability(devices=_HOST),
     "map-the-file": Applicability(devices=_HOST),
+    "fewer-entries": Applicability(devices=_HOST),
     "narrow-array": Applicability(devices=_HOST),
     "more-ram-for-wsl": Applicability(devices=_HOST, shell=True),
     "read-the-kernel-log": Applicability(devices=_HOST, done="platform=Windows"),
