@@ -36,6 +36,8 @@ import predictions_twentyeighth_graphs_run
 import predictions_twentyninth_graphs_run
 import predictions_thirtieth_graphs_run
 import predictions_thirtyfirst_graphs_run
+import predictions_thirtysecond_graphs_run
+import predictions_thirtythird_graphs_run
 
 STEPS = 4
 
@@ -257,6 +259,8 @@ def step_of(case):
         predictions_twentyninth_graphs_run,
         predictions_thirtieth_graphs_run,
         predictions_thirtyfirst_graphs_run,
+        predictions_thirtysecond_graphs_run,
+        predictions_thirtythird_graphs_run,
     )
     model = case["model"]
     make = globals().get(model) or next(getattr(each, model) for each in graphs if hasattr(each, model))

@@ -56,6 +56,8 @@ import predictions_twentyeighth_run
 import predictions_twentyninth_run
 import predictions_thirtieth_run
 import predictions_thirtyfirst_run
+import predictions_thirtysecond_run
+import predictions_thirtythird_run
 import tensorflow as tf
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tfmemlens/recording"))
@@ -564,6 +566,8 @@ def built(case):
         predictions_twentyninth_run,
         predictions_thirtieth_run,
         predictions_thirtyfirst_run,
+        predictions_thirtysecond_run,
+        predictions_thirtythird_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
@@ -610,7 +614,7 @@ def data_of(model, facts, case):
             random.randint(0, high, shape).astype(np.int32) if whole else random.rand(*shape).astype(np.float32)
         )
     targets = {}
-    for name, each in zip(model.output_names, model.outputs):
+    for name, each in zip(getattr(model, "output_names", ["output"]), model.outputs):
         shape = [count] + sizes_of(each, case)
         if facts.get("outs", {}).get(name):
             targets[name] = random.randint(0, facts["outs"][name], shape[:-1]).astype(np.int32)

@@ -48,16 +48,21 @@ _PARTS_ALONE = (1.0, 0.75, 0.5, 0.25, 0.0)
 _LIKELY_PARTS = (-0.5, -0.25, 0.0, 0.25, 0.5)
 _UNSERVED, _UNSERVED_ALONE = 4, 10
 """Fewer than one of so many ways in which a step may go may be left unserved. Requests as they are predicted
-count as much as larger ones: a pool that barely has no room for one may have it once all are larger. For 139
-steps of 20 to 1100 MiB (TensorFlow 1.15, 2.11 and 2.21) it is known whether they run at a limit, and 64
-new ones were run with theirs: with these ways, all but a quarter of them, 62 of the 64 ran without the margin
-below and 63 with four hundredths; of the 139 about eight are stated too little. All are stated 1.25 times the
-peak in the median.
+count as much as larger ones: a pool that barely has no room for one may have it once all are larger.
 """
 _MARGIN = 0.01
 """A part that is added to what serves the ways, no more than the error bar, for how the pool's past differs
 from all that are tried.
 """
+_FOR_A_BUFFER, _WITHOUT = 1.06, 0.94
+"""Times what serves the ways, with and without a large buffer. Of 128 steps of 12 to 330 MiB (TensorFlow
+1.15, 2.11 and 2.21) 42 of Keras ask for one on a single thread: six of these failed at what served the ways,
+each of them ran at 1.06 times it. Five of the six were looked at: the buffer of a filter's gradient was asked
+for while more was in use than predicted. Eleven others whose limit is well above the bar's end were tried
+with less: all ran at 0.95 times it, ten at 0.9.
+"""
+_BUFFER_SHARE, _BUFFER_CALLS = 0.15, 4
+"""A large buffer is so much of the peak, and given back within so many calls: a kernel's own."""
 _STEP, _COARSE_STEP = 0.008, 0.02
 _COARSE_CALLS = 5_000
 """Limits are tried in steps of so large a share, in larger ones for so many calls."""
@@ -75,6 +80,7 @@ def needed_limit(
     first_region_bytes: int = FIRST_REGION_BYTES,
     likely_share: float | None = None,
     limit_bytes: int | None = None,
+    one_by_one: bool = False,
 ) -> NeededLimit | None:
     """The smallest limit, to about a hundredth, under which an allocator serves the calls of the first steps,
     from the first weight on, and two further batches of `batch_bytes`. `pasts` holds these calls first as
@@ -92,6 +98,9 @@ def needed_limit(
     seconds for the others to end (`allow_retry_on_failure` of BFCAllocator). The smallest limits that two
     real steps needed on two threads were 53 and 130 MiB; their calls one at a time need 53 and 127, those of
     several at once 87 and 166.
+
+    `one_by_one`: the step runs in Keras, on a single thread, where large buffers of kernels need more. On
+    several threads, and in a session of 1.15, none of 20 steps that ask for one failed.
 
     `likely_share` is what the peak is mostly off by, without what a limit holds in reserve. `limit_bytes` is
     the limit that is asked about: it serves the step when it serves half of the ways.
@@ -114,10 +123,27 @@ def needed_limit(
     margin = 1 + min(_MARGIN, share)
     bars_end = round(peak_bytes * (1 + share))
     served = _limit_for_most(ways, most_failed, int(bars_end / margin), first_region_bytes)
-    high = max(round(served * margin), bars_end)
-    low = min(smallest_limit(likely, peak_bytes, within, first_region_bytes), high)
+    low = smallest_limit(likely, peak_bytes, within, first_region_bytes)
+    if one_by_one and _has_large_buffer(likely, peak_bytes):
+        margin *= _FOR_A_BUFFER
+    elif len(pasts) > 1:
+        margin *= _WITHOUT
+    high = max(round(served * margin), low, bars_end)
     ahead = FETCHED_BATCHES * batch_bytes
     return NeededLimit(low + ahead, high + ahead, serving)
+
+
+def _has_large_buffer(calls: Sequence[Call], peak_bytes: int) -> bool:
+    """Whether the step asks for much of its peak at once that it gives back right away."""
+    asked: dict[int, tuple[int, int]] = {}
+    for index, (number, request) in enumerate(calls):
+        if request:
+            asked[number] = index, request
+            continue
+        since, size = asked.pop(number)
+        if index - since <= _BUFFER_CALLS and size >= _BUFFER_SHARE * peak_bytes:
+            return True
+    return False
 
 
 def _ways(

@@ -117,7 +117,14 @@ def capture(
     needed = None
     if settings.device == "cpu":
         fed = _fed_bytes(timeline, graph) if held and not settings.samples else 0
-        needed = needed_limit([pool.calls, *pasts], timeline.peak_bytes, share, fed, pool.first_region_bytes)
+        needed = needed_limit(
+            [pool.calls, *pasts],
+            timeline.peak_bytes,
+            share,
+            fed,
+            pool.first_region_bytes,
+            one_by_one=held and not further,
+        )
         note = SESSION_LIMIT_NOTE
         if held:
             note = arrays_note(settings.samples) if settings.samples else LIMIT_NOTE

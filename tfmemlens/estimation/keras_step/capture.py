@@ -19,7 +19,7 @@ from tfmemlens.estimation.conditions import (
 from tfmemlens.estimation.keras_step.layer_summaries import summaries
 from tfmemlens.estimation.keras_step.losses import NOT_OF_THE_OUTPUT, losses_of
 from tfmemlens.estimation.keras_step.lowering.sequence import gates_at_once
-from tfmemlens.estimation.keras_step.prediction import PredictedStep, peak_bytes, predict
+from tfmemlens.estimation.keras_step.prediction import USUAL_THREADS, PredictedStep, peak_bytes, predict
 from tfmemlens.estimation.needed_limit import LIMIT_NOTE, UNTRIED_LIMIT_NOTE, arrays_note, needed_limit
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
@@ -186,6 +186,7 @@ def _needed_limit(
         batch,
         likely_share=likely,
         limit_bytes=settings.limit_bytes,
+        one_by_one=(settings.workers or USUAL_THREADS) == 1,
     )
 
 
