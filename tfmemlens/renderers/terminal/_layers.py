@@ -28,7 +28,8 @@ def bar(report: Report) -> str:
         return f"Predicted: {human(low)} to {human(high)}; no GPU was measured to confirm it."
     needed = moment.needed_limit
     limit = (
-        f" A memory limit to run it: about {human(needed.bytes)}, {human(needed.high_bytes)} to be sure."
+        f" A memory limit to run it: about {human(needed.bytes)}; with {human(needed.high_bytes)} nearly all"
+        " models that were measured ran."
         if needed
         else ""
     )
