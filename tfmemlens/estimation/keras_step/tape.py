@@ -270,6 +270,16 @@ class Tape:
             self.wanted.update(each.index for each in made)
         return made
 
+    def beside(self, value: TapeValue, shape: Sizes) -> TapeValue:
+        """A further output of the op that has just made `value`."""
+        op = self.ops[-1]
+        assert value.buffer in op.writes
+        made = self._value(op.name, op.op, op.owner, tuple(shape), value.dtype)
+        self.ops[-1] = replace(op, writes=(*op.writes, made.buffer))
+        if value.index in self.wanted:
+            self.wanted.add(made.index)
+        return made
+
     def _kind(self) -> Kind:
         if self.phase is Phase.GRADIENT:
             return Kind.GRADIENT

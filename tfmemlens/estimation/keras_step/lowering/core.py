@@ -74,7 +74,7 @@ def _fused(
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
         data = tape.op("FusedBatchNormGradV3", [grad, x], x.shape)
-        return [data, *(tape.op("FusedBatchNormGradV3", [data], value.shape) for value in reads[1:])]
+        return [data, *(tape.beside(data, value.shape) for value in reads[1:])]
 
     tape.gradient(made, reads, back)
     return made
