@@ -83,7 +83,7 @@ _ONE_SHAPE = Remedy(
     "ds = ds.batch(32, drop_remainder=True)",
     slug="constant-shapes",
 )
-_PER_REPLICA = Remedy(
+PER_REPLICA = Remedy(
     "the batch of the data set is that of all replicas together: each takes its part of it, and holds all"
     " weights with their slots. Make it a multiple of their number, and drop the last one, which is uneven",
     "ds = ds.batch(per_replica * strategy.num_replicas_in_sync, drop_remainder=True)",
@@ -323,7 +323,7 @@ _OF_CIRCUMSTANCES: dict[str, tuple[str, tuple[Remedy, ...]]] = {
     "compiling with XLA": ("what XLA compiles and reserves", (_WITHOUT_XLA, _ONE_SHAPE)),
     "training under a strategy": (
         "what each replica of the strategy holds, or one uneven batch",
-        (_PER_REPLICA,),
+        (PER_REPLICA,),
     ),
     "evaluating": (
         "a batch of the evaluation or the prediction that is larger than one of the training, or its results",

@@ -10,9 +10,9 @@ from tfmemlens.readers.oom.rules import LineRule
 
 _BATCH = r"(?:mini-?)?batch(?:es\b|[- _]?sizes?\b)"
 _RUNS = (
-    r"(?:\A|[.!?;] )(?![^.!?;\n]{0,200}"
+    r"(?:\A|[.!?;] )(?!(?:[^.!?;\n]|\.(?=\d)){0,200}"
     r"\b(?:works?|worked|(?:runs|ran)(?! out)|fits?|fine|ok|okay|helps?|trains|can|successful\w*)\b)"
-    r"[^.!?;\n]{0,200}?"
+    r"(?:[^.!?;\n]|\.(?=\d)){0,200}?"
 )
 """From where a sentence begins that does not say that it runs."""
 _ANY = r"(?:regardless of|independent(?:ly)? of|irrespective of|no matter(?: how| what)?|what ?ever|any)"
@@ -20,6 +20,8 @@ BATCH_OF_ONE = LineRule(
     rf"(?i)(?:{_RUNS}\b{_BATCH}[`'\"]{{0,2}}\s{{0,24}}(?:=|:|->|is|was|of|to|at)?\s?"
     r"(?:(?:always|already|only|just|set|fixed|reduced|down|now) ){0,2}(?:to |at )?(?:1|one)\b"
     r"(?![.,/]?\d|[-:] ?\d))"
+    rf"|(?:{_RUNS}\b{_BATCH} (?:of )?\d{{1,4}}(?:, ?\d{{1,4}}){{0,5}},? (?:and|or|then)"
+    r" (?:with |even |also )?(?:1|one)\b(?![.,/]?\d))"
     rf"|(?:{_RUNS}\bbatch ?= ?1\b(?![.,]?\d))|\(batch(?:[- _]?size)? ?(?:=|of|is|:)? ?1\)"
     r"|\b(?:reduc|lower|decreas)\w* (?:the |my )?batch(?:[- _]?size)?\b[^.\n]{0,12}"
     r"\b(?:until|till|to|down to) (?:1|one)\b(?![.,/]?\d)"
@@ -33,6 +35,7 @@ BATCH_OF_ONE = LineRule(
     "IMAGES_PER_GPU = 1",
     "IMAGES_PER_GPU is already 1.",
     "I set up batch = 1, 416x416",
+    "The error comes with a batch size of 8, 4 and with 1 as well.",
     "All parameters are the defaults (batch 1).",
     "I tried to reduce the batch (until 1)",
     "with fp16 and batch size 1, but it still runs out of memory",
@@ -59,6 +62,40 @@ ANY_BATCH = LineRule(
     needs=("batch",),
 )
 """The text says that the batch plays no part."""
+_GOES_WELL = (
+    r"(?:works?|worked|(?:runs?|ran)(?! out)|trains|trained|fits?|(?:is|are|was|were) (?:fine|ok(?:ay)?))\b"
+    r"(?! (?:until|till|for a|a while|at first|only|on|with|in|if|when|under|using)\b)"
+)
+_SAYS_NOT = r"(?:\b(?:no|not|never|cannot|neither|nor)\b|n't\b|\?)"
+LARGER_BATCH_RUNS = LineRule(
+    r"(?i)\b(?:larger|bigger|greater|higher) (?:or|and|as well as) (?:a |an |even )?(?:smaller|lower)\b"
+    rf"(?:(?!{_SAYS_NOT})[^.!?;\n]){{0,12}}?\b{_BATCH}(?:(?!{_SAYS_NOT})[^.!?;\n]){{0,30}}?\b{_GOES_WELL}"
+    r"|\b(?:smaller|lower) (?:or|and|as well as) (?:a |an |even )?(?:larger|bigger|greater|higher)\b"
+    rf"(?:(?!{_SAYS_NOT})[^.!?;\n]){{0,12}}?\b{_BATCH}(?:(?!{_SAYS_NOT})[^.!?;\n]){{0,30}}?\b{_GOES_WELL}"
+    rf"|\b(?:can|could) (?:use|set|take|choose) (?:a )?(?:larger|bigger|greater) {_BATCH}"
+    r"(?: or (?:a )?smaller(?: one)?)?,? but not \d"
+    rf"|\A(?=[^\n]{{0,200}}\b(?:fail|crash|error|OOM|out of memory)\w*)[^\n]{{0,200}}?"
+    rf"\b(?:larger|bigger|greater|higher) {_BATCH}[`'\"]? (?:\w+ )?{_GOES_WELL}"
+    r" ?(?:fine|well|too|as well|without|ok(?:ay)?|\Z|[.,;])",
+    "a larger or a smaller batch_size works, only 4096 does not",
+    "you can set a greater batch_size or smaller one, but not 4096",
+    "it fails with 17, but a larger batch size works fine",
+    needs="atch",
+)
+"""The text says that a larger batch than the one that fails runs."""
+BATCHES_THAT_RUN = LineRule(
+    r"(?i)(?:\bbatch(?:[_ -]?sizes?)?(?: of| to)? ?[=(:]? ?(?P<first>\d{1,6})\)?`? (?:and|or|,) ?"
+    r"(?:\.?`?batch(?:[_ -]?sizes?)?(?: of)? ?[=(:]? ?)?(?P<second>\d{1,6})\)?`? (?:both |also |each )?"
+    rf"{_GOES_WELL})"
+    r"|\bbatch[_ -]?sizes?(?: of| to)? ?[=(:]? ?(?P<other>\d{1,6})\b(?:,| and| but)? ?\(?"
+    rf"(?:instead of|rather than|up from) (?P<failed>\d{{1,6}})\)?(?:(?!{_SAYS_NOT})[^.!?;\n]){{0,24}}?"
+    rf"\b{_GOES_WELL}",
+    ".batch(16) and .batch(18) run.",
+    "batch sizes 16 and 18 work",
+    "I tried batch-size of 128 (instead of 64) but it ran without any error",
+    needs="atch",
+)
+"""Batches that the text says run, of which one may be larger than the one that fails."""
 _STEP = r"(?:iteration|step|batch|update|minibatch|sample|scan|image|volume|file|record|example|graph)"
 ONE_STEP = LineRule(
     rf"(?i)\b(?:always|every time|each time|consistently|exactly|reliably)\b[^.\n]{{0,60}}"
@@ -756,6 +793,8 @@ TOLD_BESIDES = {
     "memory free beside a library": FREE_BESIDE,
     "a batch of one": BATCH_OF_ONE,
     "any batch alike": ANY_BATCH,
+    "a larger batch runs": LARGER_BATCH_RUNS,
+    "batches that run": BATCHES_THAT_RUN,
     "always at one step": ONE_STEP,
     "any sample alike": ANY_INPUT,
     "watching memory": WATCHING,
