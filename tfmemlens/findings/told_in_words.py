@@ -133,10 +133,11 @@ _SHUFFLE = regex(r"(?i)\bshuffle\b|\bcache\(\)|\bprefetch\b")
 
 
 _CACHE_OF_A_FILE = Remedy(
-    "see whose RAM it is while the cache's file is written: what a generator, a shuffle buffer or a map above"
-    " it holds counts as well, and so do pages of the file, which the system gives back; write the elements"
-    " to TFRecord files once where that grows, too",
-    "free -h   # buff/cache is given back",
+    "cache what is small: before it is decoded and resized (a picture as float32 has many times the bytes of"
+    " its JPEG), or write TFRecord files once. What is in RAM while the cache's file is written is what maps,"
+    " a shuffle buffer or a generator above it hold, and pages of that file, which count for a container"
+    " until the system gives them back",
+    "ds = names.map(tf.io.read_file).cache(path).map(decode)   # free -h: buff/cache is given back",
     slug="cache-to-file",
 )
 
@@ -694,8 +695,10 @@ def _remedies(
     if framework_of(case) == JAX and told.shows("another release") and not told.works_in:
         yield OTHER_RELEASES
     yield from of_constructs(case)
+    of_a_file = False
     if cached := caches(told, line, grows):
-        yield WITHOUT_CACHE if "(" not in cached or cached.endswith("()") else _CACHE_OF_A_FILE
+        of_a_file = "(" in cached and not cached.endswith("()")
+        yield _CACHE_OF_A_FILE if of_a_file else WITHOUT_CACHE
     elif host and (_SHUFFLE.search(line.text) or told.pipeline_buffers):
         yield Remedy(
             "make the buffers of the input pipeline smaller: shuffle names of files before they are decoded,"
@@ -703,7 +706,8 @@ def _remedies(
             "files = files.shuffle(len(paths)).map(decode)   # not: map(decode).shuffle(50_000)",
             slug="shuffle-files",
         )
-    yield from advice(case, host, grows, of_device=where == DEVICE)
+    helps = advice(case, host, grows, of_device=where == DEVICE)
+    yield from (each for each in helps if not (of_a_file and each.slug == "map-the-file"))
     failed = grows is None or told.shows("running short") or told.shows("ended in words")
     if (
         failed
