@@ -335,6 +335,8 @@ def _why_refused(case: Case, moment: Moment, pinned: bool) -> str:
             )
     elif failed.kind is RequestKind.HOST:
         because = f"a request of {human_size(failed.size)} was refused" if failed.size else last_large(case)
+        if evaluated := case.capture.surroundings.evaluating:
+            because = f"it was in an evaluation ({evaluated.place}), beside what the training holds"
     return because
 
 
@@ -475,6 +477,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         fallback = _fallback(case) if unexplained else None
         if fallback:
             yield fallback
+    evaluated = case.capture.surroundings.evaluating if failed.kind is RequestKind.HOST else None
+    if evaluated:
+        yield _EVALUATE_APART
     if large := one_large(case, moment):
         yield of_one_large(large)
     if was_killed(moment) and not another_program(moment):
@@ -564,14 +569,14 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     elif sampling and not in_code:
         yield _FEWER_DRAWS
     elif (
-        not (compiling or steps or saving or in_code or large)
+        not (compiling or steps or saving or in_code or large or evaluated)
         and not ((of_array and not is_small(failed)) or serving or loads or _of_network(moment))
         and reads_data(case, moment)
         and situation(case, moment).program in _NATIVE
     ):
         yield _LESS_IN_A_CALL
     elif (
-        not (compiling or steps or saving or in_code or large)
+        not (compiling or steps or saving or in_code or large or evaluated)
         and not ((of_array and not is_small(failed)) or serving or loads or _of_network(moment))
         and reads_data(case, moment)
     ):
@@ -590,6 +595,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         )
     if not (
         of_array
+        or evaluated
         or sampling
         or serving
         or on_board
@@ -643,6 +649,13 @@ _CONVERT_IN_PARTS = Remedy(
     "sudo fallocate -l 32G /swap && sudo chmod 600 /swap && sudo mkswap /swap && sudo swapon /swap",
     slug="more-ram",
 )
+_EVALUATE_APART = Remedy(
+    "evaluate in a process of its own, from the checkpoint that was saved last: an Estimator builds another"
+    " graph, session and input pipeline for it beside those of the training; or evaluate on less, and more"
+    " seldom",
+    "--mode=eval   # beside or after --mode=train; tensor2tensor: --schedule=train, then t2t-eval",
+    slug="own-process",
+)
 _NATIVE = ("C++", "C#", "Java")
 """Programs that read no data with tf.data."""
 _LESS_IN_A_CALL = Remedy(
@@ -674,6 +687,7 @@ def _no_gpu_shown(case: Case, moment: Moment, said: str) -> bool:
     return not (
         told.devices
         or told.shows("without a GPU")
+        or told.shows("a GPU named")
         or failed.pipeline
         or was_killed(moment)
         or situation(case, moment).program == "TensorFlow Serving"

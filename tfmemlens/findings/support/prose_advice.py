@@ -8,6 +8,7 @@ from tfmemlens.findings.support import code_snippets, own_gpu, remedies
 from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
 from tfmemlens.findings.support.contrasted import DATA_ON_THE_HOST
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_of_jax import of_constructs
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.told_again import SIZES_OF_BATCHES, data_in_parts
@@ -271,7 +272,7 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
         yield from OF_NATIVE[program]
         return
     if program == "TensorFlow Serving" and told.shows("reloading models"):
-        yield _ANOTHER_MALLOC if grows else ROOM_FOR_TWO
+        yield _ANOTHER_MALLOC if grows or told.shows("kept in words") else ROOM_FOR_TWO
         return
     if program == "TensorFlow Serving" and grows and (of_host or told.shows("again at each request")):
         yield _GIVEN_BACK
@@ -410,9 +411,23 @@ _EACH = regex(r"(?i)\bper[_ -]?(?:device|core|gpu|replica)\w{0,20}?batch\D{0,12}
 _LARGE_BATCH = 128
 
 
+_TRAINS_THE_CALL = regex(r"\b(?:apply|predict|call)\w*\([^\n]{0,80}\btraining: ?true\b")
+
+
 def _of_javascript(case: Case, grows: Line | None) -> Iterator[Remedy]:
     """One inference that is too large is no leak; where tensors are freed already, something else stays."""
     told = case.capture.surroundings
+    trains = next((each for each in code_lines(told) if _TRAINS_THE_CALL.search(each.text)), None)
+    if trains and grows:
+        yield Remedy(
+            f"leave `training: true` out of the inference ({trains.place}): in that mode layers such as batch"
+            " normalization write new averages at each call, which tidy() does not free; if it must be,"
+            " dispose of what a call leaves, or call once and keep the averages",
+            "const pred = tf.tidy(() => model.predict(x)); ...; pred.dispose();",
+            slug="tidy",
+        )
+        yield _COUNT_TENSORS
+        return
     if told.shows("one call alone") and not grows:
         yield from _OF_ONE_INFERENCE
         return

@@ -315,6 +315,9 @@ _SUSPECTS = (
     (r"\.cache\(|\.shuffle\(", "cache() and shuffle() of tf.data"),
 )
 """What may keep something from epoch to epoch, by what shows it in code."""
+_CALLBACKS = regex(r"\bcallbacks ?= ?\[(?P<names>[A-Za-z_]\w*(?:, ?[A-Za-z_]\w*){0,5}),?\]")
+_TENSORBOARD = regex(r"(?i)tensor_?board|\btb\b|\btb_")
+_NAME = regex(r"\w+")
 _CALLS_FIT = regex(r"\.fit(?:_generator)?\(|train_on_batch\(|GradientTape|\.run\(")
 
 
@@ -326,6 +329,10 @@ def _in_turn(case: Case) -> Remedy:
     shown = [words for pattern, words in _SUSPECTS if any(re.search(pattern, text) for text in code)]
     if not shown:
         return find_what_grows(case, of_host=True)
+    own = next(filter(None, map(_CALLBACKS.search, code)), None)
+    if own and not _TENSORBOARD.search(own["names"]):
+        names = ", ".join(f"`{each}`" for each in _NAME.findall(own["names"]))
+        shown[0] = f"the callbacks ({names})"
     named = shown[0] if len(shown) == 1 else f"one of these at a time: {', '.join(shown)}"
     return replace(_IN_TURN, text=f"for two or three rounds leave out {named}, and print the RAM beside it")
 

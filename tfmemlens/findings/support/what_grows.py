@@ -75,6 +75,15 @@ _SELDOM = Remedy(
 )
 
 
+_MODE = regex(r"\b(?:continuous_)?train_and_eval\w*")
+_APART = Remedy(
+    "train and evaluate in processes of their own, which checkpoints join: what a round makes ends with its"
+    " process",
+    "--mode=train   # and --mode=eval beside it, or after it from a script",
+    slug="own-process",
+)
+
+
 def grower(case: Case) -> Grower | None:
     """The most particular that the text names; None where it names none."""
     if framework_of(case) != TENSORFLOW or situation(case).program:
@@ -141,6 +150,13 @@ def _growers(case: Case) -> Iterator[Grower]:
             f" model is validated ({line.place})",
             line,
             (_SELDOM, _newer(case.api)),
+        )
+    if (line := told.shows("training and evaluating")) and (mode := _MODE.search(line.text)):
+        yield Grower(
+            f"what each evaluation makes anew: `{mode[0]}` ({line.place}) trains and evaluates in turn in one"
+            " process, each time with another graph, session and input pipeline",
+            line,
+            (_APART,),
         )
     yield from _shuffling(told)
     yield from told_epochs(case)

@@ -210,6 +210,14 @@ LOADING = LineRule(
     needs=("loadgraph", "loadlayers", "concatenatearray", "model load"),
 )
 """A model is being loaded."""
+TRAINS_AND_EVALUATES = LineRule(
+    r"--(?:run_)?(?:mode|schedule)[= ]['\"]?(?P<mode>(?:continuous_)?train_and_eval\w*)"
+    r"|\b(?:mode|schedule) ?[=:] ?['\"](?P<set>(?:continuous_)?train_and_eval\w*)['\"]",
+    "python main.py --mode=train_and_eval --model_name=d0",
+    "--schedule=continuous_train_and_eval",
+    needs="train_and_eval",
+)
+"""A program that trains and evaluates in turn, in one process."""
 KEPT_AFTERWARDS = LineRule(
     r"(?i)\b(?:GPUs?|VRAM|GPU (?:memory|space))\b[^.\n]{0,40}\b(?:not|n't|never) (?:being )?"
     r"(?:freed|released|emptied|empty|cleared|free|release)\b"
@@ -803,6 +811,7 @@ TOLD_BESIDES = {
     "reloading models": RELOADING,
     "loading a model": LOADING,
     "kept afterwards": KEPT_AFTERWARDS,
+    "training and evaluating": TRAINS_AND_EVALUATES,
     "using a tool": A_TOOL,
     "on a Mac": A_MAC,
     "on Windows": ON_WINDOWS,

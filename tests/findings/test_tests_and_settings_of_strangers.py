@@ -1,0 +1,113 @@
+"""What a text's own code and tables show: a call that makes devices of all GPUs, evaluation in the process
+that trains, `free` over time, a call in training mode, names of callbacks, a direct call of a model.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+from tfmemlens.model.report import Report
+
+REFUSED = (
+    "E tensorflow/stream_executor/cuda/cuda_driver.cc:924] failed to allocate 15.29G (16416440320 bytes) from"
+    " device: CUDA_ERROR_OUT_OF_MEMORY\n"
+)
+RANKS = "mpirun -np 4 python keras_mnist.py\nimport horovod.keras as hvd\n"
+PINNED = "config.gpu_options.visible_device_list = str(hvd.local_rank())\n"
+BAD_ALLOC = "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
+ESTIMATOR = "INFO:tensorflow:Saving checkpoints for 11984 into ./run/model.ckpt.\n"
+EVALUATES = "INFO:tensorflow:Starting evaluation at 2017-07-28-18:09:20\nINFO:tensorflow:Evaluation [3/10]\n"
+
+
+def explained(text: str) -> Report:
+    return pipeline.explain(text + "\n")
+
+
+def offered(text: str) -> list[str]:
+    return [action.remedy.slug for action in explained(text).actions]
+
+
+def test_listing_devices_in_each_rank_takes_all_gpus() -> None:
+    told = explained(f"{RANKS}devices = device_lib.list_local_devices()\n{PINNED}{REFUSED}")
+    assert "`list_local_devices()` (line 3) takes memory of all GPUs in each" in told.verdict
+    assert told.actions[0].remedy.text.startswith("leave `list_local_devices()` out (line 3)")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"{PINNED}devices = device_lib.list_local_devices()\n",
+        f"devices = device_lib.list_local_devices(config)\n{PINNED}",
+    ],
+)
+def test_a_list_of_devices_after_the_choice_takes_none(code: str) -> None:
+    assert "list_local_devices" not in explained(f"{RANKS}{code}{REFUSED}").verdict
+
+
+def test_a_refusal_in_an_evaluation_is_of_the_evaluation() -> None:
+    told = explained(ESTIMATOR + EVALUATES + BAD_ALLOC)
+    assert "it was in an evaluation (line 2)" in told.verdict
+    assert told.actions[0].remedy.slug == "own-process"
+    assert "in an evaluation" not in explained(ESTIMATOR + BAD_ALLOC).verdict
+
+
+def test_a_refusal_beside_a_named_gpu_asks_for_none() -> None:
+    assert "check-the-device" in offered("tensorflow 1.4\n" + BAD_ALLOC)
+    assert "check-the-device" not in offered("tensorflow 1.4, GPU: GTX 1080\n" + BAD_ALLOC)
+
+
+FREE = "Mem:             65           {}          19           0          44          63\n"
+
+
+def test_free_over_time_is_read_with_the_unit_of_its_command() -> None:
+    rows = "".join(FREE.format(used) for used in (1, 6, 8, 10))
+    told = explained(f"Output of `free --giga -s 1800` beside the training with tensorflow:\n{rows}")
+    assert [size for size, _ in told.case.capture.surroundings.host_readings] == [
+        10**9, 6 * 10**9, 8 * 10**9, 10**10
+    ]  # fmt: skip
+    assert "rose from" in told.verdict
+    assert not explained(f"tensorflow\n{rows}").case.capture.surroundings.host_readings
+
+
+def test_training_and_evaluating_in_turn_is_named() -> None:
+    text = "Host RAM grows all the time while TensorFlow trains.\npython main.py --mode={}\n"
+    told = explained(text.format("train_and_eval"))
+    assert "`train_and_eval` (line 2) trains and evaluates in turn in one process" in told.verdict
+    assert told.actions[0].remedy.slug == "own-process"
+    assert "evaluates in turn" not in explained(text.format("train")).verdict
+
+
+def test_a_call_in_training_mode_leaves_tensors_of_its_own() -> None:
+    text = (
+        "TensorFlow.js 4.10.0, Chrome. Memory grows with every frame until the tab crashes.\n"
+        "const pred = tf.tidy(() => model.apply(x, {training: %s}));\n"
+    )
+    assert explained(text % "true").actions[0].remedy.text.startswith("leave `training: true` out")
+    assert "training: true" not in explained(text % "false").actions[0].remedy.text
+
+
+def test_callbacks_are_named_as_the_program_names_them() -> None:
+    text = (
+        "RAM grows by 1 GB with every epoch until the process is killed, TF 2.1.\n"
+        "model.fit(train, epochs=100, callbacks=[{}])\n"
+    )
+    assert "the callbacks (`save`, `scores`)" in explained(text.format("save, scores")).actions[0].remedy.text
+    assert "histograms" in explained(text.format("save, tensorboard")).actions[0].remedy.text
+
+
+FLAT = "".join(f"Memory usage after {turn} run(s) (in MiB): 4842.{turn}\n" for turn in range(6))
+
+
+def test_a_direct_call_of_a_model_of_keras_3_is_compared_with_a_compiled_one() -> None:
+    text = "TF {} on the CPU\nfor run in range(20):\n    {}\n" + FLAT
+    assert offered(text.format("2.16.1", "model(images)")) == ["compiled-call"]
+    assert offered(text.format("2.15.0", "model(images)")) == []
+    assert offered(text.format("2.16.1", "model.predict(images)")) == []
+
+
+def test_what_an_unloaded_model_leaves_is_told() -> None:
+    text = "TensorFlow Serving 2.1.0. Memory is not given back after {}.\n"
+    told = explained(text.format("unloading models"))
+    assert "is not given back" in told.verdict
+    assert [each.remedy.slug for each in told.actions] == ["another-malloc"]
