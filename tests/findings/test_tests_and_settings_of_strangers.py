@@ -111,3 +111,70 @@ def test_what_an_unloaded_model_leaves_is_told() -> None:
     told = explained(text.format("unloading models"))
     assert "is not given back" in told.verdict
     assert [each.remedy.slug for each in told.actions] == ["another-malloc"]
+
+
+GROWS = "RAM goes up with every image that TensorFlow 1.13 analyses until the machine is full.\n"
+
+
+def test_weights_that_a_loop_loads_again_make_a_model_in_each_turn() -> None:
+    loop = "for f in files:\n    net = lib.MaskRCNN()\n    net.load_weights({})\n    show(net, f)\n"
+    told = explained(GROWS + loop.format("path"))
+    assert "the loop on line 2 makes a model in each turn (line 3)" in told.verdict
+    assert told.actions[0].remedy.slug == "build-once"
+    assert "makes a model" not in explained(GROWS + loop.format("f")).verdict
+
+
+REPLAYS = "I run DQN of TF-Agents on Atari, TensorFlow 2.0, OOM after 14000 iterations.\n"
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "The replay buffer has a size of 100 only, and with 2 it happens as well.",
+        "The replay buffer is full after 2500 steps, but memory continues to rise.",
+        "I limited the replay size to 20000 and it was killed again.",
+    ],
+)
+def test_a_replay_buffer_that_is_small_is_no_cause(says: str) -> None:
+    assert "smaller-replay" in offered(REPLAYS)
+    assert "smaller-replay" not in offered(f"{REPLAYS}{says}")
+    assert "buffer of experiences" not in explained(f"{REPLAYS}{says}").verdict
+
+
+OOM = (
+    "OP_REQUIRES failed at conv_ops.cc:174 : Resource exhausted: OOM when allocating tensor with"
+    " shape[16,128,{side},{side}] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator"
+    " GPU_0_bfc\n"
+)
+
+
+def test_one_side_of_an_image_is_there_by_chance() -> None:
+    text = "TensorFlow 1.15, images 128x128 run, batch size 16.\n"
+    assert "128 is of" not in explained(text + OOM.format(side=98)).verdict
+    text = "TensorFlow 1.15, I train on images of 200x200, batch size 16.\n"
+    assert "200 x 200 are of line 1" in explained(text + OOM.format(side=200)).verdict
+
+
+FILLING = (
+    "2019-10-28 14:33:47.605458: I tensorflow/core/kernels/data/shuffle_dataset_op.cc:111] Filling up shuffle"
+    " buffer (this may take a while): 1359 of 2048\nKilled\n"
+)
+
+
+def test_the_size_of_a_shuffle_buffer_is_named() -> None:
+    first = explained("I train with TensorFlow\n" + FILLING).actions[0].remedy
+    assert first.text.startswith("take a smaller buffer_size than the 2048 of line 2")
+    first = explained("I train with the object detection API\n" + FILLING).actions[0].remedy
+    assert "smaller shuffle buffer than the 2048 of line 2 in its configuration" in first.text
+
+
+def test_a_bundle_that_each_call_loads_comes_before_its_tensors() -> None:
+    text = (
+        "TensorFlow Java 1.6: memory rises each time inference is invoked, the heap is flat.\n"
+        'SavedModelBundle bundle = SavedModelBundle.load(path, "serve");\n{}'
+        'Tensor<?> y = bundle.session().runner().feed("x", x).fetch("y").run().get(0);\n'
+    )
+    assert (
+        explained(text.format("")).actions[0].remedy.text.startswith("load the SavedModelBundle once (line 2")
+    )
+    assert explained(text.format("}\n")).actions[0].remedy.slug == "close-tensors"

@@ -101,6 +101,7 @@ from tfmemlens.findings.support.prose_advice import (
     PREDICTORS_OF_DJL,
     ROOM_FOR_TWO,
     SHARD_THE_DATA,
+    SMALLER_QUEUES,
 )
 from tfmemlens.findings.support.rise_with import rise_with
 from tfmemlens.findings.support.rows import (
@@ -128,6 +129,7 @@ from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import human_size
 from tfmemlens.values import replace
@@ -498,7 +500,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if in_code:
         yield from in_code.remedies
     if was_killed(moment) and not another_program(moment) and (filling := being_filled(case, moment)):
-        yield from (SMALLER_SHUFFLE, SHUFFLE_NAMES) if "shuffle" in filling[0] else (WITHOUT_CACHE,)
+        yield from _less_to_shuffle(case, filling[1]) if "shuffle" in filling[0] else (WITHOUT_CACHE,)
     on_board = board(case) if was_killed(moment) or "bad_alloc" in said else None
     if on_board:
         yield from what_helps(on_board[0], _converts_for_tensorrt(case))
@@ -619,6 +621,24 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield from _device_seen(case, moment)
     if "bad_alloc" in said and not serving:
         yield from _SLABS
+
+
+_OF_SO_MANY = regex(r"\b\d+ of (?P<all>\d+)\b")
+
+
+def _less_to_shuffle(case: Case, line: Line) -> Iterator[Remedy]:
+    """What makes the buffer smaller, with its size where the line tells it; a tool has it in its settings."""
+    match = _OF_SO_MANY.search(line.text)
+    size = f" than the {match['all']} of {line.place}" if match else ""
+    if case.capture.surroundings.shows("using a tool"):
+        yield replace(
+            SMALLER_QUEUES,
+            text=f"set a smaller shuffle buffer{size} in its configuration: so many elements lie in RAM at"
+            " once, beside its queues, readers that run side by side and prefetched batches",
+        )
+        return
+    smaller = SMALLER_SHUFFLE.text.replace("a smaller buffer_size", f"a smaller buffer_size{size}", 1)
+    yield from (replace(SMALLER_SHUFFLE, text=smaller), SHUFFLE_NAMES)
 
 
 def _converts_for_tensorrt(case: Case) -> bool:

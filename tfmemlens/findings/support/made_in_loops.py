@@ -19,7 +19,9 @@ _MODEL = regex(
 )
 """Calls that make a network, whoever wrote the function."""
 _OF_KERAS = frozenset({"Model", "Functional"})
-_TRAINS = frozenset({"compile", "fit", "fit_generator", "train_on_batch", "evaluate", "predict"})
+_TRAINS = frozenset(
+    {"compile", "fit", "fit_generator", "train_on_batch", "evaluate", "predict", "load_weights"}
+)
 _CLEARS = frozenset({"clear_session", "reset_default_graph"})
 _OWN_PROCESS = frozenset({"Process", "Pool", "ProcessPoolExecutor", "Popen"})
 _WATCHES = regex(r"psutil\.|(?:\w+\.)?Process\((?:os\.getpid\(\))?\)")
@@ -116,13 +118,15 @@ def _of_loop(statement: Statement, loop: ast.For | ast.While, functions: _Functi
     made: Line | None = None
     alike = False
     done: dict[str, Line] = {}
+    loaded = _loaded(loop)
     for where, body in _bodies(statement, loop.body, functions):
         for call in _calls(body):
             name = last_name(call.func)
             done.setdefault(name, where.line_of(call))
-            if made is None and (_MODEL.match(name) or (name in _OF_KERAS and _has_ends(call))):
+            of_weights = call in loaded
+            if made is None and (of_weights or _MODEL.match(name) or (name in _OF_KERAS and _has_ends(call))):
                 made = where.line_of(call)
-                alike = body is loop.body and not _uses(loop)
+                alike = body is loop.body and (of_weights or not _uses(loop))
         for node in (each for part in body for each in ast.walk(part)):
             if isinstance(node, ast.Delete):
                 done.setdefault("collect", where.line_of(node))
@@ -131,6 +135,29 @@ def _of_loop(statement: Statement, loop: ast.For | ast.While, functions: _Functi
     cleared = next((done[name] for name in _CLEARS if name in done), None)
     freed = next((done[name] for name in _FREES if name in done), None)
     return ModelLoop(statement.line_of(loop), made, cleared, freed, alike)
+
+
+def _loaded(loop: ast.For | ast.While) -> list[ast.Call]:
+    """Calls of the loop's body whose result is given weights from a file, the same ones in each turn."""
+    assigned = {
+        target.id: node.value
+        for node in loop.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    varies = _names(loop.target if isinstance(loop, ast.For) else loop.test)
+    loaded = []
+    for call in _calls(loop.body):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        made = assigned.get(owner.id) if isinstance(owner, ast.Name) else None
+        if made and last_name(call.func) == "load_weights" and not varies & (_names(made) | _names(call)):
+            loaded.append(made)
+    return loaded
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def _bodies(

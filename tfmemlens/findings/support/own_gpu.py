@@ -55,7 +55,8 @@ def one_for_each(case: Case) -> tuple[Remedy, ...]:
         return (
             Remedy(
                 f"leave `{call}()` out ({listed.place}): in each rank it makes a device of every GPU, with"
-                " nearly all of its memory, before one is chosen; or show each process its GPU alone, from outside",
+                " nearly all of its memory, before one is chosen; or show each process its GPU alone, from"
+                " outside",
                 "CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK python train.py   # for each rank",
                 slug="one-device-each",
             ),

@@ -15,7 +15,7 @@ from tfmemlens.findings.support.told_again import SIZES_OF_BATCHES, data_in_part
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.knowledge.gpu_memory import least_bytes
-from tfmemlens.model.capture import EVALUATION_FRAME, DeviceInfo, DeviceUse
+from tfmemlens.model.capture import EVALUATION_FRAME, DeviceInfo, DeviceUse, Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
@@ -159,7 +159,7 @@ SHARD_THE_DATA = Remedy(
     "data = data.shard(hvd.size(), hvd.rank())   # before batch(); arrays: np.load(path, mmap_mode='r')",
     slug="shard-the-data",
 )
-_SMALLER_QUEUES = Remedy(
+SMALLER_QUEUES = Remedy(
     "make what its input keeps in RAM smaller, by its configuration: the shuffle buffer and queues, readers"
     " that run side by side, prefetched batches, cached images",
     "shuffle_buffer_size: 256, num_readers: 1   # in train_input_reader of the Object Detection API",
@@ -269,7 +269,17 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
         yield from _of_javascript(case, grows)
         return
     if program in OF_NATIVE and grows:
-        yield from OF_NATIVE[program]
+        close, once = (*OF_NATIVE[program], None)[:2]
+        loads = _loaded_for_a_call(told)
+        if loads and once:
+            yield replace(
+                once,
+                text=f"load the SavedModelBundle once ({loads.place} does it for each call),"
+                " and close() the old one when another takes its place: each holds all weights in native"
+                " memory",
+            )
+            once = None
+        yield from filter(None, (close, once))
         return
     if program == "TensorFlow Serving" and told.shows("reloading models"):
         yield _ANOTHER_MALLOC if grows or told.shows("kept in words") else ROOM_FOR_TWO
@@ -411,6 +421,25 @@ _EACH = regex(r"(?i)\bper[_ -]?(?:device|core|gpu|replica)\w{0,20}?batch\D{0,12}
 _LARGE_BATCH = 128
 
 
+_LOADS_A_BUNDLE = regex(r"\bSavedModelBundle\s*\.\s*load(?:er)?\(")
+_RUNS, _NEXT_BLOCK = regex(r"\.runner\(\)"), regex(r"\A\s*(?:\}|for\b|while\b)")
+
+
+def _loaded_for_a_call(told: Surroundings) -> Line | None:
+    """The line of Java that loads a model in the block that runs it."""
+    loaded: Line | None = None
+    before = 0
+    for line in sorted(code_lines(told), key=lambda each: each.number):
+        if _NEXT_BLOCK.match(line.text) or line.number > before + 1:
+            loaded = None  # a line between them that is no statement ends the block
+        before = line.number
+        if _LOADS_A_BUNDLE.search(line.text):
+            loaded = line
+        elif loaded and _RUNS.search(line.text):
+            return loaded
+    return None
+
+
 _TRAINS_THE_CALL = regex(r"\b(?:apply|predict|call)\w*\([^\n]{0,80}\btraining: ?true\b")
 
 
@@ -467,7 +496,7 @@ def _of_growth(case: Case, of_host: bool) -> Iterator[Remedy]:
             slug="compare-with-cpu",
         )
     if of_host and told.shows("using a tool"):
-        yield _SMALLER_QUEUES
+        yield SMALLER_QUEUES
     if framework_of(case) == JAX and told.program() and _nothing_made_anew(case):
         yield _ANOTHER_JAX
     elif told.shows("watching memory"):

@@ -351,7 +351,7 @@ def replays(case: Case) -> Iterator[Grower]:
     """A buffer of experiences, which grows until it is full."""
     told = case.capture.surroundings
     line = told.shows("replaying")
-    if line and not told.shows("saving in words"):
+    if line and not (told.shows("saving in words") or told.shows("a small replay buffer")):
         what = f"the buffer of experiences ({line.place}), which fills until its capacity"
         yield Grower(what, line, (SMALLER_REPLAY, NOT_KEPT))
 

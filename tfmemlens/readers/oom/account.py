@@ -278,6 +278,16 @@ _CIRCUMSTANCES = {
         r"(?i)\breplay[_ ](?:buffer|memory)|\bexperience (?:pool|replay)|\bdqn\w*|\bdeepq\b"
         r"|\bmemory[_ ]capacity\b"
     ),
+    "a small replay buffer": regex(
+        r"(?i)\breplay(?:[_ ](?:buffer|memory))?\b[^.?!]{0,40}?\b(?:only|just|even|merely|small(?:er)?)\b"
+        r"|\breplay[_ ](?:buffer|memory)\b[^.?!]{0,60}?(?:size|length|capacity)\D{0,12}\d{1,4}\b"
+        r"(?![.,]?\d|k\b)"
+        r"[^.?!]{0,60}\b(?:only|too|also|as well|still|same)\b"
+        r"|\b(?:replay )?(?:buffer|memory) (?:is|was|were|gets) (?:full|filled)\b[^.?!]{0,80}"
+        r"\b(?:but|continues?|still|keeps?|past|beyond|further|after)\b"
+        r"|\b(?:limit|reduc|lower|decreas|set)\w*\b[^.?!]{0,24}\breplay\b[^.?!]{0,60}"
+        r"\b(?:still|same|too|as well|not|killed)\b"
+    ),
     "searching": regex(
         r"(?i)\bkeras[- _]?tuner\b|\bhyperband\b|\bbayesianoptimization\b|\boptuna\b|\bhyperopt\b|\btalos\b"
         r"|\brandomsearch\b"
@@ -290,6 +300,7 @@ _WHEREVER = (
     "serving requests",
     "training under a strategy",
     "replaying",
+    "a small replay buffer",
     "searching",
 )
 """What counts wherever it is told."""
