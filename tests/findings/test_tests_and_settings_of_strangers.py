@@ -178,3 +178,42 @@ def test_a_bundle_that_each_call_loads_comes_before_its_tensors() -> None:
         explained(text.format("")).actions[0].remedy.text.startswith("load the SavedModelBundle once (line 2")
     )
     assert explained(text.format("}\n")).actions[0].remedy.slug == "close-tensors"
+
+
+def test_all_pairs_of_a_graphs_nodes_are_told_by_their_bytes() -> None:
+    text = (
+        "I use TensorFlow 1.14 on {} nodes with 75662 edges:\n"
+        "2019-09-04 12:21:14.928295: W tensorflow/core/framework/allocator.cc:124] Allocation of 20510249796"
+        " exceeds 10% of system memory.\n"
+        "Process finished with exit code 137 (interrupted by signal 9: SIGKILL)\n"
+    )
+    told = explained(text.format(71607))
+    assert "71,607 x 71,607 are all pairs of the 71,607 nodes of line 1" in told.verdict
+    assert [each.remedy.slug for each in told.actions[:2]] == ["sparse-product", "sample-neighbours"]
+    assert "all pairs" not in explained(text.format(71608)).verdict
+
+
+POOL_IN_PIECES = (
+    "W external/org_tensorflow/tensorflow/core/common_runtime/bfc_allocator.cc:929] Stats:\nLimit:"
+    "                 14824102298\nInUse:                 11613806592\nMaxInUse:              14821513216\n"
+    "NumAllocs:                  184047\nMaxAllocSize:           3366453248\n\n"
+    "OP_REQUIRES failed at conv_ops.cc:539 : Resource exhausted: OOM when allocating tensor with"
+    " shape[8,256,200,336] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator"
+    " GPU_0_bfc\n"
+)
+
+
+def test_a_server_whose_pool_is_in_pieces_is_advised_as_a_server() -> None:
+    text = "tensorflow_model_server 2.1: OOM with many clients, the other GPUs are idle.\n" + POOL_IN_PIECES
+    assert offered(text)[:3] == ["one-device-each", "bound-requests", "smaller-requests"]
+    assert "constant-shapes" in offered("I train with TensorFlow 2.1\n" + POOL_IN_PIECES)
+
+
+def test_no_batch_has_a_part_in_the_update_of_a_weight() -> None:
+    text = (
+        "V100 16 GB, TensorFlow 2.5\n"
+        "(0) Resource exhausted:  OOM when allocating tensor with shape[30522,1024] and type float on"
+        " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n"
+        "\t [[node AdamWeightDecay/AdamWeightDecay/update_2/mul_3 (defined at /w/optimization.py:215) ]]\n"
+    )
+    assert "smaller-batch" not in offered(text)

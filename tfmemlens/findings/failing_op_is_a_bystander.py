@@ -25,6 +25,7 @@ from tfmemlens.findings.support.rows import (
 )
 from tfmemlens.findings.support.situation import BUILT_IN, TENSORFLOW, situation
 from tfmemlens.knowledge.device_names import CPU
+from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
@@ -107,7 +108,12 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
         if several
         else ""
     )
-    less = remedies.offered(case, moment, "smaller-batch") or (remedies.LESS_AT_ONCE,)
+    one = case.capture.surroundings.shows(_ONE) is not None
+    less = remedies.offered(case, moment, "smaller-batch") or (() if one else (remedies.LESS_AT_ONCE,))
+    if request is not None and (
+        request.owner.phase is Phase.OPTIMIZER or request.owner.kind in _OF_THE_MODEL
+    ):
+        less = ()  # no batch has a part in it
     users = Remedy(
         "see who else holds the device (another process, an earlier model in a notebook's kernel), and end"
         f" that{others}",
@@ -117,10 +123,10 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
     failed = request.failed if request else None
     made = failed is not None and (failed.creating or "Initializer" in (failed.node or ""))
     of_a_weight = made or (failed is not None and ASSIGNS.match(failed.kernel or ""))
-    first = of_a_weight or case.capture.surroundings.shows(_ONE)
-    yield from (users, *less) if first else (*less, users)
+    yield from (users, *less) if of_a_weight or one else (*less, users)
 
 
+_OF_THE_MODEL = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
 ASSIGNS = regex(r"(?:\S*/)?assign_op\b")
 """The C++ source of the op that gives a variable its first value, before any batch."""
 

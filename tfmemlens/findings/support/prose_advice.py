@@ -24,6 +24,12 @@ from tfmemlens.values import replace
 
 JAVASCRIPT = ("Node", "TensorFlow.js")
 _FULL, _MAX_SHARE_ONE_DEVICE = 0.9, 0.25
+_ONE_SERVER_EACH = Remedy(
+    "start a server for each GPU, and share the requests out among them: one server puts its models on the"
+    " first GPU that it sees, however many there are",
+    "CUDA_VISIBLE_DEVICES=1 tensorflow_model_server --port=8510 ...   # 0: --port=8500",
+    slug="one-device-each",
+)
 _ONE_BATCH_AT_A_TIME = Remedy(
     "let the server put requests together and bound how many run at once: each thread that serves keeps"
     " buffers of its own",
@@ -237,6 +243,13 @@ _SEE_USERS = Remedy(
     "nvidia-smi   # then: export CUDA_VISIBLE_DEVICES=1",
     slug="see-device-users",
 )
+
+
+def of_a_server(case: Case) -> Iterator[Remedy]:
+    """What helps where many requests at once share a server's pool, beside GPUs that may be idle."""
+    if case.capture.surroundings.shows("a GPU left idle"):
+        yield _ONE_SERVER_EACH
+    yield from (_ONE_BATCH_AT_A_TIME, remedies.smaller_requests(case))
 
 
 def full_device(case: Case) -> DeviceUse | None:
