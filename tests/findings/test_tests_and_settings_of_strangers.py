@@ -217,3 +217,61 @@ def test_no_batch_has_a_part_in_the_update_of_a_weight() -> None:
         "\t [[node AdamWeightDecay/AdamWeightDecay/update_2/mul_3 (defined at /w/optimization.py:215) ]]\n"
     )
     assert "smaller-batch" not in offered(text)
+
+
+HANDLER = (
+    "Flask, TensorFlow 2.1: after some requests the server is out of memory.\n"
+    "@app.route('/test', methods=['POST'])\ndef answer():\n    {}\n    return net.predict([sample])\n"
+)
+
+
+def test_a_model_that_a_handler_loads_is_loaded_for_each_request() -> None:
+    told = explained(HANDLER.format("net = asr.load('deepspeech2', lang='en')"))
+    assert "`asr.load` (line 4), which the handler calls for each request" in told.verdict
+    assert told.actions[0].remedy.slug == "build-once"
+    other = HANDLER.format("sample = np.load(request.files['audio'])")
+    assert "which the handler calls" not in explained(other).verdict
+
+
+OF_TORCH = (
+    "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 7.79 GiB total capacity; 512 MiB"
+    " already allocated; 14.31 MiB free; 540.00 MiB reserved in total by PyTorch)\n"
+)
+
+
+def test_tensorflow_in_the_process_of_pytorch_holds_the_rest() -> None:
+    text = "{} and a component of PyTorch are trained in {} process.\n" + OF_TORCH
+    assert "most likely TensorFlow's" in explained(text.format("TensorFlow 2.1", "the same")).verdict
+    assert "TensorFlow's" not in explained(text.format("TensorFlow 2.1", "another")).verdict
+    assert "TensorFlow's" not in explained(text.format("A tokenizer", "the same")).verdict
+
+
+TABLE = (
+    "|   0  Tesla P100-SXM2...  Off  | 00000000:05:00.0 Off |                    0 |\n"
+    "| N/A   36C    P0    41W / 300W |  12799MiB / 16280MiB |      0%      Default |\n"
+    "ResourceExhaustedError: OOM when allocating tensor with shape[14541,400] and type float on"
+    " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n"
+    "\t [[node Variable_2/Adam_1/Assign (defined at crosse.py:310) ]]\n"
+)
+
+
+def test_memory_that_nobody_holds_is_a_hidden_process() -> None:
+    told = explained("Even when no process of mine runs, 13GB of the GPU are allocated:\n" + TABLE)
+    assert (
+        "12.50 GiB of the GPU's 15.90 GiB are in use by a process that nvidia-smi does not list"
+        in told.verdict
+    )
+    assert told.actions[0].remedy.slug == "end-the-process"
+    assert "smaller-model" not in [each.remedy.slug for each in told.actions]
+    assert "does not list" not in explained("While it trains:\n" + TABLE).verdict
+
+
+def test_a_corpus_that_is_fed_whole_is_fed_in_parts() -> None:
+    text = (
+        "TensorFlow 1.8 runs out of memory on 100K sentences.\n"
+        "vectors = session.run(encoding, feed_dict={{placeholder: {}}})\n"
+    )
+    told = explained(text.format("corpus_sentences"))
+    assert "a whole set that is fed at once, as one batch (line 2)" in told.verdict
+    assert told.actions[0].remedy.slug == "evaluation-in-batches"
+    assert "fed at once" not in explained(text.format("corpus_sentences[i:i + 64]")).verdict

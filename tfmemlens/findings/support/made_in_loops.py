@@ -65,6 +65,41 @@ def model_loops(program: Program) -> Iterator[ModelLoop]:
                 yield found
 
 
+_HANDLES = regex(r"\A(?:\w+\.)*(?:route|get|post|put|api_view|websocket)\b")
+"""A decorator that gives a function to a web server."""
+_LOADS = regex(r"(?i)\A(?:load\w*|from_pretrained|build_model|create_model)\Z")
+_USES = frozenset(
+    {"predict", "predict_on_batch", "detect", "generate", "transcribe", "infer", "encode", "call"}
+)
+
+
+def loading_handlers(program: Program) -> Iterator[tuple[Line, str]]:
+    """Lines of functions of a web server that load a model and use it, so again for each request, and what
+    they call.
+    """
+    for statement in program:
+        for function in statement.nodes:
+            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            if not any(_HANDLES.match(ast.unparse(each)) for each in function.decorator_list):
+                continue
+            for name, call in _assigned(function.body).items():
+                if _LOADS.match(last_name(call.func)) and name in _used(function.body):
+                    yield statement.line_of(call), ast.unparse(call.func)
+
+
+def _used(body: Sequence[ast.AST]) -> set[str]:
+    """Names on which a model's method is called, or which are called themselves."""
+    used = set()
+    for call in _calls(body):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if isinstance(owner, ast.Name) and last_name(call.func) in _USES:
+            used.add(owner.id)
+        elif isinstance(call.func, ast.Name):
+            used.add(call.func.id)
+    return used
+
+
 def predicting_loops(program: Program) -> Iterator[tuple[Line, str]]:
     """Lines of loops that call `predict` of a model in each turn, and what they call."""
     if any(_OTHER_PREDICT & _imported(node) for each in program for node in each.nodes):
@@ -139,13 +174,7 @@ def _of_loop(statement: Statement, loop: ast.For | ast.While, functions: _Functi
 
 def _loaded(loop: ast.For | ast.While) -> list[ast.Call]:
     """Calls of the loop's body whose result is given weights from a file, the same ones in each turn."""
-    assigned = {
-        target.id: node.value
-        for node in loop.body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
+    assigned = _assigned(loop.body)
     varies = _names(loop.target if isinstance(loop, ast.For) else loop.test)
     loaded = []
     for call in _calls(loop.body):
@@ -154,6 +183,17 @@ def _loaded(loop: ast.For | ast.While) -> list[ast.Call]:
         if made and last_name(call.func) == "load_weights" and not varies & (_names(made) | _names(call)):
             loaded.append(made)
     return loaded
+
+
+def _assigned(body: Sequence[ast.stmt]) -> dict[str, ast.Call]:
+    """Names of the body's own statements, and the calls whose results they take."""
+    return {
+        target.id: node.value
+        for node in body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
 
 
 def _names(node: ast.AST) -> set[str]:

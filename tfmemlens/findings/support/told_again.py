@@ -28,7 +28,7 @@ _OWN_PROCESS = Remedy(
     "with multiprocessing.get_context('spawn').Pool(1, maxtasksperchild=1) as pool: pool.map(train, each, 1)",
     slug="own-process",
 )
-_LOAD_ONCE = Remedy(
+LOAD_ONCE = Remedy(
     "load (or build) the model once, when the program starts, and use that one for all: only its weights need"
     " to change",
     "model = tf.keras.models.load_model(path, compile=False)   # once; later: model.load_weights(other)",
@@ -230,7 +230,7 @@ def _last_fit(line: Line) -> Grower:
 def _loads(case: Case, line: Line) -> Grower:
     del case
     what = f"each model that is loaded or copied ({line.place}) stays: Keras and TensorFlow keep its graph"
-    return Grower(what, line, (_LOAD_ONCE, _CLEAR, _OWN_PROCESS))
+    return Grower(what, line, (LOAD_ONCE, _CLEAR, _OWN_PROCESS))
 
 
 def _requests(case: Case, line: Line) -> Grower:

@@ -18,7 +18,7 @@ from tfmemlens.findings.support.told_again import (
 )
 from tfmemlens.findings.support.told_work import told_work
 from tfmemlens.findings.support.tried import ruled_out
-from tfmemlens.findings.support.what_grows import adding_ops
+from tfmemlens.findings.support.what_grows import adding_ops, loaded_by_handlers
 from tfmemlens.findings.support.which_memory import only_killed
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
@@ -70,6 +70,11 @@ _VALIDATION_AS_DATA = Remedy(
 _FEED_IN_BATCHES = Remedy(
     "feed it in parts, and take the mean of what they give",
     "parts = [sess.run(accuracy, {x: xs[i:i + 100], y: ys[i:i + 100]}) for i in range(0, len(xs), 100)]",
+    slug="evaluation-in-batches",
+)
+_FEED_PARTS = Remedy(
+    "feed it in parts, and write what each gives to a file, or join the arrays at the end",
+    "parts = [sess.run(out, {x: xs[i:i + 256]}) for i in range(0, len(xs), 256)]",
     slug="evaluation-in-batches",
 )
 _WITHOUT_XLA = Remedy(
@@ -191,6 +196,7 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
     device = told.shows("device memory in words") and not told.shows("host RAM in words")
     if full := _full_at_start(case):
         yield full
+    yield from loaded_by_handlers(case)
     if line := _taken_from_others(case):
         grow = Remedy(
             "let TensorFlow take memory as needed, or give it a part, before its first op: in TF 1 the first"
@@ -214,6 +220,8 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
                     "one batch of the inference, or results that are kept",
                     (_IN_PARTS, _FEWER_RESULTS),
                 )
+            if name == "feeding a whole set" and not _trains(told):
+                what, remedies = "a whole set that is fed at once, as one batch", (_FEED_PARTS,)
             if "multi_gpu_model" in line.text and "Strategy" not in line.text:
                 remedies = (_PER_GPU,)
             fitting = tuple(_of_its_time(case, each) for each in remedies)

@@ -12,6 +12,7 @@ from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situa
 from tfmemlens.findings.support.told_again import (
     FEWER_SAMPLES,
     FROZEN,
+    LOAD_ONCE,
     NOT_KEPT,
     SHUFFLE_NAMES,
     SMALLER_SHUFFLE,
@@ -190,6 +191,7 @@ def _of_code(case: Case) -> Iterator[Grower]:
     from tfmemlens.findings.support.made_in_loops import ModelLoop, model_loops, predicting_loops
 
     loop: ModelLoop
+    yield from loaded_by_handlers(case)
     yield from _given_objects(case)
     for loop in model_loops(told.program()):
         kept = f"the loop on {loop.loop.place} makes a model in each turn ({loop.model.place}), and Keras"
@@ -210,6 +212,17 @@ def _of_code(case: Case) -> Iterator[Grower]:
             (_direct_call(case.api),),
             True,
         )
+
+
+def loaded_by_handlers(case: Case) -> Iterator[Grower]:
+    """A function of a web server that loads its model for each request."""
+    if not case.capture.surroundings.program():
+        return
+    from tfmemlens.findings.support.made_in_loops import loading_handlers
+
+    for line, call in loading_handlers(case.capture.surroundings.program()):
+        what = f"`{call}` ({line.place}), which the handler calls for each request: each model stays"
+        yield Grower(what, line, (LOAD_ONCE, _OWN_PROCESS), True)
 
 
 def _given_numbers(case: Case) -> Iterator[Grower]:

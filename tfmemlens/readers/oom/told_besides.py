@@ -218,6 +218,23 @@ TRAINS_AND_EVALUATES = LineRule(
     needs="train_and_eval",
 )
 """A program that trains and evaluates in turn, in one process."""
+IN_ONE_PROCESS = LineRule(
+    r"(?i)\b(?:in|within|by|share) (?:one|the same|a single)(?: and the same)? process\b",
+    "core training and nlu training are done in the same process",
+    needs="process",
+)
+"""What one would run apart runs in one process."""
+FULL_WHILE_IDLE = LineRule(
+    r"(?i)\b(?:even (?:when|if|though)|when|while|before|after) [^.?!\n]{0,24}\b(?:no|not|nothing|any|none)\b"
+    r"[^.?!\n]{0,40}\b(?:process\w*|programs?|scripts?|runs?|running)\b[^.?!\n]{0,60}"
+    r"\b(?:GPUs?|VRAM|memory|nvidia-smi)\b[^.?!\n]{0,60}\b(?:allocated|us(?:ed|age)|in use|occupied|full"
+    r"|taken)\b|\bno process(?:es)? (?:seems? to (?:be )?|is |are |shows? up )(?:us(?:e|ing)|listed|shown"
+    r"|running|holding)\b",
+    "Even when no process of mine runs, my GPU seems to have almost 13GB allocated",
+    "No processes seem to be using it",
+    needs=("process", "program", "script", "run"),
+)
+"""A GPU's memory is in use while nothing runs that is known."""
 KEPT_AFTERWARDS = LineRule(
     r"(?i)\b(?:GPUs?|VRAM|GPU (?:memory|space))\b[^.\n]{0,40}\b(?:not|n't|never) (?:being )?"
     r"(?:freed|released|emptied|empty|cleared|free|release)\b"
@@ -489,9 +506,12 @@ WHOLE_FEED = LineRule(
     r"\b(?:eval|run)\([^\n]{0,80}\{[^}\n]{0,60}\b(?:test|valid\w*|eval)(?:_set)?[._]"
     r"(?:images|x|X|data|inputs|set)"
     r"\b(?!\[)"
-    r"|\b(?:eval|run)\([^\n]{0,80}\{\s*\w{1,20}\s*:\s*[xX]_?(?:test|val\w*|valid\w*|all)\b(?!\[)",
+    r"|\b(?:eval|run)\([^\n]{0,80}\{\s*\w{1,20}\s*:\s*[xX]_?(?:test|val\w*|valid\w*|all)\b(?!\[)"
+    r"|\brun\([^\n]{0,80}\{\s*\w{1,30}\s*:\s*(?:all_\w{1,20}|\w{0,20}corpus\w{0,20}|\w{0,12}sentences|documents"
+    r"|texts)\s*[,}]",
     "acc = sess.run(accuracy, feed_dict={x: X_test, y: Y_test})",
     "accuracy.eval(feed_dict={x: mnist.test.images, y_: mnist.test.labels, keep_prob: 1.0})",
+    "vectors = session.run(encoding, feed_dict={text: corpus_sentences})",
     needs=("eval(", "run("),
 )
 """A whole set is fed in one call of a session."""
@@ -811,6 +831,8 @@ TOLD_BESIDES = {
     "reloading models": RELOADING,
     "loading a model": LOADING,
     "kept afterwards": KEPT_AFTERWARDS,
+    "in one process": IN_ONE_PROCESS,
+    "full while nothing runs": FULL_WHILE_IDLE,
     "training and evaluating": TRAINS_AND_EVALUATES,
     "using a tool": A_TOOL,
     "on a Mac": A_MAC,
