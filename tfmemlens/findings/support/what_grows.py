@@ -8,6 +8,7 @@ from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.contrasted import first_of
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.kept_code import kept
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.told_again import (
     FEWER_SAMPLES,
@@ -76,6 +77,26 @@ _SELDOM = Remedy(
 )
 
 
+_DELEGATE = regex(r"TfLiteGpuDelegate|\bGpuDelegate|\bGPU delegate\b|\bModifyGraphWithDelegate\b")
+_OTHER_DELEGATE = Remedy(
+    "try a newer TensorFlow Lite, and the delegate's other interface (OpenGL instead of OpenCL): where one of"
+    " them stays flat, take it, and report the other with the GPU's name",
+    "options.experimental_flags |= TFLITE_GPU_EXPERIMENTAL_FLAGS_GL_ONLY;",
+    slug="newer-release",
+)
+_DELEGATE_ANEW = Remedy(
+    "until then compute on the CPU, or delete interpreter and delegate after some hundred calls, the"
+    " interpreter first, and make them anew",
+    slug="without-delegate",
+)
+
+
+def _of_the_writer(told: Surroundings) -> Iterator[Line]:
+    """Lines of the text in which its writer names what runs: code, and what is told of growth."""
+    yield from filter(None, map(told.shows, ("growing in words", "flat on the CPU")))
+    yield from code_lines(told)
+
+
 _MODE = regex(r"\b(?:continuous_)?train_and_eval\w*")
 _APART = Remedy(
     "train and evaluate in processes of their own, which checkpoints join: what a round makes ends with its"
@@ -100,6 +121,13 @@ def _growers(case: Case) -> Iterator[Grower]:
             f" ({line.place})",
             line,
             (_OTHER_PLUGIN, _ON_THE_CPU),
+        )
+    elif line and any(_DELEGATE.search(each.text) for each in _of_the_writer(told)):
+        yield Grower(
+            "the GPU delegate of TensorFlow Lite or the driver under it, since the same program stays flat on"
+            f" the CPU ({line.place})",
+            line,
+            (_OTHER_DELEGATE, _DELEGATE_ANEW),
         )
     yield from _of_code(case)
     if line := told.shows("calibrating"):

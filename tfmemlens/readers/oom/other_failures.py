@@ -188,6 +188,16 @@ WITHOUT_FIGURES = {
         "Error: Failed to compile fragment shader.",
         needs="shader",
     ),
+    "the browser gave a page no room for what it asked for at once, most likely WebAssembly's"
+    " memory": LineRule(
+        r"\bRangeError: (?:(?i:out of memory)(?![^\n]*heap)"
+        r"|WebAssembly\.(?:Memory|instantiate)\(\):[^\n]{0,40}"
+        r"(?i:could not allocate memory|out of memory))",
+        "Unhandled Promise Rejection: RangeError: Out of memory",
+        "RangeError: WebAssembly.Memory(): could not allocate memory",
+        "RangeError: WebAssembly.instantiate(): Out of memory: wasm memory",
+        needs="RangeError",
+    ),
     "OpenCL had no memory for a buffer or picture (TensorFlow Lite's GPU delegate, or others)": LineRule(
         r"clCreate(?:Buffer|Image)\w*\)?: (?:Memory object allocation failure|Out of (?:resources|host"
         r" memory))"
