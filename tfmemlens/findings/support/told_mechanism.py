@@ -62,6 +62,16 @@ _EVALUATE_IN_BATCHES = Remedy(
     "model.fit(..., validation_batch_size=32); model.evaluate(x, y, batch_size=32)   # predict takes it, too",
     slug="smaller-evaluation-batch",
 )
+_BESIDE_THE_TRAINING = (
+    "what the training holds when an evaluation begins in its process, beside which the evaluation finds no"
+    " room"
+)
+_EVALUATE_APART = Remedy(
+    "evaluate in a process of its own, from the checkpoint: after the training, or on another device beside"
+    " it; the training then keeps the batch with which it runs",
+    "CUDA_VISIBLE_DEVICES=1 python evaluate.py   # -1: on the CPU",
+    slug="own-process",
+)
 _VALIDATION_AS_DATA = Remedy(
     "or give the validation data as a data set in batches, or a generator, instead of whole arrays",
     "validation_data=tf.data.Dataset.from_generator(rows, output_signature=spec).batch(32)",
@@ -220,6 +230,8 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
                     "one batch of the inference, or results that are kept",
                     (_IN_PARTS, _FEWER_RESULTS),
                 )
+            if name == "evaluating" and _trains(told) and told.shows("a smaller evaluation batch in vain"):
+                what, remedies = _BESIDE_THE_TRAINING, (_EVALUATE_APART,)
             if name == "feeding a whole set" and not _trains(told):
                 what, remedies = "a whole set that is fed at once, as one batch", (_FEED_PARTS,)
             if "multi_gpu_model" in line.text and "Strategy" not in line.text:
