@@ -99,6 +99,7 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
             remedies=tuple(_remedies(case, moment)),
+            rules_out=("smaller-batch",) if _draws(request) else (),
             moment=index,
         )
 
@@ -153,6 +154,8 @@ def _known_of(request: Request) -> str:
     if is_weight(request):
         kind = "a convolution's kernel" if len(shape) > 2 else "a table or a kernel"
         return f"by its shape {kind} (its first value, gradient or slot), as large whatever the batch"
+    if draws := _draws(request):
+        return f"a random number for each of {draws[1]:,} outcomes at each of {draws[0]:,} draws"
     if side := _pairs(request):
         return f"a number for each pair of {side:,} rows, {human(_FLOAT_BYTES * side * side)} in float32"
     if size := samples.alone(request):
@@ -183,6 +186,23 @@ def _behind_a_map(shape: tuple[int | None, ...]) -> bool:
     return rows >= _OF_A_MAP and units % 32 == 0 and flattened(rows) is not None
 
 
+def _draws(request: Request) -> tuple[int, int] | None:
+    """How many draws of how many outcomes were asked for at once; None of what draws nothing."""
+    failed = request.failed
+    shape = failed.shape or ()
+    op = failed.op or (failed.node or "").rpartition("/")[2]
+    if len(shape) != 3 or not _DRAWS_OUTCOMES.match(op.rpartition("/")[2]):
+        return None
+    return (shape[1] or 1, shape[2] or 1)
+
+
+_DRAWS_OUTCOMES = regex(r"(?i)(?:multinomial|random_?categorical|categorical)(?:_\d+)?\Z")
+_DRAW_IN_PARTS = Remedy(
+    "draw fewer at a time and join the draws, or draw on the CPU, which makes no number for each outcome of"
+    " each draw: a smaller batch of the model changes nothing here",
+    "with tf.device('/cpu:0'): draws = tf.random.categorical(logits, n)   # TF 1: tf.multinomial",
+    slug="in-blocks",
+)
 _FLOAT_BYTES, _MANY_ROWS = 4, 4000
 
 
@@ -211,6 +231,8 @@ class _Vocabulary(NamedTuple):
 
 def _vocabulary(case: Case, request: Request) -> _Vocabulary | None:
     """What is known of a tensor with a number for each word."""
+    if request.failed.shape is None and _OF_ALL_WORDS.search(request.failed.node or ""):
+        return _stated_vocabulary(case)
     shape = request.failed.shape or ()
     words = shape[-1] if len(shape) in (2, 3) and not (request.fixed or is_weight(request)) else None
     if not words or words < _MANY_WORDS:
@@ -227,6 +249,32 @@ def _vocabulary(case: Case, request: Request) -> _Vocabulary | None:
             " compute the loss on a sample of it: every position of every sentence has a number for each"
             " word",
             "loss = tf.nn.sampled_softmax_loss(w, b, labels, inputs, 64, vocabulary)   # in training",
+            slug="smaller-vocabulary",
+        ),
+    )
+
+
+_OF_ALL_WORDS = regex(r"(?i)softmax_?cross_?entropy|logits|output_projection")
+_LARGE_VOCABULARY = 100_000
+
+
+def _stated_vocabulary(case: Case) -> _Vocabulary | None:
+    """The vocabulary that the text states, where an output layer or a loss asked for bytes alone."""
+    stated = [
+        (size, each.line)
+        for each in case.capture.surroundings.sizes
+        if _OF_WORDS.search(each.line.text)
+        for size in each.sizes
+    ]
+    words, line = max(stated, key=lambda each: each[0], default=(0, None))
+    if line is None or words < _LARGE_VOCABULARY:
+        return None
+    return _Vocabulary(
+        f"a number for each word of the vocabulary ({words:,}, {line.place}) at each position; and the"
+        " weights of the output layer and the embedding have a row for each, with gradient and slots",
+        Remedy(
+            "make the vocabulary smaller: subwords (BPE, SentencePiece) cover rare words with some 32,000"
+            f" of them instead of {words:,}",
             slug="smaller-vocabulary",
         ),
     )
@@ -301,6 +349,9 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         yield from _of_programs(case)
     if words := _vocabulary(case, moment.request):
         yield words.remedy
+    if _draws(moment.request):
+        yield _DRAW_IN_PARTS
+        return
     if _pairs(moment.request):
         yield _BLOCKS
     owner = moment.request.owner

@@ -148,7 +148,27 @@ _MAP_THE_MODEL = Remedy(
     slug="map-the-file",
 )
 
+_IN_BURSTS = Remedy(
+    "sample in bursts of some hundred steps, each from the last state of the one before, and write each to a"
+    " file",
+    "states, trace, results = sample(num_results=500, current_state=[s[-1] for s in states],"
+    " previous_kernel_results=results)   # return_final_kernel_results=True",
+    slug="in-pieces",
+)
+_LESS_OF_EACH_STEP = Remedy(
+    "let the chain keep less of each step: it traces all results of its kernel (gradients, proposals) unless"
+    " trace_fn says what; thin it, or reduce each state to what you need",
+    "trace_fn=lambda state, results: results.accepted_results.target_log_prob, num_steps_between_results=9",
+    slug="smaller-output",
+)
+
 WORK = (
+    Work(
+        ("sampling",),
+        "what a chain returns: the states of all its steps, and what it traces of its kernel at each",
+        ANY,
+        (_LESS_OF_EACH_STEP, _IN_BURSTS),
+    ),
     Work(
         ("replaying",),
         "the buffer of experiences, which fills until its capacity",

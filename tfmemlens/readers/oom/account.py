@@ -136,8 +136,8 @@ _TAKES = regex(
 )
 _ALL = regex(
     r"(?i)\b(?:all|whole|entire(?:ty)?|totality|everything|fully|completely|full(?: amount| size)?"
-    r"|nearly all|(?:larger|more)"
-    r" than)\b|100 ?%|[89]\d ?%"
+    r"|nearly all|(?:larger|more) than(?! \d[\d.,]*K\b| \d[\d.,]* (?!(?:[KMGT]i?B?|giga|mega)\b)[a-z]))\b"
+    r"|100 ?%|[89]\d ?%"
 )
 _AGAIN = (
     r"(?:\beach\b|\bjede[mnrs]?\b|\bcada\b|\bchaque\b|\bevery ?(?:time)?\b|\bper\b|\bbetween\b"
@@ -166,7 +166,8 @@ _UNITS = {
     "trial": r"trials?",
     "fold": r"(?:k-?)?folds?|cross[- ]validation\w*",
     "loaded model": (
-        r"(?:re-?)?(?:load|restor|clon|cop[iy]|instantiat|initiali[sz])\w*(?: \w+){0,4}? models?(?! once)"
+        r"(?:re-?)?(?:load|restor|clon|cop[iy](?!(?:es)? of)|instantiat|initiali[sz])\w*(?: \w+){0,4}?"
+        r" models?(?! once)"
         r"|load_model\w*|saved_model\.load|clone_model|models? (?:is|are|gets?) (?:loaded|cloned|copied)"
     ),
     "model": (
