@@ -88,6 +88,55 @@ def loading_handlers(program: Program) -> Iterator[tuple[Line, str]]:
                     yield statement.line_of(call), ast.unparse(call.func)
 
 
+_LOADS_A_MODEL = regex(
+    r"\A(?:[\w.]*\.)?(?:(?:hub|saved_model)\.load|KerasLayer|load_model\w*|from_pretrained)\Z"
+)
+_DEEPEST = 3
+"""Calls between a loop and what loads."""
+
+
+def loading_loops(program: Program) -> Iterator[tuple[Line, Line, str]]:
+    """Lines of functions that load the same model at each call, the line of the loop that calls them, by
+    others or itself, and what they call. Nothing of a function that keeps what it loaded.
+    """
+    functions = {
+        node.name: (statement, node)
+        for statement in program
+        for node in statement.nodes
+        if isinstance(node, ast.FunctionDef) and not node.decorator_list
+    }
+    for statement in program:
+        for loop in statement.nodes:
+            if isinstance(loop, ast.For | ast.While):
+                for where, call in _loaded_below(loop.body, functions, _DEEPEST):
+                    yield where.line_of(call), statement.line_of(loop), ast.unparse(call.func)
+
+
+def _loaded_below(
+    body: Sequence[ast.AST], functions: _Functions, depth: int
+) -> Iterator[tuple[Statement, ast.Call]]:
+    """Calls that load a model by no argument of their functions, in what the body calls."""
+    for name in dict.fromkeys(call.func.id for call in _calls(body) if isinstance(call.func, ast.Name)):
+        if name not in functions or not depth:
+            continue
+        where, function = functions[name]
+        given = {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
+        kept = {each for node in function.body if isinstance(node, ast.Global) for each in node.names}
+        made = [
+            node.value
+            for node in function.body
+            if isinstance(node, ast.Assign | ast.Return)
+            and isinstance(node.value, ast.Call)
+            and not (isinstance(node, ast.Assign) and kept & _names(node))
+        ]
+        yield from (
+            (where, call)
+            for call in made
+            if _LOADS_A_MODEL.match(ast.unparse(call.func)) and not given & _names(call)
+        )
+        yield from _loaded_below(function.body, functions, depth - 1)
+
+
 def _used(body: Sequence[ast.AST]) -> set[str]:
     """Names on which a model's method is called, or which are called themselves."""
     used = set()

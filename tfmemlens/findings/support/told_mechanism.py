@@ -18,7 +18,7 @@ from tfmemlens.findings.support.told_again import (
 )
 from tfmemlens.findings.support.told_work import told_work
 from tfmemlens.findings.support.tried import ruled_out
-from tfmemlens.findings.support.what_grows import adding_ops, loaded_by_handlers
+from tfmemlens.findings.support.what_grows import adding_ops, loaded_by_handlers, loaded_in_loops
 from tfmemlens.findings.support.which_memory import only_killed
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
@@ -207,6 +207,7 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
     if full := _full_at_start(case):
         yield full
     yield from loaded_by_handlers(case)
+    yield from loaded_in_loops(case)
     if line := _taken_from_others(case):
         grow = Remedy(
             "let TensorFlow take memory as needed, or give it a part, before its first op: in TF 1 the first"

@@ -220,6 +220,7 @@ def _of_code(case: Case) -> Iterator[Grower]:
 
     loop: ModelLoop
     yield from loaded_by_handlers(case)
+    yield from loaded_in_loops(case)
     yield from _given_objects(case)
     for loop in model_loops(told.program()):
         kept = f"the loop on {loop.loop.place} makes a model in each turn ({loop.model.place}), and Keras"
@@ -250,6 +251,17 @@ def loaded_by_handlers(case: Case) -> Iterator[Grower]:
 
     for line, call in loading_handlers(case.capture.surroundings.program()):
         what = f"`{call}` ({line.place}), which the handler calls for each request: each model stays"
+        yield Grower(what, line, (LOAD_ONCE, _OWN_PROCESS), True)
+
+
+def loaded_in_loops(case: Case) -> Iterator[Grower]:
+    """A function that loads the same model at each call, which a loop calls, by itself or by others."""
+    if not case.capture.surroundings.program():
+        return
+    from tfmemlens.findings.support.made_in_loops import loading_loops
+
+    for line, loop, call in loading_loops(case.capture.surroundings.program()):
+        what = f"`{call}` ({line.place}), which each turn of the loop on {loop.place} calls: each model stays"
         yield Grower(what, line, (LOAD_ONCE, _OWN_PROCESS), True)
 
 
