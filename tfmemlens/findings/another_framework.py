@@ -228,8 +228,8 @@ _HELP = {
     ),
     "counts a tensor's elements": Remedy(
         "keep the product of each tensor's sizes below 2,147,483,648: fewer samples in a batch, smaller"
-        " patches or fewer channels in that layer; for more samples in one update accumulate gradients. A"
-        " machine with more memory changes nothing",
+        " patches (tiles, where a large image is predicted) or fewer channels in that layer; for more samples"
+        " in one update accumulate gradients. A machine with more memory changes nothing",
         slug="fewer-elements",
     ),
     _IN_32_BITS: Remedy(
