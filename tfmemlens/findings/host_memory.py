@@ -26,10 +26,12 @@ from tfmemlens.findings.support.host_causes import SAVED_BY_ONE
 from tfmemlens.findings.support.host_ram.arrays import (
     FILLS,
     MEMORY_ERROR,
+    characters,
     is_small,
     joins_outputs,
     of_an_array,
     of_growth,
+    reads_one_sample,
 )
 from tfmemlens.findings.support.host_ram.killed import (
     AS_ARGUMENT,
@@ -317,6 +319,8 @@ def _why_refused(case: Case, moment: Moment, pinned: bool) -> str:
             because += ": no machine has so much, so a size is wrong"
         if is_small(failed):
             because += ": so small an array fails only where RAM is full already"
+        if letters := characters(failed):
+            because += f": NumPy gives each text room for {letters:,} characters, the longest one's"
     elif failed.kind is RequestKind.HOST and pinned:
         size = f" {human_size(failed.size)}" if failed.size else " memory"
         because = f"the GPU's driver could not pin{size} of it for copies to and from the GPU"
@@ -337,6 +341,8 @@ def _why_refused(case: Case, moment: Moment, pinned: bool) -> str:
             )
     elif failed.kind is RequestKind.HOST:
         because = f"a request of {human_size(failed.size)} was refused" if failed.size else last_large(case)
+        if (frame := reads_one_sample(failed)) and not failed.size:
+            because += f"; one sample was being read (`{frame.name}`)"
         if evaluated := case.capture.surroundings.evaluating:
             because = f"it was in an evaluation ({evaluated.place}), beside what the training holds"
     return because
