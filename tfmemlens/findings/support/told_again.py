@@ -200,6 +200,23 @@ _FEWER_OF_AUTOKERAS = Remedy(
 )
 
 
+_MANY_TRIALS = 10
+
+
+def trials_of_autokeras(case: Case) -> Grower | None:
+    """The models of a search with many trials, where a call states how many."""
+    told = case.capture.surroundings
+    stated = (each for each in told.sizes if each.name == "max_trials" and max(each.sizes) >= _MANY_TRIALS)
+    asked = next(stated, None) if told.shows("AutoKeras") else None
+    if asked is None:
+        return None
+    what = (
+        f"what Keras keeps of the models before: all trials run in this process, one after another"
+        f" (`max_trials={asked.sizes[0]}`, {asked.line.place})"
+    )
+    return Grower(what, asked.line, (_FEWER_OF_AUTOKERAS, _OWN_PROCESS))
+
+
 def _last_fit(line: Line) -> Grower:
     """After its trials AutoKeras trains the best pipeline once more."""
     what = (

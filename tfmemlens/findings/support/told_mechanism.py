@@ -139,6 +139,7 @@ def told_mechanism(case: Case) -> Grower | None:
 
 def told_mechanisms(case: Case) -> Iterator[Grower]:
     """The same with what else the words tell, behind it."""
+    yield from _long_samples(case)
     if shown := contrasted(case):
         yield shown
     if situation(case).program:
@@ -156,6 +157,36 @@ def told_mechanisms(case: Case) -> Iterator[Grower]:
     elif framework == TENSORFLOW:
         yield from filter(None, (first_of(case, _mechanisms(case)),))
         yield from _mechanisms(case)
+
+
+_LENGTHS = regex(
+    r"(?i)\blongest\b[^.!?\d]{0,60}?(?P<longest>\d{1,6})\b.{0,60}?\b(?:most|rest|others|typical\w*|usual\w*"
+    r"|average|median)\b[^.!?\d]{0,40}?\b(?P<most>\d{1,6})\b"
+)
+_TIMES_AS_LONG = 3
+
+
+def _long_samples(case: Case) -> Iterator[Grower]:
+    """A batch with a sample many times as long as most, by the text's own figures."""
+    line = case.capture.surroundings.shows("a long sample")
+    match = _LENGTHS.search(line.text) if line else None
+    if line is None or match is None or case.moments:
+        return
+    longest, most = int(match["longest"]), int(match["most"])
+    if longest >= _TIMES_AS_LONG * most:
+        what = (
+            f"the batch with the longest sample ({longest:,}, where most have {most:,}, {line.place}): all of"
+            " a batch are padded to its longest"
+        )
+        yield Grower(what, line, (_WITHOUT_LONG_SAMPLES,))
+
+
+_WITHOUT_LONG_SAMPLES = Remedy(
+    "leave out or split the samples that are far longer than the rest, then look for the batch: begin with"
+    " the longest ones, so that one that is too large fails at the first step",
+    "rows = [r for r in rows if length(r) <= limit]; rows.sort(key=length, reverse=True)   # for the search",
+    slug="shorter-sequences",
+)
 
 
 def _of_the_host(case: Case) -> bool:

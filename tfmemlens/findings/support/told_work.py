@@ -11,7 +11,7 @@ from tfmemlens.findings.support.program_lines import code_lines, reads_a_batch
 from tfmemlens.findings.support.prose_advice import VOLUMES, from_the_stated
 from tfmemlens.findings.support.situation import without_gpu
 from tfmemlens.findings.support.told_again import DATA_IN_PARTS, FEWER_SAMPLES, SMALLER_REPLAY
-from tfmemlens.findings.support.tool_settings import tool
+from tfmemlens.findings.support.tool_settings import Tool, tool
 from tfmemlens.findings.support.what_grows import THREADS
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -383,13 +383,30 @@ def _of_settings(case: Case, of_host: bool) -> Iterator[Grower]:
     }
     if of_host:
         settings = {"smaller-pipeline": used.queues}
+    chosen = _chosen_by_the_tool(case, used)
     remedies = tuple(
-        from_the_stated(case, Remedy(f"{_WORDS[slug]}: {setting}", slug=slug))
+        chosen
+        if chosen and slug == chosen.slug
+        else from_the_stated(case, Remedy(f"{_WORDS[slug]}: {setting}", slug=slug))
         for slug, setting in settings.items()
         if setting
     )
     if remedies:
         yield Grower(f"what {used.name} is set to take at once ({line.place})", line, remedies)
+
+
+def _chosen_by_the_tool(case: Case, used: Tool) -> Remedy | None:
+    """Of a batch of 0, which has OpenNMT-tf search for the largest that fits when the training begins."""
+    stated = case.capture.surroundings.settings
+    line = next((line for name, value, line in stated if name == "batch_size" and value == "0"), None)
+    if line is None or used.name != "OpenNMT-tf":
+        return None
+    return Remedy(
+        f"set the batch yourself, below the one that it found (its log says which): `batch_size: 0`"
+        f" ({line.place}) has it search for the largest that fits at the start, which leaves nothing for"
+        " longer samples, summaries or an evaluation",
+        slug="smaller-batch",
+    )
 
 
 _WORDS = {
