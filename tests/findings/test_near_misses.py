@@ -156,6 +156,15 @@ CASES: dict[str, tuple[str, str]] = {
         "Two detectors share a process. None of them works alone.\n" + oom("1,32,90,90", "net/b/add"),
     ),
     "before-the-first-step": (_CONSTANT.format(line=77), _CONSTANT.format(line=206)),
+    "matrix-of-a-graph": (
+        "One graph of 9000 nodes and 30000 edges.\n" + oom("9000,9000", "net/att/MatMul"),
+        "One graph of 9001 nodes and 30000 edges.\n" + oom("9000,9000", "net/att/MatMul"),
+    ),
+    "nothing-was-asked": (_BYTES_ALONE.format(bytes=0), _BYTES_ALONE.format(bytes=4)),
+    "larger-batch-runs": (
+        "A larger or a smaller batch size works, only 24 does not.\n" + oom("24,512,512,64", "net/a/Relu"),
+        "A larger or a smaller batch size does not work either.\n" + oom("24,512,512,64", "net/a/Relu"),
+    ),
     "bytes-of-the-text": (
         _BYTES_ALONE.format(bytes=21000 * 96 * 70 * 4),
         _BYTES_ALONE.format(bytes=21000 * 96 * 70 * 4 + 4),

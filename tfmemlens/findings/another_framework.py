@@ -228,8 +228,8 @@ _HELP = {
     ),
     "counts a tensor's elements": Remedy(
         "keep the product of each tensor's sizes below 2,147,483,648: fewer samples in a batch, smaller"
-        " patches or fewer channels in that layer; for more samples in one update accumulate gradients. A"
-        " machine with more memory changes nothing",
+        " patches (tiles, where a large image is predicted) or fewer channels in that layer; for more samples"
+        " in one update accumulate gradients. A machine with more memory changes nothing",
         slug="fewer-elements",
     ),
     _IN_32_BITS: Remedy(
@@ -613,6 +613,8 @@ _TENSORFLOWS = regex(
     r"(?<![\w.])tf\.(?!config\b|get_logger|logging|compat\.v1\.logging)\w"
     r"|(?<![\w.])hub\.(?:load|KerasLayer|Module)\(|(?<![\w.])keras\.\w|\bTF[A-Z]\w+\.from_pretrained\("
 )
+_UNKNOWN_RELEASE = (0, 5), (2, 99)
+"""Of a text that names no TensorFlow."""
 _IMPORTS = regex(r"\A\s*(?:import|from) (?:tensorflow|keras|tensorflow_hub)\b")
 _KEPT_SMALL = regex(
     r"set_memory_growth|set_visible_devices|allow_growth|memory_limit|gpu_memory_fraction"
@@ -633,7 +635,8 @@ def _tensorflow_beside(case: Case, name: str, line: Line) -> Iterator[Line]:
     uses = next((each for each in code if _TENSORFLOWS.search(each.text)), None)
     uses = uses or next((each for each in code if _IMPORTS.search(each.text)), None)
     made = next((each.line for each in told.devices if each.line and each.limit), None)
-    if found := uses or made:
+    of_release = case.api.oldest > _UNKNOWN_RELEASE[0] or case.api.newest < _UNKNOWN_RELEASE[1]
+    if found := uses or made or (told.shows("in one process") if of_release else None):
         yield found
 
 

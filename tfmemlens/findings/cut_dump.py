@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.kills import was_killed
+from tfmemlens.findings.support.prose_advice import of_a_server
 from tfmemlens.findings.support.rows import NEARLY_FULL, attributed, held, on_host, requests
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.tiny_pools import left_by_others
@@ -164,6 +165,8 @@ def _of_statistics(case: Case, index: int, moment: Moment, request: Request) -> 
             f" it was free now, in pieces of less than {human(need)} each{block}"
         )
         advice = [remedies.REMAPPED_PAGES, remedies.FIXED_SHAPES, _WHOLE]
+        if situation(case, moment).program == "TensorFlow Serving":
+            advice = [*of_a_server(case), _WHOLE]
         if left < NEARLY_FULL * limit.bytes:
             headline = because = (
                 f"the pool was nearly full, with {of_limit} in use, and the rest lay in pieces"

@@ -64,6 +64,7 @@ def check(case: Case) -> Iterator[Finding]:
             explains=max(size for size, _ in proof) or None,
             evidence=tuple(evidence for _, evidence in proof),
             remedies=(
+                *((_FIND_IT,) if any(_hidden(case)) else ()),
                 *_hide(case),
                 *_pin(case),
                 *_end(case, moment),
@@ -78,7 +79,7 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
             rules_out=_OF_THE_PROGRAM
-            if _is_empty(moment) or device_users.hold_nearly_all(case, moment)
+            if _is_empty(moment) or device_users.hold_nearly_all(case, moment) or any(_hidden(case))
             else (),
         )
 
@@ -136,6 +137,31 @@ def _of_other_ranks(case: Case) -> Iterator[tuple[int, Evidence]]:
 
 _MOST_OF_A_CARD = 0.75
 """A part of a card that two processes cannot have."""
+
+
+def _hidden(case: Case) -> Iterator[tuple[int, Evidence]]:
+    """Memory of a GPU that is in use by a table without processes, while nothing runs, as the text says."""
+    told = case.capture.surroundings
+    idle = told.shows("full while nothing runs")
+    for use in told.device_uses if idle else ():
+        if use.used and use.total and not use.processes and use.used.bytes >= _MUCH * use.total.bytes:
+            yield (
+                use.used.bytes,
+                Evidence(
+                    f"{human(use.used.bytes)} of the GPU's {human(use.total.bytes)} are in use by a process"
+                    " that nvidia-smi does not list",
+                    use.line,
+                ),
+            )
+
+
+_MUCH = 0.3
+_FIND_IT = Remedy(
+    "find the process that nvidia-smi does not list, and end it: one in a container, of another user, or left"
+    " by a run that was stopped; where none is found, only a restart of the machine gives it back",
+    "sudo fuser -v /dev/nvidia*   # then: kill PID",
+    slug="end-the-process",
+)
 
 
 def _of_one_gpu_among_many(case: Case) -> Iterator[tuple[int, Evidence]]:
@@ -248,6 +274,7 @@ def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
     settings = {name: value for name, value, _ in case.capture.surroundings.settings}
     yield from _of_other_ranks(case)
     yield from _of_one_gpu_among_many(case)
+    yield from _hidden(case)
     if shared := _of_tensorflow(case):
         yield from shared
         return

@@ -25,6 +25,7 @@ from tfmemlens.findings.support.rows import (
 )
 from tfmemlens.findings.support.situation import BUILT_IN, TENSORFLOW, situation
 from tfmemlens.knowledge.device_names import CPU
+from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
@@ -35,8 +36,9 @@ BASIS = Basis.FIGURES
 EXPLAINS = "no bytes: others hold the memory"
 
 
-_SMALL_ON_A_GPU = 4 * MIB
-"""Next to nothing of any GPU that trains."""
+_SMALL_ON_A_GPU, _OF_ONE_SAMPLE = 4 * MIB, 16 * MIB
+"""Next to nothing of any GPU that trains; of one sample alone, whose other tensors are as small."""
+_ONE = "a batch of one"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -45,11 +47,13 @@ def check(case: Case) -> Iterator[Finding]:
         limit = device_limit(case, moment)
         whole = all_in_use(moment) or (limit.bytes if limit else 0)
         on_gpu = request.failed.shape is not None and situation(case, moment).device != CPU
-        least = _SMALL_ON_A_GPU if on_gpu else MIB
+        one = case.capture.surroundings.shows(_ONE)
+        small = _OF_ONE_SAMPLE if one else _SMALL_ON_A_GPU
+        least = small if on_gpu else MIB
         small_alone = not all_in_use(moment) and need is not None and need <= least
         if driver_at_fault(moment):
             continue
-        if need is None or (whole and need >= 0.01 * whole) or not (whole or small_alone):
+        if not need or (whole and need >= 0.01 * whole) or not (whole or small_alone):
             continue
         shapes = None if case.capture.surroundings.stores or on_host(moment) else new_shapes(case)
         others = f"; most likely {shapes.what}" if shapes else ""
@@ -104,7 +108,12 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
         if several
         else ""
     )
-    less = remedies.offered(case, moment, "smaller-batch") or (remedies.LESS_AT_ONCE,)
+    one = case.capture.surroundings.shows(_ONE) is not None
+    less = remedies.offered(case, moment, "smaller-batch") or (() if one else (remedies.LESS_AT_ONCE,))
+    if request is not None and (
+        request.owner.phase is Phase.OPTIMIZER or request.owner.kind in _OF_THE_MODEL
+    ):
+        less = ()  # no batch has a part in it
     users = Remedy(
         "see who else holds the device (another process, an earlier model in a notebook's kernel), and end"
         f" that{others}",
@@ -114,9 +123,10 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
     failed = request.failed if request else None
     made = failed is not None and (failed.creating or "Initializer" in (failed.node or ""))
     of_a_weight = made or (failed is not None and ASSIGNS.match(failed.kernel or ""))
-    yield from (users, *less) if of_a_weight else (*less, users)
+    yield from (users, *less) if of_a_weight or one else (*less, users)
 
 
+_OF_THE_MODEL = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
 ASSIGNS = regex(r"(?:\S*/)?assign_op\b")
 """The C++ source of the op that gives a variable its first value, before any batch."""
 

@@ -20,6 +20,7 @@ from tfmemlens.findings.support.batch_bound import batch_bound
 from tfmemlens.findings.support.fit_call import fit_call
 from tfmemlens.findings.support.kept import gathered_by_a_metric, joined_to_itself
 from tfmemlens.findings.support.program_lines import rows_by_name
+from tfmemlens.findings.support.prose_advice import of_a_server
 from tfmemlens.findings.support.rows import (
     NEARLY_FULL,
     device_limit,
@@ -120,6 +121,9 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     nobody says to differ that is a smaller batch. Where the backward pass is still to come, a request that
     fits the free block ends nothing; and in the first step no freed block waits for another shape.
     """
+    if situation(case, moment).program == "TensorFlow Serving":
+        yield from of_a_server(case)
+        return
     bound = batch_bound(case, moment)
     more_to_come = bound is not None and bound.backward_to_come
     exit_ = tuple(_nearest_exit(moment)) if not more_to_come else ()

@@ -26,10 +26,12 @@ from tfmemlens.findings.support.host_causes import SAVED_BY_ONE
 from tfmemlens.findings.support.host_ram.arrays import (
     FILLS,
     MEMORY_ERROR,
+    characters,
     is_small,
     joins_outputs,
     of_an_array,
     of_growth,
+    reads_one_sample,
 )
 from tfmemlens.findings.support.host_ram.killed import (
     AS_ARGUMENT,
@@ -101,6 +103,7 @@ from tfmemlens.findings.support.prose_advice import (
     PREDICTORS_OF_DJL,
     ROOM_FOR_TWO,
     SHARD_THE_DATA,
+    SMALLER_QUEUES,
 )
 from tfmemlens.findings.support.rise_with import rise_with
 from tfmemlens.findings.support.rows import (
@@ -128,6 +131,7 @@ from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import human_size
 from tfmemlens.values import replace
@@ -315,6 +319,8 @@ def _why_refused(case: Case, moment: Moment, pinned: bool) -> str:
             because += ": no machine has so much, so a size is wrong"
         if is_small(failed):
             because += ": so small an array fails only where RAM is full already"
+        if letters := characters(failed):
+            because += f": NumPy gives each text room for {letters:,} characters, the longest one's"
     elif failed.kind is RequestKind.HOST and pinned:
         size = f" {human_size(failed.size)}" if failed.size else " memory"
         because = f"the GPU's driver could not pin{size} of it for copies to and from the GPU"
@@ -335,6 +341,10 @@ def _why_refused(case: Case, moment: Moment, pinned: bool) -> str:
             )
     elif failed.kind is RequestKind.HOST:
         because = f"a request of {human_size(failed.size)} was refused" if failed.size else last_large(case)
+        if (frame := reads_one_sample(failed)) and not failed.size:
+            because += f"; one sample was being read (`{frame.name}`)"
+        if evaluated := case.capture.surroundings.evaluating:
+            because = f"it was in an evaluation ({evaluated.place}), beside what the training holds"
     return because
 
 
@@ -475,6 +485,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         fallback = _fallback(case) if unexplained else None
         if fallback:
             yield fallback
+    evaluated = case.capture.surroundings.evaluating if failed.kind is RequestKind.HOST else None
+    if evaluated:
+        yield _EVALUATE_APART
     if large := one_large(case, moment):
         yield of_one_large(large)
     if was_killed(moment) and not another_program(moment):
@@ -493,7 +506,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if in_code:
         yield from in_code.remedies
     if was_killed(moment) and not another_program(moment) and (filling := being_filled(case, moment)):
-        yield from (SMALLER_SHUFFLE, SHUFFLE_NAMES) if "shuffle" in filling[0] else (WITHOUT_CACHE,)
+        yield from _less_to_shuffle(case, filling[1]) if "shuffle" in filling[0] else (WITHOUT_CACHE,)
     on_board = board(case) if was_killed(moment) or "bad_alloc" in said else None
     if on_board:
         yield from what_helps(on_board[0], _converts_for_tensorrt(case))
@@ -564,14 +577,14 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     elif sampling and not in_code:
         yield _FEWER_DRAWS
     elif (
-        not (compiling or steps or saving or in_code or large)
+        not (compiling or steps or saving or in_code or large or evaluated)
         and not ((of_array and not is_small(failed)) or serving or loads or _of_network(moment))
         and reads_data(case, moment)
         and situation(case, moment).program in _NATIVE
     ):
         yield _LESS_IN_A_CALL
     elif (
-        not (compiling or steps or saving or in_code or large)
+        not (compiling or steps or saving or in_code or large or evaluated)
         and not ((of_array and not is_small(failed)) or serving or loads or _of_network(moment))
         and reads_data(case, moment)
     ):
@@ -590,6 +603,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         )
     if not (
         of_array
+        or evaluated
         or sampling
         or serving
         or on_board
@@ -613,6 +627,24 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield from _device_seen(case, moment)
     if "bad_alloc" in said and not serving:
         yield from _SLABS
+
+
+_OF_SO_MANY = regex(r"\b\d+ of (?P<all>\d+)\b")
+
+
+def _less_to_shuffle(case: Case, line: Line) -> Iterator[Remedy]:
+    """What makes the buffer smaller, with its size where the line tells it; a tool has it in its settings."""
+    match = _OF_SO_MANY.search(line.text)
+    size = f" than the {match['all']} of {line.place}" if match else ""
+    if case.capture.surroundings.shows("using a tool"):
+        yield replace(
+            SMALLER_QUEUES,
+            text=f"set a smaller shuffle buffer{size} in its configuration: so many elements lie in RAM at"
+            " once, beside its queues, readers that run side by side and prefetched batches",
+        )
+        return
+    smaller = SMALLER_SHUFFLE.text.replace("a smaller buffer_size", f"a smaller buffer_size{size}", 1)
+    yield from (replace(SMALLER_SHUFFLE, text=smaller), SHUFFLE_NAMES)
 
 
 def _converts_for_tensorrt(case: Case) -> bool:
@@ -642,6 +674,13 @@ _CONVERT_IN_PARTS = Remedy(
     " take a machine with four times the model's RAM, add swap, or convert a smaller model or its parts",
     "sudo fallocate -l 32G /swap && sudo chmod 600 /swap && sudo mkswap /swap && sudo swapon /swap",
     slug="more-ram",
+)
+_EVALUATE_APART = Remedy(
+    "evaluate in a process of its own, from the checkpoint that was saved last: an Estimator builds another"
+    " graph, session and input pipeline for it beside those of the training; or evaluate on less, and more"
+    " seldom",
+    "--mode=eval   # beside or after --mode=train; tensor2tensor: --schedule=train, then t2t-eval",
+    slug="own-process",
 )
 _NATIVE = ("C++", "C#", "Java")
 """Programs that read no data with tf.data."""
@@ -674,6 +713,7 @@ def _no_gpu_shown(case: Case, moment: Moment, said: str) -> bool:
     return not (
         told.devices
         or told.shows("without a GPU")
+        or told.shows("a GPU named")
         or failed.pipeline
         or was_killed(moment)
         or situation(case, moment).program == "TensorFlow Serving"

@@ -99,6 +99,19 @@ _HELP = {
             slug="count-tensors",
         ),
     ),
+    "WebAssembly": (
+        Remedy(
+            "where it fails on phones alone: WebAssembly with threads reserves its largest memory at once,"
+            " which Safari on iOS refuses, however small the model. Send those browsers the page without the"
+            " headers of cross-origin isolation (COOP, COEP), so that the module without threads is taken:"
+            " slower, and it runs",
+            slug="another-backend",
+        ),
+        Remedy(
+            "where it fails without threads, too: take a smaller model or input, or weights of 8 bits",
+            slug="smaller-model",
+        ),
+    ),
     "DirectML": (
         Remedy("use a smaller batch or smaller inputs", slug="smaller-batch"),
         Remedy(

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from tfmemlens.findings.failing_op_is_a_bystander import ASSIGNS
 from tfmemlens.findings.support import remedies, samples
+from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.host_ram.pinned import pinned_for_a_restore
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import failures, on_host, tensor_text
@@ -26,6 +27,7 @@ from tfmemlens.findings.support.weights import finds_a_full_device
 from tfmemlens.knowledge.kernel_shapes import flattened, like_a_kernel
 from tfmemlens.knowledge.vocabularies import PRETRAINED
 from tfmemlens.model.attribution import Kind, Phase
+from tfmemlens.model.capture import HostUse
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
@@ -86,6 +88,11 @@ def check(case: Case) -> Iterator[Finding]:
         of_a_layer = samples.alone(request) and not samples.in_colours(request.failed.shape or ())
         if of_a_layer and other_than_training(case, request) is None:
             known += "; training keeps one and more for each layer of this size: their sum is what fills it"
+        if use := _other_memory(case, moment):
+            known += (
+                f"{'; ' if known else ''}the GPU's own memory ran out, and `{use.what}` ({use.line.place})"
+            )
+            known += " shows the machine's RAM"
         what = f"{known}; {_NOT_KNOWN}" if known else _NOT_KNOWN
         yield Finding(
             severity=Severity.FACTOR,
@@ -99,8 +106,29 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
             remedies=tuple(_remedies(case, moment)),
+            rules_out=("smaller-batch",) if _draws(request) or _windows(request) else (),
             moment=index,
         )
+
+
+def _other_memory(case: Case, moment: Moment) -> HostUse | None:
+    """What shows much RAM free beside a GPU's failure, where no table shows the GPU."""
+    told = case.capture.surroundings
+    device = (moment.request.failed.device or "") if moment.request else ""
+    if "GPU" not in device or on_host(moment) or told.device_uses or board(case):
+        return None
+    return next(
+        (use for use in told.host_uses if use.used and use.total and 2 * use.used.bytes < use.total.bytes),
+        None,
+    )
+
+
+_SEE_THE_GPU = Remedy(
+    "look at the GPU itself: so small a request finds no room where another process, or what this one holds,"
+    " fills it; end the other, or let this program compute on the CPU, whose RAM is free",
+    "nvidia-smi   # then: CUDA_VISIBLE_DEVICES=-1 before the command computes on the CPU",
+    slug="see-device-users",
+)
 
 
 def _is_lone_tensor(request: Request) -> bool:
@@ -153,6 +181,10 @@ def _known_of(request: Request) -> str:
     if is_weight(request):
         kind = "a convolution's kernel" if len(shape) > 2 else "a table or a kernel"
         return f"by its shape {kind} (its first value, gradient or slot), as large whatever the batch"
+    if windows := _windows(request):
+        return f"a spectrum of each of {windows:,} windows: the whole recording at once"
+    if draws := _draws(request):
+        return f"a random number for each of {draws[1]:,} outcomes at each of {draws[0]:,} draws"
     if side := _pairs(request):
         return f"a number for each pair of {side:,} rows, {human(_FLOAT_BYTES * side * side)} in float32"
     if size := samples.alone(request):
@@ -183,6 +215,45 @@ def _behind_a_map(shape: tuple[int | None, ...]) -> bool:
     return rows >= _OF_A_MAP and units % 32 == 0 and flattened(rows) is not None
 
 
+def _windows(request: Request) -> int:
+    """The windows whose spectrum was asked for, of one recording or of the sides of a stereo one."""
+    failed = request.failed
+    shape = failed.shape or ()
+    if len(shape) not in (2, 3) or not _OF_SPECTRA.search(failed.node or failed.op or ""):
+        return 0
+    windows, bins = shape[-2] or 0, (shape[-1] or 1) - 1
+    of_one = len(shape) == 2 or (shape[0] or 0) in (1, 2)
+    return windows if of_one and windows >= _MANY_WINDOWS and bins > 1 and not bins & (bins - 1) else 0
+
+
+_OF_SPECTRA = regex(r"(?i)\bi?stft\b|\bi?rfft\b")
+_MANY_WINDOWS = 1000
+_PARTS_OF_A_RECORDING = Remedy(
+    "give the program the recording in parts of a minute or less, and join the results: all of it goes"
+    " through at once, so what it needs grows with its length; the first dimension is its channels, and no"
+    " batch",
+    "ffmpeg -i in.wav -f segment -segment_time 60 part%03d.wav   # spleeter: separate -d 60 -s 0",
+    slug="shorter-sequences",
+)
+
+
+def _draws(request: Request) -> tuple[int, int] | None:
+    """How many draws of how many outcomes were asked for at once; None of what draws nothing."""
+    failed = request.failed
+    shape = failed.shape or ()
+    op = failed.op or (failed.node or "").rpartition("/")[2]
+    if len(shape) != 3 or not _DRAWS_OUTCOMES.match(op.rpartition("/")[2]):
+        return None
+    return (shape[1] or 1, shape[2] or 1)
+
+
+_DRAWS_OUTCOMES = regex(r"(?i)(?:multinomial|random_?categorical|categorical)(?:_\d+)?\Z")
+_DRAW_IN_PARTS = Remedy(
+    "draw fewer at a time and join the draws, or draw on the CPU, which makes no number for each outcome of"
+    " each draw: a smaller batch of the model changes nothing here",
+    "with tf.device('/cpu:0'): draws = tf.random.categorical(logits, n)   # TF 1: tf.multinomial",
+    slug="in-blocks",
+)
 _FLOAT_BYTES, _MANY_ROWS = 4, 4000
 
 
@@ -211,6 +282,8 @@ class _Vocabulary(NamedTuple):
 
 def _vocabulary(case: Case, request: Request) -> _Vocabulary | None:
     """What is known of a tensor with a number for each word."""
+    if request.failed.shape is None and _OF_ALL_WORDS.search(request.failed.node or ""):
+        return _stated_vocabulary(case)
     shape = request.failed.shape or ()
     words = shape[-1] if len(shape) in (2, 3) and not (request.fixed or is_weight(request)) else None
     if not words or words < _MANY_WORDS:
@@ -227,6 +300,32 @@ def _vocabulary(case: Case, request: Request) -> _Vocabulary | None:
             " compute the loss on a sample of it: every position of every sentence has a number for each"
             " word",
             "loss = tf.nn.sampled_softmax_loss(w, b, labels, inputs, 64, vocabulary)   # in training",
+            slug="smaller-vocabulary",
+        ),
+    )
+
+
+_OF_ALL_WORDS = regex(r"(?i)softmax_?cross_?entropy|logits|output_projection")
+_LARGE_VOCABULARY = 100_000
+
+
+def _stated_vocabulary(case: Case) -> _Vocabulary | None:
+    """The vocabulary that the text states, where an output layer or a loss asked for bytes alone."""
+    stated = [
+        (size, each.line)
+        for each in case.capture.surroundings.sizes
+        if _OF_WORDS.search(each.line.text)
+        for size in each.sizes
+    ]
+    words, line = max(stated, key=lambda each: each[0], default=(0, None))
+    if line is None or words < _LARGE_VOCABULARY:
+        return None
+    return _Vocabulary(
+        f"a number for each word of the vocabulary ({words:,}, {line.place}) at each position; and the"
+        " weights of the output layer and the embedding have a row for each, with gradient and slots",
+        Remedy(
+            "make the vocabulary smaller: subwords (BPE, SentencePiece) cover rare words with some 32,000"
+            f" of them instead of {words:,}",
             slug="smaller-vocabulary",
         ),
     )
@@ -281,6 +380,8 @@ def _more_is_known(moment: Moment) -> bool:
 
 _NOTHING = 0.01
 """Of the request: chunks that take less are the first lines of a dump that was cut."""
+_FIRST_LINES = 64 * MIB
+"""The same of a dump that was cut before its figures, whatever was asked for."""
 
 
 def _listed(moment: Moment) -> bool:
@@ -291,7 +392,9 @@ def _listed(moment: Moment) -> bool:
     )
     listed = moment.attribution.table.total_bytes
     nameless = moment.incident is not None and not moment.incident.holders
-    return len(moment.attribution.table) > 0 and not (nameless and listed < _NOTHING * need)
+    dumped = moment.incident is not None and bool(moment.incident.size_classes or moment.incident.chunks)
+    cut = dumped and not (moment.balance.in_use or moment.balance.limit) and listed < _FIRST_LINES
+    return len(moment.attribution.table) > 0 and not (nameless and (cut or listed < _NOTHING * need))
 
 
 def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
@@ -299,8 +402,16 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     large = (moment.request.needed_bytes or 0) >= _LARGE_BYTES
     if not large:
         yield from _of_programs(case)
+        if _other_memory(case, moment):
+            yield _SEE_THE_GPU
     if words := _vocabulary(case, moment.request):
         yield words.remedy
+    if _windows(moment.request):
+        yield _PARTS_OF_A_RECORDING
+        return
+    if _draws(moment.request):
+        yield _DRAW_IN_PARTS
+        return
     if _pairs(moment.request):
         yield _BLOCKS
     owner = moment.request.owner

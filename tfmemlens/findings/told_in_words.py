@@ -133,10 +133,11 @@ _SHUFFLE = regex(r"(?i)\bshuffle\b|\bcache\(\)|\bprefetch\b")
 
 
 _CACHE_OF_A_FILE = Remedy(
-    "see whose RAM it is while the cache's file is written: what a generator, a shuffle buffer or a map above"
-    " it holds counts as well, and so do pages of the file, which the system gives back; write the elements"
-    " to TFRecord files once where that grows, too",
-    "free -h   # buff/cache is given back",
+    "cache what is small: before it is decoded and resized (a picture as float32 has many times the bytes of"
+    " its JPEG), or write TFRecord files once. What is in RAM while the cache's file is written is what maps,"
+    " a shuffle buffer or a generator above it hold, and pages of that file, which count for a container"
+    " until the system gives them back",
+    "ds = names.map(tf.io.read_file).cache(path).map(decode)   # free -h: buff/cache is given back",
     slug="cache-to-file",
 )
 
@@ -157,16 +158,19 @@ def check(case: Case) -> Iterator[Finding]:
     if grows and said and (_OF_LEAKS.match(said.text) or only_killed(said)):
         said = None  # a title that speaks of a leak says the same
     likely = told_mechanism(case)
-    line = said or grows or (told.shows("kept in words") if likely else None)
+    stays = likely or told.shows("reloading models")
+    line = said or grows or (told.shows("kept in words") if stays else None)
     if line is None and told.shows("after an OOM"):
         yield from _below_a_message(case)
     elif line is None and (size := told.shows("growing with a size")) and _alone(case, size):
         yield _with_a_size(case, size)
     elif line is None and (flat := _of_readings(told)) and _alone(case, told.host_readings[-1][1]):
+        direct = _direct_call(case)
         yield Finding(
             severity=Severity.NOTE,
-            headline=f"no failure is told{flat}",
+            headline=f"no failure is told{flat}{_op_by_op(direct)}",
             evidence=(Evidence("the last figure", told.host_readings[-1][1]),),
+            remedies=(_COMPILED_CALL,) if direct else (),
         )
     if line is None or not _alone(case, line) or _only_an_error(told, line) or goes_on(told, line):
         return
@@ -242,6 +246,31 @@ def check(case: Case) -> Iterator[Finding]:
             ),
         ),
     )
+
+
+_COMPILED_CALL = Remedy(
+    "compare a compiled call: called directly, a model runs layer by layer, and a functional model of Keras 3"
+    " keeps each layer's output until the call ends; in a graph each goes when its last reader has run",
+    "model.predict_on_batch(x)   # or: f = tf.function(model); f(x)",
+    slug="compiled-call",
+)
+_CALLS_DIRECTLY = regex(r"\A\s*(?:\w{1,30} ?= ?)?(?:self\.)?(?:model|net|network)\([^=\n]{1,60}\)\s*\Z")
+_OF_KERAS_3, _UNKNOWN = (2, 16), (2, 99)
+"""The first TensorFlow that has it, and what stands for any."""
+
+
+def _direct_call(case: Case) -> Line | None:
+    """The line of a program of Keras 3 that calls its model op by op, again and again."""
+    lines = [*case.capture.surroundings.code, *code_lines(case.capture.surroundings)]
+    if not _OF_KERAS_3 <= situation(case).newest < _UNKNOWN or any(
+        "tf.function" in each.text or "jit_compile" in each.text for each in lines
+    ):
+        return None
+    return next((each for each in lines if _CALLS_DIRECTLY.match(each.text)), None)
+
+
+def _op_by_op(direct: Line | None) -> str:
+    return f"; {direct.place} calls the model layer by layer" if direct else ""
 
 
 def asked_beside_an_error(told: Surroundings, line: Line) -> bool:
@@ -694,8 +723,10 @@ def _remedies(
     if framework_of(case) == JAX and told.shows("another release") and not told.works_in:
         yield OTHER_RELEASES
     yield from of_constructs(case)
+    of_a_file = False
     if cached := caches(told, line, grows):
-        yield WITHOUT_CACHE if "(" not in cached or cached.endswith("()") else _CACHE_OF_A_FILE
+        of_a_file = "(" in cached and not cached.endswith("()")
+        yield _CACHE_OF_A_FILE if of_a_file else WITHOUT_CACHE
     elif host and (_SHUFFLE.search(line.text) or told.pipeline_buffers):
         yield Remedy(
             "make the buffers of the input pipeline smaller: shuffle names of files before they are decoded,"
@@ -703,8 +734,10 @@ def _remedies(
             "files = files.shuffle(len(paths)).map(decode)   # not: map(decode).shuffle(50_000)",
             slug="shuffle-files",
         )
-    yield from advice(case, host, grows, of_device=where == DEVICE)
-    failed = grows is None or told.shows("running short") or told.shows("ended in words")
+    helps = advice(case, host, grows, of_device=where == DEVICE)
+    yield from (each for each in helps if not (of_a_file and each.slug == "map-the-file"))
+    stays = line == told.shows("kept in words")
+    failed = (grows is None and not stays) or told.shows("running short") or told.shows("ended in words")
     if (
         failed
         and not (only_killed(line) or _of_readings(told))

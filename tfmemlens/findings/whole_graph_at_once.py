@@ -33,7 +33,7 @@ _OF_EDGES = regex(r"(?i)(?:\A|[/_ ])(?:edges?|messages?)(?:\Z|[/_ \d])")
 _ROWS = {True: "edge", False: "node", None: "edge or node"}
 _ITEM = 4
 """Bytes of a number where the message tells no type: messages of old versions leave it out."""
-_SAMPLE = Remedy(
+SAMPLE = Remedy(
     "train on sampled neighbourhoods: mini-batches of nodes with some of their neighbours, instead of the"
     " whole graph",
     slug="sample-neighbours",
@@ -77,11 +77,11 @@ def check(case: Case) -> Iterator[Finding]:
                 ),
             ),
             remedies=(
-                (_FEWER, _SAMPLE)
+                (_FEWER, SAMPLE)
                 if graph.likely
                 else (
                     *(() if _of_both_ends(case) else _of_edges(explained, of_edges)),
-                    _SAMPLE,
+                    SAMPLE,
                     *_in_pieces(of_edges is True),
                 )
             ),

@@ -55,6 +55,8 @@ def numpy_dtype(name: str) -> str:
     """NumPy's name of a dtype written the way of TensorFlow (`float`, `DT_HALF`), XLA (`bf16`, `s32`) or
     NumPy.
     """
+    if name[:1] in _ORDERS:
+        return name
     plain = name.strip().lower().removeprefix("dt_").removeprefix("tf.").removesuffix("_ref")
     return _DIALECTS.get(plain, plain)
 
@@ -73,11 +75,25 @@ def enum_of(name: str) -> int:
     return number + 100 if number and name.endswith("_REF") else number
 
 
+_ORDERS = ("<", ">", "|", "=")
+"""With which NumPy's names of a text's dtype begin."""
+
+
+def text_bytes(dtype: str) -> int | None:
+    """The bytes of one element of NumPy's arrays of text: `<U1043` has room for so many characters of 4 bytes
+    each, `|S20` for bytes.
+    """
+    order, kind, letters = dtype[:1], dtype[1:2].lower(), dtype[2:]
+    if order not in _ORDERS or kind not in ("u", "s") or not letters.isdecimal():
+        return None
+    return int(letters) * (4 if kind == "u" else 1) or None
+
+
 def tensor_bytes(shape: Sequence[int | None] | None, dtype: str | None) -> int | None:
     """Bytes of shape x dtype; None when a dimension, the rank or the element's size is unknown, and where no
     machine could count them: such a shape is garbled.
     """
-    item = ITEM_BYTES.get(dtype or "")
+    item = ITEM_BYTES.get(dtype or "") or text_bytes(dtype or "")
     if shape is None or item is None or any(size is None for size in shape):
         return None
     count = math.prod(size for size in shape if size is not None) * item

@@ -478,6 +478,7 @@ TABLE: dict[str, Applicability] = {
     "build-once": _IN_TENSORFLOW,
     # Of what words alone tell.
     "direct-call": _TENSORFLOW_CODE,
+    "compiled-call": _TENSORFLOW_CODE,
     "leave-out-in-turn": _ANYWHERE,
     "leave-it-out": _ANYWHERE,
     "load-less": _IN_TENSORFLOW,

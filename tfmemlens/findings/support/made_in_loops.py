@@ -19,7 +19,9 @@ _MODEL = regex(
 )
 """Calls that make a network, whoever wrote the function."""
 _OF_KERAS = frozenset({"Model", "Functional"})
-_TRAINS = frozenset({"compile", "fit", "fit_generator", "train_on_batch", "evaluate", "predict"})
+_TRAINS = frozenset(
+    {"compile", "fit", "fit_generator", "train_on_batch", "evaluate", "predict", "load_weights"}
+)
 _CLEARS = frozenset({"clear_session", "reset_default_graph"})
 _OWN_PROCESS = frozenset({"Process", "Pool", "ProcessPoolExecutor", "Popen"})
 _WATCHES = regex(r"psutil\.|(?:\w+\.)?Process\((?:os\.getpid\(\))?\)")
@@ -61,6 +63,90 @@ def model_loops(program: Program) -> Iterator[ModelLoop]:
         for loop in statement.nodes:
             if isinstance(loop, ast.For | ast.While) and (found := _of_loop(statement, loop, functions)):
                 yield found
+
+
+_HANDLES = regex(r"\A(?:\w+\.)*(?:route|get|post|put|api_view|websocket)\b")
+"""A decorator that gives a function to a web server."""
+_LOADS = regex(r"(?i)\A(?:load\w*|from_pretrained|build_model|create_model)\Z")
+_USES = frozenset(
+    {"predict", "predict_on_batch", "detect", "generate", "transcribe", "infer", "encode", "call"}
+)
+
+
+def loading_handlers(program: Program) -> Iterator[tuple[Line, str]]:
+    """Lines of functions of a web server that load a model and use it, so again for each request, and what
+    they call.
+    """
+    for statement in program:
+        for function in statement.nodes:
+            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            if not any(_HANDLES.match(ast.unparse(each)) for each in function.decorator_list):
+                continue
+            for name, call in _assigned(function.body).items():
+                if _LOADS.match(last_name(call.func)) and name in _used(function.body):
+                    yield statement.line_of(call), ast.unparse(call.func)
+
+
+_LOADS_A_MODEL = regex(
+    r"\A(?:[\w.]*\.)?(?:(?:hub|saved_model)\.load|KerasLayer|load_model\w*|from_pretrained)\Z"
+)
+_DEEPEST = 3
+"""Calls between a loop and what loads."""
+
+
+def loading_loops(program: Program) -> Iterator[tuple[Line, Line, str]]:
+    """Lines of functions that load the same model at each call, the line of the loop that calls them, by
+    others or itself, and what they call. Nothing of a function that keeps what it loaded.
+    """
+    functions = {
+        node.name: (statement, node)
+        for statement in program
+        for node in statement.nodes
+        if isinstance(node, ast.FunctionDef) and not node.decorator_list
+    }
+    for statement in program:
+        for loop in statement.nodes:
+            if isinstance(loop, ast.For | ast.While):
+                for where, call in _loaded_below(loop.body, functions, _DEEPEST):
+                    yield where.line_of(call), statement.line_of(loop), ast.unparse(call.func)
+
+
+def _loaded_below(
+    body: Sequence[ast.AST], functions: _Functions, depth: int
+) -> Iterator[tuple[Statement, ast.Call]]:
+    """Calls that load a model by no argument of their functions, in what the body calls."""
+    for name in dict.fromkeys(call.func.id for call in _calls(body) if isinstance(call.func, ast.Name)):
+        if name not in functions or not depth:
+            continue
+        where, function = functions[name]
+        given = {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
+        kept = {each for node in function.body if isinstance(node, ast.Global) for each in node.names}
+        made = [
+            node.value
+            for node in function.body
+            if isinstance(node, ast.Assign | ast.Return)
+            and isinstance(node.value, ast.Call)
+            and not (isinstance(node, ast.Assign) and kept & _names(node))
+        ]
+        yield from (
+            (where, call)
+            for call in made
+            if _LOADS_A_MODEL.match(ast.unparse(call.func)) and not given & _names(call)
+        )
+        yield from _loaded_below(function.body, functions, depth - 1)
+
+
+def _used(body: Sequence[ast.AST]) -> set[str]:
+    """Names on which a model's method is called, or which are called themselves."""
+    used = set()
+    for call in _calls(body):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if isinstance(owner, ast.Name) and last_name(call.func) in _USES:
+            used.add(owner.id)
+        elif isinstance(call.func, ast.Name):
+            used.add(call.func.id)
+    return used
 
 
 def predicting_loops(program: Program) -> Iterator[tuple[Line, str]]:
@@ -116,13 +202,15 @@ def _of_loop(statement: Statement, loop: ast.For | ast.While, functions: _Functi
     made: Line | None = None
     alike = False
     done: dict[str, Line] = {}
+    loaded = _loaded(loop)
     for where, body in _bodies(statement, loop.body, functions):
         for call in _calls(body):
             name = last_name(call.func)
             done.setdefault(name, where.line_of(call))
-            if made is None and (_MODEL.match(name) or (name in _OF_KERAS and _has_ends(call))):
+            of_weights = call in loaded
+            if made is None and (of_weights or _MODEL.match(name) or (name in _OF_KERAS and _has_ends(call))):
                 made = where.line_of(call)
-                alike = body is loop.body and not _uses(loop)
+                alike = body is loop.body and (of_weights or not _uses(loop))
         for node in (each for part in body for each in ast.walk(part)):
             if isinstance(node, ast.Delete):
                 done.setdefault("collect", where.line_of(node))
@@ -131,6 +219,34 @@ def _of_loop(statement: Statement, loop: ast.For | ast.While, functions: _Functi
     cleared = next((done[name] for name in _CLEARS if name in done), None)
     freed = next((done[name] for name in _FREES if name in done), None)
     return ModelLoop(statement.line_of(loop), made, cleared, freed, alike)
+
+
+def _loaded(loop: ast.For | ast.While) -> list[ast.Call]:
+    """Calls of the loop's body whose result is given weights from a file, the same ones in each turn."""
+    assigned = _assigned(loop.body)
+    varies = _names(loop.target if isinstance(loop, ast.For) else loop.test)
+    loaded = []
+    for call in _calls(loop.body):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        made = assigned.get(owner.id) if isinstance(owner, ast.Name) else None
+        if made and last_name(call.func) == "load_weights" and not varies & (_names(made) | _names(call)):
+            loaded.append(made)
+    return loaded
+
+
+def _assigned(body: Sequence[ast.stmt]) -> dict[str, ast.Call]:
+    """Names of the body's own statements, and the calls whose results they take."""
+    return {
+        target.id: node.value
+        for node in body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def _bodies(

@@ -147,10 +147,18 @@ def named_sizes(shape: Sequence[int | None] | None, told: Surroundings) -> tuple
 def _without_channels(named: Sequence[NamedSize], rank: int) -> Iterator[NamedSize]:
     """No more sides than an image has beside its batch and its channels, which may be as many by chance."""
     sides = 0
+    of_lines = Counter(each.line.number for each in named if _is_side(each))
     for each in named:
+        if _is_side(each) and of_lines[each.line.number] == 1:
+            continue  # one side of an image alone is there by chance: channels, rows
         sides += each.meaning is Meaning.IMAGE
         if each.meaning is not Meaning.IMAGE or sides <= rank - 2:
             yield each
+
+
+def _is_side(named: NamedSize) -> bool:
+    """Whether it is of a shape without a name, as `128x128 images` has: both sides are in the tensor then."""
+    return named.meaning is Meaning.IMAGE and not named.name
 
 
 def stated_length(told: Surroundings) -> NamedSize | None:

@@ -11,6 +11,10 @@ from tfmemlens.patterns import regex
 
 _OF_PROCESS = regex(r"set_visible_devices|CUDA_VISIBLE_DEVICES")
 _OF_SESSION = regex(r"\bvisible_device_list\b")
+_MAKES_ALL = regex(
+    r"\b(?P<call>list_local_devices|is_gpu_available|gpu_device_name)\(\s*(?!\s*(?:session_)?config)"
+)
+"""What makes a device of each GPU, with its pool, to tell which there are."""
 
 
 def started_as_ranks(case: Case) -> Line | None:
@@ -25,6 +29,16 @@ def pinned(case: Case) -> Line | None:
     )
 
 
+def makes_all(case: Case) -> tuple[str, Line] | None:
+    """The call of quoted code that makes devices of all GPUs to list them, before a session chooses one."""
+    chosen = pinned(case)
+    for line in code_lines(case.capture.surroundings):
+        match = _MAKES_ALL.search(line.text)
+        if match and (chosen is None or line.number < chosen.number):
+            return match["call"], line
+    return None
+
+
 def uses_sessions(case: Case) -> bool:
     """Whether devices are set by a session's configuration."""
     code = case.capture.surroundings.code
@@ -36,6 +50,17 @@ def one_for_each(case: Case) -> tuple[Remedy, ...]:
     lines = code_lines(case.capture.surroundings)
     if any(_OF_PROCESS.search(line.text) for line in lines):
         return ()
+    if makes := makes_all(case):
+        call, listed = makes
+        return (
+            Remedy(
+                f"leave `{call}()` out ({listed.place}): in each rank it makes a device of every GPU, with"
+                " nearly all of its memory, before one is chosen; or show each process its GPU alone, from"
+                " outside",
+                "CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK python train.py   # for each rank",
+                slug="one-device-each",
+            ),
+        )
     if line := pinned(case):
         return (
             Remedy(
@@ -66,7 +91,9 @@ def why(case: Case) -> str:
     line = started_as_ranks(case)
     if line is None or not one_for_each(case):
         return ""
-    if pinned(case):
+    if makes := makes_all(case):
+        took = f"`{makes[0]}()` ({makes[1].place}) takes memory of all GPUs in each"
+    elif pinned(case):
         took = "a session without their configuration took more"
     else:
         took = "each takes memory of the same GPU"

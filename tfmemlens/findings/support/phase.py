@@ -75,8 +75,23 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
         return EVALUATION, validating
     if failed.training is False and not under_a_tape(case, request):
         return PREDICTION, failed.line
-    said = _said_of_evaluation(case, request)
-    return (EVALUATION, said) if said else None
+    if said := _said_of_evaluation(case, request):
+        return EVALUATION, said
+    predicting = _predicts_alone(case, request)
+    return (PREDICTION, predicting) if predicting else None
+
+
+_PREDICTS_ALL = regex(r"\.predict_instances(?:_big)?\(")
+"""A call of programs that people use with trained models, which no training makes."""
+
+
+def _predicts_alone(case: Case, request: Request) -> Line | None:
+    """The line that names such a call, where nothing in the text trains."""
+    told = case.capture.surroundings
+    trains = any(map(told.shows, ("training", "training in words", "fitting")))
+    if trains or request.owner.phase is Phase.GRADIENT:
+        return None
+    return next((line for line in told.code if _PREDICTS_ALL.search(line.text)), None)
 
 
 _PROGRAM = regex(r"\A(?:p?jit\(|p?jit_|pmap\()_?(?P<name>(?:eval|valid)\w*|test_(?:step|epoch|loop))")

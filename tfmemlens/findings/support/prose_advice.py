@@ -8,13 +8,14 @@ from tfmemlens.findings.support import code_snippets, own_gpu, remedies
 from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
 from tfmemlens.findings.support.contrasted import DATA_ON_THE_HOST
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_of_jax import of_constructs
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.told_again import SIZES_OF_BATCHES, data_in_parts
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.knowledge.gpu_memory import least_bytes
-from tfmemlens.model.capture import EVALUATION_FRAME, DeviceInfo, DeviceUse
+from tfmemlens.model.capture import EVALUATION_FRAME, DeviceInfo, DeviceUse, Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
@@ -23,6 +24,12 @@ from tfmemlens.values import replace
 
 JAVASCRIPT = ("Node", "TensorFlow.js")
 _FULL, _MAX_SHARE_ONE_DEVICE = 0.9, 0.25
+_ONE_SERVER_EACH = Remedy(
+    "start a server for each GPU, and share the requests out among them: one server puts its models on the"
+    " first GPU that it sees, however many there are",
+    "CUDA_VISIBLE_DEVICES=1 tensorflow_model_server --port=8510 ...   # 0: --port=8500",
+    slug="one-device-each",
+)
 _ONE_BATCH_AT_A_TIME = Remedy(
     "let the server put requests together and bound how many run at once: each thread that serves keeps"
     " buffers of its own",
@@ -158,7 +165,7 @@ SHARD_THE_DATA = Remedy(
     "data = data.shard(hvd.size(), hvd.rank())   # before batch(); arrays: np.load(path, mmap_mode='r')",
     slug="shard-the-data",
 )
-_SMALLER_QUEUES = Remedy(
+SMALLER_QUEUES = Remedy(
     "make what its input keeps in RAM smaller, by its configuration: the shuffle buffer and queues, readers"
     " that run side by side, prefetched batches, cached images",
     "shuffle_buffer_size: 256, num_readers: 1   # in train_input_reader of the Object Detection API",
@@ -238,6 +245,13 @@ _SEE_USERS = Remedy(
 )
 
 
+def of_a_server(case: Case) -> Iterator[Remedy]:
+    """What helps where many requests at once share a server's pool, beside GPUs that may be idle."""
+    if case.capture.surroundings.shows("a GPU left idle"):
+        yield _ONE_SERVER_EACH
+    yield from (_ONE_BATCH_AT_A_TIME, remedies.smaller_requests(case))
+
+
 def full_device(case: Case) -> DeviceUse | None:
     """A device of which a table shows hardly anything left."""
     uses = case.capture.surroundings.device_uses
@@ -268,10 +282,20 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
         yield from _of_javascript(case, grows)
         return
     if program in OF_NATIVE and grows:
-        yield from OF_NATIVE[program]
+        close, once = (*OF_NATIVE[program], None)[:2]
+        loads = _loaded_for_a_call(told)
+        if loads and once:
+            yield replace(
+                once,
+                text=f"load the SavedModelBundle once ({loads.place} does it for each call),"
+                " and close() the old one when another takes its place: each holds all weights in native"
+                " memory",
+            )
+            once = None
+        yield from filter(None, (close, once))
         return
     if program == "TensorFlow Serving" and told.shows("reloading models"):
-        yield _ANOTHER_MALLOC if grows else ROOM_FOR_TWO
+        yield _ANOTHER_MALLOC if grows or told.shows("kept in words") else ROOM_FOR_TWO
         return
     if program == "TensorFlow Serving" and grows and (of_host or told.shows("again at each request")):
         yield _GIVEN_BACK
@@ -410,9 +434,42 @@ _EACH = regex(r"(?i)\bper[_ -]?(?:device|core|gpu|replica)\w{0,20}?batch\D{0,12}
 _LARGE_BATCH = 128
 
 
+_LOADS_A_BUNDLE = regex(r"\bSavedModelBundle\s*\.\s*load(?:er)?\(")
+_RUNS, _NEXT_BLOCK = regex(r"\.runner\(\)"), regex(r"\A\s*(?:\}|for\b|while\b)")
+
+
+def _loaded_for_a_call(told: Surroundings) -> Line | None:
+    """The line of Java that loads a model in the block that runs it."""
+    loaded: Line | None = None
+    before = 0
+    for line in sorted(code_lines(told), key=lambda each: each.number):
+        if _NEXT_BLOCK.match(line.text) or line.number > before + 1:
+            loaded = None  # a line between them that is no statement ends the block
+        before = line.number
+        if _LOADS_A_BUNDLE.search(line.text):
+            loaded = line
+        elif loaded and _RUNS.search(line.text):
+            return loaded
+    return None
+
+
+_TRAINS_THE_CALL = regex(r"\b(?:apply|predict|call)\w*\([^\n]{0,80}\btraining: ?true\b")
+
+
 def _of_javascript(case: Case, grows: Line | None) -> Iterator[Remedy]:
     """One inference that is too large is no leak; where tensors are freed already, something else stays."""
     told = case.capture.surroundings
+    trains = next((each for each in code_lines(told) if _TRAINS_THE_CALL.search(each.text)), None)
+    if trains and grows:
+        yield Remedy(
+            f"leave `training: true` out of the inference ({trains.place}): in that mode layers such as batch"
+            " normalization write new averages at each call, which tidy() does not free; if it must be,"
+            " dispose of what a call leaves, or call once and keep the averages",
+            "const pred = tf.tidy(() => model.predict(x)); ...; pred.dispose();",
+            slug="tidy",
+        )
+        yield _COUNT_TENSORS
+        return
     if told.shows("one call alone") and not grows:
         yield from _OF_ONE_INFERENCE
         return
@@ -452,7 +509,7 @@ def _of_growth(case: Case, of_host: bool) -> Iterator[Remedy]:
             slug="compare-with-cpu",
         )
     if of_host and told.shows("using a tool"):
-        yield _SMALLER_QUEUES
+        yield SMALLER_QUEUES
     if framework_of(case) == JAX and told.program() and _nothing_made_anew(case):
         yield _ANOTHER_JAX
     elif told.shows("watching memory"):

@@ -28,7 +28,7 @@ _OWN_PROCESS = Remedy(
     "with multiprocessing.get_context('spawn').Pool(1, maxtasksperchild=1) as pool: pool.map(train, each, 1)",
     slug="own-process",
 )
-_LOAD_ONCE = Remedy(
+LOAD_ONCE = Remedy(
     "load (or build) the model once, when the program starts, and use that one for all: only its weights need"
     " to change",
     "model = tf.keras.models.load_model(path, compile=False)   # once; later: model.load_weights(other)",
@@ -200,6 +200,23 @@ _FEWER_OF_AUTOKERAS = Remedy(
 )
 
 
+_MANY_TRIALS = 10
+
+
+def trials_of_autokeras(case: Case) -> Grower | None:
+    """The models of a search with many trials, where a call states how many."""
+    told = case.capture.surroundings
+    stated = (each for each in told.sizes if each.name == "max_trials" and max(each.sizes) >= _MANY_TRIALS)
+    asked = next(stated, None) if told.shows("AutoKeras") else None
+    if asked is None:
+        return None
+    what = (
+        f"what Keras keeps of the models before: all trials run in this process, one after another"
+        f" (`max_trials={asked.sizes[0]}`, {asked.line.place})"
+    )
+    return Grower(what, asked.line, (_FEWER_OF_AUTOKERAS, _OWN_PROCESS))
+
+
 def _last_fit(line: Line) -> Grower:
     """After its trials AutoKeras trains the best pipeline once more."""
     what = (
@@ -230,7 +247,7 @@ def _last_fit(line: Line) -> Grower:
 def _loads(case: Case, line: Line) -> Grower:
     del case
     what = f"each model that is loaded or copied ({line.place}) stays: Keras and TensorFlow keep its graph"
-    return Grower(what, line, (_LOAD_ONCE, _CLEAR, _OWN_PROCESS))
+    return Grower(what, line, (LOAD_ONCE, _CLEAR, _OWN_PROCESS))
 
 
 def _requests(case: Case, line: Line) -> Grower:
@@ -315,6 +332,9 @@ _SUSPECTS = (
     (r"\.cache\(|\.shuffle\(", "cache() and shuffle() of tf.data"),
 )
 """What may keep something from epoch to epoch, by what shows it in code."""
+_CALLBACKS = regex(r"\bcallbacks ?= ?\[(?P<names>[A-Za-z_]\w*(?:, ?[A-Za-z_]\w*){0,5}),?\]")
+_TENSORBOARD = regex(r"(?i)tensor_?board|\btb\b|\btb_")
+_NAME = regex(r"\w+")
 _CALLS_FIT = regex(r"\.fit(?:_generator)?\(|train_on_batch\(|GradientTape|\.run\(")
 
 
@@ -326,6 +346,10 @@ def _in_turn(case: Case) -> Remedy:
     shown = [words for pattern, words in _SUSPECTS if any(re.search(pattern, text) for text in code)]
     if not shown:
         return find_what_grows(case, of_host=True)
+    own = next(filter(None, map(_CALLBACKS.search, code)), None)
+    if own and not _TENSORBOARD.search(own["names"]):
+        names = ", ".join(f"`{each}`" for each in _NAME.findall(own["names"]))
+        shown[0] = f"the callbacks ({names})"
     named = shown[0] if len(shown) == 1 else f"one of these at a time: {', '.join(shown)}"
     return replace(_IN_TURN, text=f"for two or three rounds leave out {named}, and print the RAM beside it")
 
@@ -344,7 +368,7 @@ def replays(case: Case) -> Iterator[Grower]:
     """A buffer of experiences, which grows until it is full."""
     told = case.capture.surroundings
     line = told.shows("replaying")
-    if line and not told.shows("saving in words"):
+    if line and not (told.shows("saving in words") or told.shows("a small replay buffer")):
         what = f"the buffer of experiences ({line.place}), which fills until its capacity"
         yield Grower(what, line, (SMALLER_REPLAY, NOT_KEPT))
 

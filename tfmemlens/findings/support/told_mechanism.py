@@ -18,7 +18,7 @@ from tfmemlens.findings.support.told_again import (
 )
 from tfmemlens.findings.support.told_work import told_work
 from tfmemlens.findings.support.tried import ruled_out
-from tfmemlens.findings.support.what_grows import adding_ops
+from tfmemlens.findings.support.what_grows import adding_ops, loaded_by_handlers, loaded_in_loops
 from tfmemlens.findings.support.which_memory import only_killed
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
@@ -62,6 +62,16 @@ _EVALUATE_IN_BATCHES = Remedy(
     "model.fit(..., validation_batch_size=32); model.evaluate(x, y, batch_size=32)   # predict takes it, too",
     slug="smaller-evaluation-batch",
 )
+_BESIDE_THE_TRAINING = (
+    "what the training holds when an evaluation begins in its process, beside which the evaluation finds no"
+    " room"
+)
+_EVALUATE_APART = Remedy(
+    "evaluate in a process of its own, from the checkpoint: after the training, or on another device beside"
+    " it; the training then keeps the batch with which it runs",
+    "CUDA_VISIBLE_DEVICES=1 python evaluate.py   # -1: on the CPU",
+    slug="own-process",
+)
 _VALIDATION_AS_DATA = Remedy(
     "or give the validation data as a data set in batches, or a generator, instead of whole arrays",
     "validation_data=tf.data.Dataset.from_generator(rows, output_signature=spec).batch(32)",
@@ -70,6 +80,11 @@ _VALIDATION_AS_DATA = Remedy(
 _FEED_IN_BATCHES = Remedy(
     "feed it in parts, and take the mean of what they give",
     "parts = [sess.run(accuracy, {x: xs[i:i + 100], y: ys[i:i + 100]}) for i in range(0, len(xs), 100)]",
+    slug="evaluation-in-batches",
+)
+_FEED_PARTS = Remedy(
+    "feed it in parts, and write what each gives to a file, or join the arrays at the end",
+    "parts = [sess.run(out, {x: xs[i:i + 256]}) for i in range(0, len(xs), 256)]",
     slug="evaluation-in-batches",
 )
 _WITHOUT_XLA = Remedy(
@@ -83,7 +98,7 @@ _ONE_SHAPE = Remedy(
     "ds = ds.batch(32, drop_remainder=True)",
     slug="constant-shapes",
 )
-_PER_REPLICA = Remedy(
+PER_REPLICA = Remedy(
     "the batch of the data set is that of all replicas together: each takes its part of it, and holds all"
     " weights with their slots. Make it a multiple of their number, and drop the last one, which is uneven",
     "ds = ds.batch(per_replica * strategy.num_replicas_in_sync, drop_remainder=True)",
@@ -124,6 +139,7 @@ def told_mechanism(case: Case) -> Grower | None:
 
 def told_mechanisms(case: Case) -> Iterator[Grower]:
     """The same with what else the words tell, behind it."""
+    yield from _long_samples(case)
     if shown := contrasted(case):
         yield shown
     if situation(case).program:
@@ -141,6 +157,36 @@ def told_mechanisms(case: Case) -> Iterator[Grower]:
     elif framework == TENSORFLOW:
         yield from filter(None, (first_of(case, _mechanisms(case)),))
         yield from _mechanisms(case)
+
+
+_LENGTHS = regex(
+    r"(?i)\blongest\b[^.!?\d]{0,60}?(?P<longest>\d{1,6})\b.{0,60}?\b(?:most|rest|others|typical\w*|usual\w*"
+    r"|average|median)\b[^.!?\d]{0,40}?\b(?P<most>\d{1,6})\b"
+)
+_TIMES_AS_LONG = 3
+
+
+def _long_samples(case: Case) -> Iterator[Grower]:
+    """A batch with a sample many times as long as most, by the text's own figures."""
+    line = case.capture.surroundings.shows("a long sample")
+    match = _LENGTHS.search(line.text) if line else None
+    if line is None or match is None or case.moments:
+        return
+    longest, most = int(match["longest"]), int(match["most"])
+    if longest >= _TIMES_AS_LONG * most:
+        what = (
+            f"the batch with the longest sample ({longest:,}, where most have {most:,}, {line.place}): all of"
+            " a batch are padded to its longest"
+        )
+        yield Grower(what, line, (_WITHOUT_LONG_SAMPLES,))
+
+
+_WITHOUT_LONG_SAMPLES = Remedy(
+    "leave out or split the samples that are far longer than the rest, then look for the batch: begin with"
+    " the longest ones, so that one that is too large fails at the first step",
+    "rows = [r for r in rows if length(r) <= limit]; rows.sort(key=length, reverse=True)   # for the search",
+    slug="shorter-sequences",
+)
 
 
 def _of_the_host(case: Case) -> bool:
@@ -191,6 +237,8 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
     device = told.shows("device memory in words") and not told.shows("host RAM in words")
     if full := _full_at_start(case):
         yield full
+    yield from loaded_by_handlers(case)
+    yield from loaded_in_loops(case)
     if line := _taken_from_others(case):
         grow = Remedy(
             "let TensorFlow take memory as needed, or give it a part, before its first op: in TF 1 the first"
@@ -214,6 +262,10 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
                     "one batch of the inference, or results that are kept",
                     (_IN_PARTS, _FEWER_RESULTS),
                 )
+            if name == "evaluating" and _trains(told) and told.shows("a smaller evaluation batch in vain"):
+                what, remedies = _BESIDE_THE_TRAINING, (_EVALUATE_APART,)
+            if name == "feeding a whole set" and not _trains(told):
+                what, remedies = "a whole set that is fed at once, as one batch", (_FEED_PARTS,)
             if "multi_gpu_model" in line.text and "Strategy" not in line.text:
                 remedies = (_PER_GPU,)
             fitting = tuple(_of_its_time(case, each) for each in remedies)
@@ -323,7 +375,7 @@ _OF_CIRCUMSTANCES: dict[str, tuple[str, tuple[Remedy, ...]]] = {
     "compiling with XLA": ("what XLA compiles and reserves", (_WITHOUT_XLA, _ONE_SHAPE)),
     "training under a strategy": (
         "what each replica of the strategy holds, or one uneven batch",
-        (_PER_REPLICA,),
+        (PER_REPLICA,),
     ),
     "evaluating": (
         "a batch of the evaluation or the prediction that is larger than one of the training, or its results",

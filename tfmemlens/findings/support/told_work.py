@@ -11,7 +11,7 @@ from tfmemlens.findings.support.program_lines import code_lines, reads_a_batch
 from tfmemlens.findings.support.prose_advice import VOLUMES, from_the_stated
 from tfmemlens.findings.support.situation import without_gpu
 from tfmemlens.findings.support.told_again import DATA_IN_PARTS, FEWER_SAMPLES, SMALLER_REPLAY
-from tfmemlens.findings.support.tool_settings import tool
+from tfmemlens.findings.support.tool_settings import Tool, tool
 from tfmemlens.findings.support.what_grows import THREADS
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -148,7 +148,27 @@ _MAP_THE_MODEL = Remedy(
     slug="map-the-file",
 )
 
+_IN_BURSTS = Remedy(
+    "sample in bursts of some hundred steps, each from the last state of the one before, and write each to a"
+    " file",
+    "states, trace, results = sample(num_results=500, current_state=[s[-1] for s in states],"
+    " previous_kernel_results=results)   # return_final_kernel_results=True",
+    slug="in-pieces",
+)
+_LESS_OF_EACH_STEP = Remedy(
+    "let the chain keep less of each step: it traces all results of its kernel (gradients, proposals) unless"
+    " trace_fn says what; thin it, or reduce each state to what you need",
+    "trace_fn=lambda state, results: results.accepted_results.target_log_prob, num_steps_between_results=9",
+    slug="smaller-output",
+)
+
 WORK = (
+    Work(
+        ("sampling",),
+        "what a chain returns: the states of all its steps, and what it traces of its kernel at each",
+        ANY,
+        (_LESS_OF_EACH_STEP, _IN_BURSTS),
+    ),
     Work(
         ("replaying",),
         "the buffer of experiences, which fills until its capacity",
@@ -323,6 +343,8 @@ def told_work(case: Case) -> Iterator[Grower]:
         line = told.shows(work.facts[0])
         if line is None or not all(map(told.shows, work.facts)):
             continue
+        if work.facts[0] == "replaying" and told.shows("a small replay buffer"):
+            continue
         if work.facts[0] in _IN_CODE_ALONE and reads_a_batch(line, code_lines(told)):
             continue
         slowly = told.shows("failing late") and work.facts[0] in _FILLS_SLOWLY
@@ -361,13 +383,30 @@ def _of_settings(case: Case, of_host: bool) -> Iterator[Grower]:
     }
     if of_host:
         settings = {"smaller-pipeline": used.queues}
+    chosen = _chosen_by_the_tool(case, used)
     remedies = tuple(
-        from_the_stated(case, Remedy(f"{_WORDS[slug]}: {setting}", slug=slug))
+        chosen
+        if chosen and slug == chosen.slug
+        else from_the_stated(case, Remedy(f"{_WORDS[slug]}: {setting}", slug=slug))
         for slug, setting in settings.items()
         if setting
     )
     if remedies:
         yield Grower(f"what {used.name} is set to take at once ({line.place})", line, remedies)
+
+
+def _chosen_by_the_tool(case: Case, used: Tool) -> Remedy | None:
+    """Of a batch of 0, which has OpenNMT-tf search for the largest that fits when the training begins."""
+    stated = case.capture.surroundings.settings
+    line = next((line for name, value, line in stated if name == "batch_size" and value == "0"), None)
+    if line is None or used.name != "OpenNMT-tf":
+        return None
+    return Remedy(
+        f"set the batch yourself, below the one that it found (its log says which): `batch_size: 0`"
+        f" ({line.place}) has it search for the largest that fits at the start, which leaves nothing for"
+        " longer samples, summaries or an evaluation",
+        slug="smaller-batch",
+    )
 
 
 _WORDS = {

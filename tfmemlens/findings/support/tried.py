@@ -21,6 +21,7 @@ _RULED_OUT = {
     "a batch of one": _BATCHES,
     "any batch alike": _BATCHES,
     "one sample in a convolution": _BATCHES,
+    "a smaller evaluation batch in vain": ("smaller-evaluation-batch", "evaluation-in-batches"),
     "any sample alike": SAMPLES,
     "at the largest limit": ("raise-container-limit",),
     "watching memory": ("find-what-grows", "watch-ram"),

@@ -315,6 +315,8 @@ def _what(case: Case, moment: Moment) -> str:
         )
         backward = " (backward pass)" if at and request.owner.phase is Phase.GRADIENT else ""
         return f"Out of memory{at}{backward}{used}"
+    if request.needed_bytes == 0:
+        return f"An error of memory{at} where 0 bytes were asked for"
     of_host = failed.allocator in _OF_HOST_RAM or (failed.allocator is None and on_host(moment))
     what = "host RAM (not GPU memory)" if of_host else "memory"
     limit = moment.balance.limit

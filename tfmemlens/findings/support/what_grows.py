@@ -8,10 +8,12 @@ from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.contrasted import first_of
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.kept_code import kept
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.told_again import (
     FEWER_SAMPLES,
     FROZEN,
+    LOAD_ONCE,
     NOT_KEPT,
     SHUFFLE_NAMES,
     SMALLER_SHUFFLE,
@@ -75,6 +77,35 @@ _SELDOM = Remedy(
 )
 
 
+_DELEGATE = regex(r"TfLiteGpuDelegate|\bGpuDelegate|\bGPU delegate\b|\bModifyGraphWithDelegate\b")
+_OTHER_DELEGATE = Remedy(
+    "try a newer TensorFlow Lite, and the delegate's other interface (OpenGL instead of OpenCL): where one of"
+    " them stays flat, take it, and report the other with the GPU's name",
+    "options.experimental_flags |= TFLITE_GPU_EXPERIMENTAL_FLAGS_GL_ONLY;",
+    slug="newer-release",
+)
+_DELEGATE_ANEW = Remedy(
+    "until then compute on the CPU, or delete interpreter and delegate after some hundred calls, the"
+    " interpreter first, and make them anew",
+    slug="without-delegate",
+)
+
+
+def _of_the_writer(told: Surroundings) -> Iterator[Line]:
+    """Lines of the text in which its writer names what runs: code, and what is told of growth."""
+    yield from filter(None, map(told.shows, ("growing in words", "flat on the CPU")))
+    yield from code_lines(told)
+
+
+_MODE = regex(r"\b(?:continuous_)?train_and_eval\w*")
+_APART = Remedy(
+    "train and evaluate in processes of their own, which checkpoints join: what a round makes ends with its"
+    " process",
+    "--mode=train   # and --mode=eval beside it, or after it from a script",
+    slug="own-process",
+)
+
+
 def grower(case: Case) -> Grower | None:
     """The most particular that the text names; None where it names none."""
     if framework_of(case) != TENSORFLOW or situation(case).program:
@@ -90,6 +121,13 @@ def _growers(case: Case) -> Iterator[Grower]:
             f" ({line.place})",
             line,
             (_OTHER_PLUGIN, _ON_THE_CPU),
+        )
+    elif line and any(_DELEGATE.search(each.text) for each in _of_the_writer(told)):
+        yield Grower(
+            "the GPU delegate of TensorFlow Lite or the driver under it, since the same program stays flat on"
+            f" the CPU ({line.place})",
+            line,
+            (_OTHER_DELEGATE, _DELEGATE_ANEW),
         )
     yield from _of_code(case)
     if line := told.shows("calibrating"):
@@ -142,6 +180,13 @@ def _growers(case: Case) -> Iterator[Grower]:
             line,
             (_SELDOM, _newer(case.api)),
         )
+    if (line := told.shows("training and evaluating")) and (mode := _MODE.search(line.text)):
+        yield Grower(
+            f"what each evaluation makes anew: `{mode[0]}` ({line.place}) trains and evaluates in turn in one"
+            " process, each time with another graph, session and input pipeline",
+            line,
+            (_APART,),
+        )
     yield from _shuffling(told)
     yield from told_epochs(case)
 
@@ -174,6 +219,8 @@ def _of_code(case: Case) -> Iterator[Grower]:
     from tfmemlens.findings.support.made_in_loops import ModelLoop, model_loops, predicting_loops
 
     loop: ModelLoop
+    yield from loaded_by_handlers(case)
+    yield from loaded_in_loops(case)
     yield from _given_objects(case)
     for loop in model_loops(told.program()):
         kept = f"the loop on {loop.loop.place} makes a model in each turn ({loop.model.place}), and Keras"
@@ -194,6 +241,28 @@ def _of_code(case: Case) -> Iterator[Grower]:
             (_direct_call(case.api),),
             True,
         )
+
+
+def loaded_by_handlers(case: Case) -> Iterator[Grower]:
+    """A function of a web server that loads its model for each request."""
+    if not case.capture.surroundings.program():
+        return
+    from tfmemlens.findings.support.made_in_loops import loading_handlers
+
+    for line, call in loading_handlers(case.capture.surroundings.program()):
+        what = f"`{call}` ({line.place}), which the handler calls for each request: each model stays"
+        yield Grower(what, line, (LOAD_ONCE, _OWN_PROCESS), True)
+
+
+def loaded_in_loops(case: Case) -> Iterator[Grower]:
+    """A function that loads the same model at each call, which a loop calls, by itself or by others."""
+    if not case.capture.surroundings.program():
+        return
+    from tfmemlens.findings.support.made_in_loops import loading_loops
+
+    for line, loop, call in loading_loops(case.capture.surroundings.program()):
+        what = f"`{call}` ({line.place}), which each turn of the loop on {loop.place} calls: each model stays"
+        yield Grower(what, line, (LOAD_ONCE, _OWN_PROCESS), True)
 
 
 def _given_numbers(case: Case) -> Iterator[Grower]:

@@ -41,7 +41,7 @@ RAN_OUT = regex(
     r"|\bgrow|\bincreas"
 )
 CACHE = regex(
-    r"(?i)(?:(?<!_)\bcache\((?P<file>[^()\n]{0,80})\)|\bdata ?set(?:\.| (?:memory )?)cache\b"
+    r"(?i)(?:(?<!_)\bcache\((?P<file>[^()\n]{0,80})\)|\bdata ?set(?:\.| (?:memory )?)cache\b(?!\()"
     r"|\bcach(?:es|ing)\b[^.\n]{0,40}"
     r"\b(?:data\w*|images|train\w*|set)\b)"
 )

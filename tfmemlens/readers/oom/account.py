@@ -136,8 +136,8 @@ _TAKES = regex(
 )
 _ALL = regex(
     r"(?i)\b(?:all|whole|entire(?:ty)?|totality|everything|fully|completely|full(?: amount| size)?"
-    r"|nearly all|(?:larger|more)"
-    r" than)\b|100 ?%|[89]\d ?%"
+    r"|nearly all|(?:larger|more) than(?! \d[\d.,]*K\b| \d[\d.,]* (?!(?:[KMGT]i?B?|giga|mega)\b)[a-z]))\b"
+    r"|100 ?%|[89]\d ?%"
 )
 _AGAIN = (
     r"(?:\beach\b|\bjede[mnrs]?\b|\bcada\b|\bchaque\b|\bevery ?(?:time)?\b|\bper\b|\bbetween\b"
@@ -166,7 +166,8 @@ _UNITS = {
     "trial": r"trials?",
     "fold": r"(?:k-?)?folds?|cross[- ]validation\w*",
     "loaded model": (
-        r"(?:re-?)?(?:load|restor|clon|cop[iy]|instantiat|initiali[sz])\w*(?: \w+){0,4}? models?(?! once)"
+        r"(?:re-?)?(?:load|restor|clon|cop[iy](?!(?:es)? of)|instantiat|initiali[sz])\w*(?: \w+){0,4}?"
+        r" models?(?! once)"
         r"|load_model\w*|saved_model\.load|clone_model|models? (?:is|are|gets?) (?:loaded|cloned|copied)"
     ),
     "model": (
@@ -278,6 +279,16 @@ _CIRCUMSTANCES = {
         r"(?i)\breplay[_ ](?:buffer|memory)|\bexperience (?:pool|replay)|\bdqn\w*|\bdeepq\b"
         r"|\bmemory[_ ]capacity\b"
     ),
+    "a small replay buffer": regex(
+        r"(?i)\breplay(?:[_ ](?:buffer|memory))?\b[^.?!]{0,40}?\b(?:only|just|even|merely|small(?:er)?)\b"
+        r"|\breplay[_ ](?:buffer|memory)\b[^.?!]{0,60}?(?:size|length|capacity)\D{0,12}\d{1,4}\b"
+        r"(?![.,]?\d|k\b)"
+        r"[^.?!]{0,60}\b(?:only|too|also|as well|still|same)\b"
+        r"|\b(?:replay )?(?:buffer|memory) (?:is|was|were|gets) (?:full|filled)\b[^.?!]{0,80}"
+        r"\b(?:but|continues?|still|keeps?|past|beyond|further|after)\b"
+        r"|\b(?:limit|reduc|lower|decreas|set)\w*\b[^.?!]{0,24}\breplay\b[^.?!]{0,60}"
+        r"\b(?:still|same|too|as well|not|killed)\b"
+    ),
     "searching": regex(
         r"(?i)\bkeras[- _]?tuner\b|\bhyperband\b|\bbayesianoptimization\b|\boptuna\b|\bhyperopt\b|\btalos\b"
         r"|\brandomsearch\b"
@@ -290,6 +301,7 @@ _WHEREVER = (
     "serving requests",
     "training under a strategy",
     "replaying",
+    "a small replay buffer",
     "searching",
 )
 """What counts wherever it is told."""

@@ -23,6 +23,10 @@ _ACTIONS = {
         rf"|{_OF_BATCH}[^.;,:]{{0,20}}\b(?:reduc|lower|decreas|small)\w*"
         r"|\bbatch[- _]?sizes? (?:of )?\d+(?:, ?\d+)+"
     ),
+    "a smaller evaluation batch in vain": (
+        rf"\b(?:{_LESS}|half|quarter|1/\d)\b[^.;]{{0,40}}?{_OF_BATCH}[^.;]{{0,30}}\b(?:evaluat|validat)\w*"
+        rf"|\b(?:evaluat|validat|eval|val)\w*[^.;]{{0,20}}?{_OF_BATCH}"
+    ),
     "a smaller sample in vain": (
         rf"\b(?:{_LESS}|resiz\w+|downscal\w+|downsampl\w+)\b[^.;,:]{{0,24}}?\b(?:images?|inputs?|resolutions?"
         r"|crops?|patch(?:es)?|sequences?|seq[_ ]?len\w*|tiles?)\b"

@@ -38,10 +38,11 @@ HOST = LineRule(
 )
 ARRAY = LineRule(
     r"Unable to allocate (?:(?P<size>[\d.]+ ?(?:[KMGTPE]iB|bytes|B)) for an )?array with shape"
-    r" \((?P<shape>[\d, ]*)\) and data type (?P<dtype>\w+)",
+    r" \((?P<shape>[\d, ]*)\) and data type (?P<dtype>[<>|=]?\w+)",
     "numpy.core._exceptions.MemoryError: Unable to allocate 7.91 GiB for an array with shape (1396913, 190,"
     " 4) and data type float64",
     "MemoryError: Unable to allocate array with shape (39146090, 75) and data type float64",
+    "MemoryError: Unable to allocate 72.6 GiB for an array with shape (18679895,) and data type <U1043",
     needs="Unable to allocate",
 )
 FETCHED = LineRule(

@@ -188,6 +188,16 @@ WITHOUT_FIGURES = {
         "Error: Failed to compile fragment shader.",
         needs="shader",
     ),
+    "the browser gave a page no room for what it asked for at once, most likely WebAssembly's"
+    " memory": LineRule(
+        r"\bRangeError: (?:(?i:out of memory)(?![^\n]*heap)"
+        r"|WebAssembly\.(?:Memory|instantiate)\(\):[^\n]{0,40}"
+        r"(?i:could not allocate memory|out of memory))",
+        "Unhandled Promise Rejection: RangeError: Out of memory",
+        "RangeError: WebAssembly.Memory(): could not allocate memory",
+        "RangeError: WebAssembly.instantiate(): Out of memory: wasm memory",
+        needs="RangeError",
+    ),
     "OpenCL had no memory for a buffer or picture (TensorFlow Lite's GPU delegate, or others)": LineRule(
         r"clCreate(?:Buffer|Image)\w*\)?: (?:Memory object allocation failure|Out of (?:resources|host"
         r" memory))"
@@ -390,9 +400,11 @@ ELSEWHERE = {
         needs=("too many open",),
     ),
     "an op counts a tensor's elements in 32 bits, and this one has 2^31 of them or more": LineRule(
-        r"[Nn]umber of elements was larger than representable by 32-bit|too large for 32-?\s?bit index",
+        r"[Nn]umber of elements was larger than representable by 32-bit|too large for 32-?\s?bit index"
+        r"|Check failed: narrow == wide \(-?\d{1,10} vs\. (?:2(?:1[5-9]|[2-9])|[3-9]|\d\d)\d{7,9}\)",
         "InvalidArgumentError: Number of elements was larger than representable by 32-bit output type",
-        needs=("representable by 32", "too large for 32"),
+        "cuda_dnn.cc:114] Check failed: narrow == wide (-792887296 vs. 3502080000)checked narrowing failed",
+        needs=("representable by 32", "too large for 32", "narrow == wide"),
     ),
     "Python met a whole number of 2^31 or more where 32 bits hold it, most likely a count of elements or an"
     " index": LineRule(

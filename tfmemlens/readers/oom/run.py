@@ -132,6 +132,24 @@ HOST_READING = LineRule(
     needs=("rss", "ram", "resident", "mem"),
 )
 """The same of host RAM."""
+FREE = LineRule(
+    r"(?:\A|[\s`'\"$])free (?:[^`'\"\n]{0,24}?)"
+    r"(?:-\w{0,3}(?P<short>[gmk])\b|--(?P<long>gi[gb]|me[gb]|ki[lb])[ai]\b)",
+    "output of `free --giga -s 1800`:",
+    "$ free -m",
+    needs="free -",
+)
+"""The command whose table has no unit of its own."""
+FREE_ROW = LineRule(
+    r"\A\s*Mem: +[\d.]+(?:[KMGT]i?)? +(?P<figure>[\d.]+)(?P<unit>[KMG]i?)?\s",
+    "Mem:             65           6          13           0          44          58",
+    "Mem:           15Gi        14Gi       183Mi       1.0Mi       712Mi       402Mi",
+    needs="Mem:",
+)
+"""A row of it: all that there is, and how much is in use."""
+_OF_FREE = {"g": 1 << 30, "m": 1 << 20, "k": 1 << 10, "gig": 10**9, "gib": 1 << 30, "meg": 10**6} | {
+    "meb": 1 << 20, "kil": 10**3, "kib": 1 << 10
+}  # fmt: skip
 PRINTING = LineRule(
     r"\bprint\(.*\b(?:bytes_in_use|get_memory_info\(.*current)\b['\"\])]*\s*//?\s*"
     r"(?P<unit>1e[69]|2 ?\*\* ?[23]0|1024 ?\*\* ?[23]|\(?1 ?<< ?[23]0)\)*\s*(?:#.*)?\Z",
@@ -236,6 +254,7 @@ TRIAL = LineRule(
 """A search over hyper-parameters, as KerasTuner and Optuna tell of it."""
 _OBSERVED = RuleTable.of(
     RETRACING, EPOCH, BAR, READING, LIVE, DEVICE_READING, PRINTED, PRINTING, HOST_READING, UNIT_FIRST,
+    FREE, FREE_ROW,
     SUMMARY,
     STAGE,
     LENGTH, MODELS, ALONE, CELL, TRIAL, EVALUATION,
@@ -318,6 +337,8 @@ class RunCollector:
         self.progress: deque[Progress] = deque(maxlen=_KEEP)
         self.readings: deque[tuple[int, Line]] = deque(maxlen=_KEEP)
         self.host_readings: deque[tuple[int, Line]] = deque(maxlen=_KEEP)
+        self._free_in = 0
+        """The bytes of the unit in which `free` prints."""
         self.stages: list[Line] = []
         self.summary: list[tuple[str, str, int, Line]] = []
         self.lengths: deque[tuple[tuple[int, ...], Line]] = deque(maxlen=_KEEP)
@@ -385,6 +406,12 @@ class RunCollector:
         host = HOST_READING.search(text) or UNIT_FIRST.search(text)
         if (match := host) and (size := _bytes(match["figure"], match["unit"])):
             self.host_readings.append((size, line))
+        if match := FREE.search(text):
+            self._free_in = _OF_FREE[match["short"] or match["long"]]
+        if (match := FREE_ROW.search(text)) and (match["unit"] or self._free_in):
+            unit = match["unit"]
+            in_use = _bytes(match["figure"], unit) if unit else float(match["figure"]) * self._free_in
+            self.host_readings.append((round(in_use or 0), line))
         if (match := SUMMARY.search(text)) and len(self.summary) < _KEEP:
             self.summary.append((match["name"], match["type"], int(match["params"].replace(",", "")), line))
         if len(self.stages) < _KEEP and STAGE.search(text):

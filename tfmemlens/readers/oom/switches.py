@@ -168,19 +168,25 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         LineRule(
             r"(?i)\A(?=[^\n]{0,400}\b(?:fails?|died|dies|crash\w*"
             r"|same(?! (?:command|code|script|data|model|conf|setting|machine|GPU|image|program))"
-            r"|still|no (?:help|difference|luck)|nothing|OO?MM?s?|stuck)\b)"
-            r"(?=[^\n]{0,400}\b(?:too|also|same|even|still|nothing|tried)\b"
+            r"|still|no (?:help|difference|luck)|nothing|OO?MM?s?|stuck|errors?|exception|comes up|happens"
+            r"|occurs|appears)\b)"
+            r"(?=[^\n]{0,400}\b(?:too|also|as well|same|even|still|nothing|tried)\b"
             r"|(?:[^\n]{0,200}?[.!?;] )?(?:So )?(?:When|With) (?:the |a )?batch)"
-            r"(?:(?!\b(?:runs?|works?|fits?|fine|ok|works|ran)\b)[^\n]){0,300}"
+            r"(?:[^\n]{0,300}[.!?] )?"
+            r"(?:(?!\b(?:(?<!I )(?<!we )(?<!to )runs?|works?|fits?|fine|ok|ran)\b)[^\n]){0,300}"
             r"(?<!dev )(?<!test )(?<!val )(?<!validation )(?:\b(?:train_)?"
-            r"batch(?:es|(?:[_ -]?size)?s?)\b|\bbs\b)(?:[=: ]| of | ?(?:up ?|down ?)?to ){1,3}\(?"
-            r"(?P<value>\d{1,5}(?:(?:,? (?:and|or|then|und|y|et) |, ?|/| -> |->)\d{1,5}){0,6})\b"
+            r"batch(?:es|(?:[_ -]?size)?s?)\b|\bbs\b)(?: smaller,?)?"
+            r"(?:[=: ]| of | ?(?:up ?|down ?)?to ){1,3}\(?"
+            r"(?P<value>\d{1,5}"
+            r"(?:(?:,? (?:and|or|then|und|y|et) (?:with |even |also )?|, ?|/| -> |->)\d{1,5}){0,6})\b"
             r"(?![.,]?\d|k\b|%)"
-            r"(?!.*\b(?:runs?|works?|fits?|fine|ran)\b)",
+            r"(?!.*\b(?:runs?|works?|fits?|fine|ran|goes well|went well)\b)",
             "tried train_batch_size=6 and 4 too, same error with 6 / 4 in front",
             "--batch 8 fails too with the same shape",
             "the same error after reducing the batch_size upto 1",
+            "Making the batch smaller, down to 1, gives the same error",
             "smaller batches (512, 256, 64) change nothing",
+            "I get this error with a batch size of 8, 4 and with 1 as well",
             needs="atch",
         ),
     ),

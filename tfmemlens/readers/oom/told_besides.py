@@ -10,9 +10,9 @@ from tfmemlens.readers.oom.rules import LineRule
 
 _BATCH = r"(?:mini-?)?batch(?:es\b|[- _]?sizes?\b)"
 _RUNS = (
-    r"(?:\A|[.!?;] )(?![^.!?;\n]{0,200}"
+    r"(?:\A|[.!?;] )(?!(?:[^.!?;\n]|\.(?=\d)){0,200}"
     r"\b(?:works?|worked|(?:runs|ran)(?! out)|fits?|fine|ok|okay|helps?|trains|can|successful\w*)\b)"
-    r"[^.!?;\n]{0,200}?"
+    r"(?:[^.!?;\n]|\.(?=\d)){0,200}?"
 )
 """From where a sentence begins that does not say that it runs."""
 _ANY = r"(?:regardless of|independent(?:ly)? of|irrespective of|no matter(?: how| what)?|what ?ever|any)"
@@ -20,6 +20,8 @@ BATCH_OF_ONE = LineRule(
     rf"(?i)(?:{_RUNS}\b{_BATCH}[`'\"]{{0,2}}\s{{0,24}}(?:=|:|->|is|was|of|to|at)?\s?"
     r"(?:(?:always|already|only|just|set|fixed|reduced|down|now) ){0,2}(?:to |at )?(?:1|one)\b"
     r"(?![.,/]?\d|[-:] ?\d))"
+    rf"|(?:{_RUNS}\b{_BATCH} (?:of )?\d{{1,4}}(?:, ?\d{{1,4}}){{0,5}},? (?:and|or|then)"
+    r" (?:with |even |also )?(?:1|one)\b(?![.,/]?\d))"
     rf"|(?:{_RUNS}\bbatch ?= ?1\b(?![.,]?\d))|\(batch(?:[- _]?size)? ?(?:=|of|is|:)? ?1\)"
     r"|\b(?:reduc|lower|decreas)\w* (?:the |my )?batch(?:[- _]?size)?\b[^.\n]{0,12}"
     r"\b(?:until|till|to|down to) (?:1|one)\b(?![.,/]?\d)"
@@ -33,6 +35,7 @@ BATCH_OF_ONE = LineRule(
     "IMAGES_PER_GPU = 1",
     "IMAGES_PER_GPU is already 1.",
     "I set up batch = 1, 416x416",
+    "The error comes with a batch size of 8, 4 and with 1 as well.",
     "All parameters are the defaults (batch 1).",
     "I tried to reduce the batch (until 1)",
     "with fp16 and batch size 1, but it still runs out of memory",
@@ -59,6 +62,40 @@ ANY_BATCH = LineRule(
     needs=("batch",),
 )
 """The text says that the batch plays no part."""
+_GOES_WELL = (
+    r"(?:works?|worked|(?:runs?|ran)(?! out)|trains|trained|fits?|(?:is|are|was|were) (?:fine|ok(?:ay)?))\b"
+    r"(?! (?:until|till|for a|a while|at first|only|on|with|in|if|when|under|using)\b)"
+)
+_SAYS_NOT = r"(?:\b(?:no|not|never|cannot|neither|nor)\b|n't\b|\?)"
+LARGER_BATCH_RUNS = LineRule(
+    r"(?i)\b(?:larger|bigger|greater|higher) (?:or|and|as well as) (?:a |an |even )?(?:smaller|lower)\b"
+    rf"(?:(?!{_SAYS_NOT})[^.!?;\n]){{0,12}}?\b{_BATCH}(?:(?!{_SAYS_NOT})[^.!?;\n]){{0,30}}?\b{_GOES_WELL}"
+    r"|\b(?:smaller|lower) (?:or|and|as well as) (?:a |an |even )?(?:larger|bigger|greater|higher)\b"
+    rf"(?:(?!{_SAYS_NOT})[^.!?;\n]){{0,12}}?\b{_BATCH}(?:(?!{_SAYS_NOT})[^.!?;\n]){{0,30}}?\b{_GOES_WELL}"
+    rf"|\b(?:can|could) (?:use|set|take|choose) (?:a )?(?:larger|bigger|greater) {_BATCH}"
+    r"(?: or (?:a )?smaller(?: one)?)?,? but not \d"
+    rf"|\A(?=[^\n]{{0,200}}\b(?:fail|crash|error|OOM|out of memory)\w*)[^\n]{{0,200}}?"
+    rf"\b(?:larger|bigger|greater|higher) {_BATCH}[`'\"]? (?:\w+ )?{_GOES_WELL}"
+    r" ?(?:fine|well|too|as well|without|ok(?:ay)?|\Z|[.,;])",
+    "a larger or a smaller batch_size works, only 4096 does not",
+    "you can set a greater batch_size or smaller one, but not 4096",
+    "it fails with 17, but a larger batch size works fine",
+    needs="atch",
+)
+"""The text says that a larger batch than the one that fails runs."""
+BATCHES_THAT_RUN = LineRule(
+    r"(?i)(?:\bbatch(?:[_ -]?sizes?)?(?: of| to)? ?[=(:]? ?(?P<first>\d{1,6})\)?`? (?:and|or|,) ?"
+    r"(?:\.?`?batch(?:[_ -]?sizes?)?(?: of)? ?[=(:]? ?)?(?P<second>\d{1,6})\)?`? (?:both |also |each )?"
+    rf"{_GOES_WELL})"
+    r"|\bbatch[_ -]?sizes?(?: of| to)? ?[=(:]? ?(?P<other>\d{1,6})\b(?:,| and| but)? ?\(?"
+    rf"(?:instead of|rather than|up from) (?P<failed>\d{{1,6}})\)?(?:(?!{_SAYS_NOT})[^.!?;\n]){{0,24}}?"
+    rf"\b{_GOES_WELL}",
+    ".batch(16) and .batch(18) run.",
+    "batch sizes 16 and 18 work",
+    "I tried batch-size of 128 (instead of 64) but it ran without any error",
+    needs="atch",
+)
+"""Batches that the text says run, of which one may be larger than the one that fails."""
 _STEP = r"(?:iteration|step|batch|update|minibatch|sample|scan|image|volume|file|record|example|graph)"
 ONE_STEP = LineRule(
     rf"(?i)\b(?:always|every time|each time|consistently|exactly|reliably)\b[^.\n]{{0,60}}"
@@ -173,6 +210,31 @@ LOADING = LineRule(
     needs=("loadgraph", "loadlayers", "concatenatearray", "model load"),
 )
 """A model is being loaded."""
+TRAINS_AND_EVALUATES = LineRule(
+    r"--(?:run_)?(?:mode|schedule)[= ]['\"]?(?P<mode>(?:continuous_)?train_and_eval\w*)"
+    r"|\b(?:mode|schedule) ?[=:] ?['\"](?P<set>(?:continuous_)?train_and_eval\w*)['\"]",
+    "python main.py --mode=train_and_eval --model_name=d0",
+    "--schedule=continuous_train_and_eval",
+    needs="train_and_eval",
+)
+"""A program that trains and evaluates in turn, in one process."""
+IN_ONE_PROCESS = LineRule(
+    r"(?i)\b(?:in|within|by|share) (?:one|the same|a single)(?: and the same)? process\b",
+    "core training and nlu training are done in the same process",
+    needs="process",
+)
+"""What one would run apart runs in one process."""
+FULL_WHILE_IDLE = LineRule(
+    r"(?i)\b(?:even (?:when|if|though)|when|while|before|after) [^.?!\n]{0,24}\b(?:no|not|nothing|any|none)\b"
+    r"[^.?!\n]{0,40}\b(?:process\w*|programs?|scripts?|runs?|running)\b[^.?!\n]{0,60}"
+    r"\b(?:GPUs?|VRAM|memory|nvidia-smi)\b[^.?!\n]{0,60}\b(?:allocated|us(?:ed|age)|in use|occupied|full"
+    r"|taken)\b|\bno process(?:es)? (?:seems? to (?:be )?|is |are |shows? up )(?:us(?:e|ing)|listed|shown"
+    r"|running|holding)\b",
+    "Even when no process of mine runs, my GPU seems to have almost 13GB allocated",
+    "No processes seem to be using it",
+    needs=("process", "program", "script", "run"),
+)
+"""A GPU's memory is in use while nothing runs that is known."""
 KEPT_AFTERWARDS = LineRule(
     r"(?i)\b(?:GPUs?|VRAM|GPU (?:memory|space))\b[^.\n]{0,40}\b(?:not|n't|never) (?:being )?"
     r"(?:freed|released|emptied|empty|cleared|free|release)\b"
@@ -444,9 +506,12 @@ WHOLE_FEED = LineRule(
     r"\b(?:eval|run)\([^\n]{0,80}\{[^}\n]{0,60}\b(?:test|valid\w*|eval)(?:_set)?[._]"
     r"(?:images|x|X|data|inputs|set)"
     r"\b(?!\[)"
-    r"|\b(?:eval|run)\([^\n]{0,80}\{\s*\w{1,20}\s*:\s*[xX]_?(?:test|val\w*|valid\w*|all)\b(?!\[)",
+    r"|\b(?:eval|run)\([^\n]{0,80}\{\s*\w{1,20}\s*:\s*[xX]_?(?:test|val\w*|valid\w*|all)\b(?!\[)"
+    r"|\brun\([^\n]{0,80}\{\s*\w{1,30}\s*:\s*(?:all_\w{1,20}|\w{0,20}corpus\w{0,20}|\w{0,12}sentences|documents"
+    r"|texts)\s*[,}]",
     "acc = sess.run(accuracy, feed_dict={x: X_test, y: Y_test})",
     "accuracy.eval(feed_dict={x: mnist.test.images, y_: mnist.test.labels, keep_prob: 1.0})",
+    "vectors = session.run(encoding, feed_dict={text: corpus_sentences})",
     needs=("eval(", "run("),
 )
 """A whole set is fed in one call of a session."""
@@ -756,6 +821,8 @@ TOLD_BESIDES = {
     "memory free beside a library": FREE_BESIDE,
     "a batch of one": BATCH_OF_ONE,
     "any batch alike": ANY_BATCH,
+    "a larger batch runs": LARGER_BATCH_RUNS,
+    "batches that run": BATCHES_THAT_RUN,
     "always at one step": ONE_STEP,
     "any sample alike": ANY_INPUT,
     "watching memory": WATCHING,
@@ -764,6 +831,9 @@ TOLD_BESIDES = {
     "reloading models": RELOADING,
     "loading a model": LOADING,
     "kept afterwards": KEPT_AFTERWARDS,
+    "in one process": IN_ONE_PROCESS,
+    "full while nothing runs": FULL_WHILE_IDLE,
+    "training and evaluating": TRAINS_AND_EVALUATES,
     "using a tool": A_TOOL,
     "on a Mac": A_MAC,
     "on Windows": ON_WINDOWS,

@@ -244,7 +244,17 @@ TRAINING_IN_WORDS = LineRule(
     "even at the start of training",
     needs=("train", "fit", "tun"),
 )
+A_LONG_SAMPLE = LineRule(
+    r"(?i)\blongest (?:[\w-]+ ){0,4}?(?:is|has|takes)(?: about| around)? (?P<longest>\d{1,6})\b"
+    r"[^.!?\n]{0,40}[.,;]? (?:but |and |while )?(?:most|the (?:rest|others)|typical\w*|usual\w*|the average"
+    r"|the median)\b[^.!?\n]{0,40}?\b(?P<most>\d{1,6})\b",
+    "The longest clip is 147 seconds, most are below 15 seconds.",
+    "the longest sequence has 9000 tokens, but most have fewer than 400",
+    needs="longest",
+)
+"""The text says how long the longest sample is, and most of them."""
 TOLD_WORK = {
+    "a long sample": A_LONG_SAMPLE,
     "training in words": TRAINING_IN_WORDS,
     "an error of Python's": PYTHON_ERROR,
     "an array of all samples": ARRAY_OF_ALL,

@@ -10,7 +10,8 @@ from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.findings.support.what_grows import THREADS, grower
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
-from tfmemlens.model.incident import FailedRequest, RequestKind
+from tfmemlens.model.incident import FailedRequest, Frame, RequestKind
+from tfmemlens.model.tensor import text_bytes
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
 
@@ -55,6 +56,34 @@ _FEWER_WEIGHTS = Remedy(
 )
 
 
+_OF_ONE_SAMPLE = regex(r"__getitem__|data_generator|load_(?:image|mask|sample|example)(?:_gt)?")
+"""Functions that read one sample of a set, for a batch that is put together beside."""
+_FEWER_READ = Remedy(
+    "read fewer samples at once: each worker holds one with all that is made of it, and its queue holds"
+    " batches that wait; see what one sample takes (its masks, its full size), and shrink large files once,"
+    " beforehand",
+    "fit_generator(..., workers=1, max_queue_size=4, use_multiprocessing=False)   # Mask R-CNN: in model.py",
+    slug="smaller-pipeline",
+)
+_AS_STRINGS = Remedy(
+    "keep the texts as Python strings or in files: an array of text gives each the length of the longest;"
+    " where it must be an array, dtype=object, or cut the few that are long",
+    "texts = np.asarray(texts, dtype=object)   # or: tf.data.TextLineDataset(files)",
+    slug="narrow-array",
+)
+
+
+def reads_one_sample(failed: FailedRequest) -> Frame | None:
+    """The frame of a traceback that reads one sample, of which many are read."""
+    return next((frame for frame in reversed(failed.frames) if _OF_ONE_SAMPLE.fullmatch(frame.name)), None)
+
+
+def characters(failed: FailedRequest) -> int:
+    """How many characters each element of an array of text has; 0 of other arrays."""
+    each = text_bytes(failed.dtype or "") if failed.shape is not None else None
+    return each // 4 if each and (failed.dtype or "")[1:2] == "U" else 0
+
+
 def of_an_array(case: Case, failed: FailedRequest) -> Iterator[Remedy]:
     """What helps where Python found no room: where no array is named, what the words say of the cause."""
     told = case.capture.surroundings
@@ -63,6 +92,12 @@ def of_an_array(case: Case, failed: FailedRequest) -> Iterator[Remedy]:
         return
     if failed.shape is None and any(frame.name in _OF_WEIGHTS for frame in failed.frames):
         yield _FEWER_WEIGHTS
+        return
+    if failed.shape is None and reads_one_sample(failed):
+        yield _FEWER_READ
+        return
+    if characters(failed):
+        yield _AS_STRINGS
         return
     if failed.shape is None and (told.shows("growing in words") or told.shows("kept in words")):
         yield from of_growth(case)

@@ -17,6 +17,7 @@ from tfmemlens.findings.support.situation import (
     TORCH_XLA,
     framework_of,
 )
+from tfmemlens.findings.support.told_again import trials_of_autokeras
 from tfmemlens.findings.support.what_grows import grower
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
@@ -43,10 +44,12 @@ def _is_shown(case: Case, found: Grower) -> bool:
 
 
 def of_its_data(case: Case) -> Grower | None:
-    """The cause that the text shows by other data with which all goes well."""
+    """The cause that the text shows by other data with which all goes well, or by how many models it trains
+    in this process.
+    """
     told, shown = case.capture.surroundings, contrasted(case)
     of_data = [told.shows(f"fails with {more}") for more in ("larger samples", "more data")]
-    return shown if shown and shown.line in of_data else None
+    return shown if shown and shown.line in of_data else trials_of_autokeras(case)
 
 
 def being_saved(case: Case, moment: Moment) -> Line | None:
