@@ -15,6 +15,7 @@ from tfmemlens.findings.support.prose_of_jax import fits_without_draws
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.values import replace
 
@@ -190,6 +191,13 @@ _RESTORES = regex(
     r"(?i)\b(?:during|while|when|on|in|at|as soon as)\b(?:[^.\n]|\.(?=\w)){0,40}?\brestor(?:e|es|ed|ing)\b"
     r"|\brestor(?:e|ing)\b[^.\n]{0,60}\b(?:killed|OOM\w*|out of memory|RAM)\b"
 )
+
+
+def is_of_a_restore(line: Line) -> bool:
+    """Whether it tells of a restore, in which memory rises to a peak and no further."""
+    return bool(_RESTORES.search(line.text))
+
+
 _GIVES_SHARDS = regex(r"\brestore_args|StandardRestore\((?!\))|abstract|\.restore\([^\n]*shard")
 _SAID = ("growing in words", "running short", "killed in words", "host RAM in words")
 

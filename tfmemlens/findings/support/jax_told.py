@@ -354,6 +354,7 @@ _ROWS = (
         "jax: a matrix of pairs",
         "a matrix over all pairs of points, which grows with the square of their number",
         (_PAIRS_IN_BLOCKS, _FEWER_POINTS),
+        unless=("jax: the forward pass fits",),
         grows=False,
     ),
     _Told(
@@ -429,7 +430,7 @@ _ROWS = (
         "vectorising",
         "what vmap makes for all rows at once",
         (IN_BLOCKS,),
-        unless=("many runs before", "failing late"),
+        unless=("many runs before", "failing late", "solving an ODE"),
         grows=False,
     ),
     _Told("jax: 64 bits", "numbers of 64 bits, which take twice the memory", (_SINGLE,), grows=False),
@@ -549,6 +550,7 @@ _BESIDE_A_MESSAGE = frozenset(
         "jax: a long loop",
         "evaluating a whole set",
         "vectorising",
+        "jax: the forward pass fits",
     }
 )
 """What explains one large request, too, where neither the code nor the compiler says what it is."""

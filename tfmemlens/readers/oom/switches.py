@@ -84,7 +84,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "batch_size",
         LineRule(
-            r"(?<!\w)(?:(?:per_device_)?train_?|global_?|mini_?|local_?)?[Bb]atch[_ -]?size"
+            r"(?<!\w)(?:(?:per_device_)?train_?|global_?|mini_?|local_?|total_?)?[Bb]atch[_ -]?size"
             r"(?:['\"]{0,2}\s*(?:[=:]|is|of|\s|from)|['\"]{1,2}\s*,)\s*(?:(?<==)['\"])?"
             r"(?:\d{1,6} ?(?:to|->|\u2192) ?)?(?P<value>\d+)L?\b",
             "batch_size=32",

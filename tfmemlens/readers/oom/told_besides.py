@@ -339,7 +339,9 @@ FITS_NO_MORE = LineRule(
 SAVING_IN_WORDS = LineRule(
     r"(?i)\b(?:OOM\w*|memory|RAM|killed|crash\w*|dies|fails?)\b[^.\n]{0,60}\b(?:during|while|when|at"
     r"|upon|before)\b"
-    r"(?:[^.\n]|\.(?=\w)){0,30}\b(?:checkpoint(?:s|ing)?|sav(?:e|es|ing)|serializ\w+)\b"
+    r"(?:(?!\b(?:restor|load|read|import|resum))[^.\n]|\.(?=\w)){0,30}"
+    r"\b(?:checkpoint(?:s|ing)?|sav(?:e|es|ing)|serializ\w+)\b"
+    r"(?! (?:\w+ ){0,3}?(?:restor|load|read\b|import))"
     r"|\b(?:checkpoint(?:s|ing)|saving|serializ\w+|exporting|model\.save"
     r"|saved_model\.save)\b[^.\n]{0,40}\b(?:OOM\w*|out of memory"
     r"|killed)\b"

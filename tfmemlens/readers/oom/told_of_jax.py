@@ -220,11 +220,13 @@ JIT_ENDS_IT = LineRule(
     r"\b(?:(?:(?:does|do|did)(?: ?n['\u2019]?t| not)|no longer|not|never|stops?)"
     r" (?:grow|increas|leak|climb|ris|creep|happen|accumulat)\w*"
     r"|(?:stays?|is|remains?) (?:flat|constant|stable)"
-    r"|(?:goes|went) away|disappear\w*|vanish\w*"
+    r"|(?:goes|went) away|disappear\w*|vanish\w*|plug(?:s|ged) (?:it|this|the)"
+    r"|(?:leak\w*|growth|problem|issue)s? (?:is|was|are) (?:gone|fixed|solved|over)"
     r"|no (?:more |such )?(?:leak|growth|increase)|fix(?:es|ed) (?:it|this|the))",
     "With @jax.jit on rollout memory stays flat.",
     "wrapping the call in eqx.filter_jit fixes it",
     "If I use jit on the solver it does not leak",
+    "# @jit   <- with it the leak is gone",
     needs=("jit",),
 )
 """Without jit it grows, and with jit it does not: what is compiled anew is inside of that call."""
@@ -294,9 +296,14 @@ RECOMPUTING = LineRule(
 )
 FORWARD_FITS = LineRule(
     r"(?i)\b(?:forward|inference)\b[^.\n]{0,60}\b(?:fits?|fine|works?|runs|ok|enough)\b"
-    r"|\b(?:fits?|fine|works?|runs)\b[^.\n]{0,40}\b(?:without (?:the )?grad\w*|forward (?:pass )?only)\b",
+    r"|\b(?:fits?|fine|works?|runs)\b[^.\n]{0,40}\b(?:without (?:the )?grad\w*|forward (?:pass )?only)\b"
+    r"|\b(?:no|without|any|lost its|loses its) effect\b[^.\n]{0,30}"
+    r"\b(?:gradients?|grad|differentiat\w+|backward|reverse[- ]mode)\b"
+    r"|\bgrad\([^#\n]{0,80}#[^\n]{0,30}\b(?:dies|fails|OOMs?|out of memory|runs out|crash\w*)\b",
     "The forward pass fits easily in 8GB",
-    needs=("forward", "inference", "without"),
+    "batch_size has no effect once I take the gradient",
+    "jax.grad(loss)(x, y)   # dies",
+    needs=("forward", "inference", "without", "effect", "grad("),
 )
 """What runs without its gradient."""
 BEFORE_SHARDING = LineRule(
@@ -432,6 +439,12 @@ SIMULATED = LineRule(
     needs="force_host_platform",
 )
 """The CPU plays several devices."""
+CHECKPOINT_READ = LineRule(
+    r"/checkpoint/read/[^\n]{0,80}\btotal bytes: (?P<size>\d{1,5}(?:\.\d{1,2})?) (?P<unit>[KMGT]iB)\)",
+    "[process=0] /jax/checkpoint/read/bytes_per_sec: 1.0 GiB/s (total bytes: 10.9 GiB) (time elapsed: 10 s)",
+    needs="/checkpoint/read/",
+)
+"""Orbax says how large the checkpoint is that it has read."""
 LAST_BATCH = LineRule(
     r"(?i)\b(?:only|just|always)\b[^.\n]{0,30}\b(?:on|at|in|for|with) the (?:very )?last batch\b"
     r"|\b(?:the |its )?last batch\b[^.\n]{0,20}"
@@ -526,6 +539,7 @@ TOLD_OF_JAX = {
     "jax: TensorFlow beside": OF_TF_DATA,
     "jax: a model of TensorFlow beside": MODEL_BESIDE,
     "jax: jit ends it": JIT_ENDS_IT,
+    "jax: a checkpoint read": CHECKPOINT_READ,
     "jax: a long loop": LONG_LOOP,
     "jax: a gradient": TAKEN_GRADIENT,
     "jax: attention": ATTENTION,
