@@ -305,7 +305,7 @@ TABLE: dict[str, Applicability] = {
     "compare-with-device": Applicability(code=_OF_JAX),
     "mark-step": Applicability(frozenset({TORCH_XLA})),
     "count-compilations": Applicability(frozenset({TORCH_XLA})),
-    "compile-once": Applicability(_OF_JAX),
+    "compile-once": Applicability(_OF_JAX | {TORCH_XLA}),
     "use-all-devices": Applicability(_OF_JAX),
     "room-for-unified-memory": Applicability(_OF_JAX, devices=_ON_GPU),
     "one-at-a-time": Applicability(frozenset({TORCH_XLA})),

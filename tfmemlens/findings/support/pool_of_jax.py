@@ -32,7 +32,7 @@ BEFORE_JAX = Remedy(
     "export XLA_PYTHON_CLIENT_PREALLOCATE=false   # or XLA_PYTHON_CLIENT_MEM_FRACTION=.10",
     slug="set-before-import",
 )
-_UNTIL_ITS_END = Remedy(
+UNTIL_ITS_END = Remedy(
     "memory goes back to the GPU when the process ends: do this part in a process of its own, or let JAX give"
     " back what it frees, which is slower",
     "export XLA_PYTHON_CLIENT_ALLOCATOR=platform",
@@ -143,5 +143,5 @@ def remedies(told: Surroundings) -> Iterator[Remedy]:
         return
     yield BEFORE_JAX
     if told.shows("kept in words"):
-        yield _UNTIL_ITS_END
+        yield UNTIL_ITS_END
     yield _LOOK
