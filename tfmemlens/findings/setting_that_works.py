@@ -19,7 +19,10 @@ from tfmemlens.patterns import regex
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: the writer's own test"
 
-_SETTING = regex(r"(?i)\bwith `?(?P<setting>(?:XLA|TF|JAX|LIBTPU)_\w+=[\w.,=/-]+)")
+_SETTING = regex(
+    r"(?i)\bwith `?(?P<setting>(?:XLA|TF|JAX|LIBTPU)_\w+=[\w.,=/-]+"
+    r"|(?P<call>[a-z_]\w{2,40}(?:\.\w{2,40}){0,2}\((?:\w{1,20}=)?\d{1,6}\)))"
+)
 _PART = "XLA_PYTHON_CLIENT_MEM_FRACTION="
 
 
@@ -71,7 +74,7 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(
                 Remedy(
                     f"keep {setting}, with which it goes through ({line.place}){more}",
-                    f"export {setting}",
+                    None if match["call"] else f"export {setting}",
                     slug="setting-that-works",
                 ),
             ),

@@ -317,7 +317,9 @@ class _Stream:
         last = refused[-1].line.number
         if self.surroundings.tried_algorithms:
             return True  # for an algorithm that XLA tried, and it goes on with others
-        if not any(line.number > last for _, line in self.surroundings.steps):
+        printed = self.surroundings.purposes.get("jax: a printed result")
+        went_on = [*(line for _, line in self.surroundings.steps), *([printed] if printed else [])]
+        if not any(line.number > last for line in went_on):
             return False
         self.surroundings.refusals += [(part.size, part.line) for part in refused if part.size]
         return True

@@ -506,8 +506,8 @@ MANY_RUNS = LineRule(
     rf"|\b(?:at|on|in|during) the {_LATER} (?:call|run|trial|repeat|repetition|experiment|configuration)\b"
     r"|\bthe (?:[2-9]|1\d)(?:th|nd|rd) (?:run|call|fit|trial|model|repeat)"
     r" (?:dies|fails|crash\w*|OOMs?|runs out)\b"
-    r"|\b(?:the |a |its )?first (?:run|call|execution)\b[^.\n]{0,30}"
-    r"\b(?:always )?(?:works?|is fine|succeeds|passes)\b"
+    r"|\b(?:the |a |its )?first (?:run|call|execution|set|one|file|request|prediction|job)\b[^.\n]{0,30}"
+    r"\b(?:always )?(?:works?|is fine|succeeds|passes|(?:goes|runs) (?:well|fine|through))\b"
     rf"|\b(?:first|previous|last|earlier|old) {_TURN} (?:is|are|was|were) still"
     r" (?:in|on|held|there|allocated|alive|occupying|using|taking)\b"
     rf"|\bthe (?:2nd|second|third|next) {_TURN}\b[^.\n]{{0,40}}"
@@ -520,6 +520,7 @@ MANY_RUNS = LineRule(
     "when the next one starts the previous one is still in memory",
     "the second batch of draws always fails",
     needs=(
+        "first",
         "still",
         "always",
         "after",

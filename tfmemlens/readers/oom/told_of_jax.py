@@ -439,6 +439,25 @@ SIMULATED = LineRule(
     needs="force_host_platform",
 )
 """The CPU plays several devices."""
+WAS_BEFORE = LineRule(
+    r"\b(?:[Cc]hanged|[Rr]aised|[Ii]ncreased|[Ss]et|[Bb]umped|[Ss]witched)\s+`?(?P<name2>[a-z]\w*_\w{1,40})`?"
+    r" from `?(?P<was2>\w[\w.-]{0,30}?)`? to `?\w|"
+    r"\b(?P<name>[a-z_]\w{1,40}) ?= ?[`'\"]?\w[\w.-]{0,30}[`'\"]? \((?:it )?(?:was|before|previously"
+    r"|formerly|used to be):? [`'\"]?(?P<was>\w[\w.-]{0,30})[`'\"]?\)",
+    'attn_mechanism="sdpa" (was "flash")',
+    "I changed num_slices_per_block from 16 to 127",
+    needs=(
+        " from ",
+        *("(was ", "(it was ", "(before", "(previously", "(formerly", "(used to be"),
+    ),
+)
+"""A setting that had another value in the run before."""
+PRINTED = LineRule(
+    r"\A\s*(?:Out\[\d+\]: ?)?(?:Array|DeviceArray)\(\[*-?\d",
+    "Array([[1., 1.], [1., 1.]], dtype=float32)",
+    needs="Array(",
+)
+"""An interpreter prints a result of JAX."""
 CHECKPOINT_READ = LineRule(
     r"/checkpoint/read/[^\n]{0,80}\btotal bytes: (?P<size>\d{1,5}(?:\.\d{1,2})?) (?P<unit>[KMGT]iB)\)",
     "[process=0] /jax/checkpoint/read/bytes_per_sec: 1.0 GiB/s (total bytes: 10.9 GiB) (time elapsed: 10 s)",
@@ -458,9 +477,11 @@ LAST_BATCH = LineRule(
 AT_VALIDATION = LineRule(
     r"(?i)\b(?:OOMs?|out of memory|fails?|crash\w*|dies)\b[^.\n]{0,24}"
     r"\b(?:only )?(?:when|while|as soon as|once|during|at|in) (?:the )?(?:first )?"
-    r"(?:validation|evaluation|eval\b|sampling images|inference)",
+    r"(?:validation|evaluation|eval\b|sampling images|inference)"
+    r"|\A\W{0,3}Rendering chunk \d+/\d+",
     "OOM only when validation runs at step 500",
-    needs=("validation", "eval", "sampling", "inference"),
+    "Rendering chunk 0/47",
+    needs=("validation", "eval", "sampling", "inference", "rendering chunk"),
 )
 """It fails when something is validated between training steps."""
 FULL_GUIDE = LineRule(
@@ -479,8 +500,11 @@ RESUMING = LineRule(
 """It fails when a run is resumed."""
 WORKS_WITH = LineRule(
     r"(?i)(?<!not )\bwith `?(?:XLA|TF|JAX|LIBTPU)_\w+=\S+[^.\n]{0,12}\b(?:it|everything|the same|all)\b"
-    r"[^.\n]{0,20}\b(?:works?|runs? (?:fine|through|well)|fits|gets through|goes through|succeeds|trains)\b",
+    r"[^.\n]{0,20}\b(?:works?|runs? (?:fine|through|well)|fits|gets through|goes through|succeeds|trains)\b"
+    r"|(?<!not )\bwith `?[a-z_]\w{2,40}(?:\.\w{2,40}){0,2}\((?:\w{1,20}=)?\d{1,6}\)`?[^.\n]{0,40}"
+    r"\b(?:works|runs (?:fine|through|well)|fits|gets through|goes through|succeeds)\b(?! (?:until|for))",
     "With XLA_PYTHON_CLIENT_MEM_FRACTION=1.0 it gets through all ten.",
+    "With set_mixed_map_iters(8) and one GPU it is slow, but works.",
     needs="ith ",
 )
 """The writer has found a setting that helps."""
@@ -540,6 +564,8 @@ TOLD_OF_JAX = {
     "jax: a model of TensorFlow beside": MODEL_BESIDE,
     "jax: jit ends it": JIT_ENDS_IT,
     "jax: a checkpoint read": CHECKPOINT_READ,
+    "jax: a printed result": PRINTED,
+    "jax: another value before": WAS_BEFORE,
     "jax: a long loop": LONG_LOOP,
     "jax: a gradient": TAKEN_GRADIENT,
     "jax: attention": ATTENTION,
