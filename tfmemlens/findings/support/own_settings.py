@@ -258,6 +258,7 @@ _KNOBS = {
     "fewer-environments": regex(r"(?i)\A(?:num|n)_?(?:train_)?envs\Z"),
     "smaller-replay": regex(r"(?i)\A(?:max_)?(?:replay_)?(?:buffer|replay)_?size\Z|\Abuffer_size\Z"),
     "fewer-draws": regex(r"(?i)\An_samples\Z"),
+    "chunks-of-samples": regex(r"(?i)\Achunk_size\Z"),
 }
 """By the slug of a remedy: what the program calls the number that it changes."""
 _STATED_ALONE = ("fewer-seeds", "smaller-replay")
@@ -274,7 +275,10 @@ class NamedProgram:
     def remedies(self, case: Case, *, on_host: bool) -> Iterator[Remedy]:
         """Its settings, with the numbers that the text states."""
         stated = case.capture.surroundings.sizes
-        for each in self.program.settings:
+        settings = self.program.settings
+        if case.capture.surroundings.shows("growing in words") or _asks_for_a_part(case):
+            settings = tuple(sorted(settings, key=lambda each: each.slug != "fewer-steps-at-once"))
+        for each in settings:
             if each.slug == _ON_THE_CPU.slug and (on_host or case.capture.surroundings.shows("on a TPU")):
                 continue
             if self.program.fact == _SOLVER and each is self.program.settings[0] and _keeps_all_steps(case):
@@ -295,12 +299,30 @@ class NamedProgram:
                 continue
             if number is not None:
                 name, value, line = number
+                if each.slug == "chunks-of-samples":
+                    yield replace(each, text=_PASSED_OVER.format(name, value, line.place), code=None)
+                    continue
                 each = replace(
                     each, text=f"{each.text}: `{name}` {value:,} -> {max(value // 2, 1):,} ({line.place})"
                 )
             yield each
 
 
+_A_PART, _USUAL_DEVICE = 0.25, 16 << 30
+
+
+def _asks_for_a_part(case: Case) -> bool:
+    """Whether what failed is a small part of the device: the rest is there, of steps that were done."""
+    request = case.moments[0].request if case.moments else None
+    devices = [device.total.bytes for device in case.capture.surroundings.named_devices if device.total]
+    need = request.needed_bytes if request else None
+    return bool(need and need < _A_PART * max(devices, default=_USUAL_DEVICE))
+
+
+_PASSED_OVER = (
+    "`{}` is {} already ({}): as a rule the call that fails does not go by it. Give it the size itself where"
+    " it takes one, or lower it where it does; else take a newer release of the library, or report it"
+)
 _DIRECT = regex(r"\bDirectAdjoint\(")
 _NO_DIRECT_ADJOINT = Remedy(
     "let the gradient keep checkpoints instead of every step with all its stages: DirectAdjoint"

@@ -158,11 +158,26 @@ def working_batch(case: Case, moment: Moment) -> Remedy | None:
     )
 
 
+def one_on_each(case: Case) -> bool:
+    """Whether the whole batch that the text states has one sample for each of the devices that it states."""
+    stated = [each for each in case.capture.surroundings.sizes if len(each.sizes) == 1]
+    whole = {each.sizes[0] for each in stated if _IS_BATCH.match(each.name) and _WHOLE.search(each.line.text)}
+    devices = {each.sizes[0] for each in stated if _IS_DEVICES.match(each.name)}
+    return bool(whole) and whole == devices and max(whole) > 1
+
+
+_IS_BATCH = regex(r"(?i)batch(?:[_ ]?size)?\Z")
+_IS_DEVICES = regex(r"(?i)(?:devices|cores|chips|GPUs)\Z")
+_WHOLE = regex(r"(?i)\b(?:global|total)[ _-]?batch")
+
+
 def _is_one_sample(case: Case, moment: Moment) -> bool:
     """Whether the text says that the batch is one sample, and neither a setting nor the shape says
     otherwise: what a list would give half of a batch back is no advice then.
     """
     told, shape = case.capture.surroundings, moment.request.failed.shape if moment.request else None
+    if one_on_each(case):
+        return shape is None
     if told.shows("a batch of one") is None or (_stated_batch(case) or 1) > 1:
         return False
     return shape is None or (len(shape) > _LEAST_OF_IMAGES and shape[0] == 1)
@@ -440,7 +455,7 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     if moment.request and of_other_data(case, moment.request):
         return None  # the rule of that phase says it, for the batch of its data set
     batch = saving.batch if saving.basis is SavingBasis.REPLAY else batch_of(case, moment)
-    if batch is None and case.capture.surroundings.shows("a batch of one"):
+    if batch is None and (case.capture.surroundings.shows("a batch of one") or one_on_each(case)):
         batch = 1
     tool = situation(case, moment).tool or known_tool(case) is not None
     accumulate = applies("gradient-accumulation", case, moment) and not is_forward_only(moment) and not tool

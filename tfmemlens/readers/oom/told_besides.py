@@ -24,6 +24,8 @@ BATCH_OF_ONE = LineRule(
     r"|\b(?:reduc|lower|decreas)\w* (?:the |my )?batch(?:[- _]?size)?\b[^.\n]{0,12}"
     r"\b(?:until|till|to|down to) (?:1|one)\b(?![.,/]?\d)"
     r"(?![^.!?\n]{0,60}\b(?:works?|worked|fine|helps?|fits)\b)"
+    r"|\bone (?:image |sample |sequence |example |prompt )?(?:per|on each|for each) (?:TPU )?"
+    r"(?:core|device|chip|GPU)\b"
     r"|\bIMAGES_PER_GPU\b\s{0,24}(?:(?:=|:|is|was|to|already|set|at) ?){0,4}\s{0,4}1\b"
     r"|batch[- _]?size[^\n]{0,12}(?:\u8c03\u6210|\u6539\u6210|\u8bbe\u4e3a|\u8bbe\u6210|\u964d\u5230|\u4e3a)"
     r"(?:\u4e86)? ?1(?!\d)",
@@ -31,13 +33,14 @@ BATCH_OF_ONE = LineRule(
     "even with a batch size of 1 it fails",
     "BATCH_SIZE                     1",
     "IMAGES_PER_GPU = 1",
+    "num_samples = 8 (one per core)",
     "IMAGES_PER_GPU is already 1.",
     "I set up batch = 1, 416x416",
     "All parameters are the defaults (batch 1).",
     "I tried to reduce the batch (until 1)",
     "with fp16 and batch size 1, but it still runs out of memory",
     "batch_size\u6211\u5df2\u7ecf\u8c03\u6210\u4e861",
-    needs=("atch", "images_per"),
+    needs=("atch", "images_per", " per core", " per device", " per chip", " per gpu", "one "),
 )
 """The text says that a batch is one sample."""
 ANY_BATCH = LineRule(

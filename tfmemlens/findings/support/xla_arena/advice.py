@@ -609,6 +609,9 @@ def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
             slug="shard-arguments",
         )
         return
+    if seldom := steps_of_torch_xla.ended_in_some_turns(case):
+        yield steps_of_torch_xla.end_each_pass(seldom)
+        return
     if framework_of(case) == TORCH_XLA:
         yield from _ends_of_steps(case, moment, text)
     yield Remedy(
@@ -616,6 +619,8 @@ def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
         "del x; jax.clear_caches()   # x.delete()",
         slug="drop-references",
     )
+    if framework_of(case) == JAX and program_account.replaces_its_state(case):
+        yield program_account.donate_state(case)
 
 
 _RAM = regex(
