@@ -456,3 +456,109 @@ def test_a_gpu_that_jax_does_not_find_comes_first() -> None:
     assert offered(ON_THE_CPU.format(said=said))[0] == "check-the-device"
     without = ON_THE_CPU.replace(" on my RTX 3080", "")
     assert "JAX found no GPU" not in explained(without.format(said=said)).verdict
+
+
+BASIS_OF_NEMOS = (
+    "# compute_features on an RTX A4000 (16 GB) with jax\nX is only 500000 x 1600 in the end.\n"
+    "RESOURCE_EXHAUSTED: Out of memory while trying to allocate {bytes} bytes.\n"
+)
+
+
+@pytest.mark.parametrize(("size", "told"), [(499_999, "499,999 x 1,600"), (499_990, None), (400_000, None)])
+def test_a_stated_shape_that_lacks_a_row_is_the_request(size: int, told: str | None) -> None:
+    verdict = explained(BASIS_OF_NEMOS.format(bytes=size * 1600 * 4)).verdict
+    assert (told in verdict) if told else ("x 1,600" not in verdict)
+
+
+SHARDED = (
+    "# EasyDeL, a model of 1.1B parameters on a TPU v2-8\n"
+    "trainer.train(params); arguments = TrainArguments(total_batch_size=64, {sharding})\n"
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of"
+    " memory in memory space hbm. Used 21.90G of 7.48G hbm. Exceeded hbm capacity by 14.42G.\n"
+)
+
+
+def test_weights_that_are_spread_are_not_told_whole() -> None:
+    assert (
+        "whatever the batch" not in explained(SHARDED.format(sharding="sharding_array=(1, -1, 1, 1)")).verdict
+    )
+    assert "64 -> " in first(SHARDED.format(sharding="sharding_array=(1, -1, 1, 1)"))
+    assert "whatever the batch" in explained(SHARDED.format(sharding="scheduler='linear'")).verdict
+
+
+PICTURES = (
+    "# vLLM on TPU v6e with {what}\nmax-model-len is 8192, max-num-batched-tokens 8192.\n"
+    "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem while allocating"
+    " on stack for %flash_attention.1 = bf16[1,16,{length},80]{{3,2,1,0:T(8,128)(2,1)}} custom-call(%a, %b),"
+    ' custom_call_target="tpu_custom_call". Scoped allocation with size 37.22M and limit 32.00M exceeded'
+    " scoped vmem limit by 5.22M.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("what", "length", "told"),
+    [("a mix of images", 25344, True), ("a mix of images", 4096, False), ("long texts", 25344, False)],
+)
+def test_a_sequence_longer_than_any_text_is_a_picture(what: str, length: int, told: bool) -> None:
+    assert ("let pictures be smaller" in first(PICTURES.format(what=what, length=length))) is told
+
+
+PICKER = (
+    "# Conv layers of jax on WSL2\nRuntimeError: UNKNOWN: Failed to determine best cudnn convolution"
+    " algorithm: INTERNAL: All algorithms tried for convolution (f32[128,64,30,30], u8[0]) custom-call(f32"
+    "[128,3,32,32])"
+    " failed.\n{said}\n"
+)
+
+
+def test_a_search_for_an_algorithm_that_ends_a_run_lacks_room_outside_the_pool() -> None:
+    found = explained(
+        PICKER.format(said="After setting XLA_PYTHON_CLIENT_MEM_FRACTION=0.87 the program runs perfectly.")
+    )
+    assert found.verdict.startswith("A call of cuDNN failed")
+    assert "fine without" not in found.verdict
+    assert found.actions[0].remedy.slug == "setting-that-works"
+    assert "outside of JAX's pool" in found.actions[0].remedy.text
+
+
+TABLE = (
+    "# jaxline on two GPUs\nRESOURCE_EXHAUSTED: Out of memory while trying to allocate 285212672 bytes.\n"
+    "{when}\n"
+    "|   0  GeForce RTX 208...  Off  | 00000000:17:00.0 Off |                  N/A |\n"
+    "| 31%   43C    P2    55W / 250W |   9921MiB / 11019MiB |      0%      Default |\n"
+    "|   1  GeForce RTX 208...  Off  | 00000000:65:00.0  On |                  N/A |\n"
+    "| 28%   36C    P8     9W / 250W |    312MiB / 11016MiB |      3%      Default |\n"
+    "|    0   N/A  N/A     20511      C   python3                          9915MiB |\n"
+)
+
+
+def test_a_table_from_before_the_run_shows_none_of_it() -> None:
+    found = explained(TABLE.format(when="nvidia-smi, before I start:"))
+    assert "python3 (pid 20511) held 9.68 GiB" in found.verdict
+    assert "CUDA_VISIBLE_DEVICES=1" in first(TABLE.format(when="nvidia-smi, before I start:"))
+    assert "20511" not in explained(TABLE.format(when="nvidia-smi while it runs:")).verdict
+
+
+UNIFIED = (
+    "# AlphaFold on {where}: RTX 3090 (24 GB), 64 GB RAM\nexport TF_FORCE_UNIFIED_MEMORY=1\n"
+    "cuda_driver.cc:794] failed to alloc 34357641216 bytes unified memory; result:"
+    " CUDA_ERROR_OUT_OF_MEMORY: out of memory\nRuntimeError: Resource exhausted: Out of memory while trying to"
+    " allocate 12582912 bytes.\n"
+)
+
+
+def test_unified_memory_is_switched_off_where_wsl_has_none() -> None:
+    assert first(UNIFIED.format(where="WSL2")).startswith("switch unified memory off")
+    assert "switch unified memory off" not in str(explained(UNIFIED.format(where="Ubuntu")).actions)
+
+
+MISTRAL = (
+    "# Loading on an RTX 4090 (24 GB) with flax\n"
+    'model = {name}.from_pretrained("mistralai/Mistral-7B-v0.1", dtype=jnp.bfloat16)\n'
+    "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 234881024 bytes.\n"
+)
+
+
+def test_the_type_of_a_computation_is_not_that_of_weights() -> None:
+    assert "turn them to 16 bits there" in first(MISTRAL.format(name="FlaxMistralForCausalLM"))
+    assert "turn them to 16 bits there" not in first(MISTRAL.format(name="MyModel"))

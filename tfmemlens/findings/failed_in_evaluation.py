@@ -35,7 +35,7 @@ from tfmemlens.findings.support.phase import (
 )
 from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
 from tfmemlens.findings.support.rows import all_in_use, device_limit, on_host, requests
-from tfmemlens.findings.support.situation import JAX, framework_of, situation
+from tfmemlens.findings.support.situation import situation
 from tfmemlens.findings.support.tool_settings import tool
 from tfmemlens.knowledge.device_names import CPU
 from tfmemlens.knowledge.stack_frames import user_frame
@@ -264,7 +264,7 @@ def _in_parts(case: Case, phase: str, request: Request) -> Remedy:
     if program := evaluating_program(case, request):
         return remedies.of_evaluating_program(program[0])
     need = request.needed_bytes or 0
-    if 0 < need < _LEAST_TO_CUT and framework_of(case) == JAX:
+    if 0 < need < _LEAST_TO_CUT and "concatenate" in (request.failed.source_text or ""):
         return Remedy(
             "the request itself is small: bring each part's result to the host before the next one, and join"
             " them there; what all parts gave stays on the device otherwise",

@@ -52,6 +52,19 @@ _ROOM_FOR_UNIFIED = Remedy(
 )
 
 
+_WITHOUT_UNIFIED = Remedy(
+    "switch unified memory off: on WSL2 no more of it can be had than the GPU has, whatever RAM there is, so"
+    " the driver refuses several times the GPU at once. What fits the GPU goes through without it; for longer"
+    " inputs take native Linux",
+    "unset TF_FORCE_UNIFIED_MEMORY; export XLA_PYTHON_CLIENT_MEM_FRACTION=.95   # where the script sets them",
+    slug="room-for-unified-memory",
+)
+
+
+def _on_wsl(case: Case) -> bool:
+    return (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2"
+
+
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     line = told.shows("structure prediction")
@@ -79,8 +92,9 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             remedies=(
                 *(advice.more_unified(case, moment) if unified and not refused else ()),
+                *((_WITHOUT_UNIFIED,) if refused and _on_wsl(case) else ()),
                 FEWER_RESIDUES,
-                *((_ROOM_FOR_UNIFIED,) if refused else ()),
+                *((_ROOM_FOR_UNIFIED,) if refused and not _on_wsl(case) else ()),
                 *(() if no_gpu or unified or refused else (with_host_ram(need, device_limit(case, moment)),)),
                 SMALLER_ALIGNMENT,
             ),

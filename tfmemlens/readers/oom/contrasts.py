@@ -126,7 +126,7 @@ _ONLY_WITH = regex(
 )
 _SWITCHED = regex(
     r"(?i)\b(?:if|when|once|after|by) (?:i |we |you )?set(?:ting)?"
-    r" (?P<thing>[`'\"]?[A-Za-z_][\w.]{1,40}[`'\"]?)(?: ?= ?| to )[`'\"]?(?:False|None|0|off)\b"
+    r" (?P<thing>[`'\"]?[A-Za-z_][\w.]{1,40}[`'\"]?)(?: ?= ?| to )[`'\"]?(?:False|None|0(?!\.\d)|off)\b"
 )
 _TAKEN_AWAY = regex(
     r"(?i)\b(?:if|when|once|as soon as) (?:i|we|you) (?:take|took|leave|left|comment(?:ed)?|turn(?:ed)?"

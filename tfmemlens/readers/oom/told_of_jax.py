@@ -452,6 +452,16 @@ WAS_BEFORE = LineRule(
     ),
 )
 """A setting that had another value in the run before."""
+TABLE_BEFORE = LineRule(
+    r"(?i)\bnvidia-smi\b[^\n]{0,40}\b(?:before|prior to) (?:I|we|it|the (?:run|script|program|training|job)"
+    r"|my (?:run|script|program|training|job)|start\w*|running|launch\w*)\b"
+    r"|\b(?:before|prior to) (?:I start|we start|start\w*|running|launch\w*|the (?:run|start)|running it)\b"
+    r"[^\n]{0,40}\bnvidia-smi\b",
+    "nvidia-smi, before I start:",
+    "Before starting the script nvidia-smi says",
+    needs="nvidia-smi",
+)
+"""A table of the GPUs is from before the run."""
 PRINTED = LineRule(
     r"\A\s*(?:Out\[\d+\]: ?)?(?:Array|DeviceArray)\(\[*-?\d",
     "Array([[1., 1.], [1., 1.]], dtype=float32)",
@@ -499,13 +509,16 @@ RESUMING = LineRule(
 )
 """It fails when a run is resumed."""
 WORKS_WITH = LineRule(
-    r"(?i)(?<!not )\bwith `?(?:XLA|TF|JAX|LIBTPU)_\w+=\S+[^.\n]{0,12}\b(?:it|everything|the same|all)\b"
-    r"[^.\n]{0,20}\b(?:works?|runs? (?:fine|through|well)|fits|gets through|goes through|succeeds|trains)\b"
+    r"(?i)(?<!not )\b(?:with|(?:after |when |once )?(?:I )?set(?:ting)?) `?(?:XLA|TF|JAX|LIBTPU)_\w+=\S+"
+    r"[^.\n]{0,12}\b(?:it|everything|the same|all|(?:the|my) (?:program|script|code|model))\b"
+    r"[^.\n]{0,20}\b(?:works?|runs? (?:fine|through|well|perfectly)|fits|(?:gets|goes) through|succeeds"
+    r"|trains)\b"
     r"|(?<!not )\bwith `?[a-z_]\w{2,40}(?:\.\w{2,40}){0,2}\((?:\w{1,20}=)?\d{1,6}\)`?[^.\n]{0,40}"
     r"\b(?:works|runs (?:fine|through|well)|fits|gets through|goes through|succeeds)\b(?! (?:until|for))",
     "With XLA_PYTHON_CLIENT_MEM_FRACTION=1.0 it gets through all ten.",
+    "After setting XLA_PYTHON_CLIENT_MEM_FRACTION=0.87 the program runs perfectly",
     "With set_mixed_map_iters(8) and one GPU it is slow, but works.",
-    needs="ith ",
+    needs=("ith ", "set"),
 )
 """The writer has found a setting that helps."""
 SCORES_IN_CODE = LineRule(
@@ -565,6 +578,7 @@ TOLD_OF_JAX = {
     "jax: jit ends it": JIT_ENDS_IT,
     "jax: a checkpoint read": CHECKPOINT_READ,
     "jax: a printed result": PRINTED,
+    "a table of before": TABLE_BEFORE,
     "jax: another value before": WAS_BEFORE,
     "jax: a long loop": LONG_LOOP,
     "jax: a gradient": TAKEN_GRADIENT,

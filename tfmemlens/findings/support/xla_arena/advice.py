@@ -234,7 +234,16 @@ def _called(case: Case) -> str:
 def _of_a_server(case: Case, moment: Moment) -> Iterator[Remedy]:
     """A kernel that comes with a server, whose blocks go with what one call may have."""
     told = case.capture.surroundings
-    yield replace(_FEWER_IN_A_CALL, code=lower_than_set(told, flags_of(told).kernel))
+    patches = _sequence_of_pictures(case, moment)
+    if patches:
+        yield Remedy(
+            f"let pictures be smaller: the patches of one are a sequence of this kernel, {patches:,} long,"
+            " and the lengths and numbers of tokens that the server is given do not bound it",
+            "--mm-processor-kwargs '{\"max_pixels\": 1003520}'   # of models that take any size",
+            slug="smaller-input",
+        )
+    else:
+        yield replace(_FEWER_IN_A_CALL, code=lower_than_set(told, flags_of(told).kernel))
     limit = _more_for_an_op(_needed(moment))
     yield replace(limit, text=f"or {limit.text}")
     yield replace(
@@ -242,6 +251,27 @@ def _of_a_server(case: Case, moment: Moment) -> Iterator[Remedy]:
         text="take a newer release of the server, or report it: the kernel's blocks were tuned for another"
         " chip or shape",
     )
+
+
+_OF_THE_KERNEL = regex(r"%\S{0,60}flash_attention\S{0,20} = \w+\[(?P<sizes>[\d,]{5,60})\]")
+_LENGTHS = regex(
+    r"(?i)\bmax[-_](?:model[-_]len|num[-_]batched[-_]tokens)\W{1,4}(?:is |of |= ?)?(?P<tokens>\d{3,7})\b"
+)
+
+
+def _sequence_of_pictures(case: Case, moment: Moment) -> int | None:
+    """The length of the kernel's sequence, where the text speaks of pictures and lets a server have no text
+    as long.
+    """
+    told = case.capture.surroundings
+    line = moment.request.failed.line if moment.request else None
+    match = _OF_THE_KERNEL.search(line.text) if line else None
+    if match is None or not told.shows("of images"):
+        return None
+    longest = max(int(size) for size in match["sizes"].split(","))
+    texts = [*told.code, *(each.line for each in told.sizes)]
+    set_to = [int(found["tokens"]) for each in texts for found in _LENGTHS.finditer(each.text)]
+    return longest if set_to and longest > max(set_to) else None
 
 
 _FEWER_IN_A_CALL = Remedy(
