@@ -542,8 +542,8 @@ def test_a_table_from_before_the_run_shows_none_of_it() -> None:
 UNIFIED = (
     "# AlphaFold on {where}: RTX 3090 (24 GB), 64 GB RAM\nexport TF_FORCE_UNIFIED_MEMORY=1\n"
     "cuda_driver.cc:794] failed to alloc 34357641216 bytes unified memory; result:"
-    " CUDA_ERROR_OUT_OF_MEMORY: out of memory\nRuntimeError: Resource exhausted: Out of memory while trying to"
-    " allocate 12582912 bytes.\n"
+    " CUDA_ERROR_OUT_OF_MEMORY: out of memory\nRuntimeError: Resource exhausted:"
+    " Out of memory while trying to allocate 12582912 bytes.\n"
 )
 
 
