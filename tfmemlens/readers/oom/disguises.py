@@ -78,8 +78,8 @@ LAUNCH = LineRule(
 )
 LIBRARY = LineRule(
     r"No algorithm worked!?"
-    r"|Error: (?:UNKNOWN|INTERNAL): Failed to determine best cudnn convolution algorithm"
-    r"|Failed to get convolution"
+    r"|Error: (?:UNKNOWN|INTERNAL): Failed to determine best cudnn convolution algorithm: (?:INTERNAL"
+    r"|UNKNOWN)|Failed to get convolution"
     r" algorithm|(?:CUDNN|CUBLAS)_STATUS_ALLOC_FAILED|CU(?:DNN|BLAS)_STATUS_NOT_INITIALIZED"
     r"|(?i:(?:could not|failed to|couldn't) create (?:a )?cu(?:dnn|blas|solver\w*) (?:handle|instance))|Blas"
     r" (?:x?GEM[MV]|[SD]GEM[MV])\w* launch failed"
