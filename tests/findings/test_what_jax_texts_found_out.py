@@ -497,7 +497,13 @@ PICTURES = (
 
 @pytest.mark.parametrize(
     ("what", "length", "told"),
-    [("a mix of images", 25344, True), ("a mix of images", 4096, False), ("long texts", 25344, False)],
+    [
+        ("a mix of images", 25344, True),
+        ("a mix of images", 4096, False),
+        ("long texts", 25344, False),
+        ("a mix of images; text prompts are fine", 4096, True),
+        ("a mix of images; long text prompts fail", 4096, False),
+    ],
 )
 def test_a_sequence_longer_than_any_text_is_a_picture(what: str, length: int, told: bool) -> None:
     assert ("let pictures be smaller" in first(PICTURES.format(what=what, length=length))) is told
@@ -562,3 +568,70 @@ MISTRAL = (
 def test_the_type_of_a_computation_is_not_that_of_weights() -> None:
     assert "turn them to 16 bits there" in first(MISTRAL.format(name="FlaxMistralForCausalLM"))
     assert "turn them to 16 bits there" not in first(MISTRAL.format(name="MyModel"))
+
+
+TWO_PROGRAMS = (
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+    " 1208256760 bytes.\nrun_learner.sh:\nexport XLA_PYTHON_CLIENT_MEM_FRACTION=.2 && \\\n{between}"
+    "run_actor.sh:\nexport XLA_PYTHON_CLIENT_MEM_FRACTION={other} && \\\npython sim.py --actor\n"
+)
+LEARNER = "python sim.py --learner --batch_size 256\n\n"
+
+
+@pytest.mark.parametrize(
+    ("between", "other", "each"), [(LEARNER, ".1", True), ("", ".1", False), (LEARNER, ".2", False)]
+)
+def test_which_of_two_programs_failed_is_not_said_where_it_is_not_told(
+    between: str, other: str, each: bool
+) -> None:
+    said = explained("# serl\n" + TWO_PROGRAMS.format(between=between, other=other)).verdict
+    assert ("20 % (line 4) and 10 % (line 8) of the GPU each" in said) is each
+    assert each or "the program lets JAX have only" in said
+
+
+A_LIST = (
+    "# pmap of a small video model in JAX\nstate, metrics = jax.pmap(train_step)(state, batch)\n\n"
+    "batch_size {a}:\n"
+    "RuntimeError: Resource exhausted: Out of memory while trying to allocate 17094893568 bytes: while"
+    " running replica 0\nbatch_size {b}:\nRuntimeError: Resource exhausted: Out of memory while trying to"
+    " allocate {size} bytes: while running replica 0\n"
+)
+
+
+def test_a_batch_that_failed_too_is_no_advice() -> None:
+    said = first(A_LIST.format(a=16, b=32, size=34189787136))
+    assert said.startswith("lower the batch: 16 -> 8, which would ask for about 7.96 GiB")
+    assert "15.92 GiB with 16 and 31.84 GiB with 32" in said
+    unlike = first(A_LIST.format(a=16, b=32, size=18094893568))
+    assert "16 -> 8" in unlike and "belongs to the samples" not in unlike
+
+
+def test_a_batch_that_runs_on_one_device_is_taken() -> None:
+    text = (
+        "pi0 in JAX runs on {where} with batch_size=2. With two of them it fails:\nbatch_size=32,\n"
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+        " 12362011728 bytes.\n"
+    )
+    assert first(text.format(where="a single RTX 4090")).startswith("take the batch of 2 that works")
+    assert "that works" not in first(text.format(where="one of our clusters"))
+
+
+def test_a_small_request_of_an_a40_is_a_bystander() -> None:
+    text = (
+        "# OOM on {card} with Flax\n 34%|###  | 341/1000 [00:52<01:41,  6.49it/s]\n"
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+        " 300000256 bytes.\nBufferAssignment OOM Debugging.\nBufferAssignment stats:\n"
+        "             parameter allocation:    78.1KiB\n        maybe_live_out allocation:   95.37MiB\n"
+        "     preallocated temp allocation:  286.10MiB\n                 total allocation:  381.55MiB\n"
+    )
+    assert "bystander" in explained(text.format(card="an A40")).verdict
+    assert "bystander" not in explained(text.format(card="a card")).verdict
+
+
+def test_host_ram_that_jax_takes_is_not_its_pool() -> None:
+    text = (
+        "# The first split takes 3 GB of {what} and keeps it until the process ends.\nimport jax\n"
+        "os.environ['XLA_PYTHON_CLIENT_MEM_FRACTION'] = '0.8'\n"
+    )
+    assert "JAX's pool" in explained(text.format(what="memory")).verdict
+    assert "JAX's pool" not in explained(text.format(what="host RAM")).verdict

@@ -24,7 +24,7 @@ from tfmemlens.findings.support.rows import (
 from tfmemlens.findings.support.situation import TENSORFLOW, situation
 from tfmemlens.findings.support.tool_settings import of_batch
 from tfmemlens.findings.support.tool_settings import tool as known_tool
-from tfmemlens.findings.support.tried import failed_batches
+from tfmemlens.findings.support.tried import failed_batches, with_each_batch
 from tfmemlens.findings.support.use_of_pairs import compares_samples
 from tfmemlens.knowledge.convolution.gpu import LIMIT_VARIABLE
 from tfmemlens.knowledge.device_names import GPU
@@ -471,6 +471,8 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     if predicted := predicted_below(case, moment, batch):
         lower = f"lower the batch: {batch} -> {predicted.batch} ({of_predicted(predicted)})"
         return f"{_named(case, batch, lower)}{again}", None
+    if batch and (grows := _in_proportion(case, batch)):
+        return f"{_named(case, batch, grows)}{again}", None
     bound = batch_bound(case, moment)
     if bound and bound.none_fits and bound.of_program:
         return None  # no batch is small enough: the rule says what its arguments and results need
@@ -512,6 +514,23 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     return _named(case, batch, f"halve the batch{example}{where}{alone}{again}"), code_snippets.accumulate(
         case.api
     ) if accumulate else None
+
+
+def _in_proportion(case: Case, batch: int) -> str | None:
+    """A batch below all that failed, where what they asked for grew as they did."""
+    asked = with_each_batch(case)
+    each = [size / number for number, size in asked.items()]
+    if not each or batch < _LEAST_OF_A_LIST or max(each) > _ALIKE * min(each):
+        return None
+    told = " and ".join(f"{human(size)} with {number}" for number, size in sorted(asked.items()))
+    lower = batch // 2
+    return (
+        f"lower the batch: {batch} -> {lower}, which would ask for about {human(round(lower * max(each)))}:"
+        f" it was {told}, so all of it belongs to the samples"
+    )
+
+
+_LEAST_OF_A_LIST, _ALIKE = 2, 1.02
 
 
 def _named(case: Case, batch: int | None, text: str) -> str:

@@ -36,7 +36,8 @@ def _variable(name: str, example: str, value: str = r"[\w.]+") -> LineRule:
 
 
 _RUNS_WELL = (
-    r"(?<![a-z\d_.-])(?:works?|worked|(?:runs?|ran|trains?|trained) (?:fine|through|well|ok)|fits|is fine"
+    r"(?<![a-z\d_.-])(?:works?|worked|(?:runs?|ran|trains?|trained) (?:fine|through|well|ok"
+    r"|on (?:an? |my )?(?:single|one|1)(?! of\b))|fits|is fine"
     r"|no (?:more )?(?:errors?|OOM|problems?)|(?:goes|gets) through"
     r"|funktioniert|klappt|l\u00e4uft|geht|funciona|funcion\u00f3"
     r"|fonctionne|marche|funziona|\u0440\u0430\u0431\u043e\u0442\u0430\u0435\u0442"
@@ -78,6 +79,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             "with a batch size of 4 it runs fine",
             "it trains well with batch size 16",
             "mit batch_size=2 l\u00e4uft es",
+            "it runs on a single RTX 4090 with batch_size=2",
             "\u628abatch_size=8\u5c31\u53ef\u4ee5",
             needs="atch",
         ),

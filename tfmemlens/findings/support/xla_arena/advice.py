@@ -261,19 +261,24 @@ _LENGTHS = regex(
 
 def _sequence_of_pictures(case: Case, moment: Moment) -> int | None:
     """The length of the kernel's sequence, where the text speaks of pictures and lets a server have no text
-    as long.
+    as long, or says that text alone goes well.
     """
     told = case.capture.surroundings
     line = moment.request.failed.line if moment.request else None
     match = _OF_THE_KERNEL.search(line.text) if line else None
-    if match is None or not told.shows("of images"):
+    pictures = told.shows("of images")
+    if match is None or pictures is None:
         return None
     longest = max(int(size) for size in match["sizes"].split(","))
     texts = [*told.code, *(each.line for each in told.sizes)]
     set_to = [int(found["tokens"]) for each in texts for found in _LENGTHS.finditer(each.text)]
-    return longest if set_to and longest > max(set_to) else None
+    longer = set_to and longest > max(set_to)
+    return longest if longer or _TEXT_GOES_WELL.search(pictures.text) else None
 
 
+_TEXT_GOES_WELL = regex(
+    r"(?i)\btext(?:-only)? (?:prompts?|requests?|inputs?|alone)\b[^.,;]{0,24}\b(?:fine|well|works?)\b"
+)
 _FEWER_IN_A_CALL = Remedy(
     "let one call have fewer tokens and fewer pages, and shorter sequences: the sizes of the kernel's blocks"
     " are chosen by them. What the cache takes of the device's own memory (HBM) plays no part",
