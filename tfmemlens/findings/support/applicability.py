@@ -320,6 +320,7 @@ TABLE: dict[str, Applicability] = {
     "read-in-host-ram": Applicability(frozenset({TORCH_XLA})),
     "prime-the-optimizer": Applicability(frozenset({TORCH_XLA})),
     "same-on-every-host": Applicability(_OF_JAX),
+    "one-framework-each": Applicability(_OF_JAX, devices=_ON_GPU, shell=True),
     "one-simulated-device": Applicability(frozenset({JAX}), shell=True),
     "draws-in-parts": Applicability(_OF_JAX),
     "fewer-batches-ahead": Applicability(frozenset({TORCH_XLA})),
