@@ -635,3 +635,82 @@ def test_host_ram_that_jax_takes_is_not_its_pool() -> None:
     )
     assert "JAX's pool" in explained(text.format(what="memory")).verdict
     assert "JAX's pool" not in explained(text.format(what="host RAM")).verdict
+
+
+MAPS = (
+    "# Super-resolution with Flax on a T4\n"
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+    " 12740198400 bytes.\nBufferAssignment OOM Debugging.\nBufferAssignment stats:\n"
+    "             parameter allocation:  108.16MiB\n     preallocated temp allocation:   11.87GiB\n"
+    "                 total allocation:   12.46GiB\nPeak buffers:\n        Buffer 1:\n"
+    "                Size: 7.91GiB\n"
+    '                Operator: op_name="jit(encode)/jit(main)/encoder/concatenate"\n'
+    "                Shape: f32[{n},1024,1080,1920]\n                ==========================\n\n"
+    "        Buffer 2:\n                Size: 506.25MiB\n"
+    '                Operator: op_name="jit(encode)/jit(main)/encoder/Conv_0/conv_general_dilated"\n'
+    "                Shape: f32[{n},64,1080,1920]\n                ==========================\n"
+)
+
+
+def test_maps_of_one_sample_have_no_batch_to_halve() -> None:
+    assert first(MAPS.format(n=1)).startswith("the batch is 1 already")
+    assert "the batch is 1" not in first(MAPS.format(n=2))
+
+
+TRAINER = (
+    "{start} per_device_batch_size={batch} max_target_length=4096 {more}\n"
+    "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in"
+    " memory space hbm. Used 33.27G of 30.75G hbm. Exceeded hbm capacity by 2.52G.\n{said}\n"
+)
+COMMAND = "python3 -m maxtext.train maxtext/configs/base.yml"
+
+
+def test_what_maxtext_is_not_set_to_yet_comes_first() -> None:
+    more = "attention=dot_product remat_policy=full"
+    report = explained(TRAINER.format(start=COMMAND, batch=7, more=more, said=""))
+    assert "2.52 GiB too little; it is MaxText" in report.verdict
+    texts = [action.remedy.text for action in report.actions]
+    assert texts[0] == "`attention=flash`: no matrix of scores is made (line 1 has dot_product)"
+    assert texts[1].startswith("`per_device_batch_size=1`") and "(line 1 has 7)" in texts[1]
+    assert not any("remat_policy" in text for text in texts)
+    less = first(TRAINER.format(start=COMMAND, batch=7, more="remat_policy=minimal", said=""))
+    assert less.startswith("`remat_policy=full`")
+
+
+def test_a_batch_of_maxtext_that_must_stay_stays() -> None:
+    said = "I must keep per_device_batch_size=7 to compare."
+    report = explained(TRAINER.format(start=COMMAND, batch=7, more="remat_policy=full", said=said))
+    assert not any("batch_size" in action.remedy.text for action in report.actions)
+
+
+def test_another_trainers_batch_of_a_device_is_not_maxtexts() -> None:
+    other = TRAINER.format(start="python run_clm_flax.py", batch=7, more="", said="").replace(
+        "max_target", "max"
+    )
+    assert "MaxText" not in explained(other).verdict
+
+
+FOLD = (
+    "# LocalColabFold on my laptop: even 8 amino acids fail\n"
+    "2022-08-16 20:01:20,518 Could not predict test. Not Enough GPU memory? RESOURCE_EXHAUSTED: Out of memory"
+    " while trying to allocate 3145728 bytes.\n\n"
+    "|   0  Quadro P620         Off  | 00000000:01:00.0 Off |                  N/A |\n"
+    "| N/A   52C    P8    N/A /  N/A |    348MiB /  {total}MiB |      0%      Default |\n"
+)
+
+
+def test_a_gpu_on_which_no_structure_fits_says_nothing_of_the_installation() -> None:
+    small = FOLD.format(total=" 2048")
+    assert "the GPU has 2.00 GiB in all" in explained(small).verdict
+    assert first(small).startswith("predict one short chain on the CPU")
+    assert "in all" not in explained(FOLD.format(total="16384")).verdict
+
+
+def test_draws_whose_number_is_spelled_out() -> None:
+    text = (
+        "import numpyro\nmmm.fit(media=media, {name}=1000, number_chains=1)   # LightweightMMM\n"
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+        " 25385472000 bytes.\n"
+    )
+    assert "1,000 draws x 6,346,368 numbers" in explained(text.format(name="number_samples")).verdict
+    assert "draws x" not in explained(text.format(name="number_rows")).verdict

@@ -20,6 +20,7 @@ from tfmemlens.findings.support.rows import (
     attributed,
     index_of,
     is_forward_only,
+    rows,
 )
 from tfmemlens.findings.support.situation import TENSORFLOW, situation
 from tfmemlens.findings.support.tool_settings import of_batch
@@ -183,6 +184,14 @@ def _is_one_sample(case: Case, moment: Moment) -> bool:
     return shape is None or (len(shape) > _LEAST_OF_IMAGES and shape[0] == 1)
 
 
+def _begin_with_one(moment: Moment) -> bool:
+    """Whether the largest buffers of a program are maps of one sample each."""
+    shapes = [row.allocation.shape or () for row in rows(moment)[:_LARGEST]]
+    maps = [shape for shape in shapes if len(shape) > _LEAST_OF_IMAGES]
+    return len(maps) > 1 and len(maps) == len(shapes) and all(shape[0] == 1 for shape in maps)
+
+
+_LARGEST = 4
 _LEAST_OF_IMAGES = 3
 """Axes: a shape with more that begins with 1 has a batch of one."""
 
@@ -455,7 +464,8 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     if moment.request and of_other_data(case, moment.request):
         return None  # the rule of that phase says it, for the batch of its data set
     batch = saving.batch if saving.basis is SavingBasis.REPLAY else batch_of(case, moment)
-    if batch is None and (case.capture.surroundings.shows("a batch of one") or one_on_each(case)):
+    of_one = case.capture.surroundings.shows("a batch of one") or one_on_each(case) or _begin_with_one(moment)
+    if batch is None and of_one:
         batch = 1
     tool = situation(case, moment).tool or known_tool(case) is not None
     accumulate = applies("gradient-accumulation", case, moment) and not is_forward_only(moment) and not tool
