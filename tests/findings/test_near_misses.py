@@ -37,6 +37,13 @@ PROFILE = """Type: space
     2.49GB 25.49% 50.97%     2.49GB 25.49%  init_fn /v/site-packages/optax/_src/transform.py
     2.49GB 25.49% 76.46%     2.49GB 25.49%  zeros_like /v/site-packages/optax/tree.py
 """
+PROFILED = """import jax
+Line #    Mem usage    Increment  Occurrences   Line Contents
+    14    388.3 MiB    388.3 MiB           1   @profile
+    16   {0}713.6 MiB   {0}325.2 MiB           1       keys = jax.random.split(key, 2)
+    17   2013.6 MiB    300.0 MiB           1       params = model.init(keys[0], x)
+    18   2313.6 MiB    300.0 MiB           1       state = tx.init(params)
+"""
 CRASHED = "Your session crashed after using all available RAM.\n"
 SOFT = (
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.27GiB with freed_by_count=0. The caller"
@@ -590,6 +597,7 @@ CASES: dict[str, tuple[str, str]] = {
         "import jax\nstate = jax.device_put(state, NamedSharding(mesh, P('data')))\n" + XLA,
     ),
     "arrays-of-a-profile": (PROFILE + XLA, PROFILE.rpartition("    2.49GB")[0]),
+    "lines-of-a-profile": (PROFILED.format(1), PROFILED.format(0)),
     "equal-arrays": (
         "import jax\n" + 4 * "(32000, 4096) float32 524288000\n" + XLA.replace("9031036208", "524288000"),
         "import jax\n" + 3 * "(32000, 4096) float32 524288000\n" + XLA.replace("9031036208", "524288000"),

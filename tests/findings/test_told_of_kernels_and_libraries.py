@@ -44,7 +44,7 @@ def test_a_message_outranks_words_of_a_core_s_memory() -> None:
     "message",
     [
         "cuSolver internal error in `eigvalsh`",
-        "RuntimeError: jaxlib/gpu/solver.cc:213: operation cusolverDnDsyevd_bufferSize(",
+        "RuntimeError: jaxlib/gpu/solver.cc:213: operation cusolverDnDsyevd(",
     ],
 )
 def test_a_solver_that_failed_wants_a_smaller_matrix_and_no_smaller_batch(message: str) -> None:

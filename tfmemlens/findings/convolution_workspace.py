@@ -51,7 +51,10 @@ def check(case: Case) -> Iterator[Finding]:
         if refused and (beyond := _beyond_the_limit(f"{said} {refused.text}")):
             yield _of_the_limit(moment, index, refused, *beyond)
             continue
-        if "nullptr" in said:
+        if _ASKS_ITS_SIZE.search(said):
+            yield _of_a_count(moment, index, library)
+            continue
+        if "nullptr" in said and "dnn" in said.lower():
             yield _without_library(case, moment, index)
             continue
         if _SCRATCH.search(said):
@@ -112,6 +115,38 @@ def _with_room(moment: Moment, index: int, library: str, room: Line) -> Finding:
         ),
         moment=index,
         rules_out=("growth", "see-device-users", "cudnn-workspace-limit", "gradient-accumulation"),
+    )
+
+
+_ASKS_ITS_SIZE = regex(r"operation (?:cu|gpu)solver\w*_bufferSize\(")
+
+
+def _of_a_count(moment: Moment, index: int, library: str) -> Finding:
+    """A call that only asks how large its workspace would be: it allocates nothing."""
+    assert moment.request
+    what = (
+        f"this call only asks {library} how large its workspace would be, and takes no memory: as a rule the"
+        " matrix is too large for the 32-bit sizes of the call, whatever is free"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        evidence=(Evidence("the message", moment.request.failed.line),),
+        remedies=(
+            Remedy(
+                "take a newer jax and jaxlib, which call the library with 64-bit sizes",
+                "pip install -U 'jax[cuda12]'",
+                slug="newer-release",
+            ),
+            Remedy(
+                "or give it 32-bit numbers, which take half, a smaller matrix, or the CPU with its RAM",
+                "jnp.linalg.eigh(jax.device_put(a, jax.devices('cpu')[0]))",
+                slug="smaller-input",
+            ),
+        ),
+        moment=index,
+        rules_out=("growth", "see-device-users", "matching-driver", "in-pieces"),
     )
 
 

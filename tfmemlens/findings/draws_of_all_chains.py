@@ -27,8 +27,8 @@ from tfmemlens.values import dataclass
 BASIS = Basis.SHAPE
 EXPLAINS = "the request"
 
-_DRAWS = regex(r"(?i)\A(?:(?:num|n|nb)_?)?(?:samples|draws|iterations?|iter)\Z")
-_CHAINS = regex(r"(?i)\A(?:(?:num|n|nb)_?)?chains?\Z")
+_DRAWS = regex(r"(?i)\A(?:(?:num(?:ber)?|n|nb)_?)?(?:samples|draws|iterations?|iter)\Z")
+_CHAINS = regex(r"(?i)\A(?:(?:num(?:ber)?|n|nb)_?)?chains?\Z")
 _LEAST_BYTES = 256 * MIB
 _TELLING = 100
 """A multiple of a number with as much in odd factors is one by chance once in a hundred times."""

@@ -255,11 +255,22 @@ def _by_hand(case: Case) -> bool:
     return case.api.front_end is FrontEnd.JAX and case.api.library != "Keras"
 
 
+_LEAST_TO_CUT = 64 << 20
+"""A smaller request is no reason to cut the work into parts: the device was full."""
+
+
 def _in_parts(case: Case, phase: str, request: Request) -> Remedy:
     """Fewer rows at a time, so many parts that each needs 2 GiB at most."""
     if program := evaluating_program(case, request):
         return remedies.of_evaluating_program(program[0])
     need = request.needed_bytes or 0
+    if 0 < need < _LEAST_TO_CUT and "concatenate" in (request.failed.source_text or ""):
+        return Remedy(
+            "the request itself is small: bring each part's result to the host before the next one, and join"
+            " them there; what all parts gave stays on the device otherwise",
+            "parts = [np.asarray(apply(params, part)) for part in parts]; out = np.concatenate(parts)",
+            slug=_WORDS[phase][1],
+        )
     parts = max(1 << (max(need - 1, 0) // _PART_BYTES).bit_length(), 8)
     each = f" ({parts} parts need {human(need // parts)} each, as far as it grows with them)" if need else ""
     return Remedy(

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import jax_lines
 from tfmemlens.findings.support.jax_stack import MadeByLine
 from tfmemlens.findings.support.program_lines import code_lines
-from tfmemlens.findings.support.rows import requests
+from tfmemlens.findings.support.rows import device_limit, requests
 from tfmemlens.findings.support.servers import A_SERVER
 from tfmemlens.findings.support.situation import JAX, framework_of, has_one_card
 from tfmemlens.findings.support.xla_arena import facts
@@ -25,6 +25,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.units import GIB, MIB, human
 
 BASIS = Basis.NAME
 EXPLAINS = "the request"
@@ -69,6 +70,29 @@ def _kept_site(case: Case, what: str) -> str:
 
 _OF_MADE_WEIGHTS = {"smaller-model", "smaller-moments", "small-init"}
 """Remedies that tell that weights or their slots are made, rather than data."""
+
+
+_READ = regex(r"\btotal bytes: (?P<size>\d{1,5}(?:\.\d{1,2})?) (?P<unit>[KMGT]iB)\)")
+_UNITS = {"KiB": 1 << 10, "MiB": MIB, "GiB": GIB, "TiB": 1 << 40}
+_TIMES_OF_STATE = 3
+"""The weights, and two moments of each."""
+_TRAIN_A_PART = Remedy(
+    "train a part of the weights (LoRA, frozen layers), and let only these have moments: take the program's"
+    " own configuration for that, where it has one",
+    "tx = optax.multi_transform({'train': optax.adamw(1e-4), 'freeze': optax.set_to_zero()}, labels)",
+    slug="low-rank-tuning",
+)
+
+
+def _state_of_read_weights(case: Case) -> tuple[int, Line] | None:
+    """What weights of a checkpoint, which was read just before, take with Adam's moments; and the line that
+    tells how large it is.
+    """
+    line = case.capture.surroundings.shows("jax: a checkpoint read")
+    match = _READ.search(line.text) if line else None
+    if line is None or match is None or _trains_a_part(case):
+        return None
+    return int(float(match["size"]) * _UNITS[match["unit"]]) * _TIMES_OF_STATE, line
 
 
 def _is_sharded_afterwards(case: Case) -> bool:
@@ -139,6 +163,16 @@ def check(case: Case) -> Iterator[Finding]:
         if "smaller-moments" in slugs and (lora := _trains_a_part(case)):
             remedies = (_MOMENTS_OF_A_PART, *remedies)
             what += f"; {lora.place} says that a part of them is trained, and all of them get moments"
+        state = _state_of_read_weights(case) if "smaller-moments" in slugs else None
+        limit = device_limit(case, moment)
+        if state and limit and state[0] > limit.bytes:
+            what += (
+                f"; the checkpoint that was read has {human(state[0] // _TIMES_OF_STATE)} ({state[1].place}):"
+                f" with them {human(state[0])}, more than the device has"
+            )
+            remedies = (_TRAIN_A_PART, *remedies)
+        else:
+            state = None
         what = _beside_the_fact(moment, what)
         at = f" at {request.failed.source}" if request.failed.source and not made.line else ""
         quoted = (Evidence("the code", made.line),) if made.line else ()
@@ -146,7 +180,7 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.CAUSE,
             headline=f"{what}{at}",
             because=what,
-            explains=made.explains or request.needed_bytes,
+            explains=state[0] if state else made.explains or request.needed_bytes,
             evidence=(*quoted, Evidence("the message", request.failed.line)),
             remedies=remedies,
             moment=index,

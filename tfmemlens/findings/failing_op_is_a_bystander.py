@@ -57,9 +57,10 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         shapes = None if case.capture.surroundings.stores or on_host(moment) else new_shapes(case)
         others = f"; most likely {shapes.what}" if shapes else ""
+        known = case.capture.surroundings.shows("structure prediction")  # whose rule says what fills it
         share = f", {percent(need, whole)} of {human(whole)}" if whole else ""
         yield Finding(
-            severity=Severity.CAUSE if small_alone else Severity.FACTOR,
+            severity=Severity.CAUSE if small_alone and not known else Severity.FACTOR,
             headline=(
                 f"{place(moment) or 'the failing op'} is a bystander: it requested only {human(need)}{share}"
             ),

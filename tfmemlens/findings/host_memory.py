@@ -22,7 +22,7 @@ from tfmemlens.findings.support.compiling import (
     less_to_compile,
 )
 from tfmemlens.findings.support.contrasted import contrasted
-from tfmemlens.findings.support.host_causes import SAVED_BY_ONE
+from tfmemlens.findings.support.host_causes import SAVED_BY_ONE, is_of_a_restore
 from tfmemlens.findings.support.host_ram.arrays import (
     FILLS,
     MEMORY_ERROR,
@@ -259,7 +259,11 @@ def _why_killed(case: Case, moment: Moment, said: str) -> str:
             f"; it ran {epoch - 1} epochs before, so something grows, most likely: a larger limit"
             " only delays the end"
         )
-    elif (grows := case.capture.surroundings.shows("growing in words")) and not compiling:
+    elif (
+        (grows := case.capture.surroundings.shows("growing in words"))
+        and not compiling
+        and not is_of_a_restore(grows)
+    ):
         because += f"; {grows.place} says that it grows: a larger limit only delays the end"
     if other := another_program(moment):
         because = f"the machine had none left, and the kernel killed {other}, not the training"

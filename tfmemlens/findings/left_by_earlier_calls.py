@@ -19,6 +19,7 @@ from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, framewor
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.patterns import regex
 
 BASIS = Basis.NAME
 EXPLAINS = "the request"
@@ -36,6 +37,13 @@ _LET_GO_OF_TORCH = Remedy(
     "del model, optimizer, batch; gc.collect(); xm.mark_step()   # torch_xla.sync() in newer versions",
     slug="start-anew",
 )
+_LET_GO_OF_DRAWS = Remedy(
+    "let go of the draws of one run before the next: the sampler's object holds them besides the name that"
+    " you gave them, so that two runs are on the device at once",
+    "draws, state = jax.device_get(mcmc.get_samples()), mcmc.last_state; del mcmc\n"
+    "mcmc = MCMC(kernel, num_warmup=0, num_samples=n); mcmc.post_warmup_state = state",
+    slug="start-anew",
+)
 _A_PROCESS = Remedy(
     "or do each in a process of its own, whose end frees everything",
     "multiprocessing.get_context('spawn').Pool(1, maxtasksperchild=1).map(run, inputs)",
@@ -46,6 +54,10 @@ _WATCH = Remedy(
     "print(jax.local_devices()[0].memory_stats()['bytes_in_use'] >> 20, len(jax.live_arrays()))",
     slug="find-what-grows",
 )
+
+
+_STILL = regex(r"(?i)\bstill\b")
+"""What the text says of the earlier one's results: they are there when the next begins."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -70,6 +82,12 @@ def check(case: Case) -> Iterator[Finding]:
                 f"it went well in earlier calls ({said.place}), and `{held.container}` ({held.line.place})"
                 " keeps what each of them made on the device"
             )
+        draws = told.shows("drawing chains") and _STILL.search(said.text)
+        if draws and not held:
+            what = (
+                f"one run of the sampler fits ({said.place}), and what it drew is still there in the next:"
+                " its object holds all draws of all sites, and so does a name that they were given"
+            )
         yield Finding(
             severity=Severity.CAUSE,
             headline=what,
@@ -81,7 +99,11 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             remedies=(
                 *((_out_of(held.container),) if held else ()),
-                *((_LET_GO_OF_TORCH, _A_PROCESS) if torch else (_LET_GO, _A_PROCESS, _WATCH)),
+                *(
+                    (_LET_GO_OF_TORCH, _A_PROCESS)
+                    if torch
+                    else (_LET_GO_OF_DRAWS if draws else _LET_GO, _A_PROCESS, _WATCH)
+                ),
             ),
             moment=index,
             rules_out=_OF_ONE_CALL,

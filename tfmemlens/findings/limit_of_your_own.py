@@ -180,6 +180,9 @@ def _part_for_jax(case: Case) -> Iterator[Finding]:
             f"the program lets JAX have only {part.words}{pool}"
             f" (`{part_for_jax.VARIABLE}={part.written}`, {part.line.place}), and that was not enough"
         )
+        if each := part_for_jax.of_several_programs(told):
+            yield _part_of_each(each, index, need)
+            continue
         yield Finding(
             severity=Severity.CAUSE,
             headline=because,
@@ -203,6 +206,32 @@ def _part_for_jax(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _part_of_each(parts: tuple[part_for_jax.Part, ...], index: int, need: int) -> Finding:
+    """Of programs that each start with a part of their own, where nothing tells which of them failed."""
+    shares = " and ".join(f"{part.words.split(' of ')[0]} ({part.line.place})" for part in parts)
+    because = (
+        f"the programs let JAX have only {shares} of the GPU each (`{part_for_jax.VARIABLE}`), and that was"
+        " not enough for the one that failed, whatever else is free"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=because,
+        because=because,
+        explains=need,
+        basis=Basis.NAME,
+        evidence=tuple(Evidence("the setting", part.line) for part in parts),
+        remedies=(
+            Remedy(
+                "raise the part of the program that failed, before it starts, as far as the other leaves"
+                " room: the parts of all together below 1",
+                f"export {part_for_jax.VARIABLE}=.70",
+                slug="raise-own-limit",
+            ),
+        ),
+        moment=index,
+    )
 
 
 def _more_than_the_gpu(case: Case) -> Iterator[Finding]:

@@ -19,6 +19,7 @@ from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.findings.support.servers import A_SERVER
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.findings.support.xla_arena import facts
+from tfmemlens.findings.support.xla_arena.because import because as too_little
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.units import MIB
@@ -46,10 +47,14 @@ def check(case: Case) -> Iterator[Finding]:
         ):
             continue
         of_a_list = main_buffers(moment, JAX) is not None
+        alone = known.program.of_a_list or not of_a_list
+        because = f"it is {known.program.name} ({known.line.place}): {known.program.grows}"
+        if known.program is own_settings.TRAINER and compiler and compiler.needed and compiler.capacity:
+            because = f"{too_little(case, moment, compiler)}; {because}"
         yield Finding(
-            severity=Severity.FACTOR if of_a_list and not known.program.of_a_list else Severity.CAUSE,
+            severity=Severity.CAUSE if alone else Severity.FACTOR,
             headline=f"it is {known.program.name}: {known.program.grows}",
-            because=f"it is {known.program.name} ({known.line.place}): {known.program.grows}",
+            because=because,
             explains=request.needed_bytes,
             evidence=(
                 Evidence("what the text says", known.line),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.pool_of_jax import UNTIL_ITS_END
 from tfmemlens.findings.support.rows import is_fragmented, on_host
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of
 from tfmemlens.model.case import Case, Moment
@@ -56,6 +57,13 @@ _WATCH = Remedy(
 )
 
 
+_BACK_FROM_JAX = (
+    "memory of a GPU comes back from JAX only with the end of the process: arrays that are deleted, and"
+    " programs that clear_caches() or clear_backends() drop, leave it with JAX's pool, full or empty, for the"
+    " same process to use again"
+)
+
+
 def check(case: Case) -> Iterator[Finding]:
     told, moment = case.capture.surroundings, case.moments[0] if case.moments else None
     if line := told.shows("asked: pooling"):
@@ -79,6 +87,14 @@ def check(case: Case) -> Iterator[Finding]:
             answer = _answer(line, f"that it comes back {_AT_THE_END}", _CHILD)
             why = f"memory of a GPU comes back {_AT_THE_END}"
             yield replace(answer, severity=Severity.CAUSE, because=why, headline=why) if sure else answer
+    if (
+        (line := told.shows("asked: giving back"))
+        and framework_of(case) == JAX
+        and not case.moments
+        and not told.shows("host RAM in words")
+    ):
+        answer = _answer(line, _BACK_FROM_JAX, UNTIL_ITS_END)
+        yield replace(answer, severity=Severity.CAUSE, headline=_BACK_FROM_JAX, because=_BACK_FROM_JAX)
     if (line := told.shows("asked: ran before")) and moment and _of_a_device(moment):
         grows = told.setting("allow_growth")
         others = ", or, where the pool grows, another process has taken the rest of the GPU" if grows else ""

@@ -92,6 +92,16 @@ def _numbers(need: int) -> str:
     return "" if need >= IMPOSSIBLE else f": in float32 it asks for {need // 4:,} numbers"
 
 
+def _is_known(case: Case) -> bool:
+    """Whether the text names a program whose own settings decide how much it asks for: no size is a mistake
+    there.
+    """
+    from tfmemlens.findings.support.own_settings import of_the_program
+
+    known = of_the_program(case, surely_jax=True)
+    return known is not None and "in-blocks" not in {each.slug for each in known.program.settings}
+
+
 def _without_shape(case: Case, moment: Moment, need: int) -> Iterator[Remedy]:
     """What finds the array that is larger than its author thought."""
     request = moment.request
@@ -102,7 +112,7 @@ def _without_shape(case: Case, moment: Moment, need: int) -> Iterator[Remedy]:
             f"print the shapes that go into {where}: {_asked(need)}",
             slug="compare-shapes",
         )
-    elif framework_of(case) == JAX:
+    elif framework_of(case) == JAX and not _is_known(case):
         yield Remedy(
             f"look for an array whose size is a mistake{_numbers(need)}; shapes are known without running",
             "print(jax.eval_shape(f, *arguments))",

@@ -14,12 +14,16 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
 from tfmemlens.patterns import regex
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: the writer's own test"
 
-_SETTING = regex(r"(?i)\bwith `?(?P<setting>(?:XLA|TF|JAX|LIBTPU)_\w+=[\w.,=/-]+)")
+_SETTING = regex(
+    r"(?i)\b(?:with|set(?:ting)?) `?(?P<setting>(?:XLA|TF|JAX|LIBTPU)_\w+=[\w.,=/-]+"
+    r"|(?P<call>[a-z_]\w{2,40}(?:\.\w{2,40}){0,2}\((?:\w{1,20}=)?\d{1,6}\)))"
+)
 _PART = "XLA_PYTHON_CLIENT_MEM_FRACTION="
 
 
@@ -57,13 +61,17 @@ def check(case: Case) -> Iterator[Finding]:
     match = _SETTING.search(line.text) if line else None
     if line is None or match is None:
         return
-    for index, moment, _ in list(requests(case))[:1]:
+    for index, moment, request in list(requests(case))[:1]:
         if on_host(moment):
             continue
         setting = match["setting"].rstrip(".,")
         more = ""
         if setting.startswith(_PART):
             more = ": it lacked less than JAX leaves unused; some hundred MiB must stay for cuDNN"
+            if request.failed.kind is RequestKind.WORKSPACE:
+                more = (
+                    ": libraries such as cuDNN take their memory outside of JAX's pool, which left them none"
+                )
         yield Finding(
             severity=Severity.FACTOR,
             headline=f"{line.place} says that it goes through with {setting}",
@@ -71,7 +79,7 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(
                 Remedy(
                     f"keep {setting}, with which it goes through ({line.place}){more}",
-                    f"export {setting}",
+                    None if match["call"] else f"export {setting}",
                     slug="setting-that-works",
                 ),
             ),

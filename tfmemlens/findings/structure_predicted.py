@@ -19,10 +19,11 @@ from tfmemlens.findings.support.rows import device_limit, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of, situation
 from tfmemlens.findings.support.xla_arena import advice
 from tfmemlens.knowledge.device_names import CPU, TPU
+from tfmemlens.model.capture import DeviceUse, Surroundings
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
-from tfmemlens.units import MIB, human
+from tfmemlens.units import GIB, MIB, human
 
 BASIS = Basis.NAME
 EXPLAINS = "the request"
@@ -52,6 +53,35 @@ _ROOM_FOR_UNIFIED = Remedy(
 )
 
 
+_WITHOUT_UNIFIED = Remedy(
+    "switch unified memory off: on WSL2 no more of it can be had than the GPU has, whatever RAM there is, so"
+    " the driver refuses several times the GPU at once. What fits the GPU goes through without it; for longer"
+    " inputs take native Linux",
+    "unset TF_FORCE_UNIFIED_MEMORY; export XLA_PYTHON_CLIENT_MEM_FRACTION=.95   # where the script sets them",
+    slug="room-for-unified-memory",
+)
+
+
+_WITHOUT_THE_GPU = Remedy(
+    "predict one short chain on the CPU, which is slow: if that ends well, all is installed; for work take a"
+    " GPU of 8 GB or more",
+    "JAX_PLATFORMS=cpu colabfold_batch ...",
+    slug="on-the-cpu",
+)
+_SMALL_GPU = 4.5 * GIB
+
+
+def _small_gpu(told: Surroundings) -> DeviceUse | None:
+    """The largest GPU of a table, where it is a small one."""
+    uses = [use for use in told.device_uses if use.total]
+    most = max(uses, key=lambda use: use.total.bytes if use.total else 0, default=None)
+    return most if most and most.total and most.total.bytes <= _SMALL_GPU else None
+
+
+def _on_wsl(case: Case) -> bool:
+    return (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2"
+
+
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     line = told.shows("structure prediction")
@@ -66,21 +96,29 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         no_gpu = situation(case, moment).device in (TPU, CPU)
         because = _because(need, refused) + _of_the_cap(case, unified)
+        small = _small_gpu(told) if need < LEAST_BYTES and not no_gpu else None
+        if small and small.total:
+            because = (
+                f"the GPU has {human(small.total.bytes)} in all ({small.line.place}), in which the weights of"
+                " such a network and its compiled programs hardly find room, however short the chain: it says"
+                " nothing of the installation"
+            )
         if on_host(moment):
             because = f"{human(need)} were asked for at once: {because}"
         yield Finding(
             severity=Severity.CAUSE,
             headline=because,
             because=because,
-            explains=need,
+            explains=small.total.bytes if small and small.total else need,
             evidence=(
                 Evidence("what the text says", line),
                 Evidence("the message", request.failed.line),
             ),
             remedies=(
                 *(advice.more_unified(case, moment) if unified and not refused else ()),
-                FEWER_RESIDUES,
-                *((_ROOM_FOR_UNIFIED,) if refused else ()),
+                *((_WITHOUT_UNIFIED,) if refused and _on_wsl(case) else ()),
+                _WITHOUT_THE_GPU if small else FEWER_RESIDUES,
+                *((_ROOM_FOR_UNIFIED,) if refused and not _on_wsl(case) else ()),
                 *(() if no_gpu or unified or refused else (with_host_ram(need, device_limit(case, moment)),)),
                 SMALLER_ALIGNMENT,
             ),

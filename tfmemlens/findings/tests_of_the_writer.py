@@ -70,7 +70,29 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 def _of_xla(case: Case) -> Iterator[Finding]:
-    """What a program of JAX or PyTorch/XLA is fine without, where its writer tried it."""
+    """What a program of JAX or PyTorch/XLA is fine without, where its writer tried it; before that a setting
+    that the text says had another value before.
+    """
+    line = case.capture.surroundings.shows("jax: another value before")
+    match = _WAS.search(line.text) if line else None
+    if line and match and case.moments:
+        name, was = match["name"] or match["name2"], match["was"] or match["was2"]
+        says = f"{line.place} says that `{name}` was {was} before"
+        yield Finding(
+            severity=Severity.FACTOR,
+            headline=says,
+            because=says,
+            evidence=(Evidence("what the text says", line),),
+            remedies=(
+                Remedy(
+                    f"set `{name}` back to {was}, which it was before ({line.place}), and see whether the run"
+                    " fits again: then the two differ in what they hold",
+                    slug="what-differs",
+                ),
+            ),
+            moment=0,
+        )
+        return
     aside = without(case)
     if aside is None or "batch" in aside[0].lower() or rise_with(case) or not case.moments:
         return
@@ -96,6 +118,12 @@ def _of_xla(case: Case) -> Iterator[Finding]:
     )
 
 
+_WAS = regex(
+    r"\b(?:[Cc]hanged|[Rr]aised|[Ii]ncreased|[Ss]et|[Bb]umped|[Ss]witched)\s+`?(?P<name2>[a-z]\w*_\w{1,40})`?"
+    r" from `?(?P<was2>\w[\w.-]{0,30}?)`? to `?\w|"
+    r"\b(?P<name>[a-z_]\w{1,40}) ?= ?[`'\"]?\w[\w.-]{0,30}[`'\"]? \((?:it )?(?:was|before|previously"
+    r"|formerly|used to be):? [`'\"]?(?P<was>\w[\w.-]{0,30})[`'\"]?\)"
+)
 _ACCUMULATES = regex(r"\bMultiSteps\b|\bapply_every\b")
 _STATE_LIKE_THE_WEIGHTS = Remedy(
     "make the optimizer's state in jit, sharded like the weights: made outside of it, each new array of"

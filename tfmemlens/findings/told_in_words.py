@@ -24,7 +24,7 @@ from tfmemlens.findings import (
     processes_on_one_device,
     whole_pool_at_start,
 )
-from tfmemlens.findings.support import remedies, steps_of_torch_xla
+from tfmemlens.findings.support import profiled_lines, remedies, steps_of_torch_xla
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.contrasted import (
     ONCE_FOR_ALL,
@@ -174,6 +174,8 @@ def check(case: Case) -> Iterator[Finding]:
         )
     if line is None or not _alone(case, line) or _only_an_error(told, line) or goes_on(told, line):
         return
+    if grows is None and likely is None and profiled_lines.most(told):
+        return  # the table says which line took it
     if grows is None and any(line == end and speaks_of_memory(end) for _, end in told.ends):
         return  # no words of the writer: a program's line, which nobody knows
     if likely and caches(told, line, grows) and likely.line != line:
@@ -326,7 +328,13 @@ def _nothing_known(case: Case, line: Line, where: str) -> Guess | None:
     told = case.capture.surroundings
     if framework_of(case) not in (TENSORFLOW, JAX, TORCH_XLA) or situation(case).program or only_killed(line):
         return None
-    more = (*told.soft_warnings, *told.device_uses, *told.pipeline_buffers, *told.host_readings)
+    more = (
+        *told.soft_warnings,
+        *told.device_uses,
+        *told.pipeline_buffers,
+        *told.host_readings,
+        *told.profiled,
+    )
     if more or any(map(told.shows, _TELL_MORE)) or small_pool(case) or any(of_constructs(case)):
         return None
     return None if caches(told, line) or another_error(told) else unknown(case, where)

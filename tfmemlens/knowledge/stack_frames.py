@@ -11,7 +11,7 @@ __all__ = ["number_in", "package_of", "project_frame", "user_frame"]
 
 _LIBRARY = regex(
     r"(?:site|dist)-packages|/lib/python\d|\\lib\\(?!.*train)|<frozen|<string>|<__array_function__"
-    r"|tensorflow[/\\]python"
+    r"|tensorflow[/\\]python|[/\\]jax[/\\](?:_src|experimental|interpreters)[/\\]"
     r"|\Aapache_beam[/\\]|\Atfx_bsl[/\\]"
     r"|runpy\.py"
     r"|importlib|bazel-out|\.runfiles|ipykernel[/\\]|tornado[/\\]|traitlets|keras[/\\](?:engine|src"

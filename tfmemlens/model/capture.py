@@ -103,6 +103,18 @@ class DeviceUse:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfiledLine:
+    """A row of memory_profiler's: what host RAM the process had after a line of a function."""
+
+    used: int
+    more: int
+    """What the line added, over all its turns."""
+    times: int
+    code: str
+    line: Line
+
+
+@dataclass(frozen=True, slots=True)
 class HostUse:
     """How much of the host's RAM was in use, and of what, as a tool printed it."""
 
@@ -213,6 +225,8 @@ class Surroundings:
     """Figures of host RAM over time that stand beside the next."""
     host_events: tuple[tuple[str, Line], ...] = ()
     """What is done between them: (`save` or `evaluation`, its line)."""
+    profiled: tuple[ProfiledLine, ...] = ()
+    """Rows of memory_profiler's tables, without the first of each."""
     summary: tuple[tuple[str, str, int, Line], ...] = ()
     """Rows of a Keras summary: (`fc1`, `Dense`, parameters, line)."""
     stages: tuple[Line, ...] = ()

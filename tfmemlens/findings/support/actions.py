@@ -77,6 +77,8 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     actions.sort(key=lambda each: not each.remedy.text.startswith(_CONTRADICTED))
     actions.sort(key=lambda each: IDLE not in each.remedy.text)
     actions.sort(key=lambda each: each.remedy.slug != "setting-that-works")
+    if any(each.remedy.slug == "recompute" for each in actions):
+        actions.sort(key=lambda each: _BATCH_OF_ONE in each.remedy.text)
     if other := _named_process(case):
         actions.sort(key=lambda each: _SHARED not in each.rules or each.remedy != _first_of(ours, _SHARED))
         actions = [_with_place(each, other) for each in actions]
@@ -101,6 +103,8 @@ def _is_named(knob: Finding, ours: Sequence[Finding]) -> bool:
     return name is not None and any(name in text for text in others)
 
 
+_BATCH_OF_ONE = "the batch is 1 already: "
+"""How it begins where no batch is smaller: what is left is the input or the model, after all else."""
 IDLE = "says that the GPU does nothing"
 """How the remedy of a GPU that is not used says what the text says."""
 _TESTS, _KNOB = ("release-that-works", "tests-of-the-writer"), "setting-of-this-size"

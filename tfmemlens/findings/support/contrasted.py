@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tfmemlens.findings.support import steps_of_torch_xla
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
@@ -15,7 +16,7 @@ from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, replace
 
 WHAT_ENDED_IT = "what-ended-it"
 OF_FUNCTIONS_MADE = "one-function"
@@ -244,9 +245,20 @@ def _leave_out(case: Case, thing: str, line: Line) -> Grower:
         slug="leave-it-out",
     )
     known = (WITHOUT_CACHE,) if "cache" in thing.lower() else (less,)
+    if (seldom := steps_of_torch_xla.ended_in_some_turns(case)) and "accumul" in thing.lower():
+        known = (steps_of_torch_xla.end_each_pass(seldom),)
+    if _OF_NUMBERS.match(thing):
+        known = (replace(_IN_PARTS, text=f"{_IN_PARTS.text}: with `{thing}` XLA makes it whole"),)
     return Grower(f"`{thing}`, since it is fine without it ({line.place})", line, known)
 
 
+_OF_NUMBERS = regex(r"(?:jnp|jax\.numpy)\.[a-z]\w{1,20}(?:\(\))?\Z")
+"""A function of each number, which makes nothing but its result."""
+_IN_PARTS = Remedy(
+    "compute in parts what is summed or reduced afterwards, so that the array is never there as a whole",
+    "out = jax.lax.map(f, xs, batch_size=64)   # f reduces what it makes",
+    slug="in-blocks",
+)
 _APPENDS = regex(r"(?P<list>[A-Za-z_][\w.]{0,40})\.append\((?P<value>[^\n]{1,80})\)\s*\Z")
 _LONG_WORD = 4
 

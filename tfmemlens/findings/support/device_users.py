@@ -126,7 +126,7 @@ def _sorted(case: Case, moment: Moment, use: DeviceUse) -> list[DeviceProcess]:
     pool = moment.balance.pool or moment.balance.in_use
     sized = [process for process in use.processes if process.used]
     own = _on_several(case) if len(case.capture.surroundings.devices) > 1 else set()
-    if _got_nothing(case, moment, use):
+    if _got_nothing(case, moment, use) or _is_said_to_be_before(case, use):
         users = sized
     elif small := _of_little(case, moment, use, sized):
         users = [process for process in sized if process is not small]
@@ -191,6 +191,15 @@ def _got_nothing(case: Case, moment: Moment, use: DeviceUse) -> bool:
     return max(sizes) >= _A_WHOLE_POOL * use.total.bytes and held > min(sizes) + _CONTEXT_BYTES
 
 
+_ABOVE = 6
+
+
+def _is_said_to_be_before(case: Case, use: DeviceUse) -> bool:
+    """Whether the words above the table say that it is from before the run."""
+    line = case.capture.surroundings.shows("a table of before")
+    return line is not None and 0 < use.line.number - line.number <= _ABOVE
+
+
 def _was_before(use: DeviceUse, limit: Size) -> bool:
     """Whether the table is of the time before the run: the pool fits beside all that was in use."""
     return not (use.used and use.total) or use.used.bytes + limit.low <= use.total.bytes
@@ -212,6 +221,8 @@ def _device(case: Case, moment: Moment) -> DeviceUse | None:
         named = case.capture.surroundings.named_devices
         known = uses[0].total or (named[0].total if len(named) == 1 else None)
         return uses[0] if known is uses[0].total else replace(uses[0], total=known)
+    if number is None and (before := [use for use in uses if _is_said_to_be_before(case, use)]):
+        return max(before, key=lambda use: use.used.bytes if use.used else 0)  # the one that lacks most
     return next((use for use in uses if number and use.device == number[1]), None)
 
 

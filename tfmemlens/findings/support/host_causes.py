@@ -15,6 +15,7 @@ from tfmemlens.findings.support.prose_of_jax import fits_without_draws
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.values import replace
 
@@ -190,6 +191,13 @@ _RESTORES = regex(
     r"(?i)\b(?:during|while|when|on|in|at|as soon as)\b(?:[^.\n]|\.(?=\w)){0,40}?\brestor(?:e|es|ed|ing)\b"
     r"|\brestor(?:e|ing)\b[^.\n]{0,60}\b(?:killed|OOM\w*|out of memory|RAM)\b"
 )
+
+
+def is_of_a_restore(line: Line) -> bool:
+    """Whether it tells of a restore, in which memory rises to a peak and no further."""
+    return bool(_RESTORES.search(line.text))
+
+
 _GIVES_SHARDS = regex(r"\brestore_args|StandardRestore\((?!\))|abstract|\.restore\([^\n]*shard")
 _SAID = ("growing in words", "running short", "killed in words", "host RAM in words")
 
@@ -266,6 +274,33 @@ def _unended(case: Case) -> Iterator[Grower]:
         )
 
 
+_RATE_OF_A_GROUP = regex(r"\bparam_group\[[^\]\n]{1,60}\]\s*=(?!=)")
+
+
+def _numbers_of_python(case: Case) -> Iterator[Grower]:
+    """Learning rates that are numbers of Python, of many groups: other ones make another program."""
+    told = case.capture.surroundings
+    if framework_of(case) != TORCH_XLA or not told.shows("growing in words"):
+        return
+    lines = [line for line in code_lines(told) if _RATE_OF_A_GROUP.search(line.text)]
+    if line := next((each for each in lines if "*" in each.text), next(iter(lines), None)):
+        yield Grower(
+            f"programs that are compiled for new learning rates ({line.place}): a number of Python may be a"
+            " constant of the program, and with a rate for each group of weights most steps have a new set of"
+            " them; each program stays in host RAM",
+            line,
+            (_RATES_ON_THE_DEVICE, steps_of_torch_xla.COUNT),
+        )
+
+
+_RATES_ON_THE_DEVICE = Remedy(
+    "let numbers that change be no constants: keep the rate as a tensor on the device, or tell PyTorch/XLA to"
+    " treat no number as special; or change the rates seldom",
+    "export XLA_NO_SPECIAL_SCALARS=1   # or: group['lr'] = torch.tensor(lr, device=device)",
+    slug="compile-once",
+)
+
+
 def _told(case: Case) -> Iterator[Grower]:
     """What words and code name of a program of JAX that grows."""
     told = case.capture.surroundings
@@ -290,6 +325,7 @@ _CAUSES: tuple[Callable[[Case], Iterator[Grower]], ...] = (
     _transformed,
     _predicted,
     _unended,
+    _numbers_of_python,
     _simulated,
     _restored,
     _saved_by_all,

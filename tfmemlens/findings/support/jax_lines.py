@@ -111,7 +111,10 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
         return MadeByLine(
             f"the model is loaded whole: it has {weights.text}, {human(weights.bytes)} in float32, whatever"
             f" the batch{_on_one_core(case, moment, weights)}",
-            _narrow_or_sharded(case, _beyond_half(case, moment, weights)),
+            (
+                *((_HALVED_IN_HOST_RAM,) if _OF_COMPUTATION.search(loads.text) else ()),
+                *_narrow_or_sharded(case, _beyond_half(case, moment, weights)),
+            ),
             Basis.SHAPE,
             loads,
             weights.bytes,
@@ -278,6 +281,16 @@ _WITHOUT_RANDOM_WEIGHTS = Remedy(
     " the file",
     "model, params = FlaxModel.from_pretrained(name, _do_init=False)   # params stay on the host",
     slug="without-random-weights",
+)
+
+
+_OF_COMPUTATION = regex(r"\bFlax\w*\.from_pretrained\([^\n]*\bdtype\s*=")
+_HALVED_IN_HOST_RAM = Remedy(
+    "load them in host RAM, turn them to 16 bits there, and put them on the GPU then: `dtype` of"
+    " Transformers' Flax models is that of the computation, and the weights are made and read in float32",
+    "with jax.default_device(jax.devices('cpu')[0]): model = FlaxModel.from_pretrained(name)\n"
+    "params = jax.device_put(model.to_bf16(model.params), jax.devices()[0])",
+    slug="load-on-the-host",
 )
 
 

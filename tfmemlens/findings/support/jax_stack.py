@@ -317,6 +317,9 @@ def _narrow(frames: Sequence[Frame], own: Sequence[Frame]) -> str:
     return "jax.random.normal(key, shape, dtype=jnp.bfloat16)"
 
 
+_SVI_INIT = regex(r"\bsvi\.init\(")
+
+
 def _first_call(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
     """A model that is run once, op by op, for the shapes of its weights."""
     del frames, need
@@ -331,6 +334,20 @@ def _first_call(frames: Sequence[Frame], own: Sequence[Frame], need: int | None)
                     "make the layer of this line smaller: fewer inputs (a stride, pooling or a mean before"
                     " it) or fewer units; for training count its gradient and the optimizer's slots as well",
                     slug="smaller-model",
+                ),
+            ),
+        )
+    if _code(own, _SVI_INIT):
+        return MadeByLine(
+            "init is given the data as a whole: it puts them on the device, and runs the model on all of them"
+            " once",
+            (
+                Remedy(
+                    "give init one minibatch of what the updates get, keep the whole in NumPy's arrays, and"
+                    " jit the update",
+                    "state = svi.init(key, {k: v[:batch_size] for k, v in data.items()})\n"
+                    "update = jax.jit(svi.update)   # once, above the loop",
+                    slug="small-init",
                 ),
             ),
         )

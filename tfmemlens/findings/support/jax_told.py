@@ -287,6 +287,40 @@ _JIT_ROUND_IT = Remedy(
     "run = jax.jit(simulate)   # once, above the loop; else jax.clear_caches() every hundred turns",
     slug="compile-once",
 )
+_LIFTED = regex(r"\bnn\.(?:scan|RNN|while_loop|Bidirectional)\(")
+_EAGER_STEP = regex(r"\b(?:value_and_)?grad\([^#]{1,60}\)\(|\.apply\(")
+_OPENS_A_LOOP = regex(r"\s*for\b[^#]{1,120}:\s*(?:#.*)?\Z")
+
+
+def _lifted_without_jit(case: Case) -> Grower | None:
+    """A model of Flax with a loop of XLA inside, which a loop of Python calls and nothing jits: each call
+    makes the loop's body anew.
+    """
+    told = case.capture.surroundings
+    code = code_lines(told)
+    line = next((each for each in code if _LIFTED.search(each.text)), None)
+    loop = next((each for each in code if _OPENS_A_LOOP.match(each.text)), None)
+    if line is None or loop is None or any("jit" in each.text or "pmap" in each.text for each in code):
+        return None
+    step = next(
+        (each for each in code if each.number > loop.number and _EAGER_STEP.search(each.text)),
+        None,
+    )
+    if step is None or not told.shows("growing in words"):
+        return None
+    what = (
+        f"the programs that {step.place} compiles in each turn: nothing is jitted, so the model's loop"
+        f" ({line.place}) is made anew in each call, and JAX keeps each of its programs"
+    )
+    return Grower(what, step, (_JIT_THE_STEP,))
+
+
+_JIT_THE_STEP = Remedy(
+    "put model, gradient and update of one batch into one jitted function, made once above the loop: one"
+    " program then serves all batches of one shape",
+    "@jax.jit\ndef step(weights, opt_state, x, y): ...   # value_and_grad and optimizer.update inside",
+    slug="compile-once",
+)
 _FIRST_ROWS = (
     _Told(
         "jax: jit ends it",
@@ -354,6 +388,7 @@ _ROWS = (
         "jax: a matrix of pairs",
         "a matrix over all pairs of points, which grows with the square of their number",
         (_PAIRS_IN_BLOCKS, _FEWER_POINTS),
+        unless=("jax: the forward pass fits",),
         grows=False,
     ),
     _Told(
@@ -429,7 +464,7 @@ _ROWS = (
         "vectorising",
         "what vmap makes for all rows at once",
         (IN_BLOCKS,),
-        unless=("many runs before", "failing late"),
+        unless=("many runs before", "failing late", "solving an ODE"),
         grows=False,
     ),
     _Told("jax: 64 bits", "numbers of 64 bits, which take twice the memory", (_SINGLE,), grows=False),
@@ -549,6 +584,7 @@ _BESIDE_A_MESSAGE = frozenset(
         "jax: a long loop",
         "evaluating a whole set",
         "vectorising",
+        "jax: the forward pass fits",
     }
 )
 """What explains one large request, too, where neither the code nor the compiler says what it is."""
@@ -792,5 +828,5 @@ def _remat_wanted(case: Case) -> Grower | None:
     return Grower(what, line, (_RECOMPUTE, _SHORTER))
 
 
-_OF_SETTINGS: tuple[Callable[[Case], Grower | None], ...] = (_capped, _takes_all)
+_OF_SETTINGS: tuple[Callable[[Case], Grower | None], ...] = (_capped, _takes_all, _lifted_without_jit)
 _OF_SIZES: tuple[Callable[[Case], Grower | None], ...] = (_batch_of_each, _remat_wanted, _weights, _matrix)

@@ -348,11 +348,39 @@ def _factors(mine: list[Row], held: int, framework: str | None) -> Buffers:
     )
 
 
+_COLLECTIVE = regex(r"all[-_]gather")
+
+
+def _is_collected(row: Row, weights: Iterable[object]) -> bool:
+    return bool(_COLLECTIVE.search(_name(row))) and not _is_weight(row, weights)
+
+
+def _collected(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    del framework
+    return Buffers(
+        "what is gathered from all devices: each of them then holds the whole, and copies of it in"
+        " another order of dimensions",
+        _in_words(mine),
+        held,
+        (
+            Remedy(
+                "gather it in pieces, and use each before the next, or compute with each device's own part"
+                " and gather or add up only the results",
+                slug="in-blocks",
+            ),
+        ),
+        recompute=False,
+        batch=False,
+    )
+
+
 def _is_pairs(row: Row, weights: Iterable[object]) -> bool:
     shape = _shape(row)
     if len(shape) not in (2, 3) or _is_weight(row, weights):
         return False
     first, second = shape[:2]
+    if len(shape) > 2 and shape[2] == first:
+        return False  # a cube tells nothing of pairs
     name = _name(row)
     of_weights = _GRADIENT.search(name) and not (first >= _WIDEST and "transpose(" not in name)
     return first == second >= _MANY_ROWS and row.owner.kind is not Kind.PARAMETER and not of_weights
@@ -747,7 +775,8 @@ def _is_drawn(row: Row, weights: Iterable[object]) -> bool:
 
 
 _DRAWS = regex(
-    r"threefry|_bernoulli|random_bits|rng_?bit_?generator|jit\(_(?:uniform|normal|gumbel|categorical)"
+    r"threefry|_bernoulli|random_bits|rng[-_]?bit[-_]?generator|xla__(?:uniform|normal|bernoulli|randperm)"
+    r"|jit\(_(?:uniform|normal|gumbel|categorical)"
 )
 _DROPOUT = regex(r"drop_?out|drop_?path|stochastic_?depth", re.IGNORECASE)
 _MASKS = regex(r"select|where|compare|(?:\A|[/( ])(?:lt|gt|ge|le|mul|broadcast\w*)\b|mask", re.IGNORECASE)
@@ -893,6 +922,7 @@ _KINDS: tuple[tuple[Test, Build], ...] = (
     (_is_one_hot, _one_hot),
     (_is_of_a_loop, _stacks),
     (_is_factor, _factors),
+    (_is_collected, _collected),
     (_is_pairs, _pairs),
     (_is_feature_map, _feature_maps),
     (_is_of_a_graph, _of_a_graph),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tfmemlens.findings.support import part_for_jax
 from tfmemlens.findings.support.program_lines import code_lines
-from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, has_one_card
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
@@ -18,8 +19,11 @@ _MAKES_ALL = regex(
 
 
 def started_as_ranks(case: Case) -> Line | None:
-    """The line that tells of several processes of one TensorFlow program, each with a GPU to take."""
-    return case.capture.surroundings.shows("several ranks") if framework_of(case) == TENSORFLOW else None
+    """The line that tells of several processes of one program, each with a GPU to take; of JAX's only where
+    the text tells of one GPU.
+    """
+    alone = framework_of(case) == TENSORFLOW or (framework_of(case) == JAX and has_one_card(case))
+    return case.capture.surroundings.shows("several ranks") if alone else None
 
 
 def pinned(case: Case) -> Line | None:
@@ -48,6 +52,8 @@ def uses_sessions(case: Case) -> bool:
 def one_for_each(case: Case) -> tuple[Remedy, ...]:
     """What gives each rank a GPU of its own, as far as the program does not do it already."""
     lines = code_lines(case.capture.surroundings)
+    if framework_of(case) == JAX:
+        return () if part_for_jax.stated(case.capture.surroundings) else (_part_of_each(case),)
     if any(_OF_PROCESS.search(line.text) for line in lines):
         return ()
     if makes := makes_all(case):
@@ -72,6 +78,25 @@ def one_for_each(case: Case) -> tuple[Remedy, ...]:
             ),
         )
     return (pin(case),)
+
+
+_RANKS = regex(r"\s(?:-np?|--ntasks(?:-per-node)?)[ =](?P<many>\d{1,3})\b")
+_OF_THE_GPU = 0.8
+"""What the ranks may share: the driver and MPI's own buffers need the rest."""
+
+
+def _part_of_each(case: Case) -> Remedy:
+    """How ranks of JAX share a GPU."""
+    line = started_as_ranks(case)
+    match = _RANKS.search(line.text) if line else None
+    many = max(int(match["many"]), 2) if match else 2
+    part = f"{_OF_THE_GPU / many:.2f}".lstrip("0")
+    return Remedy(
+        f"let each of the {many} ranks take its part alone: JAX takes 75 % of the GPU for the first that"
+        " starts, and MPI and the driver need some outside of it",
+        f"export {part_for_jax.VARIABLE}={part}   # or XLA_PYTHON_CLIENT_PREALLOCATE=false; for each rank",
+        slug="one-device-each",
+    )
 
 
 def pin(case: Case) -> Remedy:

@@ -233,6 +233,32 @@ PROGRAMS = (
         stated=True,
     ),
 )
+TRAINER = SetProgram(
+    "program: a trainer",
+    "MaxText",
+    "what a step needs goes with `per_device_batch_size` x `max_target_length`, with how attention and the"
+    " loss are computed, and with what the backward pass keeps",
+    (
+        Remedy("`attention=flash`: no matrix of scores is made", slug="fused-attention"),
+        Remedy("`remat_policy=full`: the backward pass keeps least", slug="recompute-some"),
+        Remedy(
+            "`per_device_batch_size=1`, or less than is set: below 1 it is a part of a sample, where its axes"
+            " are sharded",
+            slug="smaller-batch",
+        ),
+        Remedy(
+            "`num_vocab_tiling=8`: the loss is computed over a part of the vocabulary at a time, where logits"
+            " are a number in float32 for each token and word",
+            slug="in-pieces",
+        ),
+        Remedy(
+            "`optimizer_memory_host_offload=true`: the optimizer's state lies in host RAM",
+            slug="less-optimizer-state",
+        ),
+    ),
+    not_of_it=("gradient-accumulation", "mixed-precision", "donate-buffers", "recompute"),
+)
+"""Its settings are read from a command or a file, each a name with its value."""
 _SERVER_THAT_LOADS = SetProgram(
     A_SERVER,
     "a server of a language model",
@@ -258,6 +284,7 @@ _KNOBS = {
     "fewer-environments": regex(r"(?i)\A(?:num|n)_?(?:train_)?envs\Z"),
     "smaller-replay": regex(r"(?i)\A(?:max_)?(?:replay_)?(?:buffer|replay)_?size\Z|\Abuffer_size\Z"),
     "fewer-draws": regex(r"(?i)\An_samples\Z"),
+    "chunks-of-samples": regex(r"(?i)\Achunk_size\Z"),
 }
 """By the slug of a remedy: what the program calls the number that it changes."""
 _STATED_ALONE = ("fewer-seeds", "smaller-replay")
@@ -274,7 +301,13 @@ class NamedProgram:
     def remedies(self, case: Case, *, on_host: bool) -> Iterator[Remedy]:
         """Its settings, with the numbers that the text states."""
         stated = case.capture.surroundings.sizes
-        for each in self.program.settings:
+        settings = self.program.settings
+        if self.program is TRAINER:
+            yield from _of_the_trainer(case, self.line)
+            return
+        if case.capture.surroundings.shows("growing in words") or _asks_for_a_part(case):
+            settings = tuple(sorted(settings, key=lambda each: each.slug != "fewer-steps-at-once"))
+        for each in settings:
             if each.slug == _ON_THE_CPU.slug and (on_host or case.capture.surroundings.shows("on a TPU")):
                 continue
             if self.program.fact == _SOLVER and each is self.program.settings[0] and _keeps_all_steps(case):
@@ -295,12 +328,57 @@ class NamedProgram:
                 continue
             if number is not None:
                 name, value, line = number
+                if each.slug == "chunks-of-samples":
+                    yield replace(each, text=_PASSED_OVER.format(name, value, line.place), code=None)
+                    continue
                 each = replace(
                     each, text=f"{each.text}: `{name}` {value:,} -> {max(value // 2, 1):,} ({line.place})"
                 )
             yield each
 
 
+def _of_the_trainer(case: Case, line: Line) -> Iterator[Remedy]:
+    """What is not set already, that first which is set to something else; the batch by what the text has."""
+    told = case.capture.surroundings
+    lines = [line, *told.code, *(each for _, _, each in told.settings), *(each.line for each in told.sizes)]
+    found = {match["name"]: (match["value"], each) for each in lines for match in _VALUE.finditer(each.text)}
+    others: list[Remedy] = []
+    stays = told.shows("a batch that must stay")
+    for remedy in TRAINER.settings:
+        if stays and remedy.slug == "smaller-batch":
+            continue
+        wanted = _VALUE.search(remedy.text)
+        now = found.get(wanted["name"]) if wanted else None
+        if wanted is None or (now and (now[0] == wanted["value"] or now[0] in _AS_GOOD)):
+            continue
+        named = replace(remedy, text=f"{remedy.text} ({now[1].place} has {now[0]})") if now else remedy
+        if now is None or remedy.slug == "in-pieces":
+            others += [named] if remedy.slug != "fused-attention" else []  # by itself it is chosen already
+        else:
+            yield named
+    yield from others
+
+
+_AS_GOOD = ("autoselected", "cudnn_flash_te")
+_VALUE = regex(
+    r"\b(?P<name>attention|num_vocab_tiling|remat_policy|per_device_batch_size|optimizer_memory_host_offload)"
+    r" ?[=:] ?['\"]?(?P<value>[\w.]+)"
+)
+_A_PART, _USUAL_DEVICE = 0.25, 16 << 30
+
+
+def _asks_for_a_part(case: Case) -> bool:
+    """Whether what failed is a small part of the device: the rest is there, of steps that were done."""
+    request = case.moments[0].request if case.moments else None
+    devices = [device.total.bytes for device in case.capture.surroundings.named_devices if device.total]
+    need = request.needed_bytes if request else None
+    return bool(need and need < _A_PART * max(devices, default=_USUAL_DEVICE))
+
+
+_PASSED_OVER = (
+    "`{}` is {} already ({}): as a rule the call that fails does not go by it. Give it the size itself where"
+    " it takes one, or lower it where it does; else take a newer release of the library, or report it"
+)
 _DIRECT = regex(r"\bDirectAdjoint\(")
 _NO_DIRECT_ADJOINT = Remedy(
     "let the gradient keep checkpoints instead of every step with all its stages: DirectAdjoint"
@@ -332,6 +410,8 @@ def _of_the_server(case: Case, slug: str) -> str:
 def of_the_program(case: Case, *, surely_jax: bool) -> NamedProgram | None:
     """The first program of the table that the text names; without a word of JAX, one that has no other."""
     told = case.capture.surroundings
+    if (trainer := told.shows(TRAINER.fact)) and not told.shows("jax: restoring"):
+        return NamedProgram(TRAINER, trainer)
     for each in PROGRAMS:
         line = told.shows(each.fact)
         if line and (surely_jax or not each.elsewhere) and (not each.stated or _states_a_number(case)):

@@ -7,6 +7,7 @@ unified memory alone has a use for, and is never said in per cent.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from tfmemlens.model.capture import Surroundings
@@ -16,6 +17,7 @@ from tfmemlens.patterns import regex
 VARIABLE = "XLA_PYTHON_CLIENT_MEM_FRACTION"
 USUAL = 0.75
 """What JAX takes unless it is told otherwise; releases before 2023 took 90 %."""
+_STARTS = regex(r"\A[$\s]*(?:\w+=\S+ )*(?:python3?|uv run|srun|torchrun) ")
 _NUMBER = regex(r"\A(?:\d{1,4}(?:\.\d{0,6})?|\.\d{1,6})\Z")
 
 
@@ -50,6 +52,22 @@ def every(told: Surroundings) -> Iterator[Part]:
 def stated(told: Surroundings) -> Part | None:
     """The last of them; None where there is none."""
     return next(reversed(tuple(every(told))), None)
+
+
+def of_several_programs(told: Surroundings) -> tuple[Part, ...]:
+    """Different parts of one text, each above the command that starts its own program; none where one program
+    may have been given one after another.
+    """
+    parts = tuple(every(told))
+    lines = [*told.code, *(line for _, _, line in told.settings)]
+    starts = [line.number for line in lines if _STARTS.search(line.text)]
+    between = all(
+        any(one.line.number <= number < other.line.number for number in starts)
+        for one, other in pairwise(parts)
+    )
+    shell = all(line.text.lstrip("$ ").startswith("export ") for _, _, line in parts)
+    differ = len({part.value for part in parts}) == len(parts) > 1
+    return parts if differ and between and shell else ()
 
 
 def below(part: Part | None) -> str:

@@ -25,6 +25,8 @@ _TIMES = 10
 """From here on a value was meant as per cent; a smaller one may be some times the GPU (unified memory)."""
 _FAILED = regex(r"(?i)\bOOM|\bout of\b|exhaust|\berror|\bcrash|\bkill|\bfail|\binsufficient")
 
+_OF_THE_HOST = regex(r"(?i)\b(?:host|CPU|system|main) (?:RAM|memory)\b|\bRAM\b")
+
 BEFORE_JAX = Remedy(
     "let JAX take memory as needed, or a part of it: set this in the shell, or at the top of the program,"
     " before the first import of jax, also of a library that imports it. It is read once, and a fraction is"
@@ -32,7 +34,7 @@ BEFORE_JAX = Remedy(
     "export XLA_PYTHON_CLIENT_PREALLOCATE=false   # or XLA_PYTHON_CLIENT_MEM_FRACTION=.10",
     slug="set-before-import",
 )
-_UNTIL_ITS_END = Remedy(
+UNTIL_ITS_END = Remedy(
     "memory goes back to the GPU when the process ends: do this part in a process of its own, or let JAX give"
     " back what it frees, which is slower",
     "export XLA_PYTHON_CLIENT_ALLOCATOR=platform",
@@ -56,7 +58,7 @@ def told_of_the_pool(case: Case) -> Line | None:
     named = any(name.startswith(_VARIABLE) for name, _, _ in told.settings) or in_vain
     line = in_vain or takes or told.shows("jax: preallocating")
     if line is None and named and (much := told.shows("much memory in words")):
-        line = None if _FAILED.search(much.text) else much
+        line = None if _FAILED.search(much.text) or _OF_THE_HOST.search(much.text) else much
     line = line or (None if told.raised else _as_large_as_a_pool(told))
     before = [each for each in _failures(told) if line and each.number <= line.number]
     return None if before else line
@@ -143,5 +145,5 @@ def remedies(told: Surroundings) -> Iterator[Remedy]:
         return
     yield BEFORE_JAX
     if told.shows("kept in words"):
-        yield _UNTIL_ITS_END
+        yield UNTIL_ITS_END
     yield _LOOK

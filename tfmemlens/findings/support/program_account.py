@@ -229,6 +229,24 @@ def donate(case: Case, compiler: CompilerMemory) -> Remedy:
     )
 
 
+def replaces_its_state(case: Case) -> bool:
+    """Whether the quoted program calls a step that gives its state back anew, and donates nothing."""
+    told = case.capture.surroundings
+    program = told.program()
+    donates = any("donate" in line.text for line in told.code)
+    return bool(program) and not donates and any(True for _ in _replacing(program))
+
+
+def donate_state(case: Case) -> Remedy:
+    """The same where the compiler says nothing of the program's results."""
+    return Remedy(
+        "donate the state that the step returns anew: without that the old and the new one are both there in"
+        " each step",
+        donating(case.capture.surroundings.program()) or code_snippets.donate(case.api),
+        slug="donate-buffers",
+    )
+
+
 _WRAPS = frozenset({"jit", "pmap", "pjit"})
 _LONGEST_CODE = 100
 

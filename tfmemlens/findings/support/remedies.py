@@ -20,11 +20,12 @@ from tfmemlens.findings.support.rows import (
     attributed,
     index_of,
     is_forward_only,
+    rows,
 )
 from tfmemlens.findings.support.situation import TENSORFLOW, situation
 from tfmemlens.findings.support.tool_settings import of_batch
 from tfmemlens.findings.support.tool_settings import tool as known_tool
-from tfmemlens.findings.support.tried import failed_batches
+from tfmemlens.findings.support.tried import failed_batches, with_each_batch
 from tfmemlens.findings.support.use_of_pairs import compares_samples
 from tfmemlens.knowledge.convolution.gpu import LIMIT_VARIABLE
 from tfmemlens.knowledge.device_names import GPU
@@ -158,16 +159,39 @@ def working_batch(case: Case, moment: Moment) -> Remedy | None:
     )
 
 
+def one_on_each(case: Case) -> bool:
+    """Whether the whole batch that the text states has one sample for each of the devices that it states."""
+    stated = [each for each in case.capture.surroundings.sizes if len(each.sizes) == 1]
+    whole = {each.sizes[0] for each in stated if _IS_BATCH.match(each.name) and _WHOLE.search(each.line.text)}
+    devices = {each.sizes[0] for each in stated if _IS_DEVICES.match(each.name)}
+    return bool(whole) and whole == devices and max(whole) > 1
+
+
+_IS_BATCH = regex(r"(?i)batch(?:[_ ]?size)?\Z")
+_IS_DEVICES = regex(r"(?i)(?:devices|cores|chips|GPUs)\Z")
+_WHOLE = regex(r"(?i)\b(?:global|total)[ _-]?batch")
+
+
 def _is_one_sample(case: Case, moment: Moment) -> bool:
     """Whether the text says that the batch is one sample, and neither a setting nor the shape says
     otherwise: what a list would give half of a batch back is no advice then.
     """
     told, shape = case.capture.surroundings, moment.request.failed.shape if moment.request else None
+    if one_on_each(case):
+        return shape is None
     if told.shows("a batch of one") is None or (_stated_batch(case) or 1) > 1:
         return False
     return shape is None or (len(shape) > _LEAST_OF_IMAGES and shape[0] == 1)
 
 
+def _begin_with_one(moment: Moment) -> bool:
+    """Whether the largest buffers of a program are maps of one sample each."""
+    shapes = [row.allocation.shape or () for row in rows(moment)[:_LARGEST]]
+    maps = [shape for shape in shapes if len(shape) > _LEAST_OF_IMAGES]
+    return len(maps) > 1 and len(maps) == len(shapes) and all(shape[0] == 1 for shape in maps)
+
+
+_LARGEST = 4
 _LEAST_OF_IMAGES = 3
 """Axes: a shape with more that begins with 1 has a batch of one."""
 
@@ -440,7 +464,8 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     if moment.request and of_other_data(case, moment.request):
         return None  # the rule of that phase says it, for the batch of its data set
     batch = saving.batch if saving.basis is SavingBasis.REPLAY else batch_of(case, moment)
-    if batch is None and case.capture.surroundings.shows("a batch of one"):
+    of_one = case.capture.surroundings.shows("a batch of one") or one_on_each(case) or _begin_with_one(moment)
+    if batch is None and of_one:
         batch = 1
     tool = situation(case, moment).tool or known_tool(case) is not None
     accumulate = applies("gradient-accumulation", case, moment) and not is_forward_only(moment) and not tool
@@ -456,6 +481,8 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     if predicted := predicted_below(case, moment, batch):
         lower = f"lower the batch: {batch} -> {predicted.batch} ({of_predicted(predicted)})"
         return f"{_named(case, batch, lower)}{again}", None
+    if batch and (grows := _in_proportion(case, batch)):
+        return f"{_named(case, batch, grows)}{again}", None
     bound = batch_bound(case, moment)
     if bound and bound.none_fits and bound.of_program:
         return None  # no batch is small enough: the rule says what its arguments and results need
@@ -497,6 +524,23 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     return _named(case, batch, f"halve the batch{example}{where}{alone}{again}"), code_snippets.accumulate(
         case.api
     ) if accumulate else None
+
+
+def _in_proportion(case: Case, batch: int) -> str | None:
+    """A batch below all that failed, where what they asked for grew as they did."""
+    asked = with_each_batch(case)
+    each = [size / number for number, size in asked.items()]
+    if not each or batch < _LEAST_OF_A_LIST or max(each) > _ALIKE * min(each):
+        return None
+    told = " and ".join(f"{human(size)} with {number}" for number, size in sorted(asked.items()))
+    lower = batch // 2
+    return (
+        f"lower the batch: {batch} -> {lower}, which would ask for about {human(round(lower * max(each)))}:"
+        f" it was {told}, so all of it belongs to the samples"
+    )
+
+
+_LEAST_OF_A_LIST, _ALIKE = 2, 1.02
 
 
 def _named(case: Case, batch: int | None, text: str) -> str:

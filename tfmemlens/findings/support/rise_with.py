@@ -128,7 +128,9 @@ def _of(case: Case, event: str, readings: tuple[tuple[int, Line], ...], lines: l
     without = sum(rise for rise, lines_between in others if lines_between == 1 or rise <= most)
     if len(before) <= _LEAST_TIMES or sum(beside) < _MOST_OF_IT * (sum(beside) + without):
         return None
-    each = statistics.median(other - one for one, other in pairwise(before))
+    stays = sorted(other - one for one, other in pairwise(before))
+    alike = len(stays) > _LEAST_TIMES or stays[-1] <= _LEFT_OUT * stays[0]
+    each = statistics.median(stays) if alike else stays[0]  # the first also makes what all others use
     if each < _LEAST_SHARE * readings[-1][0]:
         return None
     return RiseWith(event, round(each), alone, lines[0], bool(others) or _tested(case, event))

@@ -211,6 +211,7 @@ def has_one_card(case: Case) -> bool:
 
 _ONE_CARD = regex(
     r"(?i)\b(?:one|single|my(?: only)?|only an?) (?:[\w-]{1,12} ){0,3}(?:GPU|card)\b(?!s)"
+    r"|\b(?:one|single) (?:[\w-]{1,12} ){0,2}(?:[AHVP]100|[TL]4|A10G?|A40|H200|RTX|GTX)\b(?!s)"
     r"|(?<![x\d.])\d{1,3} ?Gi?B card\b(?!s)"
 )
 """Words of one device: `24GB card`."""

@@ -92,7 +92,29 @@ def as_product(
                     )
         if products:
             return next(iter(products.values())) if len(products) == 1 else None
-    return None
+    return _with_another_side(need, shapes, items)
+
+
+_NEAR = 2
+"""A convolution, a difference or a shift leaves a row or two out."""
+
+
+def _with_another_side(
+    need: int, shapes: Iterable[tuple[str, tuple[int, ...]]], items: Sequence[tuple[int, str]]
+) -> Product | None:
+    """A stated shape whose longest side is one or two longer or shorter, to the byte: 499,999 x 1,600 beside
+    `500000 x 1600`.
+    """
+    found: set[Product] = set()
+    for _, sizes in shapes:
+        longest = max(sizes)
+        at = sizes.index(longest)
+        others = math.prod(sizes) // longest
+        for item, dtype in items if longest >= _LEAST_SIDE and others > 1 else ():
+            side, rest = divmod(need, others * item)
+            if rest == 0 and 0 < abs(side - longest) <= _NEAR:
+                found.add(Product((("", (*sizes[:at], side, *sizes[at + 1 :])),), dtype))
+    return found.pop() if len(found) == 1 else None
 
 
 def as_images(need: int, stated: Iterable[StatedSize]) -> Product | None:

@@ -28,7 +28,7 @@ LESS_IN_A_STEP = Remedy(
     "put less into one step: a smaller batch on each core, shorter sequences or smaller images",
     slug="smaller-batch",
 )
-_COUNT = Remedy(
+COUNT = Remedy(
     "count what is compiled: after the first steps the number of CompileTime's samples must stay as it is."
     " Where it rises, shapes change (pad to few), or the graph grows; compiled programs stay in host RAM",
     "import torch_xla.debug.metrics as met; print(met.metrics_report())",
@@ -167,7 +167,7 @@ def remedies(case: Case, grows: bool, *, of_host: bool = False) -> Iterator[Reme
     elif not several and (grows or shows_steps(case)):
         yield from _ends(case)
     if grows or shows_steps(case):
-        yield _COUNT
+        yield COUNT
     if grows and not several:
         yield ROLL_LOOPS
 

@@ -92,9 +92,34 @@ def ruled_out(case: Case) -> frozenset[str]:
 def failed_batches(case: Case) -> frozenset[int]:
     """The batches that the text says failed, each."""
     told = case.capture.surroundings.settings
-    return frozenset(
+    named = (
         int(number) for name, value, _ in told if name == "failed_batch" for number in _NUMBER.findall(value)
     )
+    return frozenset((*named, *with_each_batch(case)))
+
+
+def with_each_batch(case: Case) -> dict[int, int]:
+    """Of a list of failures, each under the batch that it failed with, what each asked for."""
+    stated = [
+        (int(value), line.number)
+        for name, value, line in case.capture.surroundings.settings
+        if name == "batch_size" and value.isdigit()
+    ]
+    asked: dict[int, int] = {}
+    for moment in case.moments:
+        failed = moment.request.failed if moment.request else None
+        if failed is None or failed.line is None or failed.size is None:
+            return {}
+        number = failed.line.number
+        batch = next((value for value, above in reversed(stated) if 0 < number - above <= _NEAR), 0)
+        if not batch or batch in asked:
+            return {}
+        asked[batch] = failed.size.bytes
+    return asked if len(asked) > 1 else {}
+
+
+_NEAR = 2
+"""Lines from a batch that stands alone to the message of its failure."""
 
 
 def several_failed(case: Case) -> bool:

@@ -33,6 +33,7 @@ from tfmemlens.readers.oom.host_figures import HostFigures
 from tfmemlens.readers.oom.host_rise import HostRise
 from tfmemlens.readers.oom.incidents import incident, version_text
 from tfmemlens.readers.oom.last_errors import LastErrors
+from tfmemlens.readers.oom.line_profile import LineProfile
 from tfmemlens.readers.oom.named_devices import named
 from tfmemlens.readers.oom.other_failures import CUDNN_VERSION
 from tfmemlens.readers.oom.ranking import merge_ranks, order
@@ -129,6 +130,7 @@ class _Stream:
         self.run = RunCollector()
         self.host = HostFigures()
         self.rise = HostRise()
+        self.profile = LineProfile()
         self.rows = SizeRows()
         self.named: list[DeviceInfo] = []
         self.logged: Era | None = None
@@ -176,6 +178,7 @@ class _Stream:
     def _take(self, cleaned: Cleaned) -> None:
         """Offer the line to each family; what concerns memory and nobody takes is noted."""
         line = cleaned.line
+        self.profile.observe(line)
         table = self.rise.in_table
         if table:
             self.rise.observe(line)
@@ -317,7 +320,9 @@ class _Stream:
         last = refused[-1].line.number
         if self.surroundings.tried_algorithms:
             return True  # for an algorithm that XLA tried, and it goes on with others
-        if not any(line.number > last for _, line in self.surroundings.steps):
+        printed = self.surroundings.purposes.get("jax: a printed result")
+        went_on = [*(line for _, line in self.surroundings.steps), *([printed] if printed else [])]
+        if not any(line.number > last for line in went_on):
             return False
         self.surroundings.refusals += [(part.size, part.line) for part in refused if part.size]
         return True
@@ -380,6 +385,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
             host_readings=host_readings,
             host_rise=tuple(main.rise.readings) if main else (),
             host_events=tuple(main.rise.events) if main else (),
+            profiled=tuple(main.profile.rows) if main else (),
             stages=tuple(main.run.stages) if main else (),
             summary=tuple(main.run.summary) if main else (),
             lengths=tuple(main.run.lengths) if main else (),

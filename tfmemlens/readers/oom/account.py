@@ -66,6 +66,8 @@ _GROWTH = regex(
     r"|\u5897\u3048|\u5897\u52a0|\u30ea\u30fc\u30af|\uc99d\uac00|\ub204\uc218"
 )
 """Growth; also `grows, rises, leaks, more and more` in Chinese, Japanese and Korean, which part no words."""
+_LEAKS = regex(r"\bleaks\b(?! (?:info|data\b|labels?|tracers?|the (?:label|answer|future|test)))")
+"""A verb that tells of memory without naming it."""
 _SHORTAGE = regex(
     r"(?i)\b(?:exhaust(?:s|ed|ing)?|deplet\w+|r[ua]n(?:s|ning)? out|used up|overflow(?:s|ed)?|insufficient"
     r"|not enough|maxe[sd]|lack of|too (?:little|small)|sin (?=memoria)|sem (?=mem)|insuficiente"
@@ -479,6 +481,8 @@ def _course(sentence: str) -> Iterator[str]:
     if _BUFFER_KEPT.search(sentence) or any(True for _ in _apart(sentence, memory, _KEPT)):
         yield "kept in words"
     if not memory:
+        if _LEAKS.search(sentence):
+            yield "growing in words"
         return
     if _near(sentence, memory, _GROWTH) or any(map(_is_more, _apart(sentence, memory, _RISES))):
         yield "growing in words"

@@ -97,6 +97,8 @@ _STATED = {
         rf"|{_OF_BATCH}[^.;,?]{{0,24}}?{_CANNOT}[^.;,?]{{0,24}}?\b{_LOWER}"
         r"|\b(?:need|want|have|must|require)\b(?: to (?:keep|have|use))? (?:the|a|this|that|my) (?:large )?"
         r"(?:mini-?)?batch(?:[- _]?size)? of \d+"
+        r"|\b(?:need to|have to|must) (?:keep|stay (?:at|with)) (?:the |a |my |this )?"
+        r"(?:\w{1,20}_)?batch(?:[- _]?size)? ?(?:=|at|of) ?\d"
     ),
     "ending others in vain": regex(
         r"(?i)\b(?:no|without any) other (?:\w+ ){0,2}(?:process|program|application|job|script|user)\w*"

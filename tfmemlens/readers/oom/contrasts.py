@@ -126,7 +126,7 @@ _ONLY_WITH = regex(
 )
 _SWITCHED = regex(
     r"(?i)\b(?:if|when|once|after|by) (?:i |we |you )?set(?:ting)?"
-    r" (?P<thing>[`'\"]?[A-Za-z_][\w.]{1,40}[`'\"]?)(?: ?= ?| to )[`'\"]?(?:False|None|0|off)\b"
+    r" (?P<thing>[`'\"]?[A-Za-z_][\w.]{1,40}[`'\"]?)(?: ?= ?| to )[`'\"]?(?:False|None|0(?!\.\d)|off)\b"
 )
 _TAKEN_AWAY = regex(
     r"(?i)\b(?:if|when|once|as soon as) (?:i|we|you) (?:take|took|leave|left|comment(?:ed)?|turn(?:ed)?"
@@ -584,10 +584,14 @@ _OF_BEFORE = regex(r"(?i)\W*(?:and |so |but )?(?:this|that|it|which|then)\b")
 """How a clause begins that speaks of what was said before it."""
 
 
+_OF_A_BATCH = regex(r"(?i)(?<=\w) (?:a )?(?:mini)?batch(?:[ _]?sizes?)? (?:of )?\d.*\Z")
+"""What follows the thing, and is no part of it: `without accumulation batch 64`."""
+
+
 def _without(sentence: str) -> str | None:
     found = (pattern.search(sentence) for pattern in _SAYS_WITHOUT)
     for match in filter(None, found):
-        thing = _ARTICLE.sub("", match["thing"].strip(" `'\""))
+        thing = _OF_A_BATCH.sub("", _ARTICLE.sub("", match["thing"].strip(" `'\"")))
         rest = sentence[: match.start()] + " " + sentence[match.end("thing") :]
         fine = _ONLY_WITH.search(sentence) or _OFF.search(sentence) or _WORKS.search(rest)
         fine = fine or _TRAINS.match(rest)

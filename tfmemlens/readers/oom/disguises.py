@@ -78,7 +78,9 @@ LAUNCH = LineRule(
     needs="GpuLaunchKernel(",
 )
 LIBRARY = LineRule(
-    r"No algorithm worked!?|Failed to get convolution"
+    r"No algorithm worked!?"
+    r"|Error: (?:UNKNOWN|INTERNAL): Failed to determine best cudnn convolution algorithm: (?:INTERNAL"
+    r"|UNKNOWN)|Failed to get convolution"
     r" algorithm|(?:CUDNN|CUBLAS)_STATUS_ALLOC_FAILED|CU(?:DNN|BLAS)_STATUS_NOT_INITIALIZED"
     r"|(?i:(?:could not|failed to|couldn't) create (?:a )?cu(?:dnn|blas|solver\w*) (?:handle|instance))|Blas"
     r" (?:x?GEM[MV]|[SD]GEM[MV])\w* launch failed"
@@ -108,6 +110,7 @@ LIBRARY = LineRule(
     "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 512), m=128, n=512, k=784",
     needs=(
         "no algorithm worked",
+        "determine best cudnn",
         "failed to get conv",
         "alloc_failed",
         "not_initialized",

@@ -109,6 +109,8 @@ _MENTIONS = Words(
     "jitted",
     "GPJax",
     "aphcast",
+    "reamer",
+    "ultinerf",
     "aphCast",
 )
 """What a line must hold to be looked at closely."""
@@ -142,7 +144,8 @@ _JAX = regex(
     r"|t5x|penzai|[Ee]asy[Dd]e[Ll])\b|\bfrom jax|\bjax\.experimental\b|\b[Pp]allas\b"
     r"|\b(?:[Ll]evanter|haliax|[Kk]auldron|[Nn]et[Kk]et|[Kk]eypoint[-_][Mm]o[Ss]eq|[Dd]ynamax|flowMC|GPJax"
     r"|[Gg]raph[Cc]ast)\b"
-    r"|\b(?:[Aa]lpha|[Cc]olab|[Ll]ocal_?colab)[Ff]old\w*",
+    r"|\b(?:[Aa]lpha|[Cc]olab|[Ll]ocal_?[Cc]olab)[Ff]old\w*|\b(?:mpi4jax|MPI4JAX)"
+    r"|\b[Dd]reamer[Vv]3\b|\b[Mm]ultinerf\b",
 )
 _PYTORCH = regex(r"\b(?:[Pp]y[Tt]orch|import torch|torch\.\w)")
 _NOBODY = regex(r"XlaRuntimeError|Failed to load in-memory CUBIN")

@@ -18,6 +18,12 @@ READING = LineRule(
     "step 500 rss=41.0GiB",
     needs=("ram", "rss", "mem"),
 )
+UNIT_FIRST = LineRule(
+    r"(?i)\b(?:ram|rss|(?:host|cpu|process) mem(?:ory)?)(?: (?:used|usage|in use))? ?"
+    r"[(\[](?P<unit>[mg]i?b)[)\]] ?[=:]? ?(?P<figure>\d{1,7}(?:\.\d{1,9})?)(?P<other>)(?![\d.])",
+    "runner.py:240] After Initializing dataset: RAM USED (GB) 3.931410432",
+    needs=("ram", "rss", "mem"),
+)
 OF_A_GROUP = LineRule(
     r"\bcurrent=(?P<figure>\d{1,7}(?:\.\d{1,6})?)(?P<unit>[MG]i?B)\b(?=.*\b(?:anon|limit)=)(?P<other>)",
     "probe.py:44] rank5 step 50 current=135.1GB anon=132.0GB file=0.2GB limit=400GB",
@@ -44,12 +50,13 @@ SAVES = LineRule(
 )
 EVALUATES = LineRule(
     r"(?i)\bevaluating (?:on|the|split)|\b(?:evaluation|validation) (?:begin|start)"
-    r"|\b(?:running|starting) (?:evaluation|validation)",
+    r"|\b(?:running|starting) (?:evaluation|validation)|\bbefore (?:the )?(?:eval\b|evaluat|validat)",
+    "runner.py:340] Before eval at step 1000: RAM USED (GB) 22.40",
     "spec.py:298] Evaluating on the training split.",
-    needs=("evaluati", "validation"),
+    needs=("evaluati", "validat", "before eval", "before the eval"),
 )
 _EVENTS = {"save": SAVES, "evaluation": EVALUATES}
-_TABLE = RuleTable.of(READING, OF_A_GROUP, COLUMN, SAVES, EVALUATES)
+_TABLE = RuleTable.of(READING, UNIT_FIRST, OF_A_GROUP, COLUMN, SAVES, EVALUATES)
 _UNITS = {"mb": 10**6, "gb": 10**9, "mib": 1 << 20, "gib": 1 << 30}
 _KEEP, _MOST_ROWS = 400, 60
 
@@ -80,7 +87,7 @@ class HostRise:
             return
         if match := COLUMN.search(text):
             self._unit, self._rows = _UNITS[match["unit"].lower()], _MOST_ROWS
-        elif match := READING.search(text) or OF_A_GROUP.search(text):
+        elif match := (READING.search(text) or UNIT_FIRST.search(text) or OF_A_GROUP.search(text)):
             unit = match["unit"] or match["other"]
             self._add(float(match["figure"]) * _UNITS[unit.lower()], line)
         for what, rule in _EVENTS.items():

@@ -89,6 +89,14 @@ MADE_WHOLE = LineRule(
     needs="nvoluntary full",
 )
 """The partitioner makes an array whole on each device to lay it out anew."""
+TRAINER = LineRule(
+    r"(?i)\bmaxtext[./](?=[^\n]{0,600}\b(?:per_device_batch_size|remat_policy|max_target_length)=)"
+    r"|\bper_device_batch_size ?[=:] ?[\d.]+(?=[^\n]{0,400}\b(?:remat_policy|ici_\w+_parallelism"
+    r"|max_target_length) ?[=:])",
+    "python3 -m maxtext.train maxtext/configs/base.yml per_device_batch_size=4 max_target_length=8192",
+    "per_device_batch_size=2 steps=10 remat_policy=minimal",
+    needs=("axtext", "per_device_batch_size"),
+)
 JAX_PROGRAMS = {
     "made whole by the partitioner": MADE_WHOLE,
     "program: weather": WEATHER,
@@ -98,5 +106,6 @@ JAX_PROGRAMS = {
     "a server's weights": LOADING_WEIGHTS,
     "program: after the draws": AFTER_DRAWS,
     "program: on a grid": GRID,
+    "program: a trainer": TRAINER,
 }
 """What runs, and how a line tells it."""

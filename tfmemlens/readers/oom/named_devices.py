@@ -77,7 +77,7 @@ _ABOUT = (
     "video",
 )
 """A number such as 1080 is a card's only where the sentence speaks of one."""
-_OF_SERVERS = regex(r"\b(?:[AHPV]100|[HB]200|L40S)\b")
+_OF_SERVERS = regex(r"\b(?:[AHPV]100|[HB]200|L40S|A40|A10G|A6000)\b")
 """Names that nothing else has."""
 _MAX_GIGABYTES = 192
 _MOST_OF_OTHERS = {

@@ -498,6 +498,7 @@ LATE = LineRule(
     ),
 )
 """The text says in words that many runs or steps went well before."""
+_TURN = r"(?:one|batch|run|call|chain|fit|result|sample|trajectory|model|array)s?"
 MANY_RUNS = LineRule(
     r"(?i)\b(?:after|until)\b[^.\n]{0,30}\b(?:hundreds?|thousands?|dozens?|\d{2,}(?:th)?)"
     r" (?:or so )?(?:of )?(?:(?:these|those|them|such|the|MCMC|optimi[sz]ation) )?"
@@ -505,14 +506,23 @@ MANY_RUNS = LineRule(
     rf"|\b(?:at|on|in|during) the {_LATER} (?:call|run|trial|repeat|repetition|experiment|configuration)\b"
     r"|\bthe (?:[2-9]|1\d)(?:th|nd|rd) (?:run|call|fit|trial|model|repeat)"
     r" (?:dies|fails|crash\w*|OOMs?|runs out)\b"
-    r"|\b(?:the |a |its )?first (?:run|call|execution)\b[^.\n]{0,30}"
-    r"\b(?:always )?(?:works?|is fine|succeeds|passes)\b",
+    r"|\b(?:the |a |its )?first (?:run|call|execution|set|one|file|request|prediction|job)\b[^.\n]{0,30}"
+    r"\b(?:always )?(?:works?|is fine|succeeds|passes|(?:goes|runs) (?:well|fine|through))\b"
+    rf"|\b(?:first|previous|last|earlier|old) {_TURN} (?:is|are|was|were) still"
+    r" (?:in|on|held|there|allocated|alive|occupying|using|taking)\b"
+    rf"|\bthe (?:2nd|second|third|next) {_TURN}\b[^.\n]{{0,40}}"
+    r"\balways (?:dies|fails|crashes|OOMs|runs out)\b",
     "I observe an OOM error after a few hundred of these",
     "it fails after 50 fits",
     "This dies at the third call with out of memory",
     "in one process the 4th run dies",
     "The first run of this cell always works",
+    "when the next one starts the previous one is still in memory",
+    "the second batch of draws always fails",
     needs=(
+        "first",
+        "still",
+        "always",
         "after",
         "until",
         "call",

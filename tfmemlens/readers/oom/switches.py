@@ -36,8 +36,10 @@ def _variable(name: str, example: str, value: str = r"[\w.]+") -> LineRule:
 
 
 _RUNS_WELL = (
-    r"(?<![a-z\d_.-])(?:works?|worked|(?:runs?|ran|trains?|trained) (?:fine|through|well|ok)|fits|is fine"
-    r"|no (?:more )?(?:errors?|OOM|problems?)|funktioniert|klappt|l\u00e4uft|geht|funciona|funcion\u00f3"
+    r"(?<![a-z\d_.-])(?:works?|worked|(?:runs?|ran|trains?|trained) (?:fine|through|well|ok"
+    r"|on (?:an? |my )?(?:single|one|1)(?! of\b))|fits|is fine"
+    r"|no (?:more )?(?:errors?|OOM|problems?)|(?:goes|gets) through"
+    r"|funktioniert|klappt|l\u00e4uft|geht|funciona|funcion\u00f3"
     r"|fonctionne|marche|funziona|\u0440\u0430\u0431\u043e\u0442\u0430\u0435\u0442"
     r"|\u53ef\u4ee5|\u6b63\u5e38|\u6ca1\u95ee\u9898|\u6210\u529f|\u52d5(?:\u304f|\u304d|\u3044\u305f)"
     r"|\ub3d9\uc791|\uc791\ub3d9)"
@@ -77,6 +79,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             "with a batch size of 4 it runs fine",
             "it trains well with batch size 16",
             "mit batch_size=2 l\u00e4uft es",
+            "it runs on a single RTX 4090 with batch_size=2",
             "\u628abatch_size=8\u5c31\u53ef\u4ee5",
             needs="atch",
         ),
@@ -84,7 +87,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "batch_size",
         LineRule(
-            r"(?<!\w)(?:(?:per_device_)?train_?|global_?|mini_?|local_?)?[Bb]atch[_ -]?size"
+            r"(?<!\w)(?:(?:per_device_)?train_?|global_?|mini_?|local_?|total_?)?[Bb]atch[_ -]?size"
             r"(?:['\"]{0,2}\s*(?:[=:]|is|of|\s|from)|['\"]{1,2}\s*,)\s*(?:(?<==)['\"])?"
             r"(?:\d{1,6} ?(?:to|->|\u2192) ?)?(?P<value>\d+)L?\b",
             "batch_size=32",
@@ -305,10 +308,12 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "XLA_PYTHON_CLIENT_MEM_FRACTION",
         LineRule(
-            rf"\bXLA_(?:PYTHON_)?CLIENT_MEM_FRACTION(?:{_TO}| (?:is |was )?(?:set )?(?:to|at) )"
+            rf"\bXLA_(?:PYTHON_)?CLIENT_MEM_FRACTION(?:{_TO}| (?:is |was )?(?:set )?(?:to|at) "
+            r"|['\"]?\)?\s+(?:gives|is|returns|prints|shows)\s+['\"]?)"
             r"(?P<value>\d*\.?\d+)",
             "export XLA_PYTHON_CLIENT_MEM_FRACTION=.95",
             "XLA_PYTHON_CLIENT_MEM_FRACTION is set to .95 in my profile",
+            'Sys.getenv("XLA_PYTHON_CLIENT_MEM_FRACTION") gives "1.00"',
             needs="CLIENT_MEM_FRACTION",
         ),
     ),

@@ -26,6 +26,8 @@ BATCH_OF_ONE = LineRule(
     r"|\b(?:reduc|lower|decreas)\w* (?:the |my )?batch(?:[- _]?size)?\b[^.\n]{0,12}"
     r"\b(?:until|till|to|down to) (?:1|one)\b(?![.,/]?\d)"
     r"(?![^.!?\n]{0,60}\b(?:works?|worked|fine|helps?|fits)\b)"
+    r"|\bone (?:image |sample |sequence |example |prompt )?(?:per|on each|for each) (?:TPU )?"
+    r"(?:core|device|chip|GPU)\b"
     r"|\bIMAGES_PER_GPU\b\s{0,24}(?:(?:=|:|is|was|to|already|set|at) ?){0,4}\s{0,4}1\b"
     r"|batch[- _]?size[^\n]{0,12}(?:\u8c03\u6210|\u6539\u6210|\u8bbe\u4e3a|\u8bbe\u6210|\u964d\u5230|\u4e3a)"
     r"(?:\u4e86)? ?1(?!\d)",
@@ -33,6 +35,7 @@ BATCH_OF_ONE = LineRule(
     "even with a batch size of 1 it fails",
     "BATCH_SIZE                     1",
     "IMAGES_PER_GPU = 1",
+    "num_samples = 8 (one per core)",
     "IMAGES_PER_GPU is already 1.",
     "I set up batch = 1, 416x416",
     "The error comes with a batch size of 8, 4 and with 1 as well.",
@@ -40,7 +43,7 @@ BATCH_OF_ONE = LineRule(
     "I tried to reduce the batch (until 1)",
     "with fp16 and batch size 1, but it still runs out of memory",
     "batch_size\u6211\u5df2\u7ecf\u8c03\u6210\u4e861",
-    needs=("atch", "images_per"),
+    needs=("atch", "images_per", " per core", " per device", " per chip", " per gpu", "one "),
 )
 """The text says that a batch is one sample."""
 ANY_BATCH = LineRule(
@@ -401,7 +404,9 @@ FITS_NO_MORE = LineRule(
 SAVING_IN_WORDS = LineRule(
     r"(?i)\b(?:OOM\w*|memory|RAM|killed|crash\w*|dies|fails?)\b[^.\n]{0,60}\b(?:during|while|when|at"
     r"|upon|before)\b"
-    r"(?:[^.\n]|\.(?=\w)){0,30}\b(?:checkpoint(?:s|ing)?|sav(?:e|es|ing)|serializ\w+)\b"
+    r"(?:(?!\b(?:restor|load|read|import|resum))[^.\n]|\.(?=\w)){0,30}"
+    r"\b(?:checkpoint(?:s|ing)?|sav(?:e|es|ing)|serializ\w+)\b"
+    r"(?! (?:\w+ ){0,3}?(?:restor|load|read\b|import))"
     r"|\b(?:checkpoint(?:s|ing)|saving|serializ\w+|exporting|model\.save"
     r"|saved_model\.save)\b[^.\n]{0,40}\b(?:OOM\w*|out of memory"
     r"|killed)\b"

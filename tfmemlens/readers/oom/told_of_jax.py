@@ -220,11 +220,13 @@ JIT_ENDS_IT = LineRule(
     r"\b(?:(?:(?:does|do|did)(?: ?n['\u2019]?t| not)|no longer|not|never|stops?)"
     r" (?:grow|increas|leak|climb|ris|creep|happen|accumulat)\w*"
     r"|(?:stays?|is|remains?) (?:flat|constant|stable)"
-    r"|(?:goes|went) away|disappear\w*|vanish\w*"
+    r"|(?:goes|went) away|disappear\w*|vanish\w*|plug(?:s|ged) (?:it|this|the)"
+    r"|(?:leak\w*|growth|problem|issue)s? (?:is|was|are) (?:gone|fixed|solved|over)"
     r"|no (?:more |such )?(?:leak|growth|increase)|fix(?:es|ed) (?:it|this|the))",
     "With @jax.jit on rollout memory stays flat.",
     "wrapping the call in eqx.filter_jit fixes it",
     "If I use jit on the solver it does not leak",
+    "# @jit   <- with it the leak is gone",
     needs=("jit",),
 )
 """Without jit it grows, and with jit it does not: what is compiled anew is inside of that call."""
@@ -294,9 +296,14 @@ RECOMPUTING = LineRule(
 )
 FORWARD_FITS = LineRule(
     r"(?i)\b(?:forward|inference)\b[^.\n]{0,60}\b(?:fits?|fine|works?|runs|ok|enough)\b"
-    r"|\b(?:fits?|fine|works?|runs)\b[^.\n]{0,40}\b(?:without (?:the )?grad\w*|forward (?:pass )?only)\b",
+    r"|\b(?:fits?|fine|works?|runs)\b[^.\n]{0,40}\b(?:without (?:the )?grad\w*|forward (?:pass )?only)\b"
+    r"|\b(?:no|without|any|lost its|loses its) effect\b[^.\n]{0,30}"
+    r"\b(?:gradients?|grad|differentiat\w+|backward|reverse[- ]mode)\b"
+    r"|\bgrad\([^#\n]{0,80}#[^\n]{0,30}\b(?:dies|fails|OOMs?|out of memory|runs out|crash\w*)\b",
     "The forward pass fits easily in 8GB",
-    needs=("forward", "inference", "without"),
+    "batch_size has no effect once I take the gradient",
+    "jax.grad(loss)(x, y)   # dies",
+    needs=("forward", "inference", "without", "effect", "grad("),
 )
 """What runs without its gradient."""
 BEFORE_SHARDING = LineRule(
@@ -432,6 +439,41 @@ SIMULATED = LineRule(
     needs="force_host_platform",
 )
 """The CPU plays several devices."""
+WAS_BEFORE = LineRule(
+    r"\b(?:[Cc]hanged|[Rr]aised|[Ii]ncreased|[Ss]et|[Bb]umped|[Ss]witched)\s+`?(?P<name2>[a-z]\w*_\w{1,40})`?"
+    r" from `?(?P<was2>\w[\w.-]{0,30}?)`? to `?\w|"
+    r"\b(?P<name>[a-z_]\w{1,40}) ?= ?[`'\"]?\w[\w.-]{0,30}[`'\"]? \((?:it )?(?:was|before|previously"
+    r"|formerly|used to be):? [`'\"]?(?P<was>\w[\w.-]{0,30})[`'\"]?\)",
+    'attn_mechanism="sdpa" (was "flash")',
+    "I changed num_slices_per_block from 16 to 127",
+    needs=(
+        " from ",
+        *("(was ", "(it was ", "(before", "(previously", "(formerly", "(used to be"),
+    ),
+)
+"""A setting that had another value in the run before."""
+TABLE_BEFORE = LineRule(
+    r"(?i)\bnvidia-smi\b[^\n]{0,40}\b(?:before|prior to) (?:I|we|it|the (?:run|script|program|training|job)"
+    r"|my (?:run|script|program|training|job)|start\w*|running|launch\w*)\b"
+    r"|\b(?:before|prior to) (?:I start|we start|start\w*|running|launch\w*|the (?:run|start)|running it)\b"
+    r"[^\n]{0,40}\bnvidia-smi\b",
+    "nvidia-smi, before I start:",
+    "Before starting the script nvidia-smi says",
+    needs="nvidia-smi",
+)
+"""A table of the GPUs is from before the run."""
+PRINTED = LineRule(
+    r"\A\s*(?:Out\[\d+\]: ?)?(?:Array|DeviceArray)\(\[*-?\d",
+    "Array([[1., 1.], [1., 1.]], dtype=float32)",
+    needs="Array(",
+)
+"""An interpreter prints a result of JAX."""
+CHECKPOINT_READ = LineRule(
+    r"/checkpoint/read/[^\n]{0,80}\btotal bytes: (?P<size>\d{1,5}(?:\.\d{1,2})?) (?P<unit>[KMGT]iB)\)",
+    "[process=0] /jax/checkpoint/read/bytes_per_sec: 1.0 GiB/s (total bytes: 10.9 GiB) (time elapsed: 10 s)",
+    needs="/checkpoint/read/",
+)
+"""Orbax says how large the checkpoint is that it has read."""
 LAST_BATCH = LineRule(
     r"(?i)\b(?:only|just|always)\b[^.\n]{0,30}\b(?:on|at|in|for|with) the (?:very )?last batch\b"
     r"|\b(?:the |its )?last batch\b[^.\n]{0,20}"
@@ -445,9 +487,11 @@ LAST_BATCH = LineRule(
 AT_VALIDATION = LineRule(
     r"(?i)\b(?:OOMs?|out of memory|fails?|crash\w*|dies)\b[^.\n]{0,24}"
     r"\b(?:only )?(?:when|while|as soon as|once|during|at|in) (?:the )?(?:first )?"
-    r"(?:validation|evaluation|eval\b|sampling images|inference)",
+    r"(?:validation|evaluation|eval\b|sampling images|inference)"
+    r"|\A\W{0,3}Rendering chunk \d+/\d+",
     "OOM only when validation runs at step 500",
-    needs=("validation", "eval", "sampling", "inference"),
+    "Rendering chunk 0/47",
+    needs=("validation", "eval", "sampling", "inference", "rendering chunk"),
 )
 """It fails when something is validated between training steps."""
 FULL_GUIDE = LineRule(
@@ -465,10 +509,16 @@ RESUMING = LineRule(
 )
 """It fails when a run is resumed."""
 WORKS_WITH = LineRule(
-    r"(?i)(?<!not )\bwith `?(?:XLA|TF|JAX|LIBTPU)_\w+=\S+[^.\n]{0,12}\b(?:it|everything|the same|all)\b"
-    r"[^.\n]{0,20}\b(?:works?|runs? (?:fine|through|well)|fits|gets through|goes through|succeeds|trains)\b",
+    r"(?i)(?<!not )\b(?:with|(?:after |when |once )?(?:I )?set(?:ting)?) `?(?:XLA|TF|JAX|LIBTPU)_\w+=\S+"
+    r"[^.\n]{0,12}\b(?:it|everything|the same|all|(?:the|my) (?:program|script|code|model))\b"
+    r"[^.\n]{0,20}\b(?:works?|runs? (?:fine|through|well|perfectly)|fits|(?:gets|goes) through|succeeds"
+    r"|trains)\b"
+    r"|(?<!not )\bwith `?[a-z_]\w{2,40}(?:\.\w{2,40}){0,2}\((?:\w{1,20}=)?\d{1,6}\)`?[^.\n]{0,40}"
+    r"\b(?:works|runs (?:fine|through|well)|fits|gets through|goes through|succeeds)\b(?! (?:until|for))",
     "With XLA_PYTHON_CLIENT_MEM_FRACTION=1.0 it gets through all ten.",
-    needs="ith ",
+    "After setting XLA_PYTHON_CLIENT_MEM_FRACTION=0.87 the program runs perfectly",
+    "With set_mixed_map_iters(8) and one GPU it is slow, but works.",
+    needs=("ith ", "set"),
 )
 """The writer has found a setting that helps."""
 SCORES_IN_CODE = LineRule(
@@ -526,6 +576,10 @@ TOLD_OF_JAX = {
     "jax: TensorFlow beside": OF_TF_DATA,
     "jax: a model of TensorFlow beside": MODEL_BESIDE,
     "jax: jit ends it": JIT_ENDS_IT,
+    "jax: a checkpoint read": CHECKPOINT_READ,
+    "jax: a printed result": PRINTED,
+    "a table of before": TABLE_BEFORE,
+    "jax: another value before": WAS_BEFORE,
     "jax: a long loop": LONG_LOOP,
     "jax: a gradient": TAKEN_GRADIENT,
     "jax: attention": ATTENTION,

@@ -14,7 +14,7 @@ _NAMES = (
     r"(?:tensorflow(?:[-_](?:gpu|cpu|metal|macos|text|probability|datasets|io|addons))?|tf[-_]nightly|keras"
     r"(?:[-_](?:hub|cv|nlp|tuner))?|jax|jaxlib|jax[-_]metal|flax|optax|orbax(?:[-_]checkpoint)?|numpyro"
     r"|torch[-_]xla|libtpu(?:[-_]nightly)?|equinox|dm[-_]haiku|brax|mujoco(?:[-_]mjx)?|tensorstore|numpy"
-    r"|pymc|blackjax|grain|clu|cudnn|tf(?=[ =:v@(]{1,4}\d))"
+    r"|pymc|blackjax|grain|clu|easydel|levanter|t5x|netket|jax[-_]md|diffrax|cudnn|tf(?=[ =:v@(]{1,4}\d))"
 )
 _RELEASE = r"\d{1,4}\.\d{1,4}(?:\.\d{1,4}){0,2}(?:\.?(?:dev|rc|post)\d{1,10})?"
 _GOOD = (
@@ -33,7 +33,7 @@ PACKAGE = LineRule(
     needs=(
         "tensorflow", "tf-nightly", "tf_nightly", "keras", "jax", "flax", "optax", "orbax", "numpyro",
         "torch-xla", "torch_xla", "libtpu", "equinox", "haiku", "brax", "mujoco", "tensorstore", "numpy",
-        "pymc", "grain", "clu", "cudnn", "tf",
+        "pymc", "grain", "clu", "cudnn", "tf", "easydel", "levanter", "t5x", "netket", "diffrax",
     ),
 )  # fmt: skip
 WORKING = LineRule(
@@ -49,12 +49,16 @@ WORKING = LineRule(
     rf"(?:(?!\d\.\d)[^.;?\n]){{0,60}}?\bwithout (?:an?y? )?(?:\w+ )?(?:trouble|problem|issue|error)s?\b"
     rf"|\b(?:in|with|on|under|using) (?:(?P<name5>{_NAMES})[ =:v@(]{{1,4}})?v?(?P<release5>{_RELEASE})"
     r"(?:,| there (?:is|was|were|are)| I (?:have|had))? no (?:\w+ )?"
-    r"(?:problem|issue|leak|trouble|error|OOM)s?\b",
+    r"(?:problem|issue|leak|trouble|error|OOM)s?\b"
+    rf"|\b(?:with|on|under|using) (?:(?P<name6>{_NAMES})[ =:v@(]{{1,4}})?v?(?P<release6>{_RELEASE}),?"
+    r" (?:the same|the|this|my|it|everything)(?: (?:code|script|program|model|step|config\w*|notebook))?"
+    rf" {_NOT}(?:compiles|fits|passes|succeeds|trains|runs (?:fine|through|well)|works)\b",
     "With 1.14 no problem",
     "TLDR; version 0.11.8 works, latest is leaking",
     "it runs fine, works with jax 0.4.28",
     "Downgrading to jaxlib 0.4.16 solves it",
     "under TF 1.13 this script trains without any trouble",
+    "With 0.4.34 the same code compiles.",
     needs=(
         "work",
         "fine",
@@ -70,6 +74,7 @@ WORKING = LineRule(
         "help",
         "avoid",
         "without",
+        *("compiles", "fits", "passes", "succeeds", "trains", "runs"),
     ),
 )
 
@@ -129,7 +134,15 @@ class Releases:
         if self.commit is None and (at := COMMIT.search(line.text)):
             self.commit = WorkingRelease(at["name"], at["commit"][:12], None, line, at["source"])
         if self.working is None and (works := WORKING.search(line.text)):
-            name = works["name"] or works["name2"] or works["name3"] or works["name4"] or works["name5"] or ""
+            name = (
+                works["name"]
+                or works["name2"]
+                or works["name3"]
+                or works["name4"]
+                or works["name5"]
+                or works["name6"]
+                or ""
+            )
             release = next(filter(None, (works[f"release{which}"] for which in _PLACES)))
             self.working = (_package(name), release, line)
 
@@ -152,7 +165,7 @@ class Releases:
         ]
         if name:
             now = max((at for known, at in others if known == name), key=numbers_of, default=None)
-            now = now or (self.updated_to if self.updated_to != release else None) or None
+            now = now or (self.updated_to if self.updated_to != release else None) or _bare(line, release)
         elif self.moved and self.moved[1] == release:
             name, now = self.moved[0], self.moved[2]
         else:
@@ -169,7 +182,17 @@ class Releases:
         return WorkingRelease(name, release, now, line) if told else self.commit or self.upgraded
 
 
-_PLACES = ("", "2", "3", "4", "5")
+_BARE = regex(rf"(?i)\b(?:with|on|after|since|in) (?:version |release )?v?(?P<release>{_RELEASE})\b")
+
+
+def _bare(line: Line, release: str) -> str | None:
+    """A newer release in the same line, without a name: `works with jax 0.4.14. With 0.4.31 I get`."""
+    found = (match["release"] for match in _BARE.finditer(line.text))
+    newer = (each for each in found if each.count(".") == release.count("."))
+    return next((each for each in newer if numbers_of(each) > numbers_of(release)), None)
+
+
+_PLACES = ("", "2", "3", "4", "5", "6")
 _OF_TENSORFLOW = regex(r"(?:1\.1?\d|2\.[12]?\d)(?:\.\d)?\Z")
 
 

@@ -234,7 +234,16 @@ def _called(case: Case) -> str:
 def _of_a_server(case: Case, moment: Moment) -> Iterator[Remedy]:
     """A kernel that comes with a server, whose blocks go with what one call may have."""
     told = case.capture.surroundings
-    yield replace(_FEWER_IN_A_CALL, code=lower_than_set(told, flags_of(told).kernel))
+    patches = _sequence_of_pictures(case, moment)
+    if patches:
+        yield Remedy(
+            f"let pictures be smaller: the patches of one are a sequence of this kernel, {patches:,} long,"
+            " and the lengths and numbers of tokens that the server is given do not bound it",
+            "--mm-processor-kwargs '{\"max_pixels\": 1003520}'   # of models that take any size",
+            slug="smaller-input",
+        )
+    else:
+        yield replace(_FEWER_IN_A_CALL, code=lower_than_set(told, flags_of(told).kernel))
     limit = _more_for_an_op(_needed(moment))
     yield replace(limit, text=f"or {limit.text}")
     yield replace(
@@ -244,6 +253,32 @@ def _of_a_server(case: Case, moment: Moment) -> Iterator[Remedy]:
     )
 
 
+_OF_THE_KERNEL = regex(r"%\S{0,60}flash_attention\S{0,20} = \w+\[(?P<sizes>[\d,]{5,60})\]")
+_LENGTHS = regex(
+    r"(?i)\bmax[-_](?:model[-_]len|num[-_]batched[-_]tokens)\W{1,4}(?:is |of |= ?)?(?P<tokens>\d{3,7})\b"
+)
+
+
+def _sequence_of_pictures(case: Case, moment: Moment) -> int | None:
+    """The length of the kernel's sequence, where the text speaks of pictures and lets a server have no text
+    as long, or says that text alone goes well.
+    """
+    told = case.capture.surroundings
+    line = moment.request.failed.line if moment.request else None
+    match = _OF_THE_KERNEL.search(line.text) if line else None
+    pictures = told.shows("of images")
+    if match is None or pictures is None:
+        return None
+    longest = max(int(size) for size in match["sizes"].split(","))
+    texts = [*told.code, *(each.line for each in told.sizes)]
+    set_to = [int(found["tokens"]) for each in texts for found in _LENGTHS.finditer(each.text)]
+    longer = set_to and longest > max(set_to)
+    return longest if longer or _TEXT_GOES_WELL.search(pictures.text) else None
+
+
+_TEXT_GOES_WELL = regex(
+    r"(?i)\btext(?:-only)? (?:prompts?|requests?|inputs?|alone)\b[^.,;]{0,24}\b(?:fine|well|works?)\b"
+)
 _FEWER_IN_A_CALL = Remedy(
     "let one call have fewer tokens and fewer pages, and shorter sequences: the sizes of the kernel's blocks"
     " are chosen by them. What the cache takes of the device's own memory (HBM) plays no part",
@@ -609,6 +644,9 @@ def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
             slug="shard-arguments",
         )
         return
+    if seldom := steps_of_torch_xla.ended_in_some_turns(case):
+        yield steps_of_torch_xla.end_each_pass(seldom)
+        return
     if framework_of(case) == TORCH_XLA:
         yield from _ends_of_steps(case, moment, text)
     yield Remedy(
@@ -616,6 +654,8 @@ def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
         "del x; jax.clear_caches()   # x.delete()",
         slug="drop-references",
     )
+    if framework_of(case) == JAX and program_account.replaces_its_state(case):
+        yield program_account.donate_state(case)
 
 
 _RAM = regex(

@@ -127,9 +127,20 @@ def heavy_to_train(case: Case, moment: Moment, compiler: CompilerMemory) -> Stat
     weights, has = stated_weights(case.capture.surroundings), compiler.capacity
     if weights is None or has is None or on_chip(moment) or weights_on_a_tpu.given_less(compiler, weights):
         return None
-    if situation(case, moment).training is not True:
+    if situation(case, moment).training is not True or _spreads_weights(case):
         return None
     return weights if weights.trained_bytes > has.bytes else None
+
+
+_SPREADS = regex(
+    r"(?i)\bsharding_(?:array|axis_dims)\s*=|\b(?:ici_|dcn_)?fsdp\w*\s*[=:]\s*(?!1\b|false|none)\S"
+    r"|\bmesh_dims?\s*=|\bset_distribution\(ModelParallel"
+)
+
+
+def _spreads_weights(case: Case) -> bool:
+    """Whether the code spreads weights over devices, each of which then holds a part of what all take."""
+    return any(_SPREADS.search(line.text) for line in case.capture.surroundings.code)
 
 
 def loads_a_program(moment: Moment) -> bool:
