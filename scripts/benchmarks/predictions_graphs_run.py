@@ -38,6 +38,8 @@ import predictions_thirtieth_graphs_run
 import predictions_thirtyfirst_graphs_run
 import predictions_thirtysecond_graphs_run
 import predictions_thirtythird_graphs_run
+import predictions_thirtyfourth_graphs_run
+import predictions_thirtyfifth_graphs_run
 
 STEPS = 4
 
@@ -261,6 +263,8 @@ def step_of(case):
         predictions_thirtyfirst_graphs_run,
         predictions_thirtysecond_graphs_run,
         predictions_thirtythird_graphs_run,
+        predictions_thirtyfourth_graphs_run,
+        predictions_thirtyfifth_graphs_run,
     )
     model = case["model"]
     make = globals().get(model) or next(getattr(each, model) for each in graphs if hasattr(each, model))

@@ -58,6 +58,8 @@ import predictions_thirtieth_run
 import predictions_thirtyfirst_run
 import predictions_thirtysecond_run
 import predictions_thirtythird_run
+import predictions_thirtyfourth_run
+import predictions_thirtyfifth_run
 import tensorflow as tf
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tfmemlens/recording"))
@@ -568,6 +570,8 @@ def built(case):
         predictions_thirtyfirst_run,
         predictions_thirtysecond_run,
         predictions_thirtythird_run,
+        predictions_thirtyfourth_run,
+        predictions_thirtyfifth_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
