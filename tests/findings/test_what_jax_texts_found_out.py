@@ -714,3 +714,24 @@ def test_draws_whose_number_is_spelled_out() -> None:
     )
     assert "1,000 draws x 6,346,368 numbers" in explained(text.format(name="number_samples")).verdict
     assert "draws x" not in explained(text.format(name="number_rows")).verdict
+
+
+MOVED = (
+    "# torchax on an H100 80GB\nimport jax\npipe.vae.to('{where}')\npipe.transformer.to('{where}')\n\n"
+    "2025-10-23 09:12:33.101010: W external/xla/xla/tsl/framework/bfc_allocator.cc:501] Allocator (GPU_0_bfc)"
+    " ran out of memory trying to allocate 72.00MiB (rounded to 75497472)requested by op\n"
+    "jaxlib._jax.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 75497472"
+    " bytes.\n"
+)
+
+
+def test_modules_that_torchax_moves_need_a_larger_part_of_the_gpu() -> None:
+    moved = explained(MOVED.format(where="jax"))
+    assert moved.actions[0].remedy.slug == "larger-pool"
+    assert "its dump ends" not in moved.verdict  # JAX logs no more than the head
+    assert "larger-pool" not in offered(MOVED.format(where="cpu"))
+
+
+def test_a_head_without_the_exception_is_a_part_of_a_dump() -> None:
+    head = MOVED.format(where="cpu").rpartition("jaxlib._jax")[0]
+    assert "its dump ends" in explained(head).verdict

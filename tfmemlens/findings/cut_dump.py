@@ -236,7 +236,8 @@ def _is_all_of_jax(case: Case) -> bool:
     """Whether the exception of a program of JAX's follows, which by default logs no more of a dump than its
     head.
     """
-    return framework_of(case) == JAX and case.capture.surroundings.shows("raising an exception") is not None
+    told = case.capture.surroundings
+    return framework_of(case) == JAX and bool(told.shows("raising an exception") or told.raised)
 
 
 def _of_a_head(case: Case, index: int, moment: Moment) -> Finding:

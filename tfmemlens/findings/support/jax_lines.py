@@ -27,6 +27,7 @@ from tfmemlens.findings.support.kernel_in_init import kernel_in_init
 from tfmemlens.findings.support.layout_maps import SHARDED_BY_NAME
 from tfmemlens.findings.support.libraries import of_handle
 from tfmemlens.findings.support.main_buffers import CHUNKED, NARROW_LOGITS
+from tfmemlens.findings.support.part_for_jax import LARGER_POOL
 from tfmemlens.findings.support.rows import (
     device_limit,
     lists_buffers,
@@ -302,6 +303,8 @@ def _of_loading(case: Case, moment: Moment, weights: StatedWeights | None) -> Ma
     if failed is None or failed.frames or told.shows("training"):
         return None
     loads = _loader(case, moment)
+    if loads is None and (moved := next((line for line in told.code if _MOVES.search(line.text)), None)):
+        return _moved_by_torchax(moved)
     if loads is None or any(_RUNS.search(line.text) for line in told.code if line.number > loads.number):
         return None
     made = loaded_by((), loads.text)
@@ -315,6 +318,25 @@ def _of_loading(case: Case, moment: Moment, weights: StatedWeights | None) -> Ma
     return replace(made, what=what, line=loads, remedies=remedies)
 
 
+_MOVES = regex(r"\A[^#]*\.to\(['\"]jax['\"]\)")
+
+
+def _moved_by_torchax(line: Line) -> MadeByLine:
+    """Modules of PyTorch's whose weights torchax lays on JAX's device."""
+    return MadeByLine(
+        f"from {line.place} on modules of PyTorch's are laid on JAX's device, whose pool is 75 % of the GPU"
+        " unless it is told another part: weights that fit all of it under PyTorch need not fit there",
+        (LARGER_POOL, _AS_THEY_ARE),
+        line=line,
+    )
+
+
+_AS_THEY_ARE = Remedy(
+    "see that they are 16 bits wide there, too, and let what is not needed side by side stay on the CPU until"
+    " it is called (a text encoder before the transformer)",
+    "print({(w.dtype, w.device) for w in module.parameters()})",
+    slug="narrow-weights",
+)
 _SMALL_DEVICE = 16 * GIB
 """What is not known of a device: training that needs more does not fit many."""
 

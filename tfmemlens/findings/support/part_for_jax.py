@@ -11,10 +11,17 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 
 VARIABLE = "XLA_PYTHON_CLIENT_MEM_FRACTION"
+LARGER_POOL = Remedy(
+    "JAX takes 75 % of the GPU at start (older versions 90 %): a larger part may be enough, if"
+    " nothing else needs the rest",
+    "export XLA_PYTHON_CLIENT_MEM_FRACTION=.95",
+    slug="larger-pool",
+)
 USUAL = 0.75
 """What JAX takes unless it is told otherwise; releases before 2023 took 90 %."""
 _STARTS = regex(r"\A[$\s]*(?:\w+=\S+ )*(?:python3?|uv run|srun|torchrun) ")

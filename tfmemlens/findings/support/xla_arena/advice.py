@@ -98,12 +98,6 @@ _SEE_THAT_SHARDED = Remedy(
     "jax.debug.visualize_array_sharding(w)   # of a large weight of two dimensions",
     slug="shard-arguments",
 )
-_LARGER_POOL = Remedy(
-    "JAX takes 75 % of the GPU at start (older versions 90 %): a larger part may be enough, if"
-    " nothing else needs the rest",
-    "export XLA_PYTHON_CLIENT_MEM_FRACTION=.95",
-    slug="larger-pool",
-)
 _WHOLE_MESSAGE = Remedy(
     "give `tfmemlens explain` the whole message: the list begins behind its largest buffers, and the"
     " lines above it say how much the program needs and what the device has",
@@ -523,7 +517,7 @@ def _of_the_program(
     if of_arguments and not alone:
         yield from program_account.smaller_arguments(case, moment, compiler)
     if facts.larger_pool_may_do(case, moment, compiler):
-        yield _LARGER_POOL
+        yield part_for_jax.LARGER_POOL
     if undecided and not modest:
         yield remedies.ask_what_is_in_use()
     if compiler.cut and not (compiler.needed or buffers) and facts.temporaries_left(moment):
