@@ -317,6 +317,21 @@ def test_keras_2_normalises_volumes_in_one_kernel_since_2_5(version: str | None,
     assert ("FusedBatchNormV3" in found) is fused
 
 
+@pytest.mark.parametrize(("onednn", "count"), [(False, 1), (True, 3)])
+def test_a_norm_makes_its_gradients_at_once(onednn: bool, count: int) -> None:
+    """Those of scale and offset read nothing later, so that of the input may go; not so with oneDNN."""
+    net = network(
+        [
+            layer("InputLayer", "photo", batch_input_shape=[None, 8, 8, 3], dtype="float32"),
+            layer("Conv2D", "conv", "photo", filters=4, kernel_size=[3, 3], padding="same"),
+            layer("BatchNormalization", "norm", "conv"),
+        ]
+    )
+    settings = StepSettings(batch=4, onednn=onednn)
+    ops = predict(replace(net, dialect="keras-2", version="2.11.0"), settings).step.tape.ops
+    assert [op.op for op in ops].count("FusedBatchNormGradV3") == count
+
+
 def test_rows_that_are_divided_look_at_the_whole_table_in_keras_3() -> None:
     def looks(version: str) -> int:
         made = step(table(version), "adagrad").step.tape.ops
