@@ -22,10 +22,19 @@ def shape(dtype: int, *sizes: int, parts: tuple[Any, ...] = ()) -> Any:
     return Made(element_type=dtype, dimensions=sizes, tuple_shapes=parts)
 
 
-def step(number: int, opcode: str, *operands: int, calls: tuple[int, ...] = (), named: str = "") -> Any:
+def step(
+    number: int,
+    opcode: str,
+    *operands: int,
+    calls: tuple[int, ...] = (),
+    named: str = "",
+    part: int = 0,
+    given: int = 0,
+) -> Any:
     told = Made(op_name=named, stack_frame_id=0)
     return Made(id=number, name=f"i{number}", opcode=opcode, operand_ids=operands, metadata=told,
-                called_computation_ids=calls, shape=shape(11, number))  # fmt: skip
+                called_computation_ids=calls, shape=shape(11, number), tuple_index=part,
+                parameter_number=given)  # fmt: skip
 
 
 def computation(number: int, *steps: Any) -> Any:
