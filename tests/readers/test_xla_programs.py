@@ -42,7 +42,7 @@ def test_a_failure_has_the_account_of_the_program_whose_temporaries_it_asks_for(
     assert moment.incident.request.executable == "jit_step"
     schedule = moment.incident.compiler.schedule
     assert schedule is not None and NEEDS <= schedule.peak_bytes < 1.01 * NEEDS
-    assert "`layer1` holds most of them, 8.01 GiB" in report.findings[0].because
+    assert "`layer1` holds most of them, 8.00 GiB" in report.findings[0].because
 
 
 def test_another_size_is_not_explained_by_it(tmp_path: Path) -> None:
