@@ -185,3 +185,29 @@ def test_arguments_with_as_many_rows_each_are_no_weights(
     )
     values = [ProgramValue(FORWARD, 1024, arguments=("pairs[0]",))]
     assert with_arguments(attribute_table(table), values).owners[0].layer == layer
+
+
+NEW = "jit(step)/sub"
+
+
+@pytest.mark.parametrize(
+    "node, shape, purpose, beside, layer",
+    [
+        (NEW, (8, 32), "maybe_live_out", BACKWARD, "net['a']"),
+        (NEW, (8, 32), "maybe_live_out", FORWARD, None),  # it trains nothing
+        (NEW, (8, 32), "preallocated temp", BACKWARD, None),
+        (NEW, (32, 8), "maybe_live_out", BACKWARD, None),
+        (NEW, (4, 4), "maybe_live_out", BACKWARD, None),  # of two weights
+        (NEW, (8,), "maybe_live_out", BACKWARD, None),
+        ("jit(step)/jvp()/add", (8, 32), "maybe_live_out", BACKWARD, None),
+        ("jit(step)/jvp(Net)/add", (8, 32), "maybe_live_out", BACKWARD, "Net"),
+    ],
+)
+def test_what_a_step_gives_back_in_one_weights_shape_is_of_that_weight(
+    node: str, shape: Shape, purpose: str, beside: str, layer: str | None
+) -> None:
+    weights = [("net['a']['w']", (8, 32)), ("net['b']['w']", (4, 4)), ("net['c']['w']", (4, 4))]
+    rows = [Allocation(name, 1024, shape=sides, purpose="parameter") for name, sides in weights]
+    rows += [Allocation(beside, 1024, shape=(5, 5)), Allocation(node, 1024, shape=shape, purpose=purpose)]
+    owners = with_arguments(attribute_table(AllocationTable.of(rows)), ()).owners
+    assert owners[-1].layer == layer

@@ -181,6 +181,21 @@ def test_the_layer_that_holds_most_at_the_worst_instruction(layers: Any, named: 
 
 
 @pytest.mark.parametrize(
+    "result, named",
+    [(None, "; `a` holds most of them, 2 B"), ("a", "; `a` holds most of them, 2 B"),
+     ("b", "; `a` holds most of them, 2 B")],
+)  # fmt: skip
+def test_results_are_none_of_the_temporaries_that_a_layer_holds(result: str | None, named: str) -> None:
+    table = AllocationTable.of(
+        [Allocation("x", 2), Allocation("x", 7), Allocation("x", 90, purpose="maybe_live_out")]
+    )
+    owners = [Owner(layer, A, Phase.FORWARD) for layer in ("a", None, result)]
+    ordered: Any = Made(schedule=object(), values=())
+    moment = Moment(Attribution(table, owners), Balance())
+    assert program_account.mostly_of_a_layer(moment, ordered) == named
+
+
+@pytest.mark.parametrize(
     "text, function, told",
     [
         ("w = a @ b", "block.<locals>.one", "the line of `w` (net.py:7)"),

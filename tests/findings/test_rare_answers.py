@@ -14,7 +14,7 @@ from tfmemlens.units import IMPOSSIBLE, MIB, Size
 
 
 def row(size: int, count: int = 1, layer: str | None = None, **named: Any) -> Any:
-    held = Made(size_bytes=size, count=count, total_bytes=size * count, node=None, op=None)
+    held = Made(size_bytes=size, count=count, total_bytes=size * count, node=None, op=None, purpose=None)
     return Made(allocation=Made(**{**vars(held), **named}), owner=Made(layer=layer))
 
 

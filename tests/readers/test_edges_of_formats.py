@@ -202,7 +202,7 @@ def test_lines_of_code_beside_a_program(
 ) -> None:
     monkeypatch.setattr(xla_programs.hlo_order, "places_of_result", lambda module: iter(["t.py:3"]))
     assigned = Made(buffer_allocations=[1])
-    whole = Made(hlo_module=Made(name="jit_f"), buffer_assignment=assigned)
+    whole = Made(hlo_module=Made(name="jit_f", computations=[]), buffer_assignment=assigned)
     monkeypatch.setattr(xla_programs.schema, "parse", lambda kind, raw: whole)
     program = Made(blocks=[1])
     monkeypatch.setattr(xla_programs.hlo_order, "program_of", lambda proto, label, origins: program)

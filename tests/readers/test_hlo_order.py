@@ -22,10 +22,19 @@ def shape(dtype: int, *sizes: int, parts: tuple[Any, ...] = ()) -> Any:
     return Made(element_type=dtype, dimensions=sizes, tuple_shapes=parts)
 
 
-def step(number: int, opcode: str, *operands: int, calls: tuple[int, ...] = (), named: str = "") -> Any:
+def step(
+    number: int,
+    opcode: str,
+    *operands: int,
+    calls: tuple[int, ...] = (),
+    named: str = "",
+    part: int = 0,
+    given: int = 0,
+) -> Any:
     told = Made(op_name=named, stack_frame_id=0)
     return Made(id=number, name=f"i{number}", opcode=opcode, operand_ids=operands, metadata=told,
-                called_computation_ids=calls, shape=shape(11, number))  # fmt: skip
+                called_computation_ids=calls, shape=shape(11, number), tuple_index=part,
+                parameter_number=given)  # fmt: skip
 
 
 def computation(number: int, *steps: Any) -> Any:
@@ -262,6 +271,52 @@ def test_the_users_line(names: list[str], lines: dict[str, str], told: tuple[str
     module = located(1, [(1, 0)], [(1, 3)])
     module.stack_frame_index.file_names = names
     assert xla_programs._made_at(module, lines) == told
+
+
+def called(*stack: tuple[str, str], name: str = "jit_step") -> Any:
+    """A program whose only instruction has this stack, the innermost first: (place, function)."""
+    module = located(
+        1,
+        [(number, number + 1 if number < len(stack) else 0) for number in range(1, len(stack) + 1)],
+        [(number, int(place.partition(":")[2])) for number, (place, _) in enumerate(stack, 1)],
+    )
+    for number, each in enumerate(module.stack_frame_index.file_locations, 1):
+        each.function_name_id = number
+    module.stack_frame_index.file_names = [place.partition(":")[0] for place, _ in stack]
+    module.stack_frame_index.function_names = [function for _, function in stack]
+    first, result = module.computations[1].instructions
+    first.metadata.stack_frame_id = 0
+    module.computations = [Made(instructions=[first]), Made(instructions=[result])]
+    module.name = name
+    return module
+
+
+@pytest.mark.parametrize(
+    "stack, place",
+    [
+        ([("a.py:3", "loss"), ("a.py:5", "step"), ("a.py:9", "main"), ("a.py:20", "<module>")], "a.py:9"),
+        # what is derived stands there twice
+        ([("a.py:5", "step"), ("a.py:3", "loss"), ("a.py:5", "step"), ("a.py:9", "main")], "a.py:9"),
+        # a method of the same name calls it
+        ([("a.py:5", "step"), ("a.py:9", "Trainer.step"), ("a.py:20", "main")], "a.py:9"),
+        ([("a.py:5", "fit.<locals>.step"), ("a.py:9", "fit")], "a.py:9"),
+        ([("a.py:5", "step"), ("/x/site-packages/jax/api.py:7", "f"), ("a.py:9", "main")], "a.py:9"),
+        ([("a.py:5", "step")], None),
+        ([("a.py:5", "step"), ("b.py:9", "main")], None),  # its code is not known
+        ([("a.py:5", "stepped"), ("a.py:9", "main")], None),
+        ([("a.py:5", "<lambda>"), ("a.py:9", "main")], None),
+    ],
+)
+def test_the_line_that_first_called_a_program(stack: list[tuple[str, str]], place: str | None) -> None:
+    lines = {"a.py:5": "own()", "a.py:9": "y = step(x)", "a.py:20": "main()"}
+    call = xla_programs._first_call(called(*stack), lines)
+    assert (call and call[:2]) == (place and (place, "y = step(x)"))
+
+
+@pytest.mark.parametrize("name", ["jit_", "", "jit__lambda_"])
+def test_a_program_without_a_functions_name_tells_no_call(name: str) -> None:
+    module = called(("a.py:5", "<lambda>"), ("a.py:9", ""), name=name)
+    assert xla_programs._first_call(module, {"a.py:5": "f()", "a.py:9": "g()"}) is None
 
 
 def test_the_users_line_stands_above_a_librarys() -> None:

@@ -114,7 +114,9 @@ def test_a_limit_of_the_address_space_is_told(tmp_path: Path, space: int | None)
     more = {} if space is None else {"address_space_bytes": space}
     opened = opening.open_input(inputs.Input(str(record(tmp_path, "exit status 1", **more))))
     with opened.file:
-        notes = [each.text for each in run_record.read(opened).notes]
+        capture = run_record.read(opened)
+    notes = [each.text for each in capture.notes]
+    assert capture.surroundings.address_space == space
     told = [each for each in notes if each.startswith("`ulimit -v` limits the address space")]
     assert len(told) == (space is not None) and all("to 3.00 GiB" in each for each in told)
 

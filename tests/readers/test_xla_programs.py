@@ -10,7 +10,8 @@ import pytest
 
 from tests.conftest import SAMPLES
 from tfmemlens import pipeline
-from tfmemlens.model.incident import RequestKind
+from tfmemlens.attribution import _is_of_the_host
+from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.report import Report
 from tfmemlens.readers.formats import xla_programs
 
@@ -42,7 +43,28 @@ def test_a_failure_has_the_account_of_the_program_whose_temporaries_it_asks_for(
     assert moment.incident.request.executable == "jit_step"
     schedule = moment.incident.compiler.schedule
     assert schedule is not None and NEEDS <= schedule.peak_bytes < 1.01 * NEEDS
-    assert "`layer1` holds most of them, 8.01 GiB" in report.findings[0].because
+    assert "`layer1` holds most of them, 8.00 GiB" in report.findings[0].because
+
+
+@pytest.mark.parametrize("space, told", [(3072000000, 3072000000), (None, None), (0, None), ("3", None)])
+def test_the_address_space_that_the_run_had_is_told_beside_a_failure_of_the_host(
+    tmp_path: Path, space: object, told: int | None
+) -> None:
+    record = {"tfmemlens_run": 1, "ending": "exit status 1", "address_space_bytes": space}
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    (moment,) = explained(tmp_path, NEEDS).case.moments
+    assert (moment.balance.limit, moment.balance.address_space) == (None, told)
+
+
+@pytest.mark.parametrize(
+    "kind, device, told",
+    [(RequestKind.HOST, None, True), (RequestKind.XLA, "/device:CPU:0", True),
+     (RequestKind.XLA, "/device:GPU:0", False), (RequestKind.XLA, None, False)],
+)  # fmt: skip
+def test_the_address_space_bears_on_the_hosts_memory_alone(
+    kind: RequestKind, device: str | None, told: bool
+) -> None:
+    assert _is_of_the_host(FailedRequest(kind, device=device)) is told
 
 
 def test_another_size_is_not_explained_by_it(tmp_path: Path) -> None:

@@ -527,6 +527,8 @@ def test_the_memory_section_has_figures_only_beside_a_limit(monkeypatch: pytest.
         "MEMORY USE  limit 1.00 MiB, in use 1.00 MiB", "bar", "legend",
     ]  # fmt: skip
     assert told(Balance(in_use=size))[0] == "MEMORY USE  held 4.00 MiB (limit unknown)"
+    mapped = Balance(in_use=size, address_space=3 << 30)
+    assert told(mapped)[0] == "MEMORY USE  held 4.00 MiB (`ulimit -v` 3.00 GiB)"
     monkeypatch.setattr(_balance, "bar", lambda moment, view: [])
     assert told(Balance()) == []
 

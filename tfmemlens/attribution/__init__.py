@@ -23,7 +23,7 @@ from tfmemlens.model.attribution import Attribution, Kind, Owner
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.graph import Graph
-from tfmemlens.model.incident import FailedRequest, Incident
+from tfmemlens.model.incident import FailedRequest, Incident, RequestKind
 from tfmemlens.model.layers import LayerSummary
 from tfmemlens.model.layout import LayoutStudy
 from tfmemlens.model.live_model import LiveModel
@@ -201,6 +201,8 @@ def _failure(
     books = balance(incident, table, request.needed_bytes)
     if books.limit is None and capture.hints.limit_bytes:
         books = replace(books, limit=Size.exactly(capture.hints.limit_bytes))
+    if books.limit is None and _is_of_the_host(incident.request):
+        books = replace(books, address_space=capture.surroundings.address_space)
     return Moment(
         attribution,
         books,
@@ -223,6 +225,10 @@ def _failure(
             ),
         ),
     )
+
+
+def _is_of_the_host(request: FailedRequest) -> bool:
+    return request.kind is RequestKind.HOST or "CPU" in (request.device or "").upper()
 
 
 def _in_its_scope(capture: Capture, incident: Incident) -> FailedRequest:

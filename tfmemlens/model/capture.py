@@ -292,6 +292,8 @@ class Surroundings:
     """Requests that TensorFlow warned about for their size before it made them (`exceeds 10% of free system
     memory`).
     """
+    address_space: int | None = None
+    """What each process of the run may map (`ulimit -v`), its code and libraries among it."""
 
     def progress_before(self, line: Line | None) -> Progress | None:
         """Where the run stood before a line of the same input; None where nothing tells."""

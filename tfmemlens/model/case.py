@@ -35,6 +35,8 @@ class Balance:
     """
 
     limit: Size | None = None
+    address_space: int | None = None
+    """Beside no other limit, what a process may map of the host's (`ulimit -v`): its arrays have less."""
     pool: Size | None = None
     in_use: Size | None = None
     peak: Size | None = None

@@ -83,6 +83,8 @@ class FailedRequest:
     source_text: str | None = None
     ran_by: Frame | None = None
     """The user's line that ran the op, where `source` is another one: the line that made it."""
+    first_call: Frame | None = None
+    """The user's line that called the compiled program's function when it was compiled."""
     forward_node: str | None = None
     """The forward op whose gradient this is, where TensorFlow names it (`which was originally created as
     op`).

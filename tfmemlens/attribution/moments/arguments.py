@@ -39,9 +39,15 @@ def with_arguments(attribution: Attribution, values: Sequence[ProgramValue]) -> 
     if not known and not weights and not lines:
         return attribution
     by_shape = _by_shape(attribution, known)
+    trains = any(owner.kind is Kind.GRADIENT for owner in attribution.owners)
     owners = [
         _with_line(
-            row, _of_its_weight(row, owner, weights) or _owned(row, owner, known, by_shape), lines, weights
+            row,
+            (_given_back(row, owner, weights) if trains else None)
+            or _of_its_weight(row, owner, weights)
+            or _owned(row, owner, known, by_shape),
+            lines,
+            weights,
         )
         for row, owner in zip(attribution.table, attribution.owners, strict=True)
     ]
@@ -173,6 +179,17 @@ def _of_its_weight(row: Allocation, owner: Owner, weights: _Shaped) -> Owner | N
     if alike is None:
         return None
     return replace(owner, layer=next(iter(alike))) if len(alike) == 1 else owner
+
+
+def _given_back(row: Allocation, owner: Owner, weights: _Shaped) -> Owner | None:
+    """The owner of what a training step gives back in one weight's shape, and computes outside of what it
+    derives: the new weight, or a moment of it. None where it is anything else, or of one of several.
+    """
+    outside = row.purpose == "maybe_live_out" and "jvp(" not in (row.node or "")
+    if owner.layer is not None or owner.kind is not Kind.ACTIVATION or not outside:
+        return None
+    alike = weights.get((row.shape or (), row.dtype), set())
+    return replace(owner, layer=next(iter(alike))) if len(alike) == 1 else None
 
 
 def _flat(shape: Shape, dtype: str | None, weights: _Shaped) -> set[str] | None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, jax_lines, remedies
-from tfmemlens.findings.support.rows import of_kind, rows, total
+from tfmemlens.findings.support.rows import Row, of_kind, rows, total
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
@@ -36,14 +36,15 @@ _MOST = 0.5
 
 
 def mostly_of_a_layer(moment: Moment, compiler: CompilerMemory) -> str:
-    """The layer that holds most at the worst instruction, as a clause; empty where the account has no
-    schedule, or a layer of less than a fifth.
+    """The layer that holds most of the temporaries at the worst instruction, as a clause; empty where the
+    account has no schedule, or a layer of less than a fifth. Results lie beside them: a gradient that is
+    given back would count twice.
     """
     if compiler.schedule is None:
         return ""
     held: dict[str, int] = {}
     whole, lines = 0, {value.label.partition(":")[0] for value in compiler.values if value.label}
-    for row in rows(moment):
+    for row in _no_results(moment):
         whole += row.allocation.total_bytes
         if (
             row.owner.layer and row.owner.layer.partition(":")[0] not in lines
@@ -55,12 +56,17 @@ def mostly_of_a_layer(moment: Moment, compiler: CompilerMemory) -> str:
     return f"; `{layer}` holds most of them, {human(held[layer])}"
 
 
+def _no_results(moment: Moment) -> list[Row]:
+    return [row for row in rows(moment) if row.allocation.purpose != "maybe_live_out"]
+
+
 def mostly_made_at(moment: Moment, compiler: CompilerMemory) -> str:
-    """The user's line that makes most of what lives at the worst instruction, as a clause; empty where no
-    line makes a fifth.
+    """The user's line that makes most of the temporaries at the worst instruction, as a clause; empty where
+    no line makes a fifth.
     """
-    value, held = next(iter(made_at(moment, compiler)), (None, 0))
-    if value is None or not value.place or held < _MIN_SHARE * total(rows(moment)):
+    counted = _no_results(moment)
+    value, held = next(iter(_by_line(counted, compiler, gradients=False)), (None, 0))
+    if value is None or not value.place or held < _MIN_SHARE * total(counted):
         return ""
     return f"; {_line_of(value)} makes {human(held)} of them"
 
@@ -85,7 +91,7 @@ def made_at(moment: Moment, compiler: CompilerMemory) -> list[tuple[ProgramValue
     """One value for each line of the user's with the bytes of all that it made and that live at the worst
     instruction, the most first. A gradient counts for none: its line is that of what it is derived through.
     """
-    return _by_line(moment, compiler, gradients=False)
+    return _by_line(rows(moment), compiler, gradients=False)
 
 
 def gradients_through(moment: Moment) -> str:
@@ -93,19 +99,19 @@ def gradients_through(moment: Moment) -> str:
     empty where that is no half of them.
     """
     compiler = moment.incident.compiler if moment.incident else None
-    found = _by_line(moment, compiler, gradients=True) if compiler is not None else []
+    found = _by_line(rows(moment), compiler, gradients=True) if compiler is not None else []
     value, held = next(iter(found), (None, 0))
     if value is None or held < _MOST * total(of_kind(moment, Kind.GRADIENT)):
         return ""
     return f", {human(held)} of them derived through {_line_of(value)}"
 
 
-def _by_line(moment: Moment, compiler: CompilerMemory, gradients: bool) -> list[tuple[ProgramValue, int]]:
+def _by_line(counted: list[Row], compiler: CompilerMemory, gradients: bool) -> list[tuple[ProgramValue, int]]:
     """One value for each line with the bytes of all that it made; or of the gradients that have it."""
     known = {(value.node, value.size_bytes): value for value in reversed(compiler.values) if value.place}
     first: dict[str, ProgramValue] = {}
     held: dict[str, int] = {}
-    for row in rows(moment):
+    for row in counted:
         value = known.get((row.allocation.node or "", row.allocation.size_bytes))
         if value is not None and value.place and (row.owner.phase is Phase.GRADIENT) is gradients:
             first.setdefault(value.place, value)

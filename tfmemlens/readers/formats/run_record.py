@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tfmemlens.errors import UnreadableInput
-from tfmemlens.model.capture import Capture, Hints, Holds, Source
+from tfmemlens.model.capture import Capture, Hints, Holds, Source, Surroundings
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.model.line import Line, ReadNote
 from tfmemlens.readers.bytes import texts
@@ -21,7 +21,7 @@ from tfmemlens.readers.gathering.inputs import Opened
 from tfmemlens.readers.oom.disguises import IndirectFailure
 from tfmemlens.readers.oom.incidents import incident
 from tfmemlens.readers.oom.same_failure import IncidentDraft
-from tfmemlens.units import Size, human
+from tfmemlens.units import IMPOSSIBLE, Size, human
 
 HOLDS = Holds.SURROUNDINGS
 KEY = "tfmemlens_run"
@@ -55,6 +55,7 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
     return Capture(
         Source(opened.path, ("run-record",) if killed else ()),
         incidents=killed,
+        surroundings=Surroundings(address_space=_space(record)),
         notes=tuple(ReadNote(text) for text in _facts(record)),
     )
 
@@ -81,6 +82,11 @@ def _killed(record: dict[str, Any], lines: list[Line]) -> Iterator[Incident]:
     )
 
 
+def _space(record: dict[str, Any]) -> int | None:
+    told = record.get("address_space_bytes")
+    return told if isinstance(told, int) and 0 < told < IMPOSSIBLE else None
+
+
 def _facts(record: dict[str, Any]) -> Iterator[str]:
     """How it ended, in sentences."""
     peak = record.get("peak_rss_bytes")
@@ -90,7 +96,7 @@ def _facts(record: dict[str, Any]) -> Iterator[str]:
     limit = (record.get("memory_group") or {}).get("limit_bytes")
     if limit:
         yield f"the kernel limits its memory group to {human(limit)}"
-    space = record.get("address_space_bytes")
+    space = _space(record)
     if space:
         yield (
             f"`ulimit -v` limits the address space of each of its processes to {human(space)}: an allocation"

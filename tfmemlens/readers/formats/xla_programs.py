@@ -16,7 +16,7 @@ from tfmemlens import schema
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.capture import Capture, Hints, Holds, Source
-from tfmemlens.model.incident import CompilerMemory, Incident, RequestKind
+from tfmemlens.model.incident import CompilerMemory, Frame, Incident, RequestKind
 from tfmemlens.model.line import ReadNote
 from tfmemlens.patterns import regex
 from tfmemlens.readers.bytes import own_json
@@ -90,7 +90,12 @@ def _explained(incident: Incident, programs: list[Incident]) -> Incident:
                 schedule=own.schedule,
                 values=own.values,
             )
-            asked = replace(request, kind=RequestKind.XLA, executable=program.request.executable)
+            asked = replace(
+                request,
+                kind=RequestKind.XLA,
+                executable=program.request.executable,
+                first_call=program.request.first_call,
+            )
             return replace(incident, request=asked, compiler=known, holders=program.holders)
     if request.size.bytes < _LEAST_RESULT:
         return incident
@@ -141,6 +146,7 @@ def _of_result(incident: Incident, program: Incident, row: Allocation) -> Incide
         source=made.source or incident.request.source,
         source_text=made.source_text if made.source else incident.request.source_text,
         executable=made.executable,
+        first_call=made.first_call,
     )
     own, rows = program.compiler, [each for block in program.holders for each in block.table]
     given_back = any(each.purpose == "parameter" and each.size_bytes == row.size_bytes for each in rows)
@@ -179,12 +185,33 @@ def _program(row: dict[str, Any], label: str) -> Incident:
     told = row.get("lines")
     lines = {str(place): str(text) for place, text in told.items()} if isinstance(told, dict) else {}
     place, text = _made_at(module, lines)
+    call = _first_call(module, lines)
     values = tuple(origins.values(lines))
     return replace(
         account,
-        request=replace(account.request, source=place, source_text=text),
+        request=replace(account.request, source=place, source_text=text, first_call=call),
         compiler=replace(account.compiler or CompilerMemory(), values=values),
     )
+
+
+def _first_call(module: Any, lines: dict[str, str]) -> Frame | None:
+    """The user's line that called the function which the program was made of, when it was compiled: the one
+    above that function's own. None where its own stands in no stack.
+    """
+    name = (module.name or "").removeprefix("jit_")
+    for computation in module.computations if name else ():
+        for each in computation.instructions:
+            stack = list(hlo_origin.frames(module, each.metadata.stack_frame_id))
+            functions = [function or "" for _, function in stack]
+            own = next((each for each in functions if each.rpartition(".")[2] == name), None)
+            if own is None:
+                continue
+            last = len(stack) - 1 - functions[::-1].index(own)
+            above = (place for place, _ in stack[last + 1 :] if user_frame(place))
+            place = next(above, "")
+            if place and lines.get(place):
+                return Frame(place, lines[place])
+    return None
 
 
 def _bytes(told: Any) -> int | None:

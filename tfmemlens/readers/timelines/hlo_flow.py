@@ -10,6 +10,9 @@ from typing import Any
 
 _MOVES = frozenset({"bitcast", "convert", "copy", "get-tuple-element", "reshape", "transpose", "tuple"})
 """Opcodes that compute nothing."""
+_COPIES = _MOVES - {"tuple"}
+_GIVE = frozenset({"fusion", "call"})
+"""Who gives each parameter of what it calls the operand of this number."""
 _STACKS = "dynamic-update-slice"
 _MOST_DEPTH = 24
 _MOST_VALUES = 400
@@ -107,6 +110,19 @@ class Flow:
         if opcode not in _MOVES and opcode != "parameter":
             return None
         return next(reversed(list(self.sources(number))), None)
+
+    def copied_from(self, number: int) -> int | None:
+        """What an instruction has the numbers of, across the fusion that it is or lies in: of a fusion its
+        end, of what a fusion or a call is given the operand. None where it computes something.
+        """
+        each = self.known[number]
+        if each.opcode == "fusion":
+            root = self._done(number)
+            return None if root is each or root.opcode == "tuple" else int(root.id)
+        if each.opcode == "parameter":
+            caller = self.known.get(self.callers.get(self.inside[number], -1))
+            return self.moved_from(number) if caller is not None and caller.opcode in _GIVE else None
+        return self.moved_from(number) if each.opcode in _COPIES else None
 
     def _parts(self, whole: int, index: int, depth: int) -> Iterator[int]:
         """Where a part of a tuple comes from."""

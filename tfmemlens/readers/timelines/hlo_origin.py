@@ -1,8 +1,9 @@
 """Where the values of XLA's HloProto come from, beyond their own names: the user's line of code, the
 arguments that they are computed with, and for those without a name the name of what they are made for.
 
-XLA gives no name to what it adds itself: copies, and the zeros that a loop fills. These are told by the
-instruction that reads them; what goes into a loop, by what the loop's body writes to the same place.
+XLA gives no name to what it adds itself: copies, and the zeros that a loop fills. A copy is told by what it
+copies, the rest by the instruction that reads it; what goes into a loop, by what the loop's body writes to
+the same place.
 """
 
 from __future__ import annotations
@@ -91,7 +92,27 @@ class Origins:
             return stacked
         if own.metadata.op_name and (own.opcode == "while" or not own.metadata.op_name.endswith("/while")):
             return number
-        return self._name_of_reader(number) or (number if own.metadata.op_name else None)
+        copied = self._copied(number)
+        given = copied is not None and self._known[copied].opcode == "parameter"
+        if copied is not None and not given and not any(self._loops_given(number)):
+            return copied
+        return self._name_of_reader(number) or (number if own.metadata.op_name else copied)
+
+    def _copied(self, number: int) -> int | None:
+        """The instruction with a name whose numbers one without a name has, in another place or order. An
+        argument that is laid out anew is there for its reader, and tells only what nobody reads.
+        """
+        if self._known[number].metadata.op_name:
+            return None
+        for _ in range(_MOST_MOVES):
+            before = self._flow.copied_from(number)
+            if before is None:
+                return None
+            name = self._known[before].metadata.op_name
+            if name:
+                return None if name.endswith("/while") else before
+            number = before
+        return None
 
     def _filled(self, number: int) -> int | None:
         """What a loop stacks into zeros that stand before it: they are its stack, whatever name they have."""

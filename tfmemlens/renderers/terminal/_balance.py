@@ -206,6 +206,8 @@ def limit(moment: Moment) -> str:
         return f"{human(_held(moment))} in the part of the dump that is here (limit unknown)"
     needed = moment.predicted or compiled
     nobody = "no --limit was given" if moment.predicted else "limit unknown"
+    if moment.balance.address_space:
+        nobody = f"`ulimit -v` {human(moment.balance.address_space)}"
     compiler = moment.incident.compiler if moment.incident else None
     if compiler and compiler.cut and not compiler.needed:
         return f"listed {human(_held(moment))} (the rest of the list is not in the text)"

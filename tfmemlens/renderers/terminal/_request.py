@@ -75,6 +75,7 @@ def facts(moment: Moment) -> list[tuple[str, str]]:
             ),
         ),
         ("run by", f"{failed.ran_by.place} `{failed.ran_by.text}`" if failed.ran_by else ""),
+        ("first call", _first_call(failed)),
         ("program", _program(failed)),
         ("log", _reported(moment)),
     ]
@@ -84,6 +85,12 @@ def facts(moment: Moment) -> list[tuple[str, str]]:
 def waits(failed: FailedRequest) -> bool:
     """Whether the line only waits for an array that JAX computes beside the program."""
     return any(frame.name == "_value" and "jax/_src/array.py" in frame.place for frame in failed.frames)
+
+
+def _first_call(failed: FailedRequest) -> str:
+    """The line that called the program's function first, where no other line of it is told."""
+    call = failed.first_call
+    return f"{call.place} `{call.text}`" if call and call.place != failed.source else ""
 
 
 def _program(failed: FailedRequest) -> str:
