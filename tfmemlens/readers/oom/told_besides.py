@@ -512,8 +512,8 @@ WHOLE_FEED = LineRule(
     r"(?:images|x|X|data|inputs|set)"
     r"\b(?!\[)"
     r"|\b(?:eval|run)\([^\n]{0,80}\{\s*\w{1,20}\s*:\s*[xX]_?(?:test|val\w*|valid\w*|all)\b(?!\[)"
-    r"|\brun\([^\n]{0,80}\{\s*\w{1,30}\s*:\s*(?:all_\w{1,20}|\w{0,20}corpus\w{0,20}|\w{0,12}sentences|documents"
-    r"|texts)\s*[,}]",
+    r"|\brun\([^\n]{0,80}\{\s*\w{1,30}\s*:"
+    r"\s*(?:all_\w{1,20}|\w{0,20}corpus\w{0,20}|\w{0,12}sentences|documents|texts)\s*[,}]",
     "acc = sess.run(accuracy, feed_dict={x: X_test, y: Y_test})",
     "accuracy.eval(feed_dict={x: mnist.test.images, y_: mnist.test.labels, keep_prob: 1.0})",
     "vectors = session.run(encoding, feed_dict={text: corpus_sentences})",
