@@ -171,3 +171,40 @@ def test_what_leaves_nothing_of_the_tensor_goes_before(tmp_path: Path) -> None:
         Action(Remedy("lower it", slug="lower-constant"), ()),
     ]
     assert _with_the_constant(case, [], actions) == actions
+
+
+PHOTOS = """\
+import numpy as np
+import tensorflow as tf
+PHOTO = 128
+BATCH = 16
+photos = np.zeros((220, PHOTO, PHOTO, 1), "float32")
+"""
+
+
+def _of_photos(tmp_path: Path, call: str, shape: str = "220,128,128,32") -> list[str | None]:
+    code, log = tmp_path / "photos.py", tmp_path / "photos.log"
+    code.write_text(PHOTOS + call + "\n")
+    number = len(code.read_text().splitlines())
+    frames = (
+        f'Traceback (most recent call last):\n  File "photos.py", line {number}, in <module>\n    {call}\n'
+    )
+    log.write_text(frames + oom(shape, "model/full_res/Conv2D"))
+    report = pipeline.explain([str(log), str(code)])
+    return [action.remedy.text for action in report.actions]
+
+
+@pytest.mark.parametrize(
+    ("call", "shape", "lowers"),
+    [
+        ("probabilities = model.predict(photos, batch_size=len(photos))", "220,128,128,32", False),
+        ("model.fit(photos, photos, batch_size=len(photos))", "220,128,128,32", True),
+        ("probabilities = model.predict(photos, batch_size=2)", "2,128,128,3200", True),
+    ],
+)
+def test_fewer_samples_of_a_prediction_go_before_smaller_ones(
+    tmp_path: Path, call: str, shape: str, lowers: bool
+) -> None:
+    """Near misses: a training, and two samples at once."""
+    texts = _of_photos(tmp_path, call, shape)
+    assert any("lower `PHOTO`" in (text or "") for text in texts) is lowers

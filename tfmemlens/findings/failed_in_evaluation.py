@@ -98,7 +98,11 @@ def check(case: Case) -> Iterator[Finding]:
                 _in_parts(case, phase, request) if _by_hand(case) else _remedy(case, moment, phase, request),
             ),
             moment=index,
-            rules_out=_OF_TRAINING if larger else (),
+            rules_out=_OF_TRAINING
+            if larger
+            else _OF_SAMPLES
+            if (request.batch or 0) >= _MANY_SAMPLES
+            else (),
         )
 
 
@@ -199,6 +203,8 @@ _OF_TRAINING = (
     "find-the-feed",
 )
 """What would change the training, whose batches fit."""
+_MANY_SAMPLES, _OF_SAMPLES = 8, ("smaller-input",)
+"""Where so many samples were run at once, fewer of them leave each as it is."""
 
 
 def _because(case: Case, phase: str, request: Request, larger: tuple[int, int] | None, failed: str) -> str:

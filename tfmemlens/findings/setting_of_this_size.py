@@ -22,6 +22,7 @@ from tfmemlens.findings.support.named_sizes import Meaning, named_sizes
 from tfmemlens.findings.support.own_constant import held_by_its_layer, own_constant, own_layers
 from tfmemlens.findings.support.own_forms import OwnConstant
 from tfmemlens.findings.support.own_knob import REPLAY, Knob, knob
+from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import device_limit, on_host, requests, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
@@ -40,6 +41,7 @@ _LEAST_BYTES = 64 * MIB
 _HALF = 0.5
 """Of a limit: what one tensor may take, so that others find room beside it."""
 _MOST_HALVINGS = 9
+_MANY_SAMPLES = 8
 _LARGE = 0.125
 """Of a limit: what one tensor of a training may hardly take."""
 _SLUGS = {
@@ -62,7 +64,8 @@ def check(case: Case) -> Iterator[Finding]:
         of_program = framework_of(case) == TENSORFLOW and need is not None
         own = own_constant(case, moment, remedies.batch_of(case, moment)) if of_program else None
         if own is not None and need is not None:
-            yield _of_constant(case, index, moment, own, need)
+            if not _fewer_samples_do(case, request, own):
+                yield _of_constant(case, index, moment, own, need)
             continue
         if of_program and (many := own_layers(case, moment)):
             yield _of_layers(index, moment, many)
@@ -87,6 +90,16 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, moment, found, need, made)),
             moment=index,
         )
+
+
+def _fewer_samples_do(case: Case, request: Request, own: OwnConstant) -> bool:
+    """Whether no training step failed, and it was given many samples: fewer of them at a time leave the model
+    and its data as they are.
+    """
+    shape, ran = request.failed.shape or (), other_than_training(case, request)
+    if not shape or own.leads or own.value == shape[0]:
+        return False
+    return ran is not None and ran[0] in (EVALUATION, PREDICTION) and shape[0] >= _MANY_SAMPLES
 
 
 def _of_constant(case: Case, index: int, moment: Moment, own: OwnConstant, need: int) -> Finding:

@@ -175,7 +175,7 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
         remedies=remedies if copying else (own,),
         moment=index,
-        rules_out=() if copying else ("smaller-batch", "smaller-input"),
+        rules_out=() if copying else ("smaller-batch", "smaller-input", "lower-constant"),
     )
 
 
