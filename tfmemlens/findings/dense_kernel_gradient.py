@@ -182,7 +182,9 @@ def _finding(case: Case, index: int, moment: Moment, request: Request) -> Findin
     inputs, units = (size or 1 for size in request.failed.shape or (1, 1))
     need = request.failed.tensor_bytes or 0
     row = _in_summary(case, inputs, units)
-    what = Weight.DENSE if row and row[1] == "Dense" else weight_of(request)
+    weight = Weight.DENSE if row and row[1] == "Dense" else weight_of(request)
+    own = _own_variables(case, request)
+    what = own or weight
     of_layer = f" (`{row[0]}`)" if row else ""
     because = (
         f"{what}{of_layer} of {inputs:,} x {units:,}, whose gradient and optimizer slots take as much again"
@@ -212,7 +214,7 @@ def _finding(case: Case, index: int, moment: Moment, request: Request) -> Findin
             *((_OTHER_BACKBONE,) if of_vgg else ()),
             *(lighter if need < _TOO_LARGE_BYTES else ()),
             *((classes,) if (classes := fewer_classes(request)) else ()),
-            *(() if of_vgg else _remedies(case, what, inputs, units, need, times)),
+            *(() if of_vgg else _remedies(case, weight, inputs, units, need, times, own)),
             *(lighter if need >= _TOO_LARGE_BYTES else ()),
         ),
         moment=index,
@@ -246,7 +248,43 @@ def _of_flatten(case: Case, inputs: int) -> bool:
     return quoted or bool(inputs & (inputs - 1))
 
 
-def _remedies(case: Case, what: Weight, inputs: int, units: int, need: int, times: int) -> Iterator[Remedy]:
+_OF_KERAS = frozenset(
+    ("kernel", "embeddings", "recurrent_kernel", "depthwise_kernel", "pointwise_kernel", "w")
+)
+"""The last names of variables that a layer of Keras's own, or a fully connected one, makes."""
+
+
+def _own_variables(case: Case, request: Request) -> str:
+    """`the variables `keys` and `values``: those of a layer of the user's that have this shape, as the
+    program recorded them; empty where one of Keras's own names is among them.
+    """
+    model = case.capture.live_model
+    names = [
+        each.name.rpartition("/")[2].partition(":")[0]
+        for each in (model.variables if model else ())
+        if each.kind is Kind.PARAMETER and each.layer and each.tensor.shape == request.failed.shape
+    ]
+    if not names or len(names) > _MOST_NAMED or any(name in _OF_KERAS for name in names):
+        return ""
+    joined = " and ".join(f"`{name}`" for name in dict.fromkeys(names))
+    return f"the variable{'s' if len({*names}) > 1 else ''} {joined}"
+
+
+_MOST_NAMED = 3
+
+
+def _remedies(
+    case: Case, what: Weight, inputs: int, units: int, need: int, times: int, own: str
+) -> Iterator[Remedy]:
+    if own:
+        yield Remedy(
+            f"fewer rows of {own}: {inputs:,} -> {max(inputs // 2, 1):,} halves the matrix, its gradient and"
+            " slots",
+            saves_bytes=times * need // 2,
+            certainty=Certainty.ESTIMATE,
+            slug="narrower-layer",
+        )
+        return
     if what is Weight.DENSE and inputs > units and (flattened(inputs) or inputs >= _FLATTENED):
         yield Remedy(
             "pool before the layer: global average pooling leaves only the channels as inputs",
