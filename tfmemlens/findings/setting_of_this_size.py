@@ -99,7 +99,7 @@ def _fewer_samples_do(case: Case, request: Request, own: OwnConstant) -> bool:
     shape, ran = request.failed.shape or (), other_than_training(case, request)
     if not shape or own.leads or own.value == shape[0]:
         return False
-    return ran is not None and ran[0] in (EVALUATION, PREDICTION) and shape[0] >= _MANY_SAMPLES
+    return ran is not None and ran[0] in (EVALUATION, PREDICTION) and (shape[0] or 0) >= _MANY_SAMPLES
 
 
 def _of_constant(case: Case, index: int, moment: Moment, own: OwnConstant, need: int) -> Finding:
