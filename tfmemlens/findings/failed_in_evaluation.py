@@ -98,12 +98,15 @@ def check(case: Case) -> Iterator[Finding]:
                 _in_parts(case, phase, request) if _by_hand(case) else _remedy(case, moment, phase, request),
             ),
             moment=index,
-            rules_out=_OF_TRAINING
-            if larger
-            else _OF_SAMPLES
-            if (request.batch or 0) >= _MANY_SAMPLES
-            else (),
+            rules_out=_ruled_out(request, larger is not None),
         )
+
+
+def _ruled_out(request: Request, larger: bool) -> tuple[str, ...]:
+    """What a smaller batch of evaluation makes needless."""
+    if larger:
+        return _OF_TRAINING
+    return _OF_SAMPLES if (request.batch or 0) >= _MANY_SAMPLES else ()
 
 
 _FEW_OUTPUTS, _MANY_OUTPUTS = 3, 6
