@@ -19,7 +19,7 @@ import time
 import weakref
 from typing import Any, Callable, Dict, List, Optional, Tuple, cast
 
-from . import inputs, run_records, session_graphs
+from . import inputs, reserve, run_records, session_graphs
 from .after_import import stands_for
 from .recorder import Recorder
 
@@ -249,11 +249,7 @@ def _version(versions: Any) -> Tuple[int, int]:
 
 def _has_little_room() -> bool:
     """Whether addresses are limited: the record of thousands of turns may not fit beside the program."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return False
-    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+    return bool(reserve.address_limit())
 
 
 def _fetches_of(function: Any) -> List[Any]:

@@ -2,10 +2,10 @@
 fills the machine's RAM, not an allocator of TensorFlow's. NumPy is not imported for it.
 """
 
-import os
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from .arrays import is_array_type
+from .reserve import bytes_of_process
 
 LEAST_BYTES = 1024
 MAX_GROUPS, MAX_HOLDERS = 60, 12
@@ -77,8 +77,4 @@ def whole_of(array: Any) -> Optional[Any]:
 
 def resident_bytes() -> Optional[int]:
     """The RAM that the process has, where the system says it."""
-    try:
-        with open("/proc/self/statm", "rb") as told:
-            return int(told.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
-        return None
+    return bytes_of_process(1)

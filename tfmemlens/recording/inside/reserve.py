@@ -42,8 +42,13 @@ def address_limit() -> int:
 
 def addresses() -> int:
     """Those that the process has in bytes, 0 where the system does not say it."""
+    return bytes_of_process(0) or 0
+
+
+def bytes_of_process(field: int) -> Optional[int]:
+    """Of its addresses (0) or of its RAM (1), as /proc/self/statm counts pages; None where there is none."""
     try:
         with open("/proc/self/statm", "rb") as told:
-            return int(told.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+            return int(told.read().split()[field]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
-        return 0
+        return None
