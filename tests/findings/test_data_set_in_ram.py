@@ -38,6 +38,8 @@ def test_a_set_is_counted_as_one_array(text: str, said: str) -> None:
         "I load 400 images of 224x224x3 with np.load.\n",  # too few to fill anything
         "I load 2000 images of 64x64x3 with np.load.\n",  # 94 MiB in float32
         "40000 images of 224x224x3, train = datagen.flow_from_directory('data')\n",  # read in parts
+        "agent = Agent(sess, hidden_layers_sizes=[512, 1024, 2048, 1024, 512])\n",  # a number for each layer
+        "mlp_units = [1024, 512, 512, 256]\n",
         "The kernels are 512x512x3, at step 40000\n",  # no count of samples
         "",
     ],

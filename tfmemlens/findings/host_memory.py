@@ -33,6 +33,7 @@ from tfmemlens.findings.support.host_ram.arrays import (
     of_growth,
     reads_one_sample,
 )
+from tfmemlens.findings.support.host_ram.experiences import experiences
 from tfmemlens.findings.support.host_ram.killed import (
     AS_ARGUMENT,
     FEWER_SAVED,
@@ -168,6 +169,8 @@ def check(case: Case) -> Iterator[Finding]:
             _why_killed(case, moment, said) if was_killed(moment) else _why_refused(case, moment, pinned)
         )
         because = because or f"this is {what}, not GPU memory"
+        if kept := experiences(case, moment):
+            because += f"; {kept.words}"
         of_pool = pinned and is_dump(moment)
         if of_pool:
             because = (
@@ -434,6 +437,10 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if compiler_of(failed):
         yield from less_ram_to_compile()
         return
+    if kept := experiences(case, moment):
+        yield kept.remedy
+        if kept.shown:
+            return
     serving = situation(case, moment).program == "TensorFlow Serving"
     if serving and case.capture.surroundings.shows("reloading models"):
         yield ROOM_FOR_TWO

@@ -63,11 +63,12 @@ ONE_GPU_ASKED = LineRule(
 )
 """A job has one GPU."""
 OFF_POLICY = LineRule(
-    r"\b(?:SAC|TD3|DDPG|DQN|D4PG|QR-?DQN|Rainbow|PQN)\b|\b(?:sac|td3|ddpg|dqn)\.train\b"
-    r"|(?i:\b(?:max_)?replay_size\b|\breplay[_ -]?buffer)",
+    r"\b(?:SAC|TD3|DDPG|DQN|D4PG|QR-?DQN|Rainbow|PQN|NFSP)\b|\b(?:sac|td3|ddpg|dqn)\.train\b"
+    r"|(?<![A-Za-z])(?:td3|ddpg|dqn|d4pg|nfsp)(?![A-Za-z])|(?i:\b(?:max_)?replay_size\b|replay[_ -]?buffer)",
     "brax SAC fills the GPU before it trains",
     "make_inference_fn, params, _ = sac.train(environment=env)",
-    needs=("sac", "td3", "ddpg", "dqn", "d4pg", "rainbow", "replay"),
+    "the tf_ddpg_pendulum example with my own environment",
+    needs=("sac", "td3", "ddpg", "dqn", "d4pg", "rainbow", "replay", "nfsp", "pqn"),
 )
 """A policy learns from a buffer of what it did before."""
 FEWER_ENVS_IN_VAIN = LineRule(

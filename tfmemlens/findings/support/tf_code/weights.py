@@ -285,13 +285,12 @@ ROWS = (
     TensorFlowIdiom(
         "models-in-a-list",
         regex(
-            r"(?P<list>\b\w{0,20}(?:models|nets|ensemble|members|learners|networks"
-            r"|agents)\w{0,10})(?:\.append\(|\s*\+=\s*\[)\s*\w{1,30}\s*[\])]"
-            r"|(?P<made>\b\w{0,20}(?:models|nets|ensemble|members|learners|networks"
-            r"|agents))\s*=\s*\[\s*\w{0,30}(?:model|net|build|make"
-            r"|create)\w{0,30}\([^\[\]]{0,80}\)\s*for\b"
+            r"(?P<list>\b\w{0,20}(?:models|nets|ensemble|members|learners|networks)"
+            r"\w{0,10})(?:\.append\(|\s*\+=\s*\[)\s*\w{1,30}\s*[\])]"
+            r"|(?P<made>\b\w{0,20}(?:models|nets|ensemble|members|learners|networks))"
+            r"\s*=\s*\[\s*\w{0,30}(?:model|net|build|make|create)\w{0,30}\([^\[\]]{0,80}\)\s*for\b"
         ),
-        ("models", "nets", "ensemble", "members", "learners", "networks", "agents"),
+        ("models", "nets", "ensemble", "members", "learners", "networks"),
         (Agreement.TEXT,),
         "`{list}{made}`{at} keeps every model that is made, each with its weights and its optimizer's slots",
         (
@@ -303,7 +302,7 @@ ROWS = (
             CodeChange("own-process", "or train each in a process of its own, whose end frees everything"),
         ),
         ("    models.append(m)", "ensemble = [build_model(s) for s in range(20)]"),
-        ("models.append('resnet')", "paths = [model_path(i) for i in range(3)]"),
+        ("models.append('resnet')", "paths = [model_path(i) for i in range(3)]", "agents.append(agent)"),
         of=Of.ANY,
         keeps=True,
         unless=regex(r"clear_session\(|reset_default_graph\(|\bProcess\(|subprocess"),
