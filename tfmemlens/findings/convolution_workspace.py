@@ -20,8 +20,9 @@ from tfmemlens.findings.support.jax_told import OFF_THE_GPU
 from tfmemlens.findings.support.libraries import library_of, of_handle
 from tfmemlens.findings.support.own_tasks import share_one
 from tfmemlens.findings.support.rows import failures, place
-from tfmemlens.findings.support.situation import JAX, framework_name, framework_of, situation
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_name, framework_of, situation
 from tfmemlens.knowledge.convolution.gpu import LIMIT_VARIABLE, default_limit_bytes
+from tfmemlens.knowledge.gpu_generations import generation
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
@@ -61,6 +62,9 @@ def check(case: Case) -> Iterator[Finding]:
             yield _of_the_pool(case, moment, index, library)
             continue
         handle = of_handle(moment)
+        if newer := _newer_gpu(case, library):
+            yield _for_another_reason(case, moment, index, library, newer)
+            continue
         room = case.capture.surroundings.shows("room on the device")
         if room and not handle and "ALLOC_FAILED" not in said:
             yield _with_room(moment, index, library, room)
@@ -302,9 +306,38 @@ class _Reason(NamedTuple):
     evidence: Evidence
     had_memory: bool = False
     """Whether the library itself says that there was memory."""
+    remedy: Remedy | None = None
+    """What to do first, where the reason says more than that versions do not match."""
 
 
 _NO_MATCH = "most likely its version does not match the driver, the GPU or the framework"
+
+
+def _newer_gpu(case: Case, library: str) -> _Reason | None:
+    """That all GPUs that the text names are newer than the CUDA of its TensorFlow."""
+    told = case.capture.surroundings
+    devices = [each for each in told.devices if each.model or each.capability] or told.named_devices
+    kinds = [generation(each.model, each.capability) for each in devices]
+    known = [each for each in kinds if each is not None]
+    if framework_of(case) != TENSORFLOW or not known or len(known) < len(kinds):
+        return None
+    kind = min(known, key=lambda each: each.capability)
+    if case.api.newest >= kind.release:
+        return None
+    first, line = ".".join(map(str, kind.release)), devices[0].line
+    where = f", {line.place}" if line else ""
+    return _Reason(
+        f"{library} failed on a GPU ({kind.name}{where}) that is newer than the CUDA of this TensorFlow: CUDA"
+        f" {kind.cuda} is the first that knows it, TensorFlow {first} the first that is built with that; most"
+        " likely memory is not what lacks",
+        Evidence("the GPU", line),
+        remedy=Remedy(
+            f"take a TensorFlow of {first} or newer with its CUDA and cuDNN (for code of TensorFlow 1 on"
+            " Ampere NVIDIA's own build of 1.15), or run this on a GPU that is older",
+            f"pip install 'tensorflow-gpu>={first}'   # nvidia-tensorflow for 1.15",
+            slug="newer-release",
+        ),
+    )
 
 
 def _another_reason(case: Case, library: str, handle: bool) -> _Reason | None:
@@ -379,6 +412,7 @@ def _for_another_reason(case: Case, moment: Moment, index: int, library: str, re
         because=reason.why,
         evidence=(Evidence("the message", moment.request.failed.line), reason.evidence),
         remedies=(
+            *((reason.remedy,) if reason.remedy else ()),
             Remedy(
                 f"let {library}, CUDA and the driver be those that this {framework_name(case)} was built"
                 " with, and let no other copy of them stand in LD_LIBRARY_PATH",

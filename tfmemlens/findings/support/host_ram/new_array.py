@@ -23,7 +23,7 @@ _LEAST_BYTES = GIB // 4
 _TYPES = {"float": "float64", "int": "int64", "bool": "bool"}
 
 
-class Side(NamedTuple):
+class ArraySide(NamedTuple):
     """A side of the array."""
 
     text: str
@@ -33,7 +33,7 @@ class Side(NamedTuple):
 class NewArray(NamedTuple):
     """What a line makes: its sides, the type, and the bytes where all sides are known."""
 
-    sides: tuple[Side, ...]
+    sides: tuple[ArraySide, ...]
     dtype: str
     bytes: int | None
 
@@ -58,7 +58,7 @@ def new_array(failed: FailedRequest, stated: Sequence[StatedSize]) -> NewArray |
         return None
     first = call.args[0]
     nodes = first.elts if isinstance(first, ast.Tuple | ast.List) else [first]
-    sides = tuple(Side(ast.unparse(node), _size(node, stated)) for node in nodes)
+    sides = tuple(ArraySide(ast.unparse(node), _size(node, stated)) for node in nodes)
     dtype = _dtype(call)
     sizes = [side.size for side in sides]
     return NewArray(sides, dtype, tensor_bytes(sizes, dtype) if dtype else None)
