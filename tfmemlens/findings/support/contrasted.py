@@ -135,8 +135,16 @@ def first_of(case: Case, growers: Iterator[Grower]) -> Grower | None:
 
 
 def without(case: Case) -> tuple[str, Line] | None:
-    """What it is fine without, in the text's own words."""
-    return _in_own_words(case, FINE_WITHOUT)
+    """What it is fine without, in the text's own words; not what only says where or with how many it runs."""
+    aside = _in_own_words(case, FINE_WITHOUT)
+    return None if aside is None or _WHERE_IT_RUNS.search(aside[0]) else aside
+
+
+_WHERE_IT_RUNS = regex(
+    r"(?i)\bhorovod|\bhvd\b|\bmpi|strategy|\bdistribut|\bmulti[- ]?(?:gpu|worker|node)|\bdocker|\bslurm"
+    r"|\bcuda\b|\bg?pus?\Z|\bjupyter|\bnotebook|\bspark\b|\bray\b"
+)
+"""What a program runs on or in: to leave it out is no remedy for one who needs it."""
 
 
 def left_out(case: Case) -> Grower | None:
