@@ -83,7 +83,8 @@ def test_samples_of_a_gradient_are_a_batch_of_a_training() -> None:
 def test_a_number_of_classes_that_nobody_chooses_is_of_words(shape: str, words: bool) -> None:
     text = f"OOM when allocating tensor with shape[{shape}]\n"
     assert (
-        "a number for each of 20,003 words or classes at each of 1,226 positions" in explained(text).verdict
+        "a number for each of 20,003 words or classes at each of 32 x 1,226 positions"
+        in explained(text).verdict
     ) is words
 
 

@@ -168,7 +168,9 @@ _HELP = {
         slug="other-allocator",
     ),
     "one message may hold": Remedy(
-        "keep data out of the graph: feed it through a placeholder, or read it with tf.data",
+        "keep data out of the graph: feed it through a placeholder, or read it with tf.data; of a model that"
+        " is frozen or converted, whose weights become constants of the graph: save a SavedModel, whose"
+        " variables lie in files of their own, or convert weights of 16 bits",
         "sess.run(train_op, feed_dict={x: batch})",
         slug="data-out-of-the-graph",
     ),

@@ -21,6 +21,7 @@ from tfmemlens.findings.support.named_sizes import stated_length
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import Row, alike, place, requests, rows, tensor_text
 from tfmemlens.findings.support.situation import situation
+from tfmemlens.findings.support.tool_settings import of_batch, tool
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest
@@ -83,13 +84,8 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line), *alive[:2]),
             remedies=(
                 *(_in_chunks(outer, need) if _gives_many(case, moment, outer) else ()),
-                *_shorter(case, index, failed, queries, need),
-                *(
-                    ()
-                    if _gives_many(case, moment, outer)
-                    else _fewer_samples(case, index, moment, outer, need)
-                ),
-                *(() if _of_a_finished_model(case, moment) else (_IN_BLOCKS,)),
+                *_less_of_both(case, index, outer, queries),
+                *(() if _of_a_finished_model(case, moment) or tool(case) else (_IN_BLOCKS,)),
                 *((_BUCKETS,) if _of_data(queries) and not _is_one(case, moment, outer) else ()),
             ),
             detail=(
@@ -106,6 +102,22 @@ _IN_BLOCKS = Remedy(
 )
 _MANY, _CHUNK = 128, 32
 """Samples that nobody needs at once who only asks a model for answers, and how many are enough."""
+
+
+def _less_of_both(case: Case, index: int, outer: list[int], queries: int) -> Iterator[Remedy]:
+    """Shorter sequences and a smaller batch: first that of which there is more."""
+    moment = case.moments[index]
+    assert moment.request
+    failed = moment.request.failed
+    need = failed.tensor_bytes
+    shorter = list(_shorter(case, index, failed, queries, need))
+    many = _gives_many(case, moment, outer)
+    fewer = [] if many else list(_fewer_samples(case, index, moment, outer, need))
+    yield from [*fewer, *shorter] if math.prod(outer) >= _MANY_MORE * queries else [*shorter, *fewer]
+
+
+_MANY_MORE = 4
+"""Matrices to each position: where there are so many more, the batch is what is large."""
 
 
 def _of_a_finished_model(case: Case, moment: Moment) -> bool:
@@ -135,6 +147,8 @@ def _in_chunks(outer: list[int], need: int | None) -> Iterator[Remedy]:
     )
 
 
+_LONG = 256
+"""Shorter ones are hardly those of an outlier."""
 _PADDED_TO = 8
 """Lengths that are no multiple of it are those of data, and differ from batch to batch; others were set."""
 
@@ -184,6 +198,8 @@ def _shorter(
     case: Case, index: int, failed: FailedRequest, queries: int, need: int | None
 ) -> Iterator[Remedy]:
     """Fewer positions: of a sequence, or of an image."""
+    known = tool(case)
+    used = known[0] if known else None
     if _over_an_image(case, failed, queries):
         side = math.isqrt(queries)
         text = (
@@ -192,6 +208,9 @@ def _shorter(
         )
         yield remedies.of_change(case, index, text, Shrunk("smaller-input", need, axes=4))
         return
+    if used and used.model:
+        yield Remedy(f"a smaller model, or less of it: {used.model}", slug="smaller-model")
+        return
     stated, request = stated_length(case.capture.surroundings), case.moments[index].request
     if request and stated and stated.size == queries and not stated.of_data:
         yield remedies.shorter_for(case, stated, request)
@@ -199,11 +218,13 @@ def _shorter(
     text = (
         f"halve the sequence length ({queries} -> {queries // 2}): each of these matrices becomes a quarter"
     )
-    if _of_data(queries):
+    if _of_data(queries) and queries >= _LONG:
         text = (
             f"cap the length: cut, split or drop the samples that are far longer than the rest ({queries:,}"
             " here); half the length makes each of these matrices a quarter"
         )
+    if used and used.lengths:
+        text = f"{text} ({used.lengths})"
     yield remedies.of_change(case, index, text, Shrunk("smaller-input", need, axes=2))
 
 
@@ -216,7 +237,7 @@ def _fewer_samples(
     if situation(case, moment).program == "TensorFlow Serving":
         yield remedies.smaller_requests(case)
         return
-    text = "halve the batch: each of them becomes half"
+    text = f"halve the batch{of_batch(case)}: each of them becomes half"
     bound = batch_bound(case, moment)
     if bound and not bound.none_fits:
         yield from remedies.offered(case, moment, "smaller-batch")

@@ -16,6 +16,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import failures, held, place, quote, rows, tensor_text
 from tfmemlens.knowledge.convolution import kernels_of
 from tfmemlens.model.case import Case, Moment
@@ -23,6 +25,7 @@ from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy,
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent
+from tfmemlens.values import replace
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the failing patches, or the rows that hold some"
@@ -100,9 +103,24 @@ def _failing(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
             *_certainty(patches),
         ),
         detail=_input(patches),
-        remedies=_remedies(patches),
+        remedies=_remedies(patches) if _is_own(case, moment) else _of_a_library(case, moment, patches),
         moment=index,
     )
+
+
+def _is_own(case: Case, moment: Moment) -> bool:
+    """Whether the program's own code makes the patches, as far as the text shows."""
+    source = moment.request.failed.source if moment.request else None
+    lines = code_lines(case.capture.surroundings)
+    return bool(source or any(_NAME.search(line.text) for line in lines))
+
+
+def _of_a_library(case: Case, moment: Moment, patches: _Patches) -> tuple[Remedy, ...]:
+    """Where no line of the text makes them: a smaller batch first, which changes no code."""
+    first, *others = _remedies(patches)
+    own = replace(first, text=f"if your own code makes the patches: {first.text}")
+    fewer = remedies.offered(case, moment, "smaller-batch") if patches.shape[0] > 1 else ()
+    return (*fewer, own, *others)
 
 
 def _holding(case: Case, moment: Moment, index: int) -> Iterator[Finding]:

@@ -341,7 +341,7 @@ def _likely_vocabulary(shape: tuple[int | None, ...], words: int) -> _Vocabulary
     is_long = len(shape) == 3 and positions > _LONG
     longer = f", and cap the length: {positions:,} is the longest sample's" if is_long else ""
     return _Vocabulary(
-        f"most likely a number for each of {words:,} words or classes at each of {positions:,} positions",
+        f"most likely a number for each of {words:,} words or classes at each of {_of_all(shape)} positions",
         Remedy(
             f"make the vocabulary smaller (subwords), or compute the loss on a sample of it{longer}",
             "loss = tf.nn.sampled_softmax_loss(w, b, labels, inputs, 64, vocabulary)   # in training",
@@ -353,11 +353,17 @@ def _likely_vocabulary(shape: tuple[int | None, ...], words: int) -> _Vocabulary
 _LONG = 256
 
 
+def _of_all(shape: tuple[int | None, ...]) -> str:
+    """`59 x 128`: which of them counts samples is not told."""
+    return " x ".join(f"{size:,}" for size in shape[:-1] if size != 1) or "1"
+
+
 def _of_a_pretrained(shape: tuple[int | None, ...], whose: str) -> _Vocabulary:
     """Of numbers for each word of a vocabulary that nobody can shrink: fewer positions."""
     words, positions = shape[-1] or 1, shape[-2] or 1
     return _Vocabulary(
-        f"most likely a number for each of the {words:,} words of {whose} at each of {positions:,} positions",
+        f"most likely a number for each of the {words:,} words of {whose} at each of {_of_all(shape)}"
+        " positions",
         Remedy(
             f"fewer positions at once: cut or split the samples (half of {positions:,} halves it), or compute"
             " these numbers only for the positions whose loss is counted; the vocabulary belongs to the"
@@ -442,11 +448,33 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         if not large and case.capture.surroundings.shows("a smaller batch in vain"):
             yield _BESIDES
         yield from remedies.offered(case, moment, "smaller-batch") or _if_it_is_the_batch(case, moment)
+        yield from _others(case, moment)
     if large:
         yield from _of_programs(case)
     yield from remedies.offered(case, moment, "mixed-precision")
     if _logs(case, moment):
         yield _whole_log(moment.request.failed.source or "", situation(case, moment).program)
+
+
+def _others(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """To see who else has the GPU, of a request that is small for one."""
+    run, told = situation(case, moment), case.capture.surroundings
+    need = moment.request.needed_bytes if moment.request else None
+    known = told.device_uses or told.shows("ending others in vain") or told.shows("a smaller batch in vain")
+    if not need or need >= _SMALL_BYTES or known or on_host(moment) or _other_memory(case, moment):
+        return
+    if "DML" in ((moment.request.failed.device or "") if moment.request else ""):
+        return  # of any maker
+    if run.framework == TENSORFLOW and not run.program:
+        yield Remedy(
+            f"see what else holds the GPU: {human(need)} is little for one, so that it was nearly full, by"
+            " this program's other tensors, an earlier model of the same process, or another process",
+            "nvidia-smi",
+            slug="see-device-users",
+        )
+
+
+_SMALL_BYTES = 96 * MIB
 
 
 SMALLER_LAYER = Remedy(

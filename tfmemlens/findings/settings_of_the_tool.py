@@ -25,6 +25,8 @@ from tfmemlens.model.incident import RequestKind
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
 
+_NO_SETTINGS = ("mixed-precision",)
+"""What is a change of the program's code, which its users do not write."""
 _KINDS = (RequestKind.TENSOR, RequestKind.DUMP, RequestKind.WORKSPACE)
 _OF_IMAGES = (4, 5)
 
@@ -37,7 +39,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         used, line = known
         remedies = tuple(_remedies(case, used, moment, request))
-        if not remedies:
+        if not (remedies or used.images):
             continue
         yield Finding(
             severity=Severity.NOTE,
@@ -46,6 +48,7 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence(f"the program is {used.name}", line),),
             remedies=remedies,
             moment=index,
+            rules_out=_NO_SETTINGS,
         )
 
 
@@ -71,8 +74,11 @@ def _remedies(case: Case, used: Tool, moment: Moment, request: Request) -> Itera
         yield Remedy(f"predict in tiles: {used.tiles}", slug="smaller-prediction-batch")
         if not shape or predicts:
             return  # what is trained on has another size
-    if used.images and (len(shape) in _OF_IMAGES or not shape):
+    if used.images and (len(shape) in _OF_IMAGES or not shape) and shape[:1] != (1,):
+        # the advice of a smaller batch says it of one sample
         yield Remedy(f"smaller images: {used.images}", slug="tool-image-size")
+    if used.model:
+        yield Remedy(f"a smaller model, or less of it: {used.model}", slug="smaller-model")
     if used.lengths and len(shape) not in _OF_IMAGES[1:]:
         yield Remedy(f"shorter samples: {used.lengths}", slug="tool-sample-length")
 

@@ -115,6 +115,8 @@ def _finding(
     case: Case, index: int, moment: Moment, request: Request, positions: int, words: int, need: int
 ) -> Finding:
     failed, sampled = request.failed, _may_sample(case, request)
+    lines = code_lines(case.capture.surroundings)
+    shown = bool(failed.source or any(_COMPUTES_LOSS.search(line.text) for line in lines))
     if _decodes(case, request):
         return _of_decoding(case, index, moment, request, positions, words, need)
     return Finding(
@@ -131,7 +133,8 @@ def _finding(
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
         remedies=(
             *(dense := tuple(_dense_targets(case, need))),
-            *((_SAMPLED,) if sampled else _fewer_positions(case, moment, need)),
+            *(() if sampled and shown else _fewer_positions(case, moment, need)),
+            *((_SAMPLED,) if sampled else ()),
             *(() if dense else _sparse(case, request)),
             _in_parts(case, need),
             *(() if _pretrained(request) else (_VOCABULARY,)),
@@ -140,6 +143,8 @@ def _finding(
     )
 
 
+_COMPUTES_LOSS = regex(r"(?i)(?:logits|loss|entropy)\w*\s*=(?!=)|(?:softmax|loss|entropy)\w*\(")
+"""Code that shows that its writer has the loss in hand: else a smaller batch goes first."""
 _OF_DECODER = regex(r"(?i)decoder/(?:\w+/)*(?:while|BasicDecoderStep|BeamSearchDecoderStep)|beam_?search")
 
 

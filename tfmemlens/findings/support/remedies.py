@@ -23,7 +23,7 @@ from tfmemlens.findings.support.rows import (
     rows,
 )
 from tfmemlens.findings.support.situation import TENSORFLOW, situation
-from tfmemlens.findings.support.tool_settings import of_batch
+from tfmemlens.findings.support.tool_settings import of_batch, of_images
 from tfmemlens.findings.support.tool_settings import tool as known_tool
 from tfmemlens.findings.support.tried import failed_batches, with_each_batch
 from tfmemlens.findings.support.use_of_pairs import compares_samples
@@ -108,6 +108,14 @@ def _unchanged_batch(case: Case, moment: Moment) -> str | None:
             " program: see which setting or file it reads (print a batch's shape, or the parameters that it"
             " logs)"
         )
+    other = _of_another_count(shape, int(one[0])) if shape and one else None
+    if other and one and other not in _all_stated(case):
+        return (
+            f"the message begins with {other}, which is no multiple of the batch of {one[0]}"
+            f" ({one[1].place}): most likely it counts pieces of the samples (patches, tiles, crops) or all"
+            " that are left, and another setting decides it: see where the program puts them together, and"
+            " pass fewer at once"
+        )
     if told is None or not shape:
         return None
     old, new = (int(number) for number in told[0].split(" to "))
@@ -120,6 +128,16 @@ def _unchanged_batch(case: Case, moment: Moment) -> str | None:
     )
 
 
+def _lowered_from(case: Case, request: Request | None) -> int | None:
+    """The batch before the one that goes well, where the text says both and the failed shape has it."""
+    told = case.capture.surroundings
+    lowered, works = told.setting("lowered_batch"), told.setting("working_batch")
+    if not (request and request.failed.shape and lowered and works):
+        return None
+    old, new = lowered[0].split(" to ")
+    return int(old) if new == works[0] and int(old) in request.failed.shape else None
+
+
 def _is_of_a_batch(shape: Sequence[int | None]) -> bool:
     """Whether it is a matrix of scores for each head of several samples."""
     first, *_, queries, keys = shape if len(shape) == _OF_SCORES else (1, 0, 1, 0)
@@ -129,11 +147,26 @@ def _is_of_a_batch(shape: Sequence[int | None]) -> bool:
 _OF_SCORES, _FEW, _LONG = 4, 64, 128
 
 
+def _all_stated(case: Case) -> set[int]:
+    """Numbers that the text states of batches and of anything else."""
+    told = case.capture.surroundings
+    numbers = {size for each in told.sizes for size in each.sizes}
+    of_batches = {int(value) for name, value, _ in told.settings if name == "batch_size" and value.isdigit()}
+    return numbers | of_batches | set(failed_batches(case))
+
+
+def _of_another_count(shape: Sequence[int | None], batch: int) -> int | None:
+    """How many maps of images a tensor has, where that is more than the batch and no multiple of it."""
+    first = shape[0] or 0
+    of_images = len(shape) == _OF_SCORES and all((side or 0) > 1 for side in shape)
+    return first if of_images and first > batch > 1 and first % batch else None
+
+
 def working_batch(case: Case, moment: Moment) -> Remedy | None:
     """The batch that, as the text says, goes well: nobody who has it need look for another."""
     told = case.capture.surroundings.setting("working_batch")
-    batch = (moment.request.batch if moment.request else None) or batch_of(case, moment)
     request = moment.request
+    batch = _lowered_from(case, request) or (request.batch if request else None) or batch_of(case, moment)
     if told is None or not batch or request is None or request.fixed or of_other_data(case, request):
         return None
     works = int(told[0])
@@ -493,7 +526,9 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         batch == 1 or (batch == _stated_batch(case) == 2) or (bound and batch and not bound.most(batch))
     ) and not saving.best_bytes:
         alone = f"the batch is {batch} already" if batch in (1, 2) else "not even one sample fits"
-        return f"{alone}: make the samples themselves smaller{_how(moment)}, or the model", None
+        of_tool = of_images(case) if _is_of_images(moment) else ""
+        how = of_tool or f"make the samples themselves smaller{_how(moment)}, or the model"
+        return f"{alone}: {how}", None
     if bound:
         parts = -(-batch // bound.start(batch)) if batch else bound.part
         return (
@@ -554,6 +589,12 @@ _HOW = {
     5: " (crop volumes or clips, or cut them into patches)",
 }
 """What makes samples smaller, by how many axes a tensor of theirs has."""
+
+
+def _is_of_images(moment: Moment) -> bool:
+    """Whether the failed tensor has the axes of maps of images, or of volumes."""
+    shape = moment.request.failed.shape if moment.request else None
+    return len(shape or ()) in (_OF_SCORES, _OF_SCORES + 1)
 
 
 def _how(moment: Moment) -> str:

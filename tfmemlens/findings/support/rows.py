@@ -12,10 +12,10 @@ from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
 from tfmemlens.model.case import Balance, Case, Moment, Naming, Request
 from tfmemlens.model.finding import Evidence
 from tfmemlens.model.incident import FailedRequest
-from tfmemlens.model.tensor import format_shape
+from tfmemlens.model.tensor import format_shape, tensor_bytes
 from tfmemlens.model.timeline import CurveSource, Timeline
 from tfmemlens.patterns import regex
-from tfmemlens.units import Size, human, human_size, round_up
+from tfmemlens.units import MIB, Size, human, human_size, round_up
 
 
 class Row(NamedTuple):
@@ -294,6 +294,9 @@ def tensor_text(moment: Moment) -> str:
     if failed.shape is not None:
         need = failed.tensor_bytes
         size = f" ({human(need)})" if need is not None else ""
+        as_float = tensor_bytes(failed.shape, "float32") if failed.dtype is None else None
+        if as_float and as_float >= MIB:
+            size = f" ({human(as_float)} as float32)"
         return f"{format_shape(failed.shape)} {failed.dtype or ''}".rstrip() + size
     return human_size(failed.size) if failed.size else "an unknown amount"
 

@@ -22,6 +22,8 @@ class Tool(NamedTuple):
     """How it predicts in parts."""
     queues: str = ""
     """What holds its input in host RAM."""
+    model: str = ""
+    """What makes the model need less, where neither images nor lengths are settings."""
 
 
 _TOOLS = (
@@ -69,10 +71,39 @@ _TOOLS = (
         queues="`max_ngram` and `max_features` of CountVectorsFeaturizer in config.yml",
     ),
     Tool(
+        "the first StyleGAN",
+        "`minibatch_base` and the entries of `minibatch_dict` in `sched_args`",
+        "a lower resolution of the data set",
+    ),
+    Tool(
         "StyleGAN",
         "`minibatch_gpu_base` in the training configuration",
         "a lower resolution of the data set",
     ),
+    Tool(
+        "DeepLabCut",
+        "`batch_size` in pose_cfg.yaml, 8 by default for several animals, else 1",
+        "`global_scale` in pose_cfg.yaml (0.8 -> 0.4 is a quarter), `max_input_size`, or cropped videos",
+    ),
+    Tool(
+        "automl's EfficientDet",
+        "`--train_batch_size`, `--eval_batch_size`",
+        "`image_size` in `--hparams`, or the next smaller model: d0 has 512 pixels, d1 640, d2 768",
+    ),
+    Tool(
+        "gpt-2-simple",
+        "`batch_size` of finetune, 1 by default",
+        model="take the smaller one, '124M' needs a third of '355M'; `only_train_transformer_layers=True` and"
+        " `use_memory_saving_gradients=True` of finetune keep less",
+    ),
+    Tool("PPO2 of baselines", "more `nminibatches`, or fewer `nsteps` x `num_env`"),
+    Tool(
+        "TFX",
+        "Beam chooses it for Evaluator, Transform and BulkInferrer, larger as long as that is faster:"
+        " `--tfxio_use_byte_size_batching` among the component's Beam arguments bounds it, or let that step"
+        " compute on the CPU, `CUDA_VISIBLE_DEVICES=-1`",
+    ),
+    Tool("SLEAP", "`batch_size` of the training profile", "`input scaling` of the training profile"),
     Tool("keras-retinanet", "`--batch-size`", "`--image-max-side` and `--image-min-side`"),
     Tool(
         "StarDist",
@@ -110,3 +141,9 @@ def of_batch(case: Case) -> str:
     """Where such a program's batch is set; empty where that is not known."""
     known = tool(case)
     return f" ({known[0].batch})" if known and known[0].batch else ""
+
+
+def of_images(case: Case) -> str:
+    """What makes images smaller in such a program; empty where that is not known."""
+    known = tool(case)
+    return f"smaller images: {known[0].images}" if known and known[0].images else ""

@@ -488,10 +488,11 @@ ELSEWHERE = {
     ),
     "the graph itself is larger than the 2 GiB that one message may hold": LineRule(
         r"[Cc]annot serialize protocol buffer of type tensorflow\.GraphDef as the serialized size"
-        r" \((?P<bytes>\d{1,18}) ?bytes\)",
+        r" \((?P<bytes>\d{1,18}) ?bytes\)|tensorflow\.GraphDef exceeds maximum protobuf size of 2GB",
         "Cannot serialize protocol buffer of type tensorflow.GraphDef as the serialized size"
         " (2155902411bytes) would be larger than the limit (2147483647 bytes)",
-        needs="GraphDef as",
+        "ValueError: Message tensorflow.GraphDef exceeds maximum protobuf size of 2GB: 2237555411",
+        needs="GraphDef ",
     ),
     "the driver refused an exportable allocation, which WSL2 does from some size on, and calls it out of"
     " memory": LineRule(

@@ -47,7 +47,8 @@ _RUNS_WELL = (
 )
 """That a run goes well, in words of several languages."""
 _DENIES = (
-    r"(?:\b(?:not|never|nicht|kein\w*|ne|pas|\u043d\u0435|nor|hardly|only|would|should|could|might|may)\b"
+    r"(?:\b(?:not|never|nicht|kein\w*|ne|pas|\u043d\u0435|nor|hardly|only|would|should|could|might|may"
+    r"|OO?Ms?|errors?|fail\w*|crash\w*|out of memory|make)\b"
     r"|n['\u2019]t\b|[\u4e0d\u6c92\u7121]|\u6ca1(?!\u95ee\u9898)|no (?:funci|va\b))"
 )
 _NOT_FOR_LONG = (
@@ -69,14 +70,16 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         "working_batch",
         LineRule(
             r"(?i)(?<![a-z_])(?:(?:per_device_)?(?:train|mini|micro|global)[_-]?)?batch(?:[_ -]?size)?"
+            r"(?: from \d{1,5})?"
             r"(?: (?:down )?(?:to|of|is|at|auf)|\s*(?:=|:|->|\u00e0|\u0434\u043e|\u4e3a|\u6210))?\s*"
             r"(?P<value>\d{1,5})(?![a-z_\d]|[.,]\d|%)"
-            rf"(?:(?!{_DENIES})[^?\n]){{0,40}}?{_RUNS_WELL}(?![a-z]){_NOT_FOR_LONG}(?![^\n]*\?)"
+            rf"(?:(?!{_DENIES})[^?\n]){{0,40}}?{_RUNS_WELL}(?![a-z]){_NOT_FOR_LONG}(?![^.\n]*\?)"
             rf"|{_RUNS_WELL}(?![a-z])(?:(?!{_DENIES})[^?.\n]){{0,24}}?\b(?:with|at|mit|con|avec)\b"
             r"[^?.,\n]{0,16}?\bbatch(?:[_ -]?size)?(?: (?:of|is|at)| ?[=:])? ?(?P<after>\d{1,5})"
-            rf"(?![a-z_\d]|[.,]\d|%){_NOT_FOR_LONG}(?![^\n]*\?)",
+            rf"(?![a-z_\d]|[.,]\d|%){_NOT_FOR_LONG}(?![^.\n]*\?)",
             "2. I set batch_size = 8, then it works, but it is slow",
             "with a batch size of 4 it runs fine",
+            "Changing the batch size from 128 to 48 works now",
             "it trains well with batch size 16",
             "mit batch_size=2 l\u00e4uft es",
             "it runs on a single RTX 4090 with batch_size=2",
@@ -101,6 +104,17 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             "with a batch size of 2",
             '--per_device_train_batch_size="256"',
             needs="atch",
+        ),
+    ),
+    (
+        "batch_size",
+        LineRule(
+            r"(?<![\w.])(?:TRAIN_)?BATCH_SIZE(?:['\"]?(?: ?[=:] ?| to | of )|\s{2,40})(?P<value>\d{1,5})\b"
+            r"(?!\s*[*+/-])",
+            "I set BATCH_SIZE to 4",
+            "BATCH_SIZE = 32",
+            "BATCH_SIZE                     4",
+            needs="BATCH_SIZE",
         ),
     ),
     (

@@ -80,7 +80,52 @@ STYLE_GAN = LineRule(
     "I train StyleGAN2 at resolution 1024",
     needs=("style", "minibatch_gpu"),
 )
+STYLE_GAN_1 = LineRule(
+    r"\bnetworks_stylegan\.py|\bminibatch_(?:base|dict)\b",
+    "'sched_args': {'lod_initial_resolution': 8, 'minibatch_base': 128}",
+    needs=("networks_stylegan", "minibatch_"),
+)
+DEEP_LAB_CUT = LineRule(
+    r"(?i)\bdeeplabcut\b|\bpose_cfg\.yaml|\bmaDLC\b|\bDLC (?=\d\.\d)",
+    "----> 1 deeplabcut.train_network(config_path, gputouse=0)",
+    "Multi animal training in DLC 2.2b5",
+    needs=("deeplabcut", "pose_cfg", "dlc"),
+)
+AUTOML_DETECTION = LineRule(
+    r"--(?:model_name|hparams)=\S{0,60}efficientdet|\befficientdet-d?\d\b|\bautoml[/\\]efficientdet",
+    "python main.py --mode=train --model_name=efficientdet-d1 --train_batch_size=8",
+    "MODEL=efficientdet-d1",
+    needs="efficientdet",
+)
+GPT_2_SIMPLE = LineRule(
+    r"(?i)\bgpt[-_]?2[-_]simple\b|\bgpt2\.(?:finetune|generate)\(",
+    "gpt2.finetune(sess, 'corpus.txt', model_name='355M')",
+    needs=("gpt2", "gpt-2", "gpt_2"),
+)
+PPO_OF_BASELINES = LineRule(
+    r"\bbaselines[/\\.]ppo2\b|\bnminibatches\b",
+    'File "/home/me/baselines/baselines/ppo2/ppo2.py", line 203, in learn',
+    needs=("ppo2", "nminibatches"),
+)
+SLEAP = LineRule(
+    r"(?i)(?<![\w-])sleap(?:[-_]train|\.nn|[/\\]|\b(?= (?:\d|model|train|GUI|project)))",
+    "sleap-train centroid.json labels.pkg.slp",
+    needs="sleap",
+)
+TFX = LineRule(
+    r"(?i)(?<![\w-])tfx(?![\w-])|\btensorflow_model_analysis\b|\btfma\b|\btft_beam\b|\btfx_bsl\b",
+    "I made a bert tfx pipeline",
+    'File "/usr/lib/python3.8/site-packages/tensorflow_model_analysis/model_util.py", line 758, in setup',
+    needs=("tfx", "model_analysis", "tfma", "tft_beam"),
+)
 TOOLS = {
+    "tool: TFX": TFX,
+    "tool: DeepLabCut": DEEP_LAB_CUT,
+    "tool: automl's EfficientDet": AUTOML_DETECTION,
+    "tool: gpt-2-simple": GPT_2_SIMPLE,
+    "tool: PPO2 of baselines": PPO_OF_BASELINES,
+    "tool: SLEAP": SLEAP,
+    "tool: first StyleGAN": STYLE_GAN_1,
     "tool: Rasa": RASA,
     "tool: StyleGAN": STYLE_GAN,
     "tool: Object Detection API": DETECTION_API,
