@@ -67,6 +67,7 @@ from tfmemlens.findings.support.host_ram.limits import (
     room_for_cuda,
     shared_with_the_gpu,
 )
+from tfmemlens.findings.support.host_ram.new_array import made_by_a_line
 from tfmemlens.findings.support.host_ram.pinned import (
     LADDER,
     MORE_PINNED,
@@ -348,6 +349,9 @@ def _why_refused(case: Case, moment: Moment, pinned: bool) -> str:
             )
     elif failed.kind is RequestKind.HOST:
         because = f"a request of {human_size(failed.size)} was refused" if failed.size else last_large(case)
+        made = made_by_a_line(failed, case.capture.surroundings) if MEMORY_ERROR.search(said) else None
+        if made and not failed.size:
+            because = f"one array of {made.named} numbers was to be made{made.words}"
         if (frame := reads_one_sample(failed)) and not failed.size:
             because += f"; one sample was being read (`{frame.name}`)"
         if evaluated := case.capture.surroundings.evaluating:

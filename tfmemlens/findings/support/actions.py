@@ -79,10 +79,30 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     actions.sort(key=lambda each: each.remedy.slug != "setting-that-works")
     if any(each.remedy.slug == "recompute" for each in actions):
         actions.sort(key=lambda each: _BATCH_OF_ONE in each.remedy.text)
+    actions = _batch_before_images(case, actions, tried)
     if other := _named_process(case):
         actions.sort(key=lambda each: _SHARED not in each.rules or each.remedy != _first_of(ours, _SHARED))
         actions = [_with_place(each, other) for each in actions]
     return tuple(actions)
+
+
+_OF_AN_IMAGE = regex(
+    r"(?i)\A(?:lower|halve) `[^`]{0,30}(?:im(?:g|age)|resol|height|width|crop|size)[^`]{0,20}`"
+)
+_FEW = 4
+
+
+def _batch_before_images(case: Case, actions: list[Action], tried: frozenset[str]) -> list[Action]:
+    """The same with a smaller batch before smaller images where both are settings of the program, as a batch
+    changes no result; a batch of less than four leaves little to halve.
+    """
+    if not actions or _KNOB not in actions[0].rules or not _OF_AN_IMAGE.search(actions[0].remedy.text):
+        return actions
+    fewer = next((each for each in actions if each.remedy.slug == "smaller-batch"), None)
+    batch = remedies.batch_of(case, case.moments[0]) if case.moments else None
+    if fewer is None or "smaller-batch" in tried or not batch or batch < _FEW:
+        return actions
+    return [fewer, *(each for each in actions if each is not fewer)]
 
 
 def _said_first(ours: list[Finding]) -> list[Finding]:

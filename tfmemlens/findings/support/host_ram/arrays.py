@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.host_ram.new_array import NewArray, made_by_a_line
 from tfmemlens.findings.support.host_ram.pipeline import buffers_shown
 from tfmemlens.findings.support.told_mechanism import OF_JOINED_OUTPUTS
 from tfmemlens.findings.support.watching import find_what_grows
@@ -104,10 +105,41 @@ def of_an_array(case: Case, failed: FailedRequest) -> Iterator[Remedy]:
         return
     if joins_outputs(failed):
         yield from OF_JOINED_OUTPUTS
+    elif failed.shape is None and (made := made_by_a_line(failed, told)):
+        yield from _of_a_line(made)
     elif not (failed.pipeline and is_small(failed)):
         yield _MAP_THE_FILE
     elif told.shows("failing late") and not any(buffers_shown((line,)) for line in told.code):
         yield find_what_grows(case, of_host=True)
+
+
+_ONE_HOT = regex(r"(?i)vocab|chars?\b|words?\b|class|label|token|alphabet|categor|symbols")
+"""What the last side of one-hot rows counts."""
+
+
+def _of_a_line(made: NewArray) -> Iterator[Remedy]:
+    """What helps where a line of the program makes the array, as large as its sides."""
+    if _ONE_HOT.search(made.sides[-1].text):
+        yield Remedy(
+            "keep the indices, one whole number each, and make one-hot rows for one batch at a time, or let"
+            " an Embedding and a sparse loss take the indices: the line makes all rows at once",
+            "model.add(Embedding(n, 64)); model.compile(loss='sparse_categorical_crossentropy')",
+            slug="map-the-file",
+        )
+    else:
+        yield Remedy(
+            "make this array for one batch at a time (a generator, keras.utils.Sequence, tf.data), or in a"
+            " mapped file: the line makes all of it at once",
+            "x = np.lib.format.open_memmap('x.npy', 'w+', np.uint8, shape)",
+            slug="map-the-file",
+        )
+    if made.dtype == "float64":
+        yield Remedy(
+            "or give it a type: NumPy makes float64 where none is given; bool and uint8 take an eighth,"
+            " float32 half",
+            "x = np.zeros(shape, dtype=bool)   # of one-hot rows",
+            slug="narrow-array",
+        )
 
 
 def of_growth(case: Case) -> Iterator[Remedy]:

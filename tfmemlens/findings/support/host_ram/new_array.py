@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tfmemlens.model.capture import StatedSize
+from tfmemlens.model.capture import StatedSize, Surroundings
 from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.patterns import regex
@@ -43,6 +43,11 @@ class NewArray(NamedTuple):
         return tuple(side.size for side in self.sides if side.size is not None)
 
     @property
+    def named(self) -> str:
+        """Its sides as the line writes them, without those that are numbers: `` `len(data)` x `maxlen` ``."""
+        return " x ".join(f"`{side.text}`" for side in self.sides if not side.text.isdigit())
+
+    @property
     def words(self) -> str:
         """`: 1,000,000 x 84 x 84 as float16 are 13.1 GiB`, empty where a side is unknown or all is little."""
         if self.bytes is None or self.bytes < _LEAST_BYTES:
@@ -54,7 +59,11 @@ class NewArray(NamedTuple):
 def new_array(failed: FailedRequest, stated: Sequence[StatedSize]) -> NewArray | None:
     """The array that the failing line makes; None where it makes none."""
     call = _call(failed.source_text or "")
-    if call is None or not call.args:
+    return _of_call(call, stated) if call else None
+
+
+def _of_call(call: ast.Call, stated: Sequence[StatedSize]) -> NewArray | None:
+    if not call.args:
         return None
     first = call.args[0]
     nodes = first.elts if isinstance(first, ast.Tuple | ast.List) else [first]
@@ -62,6 +71,25 @@ def new_array(failed: FailedRequest, stated: Sequence[StatedSize]) -> NewArray |
     dtype = _dtype(call)
     sizes = [side.size for side in sides]
     return NewArray(sides, dtype, tensor_bytes(sizes, dtype) if dtype else None)
+
+
+def made_by_a_line(failed: FailedRequest, told: Surroundings) -> NewArray | None:
+    """The same of the failing line, or of the one line of the text that makes an array of sides that its
+    program counts; None where neither does.
+    """
+    if made := new_array(failed, told.sizes):
+        return made if _is_counted(made) else None
+    if failed.source_text:
+        return None
+    lines = [line for line in told.code if _CALL.search(line.text)]
+    found = [_of_call(call, told.sizes) for call in (_call(line.text) for line in lines) if call]
+    counted = [each for each in found if each and _is_counted(each)]
+    return counted[0] if len(counted) == 1 else None
+
+
+def _is_counted(made: NewArray) -> bool:
+    """Whether it has more than one side, and one of them is no number."""
+    return len(made.sides) > 1 and any(not side.text.isdigit() for side in made.sides)
 
 
 def _call(text: str) -> ast.Call | None:
