@@ -183,8 +183,14 @@ def test_a_tensor_of_unknown_size_is_no_logits() -> None:
 @pytest.mark.parametrize(
     "more, offered",
     [
-        ({}, ["sampled-loss", "sparse-labels", "part-of-positions", "smaller-vocabulary"]),
-        ({"node": "sparse_xent/logits"}, ["sampled-loss", "part-of-positions", "smaller-vocabulary"]),
+        (
+            {},
+            ["shorter-sequences", "sampled-loss", "sparse-labels", "part-of-positions", "smaller-vocabulary"],
+        ),
+        (
+            {"node": "sparse_xent/logits"},
+            ["shorter-sequences", "sampled-loss", "part-of-positions", "smaller-vocabulary"],
+        ),
         (
             {"node": "bert/logits"},
             ["smaller-batch", "shorter-sequences", "sparse-labels", "part-of-positions"],
@@ -221,7 +227,7 @@ def test_a_tensor_of_unknown_size_is_no_logits() -> None:
         ),
         (
             {"keras_call": "predict"},
-            ["sampled-loss", "sparse-labels", "part-of-positions", "smaller-vocabulary"],
+            ["shorter-sequences", "sampled-loss", "sparse-labels", "part-of-positions", "smaller-vocabulary"],
         ),
     ],
     ids=str,

@@ -21,7 +21,7 @@ from tfmemlens.findings.support.named_sizes import stated_length
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import Row, alike, place, requests, rows, tensor_text
 from tfmemlens.findings.support.situation import situation
-from tfmemlens.findings.support.tool_settings import of_batch, tool
+from tfmemlens.findings.support.tool_settings import instead_of_a_batch, of_batch, tool
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest
@@ -237,7 +237,8 @@ def _fewer_samples(
     if situation(case, moment).program == "TensorFlow Serving":
         yield remedies.smaller_requests(case)
         return
-    text = f"halve the batch{of_batch(case)}: each of them becomes half"
+    instead = instead_of_a_batch(case)
+    text = instead or f"halve the batch{of_batch(case)}: each of them becomes half"
     bound = batch_bound(case, moment)
     if bound and not bound.none_fits:
         yield from remedies.offered(case, moment, "smaller-batch")

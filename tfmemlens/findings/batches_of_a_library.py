@@ -28,10 +28,11 @@ _LEAST = 32
 _MOST_AT_FIRST = 128
 _NAMES = (
     (
-        regex(r"(?i)beam|RunInference|BulkInferrer|BatchElements"),
+        regex(r"(?i)beam|RunInference|BulkInferrer|BatchElements|Evaluator|model_analysis"),
         "Beam",
         "Beam joins examples and makes batches larger while that is faster",
-        "where a component has no such field, run RunInference yourself with a handler that has one",
+        "where a component of TFX has no such field, add `--tfxio_use_byte_size_batching` to its Beam"
+        " arguments, or run RunInference yourself with a handler that has one",
         "TFModelHandlerTensor(uri, max_batch_size={})   # of a handler of your own: batch_elements_kwargs()",
     ),
     (
@@ -49,6 +50,8 @@ _NAMES = (
         "@serve.batch(max_batch_size={})",
     ),
 )
+_OF_A_COMPONENT = regex(r"BulkInferrer|Evaluator|model_analysis|tft_beam")
+"""What runs a finished model, whatever else of its pipeline trains it."""
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -58,7 +61,7 @@ def check(case: Case) -> Iterator[Finding]:
         named = next((each for each in _NAMES if line and each[0].search(line.text)), None)
         if line is None or named is None or batch < _LEAST or on_host(moment) or _trains(request):
             continue
-        if situation(case, moment).training:
+        if situation(case, moment).training and not _OF_A_COMPONENT.search(line.text):
             continue
         _, name, how, where, code = named
         cap = min(batch // 4, _MOST_AT_FIRST)

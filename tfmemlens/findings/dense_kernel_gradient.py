@@ -136,6 +136,19 @@ def _blocks_alike(moment: Moment, size: int | None) -> int:
     return sum(row.allocation.count for row in rows(moment) if row.allocation.size_bytes == size)
 
 
+_OF_A_FIRST_LAYER = regex(r"gradient_tape/(?!.*Tensordot).*MatMul/MatMul\Z")
+"""What TensorFlow 2 calls the gradient of a first layer's kernel, whose input needs none; of later layers it
+is the input's, whose rows are the batch.
+"""
+_NO_BATCH = 100_000
+
+
+def _is_of_a_first_layer(request: Request) -> bool:
+    """Whether it is the gradient of the first layer's kernel: its rows are too many for a batch."""
+    shape = request.failed.shape or (0,)
+    return bool(_OF_A_FIRST_LAYER.search(request.failed.node or "")) and (shape[0] or 0) >= _NO_BATCH
+
+
 def _of_weights(request: Request) -> bool:
     """Whether the tensor is a weight, its gradient or its update."""
     failed, owner = request.failed, request.owner
@@ -147,6 +160,8 @@ def _of_weights(request: Request) -> bool:
     ):
         return True
     if owner.phase is Phase.GRADIENT and _WEIGHT_GRADIENT.search(name):
+        return True
+    if _is_of_a_first_layer(request):
         return True
     return failed.node is None and failed.op in (
         "RandomUniform",
@@ -174,7 +189,8 @@ def _fully_connected(request: Request) -> bool:
     layer = failed.updating or _LAYER.search(f"{failed.node or failed.op or ''} {failed.forward_node or ''}")
     creating = request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
     many = ((failed.shape or (0,))[0] or 0) >= _FLATTENED
-    return bool(layer or (creating and many)) and weight_of(request) is not Weight.TABLE
+    is_table = weight_of(request) is Weight.TABLE and not _is_of_a_first_layer(request)
+    return bool(layer or (creating and many)) and not is_table
 
 
 def _finding(case: Case, index: int, moment: Moment, request: Request) -> Finding:
@@ -182,7 +198,8 @@ def _finding(case: Case, index: int, moment: Moment, request: Request) -> Findin
     inputs, units = (size or 1 for size in request.failed.shape or (1, 1))
     need = request.failed.tensor_bytes or 0
     row = _in_summary(case, inputs, units)
-    weight = Weight.DENSE if row and row[1] == "Dense" else weight_of(request)
+    dense = (row and row[1] == "Dense") or _is_of_a_first_layer(request)
+    weight = Weight.DENSE if dense else weight_of(request)
     own = _own_variables(case, request)
     what = own or weight
     of_layer = f" (`{row[0]}`)" if row else ""

@@ -12,7 +12,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB
+from tfmemlens.units import GIB, MIB, human
 
 _PIECES_BYTES = 64 * MIB
 """A smaller request fails for what else is held: to cut it into pieces buys nothing."""
@@ -85,10 +85,32 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
             " (a smaller batch, shorter sequences), or shard it over devices"
         )
         return Remedy(text, slug="in-pieces")
+    elif _RUNS_A_GRAPH.search(failed.source_text or ""):
+        text = (
+            f"{where} runs the graph that needs this: feed it fewer samples at a time (a smaller minibatch,"
+            f" shorter or smaller samples){_of_its_sides(failed)}"
+        )
+        return Remedy(text, slug="in-pieces")
     else:
         text = f"{where} asks for this memory: make its operands smaller, or process them in pieces"
     code = code_snippets.in_pieces(case.api) if not of_jax or _goes_over_rows(case) else None
     return Remedy(text, code, slug="in-pieces")
+
+
+_RUNS_A_GRAPH = regex(r"\bsess(?:ion)?\.run\(")
+_BEYOND, _SOME = 24 * GIB, GIB
+
+
+def _of_its_sides(failed: FailedRequest) -> str:
+    """What the tensor grows with, where it is larger than the GPUs that most have."""
+    need, shape = failed.tensor_bytes, failed.shape or ()
+    first = shape[0] if shape else None
+    if not need or need < _BEYOND or not first or len(shape) < 2:
+        return ""
+    fitting = first * _SOME // need
+    if not 1 < fitting < first:
+        return ""
+    return f"; if its first side, {first:,}, counts them, {fitting:,} take {human(need // first * fitting)}"
 
 
 _ONE_PROGRAM = Remedy(

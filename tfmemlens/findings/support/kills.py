@@ -16,7 +16,7 @@ _FOR_MEMORY = regex(
 _KILLED = regex(
     r"(?i:\bkilled\b|\bkill\b|oom[-_]?kill|\bout_of_me|sigkill|sigterm|memlimit"
     r"|memory (?:limit|quota|budget)|max memory used)"
-    r"|low on resource: memory|\b137\b|signal 9\b|(?:status|code) -9\b|exitcode *[:=] *-9\b"
+    r"|low on resource: memory|\b137\b|signal 9\b|(?:status|code) (?:-9|247)\b|exitcode *[:=] *-9\b"
     r"|task \d+: Out Of Memory"
     r"|than is available|all available RAM|0xC0000017|1073741801"
 )

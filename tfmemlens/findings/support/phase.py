@@ -77,7 +77,7 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
         return PREDICTION, failed.line
     if said := _said_of_evaluation(case, request):
         return EVALUATION, said
-    predicting = _predicts_alone(case, request)
+    predicting = _predicts_alone(case, request) or _said_of_prediction(case, request)
     return (PREDICTION, predicting) if predicting else None
 
 
@@ -92,6 +92,17 @@ def _predicts_alone(case: Case, request: Request) -> Line | None:
     if trains or request.owner.phase is Phase.GRADIENT:
         return None
     return next((line for line in told.code if _PREDICTS_ALL.search(line.text)), None)
+
+
+def _said_of_prediction(case: Case, request: Request) -> Line | None:
+    """The line that says that it is in the prediction, where the failed op is no gradient's and nothing was
+    being fitted.
+    """
+    told, failed = case.capture.surroundings, request.failed
+    fits = told.shows("fitting") or told.steps or told.progress or case.api.front_end is FrontEnd.JAX
+    if fits or request.owner.phase in (Phase.GRADIENT, Phase.OPTIMIZER) or failed.keras_call:
+        return None
+    return told.shows("failing in prediction")
 
 
 _PROGRAM = regex(r"\A(?:p?jit\(|p?jit_|pmap\()_?(?P<name>(?:eval|valid)\w*|test_(?:step|epoch|loop))")

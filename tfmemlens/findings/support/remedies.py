@@ -23,7 +23,7 @@ from tfmemlens.findings.support.rows import (
     rows,
 )
 from tfmemlens.findings.support.situation import TENSORFLOW, situation
-from tfmemlens.findings.support.tool_settings import of_batch, of_images
+from tfmemlens.findings.support.tool_settings import instead_of_a_batch, of_batch, of_images
 from tfmemlens.findings.support.tool_settings import tool as known_tool
 from tfmemlens.findings.support.tried import failed_batches, with_each_batch
 from tfmemlens.findings.support.use_of_pairs import compares_samples
@@ -490,6 +490,8 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
             f"lower the batch: {shape[0]:,} -> {(shape[0] or 0) // 2:,}: both sides of this matrix are the"
             " batch, each sample with each, so half of it makes the matrix a quarter"
         ), None
+    if instead := instead_of_a_batch(case):
+        return instead, None
     if moment.request and rows_of_a_graph(moment.request, case.capture.surroundings):
         return None  # nodes or edges of one graph
     if situation(case, moment).program == "TensorFlow Serving":

@@ -22,6 +22,8 @@ class Tool(NamedTuple):
     """How it predicts in parts."""
     queues: str = ""
     """What holds its input in host RAM."""
+    instead: str = ""
+    """What to do where its users set no batch."""
     model: str = ""
     """What makes the model need less, where neither images nor lengths are settings."""
 
@@ -78,7 +80,8 @@ _TOOLS = (
     Tool(
         "StyleGAN",
         "`minibatch_gpu_base` in the training configuration",
-        "a lower resolution of the data set",
+        "a lower resolution of the data set, or half of `fmap_base` (16384), which halves the channels of the"
+        " large maps",
     ),
     Tool(
         "DeepLabCut",
@@ -98,10 +101,15 @@ _TOOLS = (
     ),
     Tool("PPO2 of baselines", "more `nminibatches`, or fewer `nsteps` x `num_env`"),
     Tool(
+        "Spleeter",
+        instead="separate shorter parts of the song, by `--duration` and `--offset` or by cutting the file,"
+        " or into fewer stems: what counts here are its segments of some 12 seconds, all at once",
+    ),
+    Tool(
         "TFX",
-        "Beam chooses it for Evaluator, Transform and BulkInferrer, larger as long as that is faster:"
-        " `--tfxio_use_byte_size_batching` among the component's Beam arguments bounds it, or let that step"
-        " compute on the CPU, `CUDA_VISIBLE_DEVICES=-1`",
+        instead="bound the batch, which Beam chooses for Evaluator, Transform and BulkInferrer, larger as"
+        " long as that is faster: `--tfxio_use_byte_size_batching` among the component's Beam arguments, or"
+        " let that step compute on the CPU, `CUDA_VISIBLE_DEVICES=-1`; a Trainer has it in its input_fn",
     ),
     Tool("SLEAP", "`batch_size` of the training profile", "`input scaling` of the training profile"),
     Tool("keras-retinanet", "`--batch-size`", "`--image-max-side` and `--image-min-side`"),
@@ -147,3 +155,9 @@ def of_images(case: Case) -> str:
     """What makes images smaller in such a program; empty where that is not known."""
     known = tool(case)
     return f"smaller images: {known[0].images}" if known and known[0].images else ""
+
+
+def instead_of_a_batch(case: Case) -> str:
+    """What users of such a program do who set no batch; empty where that is not known."""
+    known = tool(case)
+    return known[0].instead if known else ""

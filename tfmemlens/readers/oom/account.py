@@ -291,6 +291,12 @@ _CIRCUMSTANCES = {
         r"|\b(?:limit|reduc|lower|decreas|set)\w*\b[^.?!]{0,24}\breplay\b[^.?!]{0,60}"
         r"\b(?:still|same|too|as well|not|killed)\b"
     ),
+    "failing in prediction": regex(
+        r"(?i)\A(?!.*\btrain)(?=.*(?:\b(?:prediction|inference|predict|predicting)"
+        r" (?:notebook|cell|step|script|stage|phase)\b"
+        r"|\b(?:during|in|while|when(?: I| we)?|at) (?:the )?(?:prediction|inference|predict(?:ing)?"
+        r"|inferring)\b))"
+    ),
     "searching": regex(
         r"(?i)\bkeras[- _]?tuner\b|\bhyperband\b|\bbayesianoptimization\b|\boptuna\b|\bhyperopt\b|\btalos\b"
         r"|\brandomsearch\b"
@@ -304,6 +310,7 @@ _WHEREVER = (
     "training under a strategy",
     "replaying",
     "a small replay buffer",
+    "failing in prediction",
     "searching",
 )
 """What counts wherever it is told."""

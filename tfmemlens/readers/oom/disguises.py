@@ -225,7 +225,7 @@ KILLED = LineRule(
     r"|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? "
     r"|exit(?:s|ed)? with (?:(?:exit )?(?:code|status):? )?"
     r"|exited with code"
-    r" |status |exitcode *[:=] *)(?:137|-9)\b|OOMKilled|SIGKILL"
+    r" |status |exitcode *[:=] *)(?:137|-9)\b|non-zero exit (?:status|code) 247\b|OOMKilled|SIGKILL"
     r"|(?:terminated (?:by|due to)|died (?:with|by|from|of)|exited(?: on| with| by)?|killed by|was sent)"
     r" signal 9\b|[Cc]group out of memory: Kill"
     r"|Runtime exited with error: signal: killed|(?i:exit code):? +137\b"
@@ -239,7 +239,7 @@ KILLED = LineRule(
     r"|(?:line \d+: +|\A\w[\w -]{0,20}: )\d+ Killed\b|\A(?:# )?\s*Killed: 9\s*\Z"
     r"|\d.{0,80}(?:\.{3}|\u2026) ?Killed\s*\Z"
     r"|\A(?:\[\d+\] +\d+"
-    r" +|# )?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z",
+    r" +|# )?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z|\A\s{1,12}Killed\s*\Z",
     "Out of memory: Kill process 8123 (python3) score 891",
     "exited with exit code 137",
     "the container exits with code 137",
@@ -256,6 +256,8 @@ KILLED = LineRule(
     "Killed",
     "Killed: 9",
     "# Killed",
+    "    Killed",
+    "subprocess.CalledProcessError: Command 'make_examples' returned non-zero exit status 247.",
     "./train.sh: line 26:  6499 Killed                  python train.py",
     "worker 3: 71220 Killed                  PYTHONPATH=. python -m train",
     "task 5 exited: Container was OOM killed by the kernel (exit 137)",
@@ -279,6 +281,7 @@ KILLED = LineRule(
     needs=(
         "kill",
         "137",
+        "247",
         "-9",
         "signal 9",
         "more memory than is available",

@@ -8,24 +8,31 @@ from tfmemlens.readers.oom.rules import LineRule
 
 GAUSSIAN_PROCESS = LineRule(
     r"\b(?i:gpflow|gpytorch|gpjax)\.models\.(?:GPR|VGP)\b|\bGaussianProcess(?:Regress\w+|Classif\w+)?\("
-    r"|\bmodels?\.(?:GPR|VGP)\(|\bGPR\(|(?i:\bexact (?:GPs?|gaussian process\w*)\b)"
+    r"|\bmodels?\.(?:GPR|VGP)\(|\bGPR\(|(?i:\bgpflow(?:'s)? (?:GPR|VGP)\b)|\bgp_?gpr\b"
+    r"|(?i:\bexact (?:GPs?|gaussian process\w*)\b)"
     r"|\btf\.(?:linalg\.)?(?:cholesky|inv|matrix_inverse|slogdet|self_adjoint_eig\w*)\(",
     "L = tf.linalg.cholesky(K + noise * tf.eye(n))",
     "m = gpflow.models.GPR((X, Y), kernel=k)",
     "gp = tfd.GaussianProcess(kernel, index_points=x)",
     "we fit an exact GP to all stations",
+    "gpflow GPR with the optimizer of tfp",
     needs=("gp", "gaussian", "cholesky", "inv(", "inverse(", "slogdet(", "self_adjoint"),
 )
 """A Gaussian process that holds the covariance of all points, and no sparse one; or a line that factorises or
 inverts such a matrix."""
 BATCHED_BY_A_LIBRARY = LineRule(
-    r"\b(?:RunInference|BulkInferrer|run_inference|BatchElements|ModelHandler)\b"
+    r"\b(?:RunInference|BulkInferrer|run_inference|BatchElements|ModelHandler)\b|\bEvaluator\("
+    r"|\btensorflow_model_analysis\b|\btft_beam\b"
     r"|@serve\.batch\b|\bdynamic_batching\b|(?i:\btriton (?:inference )?server\b)",
     "predictions = examples | RunInference(handler)",
     "TFX's BulkInferrer on Dataflow",
+    "evaluator = Evaluator(examples=example_gen.outputs['examples'], model=trainer.outputs['model'])",
     "dynamic_batching { max_queue_delay_microseconds: 100 }",
     needs=(
         "inference",
+        "evaluator",
+        "model_analysis",
+        "tft_beam",
         "bulkinferrer",
         "batchelements",
         "modelhandler",

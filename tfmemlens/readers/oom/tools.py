@@ -118,7 +118,14 @@ TFX = LineRule(
     'File "/usr/lib/python3.8/site-packages/tensorflow_model_analysis/model_util.py", line 758, in setup',
     needs=("tfx", "model_analysis", "tfma", "tft_beam"),
 )
+SPLEETER = LineRule(
+    r"(?i)spleeter",
+    "separator = Separator('spleeter:4stems', MWF=True)",
+    "SpleeterGUI 2.9.4.0",
+    needs="pleeter",
+)
 TOOLS = {
+    "tool: Spleeter": SPLEETER,
     "tool: TFX": TFX,
     "tool: DeepLabCut": DEEP_LAB_CUT,
     "tool: automl's EfficientDet": AUTOML_DETECTION,

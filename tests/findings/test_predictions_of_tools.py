@@ -1,0 +1,80 @@
+"""Predictions and pipelines of programs that others wrote: what is set there, and what is no batch."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.logs import oom
+from tests.findings.test_what_is_no_batch import explained
+
+RUNS = '  File "main.py", line 39, in <module>\n    sess.run(inference.train, feed_dict=feed)\n'
+
+
+def first(text: str) -> str:
+    return explained(text).actions[0].remedy.text
+
+
+def test_segments_of_a_song_are_no_batch() -> None:
+    said = first(
+        f"SpleeterGUI, a song of 22'55\"\n{oom('118,16,256,512', 'conv2d_transpose_28/conv2d_transpose')}"
+    )
+    assert said.startswith("separate shorter parts of the song, by `--duration`") and "halve" not in said
+
+
+def test_what_beam_puts_together_is_bounded_though_the_text_trains_as_well() -> None:
+    text = "evaluator = Evaluator(examples=gen.outputs['examples'], model=trainer.outputs['model'])\n"
+    report = explained(text + oom("448,128,167,167"))
+    assert "a batch of 448 that Beam put together" in report.verdict
+    assert "--tfxio_use_byte_size_batching" in report.actions[0].remedy.text
+
+
+@pytest.mark.parametrize(
+    ("told", "trains"),
+    [
+        ("stardist 3D, cell 5 of the prediction notebook", False),
+        ("it fails during prediction", False),
+        ("it fails in training and not during prediction", True),
+        ("my 3D network", True),
+    ],
+)
+def test_words_of_a_prediction_leave_out_what_training_keeps(told: str, trains: bool) -> None:
+    verdict = explained(f"{told}\n{oom('1,32,62,512,512', 'model_3/conv3d_49/Conv3D')}").verdict
+    assert ("training keeps" in verdict) is trains
+
+
+def test_a_graph_that_is_run_is_fed_less() -> None:
+    asked = "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor"
+    text = f"Traceback (most recent call last):\n{RUNS}{asked} with shape[5000,100,50000] and type float\n"
+    said = first(text)
+    assert (
+        "feed it fewer samples at a time" in said and "if its first side, 5,000, counts them, 53 take" in said
+    )
+
+
+def test_a_process_that_parallel_started_was_killed() -> None:
+    text = "subprocess.CalledProcessError: Command 'make_examples' returned non-zero exit status 247.\n"
+    assert "The process was killed from outside" in explained(text).verdict
+    assert "killed" not in explained(text.replace("247", "2")).verdict
+
+
+@pytest.mark.parametrize(
+    ("told", "exact"), [("gpflow GPR with tfp's lbfgs", True), ("gpflow SVGP with 500 points", False)]
+)
+def test_the_matrix_of_an_exact_process(told: str, exact: bool) -> None:
+    report = explained(f"{told}\n{oom('18000,18000', 'Mul', dtype='double')}")
+    assert ("an exact Gaussian process (line 1)" in report.verdict) is exact
+
+
+@pytest.mark.parametrize(
+    ("node", "shape", "of_a_weight"),
+    [
+        ("gradient_tape/model/layer_1/MatMul/MatMul", "1228800,4096", True),
+        ("gradient_tape/model/layer_1/MatMul/MatMul", "2048,4096", False),  # a batch of rows
+        ("gradient_tape/model/layer_1/Tensordot/MatMul/MatMul", "1228800,4096", False),
+    ],
+)
+def test_the_gradient_of_a_first_kernel_has_no_batch(node: str, shape: str, of_a_weight: bool) -> None:
+    report = explained(oom(shape, node))
+    assert ("fully connected kernel" in report.verdict) is of_a_weight
+    if of_a_weight:
+        assert "smaller-batch" not in {each.remedy.slug for each in report.actions}
