@@ -33,6 +33,11 @@ def slugs(report: Report) -> list[str]:
             "the disk was full",
             "room-for-files",
         ),
+        (
+            "ResourceExhaustedError: disk quota exceeded [Op:SaveV2]\n",
+            "the disk quota was used up",
+            "room-for-files",
+        ),
     ],
 )
 def test_limits_on_files_are_no_lack_of_memory(text: str, what: str, slug: str) -> None:

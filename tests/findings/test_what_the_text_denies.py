@@ -86,3 +86,42 @@ def test_a_loss_that_is_not_the_writers_is_not_rewritten_first() -> None:
         explained(f"loss = tf.reduce_mean(xent(labels, logits))\n{oom('4096,33708', node)}").actions[0].remedy
     )
     assert own.slug == "sampled-loss"
+
+
+def test_a_batch_that_it_must_be_lowered_to_works() -> None:
+    text = f"With 2.4.1 the batch size must be lowered to 3.\n{oom('4,64,512,512')}"
+    first = explained(text).actions[0].remedy
+    assert first.text == "take the batch of 3 that works (line 1)"
+
+
+@pytest.mark.parametrize(
+    ("node", "batch", "graph"),
+    [
+        ("graph_attention_1/dropout_3/cond/dropout/mul", "", True),
+        ("model/gat_conv/MatMul", "", True),
+        ("net/gate/MatMul", "", False),
+        ("Mixture/sample/Multinomial", "batch_size = 64\n", False),
+    ],
+)
+def test_a_square_of_nodes_has_no_batch(node: str, batch: str, graph: bool) -> None:
+    report = explained(f"{batch}{oom('13708,13708', node)}")
+    assert ("all pairs of the 13,708 nodes" in report.verdict) is graph
+    if graph:
+        assert "smaller-batch" not in {each.remedy.slug for each in report.actions}
+
+
+def test_a_batch_goes_before_a_narrower_net() -> None:
+    said = explained(f"  filters: 80\n  batch_size: 16\n{oom('16,128,128,80', 'Conv2D')}").actions
+    assert said[0].remedy.slug == "smaller-batch"
+
+
+def test_a_small_tensor_of_unknown_type_is_a_bystander() -> None:
+    text = "op_kernel.cc:1192] Resource exhausted: OOM when allocating tensor with shape[34560,1]\n"
+    assert "a bystander that requested only 135.0 KiB as float32" in explained(text).verdict
+
+
+def test_a_wide_sigmoid_is_no_output_layer_of_words() -> None:
+    message = oom("512,64000", "gradients/model/dense_1/MatMul_grad/MatMul_1")
+    report = explained(f"y = Dense(64000, activation='sigmoid')(x)\n{message}")
+    assert "positions" not in report.verdict
+    assert "sampled-loss" not in {each.remedy.slug for each in report.actions}

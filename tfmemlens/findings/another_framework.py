@@ -66,6 +66,12 @@ _HELP = {
         "df -h .; quota -s",
         slug="room-for-files",
     ),
+    "the disk quota was used up": Remedy(
+        "free what the quota counts, or write to another file system (of a tuner: directory=); keep fewer"
+        " checkpoints. `df` shows room though the quota is full",
+        "quota -s; du -sh *   # tf.train.CheckpointManager(ckpt, folder, max_to_keep=3)",
+        slug="room-for-files",
+    ),
     "ran different programs": Remedy(
         "let every process call the same jitted functions in the same order, as often: the same number of"
         " batches on each host, and no step, evaluation or save that only one process runs",

@@ -26,9 +26,10 @@ from tfmemlens.findings.support.rows import (
 from tfmemlens.findings.support.situation import BUILT_IN, TENSORFLOW, situation
 from tfmemlens.knowledge.device_names import CPU
 from tfmemlens.model.attribution import Kind, Phase
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, percent
 
@@ -43,7 +44,7 @@ _ONE = "a batch of one"
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
-        need = request.needed_bytes
+        need, kind = _need(request)
         limit = device_limit(case, moment)
         whole = all_in_use(moment) or (limit.bytes if limit else 0)
         on_gpu = request.failed.shape is not None and situation(case, moment).device != CPU
@@ -62,17 +63,26 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.CAUSE if small_alone and not known else Severity.FACTOR,
             headline=(
-                f"{place(moment) or 'the failing op'} is a bystander: it requested only {human(need)}{share}"
+                f"{place(moment) or 'the failing op'} is a bystander: it requested only"
+                f" {human(need)}{kind}{share}"
             ),
             because=(
-                f"the failing op is a bystander that requested only {human(need)}; the memory was already"
-                f" taken by others{others}"
+                f"the failing op is a bystander that requested only {human(need)}{kind}; the memory was"
+                f" already taken by others{others}"
             ),
             evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
             detail="" if any(held_by_python.check(case)) else _holders(moment),
             remedies=shapes.remedies if shapes else tuple(_advised(case, moment)),
             moment=index,
         )
+
+
+def _need(request: Request) -> tuple[int | None, str]:
+    """The bytes asked for, and as what, where no type is stated: messages before TensorFlow 1.5 name none."""
+    shape, need = request.failed.shape, request.needed_bytes
+    if need is not None or shape is None or request.failed.dtype is not None:
+        return need, ""
+    return tensor_bytes(shape, "float32"), " as float32"
 
 
 def _advised(case: Case, moment: Moment) -> Iterator[Remedy]:

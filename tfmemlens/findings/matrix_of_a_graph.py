@@ -3,7 +3,7 @@
 What it means: a graph of 100,000 nodes and some edges to each has a million edges, and ten thousand million
 pairs. A dense adjacency matrix, attention over all pairs, or a decoder that scores every pair makes them all.
 When it fires: the failing tensor is [n,n], or host RAM was asked for as many bytes before the process was
-killed, and the text states n nodes.
+killed, and the text states n nodes, or the layer is one of graphs by its name.
 What to do: keep the graph sparse, and score edges and sampled pairs; train on parts of the graph.
 """
 
@@ -68,13 +68,23 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+_OF_A_GRAPH = regex(
+    r"(?i)graph_?(?:att|conv)|(?:\A|[/_ ])(?:gat|gcn)(?:_?conv)?(?:[/_ ]|\Z)|\bG(?:AT|CN)Conv\b"
+)
+
+
+def _named(request: Request) -> str:
+    """The names of the failing op and its layer."""
+    return " ".join(filter(None, (request.failed.node, *(request.failed.keras_layer or ()))))
+
+
 def _nodes(case: Case, moment: Moment, request: Request) -> StatedSize | None:
     """The number of nodes that the text states, where the request has a number for each pair of them."""
     shape = request.failed.shape or ()
     square = len(shape) > 1 and shape[-1] == shape[-2] and all(size == 1 for size in shape[:-2])
     large = one_large(case, moment)
     asked = case.capture.surroundings.large_host_requests[-1][0].bytes if large else 0
-    return next(
+    stated = next(
         (
             each
             for each in case.capture.surroundings.sizes
@@ -84,3 +94,7 @@ def _nodes(case: Case, moment: Moment, request: Request) -> StatedSize | None:
         ),
         None,
     )
+    line, count = request.failed.line, (shape[-1] or 0) if square else 0
+    if stated or line is None or count < _LEAST or not _OF_A_GRAPH.search(_named(request)):
+        return stated
+    return StatedSize("nodes", (count,), line)

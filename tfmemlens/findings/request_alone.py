@@ -265,6 +265,12 @@ def _pairs(request: Request) -> int:
     return side if side >= _MANY_ROWS and side % 64 and not own else 0
 
 
+def _has_no_batch(case: Case, request: Request) -> bool:
+    """Whether it is such a matrix, whose rows are no multiple of a batch that the text states."""
+    side, stated = _pairs(request), case.capture.surroundings.setting("batch_size")
+    return bool(side) and not (stated and int(stated[0]) and side % int(stated[0]) == 0)
+
+
 _BLOCKS = Remedy(
     "go through the rows in blocks, against all others, and keep of each block only what is needed (the"
     " nearest neighbours, a sum): half the rows at once take half",
@@ -447,7 +453,8 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     elif other_than_training(case, moment.request) is None:
         if not large and case.capture.surroundings.shows("a smaller batch in vain"):
             yield _BESIDES
-        yield from remedies.offered(case, moment, "smaller-batch") or _if_it_is_the_batch(case, moment)
+        if not _has_no_batch(case, moment.request):
+            yield from remedies.offered(case, moment, "smaller-batch") or _if_it_is_the_batch(case, moment)
         yield from _others(case, moment)
     if large:
         yield from _of_programs(case)

@@ -87,7 +87,8 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
 
 
 _OF_AN_IMAGE = regex(
-    r"(?i)\A(?:lower|halve) `[^`]{0,30}(?:im(?:g|age)|resol|height|width|crop|size)[^`]{0,20}`"
+    r"(?i)\A(?:lower|halve) `[^`]{0,30}(?:im(?:g|age)|resol|height|width|crop|size"
+    r"|channels|filters|units|hidden|features)[^`]{0,20}`"
 )
 _FEW = 4
 

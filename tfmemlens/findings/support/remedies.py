@@ -162,6 +162,9 @@ def _of_another_count(shape: Sequence[int | None], batch: int) -> int | None:
     return first if of_images and first > batch > 1 and first % batch else None
 
 
+_SEVERAL = 2
+
+
 def working_batch(case: Case, moment: Moment) -> Remedy | None:
     """The batch that, as the text says, goes well: nobody who has it need look for another."""
     told = case.capture.surroundings.setting("working_batch")
@@ -178,6 +181,8 @@ def working_batch(case: Case, moment: Moment) -> Remedy | None:
         return Remedy(text, slug="smaller-batch")
     if batch % works:
         many = round(batch / works)
+        if many < _SEVERAL:
+            return Remedy(text, slug="smaller-batch")
         return Remedy(
             f"{text}; gradient accumulation (one update for {many} batches) comes near the effective batch of"
             f" {batch}",

@@ -76,10 +76,13 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             rf"(?:(?!{_DENIES})[^?\n]){{0,40}}?{_RUNS_WELL}(?![a-z]){_NOT_FOR_LONG}(?![^.\n]*\?)"
             rf"|{_RUNS_WELL}(?![a-z])(?:(?!{_DENIES})[^?.\n]){{0,24}}?\b(?:with|at|mit|con|avec)\b"
             r"[^?.,\n]{0,16}?\bbatch(?:[_ -]?size)?(?: (?:of|is|at)| ?[=:])? ?(?P<after>\d{1,5})"
-            rf"(?![a-z_\d]|[.,]\d|%){_NOT_FOR_LONG}(?![^.\n]*\?)",
+            rf"(?![a-z_\d]|[.,]\d|%){_NOT_FOR_LONG}(?![^.\n]*\?)"
+            r"|\bbatch(?:[_ -]?size)? (?:must|has to|had to|needs to|needed to) be"
+            r" (?:lowered|reduced|decreased|set|cut)(?: down)? to (?P<least>\d{1,5})\b",
             "2. I set batch_size = 8, then it works, but it is slow",
             "with a batch size of 4 it runs fine",
             "Changing the batch size from 128 to 48 works now",
+            "With 2.4.1 the batch size must be lowered to 3",
             "it trains well with batch size 16",
             "mit batch_size=2 l\u00e4uft es",
             "it runs on a single RTX 4090 with batch_size=2",

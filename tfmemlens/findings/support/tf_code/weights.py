@@ -101,7 +101,8 @@ ROWS = (
             r"\s*|num_outputs\s*=\s*)?"
             r"(?P<number>[\w.]{0,30}(?:vocab|VOCAB|n_words|num_words|num_tokens|n_tokens|n_items"
             r"|num_items|num_classes|n_classes|NUM_CLASSES|symbols|labels|chars)\w{0,20}|\d[\d_]{3,})"
-            r"(?![^()]{0,120}\b(?i:\w{0,8}relu6?|\w?elu|\w?gelu|tanh|swish|silu|mish|softplus)\b)"
+            r"(?![^()]{0,120}\b(?i:\w{0,8}relu6?|\w?elu|\w?gelu|tanh|swish|silu|mish|softplus"
+            r"|\w{0,5}sigmoid)\b)"
         ),
         ("ense(", "inear(", "fully_connected("),
         (Agreement.LINE, Agreement.NUMBER),
@@ -123,6 +124,7 @@ ROWS = (
             "x = layers.Dense(units)(x)",
             "wide = layers.Dense(3000, activation='relu', name='wide')",  # a hidden layer
             "h = tf.layers.dense(h, 4096, tf.nn.leaky_relu)",
+            "y = Dense(64000, activation='sigmoid')(x)",  # of an autoencoder; no softmax of words
         ),
         axis=-1,
         ranks=(2, 3),
