@@ -125,3 +125,22 @@ def test_a_wide_sigmoid_is_no_output_layer_of_words() -> None:
     report = explained(f"y = Dense(64000, activation='sigmoid')(x)\n{message}")
     assert "positions" not in report.verdict
     assert "sampled-loss" not in {each.remedy.slug for each in report.actions}
+
+
+def test_a_turned_kernel_of_a_convolution_has_no_batch() -> None:
+    text = oom("2048,512,1,1", "", kernel="conv_ops.cc")
+    assert "smaller-batch" not in {
+        each.remedy.slug for each in explained(text).actions if "2048" in each.remedy.text
+    }
+
+
+def test_of_models_in_a_loop_no_smaller_batch_goes_first() -> None:
+    text = "This error happens when training several models in a for loop:\n" + oom("32", "sub_2518")
+    slugs = [each.remedy.slug for each in explained(text).actions]
+    assert "drop-models" in slugs
+    assert slugs[0] != "smaller-batch"
+
+
+def test_another_folder_named_keras_tells_no_version() -> None:
+    text = 'File "/mnt/nmt-keras/src/keras-wrapper/keras_wrapper/dataset.py", line 52, in save\nMemoryError\n'
+    assert "2.13" not in str(explained(text).case.capture.incidents)

@@ -25,6 +25,7 @@ from tfmemlens.findings.support.rows import (
 )
 from tfmemlens.findings.support.situation import BUILT_IN, TENSORFLOW, situation
 from tfmemlens.knowledge.device_names import CPU
+from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -121,6 +122,8 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
     )
     one = case.capture.surroundings.shows(_ONE) is not None
     less = remedies.offered(case, moment, "smaller-batch") or (() if one else (remedies.LESS_AT_ONCE,))
+    if case.capture.surroundings.shows("models in a loop"):
+        less = ()  # earlier models have a part in it, and a rule of their own
     if request is not None and (
         request.owner.phase is Phase.OPTIMIZER or request.owner.kind in _OF_THE_MODEL
     ):
@@ -134,6 +137,8 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
     failed = request.failed if request else None
     made = failed is not None and (failed.creating or "Initializer" in (failed.node or ""))
     of_a_weight = made or (failed is not None and ASSIGNS.match(failed.kernel or ""))
+    untold = failed is not None and failed.dtype is None and not failed.node
+    of_a_weight = of_a_weight or (untold and failed is not None and like_a_kernel(failed.shape))
     yield from (users, *less) if of_a_weight or one else (*less, users)
 
 

@@ -55,6 +55,8 @@ _WIDE = 5000
 """From here on a last dimension of a matrix is likely a vocabulary's: then its rows are positions."""
 _POSITIONS = 2048
 """From here on the rows of a matrix are as likely positions of all samples, nodes of a graph, or pixels."""
+_UNITS = 512
+"""From here on the first dimension before two sides of 1 is that of a kernel: units, no samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +134,13 @@ def _has_batch_first(request: FailedRequest, owner: Owner, shape: tuple[int | No
     op = owner.op or request.op or _named_op(name)
     if owner.phase is Phase.GRADIENT and len(shape) == 2:
         return False  # as likely the gradient of a kernel
-    if op and op.endswith("Conv2D") and like_a_turned_kernel(shape):
+    source = (request.kernel or "").rpartition("/")[2].partition(".")[0]
+    convolves = (op is not None and op.endswith("Conv2D")) or source.startswith("conv_ops")
+    of_one = len(shape) == 4 and shape[2:] == (1, 1) and (shape[0] or 0) >= _UNITS
+    if convolves and (of_one or like_a_turned_kernel(shape)):
         return False  # cuDNN's copy of the kernel, or small maps
     if op and _LAYERS.fullmatch(op):
         return True
-    source = (request.kernel or "").rpartition("/")[2].partition(".")[0]
     if like_a_kernel(shape) and source != "concat_op":
         return False
     if op and not _ELEMENTWISE.fullmatch(op):

@@ -16,7 +16,7 @@ _PATHS: tuple[tuple[re.Pattern[str], Era], ...] = tuple(
         (r"tensorflow_core[/\\]", ((1, 15), (2, 1))),
         (r"tensorflow[/\\]contrib[/\\]", (FIRST, (1, 15))),
         (r"[/\\]tf_jenkins[/\\]", (FIRST, (1, 8))),
-        (r"keras[/\\]src[/\\]", ((2, 13), LAST)),
+        (r"(?<![\w-])keras[/\\]src[/\\]", ((2, 13), LAST)),
         (r"keras[/\\]src[/\\](?:backend|ops|trainers)[/\\]", ((2, 16), LAST)),
         (r"keras[/\\]utils[/\\]traceback_utils", ((2, 7), LAST)),
         (r"-packages[/\\]keras[/\\]backend\.py", ((2, 6), (2, 12))),
