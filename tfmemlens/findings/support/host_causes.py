@@ -306,8 +306,9 @@ def _told(case: Case) -> Iterator[Grower]:
     told = case.capture.surroundings
     if framework_of(case) != JAX or not (told.shows("growing in words") or told.shows("failing late")):
         return
-    from tfmemlens.findings.support.jax_told import told_of_jax  # reads trees
+    from tfmemlens.findings.support.jax_told import anew_while_it_grows, told_of_jax  # reads trees
 
+    yield from anew_while_it_grows(case)
     yield from (each for each in told_of_jax(case) if not fits_without_draws(told) or each.sure)
 
 

@@ -554,11 +554,8 @@ def ended_by_jit(case: Case) -> Iterator[Grower]:
 
 
 def told_of_jax(case: Case) -> Iterator[Grower]:
-    """What the code makes in each turn of a loop, then what the words tell, the most particular first."""
+    """What the words tell, the most particular first; what the code makes in each turn of a loop."""
     told = case.capture.surroundings
-    grows = told.shows("growing in words") or told.shows("kept in words")
-    if grows and told.program():
-        yield from made_anew(case)
     for special in _OF_SETTINGS:
         if grower := special(case):
             yield grower
@@ -566,9 +563,22 @@ def told_of_jax(case: Case) -> Iterator[Grower]:
     for special in _OF_SIZES:
         if grower := special(case):
             yield grower
-    if not grows and told.program():
+    if not _grows(told) and told.program():
         yield from made_anew(case)
     yield from _of_rows(case, _ROWS)
+
+
+def anew_while_it_grows(case: Case) -> Iterator[Grower]:
+    """What each turn of a quoted loop makes: where memory grows it says more than what a library is known
+    for.
+    """
+    told = case.capture.surroundings
+    if _grows(told) and told.program():
+        yield from made_anew(case)
+
+
+def _grows(told: Surroundings) -> bool:
+    return bool(told.shows("growing in words") or told.shows("kept in words"))
 
 
 _BESIDE_A_MESSAGE = frozenset(

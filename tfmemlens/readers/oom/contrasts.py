@@ -246,8 +246,9 @@ _SUSPECTS = regex(
 _NO_SUSPECT = regex(
     r"(?i)\b(?:out of memory|OOM|bug|not enough|should|would|could|can|wrong with me"
     r"|my (?:gpu|card|machine|computer))\b"
+    r"|\bleak(?:s|ing|age)?\b(?! (?:in|from|of|by|at|comes|is in) (?:my|our|the|this|that|\w+\())"
 )
-"""What tells no part of a program: that memory runs out, what would help."""
+"""What tells no part of a program: that memory runs out, that something leaks, what would help."""
 _ASKS = regex(
     r"(?i)\bwhat (?:was|is) (?:the|your) (?:solution|fix)\b"
     r"|\b(?:find|found|know|have|got) (?:an?y? |the )?(?:\w+ )?(?:solution|fix|workaround)s?\b"
