@@ -462,6 +462,11 @@ FFT_CALL = LineRule(
 )
 """How many transforms of which length one call of cuFFT has."""
 _LATER = r"(?:second|third|fourth|fifth|sixth|seventh|tenth|2nd|3rd|\d{1,3}th)"
+_WELL_FOR_MANY = (
+    r"\b(?:fine|well|okay|works|worked|runs|ran|goes|went)\b[^.\n]{0,20}\bfor (?:many |several )?"
+    r"(?:hundreds?|thousands?|dozens?|\d{2,6}) (?:of )?"
+    r"(?:passes|rounds|loops|turns|runs|calls|models|fits|repetitions|trials)\b"
+)
 LATE = LineRule(
     r"(?i)\b(?:after|until)\b[^.\n]{0,30}\b(?:hundreds?|thousands?|dozens?|hours|days|\d{2,}(?:th)?)"
     r" (?:or so )?(?:of )?(?:(?:these|those|them|such|the|training|MCMC|optimi[sz]ation) )?"
@@ -482,7 +487,8 @@ LATE = LineRule(
     r"|\b(?:fine|well|ok|okay|normally|smoothly|works?)\b[^.\n]{0,20}\b(?:for|in|during) (?:the )?"
     r"(?:first|initial)\b[^.\n]{0,20}\b(?:epochs?|steps|iterations|hours|batches)\b"
     r"|\b(?:comes|appears|strikes)\b[^.\n]{0,20}\b(?:in|at|during|around)"
-    r" (?:the )?epochs? (?:[3-9]|[1-9]\d)\b|\bnever (?:in|at|during) (?:the |its )?first\b",
+    r" (?:the )?epochs? (?:[3-9]|[1-9]\d)\b|\bnever (?:in|at|during) (?:the |its )?first\b"
+    rf"|{_WELL_FOR_MANY}",
     "It comes in epoch 5 or 6, never in the first",
     "after several epochs it stops with an OOM",
     "it fails suddenly, on about the thousandth step",
@@ -494,7 +500,7 @@ LATE = LineRule(
     "the OOM happens usually after hours of running",
     needs=(
         *("after", "until", "epoch", "step", "iteration", "hours", "batches"),
-        *("call", "run", "trial", "repe", "experiment", "configuration"),
+        *("call", "run", "trial", "repe", "experiment", "configuration", "passes", "rounds", "turns"),
     ),
 )
 """The text says in words that many runs or steps went well before."""
@@ -511,7 +517,8 @@ MANY_RUNS = LineRule(
     rf"|\b(?:first|previous|last|earlier|old) {_TURN} (?:is|are|was|were) still"
     r" (?:in|on|held|there|allocated|alive|occupying|using|taking)\b"
     rf"|\bthe (?:2nd|second|third|next) {_TURN}\b[^.\n]{{0,40}}"
-    r"\balways (?:dies|fails|crashes|OOMs|runs out)\b",
+    r"\balways (?:dies|fails|crashes|OOMs|runs out)\b"
+    rf"|{_WELL_FOR_MANY}",
     "I observe an OOM error after a few hundred of these",
     "it fails after 50 fits",
     "This dies at the third call with out of memory",
@@ -519,7 +526,11 @@ MANY_RUNS = LineRule(
     "The first run of this cell always works",
     "when the next one starts the previous one is still in memory",
     "the second batch of draws always fails",
+    "It works well for hundreds of rounds",
     needs=(
+        "passes",
+        "rounds",
+        "turns",
         "first",
         "still",
         "always",
