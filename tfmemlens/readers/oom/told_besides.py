@@ -28,6 +28,8 @@ BATCH_OF_ONE = LineRule(
     r"(?![^.!?\n]{0,60}\b(?:works?|worked|fine|helps?|fits)\b)"
     r"|\bone (?:image |sample |sequence |example |prompt )?(?:per|on each|for each) (?:TPU )?"
     r"(?:core|device|chip|GPU)\b"
+    r"|\bbatch(?:[- _]?size)? (?:of )?(?:1|one) (?:per|on each|for each) (?:TPU )?(?:core|device|chip|GPU)\b"
+    r"(?![^.!?\n]{0,60}\b(?:works?|worked|fine|helps?|fits)\b)"
     r"|\bIMAGES_PER_GPU\b\s{0,24}(?:(?:=|:|is|was|to|already|set|at) ?){0,4}\s{0,4}1\b"
     r"|batch[- _]?size[^\n]{0,12}(?:\u8c03\u6210|\u6539\u6210|\u8bbe\u4e3a|\u8bbe\u6210|\u964d\u5230|\u4e3a)"
     r"(?:\u4e86)? ?1(?!\d)",
@@ -36,6 +38,7 @@ BATCH_OF_ONE = LineRule(
     "BATCH_SIZE                     1",
     "IMAGES_PER_GPU = 1",
     "num_samples = 8 (one per core)",
+    "max_length is 4096, batch 1 per device.",
     "IMAGES_PER_GPU is already 1.",
     "I set up batch = 1, 416x416",
     "The error comes with a batch size of 8, 4 and with 1 as well.",
