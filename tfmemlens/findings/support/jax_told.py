@@ -50,6 +50,12 @@ _AS_ARGUMENT = Remedy(
     "f = jax.jit(lambda table, ids: table[ids]); f(table, ids)   # to shard: jax.device_put(x, shardings)",
     slug="pass-as-argument",
 )
+_FEWER_SITES = Remedy(
+    "or give less back of each draw: leave out deterministic sites, which have a value for each observation,"
+    " and compute them afterwards of some draws at a time; thinning keeps each tenth draw",
+    "MCMC(kernel, ..., thinning=10)",
+    slug="return-less",
+)
 _DROP_PROGRAMS = Remedy(
     "or drop the programs that are done, or compile once and give what changes as arguments",
     "jax.clear_caches()",
@@ -336,6 +342,13 @@ _FIRST_ROWS = (
         (_SOME_BLOCKS, _SEE_THE_PLAN, _MICRO_BATCHES),
         beside=("on a TPU", "a GPU named", "device memory in words"),
         unless=("host RAM in words", "killed in words"),
+        grows=False,
+    ),
+    _Told(
+        "all draws made",
+        "what the sampler gives back after its last draw: every draw of every site, deterministic ones too,"
+        " together on the device",
+        (FEWER_DRAWS, _FEWER_SITES),
         grows=False,
     ),
     _Told(

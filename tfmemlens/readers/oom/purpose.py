@@ -73,12 +73,25 @@ EXPLAINING = LineRule(
     needs=("explainer(", "shap_values", "integrated", "gradcam"),
 )
 SAMPLING = LineRule(
-    r"\bmcmc\.run\(|\bsample_chain\(|\bNUTS\b|\bHMC\b|\bMCMC\b|\bnum_warmup\b"
+    r"\bmcmc\.run\(|\bsample_chain\(|\bNUTS\b|\bHMC\b|\bMCMC\b|\bnum(?:ber)?_warmup\b"
+    r"|\bsample: {1,3}\d{1,3}%"
     r"|\b(?:numpyro|blackjax)\b[^.\n]{0,20}\b(?:samplers?|models?|chains?)\b|\bposterior (?:samples|draws)\b",
     "mcmc.run(key, X, y)",
     "using either the numpyro or blackjax samplers",
     "|num_samples | num_warmup | chain method |",
-    needs=("mcmc", "sample_chain", "nuts", "hmc", "num_warmup", "numpyro", "blackjax", "posterior"),
+    "sample: 100%|##########| 2000/2000 [02:36<00:00, 7 steps of size 1.1e-02. acc. prob=0.85]",
+    needs=(
+        "mcmc",
+        "sample_chain",
+        "nuts",
+        "hmc",
+        "num_warmup",
+        "number_warmup",
+        "sample: ",
+        "numpyro",
+        "blackjax",
+        "posterior",
+    ),
 )
 STEPPING = LineRule(
     r"\bopt\w{0,40}\.step\(\)",
