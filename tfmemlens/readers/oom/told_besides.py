@@ -179,6 +179,18 @@ HOST_RAM = LineRule(
     "more system memory",
     needs=("ram", "memory", "swap"),
 )
+FREE_RAM = LineRule(
+    r"\A\s*Mem: +\d[\d.]*[KMGT]?i?\s+\d"
+    r"|(?i:\b(?:while|though|although|but|yet|with|when|even if)\b[^.?\n]{0,50}"
+    r"\b(?:enough|(?:much|far|a lot) more|plenty of|lots of|\d+ ?GB? of)(?: free| available| unused)?"
+    r" (?:memory|RAM)\b)"
+    r"|(?i:\bwith \d+ ?GB? (?:free|available|left)\b)",
+    "Mem:            58G        9.2G         26G         12M         23G         49G",
+    "TPU out of memory though there is enough memory",
+    "With 49G available, why does it stop at 16?",
+    needs=("mem", "ram", "available", "free", "left"),
+)
+"""Memory that is not in use, most likely the machine's, beside a device that is full."""
 A_GPU = LineRule(
     r"(?i)\A(?![^\n]*\b(?:falling back|(?:no|without an?y?) GPUs?|not (?:installed|found|used))\b)[^\n]*?"
     rf"(?:\bGPUs?\b(?!(?: model)?(?: and memory)?{_UNANSWERED})|\bCUDA\d*\b"
@@ -835,6 +847,7 @@ TOLD_BESIDES = {
     "any sample alike": ANY_INPUT,
     "watching memory": WATCHING,
     "host RAM in words": HOST_IN_WORDS,
+    "free RAM beside a device": FREE_RAM,
     "large data": LARGE_DATA,
     "reloading models": RELOADING,
     "loading a model": LOADING,
