@@ -52,6 +52,8 @@ _WORKS = regex(
     r"|(?<!n't )(?<!not )\b(?:works?|worked|fits?)\b|\bsuccessful\w*"
     r"|\bcan (?!not\b)(?:\w+ ){0,2}?(?:run|train|fit|use|fine|load|predict)\b"
     r"|\bwithout (?:an?y? )?(?:problem|issue|error|failure)s?\b"
+    r"|\b(?:I|we) (?:can )?(?:get|got|go|make it) (?:up )?to (?:an? )?(?:\w+ ){0,2}?(?:length|size|batch"
+    r"|resolution)"
     r"|(?:\b(?:no|never|not)|n't) (?:\w+ ){0,3}?(?:OOM\w*|leak\w*|memory (?:leak|error|problem|issue)s?"
     r"|problems?|issues?|errors?|out of memory|crash\w*|happen\w*|occur\w*|grow\w*|increas\w*)\b"
     r"|\b(?:as expected|disappear(?:s|ed)?|goes away|went away|is gone|problem is solved)\b"

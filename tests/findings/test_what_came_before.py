@@ -1,0 +1,64 @@
+"""What a post of JAX says of calls before the failure, of another release, and of another optimizer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.pages import explained, first, offered
+
+ASKED = "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+STEP = '  File "/home/u/train.py", line 129, in train_epoch\n    state, m = train_step(state, batch)\n'
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ("The script gives an out of memory error a few calls in.", True),
+        ("It fails three runs in.", True),
+        ("It has a few calls in a loop, and fails.", False),
+        ("It fails in the first call.", False),
+    ],
+)
+def test_some_calls_went_well(said: str, named: bool) -> None:
+    text = f"{said}\n{STEP}{ASKED} 2147483648 bytes.\n"
+    assert ("it went well in earlier calls (line 1)" in explained(text).verdict) is named
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ("But if a call errors without being handled, it is not: the GPU fills up.", True),
+        ("How do I free what was allocated by the call that crashed?", True),
+        ("The call errors, and I do not know why.", False),
+    ],
+)
+def test_a_call_with_an_error_keeps_its_arrays(said: str, named: bool) -> None:
+    text = f"import jax\n{said}\n{ASKED} 6442450944 bytes.\n"
+    assert ("the frames of its traceback keep their arrays" in explained(text).verdict) is named
+    assert ("sys.last_traceback" in first(text)) is named
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ("Since the 0.4.35 release the jax kernel runs out of memory; 0.4.34 is fine.", True),
+        ("Since the 2.35 release the jax kernel runs out of memory; 2.34 is fine.", False),
+        ("The jax kernel runs out of memory; 0.4.34 is fine.", False),
+    ],
+)
+def test_two_releases_of_jax_without_its_name(said: str, named: bool) -> None:
+    assert ("jax 0.4.34 works" in explained(f"{said}\n{ASKED} 6442450944 bytes.\n").verdict) is named
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ("With SGD I get to a sequence length of 4k. With AdamW I can't train at all.", True),
+        ("With AdamW I get to a sequence length of 4k.", False),
+    ],
+)
+def test_a_leaner_optimizer_that_fits_tells_what_it_hangs_on(said: str, named: bool) -> None:
+    text = f"flax, a full fine-tune.\n{said}\n{ASKED} 6442450944 bytes.\n"
+    assert ("it hangs on the state of the optimizer" in explained(text).verdict) is named
+    assert ("less-optimizer-state" in offered(text)) is named
+    assert not (named and "smaller-batch" in offered(text))
