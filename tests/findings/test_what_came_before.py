@@ -62,3 +62,22 @@ def test_a_leaner_optimizer_that_fits_tells_what_it_hangs_on(said: str, named: b
     assert ("it hangs on the state of the optimizer" in explained(text).verdict) is named
     assert ("less-optimizer-state" in offered(text)) is named
     assert not (named and "smaller-batch" in offered(text))
+
+
+@pytest.mark.parametrize(
+    ("said", "late"), [("After some hours it ends.", True), ("After two days of searching I ask.", False)]
+)
+def test_hours_before_the_end_are_of_a_program_that_runs_only_then(said: str, late: bool) -> None:
+    text = f"A run of jax. {said}\n{ASKED} 14296180248 bytes.\n"
+    assert ("what-runs-then" in offered(text)) is late
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_constant_that_xla_folds_is_an_array_closed_over(told: bool) -> None:
+    alarm = (
+        "E external/xla/xla/service/slow_operation_alarm.cc:65] Constant folding an instruction is taking"
+        " > 1s:\n"
+    )
+    text = f"import jax\n{alarm if told else ''}{ASKED} 6593560000 bytes.\n"
+    assert ("XLA folded a large constant before" in explained(text).verdict) is told
+    assert ("pass-as-argument" in offered(text)) is told

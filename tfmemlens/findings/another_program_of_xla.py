@@ -65,7 +65,7 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("what the text says", line), Evidence("the message", request.failed.line)),
             remedies=_what_helps(framework, last, validates),
             moment=index,
-            rules_out=("recompute", "donate-buffers", "gradient-accumulation"),
+            rules_out=("recompute", "donate-buffers", "gradient-accumulation", "what-runs-then"),
         )
 
 

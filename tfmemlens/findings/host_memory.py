@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets, remedies, steps_of_torch_xla
 from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.compiling import (
+    being_folded,
     compiler_of,
     less_ram_to_compile,
     less_to_compile,
@@ -39,7 +40,6 @@ from tfmemlens.findings.support.host_ram.killed import (
     INTO_SHAPES,
     KERNEL_LOG,
     being_compiled,
-    being_folded,
     being_resumed,
     being_saved,
     in_the_code,

@@ -202,9 +202,16 @@ def _told_beside(case: Case, moment: Moment, need: int) -> MadeByLine | None:
     failed = moment.request.failed if moment.request else None
     if failed is None or failed.kind is not RequestKind.XLA or need < _LARGE_BYTES:
         return None
-    from tfmemlens.findings.support.jax_told import told_beside_a_message
+    from tfmemlens.findings.support.compiling import being_folded
+    from tfmemlens.findings.support.jax_told import AS_ARGUMENT, told_beside_a_message
 
     told = told_beside_a_message(case)
+    if told is None and (folded := being_folded(case, moment)):
+        what = (
+            "an array that the jitted function uses without being given it (weights, data), a part of the"
+            f" program then, on each device: XLA folded a large constant before ({folded.place})"
+        )
+        return MadeByLine(what, (AS_ARGUMENT,), line=folded)
     return MadeByLine(f"most likely {told.what}", told.remedies) if told else None
 
 

@@ -44,7 +44,7 @@ _SHARE_OF_WEIGHTS = 0.5
 _USUAL_BYTES = 16 * GIB
 """What a device has where the text names none."""
 
-_AS_ARGUMENT = Remedy(
+AS_ARGUMENT = Remedy(
     "give the array to the jitted function as an argument: what it closes over becomes a constant of the"
     " program, is copied while it is compiled, and lies whole on each device",
     "f = jax.jit(lambda table, ids: table[ids]); f(table, ids)   # to shard: jax.device_put(x, shardings)",
@@ -363,11 +363,11 @@ _FIRST_ROWS = (
         "the programs of functions that are made and compiled anew: JAX keeps each, with its constants",
         (_ONE_PROGRAM, _DROP_EACH),
     ),
-    _Told("jax: closed over", "an array that the jitted function closes over", (_AS_ARGUMENT,), grows=False),
+    _Told("jax: closed over", "an array that the jitted function closes over", (AS_ARGUMENT,), grows=False),
     _Told(
         "jax: closed over",
         "a constant that the compiled function closes over: JAX keeps the program, and with it the constant",
-        (_AS_ARGUMENT, _DROP_PROGRAMS),
+        (AS_ARGUMENT, _DROP_PROGRAMS),
         grows=True,
     ),
 )

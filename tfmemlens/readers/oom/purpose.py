@@ -485,7 +485,7 @@ _SEVERAL = r"(?:a few|several|some|many|two|three|four|five|six|seven|eight|nine
 _SOME_IN = (
     rf"\b{_SEVERAL} (?:calls|steps|iterations|epochs|runs|turns|loops|rounds|episodes|batches) in\b(?! (?:the"
     r"|a|each|one|every|total|parallel)\b)"
-    rf"|\bafter {_SEVERAL} times\b"
+    rf"|\bafter (?:about |around |roughly |~ ?)?{_SEVERAL} (?:times|hours|days)\b(?! of (?:search|debug|try))"
     r"|\bafter (?:two|three|four|five|six|seven|eight|nine|ten) (?:full )?(?:epochs|steps|iterations|batches"
     r"|runs|calls)\b"
 )
