@@ -60,7 +60,7 @@ _ON_THE_CPU = Remedy(
     "JAX_PLATFORMS=cpu python ...",
     slug="on-the-cpu",
 )
-_WEATHER, _SOLVER = "program: weather", "solving an ODE"
+WEATHER, _SOLVER = "program: weather", "solving an ODE"
 _ENSEMBLE = "program: an ensemble"
 _OF_TRAINED_WEATHER = {
     "fewer-steps-at-once": Remedy(
@@ -73,7 +73,7 @@ _OF_TRAINED_WEATHER = {
 """What helps where it is trained, and predicts no rollout."""
 PROGRAMS = (
     SetProgram(
-        _WEATHER,
+        WEATHER,
         "a weather model on the whole globe",
         "its arrays grow with the points of the grid and with the steps of a rollout, and no batch makes them"
         " smaller",
@@ -337,7 +337,7 @@ class NamedProgram:
             if self.program.fact == A_SERVER:
                 yield replace(each, code=_of_the_server(case, each.slug))
                 continue
-            if self.program.fact == _WEATHER and _trains(case):
+            if self.program.fact == WEATHER and _trains(case):
                 each = _OF_TRAINED_WEATHER.get(each.slug, each)
                 if each.slug == _ON_THE_CPU.slug:
                     continue
