@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.findings.pages import explained, first, offered
+from tfmemlens import pipeline
 
 ASKED = "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
 STEP = '  File "/home/u/train.py", line 129, in train_epoch\n    state, m = train_step(state, batch)\n'
@@ -81,3 +82,24 @@ def test_a_constant_that_xla_folds_is_an_array_closed_over(told: bool) -> None:
     text = f"import jax\n{alarm if told else ''}{ASKED} 6593560000 bytes.\n"
     assert ("XLA folded a large constant before" in explained(text).verdict) is told
     assert ("pass-as-argument" in offered(text)) is told
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ("Memory grows with each step, and it recompiles very often.", True),
+        ("Memory grows with each step, and there is no recompilation.", False),
+        ("It recompiles once.", False),
+    ],
+)
+def test_programs_that_its_writer_saw_go_before_settings(said: str, named: bool) -> None:
+    code = "vs = nk.vqs.MCState(sampler, model, n_samples=4096, chunk_size=256)\n"
+    text = f"NetKet on jax. {said}\n{code}{ASKED} 2415919104 bytes.\n"
+    assert ("is compiled again and again" in explained(text).verdict) is named
+    assert ("chunks-of-samples" in offered(text)) is not named
+
+
+@pytest.mark.parametrize(("told", "named"), [("nk.hilbert.Spin(0.5, 36)", False), ("bert-base", True)])
+def test_a_hilbert_space_is_no_bert(told: str, named: bool) -> None:
+    shown = pipeline.capture(f"jax with {told}\n{ASKED} 2415919104 bytes.\n").surroundings
+    assert (shown.shows("a transformer") is not None) is named
