@@ -31,3 +31,11 @@ def test_thousands_may_have_commas(told: str, sizes: tuple[int, ...]) -> None:
     stated = pipeline.capture(f"import jax\n{told}\n{ASKED} 8000000000 bytes.\n").surroundings.sizes
     assert sizes in [each.sizes for each in stated]
     assert all(0 not in each.sizes for each in stated)
+
+
+def test_a_pair_in_16_bits_is_one_number_in_32() -> None:
+    text = f"points of 164,254 x 2, width = 512, 20 frames: batch_size=20.\n{ASKED} 6727843840 bytes.\n"
+    verdict = explained(f"import jax\n{text}").verdict
+    assert "164,254" in verdict
+    assert "in float32" in verdict
+    assert "16 bits" not in verdict

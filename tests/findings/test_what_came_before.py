@@ -103,3 +103,16 @@ def test_programs_that_its_writer_saw_go_before_settings(said: str, named: bool)
 def test_a_hilbert_space_is_no_bert(told: str, named: bool) -> None:
     shown = pipeline.capture(f"jax with {told}\n{ASKED} 2415919104 bytes.\n").surroundings
     assert (shown.shows("a transformer") is not None) is named
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ("The first epoch is fine, and at the first validation it dies.", True),
+        ("It dies in training.", False),
+    ],
+)
+def test_a_validation_is_a_program_of_its_own(said: str, named: bool) -> None:
+    text = f"A U-Net in equinox on jax. {said}\n{ASKED} 12884901888 bytes.\n"
+    assert ("it is the program of a validation" in explained(text).verdict) is named
+    assert "gradient-accumulation" not in offered(text) or not named

@@ -43,7 +43,8 @@ _ENDED = Remedy(
 
 def check(case: Case) -> Iterator[Finding]:
     told, framework = case.capture.surroundings, framework_of(case)
-    last, validates = told.shows("jax: a last batch"), told.shows("jax: at validation")
+    last = told.shows("jax: a last batch")
+    validates = told.shows("jax: at validation") or told.shows("failing in evaluation")
     scheduled = _scheduled(told)
     if framework not in (JAX, TORCH_XLA) or not (last or validates or scheduled):
         return
