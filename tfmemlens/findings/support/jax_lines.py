@@ -134,7 +134,7 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
     )
 
 
-_COPIES_OF_WEIGHTS = frozenset({"shorter-history", "smaller-moments"})
+_COPIES_OF_WEIGHTS = frozenset({"shorter-history"})
 
 
 def is_of_draws(made: MadeByLine) -> bool:

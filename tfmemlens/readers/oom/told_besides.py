@@ -181,7 +181,7 @@ HOST_RAM = LineRule(
 )
 FREE_RAM = LineRule(
     r"\A\s*Mem: +\d[\d.]*[KMGT]?i?\s+\d"
-    r"|(?i:\b(?:while|though|although|but|yet|with|when|even if)\b[^.?\n]{0,50}"
+    r"|(?i:\b(?:while|though|although|but|yet|even if)\b[^.?\n]{0,50}"
     r"\b(?:enough|(?:much|far|a lot) more|plenty of|lots of|\d+ ?GB? of)(?: free| available| unused)?"
     r" (?:memory|RAM)\b)"
     r"|(?i:\bwith \d+ ?GB? (?:free|available|left)\b)",
