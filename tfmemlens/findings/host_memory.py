@@ -423,6 +423,7 @@ def _calls_java(case: Case) -> bool:
 
 
 _LOADER_WORKERS = "fewer-loader-workers"
+_NO_WORKERS = regex(r"\bnum_workers\s?=\s?0\b")
 
 
 def _fewer_loader_workers(case: Case) -> Remedy:
@@ -526,7 +527,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             if shown
             for each in shown.remedies
         ]
-        if "DataLoader worker" in said and _LOADER_WORKERS not in [each.slug for each in known]:
+        alone = any(_NO_WORKERS.search(line.text) for line in code_lines(case.capture.surroundings))
+        if "DataLoader worker" in said and not alone and _LOADER_WORKERS not in [each.slug for each in known]:
             yield _fewer_loader_workers(case)
         if shown := of_its_data(case):
             yield from shown.remedies
