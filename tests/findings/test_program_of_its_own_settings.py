@@ -30,6 +30,7 @@ def rules(report: Report) -> list[str]:
         ("our lattice Boltzmann code on 600 cells", "a solver on a grid", "coarser-grid"),
         ("JaxMARL, NUM_SEEDS = 12, NUM_ENVS = 512", "reinforcement learning", "fewer-seeds"),
         ("purejaxrl with NUM_ENVS = 512", "reinforcement learning", "fewer-environments"),
+        ("strategy = OpenES(popsize=4096)", "an ensemble (particles, a population)", "fewer-members"),
         ("vLLM starts with --gpu-memory-utilization 0.95", "a server of a", "smaller-cache-part"),
     ],
 )
@@ -41,9 +42,21 @@ def test_its_settings_come_first_and_no_batch(text: str, said: str, first: str) 
     assert not {"gradient-accumulation", "smaller-batch", "in-pieces"} & set(slugs)
 
 
+def test_fewer_members_go_before_a_smaller_batch() -> None:
+    slugs = [each.remedy.slug for each in explained("model.fit(df, ensemble_size=16)").actions]
+    assert slugs[:2] == ["fewer-members", "smaller-batch"]
+
+
 @pytest.mark.parametrize(
     "text",
-    ["a ViT with optax", "jax_md is installed, too", "purejaxrl", "the weather is fine", "a fluid design"],
+    [
+        "a ViT with optax",
+        "an ensemble of jax models",
+        "jax_md is installed, too",
+        "purejaxrl",
+        "the weather is fine",
+        "a fluid design",
+    ],
 )
 def test_what_names_no_such_program_is_none(text: str) -> None:
     assert RULE not in rules(explained(text))

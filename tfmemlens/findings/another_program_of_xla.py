@@ -43,7 +43,8 @@ _ENDED = Remedy(
 
 def check(case: Case) -> Iterator[Finding]:
     told, framework = case.capture.surroundings, framework_of(case)
-    last, validates = told.shows("jax: a last batch"), told.shows("jax: at validation")
+    last = told.shows("jax: a last batch")
+    validates = told.shows("jax: at validation") or _in_words(told)
     scheduled = _scheduled(told)
     if framework not in (JAX, TORCH_XLA) or not (last or validates or scheduled):
         return
@@ -65,7 +66,7 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("what the text says", line), Evidence("the message", request.failed.line)),
             remedies=_what_helps(framework, last, validates),
             moment=index,
-            rules_out=("recompute", "donate-buffers", "gradient-accumulation"),
+            rules_out=("recompute", "donate-buffers", "gradient-accumulation", "what-runs-then"),
         )
 
 
@@ -93,6 +94,15 @@ def _of_a_schedule(every: StatedSize, told: Surroundings) -> str:
         f" ({next(steps).line.place}): what runs then for the first time is a program of its own, which needs"
         " room beside the training step's"
     )
+
+
+_VALIDATION = regex(r"(?i)\bvalidat|\bevaluat")
+
+
+def _in_words(told: Surroundings) -> Line | None:
+    """Where words say that it is in a validation; a call of `predict` may be all that a program does."""
+    line = told.shows("failing in evaluation")
+    return line if line and _VALIDATION.search(line.text) else None
 
 
 def _of_a_last_batch(line: Line) -> str:

@@ -51,7 +51,8 @@ def check(case: Case) -> Iterator[Finding]:
         size = f" ({human_size(failed.size)} asked)" if failed.size else ""
         if failed.shape is not None and not is_constant_of_graph(failed):
             size = f" ({tensor_text(moment)})"
-        full = _filled_by_itself(_own_pool(case, moment)) or _of_ranks(case, failed) or _of_jax(case, failed)
+        full = _filled_by_itself(_own_pool(case, moment)) or _of_ranks(case, failed)
+        full = full or _of_jax(case, failed) or _piled_up(case, failed)
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"an out-of-memory error in disguise: {meaning}{size}{full}",
@@ -88,6 +89,8 @@ def _meaning(case: Case, failed: FailedRequest) -> str | None:
             if failed.line and "failed to allocate memory" in failed.line.text
             else None
         )
+    if _of_code(case, failed):
+        return "the driver had no memory left for the code of one more compiled program"
     if _of_graphs(failed) and framework_of(case) == JAX:
         alive = _ALIVE.search(failed.line.text) if failed.line else None
         how_many = f" ({int(alive['graphs']):,} are alive in the process)" if alive else ""
@@ -95,6 +98,29 @@ def _meaning(case: Case, failed: FailedRequest) -> str | None:
     return _MEANING.get(failed.kind)
 
 
+def _of_code(case: Case, failed: FailedRequest) -> bool:
+    """Whether the driver was to load the code of a program that JAX had compiled."""
+    of_driver = failed.kind is RequestKind.DRIVER and failed.line is not None
+    return bool(of_driver and failed.line and _CODE.search(failed.line.text) and framework_of(case) == JAX)
+
+
+_CODE = regex(r"in-memory CUBIN|\bcuModuleLoad|\bFailed to load PTX\b|load(?:ing)? (?:GPU )?module")
+
+
+def _piled_up(case: Case, failed: FailedRequest) -> str:
+    """Why there is no room for a program's code: many programs, where it went well before."""
+    told = case.capture.surroundings
+    line = next(filter(None, map(told.shows, _WELL_BEFORE)), None)
+    if line is None or not _of_code(case, failed):
+        return ""
+    return (
+        f"; it went well before ({line.place}), so most likely programs that are compiled anew in each turn"
+        " pile up beside JAX's pool: each new jitted function, lambda or method of a new object is another"
+        " one"
+    )
+
+
+_WELL_BEFORE = ("many runs before", "failing late", "growing in words")
 _ALIVE = regex(r"total of (?P<graphs>\d{1,9}) alive graphs")
 
 
@@ -305,6 +331,9 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     if of_directml and _is_filled(moment):
         yield _OF_DIRECTML
         return
+    if _of_code(case, moment.request.failed) and not _taken_by_jax(case, moment.request.failed):
+        yield from _of_programs(case)
+        return
     of_graphs = _of_graphs(moment.request.failed) and framework_of(case) == JAX
     if of_graphs or _taken_by_jax(case, moment.request.failed):
         part = [] if _fraction_in_vain(case) else [_smaller_fraction(case, "the driver")]
@@ -347,6 +376,34 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
         )
 
 
+def _of_programs(case: Case) -> Iterator[Remedy]:
+    """Fewer programs where they pile up, else room beside the pool."""
+    told = case.capture.surroundings
+    piled = any(map(told.shows, _WELL_BEFORE))
+    if piled:
+        yield from _FEWER_PROGRAMS
+    else:
+        yield Remedy("see whether another process holds the device", "nvidia-smi", slug="see-device-users")
+    tried = told.shows("jax: preallocating") or told.setting("XLA_PYTHON_CLIENT_PREALLOCATE")
+    if not (tried or _fraction_in_vain(case)):
+        yield _smaller_fraction(case, "the driver")
+
+
+_FEWER_PROGRAMS = (
+    Remedy(
+        "compile once: jit functions of the module, above the loop, and give them weights and all that"
+        " changes as arguments, instead of functions that each new object or turn makes and jits. Lines of"
+        " this log after the first turns say what is compiled anew",
+        "jax.config.update('jax_log_compiles', True)",
+        slug="compile-once",
+    ),
+    Remedy(
+        "or drop what was compiled now and then, or do each part of the work in a process of its own, which"
+        " frees it all; a smaller pool for JAX only lets more of them fit",
+        "del model; jax.clear_caches()   # every hundred turns",
+        slug="start-anew",
+    ),
+)
 _FILLED = 0.9
 _OF_DIRECTML = Remedy(
     "this process itself fills its pool: if it trains, take a smaller batch; else smaller inputs (images,"

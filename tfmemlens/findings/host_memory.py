@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets, remedies, steps_of_torch_xla
 from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.compiling import (
+    being_folded,
     compiler_of,
     less_ram_to_compile,
     less_to_compile,
@@ -40,7 +41,6 @@ from tfmemlens.findings.support.host_ram.killed import (
     INTO_SHAPES,
     KERNEL_LOG,
     being_compiled,
-    being_folded,
     being_resumed,
     being_saved,
     in_the_code,
@@ -429,6 +429,23 @@ def _calls_java(case: Case) -> bool:
     return program is not None and program[0] == "Java" and bool(_JAVA_CALLS.search(program[1].text))
 
 
+_LOADER_WORKERS = "fewer-loader-workers"
+_NO_WORKERS = regex(r"\bnum_workers\s?=\s?0\b")
+
+
+def _fewer_loader_workers(case: Case) -> Remedy:
+    """Of PyTorch's DataLoader, whose worker was ended."""
+    several = case.capture.surroundings.shows("several cores")
+    times = f", and each of the processes ({several.place}) starts as many" if several else ""
+    return Remedy(
+        f"let fewer workers load data: each holds a copy of what the data set keeps and the batches that it"
+        f" has ready{times}. With none an error of the data set itself is shown; in a container its shared"
+        " memory (/dev/shm) may be what is too small",
+        "DataLoader(data, num_workers=0)   # then 1, 2; in Docker: --shm-size=8g",
+        slug=_LOADER_WORKERS,
+    )
+
+
 def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     assert moment.request
     failed = moment.request.failed
@@ -515,6 +532,15 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         if being_resumed(case, moment):
             yield from INTO_SHAPES
             return
+        known = [
+            each
+            for shown in (of_its_data(case), in_the_code(case, moment))
+            if shown
+            for each in shown.remedies
+        ]
+        alone = any(_NO_WORKERS.search(line.text) for line in code_lines(case.capture.surroundings))
+        if "DataLoader worker" in said and not alone and _LOADER_WORKERS not in [each.slug for each in known]:
+            yield _fewer_loader_workers(case)
         if shown := of_its_data(case):
             yield from shown.remedies
     in_code = in_the_code(case, moment)

@@ -3,8 +3,9 @@
 What it means: a compiled step needs as much in each call. Where a script does the same work again and again,
 and a later turn runs out, the earlier ones left arrays or programs: a model, its optimizer's state, a data
 set on the device, a jitted function with what it closes over.
-When it fires: a request of XLA's failed, and the text says that whole calls or runs went well before it, or
-that each goes well alone. Not where code shows what is kept, or a kernel met the end of a chip's own memory.
+When it fires: a request of XLA's failed, and the text says that whole calls or runs went well before it, that
+each goes well alone, that what a call with an error held stays, or that memory grows while something is
+compiled again. Not where code shows what is kept, or a kernel met the end of a chip's own memory.
 What to do: let go of what a call made before the next, or give each a process of its own.
 """
 
@@ -14,11 +15,13 @@ from collections.abc import Iterator
 
 from tfmemlens.findings import kept_by_a_loop, results_kept
 from tfmemlens.findings.support.kept_code import kept, largest
+from tfmemlens.findings.support.prose_of_jax import CLEARED
 from tfmemlens.findings.support.rows import on_host, requests
-from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, framework_of
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 
 BASIS = Basis.NAME
@@ -63,7 +66,15 @@ _STILL = regex(r"(?i)\bstill\b")
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     said = told.shows("many runs before") or told.alone
-    if said is None or framework_of(case) == TENSORFLOW:
+    if framework_of(case) == TENSORFLOW:
+        return
+    if failed := told.shows("after an error"):
+        yield from _of_an_error(case, failed)
+        return
+    if anew := compiled_again(case):
+        yield from _of_programs(case, anew)
+        return
+    if said is None:
         return
     for index, moment, request in list(requests(case))[:1]:
         if not request.failed.of_xla or on_host(moment) or facts.on_chip(moment):
@@ -105,6 +116,70 @@ def check(case: Case) -> Iterator[Finding]:
                     else (_LET_GO_OF_DRAWS if draws else _LET_GO, _A_PROCESS, _WATCH)
                 ),
             ),
+            moment=index,
+            rules_out=_OF_ONE_CALL,
+        )
+
+
+def compiled_again(case: Case) -> Line | None:
+    """Where a text on JAX says that memory grows while something is compiled again and again."""
+    told = case.capture.surroundings
+    grows = told.shows("growing in words") or told.shows("kept in words")
+    line = told.shows("jax: recompiling") if grows and framework_of(case) == JAX else None
+    return None if line is None or _DENIES.search(line.text) else line
+
+
+_DENIES = regex(r"(?i)(?:\b(?:no|not|never|without)|n't) (?:\w+ ){0,3}re-?compil")
+
+
+def _of_programs(case: Case, anew: Line) -> Iterator[Finding]:
+    """What its writer found: programs that pile up, so that no setting of one call ends it."""
+    for index, moment, request in list(requests(case))[:1]:
+        if on_host(moment) or facts.on_chip(moment):
+            continue
+        what = (
+            f"memory grows while something is compiled again and again ({anew.place}): each program stays,"
+            " with its constants and the room that it is loaded to"
+        )
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=what,
+            because=what,
+            explains=request.needed_bytes,
+            evidence=(Evidence("what the text says", anew), Evidence("the message", request.failed.line)),
+            remedies=(_SAME_SHAPES, _DROP),
+            moment=index,
+            rules_out=(*_OF_ONE_CALL, "chunks-of-samples", "fewer-draws", "in-pieces"),
+        )
+
+
+_SAME_SHAPES = Remedy(
+    "see what is compiled, and why: a line for each program names the function and the shapes. What differs"
+    " from call to call (a number of neighbours, connected elements, a last batch) is padded to one size",
+    "jax.config.update('jax_log_compiles', True)   # and jax_explain_cache_misses",
+    slug="one-shape-of-jax",
+)
+_DROP = Remedy(
+    "until then drop the programs now and then, each time at the cost of compiling again",
+    "jax.clear_caches()   # every hundred turns",
+    slug="start-anew",
+)
+
+
+def _of_an_error(case: Case, failed: Line) -> Iterator[Finding]:
+    """A call that ended with an exception, whose traceback is kept with all that its frames hold."""
+    for index, _, request in list(requests(case))[:1]:
+        what = (
+            f"calls that ended with an error still hold the device ({failed.place}): Python keeps the last"
+            " exception, a notebook more of them, and the frames of its traceback keep their arrays"
+        )
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=what,
+            because=what,
+            explains=request.needed_bytes,
+            evidence=(Evidence("what the text says", failed), Evidence("the message", request.failed.line)),
+            remedies=(CLEARED, _WATCH),
             moment=index,
             rules_out=_OF_ONE_CALL,
         )

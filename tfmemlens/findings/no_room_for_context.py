@@ -5,6 +5,7 @@ the device. If that fails, other processes hold nearly all of it; model and batc
 When it fires: the driver reports out of memory from a call that makes a context or starts CUDA. Where several
 tasks of the same job tell of it, or the text says that several share the GPU, these are most likely the
 others; in a process that reads data, the training that started it.
+Several GPUs of one process fail so where it opens all that it sees, and only one is its own.
 What to do: end the other processes, or choose another GPU; give each task of a job a part of its own.
 """
 
@@ -16,8 +17,9 @@ from tfmemlens.findings import processes_on_one_device
 from tfmemlens.findings.support import own_tasks
 from tfmemlens.findings.support.driver import of_context
 from tfmemlens.findings.support.rows import failures
+from tfmemlens.findings.support.situation import framework_name
 from tfmemlens.knowledge.stack_frames import user_frame
-from tfmemlens.model.case import Case, Request
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import Frame
 from tfmemlens.patterns import regex
@@ -32,6 +34,9 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         assert moment.request
         own = own_tasks.own_tasks(case, moment)
+        if not own and len(full := _full_ones(moment)) > 1:
+            yield _of_some(case, moment.request, full, index)
+            continue
         if not own and (called := _in_a_worker(moment.request)):
             yield _of_workers(moment.request, called, index)
             continue
@@ -55,6 +60,46 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=_OF_OTHERS if own else (),
         )
+
+
+_ORDINAL = regex(r"\bdevice ordinal (?P<at>\d{1,3})\b|\bCUDA:(?P<of>\d{1,3})\b")
+
+
+def _full_ones(moment: Moment) -> list[int]:
+    """The numbers of the GPUs on which no context could be made."""
+    tellings = moment.incident.tellings if moment.incident else ()
+    found = filter(None, (_ORDINAL.search(line.text) for line in tellings))
+    return sorted({int(each["at"] or each["of"]) for each in found})
+
+
+def _of_some(case: Case, request: Request, full: list[int], index: int) -> Finding:
+    """Of several GPUs that a process opens, whether they are its own or not."""
+    free = [at for at in range(full[-1] + 1) if at not in full]
+    named = f"GPUs {', '.join(map(str, full[:-1]))} and {full[-1]}"
+    rest = f"; GPU {free[0]} is not among them" if len(free) == 1 else ""
+    what = (
+        f"{framework_name(case)} opens every GPU that it sees, and {named} had no room even for a CUDA"
+        f" context: others hold them{rest}"
+    )
+    own = free[0] if len(free) == 1 else "N"
+    which = "" if len(free) == 1 else "   # its number, by nvidia-smi or the batch system"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        evidence=(Evidence("the message", request.failed.line),),
+        remedies=(
+            Remedy(
+                "let the process see the GPU alone that is yours (that the batch system gave, or that is"
+                " free), before it starts: the others need not be empty then",
+                f"export CUDA_VISIBLE_DEVICES={own}{which}",
+                slug="another-gpu",
+            ),
+            _END_OTHERS[0],
+        ),
+        moment=index,
+        rules_out=("smaller-batch", "growth"),
+    )
 
 
 _OF_A_CHILD = regex(r"(?:multiprocessing|concurrent[\\/]futures)[\\/]\w+\.py\b")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.left_by_earlier_calls import compiled_again
 from tfmemlens.findings.support import own_settings, program_account
 from tfmemlens.findings.support.main_buffers import main_buffers
 from tfmemlens.findings.support.rows import on_host, requests
@@ -37,6 +38,8 @@ def check(case: Case) -> Iterator[Finding]:
         return
     for index, moment, request in list(requests(case))[:1]:
         known = own_settings.of_the_program(case, surely_jax=framework_of(case) is not None)
+        if compiled_again(case):
+            continue  # its writer found what grows
         if known is None or facts.on_chip(moment) or not _asks_for_much(moment, request):
             continue  # a kernel's own memory on the chip is no setting's of the program
         compiler = moment.incident.compiler if moment.incident else None
@@ -48,7 +51,9 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         of_a_list = main_buffers(moment, JAX) is not None
         alone = known.program.of_a_list or not of_a_list
-        because = f"it is {known.program.name} ({known.line.place}): {known.program.grows}"
+        because = (
+            f"it is {known.program.name} ({known.line.place}): {known.program.grows}{_on_one(case, known)}"
+        )
         if known.program is own_settings.TRAINER and compiler and compiler.needed and compiler.capacity:
             because = f"{too_little(case, moment, compiler)}; {because}"
         yield Finding(
@@ -64,6 +69,15 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=known.program.not_of_it,
         )
+
+
+def _on_one(case: Case, known: own_settings.NamedProgram) -> str:
+    """That other GPUs of the machine add no memory, where a program computes one input on one device."""
+    told = case.capture.surroundings
+    line = told.shows("one device used") or told.shows("several GPUs named")
+    if line is None or known.program.fact != own_settings.WEATHER:
+        return ""
+    return f"; one forecast is computed on one GPU, so others ({line.place}) add no memory to it"
 
 
 def _asks_for_much(moment: Moment, request: Request) -> bool:

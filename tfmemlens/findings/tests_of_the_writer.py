@@ -93,6 +93,9 @@ def _of_xla(case: Case) -> Iterator[Finding]:
             moment=0,
         )
         return
+    if case.moments and (with_adam := case.capture.surroundings.shows("fails with Adam")):
+        yield from _of_the_optimizer(case, with_adam)
+        return
     aside = without(case)
     if aside is None or "batch" in aside[0].lower() or rise_with(case) or not case.moments:
         return
@@ -115,6 +118,23 @@ def _of_xla(case: Case) -> Iterator[Finding]:
             "find-what-grows",
             "tell-which",
         ),
+    )
+
+
+def _of_the_optimizer(case: Case, line: Line) -> Iterator[Finding]:
+    """A leaner optimizer fits, so that neither the batch nor the length decides."""
+    shown, request = contrasted(case), case.moments[0].request
+    if shown is None:
+        return
+    yield Finding(
+        severity=Severity.CAUSE,
+        headline=f"it hangs on {shown.what}",
+        because=f"it hangs on {shown.what}, whatever the batch and the length",
+        explains=request.needed_bytes if request else None,
+        evidence=(Evidence("what the text says", line),),
+        remedies=shown.remedies,
+        moment=0,
+        rules_out=(*_BATCHES, "shorter-sequences"),
     )
 
 

@@ -66,6 +66,7 @@ from tfmemlens.findings.support.which_memory import (
     how_to_tell,
     named_by,
     only_killed,
+    ram_beside_hbm,
     whose,
 )
 from tfmemlens.model.capture import (
@@ -221,6 +222,7 @@ def check(case: Case) -> Iterator[Finding]:
             f" and quotes {_quoted(told)}"
             f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
             f"{_of_readings(told)}{of_the_traceback(told)}"
+            f"{ram_beside_hbm(case) if told.shows('on a TPU') and where == DEVICE else ''}"
             f"{when}"
             f"{guessed}{named}{unsaid}{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
         ),

@@ -336,7 +336,7 @@ TABLE: dict[str, Applicability] = {
     "fewer-programs": Applicability(_OF_JAX),
     "more-memory-maps": Applicability(devices=_HOST, shell=True),
     "compile-the-call": Applicability(_OF_JAX, not_in=frozenset({"PyMC"})),
-    "roll-loops": Applicability(_OF_JAX),
+    "roll-loops": Applicability(_OF_JAX | {TORCH_XLA}),
     "count-operations": Applicability(_OF_JAX),
     "donatable-results": Applicability(_OF_JAX),
     "smaller-tree": Applicability(_OF_JAX),

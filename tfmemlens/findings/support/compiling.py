@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
@@ -70,3 +70,15 @@ def less_ram_to_compile() -> Iterator[Remedy]:
         " constants that the compiler copies",
         slug="smaller-model",
     )
+
+
+_CONSTANT = "XLA computes a large constant"
+
+
+def being_folded(case: Case, moment: Moment) -> Line | None:
+    """Where XLA said, before the failure, that it computes a large constant."""
+    failed = moment.request.failed.line if moment.request else None
+    told = case.capture.surroundings
+    lines = [line for what, line in told.startup if _CONSTANT in what]
+    lines += [line for what, _, line in told.harmless if _CONSTANT in what]
+    return next((line for line in lines if failed and line.number < failed.number), None)

@@ -274,6 +274,31 @@ def _unended(case: Case) -> Iterator[Grower]:
         )
 
 
+def _noted_step_by_step(case: Case) -> Iterator[Grower]:
+    """A recurrent cell that a loop of Python calls: PyTorch/XLA notes and compiles each call by itself."""
+    line = case.capture.surroundings.shows("a cell for each step")
+    if framework_of(case) == TORCH_XLA and line:
+        yield Grower(
+            f"the graph of a loop of Python over time steps ({line.place}): each turn is noted by itself,"
+            " forward and backward, and the whole is compiled in host RAM; another length, or a step that is"
+            " ended elsewhere, is another graph beside it",
+            line,
+            (_ONE_RECURRENT_LAYER, _END_WITHIN, steps_of_torch_xla.COUNT),
+        )
+
+
+_ONE_RECURRENT_LAYER = replace(
+    steps_of_torch_xla.ROLL_LOOPS,
+    text="let one operation go over all time steps instead of a loop of Python (nn.LSTM for nn.LSTMCell), or"
+    " take shorter sequences: the graph has as many operations as the loop has turns",
+    code="lstm = nn.LSTM(n_in, n_hidden, num_layers=2, batch_first=True)   # or torch_xla's scan",
+)
+_END_WITHIN = replace(
+    steps_of_torch_xla.END_EACH,
+    text="end a step after the forward pass of some turns and after the optimizer's update, so that smaller"
+    " graphs are compiled, of which equal ones are compiled once",
+    code="xm.mark_step()   # every 50 time steps, and after opt.step()",
+)
 _RATE_OF_A_GROUP = regex(r"\bparam_group\[[^\]\n]{1,60}\]\s*=(?!=)")
 
 
@@ -306,8 +331,9 @@ def _told(case: Case) -> Iterator[Grower]:
     told = case.capture.surroundings
     if framework_of(case) != JAX or not (told.shows("growing in words") or told.shows("failing late")):
         return
-    from tfmemlens.findings.support.jax_told import told_of_jax  # reads trees
+    from tfmemlens.findings.support.jax_told import anew_while_it_grows, told_of_jax  # reads trees
 
+    yield from anew_while_it_grows(case)
     yield from (each for each in told_of_jax(case) if not fits_without_draws(told) or each.sure)
 
 
@@ -325,6 +351,7 @@ _CAUSES: tuple[Callable[[Case], Iterator[Grower]], ...] = (
     _transformed,
     _predicted,
     _unended,
+    _noted_step_by_step,
     _numbers_of_python,
     _simulated,
     _restored,

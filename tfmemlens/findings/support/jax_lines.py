@@ -92,7 +92,10 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
         return None  # a number for every row with every row, and no draws
     if made or not (of_a_program(moment) or told.shows("capturing")):
         double = any("enable_x64" in line.text for line in told.code)
-        made = with_product(made, as_product(need, told.sizes, double=double), need)
+        product = as_product(need, told.sizes, double=double)
+        if product and made and _COPIES_OF_WEIGHTS & {remedy.slug for remedy in made.remedies}:
+            made = None  # the text's own sizes make the request, to the byte
+        made = with_product(made, product, need)
         if made and failed.kind is RequestKind.HOST:  # NumPy's array, which no setting of JAX makes smaller
             made = replace(
                 made, remedies=tuple(each for each in made.remedies if each.slug != _IN_FLOAT32.slug)
@@ -129,6 +132,9 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
         _fewer_trained(case),
         line=weights.line,
     )
+
+
+_COPIES_OF_WEIGHTS = frozenset({"shorter-history"})
 
 
 def is_of_draws(made: MadeByLine) -> bool:
@@ -202,9 +208,16 @@ def _told_beside(case: Case, moment: Moment, need: int) -> MadeByLine | None:
     failed = moment.request.failed if moment.request else None
     if failed is None or failed.kind is not RequestKind.XLA or need < _LARGE_BYTES:
         return None
-    from tfmemlens.findings.support.jax_told import told_beside_a_message
+    from tfmemlens.findings.support.compiling import being_folded
+    from tfmemlens.findings.support.jax_told import AS_ARGUMENT, told_beside_a_message
 
     told = told_beside_a_message(case)
+    if told is None and (folded := being_folded(case, moment)):
+        what = (
+            "an array that the jitted function uses without being given it (weights, data), a part of the"
+            f" program then, on each device: XLA folded a large constant before ({folded.place})"
+        )
+        return MadeByLine(what, (AS_ARGUMENT,), line=folded)
     return MadeByLine(f"most likely {told.what}", told.remedies) if told else None
 
 

@@ -44,11 +44,17 @@ _SHARE_OF_WEIGHTS = 0.5
 _USUAL_BYTES = 16 * GIB
 """What a device has where the text names none."""
 
-_AS_ARGUMENT = Remedy(
+AS_ARGUMENT = Remedy(
     "give the array to the jitted function as an argument: what it closes over becomes a constant of the"
     " program, is copied while it is compiled, and lies whole on each device",
     "f = jax.jit(lambda table, ids: table[ids]); f(table, ids)   # to shard: jax.device_put(x, shardings)",
     slug="pass-as-argument",
+)
+_FEWER_SITES = Remedy(
+    "or give less back of each draw: leave out deterministic sites, which have a value for each observation,"
+    " and compute them afterwards of some draws at a time; thinning keeps each tenth draw",
+    "MCMC(kernel, ..., thinning=10)",
+    slug="return-less",
 )
 _DROP_PROGRAMS = Remedy(
     "or drop the programs that are done, or compile once and give what changes as arguments",
@@ -339,6 +345,13 @@ _FIRST_ROWS = (
         grows=False,
     ),
     _Told(
+        "all draws made",
+        "what the sampler gives back after its last draw: every draw of every site, deterministic ones too,"
+        " together on the device",
+        (FEWER_DRAWS, _FEWER_SITES),
+        grows=False,
+    ),
+    _Told(
         "structure prediction",
         "arrays over all pairs of residues, which grow with the square of the length",
         (FEWER_RESIDUES, with_host_ram(1, None)),
@@ -350,11 +363,11 @@ _FIRST_ROWS = (
         "the programs of functions that are made and compiled anew: JAX keeps each, with its constants",
         (_ONE_PROGRAM, _DROP_EACH),
     ),
-    _Told("jax: closed over", "an array that the jitted function closes over", (_AS_ARGUMENT,), grows=False),
+    _Told("jax: closed over", "an array that the jitted function closes over", (AS_ARGUMENT,), grows=False),
     _Told(
         "jax: closed over",
         "a constant that the compiled function closes over: JAX keeps the program, and with it the constant",
-        (_AS_ARGUMENT, _DROP_PROGRAMS),
+        (AS_ARGUMENT, _DROP_PROGRAMS),
         grows=True,
     ),
 )
@@ -554,11 +567,8 @@ def ended_by_jit(case: Case) -> Iterator[Grower]:
 
 
 def told_of_jax(case: Case) -> Iterator[Grower]:
-    """What the code makes in each turn of a loop, then what the words tell, the most particular first."""
+    """What the words tell, the most particular first; what the code makes in each turn of a loop."""
     told = case.capture.surroundings
-    grows = told.shows("growing in words") or told.shows("kept in words")
-    if grows and told.program():
-        yield from made_anew(case)
     for special in _OF_SETTINGS:
         if grower := special(case):
             yield grower
@@ -566,9 +576,22 @@ def told_of_jax(case: Case) -> Iterator[Grower]:
     for special in _OF_SIZES:
         if grower := special(case):
             yield grower
-    if not grows and told.program():
+    if not _grows(told) and told.program():
         yield from made_anew(case)
     yield from _of_rows(case, _ROWS)
+
+
+def anew_while_it_grows(case: Case) -> Iterator[Grower]:
+    """What each turn of a quoted loop makes: where memory grows it says more than what a library is known
+    for.
+    """
+    told = case.capture.surroundings
+    if _grows(told) and told.program():
+        yield from made_anew(case)
+
+
+def _grows(told: Surroundings) -> bool:
+    return bool(told.shows("growing in words") or told.shows("kept in words"))
 
 
 _BESIDE_A_MESSAGE = frozenset(

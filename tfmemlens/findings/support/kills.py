@@ -18,7 +18,7 @@ _KILLED = regex(
     r"|memory (?:limit|quota|budget)|max memory used)"
     r"|low on resource: memory|\b137\b|signal 9\b|(?:status|code) (?:-9|247)\b|exitcode *[:=] *-9\b"
     r"|task \d+: Out Of Memory"
-    r"|than is available|all available RAM|0xC0000017|1073741801"
+    r"|DataLoader worker \(pid|than is available|all available RAM|0xC0000017|1073741801"
 )
 
 

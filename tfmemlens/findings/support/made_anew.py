@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeGuard
 
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.kept_code import kept
@@ -30,6 +31,9 @@ from tfmemlens.values import dataclass
 _COMPILES = frozenset({"jit", "pjit", "pmap", "filter_jit", "filter_pmap"})
 _LOOPS_OF_XLA = frozenset({"scan", "while_loop", "fori_loop", "cond", "switch", "associative_scan", "map"})
 _MAKES_FUNCTIONS = frozenset({"partial", "grad", "value_and_grad", "vmap", "jit", "checkpoint", "remat"})
+_SOLVERS = frozenset({"odeint", "diffeqsolve", "minimize", "least_squares", "root_find", "cg", "gmres"})
+"""Functions of JAX's libraries that compile anew for each function that they are given."""
+_OF_SOLVERS = frozenset({"jax", "diffrax", "optimistix", "lineax", "jaxopt"})
 _LOADERS = frozenset({"ParallelLoader", "MpDeviceLoader"})
 _MAKERS = frozenset(
     {
@@ -94,6 +98,12 @@ class _Finder:
             if isinstance(call, ast.Call) and last_name(call.func) in _COMPILES:
                 self._jitted |= _names(call.args)
         self._static = dict(_static_arguments(node for _, node in trees))
+        self._imported = sorted(
+            (at.line_of(node).number, each.asname or each.name, node.module or "")
+            for at, node in trees
+            if isinstance(node, ast.ImportFrom)
+            for each in node.names
+        )
         self._numpy_of_jax = frozenset(
             each.asname or ""
             for _, node in trees
@@ -106,6 +116,20 @@ class _Finder:
         """Whether an array is made by JAX, which compiles that anew for each shape; NumPy does not."""
         root = dotted(call.func).partition(".")[0]
         return root in _OF_JAX or (root in self._numpy_of_jax and ".random." not in dotted(call.func))
+
+    def _compiles_its_body(self, call: ast.Call, line: Line) -> bool:
+        """Whether it compiles a function that it is given: a loop of XLA's, or a solver of JAX's libraries;
+        SciPy's of the same name compile nothing.
+        """
+        name = dotted(call.func)
+        if last_name(call.func) in _LOOPS_OF_XLA and "lax" in name:
+            return True
+        if last_name(call.func) not in _SOLVERS:
+            return False
+        if "." in name:
+            return name.partition(".")[0] in _OF_SOLVERS
+        above = [module for number, of, module in self._imported if of == name and number < line.number]
+        return bool(above) and above[-1].partition(".")[0] in _OF_SOLVERS
 
     def found(self) -> Iterator[Anew]:
         """Each line once."""
@@ -156,7 +180,7 @@ class _Finder:
             yield Anew("weights", line, turn.line, dotted(node.func), _uses(turn.loop, node))
         elif name in _LOADERS:
             yield Anew("loader", line, turn.line, name)
-        elif name in _LOOPS_OF_XLA and "lax" in dotted(node.func) and _is_given_anew(node, turn.inside):
+        elif self._compiles_its_body(node, line) and _is_given_anew(node, turn.inside):
             yield Anew("body", line, turn.line, dotted(node.func))
         elif self._is_of_jax(node) and _makes_new_shapes(node, turn.loop):
             yield Anew("shape", line, turn.line, dotted(node.func))
@@ -310,7 +334,14 @@ def _uses(loop: ast.For | ast.While, node: ast.AST) -> bool:
 
 def _is_given_anew(call: ast.Call, inside: frozenset[str]) -> bool:
     """Whether a function that it is given is made in the turn."""
-    return any(_makes_a_function(each) or last_name(each) in inside for each in call.args)
+    given = [*call.args, *(word.value for word in call.keywords)]
+    given += [part for each in given if _is_term(each) for part in each.args]
+    return any(_makes_a_function(each) or last_name(each) in inside for each in given)
+
+
+def _is_term(node: ast.AST) -> TypeGuard[ast.Call]:
+    """`ODETerm(f)`: a function as a solver takes it."""
+    return isinstance(node, ast.Call) and last_name(node.func).endswith("Term")
 
 
 def _is_deleted(loop: ast.For | ast.While, name: str) -> bool:
@@ -468,7 +499,8 @@ def _remedies(made: Anew) -> tuple[Remedy, ...]:
     if made.kind == "shape":
         return (_FEW_SHAPES, _CLEAR_SHAPES)
     if made.kind == "body":
-        return (_ONE_BODY, _CLEAR)
+        of_solver = made.name.rpartition(".")[2] in _SOLVERS
+        return (_ONE_FUNCTION if of_solver else _ONE_BODY, _CLEAR)
     return (_above_the_loop(made), _CLEAR)
 
 
@@ -522,6 +554,12 @@ _CLEAR_SHAPES = Remedy(
 _ONE_BODY = Remedy(
     "define that function once, above the loop, or jit the function around it",
     "run = jax.jit(lambda c, xs: jax.lax.scan(body, c, xs))   # above the loop",
+    slug="compile-once",
+)
+_ONE_FUNCTION = Remedy(
+    "define that function once, above the loop, and give it what changes from turn to turn as an argument:"
+    " then it is compiled once",
+    "f = lambda y, t, a: -a * y   # above the loop; in it: odeint(f, y0, ts, a)",
     slug="compile-once",
 )
 _ONE_LOADER = Remedy(

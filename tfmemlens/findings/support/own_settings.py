@@ -60,7 +60,8 @@ _ON_THE_CPU = Remedy(
     "JAX_PLATFORMS=cpu python ...",
     slug="on-the-cpu",
 )
-_WEATHER, _SOLVER = "program: weather", "solving an ODE"
+WEATHER, _SOLVER = "program: weather", "solving an ODE"
+_ENSEMBLE = "program: an ensemble"
 _OF_TRAINED_WEATHER = {
     "fewer-steps-at-once": Remedy(
         "the gradient keeps what every layer and every step of the rollout makes: train on one step, with the"
@@ -72,7 +73,7 @@ _OF_TRAINED_WEATHER = {
 """What helps where it is trained, and predicts no rollout."""
 PROGRAMS = (
     SetProgram(
-        _WEATHER,
+        WEATHER,
         "a weather model on the whole globe",
         "its arrays grow with the points of the grid and with the steps of a rollout, and no batch makes them"
         " smaller",
@@ -232,6 +233,21 @@ PROGRAMS = (
         elsewhere=True,
         stated=True,
     ),
+    SetProgram(
+        _ENSEMBLE,
+        "an ensemble (particles, a population) whose members are computed side by side",
+        "what one member's step makes exists once for each",
+        (
+            Remedy(
+                "compute fewer members at once, one group after the other, and join what they give: half of"
+                " them take half",
+                slug="fewer-members",
+            ),
+        ),
+        not_of_it=("gradient-accumulation", "in-pieces", "donate-buffers"),
+        stated=True,
+        elsewhere=True,
+    ),
 )
 TRAINER = SetProgram(
     "program: a trainer",
@@ -282,6 +298,9 @@ _SERVER_THAT_LOADS = SetProgram(
 _KNOBS = {
     "fewer-seeds": regex(r"(?i)\A(?:num|n)_?seeds\Z"),
     "fewer-environments": regex(r"(?i)\A(?:num|n)_?(?:train_)?envs\Z"),
+    "fewer-members": regex(
+        r"(?i)\A(?:ensemble_?size|(?:num|n)_(?:ensembles?|members|particles)|pop(?:ulation)?_?size)\Z"
+    ),
     "smaller-replay": regex(r"(?i)\A(?:max_)?(?:replay_)?(?:buffer|replay)_?size\Z|\Abuffer_size\Z"),
     "fewer-draws": regex(r"(?i)\An_samples\Z"),
     "chunks-of-samples": regex(r"(?i)\Achunk_size\Z"),
@@ -318,7 +337,7 @@ class NamedProgram:
             if self.program.fact == A_SERVER:
                 yield replace(each, code=_of_the_server(case, each.slug))
                 continue
-            if self.program.fact == _WEATHER and _trains(case):
+            if self.program.fact == WEATHER and _trains(case):
                 each = _OF_TRAINED_WEATHER.get(each.slug, each)
                 if each.slug == _ON_THE_CPU.slug:
                     continue
@@ -414,14 +433,15 @@ def of_the_program(case: Case, *, surely_jax: bool) -> NamedProgram | None:
         return NamedProgram(TRAINER, trainer)
     for each in PROGRAMS:
         line = told.shows(each.fact)
-        if line and (surely_jax or not each.elsewhere) and (not each.stated or _states_a_number(case)):
+        if line and (surely_jax or not each.elsewhere) and (not each.stated or _states_a_number(case, each)):
             if each.fact == A_SERVER and (loads := told.shows("a server's weights")):
                 return NamedProgram(_SERVER_THAT_LOADS, loads)
             return NamedProgram(each, line)
     return None
 
 
-def _states_a_number(case: Case) -> bool:
-    """Whether the text states a number of environments, of seeds, or the size of a buffer."""
-    slugs = ("fewer-seeds", "fewer-environments", "smaller-replay")
-    return any(stated_number(case.capture.surroundings.sizes, _KNOBS[slug]) for slug in slugs)
+def _states_a_number(case: Case, program: SetProgram) -> bool:
+    """Whether the text states a number that a setting of the program changes."""
+    knobs = (_KNOBS.get(each.slug) for each in program.settings)
+    sizes = case.capture.surroundings.sizes
+    return any(stated_number(sizes, knob) for knob in knobs if knob)

@@ -76,7 +76,7 @@ FEWER_ENVIRONMENTS = Remedy(
     "run fewer environments at once, or fewer steps of them between updates",
     slug="fewer-environments",
 )
-_CLEARED = Remedy(
+CLEARED = Remedy(
     "a notebook keeps the last exception, and its frames keep their arrays: clear it, or catch the error",
     "import gc, sys; sys.last_traceback = sys.last_value = None; gc.collect()",
     slug="clear-the-exception",
@@ -128,7 +128,7 @@ def of_constructs(case: Case) -> Iterator[Remedy]:
     """What helps, the most particular first; code only where the program is JAX's."""
     jax = framework_of(case) == JAX
     for remedy in _named(case, jax):
-        yield remedy if jax or remedy is _CLEARED else replace(remedy, code=None)
+        yield remedy if jax or remedy is CLEARED else replace(remedy, code=None)
 
 
 def _named(case: Case, jax: bool) -> Iterator[Remedy]:
@@ -137,7 +137,7 @@ def _named(case: Case, jax: bool) -> Iterator[Remedy]:
     if told.shows("sharding by a layout map") and not told.shows("growing in words"):
         yield from SHARDED_BY_NAME
     if told.shows("after an error"):
-        yield _CLEARED
+        yield CLEARED
     if told.shows("one device used") and jax:
         yield ALL_DEVICES
     if late and not told.shows("growing in words"):

@@ -91,8 +91,21 @@ def as_product(
                         Product(each, dtype),
                     )
         if products:
-            return next(iter(products.values())) if len(products) == 1 else None
+            return _in_32_bits(next(iter(products.values()))) if len(products) == 1 else None
     return _with_another_side(need, shapes, items)
+
+
+def _in_32_bits(product: Product) -> Product:
+    """The same bytes without a pair: `points: n x 2` and a layer's width in 16 bits are as many as n rows of
+    that width in float32, which is what programs compute in unless told otherwise.
+    """
+    at = next(
+        (index for index, (_, sizes) in enumerate(product.parts) if len(sizes) > 1 and sizes[-1] == 2), None
+    )
+    if at is None or product.dtype != "16 bits" or len(product.parts) < 2:
+        return product
+    name, sizes = product.parts[at]
+    return Product((*product.parts[:at], (name, sizes[:-1]), *product.parts[at + 1 :]), "float32")
 
 
 _NEAR = 2

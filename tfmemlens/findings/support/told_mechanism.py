@@ -8,7 +8,13 @@ from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.contrasted import contrasted, first_of, without
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.host_causes import on_the_host
-from tfmemlens.findings.support.jax_told import ended_by_jit, loader_in_words, made_anew, told_of_jax
+from tfmemlens.findings.support.jax_told import (
+    anew_while_it_grows,
+    ended_by_jit,
+    loader_in_words,
+    made_anew,
+    told_of_jax,
+)
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.told_again import (
     DATA_IN_PARTS,
@@ -147,6 +153,7 @@ def told_mechanisms(case: Case) -> Iterator[Grower]:
     framework = framework_of(case)
     if framework == JAX:
         yield from ended_by_jit(case)
+        yield from anew_while_it_grows(case)
     on_host = framework in (JAX, TORCH_XLA) and _of_the_host(case)
     if on_host and (found := on_the_host(case)):
         yield found

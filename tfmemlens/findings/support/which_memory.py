@@ -113,6 +113,21 @@ def _by_the_whole_text(told: Surroundings) -> str:
     return HOST if ram and not (gpu or told.shows("a GPU named") or told.devices) else UNSAID
 
 
+_OF_THE_CHIP = regex(r"(?i)\bHBM\b|\b(?:TPU|device|chip|core)(?:'s)? memory\b")
+
+
+def ram_beside_hbm(case: Case) -> str:
+    """That the free memory of which a text on a TPU wonders is the machine's, as a clause; else nothing."""
+    line = case.capture.surroundings.shows("free RAM beside a device")
+    if line is None or _OF_THE_CHIP.search(line.text):
+        return ""
+    is_it = "is" if line.text.lstrip().startswith("Mem:") else "is most likely"
+    return (
+        f"; the free memory of {line.place} {is_it} the RAM of the machine: a TPU core has HBM of its own"
+        " (8 GB on v2, 16 GB on v3) and cannot use that RAM for what it computes"
+    )
+
+
 def named_by(case: Case, line: Line, where: str) -> str:
     """The line that names the memory, where this one does not: `; line 11 names it`."""
     names, facts = _NAMED_BY.get(where, (None, ()))

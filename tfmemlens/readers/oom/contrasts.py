@@ -52,6 +52,8 @@ _WORKS = regex(
     r"|(?<!n't )(?<!not )\b(?:works?|worked|fits?)\b|\bsuccessful\w*"
     r"|\bcan (?!not\b)(?:\w+ ){0,2}?(?:run|train|fit|use|fine|load|predict)\b"
     r"|\bwithout (?:an?y? )?(?:problem|issue|error|failure)s?\b"
+    r"|\b(?:I|we) (?:can )?(?:get|got|go|make it) (?:up )?to (?:an? )?(?:\w+ ){0,2}?(?:length|size|batch"
+    r"|resolution)"
     r"|(?:\b(?:no|never|not)|n't) (?:\w+ ){0,3}?(?:OOM\w*|leak\w*|memory (?:leak|error|problem|issue)s?"
     r"|problems?|issues?|errors?|out of memory|crash\w*|happen\w*|occur\w*|grow\w*|increas\w*)\b"
     r"|\b(?:as expected|disappear(?:s|ed)?|goes away|went away|is gone|problem is solved)\b"
@@ -246,8 +248,9 @@ _SUSPECTS = regex(
 _NO_SUSPECT = regex(
     r"(?i)\b(?:out of memory|OOM|bug|not enough|should|would|could|can|wrong with me"
     r"|my (?:gpu|card|machine|computer))\b"
+    r"|\bleak(?:s|ing|age)?\b(?! (?:in|from|of|by|at|comes|is in) (?:my|our|the|this|that|\w+\())"
 )
-"""What tells no part of a program: that memory runs out, what would help."""
+"""What tells no part of a program: that memory runs out, that something leaks, what would help."""
 _ASKS = regex(
     r"(?i)\bwhat (?:was|is) (?:the|your) (?:solution|fix)\b"
     r"|\b(?:find|found|know|have|got) (?:an?y? |the )?(?:\w+ )?(?:solution|fix|workaround)s?\b"

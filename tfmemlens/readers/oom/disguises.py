@@ -238,6 +238,7 @@ KILLED = LineRule(
     r"|State: OUT_OF_MEMORY|\bOUT_OF_ME(?:\+|M\b|MORY\b)|exceeded \d+% memory budget"
     r"|(?:line \d+: +|\A\w[\w -]{0,20}: )\d+ Killed\b|\A(?:# )?\s*Killed: 9\s*\Z"
     r"|\d.{0,80}(?:\.{3}|\u2026) ?Killed\s*\Z"
+    r"|DataLoader worker \(pid(?:\(s\))? [\d, ]{1,60}\) (?:is killed by signal: Killed|exited unexpectedly)"
     r"|\A(?:\[\d+\] +\d+"
     r" +|# )?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z|\A\s{1,12}Killed\s*\Z",
     "Out of memory: Kill process 8123 (python3) score 891",
@@ -261,6 +262,8 @@ KILLED = LineRule(
     "./train.sh: line 26:  6499 Killed                  python train.py",
     "worker 3: 71220 Killed                  PYTHONPATH=. python -m train",
     "task 5 exited: Container was OOM killed by the kernel (exit 137)",
+    "RuntimeError: DataLoader worker (pid(s) 1235) exited unexpectedly",
+    "RuntimeError: DataLoader worker (pid 1235) is killed by signal: Killed.",
     "systemd-oomd[812]: Killed /user.slice/user-1000.slice/session-3.scope due to memory used (31G) / total"
     " (32G) and swap used",
     'sending SIGTERM to process 4242 uid 1000 "python3": badness 1200, VmRSS 30500 MiB',
@@ -280,6 +283,7 @@ KILLED = LineRule(
     "Worker tcp://127.0.0.1:41721 (pid=9120) exceeded 95% memory budget. Restarting...",
     needs=(
         "kill",
+        "exited unexpectedly",
         "137",
         "247",
         "-9",

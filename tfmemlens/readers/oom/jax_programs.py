@@ -79,6 +79,14 @@ GRID = LineRule(
         "ocean",
     ),
 )
+ENSEMBLE = LineRule(
+    r"(?i)(?<![a-z])(?:ensemble_?size|(?:num|n)_(?:ensembles?|members|particles)|pop(?:ulation)?_?size)\b"
+    r"['\"]?\s*[=:]\s*\d",
+    "    ensemble_size=16,",
+    "kernel = SteinVI(model, guide, num_particles=64)",
+    "strategy = OpenES(popsize=4096, num_dims=n)",
+    needs=("ensemble", "members", "particles", "pop"),
+)
 MADE_WHOLE = LineRule(
     r"\[(?:spmd|SPMD)\] Involuntary full rematerialization\. The compiler (?:was not able to|cannot) go from"
     r" sharding",
@@ -106,6 +114,7 @@ JAX_PROGRAMS = {
     "a server's weights": LOADING_WEIGHTS,
     "program: after the draws": AFTER_DRAWS,
     "program: on a grid": GRID,
+    "program: an ensemble": ENSEMBLE,
     "program: a trainer": TRAINER,
 }
 """What runs, and how a line tells it."""

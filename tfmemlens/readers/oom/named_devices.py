@@ -97,6 +97,21 @@ _SLICE = regex(r"\b[1-7]g\.(?P<size>\d{1,3})gb\b")
 """A part of a GPU: `A100 MIG 1g.5gb`."""
 
 
+_SPELLED_NUMBERS = {"two": 2, "three": 3, "four": 4, "eight": 8}
+_SEVERAL = regex(
+    r"(?i)\b(?P<many>[2-9]|1[0-6]|two|three|four|eight)(?: ?x)? GPUs\b(?![^.\n]{0,60}\b(?:each|per)\b)"
+)
+
+
+def _of_each(total: int, many: int) -> int | None:
+    """What each of several GPUs has, where no card is sold with the sum that the text gives."""
+    sold = {*_GIGABYTES.values(), *_MOST_OF_OTHERS.values()}
+    if total in sold:
+        return total
+    each, rest = divmod(total, many)
+    return each if not rest and each in sold else None
+
+
 def named(line: Line) -> DeviceInfo | None:
     """The GPU that a sentence names, with its memory."""
     text = line.text
@@ -121,6 +136,10 @@ def named(line: Line) -> DeviceInfo | None:
     if match and match["size"] and most_of_model and int(match["size"]) > most_of_model:
         stated = None
     gigabytes = int(stated) if stated else (_IN_LAPTOPS if in_laptop else _GIGABYTES).get(model or "")
+    if match is None and stated and (several := _SEVERAL.search(text)):
+        gigabytes = _of_each(
+            int(stated), _SPELLED_NUMBERS.get(several["many"].lower()) or int(several["many"])
+        )
     if not gigabytes or gigabytes > _MAX_GIGABYTES:
         return None
     most = gigabytes * GIB

@@ -73,12 +73,25 @@ EXPLAINING = LineRule(
     needs=("explainer(", "shap_values", "integrated", "gradcam"),
 )
 SAMPLING = LineRule(
-    r"\bmcmc\.run\(|\bsample_chain\(|\bNUTS\b|\bHMC\b|\bMCMC\b|\bnum_warmup\b"
+    r"\bmcmc\.run\(|\bsample_chain\(|\bNUTS\b|\bHMC\b|\bMCMC\b|\bnum(?:ber)?_warmup\b"
+    r"|\bsample: {1,3}\d{1,3}%"
     r"|\b(?:numpyro|blackjax)\b[^.\n]{0,20}\b(?:samplers?|models?|chains?)\b|\bposterior (?:samples|draws)\b",
     "mcmc.run(key, X, y)",
     "using either the numpyro or blackjax samplers",
     "|num_samples | num_warmup | chain method |",
-    needs=("mcmc", "sample_chain", "nuts", "hmc", "num_warmup", "numpyro", "blackjax", "posterior"),
+    "sample: 100%|##########| 2000/2000 [02:36<00:00, 7 steps of size 1.1e-02. acc. prob=0.85]",
+    needs=(
+        "mcmc",
+        "sample_chain",
+        "nuts",
+        "hmc",
+        "num_warmup",
+        "number_warmup",
+        "sample: ",
+        "numpyro",
+        "blackjax",
+        "posterior",
+    ),
 )
 STEPPING = LineRule(
     r"\bopt\w{0,40}\.step\(\)",
@@ -444,9 +457,15 @@ MANY_SHAPES = LineRule(
 """Each call has another shape, which JAX compiles anew."""
 AFTER_AN_ERROR = LineRule(
     r"(?i)\b(?:errors?|exceptions?|interrupt\w*|crash\w*)\b[^.\n]{0,120}\bmemory\b[^.\n]{0,20}\bnot"
-    r" (?:being )?(?:released|freed|de-?allocated)\b",
+    r" (?:being )?(?:released|freed|de-?allocated)\b"
+    r"|\b(?:if|when(?:ever)?|after|once|each time)\b[^.\n]{0,24}\b(?:calls?|cells?|functions?|runs?|code)\b"
+    r"[^.\n]{0,16}\b(?:errors|errored|fails|failed|crashes|crashed|raises|raised|throws|is interrupted)\b"
+    r"[^.\n]{0,60}\b(?:it is not|not (?:freed|released|given back)|stays|remains|still (?:held|there|taken)"
+    r"|fills? up)\b"
+    r"|\b(?:held|taken|allocated|left) by the (?:call|cell|run|function) that (?:crashed|failed|errored)\b",
     "if a call errors, the GPU memory is not released",
-    needs=("memory",),
+    "But if a call errors without being handled, it is not: the GPU fills up",
+    needs=("memory", "error", "fail", "crash", "raise", "throw", "interrupt"),
 )
 """What a call held stays when it ends with an exception."""
 FFT_SCRATCH = LineRule(
@@ -462,6 +481,20 @@ FFT_CALL = LineRule(
 )
 """How many transforms of which length one call of cuFFT has."""
 _LATER = r"(?:second|third|fourth|fifth|sixth|seventh|tenth|2nd|3rd|\d{1,3}th)"
+_SEVERAL = r"(?:a few|several|some|many|two|three|four|five|six|seven|eight|nine|ten|dozens|\d{1,6})"
+_SOME_IN = (
+    rf"\b{_SEVERAL} (?:calls|steps|iterations|epochs|runs|turns|loops|rounds|episodes|batches) in\b(?! (?:the"
+    r"|a|each|one|every|total|parallel)\b)"
+    rf"|\bafter (?:about |around |roughly |~ ?)?{_SEVERAL} (?:times|hours|days)\b(?! of (?:search|debug|try))"
+    r"|\bafter (?:two|three|four|five|six|seven|eight|nine|ten) (?:full )?(?:epochs|steps|iterations|batches"
+    r"|runs|calls)\b"
+)
+"""From where on it fails, in words."""
+_WELL_FOR_MANY = (
+    r"\b(?:fine|well|okay|works|worked|runs|ran|goes|went)\b[^.\n]{0,20}\bfor (?:many |several )?"
+    r"(?:hundreds?|thousands?|dozens?|\d{2,6}) (?:of )?"
+    r"(?:passes|rounds|loops|turns|runs|calls|models|fits|repetitions|trials)\b"
+)
 LATE = LineRule(
     r"(?i)\b(?:after|until)\b[^.\n]{0,30}\b(?:hundreds?|thousands?|dozens?|hours|days|\d{2,}(?:th)?)"
     r" (?:or so )?(?:of )?(?:(?:these|those|them|such|the|training|MCMC|optimi[sz]ation) )?"
@@ -482,7 +515,10 @@ LATE = LineRule(
     r"|\b(?:fine|well|ok|okay|normally|smoothly|works?)\b[^.\n]{0,20}\b(?:for|in|during) (?:the )?"
     r"(?:first|initial)\b[^.\n]{0,20}\b(?:epochs?|steps|iterations|hours|batches)\b"
     r"|\b(?:comes|appears|strikes)\b[^.\n]{0,20}\b(?:in|at|during|around)"
-    r" (?:the )?epochs? (?:[3-9]|[1-9]\d)\b|\bnever (?:in|at|during) (?:the |its )?first\b",
+    r" (?:the )?epochs? (?:[3-9]|[1-9]\d)\b|\bnever (?:in|at|during) (?:the |its )?first\b"
+    rf"|{_WELL_FOR_MANY}|{_SOME_IN}",
+    "it fails a few calls in",
+    "after four times forward and backward",
     "It comes in epoch 5 or 6, never in the first",
     "after several epochs it stops with an OOM",
     "it fails suddenly, on about the thousandth step",
@@ -494,7 +530,7 @@ LATE = LineRule(
     "the OOM happens usually after hours of running",
     needs=(
         *("after", "until", "epoch", "step", "iteration", "hours", "batches"),
-        *("call", "run", "trial", "repe", "experiment", "configuration"),
+        *("call", "run", "trial", "repe", "experiment", "configuration", "passes", "rounds", "turns"),
     ),
 )
 """The text says in words that many runs or steps went well before."""
@@ -511,15 +547,22 @@ MANY_RUNS = LineRule(
     rf"|\b(?:first|previous|last|earlier|old) {_TURN} (?:is|are|was|were) still"
     r" (?:in|on|held|there|allocated|alive|occupying|using|taking)\b"
     rf"|\bthe (?:2nd|second|third|next) {_TURN}\b[^.\n]{{0,40}}"
-    r"\balways (?:dies|fails|crashes|OOMs|runs out)\b",
+    r"\balways (?:dies|fails|crashes|OOMs|runs out)\b"
+    rf"|{_WELL_FOR_MANY}"
+    rf"|\b{_SEVERAL} (?:calls|runs|fits|trials) in\b(?! (?:the|a|each|one|every|total|parallel)\b)",
     "I observe an OOM error after a few hundred of these",
     "it fails after 50 fits",
+    "gives an out of memory error a few calls in",
     "This dies at the third call with out of memory",
     "in one process the 4th run dies",
     "The first run of this cell always works",
     "when the next one starts the previous one is still in memory",
     "the second batch of draws always fails",
+    "It works well for hundreds of rounds",
     needs=(
+        "passes",
+        "rounds",
+        "turns",
         "first",
         "still",
         "always",

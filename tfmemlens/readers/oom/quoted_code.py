@@ -61,7 +61,9 @@ _TUPLE = regex(
     r"(?<![\w\])])[(\[]\s{0,2}(?P<sizes>\d[\d_]{0,14}\s{0,2}(?:,\s{0,2}\d[\d_]{0,14}\s{0,2}){0,6},?)\s"
     r"{0,2}[)\]](?!\{)"
 )
-_TIMES = regex(r"(?<![\w.x×])(?P<sizes>\d[\d_]{0,8}(?:\s?[x×]\s?\d[\d_]{0,8}){1,5})(?![\wx×]|\.\w)")
+_SIDE = r"(?:\d{1,3}(?:,\d{3}){1,3}(?!\d)|\d[\d_]{0,8})"
+_TIMES = regex(rf"(?<![\w.x×])(?<!\d,)(?P<sizes>{_SIDE}(?:\s?[x×]\s?{_SIDE}){{1,5}})(?![\wx×]|\.\w)")
+_SEPARATORS = regex(r"[_,]")
 _PRODUCT = regex(
     r"(?i)(?:image|picture|photo|frame|input|pixel|resolution|\bsize)[^\n=(]{0,60}?(?<![\w.*(=+-])"
     r"(?P<sizes>\d{2,5}\s?\*\s?\d{2,5}(?:\s?\*\s?\d{1,4})?)(?![\w*]|\s?\*|\.\d)"
@@ -179,7 +181,7 @@ def _sizes(text: str, line: Line) -> Iterator[StatedSize]:
             yield StatedSize("" if name is None or name in _LINKS else name, sizes, line)
     rest = _TUPLE.sub(" ", text)
     for match in _TIMES.finditer(rest):
-        sizes = tuple(int(size) for size in re.findall(r"\d+", match["sizes"].replace("_", "")))
+        sizes = tuple(int(size) for size in re.findall(r"\d+", _SEPARATORS.sub("", match["sizes"])))
         yield StatedSize("", sizes, line)
     rest = _TIMES.sub(" ", rest)
     for match in (*_PRODUCT.finditer(rest), *_QUOTED.finditer(rest)):

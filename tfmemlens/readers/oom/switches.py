@@ -47,8 +47,8 @@ _RUNS_WELL = (
 )
 """That a run goes well, in words of several languages."""
 _DENIES = (
-    r"(?:\b(?:not|never|nicht|kein\w*|ne|pas|\u043d\u0435|nor|hardly|only|would|should|could|might|may"
-    r"|OO?Ms?|errors?|fail\w*|crash\w*|out of memory|make)\b"
+    r"(?:\b(?:not|never|neither|none|nicht|kein\w*|ne|pas|\u043d\u0435|nor|hardly|only|would|should|could"
+    r"|might|may|OO?Ms?|errors?|fail\w*|crash\w*|out of memory|make)\b"
     r"|n['\u2019]t\b|[\u4e0d\u6c92\u7121]|\u6ca1(?!\u95ee\u9898)|no (?:funci|va\b))"
 )
 _NOT_FOR_LONG = (

@@ -28,6 +28,8 @@ BATCH_OF_ONE = LineRule(
     r"(?![^.!?\n]{0,60}\b(?:works?|worked|fine|helps?|fits)\b)"
     r"|\bone (?:image |sample |sequence |example |prompt )?(?:per|on each|for each) (?:TPU )?"
     r"(?:core|device|chip|GPU)\b"
+    r"|\bbatch(?:[- _]?size)? (?:of )?(?:1|one) (?:per|on each|for each) (?:TPU )?(?:core|device|chip|GPU)\b"
+    r"(?![^.!?\n]{0,60}\b(?:works?|worked|fine|helps?|fits)\b)"
     r"|\bIMAGES_PER_GPU\b\s{0,24}(?:(?:=|:|is|was|to|already|set|at) ?){0,4}\s{0,4}1\b"
     r"|batch[- _]?size[^\n]{0,12}(?:\u8c03\u6210|\u6539\u6210|\u8bbe\u4e3a|\u8bbe\u6210|\u964d\u5230|\u4e3a)"
     r"(?:\u4e86)? ?1(?!\d)",
@@ -36,6 +38,7 @@ BATCH_OF_ONE = LineRule(
     "BATCH_SIZE                     1",
     "IMAGES_PER_GPU = 1",
     "num_samples = 8 (one per core)",
+    "max_length is 4096, batch 1 per device.",
     "IMAGES_PER_GPU is already 1.",
     "I set up batch = 1, 416x416",
     "The error comes with a batch size of 8, 4 and with 1 as well.",
@@ -176,6 +179,18 @@ HOST_RAM = LineRule(
     "more system memory",
     needs=("ram", "memory", "swap"),
 )
+FREE_RAM = LineRule(
+    r"\A\s*Mem: +\d[\d.]*[KMGT]?i?\s+\d"
+    r"|(?i:\b(?:while|though|although|but|yet|even if)\b[^.?\n]{0,50}"
+    r"\b(?:enough|(?:much|far|a lot) more|plenty of|lots of|\d+ ?GB? of)(?: free| available| unused)?"
+    r" (?:memory|RAM)\b)"
+    r"|(?i:\bwith \d+ ?GB? (?:free|available|left)\b)",
+    "Mem:            58G        9.2G         26G         12M         23G         49G",
+    "TPU out of memory though there is enough memory",
+    "With 49G available, why does it stop at 16?",
+    needs=("mem", "ram", "available", "free", "left"),
+)
+"""Memory that is not in use, most likely the machine's, beside a device that is full."""
 A_GPU = LineRule(
     r"(?i)\A(?![^\n]*\b(?:falling back|(?:no|without an?y?) GPUs?|not (?:installed|found|used))\b)[^\n]*?"
     rf"(?:\bGPUs?\b(?!(?: model)?(?: and memory)?{_UNANSWERED})|\bCUDA\d*\b"
@@ -832,6 +847,7 @@ TOLD_BESIDES = {
     "any sample alike": ANY_INPUT,
     "watching memory": WATCHING,
     "host RAM in words": HOST_IN_WORDS,
+    "free RAM beside a device": FREE_RAM,
     "large data": LARGE_DATA,
     "reloading models": RELOADING,
     "loading a model": LOADING,

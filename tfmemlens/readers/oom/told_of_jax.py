@@ -116,6 +116,14 @@ NEW_SHAPES = LineRule(
     needs=("shape", "length", "size", "compil"),
 )
 """Inputs of other shapes, each of which is compiled."""
+CELLS = LineRule(
+    r"\b(?:LSTM|GRU|RNN)Cell\b|(?i:\btime[- ]?step by time[- ]?step\b)"
+    r"|(?i:\b(?:loops?|looping|iterat\w{1,4}) over (?:all |each of )?(?:the )?time[- ]?steps?\b)",
+    "self.lstm1 = nn.LSTMCell(1, 51)",
+    "the forward pass loops over the time steps",
+    needs=("cell", "step"),
+)
+"""A recurrent cell that Python calls for each step of a sequence."""
 RECOMPILING = LineRule(
     r"(?i)\bre-?compil\w+|\bcompil\w+\b[^.\n]{0,20}\b(?:anew|afresh|again)\b",
     "it recompiles each time",
@@ -554,6 +562,7 @@ TOLD_OF_JAX = {
     "jax: accumulating": ACCUMULATING,
     "jax: nodes and edges": ALL_EDGES,
     "jax: unrolled": UNROLLED,
+    "a cell for each step": CELLS,
     "jax: compiling": COMPILING,
     "jax: closed over": CLOSED_OVER,
     "jax: a matrix of derivatives": DERIVATIVE_MATRIX,

@@ -110,6 +110,12 @@ CHAINS = LineRule(
     needs=("mcmc", "nuts", "hmc", "num_", "posterior", "predictive"),
 )
 """Draws are collected."""
+ALL_DRAWN = LineRule(
+    r"\bsample: {1,3}100%(?!\d)",
+    "sample: 100%|##########| 2000/2000 [02:36<00:00, 7 steps of size 1.1e-02. acc. prob=0.85]",
+    needs="sample: ",
+)
+"""The bar of NumPyro's sampler is at its end."""
 EARLY_PEAK = LineRule(
     r"(?i)\bbefore (?:the |its )?(?:very )?first (?:warm-?up |MCMC |training )?"
     r"(?:iteration|step|sample|draw)s?\b"
@@ -155,6 +161,7 @@ TOLD_OF_XLA = {
     "a program for each": PROGRAM_FOR_EACH,
     "fitting a distribution": VARIATIONAL,
     "drawing chains": CHAINS,
+    "all draws made": ALL_DRAWN,
     "a peak before the first step": EARLY_PEAK,
 }
 """By the fact's name: how a line tells it."""

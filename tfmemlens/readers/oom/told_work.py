@@ -165,7 +165,7 @@ RECURRENT_CONVOLUTIONS = LineRule(
     r"(?i)\bconv-?lstm(?:2d|3d)?\b", "a stack of three ConvLSTM2D layers", needs=("lstm",)
 )
 A_TRANSFORMER = LineRule(
-    r"(?i)(?<![\w/])(?:[a-z]{0,10}bert(?:-(?:base|large)\w{0,20})?|TFBert\w{1,40}|XLNet|gpt-?[2j]"
+    r"(?i)(?<![\w/])(?:(?!hilbert)[a-z]{0,10}bert(?:-(?:base|large)\w{0,20})?|TFBert\w{1,40}|XLNet|gpt-?[2j]"
     r"|transformer|longformer"
     r"|T5(?:-\w{1,10})?|ViT)\b(?![\w.]{0,20}\.py)|\bTFAuto\w{1,40}|\bMultiHeadAttention\(",
     "I'm fine-tuning bert-base with TFBertForSequenceClassification",

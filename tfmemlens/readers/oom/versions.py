@@ -109,6 +109,10 @@ UPDATED_TO = LineRule(
 """The release that came after one that worked."""
 
 
+_OF_JAX = regex(r"0\.(?:[2-9]|10)\.\d{1,2}")
+"""How JAX numbers its releases: two of one series, where no package is named, are its own."""
+
+
 class Releases:
     """Collects what prose says of releases."""
 
@@ -178,11 +182,14 @@ class Releases:
                 ),
                 ("", None),
             )
+        if not name and not self.packages and _OF_JAX.fullmatch(release):
+            now = _bare(line, release)
+            name = "jax" if now and now.rpartition(".")[0] == release.rpartition(".")[0] else ""
         told = name and (now or _ANOTHER.search(line.text))
         return WorkingRelease(name, release, now, line) if told else self.commit or self.upgraded
 
 
-_BARE = regex(rf"(?i)\b(?:with|on|after|since|in) (?:version |release )?v?(?P<release>{_RELEASE})\b")
+_BARE = regex(rf"(?i)\b(?:with|on|after|since|in) (?:the )?(?:version |release )?v?(?P<release>{_RELEASE})\b")
 
 
 def _bare(line: Line, release: str) -> str | None:

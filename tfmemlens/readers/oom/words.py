@@ -89,6 +89,7 @@ PHRASES = tuple(
         "outofmemory",
         "memory budget",
         "cuda calloc",
+        "dataloader worker",
         "dst tensor",
         "current usage from",
         "bfc_allocator",

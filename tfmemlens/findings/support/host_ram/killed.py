@@ -95,16 +95,6 @@ INTO_SHAPES = (
 )
 
 
-def being_folded(case: Case, moment: Moment) -> Line | None:
-    """Where XLA said, before the kill, that it computes a large constant."""
-    failed = moment.request.failed.line if moment.request else None
-    told = case.capture.surroundings
-    lines = [line for what, line in told.startup if _CONSTANT in what]
-    lines += [line for what, _, line in told.harmless if _CONSTANT in what]
-    return next((line for line in lines if failed and line.number < failed.number), None)
-
-
-_CONSTANT = "XLA computes a large constant"
 AS_ARGUMENT = Remedy(
     "pass large arrays to the jitted function as arguments: one that it merely uses from outside becomes a"
     " constant of the program, which XLA copies and folds while it compiles",

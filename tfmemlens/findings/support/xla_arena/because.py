@@ -18,6 +18,7 @@ from tfmemlens.findings.support.phase import evaluating_program
 from tfmemlens.findings.support.rows import device_limit, of_a_program, op_alone, rows, total
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
+from tfmemlens.findings.support.which_memory import ram_beside_hbm
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.capture import NEEDED_IN_WORDS
 from tfmemlens.model.case import Case, Moment
@@ -36,7 +37,12 @@ def because(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
     program = (
         evaluating_program(case, moment.request) if framework_of(case) == JAX and moment.request else None
     )
+    told += ram_beside_hbm(case) if _is_of_hbm(moment) else ""
     return f"it is the evaluation (`{program[0]}`), no training step; {told}" if program else told
+
+
+def _is_of_hbm(moment: Moment) -> bool:
+    return moment.request is not None and moment.request.failed.allocator == "hbm"
 
 
 def _size(moment: Moment) -> Size | None:

@@ -34,6 +34,8 @@ SMALL_ARRAY = 384 * MIB
 SMALL_SHARE = 0.03
 OF_ONE_OPERATION = 0.15
 """Of a device: one operation that needs less, with all that it is given, fails on a full one alone."""
+SMALL_OPERATION = 600 * MIB
+"""The same share of a GPU of 4 GiB, where no limit is known."""
 MUCH = 0.25
 PART = 0.1
 MOST_OF_A_DEVICE = 0.95
@@ -288,6 +290,8 @@ def is_full(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
     limit = device_limit(case, moment)
     if limit:
         return needed < (OF_ONE_OPERATION if compiler.one_operation else SMALL_SHARE) * limit.bytes
+    if compiler.one_operation:
+        return needed < SMALL_OPERATION
     return needed < (SMALL_BYTES if of_a_program(moment) else SMALL_ARRAY)
 
 
