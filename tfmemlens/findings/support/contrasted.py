@@ -240,8 +240,8 @@ def _leave_out(case: Case, thing: str, line: Line) -> Grower:
         )
         return Grower(f"what a list keeps by {what}", code, (host,))
     less = Remedy(
-        f"leave out `{thing}`, or let it do less (smaller, fewer at once, more seldom): the text says that it"
-        " is fine without it",
+        f"leave out {_named(thing)}, or let it do less (smaller, fewer at once, more seldom): the text says"
+        " that it is fine without it",
         slug="leave-it-out",
     )
     known = (WITHOUT_CACHE,) if "cache" in thing.lower() else (less,)
@@ -249,7 +249,15 @@ def _leave_out(case: Case, thing: str, line: Line) -> Grower:
         known = (steps_of_torch_xla.end_each_pass(seldom),)
     if _OF_NUMBERS.match(thing):
         known = (replace(_IN_PARTS, text=f"{_IN_PARTS.text}: with `{thing}` XLA makes it whole"),)
-    return Grower(f"`{thing}`, since it is fine without it ({line.place})", line, known)
+    return Grower(f"{_named(thing)}, since it is fine without it ({line.place})", line, known)
+
+
+def _named(thing: str) -> str:
+    """As code, unless it is described: `the line that sorts the files`."""
+    return f"the {thing}" if _DESCRIBED.match(thing) else f"`{thing}`"
+
+
+_DESCRIBED = regex(r"(?i)(?:line|call|list|part|step|statement|code|layer)s? (?:that|which|where)\b")
 
 
 _OF_NUMBERS = regex(r"(?:jnp|jax\.numpy)\.[a-z]\w{1,20}(?:\(\))?\Z")
