@@ -406,6 +406,7 @@ TABLE: dict[str, Applicability] = {
     "in-pieces": _ANYWHERE,
     "without-copies": Applicability(_OF_JAX),
     "forward-derivatives": Applicability(_OF_JAX),
+    "backward-derivatives": Applicability(_OF_JAX),
     "setting-that-works": Applicability(shell=True),
     "partitionable-draws": Applicability(_OF_JAX | {TORCH_XLA}, code=_OF_JAX | {TORCH_XLA}),
     "smaller-draws": Applicability(_OF_JAX | {TORCH_XLA}),

@@ -8,6 +8,7 @@ from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.contrasted import contrasted, first_of, without
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.host_causes import on_the_host
+from tfmemlens.findings.support.jacobians import by_the_code
 from tfmemlens.findings.support.jax_told import ended_by_jit, loader_in_words, made_anew, told_of_jax
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.told_again import (
@@ -147,6 +148,9 @@ def told_mechanisms(case: Case) -> Iterator[Grower]:
     framework = framework_of(case)
     if framework == JAX:
         yield from ended_by_jit(case)
+    told = case.capture.surroundings
+    if framework == JAX and told.shows("growing in words") and told.program():
+        yield from made_anew(case)  # what the code shows goes before what is told
     on_host = framework in (JAX, TORCH_XLA) and _of_the_host(case)
     if on_host and (found := on_the_host(case)):
         yield found
@@ -239,6 +243,8 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
         yield full
     yield from loaded_by_handlers(case)
     yield from loaded_in_loops(case)
+    if short and not grows:
+        yield from by_the_code(told)
     if line := _taken_from_others(case):
         grow = Remedy(
             "let TensorFlow take memory as needed, or give it a part, before its first op: in TF 1 the first"
