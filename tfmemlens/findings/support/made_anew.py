@@ -29,6 +29,8 @@ from tfmemlens.values import dataclass
 
 _COMPILES = frozenset({"jit", "pjit", "pmap", "filter_jit", "filter_pmap"})
 _LOOPS_OF_XLA = frozenset({"scan", "while_loop", "fori_loop", "cond", "switch", "associative_scan", "map"})
+_JITTED_OVER_A_FUNCTION = frozenset({"odeint", "minimize"})
+"""Of `jax.experimental.ode` and `jax.scipy.optimize`."""
 _MAKES_FUNCTIONS = frozenset({"partial", "grad", "value_and_grad", "vmap", "jit", "checkpoint", "remat"})
 _LOADERS = frozenset({"ParallelLoader", "MpDeviceLoader"})
 _MAKERS = frozenset(
@@ -79,7 +81,8 @@ class _Turn:
     line: Line
     inside: frozenset[str]
     """Functions that are defined anew in it."""
-    called: bool = False
+    called: tuple[str, ...] = ()
+    """Functions of the program that led here, the outermost first."""
 
 
 class _Finder:
@@ -94,6 +97,18 @@ class _Finder:
             if isinstance(call, ast.Call) and last_name(call.func) in _COMPILES:
                 self._jitted |= _names(call.args)
         self._static = dict(_static_arguments(node for _, node in trees))
+        self._imported = [
+            (at.line_of(node).number, each.asname or each.name, node.module or "")
+            for at, node in trees
+            if isinstance(node, ast.ImportFrom)
+            for each in node.names
+        ] + [
+            (at.line_of(node).number, (each.asname or each.name).partition(".")[0], each.name)
+            for at, node in trees
+            if isinstance(node, ast.Import)
+            for each in node.names
+        ]
+        self._imported.sort()
         self._numpy_of_jax = frozenset(
             each.asname or ""
             for _, node in trees
@@ -162,7 +177,9 @@ class _Finder:
             yield Anew("shape", line, turn.line, dotted(node.func))
         elif name in self._static and self._static[name].changes(node, turn.loop):
             yield Anew("static", line, turn.line, name)
-        elif isinstance(node.func, ast.Name) and not turn.called:
+        elif self._compiles_what_it_gets(at, node) and _is_given_anew(node, turn.inside):
+            yield Anew("body", line, turn.line, dotted(node.func))
+        elif isinstance(node.func, ast.Name) and len(turn.called) < _DEEPEST:
             yield from self._called(node.func.id, turn)
 
     def _called(self, name: str, turn: _Turn) -> Iterator[Anew]:
@@ -170,8 +187,22 @@ class _Finder:
         at, function = self._functions.get(name, (None, None))
         if at is None or function is None or name in self._jitted or _is_cached(function):
             return
+        if name in turn.called:
+            return
         inside = _defined_in(function.body)
-        yield from self._body(at, function.body, _Turn(turn.loop, turn.line, inside, called=True))
+        yield from self._body(at, function.body, _Turn(turn.loop, turn.line, inside, (*turn.called, name)))
+
+    def _compiles_what_it_gets(self, at: Statement, call: ast.Call) -> bool:
+        """Whether it is a function of JAX that is jitted itself, with the function that it is given as static
+        argument: by the last import above it.
+        """
+        name = last_name(call.func)
+        if name not in _JITTED_OVER_A_FUNCTION:
+            return False
+        root = dotted(call.func).partition(".")[0]
+        here = at.line_of(call).number
+        above = [module for number, known, module in self._imported if known == root and number <= here]
+        return bool(above) and above[-1].partition(".")[0] in ("jax", "jaxopt")
 
 
 def _names(nodes: Iterable[ast.AST]) -> set[str]:
@@ -310,7 +341,12 @@ def _uses(loop: ast.For | ast.While, node: ast.AST) -> bool:
 
 def _is_given_anew(call: ast.Call, inside: frozenset[str]) -> bool:
     """Whether a function that it is given is made in the turn."""
-    return any(_makes_a_function(each) or last_name(each) in inside for each in call.args)
+    given = [
+        part
+        for each in call.args
+        for part in (each.elts if isinstance(each, ast.List | ast.Tuple) else (each,))
+    ]
+    return any(_makes_a_function(each) or last_name(each) in inside for each in given)
 
 
 def _is_deleted(loop: ast.For | ast.While, name: str) -> bool:
@@ -398,7 +434,11 @@ def growers(case: Case) -> Iterator[Grower]:
         for each in (one for one in found if one.kind == kind):
             if kind == "shape" and not grows:
                 continue
-            yield Grower(_in_words(each), each.line, _remedies(each), sure=kind == "arrays")
+            yield Grower(_in_words(each), each.line, _remedies(each), sure=kind in _SHOWN)
+
+
+_SHOWN = ("arrays", "static", "body")
+"""What JAX keeps whatever holds the functions: runs of our own showed it."""
 
 
 def loader_in_words(told: Surroundings) -> Grower | None:
@@ -468,7 +508,7 @@ def _remedies(made: Anew) -> tuple[Remedy, ...]:
     if made.kind == "shape":
         return (_FEW_SHAPES, _CLEAR_SHAPES)
     if made.kind == "body":
-        return (_ONE_BODY, _CLEAR)
+        return (_one_body(made), _CLEAR)
     return (_above_the_loop(made), _CLEAR)
 
 
@@ -519,11 +559,28 @@ _CLEAR_SHAPES = Remedy(
     "jax.clear_caches()   # every hundred turns",
     slug="start-anew",
 )
-_ONE_BODY = Remedy(
-    "define that function once, above the loop, or jit the function around it",
-    "run = jax.jit(lambda c, xs: jax.lax.scan(body, c, xs))   # above the loop",
-    slug="compile-once",
-)
+_CODE_OF_ONE_BODY = {
+    "scan": "run = jax.jit(lambda c, xs: {name}(body, c, xs))   # above the loop",
+    "while_loop": "run = jax.jit(lambda c: {name}(test, body, c))   # above the loop",
+    "fori_loop": "run = jax.jit(lambda n, c: {name}(0, n, body, c))   # above the loop",
+    "switch": "{name}(i, (f0, f1), x, y)   # f0 and f1: defined above the loop",
+    "cond": "{name}(p, f0, f1, x, y)   # f0 and f1: defined above the loop",
+    "odeint": "{name}(f, y0, t, a, b)   # f(y, t, a, b): defined above the loop",
+    "minimize": "{name}(f, x0, args=(a, b), method='BFGS')   # f: defined above the loop",
+}
+"""With what changes given as an argument instead of being closed over."""
+
+
+def _one_body(made: Anew) -> Remedy:
+    code = _CODE_OF_ONE_BODY.get(made.name.rpartition(".")[2])
+    return Remedy(
+        f"define that function once, above the loop on {made.loop.place}, and give it what changes as"
+        " arguments instead of closing over it; or jit the function around it",
+        code.format(name=made.name) if code else None,
+        slug="compile-once",
+    )
+
+
 _ONE_LOADER = Remedy(
     "make the loader once, above the loop of epochs, and go over it in each, or close it at the end of each",
     "loader = pl.MpDeviceLoader(loader, device)   # once; a ParallelLoader: para_loader.close()",
