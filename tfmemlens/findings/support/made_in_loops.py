@@ -160,6 +160,39 @@ def predicting_loops(program: Program) -> Iterator[tuple[Line, str]]:
                     yield statement.line_of(call), ast.unparse(call.func)
 
 
+def compiling_loops(program: Program) -> Iterator[tuple[Line, Line, str]]:
+    """Lines of loops that compile a network that was made before them and train it: the line, its loop's and
+    the network's name.
+    """
+    for statement in program:
+        for loop in statement.nodes:
+            if not isinstance(loop, ast.For | ast.While) or not statement.runs(loop):
+                continue
+            calls = list(_calls(loop.body))
+            trained = {_owner(call) for call in calls if last_name(call.func) in _FITS}
+            made = {
+                target
+                for part in loop.body
+                for node in ast.walk(part)
+                if isinstance(node, ast.Assign)
+                for each in node.targets
+                for target in _names(each)
+            }
+            for call in calls:
+                owner = _owner(call)
+                if last_name(call.func) == "compile" and owner in trained - made and call.keywords:
+                    yield statement.line_of(call), statement.line_of(loop), owner
+                    break
+
+
+_FITS = frozenset({"fit", "fit_generator", "train_on_batch"})
+
+
+def _owner(call: ast.Call) -> str:
+    """`model` of `model.fit(...)`, also of `self.model.fit(...)`; empty of another call."""
+    return last_name(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+
+
 def unrolled_loops(program: Program) -> Iterator[tuple[Line, Line]]:
     """Loops of tf.functions that compute gradients in each turn and go over what is Python's own
     (tqdm): tracing runs every turn, and all are one graph. Each with the function's line.
@@ -295,9 +328,98 @@ def graph_loops(program: Program) -> Iterator[tuple[Line, Line, str]]:
             for call in calls:
                 of_function = isinstance(call.func, ast.Name) and call.func.id in making
                 op = f"{ast.unparse(call.func)}()" if of_function else _graph_op(call)
+                op = op or _op_of_a_method(call) or _operator_of_a_run(call, loop)
                 if op is not None:
                     yield statement.line_of(call), statement.line_of(loop), op
                     break
+
+
+_OPS_OF_ITERATORS = frozenset(
+    {"make_initializer", "make_one_shot_iterator", "make_initializable_iterator", "get_next"}
+)
+_OPS_OF_VARIABLES = frozenset({"assign", "assign_add", "assign_sub"})
+
+
+def _op_of_a_method(call: ast.Call) -> str | None:
+    """`iterator.make_initializer` of a method that adds ops; of what a session runs also `w.assign`."""
+    name = last_name(call.func)
+    if name in _OPS_OF_ITERATORS and isinstance(call.func, ast.Attribute):
+        return ast.unparse(call.func)
+    for inner in _calls(call.args[:1]) if name == "run" else ():
+        if last_name(inner.func) in _OPS_OF_VARIABLES and isinstance(inner.func, ast.Attribute):
+            return ast.unparse(inner.func)
+    return None
+
+
+def _operator_of_a_run(call: ast.Call, loop: ast.For | ast.While) -> str | None:
+    """`-loss` of `sess.run(-loss)`: an operator on what was made above the loop makes an op."""
+    if last_name(call.func) != "run" or not isinstance(call.func, ast.Attribute) or not call.args:
+        return None
+    fetched = call.args[0].elts if isinstance(call.args[0], ast.List | ast.Tuple) else call.args[:1]
+    made = {
+        node.id
+        for part in loop.body
+        for node in ast.walk(part)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    for each in fetched:
+        of_tensors = isinstance(each, ast.UnaryOp) or (
+            isinstance(each, ast.BinOp) and not isinstance(each.left, ast.List | ast.Constant)
+        )
+        if of_tensors and _names(each) and not _names(each) & made:
+            return ast.unparse(each)
+    return None
+
+
+def functions_made(program: Program) -> Iterator[tuple[Line, Line, str]]:
+    """Lines of loops that make a tf.function in each turn, by themselves or by calling what makes and gives
+    one: the line, its loop's, and what makes it.
+    """
+    makers = {
+        outer.name
+        for statement in program
+        for outer in statement.nodes
+        if isinstance(outer, ast.FunctionDef) and _gives_a_function(outer)
+    }
+    for statement in program:
+        for loop in statement.nodes:
+            if not isinstance(loop, ast.For | ast.While) or not statement.runs(loop):
+                continue
+            for node in (each for part in loop.body for each in ast.walk(part)):
+                name = _makes_a_function(node, makers)
+                if name:
+                    yield statement.line_of(node), statement.line_of(loop), name
+                    break
+
+
+def _gives_a_function(outer: ast.FunctionDef) -> bool:
+    """Whether it returns a tf.function that it makes."""
+    inside = {
+        node.name
+        for part in outer.body
+        for node in ast.walk(part)
+        if isinstance(node, ast.FunctionDef) and any(map(_traces, node.decorator_list))
+    }
+    if any("cache" in ast.unparse(each) for each in outer.decorator_list):
+        return False
+    given = [node.value for node in ast.walk(outer) if isinstance(node, ast.Return) and node.value]
+    return any(
+        (isinstance(each, ast.Name) and each.id in inside)
+        or (isinstance(each, ast.Call) and _traces(each.func))
+        for each in given
+    )
+
+
+def _makes_a_function(node: ast.AST, makers: set[str]) -> str:
+    """What it calls, or the name that it defines; empty where it makes none."""
+    if isinstance(node, ast.FunctionDef) and any(map(_traces, node.decorator_list)):
+        return node.name
+    if isinstance(node, ast.Call):
+        if _traces(node.func):
+            return ast.unparse(node.func)
+        if isinstance(node.func, ast.Name) and node.func.id in makers:
+            return f"{node.func.id}()"
+    return ""
 
 
 def _functions_that_make_ops(program: Program) -> set[str]:

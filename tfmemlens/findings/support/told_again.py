@@ -313,7 +313,8 @@ _STEP_ALONE = Remedy(
 
 
 def _functions(case: Case, line: Line) -> Grower:
-    del case
+    if once := _traced_once(case):
+        return once
     if _OF_A_LOOP.search(line.text):
         return Grower(
             f"tf.function round a whole loop ({line.place}): tracing it runs every step, and all become one"
@@ -323,6 +324,40 @@ def _functions(case: Case, line: Line) -> Grower:
         )
     what = f"a tf.function is traced anew at its calls ({line.place}), and every graph is kept"
     return Grower(what, line, (OF_FUNCTIONS,))
+
+
+def _traced_once(case: Case) -> Grower | None:
+    """Calls of which the quoted code shows that none makes another graph."""
+    if not case.capture.surroundings.program():
+        return None
+    from tfmemlens.findings.support.retraced_code import traced_once  # reads trees
+
+    if (found := traced_once(case.capture.surroundings.program())) is None:
+        return None
+    name, defined, given, call = found
+    what = (
+        f"`{name}` gets {' and '.join(f'`{each}`' for each in given)}" if given else f"`{name}` gets nothing"
+    )
+    return Grower(
+        f"the release of TensorFlow, and not the program: {what} in each call ({call.place}), made above the"
+        f" loop, so the tf.function ({defined.place}) is traced once",
+        call,
+        (
+            replace(_TRACED_ONCE, code=f"print({name}.experimental_get_tracing_count())   # 1: traced once"),
+            replace(_LOOP_INSIDE, code=f"for _ in tf.range(1000): {name}({', '.join(given)})"),
+        ),
+    )
+
+
+_TRACED_ONCE = Remedy(
+    "see that it is traced once; then take a release in which the same loop stays flat: an older one of which"
+    " you know that, or the newest, and compare over as many calls",
+    slug="newer-release",
+)
+_LOOP_INSIDE = Remedy(
+    "until then call it less often: let one tf.function around the loop run many turns",
+    slug="step-alone",
+)
 
 
 _SUSPECTS = (

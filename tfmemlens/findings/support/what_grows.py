@@ -231,6 +231,8 @@ def _of_code(case: Case) -> Iterator[Grower]:
         else:
             kept += " keeps each with its weights"
         yield Grower(kept, loop.model, tuple(_of_models(loop.loop, bool(loop.clears), loop.alike)), True)
+    yield from _functions_made(case)
+    yield from _compiled_again(case)
     yield from adding_ops(case)
     yield from _given_numbers(case)
     yield from _keeping(told)
@@ -241,6 +243,73 @@ def _of_code(case: Case) -> Iterator[Grower]:
             (_direct_call(case.api),),
             True,
         )
+
+
+def grower_of_code(case: Case) -> Grower | None:
+    """The first that the quoted program itself shows, whatever words say of memory; None where it shows
+    none.
+    """
+    if framework_of(case) != TENSORFLOW or situation(case).program:
+        return None
+    return next((each for each in _of_code(case) if each.sure), None)
+
+
+def _functions_made(case: Case) -> Iterator[Grower]:
+    """A tf.function that each turn of a loop makes."""
+    from tfmemlens.findings.support.made_in_loops import functions_made
+
+    for line, loop, name in functions_made(case.capture.surroundings.program()):
+        yield Grower(
+            f"{line.place} makes a tf.function (`{name}`) in each turn of the loop on {loop.place}: each is"
+            " traced anew, and its graph stays with what it holds",
+            line,
+            (_one_function(name, loop),),
+            True,
+        )
+
+
+def _one_function(name: str, loop: Line) -> Remedy:
+    code = f"step = {name}   # above the loop" if name.endswith("()") else None
+    return Remedy(
+        f"make it once, above the loop on {loop.place}, and call that one in each turn; what changes goes in"
+        " as a tensor",
+        code,
+        slug="one-function",
+    )
+
+
+def _compiled_again(case: Case) -> Iterator[Grower]:
+    """A model that a loop compiles anew in each turn, though it is made before the loop."""
+    from tfmemlens.findings.support.made_in_loops import compiling_loops
+
+    for line, loop, name in compiling_loops(case.capture.surroundings.program()):
+        of_graph = case.api.is_tf1 or case.api.oldest < (2, 0)
+        stays = (
+            "adds its losses, gradients and updates to the one graph, which keeps all"
+            if of_graph
+            else "makes another function for its steps, with a graph of its own"
+        )
+        what = f"{line.place} compiles `{name}` anew in each turn of the loop on {loop.place}: each compile"
+        if of_graph and not case.api.is_tf1:
+            stays += " (TensorFlow 1; TensorFlow 2 makes a function anew)"
+        yield Grower(f"{what} {stays}", line, (_compiled_once(name, loop), _WEIGHTS_ACROSS), True)
+
+
+def _compiled_once(name: str, loop: Line) -> Remedy:
+    return Remedy(
+        f"compile once, above the loop on {loop.place}: what changes from turn to turn (a weight of the loss,"
+        " the learning rate) is a variable that the loss reads, and that each turn sets. Weights stay",
+        f"w = K.variable(0.); {name}.compile(...)   # above; in the loop: K.set_value(w, new)",
+        slug="build-once",
+    )
+
+
+_WEIGHTS_ACROSS = Remedy(
+    "where each turn must compile, carry the weights across: clear Keras's session in each turn, build and"
+    " compile anew, and set them",
+    "w = model.get_weights(); K.clear_session(); model = build(); model.set_weights(w)",
+    slug="clear-session",
+)
 
 
 def loaded_by_handlers(case: Case) -> Iterator[Grower]:
@@ -323,7 +392,21 @@ def adding_ops(case: Case) -> Iterator[Grower]:
             f" the"
             " session takes longer"
         )
-        yield Grower(what, line, (FROZEN,), True)
+        last = op.rpartition(".")[2]
+        assigns = last.startswith("assign") and last.isidentifier()
+        yield Grower(what, line, (*((_assign_once(op),) if assigns else ()), FROZEN), True)
+
+
+def _assign_once(op: str) -> Remedy:
+    owner = op.rpartition(".")[0]
+    name = owner if owner and owner != "tf" else "w"
+    return Remedy(
+        "make one op above the loop that takes its value from a placeholder, and feed what is new: a value"
+        " that is written into the op becomes a constant of the graph, one more in each turn",
+        f"p = tf.placeholder({name}.dtype, {name}.shape); op = {name}.assign(p)\n"
+        "sess.run(op, {p: value})   # in the loop",
+        slug="data-out-of-the-graph",
+    )
 
 
 def _keeping(told: Surroundings) -> Iterator[Grower]:

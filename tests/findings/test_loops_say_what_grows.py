@@ -1,0 +1,207 @@
+"""A loop of the quoted program shows what grows, whatever words its writer has for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+from tfmemlens.model.finding import Finding
+
+COMPILES = """
+{made}
+for i in range(episodes):
+    {anew}
+    model.compile(loss=loss, optimizer='rmsprop')
+    model.fit(x, y)
+"""
+MODELS = """
+for variant in variants:
+    model = make_model(variant)
+    model.fit(x, y, epochs=20)
+    scores[variant] = model.evaluate(a, b)
+"""
+SWITCHES = """
+import jax, jax.numpy as jnp
+
+def outer():
+    x = jnp.ones(100)
+    {inner}
+    fn(0)
+
+def fn(i):
+    return jax.lax.switch(i, [(lambda _: 1), (lambda _: 2)], None)
+
+for i in range(1000):
+    outer()
+"""
+SOLVES = """
+import jax.numpy as jnp
+from {module} import odeint
+while True:
+    {inside}
+    sol = odeint(f, jnp.asarray(1.0), jnp.asarray([0., 1.]))
+"""
+TRACED = """
+import tensorflow as tf
+
+@tf.function
+def operate(img):
+    return img
+
+img = tf.zeros((6, 6, 7))
+for i in range(100000):
+    {line}
+"""
+TELLS = "RAM grows with every call of a tf.function.\n"
+
+
+def first(text: str) -> Finding | None:
+    return next(iter(pipeline.explain(text).findings), None)
+
+
+@pytest.mark.parametrize(
+    ("made", "anew", "compiled"),
+    [
+        ("model = Sequential()", "pass", True),
+        ("pass", "model = Sequential()", False),  # that loop makes models
+    ],
+)
+def test_a_model_that_is_compiled_again_and_again(made: str, anew: str, compiled: bool) -> None:
+    found = first("The memory grows in each episode.\n" + COMPILES.format(made=made, anew=anew))
+    assert found is not None
+    assert ("compiles `model` anew" in found.headline) is compiled
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("A machine of 16 GB was swapping in the end.", True),
+        ("The process keeps all of this in memory, 8 GB by now.", True),
+        ("The machine has 16 GB of memory.", False),
+        ("There is no problem with memory.", False),
+        ("It is slow.", False),
+    ],
+)
+def test_code_says_what_grows_where_memory_is_the_trouble(words: str, named: bool) -> None:
+    found = first(f"{words}\n{MODELS}")
+    assert (found is not None and "makes a model in each turn" in found.headline) is named
+
+
+def test_code_says_nothing_of_an_error_of_another_kind() -> None:
+    error = 'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\nValueError: bad shapes\n'
+    found = first(f"A machine of 16 GB was swapping in the end.\n{MODELS}\n{error}")
+    assert found is None or "makes a model in each turn" not in found.headline
+
+
+@pytest.mark.parametrize(
+    ("inner", "found"),
+    [
+        ("fn = lambda i: jax.lax.switch(i, [lambda _: 1], None)", True),
+        ("pass", True),  # the function that is called makes its branches
+        ("from here import fn", True),
+    ],
+)
+def test_functions_that_are_made_two_calls_below_a_loop(inner: str, found: bool) -> None:
+    page = first("It leaks host memory.\n" + SWITCHES.format(inner=inner))
+    assert (page is not None and "gives `jax.lax.switch` another function" in page.headline) is found
+
+
+@pytest.mark.parametrize(
+    ("module", "inside", "named"),
+    [
+        ("jax.experimental.ode", "f = lambda y, t: -y", True),
+        ("scipy.integrate", "f = lambda y, t: -y", False),  # compiles nothing
+        ("jax.experimental.ode", "pass", False),  # one function for all turns
+    ],
+)
+def test_solvers_that_are_jitted_over_the_function_they_get(module: str, inside: str, named: bool) -> None:
+    page = first("Memory keeps growing in this loop.\n" + SOLVES.format(module=module, inside=inside))
+    assert (page is not None and "gives `odeint` another function" in page.headline) is named
+
+
+@pytest.mark.parametrize(
+    ("line", "once"),
+    [
+        ("s = operate(img)", True),
+        ("s = operate(i)", False),
+        ("s = operate(tf.zeros((i, 6, 7)))", False),
+        ("img = load(i); s = operate(img)", False),
+    ],
+)
+def test_a_function_that_gets_what_was_made_above_the_loop_is_traced_once(line: str, once: bool) -> None:
+    page = first(TELLS + TRACED.format(line=line))
+    assert page is not None
+    assert ("is traced once" in page.headline) is once
+
+
+def test_what_it_is_fine_without_may_go_on_in_the_next_line() -> None:
+    words = (
+        "It is out of memory all the time, but when I take out the line that appends to a list it\n"
+        "gets through all epochs.\n\n    kept.append(tape.gradient(loss, x))\n"
+    )
+    page = first(words)
+    assert page is not None
+    assert "a list keeps by `kept.append" in page.headline
+
+
+SESSION = """
+import tensorflow as tf
+a = tf.constant(5.0)
+with tf.Session() as sess:
+    for i in range(1000):
+        {line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "op"),
+    [
+        ("b = sess.run(-a)", "-a"),
+        ("b = sess.run([train, a * 2])", "a * 2"),
+        ("sess.run(iterator.make_initializer(dataset))", "iterator.make_initializer"),
+        ("sess.run(w.assign(new))", "w.assign"),
+        ("b = sess.run(a)", None),
+        ("b = sess.run([a] + more)", None),  # a list that is made longer
+        ("c = a * 2; sess.run(a)", None),  # nobody knows whether that is a tensor
+        ("frame = frame.assign(x=1); sess.run(a)", None),
+    ],
+)
+def test_ops_that_a_loop_adds_to_the_graph(line: str, op: str | None) -> None:
+    page = first("Memory grows with each iteration.\n" + SESSION.format(line=line))
+    assert page is not None
+    assert (f"adds `{op}` to the graph" in page.headline) is (op is not None)
+
+
+def test_what_is_assigned_is_fed() -> None:
+    page = first("Memory grows with each iteration.\n" + SESSION.format(line="sess.run(w.assign(new))"))
+    assert page is not None
+    assert "p = tf.placeholder(w.dtype, w.shape)" in (page.remedies[0].code or "")
+
+
+FACTORY = """
+import tensorflow as tf
+def make():
+    {decorator}
+    def step(x):
+        return x * 2
+    return step
+{above}
+for x in ds:
+    {line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "above", "line", "made"),
+    [
+        ("@tf.function", "pass", "make()(x)", True),
+        ("@tf.function", "step = make()", "step(x)", False),
+        ("pass", "pass", "make()(x)", False),
+        ("pass", "pass", "f = tf.function(net); f(x)", True),
+    ],
+)
+def test_a_tf_function_that_each_turn_makes(decorator: str, above: str, line: str, made: bool) -> None:
+    code = FACTORY.format(decorator=decorator, above=above, line=line)
+    page = first(f"RAM grows until it is killed.\n{code}")
+    assert page is not None
+    assert ("makes a tf.function" in page.headline) is made
