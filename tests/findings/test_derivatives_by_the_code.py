@@ -107,3 +107,26 @@ jac = g.jacobian(matrix, net.trainable_variables{more})
 def test_a_jacobian_by_a_tape(words: str, more: str, named: bool) -> None:
     found = first(f"{words}\n{TAPE.format(more=more)}")
     assert (found is not None and "the Jacobian of line 5" in found.headline) is named
+
+
+SCAN = """
+import jax, jax.numpy as jnp
+def f(x, ys):
+    def body(c, y):
+        return c + x * y, None
+    return jax.lax.scan(body, 0., ys)[0]
+print({call})
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "call", "named"),
+    [
+        ("The gradient takes 908MB.", "jax.grad(f)(1.0, ys)", True),
+        ("The gradient takes 908 steps.", "jax.grad(f)(1.0, ys)", False),
+        ("It takes 908MB.", "f(1.0, ys)", False),
+    ],
+)
+def test_a_figure_of_memory_beside_the_gradient_of_a_scan(words: str, call: str, named: bool) -> None:
+    found = first(f"{words}\n{SCAN.format(call=call)}")
+    assert (found is not None and "the gradient keeps what each step of the scan" in found.headline) is named

@@ -205,3 +205,89 @@ def test_a_tf_function_that_each_turn_makes(decorator: str, above: str, line: st
     page = first(f"RAM grows until it is killed.\n{code}")
     assert page is not None
     assert ("makes a tf.function" in page.headline) is made
+
+
+INSTANCES = """
+import jax
+class Net{base}:
+    def __init__(self):
+        {init}
+    {decorator}
+    def update(self, p):
+        return p
+{above}
+for k in range(1000):
+    {line}
+"""
+_STATIC = "@functools.partial(jax.jit, static_argnums=0)"
+
+
+@pytest.mark.parametrize(
+    ("base", "init", "decorator", "above", "line", "named"),
+    [
+        ("", "pass", _STATIC, "pass", "net = Net(); net.update(1)", "`update` is compiled for each instance"),
+        ("", "pass", _STATIC, "pass", "nets = [Net() for _ in range(8)]", "`update` is compiled"),
+        ("", "pass", _STATIC, "net = Net()", "net.update(1)", ""),
+        ("", "pass", "@staticmethod", "pass", "net = Net()", ""),
+        ("(eqx.Module)", "pass", _STATIC, "pass", "net = Net()", ""),
+        ("", "self.step = jax.jit(self.update)", "", "pass", "net = Net()", "compiles another function"),
+    ],
+)
+def test_instances_for_which_methods_are_compiled(
+    base: str, init: str, decorator: str, above: str, line: str, named: str
+) -> None:
+    code = INSTANCES.format(base=base, init=init, decorator=decorator, above=above, line=line)
+    page = first(f"Host RAM grows in each turn.\n{code}")
+    assert page is not None
+    made = "is compiled for each instance" in page.headline or "compiles another function" in page.headline
+    assert named in page.headline and made is bool(named)
+
+
+UNDER_A_TAPE = """
+def forward(x):
+    parts = []
+    for i in range(4):
+        parts.append(net(x[i]))
+    return join(parts)
+with tf.GradientTape() as tape:
+    loss = {loss}
+g = tape.gradient(loss, net.trainable_variables)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "loss", "named"),
+    [
+        ("It runs out of memory.", "compare(y, forward(x))", True),
+        ("It runs out of memory.", "compare(y, net(x))", False),
+        ("It is slow.", "compare(y, forward(x))", False),
+    ],
+)
+def test_a_loop_under_a_tape_without_a_message(words: str, loss: str, named: bool) -> None:
+    page = first(f"{words}\n{UNDER_A_TAPE.format(loss=loss)}")
+    assert (page is not None and "it runs under the tape" in page.headline) is named
+
+
+@pytest.mark.parametrize(
+    ("code", "once"),
+    [
+        ("y = model.predict(dataset)", True),
+        ("for part in parts:\n    y = model.predict(part)", False),
+        ("def handle(x):\n    return model.predict(x)", False),
+    ],
+)
+def test_predict_that_is_called_once_keeps_its_outputs(code: str, once: bool) -> None:
+    page = first(f"Memory grows when I call predict instead of many predictions.\n\n{code}\n")
+    assert page is not None
+    assert ("keeps the outputs of all batches" in page.headline) is once
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [("gpflow.models.GPR(x, y)", True), ("gpflow.kernels.Matern52(200)", False)],
+)
+def test_models_of_a_library_that_a_loop_makes(call: str, named: bool) -> None:
+    code = f"import tensorflow as tf\nfor i in range(4000):\n    m = {call}\n    optimizer().minimize(m)\n"
+    page = first(f"Memory usage keeps rising.\n{code}")
+    assert page is not None
+    assert ("makes a model in each turn" in page.headline) is named

@@ -4,8 +4,8 @@ What it means: people ask with the code and their own words. The code may show w
 large: an array that a jitted function captures, a matrix of derivatives, what a scan stacks, an array made
 whole before it is sharded.
 When it fires: no message was found, a line of the text speaks of memory that ran out, and the quoted code
-imports or calls JAX and shows one of these. Where words only say that memory is much, a derivative alone, whose
-passes are counted by the shapes of the code.
+imports or calls JAX and shows one of these. Where words only say that memory is much, a derivative whose
+passes are counted by the shapes of the code, or the gradient of a scan.
 What to do: what the construct asks for; the message of the failure would tell how much was requested.
 """
 
@@ -35,11 +35,13 @@ def check(case: Case) -> Iterator[Finding]:
     )
 
     made = (made_by_program(told) or stacked_by_program(told)) if said else None
-    counted = None
+    weak = False
     if said is None and (line := told.shows("memory at issue")):
         counted = derivatives_by_program(told)
         if counted and (counted.explains or 0) >= _LEAST_BYTES:
-            said, made = line, counted
+            said, made, weak = line, counted, True
+        elif counted is None and (kept := stacked_by_program(told, within=True)):
+            said, made, weak = line, kept, True
     if said is None or made is None:
         return
     yield Finding(
@@ -49,7 +51,7 @@ def check(case: Case) -> Iterator[Finding]:
             Evidence("what the text says", said),
             *((Evidence("the code", made.line),) if made.line else ()),
         ),
-        remedies=(*made.remedies, *(() if counted else (_READ_THE_LOG,))),
+        remedies=(*made.remedies, *(() if weak else (_READ_THE_LOG,))),
     )
 
 

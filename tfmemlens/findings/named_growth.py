@@ -25,6 +25,7 @@ from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: words say that it grows, and not by how much"
@@ -38,6 +39,8 @@ def check(case: Case) -> Iterator[Finding]:
     in_words = not case.moments and (anew or any(map(told.shows, _ONE_AFTER_ANOTHER)))
     said = told.shows("growing in words") or (_ran_out(told) if in_words else None)
     found = grower(case) if said else None
+    if said is None and not case.moments and (ended := _in_the_end(told)):
+        said, found = ended, grower_of_code(case)
     if said is None and not (case.moments or _ends_otherwise(case)):
         said = next(filter(None, map(told.shows, _IN_OTHER_WORDS)), None)
         found = grower_of_code(case) if said else None
@@ -77,6 +80,17 @@ def _ends_otherwise(case: Case) -> bool:
     return told.raised is not None or any(map(told.shows, _ENDS))
 
 
+def _in_the_end(told: Surroundings) -> Line | None:
+    """A line that says that memory ran out, or that it was killed for it, after it went well for a while."""
+    lines = filter(None, map(told.shows, ("running short", "killed in words")))
+    return next((line for line in lines if _AFTER_A_WHILE.search(line.text)), None)
+
+
+_AFTER_A_WHILE = regex(
+    r"(?i)\b(?:in the end|at the end of each|eventually|finally|sooner or later|at some point|ultimately"
+    r"|after (?:a|some|a few|several|many|\d+) (?:while|time|hours?|minutes?|days?|turns|rounds"
+    r"|iterations))\b"
+)
 _ENDS = ("running short", "killed in words", "taking the whole GPU", "more than expected")
 _IN_OTHER_WORDS = ("kept in words", "much memory in words", "memory at issue")
 """Words that do not say that it grows, of memory all the same."""

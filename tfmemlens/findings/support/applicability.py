@@ -292,6 +292,8 @@ TABLE: dict[str, Applicability] = {
     "drop-models": _IN_TENSORFLOW,
     "tape-inside-loop": Applicability(_TENSORFLOW, session=False),
     "own-gradient": Applicability(_TENSORFLOW, since=(2, 0), session=False),
+    "without-tqdm": Applicability(_TENSORFLOW, since=(2, 0), session=False),
+    "stop-recording": Applicability(_TENSORFLOW, since=(2, 0), session=False),
     "no-persistent-tape": Applicability(_TENSORFLOW, session=False),
     "no-kept-tape": Applicability(_TENSORFLOW, session=False),
     "hide-the-gpu": Applicability(_TENSORFLOW, devices=_ON_GPU, shell=True),

@@ -62,8 +62,8 @@ class Anew:
     """Something that each turn of a loop makes."""
 
     kind: str
-    """`function`, `body` (of a loop of XLA), `static` (an argument), `shape`, `weights`, `loader`,
-    `arrays`.
+    """`function`, `body` (of a loop of XLA), `static` (an argument), `instance` (of a class whose methods are
+    compiled for each), `shape`, `weights`, `loader`, `arrays`.
     """
     line: Line
     loop: Line
@@ -97,6 +97,11 @@ class _Finder:
             if isinstance(call, ast.Call) and last_name(call.func) in _COMPILES:
                 self._jitted |= _names(call.args)
         self._static = dict(_static_arguments(node for _, node in trees))
+        self._compiling = {
+            node.name: method
+            for _, node in trees
+            if isinstance(node, ast.ClassDef) and (method := _compiled_for_each(node))
+        }
         self._imported = [
             (at.line_of(node).number, each.asname or each.name, node.module or "")
             for at, node in trees
@@ -177,6 +182,10 @@ class _Finder:
             yield Anew("shape", line, turn.line, dotted(node.func))
         elif name in self._static and self._static[name].changes(node, turn.loop):
             yield Anew("static", line, turn.line, name)
+        elif isinstance(node.func, ast.Name) and name in self._compiling:
+            method, static = self._compiling[name]
+            kind = "instance" if static else "function"
+            yield Anew(kind, line, turn.line, f"{name}.{method}", _uses(turn.loop, node))
         elif self._compiles_what_it_gets(at, node) and _is_given_anew(node, turn.inside):
             yield Anew("body", line, turn.line, dotted(node.func))
         elif isinstance(node.func, ast.Name) and len(turn.called) < _DEEPEST:
@@ -203,6 +212,32 @@ class _Finder:
         here = at.line_of(call).number
         above = [module for number, known, module in self._imported if known == root and number <= here]
         return bool(above) and above[-1].partition(".")[0] in ("jax", "jaxopt")
+
+
+def _compiled_for_each(node: ast.ClassDef) -> tuple[str, bool] | None:
+    """A method that is compiled anew for each instance of a class, and whether that is since it has `self` as
+    a static argument, which keeps the instance: else the constructor compiles it. None of a class whose
+    instances may be equal, and of one that is a tree.
+    """
+    methods = [each for each in node.body if isinstance(each, ast.FunctionDef)]
+    equal = {"__hash__", "__eq__"} & {each.name for each in methods} or node.decorator_list
+    if equal or any(last_name(each) in _TREES for each in node.bases):
+        return None
+    for method in methods:
+        parts = [part for each in method.decorator_list for part in ast.walk(each)]
+        names = [each.arg for each in method.args.args]
+        if names[:1] == ["self"] and _is_traced(method) and 0 in _static(parts, names).places:
+            return method.name, True
+        if method.name == "__init__":
+            made = (each for each in ast.walk(method) if isinstance(each, ast.Assign))
+            for each in made:
+                if _compiles(each.value) and isinstance(each.targets[0], ast.Attribute):
+                    return each.targets[0].attr, False
+    return None
+
+
+_TREES = frozenset({"Module", "NamedTuple", "PyTreeNode"})
+"""Bases whose instances are arguments like any other."""
 
 
 def _names(nodes: Iterable[ast.AST]) -> set[str]:
@@ -423,9 +458,10 @@ def _root(node: ast.AST) -> str:
 
 def growers(case: Case) -> Iterator[Grower]:
     """The same in words, with what helps, for the framework that runs it."""
-    kinds = {JAX: ("arrays", "static", "function", "body", "shape", "weights"), TORCH_XLA: ("loader",)}.get(
-        framework_of(case) or "", ()
-    )
+    kinds = {
+        JAX: ("arrays", "static", "instance", "function", "body", "shape", "weights"),
+        TORCH_XLA: ("loader",),
+    }.get(framework_of(case) or "", ())
     program = case.capture.surroundings.program()
     found = list(made_anew(program)) if kinds and program else []
     told = case.capture.surroundings
@@ -437,7 +473,7 @@ def growers(case: Case) -> Iterator[Grower]:
             yield Grower(_in_words(each), each.line, _remedies(each), sure=kind in _SHOWN)
 
 
-_SHOWN = ("arrays", "static", "body")
+_SHOWN = ("arrays", "static", "instance", "body")
 """What JAX keeps whatever holds the functions: runs of our own showed it."""
 
 
@@ -480,6 +516,12 @@ def _in_words(made: Anew) -> str:
             f"{made.line.place} gives `{made.name}` another value of a static argument in {of_loop}: each is"
             " compiled, and its program stays"
         )
+    if made.kind == "instance":
+        owner, _, method = made.name.partition(".")
+        return (
+            f"{made.line.place} makes another `{owner}` in {of_loop}: `{method}` is compiled for each"
+            " instance anew, and its program stays"
+        )
     if made.kind == "shape":
         return (
             f"{made.line.place} makes an array of another size in {of_loop}: each new shape is compiled anew,"
@@ -505,6 +547,8 @@ def _remedies(made: Anew) -> tuple[Remedy, ...]:
         return (_ONE_LOADER, _FEWER_WAITING)
     if made.kind == "static":
         return (NO_STATIC, _CLEAR)
+    if made.kind == "instance":
+        return (_one_instance(made), _CLEAR)
     if made.kind == "shape":
         return (_FEW_SHAPES, _CLEAR_SHAPES)
     if made.kind == "body":
@@ -528,6 +572,16 @@ def _above_the_loop(made: Anew) -> Remedy:
     return Remedy(
         f"make the function once, above the loop on {made.loop.place}{given}",
         f"{code}   # above the loop" if fits else None,
+        slug="compile-once",
+    )
+
+
+def _one_instance(made: Anew) -> Remedy:
+    owner, _, method = made.name.partition(".")
+    return Remedy(
+        f"compile once for all: make one `{owner}` above the loop on {made.loop.place}, or `{method}` a"
+        " jitted function of the module, and give it what differs (weights, states, data) as arguments",
+        f"{method} = jax.jit({method})   # of the module: {method}(params, data)",
         slug="compile-once",
     )
 

@@ -18,9 +18,11 @@ _MODEL = regex(
     r"|encoder|cnn|rnn|lstm)\w*|load_model|from_pretrained)\Z"
 )
 """Calls that make a network, whoever wrote the function."""
+_OF_A_LIBRARY = regex(r"\A(?!tf\.|keras\.)\w+\.models\.[A-Z]\w*\Z")
+"""A class of a library's module of models: `gpflow.models.GPR`."""
 _OF_KERAS = frozenset({"Model", "Functional"})
 _TRAINS = frozenset(
-    {"compile", "fit", "fit_generator", "train_on_batch", "evaluate", "predict", "load_weights"}
+    {"compile", "fit", "fit_generator", "train_on_batch", "evaluate", "predict", "load_weights", "minimize"}
 )
 _CLEARS = frozenset({"clear_session", "reset_default_graph"})
 _OWN_PROCESS = frozenset({"Process", "Pool", "ProcessPoolExecutor", "Popen"})
@@ -44,6 +46,8 @@ class ModelLoop:
     """The line that deletes the model, or collects garbage."""
     alike: bool = False
     """Whether every turn makes the same network: nothing that makes it depends on the loop."""
+    foreign: bool = False
+    """Whether it is a library's model, of which Keras knows nothing."""
 
 
 def model_loops(program: Program) -> Iterator[ModelLoop]:
@@ -160,6 +164,65 @@ def predicting_loops(program: Program) -> Iterator[tuple[Line, str]]:
                     yield statement.line_of(call), ast.unparse(call.func)
 
 
+def single_predicts(program: Program) -> Iterator[tuple[Line, str]]:
+    """Lines of the program itself that call `predict`, where no loop and no function does: once each."""
+    inside = {
+        id(part)
+        for statement in program
+        for node in statement.nodes
+        if isinstance(node, ast.For | ast.While | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        for part in ast.walk(node)
+    }
+    calls = [(each, call) for each in program for call in _calls([each.node]) if _is_predict(call)]
+    if not any(id(call) in inside for _, call in calls):
+        yield from ((statement.line_of(call), ast.unparse(call.func)) for statement, call in calls)
+
+
+def _is_predict(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in ("predict", "predict_generator")
+
+
+_SLICES = frozenset({"from_tensor_slices", "from_tensors"})
+
+
+def datasets_made(program: Program) -> Iterator[tuple[Line, Line, bool]]:
+    """Lines that make a data set of arrays in each turn of a loop that uses it, or at each call of a function
+    that does: the line, the loop's or the function's, and whether it is a loop.
+    """
+    functions = {
+        node.name: (statement, node)
+        for statement in program
+        for node in statement.nodes
+        if isinstance(node, ast.FunctionDef)
+    }
+    looped: set[str] = set()
+    for statement in program:
+        for loop in statement.nodes:
+            if not isinstance(loop, ast.For | ast.While) or not statement.runs(loop):
+                continue
+            for where, body in _bodies(statement, loop.body, functions):
+                looped.update(each for each, (_, node) in functions.items() if node.body is body)
+                if call := _made_of_arrays(body):
+                    yield where.line_of(call), statement.line_of(loop), True
+                    break
+    for name, (statement, function) in functions.items():
+        if name in looped or name in _ONCE_EACH or not _iterates(function):
+            continue
+        if call := _made_of_arrays(function.body):
+            yield statement.line_of(call), statement.line_of(function), False
+
+
+def _made_of_arrays(body: Sequence[ast.AST]) -> ast.Call | None:
+    return next((call for call in _calls(body) if last_name(call.func) in _SLICES and call.args), None)
+
+
+def _iterates(function: ast.FunctionDef) -> bool:
+    """Whether a function takes elements of a data set, or trains with one, and does not only give it back."""
+    names = {last_name(call.func) for call in _calls(function.body)}
+    loops = any(isinstance(node, ast.For) for node in ast.walk(function))
+    return bool(names & {"iter", "next", "fit", "predict", "evaluate", "make_one_shot_iterator"}) or loops
+
+
 def compiling_loops(program: Program) -> Iterator[tuple[Line, Line, str]]:
     """Lines of loops that compile a network that was made before them and train it: the line, its loop's and
     the network's name.
@@ -194,15 +257,15 @@ def _owner(call: ast.Call) -> str:
 
 
 def unrolled_loops(program: Program) -> Iterator[tuple[Line, Line]]:
-    """Loops of tf.functions that compute gradients in each turn and go over what is Python's own
-    (tqdm): tracing runs every turn, and all are one graph. Each with the function's line.
+    """Loops of tf.functions that go over what is Python's own (tqdm): tracing runs every turn, and all are
+    one graph. Each with the function's line.
     """
     for statement in program:
         for function in statement.nodes:
             if not (isinstance(function, ast.FunctionDef) and any(map(_traces, function.decorator_list))):
                 continue
             for loop in ast.walk(function):
-                if isinstance(loop, ast.For) and _of_python(loop) and _differentiates(loop):
+                if isinstance(loop, ast.For) and _of_python(loop):
                     yield statement.line_of(loop), statement.line_of(function)
 
 
@@ -233,7 +296,7 @@ _Functions = dict[str, tuple[Statement, ast.FunctionDef]]
 
 def _of_loop(statement: Statement, loop: ast.For | ast.While, functions: _Functions) -> ModelLoop | None:
     made: Line | None = None
-    alike = False
+    alike = foreign = False
     done: dict[str, Line] = {}
     loaded = _loaded(loop)
     for where, body in _bodies(statement, loop.body, functions):
@@ -241,8 +304,9 @@ def _of_loop(statement: Statement, loop: ast.For | ast.While, functions: _Functi
             name = last_name(call.func)
             done.setdefault(name, where.line_of(call))
             of_weights = call in loaded
-            if made is None and (of_weights or _MODEL.match(name) or (name in _OF_KERAS and _has_ends(call))):
-                made = where.line_of(call)
+            of_keras = of_weights or _MODEL.match(name) or (name in _OF_KERAS and _has_ends(call))
+            if made is None and (of_keras or _OF_A_LIBRARY.match(ast.unparse(call.func))):
+                made, foreign = where.line_of(call), not of_keras
                 alike = body is loop.body and (of_weights or not _uses(loop))
         for node in (each for part in body for each in ast.walk(part)):
             if isinstance(node, ast.Delete):
@@ -251,7 +315,7 @@ def _of_loop(statement: Statement, loop: ast.For | ast.While, functions: _Functi
         return None
     cleared = next((done[name] for name in _CLEARS if name in done), None)
     freed = next((done[name] for name in _FREES if name in done), None)
-    return ModelLoop(statement.line_of(loop), made, cleared, freed, alike)
+    return ModelLoop(statement.line_of(loop), made, cleared, freed, alike, foreign)
 
 
 def _loaded(loop: ast.For | ast.While) -> list[ast.Call]:

@@ -261,9 +261,36 @@ def _requests(case: Case, line: Line) -> Grower:
 
 def _predicts(case: Case, line: Line) -> Grower:
     told = case.capture.surroundings
+    if once := _predicts_once(told):
+        return once
     what = f"predict is called again and again ({line.place}), and each call makes its own data set or graph"
     more = (_OWN_PROCESS,) if told.shows("predicting a batch in vain") else ()
     return Grower(what, line, (*_calls(case, told), *more, *_newer(case)))
+
+
+def _predicts_once(told: Surroundings) -> Grower | None:
+    """What one call of predict keeps, where the quoted code calls it once."""
+    if not told.program():
+        return None
+    from tfmemlens.findings.support.made_in_loops import single_predicts  # reads trees
+
+    line, call = next(single_predicts(told.program()), (None, ""))
+    if line is None:
+        return None
+    what = f"what `{call}` returns ({line.place}): it keeps the outputs of all batches in host RAM, and joins"
+    return Grower(f"{what} them when the last is done", line, (_WRITE_PARTS, _LESS_RETURNED))
+
+
+_WRITE_PARTS = Remedy(
+    "predict a part of the data at a time, and write each result to a file before the next: whatever a"
+    " callback does with them, predict keeps the outputs of the call",
+    "for i in range(0, batches, 64): np.save(f'part{i}.npy', model.predict(ds.skip(i).take(64)))",
+    slug="predict-in-pieces",
+)
+_LESS_RETURNED = Remedy(
+    "or let the model return less: what is computed from its outputs (argmax, a score) inside the model",
+    slug="smaller-output",
+)
 
 
 def _session_runs(case: Case, line: Line) -> Grower:

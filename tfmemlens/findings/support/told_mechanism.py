@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support import code_snippets, whole_arrays
 from tfmemlens.findings.support.contrasted import contrasted, first_of, without
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.host_causes import on_the_host
@@ -243,8 +243,11 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
         yield full
     yield from loaded_by_handlers(case)
     yield from loaded_in_loops(case)
+    if not device:
+        yield from whole_arrays.by_the_code(told)
     if short and not grows:
         yield from by_the_code(told)
+        yield from _under_a_tape(told)
     if line := _taken_from_others(case):
         grow = Remedy(
             "let TensorFlow take memory as needed, or give it a part, before its first op: in TF 1 the first"
@@ -291,6 +294,42 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
     if not device and told.shows("code for sessions"):
         yield from adding_ops(case)
     yield from told_work(case)
+
+
+def _under_a_tape(told: Surroundings) -> Iterator[Grower]:
+    """A loop under the tape of the quoted code; trees are read only where there is one."""
+    if not any("GradientTape(" in line.text for line in told.code):
+        return
+    from tfmemlens.findings.support.taped_loop import taped_loop
+
+    if taped := taped_loop(told.program()):
+        own = any("custom_gradient" in line.text for line in told.code)
+        remedies = (_TURN_AGAIN, *(() if taped.called else (_TAPE_IN_EACH,)), _NOT_RECORDED)
+        yield Grower(
+            f"what the {taped.words} makes ({taped.loop.place}): it runs under the tape of"
+            f" {taped.tape.place}, which keeps every turn's until the gradient is taken",
+            taped.loop,
+            tuple(reversed(remedies)) if own else remedies,
+        )
+
+
+_TURN_AGAIN = Remedy(
+    "let the backward pass compute each turn again: the tape then keeps what goes into a turn, and one turn's"
+    " results at a time",
+    "turn = tf.recompute_grad(turn)   # what one turn computes, as a function",
+    slug="own-gradient",
+)
+_TAPE_IN_EACH = Remedy(
+    "where the loss is a sum over the turns, take each turn's gradient with a tape of its own, and add them"
+    " up",
+    slug="tape-inside-loop",
+)
+_NOT_RECORDED = Remedy(
+    "what needs no gradient, or has one that you write yourself (tf.custom_gradient), is computed where"
+    " nothing records it, or with a few ops instead of a loop",
+    "with tape.stop_recording(): g = own_gradient(x)   # or of tf.stop_gradient(x)",
+    slug="stop-recording",
+)
 
 
 _SHORT = ("running short", "ended in words", "killed in words", "hanging in words")

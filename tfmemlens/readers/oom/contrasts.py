@@ -610,7 +610,7 @@ def _without(sentence: str) -> str | None:
         fine = _ONLY_WITH.search(sentence) or _OFF.search(sentence) or _WORKS.search(rest)
         fine = fine or _TRAINS.match(rest)
         nothing = _NO_THING.match(thing) and not (_POINTS.match(thing) or _LINE_THAT.match(thing))
-        if fine and not (nothing or _VAIN.search(rest)):
+        if fine and not (nothing or _VAIN.search(rest) or _BUT_WRONG.search(rest)):
             return thing
     return None
 
@@ -648,6 +648,11 @@ _SHORT = 16
 _CODE = regex(r"\w ?= ?\S|\w\(")
 _OF_DATA = "fails with more data"
 _ARTICLE = regex(r"(?i)\A(?:the|my|a|an|any) ")
+_BUT_WRONG = regex(
+    r"(?i)\bbut\b[^.]{0,60}\b(?:nans?|inf|wrong|incorrect|garbage|unstable|diverg\w*|bad|worse|useless"
+    r"|(?:do|does|did)(?: ?n['\u2019]?t| not) (?:converge|learn))\b"
+)
+"""It fits without it, and is of no use."""
 _VAIN = regex(r"(?i)\b(?:still|no (?:help|effect|luck)|n't help|not help)\b")
 _WORDS = regex(r"[a-z]{2,} [a-z`'\"]{2,}|[\u4e00-\u9fff]{3}")
 

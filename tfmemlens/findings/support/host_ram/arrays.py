@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.host_ram.pipeline import buffers_shown
+from tfmemlens.findings.support.host_ram.replay import smaller_buffer
 from tfmemlens.findings.support.told_mechanism import OF_JOINED_OUTPUTS
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.findings.support.what_grows import THREADS, grower
@@ -87,6 +88,9 @@ def characters(failed: FailedRequest) -> int:
 def of_an_array(case: Case, failed: FailedRequest) -> Iterator[Remedy]:
     """What helps where Python found no room: where no array is named, what the words say of the cause."""
     told = case.capture.surroundings
+    if replayed := smaller_buffer(case, failed):
+        yield replayed
+        return
     if failed.shape is None and told.shows("worker processes"):
         yield THREADS
         return
