@@ -172,3 +172,36 @@ def test_a_loop_of_python_within_a_tf_function(over: str, unrolled: bool) -> Non
     found = first(f"Memory grows all the time.\n{code}")
     assert found is not None
     assert ("within a tf.function" in found.headline) is unrolled
+
+
+AGENTS = """
+agents = []
+for i in range(3):
+    agent = {call}
+    agents.append(agent)
+"""
+KILLED = "Process finished with exit code 137 (interrupted by signal 9: SIGKILL)\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "named", "option"),
+    [
+        ("NFSPAgent(sess, hidden_layers_sizes=[512, 1024, 2048, 1024, 512], q_replay_memory_init_size=1000)",
+         "bounds nothing", "`q_replay_memory_size`"),
+        ("DQNAgent(replay_memory_size=1000000)", "the replay memory of `DQNAgent`", "`replay_memory_size`"),
+        ("TravelAgent(name='a')", "", ""),
+    ],
+)  # fmt: skip
+def test_the_replay_memory_of_an_agent(call: str, named: str, option: str) -> None:
+    found = first(f"tensorflow 1.15\n{KILLED}{AGENTS.format(call=call)}")
+    assert found is not None
+    assert "TiB" not in found.headline
+    assert ("the replay memory of" in found.headline) is bool(named) and named in found.headline
+    assert not option or option in found.remedies[0].text
+
+
+def test_a_buffer_that_words_tell_of_has_the_option_of_its_library() -> None:
+    code = "from stable_baselines import DQN\nmodel = DQN(MlpPolicy, env)\nmodel.learn(10000000)\n"
+    found = first(f"The memory grows until the kernel dies.\n{code}")
+    assert found is not None
+    assert "`buffer_size`" in found.remedies[0].text

@@ -18,6 +18,7 @@ from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import GIB
 
 BASIS = Basis.NAME
+_COMPILED_ANEW = ("jax: recompiling", "many shapes")
 _LEAST_BYTES = GIB // 4
 """What is counted, and so explains memory that is only said to be much."""
 EXPLAINS = "no bytes: no message says how much was requested"
@@ -35,6 +36,8 @@ def check(case: Case) -> Iterator[Finding]:
     )
 
     made = (made_by_program(told) or stacked_by_program(told)) if said else None
+    if any(map(told.shows, _COMPILED_ANEW)):
+        made = None  # its writer says what is compiled again and again: words tell of that
     weak = False
     if said is None and (line := told.shows("memory at issue")):
         counted = derivatives_by_program(told)

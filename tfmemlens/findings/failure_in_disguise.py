@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, device_users, own_gpu, part_for_jax, remedies
 from tfmemlens.findings.support.driver import of_context
+from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.named_sizes import stated_length
 from tfmemlens.findings.support.part_for_jax import Part
 from tfmemlens.findings.support.program_lines import code_lines
@@ -20,7 +21,7 @@ from tfmemlens.findings.support.prose_advice import full_device
 from tfmemlens.findings.support.rows import failures, is_constant_of_graph, tensor_text
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_name, framework_of
 from tfmemlens.model.attribution import Kind
-from tfmemlens.model.capture import DeviceUse
+from tfmemlens.model.capture import DeviceUse, Surroundings
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -92,9 +93,53 @@ def _meaning(case: Case, failed: FailedRequest) -> str | None:
         alive = _ALIVE.search(failed.line.text) if failed.line else None
         how_many = f" ({int(alive['graphs']):,} are alive in the process)" if alive else ""
         return f"the driver had no memory left for one more CUDA graph of a compiled program{how_many}"
+    if _of_programs(case, failed):
+        return (
+            "the driver had no memory left for one more compiled program: each is loaded beside JAX's pool,"
+            " and stays loaded as long as its function, so most likely they pile up"
+        )
     return _MEANING.get(failed.kind)
 
 
+def _of_programs(case: Case, failed: FailedRequest) -> bool:
+    """Whether the driver failed to load a compiled program after many others: something is made, and so
+    compiled, again and again.
+    """
+    told = case.capture.surroundings
+    if framework_of(case) != JAX or failed.line is None or not _LOADS.search(failed.line.text):
+        return False
+    return any(map(told.shows, _MANY_BEFORE)) or next(_made_anew(case), None) is not None
+
+
+def _made_anew(case: Case) -> Iterator[Grower]:
+    if not case.capture.surroundings.program():
+        return
+    from tfmemlens.findings.support.made_anew import growers  # reads trees
+
+    yield from growers(case)
+
+
+_LOADS = regex(r"CUBIN|cuModuleLoad|\bmodule\b|\bPTX\b")
+_MANY_BEFORE = (
+    "again at each model",
+    "again at each trial",
+    "growing in words",
+    "failing late",
+    "many runs before",
+)
+_COMPILED_ONCE = Remedy(
+    "compile once for all: jit functions of the module, above the loop, which get weights and data as"
+    " arguments; a class whose constructor jits, or a new function, compiles in each turn. More room for the"
+    " driver only puts the end off",
+    "jax.config.update('jax_log_compiles', True)   # names what is compiled in each turn",
+    slug="compile-once",
+)
+_DROPPED = Remedy(
+    "where each turn needs its own: drop what was compiled before the next, or do some hundred turns in a"
+    " process of their own",
+    "del model; jax.clear_caches()   # at the end of each turn",
+    slug="start-anew",
+)
 _ALIVE = regex(r"total of (?P<graphs>\d{1,9}) alive graphs")
 
 
@@ -206,8 +251,20 @@ _OF_WORKERS = regex(r"(?i)\bworkers?\b|\.predict\(|__getitem__")
 
 def _workers(case: Case) -> Line | None:
     """The line that starts processes which read data, where the text says that these fail or compute."""
-    line = case.capture.surroundings.shows("worker processes")
-    return line if line and framework_of(case) == TENSORFLOW and _OF_WORKERS.search(line.text) else None
+    told = case.capture.surroundings
+    line = told.shows("worker processes")
+    if line is None or framework_of(case) != TENSORFLOW:
+        return None
+    return line if _OF_WORKERS.search(line.text) or _reads_with_tensorflow(told) else None
+
+
+def _reads_with_tensorflow(told: Surroundings) -> bool:
+    """Whether a generator of the quoted code computes with TensorFlow, and so each worker that runs it."""
+    if not told.program():
+        return False
+    from tfmemlens.findings.support.whole_arrays import generators_that_compute  # reads trees
+
+    return any(True for _ in generators_that_compute(told.program()))
 
 
 _THREADS = Remedy(
@@ -291,6 +348,10 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
         )
     if _workers(case) and moment.request.failed.kind is RequestKind.DRIVER:
         yield _THREADS
+        return
+    if _of_programs(case, moment.request.failed):
+        made = next(_made_anew(case), None)
+        yield from made.remedies if made else (_COMPILED_ONCE, _DROPPED)
         return
     if _own_pool(case, moment):
         yield from _of_own_pool(case)

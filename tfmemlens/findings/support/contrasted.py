@@ -128,10 +128,19 @@ def first_of(case: Case, growers: Iterator[Grower]) -> Grower | None:
         made = next(
             (each for each in known if any(it.slug == OF_FUNCTIONS_MADE for it in each.remedies)), None
         )
-        return made or Grower(f"`{thing}`, since it is fine without it ({line.place})", line, (OF_FUNCTIONS,))
+        shown = next((each for each in known if each.sure and _OF_TRACING.search(each.what)), None)
+        return (
+            made
+            or shown
+            or Grower(f"`{thing}`, since it is fine without it ({line.place})", line, (OF_FUNCTIONS,))
+        )
     word = max(_WORD.findall(thing), key=len, default=thing).lower()
     agreeing = (each for each in known if each.sure or word in each.what.lower())
     return next(agreeing, _leave_out(case, thing, line))
+
+
+_OF_TRACING = regex(r"\btf\.function\b|\btrac(?:ed|ing)\b")
+"""What the code shows of a tf.function goes before what is said of all of them."""
 
 
 def without(case: Case) -> tuple[str, Line] | None:

@@ -475,11 +475,13 @@ _LEAST_ROWS = 16
 def _captured(program: list[Statement]) -> MadeByLine | None:
     """A function that is compiled with an array of the scope around it: the array becomes a constant."""
     arrays = dict(_arrays(program))
+    sizes = {each.line: each.array.bytes for each in arrays_of(Program(tuple(program))).arrays}
     functions = {node.name: node for _, node in _nodes(program, ast.FunctionDef)}
     for statement, node, inside in _compiled(program, functions):
-        name = next((free for free in _free(inside) if free in arrays), None)
-        if name is None:
+        held = [free for free in _free(inside) if free in arrays]
+        if not held:
             continue
+        name = max(held, key=lambda each: sizes.get(arrays[each], 0))
         line, again = statement.line_of(node), _in_a_loop(statement.node, node)
         what = (
             f"the function that {line.place} compiles uses the array `{name}`"

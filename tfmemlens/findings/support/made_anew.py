@@ -29,8 +29,21 @@ from tfmemlens.values import dataclass
 
 _COMPILES = frozenset({"jit", "pjit", "pmap", "filter_jit", "filter_pmap"})
 _LOOPS_OF_XLA = frozenset({"scan", "while_loop", "fori_loop", "cond", "switch", "associative_scan", "map"})
-_JITTED_OVER_A_FUNCTION = frozenset({"odeint", "minimize"})
-"""Of `jax.experimental.ode` and `jax.scipy.optimize`."""
+_JITTED_OVER_A_FUNCTION = frozenset(
+    {"odeint", "minimize", "bfgs_minimize", "lbfgs_minimize"}
+    | {
+        "LBFGS",
+        "BFGS",
+        "GradientDescent",
+        "ProximalGradient",
+        "OptaxSolver",
+        "GaussNewton",
+        "LevenbergMarquardt",
+    }
+    | {"NonlinearCG", "ProjectedGradient", "Broyden", "AndersonAcceleration", "FixedPointIteration"}
+)
+"""Of `jax.experimental.ode`, `jax.scipy.optimize`, TensorFlow Probability on JAX, and solvers of jaxopt."""
+_OWNERS = ("jax", "jaxopt", "tfp", "tensorflow_probability")
 _MAKES_FUNCTIONS = frozenset({"partial", "grad", "value_and_grad", "vmap", "jit", "checkpoint", "remat"})
 _LOADERS = frozenset({"ParallelLoader", "MpDeviceLoader"})
 _MAKERS = frozenset(
@@ -136,6 +149,17 @@ class _Finder:
                     seen.add(each.line)
                     yield each
 
+    def repeated(self, said: Line) -> Iterator[Anew]:
+        """What statements make that run again and again, though no loop is quoted."""
+        body = [each.node for each in self._program]
+        if any(isinstance(node, ast.For | ast.While) for each in self._program for node in each.nodes):
+            return
+        turn = _Turn(ast.While(ast.Constant(True), body, []), said, _defined_in(body))
+        for statement in self._program:
+            for each in self._visit(statement, statement.node, turn):
+                if each.kind == "body":
+                    yield each
+
     def _visit(self, at: Statement, node: ast.AST, turn: _Turn | None) -> Iterator[Anew]:
         if isinstance(node, ast.For | ast.While) and _is_long(node) and at.runs(node):
             turn = _Turn(node, at.line_of(node), _defined_in(node.body))
@@ -211,7 +235,7 @@ class _Finder:
         root = dotted(call.func).partition(".")[0]
         here = at.line_of(call).number
         above = [module for number, known, module in self._imported if known == root and number <= here]
-        return bool(above) and above[-1].partition(".")[0] in ("jax", "jaxopt")
+        return (above[-1].partition(".")[0] if above else root) in _OWNERS
 
 
 def _compiled_for_each(node: ast.ClassDef) -> tuple[str, bool] | None:
@@ -389,6 +413,11 @@ def _is_deleted(loop: ast.For | ast.While, name: str) -> bool:
     return any(last_name(target) == name for each in gone for target in each.targets)
 
 
+def told_to_repeat(program: Program, said: Line) -> Iterator[Anew]:
+    """The same of code without a loop, which words say is run again and again."""
+    return _Finder(program).repeated(said)
+
+
 def made_anew(program: Program) -> Iterator[Anew]:
     """All that loops of the program make in each turn, in the order of the text."""
     return _Finder(program).found()
@@ -466,6 +495,8 @@ def growers(case: Case) -> Iterator[Grower]:
     found = list(made_anew(program)) if kinds and program else []
     told = case.capture.surroundings
     grows = told.shows("growing in words") or told.shows("failing late")
+    if not found and grows and program and _REPEATED.search(grows.text) and "body" in kinds:
+        found = list(told_to_repeat(program, grows))
     for kind in kinds:
         for each in (one for one in found if one.kind == kind):
             if kind == "shape" and not grows:
@@ -473,6 +504,7 @@ def growers(case: Case) -> Iterator[Grower]:
             yield Grower(_in_words(each), each.line, _remedies(each), sure=kind in _SHOWN)
 
 
+_REPEATED = regex(r"(?i)\brepeated\w*\b|\bloops?\b|\b(?:each|every) (?:call|time|iteration|step|run)\b")
 _SHOWN = ("arrays", "static", "instance", "body")
 """What JAX keeps whatever holds the functions: runs of our own showed it."""
 
@@ -497,6 +529,8 @@ _NEWER_LOADER = Remedy(
 
 def _in_words(made: Anew) -> str:
     of_loop = f"each turn of the loop on {made.loop.place}"
+    if not _LOOPS.match(made.loop.text):
+        of_loop = f"each call ({made.loop.place} tells of a loop)"
     if made.kind == "arrays":
         return (
             f"`{made.name}` ({made.line.place}), which keeps all arrays that are alive, those of earlier"
@@ -536,6 +570,9 @@ def _in_words(made: Anew) -> str:
         f"{made.line.place} makes and compiles another function in {of_loop}, which keeps what it closes"
         " over: its program stays as long as the function, in early releases of JAX until the end"
     )
+
+
+_LOOPS = regex(r"\s*(?:>>> )?(?:async )?(?:for|while)\b|.*\bfor \w+ in\b")
 
 
 def _remedies(made: Anew) -> tuple[Remedy, ...]:

@@ -63,9 +63,12 @@ def model_loops(program: Program) -> Iterator[ModelLoop]:
     calls = [call for each in program for call in _calls([each.node])]
     if any(last_name(call.func) in _OWN_PROCESS and not _WATCHES.match(ast.unparse(call)) for call in calls):
         return
+    own = _own_models(program)
     for statement in program:
         for loop in statement.nodes:
-            if isinstance(loop, ast.For | ast.While) and (found := _of_loop(statement, loop, functions)):
+            if not isinstance(loop, ast.For | ast.While):
+                continue
+            if found := _of_loop(statement, loop, functions, own):
                 yield found
 
 
@@ -157,11 +160,21 @@ def predicting_loops(program: Program) -> Iterator[tuple[Line, str]]:
     """Lines of loops that call `predict` of a model in each turn, and what they call."""
     if any(_OTHER_PREDICT & _imported(node) for each in program for node in each.nodes):
         return
+    predicting = {
+        function.name: (where.line_of(call), ast.unparse(call.func))
+        for where in program
+        for function in where.nodes
+        if isinstance(function, ast.FunctionDef) and function.name not in (*_ONCE_EACH, "predict")
+        for call in _calls(function.body)
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "predict"
+    }
     for statement in program:
         for loop in statement.nodes:
             for call in _calls(loop.body) if isinstance(loop, ast.For | ast.While) else ():
                 if isinstance(call.func, ast.Attribute) and call.func.attr == "predict":
                     yield statement.line_of(call), ast.unparse(call.func)
+                elif last_name(call.func) in predicting:
+                    yield predicting[last_name(call.func)]
 
 
 def single_predicts(program: Program) -> Iterator[tuple[Line, str]]:
@@ -294,7 +307,22 @@ def _imported(node: ast.AST) -> set[str]:
 _Functions = dict[str, tuple[Statement, ast.FunctionDef]]
 
 
-def _of_loop(statement: Statement, loop: ast.For | ast.While, functions: _Functions) -> ModelLoop | None:
+def _own_models(program: Program) -> frozenset[str]:
+    """Names of the program's own classes of networks."""
+    return frozenset(
+        node.name
+        for statement in program
+        for node in statement.nodes
+        if isinstance(node, ast.ClassDef) and any(last_name(each) in _BASES for each in node.bases)
+    )
+
+
+_BASES = frozenset({"Model", "Sequential", "Functional"})
+
+
+def _of_loop(
+    statement: Statement, loop: ast.For | ast.While, functions: _Functions, own: frozenset[str]
+) -> ModelLoop | None:
     made: Line | None = None
     alike = foreign = False
     done: dict[str, Line] = {}
@@ -304,7 +332,9 @@ def _of_loop(statement: Statement, loop: ast.For | ast.While, functions: _Functi
             name = last_name(call.func)
             done.setdefault(name, where.line_of(call))
             of_weights = call in loaded
-            of_keras = of_weights or _MODEL.match(name) or (name in _OF_KERAS and _has_ends(call))
+            of_keras = (
+                of_weights or name in own or _MODEL.match(name) or (name in _OF_KERAS and _has_ends(call))
+            )
             if made is None and (of_keras or _OF_A_LIBRARY.match(ast.unparse(call.func))):
                 made, foreign = where.line_of(call), not of_keras
                 alike = body is loop.body and (of_weights or not _uses(loop))

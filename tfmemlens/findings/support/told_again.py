@@ -432,7 +432,18 @@ def replays(case: Case) -> Iterator[Grower]:
     line = told.shows("replaying")
     if line and not (told.shows("saving in words") or told.shows("a small replay buffer")):
         what = f"the buffer of experiences ({line.place}), which fills until its capacity"
-        yield Grower(what, line, (SMALLER_REPLAY, NOT_KEPT))
+        yield Grower(what, line, (_smaller_replay(told),))
+
+
+def _smaller_replay(told: Surroundings) -> Remedy:
+    """With the option of the library that the text names."""
+    from tfmemlens.findings.support.host_ram.replay import option_of_library
+
+    known = option_of_library(" ".join(line.text for line in (*told.code, *code_lines(told))))
+    if known is None:
+        return SMALLER_REPLAY
+    text = SMALLER_REPLAY.text.replace("a smaller capacity", f"a smaller capacity (`{known[0]}`)")
+    return replace(SMALLER_REPLAY, text=text, code=known[1])
 
 
 _ANSWERS: dict[str, Callable[[Case, Line], Grower]] = {

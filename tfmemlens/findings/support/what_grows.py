@@ -243,7 +243,8 @@ def _of_code(case: Case) -> Iterator[Grower]:
     yield from _compiled_again(case)
     yield from adding_ops(case)
     yield from _given_numbers(case)
-    yield from _keeping(told)
+    kept_lists = list(_keeping(told))
+    yield from (each for each in kept_lists if _BY_A_MODEL.search(each.line.text))
     for line, call in predicting_loops(told.program()):
         yield Grower(
             f"{line.place} calls `{call}` in each turn of a loop, and each call makes its own data set",
@@ -251,6 +252,7 @@ def _of_code(case: Case) -> Iterator[Grower]:
             (_direct_call(case.api),),
             True,
         )
+    yield from (each for each in kept_lists if not _BY_A_MODEL.search(each.line.text))
 
 
 def _of_a_library(case: Case, loop: ModelLoop) -> Grower:
@@ -482,7 +484,7 @@ def _keeping(told: Surroundings, tensors: bool = False) -> Iterator[Grower]:
         if each.on_host or each.model or each.most:
             continue
         made = any(_BY_A_MODEL.search(line.text) for line in (*each.made, each.line))
-        if tensors and (each.number or not made):
+        if (tensors and (each.number or not made)) or _CONSTANT.fullmatch(each.value):
             continue
         what = f"`{each.container}` keeps `{each.value}` of each turn of the loop ({each.line.place})"
         if each.each:
@@ -494,6 +496,7 @@ def _keeping(told: Surroundings, tensors: bool = False) -> Iterator[Grower]:
 _BY_A_MODEL = regex(
     r"(?i)\b\w*(?:model|net|encoder|embed\w*|extract\w*|backbone)\w*(?:\.\w+)?\(|\btf\.\w|\.gradient\("
 )
+_CONSTANT = regex(r"-?[\d.]+|None|True|False|'[^']*'|\[\]|\{\}")
 _OF_ARRAYS = 64 << 10
 """Bytes of what is no number, and no loss of a batch."""
 _LESS_OF_EACH = Remedy(

@@ -135,3 +135,19 @@ def _read_in_constructors(program: Program) -> Iterator[tuple[Line, str, str, bo
                     floats = "float" in ast.unparse(assigned.value)
                     yield statement.line_of(assigned), node.name, dotted(reads[0].func), floats
                     break
+
+
+def generators_that_compute(program: Program) -> Iterator[tuple[Line, str]]:
+    """Generators of Keras whose methods call TensorFlow: the line of a call, and the call."""
+    for statement in program:
+        for node in statement.nodes:
+            if not isinstance(node, ast.ClassDef) or not any(
+                last_name(each) in _GENERATORS for each in node.bases
+            ):
+                continue
+            for part in (
+                inner for each in node.body if isinstance(each, ast.FunctionDef) for inner in ast.walk(each)
+            ):
+                name = dotted(part.func) if isinstance(part, ast.Call) else ""
+                if name.startswith(("tf.", "tensorflow.")) and ".keras.utils" not in name:
+                    yield statement.line_of(part), name

@@ -130,7 +130,7 @@ _RISES = regex(
 )
 """`RAM goes from 1.1 GB to 7 GB within two days`."""
 _POWERS = {"M": 1, "G": 1 << 10, "T": 1 << 20}
-_OTHER_SUBJECT = regex(r"(?i)\b(?:loss|accuracy|learning rate|speed|time|score|reward)\b")
+_OTHER_SUBJECT = regex(r"(?i)\b(?:loss|accuracy|learning rate|speed|(?<!same )time|score|reward)\b")
 _OF_ANOTHER = regex(rf"{_OTHER_SUBJECT.pattern}(?: \w+)?\s*\Z")
 _TAKES = regex(
     r"(?i)\b(?:tak(?:e|es|en|ing)|us(?:e|es|ing|ed)|allocat(?:e|es|ed|ing)|occup(?:y|ies|ied|ying)"
@@ -453,13 +453,17 @@ def _repeats(unit: str, sentence: str, titled: bool) -> bool:
     named = _IN_TITLES.get(unit) if titled else None
     if named and named.search(sentence):
         return True
-    match = None if _IMPORT.match(sentence) else _REPEATED[unit].search(sentence)
+    once = _IMPORT.match(sentence) or (unit in _MADE and _ONCE.search(sentence))
+    match = None if once else _REPEATED[unit].search(sentence)
     if match is None or unit != "model":
         return match is not None
     at_once = _AT_ONCE.match(match[0]) and not _DONE.search(sentence[: match.start()])
     return not (at_once or _OF_TRAINING.search(match[0]) or _TRAINING_GOES_ON.match(sentence, match.end()))
 
 
+_MADE = ("data set", "model", "loaded model")
+_ONCE = regex(r"(?i)\bonce\b(?! (?:per|for|in|an?) )|\b(?:before|above|outside(?: of)?) (?:the|my) loop\b")
+"""What is made so is not made again."""
 _IMPORT = regex(r"\s*(?:from [\w.]+ )?import ")
 _AT_ONCE = regex(r"(?i)\A\d+ (?:\w+ )?models?\Z")
 _DONE = regex(r"(?i)\b(?:after|every|train\w*|fit\w*|build\w*|creat\w*|mak\w*|compil\w*|first|past)\s+\Z")

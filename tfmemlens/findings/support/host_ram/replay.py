@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+
+from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import FailedRequest
@@ -50,10 +54,7 @@ def smaller_buffer(case: Case, failed: FailedRequest) -> Remedy | None:
         return None
     names = " ".join((*here, said, *(line.text for line in code_lines(case.capture.surroundings))))
     few = min(_FEWER, entries // 10) if entries else _FEWER
-    option, code = next(
-        ((option, code.format(n=few)) for pattern, option, code in _OPTIONS if _is_named(pattern, names)),
-        _by_its_own_name(innermost, few),
-    )
+    option, code = option_of_library(names, few) or _by_its_own_name(innermost, few)
     size = ""
     if entries and failed.tensor_bytes:
         each = failed.tensor_bytes // entries
@@ -70,9 +71,52 @@ def smaller_buffer(case: Case, failed: FailedRequest) -> Remedy | None:
     )
 
 
-def _is_named(pattern: str, text: str) -> bool:
-    """Whether a pattern of the table is in a text."""
-    return regex(pattern).search(text) is not None
+def option_of_library(text: str, few: int = _FEWER) -> tuple[str, str] | None:
+    """The option of the buffer's capacity in the library that a text names, and how it is set."""
+    return next(
+        ((option, code.format(n=few)) for pattern, option, code in _OPTIONS if regex(pattern).search(text)),
+        None,
+    )
+
+
+def of_an_agent(case: Case) -> Grower | None:
+    """An agent of the quoted code that is given numbers of its replay memory."""
+    for statement in case.capture.surroundings.program():
+        for node in statement.nodes:
+            if not isinstance(node, ast.Call) or not _AGENT.search(last_name(node.func)):
+                continue
+            names = [word.arg for word in node.keywords if word.arg and _OF_MEMORY.search(word.arg)]
+            names.sort(key=lambda each: "replay" not in each)
+            if not names:
+                continue
+            line = statement.line_of(node)
+            capacity = [each for each in names if not _OF_THE_START.search(each)]
+            option = capacity[0] if capacity else _OF_THE_START.sub("", names[0])
+            what = (
+                f"the replay memory of `{last_name(node.func)}` ({line.place}), which fills with transitions"
+                " up to its capacity, for each agent that is made"
+            )
+            if not capacity:
+                what += f"; `{names[0]}` says when the training begins, and bounds nothing"
+            return Grower(
+                what,
+                line,
+                (
+                    Remedy(
+                        f"give it a smaller capacity (`{option}`, or whatever the class calls it: many have"
+                        " 100,000 or a million by themselves), and count it: two observations for each entry",
+                        f"{last_name(node.func)}(..., {option}=10000)",
+                        slug="smaller-replay",
+                    ),
+                ),
+                True,
+            )
+    return None
+
+
+_AGENT = regex(r"(?i)agent|dqn|ddpg|\bsac\b|\btd3\b|nfsp|rainbow|d4pg")
+_OF_MEMORY = regex(r"(?i)replay|(?:memory|buffer)_\w*size|capacity|reservoir")
+_OF_THE_START = regex(r"(?i)_?(?:init(?:ial)?|warm_?up|min|start)(?=_|\Z)")
 
 
 def _by_its_own_name(lines: list[str], few: int) -> tuple[str, str | None]:

@@ -306,6 +306,6 @@ ROWS = (
         ("models.append('resnet')", "paths = [model_path(i) for i in range(3)]"),
         of=Of.ANY,
         keeps=True,
-        unless=regex(r"clear_session\(|reset_default_graph\(|\bProcess\(|subprocess"),
+        unless=regex(r"clear_session\(|reset_default_graph\(|\bProcess\(|subprocess|\w*replay\w*\s*="),
     ),
 )
