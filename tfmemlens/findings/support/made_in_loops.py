@@ -156,6 +156,12 @@ def _used(body: Sequence[ast.AST]) -> set[str]:
     return used
 
 
+_OF_OTHERS = frozenset(
+    "predict evaluate fit compile call step run update reset get append join save load close add".split()
+)
+"""Methods that objects of libraries have as well."""
+
+
 def predicting_loops(program: Program) -> Iterator[tuple[Line, str]]:
     """Lines of loops that call `predict` of a model in each turn, and what they call."""
     if any(_OTHER_PREDICT & _imported(node) for each in program for node in each.nodes):
@@ -164,7 +170,7 @@ def predicting_loops(program: Program) -> Iterator[tuple[Line, str]]:
         function.name: (where.line_of(call), ast.unparse(call.func))
         for where in program
         for function in where.nodes
-        if isinstance(function, ast.FunctionDef) and function.name not in (*_ONCE_EACH, "predict")
+        if isinstance(function, ast.FunctionDef) and function.name not in _ONCE_EACH | _OF_OTHERS
         for call in _calls(function.body)
         if isinstance(call.func, ast.Attribute) and call.func.attr == "predict"
     }

@@ -243,7 +243,7 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
         yield full
     yield from loaded_by_handlers(case)
     yield from loaded_in_loops(case)
-    if not device:
+    if not (device or grows) and any(map(told.shows, _OF_HOST_RAM)):
         yield from whole_arrays.by_the_code(told)
     if short and not grows:
         yield from by_the_code(told)
@@ -302,7 +302,8 @@ def _under_a_tape(told: Surroundings) -> Iterator[Grower]:
         return
     from tfmemlens.findings.support.taped_loop import taped_loop
 
-    if taped := taped_loop(told.program()):
+    taped = taped_loop(told.program())
+    if taped and not (taped.called and _OVER_LAYERS.search(taped.over)):
         own = any("custom_gradient" in line.text for line in told.code)
         remedies = (_TURN_AGAIN, *(() if taped.called else (_TAPE_IN_EACH,)), _NOT_RECORDED)
         yield Grower(
@@ -313,6 +314,8 @@ def _under_a_tape(told: Surroundings) -> Iterator[Grower]:
         )
 
 
+_OVER_LAYERS = regex(r"(?i)layer|block|depth|stage|level|scale|len\(self\.")
+"""A loop over the parts of a net is its forward pass."""
 _TURN_AGAIN = Remedy(
     "let the backward pass compute each turn again: the tape then keeps what goes into a turn, and one turn's"
     " results at a time",
@@ -332,6 +335,7 @@ _NOT_RECORDED = Remedy(
 )
 
 
+_OF_HOST_RAM = ("host RAM in words", "host RAM named", "killed in words")
 _SHORT = ("running short", "ended in words", "killed in words", "hanging in words")
 """Beside what is told so, addresses that are reserved are not the trouble."""
 

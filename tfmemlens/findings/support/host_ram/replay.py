@@ -38,7 +38,8 @@ _OPTIONS = (
     (r"TFUniformReplayBuffer|tf_agents", "max_length", "TFUniformReplayBuffer(spec, 1, max_length={n})"),
 )
 """By what names the library: the option of its buffer, and how it is set."""
-_FEWER = 100_000
+_FEWER, _FEW_IN_WORDS = 100_000, 10_000
+"""Where a million is the rule, and where nobody knows how many there are by default."""
 
 
 def smaller_buffer(case: Case, failed: FailedRequest) -> Remedy | None:
@@ -71,7 +72,7 @@ def smaller_buffer(case: Case, failed: FailedRequest) -> Remedy | None:
     )
 
 
-def option_of_library(text: str, few: int = _FEWER) -> tuple[str, str] | None:
+def option_of_library(text: str, few: int = _FEW_IN_WORDS) -> tuple[str, str] | None:
     """The option of the buffer's capacity in the library that a text names, and how it is set."""
     return next(
         ((option, code.format(n=few)) for pattern, option, code in _OPTIONS if regex(pattern).search(text)),
