@@ -291,3 +291,67 @@ def test_models_of_a_library_that_a_loop_makes(call: str, named: bool) -> None:
     page = first(f"Memory usage keeps rising.\n{code}")
     assert page is not None
     assert ("makes a model in each turn" in page.headline) is named
+
+
+@pytest.mark.parametrize(
+    ("turn", "named"),
+    [
+        ("lambda f: self.cnn(f), x, parallel_iterations=1", True),
+        ("self.encoder, x", True),
+        ("lambda f: tf.image.resize(f, (9, 9)), x", False),
+        ("decode, x", False),
+    ],
+)
+def test_a_network_in_turns_of_the_graph(turn: str, named: bool) -> None:
+    code = f"class Each(Layer):\n    def call(self, x):\n        return tf.map_fn({turn})\nmodel.fit(ds)\n"
+    page = first(f"The GPU runs out of memory in training, TF 2.4.\n\nimport tensorflow as tf\n{code}")
+    assert (page is not None and "every turn of `tf.map_fn`" in page.headline) is named
+    if named and page:
+        assert ("parallel_iterations tells only" in page.headline) is ("parallel" in turn)
+
+
+def test_without_training_no_turn_is_kept() -> None:
+    code = "import tensorflow as tf\ny = tf.map_fn(lambda f: cnn(f), x)\n"
+    page = first(f"The GPU runs out of memory.\n\n{code}")
+    assert page is None or "every turn" not in page.headline
+
+
+@pytest.mark.parametrize(
+    ("kept", "named"),
+    [
+        ("(epoch, params, float(loss))", True),
+        ("params", True),
+        ("jax.device_get(params)", False),
+        ("(epoch, float(loss))", False),
+    ],
+)
+def test_weights_of_each_epoch(kept: str, named: bool) -> None:
+    page = first(f"""import jax
+for epoch in range(300):
+    for batch in loader:
+        params, opt_state, loss = step(params, opt_state, batch)
+    history.append({kept})
+
+jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate\
+ 268435456 bytes.
+
+The model has 350M parameters, and it fails in epoch 54, whatever the batch.
+""")
+    assert page is not None
+    assert ("a copy of all weights (1.30 GiB) of each epoch" in page.headline) is named
+    if named:
+        assert "70.41 GiB after 54 epochs" in page.headline
+        assert any("device_get" in (each.code or "") for each in page.remedies)
+
+
+@pytest.mark.parametrize(
+    ("inside", "named"),
+    [
+        ("new = keras.models.clone_model(model)\n    new.set_weights(weights)", True),
+        ("new = keras.models.clone_model(model)", False),
+    ],
+)
+def test_clones_that_a_loop_makes(inside: str, named: bool) -> None:
+    code = f"import keras\nfor i in range(100):\n    {inside}\n    score(i)\n"
+    page = first(f"The 50th cloning takes 34 seconds. Memory goes the same way.\n\n{code}")
+    assert (page is not None and "makes a model in each turn" in page.headline) is named

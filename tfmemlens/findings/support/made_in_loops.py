@@ -15,14 +15,24 @@ from tfmemlens.values import dataclass
 
 _MODEL = regex(
     r"(?i)\A(?:Sequential|(?:build|make|create|get|define|init)_?\w*(?:model|net|network|classifier|gan"
-    r"|encoder|cnn|rnn|lstm)\w*|load_model|from_pretrained)\Z"
+    r"|encoder|cnn|rnn|lstm)\w*|load_model|clone_model|from_pretrained)\Z"
 )
 """Calls that make a network, whoever wrote the function."""
 _OF_A_LIBRARY = regex(r"\A(?!tf\.|keras\.)\w+\.models\.[A-Z]\w*\Z")
 """A class of a library's module of models: `gpflow.models.GPR`."""
 _OF_KERAS = frozenset({"Model", "Functional"})
 _TRAINS = frozenset(
-    {"compile", "fit", "fit_generator", "train_on_batch", "evaluate", "predict", "load_weights", "minimize"}
+    {
+        "compile",
+        "fit",
+        "fit_generator",
+        "train_on_batch",
+        "evaluate",
+        "predict",
+        "load_weights",
+        "set_weights",
+        "minimize",
+    }
 )
 _CLEARS = frozenset({"clear_session", "reset_default_graph"})
 _OWN_PROCESS = frozenset({"Process", "Pool", "ProcessPoolExecutor", "Popen"})

@@ -248,6 +248,7 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
     if short and not grows:
         yield from by_the_code(told)
         yield from _under_a_tape(told)
+        yield from _in_turns_of_the_graph(told)
     if line := _taken_from_others(case):
         grow = Remedy(
             "let TensorFlow take memory as needed, or give it a part, before its first op: in TF 1 the first"
@@ -314,6 +315,38 @@ def _under_a_tape(told: Surroundings) -> Iterator[Grower]:
         )
 
 
+def _in_turns_of_the_graph(told: Surroundings) -> Iterator[Grower]:
+    """A network that a loop of the graph runs in each turn of a training."""
+    if not any(_GRAPH_LOOP.search(line.text) for line in told.code):
+        return
+    from tfmemlens.findings.support.graph_loop import trained_net_in_turns
+
+    if loop := trained_net_in_turns(told):
+        beside = (
+            "; parallel_iterations tells only how many run at a time"
+            if any("parallel_iterations" in line.text for line in told.code)
+            else ""
+        )
+        many = f"all {loop.turns:,} turns" if loop.turns else "every turn"
+        yield Grower(
+            f"what the network makes in {many} of `{loop.call}` ({loop.line.place}): a training keeps it"
+            f" until the backward pass{beside}",
+            loop.line,
+            (_TURN_AGAIN, _FEWER_TURNS, _FROZEN),
+        )
+
+
+_GRAPH_LOOP = regex(r"\b(?:map_fn|while_loop|scan|foldl|foldr|tf\.range|tensorflow\.range)\(")
+_FEWER_TURNS = Remedy(
+    "train on fewer turns for each update: a part of the sequence (a clip, some frames), another one each"
+    " time",
+    slug="fewer-frames",
+)
+_FROZEN = Remedy(
+    "or freeze the network of a turn, where it need not learn: nothing of its turns is kept then",
+    "self.cnn.trainable = False   # or compute what it makes once, before the training",
+    slug="freeze-weights",
+)
 _OVER_LAYERS = regex(r"(?i)layer|block|depth|stage|level|scale|len\(self\.")
 """A loop over the parts of a net is its forward pass."""
 _TURN_AGAIN = Remedy(

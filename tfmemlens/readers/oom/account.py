@@ -403,7 +403,7 @@ _TROUBLE = regex(
     r"(?i)\bswapping\b"
     r"|\b(?:v?ram|memory|memories|swap|rss)\b[^.?!]{0,80}\b(?:more|higher|larger|bigger|up|keeps?|kept|holds?"
     r"|back|lost|never|still|always|slow\w*|crash\w*|kill\w*|die[sd]?|eat\w*|eaten|huge|enormous"
-    r"|problems?|issues?|troubles?|errors?|exponential\w*|unbounded|limit)\b"
+    r"|the same way|likewise|problems?|issues?|troubles?|errors?|exponential\w*|unbounded|limit)\b"
     r"|\b(?:takes?|uses?|needs?|requires?|consumes?) (?:about |around |~ ?)?\d[\d.,]* ?[MGT]i?B\b"
     r"|\b(?:all (?:this|that)|so much|that much|lots? of|insane amounts? of)\b[^.?!]{0,30}"
     r"\b(?:v?ram|memory)\b"
