@@ -205,3 +205,41 @@ def test_a_buffer_that_words_tell_of_has_the_option_of_its_library() -> None:
     found = first(f"The memory grows until the kernel dies.\n{code}")
     assert found is not None
     assert "`buffer_size`" in found.remedies[0].text
+
+
+@pytest.mark.parametrize(
+    ("added", "then", "slugs"),
+    [
+        ("img[y] / 255.0", "model.predict(tiles)", ["predict-in-pieces", "narrow-array", "fill-one-array"]),
+        ("img[y]", "model.predict(tiles)", ["predict-in-pieces", "fill-one-array"]),
+        ("img[y] / 255.0", "model.fit(tiles)", ["narrow-array", "fill-one-array"]),
+        ("img[y]", "model.fit(tiles)", ["fill-one-array", "map-the-file"]),
+    ],
+)
+def test_an_array_of_a_list_that_a_loop_fills(added: str, then: str, slugs: list[str]) -> None:
+    found = first(JOINED.format(name="tiles", added=added, then=then))
+    assert found is not None
+    assert [each.slug for each in found.remedies][: len(slugs)] == slugs
+    filled = next(each for each in found.remedies if each.slug == "fill-one-array")
+    assert filled.text.startswith("or ") is (slugs[0] != "fill-one-array")
+
+
+def test_an_array_of_another_list() -> None:
+    found = first(JOINED.format(name="others", added="img[y]", then="model.predict(tiles)"))
+    assert found is not None
+    assert "predict-in-pieces" not in [each.slug for each in found.remedies]
+
+
+JOINED = """
+import numpy as np
+img = tifffile.imread('big.tif')
+for y in range(0, 30000, 128):
+    {name}.append({added})
+tiles = np.array(tiles)
+out = {then}
+
+Traceback (most recent call last):
+  File "infer.py", line 14, in <module>
+    tiles = np.array(tiles)
+MemoryError
+"""

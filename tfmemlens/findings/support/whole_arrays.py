@@ -13,6 +13,8 @@ from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
+from tfmemlens.patterns import regex
+from tfmemlens.values import replace
 
 _MAKES_ARRAYS = frozenset({"array", "asarray", "stack", "concatenate", "vstack", "load", "reshape", "astype"})
 _OF_NUMPY = frozenset({"np", "numpy"})
@@ -135,6 +137,63 @@ def _read_in_constructors(program: Program) -> Iterator[tuple[Line, str, str, bo
                     floats = "float" in ast.unparse(assigned.value)
                     yield statement.line_of(assigned), node.name, dotted(reads[0].func), floats
                     break
+
+
+def of_a_joined_list(program: Program, failing: str) -> Iterator[Remedy]:
+    """What helps where the failing line makes one array of a list that a loop of the program has filled:
+    predicting in pieces where it is only predicted, the type of its entries, no list beside the array.
+    """
+    call = _ARRAY_OF.search(failing)
+    added = next(_added_to(program, call["name"]), None) if call else None
+    if call is None or added is None:
+        return
+    line, value = added
+    name = call["name"]
+    other = ""
+    if any(_predicts(each, name) for statement in program for each in statement.nodes):
+        other = "or "
+        yield Remedy(
+            f"predict each batch as soon as it is made, and keep the results alone (classes as uint8, or a"
+            f" file): neither `{name}` nor an array of it is needed then",
+            "out = model.predict_on_batch(np.stack(batch)).argmax(-1).astype(np.uint8); batch.clear()",
+            slug="predict-in-pieces",
+        )
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div):
+        other = "or "
+        yield Remedy(
+            f"`{ast.unparse(value)}` ({line.place}) makes float64, eight times the bytes of uint8: divide one"
+            " batch at a time, in float32, just before the model takes it",
+            f"{name}.append({ast.unparse(value.left)})   # as it is",
+            slug="narrow-array",
+        )
+    yield replace(
+        _WITHOUT_THE_LIST,
+        text=f"{other}fill one array from the start: the list `{name}`, filled by {line.place}, and the array"
+        " that is made of it are there together",
+        code="x = np.empty((n, *first.shape), first.dtype); x[i] = each   # n: how many there are",
+    )
+
+
+_ARRAY_OF = regex(
+    r"\b(?:np|numpy)\.(?:array|asarray|stack|vstack|concatenate)\((?P<name>[A-Za-z_]\w*)\s*[,)]"
+)
+
+
+def _added_to(program: Program, name: str) -> Iterator[tuple[Line, ast.expr]]:
+    """Lines of loops that append to a list, and what they add."""
+    for statement in program:
+        for loop in statement.nodes:
+            for call in ast.walk(loop) if isinstance(loop, ast.For | ast.While) else ():
+                if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.args):
+                    continue
+                if call.func.attr == "append" and last_name(call.func.value) == name:
+                    yield statement.line_of(call), call.args[0]
+
+
+def _predicts(node: ast.AST, name: str) -> bool:
+    """Whether a model predicts what has this name."""
+    call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "predict"
+    return call and isinstance(node, ast.Call) and bool(node.args) and last_name(node.args[0]) == name
 
 
 def generators_that_compute(program: Program) -> Iterator[tuple[Line, str]]:

@@ -9,6 +9,7 @@ from tfmemlens.findings.support.host_ram.replay import smaller_buffer
 from tfmemlens.findings.support.told_mechanism import OF_JOINED_OUTPUTS
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.findings.support.what_grows import THREADS, grower
+from tfmemlens.findings.support.whole_arrays import of_a_joined_list
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import FailedRequest, Frame, RequestKind
@@ -106,8 +107,13 @@ def of_an_array(case: Case, failed: FailedRequest) -> Iterator[Remedy]:
     if failed.shape is None and (told.shows("growing in words") or told.shows("kept in words")):
         yield from of_growth(case)
         return
+    listed = list(of_a_joined_list(told.program(), failed.source_text)) if failed.source_text else []
     if joins_outputs(failed):
         yield from OF_JOINED_OUTPUTS
+    elif listed:
+        yield from listed
+        if len(listed) == 1:
+            yield _MAP_THE_FILE
     elif not (failed.pipeline and is_small(failed)):
         yield _MAP_THE_FILE
     elif told.shows("failing late") and not any(buffers_shown((line,)) for line in told.code):
