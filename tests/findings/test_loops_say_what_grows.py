@@ -317,6 +317,24 @@ def test_without_training_no_turn_is_kept() -> None:
 
 
 @pytest.mark.parametrize(
+    ("function", "turn", "named"),
+    [
+        ("call", "y = self.cell(y)", True),
+        ("generate", "y = self.cell(y)", False),  # no gradient goes through it
+        ("call", "with tf.GradientTape() as tape: g = tape.gradient(self.net(y), w)", False),
+        ("call", "y = y + 1", False),
+    ],
+)
+def test_a_loop_over_a_range_of_the_graph(function: str, turn: str, named: bool) -> None:
+    code = (
+        f"class Each(Layer):\n    def {function}(self, y):\n        for t in tf.range(40):\n"
+        f"            {turn}\n        return y\nmodel.fit(ds)\n"
+    )
+    page = first(f"The GPU runs out of memory in training.\n\nimport tensorflow as tf\n{code}")
+    assert (page is not None and "all 40 turns of `for t in tf.range(40)`" in page.headline) is named
+
+
+@pytest.mark.parametrize(
     ("kept", "named"),
     [
         ("(epoch, params, float(loss))", True),

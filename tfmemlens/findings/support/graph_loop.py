@@ -67,14 +67,35 @@ def loops_of_turns(told: Surroundings) -> Iterator[GraphLoop]:
 
 
 def trained_net_in_turns(told: Surroundings) -> GraphLoop | None:
-    """The first such loop whose turn calls a network or a layer, in a program that takes a gradient."""
+    """The first such loop whose turn calls a network or a layer, in a program that takes a gradient, where it
+    is part of a forward pass: no gradient is taken in the turn itself.
+    """
     program = told.program()
     gradient = _gradient(program)
     for statement, loop in _loops(program) if gradient else ():
-        calls = [each for part in _turn(program, loop) for each in ast.walk(part)]
-        if any(isinstance(each, ast.Call) and _NET.search(dotted(each.func)) for each in calls):
+        names = [
+            dotted(each.func)
+            for part in _turn(program, loop)
+            for each in ast.walk(part)
+            if isinstance(each, ast.Call)
+        ]
+        learns = any(name.rpartition(".")[2] in _LEARNS for name in names)
+        if not learns and any(map(_NET.search, names)) and _is_forward(statement, loop):
             return _as_value(told, program, statement, loop, gradient or statement.line_of(loop))
     return None
+
+
+_LEARNS = _DIFFERENTIATES | {"GradientTape", "apply_gradients"}
+_FORWARD = regex(r"(?i)\A(?:call|__call__|forward|\w*(?:loss|model|net)\w*)\Z")
+
+
+def _is_forward(statement: Statement, loop: ast.Call | ast.For) -> bool:
+    """Whether it stands under a tape, in a layer's call or a loss, or in no function."""
+    around = [each for each in statement.nodes if any(part is loop for part in ast.walk(each))]
+    if any(isinstance(each, ast.With) and "GradientTape" in ast.unparse(each.items[0]) for each in around):
+        return True
+    functions = [each.name for each in around if isinstance(each, ast.FunctionDef)]
+    return not functions or any(map(_FORWARD.match, functions))
 
 
 _NET = regex(
