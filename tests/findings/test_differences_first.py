@@ -34,6 +34,7 @@ def explained(text: str) -> Report:
         ("Did it begin after I switched to my own layer?", None),
         ("I think this is a memory leak of the GPU.", None),
         ("I suspect a bug.", None),
+        ("I suspect a leak in TensorFlow.", None),  # no part that could be left out
         ("It only occurs in the first epoch.", None),
     ],
 )

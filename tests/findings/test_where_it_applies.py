@@ -47,9 +47,12 @@ ON_CPU = {
     "size-the-slabs": (FIRST, (1, 13)),
 }  # fmt: skip
 WITHOUT_SESSION = dict.fromkeys(
-    ("one-function", "one-model", "one-signature", "own-function", "own-gradient", "pass-arrays"),
+    (
+        "one-function", "one-model", "one-signature", "own-function", "own-gradient", "pass-arrays",
+        "stop-recording", "without-tqdm",
+    ),
     ((2, 0), LAST),
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("session", [True, False])
@@ -306,7 +309,7 @@ def test_whether_sessions_have_each_remedy(slug: str) -> None:
         "fewer-steps", "fill-one-array", "first-order", "freeze-weights", "keep-numbers",
         "no-kept-tape", "no-persistent-tape", "one-function", "one-model", "one-random-direction",
         "one-signature", "own-function", "own-gradient", "parts-to-host", "pass-arrays", "plain-tapes",
-        "tape-inside-loop",
+        "stop-recording", "tape-inside-loop", "without-tqdm",
     }  # fmt: skip
     held = {session: where.holds(run) for session, run in runs.items()}
     assert held == {True: slug not in without, False: slug != "finalize-graph"}

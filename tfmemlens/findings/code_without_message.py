@@ -4,7 +4,8 @@ What it means: people ask with the code and their own words. The code may show w
 large: an array that a jitted function captures, a matrix of derivatives, what a scan stacks, an array made
 whole before it is sharded.
 When it fires: no message was found, a line of the text speaks of memory that ran out, and the quoted code
-imports or calls JAX and shows one of these.
+imports or calls JAX and shows one of these. Where words only say that memory is much, a derivative whose
+passes are counted by the shapes of the code, or the gradient of a scan.
 What to do: what the construct asks for; the message of the failure would tell how much was requested.
 """
 
@@ -14,8 +15,12 @@ from collections.abc import Iterator
 
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.units import GIB
 
 BASIS = Basis.NAME
+_COMPILED_ANEW = ("jax: recompiling", "many shapes")
+_LEAST_BYTES = GIB // 4
+"""What is counted, and so explains memory that is only said to be much."""
 EXPLAINS = "no bytes: no message says how much was requested"
 
 
@@ -24,9 +29,22 @@ def check(case: Case) -> Iterator[Finding]:
     if case.moments or told.foreign or told.without_figures or not told.shows("using JAX"):
         return
     said = told.shows("running short")
-    from tfmemlens.findings.support.jax_program import made_by_program, stacked_by_program  # reads trees
+    from tfmemlens.findings.support.jax_program import (  # reads trees
+        derivatives_by_program,
+        made_by_program,
+        stacked_by_program,
+    )
 
     made = (made_by_program(told) or stacked_by_program(told)) if said else None
+    if any(map(told.shows, _COMPILED_ANEW)):
+        made = None  # its writer says what is compiled again and again: words tell of that
+    weak = False
+    if said is None and (line := told.shows("memory at issue")):
+        counted = derivatives_by_program(told)
+        if counted and (counted.explains or 0) >= _LEAST_BYTES:
+            said, made, weak = line, counted, True
+        elif counted is None and (kept := stacked_by_program(told, within=True)):
+            said, made, weak = line, kept, True
     if said is None or made is None:
         return
     yield Finding(
@@ -36,11 +54,11 @@ def check(case: Case) -> Iterator[Finding]:
             Evidence("what the text says", said),
             *((Evidence("the code", made.line),) if made.line else ()),
         ),
-        remedies=(
-            *made.remedies,
-            Remedy(
-                "add the message and its traceback: they say how much was requested, and where",
-                slug="read-the-log",
-            ),
-        ),
+        remedies=(*made.remedies, *(() if weak else (_READ_THE_LOG,))),
     )
+
+
+_READ_THE_LOG = Remedy(
+    "add the message and its traceback: they say how much was requested, and where",
+    slug="read-the-log",
+)

@@ -58,8 +58,10 @@ _COPIES = regex(
 )
 _LABELS = regex(r"(?i)y(?:_\w{1,20})?(?:\.shape)?\Z|\w{0,20}(?:label|target)s?\w{0,10}(?:\.shape)?\Z")
 """Names of what is no image: what is large of labels is what is made of them."""
-_WIDTHS = regex(r"(?i)hidden|layer|units|filters|widths?\b|mlp|channels|neurons|nodes|kernel|stride|pool_")
-"""Names of lists with a number for each layer of a network."""
+_OF_A_NET = regex(r"(?i)layer|hidden|units|filters|kernel|widths?\b|mlp|channels|stride|neurons|nodes|pool_")
+"""Names of lists that say how wide a net is, and no shape of anything."""
+_MOST_VALUES = 1 << 44
+"""Numbers of no array that anybody makes on purpose."""
 _NO_NAMES = ("shape", "size", "shapes", "dimensions")
 _FLAT = frozenset("samples records examples sequences".split())
 """What has two dimensions as it is; an image of height and width has channels, too."""
@@ -188,7 +190,9 @@ def _has_a_size(moment: Moment) -> bool:
 def _stated_sets(case: Case) -> Iterator[StatedSet]:
     for stated in case.capture.surroundings.sizes:
         sample = stated.sizes
-        if _LABELS.match(stated.name) or _WIDTHS.search(stated.name):
+        if _LABELS.match(stated.name) or _OF_A_NET.search(stated.name):
+            continue
+        if math.prod(sample) > _MOST_VALUES:
             continue
         if len(sample) > 2 and sample[0] >= _LEAST_SAMPLES and _is_sample(sample[1:]):
             name = "" if stated.name in _NO_NAMES else stated.name.removesuffix(".shape")

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, device_users, own_gpu, part_for_jax, remedies
 from tfmemlens.findings.support.driver import of_context
+from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.named_sizes import stated_length
 from tfmemlens.findings.support.part_for_jax import Part
 from tfmemlens.findings.support.program_lines import code_lines
@@ -20,7 +21,7 @@ from tfmemlens.findings.support.prose_advice import full_device
 from tfmemlens.findings.support.rows import failures, is_constant_of_graph, tensor_text
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_name, framework_of
 from tfmemlens.model.attribution import Kind
-from tfmemlens.model.capture import DeviceUse
+from tfmemlens.model.capture import DeviceUse, Surroundings
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -108,19 +109,42 @@ _CODE = regex(r"in-memory CUBIN|\bcuModuleLoad|\bFailed to load PTX\b|load(?:ing
 
 
 def _piled_up(case: Case, failed: FailedRequest) -> str:
-    """Why there is no room for a program's code: many programs, where it went well before."""
-    told = case.capture.surroundings
-    line = next(filter(None, map(told.shows, _WELL_BEFORE)), None)
-    if line is None or not _of_code(case, failed):
+    """Why there is no room for a program's code: many programs, where it went well before or the text's own
+    code makes them.
+    """
+    if not _of_code(case, failed) or not _pile_up(case):
         return ""
+    line = _went_well(case)
+    before = f"it went well before ({line.place}), so " if line else ""
     return (
-        f"; it went well before ({line.place}), so most likely programs that are compiled anew in each turn"
-        " pile up beside JAX's pool: each new jitted function, lambda or method of a new object is another"
-        " one"
+        f"; {before}most likely programs that are compiled anew in each turn pile up beside JAX's pool: each"
+        " new jitted function, lambda or method of a new object is another one"
     )
 
 
-_WELL_BEFORE = ("many runs before", "failing late", "growing in words")
+def _pile_up(case: Case) -> bool:
+    return _went_well(case) is not None or next(_made_anew(case), None) is not None
+
+
+def _went_well(case: Case) -> Line | None:
+    return next(filter(None, map(case.capture.surroundings.shows, _WELL_BEFORE)), None)
+
+
+def _made_anew(case: Case) -> Iterator[Grower]:
+    if not case.capture.surroundings.program():
+        return
+    from tfmemlens.findings.support.made_anew import growers  # reads trees
+
+    yield from growers(case)
+
+
+_WELL_BEFORE = (
+    "many runs before",
+    "failing late",
+    "growing in words",
+    "again at each model",
+    "again at each trial",
+)
 _ALIVE = regex(r"total of (?P<graphs>\d{1,9}) alive graphs")
 
 
@@ -232,8 +256,20 @@ _OF_WORKERS = regex(r"(?i)\bworkers?\b|\.predict\(|__getitem__")
 
 def _workers(case: Case) -> Line | None:
     """The line that starts processes which read data, where the text says that these fail or compute."""
-    line = case.capture.surroundings.shows("worker processes")
-    return line if line and framework_of(case) == TENSORFLOW and _OF_WORKERS.search(line.text) else None
+    told = case.capture.surroundings
+    line = told.shows("worker processes")
+    if line is None or framework_of(case) != TENSORFLOW:
+        return None
+    return line if _OF_WORKERS.search(line.text) or _reads_with_tensorflow(told) else None
+
+
+def _reads_with_tensorflow(told: Surroundings) -> bool:
+    """Whether a generator of the quoted code computes with TensorFlow, and so each worker that runs it."""
+    if not told.program():
+        return False
+    from tfmemlens.findings.support.whole_arrays import generators_that_compute  # reads trees
+
+    return any(True for _ in generators_that_compute(told.program()))
 
 
 _THREADS = Remedy(
@@ -379,9 +415,9 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
 def _of_programs(case: Case) -> Iterator[Remedy]:
     """Fewer programs where they pile up, else room beside the pool."""
     told = case.capture.surroundings
-    piled = any(map(told.shows, _WELL_BEFORE))
-    if piled:
-        yield from _FEWER_PROGRAMS
+    if _pile_up(case):
+        made = next(_made_anew(case), None)
+        yield from made.remedies if made else _FEWER_PROGRAMS
     else:
         yield Remedy("see whether another process holds the device", "nvidia-smi", slug="see-device-users")
     tried = told.shows("jax: preallocating") or told.setting("XLA_PYTHON_CLIENT_PREALLOCATE")

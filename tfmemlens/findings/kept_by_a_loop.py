@@ -232,7 +232,22 @@ def _epochs(case: Case) -> int:
     """How many epochs had begun, as the program's output counts them."""
     told = case.capture.surroundings
     bars = [each.epoch for each in told.progress if each.epoch]
-    return max([*bars, *(step for step, line in told.steps if is_epoch(line))], default=0)
+    counted = [step for step, line in told.steps if is_epoch(line)]
+    return max([*bars, *counted, *_epochs_in_words(told)], default=0)
+
+
+_EPOCH_IN_WORDS = regex(
+    r"(?i)\b(?:at|in|during|after|around|until) (?:the |about |around )?epoch (?:number |no\. |#)?"
+    r"(?P<number>\d{1,6})\b"
+    r"|\bafter (?:about |around |some |~)?(?P<many>\d{1,6}) epochs\b"
+)
+
+
+def _epochs_in_words(told: Surroundings) -> Iterator[int]:
+    """The epoch that the sentence of the failure names."""
+    for line in (told.shows("failing late"), told.shows("running short"), told.shows("ended in words")):
+        if line and (match := _EPOCH_IN_WORDS.search(line.text)):
+            yield int(match["number"] or match["many"])
 
 
 def _turns(case: Case) -> int:

@@ -7,7 +7,7 @@ folds, models that are loaded, requests, episodes, predictions, epochs.
 When it fires: a line of prose speaks of memory that grows (of retracing, of data sets that are made again
 and again, or of a later trial, fold or model, where no message stands beside it: that runs out), the program
 is TensorFlow's, and the text shows one of these. Beside a message only where host RAM ran out, or where the
-quoted code itself shows it.
+quoted code itself shows it. Where the code shows it, words that do not say that it grows are enough.
 What to do: make once what is made anew, or clear it; what ends with its process frees everything.
 """
 
@@ -19,12 +19,13 @@ from tfmemlens.findings.support.contrasted import difference, most_likely, what_
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.findings.support.told_again import ONE_AFTER_ANOTHER
-from tfmemlens.findings.support.what_grows import grower
+from tfmemlens.findings.support.what_grows import grower, grower_of_code
 from tfmemlens.findings.support.which_memory import named_by, whose
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: words say that it grows, and not by how much"
@@ -38,6 +39,11 @@ def check(case: Case) -> Iterator[Finding]:
     in_words = not case.moments and (anew or any(map(told.shows, _ONE_AFTER_ANOTHER)))
     said = told.shows("growing in words") or (_ran_out(told) if in_words else None)
     found = grower(case) if said else None
+    if said is None and not case.moments and (ended := _in_the_end(told)):
+        said, found = ended, grower_of_code(case)
+    if said is None and not (case.moments or _ends_otherwise(case)):
+        said = next(filter(None, map(told.shows, _IN_OTHER_WORDS)), None)
+        found = grower_of_code(case) if said else None
     if said is None or found is None:
         return
     if not case.moments:
@@ -64,7 +70,30 @@ _WHAT = {
     "kept in words": "is not given back",
     "running short": "ran out",
     "much memory in words": "is full or much used",
+    "memory at issue": "is the trouble",
 }
+
+
+def _ends_otherwise(case: Case) -> bool:
+    """Whether words or an error tell an end of their own, so that code alone does not say what went wrong."""
+    told = case.capture.surroundings
+    return told.raised is not None or any(map(told.shows, _ENDS))
+
+
+def _in_the_end(told: Surroundings) -> Line | None:
+    """A line that says that memory ran out, or that it was killed for it, after it went well for a while."""
+    lines = filter(None, map(told.shows, ("running short", "killed in words")))
+    return next((line for line in lines if _AFTER_A_WHILE.search(line.text)), None)
+
+
+_AFTER_A_WHILE = regex(
+    r"(?i)\b(?:in the end|at the end of each|eventually|finally|sooner or later|at some point|ultimately"
+    r"|after (?:a|some|a few|several|many|\d+) (?:while|time|hours?|minutes?|days?|turns|rounds"
+    r"|iterations))\b"
+)
+_ENDS = ("running short", "killed in words", "taking the whole GPU", "more than expected")
+_IN_OTHER_WORDS = ("kept in words", "much memory in words", "memory at issue")
+"""Words that do not say that it grows, of memory all the same."""
 
 
 def _ran_out(told: Surroundings) -> Line | None:

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.jacobians import FEWER_SAMPLES, one_after_the_other
 from tfmemlens.findings.support.phase import is_jacobian
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import requests, tensor_text
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.patterns import regex
 
@@ -63,8 +64,8 @@ def check(case: Case) -> Iterator[Finding]:
             explains=failed.tensor_bytes,
             evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
             remedies=(
-                _FEWER_SAMPLES,
-                _one_after_the_other(failed.tensor_bytes, turns),
+                FEWER_SAMPLES,
+                one_after_the_other(failed.tensor_bytes, turns),
             ),
             moment=index,
         )
@@ -97,24 +98,3 @@ _IMAGES = regex(r"(?i)\A(?:batch\w*|bs|images?|samples?|n|pictures)\Z")
 
 
 _OF_MICROBATCHES = regex(r"\bnum_microbatches\b")
-_FEWER_SAMPLES = Remedy(
-    "compute it for fewer samples at a time, and reduce each part before the next: the result itself has all"
-    " weights once for each output of each sample",
-    "for part in np.array_split(x, 8): add_up(jacobian_of(part))   # both are functions of yours",
-    slug="in-blocks",
-)
-"""An ordinary loop makes a result as large."""
-
-
-def _one_after_the_other(need: int | None, turns: int | None) -> Remedy:
-    """Without vectorising; what it saves is known where bytes and iterations are."""
-    smaller = f"this tensor is {turns:,} times smaller" if turns else "it holds one output's tensors only"
-    saves = need - need // turns if need and turns else None
-    return Remedy(
-        f"or compute the Jacobian in an ordinary loop, one output after the other: slower, and {smaller}; the"
-        " result is as large",
-        "tape.jacobian(y, x, experimental_use_pfor=False)   # eager: persistent=True",
-        saves,
-        Certainty.ESTIMATE if saves else None,
-        slug="without-pfor",
-    )

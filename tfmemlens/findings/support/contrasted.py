@@ -128,10 +128,19 @@ def first_of(case: Case, growers: Iterator[Grower]) -> Grower | None:
         made = next(
             (each for each in known if any(it.slug == OF_FUNCTIONS_MADE for it in each.remedies)), None
         )
-        return made or Grower(f"`{thing}`, since it is fine without it ({line.place})", line, (OF_FUNCTIONS,))
+        shown = next((each for each in known if each.sure and _OF_TRACING.search(each.what)), None)
+        return (
+            made
+            or shown
+            or Grower(f"`{thing}`, since it is fine without it ({line.place})", line, (OF_FUNCTIONS,))
+        )
     word = max(_WORD.findall(thing), key=len, default=thing).lower()
     agreeing = (each for each in known if each.sure or word in each.what.lower())
     return next(agreeing, _leave_out(case, thing, line))
+
+
+_OF_TRACING = regex(r"\btf\.function\b|\btrac(?:ed|ing)\b")
+"""What the code shows of a tf.function goes before what is said of all of them."""
 
 
 def without(case: Case) -> tuple[str, Line] | None:
@@ -248,8 +257,8 @@ def _leave_out(case: Case, thing: str, line: Line) -> Grower:
         )
         return Grower(f"what a list keeps by {what}", code, (host,))
     less = Remedy(
-        f"leave out `{thing}`, or let it do less (smaller, fewer at once, more seldom): the text says that it"
-        " is fine without it",
+        f"leave out {_named(thing)}, or let it do less (smaller, fewer at once, more seldom): the text says"
+        " that it is fine without it",
         slug="leave-it-out",
     )
     known = (WITHOUT_CACHE,) if "cache" in thing.lower() else (less,)
@@ -257,7 +266,15 @@ def _leave_out(case: Case, thing: str, line: Line) -> Grower:
         known = (steps_of_torch_xla.end_each_pass(seldom),)
     if _OF_NUMBERS.match(thing):
         known = (replace(_IN_PARTS, text=f"{_IN_PARTS.text}: with `{thing}` XLA makes it whole"),)
-    return Grower(f"`{thing}`, since it is fine without it ({line.place})", line, known)
+    return Grower(f"{_named(thing)}, since it is fine without it ({line.place})", line, known)
+
+
+def _named(thing: str) -> str:
+    """As code, unless it is described: `the line that sorts the files`."""
+    return f"the {thing}" if _DESCRIBED.match(thing) else f"`{thing}`"
+
+
+_DESCRIBED = regex(r"(?i)(?:line|call|list|part|step|statement|code|layer)s? (?:that|which|where)\b")
 
 
 _OF_NUMBERS = regex(r"(?:jnp|jax\.numpy)\.[a-z]\w{1,20}(?:\(\))?\Z")

@@ -14,6 +14,7 @@ from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
+from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 _BODIES = {
@@ -63,6 +64,66 @@ def loops_of_turns(told: Surroundings) -> Iterator[GraphLoop]:
     gradient = _gradient(program)
     for statement, loop in _loops(program):
         yield _as_value(told, program, statement, loop, gradient or statement.line_of(loop))
+
+
+def trained_net_in_turns(told: Surroundings) -> GraphLoop | None:
+    """The first such loop whose turn calls a network or a layer, in a program that takes a gradient, where it
+    is part of a forward pass: no gradient is taken in the turn itself.
+    """
+    program = told.program()
+    gradient = _gradient(program)
+    for statement, loop in _loops(program) if gradient else ():
+        names = [
+            dotted(each.func)
+            for part in _turn(program, loop)
+            for each in ast.walk(part)
+            if isinstance(each, ast.Call)
+        ]
+        learns = any(name.rpartition(".")[2] in _LEARNS for name in names)
+        if not learns and any(map(_NET.search, names)) and _is_forward(statement, loop):
+            return _as_value(told, program, statement, loop, gradient or statement.line_of(loop))
+    return None
+
+
+_LEARNS = _DIFFERENTIATES | {"GradientTape", "apply_gradients"}
+_FORWARD = regex(r"(?i)\A(?:call|__call__|forward|\w*(?:loss|model|net)\w*)\Z")
+
+
+def _is_forward(statement: Statement, loop: ast.Call | ast.For) -> bool:
+    """Whether it stands under a tape, in a layer's call or a loss, or in no function."""
+    around = [each for each in statement.nodes if any(part is loop for part in ast.walk(each))]
+    if any(isinstance(each, ast.With) and "GradientTape" in ast.unparse(each.items[0]) for each in around):
+        return True
+    functions = [each.name for each in around if isinstance(each, ast.FunctionDef)]
+    return not functions or any(map(_FORWARD.match, functions))
+
+
+_NET = regex(
+    r"(?i)\A(?!(?:tf|tensorflow|np)\.)(?:\w+\.)*(?:\w+_)?(?:model|\w*net|\w*cnn|rnn|lstm|gru|\w*encoder|cell"
+    r"|layer|block|backbone|(?:feature_)?extractor|transformer|attention|generator|discriminator)\d*\Z"
+)
+"""What programs call a network or a layer, by the last of its names."""
+
+
+def _turn(program: Program, loop: ast.Call | ast.For) -> Sequence[ast.AST]:
+    """What a turn runs: the loop's own statements, or those of the function that it is given."""
+    if isinstance(loop, ast.For):
+        return loop.body
+    body = _body(loop)
+    if isinstance(body, ast.Lambda):
+        return [body.body]
+    if isinstance(body, ast.Call):
+        return []
+    if body is not None and _NET.search(dotted(body)):
+        return [ast.Call(body, [], [])]
+    name = dotted(body).rpartition(".")[2] if body is not None else ""
+    found = (
+        node.body
+        for statement in program
+        for node in statement.nodes
+        if isinstance(node, ast.FunctionDef) and node.name == name
+    )
+    return next(found, [])
 
 
 def unrolled_loop(told: Surroundings, count: int) -> GraphLoop | None:

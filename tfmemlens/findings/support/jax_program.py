@@ -58,10 +58,22 @@ def made_by_program(
             continue
         made = reading(program)
         if made and not (reading is _captured and made.line and _is_small_beside(program, made, need)):
-            return made
+            return _by_rows(program, made, need) if reading is _derivative and need else made
     return None
 
 
+def _by_rows(program: list[Statement], made: MadeByLine, need: int) -> MadeByLine:
+    """The same with what one row takes, where the request is a whole number of rows."""
+    for each in arrays_of(Program(tuple(program))).derived:
+        rows = each.by if each.kind in ("jacfwd", "hessian") else each.given
+        if rows > 1 and need % rows == 0 and need // rows >= each.given * _FLOAT:
+            row = need // rows
+            what = f"{made.what}: the request is {rows:,} x {human(row)}, to the byte, so one row takes that"
+            return replace(made, what=what)
+    return made
+
+
+_FLOAT = 4
 _LEAST_PART = 0.1
 
 
@@ -463,11 +475,13 @@ _LEAST_ROWS = 16
 def _captured(program: list[Statement]) -> MadeByLine | None:
     """A function that is compiled with an array of the scope around it: the array becomes a constant."""
     arrays = dict(_arrays(program))
+    sizes = {each.line: each.array.bytes for each in arrays_of(Program(tuple(program))).arrays}
     functions = {node.name: node for _, node in _nodes(program, ast.FunctionDef)}
     for statement, node, inside in _compiled(program, functions):
-        name = next((free for free in _free(inside) if free in arrays), None)
-        if name is None:
+        held = [free for free in _free(inside) if free in arrays]
+        if not held:
             continue
+        name = max(held, key=lambda each: sizes.get(arrays[each], 0))
         line, again = statement.line_of(node), _in_a_loop(statement.node, node)
         what = (
             f"the function that {line.place} compiles uses the array `{name}`"
@@ -546,6 +560,8 @@ def _derivative(program: list[Statement]) -> MadeByLine | None:
     second, line, call = best
     if mapped := _mapped_over(program, call):
         return _for_each_example(mapped, line, second)
+    if turned := _wrong_way(program, second):
+        return turned
     matrix = "Hessian" if second else "Jacobian"
     return MadeByLine(
         f"all rows of the {matrix} of {line.place} are computed at once: every intermediate value"
@@ -557,6 +573,53 @@ def _derivative(program: list[Statement]) -> MadeByLine | None:
             else replace(HESSIAN_PRODUCTS, code="y, pull = jax.vjp(f, x); row = pull(v)"),
         ),
         line=line,
+    )
+
+
+_MANY_MORE = 4
+"""So many times as many inputs as outputs, or outputs as inputs: the other way is the shorter."""
+
+
+def _wrong_way(program: list[Statement], second: bool) -> MadeByLine | None:
+    """`jacfwd` of a function that gives few numbers of many, or `jacrev` of one that gives many of few."""
+    for each in () if second else arrays_of(Program(tuple(program))).derived:
+        fewer, more = sorted((each.given, each.by))
+        forward = each.kind == "jacfwd" and each.by == more
+        backward = each.kind in ("jacrev", "jacobian") and each.given == more
+        if each.second or more < _MANY_MORE * fewer or not (forward or backward):
+            continue
+        passes = f"one forward pass for each of its {more:,} inputs" if forward else ""
+        passes = passes or f"one backward pass for each of the {more:,} numbers that it gives"
+        whole = human(4 * more * more)
+        return MadeByLine(
+            f"`{each.kind}` (called on {each.line.place}) runs {passes}, all at once: its unit vectors alone"
+            f" are {more:,} x {more:,} numbers ({whole} in float32), and whatever the function makes exists"
+            f" {more:,} times, where {'it gives' if forward else 'its inputs are'}"
+            f" {fewer:,} number{'s' if fewer > 1 else ''}",
+            (_other_way(forward, fewer, more),),
+            line=each.line,
+            explains=4 * more * more,
+        )
+    return None
+
+
+def _other_way(forward: bool, fewer: int, more: int) -> Remedy:
+    if forward and fewer == 1:
+        return Remedy(
+            "take its gradient: one backward pass for all of them, and an array as large as the input",
+            "g = jax.grad(f)(x)   # of a function that gives one number",
+            slug="backward-derivatives",
+        )
+    if forward:
+        return Remedy(
+            f"go backward: {fewer:,} passes instead of {more:,}",
+            "J = jax.jit(jax.jacrev(f))(x)   # jacfwd is for more outputs than inputs",
+            slug="backward-derivatives",
+        )
+    return Remedy(
+        f"go forward: {fewer:,} passes instead of {more:,}",
+        "J = jax.jit(jax.jacfwd(f))(x)   # jacrev is for more inputs than outputs",
+        slug="forward-derivatives",
     )
 
 

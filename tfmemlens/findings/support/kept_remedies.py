@@ -139,9 +139,12 @@ def _of_weights(case: Case, keeping: Kept) -> Iterator[Remedy]:
             f"{keeping.container}[:] = [{keeping.value}]",
             slug="keep-numbers",
         )
+    of_jax = framework_of(case) == JAX
     yield Remedy(
         "or write each set to a file, and read those that are needed one at a time",
-        "model.save_weights(f'epoch{epoch}.h5')",
+        "pickle.dump(jax.device_get(params), open(f'epoch{epoch}.pkl', 'wb'))"
+        if of_jax
+        else "model.save_weights(f'epoch{epoch}.h5')",
         slug="parts-to-disk",
     )
 

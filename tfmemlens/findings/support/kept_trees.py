@@ -372,9 +372,16 @@ class _Names:
         return bool(_MODEL_NAME.match(value.id)) or self._is_trained(value.id)
 
     def _is_weights(self, value: ast.expr) -> bool:
-        """Whether it is a copy of each weight of a model: `model.get_weights()`, or a list made of them."""
-        made = [each for each, _ in self._values(value.id)] if isinstance(value, ast.Name) else [value]
-        return any(map(_copies_weights, made))
+        """Whether it is a copy of each weight of a model: `model.get_weights()`, a list made of them, or the
+        tree that a step of JAX makes anew; of several values whether one is.
+        """
+        if isinstance(value, ast.Tuple | ast.List):
+            return any(map(self._is_weights, value.elts))
+        if not isinstance(value, ast.Name):
+            return _copies_weights(value)
+        updated = _PARAMETERS.match(value.id) is not None
+        made = [each for each, _ in self._values(value.id)]
+        return any(_copies_weights(each) or (updated and _updates(each, value.id)) for each in made)
 
     def _is_function(self, value: ast.expr) -> bool:
         """Whether it is what a maker of functions returned, or a compiler."""
@@ -468,6 +475,15 @@ def _added(node: ast.AST) -> tuple[ast.expr | None, ast.expr | None]:
         target = node.targets[0]
         return (None, None) if isinstance(target.slice, ast.Constant) else (target.value, node.value)
     return None, None
+
+
+def _updates(made: ast.expr, name: str) -> bool:
+    """Whether a call is given what it replaces: `params, state = step(params, state, batch)`."""
+    given = made.args if isinstance(made, ast.Call) else []
+    return any(isinstance(each, ast.Name) and each.id == name for each in given)
+
+
+_PARAMETERS = regex(r"(?i)\A(?:\w+_)?(?:params?|parameters|weights)\Z")
 
 
 def _copies_weights(value: ast.expr) -> bool:

@@ -30,10 +30,23 @@ from tfmemlens.values import dataclass
 
 _COMPILES = frozenset({"jit", "pjit", "pmap", "filter_jit", "filter_pmap"})
 _LOOPS_OF_XLA = frozenset({"scan", "while_loop", "fori_loop", "cond", "switch", "associative_scan", "map"})
+_JITTED_OVER_A_FUNCTION = frozenset(
+    {"odeint", "minimize", "bfgs_minimize", "lbfgs_minimize", "cg", "gmres"}
+    | {"diffeqsolve", "least_squares", "root_find"}
+    | {
+        "LBFGS",
+        "BFGS",
+        "GradientDescent",
+        "ProximalGradient",
+        "OptaxSolver",
+        "GaussNewton",
+        "LevenbergMarquardt",
+    }
+    | {"NonlinearCG", "ProjectedGradient", "Broyden", "AndersonAcceleration", "FixedPointIteration"}
+)
+"""Of `jax.experimental.ode`, `jax.scipy`, TensorFlow Probability on JAX, and solvers of JAX's libraries."""
+_OWNERS = ("jax", "jaxopt", "tfp", "tensorflow_probability", "diffrax", "optimistix", "lineax")
 _MAKES_FUNCTIONS = frozenset({"partial", "grad", "value_and_grad", "vmap", "jit", "checkpoint", "remat"})
-_SOLVERS = frozenset({"odeint", "diffeqsolve", "minimize", "least_squares", "root_find", "cg", "gmres"})
-"""Functions of JAX's libraries that compile anew for each function that they are given."""
-_OF_SOLVERS = frozenset({"jax", "diffrax", "optimistix", "lineax", "jaxopt"})
 _LOADERS = frozenset({"ParallelLoader", "MpDeviceLoader"})
 _MAKERS = frozenset(
     {
@@ -64,8 +77,8 @@ class Anew:
     """Something that each turn of a loop makes."""
 
     kind: str
-    """`function`, `body` (of a loop of XLA), `static` (an argument), `shape`, `weights`, `loader`,
-    `arrays`.
+    """`function`, `body` (of a loop of XLA), `static` (an argument), `instance` (of a class whose methods are
+    compiled for each), `shape`, `weights`, `loader`, `arrays`.
     """
     line: Line
     loop: Line
@@ -83,7 +96,8 @@ class _Turn:
     line: Line
     inside: frozenset[str]
     """Functions that are defined anew in it."""
-    called: bool = False
+    called: tuple[str, ...] = ()
+    """Functions of the program that led here, the outermost first."""
 
 
 class _Finder:
@@ -98,12 +112,23 @@ class _Finder:
             if isinstance(call, ast.Call) and last_name(call.func) in _COMPILES:
                 self._jitted |= _names(call.args)
         self._static = dict(_static_arguments(node for _, node in trees))
-        self._imported = sorted(
+        self._compiling = {
+            node.name: method
+            for _, node in trees
+            if isinstance(node, ast.ClassDef) and (method := _compiled_for_each(node))
+        }
+        self._imported = [
             (at.line_of(node).number, each.asname or each.name, node.module or "")
             for at, node in trees
             if isinstance(node, ast.ImportFrom)
             for each in node.names
-        )
+        ] + [
+            (at.line_of(node).number, (each.asname or each.name).partition(".")[0], each.name)
+            for at, node in trees
+            if isinstance(node, ast.Import)
+            for each in node.names
+        ]
+        self._imported.sort()
         self._numpy_of_jax = frozenset(
             each.asname or ""
             for _, node in trees
@@ -117,20 +142,6 @@ class _Finder:
         root = dotted(call.func).partition(".")[0]
         return root in _OF_JAX or (root in self._numpy_of_jax and ".random." not in dotted(call.func))
 
-    def _compiles_its_body(self, call: ast.Call, line: Line) -> bool:
-        """Whether it compiles a function that it is given: a loop of XLA's, or a solver of JAX's libraries;
-        SciPy's of the same name compile nothing.
-        """
-        name = dotted(call.func)
-        if last_name(call.func) in _LOOPS_OF_XLA and "lax" in name:
-            return True
-        if last_name(call.func) not in _SOLVERS:
-            return False
-        if "." in name:
-            return name.partition(".")[0] in _OF_SOLVERS
-        above = [module for number, of, module in self._imported if of == name and number < line.number]
-        return bool(above) and above[-1].partition(".")[0] in _OF_SOLVERS
-
     def found(self) -> Iterator[Anew]:
         """Each line once."""
         seen: set[Line] = set()
@@ -138,6 +149,17 @@ class _Finder:
             for each in self._visit(statement, statement.node, None):
                 if each.line not in seen:
                     seen.add(each.line)
+                    yield each
+
+    def repeated(self, said: Line) -> Iterator[Anew]:
+        """What statements make that run again and again, though no loop is quoted."""
+        body = [each.node for each in self._program]
+        if any(isinstance(node, ast.For | ast.While) for each in self._program for node in each.nodes):
+            return
+        turn = _Turn(ast.While(ast.Constant(True), body, []), said, _defined_in(body))
+        for statement in self._program:
+            for each in self._visit(statement, statement.node, turn):
+                if each.kind == "body":
                     yield each
 
     def _visit(self, at: Statement, node: ast.AST, turn: _Turn | None) -> Iterator[Anew]:
@@ -180,13 +202,19 @@ class _Finder:
             yield Anew("weights", line, turn.line, dotted(node.func), _uses(turn.loop, node))
         elif name in _LOADERS:
             yield Anew("loader", line, turn.line, name)
-        elif self._compiles_its_body(node, line) and _is_given_anew(node, turn.inside):
+        elif name in _LOOPS_OF_XLA and "lax" in dotted(node.func) and _is_given_anew(node, turn.inside):
             yield Anew("body", line, turn.line, dotted(node.func))
         elif self._is_of_jax(node) and _makes_new_shapes(node, turn.loop):
             yield Anew("shape", line, turn.line, dotted(node.func))
         elif name in self._static and self._static[name].changes(node, turn.loop):
             yield Anew("static", line, turn.line, name)
-        elif isinstance(node.func, ast.Name) and not turn.called:
+        elif isinstance(node.func, ast.Name) and name in self._compiling:
+            method, static = self._compiling[name]
+            kind = "instance" if static else "function"
+            yield Anew(kind, line, turn.line, f"{name}.{method}", _uses(turn.loop, node))
+        elif self._compiles_what_it_gets(at, node) and _is_given_anew(node, turn.inside):
+            yield Anew("body", line, turn.line, dotted(node.func))
+        elif isinstance(node.func, ast.Name) and len(turn.called) < _DEEPEST:
             yield from self._called(node.func.id, turn)
 
     def _called(self, name: str, turn: _Turn) -> Iterator[Anew]:
@@ -194,8 +222,48 @@ class _Finder:
         at, function = self._functions.get(name, (None, None))
         if at is None or function is None or name in self._jitted or _is_cached(function):
             return
+        if name in turn.called:
+            return
         inside = _defined_in(function.body)
-        yield from self._body(at, function.body, _Turn(turn.loop, turn.line, inside, called=True))
+        yield from self._body(at, function.body, _Turn(turn.loop, turn.line, inside, (*turn.called, name)))
+
+    def _compiles_what_it_gets(self, at: Statement, call: ast.Call) -> bool:
+        """Whether it is a function of JAX that is jitted itself, with the function that it is given as static
+        argument: by the last import above it.
+        """
+        name = last_name(call.func)
+        if name not in _JITTED_OVER_A_FUNCTION:
+            return False
+        root = dotted(call.func).partition(".")[0]
+        here = at.line_of(call).number
+        above = [module for number, known, module in self._imported if known == root and number <= here]
+        return (above[-1].partition(".")[0] if above else root) in _OWNERS
+
+
+def _compiled_for_each(node: ast.ClassDef) -> tuple[str, bool] | None:
+    """A method that is compiled anew for each instance of a class, and whether that is since it has `self` as
+    a static argument, which keeps the instance: else the constructor compiles it. None of a class whose
+    instances may be equal, and of one that is a tree.
+    """
+    methods = [each for each in node.body if isinstance(each, ast.FunctionDef)]
+    equal = {"__hash__", "__eq__"} & {each.name for each in methods} or node.decorator_list
+    if equal or any(last_name(each) in _TREES for each in node.bases):
+        return None
+    for method in methods:
+        parts = [part for each in method.decorator_list for part in ast.walk(each)]
+        names = [each.arg for each in method.args.args]
+        if names[:1] == ["self"] and _is_traced(method) and 0 in _static(parts, names).places:
+            return method.name, True
+        if method.name == "__init__":
+            made = (each for each in ast.walk(method) if isinstance(each, ast.Assign))
+            for each in made:
+                if _compiles(each.value) and isinstance(each.targets[0], ast.Attribute):
+                    return each.targets[0].attr, False
+    return None
+
+
+_TREES = frozenset({"Module", "NamedTuple", "PyTreeNode"})
+"""Bases whose instances are arguments like any other."""
 
 
 def _names(nodes: Iterable[ast.AST]) -> set[str]:
@@ -336,6 +404,7 @@ def _is_given_anew(call: ast.Call, inside: frozenset[str]) -> bool:
     """Whether a function that it is given is made in the turn."""
     given = [*call.args, *(word.value for word in call.keywords)]
     given += [part for each in given if _is_term(each) for part in each.args]
+    given += [part for each in given if isinstance(each, ast.List | ast.Tuple) for part in each.elts]
     return any(_makes_a_function(each) or last_name(each) in inside for each in given)
 
 
@@ -347,6 +416,11 @@ def _is_term(node: ast.AST) -> TypeGuard[ast.Call]:
 def _is_deleted(loop: ast.For | ast.While, name: str) -> bool:
     gone = (each for part in loop.body for each in ast.walk(part) if isinstance(each, ast.Delete))
     return any(last_name(target) == name for each in gone for target in each.targets)
+
+
+def told_to_repeat(program: Program, said: Line) -> Iterator[Anew]:
+    """The same of code without a loop, which words say is run again and again."""
+    return _Finder(program).repeated(said)
 
 
 def made_anew(program: Program) -> Iterator[Anew]:
@@ -418,18 +492,26 @@ def _root(node: ast.AST) -> str:
 
 def growers(case: Case) -> Iterator[Grower]:
     """The same in words, with what helps, for the framework that runs it."""
-    kinds = {JAX: ("arrays", "static", "function", "body", "shape", "weights"), TORCH_XLA: ("loader",)}.get(
-        framework_of(case) or "", ()
-    )
+    kinds = {
+        JAX: ("arrays", "static", "instance", "function", "body", "shape", "weights"),
+        TORCH_XLA: ("loader",),
+    }.get(framework_of(case) or "", ())
     program = case.capture.surroundings.program()
     found = list(made_anew(program)) if kinds and program else []
     told = case.capture.surroundings
     grows = told.shows("growing in words") or told.shows("failing late")
+    if not found and grows and program and _REPEATED.search(grows.text) and "body" in kinds:
+        found = list(told_to_repeat(program, grows))
     for kind in kinds:
         for each in (one for one in found if one.kind == kind):
             if kind == "shape" and not grows:
                 continue
-            yield Grower(_in_words(each), each.line, _remedies(each), sure=kind == "arrays")
+            yield Grower(_in_words(each), each.line, _remedies(each), sure=kind in _SHOWN)
+
+
+_REPEATED = regex(r"(?i)\brepeated\w*\b|\bloops?\b|\b(?:each|every) (?:call|time|iteration|step|run)\b")
+_SHOWN = ("arrays", "static", "instance", "body")
+"""What JAX keeps whatever holds the functions: runs of our own showed it."""
 
 
 def loader_in_words(told: Surroundings) -> Grower | None:
@@ -452,6 +534,8 @@ _NEWER_LOADER = Remedy(
 
 def _in_words(made: Anew) -> str:
     of_loop = f"each turn of the loop on {made.loop.place}"
+    if not _LOOPS.match(made.loop.text):
+        of_loop = f"each call ({made.loop.place} tells of a loop)"
     if made.kind == "arrays":
         return (
             f"`{made.name}` ({made.line.place}), which keeps all arrays that are alive, those of earlier"
@@ -471,6 +555,12 @@ def _in_words(made: Anew) -> str:
             f"{made.line.place} gives `{made.name}` another value of a static argument in {of_loop}: each is"
             " compiled, and its program stays"
         )
+    if made.kind == "instance":
+        owner, _, method = made.name.partition(".")
+        return (
+            f"{made.line.place} makes another `{owner}` in {of_loop}: `{method}` is compiled for each"
+            " instance anew, and its program stays"
+        )
     if made.kind == "shape":
         return (
             f"{made.line.place} makes an array of another size in {of_loop}: each new shape is compiled anew,"
@@ -487,6 +577,9 @@ def _in_words(made: Anew) -> str:
     )
 
 
+_LOOPS = regex(r"\s*(?:>>> )?(?:async )?(?:for|while)\b|.*\bfor \w+ in\b")
+
+
 def _remedies(made: Anew) -> tuple[Remedy, ...]:
     if made.kind == "arrays":
         return (_without_list(made),)
@@ -496,11 +589,12 @@ def _remedies(made: Anew) -> tuple[Remedy, ...]:
         return (_ONE_LOADER, _FEWER_WAITING)
     if made.kind == "static":
         return (NO_STATIC, _CLEAR)
+    if made.kind == "instance":
+        return (_one_instance(made), _CLEAR)
     if made.kind == "shape":
         return (_FEW_SHAPES, _CLEAR_SHAPES)
     if made.kind == "body":
-        of_solver = made.name.rpartition(".")[2] in _SOLVERS
-        return (_ONE_FUNCTION if of_solver else _ONE_BODY, _CLEAR)
+        return (_one_body(made), _CLEAR)
     return (_above_the_loop(made), _CLEAR)
 
 
@@ -520,6 +614,16 @@ def _above_the_loop(made: Anew) -> Remedy:
     return Remedy(
         f"make the function once, above the loop on {made.loop.place}{given}",
         f"{code}   # above the loop" if fits else None,
+        slug="compile-once",
+    )
+
+
+def _one_instance(made: Anew) -> Remedy:
+    owner, _, method = made.name.partition(".")
+    return Remedy(
+        f"compile once for all: make one `{owner}` above the loop on {made.loop.place}, or `{method}` a"
+        " jitted function of the module, and give it what differs (weights, states, data) as arguments",
+        f"{method} = jax.jit({method})   # of the module: {method}(params, data)",
         slug="compile-once",
     )
 
@@ -551,17 +655,28 @@ _CLEAR_SHAPES = Remedy(
     "jax.clear_caches()   # every hundred turns",
     slug="start-anew",
 )
-_ONE_BODY = Remedy(
-    "define that function once, above the loop, or jit the function around it",
-    "run = jax.jit(lambda c, xs: jax.lax.scan(body, c, xs))   # above the loop",
-    slug="compile-once",
-)
-_ONE_FUNCTION = Remedy(
-    "define that function once, above the loop, and give it what changes from turn to turn as an argument:"
-    " then it is compiled once",
-    "f = lambda y, t, a: -a * y   # above the loop; in it: odeint(f, y0, ts, a)",
-    slug="compile-once",
-)
+_CODE_OF_ONE_BODY = {
+    "scan": "run = jax.jit(lambda c, xs: {name}(body, c, xs))   # above the loop",
+    "while_loop": "run = jax.jit(lambda c: {name}(test, body, c))   # above the loop",
+    "fori_loop": "run = jax.jit(lambda n, c: {name}(0, n, body, c))   # above the loop",
+    "switch": "{name}(i, (f0, f1), x, y)   # f0 and f1: defined above the loop",
+    "cond": "{name}(p, f0, f1, x, y)   # f0 and f1: defined above the loop",
+    "odeint": "{name}(f, y0, t, a, b)   # f(y, t, a, b): defined above the loop",
+    "minimize": "{name}(f, x0, args=(a, b), method='BFGS')   # f: defined above the loop",
+}
+"""With what changes given as an argument instead of being closed over."""
+
+
+def _one_body(made: Anew) -> Remedy:
+    code = _CODE_OF_ONE_BODY.get(made.name.rpartition(".")[2])
+    return Remedy(
+        f"define that function once, above the loop on {made.loop.place}, and give it what changes as"
+        " arguments instead of closing over it; or jit the function around it",
+        code.format(name=made.name) if code else None,
+        slug="compile-once",
+    )
+
+
 _ONE_LOADER = Remedy(
     "make the loader once, above the loop of epochs, and go over it in each, or close it at the end of each",
     "loader = pl.MpDeviceLoader(loader, device)   # once; a ParallelLoader: para_loader.close()",

@@ -15,12 +15,24 @@ from tfmemlens.values import dataclass
 
 _MODEL = regex(
     r"(?i)\A(?:Sequential|(?:build|make|create|get|define|init)_?\w*(?:model|net|network|classifier|gan"
-    r"|encoder|cnn|rnn|lstm)\w*|load_model|from_pretrained)\Z"
+    r"|encoder|cnn|rnn|lstm)\w*|load_model|clone_model|from_pretrained)\Z"
 )
 """Calls that make a network, whoever wrote the function."""
+_OF_A_LIBRARY = regex(r"\A(?!tf\.|keras\.)\w+\.models\.[A-Z]\w*\Z")
+"""A class of a library's module of models: `gpflow.models.GPR`."""
 _OF_KERAS = frozenset({"Model", "Functional"})
 _TRAINS = frozenset(
-    {"compile", "fit", "fit_generator", "train_on_batch", "evaluate", "predict", "load_weights"}
+    {
+        "compile",
+        "fit",
+        "fit_generator",
+        "train_on_batch",
+        "evaluate",
+        "predict",
+        "load_weights",
+        "set_weights",
+        "minimize",
+    }
 )
 _CLEARS = frozenset({"clear_session", "reset_default_graph"})
 _OWN_PROCESS = frozenset({"Process", "Pool", "ProcessPoolExecutor", "Popen"})
@@ -44,6 +56,8 @@ class ModelLoop:
     """The line that deletes the model, or collects garbage."""
     alike: bool = False
     """Whether every turn makes the same network: nothing that makes it depends on the loop."""
+    foreign: bool = False
+    """Whether it is a library's model, of which Keras knows nothing."""
 
 
 def model_loops(program: Program) -> Iterator[ModelLoop]:
@@ -59,9 +73,12 @@ def model_loops(program: Program) -> Iterator[ModelLoop]:
     calls = [call for each in program for call in _calls([each.node])]
     if any(last_name(call.func) in _OWN_PROCESS and not _WATCHES.match(ast.unparse(call)) for call in calls):
         return
+    own = _own_models(program)
     for statement in program:
         for loop in statement.nodes:
-            if isinstance(loop, ast.For | ast.While) and (found := _of_loop(statement, loop, functions)):
+            if not isinstance(loop, ast.For | ast.While):
+                continue
+            if found := _of_loop(statement, loop, functions, own):
                 yield found
 
 
@@ -149,27 +166,135 @@ def _used(body: Sequence[ast.AST]) -> set[str]:
     return used
 
 
+_OF_OTHERS = frozenset(
+    "predict evaluate fit compile call step run update reset get append join save load close add".split()
+)
+"""Methods that objects of libraries have as well."""
+
+
 def predicting_loops(program: Program) -> Iterator[tuple[Line, str]]:
     """Lines of loops that call `predict` of a model in each turn, and what they call."""
     if any(_OTHER_PREDICT & _imported(node) for each in program for node in each.nodes):
         return
+    predicting = {
+        function.name: (where.line_of(call), ast.unparse(call.func))
+        for where in program
+        for function in where.nodes
+        if isinstance(function, ast.FunctionDef) and function.name not in _ONCE_EACH | _OF_OTHERS
+        for call in _calls(function.body)
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "predict"
+    }
     for statement in program:
         for loop in statement.nodes:
             for call in _calls(loop.body) if isinstance(loop, ast.For | ast.While) else ():
                 if isinstance(call.func, ast.Attribute) and call.func.attr == "predict":
                     yield statement.line_of(call), ast.unparse(call.func)
+                elif last_name(call.func) in predicting:
+                    yield predicting[last_name(call.func)]
+
+
+def single_predicts(program: Program) -> Iterator[tuple[Line, str]]:
+    """Lines of the program itself that call `predict`, where no loop and no function does: once each."""
+    inside = {
+        id(part)
+        for statement in program
+        for node in statement.nodes
+        if isinstance(node, ast.For | ast.While | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        for part in ast.walk(node)
+    }
+    calls = [(each, call) for each in program for call in _calls([each.node]) if _is_predict(call)]
+    if not any(id(call) in inside for _, call in calls):
+        yield from ((statement.line_of(call), ast.unparse(call.func)) for statement, call in calls)
+
+
+def _is_predict(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in ("predict", "predict_generator")
+
+
+_SLICES = frozenset({"from_tensor_slices", "from_tensors"})
+
+
+def datasets_made(program: Program) -> Iterator[tuple[Line, Line, bool]]:
+    """Lines that make a data set of arrays in each turn of a loop that uses it, or at each call of a function
+    that does: the line, the loop's or the function's, and whether it is a loop.
+    """
+    functions = {
+        node.name: (statement, node)
+        for statement in program
+        for node in statement.nodes
+        if isinstance(node, ast.FunctionDef)
+    }
+    looped: set[str] = set()
+    for statement in program:
+        for loop in statement.nodes:
+            if not isinstance(loop, ast.For | ast.While) or not statement.runs(loop):
+                continue
+            for where, body in _bodies(statement, loop.body, functions):
+                looped.update(each for each, (_, node) in functions.items() if node.body is body)
+                if call := _made_of_arrays(body):
+                    yield where.line_of(call), statement.line_of(loop), True
+                    break
+    for name, (statement, function) in functions.items():
+        if name in looped or name in _ONCE_EACH or not _iterates(function):
+            continue
+        if call := _made_of_arrays(function.body):
+            yield statement.line_of(call), statement.line_of(function), False
+
+
+def _made_of_arrays(body: Sequence[ast.AST]) -> ast.Call | None:
+    return next((call for call in _calls(body) if last_name(call.func) in _SLICES and call.args), None)
+
+
+def _iterates(function: ast.FunctionDef) -> bool:
+    """Whether a function takes elements of a data set, or trains with one, and does not only give it back."""
+    names = {last_name(call.func) for call in _calls(function.body)}
+    loops = any(isinstance(node, ast.For) for node in ast.walk(function))
+    return bool(names & {"iter", "next", "fit", "predict", "evaluate", "make_one_shot_iterator"}) or loops
+
+
+def compiling_loops(program: Program) -> Iterator[tuple[Line, Line, str]]:
+    """Lines of loops that compile a network that was made before them and train it: the line, its loop's and
+    the network's name.
+    """
+    for statement in program:
+        for loop in statement.nodes:
+            if not isinstance(loop, ast.For | ast.While) or not statement.runs(loop):
+                continue
+            calls = list(_calls(loop.body))
+            trained = {_owner(call) for call in calls if last_name(call.func) in _FITS}
+            made = {
+                target
+                for part in loop.body
+                for node in ast.walk(part)
+                if isinstance(node, ast.Assign)
+                for each in node.targets
+                for target in _names(each)
+            }
+            for call in calls:
+                owner = _owner(call)
+                if last_name(call.func) == "compile" and owner in trained - made and call.keywords:
+                    yield statement.line_of(call), statement.line_of(loop), owner
+                    break
+
+
+_FITS = frozenset({"fit", "fit_generator", "train_on_batch"})
+
+
+def _owner(call: ast.Call) -> str:
+    """`model` of `model.fit(...)`, also of `self.model.fit(...)`; empty of another call."""
+    return last_name(call.func.value) if isinstance(call.func, ast.Attribute) else ""
 
 
 def unrolled_loops(program: Program) -> Iterator[tuple[Line, Line]]:
-    """Loops of tf.functions that compute gradients in each turn and go over what is Python's own
-    (tqdm): tracing runs every turn, and all are one graph. Each with the function's line.
+    """Loops of tf.functions that go over what is Python's own (tqdm): tracing runs every turn, and all are
+    one graph. Each with the function's line.
     """
     for statement in program:
         for function in statement.nodes:
             if not (isinstance(function, ast.FunctionDef) and any(map(_traces, function.decorator_list))):
                 continue
             for loop in ast.walk(function):
-                if isinstance(loop, ast.For) and _of_python(loop) and _differentiates(loop):
+                if isinstance(loop, ast.For) and _of_python(loop):
                     yield statement.line_of(loop), statement.line_of(function)
 
 
@@ -198,9 +323,24 @@ def _imported(node: ast.AST) -> set[str]:
 _Functions = dict[str, tuple[Statement, ast.FunctionDef]]
 
 
-def _of_loop(statement: Statement, loop: ast.For | ast.While, functions: _Functions) -> ModelLoop | None:
+def _own_models(program: Program) -> frozenset[str]:
+    """Names of the program's own classes of networks."""
+    return frozenset(
+        node.name
+        for statement in program
+        for node in statement.nodes
+        if isinstance(node, ast.ClassDef) and any(last_name(each) in _BASES for each in node.bases)
+    )
+
+
+_BASES = frozenset({"Model", "Sequential", "Functional"})
+
+
+def _of_loop(
+    statement: Statement, loop: ast.For | ast.While, functions: _Functions, own: frozenset[str]
+) -> ModelLoop | None:
     made: Line | None = None
-    alike = False
+    alike = foreign = False
     done: dict[str, Line] = {}
     loaded = _loaded(loop)
     for where, body in _bodies(statement, loop.body, functions):
@@ -208,8 +348,11 @@ def _of_loop(statement: Statement, loop: ast.For | ast.While, functions: _Functi
             name = last_name(call.func)
             done.setdefault(name, where.line_of(call))
             of_weights = call in loaded
-            if made is None and (of_weights or _MODEL.match(name) or (name in _OF_KERAS and _has_ends(call))):
-                made = where.line_of(call)
+            of_keras = (
+                of_weights or name in own or _MODEL.match(name) or (name in _OF_KERAS and _has_ends(call))
+            )
+            if made is None and (of_keras or _OF_A_LIBRARY.match(ast.unparse(call.func))):
+                made, foreign = where.line_of(call), not of_keras
                 alike = body is loop.body and (of_weights or not _uses(loop))
         for node in (each for part in body for each in ast.walk(part)):
             if isinstance(node, ast.Delete):
@@ -218,7 +361,7 @@ def _of_loop(statement: Statement, loop: ast.For | ast.While, functions: _Functi
         return None
     cleared = next((done[name] for name in _CLEARS if name in done), None)
     freed = next((done[name] for name in _FREES if name in done), None)
-    return ModelLoop(statement.line_of(loop), made, cleared, freed, alike)
+    return ModelLoop(statement.line_of(loop), made, cleared, freed, alike, foreign)
 
 
 def _loaded(loop: ast.For | ast.While) -> list[ast.Call]:
@@ -295,9 +438,98 @@ def graph_loops(program: Program) -> Iterator[tuple[Line, Line, str]]:
             for call in calls:
                 of_function = isinstance(call.func, ast.Name) and call.func.id in making
                 op = f"{ast.unparse(call.func)}()" if of_function else _graph_op(call)
+                op = op or _op_of_a_method(call) or _operator_of_a_run(call, loop)
                 if op is not None:
                     yield statement.line_of(call), statement.line_of(loop), op
                     break
+
+
+_OPS_OF_ITERATORS = frozenset(
+    {"make_initializer", "make_one_shot_iterator", "make_initializable_iterator", "get_next"}
+)
+_OPS_OF_VARIABLES = frozenset({"assign", "assign_add", "assign_sub"})
+
+
+def _op_of_a_method(call: ast.Call) -> str | None:
+    """`iterator.make_initializer` of a method that adds ops; of what a session runs also `w.assign`."""
+    name = last_name(call.func)
+    if name in _OPS_OF_ITERATORS and isinstance(call.func, ast.Attribute):
+        return ast.unparse(call.func)
+    for inner in _calls(call.args[:1]) if name == "run" else ():
+        if last_name(inner.func) in _OPS_OF_VARIABLES and isinstance(inner.func, ast.Attribute):
+            return ast.unparse(inner.func)
+    return None
+
+
+def _operator_of_a_run(call: ast.Call, loop: ast.For | ast.While) -> str | None:
+    """`-loss` of `sess.run(-loss)`: an operator on what was made above the loop makes an op."""
+    if last_name(call.func) != "run" or not isinstance(call.func, ast.Attribute) or not call.args:
+        return None
+    fetched = call.args[0].elts if isinstance(call.args[0], ast.List | ast.Tuple) else call.args[:1]
+    made = {
+        node.id
+        for part in loop.body
+        for node in ast.walk(part)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    for each in fetched:
+        of_tensors = isinstance(each, ast.UnaryOp) or (
+            isinstance(each, ast.BinOp) and not isinstance(each.left, ast.List | ast.Constant)
+        )
+        if of_tensors and _names(each) and not _names(each) & made:
+            return ast.unparse(each)
+    return None
+
+
+def functions_made(program: Program) -> Iterator[tuple[Line, Line, str]]:
+    """Lines of loops that make a tf.function in each turn, by themselves or by calling what makes and gives
+    one: the line, its loop's, and what makes it.
+    """
+    makers = {
+        outer.name
+        for statement in program
+        for outer in statement.nodes
+        if isinstance(outer, ast.FunctionDef) and _gives_a_function(outer)
+    }
+    for statement in program:
+        for loop in statement.nodes:
+            if not isinstance(loop, ast.For | ast.While) or not statement.runs(loop):
+                continue
+            for node in (each for part in loop.body for each in ast.walk(part)):
+                name = _makes_a_function(node, makers)
+                if name:
+                    yield statement.line_of(node), statement.line_of(loop), name
+                    break
+
+
+def _gives_a_function(outer: ast.FunctionDef) -> bool:
+    """Whether it returns a tf.function that it makes."""
+    inside = {
+        node.name
+        for part in outer.body
+        for node in ast.walk(part)
+        if isinstance(node, ast.FunctionDef) and any(map(_traces, node.decorator_list))
+    }
+    if any("cache" in ast.unparse(each) for each in outer.decorator_list):
+        return False
+    given = [node.value for node in ast.walk(outer) if isinstance(node, ast.Return) and node.value]
+    return any(
+        (isinstance(each, ast.Name) and each.id in inside)
+        or (isinstance(each, ast.Call) and _traces(each.func))
+        for each in given
+    )
+
+
+def _makes_a_function(node: ast.AST, makers: set[str]) -> str:
+    """What it calls, or the name that it defines; empty where it makes none."""
+    if isinstance(node, ast.FunctionDef) and any(map(_traces, node.decorator_list)):
+        return node.name
+    if isinstance(node, ast.Call):
+        if _traces(node.func):
+            return ast.unparse(node.func)
+        if isinstance(node.func, ast.Name) and node.func.id in makers:
+            return f"{node.func.id}()"
+    return ""
 
 
 def _functions_that_make_ops(program: Program) -> set[str]:

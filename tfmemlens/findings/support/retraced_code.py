@@ -77,6 +77,31 @@ def given_objects(program: Program) -> Iterator[tuple[str, Line, tuple[str, ...]
                 break
 
 
+def traced_once(program: Program) -> tuple[str, Line, tuple[str, ...], Line] | None:
+    """A tf.function that loops give nothing but what was made above them: its name, its line, what it is
+    given, and the line of the call. None where any tf.function of the program may be given something else.
+    """
+    found = None
+    for statement, node in _functions(program):
+        if not _is_traced(node):
+            continue
+        for at, call, around in _calls(program, node.name):
+            loop = _around(program, call)
+            given = [*call.args, *(word.value for word in call.keywords)]
+            if around is not None or loop is None or node in ast.walk(loop):
+                return None
+            changed = {part.id for part in ast.walk(loop) if isinstance(part, ast.Name) and _is_stored(part)}
+            if not all(isinstance(each, ast.Name) and each.id not in changed for each in given):
+                return None
+            names = tuple(each.id for each in given if isinstance(each, ast.Name))
+            found = found or (node.name, statement.line_of(node), names, at.line_of(call))
+    return found
+
+
+def _is_stored(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
+
+
 def _is_traced(node: ast.FunctionDef) -> bool:
     """Whether a decorator makes it a tf.function."""
     return any("function" in ast.unparse(each) for each in node.decorator_list)

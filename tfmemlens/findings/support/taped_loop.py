@@ -97,9 +97,28 @@ def _loops_called(program: Program, tape: ast.With) -> Iterator[tuple[Statement,
     ]
     plain = {each.func.id for each in calls if isinstance(each.func, ast.Name)}
     objects = plain - {each.name for _, each in defined}
-    for statement, function in defined:
-        if function.name in names or (objects and function.name in _FORWARD):
+    seen: set[int] = set()
+    for _ in range(_DEEPEST):
+        reached = [
+            (statement, function)
+            for statement, function in defined
+            if id(function) not in seen
+            and (function.name in names or (objects and function.name in _FORWARD))
+        ]
+        for statement, function in reached:
+            seen.add(id(function))
             yield from ((statement, loop) for loop in _loops(function.body) if _over_a_range(loop))
+        names = {
+            last_name(each.func)
+            for _, function in reached
+            for each in ast.walk(function)
+            if isinstance(each, ast.Call)
+        }
+        objects = set()
+
+
+_DEEPEST = 3
+"""Calls between a tape and a loop."""
 
 
 _FORWARD = ("call", "__call__")

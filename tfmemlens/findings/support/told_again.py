@@ -261,9 +261,36 @@ def _requests(case: Case, line: Line) -> Grower:
 
 def _predicts(case: Case, line: Line) -> Grower:
     told = case.capture.surroundings
+    if once := _predicts_once(told):
+        return once
     what = f"predict is called again and again ({line.place}), and each call makes its own data set or graph"
     more = (_OWN_PROCESS,) if told.shows("predicting a batch in vain") else ()
     return Grower(what, line, (*_calls(case, told), *more, *_newer(case)))
+
+
+def _predicts_once(told: Surroundings) -> Grower | None:
+    """What one call of predict keeps, where the quoted code calls it once."""
+    if not told.program():
+        return None
+    from tfmemlens.findings.support.made_in_loops import single_predicts  # reads trees
+
+    line, call = next(single_predicts(told.program()), (None, ""))
+    if line is None:
+        return None
+    what = f"what `{call}` returns ({line.place}): it keeps the outputs of all batches in host RAM, and joins"
+    return Grower(f"{what} them when the last is done", line, (_WRITE_PARTS, _LESS_RETURNED))
+
+
+_WRITE_PARTS = Remedy(
+    "predict a part of the data at a time, and write each result to a file before the next: whatever a"
+    " callback does with them, predict keeps the outputs of the call",
+    "for i in range(0, batches, 64): np.save(f'part{i}.npy', model.predict(ds.skip(i).take(64)))",
+    slug="predict-in-pieces",
+)
+_LESS_RETURNED = Remedy(
+    "or let the model return less: what is computed from its outputs (argmax, a score) inside the model",
+    slug="smaller-output",
+)
 
 
 def _session_runs(case: Case, line: Line) -> Grower:
@@ -313,7 +340,8 @@ _STEP_ALONE = Remedy(
 
 
 def _functions(case: Case, line: Line) -> Grower:
-    del case
+    if once := _traced_once(case):
+        return once
     if _OF_A_LOOP.search(line.text):
         return Grower(
             f"tf.function round a whole loop ({line.place}): tracing it runs every step, and all become one"
@@ -323,6 +351,40 @@ def _functions(case: Case, line: Line) -> Grower:
         )
     what = f"a tf.function is traced anew at its calls ({line.place}), and every graph is kept"
     return Grower(what, line, (OF_FUNCTIONS,))
+
+
+def _traced_once(case: Case) -> Grower | None:
+    """Calls of which the quoted code shows that none makes another graph."""
+    if not case.capture.surroundings.program():
+        return None
+    from tfmemlens.findings.support.retraced_code import traced_once  # reads trees
+
+    if (found := traced_once(case.capture.surroundings.program())) is None:
+        return None
+    name, defined, given, call = found
+    what = (
+        f"`{name}` gets {' and '.join(f'`{each}`' for each in given)}" if given else f"`{name}` gets nothing"
+    )
+    return Grower(
+        f"the release of TensorFlow, and not the program: {what} in each call ({call.place}), made above the"
+        f" loop, so the tf.function ({defined.place}) is traced once",
+        call,
+        (
+            replace(_TRACED_ONCE, code=f"print({name}.experimental_get_tracing_count())   # 1: traced once"),
+            replace(_LOOP_INSIDE, code=f"for _ in tf.range(1000): {name}({', '.join(given)})"),
+        ),
+    )
+
+
+_TRACED_ONCE = Remedy(
+    "see that it is traced once; then take a release in which the same loop stays flat: an older one of which"
+    " you know that, or the newest, and compare over as many calls",
+    slug="newer-release",
+)
+_LOOP_INSIDE = Remedy(
+    "until then call it less often: let one tf.function around the loop run many turns",
+    slug="step-alone",
+)
 
 
 _SUSPECTS = (
@@ -370,7 +432,18 @@ def replays(case: Case) -> Iterator[Grower]:
     line = told.shows("replaying")
     if line and not (told.shows("saving in words") or told.shows("a small replay buffer")):
         what = f"the buffer of experiences ({line.place}), which fills until its capacity"
-        yield Grower(what, line, (SMALLER_REPLAY, NOT_KEPT))
+        yield Grower(what, line, (_smaller_replay(told),))
+
+
+def _smaller_replay(told: Surroundings) -> Remedy:
+    """With the option of the library that the text names."""
+    from tfmemlens.findings.support.host_ram.replay import option_of_library
+
+    known = option_of_library(" ".join(line.text for line in (*told.code, *code_lines(told))))
+    if known is None:
+        return SMALLER_REPLAY
+    text = SMALLER_REPLAY.text.replace("a smaller capacity", f"a smaller capacity (`{known[0]}`)")
+    return replace(SMALLER_REPLAY, text=text, code=known[1])
 
 
 _ANSWERS: dict[str, Callable[[Case, Line], Grower]] = {

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support import code_snippets, whole_arrays
 from tfmemlens.findings.support.contrasted import contrasted, first_of, without
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.host_causes import on_the_host
+from tfmemlens.findings.support.jacobians import by_the_code
 from tfmemlens.findings.support.jax_told import (
     anew_while_it_grows,
     ended_by_jit,
@@ -246,6 +247,12 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
         yield full
     yield from loaded_by_handlers(case)
     yield from loaded_in_loops(case)
+    if not (device or grows) and any(map(told.shows, _OF_HOST_RAM)):
+        yield from whole_arrays.by_the_code(told)
+    if short and not grows:
+        yield from by_the_code(told)
+        yield from _under_a_tape(told)
+        yield from _in_turns_of_the_graph(told)
     if line := _taken_from_others(case):
         grow = Remedy(
             "let TensorFlow take memory as needed, or give it a part, before its first op: in TF 1 the first"
@@ -294,6 +301,78 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
     yield from told_work(case)
 
 
+def _under_a_tape(told: Surroundings) -> Iterator[Grower]:
+    """A loop under the tape of the quoted code; trees are read only where there is one."""
+    if not any("GradientTape(" in line.text for line in told.code):
+        return
+    from tfmemlens.findings.support.taped_loop import taped_loop
+
+    taped = taped_loop(told.program())
+    if taped and not (taped.called and _OVER_LAYERS.search(taped.over)):
+        own = any("custom_gradient" in line.text for line in told.code)
+        remedies = (_TURN_AGAIN, *(() if taped.called else (_TAPE_IN_EACH,)), _NOT_RECORDED)
+        yield Grower(
+            f"what the {taped.words} makes ({taped.loop.place}): it runs under the tape of"
+            f" {taped.tape.place}, which keeps every turn's until the gradient is taken",
+            taped.loop,
+            tuple(reversed(remedies)) if own else remedies,
+        )
+
+
+def _in_turns_of_the_graph(told: Surroundings) -> Iterator[Grower]:
+    """A network that a loop of the graph runs in each turn of a training."""
+    if not any(_GRAPH_LOOP.search(line.text) for line in told.code):
+        return
+    from tfmemlens.findings.support.graph_loop import trained_net_in_turns
+
+    if loop := trained_net_in_turns(told):
+        beside = (
+            "; parallel_iterations tells only how many run at a time"
+            if any("parallel_iterations" in line.text for line in told.code)
+            else ""
+        )
+        many = f"all {loop.turns:,} turns" if loop.turns else "every turn"
+        yield Grower(
+            f"what the network makes in {many} of `{loop.call}` ({loop.line.place}): a training keeps it"
+            f" until the backward pass{beside}",
+            loop.line,
+            (_TURN_AGAIN, _FEWER_TURNS, _FROZEN),
+        )
+
+
+_GRAPH_LOOP = regex(r"\b(?:map_fn|while_loop|scan|foldl|foldr|tf\.range|tensorflow\.range)\(")
+_FEWER_TURNS = Remedy(
+    "train on fewer turns for each update: a part of the sequence (a clip, some frames), another one each"
+    " time",
+    slug="fewer-frames",
+)
+_FROZEN = Remedy(
+    "or freeze the network of a turn, where it need not learn: nothing of its turns is kept then",
+    "self.cnn.trainable = False   # or compute what it makes once, before the training",
+    slug="freeze-weights",
+)
+_OVER_LAYERS = regex(r"(?i)layer|block|depth|stage|level|scale|len\(self\.")
+"""A loop over the parts of a net is its forward pass."""
+_TURN_AGAIN = Remedy(
+    "let the backward pass compute each turn again: the tape then keeps what goes into a turn, and one turn's"
+    " results at a time",
+    "turn = tf.recompute_grad(turn)   # what one turn computes, as a function",
+    slug="own-gradient",
+)
+_TAPE_IN_EACH = Remedy(
+    "where the loss is a sum over the turns, take each turn's gradient with a tape of its own, and add them"
+    " up",
+    slug="tape-inside-loop",
+)
+_NOT_RECORDED = Remedy(
+    "what needs no gradient, or has one that you write yourself (tf.custom_gradient), is computed where"
+    " nothing records it, or with a few ops instead of a loop",
+    "with tape.stop_recording(): g = own_gradient(x)   # or of tf.stop_gradient(x)",
+    slug="stop-recording",
+)
+
+
+_OF_HOST_RAM = ("host RAM in words", "host RAM named", "killed in words")
 _SHORT = ("running short", "ended in words", "killed in words", "hanging in words")
 """Beside what is told so, addresses that are reserved are not the trouble."""
 

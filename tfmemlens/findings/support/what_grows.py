@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.contrasted import first_of
@@ -27,6 +28,10 @@ from tfmemlens.model.case import Api, Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.units import human
+
+if TYPE_CHECKING:
+    from tfmemlens.findings.support.made_in_loops import ModelLoop
 
 THREADS = Remedy(
     "read the data with threads of this process: a worker that is forked soon has its own copy of what it"
@@ -216,13 +221,15 @@ def _of_code(case: Case) -> Iterator[Grower]:
         yield Grower(what, wrapped, (_once_before_the_loop(wrapped),), True)
     if not told.program():
         return
-    from tfmemlens.findings.support.made_in_loops import ModelLoop, model_loops, predicting_loops
+    from tfmemlens.findings.support.made_in_loops import model_loops, predicting_loops
 
-    loop: ModelLoop
     yield from loaded_by_handlers(case)
     yield from loaded_in_loops(case)
     yield from _given_objects(case)
     for loop in model_loops(told.program()):
+        if loop.foreign:
+            yield _of_a_library(case, loop)
+            continue
         kept = f"the loop on {loop.loop.place} makes a model in each turn ({loop.model.place}), and Keras"
         if loop.clears:
             kept += f" is cleared by {loop.clears.place} of what it keeps, as far as nothing else holds it"
@@ -231,9 +238,13 @@ def _of_code(case: Case) -> Iterator[Grower]:
         else:
             kept += " keeps each with its weights"
         yield Grower(kept, loop.model, tuple(_of_models(loop.loop, bool(loop.clears), loop.alike)), True)
+    yield from _datasets_made(case)
+    yield from _functions_made(case)
+    yield from _compiled_again(case)
     yield from adding_ops(case)
     yield from _given_numbers(case)
-    yield from _keeping(told)
+    kept_lists = list(_keeping(told))
+    yield from (each for each in kept_lists if _BY_A_MODEL.search(each.line.text))
     for line, call in predicting_loops(told.program()):
         yield Grower(
             f"{line.place} calls `{call}` in each turn of a loop, and each call makes its own data set",
@@ -241,6 +252,131 @@ def _of_code(case: Case) -> Iterator[Grower]:
             (_direct_call(case.api),),
             True,
         )
+    yield from (each for each in kept_lists if not _BY_A_MODEL.search(each.line.text))
+
+
+def _of_a_library(case: Case, loop: ModelLoop) -> Grower:
+    """A library's model that each turn makes: of TensorFlow 1 it is a part of the one graph."""
+    of_graph = case.api.is_tf1
+    stays = "in the one graph, which keeps all of them" if of_graph else "with what it traced and compiled"
+    if not of_graph and case.api.oldest < (2, 0):
+        stays = "in the one graph (TensorFlow 1), or with what it traced (TensorFlow 2)"
+    once = Remedy(
+        f"make it once, above the loop on {loop.loop.place}, and give it the new data in each turn, where its"
+        " class lets you set them",
+        slug="build-once",
+    )
+    more = (_GRAPH_OF_ITS_OWN,) if of_graph or case.api.oldest < (2, 0) else ()
+    return Grower(
+        f"the loop on {loop.loop.place} makes a model in each turn ({loop.model.place}), and each stays"
+        f" {stays}",
+        loop.model,
+        (once, *more, _OWN_PROCESS),
+        True,
+    )
+
+
+_GRAPH_OF_ITS_OWN = Remedy(
+    "or give each turn a graph and a session of its own, which go together with the model",
+    "with tf.Graph().as_default(), tf.Session(): train(x, y)   # what the turn does",
+    slug="graph-of-its-own",
+)
+
+
+def grower_of_code(case: Case) -> Grower | None:
+    """The first that the quoted program itself shows, whatever words say of memory; None where it shows
+    none.
+    """
+    if framework_of(case) != TENSORFLOW or situation(case).program:
+        return None
+    told = case.capture.surroundings
+    sure = next((each for each in _of_code(case) if each.sure), None)
+    return sure or next(_keeping(told, tensors=True), None)
+
+
+def _datasets_made(case: Case) -> Iterator[Grower]:
+    """A data set of arrays that each turn of a loop, or each call of a function, makes."""
+    from tfmemlens.findings.support.made_in_loops import datasets_made
+
+    for line, place, of_loop in datasets_made(case.capture.surroundings.program()):
+        when = (
+            f"each turn of the loop on {place.place}"
+            if of_loop
+            else f"each call of the function on {place.place}"
+        )
+        fits = any(".fit(" in each.text for each in case.capture.surroundings.code)
+        yield Grower(
+            f"{line.place} makes another data set of arrays in {when}: each copies them into a constant,"
+            " which a graph, or what was traced with it, keeps",
+            line,
+            (_ONE_DATA_SET, *((_FED_ARRAYS,) if fits else ()), _OWN_PROCESS),
+            of_loop,
+        )
+
+
+_FED_ARRAYS = Remedy(
+    "or give fit the arrays themselves, which it copies batch by batch",
+    "model.fit(x, y, batch_size=128)",
+    slug="evaluation-in-batches",
+)
+
+
+def _functions_made(case: Case) -> Iterator[Grower]:
+    """A tf.function that each turn of a loop makes."""
+    from tfmemlens.findings.support.made_in_loops import functions_made
+
+    for line, loop, name in functions_made(case.capture.surroundings.program()):
+        yield Grower(
+            f"{line.place} makes a tf.function (`{name}`) in each turn of the loop on {loop.place}: each is"
+            " traced anew, and its graph stays with what it holds",
+            line,
+            (_one_function(name, loop),),
+            True,
+        )
+
+
+def _one_function(name: str, loop: Line) -> Remedy:
+    code = f"step = {name}   # above the loop" if name.endswith("()") else None
+    return Remedy(
+        f"make it once, above the loop on {loop.place}, and call that one in each turn; what changes goes in"
+        " as a tensor",
+        code,
+        slug="one-function",
+    )
+
+
+def _compiled_again(case: Case) -> Iterator[Grower]:
+    """A model that a loop compiles anew in each turn, though it is made before the loop."""
+    from tfmemlens.findings.support.made_in_loops import compiling_loops
+
+    for line, loop, name in compiling_loops(case.capture.surroundings.program()):
+        of_graph = case.api.is_tf1 or case.api.oldest < (2, 0)
+        stays = (
+            "adds its losses, gradients and updates to the one graph, which keeps all"
+            if of_graph
+            else "makes another function for its steps, with a graph of its own"
+        )
+        what = f"{line.place} compiles `{name}` anew in each turn of the loop on {loop.place}: each compile"
+        if of_graph and not case.api.is_tf1:
+            stays += " (TensorFlow 1; TensorFlow 2 makes a function anew)"
+        yield Grower(f"{what} {stays}", line, (_compiled_once(name, loop), _WEIGHTS_ACROSS), True)
+
+
+def _compiled_once(name: str, loop: Line) -> Remedy:
+    return Remedy(
+        f"compile once, above the loop on {loop.place}: what changes from turn to turn (a weight of the loss,"
+        " the learning rate) is a variable that the loss reads, and that each turn sets. Weights stay",
+        f"w = K.variable(0.); {name}.compile(...)   # above; in the loop: K.set_value(w, new)",
+        slug="build-once",
+    )
+
+
+_WEIGHTS_ACROSS = Remedy(
+    "where each turn must compile, carry the weights across: clear Keras's session in each turn, build and"
+    " compile anew, and set them",
+    "w = model.get_weights(); K.clear_session(); model = build(); model.set_weights(w)",
+    slug="clear-session",
+)
 
 
 def loaded_by_handlers(case: Case) -> Iterator[Grower]:
@@ -323,16 +459,57 @@ def adding_ops(case: Case) -> Iterator[Grower]:
             f" the"
             " session takes longer"
         )
-        yield Grower(what, line, (FROZEN,), True)
+        last = op.rpartition(".")[2]
+        assigns = last.startswith("assign") and last.isidentifier()
+        yield Grower(what, line, (*((_assign_once(op),) if assigns else ()), FROZEN), True)
 
 
-def _keeping(told: Surroundings) -> Iterator[Grower]:
-    """A list that takes what each turn of a loop makes."""
+def _assign_once(op: str) -> Remedy:
+    owner = op.rpartition(".")[0]
+    name = owner if owner and owner != "tf" else "w"
+    return Remedy(
+        "make one op above the loop that takes its value from a placeholder, and feed what is new: a value"
+        " that is written into the op becomes a constant of the graph, one more in each turn",
+        f"p = tf.placeholder({name}.dtype, {name}.shape); op = {name}.assign(p)\n"
+        "sess.run(op, {p: value})   # in the loop",
+        slug="data-out-of-the-graph",
+    )
+
+
+def _keeping(told: Surroundings, tensors: bool = False) -> Iterator[Grower]:
+    """A list that takes what each turn of a loop makes; of `tensors` only what a model or TensorFlow"
+    " gives.
+    """
     for each in kept(told):
         if each.on_host or each.model or each.most:
             continue
+        made = any(_BY_A_MODEL.search(line.text) for line in (*each.made, each.line))
+        if (tensors and (each.number or not made)) or _CONSTANT.fullmatch(each.value):
+            continue
         what = f"`{each.container}` keeps `{each.value}` of each turn of the loop ({each.line.place})"
-        yield Grower(what, each.line, (NOT_KEPT,))
+        if each.each:
+            what += f", {human(each.each)} each time: {human(1000 * each.each)} after a thousand turns"
+        large = each.each is not None and each.each >= _OF_ARRAYS
+        yield Grower(what, each.line, (_LESS_OF_EACH, _INTO_A_FILE) if large else (NOT_KEPT,))
+
+
+_BY_A_MODEL = regex(
+    r"(?i)\b\w*(?:model|net|encoder|embed\w*|extract\w*|backbone)\w*(?:\.\w+)?\(|\btf\.\w|\.gradient\("
+)
+_CONSTANT = regex(r"-?[\d.]+|None|True|False|'[^']*'|\[\]|\{\}")
+_OF_ARRAYS = 64 << 10
+"""Bytes of what is no number, and no loss of a batch."""
+_LESS_OF_EACH = Remedy(
+    "keep less of each: reduce it before it is kept (the mean over positions, the largest few, float16). As a"
+    " NumPy array it leaves the device, and takes as much of host RAM",
+    "feat = tf.reduce_mean(feat, axis=(1, 2)).numpy()   # as far as what follows allows",
+    slug="smaller-output",
+)
+_INTO_A_FILE = Remedy(
+    "or write each into a file that is mapped, and read it from there",
+    "f = np.lib.format.open_memmap('f.npy', 'w+', np.float16, (n, *shape)); f[i] = feat",
+    slug="predict-in-pieces",
+)
 
 
 _CACHES = regex(r"\.cache\(\s*\)")
@@ -386,7 +563,7 @@ def _unrolled(told: Surroundings) -> Iterator[Grower]:
             f"the loop on {loop.place} goes over what is Python's own within a tf.function"
             f" ({function.place}), so tracing runs every step of it, and all become one graph",
             loop,
-            (_STEP_ALONE,),
+            (_STEP_ALONE, _LOOP_OF_THE_GRAPH),
             True,
         )
         return
@@ -396,6 +573,14 @@ _STEP_ALONE = Remedy(
     "put tf.function on the step alone, and loop over batches outside of it, in Python",
     "@tf.function\ndef step(images, labels): ...   # the tape and apply_gradients",
     slug="step-alone",
+)
+
+
+_LOOP_OF_THE_GRAPH = Remedy(
+    "or let the loop go over the data set itself, without tqdm around it: AutoGraph then makes it a loop of"
+    " the graph",
+    "for x in dataset: ...   # in the tf.function; dataset.take(n), where it repeats without end",
+    slug="without-tqdm",
 )
 
 

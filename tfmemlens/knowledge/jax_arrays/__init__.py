@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tfmemlens.knowledge.jax_arrays.reader import followed
-from tfmemlens.knowledge.jax_arrays.values import Noted, Reshaped, Thing, whole
+from tfmemlens.knowledge.jax_arrays.values import Derived, Noted, Reshaped, Thing, whole
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
 from tfmemlens.values import dataclass
 
-__all__ = ["Followed", "Noted", "arrays_of"]
+__all__ = ["Derived", "Followed", "Noted", "arrays_of"]
 
 _DEEPEST = 4
 _LEAST_NAMED = 3
@@ -34,6 +34,8 @@ class Followed:
     """By a line that adds to a list: the bytes on the device of what it adds at a time."""
     reshaped: tuple[Reshaped, ...] = ()
     """Compiled functions that a long loop gives another shape in each turn."""
+    derived: tuple[Derived, ...] = ()
+    """Derivatives of arrays by arrays whose sizes are known."""
 
 
 def arrays_of(program: Program) -> Followed:
@@ -48,7 +50,7 @@ def arrays_of(program: Program) -> Followed:
         if name not in reader.counters:
             named.setdefault(size, set()).add(name)
     names = {size: min(of) for size, of in named.items() if len(of) == 1}
-    return Followed(tuple(seen.values()), names, reader.kept, tuple(reader.reshaped))
+    return Followed(tuple(seen.values()), names, reader.kept, tuple(reader.reshaped), tuple(reader.derived))
 
 
 def _sizes(names: Mapping[str, Any], deep: int = _DEEPEST) -> Iterator[tuple[str, int]]:

@@ -18,6 +18,7 @@ from tfmemlens.knowledge.jax_arrays.values import (
     UNKNOWN,
     UPDATE_OF_ROWS,
     Class,
+    Derived,
     JaxArray,
     JaxFunction,
     JaxMethod,
@@ -60,6 +61,7 @@ class Calls:
         self.rows: list[int] = []
         self.turns: list[int] = []
         self.kinds: list[str] = []
+        self.derived: list[Derived] = []
 
     def step(self) -> None:
         """Count one; too many end the reading."""
@@ -399,7 +401,7 @@ class Calls:
         if not host and not path.startswith(("jax", "flax", "optax")):
             return called_builtin(path, args, named)
         call = Call(name, args, named, host, self.x64)
-        if host and path == "numpy.random.default_rng":
+        if host and path in ("numpy.random.default_rng", "numpy.random.RandomState"):
             return Library("numpy.random")
         if ".random." in path:
             return self.note(drawn(call, with_key=not host) or UNKNOWN, node, name)

@@ -9,7 +9,15 @@ from typing import Any
 from tfmemlens.knowledge.jax_arrays import transforms
 from tfmemlens.knowledge.jax_arrays.calls import Calls
 from tfmemlens.knowledge.jax_arrays.rules import narrowed
-from tfmemlens.knowledge.jax_arrays.values import UNKNOWN, JaxArray, Shape, Transformed, is_number, whole
+from tfmemlens.knowledge.jax_arrays.values import (
+    UNKNOWN,
+    Derived,
+    JaxArray,
+    Shape,
+    Transformed,
+    is_number,
+    whole,
+)
 from tfmemlens.values import replace
 
 
@@ -111,9 +119,19 @@ class Control(Calls):
         """`jacrev`, `hessian`: every number that is given by every number that it is differentiated by."""
         value = self.apply(function.inner, args, named, node)
         by = self.setting(function, 0, "argnums", 0)
-        x = args[by] if isinstance(by, int) and by < len(args) else None
+        alone = by[0] if isinstance(by, tuple) and len(by) == 1 else by
+        x = args[alone] if isinstance(alone, int) and alone < len(args) else None
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            value = JaxArray(())
         if not (isinstance(value, JaxArray) and isinstance(x, JaxArray)):
             return UNKNOWN
+        if self.lines:
+            inner = function.inner
+            second = function.kind == "hessian" or (
+                isinstance(inner, Transformed) and inner.kind in transforms.JACOBIANS | transforms.GRADIENTS
+            )
+            sizes = math.prod(value.shape), math.prod(x.shape)
+            self.derived.append(Derived(self.line_of(node), function.kind, *sizes, second))
         times = 2 if function.kind == "hessian" else 1
         return self.note(replace(value, shape=(*value.shape, *x.shape * times)), node, function.kind)
 

@@ -135,6 +135,20 @@ class Reshaped:
     """What it gets in the first turn, and in the second."""
 
 
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A call of what `jacfwd`, `jacrev` or `hessian` made."""
+
+    line: Line
+    kind: str
+    given: int
+    """How many numbers the function gives."""
+    by: int
+    """By how many numbers it is differentiated."""
+    second: bool
+    """Whether what is differentiated is a derivative itself."""
+
+
 class Class:
     """A class of the program: its functions, and the names of its fields in their order."""
 

@@ -57,7 +57,8 @@ _GROWTH = regex(
     r"|(?<!\bi )(?<!\bwe )(?<!\byou )increas(?:e|es|ed|ing)"
     r"|ris(?:e|es|ing)|climb(?:s|ing)?|accumulat(?:e|es|ed|ing|ion)"
     r"|balloon(?:s|ing)?|soar(?:s|ing)?|leak(?:s|y|ed|ing|age)?|creep(?:s|ing)?|explod(?:e|es|ing)"
-    r"|(?:go(?:es|ing)?|add(?:s|ing)?|pil(?:es|ing)|build(?:s|ing)?) up|more and more"
+    r"|(?:go(?:es|ing)?|add(?:s|ing)?|pil(?:es|ing)|build(?:s|ing)?|shoot(?:s|ing)?) up|more and more"
+    r"|exponential(?:ly)?"
     r"|out of control|getting (?:bigger|larger|higher)|slower and slower"
     r"|w\u00e4chst|steigt|immer mehr|crece|cresce|aumenta|augmente)\b|\b(?:wird"
     r"|braucht) mehr (?=\w{0,12}speicher)"
@@ -92,7 +93,8 @@ _NAMED_SHORTAGE = regex(
 )
 _KEPT = regex(
     r"(?i)(?:\bnot?\b|n't\b|\bnever\b|\bcannot\b|\bwithout\b|\bunable to\b|\bfails? to\b|\binstead of\b)"
-    r"(?: \w+){0,3}? (?:releas|free|freed|deallocat|clear|emptied|empty|given back|reclaim)\w*"
+    r"(?: \w+){0,3}? (?:releas|free|freed|deallocat|clear|emptied|empty|giv(?:en|es?|ing)(?: \w+){0,4} back"
+    r"|reclaim)\w*"
     r"|\bhow (?:to|can i|do i) (?:\w+ )?(?:release|free|clear)\b"
     r"|\b(?:stays?|remains?) (?:full|allocated|occupied|in use|reserved)\b"
 )
@@ -128,7 +130,7 @@ _RISES = regex(
 )
 """`RAM goes from 1.1 GB to 7 GB within two days`."""
 _POWERS = {"M": 1, "G": 1 << 10, "T": 1 << 20}
-_OTHER_SUBJECT = regex(r"(?i)\b(?:loss|accuracy|learning rate|speed|time|score|reward)\b")
+_OTHER_SUBJECT = regex(r"(?i)\b(?:loss|accuracy|learning rate|speed|(?<!same )time|score|reward)\b")
 _OF_ANOTHER = regex(rf"{_OTHER_SUBJECT.pattern}(?: \w+)?\s*\Z")
 _TAKES = regex(
     r"(?i)\b(?:tak(?:e|es|en|ing)|us(?:e|es|ing|ed)|allocat(?:e|es|ed|ing)|occup(?:y|ies|ied|ying)"
@@ -161,6 +163,7 @@ def _repeated(what: str) -> re.Pattern[str]:
     return regex(
         rf"(?i){_AGAIN}[^.]{{0,40}}?\b(?:{what})\b|\b(?:{what})\b[^.]{{0,40}}?{_AGAIN}"
         rf"|{_NUMBERED} (?:(?!to\b|and\b|for\b|when\b)\w+ )?(?:{what})\b|\b(?:{what}) \d+\b"
+        rf"|\bfrom (?:one )?(?:{what}) to (?:the next|another|{what})\b"
     )
 
 
@@ -368,7 +371,7 @@ class AccountCollector:
     def _take(self, sentence: str, line: Line, of_size: bool, of_code: bool) -> None:
         facts, weak = _told(sentence)
         for name in facts:
-            if not (of_size and name == "growing in words"):
+            if not (of_size and name == "growing in words") and not (of_code and name == AT_ISSUE):
                 self._facts.setdefault(name, line)
         for name in () if of_code else weak:
             self._weak.setdefault(name, line)
@@ -396,7 +399,36 @@ def _told(sentence: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
             facts.append(name)
     if not told and _BUFFER_OF.search(sentence):
         facts.append("a buffer of shuffle")
+    if not told and _is_at_issue(sentence):
+        facts.append(AT_ISSUE)
     return tuple(facts), () if told else tuple(repeated)
+
+
+AT_ISSUE = "memory at issue"
+"""That the writer's trouble is memory, in words of no known class: enough beside code that shows a cause."""
+_TROUBLE = regex(
+    r"(?i)\bswapping\b"
+    r"|\b(?:v?ram|memory|memories|swap|rss)\b[^.?!]{0,80}\b(?:more|higher|larger|bigger|up|keeps?|kept|holds?"
+    r"|back|lost|never|still|always|slow\w*|crash\w*|kill\w*|die[sd]?|eat\w*|eaten|huge|enormous"
+    r"|the same way|likewise|problems?|issues?|troubles?|errors?|exponential\w*|unbounded|limit)\b"
+    r"|\b(?:takes?|uses?|needs?|requires?|consumes?) (?:about |around |~ ?)?\d[\d.,]* ?[MGT]i?B\b"
+    r"|\b(?:all (?:this|that)|so much|that much|lots? of|insane amounts? of)\b[^.?!]{0,30}"
+    r"\b(?:v?ram|memory)\b"
+    r"|\b(?:more|higher|larger|bigger|keeps?|kept|holds?|back|loses?|lost|never|crash\w*|kill\w*|die[sd]?"
+    r"|eat\w*|hogs?|huge|enormous|exponential\w*|problems?|issues?|troubles?)\b"
+    r"[^.?!]{0,60}\b(?:v?ram|memory|memories|swap|rss)\b"
+)
+
+
+def _is_at_issue(sentence: str) -> bool:
+    """Whether memory is what the sentence complains of: no denial and no mere question."""
+    match = _TROUBLE.search(sentence)
+    if match is None or _NO_LONGER.search(sentence):
+        return False
+    return not (_denied(sentence, match) or _ASKS_WHETHER.match(sentence))
+
+
+_NO_LONGER = regex(r"(?i)\bany ?more\b|\bno longer\b|\b(?:is|are|was|were) (?:gone|solved|fixed)\b")
 
 
 _BUFFER_OF = regex(
@@ -428,13 +460,17 @@ def _repeats(unit: str, sentence: str, titled: bool) -> bool:
     named = _IN_TITLES.get(unit) if titled else None
     if named and named.search(sentence):
         return True
-    match = None if _IMPORT.match(sentence) else _REPEATED[unit].search(sentence)
+    once = _IMPORT.match(sentence) or (unit in _MADE and _ONCE.search(sentence))
+    match = None if once else _REPEATED[unit].search(sentence)
     if match is None or unit != "model":
         return match is not None
     at_once = _AT_ONCE.match(match[0]) and not _DONE.search(sentence[: match.start()])
     return not (at_once or _OF_TRAINING.search(match[0]) or _TRAINING_GOES_ON.match(sentence, match.end()))
 
 
+_MADE = ("data set", "model", "loaded model")
+_ONCE = regex(r"(?i)\bonce\b(?! (?:per|for|in|an?) )|\b(?:before|above|outside(?: of)?) (?:the|my) loop\b")
+"""What is made so is not made again."""
 _IMPORT = regex(r"\s*(?:from [\w.]+ )?import ")
 _AT_ONCE = regex(r"(?i)\A\d+ (?:\w+ )?models?\Z")
 _DONE = regex(r"(?i)\b(?:after|every|train\w*|fit\w*|build\w*|creat\w*|mak\w*|compil\w*|first|past)\s+\Z")

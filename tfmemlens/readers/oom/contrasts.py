@@ -30,6 +30,8 @@ from tfmemlens.values import dataclass
 _OWN_WORDS = 160
 _MOST_LINES, _LONGEST, _NEAR = 400, 1500, 7
 """Lines of prose that are read, letters of one, and clauses between the two sides."""
+_LONGEST_START = 240
+"""Letters of a sentence that a line leaves open."""
 _SENTENCE = regex(r"(?<=[.!?\u3002])(?<!e\.g\.)(?<!i\.e\.)[\s)\"'*]+|\s{4,}")
 _CLAUSE = regex(
     r"[,;:(\u2014\u2026\uff0c](?!\d)|\s-{1,2}\s|(?<!but )(?<!and )(?<!however )"
@@ -116,7 +118,8 @@ _ENDS = (
 )
 _REMOVING = (
     r"(?:remov(?:e|ed|ing)|disabl(?:e|ed|ing)|turn(?:ed|ing)? off|delet(?:e|ed|ing)|comment(?:ed|ing)? out"
-    r"|switch(?:ed|ing)? off|skip(?:ped|ping)?|leav(?:e|ing) out|drop(?:ped|ping)?)"
+    r"|(?:tak(?:e|ing)|took) (?:out|away)|switch(?:ed|ing)? off|skip(?:ped|ping)?|leav(?:e|ing) out"
+    r"|drop(?:ped|ping)?)"
 )
 _WITHOUT = regex(
     r"(?i)(?:\bwithout (?:us(?:ing|e of) )?|\b(?:if|when|once) (?:i|we|you) (?:do not|don't|not|didn't) use "
@@ -247,7 +250,10 @@ _SUSPECTS = regex(
 )
 _NO_SUSPECT = regex(
     r"(?i)\b(?:out of memory|OOM|bug|not enough|should|would|could|can|wrong with me"
-    r"|my (?:gpu|card|machine|computer))\b"
+    r"|my (?:gpu|card|machine|computer)"
+    r"|(?:jax|tensorflow|tf|keras|xla|the (?:framework|library|backend))(?: (?:proper|itself))?"
+    r" (?:has|have|had|is|leaks?|keeps?)"
+    r"|leak\w*(?: \w+)? (?:in|of|by|from) (?:jax|tensorflow|tf|keras|xla))\b"
     r"|\bleak(?:s|ing|age)?\b(?! (?:in|from|of|by|at|comes|is in) (?:my|our|the|this|that|\w+\())"
 )
 """What tells no part of a program: that memory runs out, that something leaks, what would help."""
@@ -351,6 +357,8 @@ class ContrastCollector:
         """Switches of the quoted code, `persistent=True`: what its writer runs."""
         self._before = ""
         """The sentence before, in which `this line` was named."""
+        self._open = ("", 0)
+        """The sentence that a line left open, which one that begins small goes on with, and its number."""
         self._code: Line | None = None
         """The last line of code, which a short `that solved it` is about."""
         self._read = self._number = self._asked = 0
@@ -364,9 +372,15 @@ class ContrastCollector:
         if self._read > _MOST_LINES or len(text) > _LONGEST or not _WORDS.search(text):
             return
         self._read += 1
-        for sentence in _SENTENCE.split(text):
+        opened, number = self._open
+        if opened and number + 1 == line.number and text[:1].islower():
+            text = f"{opened} {text}"
+        sentences = _SENTENCE.split(text)
+        for sentence in sentences:
             if sentence:
                 self._take(sentence[:500], line)
+        ends = text.rstrip().endswith((".", "!", "?", ":"))
+        self._open = ("" if ends or len(sentences[-1]) > _LONGEST_START else sentences[-1], line.number)
 
     def value(self) -> dict[str, Line]:
         """The facts by their names; what it is fine without stands in the name of its fact."""
@@ -598,8 +612,8 @@ def _without(sentence: str) -> str | None:
         rest = sentence[: match.start()] + " " + sentence[match.end("thing") :]
         fine = _ONLY_WITH.search(sentence) or _OFF.search(sentence) or _WORKS.search(rest)
         fine = fine or _TRAINS.match(rest)
-        nothing = _NO_THING.match(thing) and not _POINTS.match(thing)
-        if fine and not (nothing or _VAIN.search(rest)):
+        nothing = _NO_THING.match(thing) and not (_POINTS.match(thing) or _LINE_THAT.match(thing))
+        if fine and not (nothing or _VAIN.search(rest) or _BUT_WRONG.search(rest)):
             return thing
     return None
 
@@ -637,6 +651,11 @@ _SHORT = 16
 _CODE = regex(r"\w ?= ?\S|\w\(")
 _OF_DATA = "fails with more data"
 _ARTICLE = regex(r"(?i)\A(?:the|my|a|an|any) ")
+_BUT_WRONG = regex(
+    r"(?i)\bbut\b[^.]{0,60}\b(?:nans?|inf|wrong|incorrect|garbage|unstable|diverg\w*|bad|worse|useless"
+    r"|(?:do|does|did)(?: ?n['\u2019]?t| not) (?:converge|learn))\b"
+)
+"""It fits without it, and is of no use."""
 _VAIN = regex(r"(?i)\b(?:still|no (?:help|effect|luck)|n't help|not help)\b")
 _WORDS = regex(r"[a-z]{2,} [a-z`'\"]{2,}|[\u4e00-\u9fff]{3}")
 

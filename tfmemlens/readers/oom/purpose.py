@@ -360,7 +360,8 @@ GROWING = LineRule(
     r"|\b(?:RAM|memory)\b[^.\n]{0,20}\b(?:fill\w*|consum\w+|eaten)\b[^.\n]{0,20}"
     r"\b(?:gradually|slowly|steadily|linearly|over time)\b"
     r"|\b(?:gradually|slowly|steadily|linearly) (?:fill|consum|eat)\w*\b[^.\n]{0,30}\b(?:RAM|memory)\b"
-    r"|\b(?:takes?|uses?|needs?|consumes?) (?:\w{1,12} ){0,2}more (?:\w{1,12} )?(?:RAM|memory)\b"
+    r"|\b(?:takes?|uses?|needs?|consumes?|has|have|holds?|got) (?:\w{1,12} ){0,2}more (?:\w{1,12} )?"
+    r"(?:RAM|memory)\b"
     r"[^.\n]{0,20}\b(?:each|every)\b"
     r"|\b(?:takes?|leaves?|adds?) (?:another|extra|additional)\b[^.\n]{0,20}\b(?:RAM|memory)\b"
     r"|\b(?:takes?|eats?|uses?|consumes?|fills?)(?: up)? [^.\n]{0,30}\b(?:RAM|memory)\b (?:in|within|after)"
@@ -394,6 +395,7 @@ GROWING = LineRule(
     "it is eating up all memory until the disk is full",
     "the memory fills gradually until all is used",
     "it takes more RAM at every batch",
+    "the worker has more memory after each job",
     "each call takes another 200MB of RAM",
     "With every epoch more RAM is taken",
     "could it be a memory accumulation?",

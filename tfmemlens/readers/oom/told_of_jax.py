@@ -227,7 +227,8 @@ JIT_ENDS_IT = LineRule(
     r"[`'(]?@?(?:(?:jax|eqx|nnx|nn)\.)?(?:filter_)?jit\b(?:\.(?=\w)|[^.\n]){0,60}?"
     r"\b(?:(?:(?:does|do|did)(?: ?n['\u2019]?t| not)|no longer|not|never|stops?)"
     r" (?:grow|increas|leak|climb|ris|creep|happen|accumulat)\w*"
-    r"|(?:stays?|is|remains?) (?:flat|constant|stable)"
+    r"|(?:stays?|is|remains?) (?:flat|constant|stable|(?:\w+ )?at \d+ ?(?:%|[MG]i?B?))"
+    r"|keeps? (?:\w+ ){0,2}\d+ ?% (?:of )?(?:\w+ )?memory"
     r"|(?:goes|went) away|disappear\w*|vanish\w*|plug(?:s|ged) (?:it|this|the)"
     r"|(?:leak\w*|growth|problem|issue)s? (?:is|was|are) (?:gone|fixed|solved|over)"
     r"|no (?:more |such )?(?:leak|growth|increase)|fix(?:es|ed) (?:it|this|the))",
@@ -235,6 +236,7 @@ JIT_ENDS_IT = LineRule(
     "wrapping the call in eqx.filter_jit fixes it",
     "If I use jit on the solver it does not leak",
     "# @jit   <- with it the leak is gone",
+    "With jit at the loss it stays at 68% all the time",
     needs=("jit",),
 )
 """Without jit it grows, and with jit it does not: what is compiled anew is inside of that call."""

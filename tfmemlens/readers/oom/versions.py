@@ -51,15 +51,19 @@ WORKING = LineRule(
     r"(?:,| there (?:is|was|were|are)| I (?:have|had))? no (?:\w+ )?"
     r"(?:problem|issue|leak|trouble|error|OOM)s?\b"
     rf"|\b(?:with|on|under|using) (?:(?P<name6>{_NAMES})[ =:v@(]{{1,4}})?v?(?P<release6>{_RELEASE}),?"
-    r" (?:the same|the|this|my|it|everything)(?: (?:code|script|program|model|step|config\w*|notebook))?"
-    rf" {_NOT}(?:compiles|fits|passes|succeeds|trains|runs (?:fine|through|well)|works)\b",
+    r" (?:the same|the|this|my|it|everything)(?: (?:code|script|program|file|model|step|config\w*|notebook"
+    r"|memory|RAM))?"
+    rf" {_NOT}(?:compiles|fits|passes|succeeds|trains|runs (?:fine|through|well)|works"
+    r"|(?:is|stays|has an?) (?:\w+ )?(?:constant|flat|stable))\b",
     "With 1.14 no problem",
     "TLDR; version 0.11.8 works, latest is leaking",
     "it runs fine, works with jax 0.4.28",
     "Downgrading to jaxlib 0.4.16 solves it",
     "under TF 1.13 this script trains without any trouble",
     "With 0.4.34 the same code compiles.",
+    "With TF 2.9.2 the same file is constant at 2.6 GB",
     needs=(
+        "constant",
         "work",
         "fine",
         "ok",

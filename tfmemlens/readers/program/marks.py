@@ -34,6 +34,8 @@ _DIFF = regex(r"\A[+](?![+\d])(?P<code>.*)\Z")
 _REMOVED = regex(r"\A-(?![->\d ]) {0,40}\S|\A- {3,40}\S")
 _FRAME = regex(r"\A\s*File \S.{0,300}, line \d|\A\S{1,200}\.py:\d{1,6}: in ")
 _CELL = regex(r"\A\s*(?:<ipython-input-\S|Cell In ?\[?|Input In ?\[|/\S{1,200}\.py(?::\d+,)? in )")
+_TICKED = regex(r"\A(?P<indent>\s*)`(?P<code>[^`\s][^`]{2,300})`\s*\Z")
+"""A line that is nothing but one piece of code between ticks."""
 _FENCE = regex(r"\A\s*(?:`{3,}|~{3,})")
 
 
@@ -67,6 +69,8 @@ def _rows(lines: Sequence[Line], numbered: set[int]) -> Iterator[UnmarkedLine]:
             yield UnmarkedLine(text[match.end() :], line)
         elif match := _DIFF.search(text):
             yield UnmarkedLine(match["code"], line)
+        elif match := _TICKED.search(text):
+            yield UnmarkedLine(match["indent"] + match["code"], line, in_frame)
         elif not _REMOVED.search(text):
             yield UnmarkedLine(text, line, in_frame)
 

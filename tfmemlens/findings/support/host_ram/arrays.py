@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.host_ram.new_array import NewArray, made_by_a_line
 from tfmemlens.findings.support.host_ram.pipeline import buffers_shown
+from tfmemlens.findings.support.host_ram.replay import smaller_buffer
 from tfmemlens.findings.support.told_mechanism import OF_JOINED_OUTPUTS
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.findings.support.what_grows import THREADS, grower
+from tfmemlens.findings.support.whole_arrays import of_a_joined_list
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import FailedRequest, Frame, RequestKind
@@ -88,6 +90,9 @@ def characters(failed: FailedRequest) -> int:
 def of_an_array(case: Case, failed: FailedRequest) -> Iterator[Remedy]:
     """What helps where Python found no room: where no array is named, what the words say of the cause."""
     told = case.capture.surroundings
+    if replayed := smaller_buffer(case, failed):
+        yield replayed
+        return
     if failed.shape is None and told.shows("worker processes"):
         yield THREADS
         return
@@ -103,8 +108,13 @@ def of_an_array(case: Case, failed: FailedRequest) -> Iterator[Remedy]:
     if failed.shape is None and (told.shows("growing in words") or told.shows("kept in words")):
         yield from of_growth(case)
         return
+    listed = list(of_a_joined_list(told.program(), failed.source_text)) if failed.source_text else []
     if joins_outputs(failed):
         yield from OF_JOINED_OUTPUTS
+    elif listed:
+        yield from listed
+        if len(listed) == 1:
+            yield _MAP_THE_FILE
     elif failed.shape is None and (made := made_by_a_line(failed, told)):
         yield from _of_a_line(made)
     elif not (failed.pipeline and is_small(failed)):

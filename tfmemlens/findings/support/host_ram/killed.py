@@ -8,6 +8,7 @@ from tfmemlens.findings.support.compiling import (
 from tfmemlens.findings.support.contrasted import contrasted, without
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.host_causes import on_the_host
+from tfmemlens.findings.support.host_ram.replay import of_an_agent
 from tfmemlens.findings.support.kills import (
     another_program,
     was_killed,
@@ -33,6 +34,8 @@ def in_the_code(case: Case, moment: Moment) -> Grower | None:
         return None
     if being_saved(case, moment) or of_its_data(case):
         return None
+    if (agent := of_an_agent(case)) is not None:
+        return agent
     found = grower(case) if case.capture.surroundings.shows("growing in words") else None
     return found if found and _is_shown(case, found) else on_the_host(case)
 

@@ -307,6 +307,6 @@ ROWS = (
         ("models.append('resnet')", "paths = [model_path(i) for i in range(3)]", "agents.append(agent)"),
         of=Of.ANY,
         keeps=True,
-        unless=regex(r"clear_session\(|reset_default_graph\(|\bProcess\(|subprocess"),
+        unless=regex(r"clear_session\(|reset_default_graph\(|\bProcess\(|subprocess|\w*replay\w*\s*="),
     ),
 )
