@@ -184,6 +184,12 @@ _HELP = {
     "driver is too old": Remedy(
         "update the GPU's driver, or install a build for an older CUDA", slug="matching-driver"
     ),
+    "are of different releases": Remedy(
+        "restart the machine: after an update of the driver the old one runs on until then. If they still"
+        " differ, remove what is left of the other release, so that one libcuda is there",
+        "cat /proc/driver/nvidia/version; ldconfig -p | grep libcuda",
+        slug="matching-driver",
+    ),
     "refused the sizes": Remedy(
         "give it a smaller matrix, or other numbers; where a release took this size before, stay with it and"
         " report the new one",
@@ -288,6 +294,8 @@ def check(case: Case) -> Iterator[Finding]:
     ended = ended_by(case)
     if ended and _OF_MEMORY.search(ended[1].text):
         ended = None  # of another failure, which was one of memory
+    if ended and _WITHOUT_SHARING.search(ended[1].text):
+        ended = None  # slower, and what is meant to be mended is the room
     for what, line in case.capture.surroundings.elsewhere:
         yield Finding(
             severity=Severity.NOTE,
@@ -306,7 +314,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *(after_a_silence(line) if OF_A_HEARTBEAT in what else ()),
                 *((_NO_SHAPE,) if _PREPARE in what and _OF_NO_SHAPE.search(line.text) else ()),
                 *(
-                    _on_that_disk(_as_long_as_fits(_of_xla(remedy, line), line), line)
+                    _of_a_pod(case, _on_that_disk(_as_long_as_fits(_of_xla(remedy, line), line), line))
                     for words, remedy in _HELP.items()
                     if words in what
                     and not (words == _PREPARE and _OF_NO_SHAPE.search(line.text))
@@ -325,6 +333,23 @@ _NO_SHAPE = Remedy(
     "--input_shapes=1,224,224,3   # toco, tflite_convert: batch, height, width, channels of your model",
     slug="shape-of-the-input",
 )
+_SHARED_IN_A_POD = (
+    "volumes: [{name: dshm, emptyDir: {medium: Memory}}], volumeMounts: [{name: dshm, mountPath: /dev/shm}]"
+)
+
+
+def _of_a_pod(case: Case, remedy: Remedy) -> Remedy:
+    """The same for Kubernetes, which has no --shm-size: a volume in RAM takes the place of 64 MiB."""
+    if remedy.slug != "more-shared-memory" or not case.capture.surroundings.shows("in Kubernetes"):
+        return remedy
+    return replace(
+        remedy,
+        text="give the pod more shared memory than the 64 MiB that it has unless told otherwise: mount a"
+        " volume in RAM there (it counts for the pod's limit of memory), or use fewer worker processes",
+        code=_SHARED_IN_A_POD,
+    )
+
+
 _FUSED = regex(r"CUDA kernel: (?P<name>\w*fusion\w{0,40})")
 _MADE_BY_XLA = Remedy(
     "the kernel is one that XLA made of the program ({name}), so that no code of yours is in it: take another"
@@ -409,6 +434,7 @@ def _memory_besides(case: Case, what: str, line: Line) -> str:
     )
 
 
+_WITHOUT_SHARING = regex(r"\bNCCL_SHM_DISABLE\b")
 _OF_MEMORY = regex(r"(?i)\bOOM\b|\bout of memory\b")
 
 

@@ -20,6 +20,8 @@ from collections.abc import Iterator
 
 from tfmemlens.findings import (
     code_without_message,
+    machine_restarts,
+    memory_of_an_app,
     named_growth,
     processes_on_one_device,
     whole_pool_at_start,
@@ -82,7 +84,13 @@ from tfmemlens.units import human, human_size
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: no message says how much was requested"
 
-_MORE_PARTICULAR = (code_without_message, named_growth, processes_on_one_device)
+_MORE_PARTICULAR = (
+    code_without_message,
+    machine_restarts,
+    memory_of_an_app,
+    named_growth,
+    processes_on_one_device,
+)
 """Rules that say more of such a text."""
 _ADD_THE_MESSAGE = Remedy(
     "add the message itself and its traceback (from `RESOURCE_EXHAUSTED`, `ran out of memory` or `OOM"
@@ -597,7 +605,7 @@ def _alone(case: Case, line: Line) -> bool:
         return False
     if told.refusals or "CUDA_ERROR" in line.text or told_of_the_pool(case):
         return False  # a log's words, and no failure's
-    if whole_pool_at_start.by_a_server(case):
+    if whole_pool_at_start.by_a_server(case) or whole_pool_at_start.at_import(case):
         return False
     return not any(True for rule in _MORE_PARTICULAR for _ in rule.check(case))
 

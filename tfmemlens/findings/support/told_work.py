@@ -162,7 +162,22 @@ _LESS_OF_EACH_STEP = Remedy(
     slug="smaller-output",
 )
 
+_FEWER_THAT_PAY = Remedy(
+    "each process pays for it anew: let fewer processes use a GPU (one for several GPUs, or one that serves"
+    " the others), hide the GPUs from those that only read data, and let CUDA load kernels when they are"
+    " called",
+    "export CUDA_MODULE_LOADING=LAZY   # CUDA 11.7 and newer; of others: CUDA_VISIBLE_DEVICES=-1",
+    slug="fewer-processes",
+)
+
 WORK = (
+    Work(
+        ("RAM at its start",),
+        "what CUDA's libraries (cuDNN, cuBLAS) and the framework's own code take of host RAM in each process"
+        " that uses a GPU, as a rule 1 to 3 GB before any model",
+        HOST,
+        (_FEWER_THAT_PAY,),
+    ),
     Work(
         ("sampling",),
         "what a chain returns: the states of all its steps, and what it traces of its kernel at each",

@@ -198,11 +198,13 @@ RELOADING = LineRule(
     r"|\b(?:push|deploy|load|releas|roll|switch)\w*\b[^.\n]{0,20}\bnew (?:model )?version"
     r"|\bmodel version\b[^.\n]{0,20}\b(?:updat|chang|load)\w*|\bversion update\b"
     r"|\bnew (?:model )?version\b[^.\n]{0,40}\b(?:load|push|deploy)\w*"
-    r"|\b(?:re-?load\w*|unload\w*|delet\w+|remov\w+|updat\w+)\b[^.\n]{0,40}\bmodels?\b",
+    r"|\b(?:re-?load\w*|unload\w*|delet\w+|remov\w+|updat\w+)\b[^.\n]{0,40}\bmodels?\b"
+    r"|\bnew model\b[^.\n]{0,40}\b(?:and|while|before|after)\b[^.\n]{0,12}\bold (?:one|model)\b",
     "memory grows when it reloads a new model",
     "we unloaded all models",
     "hot reload needs double memory",
     "we push a new version of our 6 GB model",
+    "after a new model was loaded and the old one closed",
     needs=("model", "hot", "new version", "version update"),
 )
 """Models of a server come and go."""
@@ -537,6 +539,15 @@ TEST_SAMPLES = LineRule(
     needs=("test ", "validation ", "eval", "dev "),
 )
 """How many samples a set of tests has."""
+ROW_OF_TOP = LineRule(
+    r"\A\s*\d{1,8} +[\w.+-]{1,32} +-?\w{1,4} +-?\d{1,3} +(?P<virtual>[\d.,]{1,12}[kmgt]?)"
+    r" +(?P<resident>[\d.,]{1,12}[kmgt]?) +[\d.,]{1,12}[kmgt]? +[RSDTtZI<+slNL]{1,4} +[\d.,]+ +[\d.,]+ +\S+ +"
+    r"(?P<name>\S.*)",
+    "12128 xuser 20   0 64.696g 461928 162552 S   2.3  4.9   0:11.24 python",
+    " 3326 ubuntu    20   0 7938928 1.526g  74020 S   0.0  1.1   0:07.12 tensorflow_mode",
+    needs=(" s ", " r ", " d ", " sl ", " sl+ "),
+)
+"""A process as `top` shows it."""
 VIRTUAL = LineRule(
     r"\bVIRT\b.{0,20}\bRES\b|\b[Vv]irtual (?:memory|address)|\bVSZ\b.{0,20}\bRSS\b",
     "  PID USER      PR  NI    VIRT    RES    SHR S  %CPU %MEM     TIME+ COMMAND",
@@ -771,7 +782,12 @@ SEVERAL_SIZES = LineRule(
     needs=("size", "length", "resolution", "shape", "aspect", "padded", "bucket", "scale", "none"),
 )
 """Samples of several sizes are told."""
-HEAP_OF_JAVA = LineRule(r"(?<![\w-])-Xmx(?:\d{1,6}[kKmMgG]?)?\b", "java -Xmx5600m -jar app.jar", needs="-Xmx")
+HEAP_OF_JAVA = LineRule(
+    r"(?<![\w-])-Xmx(?:\d{1,6}[kKmMgG]?)?\b|\b(?:Java|JVM)(?:'s)? heap\b[^.\n]{0,40}\d",
+    "java -Xmx5600m -jar app.jar",
+    "while the Java heap was 70% of the pod's memory",
+    needs=("-Xmx", "heap"),
+)
 FIT_STARTS = LineRule(
     r"(?i)\b(?:when|as soon as|once|the moment|right after|just after) (?:I (?:call|run|start) )?(?:model\.)?"
     r"fit(?:\(\))?(?: (?:starts?|is called|begins?|runs?))?\b(?![^.\n]{0,40}\b(?:ends|finishes|returns)\b)"
@@ -788,7 +804,84 @@ BEFORE_THE_RELEASE = LineRule(
     needs=("nightly", "dev", "rc"),
 )
 """A build of a library that came before its release."""
+_OF_THE_MACHINE = r"(?:machine|computer|pc|workstation|laptop|desktop|mac ?book|system|box)"
+_OFF = (
+    r"(?:reboots?|rebooted|rebooting|restarts|restarted|restarting|(?:shuts|turns|switches|powers|shut|turned"
+    r"|powered|shutting|turning|switching) (?:itself )?(?:off|down)|power[- ]cycles|cold[- ]boots"
+    r"|hard[- ]resets)"
+)
+MACHINE_RESTARTS = LineRule(
+    r"(?i)(?<!after the )(?<!after my )(?<!once the )(?<!once my )(?<!until the )(?<!unless the )"
+    r"(?<!if the )(?<!if my )(?<!i )(?<!we )(?<!you )(?<!virtual )(?<!operating )(?<!file )"
+    rf"\b(?:{_OF_THE_MACHINE} (?:(?:itself|just|then|also|always|suddenly|randomly|automatically|simply|hard"
+    rf"|sometimes|immediately|instantly|completely|crashes and|freezes and|hangs and) ){{0,2}}{_OFF}"
+    r"|(?:server|node|host)(?: itself| just| then| suddenly)? (?:reboots|powers off|shuts itself down))\b"
+    rf"|\b{_OF_THE_MACHINE} (?:does|did|makes|performs) an? (?:\w+ )?(?:reboot|restart|shut ?down|cold boot)"
+    r"|\b(?:spontaneous|unexpected|random|sudden)(?:ly)? (?:\w+ )?"
+    r"(?:reboot|power[- ]off|shut ?down)(?:s|ing)?\b"
+    rf"|\b(?:causes?|makes?|forces?|crash(?:es)? and reboots?|reboots) (?:the|my|our) (?:whole |entire )?"
+    rf"(?:{_OF_THE_MACHINE}|server)\b(?: to)?"
+    r"(?: (?:reboot|restart|shut ?down|turn off|power off)\b|(?=[.,;!]|\Z))"
+    r"|\b(?:the|my|our) (?:whole |entire )?(?:server|pc|computer|machine)\b[^.\n]{0,20}"
+    r"\bcrashes? and (?:reboots|restarts)\b",
+    "After the last step my PC does a cold reboot.",
+    "then the machine reboots after about two epochs",
+    "the computer suddenly shuts down when training starts",
+    "With the environment set up I load a model, and the server reboots.",
+    "training a large model reboots my computer.",
+    "it causes my PC to restart",
+    "sudden power-offs while it trains",
+    needs=("reboot", "restart", "shut", "off", "power", "cold", "reset"),
+)
+"""The machine itself goes down, and not the program. A server or node that restarts may be a process."""
+IN_KUBERNETES = LineRule(
+    r"(?i)\b(?:kubernetes|k8s|kubectl|kubeflow|kubelet|minikube|openshift|GKE|EKS|AKS|helm chart)\b"
+    r"|\bpods?\b(?! ?cast)|\b(?:Evicted|CrashLoopBackOff)\b|\bresources\.limits\b"
+    r"|\b[a-z][a-z0-9-]{2,50}-[a-f0-9]{8,10}-[a-z0-9]{5} +\d/\d +\w",
+    "the pod is restarted",
+    "kubectl get events",
+    "trainer-847ff4564c-gqvn6   1/1       Running   3          3h",
+    needs=(
+        "kube",
+        "k8s",
+        "pod",
+        "shift",
+        "gke",
+        "eks",
+        "aks",
+        "helm",
+        "evicted",
+        "crashloop",
+        "resources.",
+        "/",
+    ),
+)
+"""The program runs in a container of Kubernetes, whose words its tools use."""
+_TAKEN_OF_A_GPU = (
+    r"(?:GPU(?:'s)? (?:memory|RAM)|VRAM|video (?:memory|RAM)|memory (?:of|on) (?:the|my|each|every) GPUs?"
+    r"|memory|\d{1,3}(?:\.\d{1,2})? ?(?:GB|GiB|G)\b)"
+)
+_TAKES_IT = (
+    r"(?:fill(?:s|ed)?(?: up)?|tak(?:es|en)|us(?:es|ed)|allocat(?:es|ed)|occup(?:ies|ied)|consum(?:es|ed)"
+    r"|reserv(?:es|ed)|eat(?:s|en)|grab(?:s|bed)|gone|full)"
+)
+FILLED_AT_IMPORT = LineRule(
+    rf"(?i)\bimport(?:ing)?\b (?!error)(?:[\w.`'\"-]{{1,60}} ){{1,6}}?(?:already |itself |alone )?{_TAKES_IT}"
+    rf"\b[^.?!\n]{{0,40}}\b{_TAKEN_OF_A_GPU}"
+    r"|\b(?:when|after|once|upon|on|by|just|simply|merely|only|as soon as)\b[^.?!\n]{0,24}"
+    rf"\bimport(?:s|ed|ing)?\b[^?!\n]{{0,100}}?\b{_TAKEN_OF_A_GPU}[^.?!\n]{{0,24}}\b{_TAKES_IT}\b"
+    rf"|\b{_TAKEN_OF_A_GPU}[^.?!\n]{{0,30}}\b{_TAKES_IT}\b[^.?!\n]{{0,30}}"
+    r"\b(?:when|after|once|upon|on|by|just|simply|merely|only) (?:\w+ ){0,3}import(?:s|ed|ing)?\b",
+    "When I import its functions, GPU memory fills up at once",
+    "Importing the package consumes 22G GPU memory",
+    "60 GB of the GPU are taken just by the import",
+    needs="import",
+)
+"""A GPU's memory is taken as soon as something is imported."""
 TOLD_BESIDES = {
+    "filled at import": FILLED_AT_IMPORT,
+    "the machine restarts": MACHINE_RESTARTS,
+    "in Kubernetes": IN_KUBERNETES,
     "a build before the release": BEFORE_THE_RELEASE,
     "rising when fit starts": FIT_STARTS,
     "an input pipeline": INPUT_PIPELINE,
@@ -820,6 +913,7 @@ TOLD_BESIDES = {
     "several cores": SEVERAL_CORES,
     "between epochs": BETWEEN_EPOCHS,
     "virtual memory": VIRTUAL,
+    "a row of top": ROW_OF_TOP,
     "feeding a whole set": WHOLE_FEED,
     "graph network": GRAPH_NETWORK,
     "a workspace beyond its limit": REFUSED_WORKSPACE,

@@ -209,12 +209,31 @@ LARGE_IMAGES = LineRule(
 """Images whose sides are far above those that nets were made for."""
 ON_A_PHONE = LineRule(
     r"(?i)\A(?!.*\b(?:iphone 8, |if the issue happens))(?!\W*mobile device\W*\Z).*?(?:"
-    r"\b(?:android|iOS|iphone|kotlin)\b|\b(?:mobile|smart) ?(?:app|phones?|devices?)\b|\bphones?\b)",
+    r"\b(?:android|iOS|iphones?|ipads?|kotlin|CVPixelBuffer|TensorFlowInferenceInterface)\b"
+    r"|\b(?:mobile|smart) ?(?:app|phones?|devices?)\b|\bphones?\b)",
     "My app loads the model in Kotlin",
     "on phones with 2 GB of RAM",
-    needs=("android", "ios", "phone", "kotlin", "mobile"),
+    needs=("android", "ios", "phone", "ipad", "kotlin", "mobile", "cvpixel", "inferenceinterface"),
 )
 """The model runs in a phone's app. A form of questions asks everybody for the mobile device."""
+_JUST = r"(?:just|only|merely|simply|already)"
+_SOME = r"(?<![\d.])(?:[0-4](?:\.\d{1,2})? ?Gi?B?|\d{2,4} ?Mi?B?)\b"
+_STARTS_UP = r"(?:initiali[sz]\w*|import\w*|start\w*|creat\w*|load\w*|open\w*|list\w*)"
+_STARTED = r"(?:GPUs?|CUDA|cuDNN|tensorflow|tf|jax|sessions?|devices?)"
+_ITS_RAM = r"(?:(?:host |system |CPU |main )?RAM|RSS|(?:host|system|CPU|main|resident) memory)"
+RAM_AT_START = LineRule(
+    rf"(?i)\b(?:after|when|upon|once|on|by|{_JUST}) (?:\w+ ){{0,3}}{_STARTS_UP}\b"
+    rf"[^.\n]{{0,30}}?\b{_STARTED}\b[^\n]{{0,60}}?{_SOME}[^.\n]{{0,20}}\b{_ITS_RAM}\b"
+    rf"|\b{_STARTS_UP} (?:the |a |an )?{_STARTED}\b[^.\n]{{0,30}}?\b(?:takes|uses|needs|costs|consumes|eats"
+    rf"|adds) (?:\w+ ){{0,3}}{_SOME}(?: of)? {_ITS_RAM}\b"
+    rf"|{_SOME}(?: of)? {_ITS_RAM}\b[^.\n]{{0,40}}\b{_JUST}"
+    rf" (?:\w+ ){{0,3}}{_STARTS_UP}\b[^.\n]{{0,20}}\b{_STARTED}\b",
+    "After initializing the GPU every python process has about 2GB RSS of host RAM",
+    "importing tensorflow takes 400 MB of RAM",
+    "1.8 GB of RAM just for creating the session",
+    needs=("ram", "rss", "memory"),
+)
+"""What a process takes of host RAM before it does anything of its own."""
 HELD_BY_EARLIER = LineRule(
     r"(?i)\b(?:zombie|dead|old|previous|earlier|stale|crashed|orphan\w*"
     r"|hung)\b[^.\n]{0,30}\bprocess(?:es)?\b|\bkilled process(?:es)?\b(?! \d)"
@@ -280,6 +299,7 @@ TOLD_WORK = {
     "long texts": LONG_TEXTS,
     "large images": LARGE_IMAGES,
     "on a phone": ON_A_PHONE,
+    "RAM at its start": RAM_AT_START,
     "held by an earlier run": HELD_BY_EARLIER,
 }
 """What is told, and how a line tells it."""
