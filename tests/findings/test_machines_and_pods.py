@@ -55,7 +55,9 @@ def test_a_pod_has_words_and_tools_of_its_own() -> None:
 
 def test_a_pods_limit_is_raised_where_it_is_set() -> None:
     killed = "Reason: OOMKilled\nlimits.memory=6Gi\n"
-    assert "--limits=memory=12Gi" in first(f"tensorflow in kubernetes\n{killed}")
+    assert "memory: 12Gi" in first(f"tensorflow in kubernetes\n{killed}")
+    unknown = "Reason: OOMKilled\ntensorflow in a pod\n"
+    assert "kubectl top pod" in first(unknown)
     assert "docker run --memory=12g" in first("docker run --memory=6g train\nReason: OOMKilled\n")
 
 

@@ -19,7 +19,14 @@ from tfmemlens.findings.support.contrasted import ended_by, without
 from tfmemlens.findings.support.heartbeats import OF_A_HEARTBEAT, after_a_silence, who_was_silent
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.remedies import BUILD_ONCE, FIND_THE_NAN
-from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_name, framework_of
+from tfmemlens.findings.support.situation import (
+    JAX,
+    TENSORFLOW,
+    TORCH_XLA,
+    framework_name,
+    framework_of,
+    on_windows,
+)
 from tfmemlens.findings.support.traceback_place import of_the_traceback
 from tfmemlens.model.capture import OWN_FRAME
 from tfmemlens.model.case import Case
@@ -832,12 +839,19 @@ def _crash(case: Case) -> Iterator[Finding]:
         told.elsewhere or told.without_figures or below_a_message or any(ended_after_a_warning.check(case))
     ):
         ended = ended_by(case)
+        full = told.shows("device memory in words")
+        pool = (
+            f"; that the GPU is full ({full.place}) says nothing, since TensorFlow takes nearly all of it"
+            " when it starts"
+            if full and _FULL_GPU.search(full.text) and framework_of(case) == TENSORFLOW
+            else ""
+        )
         fine = f"; the text says that it is fine without `{aside[0]}` ({aside[1].place})" if aside else ""
         yield Finding(
             severity=Severity.NOTE,
             headline=(
                 f"no out-of-memory message: the process crashed, and {framework_name(case)} reports a lack of"
-                f" memory as an error as a rule{fine}"
+                f" memory as an error as a rule{pool}{fine}"
                 f"{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
             ),
             evidence=(Evidence("the crash", crash),),
@@ -845,6 +859,9 @@ def _crash(case: Case) -> Iterator[Finding]:
         )
 
 
+_FULL_GPU = regex(
+    r"(?i)\bGPU(?:'s)? memory (?:\w+ ){0,3}(?:full|used up|maxed)|\b(?:GPU|VRAM) (?:\w+ ){0,2}full\b"
+)
 _OF_BOOKS = regex(
     r"Check failed: (?P<check>[^\n]{0,60}(?:\bkInvalid(?:ChunkHandle|BinNum)\b|\bin_use\(\)|->bin_num\b)"
     r"[^\n]{0,40})"
@@ -896,6 +913,8 @@ def _after_a_crash(case: Case, aside: tuple[str, Line] | None) -> Iterator[Remed
     suspect = "" if aside else suspect
     if torch and told.shows("several cores"):
         yield _ONE_PROCESS
+    if on_windows(case) and not (aside or torch):
+        yield _IN_A_TERMINAL
     yield Remedy(f"find where it crashed{suspect}", "python -X faulthandler train.py", slug="find-the-crash")
     if (told.setting("faulthandler") or told.shows("raising an exception")) and not (aside or torch):
         yield Remedy(
@@ -906,6 +925,13 @@ def _after_a_crash(case: Case, aside: tuple[str, Line] | None) -> Iterator[Remed
     yield Remedy("watch host RAM while it runs: libraries may crash without it", "free -h", slug="watch-ram")
 
 
+_IN_A_TERMINAL = Remedy(
+    "run it in a terminal instead of an editor, which hides what libraries of CUDA print last (`Could"
+    " not load library cudnn...`, `zlibwapi.dll`): install the CUDA and cuDNN that this TensorFlow was"
+    " built with, their folders on PATH",
+    "python train.py   # in cmd, with the environment activated; where cudnn*.dll",
+    slug="matching-driver",
+)
 _ONE_PROCESS = Remedy(
     "run one process alone: the traceback of the others' parent says only that one of them died",
     "xmp.spawn(f, nprocs=1)   # with PYTHONFAULTHANDLER=1",

@@ -28,6 +28,7 @@ from tfmemlens.findings import (
 )
 from tfmemlens.findings.support import profiled_lines, remedies, steps_of_torch_xla
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
+from tfmemlens.findings.support.compiling import compiled_then
 from tfmemlens.findings.support.contrasted import (
     ONCE_FOR_ALL,
     difference,
@@ -181,6 +182,8 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(_COMPILED_CALL,) if direct else (),
         )
     if line is None or not _alone(case, line) or _only_an_error(told, line) or goes_on(told, line):
+        return
+    if grows is None and guessed_beside_a_crash(told, line):
         return
     if grows is None and likely is None and profiled_lines.most(told):
         return  # the table says which line took it
@@ -336,6 +339,8 @@ def _nothing_known(case: Case, line: Line, where: str) -> Guess | None:
     told = case.capture.surroundings
     if framework_of(case) not in (TENSORFLOW, JAX, TORCH_XLA) or situation(case).program or only_killed(line):
         return None
+    if where == HOST and (line_of := compiled_then(case)):
+        return Guess(f"most likely what XLA's compiler takes ({line_of.place})", (), sure=True)
     more = (
         *told.soft_warnings,
         *told.device_uses,
@@ -551,6 +556,19 @@ def _only_an_error(told: Surroundings, line: Line) -> bool:
     """
     rest = _ERROR.sub("", line.text)
     return told.crash is not None and rest != line.text and not RAN_OUT.search(rest)
+
+
+_GUESSES = regex(
+    r"(?i)\b(?:I|we) (?:\w+ )?(?:think|guess|suppose|assume|suspect|believe|imagine)\b|\b(?:maybe|perhaps"
+    r"|probably|possibly|might|could be|may be|seems?|looks? like|in case|whether)\b"
+)
+
+
+def guessed_beside_a_crash(told: Surroundings, line: Line) -> bool:
+    """Whether the line only guesses that memory ran out, of a program that crashed in native code: what is
+    short of memory ends in an error, and a full GPU is what TensorFlow makes of any.
+    """
+    return told.crash is not None and line != told.crash and _GUESSES.search(line.text) is not None
 
 
 def _message_wanted(told: Surroundings) -> Remedy:

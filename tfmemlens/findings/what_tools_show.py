@@ -32,6 +32,27 @@ _RESIDENT = Remedy(
     "ps -o pid,rss,vsz,cmd -C python",
     slug="look-at-resident",
 )
+_FEWER_THREADS = Remedy(
+    "look at resident size (RES, RSS) alone; where a limit of addresses is given, make fewer threads and"
+    " arenas: both go with the number of cores, so a larger machine shows more for the same model",
+    "export MALLOC_ARENA_MAX=2 OMP_NUM_THREADS=4 TF_NUM_INTRAOP_THREADS=4 TF_NUM_INTEROP_THREADS=2",
+    slug="look-at-resident",
+)
+_OF_ADDRESSES = regex(r"(?i)\d ?[GT]i?B?\b (?:of )?virtual (?:size|memory)\b")
+_LIMITED = regex(r"(?i)\bulimit\b|\b(?:limit|not more than|at most)\b[^.\n]{0,40}\bvirtual\b")
+_ONCE_MORE = Remedy(
+    "call it ten times more and look again: flat, it is all that it takes; where that is too much, give it"
+    " smaller or fewer inputs at once",
+    slug="compare-shapes",
+)
+_OF_LITE = Remedy(
+    "call Invoke() ten times more and look again: flat, it is all that it takes. To keep less: inputs of one"
+    " size, weights of 8 bits, fewer threads, no XNNPACK (it packs the weights a second time), or let go of"
+    " the activations after each call",
+    "interpreter->ReleaseNonPersistentMemory();   // then AllocateTensors() before the next call",
+    slug="smaller-output",
+)
+_LITE = regex(r"\binterpreter_?->|(?i:tf-?lite|tensorflow[- ]lite)")
 _HIDE = Remedy(
     "nothing to mend. A process that computes nothing on the GPU does without where it sees none",
     "CUDA_VISIBLE_DEVICES=-1 python app.py",
@@ -44,10 +65,33 @@ _TIMES, _MUCH = 4, 8 * GIB
 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
-    asks = told.shows("asked: normal")
-    if asks is None or case.moments or told.foreign or told.elsewhere or told.without_figures or told.crash:
+    if case.moments or told.foreign or told.elsewhere or told.without_figures or told.crash:
         return
     if any(map(told.shows, _FAILS)) or told.raised or told.kernel_died or told.soft_warnings:
+        return
+    sized = told.shows("virtual memory")
+    if (
+        sized
+        and _OF_ADDRESSES.search(sized.text)
+        and (told.shows("without a GPU") or _LIMITED.search(sized.text))
+    ):
+        yield _finding(
+            f"no failure is told: virtual size ({sized.place}) counts addresses that are reserved and no"
+            " memory; without a GPU most of them are malloc's arenas and the stacks of threads, of which"
+            " TensorFlow makes as many as the machine has cores",
+            sized,
+            _FEWER_THREADS,
+        )
+        return
+    if once := told.shows("rising once"):
+        yield _finding(
+            f"no failure is told: memory that goes up once and stays ({once.place}) is no leak: the first"
+            " call makes what later ones use again (buffers, weights in another layout, an allocator's pool)",
+            once,
+            _OF_LITE if any(_LITE.search(each.text) for each in (once, *told.code)) else _ONCE_MORE,
+        )
+        return
+    if told.shows("asked: normal") is None:
         return
     row = told.shows("a row of top")
     sizes = _of_top(row) if row else None

@@ -311,8 +311,11 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
         yield from (BOUND_THE_SAVE, SAVE_IN_PARTS) if bounded else (SAVE_IN_PARTS,)
         return
     if of_host and compiled_then(case):
+        loops = any(_LOOP.match(each.text) for each in code_lines(told))
+        code = any(True for _ in code_lines(told))
+        yield from (_NEWER_RELEASE,) if code and not loops else ()
         yield from less_to_compile(case)
-        yield _NEWER_RELEASE
+        yield from () if code and not loops else (_NEWER_RELEASE,)
         return
     if framework_of(case) == TENSORFLOW:
         if told.shows("taking the whole GPU") and not (of_host or told.shows("several ranks")):
@@ -356,6 +359,7 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
         yield from_the_stated(case, _IF_IT_TRAINS)
 
 
+_LOOP = regex(r"\s*(?:for|while)\b")
 _OF_AN_EVALUATION = Remedy(
     "lower the batch of the evaluation, a setting of its own in most programs; where gradients are"
     " accumulated, only the training's batch is split",

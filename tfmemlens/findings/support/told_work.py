@@ -170,7 +170,21 @@ _FEWER_THAT_PAY = Remedy(
     slug="fewer-processes",
 )
 
+_FEWER_WORKERS_OF_A_SERVER = Remedy(
+    "each worker is a process that loads TensorFlow and the model for itself: start fewer, with threads. No"
+    " setting gives a worker more memory. Where the server's log says WORKER TIMEOUT, it ended the worker"
+    " itself, and a longer --timeout helps",
+    "gunicorn --workers 1 --threads 4 --timeout 300 app:app",
+    slug="fewer-workers",
+)
+
 WORK = (
+    Work(
+        ("workers of a server",),
+        "the copy of TensorFlow and of the model that each worker of the server holds",
+        HOST,
+        (_FEWER_WORKERS_OF_A_SERVER,),
+    ),
     Work(
         ("RAM at its start",),
         "what CUDA's libraries (cuDNN, cuBLAS) and the framework's own code take of host RAM in each process"

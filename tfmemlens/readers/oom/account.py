@@ -282,7 +282,8 @@ _CIRCUMSTANCES = {
         r"|\bmemory[_ ]capacity\b"
     ),
     "a small replay buffer": regex(
-        r"(?i)\breplay(?:[_ ](?:buffer|memory))?\b[^.?!]{0,40}?\b(?:only|just|even|merely|small(?:er)?)\b"
+        r"(?i)\breplay(?:[_ ](?:buffer|memory))?\b[^.?!]{0,40}?\b(?:only|just|merely|small(?:er)?"
+        r"|even (?:of|at|if|when|with (?:a )?(?:size|capacity|\d)))\b"
         r"|\breplay[_ ](?:buffer|memory)\b[^.?!]{0,60}?(?:size|length|capacity)\D{0,12}\d{1,4}\b"
         r"(?![.,]?\d|k\b)"
         r"[^.?!]{0,60}\b(?:only|too|also|as well|still|same)\b"
@@ -441,6 +442,11 @@ _ADDRESS = regex(r"\bhttps?://[^\s)>\]]{1,400}")
 """Words of an address are none of its writer's."""
 
 
+def sentences(text: str) -> tuple[str, ...]:
+    """The sentences of a line; of one that is too long to be prose, none."""
+    return tuple(_SENTENCE.split(text)) if len(text) <= _LONGEST else ()
+
+
 def without_questions(text: str) -> str:
     """The text without sentences that only ask whether memory ran out."""
     if "?" not in text or len(text) > _LONGEST:
@@ -484,14 +490,24 @@ def _course(sentence: str) -> Iterator[str]:
         if _LEAKS.search(sentence):
             yield "growing in words"
         return
-    if _near(sentence, memory, _GROWTH) or any(map(_is_more, _apart(sentence, memory, _RISES))):
+    once = rose_once(sentence)
+    if not once and (
+        _near(sentence, memory, _GROWTH) or any(map(_is_more, _apart(sentence, memory, _RISES)))
+    ):
         yield "growing in words"
+    elif once:
+        yield "rising once"
     if _near(sentence, memory, _SHORTAGE) and not asks and not _has_room(sentence):
         yield "running short"
     if _OF_DEVICE.search(sentence) and all(_near(sentence, memory, words) for words in (_TAKES, _ALL)):
         yield "taking the whole GPU"
     elif _near(sentence, memory, _FULL) and not _has_room(sentence):
         yield "much memory in words"
+
+
+def rose_once(sentence: str) -> bool:
+    """Whether it tells of memory that goes up to a figure and stays there, which is no growth."""
+    return bool(_THEN_FLAT.search(sentence)) and not _EVER_AGAIN.search(sentence)
 
 
 def _rises_in_figures(sentence: str, of_memory: bool) -> bool:
@@ -508,6 +524,12 @@ def _rises_in_figures(sentence: str, of_memory: bool) -> bool:
     return all(one < other for one, other in pairwise(figures)) and figures[-1] >= _FAR_MORE * figures[0]
 
 
+_THEN_FLAT = regex(
+    r"(?i)\d ?[GM]i?B?\b,? (?:and|but|then)(?: then| it)? (?:stays?|remains?|stayed|remained|is)"
+    r" (?:there|so|at that|flat|constant|stable|steady|like (?:that|this)|the same)\b"
+)
+_EVER_AGAIN = regex(rf"(?i){_AGAIN}")
+"""It rose once, to a figure, and no more."""
 _FLAT_ON_CPU = regex(
     r"(?i)\b(?:on|with|using) (?:the |my )?cpu\b.{0,80}?\b(?:(?:stays?|remains?|is|stayed) (?:at \d|flat"
     r"|constant|stable|steady|the same)|(?:not|n't|never) (?:grow|leak|increas|rise)\w*|no (?:leak|growth)\b)"

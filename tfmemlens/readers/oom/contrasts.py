@@ -308,6 +308,14 @@ _OF_SHORTAGE = regex(
 )
 
 
+_RAN_OUT = regex(
+    r"(?i)\b(?:memory|V?RAM)\b (?:is |being |was )?(?:running|runs?|ran) (?:out|full|low)\b"
+    r"|\bto do with (?:the |my |a )?(?:(?:lack|shortage|amount) of )?(?:(?:GPU|CPU|video|system|host) )?"
+    r"(?:memory|V?RAM)\b(?! of| that)"
+)
+"""That memory ran out is what a cause is looked for, and none itself."""
+
+
 _REMEMBERED = 2048
 """Sentences of at most 500 letters: what they tell is remembered, with their clauses, in some 2 MiB."""
 
@@ -499,7 +507,9 @@ def _told(sentence: str) -> _Told:
     without = _without(sentence)
     works = "" if in_doubt or fixed or without else _from_its_clause(sentence, _WORKS_SO)
     elsewhere = "" if "?" in sentence or fixed or works or without else _from_its_clause(sentence, _NOT_THERE)
-    caused = not in_doubt and (_HAS_CAUSED.search(sentence) or _names_a_cause(sentence))
+    caused = not (in_doubt or _RAN_OUT.search(sentence)) and (
+        _HAS_CAUSED.search(sentence) or _names_a_cause(sentence)
+    )
     clauses = _poles([part for part in _CLAUSE.split(sentence) if part.strip()])
     own = bool(_EACH_ITS_OWN.search(sentence))
     asks = _ASKS.search(sentence) if "?" in sentence or "let me know" in sentence else None

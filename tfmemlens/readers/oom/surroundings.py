@@ -22,7 +22,13 @@ from tfmemlens.model.capture import (
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom import switches
-from tfmemlens.readers.oom.account import AccountCollector, without_questions, without_wishes
+from tfmemlens.readers.oom.account import (
+    AccountCollector,
+    rose_once,
+    sentences,
+    without_questions,
+    without_wishes,
+)
 from tfmemlens.readers.oom.attempts import AttemptCollector
 from tfmemlens.readers.oom.contrasts import ContrastCollector
 from tfmemlens.readers.oom.counters import Counters
@@ -480,6 +486,9 @@ class SurroundingsCollector:
             del facts["growing in words"]
         elif grows and grows is short and (self.harmless or self.startup) and _WONDERS.match(grows.text):
             del facts["growing in words"], facts["running short"]
+        elif grows and any(map(rose_once, sentences(grows.text))):
+            del facts["growing in words"]
+            facts.setdefault("rising once", grows)
         elif grows and _COMPARES.search(grows.text) and not _AGAIN.search(grows.text):
             del facts["growing in words"]
             facts.setdefault("more than expected", grows)

@@ -435,8 +435,10 @@ SAVING_IN_WORDS = LineRule(
 COMPILING_IN_WORDS = LineRule(
     r"(?i)\bcompil(?:es?|ing|ation)\b[^\n]{0,60}\b(?:memory|RAM|OOM\w*|killed)\b"
     r"|\b(?:memory|RAM|OOM\w*|killed)\b[^.\n]{0,40}\b(?:during|while|when|at) (?:\w+ ){0,2}"
-    r"(?:jit[- ])?compil",
+    r"(?:jit[- ])?compil"
+    r"|\.lower\([^\n]{0,80}\)\.compile\(\)(?!\.(?:memory|cost)_analysis)",
     "Compiling it exhausts my host memory",
+    "jax.jit(f).lower(x).compile()",
     "it is killed while XLA compiles",
     needs=("compil",),
 )
@@ -549,7 +551,7 @@ ROW_OF_TOP = LineRule(
 )
 """A process as `top` shows it."""
 VIRTUAL = LineRule(
-    r"\bVIRT\b.{0,20}\bRES\b|\b[Vv]irtual (?:memory|address)|\bVSZ\b.{0,20}\bRSS\b",
+    r"\bVIRT\b.{0,20}\bRES\b|\b[Vv]irtual (?:memory|address|size)|\bVSZ\b.{0,20}\bRSS\b",
     "  PID USER      PR  NI    VIRT    RES    SHR S  %CPU %MEM     TIME+ COMMAND",
     "the virtual memory of python is 27 GB",
     needs=("virt", "vsz"),
@@ -786,7 +788,7 @@ HEAP_OF_JAVA = LineRule(
     r"(?<![\w-])-Xmx(?:\d{1,6}[kKmMgG]?)?\b|\b(?:Java|JVM)(?:'s)? heap\b[^.\n]{0,40}\d",
     "java -Xmx5600m -jar app.jar",
     "while the Java heap was 70% of the pod's memory",
-    needs=("-Xmx", "heap"),
+    needs=("-xmx", "heap"),
 )
 FIT_STARTS = LineRule(
     r"(?i)\b(?:when|as soon as|once|the moment|right after|just after) (?:I (?:call|run|start) )?(?:model\.)?"
@@ -875,7 +877,7 @@ FILLED_AT_IMPORT = LineRule(
     "When I import its functions, GPU memory fills up at once",
     "Importing the package consumes 22G GPU memory",
     "60 GB of the GPU are taken just by the import",
-    needs="import",
+    needs=("import",),
 )
 """A GPU's memory is taken as soon as something is imported."""
 TOLD_BESIDES = {

@@ -234,6 +234,35 @@ RAM_AT_START = LineRule(
     needs=("ram", "rss", "memory"),
 )
 """What a process takes of host RAM before it does anything of its own."""
+REPLAY_CAPACITY = LineRule(
+    r"\b(?P<name>replay_capacity|replay_(?:buffer_|memory_)?size|replay_buffer_capacity|max_replay_size"
+    r"|buffer_size|memory_size|replay_memory_capacity)['\"]?\s{0,8}[:=]\s{0,8}"
+    r"(?P<value>\d[\d_]{3,11}|1e[4-8])\b",
+    "INFO:tensorflow:\t replay_capacity: 1000000",
+    "model = DQN('CnnPolicy', env, buffer_size=1_000_000)",
+    needs=("replay", "buffer_size", "memory_size"),
+)
+"""How many experiences a buffer keeps, as the text states it."""
+OBSERVATION_SHAPE = LineRule(
+    r"(?i)\b(?:observation|obs|state|frame)(?:_(?:shape|dims?|size))?['\"]?\s{0,4}[:=]\s{0,4}"
+    r"[(\[](?P<sizes>\d{1,4}(?:, ?\d{1,4}){1,3}),?[)\]]"
+    r"|\b(?:observations?|frames?|images?|arrays?|states?)\b[^\n]{0,60}?"
+    r"\b(?P<by>\d{2,4} ?[x\u00d7] ?\d{2,4}(?: ?[x\u00d7] ?\d{1,3}){0,2})\b",
+    "INFO:tensorflow:\t observation_shape: (84, 84)",
+    "obs_shape = (84, 84, 4)",
+    "numpy arrays of size 84x84x4",
+    needs=("observation", "obs", "state", "frame", "image", "array"),
+)
+"""The shape of what is observed at one step."""
+WORKERS_OF_A_SERVER = LineRule(
+    r"(?i)\b(?:gunicorn|uvicorn|uwsgi|hypercorn|waitress|celery)\b[^\n]{0,80}\bworkers?\b"
+    r"|\bworkers?\b[^.\n]{0,60}\b(?:gunicorn|uvicorn|uwsgi|hypercorn|celery)\b"
+    r"|\bgunicorn\b[^\n]{0,80} -w ?\d",
+    "gunicorn --workers 4 app:app",
+    "workers of gunicorn get killed",
+    needs=("worker", "gunicorn"),
+)
+"""A web server that starts the program several times."""
 HELD_BY_EARLIER = LineRule(
     r"(?i)\b(?:zombie|dead|old|previous|earlier|stale|crashed|orphan\w*"
     r"|hung)\b[^.\n]{0,30}\bprocess(?:es)?\b|\bkilled process(?:es)?\b(?! \d)"
@@ -300,6 +329,9 @@ TOLD_WORK = {
     "large images": LARGE_IMAGES,
     "on a phone": ON_A_PHONE,
     "RAM at its start": RAM_AT_START,
+    "replay capacity": REPLAY_CAPACITY,
+    "observation shape": OBSERVATION_SHAPE,
+    "workers of a server": WORKERS_OF_A_SERVER,
     "held by an earlier run": HELD_BY_EARLIER,
 }
 """What is told, and how a line tells it."""

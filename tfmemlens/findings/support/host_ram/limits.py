@@ -114,7 +114,9 @@ _COMMANDS = {
 def a_larger_limit(whose: str | None, limit: str | None, moment: Moment, kubernetes: bool = False) -> Remedy:
     """The first thing to do where a limit was met that somebody set: above what was held, as far as told."""
     now, code = f" ({limit})" if limit else "", _COMMANDS.get(whose or "")
-    if (limit and _OF_KUBERNETES.search(limit)) or (kubernetes and code and "docker" in code):
+    if limit and _OF_KUBERNETES.search(limit):
+        code = "resources: {limits: {memory: SIZEi}}   # of the pod's container"
+    elif kubernetes and code and "docker" in code:
         code = _OF_A_POD
     state = moment.incident.state if moment.incident else None
     known = [size.bytes for size in (state.in_use, state.limit) if size] if state else []
@@ -128,7 +130,7 @@ def a_larger_limit(whose: str | None, limit: str | None, moment: Moment, kuberne
     if code == _OF_A_POD and not more:
         code = ROOM_FOR_THE_POD.code
     if code and more:
-        unit = "G" if "SBATCH" in code or "kubectl" in code else "g"
+        unit = "G" if "SBATCH" in code or "SIZEi" in code else "g"
         twice = math.ceil(2 * max(known) / GIB)
         code = code.replace("SIZE", f"{more if beyond else twice}{unit}")
     return Remedy(
