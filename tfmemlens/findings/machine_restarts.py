@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.board import board
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -33,6 +34,21 @@ _LOOK = Remedy(
 )
 
 
+_OF_A_BOARD = (
+    Remedy(
+        "run the board in a mode that draws less, and feed it by the supply that its makers name (a Jetson"
+        " by the barrel jack with its jumper set, not by USB; a Raspberry Pi by its own supply), with a fan",
+        "sudo nvpmodel -m 1   # Jetson: 5 W or 10 W, by the board; Raspberry Pi: vcgencmd get_throttled",
+        slug="cap-the-power",
+    ),
+    Remedy(
+        "write power, temperature and memory to a file while it runs, and see the last rows",
+        "tegrastats --logfile stats.log   # Raspberry Pi: vcgencmd measure_temp",
+        slug="log-the-hardware",
+    ),
+)
+
+
 def check(case: Case) -> Iterator[Finding]:
     line = case.capture.surroundings.shows("the machine restarts")
     if line is None:
@@ -47,7 +63,7 @@ def check(case: Case) -> Iterator[Finding]:
         headline=f"{what}{_besides(case, line)}",
         because=what,
         evidence=(Evidence("what the text says", line),),
-        remedies=(_CAP, _LOOK),
+        remedies=_OF_A_BOARD if board(case) else (_CAP, _LOOK),
     )
 
 

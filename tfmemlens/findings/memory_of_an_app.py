@@ -52,6 +52,22 @@ _AGAIN = regex(
 
 
 def check(case: Case) -> Iterator[Finding]:
+    if line := dies(case):
+        told = case.capture.surroundings
+        named = (told.shows("on a phone"), told.shows("loading a model"), line)
+        sizes = [float(size["size"]) for each in named if each for size in _WEIGHTS.finditer(each.text)]
+        much = f": {max(sizes):.0f} MB of weights are {max(sizes) / 4:.0f} MB in 8 bits" if sizes else ""
+        what = (
+            f"the app ends while it loads a model ({line.place}), most likely since the RAM that a phone"
+            f" allows it is full{much}"
+        )
+        yield Finding(
+            severity=Severity.FACTOR,
+            headline=what,
+            because=what,
+            evidence=(Evidence("what the text says", line),),
+            remedies=(_FEWER_BYTES, _NATIVE),
+        )
     if found := grows(case):
         line, anew = found
         likely = (
@@ -68,6 +84,44 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("what the text says", line),),
             remedies=(_ONCE, _RELEASE, _WITHOUT_DELEGATE),
         )
+
+
+_LOADS = regex(
+    r"(?i)\bload(?:s|ing|ed)?\b[^.\n]{0,30}\b(?:model|weights)\b|\b(?:model|weights)\b[^.\n]{0,20}\bload"
+)
+_WEIGHTS = regex(r"(?i)\b(?P<size>\d{2,4}(?:\.\d+)?) ?MB?\b")
+_ENDS = ("ending silently", "ended in words", "killed in words", "running short", "dying while it starts")
+_FEWER_BYTES = Remedy(
+    "take a smaller model, or weights of 8 bits: a quarter of float32. While they are read they are there"
+    " two or three times (text or file, arrays, textures), and a phone gives one app a few hundred MB,"
+    " whatever storage is free",
+    "tensorflowjs_converter --quantize_uint8 '*' ...   # TFLite: converter.optimizations ="
+    " [tf.lite.Optimize.DEFAULT]",
+    slug="smaller-files",
+)
+_NATIVE = Remedy(
+    "or let a native runtime map the file: TensorFlow Lite's Interpreter reads it without a copy in the"
+    " app's heap",
+    'Interpreter(FileUtil.loadMappedFile(context, "model.tflite"))',
+    slug="map-the-file",
+)
+
+
+def dies(case: Case) -> Line | None:
+    """The line of an app that ends while it loads a model."""
+    told = case.capture.surroundings
+    if (
+        told.shows("on a phone") is None
+        or case.moments
+        or told.foreign
+        or told.elsewhere
+        or told.without_figures
+    ):
+        return None
+    if told.crash or grows(case) or told.devices or told.named_devices or any(map(told.shows, _TRAINS)):
+        return None
+    ends = (told.shows(name) for name in _ENDS)
+    return next((line for line in ends if line and _LOADS.search(line.text)), None)
 
 
 def grows(case: Case) -> tuple[Line, Line | None] | None:

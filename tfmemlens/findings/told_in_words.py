@@ -23,6 +23,7 @@ from tfmemlens.findings import (
     machine_restarts,
     memory_of_an_app,
     named_growth,
+    process_left_behind,
     processes_on_one_device,
     whole_pool_at_start,
 )
@@ -90,6 +91,7 @@ _MORE_PARTICULAR = (
     machine_restarts,
     memory_of_an_app,
     named_growth,
+    process_left_behind,
     processes_on_one_device,
 )
 """Rules that say more of such a text."""
@@ -167,7 +169,7 @@ def check(case: Case) -> Iterator[Finding]:
     if grows and said and (_OF_LEAKS.match(said.text) or only_killed(said)):
         said = None  # a title that speaks of a leak says the same
     likely = told_mechanism(case)
-    stays = likely or told.shows("reloading models")
+    stays = likely or told.shows("reloading models") or situation(case).program == "C++"
     line = said or grows or (told.shows("kept in words") if stays else None)
     if line is None and told.shows("after an OOM"):
         yield from _below_a_message(case)

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.model.capture import DeviceUse
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -24,7 +26,7 @@ EXPLAINS = "no bytes"
 
 _FAILS = (
     *("running short", "growing in words", "ended in words", "killed in words", "hanging in words"),
-    *("taking the whole GPU", "much memory in words", "kept in words", "raising an exception"),
+    *("much memory in words", "kept in words", "raising an exception"),
 )
 _RESIDENT = Remedy(
     "look at RES (of top) or RSS (of ps) alone: CUDA and TensorFlow reserve tens of gigabytes of addresses,"
@@ -67,7 +69,8 @@ def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     if case.moments or told.foreign or told.elsewhere or told.without_figures or told.crash:
         return
-    if any(map(told.shows, _FAILS)) or told.raised or told.kernel_died or told.soft_warnings:
+    whole = told.shows("taking the whole GPU") and not told.shows("a GPU unused")
+    if whole or any(map(told.shows, _FAILS)) or told.raised or told.kernel_died or told.soft_warnings:
         return
     sized = told.shows("virtual memory")
     if (
@@ -85,11 +88,15 @@ def check(case: Case) -> Iterator[Finding]:
         return
     if once := told.shows("rising once"):
         yield _finding(
-            f"no failure is told: memory that goes up once and stays ({once.place}) is no leak: the first"
-            " call makes what later ones use again (buffers, weights in another layout, an allocator's pool)",
+            f"no failure is told: memory that goes up once and stays ({once.place}) is no leak: it is what"
+            " that line makes (a copy of an array, too), or what later calls use again (buffers, weights in"
+            " another layout, an allocator's pool)",
             once,
             _OF_LITE if any(_LITE.search(each.text) for each in (once, *told.code)) else _ONCE_MORE,
         )
+        return
+    if unused := told.shows("a GPU unused"):
+        yield from _of_an_unused(case, unused)
         return
     if told.shows("asked: normal") is None:
         return
@@ -111,6 +118,32 @@ def check(case: Case) -> Iterator[Finding]:
             use.line,
             _HIDE,
         )
+
+
+def _of_an_unused(case: Case, line: Line) -> Iterator[Finding]:
+    """Of a GPU that is said to be unused, by what TensorFlow takes of one that it uses."""
+    told = case.capture.surroundings
+    if framework_of(case) != TENSORFLOW or told.shows("one device used") or told.shows("a GPU left idle"):
+        return
+    grows = told.setting("allow_growth")
+    takes = (
+        f"with growth ({grows[1].place}) TensorFlow takes only what it needs of a GPU, so that little in"
+        " use is no fault by itself; or it runs on the CPU"
+        if grows and grows[0] == "True"
+        else "a GPU that TensorFlow uses shows nearly all of its memory taken, unless growth is set, so it"
+        " most likely runs on the CPU: its build has no GPU support, or it found another CUDA or cuDNN than"
+        " it was built for"
+    )
+    yield _finding(
+        f"no lack of memory: a GPU is said to be unused ({line.place}); {takes}",
+        line,
+        Remedy(
+            "see whether TensorFlow sees the GPU; the log of its start names the library that it could not"
+            " load",
+            code_snippets.devices(case.api),
+            slug="check-the-device",
+        ),
+    )
 
 
 def _is_a_context(use: DeviceUse) -> bool:

@@ -53,7 +53,7 @@ def check(case: Case) -> Iterator[Finding]:
         return
     if line is None and (more := told.shows("more than expected")):
         yield _more_than_expected(case, more)
-    if line is None or framework_of(case) != TENSORFLOW:
+    if line is None or framework_of(case) != TENSORFLOW or told.shows("a GPU unused"):
         return
     serving = situation(case).program == "TensorFlow Serving"
     what = (

@@ -141,13 +141,22 @@ OF_NATIVE = {
     ),
     "C++": (
         Remedy(
-            "make the session once, let outputs of Run go before the next; in the C API delete each tensor"
-            " that was made or returned",
-            "TF_DeleteTensor(t);   // of every input and output",
+            "make the session once, and let outputs of Run go before the next. A session that is made must be"
+            " deleted: Close() frees neither it nor its graph; in the C API delete each tensor that was"
+            " made or returned as well",
+            "session->Close(); delete session;   // C API: TF_DeleteSession(s, status); TF_DeleteTensor(t);",
             slug="close-models",
         ),
     ),
 }
+_POOL_IN_CPP = Remedy(
+    "that alone is no leak: a session's end leaves the GPU's memory with TensorFlow's pool until the process"
+    " ends. Let a child process do the GPU's work and end, or keep the pool small: growth, or a part of the"
+    " GPU",
+    "options.config.mutable_gpu_options()->set_allow_growth(true);   //"
+    " set_per_process_gpu_memory_fraction(.3)",
+    slug="small-pool-in-cpp",
+)
 _KEPT_BY_THE_PROCESS = Remedy(
     "TensorFlow gives a GPU's memory back when its process ends, and uses it again until then: that alone is"
     " no leak. Run each training in a process of its own, or end the notebook's kernel",
@@ -280,6 +289,9 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
         return
     if program in JAVASCRIPT:
         yield from _of_javascript(case, grows)
+        return
+    if program == "C++" and told.shows("kept in words") and not (grows or of_host):
+        yield _POOL_IN_CPP
         return
     if program in OF_NATIVE and grows:
         close, once = (*OF_NATIVE[program], None)[:2]

@@ -358,6 +358,14 @@ _IN_CODE_ALONE = ("an array of all samples", "mapping in parallel")
 """What many programs do that run out of a GPU's memory: a cause only where the memory is the host's."""
 
 
+_WHAT_IS_FREE = Remedy(
+    "see what is free before it starts, when it goes well and when it does not: what else runs then (a"
+    " browser, a database, another training) decides; end that, or add swap",
+    "free -h; ps aux --sort=-rss | head",
+    slug="close-other-programs",
+)
+
+
 def told_work(case: Case) -> Iterator[Grower]:
     """What fills memory by the work that is told; nothing where the text says more than that."""
     told = case.capture.surroundings
@@ -368,6 +376,13 @@ def told_work(case: Case) -> Iterator[Grower]:
     killed = said is not None and _KILLED.search(said.text) is not None
     of_host = killed or any(map(told.shows, _OF_RAM)) or without_gpu(case)
     of_device = told.shows("device memory in words") is not None and not of_host
+    now_and_then = told.shows("failing now and then")
+    if now_and_then and of_host and not told_more:
+        yield Grower(
+            f"what else takes RAM at those times, since the same goes well at others ({now_and_then.place})",
+            now_and_then,
+            (_WHAT_IS_FREE,),
+        )
     for work in WORK:
         line = told.shows(work.facts[0])
         if line is None or not all(map(told.shows, work.facts)):
@@ -386,7 +401,7 @@ def told_work(case: Case) -> Iterator[Grower]:
             continue
         remedies = tuple(_by_settings(case, from_the_stated(case, each)) for each in work.remedies)
         yield Grower(f"{work.what} ({line.place})", line, remedies, fact=work.facts[0])
-    if not told_more:
+    if not told_more and not (of_host and told.shows("failing now and then")):
         yield from _of_settings(case, of_host)
 
 

@@ -58,9 +58,9 @@ _GROWTH = regex(
     r"|ris(?:e|es|ing)|climb(?:s|ing)?|accumulat(?:e|es|ed|ing|ion)"
     r"|balloon(?:s|ing)?|soar(?:s|ing)?|leak(?:s|y|ed|ing|age)?|creep(?:s|ing)?|explod(?:e|es|ing)"
     r"|(?:go(?:es|ing)?|add(?:s|ing)?|pil(?:es|ing)|build(?:s|ing)?) up|more and more"
-    r"|out of control|getting (?:bigger|larger|higher)|slower and slower"
-    r"|w\u00e4chst|steigt|immer mehr|crece|cresce|aumenta|augmente)\b|\b(?:wird"
-    r"|braucht) mehr (?=\w{0,12}speicher)"
+    r"|more(?= (?:memory|RAM)\b[^.]{0,12}\b(?:after|with|at|in) (?:each|every)\b)|out of control"
+    r"|getting (?:bigger|larger|higher)|slower and slower|w\u00e4chst|steigt|immer mehr|crece|cresce"
+    r"|aumenta|augmente)\b|\b(?:wird|braucht) mehr (?=\w{0,12}speicher)"
     r"|\u589e\u957f|\u589e\u52a0|\u4e0a\u5347|\u4e0a\u6da8|\u66b4\u6da8"
     r"|\u6cc4[\u6f0f\u9732]|\u8d8a\u6765\u8d8a"
     r"|\u5897\u3048|\u5897\u52a0|\u30ea\u30fc\u30af|\uc99d\uac00|\ub204\uc218"
@@ -93,6 +93,7 @@ _NAMED_SHORTAGE = regex(
 _KEPT = regex(
     r"(?i)(?:\bnot?\b|n't\b|\bnever\b|\bcannot\b|\bwithout\b|\bunable to\b|\bfails? to\b|\binstead of\b)"
     r"(?: \w+){0,3}? (?:releas|free|freed|deallocat|clear|emptied|empty|given back|reclaim)\w*"
+    r"|(?:\bnot|n't|\bnever) (?:give|hand)s? (?:\w+ ){0,6}back\b"
     r"|\bhow (?:to|can i|do i) (?:\w+ )?(?:release|free|clear)\b"
     r"|\b(?:stays?|remains?) (?:full|allocated|occupied|in use|reserved)\b"
 )
@@ -527,6 +528,8 @@ def _rises_in_figures(sentence: str, of_memory: bool) -> bool:
 _THEN_FLAT = regex(
     r"(?i)\d ?[GM]i?B?\b,? (?:and|but|then)(?: then| it)? (?:stays?|remains?|stayed|remained|is)"
     r" (?:there|so|at that|flat|constant|stable|steady|like (?:that|this)|the same)\b"
+    r"|\b(?:before and after|once|this line|that line)\b[^.\n]{0,80}\b(?:goes|went|jumps|rises"
+    r"|increases) (?:up )?by (?:about |around |some |roughly |~ ?)?\d[\d.,]* ?[GMK]i?B?\b"
 )
 _EVER_AGAIN = regex(rf"(?i){_AGAIN}")
 """It rose once, to a figure, and no more."""

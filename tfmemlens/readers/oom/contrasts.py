@@ -564,7 +564,7 @@ def _from_its_clause(sentence: str, pattern: re.Pattern[str]) -> str:
     came before is left out, unless the clause speaks of it.
     """
     sentence = _ADDRESSED.sub("", sentence)
-    for match in pattern.finditer(sentence):
+    for match in () if _NO_WAY.search(sentence) else pattern.finditer(sentence):
         before = sentence[: match.start()]
         if _NOT_FIXED.search(before) and not _OWN_CLAUSE.search(before):
             continue
@@ -587,6 +587,11 @@ _BUT_NOT_THIS = regex(
     r"|\bbut\b[^.]{0,40}\bstill (?:leak|grow|fail|crash|happen|get|have|run)\w*"
 )
 """It ended something else, or for a while."""
+_NO_WAY = regex(
+    r"(?i)\b(?:is|was|are)(?:n't| not)(?: really| quite)? (?:ideal|an option|acceptable|feasible|practical"
+    r"|possible|what (?:I|we) want)\b|\b(?:far from|less than) ideal\b"
+)
+"""What its writer says of it: an end that is none for him."""
 _ADDRESSED = regex(r"\A\W*(?:@[\w-]{1,40}[:,]? )+")
 _QUOTED = 100
 """Letters of a sentence that is quoted whole."""

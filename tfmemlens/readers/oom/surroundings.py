@@ -486,7 +486,7 @@ class SurroundingsCollector:
             del facts["growing in words"]
         elif grows and grows is short and (self.harmless or self.startup) and _WONDERS.match(grows.text):
             del facts["growing in words"], facts["running short"]
-        elif grows and any(map(rose_once, sentences(grows.text))):
+        elif grows and _rises_once_alone(grows.text):
             del facts["growing in words"]
             facts.setdefault("rising once", grows)
         elif grows and _COMPARES.search(grows.text) and not _AGAIN.search(grows.text):
@@ -533,6 +533,15 @@ class SurroundingsCollector:
             works_in=self.releases.value(),
             large_host_requests=tuple(self.large[-_KEEP:]),
         )
+
+
+def _rises_once_alone(text: str) -> bool:
+    """Whether a sentence tells that memory went up once, and no other one that it grows."""
+    rest = [each for each in sentences(text) if not rose_once(each)]
+    return len(rest) < len(sentences(text)) and not _GROWS.search(" ".join(rest))
+
+
+_GROWS = PURPOSES["growing in words"]
 
 
 def _of_this_run(

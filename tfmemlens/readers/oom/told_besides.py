@@ -806,7 +806,8 @@ BEFORE_THE_RELEASE = LineRule(
     needs=("nightly", "dev", "rc"),
 )
 """A build of a library that came before its release."""
-_OF_THE_MACHINE = r"(?:machine|computer|pc|workstation|laptop|desktop|mac ?book|system|box)"
+_A_BOARD = r"jetson|nano|raspberry ?pi|rpi|board"
+_OF_THE_MACHINE = rf"(?:machine|computer|pc|workstation|laptop|desktop|mac ?book|system|box|{_A_BOARD})"
 _OFF = (
     r"(?:reboots?|rebooted|rebooting|restarts|restarted|restarting|(?:shuts|turns|switches|powers|shut|turned"
     r"|powered|shutting|turning|switching) (?:itself )?(?:off|down)|power[- ]cycles|cold[- ]boots"
@@ -825,7 +826,8 @@ MACHINE_RESTARTS = LineRule(
     rf"(?:{_OF_THE_MACHINE}|server)\b(?: to)?"
     r"(?: (?:reboot|restart|shut ?down|turn off|power off)\b|(?=[.,;!]|\Z))"
     r"|\b(?:the|my|our) (?:whole |entire )?(?:server|pc|computer|machine)\b[^.\n]{0,20}"
-    r"\bcrashes? and (?:reboots|restarts)\b",
+    r"\bcrashes? and (?:reboots|restarts)\b"
+    rf"|\b{_OF_THE_MACHINE} (?:crashes|goes|dies|ends) (?:\w+ ){{0,3}}(?:black screen|dark)\b",
     "After the last step my PC does a cold reboot.",
     "then the machine reboots after about two epochs",
     "the computer suddenly shuts down when training starts",
@@ -833,7 +835,7 @@ MACHINE_RESTARTS = LineRule(
     "training a large model reboots my computer.",
     "it causes my PC to restart",
     "sudden power-offs while it trains",
-    needs=("reboot", "restart", "shut", "off", "power", "cold", "reset"),
+    needs=("reboot", "restart", "shut", "off", "power", "cold", "reset", "black screen", "dark"),
 )
 """The machine itself goes down, and not the program. A server or node that restarts may be a process."""
 IN_KUBERNETES = LineRule(
@@ -880,7 +882,34 @@ FILLED_AT_IMPORT = LineRule(
     needs=("import",),
 )
 """A GPU's memory is taken as soon as something is imported."""
+GPU_UNUSED = LineRule(
+    r"(?i)\bGPUs?(?:'s)?(?: memory)?\b[^.\n]{0,30}\b(?:is|are|stays?|remains?|sits?|seems?) (?:\w+ ){0,2}?"
+    r"(?:un-?used|not (?:being )?used|idle|empty|un-?allocated|unutili[sz]ed)\b"
+    r"|\b(?:does|do|did)(?: not|n't) (?:\w+ )?(?:use|take part|see|utili[sz]e)\b[^.\n]{0,20}\bGPU\b"
+    r"|\b(?:does|do|did) (?:the |my )?GPU not\b|\bGPU\b[^.\n]{0,24}\b(?:does|do|did)(?: not"
+    r"|n't) (?:take part|work|get used|do anything)\b|\bno (?:sign|trace)\b[^.\n]{0,24}\bGPU\b"
+    r"|\bunused GPUs?\b|\btraining (?:runs |is )?on (?:the )?CPU (?:instead|only|rather)\b|GPU ?\u6ca1\u6709",
+    "my 11GB of GPU memory are unused in training",
+    "or does the GPU not take part?",
+    "no sign that the GPU works",
+    "it does not use my GPU",
+    needs=("gpu", "on cpu", "on the cpu"),
+)
+"""The text says that a GPU is not used."""
+NOW_AND_THEN = LineRule(
+    r"(?i)\b(?:kill|crash|fail|stop|die|end)\w*\b[^.\n]{0,30}\b(?:sometimes|occasionally|at times"
+    r"|now and then|randomly)\b|\b(?:sometimes|occasionally|at times|now and then"
+    r"|randomly)\b[^.\n]{0,40}\b(?:kill|crash|fail|stop|dies|ends)\w*\b|\b(?:same"
+    r"|again)\b[^.\n]{0,60}\b(?:again|second|2|3|few)\b[^.\n]{0,30}\b(?:it|then) (?:gets |is )?(?:trained"
+    r"|works|runs|passes|succeeds|goes through)\b",
+    "I want to know why it is killed sometimes",
+    "If I train the same data again, 2 or 3 times, it gets trained.",
+    needs=("sometimes", "occasionally", "at times", "now and then", "randomly", "again"),
+)
+"""It fails at some times, and goes well at others with the same input."""
 TOLD_BESIDES = {
+    "failing now and then": NOW_AND_THEN,
+    "a GPU unused": GPU_UNUSED,
     "filled at import": FILLED_AT_IMPORT,
     "the machine restarts": MACHINE_RESTARTS,
     "in Kubernetes": IN_KUBERNETES,

@@ -280,6 +280,30 @@ HELD_BY_EARLIER = LineRule(
     needs=("process", "by a", "by some", "memory"),
 )
 """The text says that a process of earlier holds memory."""
+SUSPENDED = LineRule(
+    r"(?i)\bctrl ?[-+ ]? ?z\b|\^Z\b|\bsuspend(?:ed|ing|s)?\b[^.\n]{0,40}\b(?:training|process|script"
+    r"|program|job|it)\b|\b(?:training|process|script|program|job)\b[^.\n]{0,20}\b(?:is|was"
+    r"|I) suspend(?:ed)?\b",
+    "I suspend the training with Ctrl+z to run the evaluation",
+    "the process is suspended",
+    needs=("ctrl", "^z", "suspend"),
+)
+"""A program was stopped, and not ended."""
+LEFT_BEHIND = LineRule(
+    r"(?i)\bzombie\b|\bdefunct\b"
+    r"|\b(?:GPU memory|VRAM|memory of the GPU|GPUs?)\b[^.\n]{0,60}\b(?:still|remains?|stays?|not|n't|never)\b"
+    r"[^.\n]{0,30}\b(?:occupied|used|in use|taken|held|released|freed|full)\b[^.\n]{0,60}"
+    r"\b(?:after|although|even though|when|once)\b[^.\n]{0,30}\b(?:ctrl ?[-+]? ?c|kill(?:ed|ing)?"
+    r"|interrupt\w*|cancel\w*)|\b(?:after|when|once|if)\b[^.\n]{0,40}\b(?:ctrl ?[-+]? ?c|kill(?:ed|ing)?"
+    r"|interrupt\w*|cancel\w*)\b[^.\n]{0,60}\b(?:GPU memory|VRAM|memory of the GPU"
+    r"|GPUs?)\b[^.\n]{0,40}\b(?:still|remains?|stays?|not|n't|never)\b[^.\n]{0,30}\b(?:occupied|used|in use"
+    r"|taken|held|released|freed|full)\b",
+    "htop shows a zombie process",
+    "After I interrupted the training GPU 0 memory is still occupied",
+    "GPU memory is not released after I killed the script",
+    needs=("zombie", "defunct", "gpu", "vram"),
+)
+"""A process that was ended, and still holds a GPU."""
 PYTHON_ERROR = LineRule(
     r"(?i)(?<!GPU )(?<!CUDA )(?<!out of )(?<!OOM )\bmemory ?errors?(?![A-Za-z_])"
     r"(?![^.\n]{0,30}\b(?:GPUs?|CUDA|VRAM)\b)",
@@ -333,5 +357,7 @@ TOLD_WORK = {
     "observation shape": OBSERVATION_SHAPE,
     "workers of a server": WORKERS_OF_A_SERVER,
     "held by an earlier run": HELD_BY_EARLIER,
+    "suspended": SUSPENDED,
+    "left behind": LEFT_BEHIND,
 }
 """What is told, and how a line tells it."""
