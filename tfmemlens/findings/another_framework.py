@@ -272,6 +272,19 @@ _HELP = {
         "model.fit(ds.repeat(), steps_per_epoch=len(x) // batch, epochs=40)   # or without steps_per_epoch",
         slug="as-many-steps",
     ),
+    "crashed or reached": Remedy(
+        "read what the driver logged: an Xid of 13 or 31 is a program's, 48, 63, 74, 79 or 94 the card's. A"
+        " fault that comes at another step each time, or on one machine alone, is often the card's memory,"
+        " its heat or an overclock: run the same on another GPU, or slower",
+        "sudo dmesg -T | grep -i xid; nvidia-smi -q -d TEMPERATURE,ECC",
+        slug="log-the-hardware",
+    ),
+    "shut down while": Remedy(
+        "close the session, and stop queue runners and other threads, before the program ends: what was"
+        " computed and saved until then is complete",
+        "coord.request_stop(); coord.join(threads); sess.close()",
+        slug="mend-the-error",
+    ),
     "reached outside its memory": Remedy(
         "find the kernel: let every launch be waited for, and read which op fails",
         "export CUDA_LAUNCH_BLOCKING=1",

@@ -58,7 +58,10 @@ def check(case: Case) -> Iterator[Finding]:
         sizes = [float(size["size"]) for each in named if each for size in _WEIGHTS.finditer(each.text)]
         much = f": {max(sizes):.0f} MB of weights are {max(sizes) / 4:.0f} MB in 8 bits" if sizes else ""
         what = (
-            f"the app ends while it loads a model ({line.place}), most likely since the RAM that a phone"
+            f"the app runs out of memory while it loads a model ({line.place}), most likely of the RAM that"
+            f" an app is allowed on a phone{much}"
+            if _OUT_OF_IT.search(line.text)
+            else f"the app ends while it loads a model ({line.place}), most likely since the RAM that a phone"
             f" allows it is full{much}"
         )
         yield Finding(
@@ -90,6 +93,7 @@ _LOADS = regex(
     r"(?i)\bload(?:s|ing|ed)?\b[^.\n]{0,30}\b(?:model|weights)\b|\b(?:model|weights)\b[^.\n]{0,20}\bload"
 )
 _WEIGHTS = regex(r"(?i)\b(?P<size>\d{2,4}(?:\.\d+)?) ?MB?\b")
+_OUT_OF_IT = regex(r"(?i)\bout of (?:memory|RAM)\b|\bOutOfMemory|\bmemory error\b")
 _ENDS = ("ending silently", "ended in words", "killed in words", "running short", "dying while it starts")
 _FEWER_BYTES = Remedy(
     "take a smaller model, or weights of 8 bits: a quarter of float32. While they are read they are there"

@@ -55,6 +55,13 @@ _OF_LITE = Remedy(
     slug="smaller-output",
 )
 _LITE = regex(r"\binterpreter_?->|(?i:tf-?lite|tensorflow[- ]lite)")
+_ESTIMATE = Remedy(
+    "have it predicted from the model's file, or run one step on any machine and read the peak; the pool that"
+    " nvidia-smi shows says nothing of it",
+    "tfmemlens estimate model.keras --batch 32   # or:"
+    " tf.config.experimental.get_memory_info('GPU:0')['peak']",
+    slug="see-real-use",
+)
 _HIDE = Remedy(
     "nothing to mend. A process that computes nothing on the GPU does without where it sees none",
     "CUDA_VISIBLE_DEVICES=-1 python app.py",
@@ -93,6 +100,14 @@ def check(case: Case) -> Iterator[Finding]:
             " another layout, an allocator's pool)",
             once,
             _OF_LITE if any(_LITE.search(each.text) for each in (once, *told.code)) else _ONCE_MORE,
+        )
+        return
+    if (how_much := told.shows("asked: how much")) and not told.device_uses:
+        yield _finding(
+            f"no failure is told: what a training needs ({how_much.place}) goes with its batch, the size of"
+            " its samples and the model, and with the weights four times where Adam trains them",
+            how_much,
+            _ESTIMATE,
         )
         return
     if unused := told.shows("a GPU unused"):

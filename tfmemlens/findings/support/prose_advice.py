@@ -40,7 +40,7 @@ _ANOTHER_MALLOC = Remedy(
     "what an unloaded version held is given back to malloc, which keeps it for the process, and while a new"
     " version loads the old one stays: let another malloc give it back, and see whether it grows at each"
     " reload or only at the first ones",
-    "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 tensorflow_model_server ...",
+    "LD_PRELOAD=libjemalloc.so.2 tensorflow_model_server ...   # apt install libjemalloc2",
     slug="another-malloc",
 )
 ROOM_FOR_TWO = Remedy(
@@ -59,7 +59,7 @@ _LOADS_LESS = Remedy(
 _GIVEN_BACK = Remedy(
     "what a request held is given back to malloc, which keeps it for the process, most of all of large and"
     " uneven batches: let another malloc give it back; where it still grows, compare with a newer server",
-    "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4 tensorflow_model_server ...",
+    "LD_PRELOAD=libtcmalloc.so.4 tensorflow_model_server ...   # apt install google-perftools",
     slug="another-malloc",
 )
 _SMALLER_FILES = Remedy(

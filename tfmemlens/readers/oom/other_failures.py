@@ -524,6 +524,11 @@ ELSEWHERE = {
         "failed call to cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver",
         needs=("does not match dso", "version mismatch", "cuda_error_"),
     ),
+    "CUDA was shut down while TensorFlow still asked it, as at a program's end": LineRule(
+        r"\bCUDA_ERROR_DEINITIALIZED\b|\bdriver shutting down\b",
+        "failed to query event: CUDA_ERROR_DEINITIALIZED: driver shutting down",
+        needs=("deinitialized", "shutting down"),
+    ),
     "a kernel on the GPU crashed or reached outside its memory": LineRule(
         r"CUDA_ERROR_(?:ILLEGAL_ADDRESS|LAUNCH_FAILED|MISALIGNED_ADDRESS|ECC_UNCORRECTABLE"
         r"|ILLEGAL_INSTRUCTION)",

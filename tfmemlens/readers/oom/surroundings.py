@@ -230,8 +230,8 @@ _HEARSAY = regex(
     r"|\b(?:should|do) I (?:have to |need to )?worry\b"
 )
 """What others say, or its writer asks: figures of his own say more."""
-_BENIGN = regex(r"\b[Tt]his is benign\b")
-"""What TensorFlow says of a check that it leaves out, where a buffer for it found no room."""
+_BENIGN = regex(r"\b[Tt]his is benign\b|\bindicates that this is not a failure\b")
+"""What TensorFlow says of a check or a faster algorithm that it leaves out, where a buffer found no room."""
 _FIGURE = regex(r"(?i)\d ?[KMGT]i?B?\b|\d ?%")
 
 

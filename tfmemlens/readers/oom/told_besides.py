@@ -907,7 +907,27 @@ NOW_AND_THEN = LineRule(
     needs=("sometimes", "occasionally", "at times", "now and then", "randomly", "again"),
 )
 """It fails at some times, and goes well at others with the same input."""
+QUOTED_WARNING = LineRule(
+    r"(?i)(?<!\) )ran out of memory trying to allocate (?P<size>\d[\d.]{0,8} ?[KMGT]i?B)\b"
+    r"[^\n]{0,40}?\bcaller indicates that this is not a failure",
+    "Ran out of memory trying to allocate 3.19GiB. The caller indicates that this is not a failure",
+    needs=("not a failure",),
+)
+"""TensorFlow's warning of a faster algorithm that found no room, as a writer quotes it."""
+HOW_MUCH = LineRule(
+    r"(?i)\bhow much (?:\w+ ){0,3}?(?:memory|VRAM|RAM)\b[^?\n]{0,60}\b(?:need|require|necessary|enough"
+    r"|takes?|used?)\w*[^?\n]{0,120}\?|\bhow much is the (?:GPU )?memory requirements?\b"
+    r"|\b(?:what|which) (?:is|are) the (?:GPU |minimum )*(?:memory )?requirements?\b[^?\n]{0,60}\?"
+    r"|\b(?:will|would|is|are) (?:\w+ ){0,5}?\d{1,3} ?GB?\b[^?\n]{0,40}\b(?:enough|sufficient"
+    r"|suffice)\b[^?\n]{0,40}\?",
+    "how much GPU memory do I need to train this model?",
+    "Will 11 GB of GPU memory be enough?",
+    needs=("how much", "requirement", "enough", "sufficient", "suffice"),
+)
+"""What a program needs is asked, and no failure told."""
 TOLD_BESIDES = {
+    "a warning quoted": QUOTED_WARNING,
+    "asked: how much": HOW_MUCH,
     "failing now and then": NOW_AND_THEN,
     "a GPU unused": GPU_UNUSED,
     "filled at import": FILLED_AT_IMPORT,

@@ -1,0 +1,79 @@
+"""Questions and quoted warnings that tell of no failure, and kernels that fail without a lack."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings import pages
+
+_QUOTE = (
+    "My GPU has 12 GiB. When I train with 'python train.py' there is a warning: \"Ran out of memory trying to"
+    " allocate 3.19GiB. The caller indicates that this is not a failure, but may mean that there could be"
+    ' performance gains if more memory is available.". It still runs.\n'
+)
+
+
+def test_a_quoted_warning_is_no_failure() -> None:
+    findings = pages.explained(_QUOTE).findings
+    assert findings[0].rule == "soft-warnings-only"
+    assert "3.19 GiB" in findings[0].headline
+
+
+def test_a_lack_told_in_words_is_no_warning() -> None:
+    text = (
+        "With batch 64 it ran out of memory trying to allocate 3.19GiB, and training with TensorFlow stops.\n"
+    )
+    assert "soft-warnings-only" not in {finding.rule for finding in pages.explained(text).findings}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Hi, how much GPU memory do I need to train this model (TensorFlow)? Any suggestions?\n",
+        "How much memory does it take to train the TensorFlow model? Will 11 GB of GPU memory be enough?\n",
+    ],
+)
+def test_what_a_training_needs_is_estimated(question: str) -> None:
+    first = pages.explained(question).findings[0]
+    assert "no failure is told" in first.headline
+    assert [remedy.slug for remedy in first.remedies] == ["see-real-use"]
+
+
+def test_a_question_beside_a_failure_is_not_the_matter() -> None:
+    text = (
+        "How much GPU memory do I need to train this model?\n"
+        "ResourceExhaustedError: OOM when allocating tensor with shape[32,1024,1024,64] and type float on"
+        " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n"
+    )
+    assert not any("no failure is told" in finding.headline for finding in pages.explained(text).findings)
+
+
+def test_a_crashed_kernel_is_looked_for_in_the_hardware_first() -> None:
+    text = (
+        "2018-06-27 21:10:37.421165: E tensorflow/stream_executor/cuda/cuda_driver.cc:1110] could not"
+        " synchronize on CUDA context: CUDA_ERROR_LAUNCH_FAILED :: No stack trace available\n"
+    )
+    first = pages.explained(text).findings[0]
+    assert first.remedies[0].slug == "log-the-hardware"
+
+
+def test_an_end_that_asks_a_closed_driver_is_no_lack() -> None:
+    text = (
+        "2017-03-17 00:24:34.693612: step 9990, loss = 0.79 (208.4 examples/sec; 0.307 sec/batch)\n"
+        "E tensorflow/stream_executor/cuda/cuda_event.cc:49] Error polling for event status: failed to query"
+        " event: CUDA_ERROR_DEINITIALIZED\n"
+    )
+    first = pages.explained(text).findings[0]
+    assert "shut down" in first.headline
+    assert first.remedies[0].slug == "mend-the-error"
+
+
+_GEMV = "tensorflow.python.framework.errors_impl.InternalError: Blas GEMV launch failed:  m=2, n=100\n"
+
+
+@pytest.mark.parametrize(("part", "slug"), [("0.333", "see-device-users"), ("0.95", "growth")])
+def test_growth_is_not_advised_where_the_pool_leaves_room(part: str, slug: str) -> None:
+    text = f"{_GEMV}gpu_options = tf.GPUOptions(per_process_gpu_memory_fraction={part})\n"
+    slugs = [remedy.slug for finding in pages.explained(text).findings for remedy in finding.remedies]
+    assert slug in slugs
+    assert ("growth" in slugs) == (slug == "growth")
