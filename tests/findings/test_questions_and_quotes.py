@@ -77,3 +77,44 @@ def test_growth_is_not_advised_where_the_pool_leaves_room(part: str, slug: str) 
     slugs = [remedy.slug for finding in pages.explained(text).findings for remedy in finding.remedies]
     assert slug in slugs
     assert ("growth" in slugs) == (slug == "growth")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The TensorFlow training hangs after some epochs, no message, memory stays at 7.3 GB.",
+        "The TensorFlow training stops here and makes no more progress, with no error in the terminal.",
+    ],
+)
+def test_a_program_that_stands_still_did_not_end(words: str) -> None:
+    first = pages.explained(f"{words}\n").findings[0]
+    assert "stands still" in first.headline
+    assert [remedy.slug for remedy in first.remedies] == ["where-it-stands"]
+
+
+def test_a_program_that_gets_slow_lacks_no_memory() -> None:
+    text = (
+        "With TensorFlow the GPU utilization falls to 0%, although neither VRAM nor RAM is exhausted. It"
+        " slows from 35ms/step to minutes per step.\n"
+    )
+    first = pages.explained(text).findings[0]
+    assert "gets slow" in first.headline
+    assert first.remedies[0].slug == "log-the-hardware"
+
+
+def test_memory_that_is_exhausted_is_not_denied() -> None:
+    text = "Neither trick helps with TensorFlow. Host RAM is exhausted after an hour.\n"
+    assert "host RAM" in pages.explained(text).verdict
+
+
+def test_a_limit_at_its_most_is_not_raised() -> None:
+    error = "slurmstepd: error: Job 7518 exceeded memory limit (626359956 > 512000000), being killed\n"
+    training = "model.fit(x, y, epochs=3)\n"
+    assert "raise-container-limit" in pages.offered(training + error)
+    most = "I already set max memory, that SLURM allows.\n"
+    assert "raise-container-limit" not in pages.offered(training + error + most)
+
+
+def test_a_driver_of_two_releases_needs_a_restart() -> None:
+    text = "Failed to initialize NVML: Driver/library version mismatch\nTensorFlow then trains on the CPU.\n"
+    assert pages.offered(text) == ["matching-driver"]

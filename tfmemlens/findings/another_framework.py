@@ -276,7 +276,7 @@ _HELP = {
         "read what the driver logged: an Xid of 13 or 31 is a program's, 48, 63, 74, 79 or 94 the card's. A"
         " fault that comes at another step each time, or on one machine alone, is often the card's memory,"
         " its heat or an overclock: run the same on another GPU, or slower",
-        "sudo dmesg -T | grep -i xid; nvidia-smi -q -d TEMPERATURE,ECC",
+        "nvidia-smi -q -d TEMPERATURE,ECC   # the log: dmesg -T | grep -i xid; on Windows nvlddmkm's events",
         slug="log-the-hardware",
     ),
     "shut down while": Remedy(

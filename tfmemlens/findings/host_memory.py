@@ -560,7 +560,10 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if OF_ADDRESSES in said:
         yield NO_VIRTUAL_CHECK
     limited = was_killed(moment) and bool(limit or own_limit(moment)) and not another_program(moment)
-    if limited and not (grows or native or in_code) and not any(room_for_cuda(case, moment)):
+    at_most = case.capture.surroundings.shows("a limit at its most")
+    if limited and at_most and not (grows or native or in_code):
+        yield find_what_grows(case, of_host=True)
+    elif limited and not (grows or native or in_code) and not any(room_for_cuda(case, moment)):
         yield a_larger_limit(own_limit(moment), limit[0] if limit else None, moment, of_a_pod(case))
     if "for the batch of component" in said:
         yield Remedy(
@@ -627,7 +630,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         or reads_data(case, moment)
     ):
         yield from at_a_stage(case)
-    if limited and (grows or native or in_code):
+    if limited and not at_most and (grows or native or in_code):
         larger = a_larger_limit(own_limit(moment), limit[0] if limit else None, moment, of_a_pod(case))
         yield replace(larger, text=f"{larger.text}, which only delays the end where memory grows")
     if was_killed(moment) and not (compiling or surely_for_memory(moment) or of_a_pod(case)):

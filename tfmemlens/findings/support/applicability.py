@@ -151,7 +151,7 @@ TABLE: dict[str, Applicability] = {
     "cudnn-workspace-limit": Applicability(
         _TENSORFLOW, since=(1, 1), devices=_ON_GPU, done="TF_CUDNN_WORKSPACE_LIMIT_IN_MB=.*"
     ),
-    "matching-driver": Applicability(devices=_ON_GPU),
+    "matching-driver": _ANYWHERE,
     "another-gpu": Applicability(devices=_ON_GPU),
     "blocking-launches": Applicability(devices=_ON_GPU, done="CUDA_LAUNCH_BLOCKING=.*"),
     "smaller-gpu-blocks": Applicability(devices=_ON_GPU),
@@ -238,6 +238,7 @@ TABLE: dict[str, Applicability] = {
     "find-the-crash": Applicability(done="faulthandler=.*"),
     "last-call-alone": _ANYWHERE,
     "watch-ram": _ANYWHERE,
+    "where-it-stands": _ANYWHERE,
     "tell-which": Applicability(),
     "how-it-ended": Applicability(shell=True),
     "smaller-first": Applicability(shell=True),

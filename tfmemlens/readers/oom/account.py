@@ -449,10 +449,18 @@ def sentences(text: str) -> tuple[str, ...]:
 
 
 def without_questions(text: str) -> str:
-    """The text without sentences that only ask whether memory ran out."""
+    """The text without sentences that only ask whether memory ran out, and without what denies it."""
+    if "either" in text and len(text) <= _LONGEST:
+        text = _NEITHER.sub(" ", text)
     if "?" not in text or len(text) > _LONGEST:
         return text
     return " ".join(each for each in _SENTENCE.split(text) if not _ASKS_WHETHER.match(each))
+
+
+_NEITHER = regex(
+    r"(?i)\bneither\b(?: \w+){1,6}? (?:exhausted|full|depleted|short|used up|out of (?:memory|RAM))\b"
+)
+"""`although neither VRAM nor RAM is exhausted`."""
 
 
 def without_wishes(text: str) -> str:
@@ -476,6 +484,7 @@ def again(unit: str) -> str:
 
 def _course(sentence: str) -> Iterator[str]:
     """What the sentence tells of memory: that it grows, runs short, is kept, is taken as a whole."""
+    sentence = _NEITHER.sub(" ", sentence)
     memory = [match.span() for match in _MEMORY.finditer(sentence)]
     if _FLAT_ON_CPU.search(sentence):
         yield "flat on the CPU"

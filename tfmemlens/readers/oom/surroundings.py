@@ -223,6 +223,7 @@ _AGAIN = regex(
     r"|(?:step|epoch|iteration) by)\b"
 )
 _OF_FAILURES = ("running short", "growing in words")
+_OF_A_LACK = ("running short", "much memory in words")
 _HEARSAY = regex(
     r"(?i)\b(?:people|others?|somebody|someone|some|they|posts?|threads?|answers?) (?:\w+ )?"
     r"(?:writes?|wrote|says?|said|claims?|thinks?|reports?|call(?:s|ed)?)\b"
@@ -348,7 +349,7 @@ class SurroundingsCollector:
             if known and purpose != NEEDED_IN_WORDS and not (failure and _says(line) > _says(known)):
                 continue
             no_failure = purpose in _OF_FAILURES and (HINT.search(line.text) or _BENIGN.search(line.text))
-            told = without_questions(line.text) if purpose == "running short" else line.text
+            told = without_questions(line.text) if purpose in _OF_A_LACK else line.text
             told = without_wishes(told) if purpose == "host RAM in words" else told
             if rule.search(told) and not no_failure:
                 self.purposes[purpose] = line

@@ -925,7 +925,30 @@ HOW_MUCH = LineRule(
     needs=("how much", "requirement", "enough", "sufficient", "suffice"),
 )
 """What a program needs is asked, and no failure told."""
+SLOWS = LineRule(
+    r"(?i)\bslow(?:s|ed|ing)?(?: down)?\b[^.\n]{0,20}\bfrom ~?\d[^\n]{0,50}? to (?:~?\d|minutes|hours"
+    r"|several)|\b(?:utili[sz]ation|usage|load|util)\b[^.\n]{0,30}\b(?:fall|drop|go)(?:s|es|ing"
+    r"|ped)?\b[^.\n]{0,20}\bto 0 ?%",
+    "the training slows from 35ms/step to minutes per step",
+    "GPU utilization drops to 0% after some hours",
+    needs=("slow", "to 0"),
+)
+"""The text says that a program gets slow, which is no end of it."""
+AT_ITS_MOST = LineRule(
+    r"(?i)\b(?:memory|RAM|limit|--mem)\b[^.?\n]{0,40}\bmax(?:imum|imal)?\b[^.?\n]{0,40}\b(?:allow|possible"
+    r"|permit|available|the (?:queue|partition|cluster|plan|instance))\w*"
+    r"|\bmax(?:imum|imal)? (?:host |amount of )?(?:memory|RAM|limit)\b[^.?\n]{0,20}\b(?:allow|possible"
+    r"|permit)\w*|\b(?:can ?not|can't|not able to|not allowed to) (?:raise|increase|ask for|request|get"
+    r"|use) (?:any )?(?:more|the|a larger)\b[^.?\n]{0,20}\b(?:memory|RAM|limit)\b",
+    "The memory is already set to the maximum that SLURM allows",
+    "I already set max memory, that SLURM allows",
+    "we cannot request more RAM on this cluster",
+    needs=("max", "more", "the ", "larger"),
+)
+"""A limit of host RAM cannot be raised."""
 TOLD_BESIDES = {
+    "a limit at its most": AT_ITS_MOST,
+    "slowing in words": SLOWS,
     "a warning quoted": QUOTED_WARNING,
     "asked: how much": HOW_MUCH,
     "failing now and then": NOW_AND_THEN,
