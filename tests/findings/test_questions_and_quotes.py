@@ -118,3 +118,42 @@ def test_a_limit_at_its_most_is_not_raised() -> None:
 def test_a_driver_of_two_releases_needs_a_restart() -> None:
     text = "Failed to initialize NVML: Driver/library version mismatch\nTensorFlow then trains on the CPU.\n"
     assert pages.offered(text) == ["matching-driver"]
+
+
+def test_a_crash_after_many_epochs_is_no_library_that_does_not_match() -> None:
+    code = "Process finished with exit code -1073740791 (0xC0000409)\n"
+    assert pages.offered(f"TensorFlow.\n{code}")[0] == "matching-driver"
+    late = pages.offered(f"TensorFlow training on one GPU; it comes after 275 epochs.\n{code}")
+    assert late == ["watch-ram", "find-the-crash"]
+
+
+@pytest.mark.parametrize(
+    ("place", "offers"),
+    [
+        ("I run it in a docker.", True),
+        ("I run it inside my singularity container.", True),
+        ("I run it on my PC.", False),
+        ("I use the docker documentation.", False),
+    ],
+)
+def test_a_container_has_a_limit_of_its_own(place: str, offers: bool) -> None:
+    killed = "Training with TensorFlow, the process gets killed after a few iterations.\n"
+    assert (pages.offered(f"{killed}{place}\n")[0] == "container-limit") is offers
+
+
+def test_workers_that_stay_become_threads() -> None:
+    stays = "Some processes are still running and tensorflow still occupies my GPU memory.\n"
+    forks = "I use multiprocessing=True (fit_generator) with tensorflow.\n"
+    assert "fewer-forks" in pages.offered(forks + stays)
+    assert pages.offered("I use tensorflow.\n" + stays) == ["end-what-is-left", "reload-the-driver"]
+
+
+def test_the_plug_in_of_intel_is_tensorflow() -> None:
+    dump = (
+        "2024-06-27 16:10:04.010295: I external/tsl/tsl/framework/bfc_allocator.cc:1129] Stats:\n"
+        "Limit:                      7487535513\nInUse:                       538648576\n"
+        "MaxInUse:                    956967680\nNumAllocs:                         297\n"
+        "MaxAllocSize:                485714176\n"
+    )
+    named = pages.explained("intel_extension_for_tensorflow 2.15.0.0\n" + dump)
+    assert not any("jax" in (action.remedy.code or "") for action in named.actions)

@@ -923,10 +923,19 @@ def _after_a_crash(case: Case, aside: tuple[str, Line] | None) -> Iterator[Remed
     suspect = f"; a library that does not match {framework_name(case)} is the usual suspect"
     if torch:
         suspect = "; torch and torch_xla of different releases are the usual suspects"
-    suspect = "" if aside else suspect
+    late = None if aside or torch else told.shows("failing late")
+    suspect = "" if aside or late else suspect
+    if late:
+        yield Remedy(
+            f"it ran for a while ({late.place}), so its libraries do match: print host RAM at each epoch or"
+            " call. Where it rises, something is kept (results, ops that a loop adds to the graph), and"
+            " native code may crash once there is none left",
+            "print(psutil.Process().memory_info().rss >> 20)",
+            slug="watch-ram",
+        )
     if torch and told.shows("several cores"):
         yield _ONE_PROCESS
-    if on_windows(case) and not (aside or torch):
+    if on_windows(case) and not (aside or torch or late):
         yield _IN_A_TERMINAL
     yield Remedy(f"find where it crashed{suspect}", "python -X faulthandler train.py", slug="find-the-crash")
     if (told.setting("faulthandler") or told.shows("raising an exception")) and not (aside or torch):
@@ -935,9 +944,13 @@ def _after_a_crash(case: Case, aside: tuple[str, Line] | None) -> Iterator[Remed
             " was built for",
             slug="last-call-alone",
         )
-    yield Remedy("watch host RAM while it runs: libraries may crash without it", "free -h", slug="watch-ram")
+    if not late:
+        yield _WATCH_RAM
 
 
+_WATCH_RAM = Remedy(
+    "watch host RAM while it runs: libraries may crash without it", "free -h", slug="watch-ram"
+)
 _IN_A_TERMINAL = Remedy(
     "run it in a terminal instead of an editor, which hides what libraries of CUDA print last (`Could"
     " not load library cudnn...`, `zlibwapi.dll`): install the CUDA and cuDNN that this TensorFlow was"

@@ -34,6 +34,12 @@ _RESET = Remedy(
 )
 
 
+_THREADS = Remedy(
+    "let the generator's workers be threads: a process that is forked when TensorFlow already runs takes its"
+    " locks and the GPU's open files along, and may wait for ever",
+    "model.fit(..., workers=4, use_multiprocessing=False)",
+    slug="fewer-forks",
+)
 _GROWS = regex(r"(?i)\bgrow|\bleak|\bincreas|\bris(?:es|ing)\b")
 
 
@@ -54,5 +60,5 @@ def check(case: Case) -> Iterator[Finding]:
         headline=what,
         because=what,
         evidence=(Evidence("what the text says", line),),
-        remedies=(_END, _RESET),
+        remedies=(_END, _THREADS, _RESET) if told.shows("worker processes") else (_END, _RESET),
     )

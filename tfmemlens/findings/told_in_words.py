@@ -122,6 +122,12 @@ _KERNEL_LOG = Remedy(
     "dmesg -T | grep -i -E 'killed process|out of memory'",
     slug="read-the-kernel-log",
 )
+_LIMIT_OF_A_CONTAINER = Remedy(
+    "see whether the container has a limit of its own, which counts whatever RAM the machine has (Docker"
+    " Desktop gives a few GB), and raise it",
+    "docker stats --no-stream   # then: docker run --memory=16g ...",
+    slug="container-limit",
+)
 _NOTHING_LOGGED = "the kernel's log in vain"
 _OF_RAM = (
     "much memory in words",
@@ -738,6 +744,8 @@ def _remedies(
         yield _WHO_ENDED_IT
         return
     first = host and only_killed(line) and not (any(map(told.shows, _OF_RAM)) or told.setting("platform"))
+    if host and only_killed(line) and told.shows("in a container") and not told.shows("in Kubernetes"):
+        yield _LIMIT_OF_A_CONTAINER
     if first:
         yield _KERNEL_LOG
     if framework_of(case) == TORCH_XLA and not (likely or host or grows):

@@ -450,6 +450,7 @@ TABLE: dict[str, Applicability] = {
     "cache-to-file": Applicability(_TENSORFLOW, devices=_HOST),
     "shuffle-files": Applicability(_TENSORFLOW, devices=_HOST),
     "prefetch-few": Applicability(_TENSORFLOW, devices=_HOST),
+    "fewer-forks": Applicability(_TENSORFLOW),
     "fewer-workers": Applicability(_TENSORFLOW, devices=_HOST),
     "larger-paging-file": Applicability(devices=_HOST),
     "batch-per-replica": _IN_TENSORFLOW,

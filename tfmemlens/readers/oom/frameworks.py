@@ -130,7 +130,7 @@ _TENSORFLOW = regex(
     r"|\berrors_impl\.(?:ResourceExhausted|Internal)Error|\[Op:__inference_"
     r"|\{function_node __inference_|^Graph execution error"
     r"|\btf\.(?:distribute|keras\.Model)\b"
-    r"|\bcluster_\d+(?:_\d+)?/xla_run\b|\bjit_compile\b"
+    r"|\bcluster_\d+(?:_\d+)?/xla_run\b|\bjit_compile\b|\bintel[_-]extension[_-]for[_-]tensorflow\b"
 )
 _JAX = regex(
     r"\bjax(?:lib|_src|3d)?(?:[./\\ :,_'\")\[=<>~-]|\Z)|\b[Ff]lax\b|_flax(?:_|\b)|JaxRuntimeError"

@@ -367,12 +367,13 @@ ON_WINDOWS = LineRule(
     r"(?<![A-Za-z])[A-Z]:\\\\?[A-Za-z]|~\\[A-Za-z][\w.]{1,30}\\|\bWinError\b|\bwin_amd64\b"
     r"|\bcudart64_\d+\.dll"
     r"|\b[Ww]indows ?(?:7|8(?:\.1)?|10|11|1[01]|[Ss]erver|OS|PC|machine|laptop)\b(?![^.\n]{0,40}\bWSL)"
-    r"|\b(?:on|under|native) Windows\b(?![^.\n]{0,40}\bWSL)",
+    r"|\b(?:on|under|native) Windows\b(?![^.\n]{0,40}\bWSL)|-10737\d{5}\b|\(0xC0000[\dA-F]{3}\)",
     'File "C:\\Users\\me\\train.py", line 3, in <module>',
     "~\\Anaconda3\\envs\\tf\\lib\\site-packages\\tensorflow\\python\\eager\\execute.py in quick_execute(op)",
     "- OS: Windows 10, 64 bit",
     "I train on Windows with one GPU",
-    needs=("windows", ":\\", "~\\", "winerror", "win_amd64", "cudart64"),
+    "Process finished with exit code -1073740791 (0xC0000409)",
+    needs=("windows", ":\\", "~\\", "winerror", "win_amd64", "cudart64", "-10737", "0xc0000"),
 )
 """The machine runs Windows itself, and no Linux within it."""
 RAISED = LineRule(
@@ -946,7 +947,16 @@ AT_ITS_MOST = LineRule(
     needs=("max", "more", "the ", "larger"),
 )
 """A limit of host RAM cannot be raised."""
+IN_A_CONTAINER = LineRule(
+    r"(?i)\b(?:in|inside|within|with|using|on|through) (?:an? |the |my |nvidia[- ]?)*(?:docker|singularity"
+    r"|podman|apptainer|container)\b|\bdocker (?:container|run|exec)\b",
+    "I run it in a docker",
+    "the script runs inside my docker container",
+    needs=("docker", "singularity", "podman", "apptainer", "container"),
+)
+"""The program runs in a container, which may have a limit of its own."""
 TOLD_BESIDES = {
+    "in a container": IN_A_CONTAINER,
     "a limit at its most": AT_ITS_MOST,
     "slowing in words": SLOWS,
     "a warning quoted": QUOTED_WARNING,

@@ -291,6 +291,8 @@ SUSPENDED = LineRule(
 """A program was stopped, and not ended."""
 LEFT_BEHIND = LineRule(
     r"(?i)\bzombie\b|\bdefunct\b"
+    r"|\bprocess(?:es)?\b[^.\n]{0,30}\bstill\b[^.\n]{0,20}\b(?:running|alive|there)\b[^.\n]{0,40}\bstill\b"
+    r"[^.\n]{0,20}\b(?:GPU|VRAM)\b"
     r"|\b(?:GPU memory|VRAM|memory of the GPU|GPUs?)\b[^.\n]{0,60}\b(?:still|remains?|stays?|not|n't|never)\b"
     r"[^.\n]{0,30}\b(?:occupied|used|in use|taken|held|released|freed|full)\b[^.\n]{0,60}"
     r"\b(?:after|although|even though|when|once)\b[^.\n]{0,30}\b(?:ctrl ?[-+]? ?c|kill(?:ed|ing)?"
@@ -299,6 +301,7 @@ LEFT_BEHIND = LineRule(
     r"|GPUs?)\b[^.\n]{0,40}\b(?:still|remains?|stays?|not|n't|never)\b[^.\n]{0,30}\b(?:occupied|used|in use"
     r"|taken|held|released|freed|full)\b",
     "htop shows a zombie process",
+    "some processes are still running and TensorFlow still occupies my GPU memory",
     "After I interrupted the training GPU 0 memory is still occupied",
     "GPU memory is not released after I killed the script",
     needs=("zombie", "defunct", "gpu", "vram"),
