@@ -744,7 +744,8 @@ def _remedies(
         yield _WHO_ENDED_IT
         return
     first = host and only_killed(line) and not (any(map(told.shows, _OF_RAM)) or told.setting("platform"))
-    if host and only_killed(line) and told.shows("in a container") and not told.shows("in Kubernetes"):
+    boxed = told.shows("in a container") and not (told.shows("in Kubernetes") or ended_by(case))
+    if host and only_killed(line) and boxed:
         yield _LIMIT_OF_A_CONTAINER
     if first:
         yield _KERNEL_LOG
