@@ -15,6 +15,8 @@ from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, MIB, Size, human_size
 
 _LEAST_FOR_CUDA = 4 * GIB
+_MOST_TO_DOUBLE = 64 * GIB
+"""A limit below this is doubled, and a larger one raised by a fifth."""
 
 
 def room_for_cuda(case: Case, moment: Moment) -> Iterator[Remedy]:
@@ -132,7 +134,8 @@ def a_larger_limit(whose: str | None, limit: str | None, moment: Moment, kuberne
     if code and more:
         unit = "G" if "SBATCH" in code or "SIZEi" in code else "g"
         twice = math.ceil(2 * max(known) / GIB)
-        code = code.replace("SIZE", f"{more if beyond else twice}{unit}")
+        little = max(known) < _MOST_TO_DOUBLE and not beyond
+        code = code.replace("SIZE", f"{twice if little else more}{unit}")
     return Remedy(
         f"raise the limit of {whose or 'the container or job'}{now}",
         code,
