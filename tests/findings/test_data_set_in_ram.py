@@ -60,3 +60,48 @@ def test_the_float64_of_a_division_is_twice_float32() -> None:
     report = explained("I load 40000 images of 224x224x3.\n" + KILLED)
     (action,) = (each for each in report.actions if each.remedy.slug == "narrow-array")
     assert "(about 45 GiB)" in action.remedy.text and "22 GiB as float32" in report.verdict
+
+
+_LIST = (
+    "X = []\n"
+    "for name in os.listdir('train'):\n"
+    "    img = cv2.imread(os.path.join('train', name))\n"
+    "    img = cv2.resize(img, (IMG_SIZE, IMG_SIZE))\n"
+    "    X.append(img)\n"
+    "X = np.array(X)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("IMG_SIZE = 512\n", "There are 9000 images.\n", "9,000 images of 512 x 512 x 3 (line 5 adds"),
+        ("IMG_SIZE = 224\n", "It is about 28.7k training pictures.\n", "28,700 pictures of 224 x 224 x 3"),
+        ("IMG_SIZE = 512\n", "There are 9000 grayscale images.\n", "9,000 images of 512 x 512 x"),
+    ],
+)
+def test_images_that_code_collects_are_counted(before: str, after: str, said: str) -> None:
+    report = explained(before + _LIST + after + KILLED)
+    assert said in report.verdict
+    assert "image_dataset_from_directory" in (report.actions[0].remedy.code or "")
+
+
+@pytest.mark.parametrize(
+    ("before", "code", "after"),
+    [
+        ("IMG_SIZE = 512\n", _LIST, "There are 90 images.\n"),
+        ("IMG_SIZE = 512\n", _LIST, "There are two kinds.\n"),
+        ("", _LIST, "There are 9000 images.\n"),
+        ("IMG_SIZE = 512\n", _LIST.replace("append(img)", "append(feature)"), "There are 9000 images.\n"),
+        ("IMG_SIZE = 512\n", _LIST.replace("X.append(img)", "yield img"), "There are 9000 images.\n"),
+    ],
+)
+def test_images_that_no_list_holds_are_not(before: str, code: str, after: str) -> None:
+    assert "x 512 x 3" not in explained(before + code + after + KILLED).verdict
+
+
+def test_an_array_that_is_made_of_floats_is_counted_as_such() -> None:
+    text = (
+        "IMG_SIZE = 512\n" + _LIST.replace("array(X)", "array(X, dtype='float32')") + "We have 9000 images.\n"
+    )
+    assert "take about 26 GiB as float32" in explained(text + KILLED).verdict

@@ -152,13 +152,17 @@ def test_a_cause_in_words_beside_a_bare_message(words: str, said: str) -> None:
     assert said in first(text)
 
 
+def codes(text: str) -> str:
+    return " ".join(action.remedy.code or "" for action in explained(text).actions)
+
+
 def test_the_path_of_a_log_tells_of_windows() -> None:
     file = "T:\\src\\github\\tensorflow\\tensorflow\\stream_executor\\cuda\\cuda_driver.cc:1108]"
     said = "could not synchronize on CUDA context: CUDA_ERROR_LAUNCH_FAILED ::"
     text = f"2018-09-18 15:21:34.702531: E {file} {said}\n"
-    assert "set CUDA_LAUNCH_BLOCKING=1" in first(text)
+    assert "set CUDA_LAUNCH_BLOCKING=1" in codes(text)
     linux = text.replace("T:\\src\\github\\tensorflow\\", "").replace("\\", "/")
-    assert "export CUDA_LAUNCH_BLOCKING=1" in first(linux)
+    assert "export CUDA_LAUNCH_BLOCKING=1" in codes(linux)
 
 
 def test_the_message_of_another_failure_is_quoted() -> None:

@@ -221,6 +221,19 @@ CASES: dict[str, tuple[str, str]] = {
             )
         ),
     ),
+    "memory-of-an-app": (
+        "An Android app with TensorFlow Lite.\nIts memory grows with every frame.\n",
+        "An Android app with TensorFlow Lite.\nIts memory stays flat.\n",
+    ),
+    "what-tools-show": (
+        "nvidia-smi shows 363MiB / 16280MiB for tensorflow.\nIs this normal?\n",
+        "nvidia-smi shows 363MiB / 16280MiB for tensorflow.\nIt runs out of memory. Is this normal?\n",
+    ),
+    "process-left-behind": (
+        "import tensorflow\nAfter ctrl+c htop shows a zombie process.\n",
+        "import tensorflow\nAfter ctrl+c the process is gone.\n",
+    ),
+    "machine-restarts": ("import tensorflow\nThen the PC reboots.", "import tensorflow\nI restart the PC."),
     "alarming-but-harmless": (LAYOUT_FAILED + oom("8,8"), LAYOUT_FAILED),
     "allocator-snapshot": (
         dump(0, 400, 300, (40, 60)).split("\n", 1)[1].replace("Bin for", ""),

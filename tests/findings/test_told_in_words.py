@@ -154,7 +154,6 @@ KILLED = "that the program was killed, as the kernel does where host RAM is full
         ("convert.py is killed after two minutes", KILLED),
         ('At "Training model..." the shell reports killed.', KILLED),
         ("Last line: Created device /device:CPU:0; Killed", KILLED),
-        ("Sometimes Killed without an error.", KILLED),
         ("RAM goes to zero, Killed", "in words that host RAM ran out"),
         ("Memory and swap fill, then an error", "in words that host RAM ran out"),
     ],

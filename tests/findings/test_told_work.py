@@ -25,7 +25,7 @@ _TOLD = {
     "images of that size": "My GPU is out of memory with images of 2000x1500",
     "each token": "Fine-tuning bert-base with max_length=512 ends with an OOM",
     "allows itself": "OOM, 20 GB are free.\n\ntf.GPUOptions(per_process_gpu_memory_fraction=0.1)",
-    "a process of earlier": "OOM at the start: a zombie process from yesterday holds the GPU",
+    "a process of earlier": "OOM at the start: a process from yesterday holds the GPU",
     "an app is allowed": "My Android app runs out of memory when it loads the tflite model",
     "Mask R-CNN": "Matterport's Mask R-CNN runs out of GPU memory",
 }

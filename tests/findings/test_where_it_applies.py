@@ -280,6 +280,8 @@ OF_A_SHELL = {
     "see-device-users", "smaller-files",
     "smaller-alignment", "smaller-cache-part", "smaller-examples", "smaller-requests", "tidy",
     "tidy-textures", "who-ended-it", "reload-the-driver",
+    "raise-container-limit", "read-the-kernel-log", "small-pool-in-cpp", "end-what-is-left",
+    "end-the-suspended", "cap-the-power", "log-the-hardware",
 }  # fmt: skip
 """Their code is a shell's, or the other program's own."""
 ELSEWHERE = Situation(settings=frozenset({"program=R"}), training=True)

@@ -19,7 +19,14 @@ from tfmemlens.findings.support.contrasted import ended_by, without
 from tfmemlens.findings.support.heartbeats import OF_A_HEARTBEAT, after_a_silence, who_was_silent
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.remedies import BUILD_ONCE, FIND_THE_NAN
-from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_name, framework_of
+from tfmemlens.findings.support.situation import (
+    JAX,
+    TENSORFLOW,
+    TORCH_XLA,
+    framework_name,
+    framework_of,
+    on_windows,
+)
 from tfmemlens.findings.support.traceback_place import of_the_traceback
 from tfmemlens.model.capture import OWN_FRAME
 from tfmemlens.model.case import Case
@@ -192,6 +199,12 @@ _HELP = {
     "driver is too old": Remedy(
         "update the GPU's driver, or install a build for an older CUDA", slug="matching-driver"
     ),
+    "are of different releases": Remedy(
+        "restart the machine: after an update of the driver the old one runs on until then. If they still"
+        " differ, remove what is left of the other release, so that one libcuda is there",
+        "cat /proc/driver/nvidia/version; ldconfig -p | grep libcuda",
+        slug="matching-driver",
+    ),
     "refused the sizes": Remedy(
         "give it a smaller matrix, or other numbers; where a release took this size before, stay with it and"
         " report the new one",
@@ -267,6 +280,19 @@ _HELP = {
         "model.fit(ds.repeat(), steps_per_epoch=len(x) // batch, epochs=40)   # or without steps_per_epoch",
         slug="as-many-steps",
     ),
+    "crashed or reached": Remedy(
+        "read what the driver logged: an Xid of 13 or 31 is a program's, 48, 63, 74, 79 or 94 the card's. A"
+        " fault that comes at another step each time, or on one machine alone, is often the card's memory,"
+        " its heat or an overclock: run the same on another GPU, or slower",
+        "nvidia-smi -q -d TEMPERATURE,ECC   # the log: dmesg -T | grep -i xid; on Windows nvlddmkm's events",
+        slug="log-the-hardware",
+    ),
+    "shut down while": Remedy(
+        "close the session, and stop queue runners and other threads, before the program ends: what was"
+        " computed and saved until then is complete",
+        "coord.request_stop(); coord.join(threads); sess.close()",
+        slug="mend-the-error",
+    ),
     "reached outside its memory": Remedy(
         "find the kernel: let every launch be waited for, and read which op fails",
         "export CUDA_LAUNCH_BLOCKING=1",
@@ -296,6 +322,8 @@ def check(case: Case) -> Iterator[Finding]:
     ended = ended_by(case)
     if ended and _OF_MEMORY.search(ended[1].text):
         ended = None  # of another failure, which was one of memory
+    if ended and _WITHOUT_SHARING.search(ended[1].text):
+        ended = None  # slower, and what is meant to be mended is the room
     for what, line in case.capture.surroundings.elsewhere:
         yield Finding(
             severity=Severity.NOTE,
@@ -314,7 +342,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *(after_a_silence(line) if OF_A_HEARTBEAT in what else ()),
                 *((_NO_SHAPE,) if _PREPARE in what and _OF_NO_SHAPE.search(line.text) else ()),
                 *(
-                    _on_that_disk(_as_long_as_fits(_of_xla(remedy, line), line), line)
+                    _of_a_pod(case, _on_that_disk(_as_long_as_fits(_of_xla(remedy, line), line), line))
                     for words, remedy in _HELP.items()
                     if words in what
                     and not (words == _PREPARE and _OF_NO_SHAPE.search(line.text))
@@ -333,6 +361,23 @@ _NO_SHAPE = Remedy(
     "--input_shapes=1,224,224,3   # toco, tflite_convert: batch, height, width, channels of your model",
     slug="shape-of-the-input",
 )
+_SHARED_IN_A_POD = (
+    "volumes: [{name: dshm, emptyDir: {medium: Memory}}], volumeMounts: [{name: dshm, mountPath: /dev/shm}]"
+)
+
+
+def _of_a_pod(case: Case, remedy: Remedy) -> Remedy:
+    """The same for Kubernetes, which has no --shm-size: a volume in RAM takes the place of 64 MiB."""
+    if remedy.slug != "more-shared-memory" or not case.capture.surroundings.shows("in Kubernetes"):
+        return remedy
+    return replace(
+        remedy,
+        text="give the pod more shared memory than the 64 MiB that it has unless told otherwise: mount a"
+        " volume in RAM there (it counts for the pod's limit of memory), or use fewer worker processes",
+        code=_SHARED_IN_A_POD,
+    )
+
+
 _FUSED = regex(r"CUDA kernel: (?P<name>\w*fusion\w{0,40})")
 _MADE_BY_XLA = Remedy(
     "the kernel is one that XLA made of the program ({name}), so that no code of yours is in it: take another"
@@ -417,6 +462,7 @@ def _memory_besides(case: Case, what: str, line: Line) -> str:
     )
 
 
+_WITHOUT_SHARING = regex(r"\bNCCL_SHM_DISABLE\b")
 _OF_MEMORY = regex(r"(?i)\bOOM\b|\bout of memory\b")
 
 
@@ -814,12 +860,19 @@ def _crash(case: Case) -> Iterator[Finding]:
         told.elsewhere or told.without_figures or below_a_message or any(ended_after_a_warning.check(case))
     ):
         ended = ended_by(case)
+        full = told.shows("device memory in words")
+        pool = (
+            f"; that the GPU is full ({full.place}) says nothing, since TensorFlow takes nearly all of it"
+            " when it starts"
+            if full and _FULL_GPU.search(full.text) and framework_of(case) == TENSORFLOW
+            else ""
+        )
         fine = f"; the text says that it is fine without `{aside[0]}` ({aside[1].place})" if aside else ""
         yield Finding(
             severity=Severity.NOTE,
             headline=(
                 f"no out-of-memory message: the process crashed, and {framework_name(case)} reports a lack of"
-                f" memory as an error as a rule{fine}"
+                f" memory as an error as a rule{pool}{fine}"
                 f"{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
             ),
             evidence=(Evidence("the crash", crash),),
@@ -827,6 +880,9 @@ def _crash(case: Case) -> Iterator[Finding]:
         )
 
 
+_FULL_GPU = regex(
+    r"(?i)\bGPU(?:'s)? memory (?:\w+ ){0,3}(?:full|used up|maxed)|\b(?:GPU|VRAM) (?:\w+ ){0,2}full\b"
+)
 _OF_BOOKS = regex(
     r"Check failed: (?P<check>[^\n]{0,60}(?:\bkInvalid(?:ChunkHandle|BinNum)\b|\bin_use\(\)|->bin_num\b)"
     r"[^\n]{0,40})"
@@ -875,9 +931,20 @@ def _after_a_crash(case: Case, aside: tuple[str, Line] | None) -> Iterator[Remed
     suspect = f"; a library that does not match {framework_name(case)} is the usual suspect"
     if torch:
         suspect = "; torch and torch_xla of different releases are the usual suspects"
-    suspect = "" if aside else suspect
+    late = None if aside or torch else told.shows("failing late")
+    suspect = "" if aside or late else suspect
+    if late:
+        yield Remedy(
+            f"it ran for a while ({late.place}), so its libraries do match: print host RAM at each epoch or"
+            " call. Where it rises, something is kept (results, ops that a loop adds to the graph), and"
+            " native code may crash once there is none left",
+            "print(psutil.Process().memory_info().rss >> 20)",
+            slug="watch-ram",
+        )
     if torch and told.shows("several cores"):
         yield _ONE_PROCESS
+    if on_windows(case) and not (aside or torch or late):
+        yield _IN_A_TERMINAL
     yield Remedy(f"find where it crashed{suspect}", "python -X faulthandler train.py", slug="find-the-crash")
     if (told.setting("faulthandler") or told.shows("raising an exception")) and not (aside or torch):
         yield Remedy(
@@ -885,9 +952,20 @@ def _after_a_crash(case: Case, aside: tuple[str, Line] | None) -> Iterator[Remed
             " was built for",
             slug="last-call-alone",
         )
-    yield Remedy("watch host RAM while it runs: libraries may crash without it", "free -h", slug="watch-ram")
+    if not late:
+        yield _WATCH_RAM
 
 
+_WATCH_RAM = Remedy(
+    "watch host RAM while it runs: libraries may crash without it", "free -h", slug="watch-ram"
+)
+_IN_A_TERMINAL = Remedy(
+    "run it in a terminal instead of an editor, which hides what libraries of CUDA print last (`Could"
+    " not load library cudnn...`, `zlibwapi.dll`): install the CUDA and cuDNN that this TensorFlow was"
+    " built with, their folders on PATH",
+    "python train.py   # in cmd, with the environment activated; where cudnn*.dll",
+    slug="matching-driver",
+)
 _ONE_PROCESS = Remedy(
     "run one process alone: the traceback of the others' parent says only that one of them died",
     "xmp.spawn(f, nprocs=1)   # with PYTHONFAULTHANDLER=1",

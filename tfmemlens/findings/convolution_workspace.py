@@ -484,6 +484,14 @@ def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterato
             " take memory as needed (the variable TF_FORCE_GPU_ALLOW_GROWTH=true)",
             slug="growth",
         )
+    elif room := _part_of_its_own(case):
+        yield Remedy(
+            f"its pool leaves room already ({room.place}), so look at what the process finds of the driver:"
+            " in a container whether the GPU and its driver's libraries are there, and whether others hold"
+            " the GPU",
+            "nvidia-smi   # in the container, too: docker run --gpus all ...",
+            slug="see-device-users",
+        )
     elif not told.shows("jax: a flag of the pool tried"):
         yield Remedy(
             f"let {framework_name(case)} take memory as needed instead of all at start, so that room is left"
@@ -513,6 +521,17 @@ def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterato
         f"if it fails at the very first call of a small model on an empty device, suspect a {library} or"
         f" driver version that does not match {framework_name(case)}",
         slug="matching-driver",
+    )
+
+
+_MOST_WITH_ROOM = 0.8
+
+
+def _part_of_its_own(case: Case) -> Line | None:
+    """The line that has TensorFlow take a part of the GPU alone."""
+    part = case.capture.surroundings.setting("per_process_gpu_memory_fraction")
+    return (
+        part[1] if part and framework_of(case) == TENSORFLOW and float(part[0]) <= _MOST_WITH_ROOM else None
     )
 
 

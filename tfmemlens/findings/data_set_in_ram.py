@@ -4,15 +4,16 @@ What it means: 40,000 images of 224 x 224 x 3 are some hundred megabytes of file
 byte a value in uint8, four in float32, and eight in float64, which NumPy makes of them when they are divided
 by 255.0.
 When it fires: host RAM ran out, by a kill or in words, and one line states a count of samples and the shape
-of one, or the shape of a whole array, which take a GiB or more in float32; nothing says that files are read a
-batch at a time.
+of one, or the shape of a whole array, or code resizes each image and adds it to a list, and words count them;
+all take a GiB or more in float32, and nothing says that files are read a batch at a time.
 What to do: read batches from files, or map the array; keep uint8 until a batch is made.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from tfmemlens.findings import told_in_words
 from tfmemlens.findings.support import which_memory
@@ -26,7 +27,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, rough
-from tfmemlens.values import dataclass
+from tfmemlens.values import dataclass, replace
 
 BASIS = Basis.NAME
 EXPLAINS = "all samples in the type of floats that is stated, else in float32"
@@ -54,7 +55,7 @@ _SCALES = regex(r"255|\bastype\b|(?i:normali|rescal)")
 _A_PROGRAM = 3
 _COPIES = regex(
     r"\b(?:train_test_split|np\.(?:concatenate|vstack|stack|copy))\(|\bdata_?gen\w*\.fit\(|\.astype\("
-    r"|/ ?255\b"
+    r"|=[^\n]{1,80}/ ?255\b"
 )
 _LABELS = regex(r"(?i)y(?:_\w{1,20})?(?:\.shape)?\Z|\w{0,20}(?:label|target)s?\w{0,10}(?:\.shape)?\Z")
 """Names of what is no image: what is large of labels is what is made of them."""
@@ -75,11 +76,15 @@ class StatedSet:
     """`40,000 images of 224 x 224 x 3`."""
     values: int
     line: Line
+    made: str = ""
+    """The code that makes the array of a list."""
+    image_size: str = ""
+    """The height and width that code gives each image."""
 
     @property
     def dtype(self) -> str | None:
-        """The one type of floats that its line states."""
-        stated = set(_FLOATS.findall(self.line.text))
+        """The one type of floats that is stated."""
+        stated = set(_FLOATS.findall(f"{self.line.text} {self.made}"))
         return stated.pop() if len(stated) == 1 else None
 
     @property
@@ -110,7 +115,8 @@ def check(case: Case) -> Iterator[Finding]:
         return  # a batch of the evaluation, most likely
     if not case.moments and told_in_words.caches(told, told.kernel_died):
         return  # no array
-    data = next((each for each in _stated_sets(case) if each.values * _FLOAT32 >= _LEAST_BYTES), None)
+    sets = (*_stated_sets(case), *_collected(case))
+    data = next((each for each in sets if each.values * _FLOAT32 >= _LEAST_BYTES), None)
     if data is None:
         return
     scales = len(told.code) < _A_PROGRAM or any(_SCALES.search(line.text) for line in told.code)
@@ -139,8 +145,19 @@ def _finding(data: StatedSet, headline: str, because: str, moment: int, scales: 
         because=because,
         explains=data.bytes,
         evidence=(Evidence("how many there are, and how large each is", data.line),),
-        remedies=(DATA_IN_PARTS, *((_no_doubles(data),) if scales else ())),
+        remedies=(_in_parts(data), *((_no_doubles(data),) if scales else ())),
         moment=moment,
+    )
+
+
+def _in_parts(data: StatedSet) -> Remedy:
+    if not data.image_size:
+        return DATA_IN_PARTS
+    return replace(
+        DATA_IN_PARTS,
+        text=f"{DATA_IN_PARTS.text}; or smaller images",
+        code=f"ds = keras.utils.image_dataset_from_directory(path, image_size=({data.image_size}),"
+        " batch_size=32)",
     )
 
 
@@ -209,6 +226,55 @@ def _stated_sets(case: Case) -> Iterator[StatedSet]:
                 yield StatedSet(
                     f"{count:,} {match['what']} of {shape}", count * math.prod(sample), stated.line
                 )
+
+
+_RESIZES = regex(
+    r"(?:(?P<name>\w{1,40})\s*=\s*[^=\n]{0,60}?)?\b(?:resize|imresize|load_img|smart_resize)\([^\n]{0,80}?"
+    r"[(\[]\s*(?P<height>\w{1,40})\s*,\s*(?P<width>\w{1,40})\s*[)\]]"
+)
+"""`img = cv2.resize(img, (IMG_SIZE, IMG_SIZE))`."""
+_ADDS = regex(r"\.append\((?P<what>[^\n]{1,120})")
+_IN_GREY = regex(
+    r"IMREAD_GRAYSCALE|COLOR_\w{3,4}2GRAY|imread\([^,\n]{1,80}, ?0\)|gr[ae]yscale|convert\([\"']L[\"']\)"
+)
+_MAKES_ARRAY = regex(r"\b(?:as)?array\(|\bstack\(|\.astype\(")
+_OF_IMAGES = frozenset("image images picture pictures pics photo photos frames bilder fotos".split())
+
+
+def _collected(case: Case) -> Iterator[StatedSet]:
+    """The images that code resizes one by one and adds to a list, where words say how many there are."""
+    told = case.capture.surroundings
+    numbers = {each.name: each.sizes[0] for each in told.sizes if len(each.sizes) == 1}
+    adds = [(match["what"], line) for line in told.code if (match := _ADDS.search(line.text))]
+    counts = [
+        (_number(match["count"], (match["unit"] or "").lower()), match["what"], each.line)
+        for each in told.sizes
+        for match in _COUNT.finditer(each.line.text)
+        if match["what"].lower() in _OF_IMAGES
+    ]
+    if not adds or not counts:
+        return
+    count, what, stated = max(counts, key=lambda each: each[0])
+    channels = 1 if any(_IN_GREY.search(line.text) for line in told.code) else _RGB
+    for line in told.code:
+        match = _RESIZES.search(line.text)
+        sides = [_side(match[name], numbers) for name in ("height", "width")] if match else []
+        if match is None or not all(side >= _LEAST_SIDE for side in sides) or count < _LEAST_SAMPLES:
+            continue
+        if line in [added for _, added in adds] or any(
+            re.search(rf"\b{match['name']}\b", added) for added, _ in adds if match["name"]
+        ):
+            shape = " x ".join(map(str, (*sides, channels)))
+            words = f"{count:,} {what} of {shape} ({line.place} adds each to a list)"
+            made = " ".join(each.text for each in told.code if _MAKES_ARRAY.search(each.text))
+            size = ", ".join(map(str, sides))
+            yield StatedSet(words, count * math.prod(sides) * channels, stated, made, size)
+            return
+
+
+def _side(written: str, numbers: Mapping[str, int]) -> int:
+    """A number of code, or the one that its name stands for."""
+    return int(written) if written.isdigit() else numbers.get(written, 0)
 
 
 def _is_sample(shape: tuple[int, ...]) -> bool:

@@ -205,12 +205,28 @@ def _filled_by_itself(use: DeviceUse | None) -> str:
 
 def _of_ranks(case: Case, failed: FailedRequest) -> str:
     """What ranks or worker processes have to do with it, where the driver itself had nothing left."""
+    if suspended := _suspended(case, failed):
+        return f"; most likely the program that is suspended ({suspended.place}) still holds the GPU"
     if (line := _workers(case)) and failed.kind is RequestKind.DRIVER:
         return (
             f"; most likely the worker processes ({line.place}) ask for it: each starts a TensorFlow of its"
             " own as soon as it computes something, and the training holds nearly all of the GPU"
         )
     return own_gpu.why(case) if failed.kind is RequestKind.DRIVER and not _of_nccl(failed) else ""
+
+
+def _suspended(case: Case, failed: FailedRequest) -> Line | None:
+    """The line that tells of a program that was suspended, which keeps what it has of the GPU."""
+    line = case.capture.surroundings.shows("suspended")
+    return line if failed.kind is RequestKind.DRIVER and not _of_nccl(failed) else None
+
+
+_END_THE_SUSPENDED = Remedy(
+    "a program that is suspended keeps its GPU memory: end it (it goes on from its last checkpoint later),"
+    " or let this one compute on the CPU meanwhile",
+    "kill %1   # or: CUDA_VISIBLE_DEVICES=-1 python evaluate.py",
+    slug="end-the-suspended",
+)
 
 
 def _taken_by_jax(case: Case, failed: FailedRequest) -> Part | None:
@@ -351,6 +367,8 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
             "CUDA_VISIBLE_DEVICES=-1 python convert.py",
             slug="convert-on-the-cpu",
         )
+    if _suspended(case, moment.request.failed):
+        yield _END_THE_SUSPENDED
     if _workers(case) and moment.request.failed.kind is RequestKind.DRIVER:
         yield _THREADS
         return
@@ -377,7 +395,7 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
         yield from [*part, *graphs] if _taken_by_jax(case, moment.request.failed) else [*graphs, *part]
         yield Remedy("see whether another process holds the device", "nvidia-smi", slug="see-device-users")
         return
-    shared = bool(_of_ranks(case, moment.request.failed))
+    shared = bool(_of_ranks(case, moment.request.failed)) and not _suspended(case, moment.request.failed)
     if shared:
         yield from own_gpu.one_for_each(case)
     in_a_step = moment.request.failed.kind is RequestKind.TENSOR and remedies.in_a_network(moment)

@@ -61,9 +61,12 @@ from tfmemlens.findings.support.host_ram.limits import (
     MORE_TO_COMMIT,
     NO_VIRTUAL_CHECK,
     OF_ADDRESSES,
+    POD_ENDED,
+    ROOM_FOR_THE_POD,
     a_larger_limit,
     beside_the_pool,
     bounded_queue,
+    of_a_pod,
     room_for_cuda,
     shared_with_the_gpu,
 )
@@ -594,8 +597,11 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if OF_ADDRESSES in said:
         yield NO_VIRTUAL_CHECK
     limited = was_killed(moment) and bool(limit or own_limit(moment)) and not another_program(moment)
-    if limited and not (grows or native or in_code) and not any(room_for_cuda(case, moment)):
-        yield a_larger_limit(own_limit(moment), limit[0] if limit else None, moment)
+    at_most = case.capture.surroundings.shows("a limit at its most")
+    if limited and at_most and not (grows or native or in_code):
+        yield find_what_grows(case, of_host=True)
+    elif limited and not (grows or native or in_code) and not any(room_for_cuda(case, moment)):
+        yield a_larger_limit(own_limit(moment), limit[0] if limit else None, moment, of_a_pod(case))
     if "for the batch of component" in said:
         yield Remedy(
             "make what a batch holds smaller: fewer samples in it, smaller images, or narrower values (uint8"
@@ -638,6 +644,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield MORE_RAM
     elif not (limited or on_board or in_a_notebook or _of_network(moment)) and on_windows(case):
         yield MORE_TO_COMMIT
+    elif of_a_pod(case) and was_killed(moment) and not (limited or on_board or another_program(moment)):
+        yield from (POD_ENDED, ROOM_FOR_THE_POD)
     elif not (limited or on_board or in_a_notebook or _of_network(moment)):
         yield Remedy(
             "check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)", slug="container-limit"
@@ -659,10 +667,10 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         or reads_data(case, moment)
     ):
         yield from at_a_stage(case)
-    if limited and (grows or native or in_code):
-        larger = a_larger_limit(own_limit(moment), limit[0] if limit else None, moment)
+    if limited and not at_most and (grows or native or in_code):
+        larger = a_larger_limit(own_limit(moment), limit[0] if limit else None, moment, of_a_pod(case))
         yield replace(larger, text=f"{larger.text}, which only delays the end where memory grows")
-    if was_killed(moment) and not (compiling or surely_for_memory(moment)):
+    if was_killed(moment) and not (compiling or surely_for_memory(moment) or of_a_pod(case)):
         yield KERNEL_LOG
     if unexplained and not (fallback or on_board):
         yield from _device_seen(case, moment)
@@ -707,7 +715,10 @@ def _of_native(case: Case, moment: Moment) -> tuple[Remedy, ...]:
     if any("newPredictor(" in line.text for line in (*told.code, *code_lines(told))):
         return (PREDICTORS_OF_DJL,)
     grows = told.shows("growing in words") or told.shows("reloading models") or _calls_java(case)
-    return (*OF_NATIVE.get(program, ()), *heap) if grows else ()
+    native = OF_NATIVE.get(program, ())
+    if told.shows("reloading models") and was_killed(moment):
+        return (*native[1:], *heap, *native[:1])  # what is there twice for a while, before what may stay
+    return (*native, *heap) if grows else ()
 
 
 _CONVERT_IN_PARTS = Remedy(

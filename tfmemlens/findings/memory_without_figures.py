@@ -142,6 +142,9 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+_OF_AN_ARENA = regex(r"Needed (?P<needed>\d{1,12}) but only (?P<has>\d{1,12})\b")
+
+
 def _figures(line: Line) -> str:
     """What the message states."""
     if match := _MISSING.search(line.text):
@@ -149,6 +152,9 @@ def _figures(line: Line) -> str:
         return f": {asked} B were requested, {free} B were free, {missing} B are missing"
     if match := _TEXTURES.search(line.text):
         return f": {match[1]} MB are in use there, which TensorFlow.js calls a likely leak"
+    if match := _OF_AN_ARENA.search(line.text):
+        needed, has = int(match["needed"]), int(match["has"])
+        return f": {needed:,} B are needed and {has:,} B are there, {needed - has:,} B too little"
     return ""
 
 
@@ -162,4 +168,13 @@ def _larger_arena(line: Line) -> Iterator[Remedy]:
             slug="larger-arena",
         )
     elif "Arena size" in line.text:
-        yield Remedy("make the arena as large as the message says that it needs", slug="larger-arena")
+        arena = _OF_AN_ARENA.search(line.text)
+        more = int(arena["needed"]) - int(arena["has"]) if arena else 0
+        yield Remedy(
+            f"make the arena at least {more:,} B larger; where the chip has no RAM for that (the linker says"
+            " so), only a smaller model helps"
+            if more > 0
+            else "make the arena as large as the message says that it needs",
+            f"constexpr int kTensorArenaSize = ... + {more};" if more > 0 else None,
+            slug="larger-arena",
+        )

@@ -15,12 +15,12 @@ from tfmemlens.findings.support.last_line import ended_after, helps, speaks_of_m
 from tfmemlens.findings.support.remedies import FIND_THE_NAN
 from tfmemlens.findings.support.situation import framework_name
 from tfmemlens.findings.support.traceback_place import in_short
-from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.capture import SoftWarning, Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import human_size
+from tfmemlens.units import human_size, parse_size
 
 BASIS = Basis.FIGURES
 EXPLAINS = "no bytes"
@@ -28,7 +28,7 @@ EXPLAINS = "no bytes"
 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
-    soft = told.soft_warnings
+    soft = told.soft_warnings or _quoted(told)
     if not soft:
         return
     largest = max(soft, key=lambda warning: warning.size.bytes)
@@ -62,6 +62,18 @@ def check(case: Case) -> Iterator[Finding]:
     )
 
 
+_SIZE = regex(r"(?i)trying to allocate (?P<size>\d[\d.]{0,8}) ?(?P<unit>[KMGT]i?B)\b")
+
+
+def _quoted(told: Surroundings) -> tuple[SoftWarning, ...]:
+    """The warning that a sentence quotes."""
+    line = told.shows("a warning quoted")
+    match = _SIZE.search(line.text) if line else None
+    if line is None or match is None:
+        return ()
+    return (SoftWarning(parse_size(f"{match['size']}{match['unit'][0].upper()}iB"), "", line),)
+
+
 _MAY_BE_OF_MEMORY = regex(r"\bXlaRuntimeError\b|\bInternalError\b|\b(?:INTERNAL|UNKNOWN):")
 """Errors of the framework's own, which a trial without room may end in: what to mend they do not say."""
 
@@ -84,7 +96,7 @@ def _goes_on(told: Surroundings) -> Line | None:
     """The line that says that the program goes on, or that shows steps or epochs after the last warning."""
     if told.shows("ended in words"):
         return None
-    last = told.soft_warnings[-1].line
+    last = (told.soft_warnings or _quoted(told))[-1].line
     later = (line for _, line in told.steps if line.source == last.source and line.number > last.number)
     return told.shows("going on in words") or next(later, None)
 

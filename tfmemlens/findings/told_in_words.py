@@ -20,12 +20,16 @@ from collections.abc import Iterator
 
 from tfmemlens.findings import (
     code_without_message,
+    machine_restarts,
+    memory_of_an_app,
     named_growth,
+    process_left_behind,
     processes_on_one_device,
     whole_pool_at_start,
 )
 from tfmemlens.findings.support import profiled_lines, remedies, steps_of_torch_xla
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
+from tfmemlens.findings.support.compiling import compiled_then
 from tfmemlens.findings.support.contrasted import (
     ONCE_FOR_ALL,
     difference,
@@ -83,7 +87,14 @@ from tfmemlens.units import human, human_size
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: no message says how much was requested"
 
-_MORE_PARTICULAR = (code_without_message, named_growth, processes_on_one_device)
+_MORE_PARTICULAR = (
+    code_without_message,
+    machine_restarts,
+    memory_of_an_app,
+    named_growth,
+    process_left_behind,
+    processes_on_one_device,
+)
 """Rules that say more of such a text."""
 _ADD_THE_MESSAGE = Remedy(
     "add the message itself and its traceback (from `RESOURCE_EXHAUSTED`, `ran out of memory` or `OOM"
@@ -111,6 +122,12 @@ _KERNEL_LOG = Remedy(
     "if the process ended without a message, the kernel's log says whether it was killed for memory",
     "dmesg -T | grep -i -E 'killed process|out of memory'",
     slug="read-the-kernel-log",
+)
+_LIMIT_OF_A_CONTAINER = Remedy(
+    "see whether the container has a limit of its own, which counts whatever RAM the machine has (Docker"
+    " Desktop gives a few GB), and raise it",
+    "docker stats --no-stream   # then: docker run --memory=16g ...",
+    slug="container-limit",
 )
 _NOTHING_LOGGED = "the kernel's log in vain"
 _OF_RAM = (
@@ -159,7 +176,7 @@ def check(case: Case) -> Iterator[Finding]:
     if grows and said and (_OF_LEAKS.match(said.text) or only_killed(said)):
         said = None  # a title that speaks of a leak says the same
     likely = told_mechanism(case)
-    stays = likely or told.shows("reloading models")
+    stays = likely or told.shows("reloading models") or situation(case).program == "C++"
     line = said or grows or (told.shows("kept in words") if stays else None)
     if line is None and told.shows("after an OOM"):
         yield from _below_a_message(case)
@@ -174,6 +191,8 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(_COMPILED_CALL,) if direct else (),
         )
     if line is None or not _alone(case, line) or _only_an_error(told, line) or goes_on(told, line):
+        return
+    if grows is None and guessed_beside_a_crash(told, line):
         return
     if grows is None and likely is None and profiled_lines.most(told):
         return  # the table says which line took it
@@ -330,6 +349,8 @@ def _nothing_known(case: Case, line: Line, where: str) -> Guess | None:
     told = case.capture.surroundings
     if framework_of(case) not in (TENSORFLOW, JAX, TORCH_XLA) or situation(case).program or only_killed(line):
         return None
+    if where == HOST and (line_of := compiled_then(case)):
+        return Guess(f"most likely what XLA's compiler takes ({line_of.place})", (), sure=True)
     more = (
         *told.soft_warnings,
         *told.device_uses,
@@ -547,6 +568,19 @@ def _only_an_error(told: Surroundings, line: Line) -> bool:
     return told.crash is not None and rest != line.text and not RAN_OUT.search(rest)
 
 
+_GUESSES = regex(
+    r"(?i)\b(?:I|we) (?:\w+ )?(?:think|guess|suppose|assume|suspect|believe|imagine)\b|\b(?:maybe|perhaps"
+    r"|probably|possibly|might|could be|may be|seems?|looks? like|in case|whether)\b"
+)
+
+
+def guessed_beside_a_crash(told: Surroundings, line: Line) -> bool:
+    """Whether the line only guesses that memory ran out, of a program that crashed in native code: what is
+    short of memory ends in an error, and a full GPU is what TensorFlow makes of any.
+    """
+    return told.crash is not None and line != told.crash and _GUESSES.search(line.text) is not None
+
+
 def _message_wanted(told: Surroundings) -> Remedy:
     """Where the message stands that the text does not quote."""
     if another_error(told):
@@ -599,7 +633,7 @@ def _alone(case: Case, line: Line) -> bool:
         return False
     if told.refusals or "CUDA_ERROR" in line.text or told_of_the_pool(case):
         return False  # a log's words, and no failure's
-    if whole_pool_at_start.by_a_server(case):
+    if whole_pool_at_start.by_a_server(case) or whole_pool_at_start.at_import(case):
         return False
     return not any(True for rule in _MORE_PARTICULAR for _ in rule.check(case))
 
@@ -712,6 +746,9 @@ def _remedies(
         yield _WHO_ENDED_IT
         return
     first = host and only_killed(line) and not (any(map(told.shows, _OF_RAM)) or told.setting("platform"))
+    boxed = told.shows("in a container") and not (told.shows("in Kubernetes") or ended_by(case))
+    if host and only_killed(line) and boxed:
+        yield _LIMIT_OF_A_CONTAINER
     if first:
         yield _KERNEL_LOG
     if framework_of(case) == TORCH_XLA and not (likely or host or grows):

@@ -1,9 +1,10 @@
-"""No rule knows a failure in this text, but a line looks like the end, or the writer says there is none.
+"""No rule knows a failure in this text; a line looks like the end, or its writer says that there is none.
 
 What it means: programs and drivers around TensorFlow and JAX have messages of their own. Who wrote the line
 says where to look; whether it speaks of memory says whether a lack of it is likely at all.
 When it fires: where no other rule has anything to say.
-What to do: begin with that line; where there is none, learn how the process ended.
+A program that stands still or gets slow did not end, and a pool that stays reserved says nothing of why.
+What to do: begin with that line; where there is none, learn how the process ended, or where it stands.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ def check(case: Case) -> Iterator[Finding]:
         return
     if end := last_line(told):
         yield _of_a_line(told, *end)
+    elif still := told.shows("hanging in words") or told.shows("slowing in words"):
+        yield _of_a_standstill(told, still)
     elif silent := told.shows("ending silently"):
         yield _of_silence(case, silent)
 
@@ -55,6 +58,35 @@ def _of_a_line(told: Surroundings, who: str, line: Line) -> Finding:
         ),
         evidence=(Evidence("the message", line),),
         remedies=helps(who, line),
+    )
+
+
+_WHERE = Remedy(
+    "see which line it is at while it stands still: one that reads or waits for data (a queue, workers, a"
+    " lock) gets none; one inside a step waits for the GPU or for another process",
+    "py-spy dump --pid PID   # pip install py-spy; no restart needed",
+    slug="where-it-stands",
+)
+_THROTTLED = Remedy(
+    "see whether the GPU was slowed down: its heat, its power, or a virtual GPU without a licence, which its"
+    " driver slows after some minutes until the machine starts anew",
+    "nvidia-smi -q | grep -i -E 'licen|slowdown|throttl'",
+    slug="log-the-hardware",
+)
+
+
+def _of_a_standstill(told: Surroundings, line: Line) -> Finding:
+    hangs = told.shows("hanging in words")
+    what = "stands still" if hangs else "gets slow"
+    return Finding(
+        severity=Severity.NOTE,
+        headline=(
+            f"the text says that the program {what} ({line.place}), and of no lack of memory, which ends in"
+            " an error or a kill as a rule; GPU memory that stays in use meanwhile is the pool, which is kept"
+            " until the process ends"
+        ),
+        evidence=(Evidence("what the text says", line),),
+        remedies=(_WHERE,) if hangs else (_THROTTLED, _WHERE),
     )
 
 

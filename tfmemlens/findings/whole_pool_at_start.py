@@ -13,12 +13,13 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, pool_of_jax
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
+from tfmemlens.knowledge.gpu_memory import least_bytes
 from tfmemlens.model.capture import DeviceUse, Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import human
+from tfmemlens.units import GIB, human
 
 BASIS = Basis.NAME
 _OF_JAX = (
@@ -42,6 +43,9 @@ def check(case: Case) -> Iterator[Finding]:
     if server := by_a_server(case):
         yield _of_a_server(server)
         return
+    if imported := at_import(case):
+        yield _at_import(case, imported)
+        return
     line = told.shows("taking the whole GPU")
     if case.moments or told.foreign or told.elsewhere or told.without_figures:
         return
@@ -49,7 +53,7 @@ def check(case: Case) -> Iterator[Finding]:
         return
     if line is None and (more := told.shows("more than expected")):
         yield _more_than_expected(case, more)
-    if line is None or framework_of(case) != TENSORFLOW:
+    if line is None or framework_of(case) != TENSORFLOW or told.shows("a GPU unused"):
         return
     serving = situation(case).program == "TensorFlow Serving"
     what = (
@@ -66,6 +70,56 @@ def check(case: Case) -> Iterator[Finding]:
         slug="growth",
     )
     yield _no_failure(what, line, grow)
+
+
+def at_import(case: Case) -> Line | None:
+    """The line that says that a GPU is filled as soon as something is imported, where nothing fails."""
+    told = case.capture.surroundings
+    line = told.shows("filled at import")
+    if line is None or case.moments or told.foreign or told.elsewhere or told.without_figures or told.raised:
+        return None
+    if any(map(told.shows, ("growing in words", "killed in words", "ended in words", "host RAM in words"))):
+        return None
+    if not (told.shows("GPU memory named") or told.shows("a GPU named") or told.named_devices):
+        return None
+    short = told.shows("running short")
+    return None if short and (short.number != line.number or _FAILURE.search(short.text)) else line
+
+
+_FAILURE = regex(r"(?i)\bOOM|\bout of\b|exhaust|\berror|\bcrash|\bkill|\bfail|\binsufficient")
+_OF_A_GPU = regex(r"(?<![\w.])(?P<size>\d{1,3}(?:\.\d{1,2})?) ?(?:GB|GiB|G)\b")
+_PARTS = ((0.70, 0.80, "75 % of it, as JAX takes"), (0.85, 1.0, "nearly all of it, as TensorFlow takes"))
+"""What a framework takes of a GPU at its start, by the part that is taken."""
+
+
+def _at_import(case: Case, line: Line) -> Finding:
+    """Of an import that fills a GPU: what is imported makes an array, and the framework takes its pool."""
+    known = "JAX takes 75 % of a GPU (projects often set 90 %), TensorFlow nearly all of it,"
+    what = (
+        f"no failure is told: {_whose(case) or known} when the first array is made, whatever the program"
+        f" needs, and an import may make one already ({line.place})"
+    )
+    look = Remedy(
+        "to see what is really needed, or where others need the rest, let it take memory as needed: set this"
+        " before the program starts",
+        "export XLA_PYTHON_CLIENT_PREALLOCATE=false TF_FORCE_GPU_ALLOW_GROWTH=true",
+        slug="growth",
+    )
+    return _no_failure(what, line, look)
+
+
+def _whose(case: Case) -> str:
+    """`60 GB of a GPU with 80 are 75 % of it, as JAX takes`, where the text states both."""
+    told = case.capture.surroundings
+    named = ("filled at import", "GPU memory named", "a GPU named", "asked: normal")
+    for each in filter(None, map(told.shows, named)):
+        whole = least_bytes(each.text)
+        for match in _OF_A_GPU.finditer(each.text) if whole else ():
+            part = float(match["size"]) * GIB / (whole or 1)
+            says = next((says for low, high, says in _PARTS if low <= part <= high), None)
+            if says:
+                return f"{match[0]} of this GPU are {says}"
+    return ""
 
 
 def by_a_server(case: Case) -> DeviceUse | None:

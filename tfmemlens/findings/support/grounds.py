@@ -160,13 +160,14 @@ def _told_with_the_failure(found: Grower) -> bool:
     sentence that has a word of it.
     """
     sentences = [each for each in _SENTENCE.split(found.line.text) if each.strip()]
-    failing = [each.lower() for each in sentences if RAN_OUT.search(each)]
+    failing = [each.lower() for each in sentences if RAN_OUT.search(each) or _FITS_NOT.search(each)]
     if not failing or len(sentences) == 1:
         return bool(failing)
     words = {word[:_STEM].lower() for word in _WORD.findall(f"{found.fact} {found.what}")} - _COMMON
     return any(word in each for word in words for each in failing)
 
 
+_FITS_NOT = regex(r"(?i)(?:\bnot|n['\u2019]t) fit\b")
 _SENTENCE = regex(r"(?<=[.!?])\s+")
 _WORD = regex(r"[A-Za-z]{6,}")
 _STEM = 6

@@ -40,7 +40,7 @@ _ANOTHER_MALLOC = Remedy(
     "what an unloaded version held is given back to malloc, which keeps it for the process, and while a new"
     " version loads the old one stays: let another malloc give it back, and see whether it grows at each"
     " reload or only at the first ones",
-    "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 tensorflow_model_server ...",
+    "LD_PRELOAD=libjemalloc.so.2 tensorflow_model_server ...   # apt install libjemalloc2",
     slug="another-malloc",
 )
 ROOM_FOR_TWO = Remedy(
@@ -59,7 +59,7 @@ _LOADS_LESS = Remedy(
 _GIVEN_BACK = Remedy(
     "what a request held is given back to malloc, which keeps it for the process, most of all of large and"
     " uneven batches: let another malloc give it back; where it still grows, compare with a newer server",
-    "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4 tensorflow_model_server ...",
+    "LD_PRELOAD=libtcmalloc.so.4 tensorflow_model_server ...   # apt install google-perftools",
     slug="another-malloc",
 )
 _SMALLER_FILES = Remedy(
@@ -141,13 +141,22 @@ OF_NATIVE = {
     ),
     "C++": (
         Remedy(
-            "make the session once, let outputs of Run go before the next; in the C API delete each tensor"
-            " that was made or returned",
-            "TF_DeleteTensor(t);   // of every input and output",
+            "make the session once, and let outputs of Run go before the next. A session that is made must be"
+            " deleted: Close() frees neither it nor its graph; in the C API delete each tensor that was"
+            " made or returned as well",
+            "session->Close(); delete session;   // C API: TF_DeleteSession(s, status); TF_DeleteTensor(t);",
             slug="close-models",
         ),
     ),
 }
+_POOL_IN_CPP = Remedy(
+    "that alone is no leak: a session's end leaves the GPU's memory with TensorFlow's pool until the process"
+    " ends. Let a child process do the GPU's work and end, or keep the pool small: growth, or a part of the"
+    " GPU",
+    "options.config.mutable_gpu_options()->set_allow_growth(true);   //"
+    " set_per_process_gpu_memory_fraction(.3)",
+    slug="small-pool-in-cpp",
+)
 _KEPT_BY_THE_PROCESS = Remedy(
     "TensorFlow gives a GPU's memory back when its process ends, and uses it again until then: that alone is"
     " no leak. Run each training in a process of its own, or end the notebook's kernel",
@@ -281,6 +290,9 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
     if program in JAVASCRIPT:
         yield from _of_javascript(case, grows)
         return
+    if program == "C++" and told.shows("kept in words") and not (grows or of_host):
+        yield _POOL_IN_CPP
+        return
     if program in OF_NATIVE and grows:
         close, once = (*OF_NATIVE[program], None)[:2]
         loads = _loaded_for_a_call(told)
@@ -311,8 +323,11 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
         yield from (BOUND_THE_SAVE, SAVE_IN_PARTS) if bounded else (SAVE_IN_PARTS,)
         return
     if of_host and compiled_then(case):
+        loops = any(_LOOP.match(each.text) for each in code_lines(told))
+        code = any(True for _ in code_lines(told))
+        yield from (_NEWER_RELEASE,) if code and not loops else ()
         yield from less_to_compile(case)
-        yield _NEWER_RELEASE
+        yield from () if code and not loops else (_NEWER_RELEASE,)
         return
     if framework_of(case) == TENSORFLOW:
         if told.shows("taking the whole GPU") and not (of_host or told.shows("several ranks")):
@@ -356,6 +371,7 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
         yield from_the_stated(case, _IF_IT_TRAINS)
 
 
+_LOOP = regex(r"\s*(?:for|while)\b")
 _OF_AN_EVALUATION = Remedy(
     "lower the batch of the evaluation, a setting of its own in most programs; where gradients are"
     " accumulated, only the training's batch is split",

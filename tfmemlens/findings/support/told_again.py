@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 
@@ -13,6 +14,7 @@ from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.units import human
 from tfmemlens.values import replace
 
 ONE_AFTER_ANOTHER = ("trial", "fold", "loaded model", "request", "episode", "model")
@@ -130,6 +132,42 @@ SMALLER_REPLAY = Remedy(
     "capacity = 100_000   # times 2 x observation.nbytes",
     slug="smaller-replay",
 )
+
+
+_CAPACITY = regex(
+    r"\b(?P<name>\w*(?:capacity|size))['\"]?\s{0,8}[:=]\s{0,8}(?P<value>\d[\d_]{3,11}|1e[4-8])\b"
+)
+_OBSERVED = regex(
+    r"[(\[](?P<sizes>\d{1,4}(?:, ?\d{1,4}){1,3}),?[)\]]"
+    r"|\b(?P<by>\d{2,4} ?[x\u00d7] ?\d{2,4}(?: ?[x\u00d7] ?\d{1,3}){0,2})\b"
+)
+_SIZE = regex(r"\d{1,4}")
+
+
+def smaller_replay(told: Surroundings) -> Remedy:
+    """The same by the name and the number that the text states, with its bytes where it states a shape."""
+    line, states = told.shows("replay capacity"), told.shows("observation shape")
+    match = _CAPACITY.search(line.text) if line else None
+    if line is None or match is None:
+        return _by_its_option(told)
+    many = int(float(match["value"].replace("_", "")))
+    observed = _OBSERVED.search(states.text) if states else None
+    sizes = tuple(map(int, _SIZE.findall(observed["sizes"] or observed["by"]))) if observed else ()
+    shape = " x ".join(map(str, sizes))
+    shown = f"{many:,} x {shape} are {human(many * math.prod(sizes))}" if sizes else ""
+    bytes_of = (
+        f": {shown} at one byte a number, four times that as float32, twice where the next observation is"
+        " kept as well"
+        if sizes
+        else ", each with an observation and the next one"
+    )
+    gin = "gin: " if "\t" in line.text or ": " in line.text else ""
+    return Remedy(
+        f"let the replay buffer keep fewer experiences: its {match['name']} is {many:,} ({line.place})"
+        f"{bytes_of}",
+        f"{match['name']} = {max(many // 10, 1):_}   # {gin}the argument or binding of that name",
+        slug="smaller-replay",
+    )
 
 
 def told_again(case: Case) -> Iterator[Grower]:
@@ -252,11 +290,25 @@ def _loads(case: Case, line: Line) -> Grower:
 
 def _requests(case: Case, line: Line) -> Grower:
     told = case.capture.surroundings
+    once = next((each for each in code_lines(told) if _LOADED_AT_THE_TOP.match(each.text)), None)
     what = (
-        f"something is made anew for each request ({line.place}): a model that is loaded or copied in the"
-        " handler, nodes added to one graph, or a data set of each call of predict"
+        f"something is made anew for each request ({line.place}): "
+        + ("" if once else "a model that is loaded or copied in the handler, ")
+        + "nodes added to one graph, or a data set of each call of predict"
+        + (f", or what each new thread keeps (the model itself is loaded once, {once.place})" if once else "")
     )
-    return Grower(what, line, (_ONE_FOR_ALL, *_calls(case, told)))
+    first = (_FEW_THREADS,) if once else (_ONE_FOR_ALL,)
+    return Grower(what, line, (*first, *_calls(case, told)))
+
+
+_LOADED_AT_THE_TOP = regex(r"\A[A-Za-z_]\w{0,40} ?= ?(?:[\w.]{1,60}\.)?(?:load_model|saved_model\.load)\(")
+_FEW_THREADS = Remedy(
+    "let a fixed number of threads or processes answer, that are started anew after some hundred requests:"
+    " Flask's own server makes a thread for each request, and TensorFlow and malloc keep something for each."
+    " In a graph, freeze it after loading: what still adds nodes then raises an error",
+    "gunicorn --workers 1 --threads 4 --max-requests 500 app:app   # TF 1: graph.finalize()",
+    slug="own-process",
+)
 
 
 def _predicts(case: Case, line: Line) -> Grower:
@@ -432,10 +484,10 @@ def replays(case: Case) -> Iterator[Grower]:
     line = told.shows("replaying")
     if line and not (told.shows("saving in words") or told.shows("a small replay buffer")):
         what = f"the buffer of experiences ({line.place}), which fills until its capacity"
-        yield Grower(what, line, (_smaller_replay(told),))
+        yield Grower(what, line, (smaller_replay(told), NOT_KEPT))
 
 
-def _smaller_replay(told: Surroundings) -> Remedy:
+def _by_its_option(told: Surroundings) -> Remedy:
     """With the option of the library that the text names."""
     from tfmemlens.findings.support.host_ram.replay import option_of_library
 

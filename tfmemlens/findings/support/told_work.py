@@ -162,7 +162,36 @@ _LESS_OF_EACH_STEP = Remedy(
     slug="smaller-output",
 )
 
+_FEWER_THAT_PAY = Remedy(
+    "each process pays for it anew: let fewer processes use a GPU (one for several GPUs, or one that serves"
+    " the others), hide the GPUs from those that only read data, and let CUDA load kernels when they are"
+    " called",
+    "export CUDA_MODULE_LOADING=LAZY   # CUDA 11.7 and newer; of others: CUDA_VISIBLE_DEVICES=-1",
+    slug="fewer-processes",
+)
+
+_FEWER_WORKERS_OF_A_SERVER = Remedy(
+    "each worker is a process that loads TensorFlow and the model for itself: start fewer, with threads. No"
+    " setting gives a worker more memory. Where the server's log says WORKER TIMEOUT, it ended the worker"
+    " itself, and a longer --timeout helps",
+    "gunicorn --workers 1 --threads 4 --timeout 300 app:app",
+    slug="fewer-workers",
+)
+
 WORK = (
+    Work(
+        ("workers of a server",),
+        "the copy of TensorFlow and of the model that each worker of the server holds",
+        HOST,
+        (_FEWER_WORKERS_OF_A_SERVER,),
+    ),
+    Work(
+        ("RAM at its start",),
+        "what CUDA's libraries (cuDNN, cuBLAS) and the framework's own code take of host RAM in each process"
+        " that uses a GPU, as a rule 1 to 3 GB before any model",
+        HOST,
+        (_FEWER_THAT_PAY,),
+    ),
     Work(
         ("sampling",),
         "what a chain returns: the states of all its steps, and what it traces of its kernel at each",
@@ -329,6 +358,14 @@ _IN_CODE_ALONE = ("an array of all samples", "mapping in parallel")
 """What many programs do that run out of a GPU's memory: a cause only where the memory is the host's."""
 
 
+_WHAT_IS_FREE = Remedy(
+    "see what is free before it starts, when it goes well and when it does not: what else runs then (a"
+    " browser, a database, another training) decides; end that, or add swap",
+    "free -h; ps aux --sort=-rss | head",
+    slug="close-other-programs",
+)
+
+
 def told_work(case: Case) -> Iterator[Grower]:
     """What fills memory by the work that is told; nothing where the text says more than that."""
     told = case.capture.surroundings
@@ -339,6 +376,13 @@ def told_work(case: Case) -> Iterator[Grower]:
     killed = said is not None and _KILLED.search(said.text) is not None
     of_host = killed or any(map(told.shows, _OF_RAM)) or without_gpu(case)
     of_device = told.shows("device memory in words") is not None and not of_host
+    now_and_then = told.shows("failing now and then")
+    if now_and_then and of_host and not told_more:
+        yield Grower(
+            f"what else takes RAM at those times, since the same goes well at others ({now_and_then.place})",
+            now_and_then,
+            (_WHAT_IS_FREE,),
+        )
     for work in WORK:
         line = told.shows(work.facts[0])
         if line is None or not all(map(told.shows, work.facts)):
@@ -357,7 +401,7 @@ def told_work(case: Case) -> Iterator[Grower]:
             continue
         remedies = tuple(_by_settings(case, from_the_stated(case, each)) for each in work.remedies)
         yield Grower(f"{work.what} ({line.place})", line, remedies, fact=work.facts[0])
-    if not told_more:
+    if not told_more and not (of_host and told.shows("failing now and then")):
         yield from _of_settings(case, of_host)
 
 

@@ -59,7 +59,8 @@ _RULED_OUT = {
 """Slugs of remedies, by what the text says."""
 _SHELL = regex(
     r"\s*(?:export |sudo |[A-Z][A-Z_]{4,40}=\S|nvidia-smi|rocm-smi|tegrastats|dmesg|free |top\b|ps |kill "
-    r"|docker|pip |python3? -m|python3? \S+\.py|tfmemlens|ulimit|tensorflow_model_server|Get-|XLA_|wsl)"
+    r"|docker|kubectl |journalctl |pip |python3? -m|python3? \S+\.py|tfmemlens|ulimit|tensorflow_model_server"
+    r"|Get-|XLA_|wsl)"
 )
 """How code begins that no program has to be edited for."""
 

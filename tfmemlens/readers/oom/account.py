@@ -58,6 +58,7 @@ _GROWTH = regex(
     r"|ris(?:e|es|ing)|climb(?:s|ing)?|accumulat(?:e|es|ed|ing|ion)"
     r"|balloon(?:s|ing)?|soar(?:s|ing)?|leak(?:s|y|ed|ing|age)?|creep(?:s|ing)?|explod(?:e|es|ing)"
     r"|(?:go(?:es|ing)?|add(?:s|ing)?|pil(?:es|ing)|build(?:s|ing)?|shoot(?:s|ing)?) up|more and more"
+    r"|more(?= (?:memory|RAM)\b[^.]{0,12}\b(?:after|with|at|in) (?:each|every)\b)"
     r"|exponential(?:ly)?"
     r"|out of control|getting (?:bigger|larger|higher)|slower and slower"
     r"|w\u00e4chst|steigt|immer mehr|crece|cresce|aumenta|augmente)\b|\b(?:wird"
@@ -95,6 +96,7 @@ _KEPT = regex(
     r"(?i)(?:\bnot?\b|n't\b|\bnever\b|\bcannot\b|\bwithout\b|\bunable to\b|\bfails? to\b|\binstead of\b)"
     r"(?: \w+){0,3}? (?:releas|free|freed|deallocat|clear|emptied|empty|giv(?:en|es?|ing)(?: \w+){0,4} back"
     r"|reclaim)\w*"
+    r"|(?:\bnot|n't|\bnever) (?:give|hand)s? (?:\w+ ){0,6}back\b"
     r"|\bhow (?:to|can i|do i) (?:\w+ )?(?:release|free|clear)\b"
     r"|\b(?:stays?|remains?) (?:full|allocated|occupied|in use|reserved)\b"
 )
@@ -285,7 +287,8 @@ _CIRCUMSTANCES = {
         r"|\bmemory[_ ]capacity\b"
     ),
     "a small replay buffer": regex(
-        r"(?i)\breplay(?:[_ ](?:buffer|memory))?\b[^.?!]{0,40}?\b(?:only|just|even|merely|small(?:er)?)\b"
+        r"(?i)\breplay(?:[_ ](?:buffer|memory))?\b[^.?!]{0,40}?\b(?:only|just|merely|small(?:er)?"
+        r"|even (?:of|at|if|when|with (?:a )?(?:size|capacity|\d)))\b"
         r"|\breplay[_ ](?:buffer|memory)\b[^.?!]{0,60}?(?:size|length|capacity)\D{0,12}\d{1,4}\b"
         r"(?![.,]?\d|k\b)"
         r"[^.?!]{0,60}\b(?:only|too|also|as well|still|same)\b"
@@ -484,11 +487,24 @@ _ADDRESS = regex(r"\bhttps?://[^\s)>\]]{1,400}")
 """Words of an address are none of its writer's."""
 
 
+def sentences(text: str) -> tuple[str, ...]:
+    """The sentences of a line; of one that is too long to be prose, none."""
+    return tuple(_SENTENCE.split(text)) if len(text) <= _LONGEST else ()
+
+
 def without_questions(text: str) -> str:
-    """The text without sentences that only ask whether memory ran out."""
+    """The text without sentences that only ask whether memory ran out, and without what denies it."""
+    if "either" in text and len(text) <= _LONGEST:
+        text = _NEITHER.sub(" ", text)
     if "?" not in text or len(text) > _LONGEST:
         return text
     return " ".join(each for each in _SENTENCE.split(text) if not _ASKS_WHETHER.match(each))
+
+
+_NEITHER = regex(
+    r"(?i)\bneither\b(?: \w+){1,6}? (?:exhausted|full|depleted|short|used up|out of (?:memory|RAM))\b"
+)
+"""`although neither VRAM nor RAM is exhausted`."""
 
 
 def without_wishes(text: str) -> str:
@@ -512,6 +528,7 @@ def again(unit: str) -> str:
 
 def _course(sentence: str) -> Iterator[str]:
     """What the sentence tells of memory: that it grows, runs short, is kept, is taken as a whole."""
+    sentence = _NEITHER.sub(" ", sentence)
     memory = [match.span() for match in _MEMORY.finditer(sentence)]
     if _FLAT_ON_CPU.search(sentence):
         yield "flat on the CPU"
@@ -527,14 +544,24 @@ def _course(sentence: str) -> Iterator[str]:
         if _LEAKS.search(sentence):
             yield "growing in words"
         return
-    if _near(sentence, memory, _GROWTH) or any(map(_is_more, _apart(sentence, memory, _RISES))):
+    once = rose_once(sentence)
+    if not once and (
+        _near(sentence, memory, _GROWTH) or any(map(_is_more, _apart(sentence, memory, _RISES)))
+    ):
         yield "growing in words"
+    elif once:
+        yield "rising once"
     if _near(sentence, memory, _SHORTAGE) and not asks and not _has_room(sentence):
         yield "running short"
     if _OF_DEVICE.search(sentence) and all(_near(sentence, memory, words) for words in (_TAKES, _ALL)):
         yield "taking the whole GPU"
     elif _near(sentence, memory, _FULL) and not _has_room(sentence):
         yield "much memory in words"
+
+
+def rose_once(sentence: str) -> bool:
+    """Whether it tells of memory that goes up to a figure and stays there, which is no growth."""
+    return bool(_THEN_FLAT.search(sentence)) and not _EVER_AGAIN.search(sentence)
 
 
 def _rises_in_figures(sentence: str, of_memory: bool) -> bool:
@@ -551,6 +578,14 @@ def _rises_in_figures(sentence: str, of_memory: bool) -> bool:
     return all(one < other for one, other in pairwise(figures)) and figures[-1] >= _FAR_MORE * figures[0]
 
 
+_THEN_FLAT = regex(
+    r"(?i)\d ?[GM]i?B?\b,? (?:and|but|then)(?: then| it)? (?:stays?|remains?|stayed|remained|is)"
+    r" (?:there|so|at that|flat|constant|stable|steady|like (?:that|this)|the same)\b"
+    r"|\b(?:before and after|once|this line|that line)\b[^.\n]{0,80}\b(?:goes|went|jumps|rises"
+    r"|increases) (?:up )?by (?:about |around |some |roughly |~ ?)?\d[\d.,]* ?[GMK]i?B?\b"
+)
+_EVER_AGAIN = regex(rf"(?i){_AGAIN}")
+"""It rose once, to a figure, and no more."""
 _FLAT_ON_CPU = regex(
     r"(?i)\b(?:on|with|using) (?:the |my )?cpu\b.{0,80}?\b(?:(?:stays?|remains?|is|stayed) (?:at \d|flat"
     r"|constant|stable|steady|the same)|(?:not|n't|never) (?:grow|leak|increas|rise)\w*|no (?:leak|growth)\b)"

@@ -317,6 +317,14 @@ _OF_SHORTAGE = regex(
 )
 
 
+_RAN_OUT = regex(
+    r"(?i)\b(?:memory|V?RAM)\b (?:is |being |was )?(?:running|runs?|ran) (?:out|full|low)\b"
+    r"|\bto do with (?:the |my |a )?(?:(?:lack|shortage|amount) of )?(?:(?:GPU|CPU|video|system|host) )?"
+    r"(?:memory|V?RAM)\b(?! of| that)"
+)
+"""That memory ran out is what a cause is looked for, and none itself."""
+
+
 _REMEMBERED = 2048
 """Sentences of at most 500 letters: what they tell is remembered, with their clauses, in some 2 MiB."""
 
@@ -516,7 +524,9 @@ def _told(sentence: str) -> _Told:
     without = _without(sentence)
     works = "" if in_doubt or fixed or without else _from_its_clause(sentence, _WORKS_SO)
     elsewhere = "" if "?" in sentence or fixed or works or without else _from_its_clause(sentence, _NOT_THERE)
-    caused = not in_doubt and (_HAS_CAUSED.search(sentence) or _names_a_cause(sentence))
+    caused = not (in_doubt or _RAN_OUT.search(sentence)) and (
+        _HAS_CAUSED.search(sentence) or _names_a_cause(sentence)
+    )
     clauses = _poles([part for part in _CLAUSE.split(sentence) if part.strip()])
     own = bool(_EACH_ITS_OWN.search(sentence))
     asks = _ASKS.search(sentence) if "?" in sentence or "let me know" in sentence else None
@@ -571,7 +581,7 @@ def _from_its_clause(sentence: str, pattern: re.Pattern[str]) -> str:
     came before is left out, unless the clause speaks of it.
     """
     sentence = _ADDRESSED.sub("", sentence)
-    for match in pattern.finditer(sentence):
+    for match in () if _NO_WAY.search(sentence) else pattern.finditer(sentence):
         before = sentence[: match.start()]
         if _NOT_FIXED.search(before) and not _OWN_CLAUSE.search(before):
             continue
@@ -594,6 +604,11 @@ _BUT_NOT_THIS = regex(
     r"|\bbut\b[^.]{0,40}\bstill (?:leak|grow|fail|crash|happen|get|have|run)\w*"
 )
 """It ended something else, or for a while."""
+_NO_WAY = regex(
+    r"(?i)\b(?:is|was|are)(?:n't| not)(?: really| quite)? (?:ideal|an option|acceptable|feasible|practical"
+    r"|possible|what (?:I|we) want)\b|\b(?:far from|less than) ideal\b"
+)
+"""What its writer says of it: an end that is none for him."""
 _ADDRESSED = regex(r"\A\W*(?:@[\w-]{1,40}[:,]? )+")
 _QUOTED = 100
 """Letters of a sentence that is quoted whole."""

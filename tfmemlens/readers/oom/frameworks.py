@@ -24,6 +24,8 @@ TENSORFLOW_IN_WORDS = "tensorflow in words"
 """What `mention` says of a name that stands in any text: it only speaks against PyTorch."""
 _MENTIONS = Words(
     "jax",
+    "xla_bridge",
+    "tialize backend '",
     "Jax",
     "JAX",
     "lax",
@@ -128,13 +130,13 @@ _TENSORFLOW = regex(
     r"|\berrors_impl\.(?:ResourceExhausted|Internal)Error|\[Op:__inference_"
     r"|\{function_node __inference_|^Graph execution error"
     r"|\btf\.(?:distribute|keras\.Model)\b"
-    r"|\bcluster_\d+(?:_\d+)?/xla_run\b|\bjit_compile\b"
+    r"|\bcluster_\d+(?:_\d+)?/xla_run\b|\bjit_compile\b|\bintel[_-]extension[_-]for[_-]tensorflow\b"
 )
 _JAX = regex(
     r"\bjax(?:lib|_src|3d)?(?:[./\\ :,_'\")\[=<>~-]|\Z)|\b[Ff]lax\b|_flax(?:_|\b)|JaxRuntimeError"
     r"|\bp(?:map|jit)(?:ped"
     r"|\b)|\bjit\("
-    r"|\bjitted (?:function|step|update|loop|code)s?\b"
+    r"|\bxla_bridge\.py\b|\bUnable to initialize backend '|\bjitted (?:function|step|update|loop|code)s?\b"
     r"|of a replicated computation|Execution of replica \d+ failed|CompiledMemoryStats|\boptax\b"
     r"|\bjit_(?!compile\b)\w"
     r"|XLA_PYTHON_CLIENT|\bxla_force_host_platform_device_count"

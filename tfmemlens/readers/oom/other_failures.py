@@ -268,11 +268,13 @@ ELSEWHERE = {
     ),
     "the shared memory between worker processes (/dev/shm) was too small": LineRule(
         r"out of shared memory\b|insufficient shared memory|creating shared memory segment"
-        r"|unable to (?:open shared memory object|write to file </torch_)",
+        r"|unable to (?:open shared memory object|write to file </torch_)"
+        r"|\bposix_fallocate failed\b.{0,20}\bNo space left\b|/dev/shm/[^\n]{0,80}\bNo space left\b",
         "RuntimeError: DataLoader worker (pid 4242) is killed by signal: Bus error. It is possible that"
         " dataloader's workers are out of shared memory. Please try to raise your shared memory limit.",
         "Error while creating shared memory segment /dev/shm/nccl-xUVtzy (size 9637888)",
-        needs="shared memory",
+        "include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device",
+        needs=("shared memory", "posix_fallocate", "/dev/shm/"),
     ),
     "a cloud service's quota of requests or machines was used up": LineRule(
         r"[Qq]uota (?:exceeded for quota|failure\b)|exceed(?:s|ed)? quota limits?|\b429 (?:RESOURCE_EXHAUSTED"
@@ -329,7 +331,7 @@ ELSEWHERE = {
         needs="caching iterator",
     ),
     "the disk was full": LineRule(
-        r"No space left on device"
+        r"(?<!posix_fallocate failed : )No space left on device(?!: '/dev/shm/)"
         r"|(?i:\b(?:runs?|ran|running) (?:\w+ )?out of (?:disk|disc|hard drive|storage)\b)"
         r"|low on resource: ephemeral-storage|local ephemeral storage limit"
         r"|ephemeral local storage usage exceeds|EmptyDir volume \S{1,80} exceeds the limit",
@@ -512,6 +514,22 @@ ELSEWHERE = {
         " for CUDA runtime version",
         needs=("driver version", "ptx_version"),
     ),
+    "the GPU's driver in the system's kernel and the driver's library are of different releases, so that no"
+    " GPU can be used": LineRule(
+        r"\bkernel version [\d.]{3,20} does not match DSO version [\d.]{3,20}"
+        r"|\bFailed to initialize NVML: Driver/library version mismatch"
+        r"|\bCUDA_ERROR_SYSTEM_DRIVER_MISMATCH\b|\bCUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE\b",
+        "E cuda_diagnostics.cc:303] kernel version 384.130.0 does not match DSO version 375.66.0 -- cannot"
+        " find working devices in this configuration",
+        "Failed to initialize NVML: Driver/library version mismatch",
+        "failed call to cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver",
+        needs=("does not match dso", "version mismatch", "cuda_error_"),
+    ),
+    "CUDA was shut down while TensorFlow still asked it, as at a program's end": LineRule(
+        r"\bCUDA_ERROR_DEINITIALIZED\b|\bdriver shutting down\b",
+        "failed to query event: CUDA_ERROR_DEINITIALIZED: driver shutting down",
+        needs=("deinitialized", "shutting down"),
+    ),
     "a kernel on the GPU crashed or reached outside its memory": LineRule(
         r"CUDA_ERROR_(?:ILLEGAL_ADDRESS|LAUNCH_FAILED|MISALIGNED_ADDRESS|ECC_UNCORRECTABLE"
         r"|ILLEGAL_INSTRUCTION)",
@@ -590,6 +608,16 @@ STARTUP = {
         "Could not find cuda drivers on your machine, GPU will not be used.",
         "Could not dlopen library 'libcudart.so.10.1'; dlerror: libcudart.so.10.1: cannot open shared object",
         needs=("cannot dlopen", "could not load", "could not find", "could not dlopen"),
+    ),
+    "CUDA found no GPU that it may use, so TensorFlow runs on the CPU": LineRule(
+        r"\bfailed call to cuInit: (?:CUDA_ERROR_(?:NO_DEVICE|UNKNOWN|NOT_FOUND|NOT_INITIALIZED)"
+        r"|CUresult\(-1\)|UNKNOWN ERROR \(303\)|INTERNAL: CUDA error: Failed call to cuInit)"
+        r"|\bno NVIDIA GPU device is present\b",
+        "E cuda_driver.cc:318] failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is"
+        " detected",
+        "failed call to cuInit: UNKNOWN ERROR (303)",
+        "no NVIDIA GPU device is present: /dev/nvidia0 does not exist",
+        needs=("cuinit", "no nvidia gpu"),
     ),
     "JAX found no accelerator that it can use, so it runs on the CPU": LineRule(
         r"[Ff]alling back to cpu\b|falling back to CPU\b|Unable to initialize backend '(?:cuda|rocm|gpu)'"

@@ -10,6 +10,7 @@ PROGRAM = LineRule(
     r"|\.runner\(\)\.(?:feed|fetch|addTarget)\(|\bTensors?\.create\((?:new |\w+[,)])"
     r"|\bT(?:Float(?:16|32|64)|Int(?:32|64)|Uint8|String|Bool)\.(?:tensorOf|scalarOf|vectorOf)\("
     r"|\btfjs-node|\btensorflow_model_server|\breticulate::|\bsession->Run\("
+    r"|\bNewSession\(|(?<!tf\.)\bSessionOptions\b|\b_?session_?->(?:Create|Close)\("
     r"|(?<![.\w])TF_(?:SessionRun|NewSession|LoadSessionFromSavedModel)\b(?!\+| ?\(\))"
     r"|\blibtensorflow[-_](?:cpu|gpu)\b"
     r"|Running gRPC ModelServer|\btensorflow_serving/|servable version|\btensorflow/serving:"
@@ -48,6 +49,9 @@ PROGRAM = LineRule(
         "tensorflow_",
         "reticulate",
         "session->",
+        "session_->",
+        "newsession",
+        "sessionoptions",
         "tf_sessionrun",
         "tf_newsession",
         "tf_loadsession",
@@ -109,7 +113,21 @@ _NAMES = (
         "TensorFlow Serving",
     ),
     (("reticulate",), "R"),
-    (("session->", "tf_sessionrun", "tf_newsession", "tf_loadsession", "libtensorflow"), "C++"),
+    (
+        (
+            "session->",
+            "_session->",
+            "session_->",
+            "_session_->",
+            "newsession(",
+            "sessionoptions",
+            "tf_sessionrun",
+            "tf_newsession",
+            "tf_loadsession",
+            "libtensorflow",
+        ),
+        "C++",
+    ),
     (("tensorflowsharp", "tensorflow.net", "tftensor", "tfsession"), "C#"),
 )
 """What a program is called, by how the words that show it begin."""

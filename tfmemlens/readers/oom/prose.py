@@ -37,11 +37,13 @@ does that swaps; a program that hangs is at no end.
 HANGS = LineRule(
     r"(?i)\b(?:script|program|process|kernel|session|colab|training|notebook|container|code|app|it|python"
     r"|epoch|step|fit|job)\b[^.\n]{0,40}(?<!never )(?<!not )(?<!n't )\b(?:hangs|hung|freezes|froze|stuck)\b"
-    r"|\bnothing (?:more|else|further) (?:is|was|gets) (?:printed|logged|shown)\b",
+    r"|\bnothing (?:more|else|further) (?:is|was|gets) (?:printed|logged|shown)\b"
+    r"|\b(?:make|made|show)\w{0,3} no (?:more |further |any )?progress\b|\b(?:stands|stood) still\b",
     "Training hangs after 'exceeds 10% of system memory'",
     "it gets stuck at the first epoch",
     "Nothing more is printed after this",
-    needs=("hang", "hung", "freez", "froze", "stuck", "nothing"),
+    "it stops here and makes no more progress",
+    needs=("hang", "hung", "freez", "froze", "stuck", "nothing", "progress", "still"),
 )
 """The text says that the program stands still, which is no end of it."""
 GOES_ON = LineRule(

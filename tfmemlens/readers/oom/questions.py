@@ -168,7 +168,22 @@ WHICH_LINE = LineRule(
     needs=("which", "what"),
 )
 """What of a compiled program needs the memory."""
+IS_NORMAL = LineRule(
+    r"(?i)\b(?:is|are|was|isn't|aren't) (?:(?:it|this|that|these|all this|such an?) )?(?:\w+ ){0,6}?"
+    r"(?:normal|expected|common|usual|ok(?:ay)?|intended|dangerous|wrong|a (?:bug|problem|leak))\b"
+    r"[^.?\n]{0,60}\?"
+    r"|\b(?:hardly|not|n't|never|probably not) (?:be )?(?:normal|usual|right)\b"
+    r"|\bam I (?:missing|doing|reading) (?:something|anything)\b[^?\n]{0,40}\?"
+    r"|\bwhy\b[^?\n]{0,80}\b(?:memory|GB|MiB|MB|RAM)\b[^?\n]{0,60}\?|\bshould(?:n't| not)\b[^?\n]{0,40}"
+    r"\b0 ?M?i?B?\b[^?\n]{0,30}\?",
+    "Am I missing something, or is this normal?",
+    "64 gigs of virtual memory is probably not normal",
+    "Why does it take 300 MB of memory?",
+    needs=("?", "normal", "usual"),
+)
+"""Whether what a tool shows is a trouble at all."""
 QUESTIONS = {
+    "asked: normal": IS_NORMAL,
     "asked: several devices": SUMMED,
     "asked: the pool": OWN_POOL,
     "asked: which line": WHICH_LINE,

@@ -22,7 +22,13 @@ from tfmemlens.model.capture import (
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom import switches
-from tfmemlens.readers.oom.account import AccountCollector, without_questions, without_wishes
+from tfmemlens.readers.oom.account import (
+    AccountCollector,
+    rose_once,
+    sentences,
+    without_questions,
+    without_wishes,
+)
 from tfmemlens.readers.oom.attempts import AttemptCollector
 from tfmemlens.readers.oom.contrasts import ContrastCollector
 from tfmemlens.readers.oom.counters import Counters
@@ -217,6 +223,7 @@ _AGAIN = regex(
     r"|(?:step|epoch|iteration) by)\b"
 )
 _OF_FAILURES = ("running short", "growing in words")
+_OF_A_LACK = ("running short", "much memory in words")
 _HEARSAY = regex(
     r"(?i)\b(?:people|others?|somebody|someone|some|they|posts?|threads?|answers?) (?:\w+ )?"
     r"(?:writes?|wrote|says?|said|claims?|thinks?|reports?|call(?:s|ed)?)\b"
@@ -224,8 +231,8 @@ _HEARSAY = regex(
     r"|\b(?:should|do) I (?:have to |need to )?worry\b"
 )
 """What others say, or its writer asks: figures of his own say more."""
-_BENIGN = regex(r"\b[Tt]his is benign\b")
-"""What TensorFlow says of a check that it leaves out, where a buffer for it found no room."""
+_BENIGN = regex(r"\b[Tt]his is benign\b|\bindicates that this is not a failure\b")
+"""What TensorFlow says of a check or a faster algorithm that it leaves out, where a buffer found no room."""
 _FIGURE = regex(r"(?i)\d ?[KMGT]i?B?\b|\d ?%")
 
 
@@ -342,7 +349,7 @@ class SurroundingsCollector:
             if known and purpose != NEEDED_IN_WORDS and not (failure and _says(line) > _says(known)):
                 continue
             no_failure = purpose in _OF_FAILURES and (HINT.search(line.text) or _BENIGN.search(line.text))
-            told = without_questions(line.text) if purpose == "running short" else line.text
+            told = without_questions(line.text) if purpose in _OF_A_LACK else line.text
             told = without_wishes(told) if purpose == "host RAM in words" else told
             if rule.search(told) and not no_failure:
                 self.purposes[purpose] = line
@@ -480,6 +487,9 @@ class SurroundingsCollector:
             del facts["growing in words"]
         elif grows and grows is short and (self.harmless or self.startup) and _WONDERS.match(grows.text):
             del facts["growing in words"], facts["running short"]
+        elif grows and _rises_once_alone(grows.text):
+            del facts["growing in words"]
+            facts.setdefault("rising once", grows)
         elif grows and _COMPARES.search(grows.text) and not _AGAIN.search(grows.text):
             del facts["growing in words"]
             facts.setdefault("more than expected", grows)
@@ -524,6 +534,15 @@ class SurroundingsCollector:
             works_in=self.releases.value(),
             large_host_requests=tuple(self.large[-_KEEP:]),
         )
+
+
+def _rises_once_alone(text: str) -> bool:
+    """Whether a sentence tells that memory went up once, and no other one that it grows."""
+    rest = [each for each in sentences(text) if not rose_once(each)]
+    return len(rest) < len(sentences(text)) and not _GROWS.search(" ".join(rest))
+
+
+_GROWS = PURPOSES["growing in words"]
 
 
 def _of_this_run(

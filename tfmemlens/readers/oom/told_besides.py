@@ -213,11 +213,13 @@ RELOADING = LineRule(
     r"|\b(?:push|deploy|load|releas|roll|switch)\w*\b[^.\n]{0,20}\bnew (?:model )?version"
     r"|\bmodel version\b[^.\n]{0,20}\b(?:updat|chang|load)\w*|\bversion update\b"
     r"|\bnew (?:model )?version\b[^.\n]{0,40}\b(?:load|push|deploy)\w*"
-    r"|\b(?:re-?load\w*|unload\w*|delet\w+|remov\w+|updat\w+)\b[^.\n]{0,40}\bmodels?\b",
+    r"|\b(?:re-?load\w*|unload\w*|delet\w+|remov\w+|updat\w+)\b[^.\n]{0,40}\bmodels?\b"
+    r"|\bnew model\b[^.\n]{0,40}\b(?:and|while|before|after)\b[^.\n]{0,12}\bold (?:one|model)\b",
     "memory grows when it reloads a new model",
     "we unloaded all models",
     "hot reload needs double memory",
     "we push a new version of our 6 GB model",
+    "after a new model was loaded and the old one closed",
     needs=("model", "hot", "new version", "version update"),
 )
 """Models of a server come and go."""
@@ -380,12 +382,13 @@ ON_WINDOWS = LineRule(
     r"(?<![A-Za-z])[A-Z]:\\\\?[A-Za-z]|~\\[A-Za-z][\w.]{1,30}\\|\bWinError\b|\bwin_amd64\b"
     r"|\bcudart64_\d+\.dll"
     r"|\b[Ww]indows ?(?:7|8(?:\.1)?|10|11|1[01]|[Ss]erver|OS|PC|machine|laptop)\b(?![^.\n]{0,40}\bWSL)"
-    r"|\b(?:on|under|native) Windows\b(?![^.\n]{0,40}\bWSL)",
+    r"|\b(?:on|under|native) Windows\b(?![^.\n]{0,40}\bWSL)|-10737\d{5}\b|\(0xC0000[\dA-F]{3}\)",
     'File "C:\\Users\\me\\train.py", line 3, in <module>',
     "~\\Anaconda3\\envs\\tf\\lib\\site-packages\\tensorflow\\python\\eager\\execute.py in quick_execute(op)",
     "- OS: Windows 10, 64 bit",
     "I train on Windows with one GPU",
-    needs=("windows", ":\\", "~\\", "winerror", "win_amd64", "cudart64"),
+    "Process finished with exit code -1073740791 (0xC0000409)",
+    needs=("windows", ":\\", "~\\", "winerror", "win_amd64", "cudart64", "-10737", "0xc0000"),
 )
 """The machine runs Windows itself, and no Linux within it."""
 RAISED = LineRule(
@@ -448,8 +451,10 @@ SAVING_IN_WORDS = LineRule(
 COMPILING_IN_WORDS = LineRule(
     r"(?i)\bcompil(?:es?|ing|ation)\b[^\n]{0,60}\b(?:memory|RAM|OOM\w*|killed)\b"
     r"|\b(?:memory|RAM|OOM\w*|killed)\b[^.\n]{0,40}\b(?:during|while|when|at) (?:\w+ ){0,2}"
-    r"(?:jit[- ])?compil",
+    r"(?:jit[- ])?compil"
+    r"|\.lower\([^\n]{0,80}\)\.compile\(\)(?!\.(?:memory|cost)_analysis)",
     "Compiling it exhausts my host memory",
+    "jax.jit(f).lower(x).compile()",
     "it is killed while XLA compiles",
     needs=("compil",),
 )
@@ -552,8 +557,17 @@ TEST_SAMPLES = LineRule(
     needs=("test ", "validation ", "eval", "dev "),
 )
 """How many samples a set of tests has."""
+ROW_OF_TOP = LineRule(
+    r"\A\s*\d{1,8} +[\w.+-]{1,32} +-?\w{1,4} +-?\d{1,3} +(?P<virtual>[\d.,]{1,12}[kmgt]?)"
+    r" +(?P<resident>[\d.,]{1,12}[kmgt]?) +[\d.,]{1,12}[kmgt]? +[RSDTtZI<+slNL]{1,4} +[\d.,]+ +[\d.,]+ +\S+ +"
+    r"(?P<name>\S.*)",
+    "12128 xuser 20   0 64.696g 461928 162552 S   2.3  4.9   0:11.24 python",
+    " 3326 ubuntu    20   0 7938928 1.526g  74020 S   0.0  1.1   0:07.12 tensorflow_mode",
+    needs=(" s ", " r ", " d ", " sl ", " sl+ "),
+)
+"""A process as `top` shows it."""
 VIRTUAL = LineRule(
-    r"\bVIRT\b.{0,20}\bRES\b|\b[Vv]irtual (?:memory|address)|\bVSZ\b.{0,20}\bRSS\b",
+    r"\bVIRT\b.{0,20}\bRES\b|\b[Vv]irtual (?:memory|address|size)|\bVSZ\b.{0,20}\bRSS\b",
     "  PID USER      PR  NI    VIRT    RES    SHR S  %CPU %MEM     TIME+ COMMAND",
     "the virtual memory of python is 27 GB",
     needs=("virt", "vsz"),
@@ -786,7 +800,12 @@ SEVERAL_SIZES = LineRule(
     needs=("size", "length", "resolution", "shape", "aspect", "padded", "bucket", "scale", "none"),
 )
 """Samples of several sizes are told."""
-HEAP_OF_JAVA = LineRule(r"(?<![\w-])-Xmx(?:\d{1,6}[kKmMgG]?)?\b", "java -Xmx5600m -jar app.jar", needs="-Xmx")
+HEAP_OF_JAVA = LineRule(
+    r"(?<![\w-])-Xmx(?:\d{1,6}[kKmMgG]?)?\b|\b(?:Java|JVM)(?:'s)? heap\b[^.\n]{0,40}\d",
+    "java -Xmx5600m -jar app.jar",
+    "while the Java heap was 70% of the pod's memory",
+    needs=("-xmx", "heap"),
+)
 FIT_STARTS = LineRule(
     r"(?i)\b(?:when|as soon as|once|the moment|right after|just after) (?:I (?:call|run|start) )?(?:model\.)?"
     r"fit(?:\(\))?(?: (?:starts?|is called|begins?|runs?))?\b(?![^.\n]{0,40}\b(?:ends|finishes|returns)\b)"
@@ -803,7 +822,165 @@ BEFORE_THE_RELEASE = LineRule(
     needs=("nightly", "dev", "rc"),
 )
 """A build of a library that came before its release."""
+_A_BOARD = r"jetson|nano|raspberry ?pi|rpi|board"
+_OF_THE_MACHINE = rf"(?:machine|computer|pc|workstation|laptop|desktop|mac ?book|system|box|{_A_BOARD})"
+_OFF = (
+    r"(?:reboots?|rebooted|rebooting|restarts|restarted|restarting|(?:shuts|turns|switches|powers|shut|turned"
+    r"|powered|shutting|turning|switching) (?:itself )?(?:off|down)|power[- ]cycles|cold[- ]boots"
+    r"|hard[- ]resets)"
+)
+MACHINE_RESTARTS = LineRule(
+    r"(?i)(?<!after the )(?<!after my )(?<!once the )(?<!once my )(?<!until the )(?<!unless the )"
+    r"(?<!if the )(?<!if my )(?<!i )(?<!we )(?<!you )(?<!virtual )(?<!operating )(?<!file )"
+    rf"\b(?:{_OF_THE_MACHINE} (?:(?:itself|just|then|also|always|suddenly|randomly|automatically|simply|hard"
+    rf"|sometimes|immediately|instantly|completely|crashes and|freezes and|hangs and) ){{0,2}}{_OFF}"
+    r"|(?:server|node|host)(?: itself| just| then| suddenly)? (?:reboots|powers off|shuts itself down))\b"
+    rf"|\b{_OF_THE_MACHINE} (?:does|did|makes|performs) an? (?:\w+ )?(?:reboot|restart|shut ?down|cold boot)"
+    r"|\b(?:spontaneous|unexpected|random|sudden)(?:ly)? (?:\w+ )?"
+    r"(?:reboot|power[- ]off|shut ?down)(?:s|ing)?\b"
+    rf"|\b(?:causes?|makes?|forces?|crash(?:es)? and reboots?|reboots) (?:the|my|our) (?:whole |entire )?"
+    rf"(?:{_OF_THE_MACHINE}|server)\b(?: to)?"
+    r"(?: (?:reboot|restart|shut ?down|turn off|power off)\b|(?=[.,;!]|\Z))"
+    r"|\b(?:the|my|our) (?:whole |entire )?(?:server|pc|computer|machine)\b[^.\n]{0,20}"
+    r"\bcrashes? and (?:reboots|restarts)\b"
+    rf"|\b{_OF_THE_MACHINE} (?:crashes|goes|dies|ends) (?:\w+ ){{0,3}}(?:black screen|dark)\b",
+    "After the last step my PC does a cold reboot.",
+    "then the machine reboots after about two epochs",
+    "the computer suddenly shuts down when training starts",
+    "With the environment set up I load a model, and the server reboots.",
+    "training a large model reboots my computer.",
+    "it causes my PC to restart",
+    "sudden power-offs while it trains",
+    needs=("reboot", "restart", "shut", "off", "power", "cold", "reset", "black screen", "dark"),
+)
+"""The machine itself goes down, and not the program. A server or node that restarts may be a process."""
+IN_KUBERNETES = LineRule(
+    r"(?i)\b(?:kubernetes|k8s|kubectl|kubeflow|kubelet|minikube|openshift|GKE|EKS|AKS|helm chart)\b"
+    r"|\bpods?\b(?! ?cast)|\b(?:Evicted|CrashLoopBackOff)\b|\bresources\.limits\b"
+    r"|\b[a-z][a-z0-9-]{2,50}-[a-f0-9]{8,10}-[a-z0-9]{5} +\d/\d +\w",
+    "the pod is restarted",
+    "kubectl get events",
+    "trainer-847ff4564c-gqvn6   1/1       Running   3          3h",
+    needs=(
+        "kube",
+        "k8s",
+        "pod",
+        "shift",
+        "gke",
+        "eks",
+        "aks",
+        "helm",
+        "evicted",
+        "crashloop",
+        "resources.",
+        "/",
+    ),
+)
+"""The program runs in a container of Kubernetes, whose words its tools use."""
+_TAKEN_OF_A_GPU = (
+    r"(?:GPU(?:'s)? (?:memory|RAM)|VRAM|video (?:memory|RAM)|memory (?:of|on) (?:the|my|each|every) GPUs?"
+    r"|memory|\d{1,3}(?:\.\d{1,2})? ?(?:GB|GiB|G)\b)"
+)
+_TAKES_IT = (
+    r"(?:fill(?:s|ed)?(?: up)?|tak(?:es|en)|us(?:es|ed)|allocat(?:es|ed)|occup(?:ies|ied)|consum(?:es|ed)"
+    r"|reserv(?:es|ed)|eat(?:s|en)|grab(?:s|bed)|gone|full)"
+)
+FILLED_AT_IMPORT = LineRule(
+    rf"(?i)\bimport(?:ing)?\b (?!error)(?:[\w.`'\"-]{{1,60}} ){{1,6}}?(?:already |itself |alone )?{_TAKES_IT}"
+    rf"\b[^.?!\n]{{0,40}}\b{_TAKEN_OF_A_GPU}"
+    r"|\b(?:when|after|once|upon|on|by|just|simply|merely|only|as soon as)\b[^.?!\n]{0,24}"
+    rf"\bimport(?:s|ed|ing)?\b[^?!\n]{{0,100}}?\b{_TAKEN_OF_A_GPU}[^.?!\n]{{0,24}}\b{_TAKES_IT}\b"
+    rf"|\b{_TAKEN_OF_A_GPU}[^.?!\n]{{0,30}}\b{_TAKES_IT}\b[^.?!\n]{{0,30}}"
+    r"\b(?:when|after|once|upon|on|by|just|simply|merely|only) (?:\w+ ){0,3}import(?:s|ed|ing)?\b",
+    "When I import its functions, GPU memory fills up at once",
+    "Importing the package consumes 22G GPU memory",
+    "60 GB of the GPU are taken just by the import",
+    needs=("import",),
+)
+"""A GPU's memory is taken as soon as something is imported."""
+GPU_UNUSED = LineRule(
+    r"(?i)\bGPUs?(?:'s)?(?: memory)?\b[^.\n]{0,30}\b(?:is|are|stays?|remains?|sits?|seems?) (?:\w+ ){0,2}?"
+    r"(?:un-?used|not (?:being )?used|idle|empty|un-?allocated|unutili[sz]ed)\b"
+    r"|\b(?:does|do|did)(?: not|n't) (?:\w+ )?(?:use|take part|see|utili[sz]e)\b[^.\n]{0,20}\bGPU\b"
+    r"|\b(?:does|do|did) (?:the |my )?GPU not\b|\bGPU\b[^.\n]{0,24}\b(?:does|do|did)(?: not"
+    r"|n't) (?:take part|work|get used|do anything)\b|\bno (?:sign|trace)\b[^.\n]{0,24}\bGPU\b"
+    r"|\bunused GPUs?\b|\btraining (?:runs |is )?on (?:the )?CPU (?:instead|only|rather)\b|GPU ?\u6ca1\u6709",
+    "my 11GB of GPU memory are unused in training",
+    "or does the GPU not take part?",
+    "no sign that the GPU works",
+    "it does not use my GPU",
+    needs=("gpu", "on cpu", "on the cpu"),
+)
+"""The text says that a GPU is not used."""
+NOW_AND_THEN = LineRule(
+    r"(?i)\b(?:kill|crash|fail|stop|die|end)\w*\b[^.\n]{0,30}\b(?:sometimes|occasionally|at times"
+    r"|now and then|randomly)\b|\b(?:sometimes|occasionally|at times|now and then"
+    r"|randomly)\b[^.\n]{0,40}\b(?:kill|crash|fail|stop|dies|ends)\w*\b|\b(?:same"
+    r"|again)\b[^.\n]{0,60}\b(?:again|second|2|3|few)\b[^.\n]{0,30}\b(?:it|then) (?:gets |is )?(?:trained"
+    r"|works|runs|passes|succeeds|goes through)\b",
+    "I want to know why it is killed sometimes",
+    "If I train the same data again, 2 or 3 times, it gets trained.",
+    needs=("sometimes", "occasionally", "at times", "now and then", "randomly", "again"),
+)
+"""It fails at some times, and goes well at others with the same input."""
+QUOTED_WARNING = LineRule(
+    r"(?i)(?<!\) )ran out of memory trying to allocate (?P<size>\d[\d.]{0,8} ?[KMGT]i?B)\b"
+    r"[^\n]{0,40}?\bcaller indicates that this is not a failure",
+    "Ran out of memory trying to allocate 3.19GiB. The caller indicates that this is not a failure",
+    needs=("not a failure",),
+)
+"""TensorFlow's warning of a faster algorithm that found no room, as a writer quotes it."""
+HOW_MUCH = LineRule(
+    r"(?i)\bhow much (?:\w+ ){0,3}?(?:memory|VRAM|RAM)\b[^?\n]{0,60}\b(?:need|require|necessary|enough"
+    r"|takes?|used?)\w*[^?\n]{0,120}\?|\bhow much is the (?:GPU )?memory requirements?\b"
+    r"|\b(?:what|which) (?:is|are) the (?:GPU |minimum )*(?:memory )?requirements?\b[^?\n]{0,60}\?"
+    r"|\b(?:will|would|is|are) (?:\w+ ){0,5}?\d{1,3} ?GB?\b[^?\n]{0,40}\b(?:enough|sufficient"
+    r"|suffice)\b[^?\n]{0,40}\?",
+    "how much GPU memory do I need to train this model?",
+    "Will 11 GB of GPU memory be enough?",
+    needs=("how much", "requirement", "enough", "sufficient", "suffice"),
+)
+"""What a program needs is asked, and no failure told."""
+SLOWS = LineRule(
+    r"(?i)\bslow(?:s|ed|ing)?(?: down)?\b[^.\n]{0,20}\bfrom ~?\d[^\n]{0,50}? to (?:~?\d|minutes|hours"
+    r"|several)|\b(?:utili[sz]ation|usage|load|util)\b[^.\n]{0,30}\b(?:fall|drop|go)(?:s|es|ing"
+    r"|ped)?\b[^.\n]{0,20}\bto 0 ?%",
+    "the training slows from 35ms/step to minutes per step",
+    "GPU utilization drops to 0% after some hours",
+    needs=("slow", "to 0"),
+)
+"""The text says that a program gets slow, which is no end of it."""
+AT_ITS_MOST = LineRule(
+    r"(?i)\b(?:memory|RAM|limit|--mem)\b[^.?\n]{0,40}\bmax(?:imum|imal)?\b[^.?\n]{0,40}\b(?:allow|possible"
+    r"|permit|available|the (?:queue|partition|cluster|plan|instance))\w*"
+    r"|\bmax(?:imum|imal)? (?:host |amount of )?(?:memory|RAM|limit)\b[^.?\n]{0,20}\b(?:allow|possible"
+    r"|permit)\w*|\b(?:can ?not|can't|not able to|not allowed to) (?:raise|increase|ask for|request|get"
+    r"|use) (?:any )?(?:more|the|a larger)\b[^.?\n]{0,20}\b(?:memory|RAM|limit)\b",
+    "The memory is already set to the maximum that SLURM allows",
+    "I already set max memory, that SLURM allows",
+    "we cannot request more RAM on this cluster",
+    needs=("max", "more", "the ", "larger"),
+)
+"""A limit of host RAM cannot be raised."""
+IN_A_CONTAINER = LineRule(
+    r"(?i)\b(?:in|inside|within|with|using|on|through) (?:an? |the |my |nvidia[- ]?)*(?:docker|singularity"
+    r"|podman|apptainer|container)\b|\bdocker (?:container|run|exec)\b",
+    "I run it in a docker",
+    "the script runs inside my docker container",
+    needs=("docker", "singularity", "podman", "apptainer", "container"),
+)
+"""The program runs in a container, which may have a limit of its own."""
 TOLD_BESIDES = {
+    "in a container": IN_A_CONTAINER,
+    "a limit at its most": AT_ITS_MOST,
+    "slowing in words": SLOWS,
+    "a warning quoted": QUOTED_WARNING,
+    "asked: how much": HOW_MUCH,
+    "failing now and then": NOW_AND_THEN,
+    "a GPU unused": GPU_UNUSED,
+    "filled at import": FILLED_AT_IMPORT,
+    "the machine restarts": MACHINE_RESTARTS,
+    "in Kubernetes": IN_KUBERNETES,
     "a build before the release": BEFORE_THE_RELEASE,
     "rising when fit starts": FIT_STARTS,
     "an input pipeline": INPUT_PIPELINE,
@@ -835,6 +1012,7 @@ TOLD_BESIDES = {
     "several cores": SEVERAL_CORES,
     "between epochs": BETWEEN_EPOCHS,
     "virtual memory": VIRTUAL,
+    "a row of top": ROW_OF_TOP,
     "feeding a whole set": WHOLE_FEED,
     "graph network": GRAPH_NETWORK,
     "a workspace beyond its limit": REFUSED_WORKSPACE,

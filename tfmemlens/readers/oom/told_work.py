@@ -209,12 +209,60 @@ LARGE_IMAGES = LineRule(
 """Images whose sides are far above those that nets were made for."""
 ON_A_PHONE = LineRule(
     r"(?i)\A(?!.*\b(?:iphone 8, |if the issue happens))(?!\W*mobile device\W*\Z).*?(?:"
-    r"\b(?:android|iOS|iphone|kotlin)\b|\b(?:mobile|smart) ?(?:app|phones?|devices?)\b|\bphones?\b)",
+    r"\b(?:android|iOS|iphones?|ipads?|kotlin|CVPixelBuffer|TensorFlowInferenceInterface)\b"
+    r"|\b(?:mobile|smart) ?(?:app|phones?|devices?)\b|\bphones?\b)",
     "My app loads the model in Kotlin",
     "on phones with 2 GB of RAM",
-    needs=("android", "ios", "phone", "kotlin", "mobile"),
+    needs=("android", "ios", "phone", "ipad", "kotlin", "mobile", "cvpixel", "inferenceinterface"),
 )
 """The model runs in a phone's app. A form of questions asks everybody for the mobile device."""
+_JUST = r"(?:just|only|merely|simply|already)"
+_SOME = r"(?<![\d.])(?:[0-4](?:\.\d{1,2})? ?Gi?B?|\d{2,4} ?Mi?B?)\b"
+_STARTS_UP = r"(?:initiali[sz]\w*|import\w*|start\w*|creat\w*|load\w*|open\w*|list\w*)"
+_STARTED = r"(?:GPUs?|CUDA|cuDNN|tensorflow|tf|jax|sessions?|devices?)"
+_ITS_RAM = r"(?:(?:host |system |CPU |main )?RAM|RSS|(?:host|system|CPU|main|resident) memory)"
+RAM_AT_START = LineRule(
+    rf"(?i)\b(?:after|when|upon|once|on|by|{_JUST}) (?:\w+ ){{0,3}}{_STARTS_UP}\b"
+    rf"[^.\n]{{0,30}}?\b{_STARTED}\b[^\n]{{0,60}}?{_SOME}[^.\n]{{0,20}}\b{_ITS_RAM}\b"
+    rf"|\b{_STARTS_UP} (?:the |a |an )?{_STARTED}\b[^.\n]{{0,30}}?\b(?:takes|uses|needs|costs|consumes|eats"
+    rf"|adds) (?:\w+ ){{0,3}}{_SOME}(?: of)? {_ITS_RAM}\b"
+    rf"|{_SOME}(?: of)? {_ITS_RAM}\b[^.\n]{{0,40}}\b{_JUST}"
+    rf" (?:\w+ ){{0,3}}{_STARTS_UP}\b[^.\n]{{0,20}}\b{_STARTED}\b",
+    "After initializing the GPU every python process has about 2GB RSS of host RAM",
+    "importing tensorflow takes 400 MB of RAM",
+    "1.8 GB of RAM just for creating the session",
+    needs=("ram", "rss", "memory"),
+)
+"""What a process takes of host RAM before it does anything of its own."""
+REPLAY_CAPACITY = LineRule(
+    r"\b(?P<name>replay_capacity|replay_(?:buffer_|memory_)?size|replay_buffer_capacity|max_replay_size"
+    r"|buffer_size|memory_size|replay_memory_capacity)['\"]?\s{0,8}[:=]\s{0,8}"
+    r"(?P<value>\d[\d_]{3,11}|1e[4-8])\b",
+    "INFO:tensorflow:\t replay_capacity: 1000000",
+    "model = DQN('CnnPolicy', env, buffer_size=1_000_000)",
+    needs=("replay", "buffer_size", "memory_size"),
+)
+"""How many experiences a buffer keeps, as the text states it."""
+OBSERVATION_SHAPE = LineRule(
+    r"(?i)\b(?:observation|obs|state|frame)(?:_(?:shape|dims?|size))?['\"]?\s{0,4}[:=]\s{0,4}"
+    r"[(\[](?P<sizes>\d{1,4}(?:, ?\d{1,4}){1,3}),?[)\]]"
+    r"|\b(?:observations?|frames?|images?|arrays?|states?)\b[^\n]{0,60}?"
+    r"\b(?P<by>\d{2,4} ?[x\u00d7] ?\d{2,4}(?: ?[x\u00d7] ?\d{1,3}){0,2})\b",
+    "INFO:tensorflow:\t observation_shape: (84, 84)",
+    "obs_shape = (84, 84, 4)",
+    "numpy arrays of size 84x84x4",
+    needs=("observation", "obs", "state", "frame", "image", "array"),
+)
+"""The shape of what is observed at one step."""
+WORKERS_OF_A_SERVER = LineRule(
+    r"(?i)\b(?:gunicorn|uvicorn|uwsgi|hypercorn|waitress|celery)\b[^\n]{0,80}\bworkers?\b"
+    r"|\bworkers?\b[^.\n]{0,60}\b(?:gunicorn|uvicorn|uwsgi|hypercorn|celery)\b"
+    r"|\bgunicorn\b[^\n]{0,80} -w ?\d",
+    "gunicorn --workers 4 app:app",
+    "workers of gunicorn get killed",
+    needs=("worker", "gunicorn"),
+)
+"""A web server that starts the program several times."""
 HELD_BY_EARLIER = LineRule(
     r"(?i)\b(?:zombie|dead|old|previous|earlier|stale|crashed|orphan\w*"
     r"|hung)\b[^.\n]{0,30}\bprocess(?:es)?\b|\bkilled process(?:es)?\b(?! \d)"
@@ -232,6 +280,33 @@ HELD_BY_EARLIER = LineRule(
     needs=("process", "by a", "by some", "memory"),
 )
 """The text says that a process of earlier holds memory."""
+SUSPENDED = LineRule(
+    r"(?i)\bctrl ?[-+ ]? ?z\b|\^Z\b|\bsuspend(?:ed|ing|s)?\b[^.\n]{0,40}\b(?:training|process|script"
+    r"|program|job|it)\b|\b(?:training|process|script|program|job)\b[^.\n]{0,20}\b(?:is|was"
+    r"|I) suspend(?:ed)?\b",
+    "I suspend the training with Ctrl+z to run the evaluation",
+    "the process is suspended",
+    needs=("ctrl", "^z", "suspend"),
+)
+"""A program was stopped, and not ended."""
+LEFT_BEHIND = LineRule(
+    r"(?i)\bzombie\b|\bdefunct\b"
+    r"|\bprocess(?:es)?\b[^.\n]{0,30}\bstill\b[^.\n]{0,20}\b(?:running|alive|there)\b[^.\n]{0,40}\bstill\b"
+    r"[^.\n]{0,20}\b(?:GPU|VRAM)\b"
+    r"|\b(?:GPU memory|VRAM|memory of the GPU|GPUs?)\b[^.\n]{0,60}\b(?:still|remains?|stays?|not|n't|never)\b"
+    r"[^.\n]{0,30}\b(?:occupied|used|in use|taken|held|released|freed|full)\b[^.\n]{0,60}"
+    r"\b(?:after|although|even though|when|once)\b[^.\n]{0,30}\b(?:ctrl ?[-+]? ?c|kill(?:ed|ing)?"
+    r"|interrupt\w*|cancel\w*)|\b(?:after|when|once|if)\b[^.\n]{0,40}\b(?:ctrl ?[-+]? ?c|kill(?:ed|ing)?"
+    r"|interrupt\w*|cancel\w*)\b[^.\n]{0,60}\b(?:GPU memory|VRAM|memory of the GPU"
+    r"|GPUs?)\b[^.\n]{0,40}\b(?:still|remains?|stays?|not|n't|never)\b[^.\n]{0,30}\b(?:occupied|used|in use"
+    r"|taken|held|released|freed|full)\b",
+    "htop shows a zombie process",
+    "some processes are still running and TensorFlow still occupies my GPU memory",
+    "After I interrupted the training GPU 0 memory is still occupied",
+    "GPU memory is not released after I killed the script",
+    needs=("zombie", "defunct", "gpu", "vram"),
+)
+"""A process that was ended, and still holds a GPU."""
 PYTHON_ERROR = LineRule(
     r"(?i)(?<!GPU )(?<!CUDA )(?<!out of )(?<!OOM )\bmemory ?errors?(?![A-Za-z_])"
     r"(?![^.\n]{0,30}\b(?:GPUs?|CUDA|VRAM)\b)",
@@ -280,6 +355,12 @@ TOLD_WORK = {
     "long texts": LONG_TEXTS,
     "large images": LARGE_IMAGES,
     "on a phone": ON_A_PHONE,
+    "RAM at its start": RAM_AT_START,
+    "replay capacity": REPLAY_CAPACITY,
+    "observation shape": OBSERVATION_SHAPE,
+    "workers of a server": WORKERS_OF_A_SERVER,
     "held by an earlier run": HELD_BY_EARLIER,
+    "suspended": SUSPENDED,
+    "left behind": LEFT_BEHIND,
 }
 """What is told, and how a line tells it."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.host_ram.new_array import NewArray, made_by_a_line
 from tfmemlens.findings.support.host_ram.pipeline import buffers_shown
 from tfmemlens.findings.support.host_ram.replay import smaller_buffer
+from tfmemlens.findings.support.told_again import smaller_replay
 from tfmemlens.findings.support.told_mechanism import OF_JOINED_OUTPUTS
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.findings.support.what_grows import THREADS, grower
@@ -95,6 +96,9 @@ def of_an_array(case: Case, failed: FailedRequest) -> Iterator[Remedy]:
         return
     if failed.shape is None and told.shows("worker processes"):
         yield THREADS
+        return
+    if failed.shape is None and told.shows("replaying"):
+        yield smaller_replay(told)
         return
     if failed.shape is None and any(frame.name in _OF_WEIGHTS for frame in failed.frames):
         yield _FEWER_WEIGHTS

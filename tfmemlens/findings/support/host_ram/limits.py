@@ -15,6 +15,8 @@ from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, MIB, Size, human_size
 
 _LEAST_FOR_CUDA = 4 * GIB
+_MOST_TO_DOUBLE = 64 * GIB
+"""A limit below this is doubled, and a larger one raised by a fifth."""
 
 
 def room_for_cuda(case: Case, moment: Moment) -> Iterator[Remedy]:
@@ -86,6 +88,24 @@ MORE_TO_COMMIT = Remedy(
     " near its limit, end other programs or let Windows have a larger paging file",
     slug="larger-paging-file",
 )
+POD_ENDED = Remedy(
+    "see why the pod ended, and its limit: the reason OOMKilled means that its own limit of RAM was met,"
+    " Evicted that the node ran out, Error with a failed probe in the events neither",
+    "kubectl describe pod NAME   # Last State, Limits, Events; kubectl logs NAME --previous",
+    slug="read-the-kernel-log",
+)
+ROOM_FOR_THE_POD = Remedy(
+    "where it was OOMKilled, raise the limit above what the program takes at its peak",
+    "kubectl top pod NAME   # what it takes; then resources.limits.memory",
+    slug="raise-container-limit",
+)
+
+
+def of_a_pod(case: Case) -> bool:
+    """Whether the text tells of Kubernetes, and of no batch system besides."""
+    return case.capture.surroundings.shows("in Kubernetes") is not None
+
+
 _COMMANDS = {
     "the executor's container": "--conf spark.executor.memoryOverhead=4g   # old: spark.yarn.executor...",
     "the batch job": "#SBATCH --mem=SIZE   # seff JOBID, or sacct -j JOBID -o MaxRSS, say what it took",
@@ -93,11 +113,13 @@ _COMMANDS = {
 }
 
 
-def a_larger_limit(whose: str | None, limit: str | None, moment: Moment) -> Remedy:
+def a_larger_limit(whose: str | None, limit: str | None, moment: Moment, kubernetes: bool = False) -> Remedy:
     """The first thing to do where a limit was met that somebody set: above what was held, as far as told."""
     now, code = f" ({limit})" if limit else "", _COMMANDS.get(whose or "")
     if limit and _OF_KUBERNETES.search(limit):
         code = "resources: {limits: {memory: SIZEi}}   # of the pod's container"
+    elif kubernetes and code and "docker" in code:
+        code = _OF_A_POD
     state = moment.incident.state if moment.incident else None
     known = [size.bytes for size in (state.in_use, state.limit) if size] if state else []
     if limit and (figure := _FIGURE.match(limit)):
@@ -107,9 +129,13 @@ def a_larger_limit(whose: str | None, limit: str | None, moment: Moment) -> Reme
     if state and state.in_use and state.limit and state.in_use.bytes > state.limit.bytes:
         beyond = True
         now = f" ({human_size(state.limit)}; it held {human_size(state.in_use)})"
+    if code == _OF_A_POD and not more:
+        code = ROOM_FOR_THE_POD.code
     if code and more:
-        unit, least = ("G", 128) if "SBATCH" in code else ("G" if "SIZEi" in code else "g", 64)
-        code = code.replace("SIZE", f"{more if beyond else max(more, least)}{unit}")
+        unit = "G" if "SBATCH" in code or "SIZEi" in code else "g"
+        twice = math.ceil(2 * max(known) / GIB)
+        little = max(known) < _MOST_TO_DOUBLE and not beyond
+        code = code.replace("SIZE", f"{twice if little else more}{unit}")
     return Remedy(
         f"raise the limit of {whose or 'the container or job'}{now}",
         code,
@@ -117,6 +143,9 @@ def a_larger_limit(whose: str | None, limit: str | None, moment: Moment) -> Reme
     )
 
 
+_OF_A_POD = (
+    "kubectl set resources deployment NAME --limits=memory=SIZEi   # resources.limits.memory; kubectl top pod"
+)
 _OF_KUBERNETES = regex(r"\d ?[KMG]i\Z")
 """How Kubernetes writes a limit."""
 _FIGURE = regex(r"(?P<many>\d{1,7}(?:\.\d+)?) ?(?P<unit>[KMGTkmgt])")
