@@ -29,6 +29,16 @@ from tfmemlens.values import dataclass
 
 _AFTER_MICROS = 0.001
 """What one op frees another takes: a start comes this much after the end that made room."""
+_LISTED_READERS = 8
+"""The edges of a node stand in the order in which they were made, more than so many in that of a hash table
+of their addresses (`EdgeSet` in tensorflow/core/graph/edgeset.h).
+"""
+_BUCKET_PLACES, _BUCKET_FILL, _BUCKET_BYTES = 8, 0.8, 256
+"""Of that table: places in a bucket, the share of all that may be taken, and the addresses that fall into one
+bucket before the next one's begin (`FlatRep` in tsl/lib/gtl/flatrep.h).
+"""
+_READER_BYTES = 96
+"""What the edges of one reader take, which are made one after the other: three of 32 bytes."""
 
 
 class Life(NamedTuple):
@@ -125,12 +135,29 @@ class SchedulePlan:
         followers = self.followers.copy()
         for index in self.ranked:
             readers = followers[index]
+            if order and len(readers) > _LISTED_READERS:
+                made = sorted(readers, key=lambda reader: (self.ops[reader].rank, -reader))
+                followers[index] = _by_address(made, order)
+                continue
             places = {
                 reader: self.ops[reader].rank + (order.uniform(-UNSURE, UNSURE) if order else 0)
                 for reader in readers
             }
             followers[index] = sorted(readers, key=lambda reader: (places[reader], reader))
         return followers
+
+
+def _by_address(readers: Sequence[int], order: Random) -> list[int]:
+    """Readers in the order of a hash table of their edges' addresses; where these begin is chance."""
+    buckets = 1
+    while buckets * _BUCKET_PLACES * _BUCKET_FILL < len(readers):
+        buckets *= 2
+    start = order.uniform(0, buckets * _BUCKET_BYTES)
+    bucket = {
+        reader: int((start + place * _READER_BYTES) // _BUCKET_BYTES) % buckets
+        for place, reader in enumerate(readers)
+    }
+    return sorted(readers, key=lambda reader: bucket[reader])
 
 
 class _Memory:
