@@ -125,8 +125,10 @@ class Tape:
     3).
     """
     _constants_once: dict[tuple[str, Sizes, str], TapeValue] = field(default_factory=dict)
-    padded: dict[tuple[int, Sizes], TapeValue] = field(default_factory=dict)
-    """What was padded, by the value and its new shape: Grappler computes the same once."""
+    copied_once: dict[tuple[int, Sizes, str, Sizes], TapeValue] = field(default_factory=dict)
+    """What was padded or cut apart, by the buffer, its shape, the op and the new shape: Grappler computes the
+    same once.
+    """
     turned_once: dict[tuple[int, Sizes], TapeValue] = field(default_factory=dict)
     """What was turned for the gradients of products, by the buffer and its new shape, likewise."""
     normalised: set[int] = field(default_factory=set)
@@ -309,6 +311,12 @@ class Tape:
         if value.index in self.wanted:
             self.wanted.add(made.index)
             self.gradient(made, (value,), lambda grad: (self.alias(grad, value.shape),))
+        return made
+
+    def twin(self, value: TapeValue) -> TapeValue:
+        """The same tensor once more, with gradients of its own."""
+        made = TapeValue(len(self.values), value.shape, value.dtype, value.buffer)
+        self.values.append(made)
         return made
 
     def slices(self, value: TapeValue) -> list[TapeValue]:

@@ -327,6 +327,19 @@ def copied(tape: Tape, x: TapeValue, op: str, shape: Sizes, back_op: str) -> Tap
     return made
 
 
+def copied_once(tape: Tape, x: TapeValue, op: str, shape: Sizes, back_op: str) -> TapeValue:
+    """The same of a tensor that several layers copy alike: Grappler keeps one of the copies
+    (`common_subgraph_elimination.cc` in tensorflow/core/grappler/optimizers), their gradients stay apart.
+    """
+    key = x.buffer, x.shape, op, shape
+    if key not in tape.copied_once:
+        tape.copied_once[key] = copied(tape, x, op, shape, back_op)
+        return tape.copied_once[key]
+    made = tape.twin(tape.copied_once[key])
+    tape.gradient(made, [x], lambda grad: [tape.op(back_op, [grad], x.shape)])
+    return made
+
+
 def time_in_front(
     tape: Tape, x: TapeValue, shape: tuple[int, ...] | None = None, after: Sequence[TapeValue] = ()
 ) -> TapeValue:

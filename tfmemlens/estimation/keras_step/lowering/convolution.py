@@ -14,6 +14,7 @@ from tfmemlens.estimation.keras_step.lowering._context import (
     biased,
     convolve,
     copied,
+    copied_once,
     gradient_ranks,
     reduce_mean,
     sizes_of_filter,
@@ -35,9 +36,7 @@ def _conv(job: LoweringContext) -> list[TapeValue]:
     if job.config.get("padding") == "causal":
         reach = (kernel.shape[0] - 1) * _first(job.config.get("dilation_rate", 1))
         wide = (x.shape[0], x.shape[1] + reach, *x.shape[2:])
-        if (x.index, wide) not in tape.padded:
-            tape.padded[x.index, wide] = copied(tape, x, "Pad", wide, "Slice")
-        x = tape.padded[x.index, wide]
+        x = copied_once(tape, x, "Pad", wide, "Slice")
     positions = math.prod(_space(job, shape))
     op = "Conv3D" if len(_space(job, shape)) == 3 else "Conv2D"
     patch, channels = math.prod(kernel.shape[:-1]), kernel.shape[-1]
@@ -45,7 +44,7 @@ def _conv(job: LoweringContext) -> list[TapeValue]:
     if apart is None:
         made = convolve(job, x, kernel, shape, positions, patch, channels, op)
     else:
-        moved = copied(tape, x, "SpaceToBatchND", apart, "BatchToSpaceND")
+        moved = copied_once(tape, x, "SpaceToBatchND", apart, "BatchToSpaceND")
         reduced = [size - reach + 1 for size, reach in zip(apart[1:-1], kernel.shape, strict=False)]
         inner = (apart[0], *reduced, channels)
         made = convolve(job, moved, kernel, inner, math.prod(reduced), patch, channels, op)
