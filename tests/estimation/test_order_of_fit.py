@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -62,17 +64,11 @@ def test_it_waits_where_the_batch_goes_in_alone() -> None:
     assert waiting == ["gradient_tape/c0/Conv2DBackpropFilter"]
 
 
-@pytest.mark.parametrize("rank", [1, 2])
-@pytest.mark.parametrize(
-    ("conv", "order"), [(4, ["bias", "kernel", "input"]), (5, ["input", "bias", "kernel"])]
-)
-def test_beyond_the_tenth_weight_the_inputs_gradient_runs_first(
-    conv: int, order: list[str], rank: int
-) -> None:
-    """The last of the readers runs first; c4 has the weights 8 and 9, c5 the next two. Series go the same
-    way, which in `train_on_batch` run the kernel's first.
-    """
-    predicted = step(convolutions(7, rank), 2, samples=6)
+KERNEL_FIRST, INPUT_FIRST = ["bias", "kernel", "input"], ["input", "bias", "kernel"]
+
+
+def first_to_run(predicted: PredictedStep, conv: int) -> list[str]:
+    """The readers of a convolution's gradient: that with the highest rank runs first."""
     kinds = {"BiasAddGrad": "bias", "Conv2DBackpropFilter": "kernel", "Conv2DBackpropInput": "input"}
     ranks = {
         word: op.rank
@@ -80,7 +76,90 @@ def test_beyond_the_tenth_weight_the_inputs_gradient_runs_first(
         for op in ops(predicted, kind)
         if op.name == f"gradient_tape/c{conv}/{kind}"
     }
-    assert sorted(ranks, key=lambda word: -ranks[word]) == order
+    return sorted(ranks, key=lambda word: -ranks[word])
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize(("conv", "order"), [(4, KERNEL_FIRST), (5, INPUT_FIRST)])
+def test_beyond_the_tenth_weight_the_inputs_gradient_runs_first(
+    conv: int, order: list[str], rank: int
+) -> None:
+    """C4 has the weights 8 and 9, c5 the next two. Series go the same way, which in `train_on_batch` run the
+    kernel's first.
+    """
+    assert first_to_run(step(convolutions(7, rank), 2, samples=6, optimizer="adagrad"), conv) == order
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "order"),
+    [("sgd", INPUT_FIRST), ("momentum", INPUT_FIRST), ("rmsprop", INPUT_FIRST), ("adam", INPUT_FIRST),
+     ("adamw", KERNEL_FIRST), ("adagrad", KERNEL_FIRST)],
+)  # fmt: skip
+def test_the_optimizer_tells_where_the_walk_through_a_step_of_keras_3_begins(
+    optimizer: str, order: list[str]
+) -> None:
+    assert first_to_run(step(convolutions(3), 2, samples=6, optimizer=optimizer), 2) == order
+
+
+@pytest.mark.parametrize(("conv", "order"), [(3, KERNEL_FIRST), (4, INPUT_FIRST)])
+def test_in_keras_2_the_first_eight_weights_are_reached_first(conv: int, order: list[str]) -> None:
+    predicted = step(replace(convolutions(7), dialect="keras-2", version="2.11.0"), 2, samples=6)
+    assert first_to_run(predicted, conv) == order
+
+
+def test_decaying_weights_leave_later_kernels_nearer_to_chance() -> None:
+    """Their names stand among those of the updates: two of five kernels ran before the input's gradient."""
+    distances = {}
+    for optimizer in ("adagrad", "adamw"):
+        predicted = step(convolutions(7), 2, samples=6, optimizer=optimizer)
+        kernel, data = (
+            next(op.rank for op in ops(predicted, kind) if "/c6/" in op.name)
+            for kind in ("Conv2DBackpropFilter", "Conv2DBackpropInput")
+        )
+        distances[optimizer] = data - kernel
+    assert 0 < distances["adamw"] < distances["adagrad"]
+
+
+def skips(count: int) -> Network:
+    """Convolutions of one picture, all summed."""
+    layers = [layer("InputLayer", "x", batch_shape=[None, 8, 8, 4])]
+    layers.append(layer("Conv2D", "stem", "x", filters=4, kernel_size=[1, 1]))
+    names = [f"s{at}" for at in range(count)]
+    layers += [layer("Conv2D", name, "stem", filters=4, kernel_size=[1, 1], use_bias=False) for name in names]
+    layers.append(layer("Add", "sum", "stem") | {"inbound_nodes": [[[name, 0, 0, {}] for name in names]]})
+    layers.append(layer("ReLU", "relu", "sum"))
+    return network(layers, "3.9.0")
+
+
+def readers(count: int, seed: int) -> list[int]:
+    """Those of the gradient that so many convolutions share, by their place in the tape."""
+    predicted = step(skips(count), 2, samples=6)
+    plan = SchedulePlan(predicted.step.tape.ops, predicted.step.tape.buffers)
+    whose = max(
+        range(len(plan.ops)),
+        key=lambda index: sum("Backprop" in plan.ops[each].op for each in plan.followers[index]),
+    )
+    return plan.ordered(Random(seed))[whose]
+
+
+def test_many_readers_of_a_gradient_stand_as_in_a_hash_table_of_their_addresses() -> None:
+    """Neighbours stay together: two or three fall into one bucket."""
+    for seed in range(20):
+        order = readers(7, seed)
+        kernels, inputs = sorted(order)[::2], sorted(order)[1::2]  # they take turns on the tape
+        made = [*reversed(kernels), *reversed(inputs)]
+        assert len(set(order)) == 14
+        falls = sum(after < before for before, after in pairwise(made.index(index) for index in order))
+        assert falls <= 4  # so many buckets are there
+    assert len({tuple(readers(7, seed)) for seed in range(20)}) > 5
+
+
+def test_near_miss_up_to_eight_stand_by_their_ranks() -> None:
+    """The inputs' gradients behind nearly all of the kernels'."""
+    predicted = step(skips(4), 2, samples=6)
+    names = [op.name for op in predicted.step.tape.ops]
+    last = [names[readers(4, seed)[-1]].rpartition("/")[2] for seed in range(40)]
+    assert last.count("Conv2DBackpropInput") > 30
 
 
 def test_attention_in_fit_keeps_the_product_of_its_weights_in_each_layer() -> None:

@@ -23,8 +23,9 @@ from tfmemlens.units import MIB
 from tfmemlens.values import replace
 
 
-def step(net: Network, batch: int, **settings: Any) -> PredictedStep:
-    return predict(net, StepSettings(batch, "sgd", threads=1, **{"workers": 1, "onednn": False, **settings}))
+def step(net: Network, batch: int, optimizer: str = "sgd", **settings: Any) -> PredictedStep:
+    chosen = {"workers": 1, "onednn": False, **settings}
+    return predict(net, StepSettings(batch, optimizer, threads=1, **chosen))
 
 
 def ops(predicted: PredictedStep, op: str) -> list[TapeOp]:

@@ -109,6 +109,10 @@ class Tape:
     onednn: bool = False
     open_batch: bool = False
     """Whether the last batch of an epoch is smaller: then no size of a batch is known to Grappler."""
+    first_updated: int = 10
+    """As `optimizers.first_updated`."""
+    decays: bool = False
+    """Whether all weights decay at the step's beginning."""
     ops: list[TapeOp] = field(default_factory=list)
     buffers: list[TapeBuffer] = field(default_factory=list)
     values: list[TapeValue] = field(default_factory=list)

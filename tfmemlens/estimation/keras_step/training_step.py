@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from tfmemlens.estimation.keras_step import optimizers
 from tfmemlens.estimation.keras_step.losses import loss_of, losses_of
 from tfmemlens.estimation.keras_step.lowering import LoweringContext, known, lower
-from tfmemlens.estimation.keras_step.lowering._context import cast, sizes_of, time_in_front
+from tfmemlens.estimation.keras_step.lowering._context import EITHER, cast, sizes_of, time_in_front
 from tfmemlens.estimation.keras_step.penalties import Penalty, penalty_of, penalty_of_activity, seeds_of
 from tfmemlens.estimation.keras_step.tape import Tape, TapeValue
 from tfmemlens.estimation.needed_limit import FETCHED_BATCHES
@@ -69,7 +69,10 @@ def build(
     keras_3 = network.dialect == "keras-3"
     scatters = training and keras_3 and optimizer.scatters
     wide = widened(keras_3, device)
-    step = TrainingStep(Tape(training, keras_3, scatters, fetches, wide, onednn, open_batch))
+    first_updated = optimizers.first_updated(optimizer, keras_3)
+    step = TrainingStep(
+        Tape(training, keras_3, scatters, fetches, wide, onednn, open_batch, first_updated, optimizer.decays)
+    )
     fuses_volumes = not optimizers.is_older(network.version, _FIRST_TO_FUSE_VOLUMES)
     builder = _Builder(step, device, threads, keras_3, dtype, workers, l3_bytes, onednn, fuses_volumes)
     builder.network(network, {}, "")
@@ -140,8 +143,6 @@ def add_arrays(step: TrainingStep, samples: int) -> None:
         step.fetched += [beside("fetched batch", value, value.shape[0]) for _ in range(FETCHED_BATCHES)]
 
 
-_EITHER = 0.01
-"""A rank that leaves the order of two readers to chance."""
 _ARGMAX_METRICS = {"accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy"}
 
 
@@ -173,7 +174,7 @@ def _leave_open_when_probabilities_are_made(tape: Tape, output: TapeValue) -> No
     """
     for at, op in enumerate(tape.ops):
         if op.op == "Softmax" and output.buffer in op.writes:
-            tape.ops[at] = replace(op, rank=_EITHER)
+            tape.ops[at] = replace(op, rank=EITHER)
 
 
 def _copy_tables_first(tape: Tape) -> None:

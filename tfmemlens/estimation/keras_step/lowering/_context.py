@@ -25,6 +25,8 @@ _SORTED_BEFORE = 10
 """The end of a step's graph waits for the updates of all variables, sorted by their names: there `_9` comes
 behind `_10`.
 """
+EITHER = 0.01
+"""A rank that leaves the order of two readers to chance."""
 SLIGHTLY = 0.55
 """How far apart two ranks are that stand so in two of three places, the other way round in the third."""
 
@@ -293,10 +295,11 @@ def softmax(tape: Tape, x: TapeValue, twice: bool = False) -> TapeValue:
     """Its gradient reads its output, and passes over two products.
 
     `twice`: a product with it is kept as well, as in Keras 3's attention on what needs no gradient; the
-    gradient then writes over both.
+    gradient then writes over both. The product comes at once, or when the forward pass waits for labels that
+    are cast, or only when the gradient asks for it: four of one net were seen in two of these places.
     """
     made = tape.op("Softmax", [x], over=[x])
-    kept = tape.op("Mul", [made]) if twice and tape.training else made
+    kept = tape.op("Mul", [made], rank=EITHER) if twice and tape.training else made
 
     def back(grad: TapeValue) -> list[TapeValue]:
         product = tape.op("Mul", [grad, made], over=[made] if kept is not made else [])
@@ -394,7 +397,7 @@ def _is_early(tape: Tape, weight: TapeValue) -> bool:
     """Whether, in `fit`, a weight is among the first, whose updates Grappler comes to before those of layers
     nearer to the inputs.
     """
-    return tape.fetches and tape.trainables.get(weight.buffer, 0) < _SORTED_BEFORE
+    return tape.fetches and tape.trainables.get(weight.buffer, 0) < tape.first_updated
 
 
 def gradient_ranks(job: LoweringContext, kernel: TapeValue) -> tuple[float, float]:
@@ -405,8 +408,8 @@ def gradient_ranks(job: LoweringContext, kernel: TapeValue) -> tuple[float, floa
     Grappler lists the nodes of a step from its end backwards, the update of the last name first
     (`SetTransitiveFaninGraph` in tensorflow/core/grappler/utils/transitive_fanin.cc). That of the tenth
     variable needs the gradients of the inputs of all layers behind it, so these stand last and run first; of
-    the layers before it the bias's gradient runs first, then the kernel's, then the input's. So it was in 27
-    of 36 places of seven graphs (TensorFlow 2.11, 2.21). oneDNN's pass makes one node of the kernel's
+    the layers before it, where `optimizers.first_updated` says so, the bias's gradient runs first, then the
+    kernel's, then the input's. oneDNN's pass makes one node of the kernel's
     gradient and the bias's (`_MklNativeConv2DBackpropFilterWithBias`), which ran first in 10 of 12 places of
     Keras 2 and in 37 of 54 of Keras 3.
 
@@ -415,7 +418,9 @@ def gradient_ranks(job: LoweringContext, kernel: TapeValue) -> tuple[float, floa
     if job.onednn and job.device == "cpu" and job.weight("bias") is not None:
         return (LAST + SLIGHTLY if job.keras_3 else 2 * LAST), LAST
     if job.tape.fetches:
-        return (0, FIRST) if _is_early(job.tape, kernel) else (FIRST, LAST)
+        if _is_early(job.tape, kernel):
+            return 0, FIRST
+        return (LAST - SLIGHTLY if job.keras_3 and job.tape.decays else FIRST), LAST
     if job.tape.short and not job.keras_3:
         return 2 * LAST, LAST
     return (LAST - SLIGHTLY if job.keras_3 else FIRST), LAST
