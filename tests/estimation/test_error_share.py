@@ -48,8 +48,8 @@ def ways(step: PredictedStep, low: float, high: float) -> PredictedStep:
 def test_the_bar_lies_beyond_most_ways_and_further_above_than_below(lenet: PredictedStep) -> None:
     """4 % below (0.96 x 0.8 = 0.768), 11 % above (1.11 x 1.3 = 1.443)."""
     settings = replace(SETTINGS, onednn=False)
-    assert error_shares(ways(lenet, 1, 1), settings) == pytest.approx((0.04, 0.11), abs=1e-4)
-    assert error_shares(ways(lenet, 0.8, 1.3), settings) == pytest.approx((0.232, 0.443), abs=1e-4)
+    assert error_shares(ways(lenet, 1, 1), settings) == pytest.approx((0.06, 0.11), abs=1e-4)
+    assert error_shares(ways(lenet, 0.8, 1.3), settings) == pytest.approx((0.248, 0.443), abs=1e-4)
 
 
 def test_eight_of_ten_ways_count_and_of_few_all() -> None:
