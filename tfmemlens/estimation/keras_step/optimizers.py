@@ -53,25 +53,6 @@ class Optimizer:
         return [*rows_and_columns, shape, *averages]
 
 
-_FROM_THE_MIDDLE = {"sgd", "momentum", "rmsprop", "adam"}
-
-
-def first_updated(optimizer: Optimizer, keras_3: bool) -> int:
-    """How many of the first weights have their updates reached, by the walk of Grappler through a step of
-    `fit`, before those of layers nearer to the inputs: there a kernel's gradient runs before the input's.
-
-    The walk takes the updates by their names as text, the last one first, but begins somewhere in the list:
-    which place depends on the net. Read from the order of the executor on one thread: in Keras 2 the
-    gradients of 23 of 28 kernels among the first eight weights ran before the input's, and of one of ten
-    among the two behind them (13 nets); in Keras 3 with sgd, rmsprop and adam, where the walk begins in the
-    middle, 11 of 61 among the first ten did (11 nets), with adagrad and adamw 36 of 49 (15 nets). Of the
-    others 5 in 100 did, but 48 of 119 with adamw, whose decays share the names of its updates.
-    """
-    if not keras_3:
-        return 8
-    return 0 if optimizer.name in _FROM_THE_MIDDLE and not optimizer.decays else 10
-
-
 OPTIONS = ("weight_decay", "use_ema", "gradient_accumulation_steps", "global_clipnorm")
 """Arguments of a Keras optimizer that change what it holds, or when."""
 

@@ -77,6 +77,10 @@ class TapeOp:
     """Its place among the readers of a tensor in the graph that Grappler leaves; those of one rank stand as
     they were made.
     """
+    place: int | None = None
+    """Of the gradient of a convolution's kernel in `fit`: the kernel's place among the trainable weights,
+    which tells its rank with the order of their updates.
+    """
 
 
 _NUMBER = regex(r"_\d+\Z")
@@ -109,10 +113,6 @@ class Tape:
     onednn: bool = False
     open_batch: bool = False
     """Whether the last batch of an epoch is smaller: then no size of a batch is known to Grappler."""
-    first_updated: int = 10
-    """As `optimizers.first_updated`."""
-    decays: bool = False
-    """Whether all weights decay at the step's beginning."""
     ops: list[TapeOp] = field(default_factory=list)
     buffers: list[TapeBuffer] = field(default_factory=list)
     values: list[TapeValue] = field(default_factory=list)
@@ -227,6 +227,7 @@ class Tape:
         early: bool = False,
         late: bool = False,
         rank: float = 0,
+        place: int | None = None,
         repeated: bool = False,
     ) -> TapeValue:
         """One kernel with one output, of the first input's type unless told otherwise; it may write over the
@@ -259,6 +260,7 @@ class Tape:
                 early=early,
                 late=late,
                 rank=rank,
+                place=place,
             )
         )
         if any(each.index in self.wanted for each in reads):

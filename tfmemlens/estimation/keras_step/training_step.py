@@ -69,10 +69,7 @@ def build(
     keras_3 = network.dialect == "keras-3"
     scatters = training and keras_3 and optimizer.scatters
     wide = widened(keras_3, device)
-    first_updated = optimizers.first_updated(optimizer, keras_3)
-    step = TrainingStep(
-        Tape(training, keras_3, scatters, fetches, wide, onednn, open_batch, first_updated, optimizer.decays)
-    )
+    step = TrainingStep(Tape(training, keras_3, scatters, fetches, wide, onednn, open_batch))
     fuses_volumes = not optimizers.is_older(network.version, _FIRST_TO_FUSE_VOLUMES)
     builder = _Builder(step, device, threads, keras_3, dtype, workers, l3_bytes, onednn, fuses_volumes)
     builder.network(network, {}, "")

@@ -397,30 +397,38 @@ def _is_early(tape: Tape, weight: TapeValue) -> bool:
     """Whether, in `fit`, a weight is among the first, whose updates Grappler comes to before those of layers
     nearer to the inputs.
     """
-    return tape.fetches and tape.trainables.get(weight.buffer, 0) < tape.first_updated
+    return tape.fetches and tape.trainables.get(weight.buffer, 0) < _SORTED_BEFORE
 
 
-def gradient_ranks(job: LoweringContext, kernel: TapeValue) -> tuple[float, float]:
+def place_of(job: LoweringContext, kernel: TapeValue) -> int | None:
+    """A kernel's place among the trainable weights, where it tells when its gradient runs: in `fit`, by
+    TensorFlow's own ops.
+    """
+    if not job.tape.fetches or _is_with_bias(job):
+        return None
+    return job.tape.trainables.get(kernel.buffer)
+
+
+def _is_with_bias(job: LoweringContext) -> bool:
+    """Whether one kernel of oneDNN makes the gradients of a convolution's kernel and bias."""
+    return job.onednn and job.device == "cpu" and job.weight("bias") is not None
+
+
+def gradient_ranks(job: LoweringContext) -> tuple[float, float]:
     """Where the gradients of a convolution's kernel and of its input stand among the readers of a gradient.
 
     In steps of `train_on_batch` on one thread the input's was run first in 47 of 48 places of Keras 2, and in
     49 of 71 of Keras 3; in short steps of Keras 2 the kernel's in 12 of 14, in three nets. In those of `fit`
-    Grappler lists the nodes of a step from its end backwards, the update of the last name first
-    (`SetTransitiveFaninGraph` in tensorflow/core/grappler/utils/transitive_fanin.cc). That of the tenth
-    variable needs the gradients of the inputs of all layers behind it, so these stand last and run first; of
-    the layers before it, where `optimizers.first_updated` says so, the bias's gradient runs first, then the
-    kernel's, then the input's. oneDNN's pass makes one node of the kernel's
-    gradient and the bias's (`_MklNativeConv2DBackpropFilterWithBias`), which ran first in 10 of 12 places of
-    Keras 2 and in 37 of 54 of Keras 3.
+    the kernel's rank stands for those whose updates are reached late; `place_of` tells the others. oneDNN's
+    pass makes one node of the kernel's gradient and the bias's (`_MklNativeConv2DBackpropFilterWithBias`),
+    which ran first in 10 of 12 places of Keras 2 and in 37 of 54 of Keras 3.
 
     Of series the kernel's ran first in `train_on_batch`; in `fit` (two nets, 25 places) it is as for images.
     """
-    if job.onednn and job.device == "cpu" and job.weight("bias") is not None:
+    if _is_with_bias(job):
         return (LAST + SLIGHTLY if job.keras_3 else 2 * LAST), LAST
     if job.tape.fetches:
-        if _is_early(job.tape, kernel):
-            return 0, FIRST
-        return (LAST - SLIGHTLY if job.keras_3 and job.tape.decays else FIRST), LAST
+        return FIRST, LAST
     if job.tape.short and not job.keras_3:
         return 2 * LAST, LAST
     return (LAST - SLIGHTLY if job.keras_3 else FIRST), LAST
@@ -524,7 +532,7 @@ def convolve(
     )
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
-        first, last = (LAST, 0) if len(x.shape) == 3 and not tape.fetches else gradient_ranks(job, kernel)
+        first, last = (LAST, 0) if len(x.shape) == 3 and not tape.fetches else gradient_ranks(job)
         weight = data = None
         if tape.needs(kernel):
             scratch = buffers.filter_gradient_bytes() if buffers else volumes
@@ -540,6 +548,7 @@ def convolve(
                 temporary=scratch,
                 work=longer * flops,
                 rank=first,
+                place=place_of(job, kernel),
             )
         if tape.needs(x):
             scratch = buffers.input_gradient_bytes(batch, job.threads) if buffers else volumes

@@ -16,6 +16,7 @@ from tfmemlens.estimation.keras_step.lowering._context import (
     copied,
     copied_once,
     gradient_ranks,
+    place_of,
     reduce_mean,
     sizes_of_filter,
     volume_bytes,
@@ -124,7 +125,7 @@ def depthwise(job: LoweringContext, x: TapeValue, kernel: TapeValue, shape: tupl
     flops = 2.0 * math.prod(shape) * math.prod(kernel.shape[:-2])
     made = tape.op("DepthwiseConv2dNative", [x, kernel], shape, work=flops)
     sizes = sizes_of_filter(tape, x)
-    first, last = gradient_ranks(job, kernel) if tape.fetches else (FIRST, LAST)
+    first, last = gradient_ranks(job) if tape.fetches else (FIRST, LAST)
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
         weight = data = None
@@ -137,6 +138,7 @@ def depthwise(job: LoweringContext, x: TapeValue, kernel: TapeValue, shape: tupl
                 temporary=scratch,
                 work=flops,
                 rank=first,
+                place=place_of(job, kernel),
             )
         if tape.needs(x):
             data = tape.op(
