@@ -40,6 +40,8 @@ import predictions_thirtysecond_graphs_run
 import predictions_thirtythird_graphs_run
 import predictions_thirtyfourth_graphs_run
 import predictions_thirtyfifth_graphs_run
+import predictions_thirtysixth_graphs_run
+import predictions_thirtyseventh_graphs_run
 
 STEPS = 4
 
@@ -265,6 +267,8 @@ def step_of(case):
         predictions_thirtythird_graphs_run,
         predictions_thirtyfourth_graphs_run,
         predictions_thirtyfifth_graphs_run,
+        predictions_thirtysixth_graphs_run,
+        predictions_thirtyseventh_graphs_run,
     )
     model = case["model"]
     make = globals().get(model) or next(getattr(each, model) for each in graphs if hasattr(each, model))

@@ -60,6 +60,8 @@ import predictions_thirtysecond_run
 import predictions_thirtythird_run
 import predictions_thirtyfourth_run
 import predictions_thirtyfifth_run
+import predictions_thirtysixth_run
+import predictions_thirtyseventh_run
 import tensorflow as tf
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tfmemlens/recording"))
@@ -572,6 +574,8 @@ def built(case):
         predictions_thirtythird_run,
         predictions_thirtyfourth_run,
         predictions_thirtyfifth_run,
+        predictions_thirtysixth_run,
+        predictions_thirtyseventh_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})

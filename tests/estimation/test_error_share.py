@@ -46,10 +46,10 @@ def ways(step: PredictedStep, low: float, high: float) -> PredictedStep:
 
 
 def test_the_bar_lies_beyond_most_ways_and_further_above_than_below(lenet: PredictedStep) -> None:
-    """4 % below (0.96 x 0.8 = 0.768), 11 % above (1.11 x 1.3 = 1.443)."""
+    """7 % below (0.93 x 0.8 = 0.744), 11 % above (1.11 x 1.3 = 1.443)."""
     settings = replace(SETTINGS, onednn=False)
-    assert error_shares(ways(lenet, 1, 1), settings) == pytest.approx((0.04, 0.11), abs=1e-4)
-    assert error_shares(ways(lenet, 0.8, 1.3), settings) == pytest.approx((0.232, 0.443), abs=1e-4)
+    assert error_shares(ways(lenet, 1, 1), settings) == pytest.approx((0.07, 0.11), abs=1e-4)
+    assert error_shares(ways(lenet, 0.8, 1.3), settings) == pytest.approx((0.256, 0.443), abs=1e-4)
 
 
 def test_eight_of_ten_ways_count_and_of_few_all() -> None:
@@ -158,3 +158,15 @@ def test_on_several_threads_a_limit_is_asked_about_ops_in_turn() -> None:
         for workers in (1, 3)
     )
     assert several.pasts()[0] == alone.pasts()[0]
+
+
+def test_the_bar_leaves_out_a_fifth_of_the_ways_above_the_likely_one(
+    lenet: PredictedStep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit does not: it is found with the whole."""
+    settings = replace(SETTINGS, threads=1, workers=1, onednn=False)
+    monkeypatch.setattr(keras_capture, "predict", lambda *_: ways(lenet, 1, 1.5))
+    (timeline,) = keras_capture.capture(lenet.network, settings).timelines
+    assert timeline.error_share == pytest.approx(1.11 * 1.5 - 1 - 0.2 * 1.11 * 0.5, abs=0.001)
+    assert timeline.needed_limit is not None
+    assert timeline.needed_limit.high_bytes >= 1.66 * timeline.peak_bytes

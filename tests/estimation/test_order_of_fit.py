@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -13,8 +15,10 @@ from tests.estimation.test_time_steps import _is_kept, ops, step
 from tests.estimation.test_updates import layer, network
 from tests.models import gzipped
 from tfmemlens.estimation.keras_step.lowering._context import rounds_of_updates
+from tfmemlens.estimation.keras_step.optimizers import optimizer as optimizer_of
 from tfmemlens.estimation.keras_step.prediction import PredictedStep
 from tfmemlens.estimation.keras_step.schedule import SchedulePlan, run
+from tfmemlens.estimation.keras_step.update_order import update_order
 from tfmemlens.knowledge.bfc import RecordedPool
 from tfmemlens.model.network import Network
 from tfmemlens.readers.keras_models._documents import network_of
@@ -62,25 +66,86 @@ def test_it_waits_where_the_batch_goes_in_alone() -> None:
     assert waiting == ["gradient_tape/c0/Conv2DBackpropFilter"]
 
 
+def kernels_that_run_first(predicted: PredictedStep, version: int = 3) -> list[str]:
+    """The layers whose kernel's gradient one thread runs before that of their input."""
+    tape = predicted.step.tape
+    updates = update_order(optimizer_of("sgd"), version == 3, len(tape.trainables))
+    plan = SchedulePlan(tape.ops, tape.buffers, frozenset(), updates)
+    names = [name for name, _, _ in run(plan, RecordedPool(), None, 1, None, Random(0)).executions]
+    layers = sorted({name.split("/")[1] for name in names if "BackpropInput" in name})
+    return [
+        layer
+        for layer in layers
+        if names.index(f"gradient_tape/{layer}/Conv2DBackpropFilter")
+        < names.index(f"gradient_tape/{layer}/Conv2DBackpropInput")
+    ]
+
+
 @pytest.mark.parametrize("rank", [1, 2])
-@pytest.mark.parametrize(
-    ("conv", "order"), [(4, ["bias", "kernel", "input"]), (5, ["input", "bias", "kernel"])]
-)
-def test_beyond_the_tenth_weight_the_inputs_gradient_runs_first(
-    conv: int, order: list[str], rank: int
-) -> None:
-    """The last of the readers runs first; c4 has the weights 8 and 9, c5 the next two. Series go the same
-    way, which in `train_on_batch` run the kernel's first.
-    """
-    predicted = step(convolutions(7, rank), 2, samples=6)
-    kinds = {"BiasAddGrad": "bias", "Conv2DBackpropFilter": "kernel", "Conv2DBackpropInput": "input"}
-    ranks = {
-        word: op.rank
-        for kind, word in kinds.items()
-        for op in ops(predicted, kind)
-        if op.name == f"gradient_tape/c{conv}/{kind}"
-    }
-    assert sorted(ranks, key=lambda word: -ranks[word]) == order
+def test_in_keras_2_the_gradients_of_the_first_kernels_run_before_those_of_their_inputs(rank: int) -> None:
+    """The weights 2, 4 and 6, whose updates are named `_4`, `_6` and `_8`: `_9` comes first."""
+    net = replace(convolutions(11, rank), dialect="keras-2", version="2.11.0")
+    predicted = step(net, 2, samples=6)
+    assert kernels_that_run_first(predicted, 2) == ["c1", "c2", "c3"]
+
+
+def test_in_keras_3_those_of_a_few_in_the_middle_do_with_sgd() -> None:
+    """The walk begins at one of `_14` to `_18` and comes to `_1` before the others."""
+    found = kernels_that_run_first(step(convolutions(11), 2, samples=6))
+    assert found and set(found) <= {"c5", "c6", "c7", "c8", "c9"}
+
+
+def test_near_miss_no_place_decides_where_the_batch_is_given() -> None:
+    tape = step(convolutions(3), 2).step.tape
+    assert all(op.place is None for op in tape.ops)
+    assert any(op.place is not None for op in step(convolutions(3), 2, samples=6).step.tape.ops)
+
+
+def test_onednns_kernel_with_a_bias_has_a_rank_of_its_own() -> None:
+    predicted = step(convolutions(3), 2, samples=6, onednn=True)
+    assert all(op.place is None for op in predicted.step.tape.ops)
+
+
+def skips(count: int) -> Network:
+    """Convolutions of one picture, all summed."""
+    layers = [layer("InputLayer", "x", batch_shape=[None, 8, 8, 4])]
+    layers.append(layer("Conv2D", "stem", "x", filters=4, kernel_size=[1, 1]))
+    names = [f"s{at}" for at in range(count)]
+    layers += [layer("Conv2D", name, "stem", filters=4, kernel_size=[1, 1], use_bias=False) for name in names]
+    layers.append(layer("Add", "sum", "stem") | {"inbound_nodes": [[[name, 0, 0, {}] for name in names]]})
+    layers.append(layer("ReLU", "relu", "sum"))
+    return network(layers, "3.9.0")
+
+
+def readers(count: int, seed: int) -> list[int]:
+    """Those of the gradient that so many convolutions share, by their place in the tape."""
+    predicted = step(skips(count), 2, samples=6)
+    plan = SchedulePlan(predicted.step.tape.ops, predicted.step.tape.buffers)
+    whose = max(
+        range(len(plan.ops)),
+        key=lambda index: sum("Backprop" in plan.ops[each].op for each in plan.followers[index]),
+    )
+    return plan.ordered(Random(seed))[whose]
+
+
+def test_many_readers_of_a_gradient_stand_as_in_a_hash_table_of_their_addresses() -> None:
+    """Neighbours stay together: two or three fall into one bucket."""
+    for seed in range(20):
+        order = readers(7, seed)
+        kernels, inputs = sorted(order)[::2], sorted(order)[1::2]  # they take turns on the tape
+        made = [*reversed(kernels), *reversed(inputs)]
+        assert len(set(order)) == 14
+        falls = sum(after < before for before, after in pairwise(made.index(index) for index in order))
+        assert falls <= 4  # so many buckets are there
+    assert len({tuple(readers(7, seed)) for seed in range(20)}) > 5
+
+
+def test_near_miss_up_to_eight_stand_by_their_ranks() -> None:
+    """The inputs' gradients behind nearly all of the kernels'."""
+    predicted = step(skips(4), 2, samples=6)
+    names = [op.name for op in predicted.step.tape.ops]
+    last = [names[readers(4, seed)[-1]].rpartition("/")[2] for seed in range(40)]
+    assert last.count("Conv2DBackpropInput") > 30
 
 
 def test_attention_in_fit_keeps_the_product_of_its_weights_in_each_layer() -> None:

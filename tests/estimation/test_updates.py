@@ -204,14 +204,14 @@ def test_the_lower_end_leaves_room_for_sums_that_keep_up() -> None:
     assert timeline.lower_error_share is not None
     waiting = 32 * 96 * 3 * 96 * 4  # of the input's kernel none waits
     end = (1 - timeline.lower_error_share) * timeline.peak_bytes
-    assert 0.96 * predict(net, settings).low_bytes - end == pytest.approx(0.45 * waiting, rel=0.2)
+    assert 0.93 * predict(net, settings).low_bytes - end == pytest.approx(0.45 * waiting, rel=0.2)
 
 
 def test_without_a_loop_the_bar_reaches_down_to_most_ways_alone() -> None:
     settings = StepSettings(8, "adam", threads=1, workers=1, onednn=False)
     (timeline,) = capture(look_up(), settings).timelines
     ways = predict(look_up(), settings).low_bytes
-    assert timeline.lower_error_share == pytest.approx(1 - 0.96 * ways / timeline.peak_bytes)
+    assert timeline.lower_error_share == pytest.approx(1 - 0.93 * ways / timeline.peak_bytes)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from tfmemlens.estimation.keras_step import optimizers, training_step
 from tfmemlens.estimation.keras_step.initial_state import allocate_persistent
 from tfmemlens.estimation.keras_step.schedule import Life, ScheduledRun, SchedulePlan, run
 from tfmemlens.estimation.keras_step.tape import TapeBuffer
+from tfmemlens.estimation.keras_step.update_order import update_order
 from tfmemlens.knowledge.bfc import Call, Chunk, Pool, RecordedPool
 from tfmemlens.knowledge.keras_layers import model_types
 from tfmemlens.model.allocation import OUTPUT, PERSISTENT, TEMPORARY, Allocation, AllocationTable
@@ -159,7 +160,9 @@ def _laid_out(network: Network, settings: StepSettings) -> _LaidOut:
     if settings.samples:
         training_step.add_arrays(step, settings.samples)
     kept = frozenset(value.buffer for value in step.outputs) if not settings.training else frozenset()
-    return _LaidOut(done, step, SchedulePlan(step.tape.ops, step.tape.buffers, kept), optimizer, settings)
+    updates = update_order(optimizer, step.tape.keras_3, len(step.tape.trainables))
+    plan = SchedulePlan(step.tape.ops, step.tape.buffers, kept, updates)
+    return _LaidOut(done, step, plan, optimizer, settings)
 
 
 def _settled(

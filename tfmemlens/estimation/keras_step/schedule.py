@@ -23,12 +23,25 @@ from tfmemlens.estimation.keras_step.op_costs import (
     UNSURE,
 )
 from tfmemlens.estimation.keras_step.tape import TapeBuffer, TapeOp
+from tfmemlens.estimation.keras_step.update_order import UpdateOrder
 from tfmemlens.estimation.threads import Worker, hand_over, next_for, stolen_at
 from tfmemlens.knowledge.bfc import Chunk, Pool
 from tfmemlens.values import dataclass
 
 _AFTER_MICROS = 0.001
 """What one op frees another takes: a start comes this much after the end that made room."""
+_LISTED_READERS = 8
+"""The edges of a node stand in the order in which they were made, more than so many in that of a hash table
+of their addresses (`EdgeSet` in tensorflow/core/graph/edgeset.h).
+"""
+_BUCKET_PLACES, _BUCKET_FILL, _BUCKET_BYTES = 8, 0.8, 256
+"""Of that table: places in a bucket, the share of all that may be taken, and the addresses that fall into one
+bucket before the next one's begin (`FlatRep` in tsl/lib/gtl/flatrep.h).
+"""
+_SURELY = 5.0
+"""A rank that chance does not change."""
+_READER_BYTES = 96
+"""What the edges of one reader take, which are made one after the other: three of 32 bytes."""
 
 
 class Life(NamedTuple):
@@ -83,13 +96,17 @@ class _Temporary(NamedTuple):
 
 class SchedulePlan:
     """What all runs of a step share: who reads what, and which op waits for which. `kept` are buffers that
-    outlive the step.
+    outlive the step; `updates` is the order in which a step of `fit` reaches them.
     """
 
     def __init__(
-        self, ops: Sequence[TapeOp], buffers: Sequence[TapeBuffer], kept: frozenset[int] = frozenset()
+        self,
+        ops: Sequence[TapeOp],
+        buffers: Sequence[TapeBuffer],
+        kept: frozenset[int] = frozenset(),
+        updates: UpdateOrder | None = None,
     ) -> None:
-        self.ops, self.buffers = ops, buffers
+        self.ops, self.buffers, self.updates = ops, buffers, updates
         self.sizes = [buffer.bytes for buffer in buffers]
         self.reads = [tuple(set(op.reads)) for op in ops]
         """Each buffer once."""
@@ -123,14 +140,39 @@ class SchedulePlan:
     def ordered(self, order: Random | None) -> list[list[int]]:
         """By op those that wait for it, in the order in which they become ready."""
         followers = self.followers.copy()
+        first = self.updates.kernels_first(order) if order and self.updates else None
         for index in self.ranked:
             readers = followers[index]
+            ranks = {reader: self._rank(reader, first) for reader in readers}
+            if order and len(readers) > _LISTED_READERS:
+                made = sorted(readers, key=lambda reader: (ranks[reader], -reader))
+                followers[index] = _by_address(made, order)
+                continue
             places = {
-                reader: self.ops[reader].rank + (order.uniform(-UNSURE, UNSURE) if order else 0)
-                for reader in readers
+                reader: ranks[reader] + (order.uniform(-UNSURE, UNSURE) if order else 0) for reader in readers
             }
             followers[index] = sorted(readers, key=lambda reader: (places[reader], reader))
         return followers
+
+    def _rank(self, reader: int, first: frozenset[int] | None) -> float:
+        """`first`: kernels, by their places, whose gradients are reached first in this step."""
+        op = self.ops[reader]
+        if first is None or op.place is None:
+            return op.rank
+        return _SURELY if op.place in first else -_SURELY
+
+
+def _by_address(readers: Sequence[int], order: Random) -> list[int]:
+    """Readers in the order of a hash table of their edges' addresses; where these begin is chance."""
+    buckets = 1
+    while buckets * _BUCKET_PLACES * _BUCKET_FILL < len(readers):
+        buckets *= 2
+    start = order.uniform(0, buckets * _BUCKET_BYTES)
+    bucket = {
+        reader: int((start + place * _READER_BYTES) // _BUCKET_BYTES) % buckets
+        for place, reader in enumerate(readers)
+    }
+    return sorted(readers, key=lambda reader: bucket[reader])
 
 
 class _Memory:

@@ -77,6 +77,10 @@ class TapeOp:
     """Its place among the readers of a tensor in the graph that Grappler leaves; those of one rank stand as
     they were made.
     """
+    place: int | None = None
+    """Of the gradient of a convolution's kernel in `fit`: the kernel's place among the trainable weights,
+    which tells its rank with the order of their updates.
+    """
 
 
 _NUMBER = regex(r"_\d+\Z")
@@ -125,8 +129,10 @@ class Tape:
     3).
     """
     _constants_once: dict[tuple[str, Sizes, str], TapeValue] = field(default_factory=dict)
-    padded: dict[tuple[int, Sizes], TapeValue] = field(default_factory=dict)
-    """What was padded, by the value and its new shape: Grappler computes the same once."""
+    copied_once: dict[tuple[int, Sizes, str, Sizes], TapeValue] = field(default_factory=dict)
+    """What was padded or cut apart, by the buffer, its shape, the op and the new shape: Grappler computes the
+    same once.
+    """
     turned_once: dict[tuple[int, Sizes], TapeValue] = field(default_factory=dict)
     """What was turned for the gradients of products, by the buffer and its new shape, likewise."""
     normalised: set[int] = field(default_factory=set)
@@ -221,6 +227,7 @@ class Tape:
         early: bool = False,
         late: bool = False,
         rank: float = 0,
+        place: int | None = None,
         repeated: bool = False,
     ) -> TapeValue:
         """One kernel with one output, of the first input's type unless told otherwise; it may write over the
@@ -253,6 +260,7 @@ class Tape:
                 early=early,
                 late=late,
                 rank=rank,
+                place=place,
             )
         )
         if any(each.index in self.wanted for each in reads):
@@ -309,6 +317,12 @@ class Tape:
         if value.index in self.wanted:
             self.wanted.add(made.index)
             self.gradient(made, (value,), lambda grad: (self.alias(grad, value.shape),))
+        return made
+
+    def twin(self, value: TapeValue) -> TapeValue:
+        """The same tensor once more, with gradients of its own."""
+        made = TapeValue(len(self.values), value.shape, value.dtype, value.buffer)
+        self.values.append(made)
         return made
 
     def slices(self, value: TapeValue) -> list[TapeValue]:

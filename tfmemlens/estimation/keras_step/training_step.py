@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from tfmemlens.estimation.keras_step import optimizers
 from tfmemlens.estimation.keras_step.losses import loss_of, losses_of
 from tfmemlens.estimation.keras_step.lowering import LoweringContext, known, lower
-from tfmemlens.estimation.keras_step.lowering._context import cast, sizes_of, time_in_front
+from tfmemlens.estimation.keras_step.lowering._context import EITHER, cast, sizes_of, time_in_front
 from tfmemlens.estimation.keras_step.penalties import Penalty, penalty_of, penalty_of_activity, seeds_of
 from tfmemlens.estimation.keras_step.tape import Tape, TapeValue
 from tfmemlens.estimation.needed_limit import FETCHED_BATCHES
@@ -140,8 +140,6 @@ def add_arrays(step: TrainingStep, samples: int) -> None:
         step.fetched += [beside("fetched batch", value, value.shape[0]) for _ in range(FETCHED_BATCHES)]
 
 
-_EITHER = 0.01
-"""A rank that leaves the order of two readers to chance."""
 _ARGMAX_METRICS = {"accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy"}
 
 
@@ -173,7 +171,7 @@ def _leave_open_when_probabilities_are_made(tape: Tape, output: TapeValue) -> No
     """
     for at, op in enumerate(tape.ops):
         if op.op == "Softmax" and output.buffer in op.writes:
-            tape.ops[at] = replace(op, rank=_EITHER)
+            tape.ops[at] = replace(op, rank=EITHER)
 
 
 def _copy_tables_first(tape: Tape) -> None:

@@ -25,6 +25,8 @@ _SORTED_BEFORE = 10
 """The end of a step's graph waits for the updates of all variables, sorted by their names: there `_9` comes
 behind `_10`.
 """
+EITHER = 0.01
+"""A rank that leaves the order of two readers to chance."""
 SLIGHTLY = 0.55
 """How far apart two ranks are that stand so in two of three places, the other way round in the third."""
 
@@ -293,10 +295,11 @@ def softmax(tape: Tape, x: TapeValue, twice: bool = False) -> TapeValue:
     """Its gradient reads its output, and passes over two products.
 
     `twice`: a product with it is kept as well, as in Keras 3's attention on what needs no gradient; the
-    gradient then writes over both.
+    gradient then writes over both. The product comes at once, or when the forward pass waits for labels that
+    are cast, or only when the gradient asks for it: four of one net were seen in two of these places.
     """
     made = tape.op("Softmax", [x], over=[x])
-    kept = tape.op("Mul", [made]) if twice and tape.training else made
+    kept = tape.op("Mul", [made], rank=EITHER) if twice and tape.training else made
 
     def back(grad: TapeValue) -> list[TapeValue]:
         product = tape.op("Mul", [grad, made], over=[made] if kept is not made else [])
@@ -323,6 +326,19 @@ def reduce_mean(tape: Tape, x: TapeValue, shape: Sizes, op: str = "Mean") -> Tap
 def copied(tape: Tape, x: TapeValue, op: str, shape: Sizes, back_op: str) -> TapeValue:
     """An op that copies: padding, transposition, resizing; its gradient copies back."""
     made = tape.op(op, [x], shape)
+    tape.gradient(made, [x], lambda grad: [tape.op(back_op, [grad], x.shape)])
+    return made
+
+
+def copied_once(tape: Tape, x: TapeValue, op: str, shape: Sizes, back_op: str) -> TapeValue:
+    """The same of a tensor that several layers copy alike: Grappler keeps one of the copies
+    (`common_subgraph_elimination.cc` in tensorflow/core/grappler/optimizers), their gradients stay apart.
+    """
+    key = x.buffer, x.shape, op, shape
+    if key not in tape.copied_once:
+        tape.copied_once[key] = copied(tape, x, op, shape, back_op)
+        return tape.copied_once[key]
+    made = tape.twin(tape.copied_once[key])
     tape.gradient(made, [x], lambda grad: [tape.op(back_op, [grad], x.shape)])
     return made
 
@@ -384,25 +400,35 @@ def _is_early(tape: Tape, weight: TapeValue) -> bool:
     return tape.fetches and tape.trainables.get(weight.buffer, 0) < _SORTED_BEFORE
 
 
-def gradient_ranks(job: LoweringContext, kernel: TapeValue) -> tuple[float, float]:
+def place_of(job: LoweringContext, kernel: TapeValue) -> int | None:
+    """A kernel's place among the trainable weights, where it tells when its gradient runs: in `fit`, by
+    TensorFlow's own ops.
+    """
+    if not job.tape.fetches or _is_with_bias(job):
+        return None
+    return job.tape.trainables.get(kernel.buffer)
+
+
+def _is_with_bias(job: LoweringContext) -> bool:
+    """Whether one kernel of oneDNN makes the gradients of a convolution's kernel and bias."""
+    return job.onednn and job.device == "cpu" and job.weight("bias") is not None
+
+
+def gradient_ranks(job: LoweringContext) -> tuple[float, float]:
     """Where the gradients of a convolution's kernel and of its input stand among the readers of a gradient.
 
     In steps of `train_on_batch` on one thread the input's was run first in 47 of 48 places of Keras 2, and in
     49 of 71 of Keras 3; in short steps of Keras 2 the kernel's in 12 of 14, in three nets. In those of `fit`
-    Grappler lists the nodes of a step from its end backwards, the update of the last name first
-    (`SetTransitiveFaninGraph` in tensorflow/core/grappler/utils/transitive_fanin.cc). That of the tenth
-    variable needs the gradients of the inputs of all layers behind it, so these stand last and run first; of
-    the layers before it the bias's gradient runs first, then the kernel's, then the input's. So it was in 27
-    of 36 places of seven graphs (TensorFlow 2.11, 2.21). oneDNN's pass makes one node of the kernel's
-    gradient and the bias's (`_MklNativeConv2DBackpropFilterWithBias`), which ran first in 10 of 12 places of
-    Keras 2 and in 37 of 54 of Keras 3.
+    the kernel's rank stands for those whose updates are reached late; `place_of` tells the others. oneDNN's
+    pass makes one node of the kernel's gradient and the bias's (`_MklNativeConv2DBackpropFilterWithBias`),
+    which ran first in 10 of 12 places of Keras 2 and in 37 of 54 of Keras 3.
 
     Of series the kernel's ran first in `train_on_batch`; in `fit` (two nets, 25 places) it is as for images.
     """
-    if job.onednn and job.device == "cpu" and job.weight("bias") is not None:
+    if _is_with_bias(job):
         return (LAST + SLIGHTLY if job.keras_3 else 2 * LAST), LAST
     if job.tape.fetches:
-        return (0, FIRST) if _is_early(job.tape, kernel) else (FIRST, LAST)
+        return FIRST, LAST
     if job.tape.short and not job.keras_3:
         return 2 * LAST, LAST
     return (LAST - SLIGHTLY if job.keras_3 else FIRST), LAST
@@ -506,7 +532,7 @@ def convolve(
     )
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
-        first, last = (LAST, 0) if len(x.shape) == 3 and not tape.fetches else gradient_ranks(job, kernel)
+        first, last = (LAST, 0) if len(x.shape) == 3 and not tape.fetches else gradient_ranks(job)
         weight = data = None
         if tape.needs(kernel):
             scratch = buffers.filter_gradient_bytes() if buffers else volumes
@@ -522,6 +548,7 @@ def convolve(
                 temporary=scratch,
                 work=longer * flops,
                 rank=first,
+                place=place_of(job, kernel),
             )
         if tape.needs(x):
             scratch = buffers.input_gradient_bytes(batch, job.threads) if buffers else volumes

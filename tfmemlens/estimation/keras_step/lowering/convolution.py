@@ -14,7 +14,9 @@ from tfmemlens.estimation.keras_step.lowering._context import (
     biased,
     convolve,
     copied,
+    copied_once,
     gradient_ranks,
+    place_of,
     reduce_mean,
     sizes_of_filter,
     volume_bytes,
@@ -35,9 +37,7 @@ def _conv(job: LoweringContext) -> list[TapeValue]:
     if job.config.get("padding") == "causal":
         reach = (kernel.shape[0] - 1) * _first(job.config.get("dilation_rate", 1))
         wide = (x.shape[0], x.shape[1] + reach, *x.shape[2:])
-        if (x.index, wide) not in tape.padded:
-            tape.padded[x.index, wide] = copied(tape, x, "Pad", wide, "Slice")
-        x = tape.padded[x.index, wide]
+        x = copied_once(tape, x, "Pad", wide, "Slice")
     positions = math.prod(_space(job, shape))
     op = "Conv3D" if len(_space(job, shape)) == 3 else "Conv2D"
     patch, channels = math.prod(kernel.shape[:-1]), kernel.shape[-1]
@@ -45,7 +45,7 @@ def _conv(job: LoweringContext) -> list[TapeValue]:
     if apart is None:
         made = convolve(job, x, kernel, shape, positions, patch, channels, op)
     else:
-        moved = copied(tape, x, "SpaceToBatchND", apart, "BatchToSpaceND")
+        moved = copied_once(tape, x, "SpaceToBatchND", apart, "BatchToSpaceND")
         reduced = [size - reach + 1 for size, reach in zip(apart[1:-1], kernel.shape, strict=False)]
         inner = (apart[0], *reduced, channels)
         made = convolve(job, moved, kernel, inner, math.prod(reduced), patch, channels, op)
@@ -125,7 +125,7 @@ def depthwise(job: LoweringContext, x: TapeValue, kernel: TapeValue, shape: tupl
     flops = 2.0 * math.prod(shape) * math.prod(kernel.shape[:-2])
     made = tape.op("DepthwiseConv2dNative", [x, kernel], shape, work=flops)
     sizes = sizes_of_filter(tape, x)
-    first, last = gradient_ranks(job, kernel) if tape.fetches else (FIRST, LAST)
+    first, last = gradient_ranks(job) if tape.fetches else (FIRST, LAST)
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
         weight = data = None
@@ -138,6 +138,7 @@ def depthwise(job: LoweringContext, x: TapeValue, kernel: TapeValue, shape: tupl
                 temporary=scratch,
                 work=flops,
                 rank=first,
+                place=place_of(job, kernel),
             )
         if tape.needs(x):
             data = tape.op(
