@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.host_ram.new_array import NewArray, new_array
+from tfmemlens.findings.support.host_ram.replay import option_of_library, smaller_buffer
 from tfmemlens.findings.support.kills import another_program
-from tfmemlens.findings.support.told_again import SMALLER_REPLAY
+from tfmemlens.findings.support.told_again import SMALLER_REPLAY, smaller_replay
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import FailedRequest, Frame, RequestKind
@@ -24,25 +25,6 @@ _FACTS = ("replaying", "learning from a buffer")
 _CAPACITY = regex(r"(?i)\A_?(?:\w*(?:replay|buffer|memory)_(?:size|capacity|length)|max_length|capacity)\Z")
 _NO_CAPACITY = regex(r"(?i)init|start|min|warm|shuffle|batch")
 _LEAST_ENTRIES, _INNERMOST, _LONGEST = 1000, 5, 60
-_SETTINGS = (
-    (
-        regex(r"(?i)WrappedReplayBuffer|dopamine"),
-        "WrappedReplayBuffer.replay_capacity = 100000   # in the .gin file; 1,000,000 of 84x84 are 6.6 GiB",
-    ),
-    (
-        regex(r"(?i)\bgarage\b"),
-        "SimpleReplayBuffer(..., size_in_transitions=100_000, time_horizon=100)",
-    ),
-    (regex(r"(?i)stable[_-]?baselines"), "DQN(..., buffer_size=50_000)   # SAC, TD3 and DDPG, too"),
-    (regex(r"(?i)tf[_-]agents"), "TFUniformReplayBuffer(spec, batch_size, max_length=10_000)"),
-    (
-        regex(r"(?i)\brlcard\b|\bNFSPAgent\b"),
-        "NFSPAgent(..., reservoir_buffer_capacity=100_000, q_replay_memory_size=30_000)",
-    ),
-    (regex(r"(?i)\brllib\b"), 'config["replay_buffer_config"] = {"capacity": 50_000}'),
-    (regex(r"(?i)\bSequentialMemory\b|\bkeras-?rl\b"), "SequentialMemory(limit=50_000, window_length=4)"),
-)
-"""By what names the library: how its buffer's capacity is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +97,22 @@ def _smaller(
     case: Case, failed: FailedRequest, made: NewArray | None, stated: tuple[str, int, Line] | None
 ) -> Remedy:
     """A smaller capacity, by the name that the text or the library has for it."""
-    code = next((code for names, code in _SETTINGS if any(map(names.search, _texts(case, failed)))), None)
+    option, code = option_of_library(" ".join(_texts(case, failed))) or ("", None)
     remedy = replace(SMALLER_REPLAY, code=code or SMALLER_REPLAY.code)
-    shape = failed.shape
+    shape, told = failed.shape, case.capture.surroundings
     if shape is not None and all(shape):
+        if found := smaller_buffer(case, failed):
+            return found
         sides = [size for size in shape if size is not None]
+        each = rough((failed.tensor_bytes or 0) // sides[0])
+        set_by = f"; it is set by `{option}`" if option else ""
         text = (
-            f"give the buffer fewer entries: each takes {rough((failed.tensor_bytes or 0) // sides[0])}, and"
-            f" {sides[0]:,} of them were asked for; store observations small (scaled down, as uint8)"
+            f"give the buffer fewer entries: each takes {each}, and {sides[0]:,} of them were asked for;"
+            f" store observations small (scaled down, as uint8){set_by}"
         )
         return replace(remedy, text=text)
+    if told.shows("replay capacity") and not (stated and made):
+        return smaller_replay(told)
     if stated:
         name, count, line = stated
         whole = made.bytes if made and made.bytes and count in made.sizes else None
@@ -134,7 +122,7 @@ def _smaller(
             f" RAM{tenth}; a buffer in uint8 takes a quarter of one in float32"
         )
         return replace(remedy, text=text, code=code)
-    return remedy
+    return smaller_buffer(case, failed) or remedy
 
 
 def _texts(case: Case, failed: FailedRequest) -> Iterator[str]:

@@ -33,9 +33,20 @@ _OPTIONS = (
         "buffer_size",
         "DQN('CnnPolicy', env, buffer_size={n})   # SAC, TD3, DDPG take it, too",
     ),
-    (r"rlcard|NFSPAgent", "q_replay_memory_size", "NFSPAgent(..., q_replay_memory_size={n})"),
+    (
+        r"rlcard|NFSPAgent",
+        "q_replay_memory_size",
+        "NFSPAgent(..., reservoir_buffer_capacity={n}, q_replay_memory_size={n})",
+    ),
     (r"simple_dqn", "--replay_size", "./train.sh ROM --replay_size {n}"),
-    (r"TFUniformReplayBuffer|tf_agents", "max_length", "TFUniformReplayBuffer(spec, 1, max_length={n})"),
+    (r"TFUniformReplayBuffer|tf[_-]agents", "max_length", "TFUniformReplayBuffer(spec, 1, max_length={n})"),
+    (
+        r"(?i)\bgarage\b",
+        "size_in_transitions",
+        "SimpleReplayBuffer(..., size_in_transitions={n}, time_horizon=100)",
+    ),
+    (r"(?i)\brllib\b", "capacity", 'config["replay_buffer_config"] = {{"capacity": {n}}}'),
+    (r"(?i)\bSequentialMemory\b|\bkeras-?rl\b", "limit", "SequentialMemory(limit={n}, window_length=4)"),
 )
 """By what names the library: the option of its buffer, and how it is set."""
 _FEWER, _FEW_IN_WORDS = 100_000, 10_000
