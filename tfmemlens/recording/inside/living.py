@@ -8,6 +8,7 @@ import os
 import sys
 import sysconfig
 import time
+import weakref
 from collections import deque
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
@@ -75,7 +76,7 @@ def living(
             break
         if type(container) is dict and _LOGITS in container:
             attributes.append(container)
-        elif isinstance(container, (list, dict, tuple, set, deque)):
+        elif issubclass(type(container), (list, dict, tuple, set, deque)):  # a proxy may have no `__class__`
             _add_all(container, held, tape)
     held.add_hanging()
     for container in attributes:
@@ -668,15 +669,20 @@ def _word(container: Any) -> str:
     return type(container).__name__
 
 
+_PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
 _CACHED = "_lru_cache_wrapper"
 """A function under `functools.lru_cache` or `cache`, which the collector leads to the results of."""
 
 
 def may_hold(value: Any) -> bool:
-    """Whether an object is a container, a function with a closure, or of a class of the user's."""
+    """Whether an object is a container, a function with a closure, or of a class of the user's. A proxy holds
+    nothing, and raises ReferenceError for whatever is asked of it when its object is gone.
+    """
+    kind = type(value)
+    if kind in _PROXIES:
+        return False
     if isinstance(value, (list, dict, tuple, set, frozenset, deque)):
         return bool(value)
-    kind = type(value)
     if kind.__name__ == "function":
         return bool(value.__closure__)
     root = (kind.__module__ or "").split(".")[0]
