@@ -71,6 +71,7 @@ from tfmemlens.findings.support.host_ram.limits import (
     shared_with_the_gpu,
 )
 from tfmemlens.findings.support.host_ram.new_array import made_by_a_line
+from tfmemlens.findings.support.host_ram.no_lack import no_lack
 from tfmemlens.findings.support.host_ram.pinned import (
     LADDER,
     MORE_PINNED,
@@ -175,6 +176,8 @@ def check(case: Case) -> Iterator[Finding]:
         because = because or f"this is {what}, not GPU memory"
         if kept := experiences(case, moment):
             because += f"; {kept.words}"
+        if bug := no_lack(case, moment):
+            because = bug.words
         of_pool = pinned and is_dump(moment)
         if of_pool:
             because = (
@@ -460,6 +463,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         return
     if compiler_of(failed):
         yield from less_ram_to_compile()
+        return
+    if bug := no_lack(case, moment):
+        yield bug.remedy
         return
     if kept := experiences(case, moment):
         yield kept.remedy

@@ -240,6 +240,7 @@ TABLE: dict[str, Applicability] = {
     "watch-ram": _ANYWHERE,
     "where-it-stands": _ANYWHERE,
     "tell-which": Applicability(),
+    "see-the-scores": _ANYWHERE,
     "how-it-ended": Applicability(shell=True),
     "smaller-first": Applicability(shell=True),
     "mend-the-error": Applicability(),
