@@ -124,3 +124,39 @@ def test_a_batch_in_vain_asks_who_holds_the_gpu(vain: str) -> None:
     text = "run_pretraining.py of BERT, a TensorFlow model, ends in OOM on my GPU.\n\n{} The OOM stays.\n"
     assert explained(text.format(vain)).actions[0].remedy.slug == "see-device-users"
     assert explained(text.format("It is slow.")).actions[0].remedy.slug != "see-device-users"
+
+
+FREE = "totalMemory: {}GiB freeMemory: {}\n"
+CREATED = (
+    "Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:{0} with 7535 MB memory) ->"
+    " physical GPU (device: {0}, name: GeForce GTX 1080, pci bus id: 0000:0{0}:00.0, compute capability: 6.1)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("whole", "first", "later"), [("10.92", "10.76GiB", "359MiB"), ("7.93", "7.81GiB", "0B")]
+)
+def test_a_gpu_that_a_first_start_emptied_is_its_pool(whole: str, first: str, later: str) -> None:
+    text = (
+        f"Two keras models, one each.\n{FREE.format(whole, first)}\nthe second:\n{FREE.format(whole, later)}"
+    )
+    told = explained(text)
+    assert "TensorFlow's own pool" in told.verdict
+    assert [each.remedy.slug for each in told.actions] == ["growth", "one-process-for-all"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        FREE.format("10.92", "10.76GiB") + FREE.format("10.92", "10.70GiB"),
+        FREE.format("10.92", "10.76GiB") + FREE.format("7.93", "146MiB"),
+        FREE.format("10.92", "359MiB") + FREE.format("10.92", "10.76GiB"),
+        FREE.format("7.93", "7.81GiB")
+        + FREE.format("7.93", "146MiB")
+        + CREATED.format(0)
+        + CREATED.format(1),
+        FREE.format("7.93", "7.81GiB") + FREE.format("7.93", "146MiB") + "Its memory grows at each call.\n",
+    ],
+)
+def test_other_figures_of_free_memory_tell_of_no_first_start(text: str) -> None:
+    assert "free at the first start" not in explained(f"A keras model.\n{text}").verdict

@@ -656,6 +656,8 @@ def _alone(case: Case, line: Line) -> bool:
         return False  # a log's words, and no failure's
     if whole_pool_at_start.by_a_server(case) or whole_pool_at_start.at_import(case):
         return False
+    if whole_pool_at_start.before_and_after(case):
+        return False
     return not any(True for rule in _MORE_PARTICULAR for _ in rule.check(case))
 
 
