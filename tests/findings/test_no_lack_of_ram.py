@@ -129,7 +129,7 @@ def test_a_batch_in_vain_asks_who_holds_the_gpu(vain: str) -> None:
 FREE = "totalMemory: {}GiB freeMemory: {}\n"
 CREATED = (
     "Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:{0} with 7535 MB memory) ->"
-    " physical GPU (device: {0}, name: GeForce GTX 1080, pci bus id: 0000:0{0}:00.0, compute capability: 6.1)\n"
+    " physical GPU (device: {0}, name: GeForce GTX 1080, pci bus id: 0000:0{0}:00.0)\n"
 )
 
 
@@ -160,3 +160,36 @@ def test_a_gpu_that_a_first_start_emptied_is_its_pool(whole: str, first: str, la
 )
 def test_other_figures_of_free_memory_tell_of_no_first_start(text: str) -> None:
     assert "free at the first start" not in explained(f"A keras model.\n{text}").verdict
+
+
+ARRAY = (
+    'Traceback (most recent call last):\n  File "show.py", line 41, in <module>\n    {}\n'
+    "MemoryError: Unable to allocate {} for an array with shape {} and data type float64\n\nkeras\n"
+)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "display_grid = np.zeros((size * n_cols, images_per_row * size))",
+        "grid = numpy.ones((rows * height, columns * width))",
+        "canvas = np.empty((n * side, n * side), dtype=float)",
+    ],
+)
+def test_a_grid_of_tiles_is_no_data_set(line: str) -> None:
+    told = explained(ARRAY.format(line, "64.0 GiB", "(262144, 32768)"))
+    assert [each.remedy.slug for each in told.actions] == ["wrong-side"]
+
+
+@pytest.mark.parametrize(
+    ("line", "size", "shape"),
+    [
+        ("x = np.zeros((len(files), 224 * 224))", "18.7 GiB", "(50000, 50176)"),
+        ("x = np.zeros((n * 2, h * 2, w * 2))", "64.0 GiB", "(8192, 1024, 1024)"),
+        ("x = load(n * 2, m * 2)", "64.0 GiB", "(262144, 32768)"),
+        ("x = np.zeros((size * n, rows * size))", "1.00 MiB", "(512, 256)"),
+    ],
+)
+def test_other_arrays_are_no_grid_of_tiles(line: str, size: str, shape: str) -> None:
+    told = explained(ARRAY.format(line, size, shape))
+    assert "wrong-side" not in [each.remedy.slug for each in told.actions]

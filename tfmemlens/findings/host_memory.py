@@ -30,6 +30,7 @@ from tfmemlens.findings.support.host_ram.arrays import (
     characters,
     is_small,
     joins_outputs,
+    of_a_grid,
     of_an_array,
     of_growth,
     reads_one_sample,
@@ -483,6 +484,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     grows = case.capture.surroundings.shows("growing in words")
     unexplained, fallback = False, None
     of_array = failed.kind is RequestKind.HOST and (failed.shape is not None or MEMORY_ERROR.search(said))
+    if of_array and not is_small(failed) and (grid := of_a_grid(failed)):
+        yield grid
+        return
     if of_array:
         if (
             failed.dtype == "float64"

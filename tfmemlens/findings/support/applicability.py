@@ -241,6 +241,7 @@ TABLE: dict[str, Applicability] = {
     "where-it-stands": _ANYWHERE,
     "tell-which": Applicability(),
     "see-the-scores": _ANYWHERE,
+    "wrong-side": _ANYWHERE,
     "one-process-for-all": Applicability(_TENSORFLOW, devices=_ON_GPU),
     "how-it-ended": Applicability(shell=True),
     "smaller-first": Applicability(shell=True),
