@@ -133,10 +133,10 @@ def of_a_grid(failed: FailedRequest) -> Remedy | None:
     if grid is None or failed.shape is None or len(failed.shape) != _SIDES:
         return None
     return Remedy(
-        f"print what the sides are made of (`{grid['rows'].strip()}`, `{grid['columns'].strip()}`) before this"
-        " line: one may be far from what is meant. Where it lays out maps of layers, a flat layer (Flatten,"
-        " Dense) has none, and its count of values is taken for a side: skip such layers. A picture that must"
-        " be so large fits in a mapped file (np.memmap)",
+        f"print what the sides are made of (`{grid['rows'].strip()}`, `{grid['columns'].strip()}`) before"
+        " this line: one may be far from what is meant. Where it lays out maps of layers, a flat layer"
+        " (Flatten, Dense) has none, and its count of values is taken for a side: skip such layers. A picture"
+        " that must be so large fits in a mapped file (np.memmap)",
         "if activation.ndim != 4: continue   # no (1, height, width, channels)",
         slug="wrong-side",
     )
