@@ -30,6 +30,7 @@ from tfmemlens.findings.support.host_ram.arrays import (
     characters,
     is_small,
     joins_outputs,
+    of_a_grid,
     of_an_array,
     of_growth,
     reads_one_sample,
@@ -71,6 +72,7 @@ from tfmemlens.findings.support.host_ram.limits import (
     shared_with_the_gpu,
 )
 from tfmemlens.findings.support.host_ram.new_array import made_by_a_line
+from tfmemlens.findings.support.host_ram.no_lack import no_lack
 from tfmemlens.findings.support.host_ram.pinned import (
     LADDER,
     MORE_PINNED,
@@ -175,6 +177,8 @@ def check(case: Case) -> Iterator[Finding]:
         because = because or f"this is {what}, not GPU memory"
         if kept := experiences(case, moment):
             because += f"; {kept.words}"
+        if bug := no_lack(case, moment):
+            because = bug.words
         of_pool = pinned and is_dump(moment)
         if of_pool:
             because = (
@@ -461,6 +465,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if compiler_of(failed):
         yield from less_ram_to_compile()
         return
+    if bug := no_lack(case, moment):
+        yield bug.remedy
+        return
     if kept := experiences(case, moment):
         yield kept.remedy
         if kept.shown:
@@ -477,6 +484,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     grows = case.capture.surroundings.shows("growing in words")
     unexplained, fallback = False, None
     of_array = failed.kind is RequestKind.HOST and (failed.shape is not None or MEMORY_ERROR.search(said))
+    if of_array and not is_small(failed) and (grid := of_a_grid(failed)):
+        yield grid
+        return
     if of_array:
         if (
             failed.dtype == "float64"

@@ -46,7 +46,15 @@ def check(case: Case) -> Iterator[Finding]:
         return
     nan = told.shows("no number") if alone else None
     other = f"; that the loss is nan ({nan.place}) has another cause than memory" if nan else ""
+    empty = empty_result(told) if alone and not nan else None
+    if empty:
+        other = (
+            f"; that nothing is found in the input ({empty.place}) most likely has another cause than memory"
+        )
     whole = f"{text}: no failure, {framework_name(case)} chose a slower plan with less workspace{other}"
+    helping = (FIND_THE_NAN,) if nan else ()
+    if empty:
+        helping = (_SEE_THE_SCORES,)
     going = _goes_on(told) if alone else None
     if going and not nan:
         whole += f", and the program goes on ({going.place})"
@@ -56,10 +64,27 @@ def check(case: Case) -> Iterator[Finding]:
         evidence=(
             Evidence("the largest of them", largest.line),
             *((Evidence("the loss is no number", nan),) if nan else ()),
+            *((Evidence("nothing is found", empty),) if empty else ()),
             *((Evidence("it goes on", going),) if going and not nan else ()),
         ),
-        remedies=(FIND_THE_NAN,) if nan else (),
+        remedies=helping,
     )
+
+
+_SEE_THE_SCORES = Remedy(
+    "ignore the warning, and look at the scores: where all are below the threshold the model is trained too"
+    " little, or with other labels or input; where there are none, see how the program ended",
+    "print(scores.max(), labels)   # then: min_score_thresh=0.2; echo $? after it",
+    slug="see-the-scores",
+)
+
+
+def empty_result(told: Surroundings) -> Line | None:
+    """The line that says that a model found nothing, where no word says that the program ended by force."""
+    ends = ("ended in words", "killed in words", "raising an exception", "a smaller batch helps")
+    if told.raised or told.kernel_died or any(map(told.shows, ends)):
+        return None
+    return told.shows("an empty result")
 
 
 _SIZE = regex(r"(?i)trying to allocate (?P<size>\d[\d.]{0,8}) ?(?P<unit>[KMGT]i?B)\b")

@@ -27,6 +27,7 @@ from tfmemlens.findings import (
     processes_on_one_device,
     whole_pool_at_start,
 )
+from tfmemlens.findings.soft_warnings_only import empty_result
 from tfmemlens.findings.support import profiled_lines, remedies, steps_of_torch_xla
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.compiling import compiled_then
@@ -66,6 +67,7 @@ from tfmemlens.findings.support.which_memory import (
     CACHE,
     DEVICE,
     HOST,
+    RAM_IN_STOCK,
     RAN_OUT,
     how_to_tell,
     named_by,
@@ -262,6 +264,7 @@ def check(case: Case) -> Iterator[Finding]:
             *((ended[0],) if ended else ()),
             *((_OF_ANOTHER_ERROR,) if another_error(told) and not grows else ()),
             *((differs.remedy,) if differs else ()),
+            *(() if grows or differs else _who_holds_it(case, where)),
             *_of_the_guess(likely, claimed),
             *_unless_ended(
                 _before_the_log(_remedies(case, told, line, grows, likely), None if likely else claimed),
@@ -321,6 +324,22 @@ def _of_a_question(told: Surroundings, line: Line) -> Finding:
         evidence=(Evidence("what the text asks", line), Evidence("the error", error)),
         remedies=(_OF_ANOTHER_ERROR,),
     )
+
+
+def _who_holds_it(case: Case, where: str) -> tuple[Remedy, ...]:
+    """To see who holds the GPU first, where a batch of any size fails in the same way."""
+    told = case.capture.surroundings
+    line = told.shows("any batch alike") or told.shows("a smaller batch in vain")
+    if line is None or where == HOST or told.device_uses or framework_of(case) != TENSORFLOW:
+        return ()
+    if told.shows("fails on the GPU alone") or situation(case).program or board(case):
+        return ()
+    text = (
+        f"a smaller batch changed nothing ({line.place}), so see first whether another program holds the GPU"
+        " (an earlier run, a notebook): end it, or take a GPU that is free; most programs compute on the"
+        " first one alone, however many there are"
+    )
+    return (Remedy(text, "nvidia-smi   # then: export CUDA_VISIBLE_DEVICES=1", slug="see-device-users"),)
 
 
 def _of_the_guess(likely: Grower | None, claimed: Guess | None) -> tuple[Remedy, ...]:
@@ -385,6 +404,8 @@ def goes_on(told: Surroundings, line: Line) -> bool:
     warned = sorted([*(each.line for each in told.soft_warnings), *large], key=lambda each: each.number)
     if not warned or told.shows("ended in words") or told.kernel_died:
         return False
+    if told.soft_warnings and empty_result(told):
+        return True
     nan = told.shows("no number")
     if nan and told.soft_warnings and nan.number > warned[-1].number and _runs_on(told, warned[-1]):
         return True  # what ended it is the loss
@@ -532,7 +553,7 @@ def _with_figures(line: Line) -> str:
     for each in told:
         amount = _AMOUNT.search(each)
         of_it = _OF_MEMORY.search(each) or ("%" not in (amount[0] if amount else "%") and _TELLS.search(each))
-        if amount and of_it and _may_be_quoted(each):
+        if amount and of_it and _may_be_quoted(each) and not RAM_IN_STOCK.search(each):
             return f': "{each}"'
     return ""
 
@@ -634,6 +655,8 @@ def _alone(case: Case, line: Line) -> bool:
     if told.refusals or "CUDA_ERROR" in line.text or told_of_the_pool(case):
         return False  # a log's words, and no failure's
     if whole_pool_at_start.by_a_server(case) or whole_pool_at_start.at_import(case):
+        return False
+    if whole_pool_at_start.before_and_after(case):
         return False
     return not any(True for rule in _MORE_PARTICULAR for _ in rule.check(case))
 

@@ -3,18 +3,19 @@
 What it means: unless told otherwise TensorFlow reserves nearly all memory of every GPU that it sees, and
 deals it out itself. `nvidia-smi` shows what is reserved, the same for a large model and for none.
 When it fires: the text says that all of a GPU's memory is taken, or more than expected, and quotes no
-failure.
+failure; or of the same GPU nearly all was free at one start, and hardly any at a later one.
 What to do: let the pool grow, or give it a limit, where others need the rest.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, pool_of_jax
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.knowledge.gpu_memory import least_bytes
-from tfmemlens.model.capture import DeviceUse, Surroundings
+from tfmemlens.model.capture import DeviceInfo, DeviceUse, Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -45,6 +46,9 @@ def check(case: Case) -> Iterator[Finding]:
         return
     if imported := at_import(case):
         yield _at_import(case, imported)
+        return
+    if starts := before_and_after(case):
+        yield _of_two_starts(*starts)
         return
     line = told.shows("taking the whole GPU")
     if case.moments or told.foreign or told.elsewhere or told.without_figures:
@@ -140,6 +144,64 @@ def by_a_server(case: Case) -> DeviceUse | None:
     return next(
         (use for use in uses if use.used and use.total and use.used.bytes >= _NEARLY_ALL * use.total.bytes),
         None,
+    )
+
+
+def before_and_after(case: Case) -> tuple[DeviceInfo, DeviceInfo] | None:
+    """A GPU of which nearly all is free at one start of TensorFlow, and next to nothing at a later one, where
+    the text quotes no failure. Two GPUs that are told of in one start have names of their own.
+    """
+    told = case.capture.surroundings
+    if case.moments or told.foreign or told.elsewhere or told.raised:
+        return None
+    if told.shows("growing in words") or told.shows("several GPUs named"):
+        return None
+    known = [each for each in told.devices if each.total and each.total.bytes and each.free and each.line]
+    for first, later in itertools.pairwise(known):
+        if first.total != later.total or (first.bus or later.bus or later.model):
+            continue
+        if _part_free(first) >= _NEARLY_ALL and _part_free(later) <= 1 - _NEARLY_ALL:
+            return first, later
+    return None
+
+
+_GROWTH_IN_SESSIONS = (
+    "config = tf.ConfigProto(); config.gpu_options.allow_growth = True\n"
+    "keras.backend.set_session(tf.Session(config=config))   # before load_model"
+)
+"""Lines of free memory at the start are TensorFlow 1's."""
+
+
+def _part_free(device: DeviceInfo) -> float:
+    return device.free.bytes / device.total.bytes if device.free and device.total else 0
+
+
+def _of_two_starts(first: DeviceInfo, later: DeviceInfo) -> Finding:
+    """What the first process took by itself, whatever its model needs."""
+    assert first.free and first.total and later.free and first.line and later.line
+    what = (
+        f"{human(first.free.bytes)} of {human(first.total.bytes)} are free at the first start"
+        f" ({first.line.place}), and {human(later.free.bytes)} at a later one ({later.line.place}): most"
+        " likely TensorFlow's own pool, which takes nearly all of a GPU in each process, however small the"
+        " model, and leaves a second process nothing"
+    )
+    return Finding(
+        severity=Severity.FACTOR,
+        headline=what,
+        because=what,
+        evidence=(Evidence("free at first", first.line), Evidence("free later", later.line)),
+        remedies=(
+            Remedy(
+                "let each process take memory as needed, before it loads its model; or give each a part of"
+                " the GPU (per_process_gpu_memory_fraction=0.4)",
+                _GROWTH_IN_SESSIONS,
+                slug="growth",
+            ),
+            Remedy(
+                "or load all models in one process (one session in TensorFlow 1): they share its pool",
+                slug="one-process-for-all",
+            ),
+        ),
     )
 
 

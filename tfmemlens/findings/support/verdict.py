@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tfmemlens.findings.support.accounts import what_is_asked
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.contrasted import stated_cause, without
+from tfmemlens.findings.support.host_ram.no_lack import no_lack
 from tfmemlens.findings.support.kills import driver_at_fault, surely_for_memory, told_for_memory, was_killed
 from tfmemlens.findings.support.largest_layer import (
     of_a_step_in_ram,
@@ -294,6 +295,8 @@ def _what(case: Case, moment: Moment) -> str:
             return "The process was killed from outside, and no message says why"
         if words_of_a_client(case, moment):
             return f"Out of memory{at} while allocating {tensor_text(moment)}"
+        if other := no_lack(case, moment):
+            return other.verdict
         on_board = board(case)
         if on_board and on_board[0] != RASPBERRY_PI:
             return f"The RAM that CPU and GPU of this board share ran out{at}"

@@ -47,6 +47,17 @@ CACHE = regex(
 )
 
 
+RAM_IN_STOCK = regex(
+    r"(?i)\b\d[\d.]{0,6} ?[GT]i?B?(?: of)? (?:(?:system|host|main|CPU|DDR\d) )?RAM\b"
+    r"(?: memory)? (?:(?:is|are|was|were) )?(?:available|free|installed|left)\b"
+    r"|(?<![\w.])RAM (?:(?:is|are) )?(?:available|installed): ?\d[\d.]{0,6} ?[GT]i?B?\b"
+    r"|\b(?:machine|box|computer|server|PC|laptop|workstation|I|we|it) (?:has|have|had|with) \d[\d.]{0,6}"
+    r" ?[GT]i?B?(?: of)? (?:(?:system|host|main|CPU|DDR\d) )?RAM\b"
+)
+"""How much RAM a machine has, or has free: that says nothing of what is full."""
+_FREE = regex(r"(?i)\b(?:available|free|installed|left)\b")
+
+
 def only_killed(line: Line) -> bool:
     """Whether the line tells who was ended and nothing of memory that ran out."""
     if "^C" in line.text:
@@ -59,6 +70,7 @@ def whose(case: Case, line: Line) -> str:
     no writer knows it for host RAM but by `MemoryError`.
     """
     told = case.capture.surroundings
+    line = line._replace(text=RAM_IN_STOCK.sub(" ", line.text))
     if told.shows("room on the device") and not told.shows("raising an exception"):
         return HOST if any(map(told.shows, _OF_THE_HOST)) else UNSAID
     if _HBM_FULL.search(line.text):
@@ -108,6 +120,8 @@ def _by_the_whole_text(told: Surroundings) -> str:
     RAM by the way, so a GPU that is named leaves it open.
     """
     gpu, ram = told.shows("GPU memory named"), told.shows("host RAM named")
+    if ram and _FREE.search(ram.text) and not _HOST.search(RAM_IN_STOCK.sub(" ", ram.text)):
+        ram = None  # only how much there is
     if gpu and not (ram and ram.number < gpu.number):
         return DEVICE
     return HOST if ram and not (gpu or told.shows("a GPU named") or told.devices) else UNSAID

@@ -152,7 +152,8 @@ _FAILS_WITH = regex(
 )
 _NO_THING = regex(
     r"(?i)\A(?:the |my |a |any )?(?:\w+ ){0,2}?(?:problem|issue|error|failure|luck|success|result|help|doubt"
-    r"|effect|exception|crash\w*|memory|limit|warning|oom|that|this|it|success\w*|running|gpu|seeing|having"
+    r"|effect|exception|crash\w*|memory|limit"
+    r"|end|bounds?|pause|warning|oom|that|this|it|success\w*|running|gpu|seeing|having"
     r"|knowing)s?\b|\A(?:any|chang|touch|modif|giv|tell|gett|do|writ|finish|los|blow|fill|exceed|overflow"
     r"|exhaust|kill|crash)(?:ing)?\b"
 )

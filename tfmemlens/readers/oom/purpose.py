@@ -14,6 +14,7 @@ from tfmemlens.readers.oom.rules import LineRule
 from tfmemlens.readers.oom.told_besides import NAMED_MEMORIES, TOLD_BESIDES
 from tfmemlens.readers.oom.told_of_jax import TOLD_OF_JAX
 from tfmemlens.readers.oom.told_of_runs import TOLD_OF_RUNS
+from tfmemlens.readers.oom.told_of_servers import TOLD_OF_SERVERS
 from tfmemlens.readers.oom.told_of_xla import TOLD_OF_XLA
 from tfmemlens.readers.oom.told_work import TOLD_WORK
 from tfmemlens.readers.oom.tools import TOOLS
@@ -826,6 +827,7 @@ PURPOSES = {
     **TOLD_OF_JAX,
     **TOLD_OF_XLA,
     **TOLD_OF_RUNS,
+    **TOLD_OF_SERVERS,
     **TOLD_WORK,
     **TOOLS,
     **JAX_PROGRAMS,

@@ -56,7 +56,8 @@ ANY_BATCH = LineRule(
     rf"|\b{_BATCH} (?:are|is|was|were) different\b[^.\n]{{0,80}}\b(?:same|alike|unchanged)\b"
     rf"|\b(?:same|identical(?:ly)?|alike)\b[^.\n]{{0,60}}\b(?:for|with|at|in)"
     rf" (?:all|every|each|different|other|various|both) (?:\w+ ){{0,2}}{_BATCH}"
-    rf"|\b{_BATCH} (?:makes? no difference|(?:has|have) no (?:effect|influence)|do(?:es)?(?: not|n't) matter)"
+    rf"|(?:\b|_){_BATCH} (?:ma(?:kes?|de) no difference|(?:has|have|had) no (?:effect|influence)"
+    r"|do(?:es)?(?: not|n't) matter)"
     rf"\b|\b{_BATCH} \d{{1,4}}: (?:also |again )?(?:the )?same\b",
     "it happens regardless of the batch size",
     "Batch size 4: the same scan.",
@@ -65,6 +66,7 @@ ANY_BATCH = LineRule(
     "the batch sizes are different, but the failing step is the same",
     "I get the same number of bytes for all batch sizes that I tried",
     "The batch size makes no difference.",
+    "A smaller train_batch_size made no difference.",
     needs=("batch",),
 )
 """The text says that the batch plays no part."""

@@ -127,6 +127,27 @@ def of_an_array(case: Case, failed: FailedRequest) -> Iterator[Remedy]:
         yield find_what_grows(case, of_host=True)
 
 
+def of_a_grid(failed: FailedRequest) -> Remedy | None:
+    """What to look at where a line makes an empty picture, each side a product: one that lays out tiles."""
+    grid = _OF_PRODUCTS.search(failed.source_text or "")
+    if grid is None or failed.shape is None or len(failed.shape) != _SIDES:
+        return None
+    return Remedy(
+        f"print what the sides are made of (`{grid['rows'].strip()}`, `{grid['columns'].strip()}`) before"
+        " this line: one may be far from what is meant. Where it lays out maps of layers, a flat layer"
+        " (Flatten, Dense) has none, and its count of values is taken for a side: skip such layers. A picture"
+        " that must be so large fits in a mapped file (np.memmap)",
+        "if activation.ndim != 4: continue   # no (1, height, width, channels)",
+        slug="wrong-side",
+    )
+
+
+_SIDES = 2
+_OF_PRODUCTS = regex(
+    r"(?:np|numpy)\.(?:zeros|ones|empty)\(\s?\(\s?(?P<rows>[^,()\n]{1,60}\*[^,()\n]{1,60}),"
+    r"(?P<columns>[^,()\n]{1,60}\*[^,()\n]{1,60})\)"
+)
+
 _ONE_HOT = regex(r"(?i)vocab|chars?\b|words?\b|class|label|token|alphabet|categor|symbols")
 """What the last side of one-hot rows counts."""
 
