@@ -106,7 +106,8 @@ class SchedulePlan:
         kept: frozenset[int] = frozenset(),
         updates: UpdateOrder | None = None,
     ) -> None:
-        self.ops, self.buffers, self.updates = ops, buffers, updates
+        self.ops, self.buffers = ops, buffers
+        self.updates = updates if any(op.place is not None for op in ops) else None
         self.sizes = [buffer.bytes for buffer in buffers]
         self.reads = [tuple(set(op.reads)) for op in ops]
         """Each buffer once."""
