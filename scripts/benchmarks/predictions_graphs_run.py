@@ -42,6 +42,8 @@ import predictions_thirtyfourth_graphs_run
 import predictions_thirtyfifth_graphs_run
 import predictions_thirtysixth_graphs_run
 import predictions_thirtyseventh_graphs_run
+import predictions_thirtyeighth_graphs_run
+import predictions_thirtyninth_graphs_run
 
 STEPS = 4
 
@@ -269,6 +271,8 @@ def step_of(case):
         predictions_thirtyfifth_graphs_run,
         predictions_thirtysixth_graphs_run,
         predictions_thirtyseventh_graphs_run,
+        predictions_thirtyeighth_graphs_run,
+        predictions_thirtyninth_graphs_run,
     )
     model = case["model"]
     make = globals().get(model) or next(getattr(each, model) for each in graphs if hasattr(each, model))

@@ -62,6 +62,8 @@ import predictions_thirtyfourth_run
 import predictions_thirtyfifth_run
 import predictions_thirtysixth_run
 import predictions_thirtyseventh_run
+import predictions_thirtyeighth_run
+import predictions_thirtyninth_run
 import tensorflow as tf
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tfmemlens/recording"))
@@ -576,6 +578,8 @@ def built(case):
         predictions_thirtyfifth_run,
         predictions_thirtysixth_run,
         predictions_thirtyseventh_run,
+        predictions_thirtyeighth_run,
+        predictions_thirtyninth_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
