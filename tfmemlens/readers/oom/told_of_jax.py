@@ -373,6 +373,21 @@ PREALLOCATING = LineRule(
     "By default JAX pre-allocated a huge amount of the GPU memory",
     needs="allocat",
 )
+PART_OF_A_GPU = LineRule(
+    r"(?<![\w./])\d{1,3}(?:\.\d{1,2})? ?(?:GB|GiB|G) ?(?:/|of|out of) ?\d{1,3}(?:\.\d{1,2})? ?(?:GB|GiB|G)\b"
+    r"(?! (?:of )?(?:system |host |CPU )?(?:RAM|swap|disk|data))",
+    "RTX 2080 Ti: 8G/11G",
+    "nvidia-smi shows 11.3G/15G in use",
+    "it takes 36 GB of 48 GB on an A6000",
+    needs=("g/", "gb/", "gib/", "g of", "gb of", "gib of", "g /", "gb /", "gib /", "g out", "gb out"),
+)
+"""How much of a whole is in use, both in words of a person."""
+GROWTH_OF_TENSORFLOW = LineRule(
+    r"\bset_memory_growth\b|\ballow_growth\b|\bTF_FORCE_GPU_ALLOW_GROWTH\b",
+    "the code calls tf.config.experimental.set_memory_growth(gpu, True)",
+    needs="growth",
+)
+"""TensorFlow's switch, which another framework in the same process does not read."""
 SET_AFTER_IMPORT = LineRule(
     r"(?i)\bafter (?:the |you |we )?(?:`{1,2})?import(?:s|ing|ed)?(?:`{1,2})? (?:of )?`{0,2}jax\b",
     "this line of code is after `import jax`",
@@ -556,6 +571,8 @@ TOLD_OF_JAX = {
     "jax: unified memory": UNIFIED,
     "jax: a setting in vain": SET_IN_VAIN,
     "jax: preallocating": PREALLOCATING,
+    "part of a GPU in use": PART_OF_A_GPU,
+    "growth of TensorFlow": GROWTH_OF_TENSORFLOW,
     "jax: set after the import": SET_AFTER_IMPORT,
     "jax: set in a shell of its own": SET_IN_A_SHELL,
     "jax: the forward pass fits": FORWARD_FITS,
