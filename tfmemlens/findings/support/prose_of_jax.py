@@ -65,7 +65,7 @@ FEWER_DRAWS = Remedy(
     "mcmc.run(key, ...); mcmc.post_warmup_state = mcmc.last_state   # then run again for more draws",
     slug="fewer-draws",
 )
-_SAMPLER_MADE_ONCE = Remedy(
+SAMPLER_MADE_ONCE = Remedy(
     "where it grows from run to run: a sampler, kernel or function that is made anew in a loop is compiled"
     " anew, and JAX keeps every program with its constants: make it once, give it what changes as arguments,"
     " or drop the programs after each run",
@@ -133,7 +133,7 @@ def of_constructs(case: Case) -> Iterator[Remedy]:
 
 def _named(case: Case, jax: bool) -> Iterator[Remedy]:
     told = case.capture.surroundings
-    late = told.shows("failing late")
+    late = told.shows("failing late") or told.shows("many runs before")
     if told.shows("sharding by a layout map") and not told.shows("growing in words"):
         yield from SHARDED_BY_NAME
     if told.shows("after an error"):
@@ -152,7 +152,7 @@ def _named(case: Case, jax: bool) -> Iterator[Remedy]:
     samples = (case.api.library == "NumPyro" or told.shows("sampling")) and not late
     samples = samples and not fits_without_draws(told)
     if samples:
-        yield _SAMPLER_MADE_ONCE if told.shows("growing in words") else FEWER_DRAWS
+        yield SAMPLER_MADE_ONCE if told.shows("growing in words") else FEWER_DRAWS
     grows = told.shows("growing in words")
     if grows is None or told.shows("running short") not in (None, grows):
         yield from _of_one_call(told, jax)
