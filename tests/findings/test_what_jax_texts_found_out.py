@@ -735,3 +735,73 @@ def test_modules_that_torchax_moves_need_a_larger_part_of_the_gpu() -> None:
 def test_a_head_without_the_exception_is_a_part_of_a_dump() -> None:
     head = MOVED.format(where="cpu").rpartition("jaxlib._jax")[0]
     assert "its dump ends" in explained(head).verdict
+
+
+PARTS = "Question on the GPU memory of our JAX training:\n{said}\nCan it use less?\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "is_pool"),
+    [
+        ("RTX 2080 Ti: 8G/11G", True),
+        ("nvidia-smi shows 11.3G/15G in use", True),
+        ("it takes 36 GB of 48 GB on the GPU", True),
+        ("RTX 3090: 10G/24G", False),
+        ("12 GB of 16 GB RAM are in use, the GPU is idle", False),
+        ("the GPU's driver: 6G/8G of disk", False),
+        ("it reads 18 GB of 24 GB", False),
+        ("RTX 3090: 18G/24G, it runs out of memory", False),
+    ],
+)
+def test_three_quarters_of_a_gpu_in_words_are_the_pool_of_jax(said: str, is_pool: bool) -> None:
+    found = [
+        each for each in explained(PARTS.format(said=said)).findings if each.rule == "whole-pool-at-start"
+    ]
+    assert bool(found) is is_pool
+
+
+def test_the_switch_of_tensorflow_is_none_of_jax() -> None:
+    said = "A800: 60G/80G\nset_memory_growth(gpu, True) has no effect"
+    report = explained(PARTS.format(said=said))
+    assert "60 of 80 GB, line 2, are that part" in report.verdict
+    assert "line 3 names is TensorFlow's switch, which JAX does not read" in report.verdict
+
+
+MANY_RUNS = "# numpyro\nI run MCMC again and again on a GPU.\n{late} the GPU is out of memory.\n"
+
+
+@pytest.mark.parametrize(
+    ("late", "leads"),
+    [
+        ("After some hundreds", "what each of many runs leaves behind"),
+        ("Somewhere around the 400th data set", "what each of many runs leaves behind"),
+        ("At the end of the first", "all draws of all chains"),
+        ("With a few thousand of samples", "all draws of all chains"),
+    ],
+)
+def test_a_later_one_of_many_runs_is_not_for_its_draws(late: str, leads: str) -> None:
+    assert leads in explained(MANY_RUNS.format(late=late)).verdict
+
+
+BAD_ALLOC = """tcmalloc: large alloc {many} bytes == (nil) @  0x7f6a2b8f1680 0x7f6a2b911ff4
+terminate called after throwing an instance of 'std::bad_alloc'
+  what():  std::bad_alloc
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "code"),
+    [("import jax\n", "jax.numpy"), ("import torch_xla\n", "torch_xla")],
+)
+def test_a_request_that_no_machine_has_room_for_is_no_lack_of_ram(before: str, code: str) -> None:
+    text = f"{before}{BAD_ALLOC.format(many=113702387720192)}"
+    report = explained(text)
+    assert report.verdict.startswith("Not a lack of memory, most likely: 103.41 TiB were requested at once")
+    assert offered(text) == ["find-the-crash", "matching-driver", "find-the-size"]
+    assert code in first(text)
+
+
+def test_a_large_request_that_a_machine_may_have_room_for_is_one_of_ram() -> None:
+    report = explained(f"import jax\n{BAD_ALLOC.format(many=48000000000)}")
+    assert report.verdict.startswith("Host RAM (not GPU memory) ran out")
+    assert "the process requested 44.70 GiB at once" in report.verdict
