@@ -805,3 +805,30 @@ def test_a_large_request_that_a_machine_may_have_room_for_is_one_of_ram() -> Non
     report = explained(f"import jax\n{BAD_ALLOC.format(many=48000000000)}")
     assert report.verdict.startswith("Host RAM (not GPU memory) ran out")
     assert "the process requested 44.70 GiB at once" in report.verdict
+
+
+OF_CORES = "torch_xla on a TPU VM (v3-8), xmp.spawn(f, nprocs=8)\n{said}\nIt runs out of memory.\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "of_host"),
+    [
+        ("I see memory growing linearly with `num_workers`.", True),
+        ("It looks as though every process copies all the data.", True),
+        ("Is the dataset shared across the cores?", True),
+        ("The 128 GB of the VM is not enough.", True),
+        ("HBM memory growing linearly with `num_workers`.", False),
+        ("Every process has its batch.", False),
+    ],
+)
+def test_what_each_process_of_a_host_reads_fills_its_ram(said: str, of_host: bool) -> None:
+    report = explained(OF_CORES.format(said=said))
+    assert ("in words that host RAM ran out" in report.verdict) is of_host
+    offers = [action.remedy.slug for action in report.actions]
+    assert (offers[:2] == ["load-once-for-all", "fewer-loader-workers"]) is of_host
+    assert ("smaller-batch" in offers) is not of_host
+
+
+def test_one_process_of_torch_xla_shares_with_none() -> None:
+    said = OF_CORES.format(said="Every process copies all the data.").replace("xmp.spawn(f, nprocs=8)", "")
+    assert "load-once-for-all" not in [action.remedy.slug for action in explained(said).actions]
