@@ -832,3 +832,30 @@ def test_what_each_process_of_a_host_reads_fills_its_ram(said: str, of_host: boo
 def test_one_process_of_torch_xla_shares_with_none() -> None:
     said = OF_CORES.format(said="Every process copies all the data.").replace("xmp.spawn(f, nprocs=8)", "")
     assert "load-once-for-all" not in [action.remedy.slug for action in explained(said).actions]
+
+
+SMEM = (
+    "vLLM on a TPU v5e. {said}\nRESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in"
+    " memory space smem. Used 1.00M of 1.00M smem. Exceeded smem capacity by 1.7K.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("`--max-model-len 8192` runs, with 16k it crashes:", "--max-model-len 8192"),
+        ("With `--max-model-len 8192` it crashes:", "--max-model-len 4096"),
+    ],
+)
+def test_a_setting_that_runs_is_not_lowered(said: str, code: str) -> None:
+    assert code in first(SMEM.format(said=said))
+
+
+@pytest.mark.parametrize(
+    ("said", "gigabytes"),
+    [("4x RTX 4090, 24gb per GPU, 96gb in all", "24 GB"), ("one RTX 4090 GPU of 24 GB", "24 GB")],
+)
+def test_the_sum_of_several_cards_is_no_card(said: str, gigabytes: str) -> None:
+    text = f"# jax\n{said}\nRESOURCE_EXHAUSTED: Out of memory while trying to allocate 9663676416 bytes.\n"
+    devices = explained(text).case.capture.surroundings.named_devices
+    assert [f"{each.total.bytes >> 30} GB" for each in devices if each.total] == [gigabytes]
