@@ -859,3 +859,19 @@ def test_the_sum_of_several_cards_is_no_card(said: str, gigabytes: str) -> None:
     text = f"# jax\n{said}\nRESOURCE_EXHAUSTED: Out of memory while trying to allocate 9663676416 bytes.\n"
     devices = explained(text).case.capture.surroundings.named_devices
     assert [f"{each.total.bytes >> 30} GB" for each in devices if each.total] == [gigabytes]
+
+
+PROTEIN = (
+    "# AlphaFold, on my RTX {card}\n"
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+    " 4770354232 bytes.\nBufferAssignment OOM Debugging.\nBufferAssignment stats:\n"
+    "             parameter allocation:  372.76MiB\n              constant allocation:    48.5KiB\n"
+    "        maybe_live_out allocation:    9.64GiB\n     preallocated temp allocation:    4.44GiB\n"
+    "                 total allocation:   14.44GiB\n"
+)
+
+
+@pytest.mark.parametrize(("card", "is_told"), [("3080 Ti", True), ("3090", False)])
+def test_a_whole_program_is_compared_with_the_gpu(card: str, is_told: bool) -> None:
+    verdict = explained(PROTEIN.format(card=card)).verdict
+    assert ("whole program takes 14.44 GiB, more than the 12.00 GiB" in verdict) is is_told
