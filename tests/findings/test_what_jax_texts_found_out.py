@@ -875,3 +875,30 @@ PROTEIN = (
 def test_a_whole_program_is_compared_with_the_gpu(card: str, is_told: bool) -> None:
     verdict = explained(PROTEIN.format(card=card)).verdict
     assert ("whole program takes 14.44 GiB, more than the 12.00 GiB" in verdict) is is_told
+
+
+MICRO = "torch_xla on a TPU: gradient accumulation {said}.\nBatch 128 accumulated twice is OOM.\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "each_batch"),
+    [("saves me no memory", True), ("saves nothing, memory grows with each step", False)],
+)
+def test_gradients_that_accumulate_are_no_growth(said: str, each_batch: bool) -> None:
+    assert ("after each micro-batch" in first(MICRO.format(said=said))) is each_batch
+
+
+JITTED = "# jax\nRAM of my loop grows and grows.\n{said}\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "ends_it"),
+    [
+        ("# @jit  # jitting seems to plug the leakage", True),
+        ("Jitting the loop stops the growth.", True),
+        ("Does jitting help?", False),
+        ("I thought of jitting to plug the leakage.", False),
+    ],
+)
+def test_jit_that_ends_the_growth_in_other_words(said: str, ends_it: bool) -> None:
+    assert ("anew without jit round it" in explained(JITTED.format(said=said)).verdict) is ends_it

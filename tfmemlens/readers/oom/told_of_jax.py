@@ -231,7 +231,11 @@ JIT_ENDS_IT = LineRule(
     r"|keeps? (?:\w+ ){0,2}\d+ ?% (?:of )?(?:\w+ )?memory"
     r"|(?:goes|went) away|disappear\w*|vanish\w*|plug(?:s|ged) (?:it|this|the)"
     r"|(?:leak\w*|growth|problem|issue)s? (?:is|was|are) (?:gone|fixed|solved|over)"
-    r"|no (?:more |such )?(?:leak|growth|increase)|fix(?:es|ed) (?:it|this|the))",
+    r"|no (?:more |such )?(?:leak|growth|increase)|fix(?:es|ed) (?:it|this|the))"
+    r"|\bjitt?(?:ing|ed)\b[^.\n]{0,30}\b(?:(?:seem|appear)(?:s|ed)? to"
+    r" (?:plug|fix|stop|cure|solve|end|prevent)|(?:plug|fixe|stop|cure|solve|end|prevent)s)"
+    r" (?:it|this|that|the (?:\w+ )?(?:leak\w*|growth|problem|issue))\b",
+    "jitting seems to plug the leakage",
     "With @jax.jit on rollout memory stays flat.",
     "wrapping the call in eqx.filter_jit fixes it",
     "If I use jit on the solver it does not leak",
