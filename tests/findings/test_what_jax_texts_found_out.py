@@ -902,3 +902,22 @@ JITTED = "# jax\nRAM of my loop grows and grows.\n{said}\n"
 )
 def test_jit_that_ends_the_growth_in_other_words(said: str, ends_it: bool) -> None:
     assert ("anew without jit round it" in explained(JITTED.format(said=said)).verdict) is ends_it
+
+
+COMPARED = (
+    "# jax: RAM of this loop keeps growing\nimport jax\nimport psutil\nfn = jax.jit(lambda x: x.mean())\n"
+    "for i in range(1000000):\n    fn(data[i])\n    print(psutil.Process().memory_info().rss)\n\n{said}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "compared"),
+    [
+        ("With jax==0.2.12, jaxlib==0.1.65 the numbers go up and up.", True),
+        ("With jax==0.2.12 it does not go up.", False),
+        ("I use jax==0.2.12.", False),
+    ],
+)
+def test_who_compared_releases_is_not_told_to(said: str, compared: bool) -> None:
+    advice = " ".join(each.remedy.text for each in explained(COMPARED.format(said=said)).actions)
+    assert ("since that release" in advice) is compared

@@ -392,6 +392,15 @@ GROWTH_OF_TENSORFLOW = LineRule(
     needs="growth",
 )
 """TensorFlow's switch, which another framework in the same process does not read."""
+GROWS_WITH_A_RELEASE = LineRule(
+    r"(?i)\b(?:with|on|in|under) (?:\w+ )?`?jax(?:lib)?`?(?:==| v?| version )\d+\.\d+\.\d+\b[^\n]{0,60}"
+    r"(?<!not )(?<!never )(?<!no longer )\b(?:grows?|(?:go(?:es)?|going) up|increas(?:es|ing)|leaks"
+    r"|climbs)\b",
+    "With jax==0.2.12, jaxlib==0.1.65 on the other hand the numbers go up",
+    "under jax 0.4.31 memory grows",
+    needs="jax",
+)
+"""One release of JAX is told to be the one under which memory grows."""
 SET_AFTER_IMPORT = LineRule(
     r"(?i)\bafter (?:the |you |we )?(?:`{1,2})?import(?:s|ing|ed)?(?:`{1,2})? (?:of )?`{0,2}jax\b",
     "this line of code is after `import jax`",
@@ -577,6 +586,7 @@ TOLD_OF_JAX = {
     "jax: preallocating": PREALLOCATING,
     "part of a GPU in use": PART_OF_A_GPU,
     "growth of TensorFlow": GROWTH_OF_TENSORFLOW,
+    "jax: grows with a release": GROWS_WITH_A_RELEASE,
     "jax: set after the import": SET_AFTER_IMPORT,
     "jax: set in a shell of its own": SET_IN_A_SHELL,
     "jax: the forward pass fits": FORWARD_FITS,
