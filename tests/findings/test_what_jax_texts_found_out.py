@@ -921,3 +921,14 @@ COMPARED = (
 def test_who_compared_releases_is_not_told_to(said: str, compared: bool) -> None:
     advice = " ".join(each.remedy.text for each in explained(COMPARED.format(said=said)).actions)
     assert ("since that release" in advice) is compared
+
+
+RENDERED = "# jax: a NeRF on my GPU\n{said}\nThen the GPU runs out of memory.\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "of_pictures"),
+    [("Rendering chunk 0/47", True), ("I rendered nothing, the data come in a chunk", False)],
+)
+def test_pictures_are_rendered_with_fewer_rays(said: str, of_pictures: bool) -> None:
+    assert ("render_chunk_size" in first(RENDERED.format(said=said))) is of_pictures

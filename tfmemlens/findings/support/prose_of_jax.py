@@ -72,6 +72,13 @@ SAMPLER_MADE_ONCE = Remedy(
     "jax.clear_caches()   # after each run; results as NumPy arrays: jax.device_get(mcmc.get_samples())",
     slug="start-anew",
 )
+_SMALLER_CHUNKS = Remedy(
+    "where it fails while pictures are rendered ({}: tests and videos, between steps of the training), the"
+    " batch of the training plays no part: give each turn of the rendering fewer rays. A pool that"
+    " nvidia-smi shows full says nothing, JAX reserves it",
+    "Config.render_chunk_size = 4096   # gin, as MultiNeRF calls it; others: chunk, rays_per_chunk",
+    slug="in-blocks",
+)
 FEWER_ENVIRONMENTS = Remedy(
     "run fewer environments at once, or fewer steps of them between updates",
     slug="fewer-environments",
@@ -133,6 +140,8 @@ def of_constructs(case: Case) -> Iterator[Remedy]:
 
 def _named(case: Case, jax: bool) -> Iterator[Remedy]:
     told = case.capture.surroundings
+    if (chunk := told.shows("rendering in chunks")) and jax and not told.shows("growing in words"):
+        yield replace(_SMALLER_CHUNKS, text=_SMALLER_CHUNKS.text.format(chunk.place))
     late = told.shows("failing late") or told.shows("many runs before")
     if told.shows("sharding by a layout map") and not told.shows("growing in words"):
         yield from SHARDED_BY_NAME

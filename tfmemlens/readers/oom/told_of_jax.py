@@ -401,6 +401,13 @@ GROWS_WITH_A_RELEASE = LineRule(
     needs="jax",
 )
 """One release of JAX is told to be the one under which memory grows."""
+RENDERS_IN_CHUNKS = LineRule(
+    r"(?i)\brender(?:ing|s|ed)?[_ ](?:in )?chunks?\b|\bchunk \d{1,5} ?/ ?\d{1,5}\b[^.\n]{0,20}\brender",
+    "Rendering chunk 0/47",
+    "Config.render_chunk_size = 16384",
+    needs="chunk",
+)
+"""Whole pictures are rendered, some rays at a time."""
 SET_AFTER_IMPORT = LineRule(
     r"(?i)\bafter (?:the |you |we )?(?:`{1,2})?import(?:s|ing|ed)?(?:`{1,2})? (?:of )?`{0,2}jax\b",
     "this line of code is after `import jax`",
@@ -586,6 +593,7 @@ TOLD_OF_JAX = {
     "jax: preallocating": PREALLOCATING,
     "part of a GPU in use": PART_OF_A_GPU,
     "growth of TensorFlow": GROWTH_OF_TENSORFLOW,
+    "rendering in chunks": RENDERS_IN_CHUNKS,
     "jax: grows with a release": GROWS_WITH_A_RELEASE,
     "jax: set after the import": SET_AFTER_IMPORT,
     "jax: set in a shell of its own": SET_IN_A_SHELL,
