@@ -402,7 +402,8 @@ GROWS_WITH_A_RELEASE = LineRule(
 )
 """One release of JAX is told to be the one under which memory grows."""
 RENDERS_IN_CHUNKS = LineRule(
-    r"(?i)\brender(?:ing|s|ed)?[_ ](?:in )?chunks?(?:_size)?\b|\bchunk \d{1,5} ?/ ?\d{1,5}\b[^.\n]{0,20}\brender",
+    r"(?i)\brender(?:ing|s|ed)?[_ ](?:in )?chunks?(?:_size)?\b"
+    r"|\bchunk \d{1,5} ?/ ?\d{1,5}\b[^.\n]{0,20}\brender",
     "Rendering chunk 0/47",
     "Config.render_chunk_size = 16384",
     needs="chunk",
