@@ -735,3 +735,200 @@ def test_modules_that_torchax_moves_need_a_larger_part_of_the_gpu() -> None:
 def test_a_head_without_the_exception_is_a_part_of_a_dump() -> None:
     head = MOVED.format(where="cpu").rpartition("jaxlib._jax")[0]
     assert "its dump ends" in explained(head).verdict
+
+
+PARTS = "Question on the GPU memory of our JAX training:\n{said}\nCan it use less?\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "is_pool"),
+    [
+        ("RTX 2080 Ti: 8G/11G", True),
+        ("nvidia-smi shows 11.3G/15G in use", True),
+        ("it takes 36 GB of 48 GB on the GPU", True),
+        ("RTX 3090: 10G/24G", False),
+        ("12 GB of 16 GB RAM are in use, the GPU is idle", False),
+        ("the GPU's driver: 6G/8G of disk", False),
+        ("it reads 18 GB of 24 GB", False),
+        ("RTX 3090: 18G/24G, it runs out of memory", False),
+    ],
+)
+def test_three_quarters_of_a_gpu_in_words_are_the_pool_of_jax(said: str, is_pool: bool) -> None:
+    found = [
+        each for each in explained(PARTS.format(said=said)).findings if each.rule == "whole-pool-at-start"
+    ]
+    assert bool(found) is is_pool
+
+
+def test_the_switch_of_tensorflow_is_none_of_jax() -> None:
+    said = "A800: 60G/80G\nset_memory_growth(gpu, True) has no effect"
+    report = explained(PARTS.format(said=said))
+    assert "60 of 80 GB, line 2, are that part" in report.verdict
+    assert "line 3 names is TensorFlow's switch, which JAX does not read" in report.verdict
+
+
+MANY_RUNS = "# numpyro\nI run MCMC again and again on a GPU.\n{late} the GPU is out of memory.\n"
+
+
+@pytest.mark.parametrize(
+    ("late", "leads"),
+    [
+        ("After some hundreds", "what each of many runs leaves behind"),
+        ("Somewhere around the 400th data set", "what each of many runs leaves behind"),
+        ("At the end of the first", "all draws of all chains"),
+        ("With a few thousand of samples", "all draws of all chains"),
+    ],
+)
+def test_a_later_one_of_many_runs_is_not_for_its_draws(late: str, leads: str) -> None:
+    assert leads in explained(MANY_RUNS.format(late=late)).verdict
+
+
+BAD_ALLOC = """tcmalloc: large alloc {many} bytes == (nil) @  0x7f6a2b8f1680 0x7f6a2b911ff4
+terminate called after throwing an instance of 'std::bad_alloc'
+  what():  std::bad_alloc
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "code"),
+    [("import jax\n", "jax.numpy"), ("import torch_xla\n", "torch_xla")],
+)
+def test_a_request_that_no_machine_has_room_for_is_no_lack_of_ram(before: str, code: str) -> None:
+    text = f"{before}{BAD_ALLOC.format(many=113702387720192)}"
+    report = explained(text)
+    assert report.verdict.startswith("Not a lack of memory, most likely: 103.41 TiB were requested at once")
+    assert offered(text) == ["find-the-crash", "matching-driver", "find-the-size"]
+    assert code in first(text)
+
+
+def test_a_large_request_that_a_machine_may_have_room_for_is_one_of_ram() -> None:
+    report = explained(f"import jax\n{BAD_ALLOC.format(many=48000000000)}")
+    assert report.verdict.startswith("Host RAM (not GPU memory) ran out")
+    assert "the process requested 44.70 GiB at once" in report.verdict
+
+
+OF_CORES = "torch_xla on a TPU VM (v3-8), xmp.spawn(f, nprocs=8)\n{said}\nIt runs out of memory.\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "of_host"),
+    [
+        ("I see memory growing linearly with `num_workers`.", True),
+        ("It looks as though every process copies all the data.", True),
+        ("Is the dataset shared across the cores?", True),
+        ("The 128 GB of the VM is not enough.", True),
+        ("HBM memory growing linearly with `num_workers`.", False),
+        ("Every process has its batch.", False),
+    ],
+)
+def test_what_each_process_of_a_host_reads_fills_its_ram(said: str, of_host: bool) -> None:
+    report = explained(OF_CORES.format(said=said))
+    assert ("in words that host RAM ran out" in report.verdict) is of_host
+    offers = [action.remedy.slug for action in report.actions]
+    assert (offers[:2] == ["load-once-for-all", "fewer-loader-workers"]) is of_host
+    assert ("smaller-batch" in offers) is not of_host
+
+
+def test_one_process_of_torch_xla_shares_with_none() -> None:
+    said = OF_CORES.format(said="Every process copies all the data.").replace("xmp.spawn(f, nprocs=8)", "")
+    assert "load-once-for-all" not in [action.remedy.slug for action in explained(said).actions]
+
+
+SMEM = (
+    "vLLM on a TPU v5e. {said}\nRESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in"
+    " memory space smem. Used 1.00M of 1.00M smem. Exceeded smem capacity by 1.7K.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("`--max-model-len 8192` runs, with 16k it crashes:", "--max-model-len 8192"),
+        ("With `--max-model-len 8192` it crashes:", "--max-model-len 4096"),
+    ],
+)
+def test_a_setting_that_runs_is_not_lowered(said: str, code: str) -> None:
+    assert code in first(SMEM.format(said=said))
+
+
+@pytest.mark.parametrize(
+    ("said", "gigabytes"),
+    [("4x RTX 4090, 24gb per GPU, 96gb in all", "24 GB"), ("one RTX 4090 GPU of 24 GB", "24 GB")],
+)
+def test_the_sum_of_several_cards_is_no_card(said: str, gigabytes: str) -> None:
+    text = f"# jax\n{said}\nRESOURCE_EXHAUSTED: Out of memory while trying to allocate 9663676416 bytes.\n"
+    devices = explained(text).case.capture.surroundings.named_devices
+    assert [f"{each.total.bytes >> 30} GB" for each in devices if each.total] == [gigabytes]
+
+
+PROTEIN = (
+    "# AlphaFold, on my RTX {card}\n"
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+    " 4770354232 bytes.\nBufferAssignment OOM Debugging.\nBufferAssignment stats:\n"
+    "             parameter allocation:  372.76MiB\n              constant allocation:    48.5KiB\n"
+    "        maybe_live_out allocation:    9.64GiB\n     preallocated temp allocation:    4.44GiB\n"
+    "                 total allocation:   14.44GiB\n"
+)
+
+
+@pytest.mark.parametrize(("card", "is_told"), [("3080 Ti", True), ("3090", False)])
+def test_a_whole_program_is_compared_with_the_gpu(card: str, is_told: bool) -> None:
+    verdict = explained(PROTEIN.format(card=card)).verdict
+    assert ("whole program takes 14.44 GiB, more than the 12.00 GiB" in verdict) is is_told
+
+
+MICRO = "torch_xla on a TPU: gradient accumulation {said}.\nBatch 128 accumulated twice is OOM.\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "each_batch"),
+    [("saves me no memory", True), ("saves nothing, memory grows with each step", False)],
+)
+def test_gradients_that_accumulate_are_no_growth(said: str, each_batch: bool) -> None:
+    assert ("after each micro-batch" in first(MICRO.format(said=said))) is each_batch
+
+
+JITTED = "# jax\nRAM of my loop grows and grows.\n{said}\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "ends_it"),
+    [
+        ("# @jit  # jitting seems to plug the leakage", True),
+        ("Jitting the loop stops the growth.", True),
+        ("Does jitting help?", False),
+        ("I thought of jitting to plug the leakage.", False),
+    ],
+)
+def test_jit_that_ends_the_growth_in_other_words(said: str, ends_it: bool) -> None:
+    assert ("anew without jit round it" in explained(JITTED.format(said=said)).verdict) is ends_it
+
+
+COMPARED = (
+    "# jax: RAM of this loop keeps growing\nimport jax\nimport psutil\nfn = jax.jit(lambda x: x.mean())\n"
+    "for i in range(1000000):\n    fn(data[i])\n    print(psutil.Process().memory_info().rss)\n\n{said}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "compared"),
+    [
+        ("With jax==0.2.12, jaxlib==0.1.65 the numbers go up and up.", True),
+        ("With jax==0.2.12 it does not go up.", False),
+        ("I use jax==0.2.12.", False),
+    ],
+)
+def test_who_compared_releases_is_not_told_to(said: str, compared: bool) -> None:
+    advice = " ".join(each.remedy.text for each in explained(COMPARED.format(said=said)).actions)
+    assert ("since that release" in advice) is compared
+
+
+RENDERED = "# jax: a NeRF on my GPU\n{said}\nThen the GPU runs out of memory.\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "of_pictures"),
+    [("Rendering chunk 0/47", True), ("I rendered nothing, the data come in a chunk", False)],
+)
+def test_pictures_are_rendered_with_fewer_rays(said: str, of_pictures: bool) -> None:
+    assert ("render_chunk_size" in first(RENDERED.format(said=said))) is of_pictures

@@ -52,8 +52,11 @@ from tfmemlens.findings.support.host_ram.large_requests import (
     large_before,
     large_in_a_step,
     last_large,
+    of_libraries,
     of_one_large,
     one_large,
+    why_without_sense,
+    without_sense,
 )
 from tfmemlens.findings.support.host_ram.limits import (
     EVICTED,
@@ -354,6 +357,8 @@ def _why_refused(case: Case, moment: Moment, pinned: bool) -> str:
                 f"; {free.place} says that RAM was free, so most likely what may be pinned has a limit of"
                 " its own (WSL, a container, locked memory)"
             )
+    elif senseless := without_sense(case, moment):
+        because = why_without_sense(senseless)
     elif failed.kind is RequestKind.HOST:
         because = f"a request of {human_size(failed.size)} was refused" if failed.size else last_large(case)
         made = made_by_a_line(failed, case.capture.surroundings) if MEMORY_ERROR.search(said) else None
@@ -461,6 +466,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         return
     if remedies.has_a_wrong_size(moment.request):
         yield remedies.WRONG_SIZE
+        return
+    if without_sense(case, moment):
+        yield from of_libraries(case)
         return
     if compiler_of(failed):
         yield from less_ram_to_compile()

@@ -20,7 +20,7 @@ from tfmemlens.findings.support.situation import JAX, framework_of, situation
 from tfmemlens.findings.support.xla_arena import advice
 from tfmemlens.knowledge.device_names import CPU, TPU
 from tfmemlens.model.capture import DeviceUse, Surroundings
-from tfmemlens.model.case import Case, Request
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.units import GIB, MIB, human
@@ -96,6 +96,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         no_gpu = situation(case, moment).device in (TPU, CPU)
         because = _because(need, refused) + _of_the_cap(case, unified)
+        if not (no_gpu or unified or refused):
+            because += _beyond_the_gpu(case, moment)
         small = _small_gpu(told) if need < LEAST_BYTES and not no_gpu else None
         if small and small.total:
             because = (
@@ -130,6 +132,18 @@ def check(case: Case) -> Iterator[Finding]:
 def _of_a_program(request: Request) -> bool:
     """Whether XLA asked for it: its words tell it from what Python asks of the same RAM."""
     return request.failed.line is not None and "memory while trying to allocate" in request.failed.line.text
+
+
+def _beyond_the_gpu(case: Case, moment: Moment) -> str:
+    """That the whole program, whose last part alone was refused, has no room on this GPU."""
+    compiler, limit = moment.incident.compiler if moment.incident else None, device_limit(case, moment)
+    whole = compiler.section("total") if compiler else None
+    if whole is None or limit is None or whole.low <= limit.high:
+        return ""
+    return (
+        f"; the whole program takes {human(whole.bytes)}, more than the {human(limit.bytes)} of this GPU:"
+        " it says nothing of the installation"
+    )
 
 
 def _of_the_cap(case: Case, unified: object) -> str:

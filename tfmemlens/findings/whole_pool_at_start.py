@@ -2,8 +2,9 @@
 
 What it means: unless told otherwise TensorFlow reserves nearly all memory of every GPU that it sees, and
 deals it out itself. `nvidia-smi` shows what is reserved, the same for a large model and for none.
-When it fires: the text says that all of a GPU's memory is taken, or more than expected, and quotes no
-failure; or of the same GPU nearly all was free at one start, and hardly any at a later one.
+When it fires: the text says that all of a GPU's memory is taken, or more than expected, or just the part that
+JAX takes by itself, and quotes no failure; or of the same GPU nearly all was free at one start, and hardly any
+at a later one.
 What to do: let the pool grow, or give it a limit, where others need the rest.
 """
 
@@ -254,6 +255,7 @@ def _of_jax(told: Surroundings, line: Line) -> Finding:
     what = (
         f"JAX's pool ({line.place}), and no failure is told: JAX reserves 75 % of a GPU at its first"
         f" computation (early releases and some projects 90 %), whatever the program needs{kept}"
+        f"{pool_of_jax.as_its_part(told, line)}"
     )
     if wrong:
         what += f"; {wrong[0]}"

@@ -23,14 +23,14 @@ _WORKERS = regex(r"\b(?:num_workers|worker_count)[\"']?\s{0,3}[=:]\s{0,3}(?P<man
 _AHEAD = regex(r"\b(?P<name>worker_buffer_size|prefetch_factor)[\"']?\s{0,3}[=:]\s{0,3}(?P<each>\d{1,3})\b")
 _SIMULATED = regex(r"\bxla_force_host_platform_device_count[=\s]{1,3}(?P<many>\d{1,4})\b")
 _LEAST_WORKERS = 2
-_FEWER_WORKERS = Remedy(
+FEWER_WORKERS = Remedy(
     "start fewer workers: each is a process with its own copy of what the data set holds, and of the batches"
     " that it has ready; keep paths or mapped files in the data set, not decoded samples",
     "DataLoader(ds, num_workers=1, prefetch_factor=2, ...)   # 0: no process of its own",
     slug="fewer-loader-workers",
 )
 _FEWER_OF_GRAIN = replace(
-    _FEWER_WORKERS,
+    FEWER_WORKERS,
     code="grain.DataLoader(..., worker_count=2, worker_buffer_size=1)   # uint8 until the step converts",
 )
 _ONE_DEVICE = Remedy(
@@ -120,7 +120,7 @@ def loader_workers(case: Case) -> Iterator[Grower]:
     yield Grower(
         f"the {many} worker processes of the data loader{each}{waiting} ({line.place})",
         line,
-        (_FEWER_OF_GRAIN if grain else _FEWER_WORKERS, *several),
+        (_FEWER_OF_GRAIN if grain else FEWER_WORKERS, *several),
     )
 
 

@@ -18,6 +18,7 @@ from tfmemlens.findings.support.prose_of_jax import (
     FEWER_SHAPES,
     IN_BLOCKS,
     NO_STATIC,
+    SAMPLER_MADE_ONCE,
     STEPS_AGAIN,
     fits_without_draws,
 )
@@ -29,6 +30,7 @@ from tfmemlens.findings.support.stated_weights import (
     stated_matrix,
     stated_weights,
 )
+from tfmemlens.findings.support.told_again import OWN_PROCESS
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
@@ -486,7 +488,7 @@ _ROWS = (
         "jax: data on the device",
         "data that lie on the device whole",
         (DATA_ON_THE_HOST[JAX],),
-        unless=("host RAM in words",),
+        unless=("host RAM in words", "many runs before"),
         grows=False,
     ),
     _Told(
@@ -514,9 +516,17 @@ _ROWS = (
     ),
     _Told(
         "sampling",
+        "what each of many runs leaves behind, since one alone fits: a sampler that is made anew is compiled"
+        " anew, and its programs, data and draws stay on the device",
+        (SAMPLER_MADE_ONCE, OWN_PROCESS),
+        beside=("many runs before",),
+        grows=False,
+    ),
+    _Told(
+        "sampling",
         "all draws of all chains and sites, held on the device until the end",
         (FEWER_DRAWS,),
-        unless=("failing late",),
+        unless=("failing late", "many runs before"),
         grows=False,
     ),
     _Told(

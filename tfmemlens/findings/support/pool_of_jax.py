@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import part_for_jax
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.knowledge.gpu_memory import least_bytes
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -59,7 +60,7 @@ def told_of_the_pool(case: Case) -> Line | None:
     line = in_vain or takes or told.shows("jax: preallocating")
     if line is None and named and (much := told.shows("much memory in words")):
         line = None if _FAILED.search(much.text) or _OF_THE_HOST.search(much.text) else much
-    line = line or (None if told.raised else _as_large_as_a_pool(told))
+    line = line or (None if told.raised else _as_large_as_a_pool(told) or _told_as_a_part(told))
     before = [each for each in _failures(told) if line and each.number <= line.number]
     return None if before else line
 
@@ -75,6 +76,39 @@ def _as_large_as_a_pool(told: Surroundings) -> Line | None:
         if any(low <= part <= high for low, high in _OF_A_POOL):
             return use.line
     return None
+
+
+_PART = regex(
+    r"(?<![\w./])(?P<used>\d{1,3}(?:\.\d{1,2})?) ?(?:GB|GiB|G) ?(?:/|of|out of) ?"
+    r"(?P<whole>\d{1,3}(?:\.\d{1,2})?) ?(?:GB|GiB|G)\b"
+)
+_A_GPU = regex(r"(?i)\bGPUs?\b|\bVRAM\b|\bnvidia-smi\b|\bnvitop\b")
+_BY_ITSELF = 0.75
+_ROUNDED = 0.02
+"""How far a figure may be from JAX's part of it: a person rounds, and a GPU has a little less than its name
+says.
+"""
+
+
+def _told_as_a_part(told: Surroundings) -> Line | None:
+    """The line whose words give what is in use of a GPU and the whole, as just the part that JAX takes; not
+    where one of its pairs is no such part.
+    """
+    line = told.shows("part of a GPU in use")
+    if line is None or not (least_bytes(line.text) or _A_GPU.search(line.text)):
+        return None
+    pairs = [(float(match["used"]), float(match["whole"])) for match in _PART.finditer(line.text)]
+    fits = all(abs(used - _BY_ITSELF * whole) <= _ROUNDED * whole + _HALF for used, whole in pairs)
+    return line if pairs and fits and min(whole for _, whole in pairs) >= _LEAST_GPU else None
+
+
+def as_its_part(told: Surroundings, line: Line) -> str:
+    """` (18 of 24 GB in line 3 are that part)`, where the line says so."""
+    match = _PART.search(line.text) if line == _told_as_a_part(told) else None
+    return f" ({match['used']} of {match['whole']} GB, {line.place}, are that part)" if match else ""
+
+
+_HALF, _LEAST_GPU = 0.25, 8
 
 
 def _failures(told: Surroundings) -> Iterator[Line]:
@@ -102,6 +136,9 @@ def what_is_wrong(told: Surroundings) -> tuple[str, Line] | None:
         )
     if late := _set_after_import(told):
         return f"{late.place} sets it after an import of jax", late
+    growth = told.shows("growth of TensorFlow")
+    if growth and _told_as_a_part(told):
+        return f"what {growth.place} names is TensorFlow's switch, which JAX does not read", growth
     return None
 
 

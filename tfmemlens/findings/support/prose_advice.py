@@ -527,7 +527,7 @@ def _of_growth(case: Case, of_host: bool) -> Iterator[Remedy]:
     if of_host and told.shows("using a tool"):
         yield SMALLER_QUEUES
     if framework_of(case) == JAX and told.program() and _nothing_made_anew(case):
-        yield _ANOTHER_JAX
+        yield _stay_with_a_release(told) or _ANOTHER_JAX
     elif told.shows("watching memory"):
         yield _MAKE_ONCE
     yield find_what_grows(case, of_host or told.shows("on a Mac") is not None)
@@ -537,6 +537,20 @@ def _nothing_made_anew(case: Case) -> bool:
     from tfmemlens.findings.support.made_anew import nothing_made_anew  # reads trees
 
     return nothing_made_anew(case)
+
+
+def _stay_with_a_release(told: Surroundings) -> Remedy | None:
+    """The same for one who has compared releases."""
+    line = told.shows("jax: grows with a release")
+    if line is None:
+        return None
+    return Remedy(
+        "the quoted loop compiles nothing anew and keeps no result, so most likely the library keeps"
+        f" something since that release ({line.place}): stay with one under which memory stays flat, or take"
+        " the newest, and report the other",
+        "pip install -U jax jaxlib   # or pin the one before: both of one release",
+        slug="newer-release",
+    )
 
 
 _ANOTHER_JAX = Remedy(

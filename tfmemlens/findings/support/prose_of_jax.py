@@ -65,12 +65,19 @@ FEWER_DRAWS = Remedy(
     "mcmc.run(key, ...); mcmc.post_warmup_state = mcmc.last_state   # then run again for more draws",
     slug="fewer-draws",
 )
-_SAMPLER_MADE_ONCE = Remedy(
+SAMPLER_MADE_ONCE = Remedy(
     "where it grows from run to run: a sampler, kernel or function that is made anew in a loop is compiled"
     " anew, and JAX keeps every program with its constants: make it once, give it what changes as arguments,"
     " or drop the programs after each run",
     "jax.clear_caches()   # after each run; results as NumPy arrays: jax.device_get(mcmc.get_samples())",
     slug="start-anew",
+)
+_SMALLER_CHUNKS = Remedy(
+    "where it fails while pictures are rendered ({}: tests and videos, between steps of the training), the"
+    " batch of the training plays no part: give each turn of the rendering fewer rays. A pool that"
+    " nvidia-smi shows full says nothing, JAX reserves it",
+    "Config.render_chunk_size = 4096   # gin, as MultiNeRF calls it; others: chunk, rays_per_chunk",
+    slug="in-blocks",
 )
 FEWER_ENVIRONMENTS = Remedy(
     "run fewer environments at once, or fewer steps of them between updates",
@@ -133,7 +140,9 @@ def of_constructs(case: Case) -> Iterator[Remedy]:
 
 def _named(case: Case, jax: bool) -> Iterator[Remedy]:
     told = case.capture.surroundings
-    late = told.shows("failing late")
+    if (chunk := told.shows("rendering in chunks")) and jax and not told.shows("growing in words"):
+        yield replace(_SMALLER_CHUNKS, text=_SMALLER_CHUNKS.text.format(chunk.place))
+    late = told.shows("failing late") or told.shows("many runs before")
     if told.shows("sharding by a layout map") and not told.shows("growing in words"):
         yield from SHARDED_BY_NAME
     if told.shows("after an error"):
@@ -152,7 +161,7 @@ def _named(case: Case, jax: bool) -> Iterator[Remedy]:
     samples = (case.api.library == "NumPyro" or told.shows("sampling")) and not late
     samples = samples and not fits_without_draws(told)
     if samples:
-        yield _SAMPLER_MADE_ONCE if told.shows("growing in words") else FEWER_DRAWS
+        yield SAMPLER_MADE_ONCE if told.shows("growing in words") else FEWER_DRAWS
     grows = told.shows("growing in words")
     if grows is None or told.shows("running short") not in (None, grows):
         yield from _of_one_call(told, jax)

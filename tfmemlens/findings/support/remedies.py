@@ -374,13 +374,14 @@ WRONG_SIZE = Remedy(
     "print(y.shape, y.dtype, np.unique(y).size)",
     slug="find-the-size",
 )
-_NO_MACHINE = 1 << 40
+NO_MACHINE = 1 << 40
+"""Bytes that one array has on no machine."""
 
 
 def has_a_wrong_size(request: Request) -> bool:
     """Whether Python asked for an array that no machine holds."""
     failed = request.failed
-    return failed.kind is RequestKind.HOST and (failed.tensor_bytes or 0) >= _NO_MACHINE
+    return failed.kind is RequestKind.HOST and (failed.tensor_bytes or 0) >= NO_MACHINE
 
 
 FIND_THE_NAN = Remedy(

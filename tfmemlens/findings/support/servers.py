@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tfmemlens.findings.support.stated_sizes import stated_number
 from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
@@ -66,6 +69,16 @@ def lower_than_set(told: Surroundings, code: str) -> str:
     return _SETTING.sub(lambda match: _lowered(told, match["name"], match["mark"], match["value"]), code)
 
 
+def runs_with(told: Surroundings, words: str, value: int) -> Iterator[Line]:
+    """The lines that say that the server runs with a setting at this value."""
+    runs = regex(
+        rf"(?i)\b{words.replace('_', '[-_]')}[= ]{{1,3}}{value}\b[`'\" ]{{0,3}}(?:\w+ )?"
+        r"(?:runs|works|worked|starts|is fine|is ok|goes through|fits)\b"
+    )
+    lines = (*told.code, *(line for _, line in told.purposes))
+    return (line for line in lines if runs.search(line.text))
+
+
 def _lowered(told: Surroundings, name: str, mark: str, value: str) -> str:
     words = name.lstrip("-").replace("-", "_")
     line = told.shows(A_SERVER)
@@ -82,4 +95,6 @@ def _lowered(told: Surroundings, name: str, mark: str, value: str) -> str:
     stated = stated_number(told.sizes, knob)
     if stated is None or stated[1] > int(value):
         return f"{name}{mark}{value}"
+    if any(runs_with(told, words, stated[1])):
+        return f"{name}{mark}{stated[1]}"
     return f"{name}{mark}{max(stated[1] // 2, 1)}"

@@ -151,11 +151,24 @@ def end_each_pass(line: Line) -> Remedy:
     )
 
 
+_ACCUMULATES = regex(
+    r"(?i)\b(?:gradient|update)s?\b[^.\n]{0,20}\baccumulat|\baccumulat\w*[^.\n]{0,20}\bgradient"
+)
+_OTHER_GROWTH = regex(r"(?i)\b(?:gr[eo]w|increas|leak|ris(?:es|ing)|climb|pil(?:es|ing)|more and more)")
+
+
+def _of_gradients_alone(line: Line | None) -> bool:
+    """Whether what is said to accumulate is gradients, and nothing else is said to grow."""
+    return bool(line and _ACCUMULATES.search(line.text) and not _OTHER_GROWTH.search(line.text))
+
+
 def remedies(case: Case, grows: bool, *, of_host: bool = False) -> Iterator[Remedy]:
     """What helps a program of PyTorch/XLA whose memory runs out, or grows, as words say. Where a step ends is
     asked of what grows, or of a loop that the text shows.
     """
     told = case.capture.surroundings
+    if grows and _of_gradients_alone(told.shows("growing in words")):
+        grows = False
     if told.shows("jax: accumulating") and not (of_host or grows or ended_in_some_turns(case)):
         yield _EACH_MICRO_BATCH
         return

@@ -25,7 +25,7 @@ _CLEAR = Remedy(
     "tf.keras.backend.clear_session(); del model; gc.collect()   # then build the next one",
     slug="clear-session",
 )
-_OWN_PROCESS = Remedy(
+OWN_PROCESS = Remedy(
     "run each in a process of its own, whose end frees everything: that works whatever it is that stays",
     "with multiprocessing.get_context('spawn').Pool(1, maxtasksperchild=1) as pool: pool.map(train, each, 1)",
     slug="own-process",
@@ -212,7 +212,7 @@ def _searches(case: Case, line: Line) -> Grower:
     )
     if told.shows("AutoKeras"):
         last = told.shows("after the trials")
-        return _last_fit(last) if last else Grower(what, line, (_FEWER_OF_AUTOKERAS, _OWN_PROCESS))
+        return _last_fit(last) if last else Grower(what, line, (_FEWER_OF_AUTOKERAS, OWN_PROCESS))
     if told.shows("clearing in vain"):
         what += ", and clearing the session frees only what nothing else holds"
     tuner = told.shows("searching") or told.shows("again at each trial")
@@ -226,7 +226,7 @@ def _searches(case: Case, line: Line) -> Grower:
         else _CLEAR
     )
     once = () if tuner or line != told.shows("again at each model") else (_SAME_MODEL,)
-    return Grower(what, line, (*once, where, _OWN_PROCESS))
+    return Grower(what, line, (*once, where, OWN_PROCESS))
 
 
 _FEWER_OF_AUTOKERAS = Remedy(
@@ -252,7 +252,7 @@ def trials_of_autokeras(case: Case) -> Grower | None:
         f"what Keras keeps of the models before: all trials run in this process, one after another"
         f" (`max_trials={asked.sizes[0]}`, {asked.line.place})"
     )
-    return Grower(what, asked.line, (_FEWER_OF_AUTOKERAS, _OWN_PROCESS))
+    return Grower(what, asked.line, (_FEWER_OF_AUTOKERAS, OWN_PROCESS))
 
 
 def _last_fit(line: Line) -> Grower:
@@ -285,7 +285,7 @@ def _last_fit(line: Line) -> Grower:
 def _loads(case: Case, line: Line) -> Grower:
     del case
     what = f"each model that is loaded or copied ({line.place}) stays: Keras and TensorFlow keep its graph"
-    return Grower(what, line, (LOAD_ONCE, _CLEAR, _OWN_PROCESS))
+    return Grower(what, line, (LOAD_ONCE, _CLEAR, OWN_PROCESS))
 
 
 def _requests(case: Case, line: Line) -> Grower:
@@ -316,7 +316,7 @@ def _predicts(case: Case, line: Line) -> Grower:
     if once := _predicts_once(told):
         return once
     what = f"predict is called again and again ({line.place}), and each call makes its own data set or graph"
-    more = (_OWN_PROCESS,) if told.shows("predicting a batch in vain") else ()
+    more = (OWN_PROCESS,) if told.shows("predicting a batch in vain") else ()
     return Grower(what, line, (*_calls(case, told), *more, *_newer(case)))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets, whole_arrays
 from tfmemlens.findings.support.contrasted import contrasted, first_of, without
 from tfmemlens.findings.support.grower import Grower
-from tfmemlens.findings.support.host_causes import on_the_host
+from tfmemlens.findings.support.host_causes import FEWER_WORKERS, on_the_host
 from tfmemlens.findings.support.jacobians import by_the_code
 from tfmemlens.findings.support.jax_told import (
     anew_while_it_grows,
@@ -26,7 +26,7 @@ from tfmemlens.findings.support.told_again import (
 from tfmemlens.findings.support.told_work import told_work
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.findings.support.what_grows import adding_ops, loaded_by_handlers, loaded_in_loops
-from tfmemlens.findings.support.which_memory import only_killed
+from tfmemlens.findings.support.which_memory import loaded_by_each, only_killed
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -155,6 +155,8 @@ def told_mechanisms(case: Case) -> Iterator[Grower]:
     if framework == JAX:
         yield from ended_by_jit(case)
         yield from anew_while_it_grows(case)
+    if line := loaded_by_each(case):
+        yield _in_each_process(case, line)
     on_host = framework in (JAX, TORCH_XLA) and _of_the_host(case)
     if on_host and (found := on_the_host(case)):
         yield found
@@ -226,6 +228,27 @@ _LESS_FOR_EACH_WEIGHT = Remedy(
     " train fewer weights (LoRA), or take an optimizer that keeps less; activations are computed again in the"
     " backward pass (checkpoint)",
     slug="less-optimizer-state",
+)
+
+
+def _in_each_process(case: Case, line: Line) -> Grower:
+    """What the processes of one host read, each for itself."""
+    workers = case.capture.surroundings.shows("an input pipeline")
+    times = ", and again in each worker of its loader" if workers and "worker" in workers.text else ""
+    return Grower(
+        f"what each process of the host reads for itself{times} ({line.place}): `spawn` starts them empty, so"
+        " that they share no page, and Python objects take several times the bytes of their file",
+        line,
+        (_SHARED_PAGES, FEWER_WORKERS),
+        fact="loaded by each process",
+    )
+
+
+_SHARED_PAGES = Remedy(
+    "read it once and let all share it: a file that every process maps (NumPy, Arrow, SQLite) instead of"
+    " lists and dicts, or read before the processes start, by fork, where the runtime allows it",
+    "data = np.load(path, mmap_mode='r')   # or above: xmp.spawn(f, start_method='fork')",
+    slug="load-once-for-all",
 )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tfmemlens.findings.support.accounts import what_is_asked
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.contrasted import stated_cause, without
+from tfmemlens.findings.support.host_ram.large_requests import without_sense
 from tfmemlens.findings.support.host_ram.no_lack import no_lack
 from tfmemlens.findings.support.kills import driver_at_fault, surely_for_memory, told_for_memory, was_killed
 from tfmemlens.findings.support.largest_layer import (
@@ -302,6 +303,8 @@ def _what(case: Case, moment: Moment) -> str:
             return f"The RAM that CPU and GPU of this board share ran out{at}"
         if driver_at_fault(moment):
             return f"The GPU's driver refused {tensor_text(moment)} of pinned host RAM{at}"
+        if without_sense(case, moment):
+            return f"Not a lack of memory, most likely{at}"
         return f"Host RAM (not GPU memory) ran out{at}"
     if failed.kind is RequestKind.COPY:
         return f"Out of memory{at} while copying to the device"

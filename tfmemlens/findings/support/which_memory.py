@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation, without_gpu
+from tfmemlens.findings.support.situation import (
+    JAX,
+    TENSORFLOW,
+    TORCH_XLA,
+    framework_of,
+    situation,
+    without_gpu,
+)
 from tfmemlens.knowledge.gpu_memory import least_bytes
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
@@ -75,6 +82,8 @@ def whose(case: Case, line: Line) -> str:
         return HOST if any(map(told.shows, _OF_THE_HOST)) else UNSAID
     if _HBM_FULL.search(line.text):
         return DEVICE
+    if loaded_by_each(case):
+        return HOST
     if least_bytes(line.text) and not _HOST.search(line.text):
         return DEVICE
     if told.shows("raising MemoryError") or only_killed(line) or without_gpu(case):
@@ -110,6 +119,18 @@ def whose(case: Case, line: Line) -> str:
     if device and not host:
         return DEVICE
     return _by_the_whole_text(told) if not host else UNSAID
+
+
+def loaded_by_each(case: Case) -> Line | None:
+    """The line that says that the processes of PyTorch/XLA, one for each core, load their data each, where no
+    memory of a device is told to be full.
+    """
+    told = case.capture.surroundings
+    line = told.shows("loaded by each process")
+    if line is None or framework_of(case) != TORCH_XLA or not told.shows("several cores"):
+        return None
+    short = told.shows("running short")
+    return None if _OF_THE_CHIP.search(f"{line.text} {short.text if short else ''}") else line
 
 
 _OF_THE_HOST = ("host RAM in words", "host RAM named", "killed in words")

@@ -133,8 +133,9 @@ def named(line: Line) -> DeviceInfo | None:
     stated = (match and match["size"]) or (card and (card["size"] or card["other"]))
     in_laptop = match is not None and _LAPTOP.match(text, match.end()) is not None
     most_of_model = (_GIGABYTES | _MOST_OF_OTHERS).get(model or "")
-    if match and match["size"] and most_of_model and int(match["size"]) > most_of_model:
-        stated = None
+    beyond = bool(stated and most_of_model and int(stated) > most_of_model)
+    if beyond and ((match and match["size"]) or int(stated or 0) % (most_of_model or 1) == 0):
+        stated = None  # the machine's RAM, or that of several cards
     gigabytes = int(stated) if stated else (_IN_LAPTOPS if in_laptop else _GIGABYTES).get(model or "")
     if match is None and stated and (several := _SEVERAL.search(text)):
         gigabytes = _of_each(

@@ -552,6 +552,10 @@ MANY_RUNS = LineRule(
     rf"|\bthe (?:2nd|second|third|next) {_TURN}\b[^.\n]{{0,40}}"
     r"\balways (?:dies|fails|crashes|OOMs|runs out)\b"
     rf"|{_WELL_FOR_MANY}"
+    r"|\bafter (?:some|several|a few|many) (?:hundreds?|thousands?|dozens?),?"
+    r" (?:the|an?|it|I|my|memory|OOMs?) (?!RAM\b)\w"
+    r"|\b(?:at|on|around|about|near) (?:(?:about|around|the) ){1,2}\d{2,5}(?:th|st|nd|rd)"
+    r" (?:run|fit|trial|model|call|data ?set|simulation|chain|experiment|file|repetition)\b"
     rf"|\b{_SEVERAL} (?:calls|runs|fits|trials) in\b(?! (?:the|a|each|one|every|total|parallel)\b)",
     "I observe an OOM error after a few hundred of these",
     "it fails after 50 fits",
@@ -562,7 +566,14 @@ MANY_RUNS = LineRule(
     "when the next one starts the previous one is still in memory",
     "the second batch of draws always fails",
     "It works well for hundreds of rounds",
+    "After some hundreds the out of memory error appears",
+    "Somewhere around the 400th data set the GPU is out of memory",
     needs=(
+        "around",
+        "about",
+        " at the ",
+        " on the ",
+        "near ",
         "passes",
         "rounds",
         "turns",

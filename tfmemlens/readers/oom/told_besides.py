@@ -602,6 +602,23 @@ SEVERAL_CORES = LineRule(
     needs=("core", "spawn(", "proc"),
 )
 """A process for each core of an accelerator, all on one host."""
+LOADED_BY_EACH = LineRule(
+    r"(?i)\b(?:each|every) (?:of the )?(?:\w+ )?process(?:es)?\b[^.\n]{0,24}"
+    r"\b(?:cop(?:y|ies)|loads?|reads?|holds?|duplicat\w+)\b[^.\n]{0,20}\b(?:data\w*|files?|samples|set)\b"
+    r"|\b(?<!GPU )(?<!TPU )(?<!HBM )(?:memory|RAM)\b[^.\n]{0,24}\b(?:grow|increas|scal|multipl)\w*"
+    r"[^.\n]{0,24}\b(?:with|by)[^.\n]{0,16}\b(?:num_workers|workers|processes)\b"
+    r"|\bdata ?set\b[^.\n]{0,12}\bshared (?:across|between|among|by) (?:\w+ ){0,2}(?:cores|process\w*)"
+    r"|\bdata ?set\b[^.\n]{0,24}\b(?:inside|in|within) (?:the |my )?`?(?:_?mp_fn|_?map[ _]fu?n\w*)"
+    r"|\b(?:whole|entire|complete) VM\b[^.\n]{0,16}\b(?:goes|runs?|is) (?:out of memory|OOM)\b"
+    r"|\bVM\b[^.\n]{0,12}\b(?:is|are) not (?:enough|sufficient)\b",
+    "It looks as though every process copies all the data",
+    "memory growing linearly with `num_workers`",
+    "Is the dataset shared across the cores?",
+    "I build the dataset inside the map function",
+    "the whole VM goes out of memory",
+    needs=("process", "worker", "dataset", "data set", "vm "),
+)
+"""What the processes of one host load, each by itself, fills the host and no device."""
 BETWEEN_EPOCHS = LineRule(
     r"(?i)\b(?:start|begin(?:ning)?|end|finish) of"
     r" (?:(?:the|each|every|an?|next|second|first|this) ){0,3}epoch"
@@ -1012,6 +1029,7 @@ TOLD_BESIDES = {
     "jitting again": JITTED_ANEW,
     "stepped by a trainer": STEPPED_BY_A_TRAINER,
     "several cores": SEVERAL_CORES,
+    "loaded by each process": LOADED_BY_EACH,
     "between epochs": BETWEEN_EPOCHS,
     "virtual memory": VIRTUAL,
     "a row of top": ROW_OF_TOP,

@@ -231,7 +231,11 @@ JIT_ENDS_IT = LineRule(
     r"|keeps? (?:\w+ ){0,2}\d+ ?% (?:of )?(?:\w+ )?memory"
     r"|(?:goes|went) away|disappear\w*|vanish\w*|plug(?:s|ged) (?:it|this|the)"
     r"|(?:leak\w*|growth|problem|issue)s? (?:is|was|are) (?:gone|fixed|solved|over)"
-    r"|no (?:more |such )?(?:leak|growth|increase)|fix(?:es|ed) (?:it|this|the))",
+    r"|no (?:more |such )?(?:leak|growth|increase)|fix(?:es|ed) (?:it|this|the))"
+    r"|\bjitt?(?:ing|ed)\b[^.\n]{0,30}\b(?:(?:seem|appear)(?:s|ed)? to"
+    r" (?:plug|fix|stop|cure|solve|end|prevent)|(?:plug|fixe|stop|cure|solve|end|prevent)s)"
+    r" (?:it|this|that|the (?:\w+ )?(?:leak\w*|growth|problem|issue))\b",
+    "jitting seems to plug the leakage",
     "With @jax.jit on rollout memory stays flat.",
     "wrapping the call in eqx.filter_jit fixes it",
     "If I use jit on the solver it does not leak",
@@ -373,6 +377,38 @@ PREALLOCATING = LineRule(
     "By default JAX pre-allocated a huge amount of the GPU memory",
     needs="allocat",
 )
+PART_OF_A_GPU = LineRule(
+    r"(?<![\w./])\d{1,3}(?:\.\d{1,2})? ?(?:GB|GiB|G) ?(?:/|of|out of) ?\d{1,3}(?:\.\d{1,2})? ?(?:GB|GiB|G)\b"
+    r"(?! (?:of )?(?:system |host |CPU )?(?:RAM|swap|disk|data))",
+    "RTX 2080 Ti: 8G/11G",
+    "nvidia-smi shows 11.3G/15G in use",
+    "it takes 36 GB of 48 GB on an A6000",
+    needs=("g/", "gb/", "gib/", "g of", "gb of", "gib of", "g /", "gb /", "gib /", "g out", "gb out"),
+)
+"""How much of a whole is in use, both in words of a person."""
+GROWTH_OF_TENSORFLOW = LineRule(
+    r"\bset_memory_growth\b|\ballow_growth\b|\bTF_FORCE_GPU_ALLOW_GROWTH\b",
+    "the code calls tf.config.experimental.set_memory_growth(gpu, True)",
+    needs="growth",
+)
+"""TensorFlow's switch, which another framework in the same process does not read."""
+GROWS_WITH_A_RELEASE = LineRule(
+    r"(?i)\b(?:with|on|in|under) (?:\w+ )?`?jax(?:lib)?`?(?:==| v?| version )\d+\.\d+\.\d+\b[^\n]{0,60}"
+    r"(?<!not )(?<!never )(?<!no longer )\b(?:grows?|(?:go(?:es)?|going) up|increas(?:es|ing)|leaks"
+    r"|climbs)\b",
+    "With jax==0.2.12, jaxlib==0.1.65 on the other hand the numbers go up",
+    "under jax 0.4.31 memory grows",
+    needs="jax",
+)
+"""One release of JAX is told to be the one under which memory grows."""
+RENDERS_IN_CHUNKS = LineRule(
+    r"(?i)\brender(?:ing|s|ed)?[_ ](?:in )?chunks?(?:_size)?\b"
+    r"|\bchunk \d{1,5} ?/ ?\d{1,5}\b[^.\n]{0,20}\brender",
+    "Rendering chunk 0/47",
+    "Config.render_chunk_size = 16384",
+    needs="chunk",
+)
+"""Whole pictures are rendered, some rays at a time."""
 SET_AFTER_IMPORT = LineRule(
     r"(?i)\bafter (?:the |you |we )?(?:`{1,2})?import(?:s|ing|ed)?(?:`{1,2})? (?:of )?`{0,2}jax\b",
     "this line of code is after `import jax`",
@@ -556,6 +592,10 @@ TOLD_OF_JAX = {
     "jax: unified memory": UNIFIED,
     "jax: a setting in vain": SET_IN_VAIN,
     "jax: preallocating": PREALLOCATING,
+    "part of a GPU in use": PART_OF_A_GPU,
+    "growth of TensorFlow": GROWTH_OF_TENSORFLOW,
+    "rendering in chunks": RENDERS_IN_CHUNKS,
+    "jax: grows with a release": GROWS_WITH_A_RELEASE,
     "jax: set after the import": SET_AFTER_IMPORT,
     "jax: set in a shell of its own": SET_IN_A_SHELL,
     "jax: the forward pass fits": FORWARD_FITS,

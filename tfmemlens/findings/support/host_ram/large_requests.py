@@ -9,12 +9,13 @@ from tfmemlens.findings.support.kills import (
     another_program,
     was_killed,
 )
+from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Evidence, Remedy
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
-from tfmemlens.units import GIB, human_size
+from tfmemlens.units import GIB, Size, human_size
 
 
 def large_before(case: Case, kind: RequestKind) -> Iterator[Evidence]:
@@ -108,7 +109,59 @@ def last_large(case: Case) -> str:
     size, line = large[-1]
     times = sum(size == other for other, _ in large)
     many = f", the last of {times} of this size" if times > 1 else ""
+    asked = f"before it {_who_asked(line)} requested {human_size(size)} at once ({line.place}{many})"
+    return f"its message states no amount; {asked}"
+
+
+def _who_asked(line: Line) -> str:
+    """Who warned of it: TensorFlow of its own requests, an allocator of all that the process makes."""
+    return "the process" if "tcmalloc" in line.text else "TensorFlow"
+
+
+_NO_RAM = 16 << 40
+"""More than any machine of those that train has: no data and no model are meant by such a number."""
+
+
+def without_sense(case: Case, moment: Moment) -> tuple[Size, Line] | None:
+    """A request that no data explain, right before a failure without a figure."""
+    failed = moment.request.failed if moment.request else None
+    if failed is None or failed.kind is not RequestKind.HOST or failed.size or was_killed(moment):
+        return None
+    large = case.capture.surroundings.large_host_requests
+    return large[-1] if large and large[-1][0].bytes >= _NO_RAM else None
+
+
+def why_without_sense(found: tuple[Size, Line]) -> str:
+    """That RAM is not what lacks there."""
+    size, line = found
     return (
-        f"its message states no amount; before it TensorFlow requested {human_size(size)} at once"
-        f" ({line.place}{many})"
+        f"{human_size(size)} were requested at once ({line.place}), which no machine has, so the size is"
+        " wrong: native libraries that do not fit together read it from a wrong place, or a shape in the"
+        " program is wrong"
+    )
+
+
+_SMALLEST = {
+    JAX: "python -X faulthandler -c 'import jax; print(jax.numpy.sqrt(2))'",
+    TORCH_XLA: "python -X faulthandler -c 'import torch_xla'",
+}
+
+
+def of_libraries(case: Case) -> Iterator[Remedy]:
+    """What tells the two apart, and what helps against either."""
+    yield Remedy(
+        "see whether an import or one small operation ends so, too: then native libraries do not fit"
+        " together",
+        _SMALLEST.get(framework_of(case) or ""),
+        slug="find-the-crash",
+    )
+    yield Remedy(
+        "then make a fresh environment of releases that belong together (jax with jaxlib and libtpu; torch"
+        " with torch_xla and libtpu), with nothing that brings such a library and is not used, and no"
+        " allocator in LD_PRELOAD; or go back to the releases that worked",
+        "pip list | grep -i -E 'jax|libtpu|torch|tensorflow'; env -u LD_PRELOAD python train.py",
+        slug="matching-driver",
+    )
+    yield Remedy(
+        "where only a call of your own ends so, print the shapes that go into it", slug="find-the-size"
     )
