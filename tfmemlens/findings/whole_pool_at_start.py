@@ -3,8 +3,8 @@
 What it means: unless told otherwise TensorFlow reserves nearly all memory of every GPU that it sees, and
 deals it out itself. `nvidia-smi` shows what is reserved, the same for a large model and for none.
 When it fires: the text says that all of a GPU's memory is taken, or more than expected, or just the part that
-JAX takes by itself, and quotes no failure; or of the same GPU nearly all was free at one start, and hardly any
-at a later one.
+JAX takes by itself, and quotes no failure; or of the same GPU nearly all was free at one start, and hardly
+any at a later one.
 What to do: let the pool grow, or give it a limit, where others need the rest.
 """
 
