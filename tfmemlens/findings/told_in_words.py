@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings import (
     code_without_message,
@@ -264,11 +264,13 @@ def check(case: Case) -> Iterator[Finding]:
             *((ended[0],) if ended else ()),
             *((_OF_ANOTHER_ERROR,) if another_error(told) and not grows else ()),
             *((differs.remedy,) if differs else ()),
-            *(() if grows or differs else _who_holds_it(case, where)),
-            *_of_the_guess(likely, claimed),
-            *_unless_ended(
-                _before_the_log(_remedies(case, told, line, grows, likely), None if likely else claimed),
-                ended is not None,
+            *_after_the_holder(
+                () if grows or differs else _who_holds_it(case, where),
+                _of_the_guess(likely, claimed),
+                _unless_ended(
+                    _before_the_log(_remedies(case, told, line, grows, likely), None if likely else claimed),
+                    ended is not None,
+                ),
             ),
         ),
     )
@@ -340,6 +342,18 @@ def _who_holds_it(case: Case, where: str) -> tuple[Remedy, ...]:
         " first one alone, however many there are"
     )
     return (Remedy(text, "nvidia-smi   # then: export CUDA_VISIBLE_DEVICES=1", slug="see-device-users"),)
+
+
+def _after_the_holder(
+    holder: tuple[Remedy, ...], of_the_guess: Sequence[Remedy], remedies: Iterator[Remedy]
+) -> Iterator[Remedy]:
+    """The remedies behind who holds the GPU, once; a smaller batch that is left works, and goes alone."""
+    rest = list(remedies)
+    if any(each.slug == "smaller-batch" for each in rest):
+        holder = ()
+    yield from holder
+    yield from of_the_guess
+    yield from (each for each in rest if not (holder and each.slug == holder[0].slug))
 
 
 def _of_the_guess(likely: Grower | None, claimed: Guess | None) -> tuple[Remedy, ...]:
