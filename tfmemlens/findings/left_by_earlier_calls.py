@@ -134,22 +134,31 @@ _DENIES = regex(r"(?i)(?:\b(?:no|not|never|without)|n't) (?:\w+ ){0,3}re-?compil
 
 def _of_programs(case: Case, anew: Line) -> Iterator[Finding]:
     """What its writer found: programs that pile up, so that no setting of one call ends it."""
-    for index, moment, request in list(requests(case))[:1]:
-        if on_host(moment) or facts.on_chip(moment):
-            continue
-        what = (
-            f"memory grows while something is compiled again and again ({anew.place}): each program stays,"
-            " with its constants and the room that it is loaded to"
-        )
+    moment = next((moment for _, moment, _ in requests(case)), None)
+    if moment is None or on_host(moment) or facts.on_chip(moment):
+        return
+    what = (
+        f"memory grows while something is compiled again and again ({anew.place}): each program stays, with"
+        " its constants and the room that it is loaded to"
+    )
+    rules_out = (*_OF_ONE_CALL, "chunks-of-samples", "fewer-draws", "in-pieces")
+    yield from _told(case, what, anew, (_SAME_SHAPES, _DROP), rules_out)
+
+
+def _told(
+    case: Case, what: str, line: Line, remedies: tuple[Remedy, ...], rules_out: tuple[str, ...]
+) -> Iterator[Finding]:
+    """The cause of the first request, which a line of the text tells."""
+    for index, _, request in list(requests(case))[:1]:
         yield Finding(
             severity=Severity.CAUSE,
             headline=what,
             because=what,
             explains=request.needed_bytes,
-            evidence=(Evidence("what the text says", anew), Evidence("the message", request.failed.line)),
-            remedies=(_SAME_SHAPES, _DROP),
+            evidence=(Evidence("what the text says", line), Evidence("the message", request.failed.line)),
+            remedies=remedies,
             moment=index,
-            rules_out=(*_OF_ONE_CALL, "chunks-of-samples", "fewer-draws", "in-pieces"),
+            rules_out=rules_out,
         )
 
 
@@ -168,21 +177,11 @@ _DROP = Remedy(
 
 def _of_an_error(case: Case, failed: Line) -> Iterator[Finding]:
     """A call that ended with an exception, whose traceback is kept with all that its frames hold."""
-    for index, _, request in list(requests(case))[:1]:
-        what = (
-            f"calls that ended with an error still hold the device ({failed.place}): Python keeps the last"
-            " exception, a notebook more of them, and the frames of its traceback keep their arrays"
-        )
-        yield Finding(
-            severity=Severity.CAUSE,
-            headline=what,
-            because=what,
-            explains=request.needed_bytes,
-            evidence=(Evidence("what the text says", failed), Evidence("the message", request.failed.line)),
-            remedies=(CLEARED, _WATCH),
-            moment=index,
-            rules_out=_OF_ONE_CALL,
-        )
+    what = (
+        f"calls that ended with an error still hold the device ({failed.place}): Python keeps the last"
+        " exception, a notebook more of them, and the frames of its traceback keep their arrays"
+    )
+    yield from _told(case, what, failed, (CLEARED, _WATCH), _OF_ONE_CALL)
 
 
 def _out_of(container: str) -> Remedy:

@@ -38,10 +38,10 @@ _BUCKET_PLACES, _BUCKET_FILL, _BUCKET_BYTES = 8, 0.8, 256
 """Of that table: places in a bucket, the share of all that may be taken, and the addresses that fall into one
 bucket before the next one's begin (`FlatRep` in tsl/lib/gtl/flatrep.h).
 """
-_SURELY = 5.0
-"""A rank that chance does not change."""
 _READER_BYTES = 96
 """What the edges of one reader take, which are made one after the other: three of 32 bytes."""
+_SURELY = 5.0
+"""A rank that chance does not change."""
 
 
 class Life(NamedTuple):

@@ -129,7 +129,7 @@ class Tape:
     3).
     """
     _constants_once: dict[tuple[str, Sizes, str], TapeValue] = field(default_factory=dict)
-    copied_once: dict[tuple[int, Sizes, str, Sizes], TapeValue] = field(default_factory=dict)
+    _made_once: dict[tuple[int, Sizes, str, Sizes], TapeValue] = field(default_factory=dict)
     """What was padded or cut apart, by the buffer, its shape, the op and the new shape: Grappler computes the
     same once.
     """
@@ -319,11 +319,15 @@ class Tape:
             self.gradient(made, (value,), lambda grad: (self.alias(grad, value.shape),))
         return made
 
-    def twin(self, value: TapeValue) -> TapeValue:
-        """The same tensor once more, with gradients of its own."""
-        made = TapeValue(len(self.values), value.shape, value.dtype, value.buffer)
-        self.values.append(made)
-        return made
+    def op_once(self, op: str, read: TapeValue, shape: Sizes) -> TapeValue:
+        """One kernel for all who ask for it; each gets a value of his own, with gradients of its own."""
+        key = read.buffer, read.shape, op, shape
+        if key not in self._made_once:
+            self._made_once[key] = self.op(op, [read], shape)
+            return self._made_once[key]
+        first = self._made_once[key]
+        self.values.append(TapeValue(len(self.values), first.shape, first.dtype, first.buffer))
+        return self.values[-1]
 
     def slices(self, value: TapeValue) -> list[TapeValue]:
         """Each row of a tensor, in the tensor's own memory where rows are aligned. The gradient of each is a

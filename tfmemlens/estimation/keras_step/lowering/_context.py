@@ -10,6 +10,7 @@ from typing import Any
 from tfmemlens.errors import NotUnderstood
 from tfmemlens.estimation.keras_step import op_costs
 from tfmemlens.estimation.keras_step.tape import Sizes, Tape, TapeValue
+from tfmemlens.estimation.keras_step.update_order import as_text
 from tfmemlens.knowledge.convolution.col_buffer import USUAL_L3_BYTES, UnrolledConvolution
 from tfmemlens.knowledge.convolution.cpu_backward import MAX_OVERHEAD
 from tfmemlens.knowledge.half_products import HALVES
@@ -323,22 +324,12 @@ def reduce_mean(tape: Tape, x: TapeValue, shape: Sizes, op: str = "Mean") -> Tap
     return made
 
 
-def copied(tape: Tape, x: TapeValue, op: str, shape: Sizes, back_op: str) -> TapeValue:
-    """An op that copies: padding, transposition, resizing; its gradient copies back."""
-    made = tape.op(op, [x], shape)
-    tape.gradient(made, [x], lambda grad: [tape.op(back_op, [grad], x.shape)])
-    return made
-
-
-def copied_once(tape: Tape, x: TapeValue, op: str, shape: Sizes, back_op: str) -> TapeValue:
-    """The same of a tensor that several layers copy alike: Grappler keeps one of the copies
-    (`common_subgraph_elimination.cc` in tensorflow/core/grappler/optimizers), their gradients stay apart.
+def copied(tape: Tape, x: TapeValue, op: str, shape: Sizes, back_op: str, once: bool = False) -> TapeValue:
+    """An op that copies: padding, transposition, resizing; its gradient copies back. `once`: of a tensor that
+    several layers copy alike Grappler keeps one of the copies (`common_subgraph_elimination.cc` in
+    tensorflow/core/grappler/optimizers); their gradients stay apart.
     """
-    key = x.buffer, x.shape, op, shape
-    if key not in tape.copied_once:
-        tape.copied_once[key] = copied(tape, x, op, shape, back_op)
-        return tape.copied_once[key]
-    made = tape.twin(tape.copied_once[key])
+    made = tape.op_once(op, x, shape) if once else tape.op(op, [x], shape)
     tape.gradient(made, [x], lambda grad: [tape.op(back_op, [grad], x.shape)])
     return made
 
@@ -481,10 +472,9 @@ def rounds_of_updates(count: int) -> dict[int, int]:
     own. In the first round a dense layer whose gradient goes nowhere else runs its kernel's at once; one with
     a way past it or behind a normalisation, and all layers of later rounds, run that of the input.
     """
-    names = sorted(range(count), key=lambda place: f"_{place}" if place else "", reverse=True)
     rounds: dict[int, int] = {}
     lowest, turn = count, 0
-    for place in names:
+    for place in reversed(as_text(count)):
         if place < lowest - 1:
             turn += 1
             rounds.update(dict.fromkeys(range(place + 1, lowest), turn))

@@ -14,7 +14,6 @@ from tfmemlens.estimation.keras_step.lowering._context import (
     biased,
     convolve,
     copied,
-    copied_once,
     gradient_ranks,
     place_of,
     reduce_mean,
@@ -37,7 +36,7 @@ def _conv(job: LoweringContext) -> list[TapeValue]:
     if job.config.get("padding") == "causal":
         reach = (kernel.shape[0] - 1) * _first(job.config.get("dilation_rate", 1))
         wide = (x.shape[0], x.shape[1] + reach, *x.shape[2:])
-        x = copied_once(tape, x, "Pad", wide, "Slice")
+        x = copied(tape, x, "Pad", wide, "Slice", once=True)
     positions = math.prod(_space(job, shape))
     op = "Conv3D" if len(_space(job, shape)) == 3 else "Conv2D"
     patch, channels = math.prod(kernel.shape[:-1]), kernel.shape[-1]
@@ -45,7 +44,7 @@ def _conv(job: LoweringContext) -> list[TapeValue]:
     if apart is None:
         made = convolve(job, x, kernel, shape, positions, patch, channels, op)
     else:
-        moved = copied_once(tape, x, "SpaceToBatchND", apart, "BatchToSpaceND")
+        moved = copied(tape, x, "SpaceToBatchND", apart, "BatchToSpaceND", once=True)
         reduced = [size - reach + 1 for size, reach in zip(apart[1:-1], kernel.shape, strict=False)]
         inner = (apart[0], *reduced, channels)
         made = convolve(job, moved, kernel, inner, math.prod(reduced), patch, channels, op)
