@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings import attention_scores, im2col_buffer, pairwise_broadcast
+from tfmemlens.findings.smaller_pool import asks_by_a_wrong_figure
 from tfmemlens.findings.support import phase, remedies
 from tfmemlens.findings.support.batch_bound import batch_bound, in_words, of_traced, traced_below
 from tfmemlens.findings.support.own_constant import own_batch
@@ -47,6 +48,8 @@ def check(case: Case) -> Iterator[Finding]:
         if known is None and on_host(moment):
             continue
         if need is None or need <= limit.high or request.failed.kind in (RequestKind.TPU, RequestKind.XLA):
+            continue
+        if asks_by_a_wrong_figure(request):
             continue
         what = f"the device's limit of {human_size(limit)}" if known else "any single device's memory"
         state = moment.incident.state if moment.incident else None

@@ -4,7 +4,8 @@ What it means: BFC asks the driver for a region, and after each refusal for 90 %
 refusals at the start ends no run; it says that something else held part of the device, or that the pool was
 to be the whole of it, of which the driver and a desktop keep some. A first request of a TiB and more follows
 a figure of free memory that no GPU has, which the driver told: it says nothing of others.
-When it fires: the log has such refusals, steps follow them, and nothing failed.
+When it fires: the log has such refusals, steps follow them, and nothing failed; or the first request that was
+refused is of a TiB and more, whatever follows.
 What to do: ask for a smaller part where nearly all was asked for; take releases that match where the figure
 is no GPU's; else see who holds the device, before a larger batch needs the rest.
 """
@@ -15,9 +16,11 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, part_for_jax
 from tfmemlens.findings.support.part_for_jax import Part
+from tfmemlens.findings.support.rows import requests
 from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.units import human_size
 
@@ -30,6 +33,7 @@ _NEARLY_ALL = 0.9
 
 
 def check(case: Case) -> Iterator[Finding]:
+    yield from _by_a_wrong_figure(case)
     refused = case.capture.surroundings.refusals
     if case.moments or not refused:
         return
@@ -63,6 +67,36 @@ def check(case: Case) -> Iterator[Finding]:
 
 _NO_GPU = 1 << 40
 """More than any GPU has."""
+
+
+def asks_by_a_wrong_figure(request: Request) -> bool:
+    """Whether the driver refused a pool that is larger than any GPU: no op's tensor is asked of it."""
+    size = request.failed.size if request.failed.kind is RequestKind.DRIVER else None
+    return size is not None and size.bytes >= _NO_GPU
+
+
+def _by_a_wrong_figure(case: Case) -> Iterator[Finding]:
+    """The same where nothing tells that the run went on."""
+    for index, _, request in list(requests(case))[:1]:
+        line = request.failed.line
+        if line is None or not asks_by_a_wrong_figure(request):
+            continue
+        why = (
+            f"this is {framework_name(case)}'s pool, which asks for what the driver says is free, and"
+            f" for 9/10"
+            " of it after each refusal: no GPU has so much, so the driver told a wrong figure, which says"
+            " nothing of the model"
+        )
+        yield Finding(
+            severity=Severity.CAUSE,
+            headline=why,
+            because=why,
+            explains=request.needed_bytes,
+            evidence=(Evidence("the request", line),),
+            remedies=tuple(_of_a_wrong_figure(case, line)),
+            moment=index,
+            rules_out=("see-device-users",),
+        )
 
 
 def _of_a_wrong_figure(case: Case, line: Line) -> Iterator[Remedy]:
