@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings import ended_after_a_warning
+from tfmemlens.findings.growing_graph import makes_and_runs
 from tfmemlens.findings.support import code_snippets, kernel_blocks, part_for_jax
 from tfmemlens.findings.support.contrasted import ended_by, without
 from tfmemlens.findings.support.heartbeats import OF_A_HEARTBEAT, after_a_silence, who_was_silent
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.remedies import BUILD_ONCE, FIND_THE_NAN
+from tfmemlens.findings.support.rows import shortened
 from tfmemlens.findings.support.situation import (
     JAX,
     TENSORFLOW,
@@ -287,6 +289,21 @@ _HELP = {
         "nvidia-smi -q -d TEMPERATURE,ECC   # the log: dmesg -T | grep -i xid; on Windows nvlddmkm's events",
         slug="log-the-hardware",
     ),
+    "more registers or threads": Remedy(
+        "let the op that fails run on the CPU (its name stands in the path of the .cu.cc file), or take"
+        " a build"
+        " of TensorFlow that was made for this GPU, or a newer one: a smaller model or another setting of"
+        " memory changes nothing",
+        "with tf.device('/CPU:0'): y = tf.image.resize(x, size)   # the op of your log",
+        slug="op-on-the-cpu",
+    ),
+    "not of its device or context": Remedy(
+        "look at the op or library with CUDA code of its own (a custom op, a plug-in): it has to work on the"
+        " device and the stream that TensorFlow gives it. Where only GPUs other than the first fail, let the"
+        " process see the one that it uses alone, which is its number 0 then",
+        "CUDA_VISIBLE_DEVICES=1 python train.py   # in the kernel: ctx->eigen_device<GPUDevice>().stream()",
+        slug="one-device-each",
+    ),
     "shut down while": Remedy(
         "close the session, and stop queue runners and other threads, before the program ends: what was"
         " computed and saved until then is complete",
@@ -324,7 +341,7 @@ def check(case: Case) -> Iterator[Finding]:
         ended = None  # of another failure, which was one of memory
     if ended and _WITHOUT_SHARING.search(ended[1].text):
         ended = None  # slower, and what is meant to be mended is the room
-    for what, line in case.capture.surroundings.elsewhere:
+    for what, line in _without_consequences(case.capture.surroundings.elsewhere):
         yield Finding(
             severity=Severity.NOTE,
             headline=(
@@ -352,6 +369,17 @@ def check(case: Case) -> Iterator[Finding]:
         )
     yield from _crash(case)
     yield from _kernel_died(case)
+
+
+_SHUT_DOWN = "CUDA was shut down while TensorFlow still asked it"
+
+
+def _without_consequences(told: Sequence[tuple[str, Line]]) -> Iterator[tuple[str, Line]]:
+    """The failures without a shutdown of CUDA below another one, which ended the process."""
+    for what, line in told:
+        others = [at for other, at in told if other != what and at.source == line.source]
+        if not (_SHUT_DOWN in what and any(at.number < line.number for at in others)):
+            yield what, line
 
 
 _OF_NO_SHAPE = regex(r"(?i)dim\w*\b[^\n]{0,40}? != \d \(0 != \d\)")
@@ -561,7 +589,16 @@ def _grew(case: Case, what: str, line: Line) -> str:
         if at.source == line.source and at.number < line.number
     ]
     ran = len(set(steps)) >= 2 or (_A_GRAPH in what and any(steps))
-    if not ran or not ("one message may hold" in what or _A_GRAPH in what):
+    if not ("one message may hold" in what or _A_GRAPH in what):
+        return ""
+    made = makes_and_runs(case) if case.capture.surroundings.steps else None
+    if made:
+        return (
+            f"; it trained for a while, and {made.place} makes an op each time that it runs"
+            f" (`{shortened(made.text.strip(), _LONGEST_CODE)}`), so most likely each call adds to the graph,"
+            " constant arrays with it"
+        )
+    if not ran:
         return ""
     likely = " most likely" if _A_GRAPH in what else ""
     return (
@@ -570,6 +607,7 @@ def _grew(case: Case, what: str, line: Line) -> str:
     )
 
 
+_LONGEST_CODE = 80
 _A_GRAPH = "that a graph may hold"
 _GRAPH = "the graph became larger than the 2 GiB that it may hold"
 """What is too large where steps went well: a constant of that size would have failed at the first of them."""

@@ -25,6 +25,7 @@ from tfmemlens.findings.support.rows import all_in_use, attributed, device_limit
 from tfmemlens.findings.support.stage import counters_before, is_epoch
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import human
 from tfmemlens.values import replace
@@ -118,6 +119,12 @@ def _by_line(case: Case, request: Request) -> str | None:
         proof = f" ({steps:,} steps went well)"
     op = match["op"] or match["evaluated"]
     return f"{place} makes a new `tf.{op}` each time it runs{proof}" if proof else None
+
+
+def makes_and_runs(case: Case) -> Line | None:
+    """A quoted line that makes the op that it runs."""
+    lines = code_lines(case.capture.surroundings)
+    return next((line for line in lines if _MAKES_AND_RUNS.search(line.text)), None)
 
 
 _MAKES_BY_METHOD = regex(r"\.run\(\s*\[?\s*[\w.]{1,80}\.(?P<op>assign|assign_add|minimize)\(")

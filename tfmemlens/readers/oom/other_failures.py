@@ -525,6 +525,22 @@ ELSEWHERE = {
         "failed call to cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver",
         needs=("does not match dso", "version mismatch", "cuda_error_"),
     ),
+    "a GPU kernel asks for more registers or threads than this GPU gives to one block, which is no"
+    " matter of the"
+    " GPU's memory": LineRule(
+        r"\btoo many resources requested for launch\b|\bCUDA_ERROR_LAUNCH_OUT_OF_RESOURCES\b"
+        r"|\bcudaErrorLaunchOutOfResources\b",
+        "Non-OK-status: GpuLaunchKernel(kernel, n) status: Internal: too many resources requested for launch",
+        "could not launch: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+        needs=("too many resources", "out_of_resources", "outofresources"),
+    ),
+    "a CUDA call was given a stream, an event or a handle that is not of its device or context": LineRule(
+        r"\binvalid resource handle\b|\bCUDA_ERROR_INVALID_(?:HANDLE|CONTEXT)\b"
+        r"|\bcudaErrorInvalidResourceHandle\b",
+        "cudaCheckError() failed : invalid resource handle",
+        "could not synchronize on the stream: CUDA_ERROR_INVALID_HANDLE: invalid resource handle",
+        needs=("resource handle", "invalid_", "invalidresource"),
+    ),
     "CUDA was shut down while TensorFlow still asked it, as at a program's end": LineRule(
         r"\bCUDA_ERROR_DEINITIALIZED\b|\bdriver shutting down\b",
         "failed to query event: CUDA_ERROR_DEINITIALIZED: driver shutting down",
