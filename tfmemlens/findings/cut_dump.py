@@ -260,13 +260,22 @@ def _of_a_head(case: Case, index: int, moment: Moment) -> Finding:
 def _smaller(case: Case, moment: Moment) -> tuple[Remedy, ...]:
     """What helps a pool that is full of nobody knows what."""
     run = situation(case, moment)
-    if run.program == "TensorFlow Serving" or run.framework != TENSORFLOW:
+    if run.program == "TensorFlow Serving":
+        return _of_a_busy_server(case, moment)
+    if run.framework != TENSORFLOW:
         return ()
     text = (
         "need less in all: a smaller batch or smaller inputs; if it fails at a batch of 1, too, the model"
         " with its optimizer is too large for this pool, or something held a part of the device before"
     )
     return (Remedy(text, slug="smaller-batch"),)
+
+
+def _of_a_busy_server(case: Case, moment: Moment) -> tuple[Remedy, ...]:
+    """What helps where the text tells that much was asked of a server at once."""
+    serves = situation(case, moment).program == "TensorFlow Serving"
+    busy = case.capture.surroundings.shows("many served calls")
+    return tuple(of_a_server(case)) if serves and busy else ()
 
 
 def _of_chunks(case: Case, index: int, moment: Moment) -> Finding:
@@ -303,6 +312,6 @@ def _of_chunks(case: Case, index: int, moment: Moment) -> Finding:
         explains=most.total_bytes,
         basis=Basis.MEASURED,
         evidence=(Evidence("the blocks", most.line),),
-        remedies=(_WHOLE,),
+        remedies=(*_of_a_busy_server(case, moment), _WHOLE),
         moment=index,
     )

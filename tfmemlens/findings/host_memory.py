@@ -75,7 +75,7 @@ from tfmemlens.findings.support.host_ram.limits import (
     shared_with_the_gpu,
 )
 from tfmemlens.findings.support.host_ram.new_array import made_by_a_line
-from tfmemlens.findings.support.host_ram.no_lack import no_lack
+from tfmemlens.findings.support.host_ram.no_lack import OTHER_SERVER, no_lack, refused_a_server
 from tfmemlens.findings.support.host_ram.pinned import (
     LADDER,
     MORE_PINNED,
@@ -359,6 +359,8 @@ def _why_refused(case: Case, moment: Moment, pinned: bool) -> str:
             )
     elif senseless := without_sense(case, moment):
         because = why_without_sense(senseless)
+    elif refused_a_server(case, moment):
+        because = "it was full, or a size came out wrong; the message states no amount"
     elif failed.kind is RequestKind.HOST:
         because = f"a request of {human_size(failed.size)} was refused" if failed.size else last_large(case)
         made = made_by_a_line(failed, case.capture.surroundings) if MEMORY_ERROR.search(said) else None
@@ -486,7 +488,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     elif serving:
         yield from room_for_cuda(case, moment)
         yield from bounded_queue(case)
-        yield remedies.smaller_requests(case)
+        yield from _of_a_server(case)
     if was_killed(moment) and shared_with_the_gpu(case):
         yield from beside_the_pool(case)
     grows = case.capture.surroundings.shows("growing in words")
@@ -572,6 +574,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     on_board = board(case) if was_killed(moment) or "bad_alloc" in said else None
     if on_board:
         yield from what_helps(on_board[0], _converts_for_tensorrt(case))
+    large_images = case.capture.surroundings.shows("large images")
+    if was_killed(moment) and large_images and _ENDS.search(large_images.text):
+        yield _IN_TILES
     if other := another_program(moment):
         yield Remedy(
             f"give {other.partition(' ')[0]} a smaller heap or cache, or a machine of its own; or the machine"
@@ -692,10 +697,39 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield KERNEL_LOG
     if unexplained and not (fallback or on_board):
         yield from _device_seen(case, moment)
+    if refused_a_server(case, moment):
+        yield OTHER_SERVER
+    if serving and case.capture.surroundings.shows("a served call"):
+        yield remedies.smaller_requests(case)
     if "bad_alloc" in said and not serving:
         yield from _SLABS
 
 
+def _of_a_server(case: Case) -> Iterator[Remedy]:
+    """What helps a server first: smaller requests where much is asked of it at once; the room for the model
+    where nothing tells of a request. A single small call says nothing against the requests.
+    """
+    told = case.capture.surroundings
+    if told.shows("many served calls"):
+        yield remedies.smaller_requests(case)
+    elif not told.shows("a served call"):
+        yield _WHILE_IT_LOADS
+
+
+_ENDS = regex(r"(?i)\bkill|\bcrash|\bOOM|\bmemory\b")
+_IN_TILES = Remedy(
+    "go through such large images in tiles, or make them smaller: where the model computes on the CPU,"
+    " the maps"
+    " of a whole image lie in host RAM, many channels of its size for each layer",
+    slug="smaller-input",
+)
+_WHILE_IT_LOADS = Remedy(
+    "see whether it ends before the log says that the server runs: then the model itself finds no room, so"
+    " give the container more, or load one model and one version. If it ends at a request, send fewer"
+    " examples in each",
+    "docker logs SERVER | grep -E 'Successfully loaded|Running gRPC|Exporting HTTP'; docker stats",
+    slug="watch-it-load",
+)
 _OF_SO_MANY = regex(r"\b\d+ of (?P<all>\d+)\b")
 
 

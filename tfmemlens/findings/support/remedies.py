@@ -437,8 +437,11 @@ def smaller_requests(case: Case) -> Remedy:
     """Of servers, whose clients decide how many examples come at once."""
     stated = case.capture.surroundings.setting("batch_size")
     now = int(stated[0]) if stated and stated[0].isdigit() else 0
-    most = max(now // 4, 1) if now > 1 else 4
     told = f" (here {now}, {stated[1].place})" if stated and now > 1 else ""
+    failed = case.moments[0].request if case.moments else None
+    if not told and failed and failed.batch and failed.batch > 1:
+        now, told = failed.batch, f" (here {failed.batch})"
+    most = max(now // 4, 1) if now > 1 else 4
     return Remedy(
         f"send fewer examples in a request, and cap what the server puts together{told}",
         f"max_batch_size {{ value: {most} }}   # --batching_parameters_file",

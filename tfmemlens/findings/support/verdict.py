@@ -8,7 +8,7 @@ from tfmemlens.findings.support.accounts import what_is_asked
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.contrasted import stated_cause, without
 from tfmemlens.findings.support.host_ram.large_requests import without_sense
-from tfmemlens.findings.support.host_ram.no_lack import no_lack
+from tfmemlens.findings.support.host_ram.no_lack import no_lack, refused_a_server
 from tfmemlens.findings.support.kills import driver_at_fault, surely_for_memory, told_for_memory, was_killed
 from tfmemlens.findings.support.largest_layer import (
     of_a_step_in_ram,
@@ -305,6 +305,8 @@ def _what(case: Case, moment: Moment) -> str:
             return f"The GPU's driver refused {tensor_text(moment)} of pinned host RAM{at}"
         if without_sense(case, moment):
             return f"Not a lack of memory, most likely{at}"
+        if refused_a_server(case, moment):
+            return f"The server got no host RAM{at} (std::bad_alloc)"
         return f"Host RAM (not GPU memory) ran out{at}"
     if failed.kind is RequestKind.COPY:
         return f"Out of memory{at} while copying to the device"

@@ -29,4 +29,42 @@ EMPTY_RESULT = LineRule(
     needs=("box", "detect", "object", "mask", "plate", "face", "recogni", "draw", "find any"),
 )
 """A program that ran to its end, and found nothing in what it was given."""
-TOLD_OF_SERVERS = {"a release that aborts": ABORTS, "an empty result": EMPTY_RESULT}
+SERVED = LineRule(
+    r"(?i)(?<!feature )(?<!pull )\brequest(?:s|ed|ing)?\b|:predict\b|\bpredict(?:s|ed|ing|ions?)?\b"
+    r"|\bclients?\b"
+    r"|\binfer(?:ence|ences|ring)?\b|\bquer(?:y|ies|ying)\b|\btraffic\b|\bload[- ]test|\bQPS\b|\bbatch"
+    r"|\bcall(?:s|ed|ing)? (?:the |its |this )?(?:API|server|endpoint|model)\b",
+    "it crashes when I send a request to the server",
+    "curl -d @x.json http://localhost:8501/v1/models/m:predict",
+    needs=("request", "predict", "client", "infer", "quer", "traffic", "load", "qps", "batch", "call"),
+)
+"""Something was asked of a server, which had loaded its model by then."""
+MANY_SERVED = LineRule(
+    r"(?i)\bbatch|\bconcurren|\bparallel|\bsimultaneous|\bat (?:once|the same time)\b|\btraffic\b"
+    r"|\bload[- ]test"
+    r"|\bstress|\bQPS\b|\bper (?:second|minute)\b|\b(?:many|several|multiple|more|large|big|huge|\d{2,7})"
+    r" (?:\w+ ){0,2}(?:requests|clients|users|images|examples|instances|sentences|texts|rows|samples|threads"
+    r"|payloads?|inputs?)\b",
+    "we send 64 images in one request",
+    "with 20 concurrent clients",
+    needs=(
+        "batch", "concurren", "parallel", "simultan", "at once", "same time", "traffic", "load", "stress",
+        "qps", "per second", "per minute", "requests", "clients", "users", "images", "examples", "instances",
+        "sentences", "texts", "rows", "samples", "threads", "payload", "input",
+    ),
+)  # fmt: skip
+"""Much was asked of a server at once."""
+RELEASE = LineRule(
+    r"(?i)(?:\bserving|\bmodel ?server)\b[^\d\n]{0,40}(?<![\d.])v?[12]\.\d{1,2}(?:\.\d{1,2})?(?![\d.]*\d)",
+    "docker run tensorflow/serving:2.8.2",
+    "**TensorFlow Serving version**: 2.5.1",
+    needs=("serving", "server"),
+)
+"""Which release of the server runs."""
+TOLD_OF_SERVERS = {
+    "a server's release": RELEASE,
+    "a release that aborts": ABORTS,
+    "an empty result": EMPTY_RESULT,
+    "a served call": SERVED,
+    "many served calls": MANY_SERVED,
+}

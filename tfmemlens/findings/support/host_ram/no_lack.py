@@ -23,6 +23,30 @@ _FIXED = {"2.9": "2.9.3", "2.10": "2.10.1"}
 """The first release of each that has the fix."""
 
 
+def refused_a_server(case: Case, moment: Moment) -> bool:
+    """Whether std::bad_alloc is all that a server of a release that is not named says, and nothing tells that
+    RAM ran out: the bug that some releases have may be the reason as well.
+    """
+    failed = moment.request.failed if moment.request else None
+    told = case.capture.surroundings
+    if failed is None or failed.line is None or "bad_alloc" not in failed.line.text or failed.size:
+        return False
+    if told.large_host_requests or told.shows("growing in words") or told.shows("a server's release"):
+        return False
+    short = told.shows("running short")
+    if (short and "bad_alloc" not in short.text) or told.shows("host RAM in words"):
+        return False
+    may_be = case.api.oldest <= (2, 10) and case.api.newest >= (2, 9)
+    return may_be and situation(case, moment).program == "TensorFlow Serving"
+
+
+OTHER_SERVER = Remedy(
+    "or take another release of the server, if it is 2.9.0 to 2.9.2 or 2.10.0: these throw std::bad_alloc at"
+    " tensors whose rank is unknown, however much RAM is free",
+    slug="newer-release",
+)
+
+
 def no_lack(case: Case, moment: Moment) -> NoLack | None:
     """What most likely threw it; None where RAM is the better guess."""
     failed = moment.request.failed if moment.request else None
