@@ -26,11 +26,22 @@ BASIS = Basis.NAME
 EXPLAINS = "the failing tensor"
 _LEAST = 32
 _MOST_AT_FIRST = 128
+_HOW_OF_BEAM = "Beam joins examples and makes batches larger while that is faster"
 _NAMES = (
     (
-        regex(r"(?i)beam|RunInference|BulkInferrer|BatchElements|Evaluator|model_analysis"),
+        regex(r"Evaluator|model_analysis"),
         "Beam",
-        "Beam joins examples and makes batches larger while that is faster",
+        _HOW_OF_BEAM,
+        "TFMA, which the Evaluator runs, takes it in its options or as an argument, by release; where"
+        " yours has"
+        " neither, let this step compute on the CPU (CUDA_VISIBLE_DEVICES=-1)",
+        "eval_config.options.desired_batch_size.value = {0}   # or"
+        " run_model_analysis(desired_batch_size={0})",
+    ),
+    (
+        regex(r"(?i)beam|RunInference|BulkInferrer|BatchElements"),
+        "Beam",
+        _HOW_OF_BEAM,
         "where a component of TFX has no such field, add `--tfxio_use_byte_size_batching` to its Beam"
         " arguments, or run RunInference yourself with a handler that has one",
         "TFModelHandlerTensor(uri, max_batch_size={})   # of a handler of your own: batch_elements_kwargs()",
@@ -79,7 +90,7 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             remedies=(
                 Remedy(
-                    f"cap the batch, {cap} at first{part}; {where}",
+                    f"cap the batch, {cap} at first{part}; {where}{_by_bytes(case, code)}",
                     code.format(cap),
                     slug="cap-the-batch",
                 ),
@@ -100,6 +111,12 @@ _OF_THE_MODEL = (
     *("mixed-precision", "gradient-accumulation", "smaller-model"),
 )
 """What is set elsewhere, or belongs to a model that is trained."""
+
+
+def _by_bytes(case: Case, code: str) -> str:
+    """Where Beam can be told to count bytes: releases of TFX for TensorFlow 2.11 and newer."""
+    known = "desired_batch_size" in code and case.api.newest >= (2, 11)
+    return "; or add `--tfxio_use_byte_size_batching` to its Beam arguments" if known else ""
 
 
 def _trains(request: Request) -> bool:

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tfmemlens.findings.support import code_snippets, device_users, own_gpu
-from tfmemlens.findings.support.board import board
+from tfmemlens.findings.support import code_snippets, device_users, own_gpu, remedies
+from tfmemlens.findings.support.board import RASPBERRY_PI, board, what_helps
 from tfmemlens.findings.support.libraries import of_handle
 from tfmemlens.findings.support.rows import device_limit, failures, on_host
 from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
@@ -57,13 +57,20 @@ def check(case: Case) -> Iterator[Finding]:
         if not proof:
             continue
         _, first = proof[0]
+        shared = board(case)
+        shared = shared if shared and shared[0] != RASPBERRY_PI else None
+        also = (
+            f" (CPU and GPU of this board, {shared[0]}, share its RAM)" if shared else _of_failed_ranks(case)
+        )
         yield Finding(
             severity=Severity.CAUSE,
-            headline=first.fact[:1].upper() + first.fact[1:] + _of_failed_ranks(case),
-            because=first.fact + _of_failed_ranks(case),
+            headline=first.fact[:1].upper() + first.fact[1:] + also,
+            because=first.fact + also,
             explains=max(size for size, _ in proof) or None,
             evidence=tuple(evidence for _, evidence in proof),
-            remedies=(
+            remedies=_on_a_board(case, moment, shared[0])
+            if shared
+            else (
                 *((_FIND_IT,) if any(_hidden(case)) else ()),
                 *_hide(case),
                 *_pin(case),
@@ -90,6 +97,12 @@ _SEE_USERS = Remedy(
     "nvidia-smi",
     slug="see-device-users",
 )
+
+
+def _on_a_board(case: Case, moment: Moment, name: str) -> tuple[Remedy, ...]:
+    """Where one RAM is the CPU's and the GPU's no other GPU and no smaller pool gives more of it."""
+    free, *others = what_helps(name)
+    return (free, *remedies.offered(case, moment, "smaller-input"), *others)
 
 
 def _hide(case: Case) -> Iterator[Remedy]:

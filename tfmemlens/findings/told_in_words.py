@@ -728,6 +728,8 @@ def _quoted(told: Surroundings) -> str:
         return whose_line
     if figure := _figure(told):
         return f"of its message only {figure}"
+    if not told.soft_warnings and (bare := told.shows("raising MemoryError")):
+        return f"of its message only Python's MemoryError ({bare.place})"
     if not told.soft_warnings:
         return "no message of it"
     largest = max(told.soft_warnings, key=lambda warning: warning.size.bytes)

@@ -99,8 +99,19 @@ def _part_of_each(case: Case) -> Remedy:
     )
 
 
+_OF_RAY = regex(r"\bpid=\d")
+"""How Ray names the tasks whose output it shows."""
+
+
 def pin(case: Case) -> Remedy:
     """How a program gives each of its ranks a GPU."""
+    if any(_OF_RAY.search(rank) for rank in case.capture.surroundings.ranks):
+        return Remedy(
+            "let Ray give each task or trial a GPU of its own, and run no more at once than there are GPUs; a"
+            " task that asks for a part (num_gpus=0.25) has to limit its memory itself",
+            "@ray.remote(num_gpus=1)   # Tune: tune.with_resources(train, {'gpu': 1})",
+            slug="one-device-each",
+        )
     return Remedy(
         "let each rank see the GPU of its local rank only, before TensorFlow starts, and start no more ranks"
         " on a machine than it has GPUs",

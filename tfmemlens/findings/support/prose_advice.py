@@ -12,6 +12,7 @@ from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_of_jax import of_constructs
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.told_again import SIZES_OF_BATCHES, data_in_parts
+from tfmemlens.findings.support.tool_settings import fewer_results
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.knowledge.gpu_memory import least_bytes
@@ -525,7 +526,8 @@ def _of_growth(case: Case, of_host: bool) -> Iterator[Remedy]:
             slug="compare-with-cpu",
         )
     if of_host and told.shows("using a tool"):
-        yield SMALLER_QUEUES
+        results = fewer_results(case)
+        yield Remedy(results, slug="results-in-parts") if results else SMALLER_QUEUES
     if framework_of(case) == JAX and told.program() and _nothing_made_anew(case):
         yield _stay_with_a_release(told) or _ANOTHER_JAX
     elif told.shows("watching memory"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tfmemlens.findings.support.situation import TORCH_XLA, framework_of
+from tfmemlens.findings.support.situation import BUILT_IN, TORCH_XLA, framework_of, situation
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -24,6 +25,8 @@ class Tool(NamedTuple):
     """What holds its input in host RAM."""
     instead: str = ""
     """What to do where its users set no batch."""
+    results: str = ""
+    """What makes its results take less of the host's RAM, where it runs a trained model."""
     model: str = ""
     """What makes the model need less, where neither images nor lengths are settings."""
 
@@ -120,7 +123,20 @@ _TOOLS = (
         tiles="`n_tiles=(2, 4, 4)` of predict_instances, one number for each axis",
     ),
 )
-_PREFIX = "tool: "
+_APPLIED = (
+    Tool(
+        "DeepLabCut",
+        "`batch_size` in the project's config.yaml, or `batchsize=` of analyze_videos: pose_cfg.yaml's is the"
+        " training's",
+        "`cropping=[x1, x2, y1, y2]` of analyze_videos, or a smaller copy of the video"
+        " (deeplabcut.DownSampleVideo)",
+        results="cut the video into shorter files and analyse them one by one: what it finds in each frame"
+        " stays in RAM until the file's end",
+    ),
+)
+"""The same of tools that have other settings where a trained model is run."""
+_PREFIX, _APPLYING = "tool: ", "applying: "
+_SERVES = frozenset({"TensorFlow Serving", BUILT_IN})
 _OF_DETECTION = regex(r"FirstStageFeatureExtractor|SecondStage|\bBoxPredictor")
 """Names of nodes that the Object Detection API gives."""
 
@@ -131,18 +147,27 @@ _OF_MASKS = regex(r"\bmrcnn_(?:mask|class|bbox)|\broi_align_(?:mask|classifier)"
 def tool(case: Case) -> tuple[Tool, Line | None] | None:
     """The program that the input names, with the line that names it; None of an unknown one."""
     told = case.capture.surroundings
+    if situation(case).program in _SERVES:
+        return None  # its settings are those of the training
     elsewhere = told.shows("on a TPU") is not None or framework_of(case) == TORCH_XLA
     for each in _TOOLS:
         if elsewhere and "gpu" in each.batch:
             continue  # another program of the name
         if line := told.shows(_PREFIX + each.name.removeprefix("the ")):
-            return each, line
+            return _applied(told, each), line
     asked = case.moments[0].request if case.moments else None
     if asked and _OF_DETECTION.search(asked.failed.node or ""):
         return _TOOLS[0], asked.failed.line
     if asked and _OF_MASKS.search(asked.failed.node or ""):
         return _TOOLS[1], asked.failed.line
     return None
+
+
+def _applied(told: Surroundings, known: Tool) -> Tool:
+    """The tool with the settings that count where the text tells that it runs a trained model."""
+    if told.shows(_APPLYING + known.name) is None:
+        return known
+    return next((each for each in _APPLIED if each.name == known.name), known)
 
 
 def of_batch(case: Case) -> str:
@@ -161,3 +186,11 @@ def instead_of_a_batch(case: Case) -> str:
     """What users of such a program do who set no batch; empty where that is not known."""
     known = tool(case)
     return known[0].instead if known else ""
+
+
+def fewer_results(case: Case) -> str:
+    """What makes results take less host RAM where such a program runs a trained model; empty where that is
+    not known.
+    """
+    known = tool(case)
+    return known[0].results if known else ""

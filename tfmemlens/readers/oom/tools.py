@@ -91,6 +91,14 @@ DEEP_LAB_CUT = LineRule(
     "Multi animal training in DLC 2.2b5",
     needs=("deeplabcut", "pose_cfg", "dlc"),
 )
+DEEP_LAB_CUT_APPLIED = LineRule(
+    r"(?i)\banaly[sz]e_(?:videos?|time_lapse)|\bAnalyzeVideo\b|\bpredict_(?:videos|multianimal)\b"
+    r"|\bvideo analysis\b|\b(?:analy[sz]e|analy[sz]ing) (?:\w+ ){0,3}videos?\b",
+    "deeplabcut.analyze_videos(config, videos)",
+    "it stops when I analyze a video",
+    needs=("analy", "predict_"),
+)
+"""DeepLabCut finds the animals of a video, and trains nothing."""
 AUTOML_DETECTION = LineRule(
     r"--(?:model_name|hparams)=\S{0,60}efficientdet|\befficientdet-d?\d\b|\bautoml[/\\]efficientdet",
     "python main.py --mode=train --model_name=efficientdet-d1 --train_batch_size=8",
@@ -128,6 +136,7 @@ TOOLS = {
     "tool: Spleeter": SPLEETER,
     "tool: TFX": TFX,
     "tool: DeepLabCut": DEEP_LAB_CUT,
+    "applying: DeepLabCut": DEEP_LAB_CUT_APPLIED,
     "tool: automl's EfficientDet": AUTOML_DETECTION,
     "tool: gpt-2-simple": GPT_2_SIMPLE,
     "tool: PPO2 of baselines": PPO_OF_BASELINES,
