@@ -278,6 +278,7 @@ class _Stream:
         self.compiler.finish(failed[-1] if failed else None, short)
         if CUDNN_VERSION in self.surroundings.elsewhere:
             self.disguises.drop_unexplained_libraries()
+        self.disguises.drop_cut_titles()
         joiner = Joiner(self.rank, self.log_below)
         if not (
             self.sentences.finished

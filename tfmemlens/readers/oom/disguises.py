@@ -45,6 +45,12 @@ ARRAY = LineRule(
     "MemoryError: Unable to allocate 72.6 GiB for an array with shape (18679895,) and data type <U1043",
     needs="Unable to allocate",
 )
+UNABLE = LineRule(
+    r"\bUnable to allocate (?P<size>[\d.]+ ?[KMGTPE]iB)(?! for an array with shape)",
+    'But "Unable to allocate 512. MiB".',
+    needs="Unable to allocate",
+)
+"""The same without its shape, as prose repeats it."""
 FETCHED = LineRule(
     r"Failed to allocate np array: \[(?P<shape>[\d,]*)\]|Could not allocate ndarray",
     "Internal: Failed to allocate np array: [37,640,853]",
@@ -139,12 +145,14 @@ PROFILING = LineRule(
 )
 """One algorithm that a library tried: none was left, or the next one was slower."""
 CUDA_ERROR = LineRule(
-    r"CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|HIP_ERROR_OutOfMemory|hipErrorOutOfMemory|CUDA"
+    r"CUDA_ERROR[ _]{1,3}OUT[ _]OF[ _]MEMORY|cudaErrorMemoryAllocation|HIP_ERROR_OutOfMemory"
+    r"|hipErrorOutOfMemory|CUDA"
     r" error: out of memory|[Cc]uda failure:?(?: \d+)? '?out of memory|NCCL.{0,80}out of memory"
     r"|Failed to CUDA (?:host )?(?:c|m)?alloc\b|\b(?:cuda|hip)[A-Z]\w{2,40}\([^\n]{0,200}\): out of memory"
     r"|CUDA runtime implicit initialization .*out of"
     r" memory",
     "failed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY",
+    "CUDA_ERROR _OUT_OF_MEMORY while it trains",
     "RuntimeError: :0: cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, size): out of"
     " memory",
     "INTERNAL: NCCL operation ncclCommInitRank(&comm, n, id, rank) failed: unhandled cuda error. Last NCCL"
@@ -187,10 +195,11 @@ _PROTO_SIZE = regex(r"\bsize: (\d+)")
 _PROTO_SHAPE = regex(r"\s*(?:tensor_shape \{|dim \{|\}|size: \d+)\s*\Z")
 BARE = LineRule(
     r"(?:\A|[\s.\"'`])ResourceExhaustedError(?: \(see above for traceback\))?:|\bRESOURCE_EXHAUSTED:"
-    r" |\bResource exhausted: |\A\s*ResourceExhaustedError\s+Traceback \(most recent call last\)",
+    r" |\bResource exhausted: |\A\s*ResourceExhaustedError\s*Traceback \(most recent call last\)",
     "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Exception encountered when calling layer"
     " 'conv2d_5' (type Conv2D).",
     "ResourceExhaustedError                    Traceback (most recent call last)",
+    "ResourceExhaustedErrorTraceback (most recent call last)",
     needs=("resourceexhausted", "resource_exhausted: ", "resource exhausted: "),
 )
 BAD_ALLOC = LineRule(
@@ -236,7 +245,8 @@ KILLED = LineRule(
     r"|Killed /\S+ due to memory|sending SIG(?:TERM|KILL) to process .* badness"
     r"|task \d+: Out Of Memory|Memory quota (?:vastly )?exceeded|0xC0000017|-1073741801\b|3221225495\b"
     r"|State: OUT_OF_MEMORY|\bOUT_OF_ME(?:\+|M\b|MORY\b)|exceeded \d+% memory budget"
-    r"|(?:line \d+: +|\A\w[\w -]{0,20}: )\d+ Killed\b|\A(?:# )?\s*Killed: 9\s*\Z"
+    r"|(?:line \d+: +|\A\w[\w -]{0,20}: )\d+ Killed\b|\A\s*[\w./~-]{1,200}: +\d{1,6}: +\d{1,8} (?i:killed)\s"
+    r"|\A\s*[a-z]{0,4}sh: (?i:killed)\b|\A(?:# )?\s*Killed: 9\s*\Z"
     r"|\d.{0,80}(?:\.{3}|\u2026) ?Killed\s*\Z"
     r"|DataLoader worker \(pid(?:\(s\))? [\d, ]{1,60}\) (?:is killed by signal: Killed|exited unexpectedly)"
     r"|\A(?:\[\d+\] +\d+"
@@ -261,6 +271,8 @@ KILLED = LineRule(
     "subprocess.CalledProcessError: Command 'make_examples' returned non-zero exit status 247.",
     "./train.sh: line 26:  6499 Killed                  python train.py",
     "worker 3: 71220 Killed                  PYTHONPATH=. python -m train",
+    "./run.sh:  41: 20117 killed              python3 main.py --steps=1000",
+    "zsh: killed     python train.py",
     "task 5 exited: Container was OOM killed by the kernel (exit 137)",
     "RuntimeError: DataLoader worker (pid(s) 1235) exited unexpectedly",
     "RuntimeError: DataLoader worker (pid 1235) is killed by signal: Killed.",
@@ -329,7 +341,8 @@ LAMBDA = LineRule(
 )
 """The account that AWS Lambda gives of each call: of a failure only where all was used."""
 _DISGUISES = RuleTable.of(
-    DRIVER, PINNED, HOST, ARRAY, FETCHED, BATCH, BUFFER, CONSTANT, PROTO, COPY, DST, LAUNCH, PROFILING,
+    DRIVER, PINNED, HOST, ARRAY, UNABLE, FETCHED, BATCH, BUFFER, CONSTANT, PROTO, COPY, DST, LAUNCH,
+    PROFILING,
     LIBRARY, OUTPUT, BAD_ALLOC, LAMBDA, KILLED, CUDA_ERROR,
 )  # fmt: skip
 _NO_MEMORY = regex(
@@ -340,6 +353,7 @@ _NO_MEMORY = regex(
     re.MULTILINE,
 )
 _IN_OP = regex(r"\(\d+\) (?:Internal|INTERNAL)|InternalError|OP_REQUIRES failed")
+_CUT = regex(r"\bUnable to allocate\W*\Z")
 _PYTHON = regex(r"(?:[\w.]+\.)?_?(?:Array)?MemoryError\b|RuntimeError\b")
 
 
@@ -401,6 +415,13 @@ class IndirectFailureCollector:
             if part.kind is not RequestKind.WORKSPACE or "ALLOC_FAILED" in part.line.text
         ]
 
+    def drop_cut_titles(self) -> None:
+        """Forget a message that is cut before its figure, as titles are, where the text has it whole."""
+        whole = any(part.what == "array" and (part.size or part.shape) for part in self.finished)
+        self.finished = [
+            part for part in self.finished if not (whole and _CUT.search(part.line.text) and not part.shape)
+        ]
+
     def _recognise(self, line: Line) -> IndirectFailure | None:
         text = line.text
         if match := DRIVER.search(text):
@@ -418,6 +439,9 @@ class IndirectFailureCollector:
                 shape=_sizes(match["shape"]),
                 dtype=numpy_dtype(match["dtype"]),
             )
+        if match := UNABLE.search(text):
+            size = parse_size(match["size"].replace(". ", " "))
+            return IndirectFailure(line, kind=RequestKind.HOST, what="array", size=size)
         if match := FETCHED.search(text):
             return IndirectFailure(
                 line,

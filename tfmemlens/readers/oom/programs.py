@@ -17,7 +17,8 @@ PROGRAM = LineRule(
     r"|\bTF ?Serving\b|\btf[- ]?serving\b(?!\.)|\b[Tt]ensor[Ff]low[- ][Ss]erving\b"
     r"|\b[Tt]ensor[Ff]low\.js\b|@tensorflow/tfjs(?!-node)\b|\btf\.memory\(\)|\b(?i:webgl)\b"
     r"|\bChrome(?:'s)? (?:GPU process|task manager)\b"
-    r"|\btfjs(?:-core|-layers)?\b(?!-node)|\bTensorFlowSharp\b|\bTensorFlow\.NET\b|\bTF(?:Tensor|Session)\b)",
+    r"|\btfjs(?:-core|-layers)?\b(?!-node)|\bTensorFlowSharp\b|\bTensor[Ff]low\.NET\b|\bKeras\.NET\b"
+    r"|\bTensorflow\.(?:Eager|Contexts|Binding)\.\w|\bTF(?:Tensor|Session)\b)",
     "\tat org.tensorflow.Session.run(Session.java:830)",
     "pods that run TF Java code",
     "a Spring Boot service that classifies images with DJL",
@@ -32,6 +33,7 @@ PROGRAM = LineRule(
     "docker run --gpus all tensorflow/serving:2.6.0-gpu",
     "a request to TFServing fails",
     "TensorFlowSharp in a C# service",
+    "   at Tensorflow.Eager.EagerRunner.TFE_Execute(Context ctx)",
     "Chrome's GPU process crashes",
     needs=(
         "org.tensor",
@@ -66,6 +68,8 @@ PROGRAM = LineRule(
         "tf.memory",
         "flowsharp",
         "flow.net",
+        "keras.net",
+        "tensorflow.",
         "tftensor",
         "tfsession",
     ),
@@ -128,7 +132,19 @@ _NAMES = (
         ),
         "C++",
     ),
-    (("tensorflowsharp", "tensorflow.net", "tftensor", "tfsession"), "C#"),
+    (
+        (
+            "tensorflowsharp",
+            "tensorflow.net",
+            "keras.net",
+            "tensorflow.eager",
+            "tensorflow.contexts",
+            "tensorflow.binding",
+            "tftensor",
+            "tfsession",
+        ),
+        "C#",
+    ),
 )
 """What a program is called, by how the words that show it begin."""
 

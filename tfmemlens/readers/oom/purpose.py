@@ -509,6 +509,8 @@ LATE = LineRule(
     r"|converge\w*)\b)"
     r"|\b(?:on|at) (?:(?:some|the|about) ){0,2}(?:[1-9]\d{1,6}(?:th|st|nd|rd)?|hundredths?|thousandths?)"
     r" (?:iteration|step|epoch)s?\b"
+    r"|\brun (?:it|this|that) for (?:\w+ ){0,2}\d{2,6} (?:iterations|steps|epochs|batches)\b[^.\n]{0,12}"
+    r"\b(?:before|until|and then)\b"
     r"|\b(?:runs|ran|trains|trained|works|worked) (?:\w+ )?for (?:(?:about|around|roughly) )?(?:a few|some"
     r"|several|\d+)"
     r" (?:iterations|steps|epochs|batches|minutes|hours)\b"
@@ -690,6 +692,10 @@ SHARING = LineRule(
     r"|\b(?:start(?:ed|ing)?|ran|run|launch(?:ed|ing)?) (?:[\w.-]{1,20} ){0,3}(?:eval\w*|test\w*|inference"
     r"|script|program|training|demo)\b[^.!?]{0,30}\b(?:in|from)"
     r" (?:another|a (?:second|new|different)|the other) (?:terminal|shell|console|window|tab|screen)\b"
+    r"|\bonly (?:happens|occurs|fails|crashes|comes)\b[^.!?]{0,30}\bwh(?:en|ile) (?:the |my |another |an? )?"
+    r"(?:[\w()-]{1,24} ){0,3}?\(?(?:apps?|applications?|games?|simulators?|simulations?|environments?"
+    r"|editor|Unity"
+    r"|Unreal|AirSim|CARLA|browser)\)? (?:is|are) (?:also )?(?:running|open|started)\b"
     r"|\b(?:another|a second|the other) (?:[\w-]{1,20} ){0,2}"
     r"(?:notebook|kernel|process|training|job|run|script)\b"
     r"[^.!?]{0,60}\b(?:same|this|the) (?:[\w-]{1,20} )?(?:GPU|card|device)\b"
@@ -706,6 +712,7 @@ SHARING = LineRule(
     r"|\b(?i:rllib|ray)\b[^.\n]{0,80}\b(?i:a3c|impala|apex?-dqn)\b",
     "$ pytest -n 8 tests/",
     "then I launched the evaluation in a second terminal",
+    "this only happens when the simulator is running",
     "[gw3] FAILED tests/test_ops.py::test_conv_matches_reference",
     "I have two Jupyter notebooks open on the same RTX 3090.",
     "we run four training processes on one GPU",
@@ -722,6 +729,7 @@ SHARING = LineRule(
     "$ python trainer.py --job_name=worker --task_index=0 &",
     "I run the a3c of rllib",
     needs=(
+        "only ",
         "--num", "--job", "--task_", "--worker_", "a3c", "impala", "apex", "num_gpus", "gunicorn", "uwsgi",
         "pytest", "py.test", "[gw", "xargs", "parallel", "notebook", "kernel", "process", "training", "jobs",
         "runs", "scripts", "workers", "seeds", "experiments", "actors", "job", "n_jobs", "pool(", "do ",

@@ -96,14 +96,16 @@ VERSION = LineRule(
     r"[Tt]ensor[Ff]low(?:[-_ ]?(?:gpu|cpu|[Ss]erving|Library|ModelServer))?"
     r"(?:(?: [Vv]ersion| is| installed from .*| \([^()\n]{1,60}\))+[ :=v*]{1,6}"
     r"|[:=v -]{1,4}(?=[012]\.\d{1,2}\.\d)| ?[:=]{1,2} ?)"
-    r"(?P<major>[012])\.(?P<minor>\d{1,2})(?:\.\d+)?\b",
+    r"(?P<major>[012])\.(?P<minor>\d{1,2})(?:\.\d+)?\b"
+    r"|\btf\.(?:__|GIT_)?(?:version|VERSION)(?:__)?[ :=*'\")]{1,6}v?(?P<major2>[012])\.(?P<minor2>\d{1,2})\.",
     "TensorFlow version: 2.4.1",
+    "tf.version: '0.12.1-1934-g27fca7d'",
     "tensorflow-gpu==1.13.1",
     "tensorflow_gpu-0.12.0rc0-cp27-none-linux_x86_64.whl",
     "TensorFlow Library: 2.3.0",
     "**TensorFlow Serving version**: 2.3",
     "TensorFlow version (or its commit, if built from source): 2.6.0",
-    needs="low",
+    needs=("low", "tf.version", "tf.__version", "tf.git_version"),
 )
 SAID_VERSION = LineRule(
     r"(?i)(?<![A-Za-z0-9_./])(?:(?:lib)?tensorflow|tf)(?:[- ]?(?:gpu|cpu|nightly|keras|windows|linux)){0,3}"
@@ -119,6 +121,7 @@ SAID_VERSION = LineRule(
 _OF_TF1 = regex(
     r"(?:\A|[=(,\s])tf\.(?:Session|InteractiveSession|ConfigProto|GPUOptions|placeholder|get_default_graph"
     r"|reset_default_graph|global_variables_initializer|get_variable)\("
+    r"|(?<![\w>])(?:self\.)?_?sess\.run\("
 )
 """Code of TensorFlow 1, or of TensorFlow 2 that imports `tensorflow.compat.v1` as `tf`."""
 _OF_ANOTHER_TIME = regex(
@@ -262,7 +265,9 @@ def _whole_of(known: DeviceInfo, limit: Size | None) -> Size | None:
 
 def _widened(era: Era | None, match: re.Match[str]) -> Era:
     """The versions that are named, from the oldest to the newest."""
-    version = (int(match["major"]), int(match["minor"]))
+    of_module = "major2" in match.groupdict() and match["major2"]
+    major, minor = ("major2", "minor2") if of_module else ("major", "minor")
+    version = (int(match[major]), int(match[minor]))
     return (min(era[0], version), max(era[1], version)) if era else (version, version)
 
 
@@ -303,6 +308,7 @@ class SurroundingsCollector:
         """The file that the traceback begins in."""
         self._asked_for: str | None = None
         """The variable of the environment that the line before asks for."""
+        self._guide = switches.QuotedGuide()
         self._requests = False
         """Whether the lines are those of what a pod asks for, which is no limit."""
 
@@ -340,7 +346,8 @@ class SurroundingsCollector:
             self._requests = section[1] in ("Requests", "requests")
         printed = switches.answered(self._asked_for, line.text) if self._asked_for else ()
         self._asked_for = switches.asked_for(line.text)
-        for name, value in (*switches.settings(line.text), *printed):
+        quoted = self._guide.holds(line.text)
+        for name, value in () if quoted else (*switches.settings(line.text), *printed):
             if not (self._requests and name == "container_memory"):
                 self._set(name, value, line)
         for purpose, rule in _PURPOSES.likely(line.text):
@@ -386,7 +393,7 @@ class SurroundingsCollector:
     def read_prose(self, line: Line) -> None:
         """Note the versions that a line which no C++ file logged names."""
         self.releases.read(line)
-        if "tf." in line.text and _OF_TF1.search(line.text):
+        if ("tf." in line.text or "sess." in line.text) and _OF_TF1.search(line.text):
             self.purposes.setdefault("code for sessions", line)
         if not _BENIGN.search(line.text):
             self.account.observe(line)

@@ -23,7 +23,8 @@ _ADVICE = regex(
     r"\A\s*#(?!SBATCH |PBS |BSUB )"
     r"|(?<!\bI )\btry\b"
     r"|\b(?:consider|maybe|perhaps|should|could|can|might|recommend\w*|suggest\w*|instead of)\b"
-    r"|variable ['\"]?\Z",
+    r"|variable ['\"]?\Z"
+    r"|\bdef (?:fit|evaluate|predict|train|test)(?:_generator|_loop|_on_batch)?\(self\b",
     re.IGNORECASE,
 )
 _HELD_OUT = r"\b(?:va|val|val_\w+|\w+_val|valid\w*|dev|dev_\w+|test\w*|eval\w*)\b"
@@ -606,7 +607,8 @@ _WORDS = Words(
     "donate_a", "donate=", "channels_f", "layout_opt", "mixed", "Mixed", "nodes to", "PRECISION",
     "fp16", "bf16",
     "amp", "jnp.", "dtype=torch.",
-    "Device(", "call first", "org.tens", "Sharp", "low.NET", "TFTensor", "TFSession",
+    "Device(", "call first", "org.tens", "Sharp", "low.NET", "Keras.NET", "Tensorflow.", "TFTensor",
+    "TFSession",
     "tfjs", "low.js", "WebGL", "webGL", "webgl", "Chrome", "tf.memory(",
     "tensorflow_mod", "ModelServer", "low_serving", "servable",
     "TFServing", "TF Serving", "tf-serving", "w/serving:", "ow-serving", "ow Serving", "ow serving",
@@ -621,6 +623,36 @@ _WORDS = Words(
     "arallel_size", "arallel-size", "tp-size", "tp_size", "arallelism=",
 )  # fmt: skip
 """What a line must hold to be looked at closely."""
+
+
+_OF_A_GUIDE = regex(
+    r"(?i)\b(?:documentation|docs?|guide|tutorial|manual|readme|FAQ|website|page)\b"
+    r"[^.\n]{0,40}\b(?:mention|say|suggest|recommend|describe|show|propose|list|advise|give)s?\b"
+    r"|\b(?:is|are) there (?:a|any) way\b|\b(?:could|can|did) ?(?:n't|not) (?:find|figure out) (?:a "
+    r"|any |the |out )?"
+    r"(?:way|how)\b|\bhow (?:can|do|could|would|to|should) (?:I|we|one)?\b"
+)
+_OPENS = regex(r":\s*\Z")
+_OF_CODE = regex(
+    r"\A(?:\s{2,}|\t)\S|\A[\w.]+(?:\(| ?=[^=])|\A[)\]}]|\A\s*(?:import|from|export|set|#|//)\b|\A\W*\Z"
+)
+
+
+class QuotedGuide:
+    """Follows code that prose announces as what a guide says, or as what the writer asks how to do: it is set
+    nowhere.
+    """
+
+    def __init__(self) -> None:
+        self._inside = False
+
+    def holds(self, text: str) -> bool:
+        """Whether this line is quoted so; lines are to be given in their order."""
+        if _OF_A_GUIDE.search(text) and _OPENS.search(text):
+            self._inside = True
+        elif self._inside and not _OF_CODE.search(text):
+            self._inside = False
+        return self._inside
 
 
 def settings(text: str) -> Iterator[tuple[str, str]]:

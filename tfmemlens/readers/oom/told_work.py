@@ -196,11 +196,12 @@ LARGE_IMAGES = LineRule(
     rf".*?(?<![\w.,]){_LARGE} ?(?:x|\u00d7|\*|by|px x) ?{_LARGE}\b)"
     r"|(?i:\b(?:high|full|large)[- ]?(?:er )?[- ]?res(?:olution)?\b[^.\n]{0,20}\b(?:images?|inputs?"
     r"|pictures|frames)\b)"
-    r"|(?i:\b[48]k (?:images?|video|frames|resolution)\b)",
+    r"|(?i:\b(?:[48]k|(?:1080|1440|2160)p) (?:images?|video|frames|pictures?|resolution)\b)",
     "train = datagen.flow_from_directory('data/train', target_size=(1500, 2000), batch_size=16)",
     "# U-Net with 1024x1024 input: OOM",
     "inputs = Input((768, 1024, 3))",
     "high resolution images",
+    "1080p frames",
     needs=(
         "size", "shape", "input", "image", "picture", "photo", "frame", "resolution", "pixel", "px", "tile",
         "scan", "net",
