@@ -48,7 +48,7 @@ def test_a_compiled_step_is_still_told_as_one_block() -> None:
 SERVER = "Running gRPC ModelServer at 0.0.0.0:8500 ...\n"
 
 
-@pytest.mark.parametrize(("cap", "most"), [("max_batch_size { value: 512 }", 128), ("", 4)])
+@pytest.mark.parametrize(("cap", "most"), [("max_batch_size { value: 512 }", 128), ("", 128)])
 def test_a_server_is_told_below_its_own_cap(cap: str, most: int) -> None:
     actions = explained(f"{cap}\n{SERVER}{oom('512,64,150,150')}").actions
     told = next(action.remedy for action in actions if action.remedy.slug == "smaller-requests")

@@ -294,7 +294,8 @@ def test_a_card_that_is_named_with_its_bus() -> None:
 
 def test_a_server_is_sent_less() -> None:
     died = "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
-    assert first(f"The request to TFServing fails:\n{died}") == "smaller-requests"
+    assert first(f"The request of 64 images to TFServing fails:\n{died}") == "smaller-requests"
+    assert first(f"The request to TFServing fails:\n{died}") == "container-limit"
     assert first(f"The program fails:\n{died}") != "smaller-requests"
 
 

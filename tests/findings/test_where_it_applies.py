@@ -270,6 +270,7 @@ OF_PYTHON = {"find-the-growth", "freeze-weights", "list-tensors", "mixed-precisi
 OF_A_SHELL = {
     "setting-that-works", "add-swap", "another-allocator", "another-backend", "another-malloc",
     "growth-at-first", "bound-requests", "part-of-a-server", "one-server-for-all",
+    "watch-it-load",
     "close-models", "close-tensors", "delete-textures",
     "collectives-in-the-pool", "convert-on-the-cpu", "count-tensors", "one-framework-each",
     "one-simulated-device",

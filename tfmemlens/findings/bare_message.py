@@ -25,6 +25,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.patterns import regex
+from tfmemlens.units import human
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
@@ -111,13 +112,36 @@ def _of_a_dump(case: Case, index: int, moment: Moment) -> Iterator[Finding]:
         return  # TensorFlow's own file has all chunks: other rules say what they show
     asked = moment.request and moment.request.failed.size
     what = "the dump names no tensors" + ("" if asked else ", and what was asked for is not in this text")
+    left = None if asked else _much_left(moment)
+    if left:
+        what += (
+            f"; {human(left)} of the limit was not in use, so most likely one request was large, or what"
+            f" was free"
+            " lay in pieces"
+        )
     yield Finding(
         severity=Severity.FACTOR,
         headline=what,
         because=what,
-        remedies=tuple(_remedies(case, moment)),
+        remedies=(*((_THE_REQUEST,) if left else ()), *_remedies(case, moment)),
         moment=index,
     )
+
+
+_MUCH_LEFT = 0.3
+_THE_REQUEST = Remedy(
+    "find the line of what was asked for, behind the dump or in the exception (`OOM when allocating"
+    " tensor with"
+    " shape[...]`): with so much left its shape says what to make smaller",
+    slug="read-the-log",
+)
+
+
+def _much_left(moment: Moment) -> int | None:
+    """How much of the pool was not in use, where that is much of it."""
+    limit, used = moment.balance.limit, moment.balance.in_use
+    left = limit.bytes - used.bytes if limit and used else 0
+    return left if limit and left >= _MUCH_LEFT * limit.bytes else None
 
 
 def of_shuffling(failed: FailedRequest) -> tuple[Remedy, ...]:

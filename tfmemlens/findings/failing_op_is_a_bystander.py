@@ -139,9 +139,11 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
     of_a_weight = made or (failed is not None and ASSIGNS.match(failed.kernel or ""))
     untold = failed is not None and failed.dtype is None and not failed.node
     of_a_weight = of_a_weight or (untold and failed is not None and like_a_kernel(failed.shape))
-    yield from (users, *less) if of_a_weight or one else (*less, users)
+    constant = failed is not None and failed.op in _OF_NO_BATCH
+    yield from (users, *less) if of_a_weight or one or constant else (*less, users)
 
 
+_OF_NO_BATCH = ("Const", "VarHandleOp", "VariableV2", "Variable")
 _OF_THE_MODEL = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
 ASSIGNS = regex(r"(?:\S*/)?assign_op\b")
 """The C++ source of the op that gives a variable its first value, before any batch."""

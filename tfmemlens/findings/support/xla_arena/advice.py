@@ -403,6 +403,16 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
         yield from STEPS_AGAIN
     elif told.shows("differentiating"):
         yield from remedies.offered(case, moment, "recompute", "smaller-batch")
+    if facts.trained_by_keras(case, moment) and not stores:
+        yield Remedy(
+            "see what holds the device before this program starts, and end it: another process, a"
+            " notebook, an"
+            " earlier model of the same kernel",
+            "nvidia-smi",
+            slug="see-device-users",
+        )
+        yield from remedies.offered(case, moment, "smaller-batch") or (remedies.LESS_AT_ONCE,)
+        return
     yield Remedy(
         "find what keeps arrays alive (a list of losses or outputs, old weights, a second model): a"
         " profile names the lines that made them",

@@ -270,11 +270,20 @@ def _full(case: Case, moment: Moment) -> str:
     elif stores:
         kept_results = f"most likely what `{stores[0]}` keeps ({stores[1].place})"
     fills = f"weights, data, {kept_results}"
+    if facts.trained_by_keras(case, moment) and not stores:
+        fills = f"{_given(moment)}, what its step computes, an earlier model of the same process"
     if known:
         return f"so small a request fails only since the pool was full before it: {fills}"
     if facts.beside_tensorflow(case, moment):
         fills = f"most likely TensorFlow took it when it started, in the same process; else {fills}"
     return f"so small a request fails only where the device is full already: {fills}, or another process"
+
+
+def _given(moment: Moment) -> str:
+    """What a training's program is given, with its size where the compiler states it."""
+    compiler = moment.incident.compiler if moment.incident else None
+    size = f" ({human_size(compiler.arguments)})" if compiler and compiler.arguments else ""
+    return f"weights, the optimizer's slots and the batch{size}"
 
 
 def _of_its_parts(case: Case, moment: Moment, compiler: CompilerMemory) -> str | None:

@@ -431,3 +431,10 @@ def operand_of_a_trial(case: Case, moment: Moment) -> tuple[str, Line] | None:
 
 
 _OPERAND = regex(r"\b(?P<type>f64|f32|bf16|f16)\[(?P<sizes>\d{1,9}(?:,\d{1,9}){1,6})\]")
+
+
+def trained_by_keras(case: Case, moment: Moment) -> bool:
+    """Whether Keras trains on TensorFlow: its loop keeps no arrays of earlier steps."""
+    return framework_of(case) == TENSORFLOW and bool(
+        situation(case, moment).training or case.capture.surroundings.shows("fitting")
+    )
