@@ -100,3 +100,28 @@ def test_a_cache_of_the_data_set_is_told_in_words_of_any_form() -> None:
     report = pipeline.explain("# dataset memory cache runs out of memory\n")
     assert report.actions[0].remedy.slug == "cache-to-file"
     assert "host RAM" in report.verdict
+
+
+def test_two_ways_that_the_text_compares_are_told_and_compared_first() -> None:
+    report = pipeline.explain(
+        "Hello,\nWith 60 files and validate on 4 my TensorFlow model runs fine.\n"
+        "With 40 files and validate on 20 it runs out of memory.\n"
+    )
+    assert "what differs between line 2, which works, and line 3, which fails" in report.verdict
+    first = report.actions[0].remedy
+    assert first.slug == "what-differs"
+    assert "`validate on 4 -> 20`" in first.text
+    assert "validation set" in first.text
+    assert "smaller-batch" not in [each.remedy.slug for each in report.actions]
+
+
+def test_code_that_may_be_large_is_a_guess_beside_a_comparison() -> None:
+    report = pipeline.explain(
+        "Hello,\nWith the solver `Powell` I get an out of memory error, with the solver `Brent` it works.\n"
+        "import jax\nimport jax.numpy as jnp\n"
+        "def f(x):\n    return jnp.tanh(x)\n"
+        "x = jnp.ones(4096)\nh = jax.jacrev(f)(x)\n"
+    )
+    assert report.actions[0].remedy.slug == "what-differs"
+    assert "compares decides" in report.verdict
+    assert "most likely all rows" not in report.verdict

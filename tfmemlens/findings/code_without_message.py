@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.contrasted import compared
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import GIB
@@ -47,14 +48,18 @@ def check(case: Case) -> Iterator[Finding]:
             said, made, weak = line, kept, True
     if said is None or made is None:
         return
+    both = compared(case)
+    guess = f"by the code, most likely {made.what}"
+    if both:
+        guess = f"{both.said}; besides, a guess by the code: {made.what}"
     yield Finding(
         severity=Severity.CAUSE,
-        headline=f"no message is quoted; by the code, most likely {made.what}",
+        headline=f"no message is quoted; {guess}",
         evidence=(
             Evidence("what the text says", said),
             *((Evidence("the code", made.line),) if made.line else ()),
         ),
-        remedies=(*made.remedies, *(() if weak else (_READ_THE_LOG,))),
+        remedies=(*((both.remedy,) if both else ()), *made.remedies, *(() if weak else (_READ_THE_LOG,))),
     )
 
 

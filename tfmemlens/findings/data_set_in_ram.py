@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tfmemlens.findings import told_in_words
 from tfmemlens.findings.support import which_memory
-from tfmemlens.findings.support.contrasted import stated_cause
+from tfmemlens.findings.support.contrasted import compared, stated_cause
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.rows import failures, on_host
 from tfmemlens.findings.support.told_again import DATA_IN_PARTS
@@ -109,7 +109,7 @@ def check(case: Case) -> Iterator[Finding]:
     in_parts = any(_READ_IN_PARTS.search(line.text) for line in told.code) and not whole
     if in_parts or told.shows("joining predictions"):
         return
-    if not case.moments and (told.shows("writing histograms") or stated_cause(case)):
+    if not case.moments and (told.shows("writing histograms") or stated_cause(case) or compared(case)):
         return
     if not case.moments and told.shows("failing in evaluation") and not _of_host(case):
         return  # a batch of the evaluation, most likely

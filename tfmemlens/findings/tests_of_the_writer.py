@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.contrasted import (
+    compared,
     contrasted,
     difference,
     isolated,
@@ -55,7 +56,7 @@ def check(case: Case) -> Iterator[Finding]:
         return
     for says, line, advised in _tests(case):
         yield Finding(
-            severity=Severity.FACTOR,
+            severity=_severity(case),
             headline=says,
             because=says,
             evidence=(Evidence("what the text says", line),),
@@ -67,6 +68,13 @@ def check(case: Case) -> Iterator[Finding]:
             ),
         )
         return
+
+
+def _severity(case: Case) -> Severity:
+    """A cause where two ways are compared and the message, if any, tells no size, which would tell more."""
+    request = case.moments[0].request if case.moments else None
+    sized = request is not None and request.needed_bytes is not None
+    return Severity.CAUSE if compared(case) and case.moments and not sized else Severity.FACTOR
 
 
 def _of_xla(case: Case) -> Iterator[Finding]:
@@ -97,6 +105,15 @@ def _of_xla(case: Case) -> Iterator[Finding]:
         yield from _of_the_optimizer(case, with_adam)
         return
     aside = without(case)
+    if aside is None and case.moments and (both := compared(case)):
+        yield Finding(
+            severity=_severity(case),
+            headline=both.said,
+            because=both.said,
+            evidence=(Evidence("what the text says", both.line),),
+            remedies=(both.remedy,),
+            moment=0,
+        )
     if aside is None or "batch" in aside[0].lower() or rise_with(case) or not case.moments:
         return
     thing, line = aside
@@ -172,4 +189,4 @@ def _tests(case: Case) -> Iterator[tuple[str, Line, tuple[Remedy, ...]]]:
     if aside := left_out(case):
         yield f"the text says that it is fine without it: {aside.what}", aside.line, aside.remedies
     if (differs := difference(case)) and not differs.suspects:
-        yield f"{differs.line.place} says {differs.says}", differs.line, (differs.remedy,)
+        yield differs.said, differs.line, (differs.remedy,)

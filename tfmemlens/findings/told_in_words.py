@@ -228,7 +228,7 @@ def check(case: Case) -> Iterator[Finding]:
         claimed = _nothing_known(case, line, where)
     guessed = f"; {most_likely(case, likely, differs)}" if likely else ""
     if differs and not likely:
-        guessed = f"; {differs.line.place} says {differs.says}"
+        guessed = f"; {differs.said}"
     guessed = f"; {claimed.words}" if claimed else guessed
     named = f'; {cause[1].place} names the cause: "{cause[0]}"' if cause else ""
     figures = _with_those_of(told, line, where)
@@ -255,6 +255,7 @@ def check(case: Case) -> Iterator[Finding]:
                     grows or line,
                     likely.line if likely else line,
                     differs.line if differs else line,
+                    (differs.beside if differs else None) or line,
                     cause[1] if cause else line,
                     ended[1] if ended else line,
                 )
@@ -264,12 +265,17 @@ def check(case: Case) -> Iterator[Finding]:
             *((ended[0],) if ended else ()),
             *((_OF_ANOTHER_ERROR,) if another_error(told) and not grows else ()),
             *((differs.remedy,) if differs else ()),
-            *_after_the_holder(
-                () if grows or differs else _who_holds_it(case, where),
-                _of_the_guess(likely, claimed),
-                _unless_ended(
-                    _before_the_log(_remedies(case, told, line, grows, likely), None if likely else claimed),
-                    ended is not None,
+            *_beside_a_difference(
+                differs is not None and (grows is None or (said is not None and differs.beside is not None)),
+                _after_the_holder(
+                    () if grows or differs else _who_holds_it(case, where),
+                    _of_the_guess(likely, claimed),
+                    _unless_ended(
+                        _before_the_log(
+                            _remedies(case, told, line, grows, likely), None if likely else claimed
+                        ),
+                        ended is not None,
+                    ),
                 ),
             ),
         ),
@@ -354,6 +360,14 @@ def _after_the_holder(
     yield from holder
     yield from of_the_guess
     yield from (each for each in rest if not (holder and each.slug == holder[0].slug))
+
+
+def _beside_a_difference(differs: bool, remedies: Iterator[Remedy]) -> Iterator[Remedy]:
+    """The remedies; beside a way that works no general ones, of a batch, of growth or of what tells apart."""
+    return (each for each in remedies if not (differs and each.slug in _GENERAL))
+
+
+_GENERAL = ("smaller-batch", "find-what-grows", "tell-which")
 
 
 def _of_the_guess(likely: Grower | None, claimed: Guess | None) -> tuple[Remedy, ...]:

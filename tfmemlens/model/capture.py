@@ -175,6 +175,20 @@ class WorkingRelease:
     """What pip is given for it, where it is no release of the index: a repository and its commit."""
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two ways to run it that the text compares, in its own words: one that works and one that fails."""
+
+    works: str
+    works_line: Line
+    fails: str
+    fails_line: Line
+    larger: str = ""
+    """The one number that is larger where it fails: `validate on 5 -> 23`."""
+    code: Line | None = None
+    """The line of quoted code that only the way that fails has."""
+
+
 FINE_WITHOUT, ENDED_BY, CAUSED_BY = "fine without ", "said to end it: ", "said to be the cause: "
 NOT_THERE, CHANGED, SUSPECTED = "said not to happen: ", "said to have changed: ", "suspected: "
 ISOLATED = "fails with another value than "
@@ -199,6 +213,7 @@ class Surroundings:
     host_uses: tuple[HostUse, ...] = ()
     """What tools say of the host's RAM."""
     works_in: WorkingRelease | None = None
+    compared: Comparison | None = None
     soft_warnings: tuple[SoftWarning, ...] = ()
     refusals: tuple[tuple[Size, Line], ...] = ()
     """What the driver refused to the pool of a run that went on without it."""

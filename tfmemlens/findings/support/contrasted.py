@@ -21,7 +21,7 @@ from tfmemlens.values import dataclass, replace
 WHAT_ENDED_IT = "what-ended-it"
 OF_FUNCTIONS_MADE = "one-function"
 """The remedy of a cause that names the tf.function itself."""
-_LONGEST, _LONG = 100, 150
+_LONGEST, _LONG, _SIDE = 100, 150, 110
 _WORD = regex(r"[\w.]+")
 _EACH_DEVICE = Remedy(
     "look at each GPU and at RAM while it starts: where the first GPU holds more than the others, every"
@@ -331,6 +331,21 @@ class Contrast:
     remedy: Remedy
     suspects: bool = False
     """Whether it is only what its writer suspects."""
+    beside: Line | None = None
+    """The line that says how it works, where `line` says how it fails."""
+    more: str = ""
+
+    @property
+    def said(self) -> str:
+        """Which line says what, as a clause."""
+        if self.beside and self.beside != self.line:
+            return (
+                f"what differs between {self.beside.place}, which works, and {self.line.place}, which fails,"
+                f" decides{self.more}"
+            )
+        if self.beside:
+            return f"what differs between the two ways that {self.line.place} compares decides{self.more}"
+        return f"{self.line.place} says {self.says}"
 
 
 def difference(case: Case, found: Grower | None = None) -> Contrast | None:
@@ -340,12 +355,51 @@ def difference(case: Case, found: Grower | None = None) -> Contrast | None:
     if (found and found.sure) or _in_own_words(case, ENDED_BY) or stated_cause(case):
         return None
     for begins, says, then in _DIFFERENCES:
+        if begins == SUSPECTED and (both := compared(case)):
+            return both
         told = _in_own_words(case, begins)
         if told and not (found and found.line == told[1] and begins != NOT_THERE):
             text = f'{told[1].place} says {says}: "{_short(told[0], _LONG)}": {then}'
             remedy = Remedy(text, slug="what-differs")
             return Contrast(told[1], says, remedy, begins == SUSPECTED)
     return None
+
+
+def compared(case: Case) -> Contrast | None:
+    """The two ways to run it that the text compares. None where a known thing tells them apart."""
+    told = case.capture.surroundings
+    both = told.compared
+    if both is None or told.works_in or contrasted(case) or isolated(case):
+        return None
+    if (aside := without(case)) and aside[0].lower().strip("`@ ") not in _COMPILATION:
+        return None
+    lines = both.works_line.place
+    if both.fails_line != both.works_line:
+        lines += f" and {both.fails_line.place}"
+    text = f'compare "{_way(both.works)}" with "{_way(both.fails)}" ({lines}): what differs holds the cause'
+    if both.code:
+        text += f"; of the quoted code {both.code.place} differs, `{both.code.text.strip(' `')}`"
+    if _OF_VALIDATION.search(both.larger):
+        text += (
+            f". Of the numbers only `{both.larger}` is larger where it fails, so most likely the validation"
+            " set is held or evaluated whole: validate on as few as work, in small batches or on crops"
+        )
+    elif both.larger:
+        text += f". Of the numbers only `{both.larger}` is larger where it fails"
+    else:
+        text += ". Stay with the first meanwhile, and go from there to the other one change at a time"
+    remedy = Remedy(text, slug="what-differs")
+    more = f" (`{both.larger}`)" if both.larger else ""
+    return Contrast(both.fails_line, "what works and what fails", remedy, beside=both.works_line, more=more)
+
+
+_OF_VALIDATION = regex(r"(?i)\b(?:valid|val\b|eval|test)")
+_LEADS = regex(r"(?i)\A(?:[-*\s]|(?:however|namely|but|and|yet|while|whereas)\b,? ?)+")
+
+
+def _way(words: str) -> str:
+    """The words of one side without what joins it to the other."""
+    return _short(_LEADS.sub("", words), _SIDE)
 
 
 _DIFFERENCES = (
@@ -376,7 +430,7 @@ def most_likely(case: Case, found: Grower, known: Contrast | None) -> str:
     """
     if known is None or (known.line == found.line and found == contrasted(case)):
         return f"most likely {found.what}"
-    return f"{known.line.place} says {known.says}; besides, a guess: {found.what}"
+    return f"{known.said}; besides, a guess: {found.what}"
 
 
 def stated_cause(case: Case) -> tuple[str, Line] | None:

@@ -21,9 +21,11 @@ from tfmemlens.model.capture import (
     ISOLATED,
     NOT_THERE,
     SUSPECTED,
+    Comparison,
 )
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.readers.oom.compared import HEAD, Comparisons
 from tfmemlens.values import dataclass
 
 """How names of facts begin that go on with the text's own words."""
@@ -35,13 +37,15 @@ _LONGEST_START = 240
 _SENTENCE = regex(r"(?<=[.!?\u3002])(?<!e\.g\.)(?<!i\.e\.)[\s)\"'*]+|\s{4,}")
 _CLAUSE = regex(
     r"[,;:(\u2014\u2026\uff0c](?!\d)|\s-{1,2}\s|(?<!but )(?<!and )(?<!however )"
-    r"(?=\b(?i:but|however|while|whereas|although|though|yet|otherwise|if|when)\b)"
+    r"(?=\b(?i:but|however|while|whereas|although|though|yet|otherwise|if|when)\b"
+    r"|\band `[\w.]{3,40}` \w+(?:s|ed)\b)"
 )
 _FAILS = regex(
     r"(?i)\bOOM\w*|\bout[- ]of[- ](?:\w+ )?memory\b|\bmemory ?errors?\b|\bmemory leaks?\b"
     r"|\bleak(?:s|ing|ed)?\b|resource[ _]?exhausted|\b(?:fail|crash|hang|freez)(?:s|es|ed|ing)?\b|\bkilled\b"
     r"|\b(?:run|runs|ran) out\b|\bcan(?:'t|not| not)\b|\bcould(?:n't| not)\b|\bunable\b"
-    r"|\b(?:do|does|did)(?:n't| not) (?:work|fit|run)\b|\b(?:grow|increas|ris|climb)(?:s|es|ing)?\b"
+    r"|\b(?:go(?:es|ing)?|went) up\b|\b(?:do|does|did)(?:n't| not) (?:work|fit|run)\b"
+    r"|\b(?:grow|increas|ris|climb)(?:s|es|ing)?\b"
     r"|\berrors?\b|\b(?:larger and larger|more and more|bigger and bigger|higher and higher)\b"
 )
 _WELL = (
@@ -52,6 +56,9 @@ _WORKS = regex(
     r"(?i)\b(?:works?|worked|working|fits?|(?:runs?|running|ran)(?! out)|trains?|trained) (?:\w+ ){0,2}?"
     rf"{_WELL}\b|\b(?:is|are|was|it's|everything(?:'s)?) (?:\w+ ){{0,2}}?{_WELL}\b|\bstable\b|\bconstant\b"
     r"|(?<!n't )(?<!not )\b(?:works?|worked|fits?)\b|\bsuccessful\w*"
+    r"|\beverything (?:also |then |just )?(?:trains|runs)\b"
+    r"(?! (?:out|into|very|only|until|for (?:a|one|some)|slow\w*)\b)"
+    r"|\b(?:uses|used|takes|took|needs|needed) (?:just|only|merely|less than|under|<)"
     r"|\bcan (?!not\b)(?:\w+ ){0,2}?(?:run|train|fit|use|fine|load|predict)\b"
     r"|\bwithout (?:an?y? )?(?:problem|issue|error|failure)s?\b"
     r"|\b(?:I|we) (?:can )?(?:get|got|go|make it) (?:up )?to (?:an? )?(?:\w+ ){0,2}?(?:length|size|batch"
@@ -209,6 +216,11 @@ _WORKS_SO = regex(
 """What its writer says works or worked, where no word says that it ended anything: the last such sentence
 counts most, since a post tells first what fails and last what did not.
 """
+_NOT_SEEN = (
+    r"\b(?:I|we) (?:(?:do|did)(?: not|n['\u2019]?t)|never)"
+    r" (?:observe|see|saw|get|got|have|had|experience|notice)d? (?:this|that|such|any (?:leak|growth|such)"
+    r"|the (?:same )?(?:behaviou?r|issue|problem|leak|error))\b"
+)
 _NOT_THERE = regex(
     r"(?i)\b(?:and|but|yet|this|it|that|(?:the|this|such)(?: same| memory)? (?:problem|issue|leak\w*"
     r"|error|crash"
@@ -217,6 +229,10 @@ _NOT_THERE = regex(
     r"(?! (?:every|always|often|immediately|right away|at (?:first|once)|all the time"
     r"|in the (?:first|beginning)|again|any ?more))"
     r"(?=[^.;?!]{0,60}\b(?:when|with|on|if|in|using|for|under|while|after|before)\b)"
+    rf"|{_NOT_SEEN}(?=[^.;?!]{{0,60}}\b(?:when|with|on|if|in|using|for|under|while)\b)"
+    rf"|\b(?:if|when) (?:i|we) (?:[^.;?!]|\.(?=\w)){{3,80}} {_NOT_SEEN}"
+    r"|\b(?:with|using) (?:[^,;.?!]|\.(?=\w)){2,60} (?:do(?:es)? ?n['\u2019]?t|do(?:es)? not|never)"
+    r" (?:increase|grow|leak|rise)\b"
     r"|\b(?:with|using) [^,;.?!]{2,40}(?:\([^)]{1,20}\) )?instead of [^,;.?!]{2,60}?"
     r" (?:it|memory|RAM|everything|usage) (?:stays?|stayed|works?|runs?|is (?:fine|flat|stable|constant))\b"
     r"|\b(?:with|using|in|on) (?!(?:\w+ ){0,2}(?:small\w*|fewer|less|batch\w*)\b)(?:[^,;.?!]|\.(?=\w)){2,60}?"
@@ -371,10 +387,12 @@ class ContrastCollector:
         self._code: Line | None = None
         """The last line of code, which a short `that solved it` is about."""
         self._read = self._number = self._asked = 0
+        self._comparisons = Comparisons()
 
     def observe(self, line: Line) -> None:
         """Read a line of prose."""
         text = line.text
+        self._comparisons.read(line, _of_a_head(text))
         if _CODE.search(text):
             self._code = line
             self._note_switches(text)
@@ -382,7 +400,7 @@ class ContrastCollector:
             return
         self._read += 1
         opened, number = self._open
-        if opened and number + 1 == line.number and text[:1].islower():
+        if opened and number + 1 == line.number and text[:1].islower() and not _like(opened, text):
             text = f"{opened} {text}"
         sentences = _SENTENCE.split(text)
         for sentence in sentences:
@@ -390,6 +408,10 @@ class ContrastCollector:
                 self._take(sentence[:500], line)
         ends = text.rstrip().endswith((".", "!", "?", ":"))
         self._open = ("" if ends or len(sentences[-1]) > _LONGEST_START else sentences[-1], line.number)
+
+    def compared(self) -> Comparison | None:
+        """Two ways to run it, of which one works and one fails."""
+        return self._comparisons.value()
 
     def value(self) -> dict[str, Line]:
         """The facts by their names; what it is fine without stands in the name of its fact."""
@@ -424,6 +446,7 @@ class ContrastCollector:
 
     def _take(self, sentence: str, line: Line) -> None:
         told = _told(sentence)
+        self._comparisons.take(sentence, told.clauses, line)
         short = self._code if len(line.text) <= _SHORT else None
         self._quote(ENDED_BY, told.fixed, short.text if short else told.fixed, short or line)
         self._quote(CAUSED_BY, told.caused, sentence, line)
@@ -529,6 +552,8 @@ def _told(sentence: str) -> _Told:
         _HAS_CAUSED.search(sentence) or _names_a_cause(sentence)
     )
     clauses = _poles([part for part in _CLAUSE.split(sentence) if part.strip()])
+    if all(fails is None for _, fails in clauses) and _TRAINS_SO.search(sentence):
+        clauses = [(part, False) for part, _ in clauses]
     own = bool(_EACH_ITS_OWN.search(sentence))
     asks = _ASKS.search(sentence) if "?" in sentence or "let me know" in sentence else None
     did = None if in_doubt else _DID.match(sentence)
@@ -674,6 +699,22 @@ _BUT_WRONG = regex(
 """It fits without it, and is of no use."""
 _VAIN = regex(r"(?i)\b(?:still|no (?:help|effect|luck)|n't help|not help)\b")
 _WORDS = regex(r"[a-z]{2,} [a-z`'\"]{2,}|[\u4e00-\u9fff]{3}")
+
+
+def _like(one: str, other: str) -> bool:
+    """Whether both begin with the same word, as lines of a list do: `with A it runs`, `with B it fails`."""
+    return one.split(None, 1)[:1] == other.split(None, 1)[:1] or one[:4].lower() == other[:4].lower()
+
+
+_LONGEST_HEAD = 90
+
+
+def _of_a_head(text: str) -> bool | None:
+    """Whether a short line says that what stands below it fails; None where it says neither."""
+    if len(text) > _LONGEST_HEAD or not (_WORDS.search(text) and HEAD.search(text)):
+        return None
+    poles = {pole for _, pole in _told(text).clauses}
+    return poles.pop() if len(poles) == 1 else None
 
 
 def _same(bad: _Clause, good: _Clause, more: re.Pattern[str]) -> bool:

@@ -539,6 +539,7 @@ class SurroundingsCollector:
             elsewhere=tuple(self.elsewhere.items()),
             without_figures=tuple(self.without_figures.items()),
             works_in=self.releases.value(),
+            compared=self.contrasts.compared(),
             large_host_requests=tuple(self.large[-_KEEP:]),
         )
 

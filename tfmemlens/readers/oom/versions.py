@@ -85,7 +85,8 @@ WORKING = LineRule(
 
 _MARKS = r"[*`_]{0,2}"
 UPGRADED = LineRule(
-    rf"(?i)\b(?:(?:upgrad|updat|mov|migrat|switch|going|went)\w*|install -U)\b[^.;\n]{{0,40}}?\b(?:from )?"
+    r"(?i)\b(?:(?:upgrad|updat|mov|migrat|switch|chang|going|went)\w*|install -U)\b[^.;\n]{0,40}?"
+    r"\b(?:from )?"
     rf"(?:{_MARKS}(?P<name>(?!from\b|version\b|release\b)[A-Za-z][\w-]{{1,30}}){_MARKS} )?"
     rf"(?:version |release )?\(?"
     rf"{_MARKS}v?(?P<old>{_RELEASE}){_MARKS} ?(?:to|->|\u2192|=>)"
@@ -93,7 +94,7 @@ UPGRADED = LineRule(
     "After upgrading from AlphaFold3 **v3.0.0** to **v3.0.3** it fails",
     "I updated numpyro 0.13.0 -> 0.14.0",
     "after pip install -U keras (2.9.0 -> 2.11.0) I can train only smaller ones",
-    needs=("upgrad", "updat", "mov", "migrat", "switch", "going", "went", "install -u"),
+    needs=("upgrad", "updat", "mov", "migrat", "switch", "chang", "going", "went", "install -u"),
 )
 """A release that the program ran with, and the one that it has now."""
 COMMIT = LineRule(
