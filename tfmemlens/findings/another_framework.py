@@ -29,6 +29,7 @@ from tfmemlens.findings.support.situation import (
     framework_of,
     on_windows,
 )
+from tfmemlens.findings.support.small_machine import small_machine
 from tfmemlens.findings.support.traceback_place import of_the_traceback
 from tfmemlens.model.capture import OWN_FRAME
 from tfmemlens.model.case import Case
@@ -1034,22 +1035,30 @@ def _kernel_died(case: Case) -> Iterator[Finding]:
             ),
         )
         return
-    if line and not case.capture.surroundings.crash:
-        yield Finding(
-            severity=Severity.NOTE,
-            headline=(
-                "no out-of-memory message: the notebook's kernel died, and the notebook cannot say why; often"
-                " host RAM ran out, else a library crashed"
+    if line is None or case.capture.surroundings.crash:
+        return
+    little = small_machine(case)
+    often = " host RAM ran out, else a library crashed"
+    likely = f"most likely host RAM ran out: {little.said}" if little else ""
+    yield Finding(
+        severity=Severity.FACTOR if little else Severity.NOTE,
+        headline=(
+            "no out-of-memory message: the notebook's kernel died, and the notebook cannot say why; "
+            f"{likely or f'often{often}'}"
+        ),
+        evidence=(
+            Evidence("the message", line),
+            *((Evidence("the machine", little.line),) if little else ()),
+        ),
+        remedies=(
+            Remedy(
+                "run the same code as a script: its last lines, or the kernel's log, say which",
+                "jupyter nbconvert --to script notebook.ipynb; python notebook.py; dmesg -T | tail",
+                slug="as-a-script",
             ),
-            evidence=(Evidence("the message", line),),
-            remedies=(
-                Remedy(
-                    "run the same code as a script: its last lines, or the kernel's log, say which",
-                    "jupyter nbconvert --to script notebook.ipynb; python notebook.py; dmesg -T | tail",
-                    slug="as-a-script",
-                ),
-            ),
-        )
+            *((little.remedy,) if little else ()),
+        ),
+    )
 
 
 def _crashed_afterwards(case: Case) -> Iterator[Finding]:

@@ -60,6 +60,7 @@ from tfmemlens.findings.support.situation import (
     framework_of,
     situation,
 )
+from tfmemlens.findings.support.small_machine import small_machine
 from tfmemlens.findings.support.told_again import WITHOUT_CACHE
 from tfmemlens.findings.support.told_mechanism import told_mechanism, told_mechanisms
 from tfmemlens.findings.support.traceback_place import another_error, in_short, of_the_traceback
@@ -233,6 +234,7 @@ def check(case: Case) -> Iterator[Finding]:
     named = f'; {cause[1].place} names the cause: "{cause[0]}"' if cause else ""
     figures = _with_those_of(told, line, where)
     names = "" if figures else named_by(case, line, where)
+    little = small_machine(case) if where == HOST and not on_board else None
     sure = likely and (claimed is None or claimed.sure)
     unsaid = "" if sure or cause or ended or on_board else how_to_tell(case, line, where)
     yield Finding(
@@ -244,7 +246,7 @@ def check(case: Case) -> Iterator[Finding]:
             f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
             f"{_of_readings(told)}{of_the_traceback(told)}"
             f"{ram_beside_hbm(case) if told.shows('on a TPU') and where == DEVICE else ''}"
-            f"{when}"
+            f"{when}{'; ' + little.said if little else ''}{_of_no_leak(told, line)}"
             f"{guessed}{named}{unsaid}{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
         ),
         evidence=tuple(
@@ -265,6 +267,7 @@ def check(case: Case) -> Iterator[Finding]:
             *((ended[0],) if ended else ()),
             *((_OF_ANOTHER_ERROR,) if another_error(told) and not grows else ()),
             *((differs.remedy,) if differs else ()),
+            *((little.remedy,) if little and grows is None else ()),
             *_beside_a_difference(
                 differs is not None and (grows is None or (said is not None and differs.beside is not None)),
                 _after_the_holder(
@@ -360,6 +363,12 @@ def _after_the_holder(
     yield from holder
     yield from of_the_guess
     yield from (each for each in rest if not (holder and each.slug == holder[0].slug))
+
+
+def _of_no_leak(told: Surroundings, line: Line) -> str:
+    """What it means that the writer of a killed program saw no leak."""
+    unseen = told.shows("no leak seen") if only_killed(line) else None
+    return f"; {unseen.place} sees no leak, which leaves a sudden rise open" if unseen else ""
 
 
 def _beside_a_difference(differs: bool, remedies: Iterator[Remedy]) -> Iterator[Remedy]:

@@ -284,6 +284,24 @@ _MICRO_BATCHES = Remedy(
     " donate the state (donate_argnums)",
     slug="gradient-inside-loop",
 )
+_BLOCK_AGAIN = Remedy(
+    "let the backward pass compute each block again: jax.checkpoint round the function of one block, inside"
+    " the loop or map, and not round the whole",
+    "y = jax.lax.map(jax.checkpoint(one_block), blocks)   # a library: where it goes through its blocks",
+    slug="recompute-body",
+)
+_IMPLICITLY = Remedy(
+    "where a solver iterates to a solution, differentiate the solution and not its steps (implicit"
+    " differentiation), which stores none of them: many libraries have an option for it",
+    slug="implicit-gradient",
+)
+_DRAWS_TO_HOST = Remedy(
+    "after each part bring its draws to the host, and drop the sampler, which holds them on the device,"
+    " before the next part: another one goes on from its last state; parts as large as those that work",
+    "parts.append(jax.device_get(mcmc.get_samples())); state = mcmc.last_state; del mcmc;"
+    " mcmc = MCMC(...); mcmc.post_warmup_state = state",
+    slug="draws-to-the-host",
+)
 _DIAGONAL_GUIDE = Remedy(
     "use a guide with a diagonal or a low-rank covariance",
     "guide = AutoNormal(model)   # or AutoLowRankMultivariateNormal(model, rank=20)",
@@ -330,6 +348,12 @@ _JIT_THE_STEP = Remedy(
     slug="compile-once",
 )
 _FIRST_ROWS = (
+    _Told(
+        "jax: stored by the backward pass",
+        "what the backward pass stores of every block or step, which no smaller block bounds",
+        (_BLOCK_AGAIN, _IMPLICITLY),
+        grows=False,
+    ),
     _Told(
         "jax: jit ends it",
         "what each call traces and compiles anew without jit round it (bodies of loops, closures that a"
@@ -403,7 +427,7 @@ _ROWS = (
         "jax: a matrix of pairs",
         "a matrix over all pairs of points, which grows with the square of their number",
         (_PAIRS_IN_BLOCKS, _FEWER_POINTS),
-        unless=("jax: the forward pass fits",),
+        unless=("jax: the forward pass fits", "jax: stored by the backward pass"),
         grows=False,
     ),
     _Told(
@@ -520,6 +544,15 @@ _ROWS = (
         " anew, and its programs, data and draws stay on the device",
         (SAMPLER_MADE_ONCE, OWN_PROCESS),
         beside=("many runs before",),
+        grows=False,
+    ),
+    _Told(
+        "sampling",
+        "the draws of the part before, which the sampler still holds on the device while the next one is"
+        " drawn",
+        (_DRAWS_TO_HOST,),
+        beside=("jax: sampling in parts",),
+        unless=("many runs before",),
         grows=False,
     ),
     _Told(

@@ -283,9 +283,29 @@ def _last_fit(line: Line) -> Grower:
 
 
 def _loads(case: Case, line: Line) -> Grower:
-    del case
     what = f"each model that is loaded or copied ({line.place}) stays: Keras and TensorFlow keep its graph"
+    if other := case.capture.surroundings.shows("a graph of another thread"):
+        what += (
+            f"; what fails when it is loaded once ({other.place}) is no lack of memory: TensorFlow 1 gives"
+            " each thread a graph of its own"
+        )
+        return Grower(what, line, (_ONE_GRAPH, _ONE_THREAD))
     return Grower(what, line, (LOAD_ONCE, _CLEAR, OWN_PROCESS))
+
+
+_ONE_GRAPH = Remedy(
+    "keep the models global, made once, and use them in each request under the graph and the session that"
+    " they were made in: in TensorFlow 1 a server's thread has another default graph",
+    "graph = tf.get_default_graph(); session = K.get_session()   # then, in the handler: with"
+    " graph.as_default(), session.as_default(): ...",
+    slug="load-once",
+)
+_ONE_THREAD = Remedy(
+    "or let one thread answer, the one that made the models, and switch the reloader off, which starts the"
+    " program twice; TensorFlow 2 needs neither",
+    "app.run(threaded=False, debug=False)   # Flask",
+    slug="few-threads",
+)
 
 
 def _requests(case: Case, line: Line) -> Grower:

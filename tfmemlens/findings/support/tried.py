@@ -55,6 +55,7 @@ _RULED_OUT = {
     "a flag in vain": ("default-algorithm",),
     "one model wrapped": ("one-model-for-all",),
     "fewer environments in vain": ("fewer-environments",),
+    "blocks in vain": ("in-blocks",),
 }  # fmt: skip
 """Slugs of remedies, by what the text says."""
 _SHELL = regex(
@@ -128,6 +129,46 @@ def several_failed(case: Case) -> bool:
     stated = {value for name, value, _ in case.capture.surroundings.settings if name == "batch_size"}
     failed = failed_batches(case)
     return bool(failed) and len(failed | {int(value) for value in stated if value.isdigit()}) > 1
+
+
+_IN_WORDS = {
+    "a smaller batch in vain": "a smaller batch",
+    "a smaller evaluation batch in vain": "a smaller batch of the evaluation",
+    "a smaller sample in vain": "smaller inputs",
+    "a smaller model in vain": "a smaller model",
+    "growth in vain": "memory growth",
+    "a fraction in vain": "a memory limit",
+    "clearing in vain": "clear_session()",
+    "collecting in vain": "gc.collect()",
+    "deleting in vain": "del",
+    "tidying in vain": "tidy or dispose",
+    "reading in parts in vain": "reading in parts",
+    "ending others in vain": "ending other processes",
+    "another release in vain": "another release",
+    "16 bits in vain": "16 bits",
+    "threads in vain": "no worker processes",
+    "smaller buffers in vain": "smaller buffers",
+    "a process of its own in vain": "a process of its own",
+    "without XLA in vain": "no XLA",
+    "more RAM in vain": "more RAM",
+    "another malloc in vain": "another malloc",
+    "recomputing in vain": "recomputing",
+    "accumulating in vain": "gradient accumulation",
+    "blocks in vain": "smaller blocks",
+}
+_MOST_NAMED = 3
+
+
+def told_tried(case: Case) -> str:
+    """What the text says was tried, or is done already, as a clause; empty where it says of nothing."""
+    told = case.capture.surroundings
+    helps = told.shows("a smaller batch helps")
+    named = [
+        f"{words} ({line.place})"
+        for fact, words in _IN_WORDS.items()
+        if (line := told.shows(fact)) and not (helps and "batch" in words)
+    ]
+    return f"; tried or in use already: {', '.join(named[:_MOST_NAMED])}" if named else ""
 
 
 _NUMBER = regex(r"\d+")

@@ -31,6 +31,7 @@ from tfmemlens.findings.support.rows import (
 )
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.findings.support.traceback_place import in_short, of_a_cut_traceback
+from tfmemlens.findings.support.tried import told_tried
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.capture import Holds
 from tfmemlens.model.case import Case, Fits, Moment
@@ -60,7 +61,14 @@ _BY_SHAPE = ("sizes-of-the-text", "attention-scores")
 
 
 def state(case: Case, findings: tuple[Finding, ...]) -> str:
-    """One sentence that stands alone."""
+    """One sentence that stands alone; of a failure with what the text says was tried."""
+    said = _of_findings(case, findings)
+    failed = case.moments or any(each.severity is not Severity.NOTE for each in findings)
+    tried = told_tried(case) if failed else ""
+    return f"{said.removesuffix('.')}{tried}." if tried else said
+
+
+def _of_findings(case: Case, findings: tuple[Finding, ...]) -> str:
     if not case.moments and case.layout:
         return _sentence(_layout(case.layout))
     if not case.moments:

@@ -10,6 +10,7 @@ from tfmemlens.findings.support.situation import (
     situation,
     without_gpu,
 )
+from tfmemlens.knowledge.denials import without_denials
 from tfmemlens.knowledge.gpu_memory import least_bytes
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
@@ -69,7 +70,7 @@ def only_killed(line: Line) -> bool:
     """Whether the line tells who was ended and nothing of memory that ran out."""
     if "^C" in line.text:
         return True  # as Colab prints where a cell's process was killed
-    return bool(_KILLED.search(line.text)) and not RAN_OUT.search(line.text)
+    return bool(_KILLED.search(line.text)) and not RAN_OUT.search(without_denials(line.text))
 
 
 def whose(case: Case, line: Line) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
+from tfmemlens.knowledge.denials import denies_a_leak
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.growing_sizes import GROWING_WITH_A_SIZE
@@ -55,6 +56,7 @@ _OF_HOST = regex(
 _GROWTH = regex(
     r"(?i)\b(?:grow(?:s|ing|n)?|multipl(?:y|ies|ied)|(?<!memory )(?<!memory_)growth"
     r"|(?<!\bi )(?<!\bwe )(?<!\byou )increas(?:e|es|ed|ing)"
+    r"(?! (?:the |my |our )?(?:\w+ )?(?:swap\w*|heap|limits?|quota|batch|shm))"
     r"|ris(?:e|es|ing)|climb(?:s|ing)?|accumulat(?:e|es|ed|ing|ion)"
     r"|balloon(?:s|ing)?|soar(?:s|ing)?|leak(?:s|y|ed|ing|age)?|creep(?:s|ing)?|explod(?:e|es|ing)"
     r"|(?:go(?:es|ing)?|add(?:s|ing)?|pil(?:es|ing)|build(?:s|ing)?|shoot(?:s|ing)?) up|more and more"
@@ -395,6 +397,8 @@ def _told(sentence: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         facts.append("growing at validation")
     if _stays(sentence):
         facts.append("room that stays")
+    if denies_a_leak(sentence):
+        facts.append("no leak seen")
     if _OF_A_CARD.search(sentence) and _has_room(sentence):
         facts.append("room on the device")
     for name, pattern in _CIRCUMSTANCES.items():

@@ -22,6 +22,7 @@ _ACTIONS = {
         rf"(?!small\b)\b(?:{_LESS}|chang\w+|vary\w*|different)\b[^.;,:]{{0,30}}?{_OF_BATCH}"
         rf"|{_OF_BATCH}[^.;,:]{{0,20}}\b(?:reduc|lower|decreas|small)\w*"
         r"|\bbatch[- _]?sizes? (?:of )?\d+(?:, ?\d+)+"
+        r"|\bbatch[- _]?sizes?\W{0,3}(?:tried )?(?:from )?\d+ (?:to|-) \d+"
     ),
     "a smaller evaluation batch in vain": (
         rf"\b(?:{_LESS}|half|quarter|1/\d)\b[^.;]{{0,40}}?{_OF_BATCH}[^.;]{{0,30}}\b(?:evaluat|validat)\w*"
@@ -66,7 +67,8 @@ _ACTIONS = {
     "a process of its own in vain": r"\b(?:separate|own|new|different)[- ]process\b|\bsub-?process\w*",
     "without XLA in vain": r"\bjit_compile ?= ?False\b|\b(?:without|disabl\w+|turn\w* off) XLA\b",
     "more RAM in vain": (
-        r"\b(?:add|increas|enlarg|rais)\w+\b[^.;,]{0,16}\b(?:swap|RAM|memory (?:limit|size)|container|pod)\b"
+        r"\b(?:(?:add|enlarg|rais)\w+|increas(?:ed|ing))\b[^.;,]{0,16}"
+        r"\b(?:swap|RAM|memory (?:limit|size)|container|pod)\b"
         r"|\b(?:more|larger|bigger) (?:\w+ )?(?:swap|RAM|machine|instance)\b"
     ),
     "numbers in vain": r"\.numpy\(\)|\bfloat\(|\.item\(\)|\bto (?:numpy|floats?)\b",
@@ -115,6 +117,13 @@ _STATED = {
         rf"(?i)(?:\b(?:no|nothing|not|without)\b|n't\b)[^.;]{{0,60}}{_LOGS}"
         rf"|{_LOGS}[^.;]{{0,40}}(?:\b(?:no|nothing|not|clean)\b|n't\b)"
     ),
+    "a graph of another thread": regex(r"(?i)\bnot an element of (?:this|the) graph\b"),
+    "blocks in vain": regex(
+        r"(?i)\b(?:batch_size|chunk\w*|blocks?|batching)\b[^.;\n]{0,50}?"
+        r"\b(?:(?:is|are|seems?|becomes?) (?:\w+ )?(?:ineffective|ignored|useless|without effect)"
+        r"|(?:has|have|had) no effect"
+        r"|(?:does|do)(?:n't| not) (?:\w+ ){0,3}?(?:have an effect|make a difference|help|matter))\b"
+    ),
     "compared with the CPU": regex(
         r"(?i)\A(?=.*(?:\b(?:not|no|never|fine|stable|flat|also|too|as well|same|either)\b|n't\b))"
         r".*\b(?:run|running|runs|when|train\w*|us(?:e|es|ing)|tested)\b[^.;]{0,24}"
@@ -122,7 +131,7 @@ _STATED = {
     ),
 }
 """What rules an action out as a fact, whoever did anything."""
-_TRIED = r"\b(?:i|we|i've|we've|have|had|also|already|even) (?:\w+ ){0,2}?tried\b|\A\W*tried\b"
+_TRIED = r":\s*tried\b|\b(?:i|we|i've|we've|have|had|also|already|even) (?:\w+ ){0,2}?tried\b|\A\W*tried\b"
 _DID = (
     r"\b(?:i|we)(?:'ve| have| had)? (?:\w+ ){0,2}?(?:call(?:ed)?|us(?:e|ed)|set|did|add(?:ed)?|put"
     r"|enabled|wrapped)\b"
@@ -151,7 +160,7 @@ _NO_CHANGE = regex(
 _TRIED_OR_NOT = regex(f"(?i){_TRIED}")
 _DOES = regex(f"(?i){_DID}")
 _WELL = regex(
-    r"(?i)(?<!n't )(?<!not )(?<!never )"
+    r"(?i)(?<!n't )(?<!not )(?<!never )(?<!nothing )(?<!none )"
     r"\b(?:work(?:s|ed)|help(?:s|ed)|fix(?:es|ed)?|solve[sd]) (?:it|this|the|for me|fine|well|now)"
     r"|(?<!n't )(?<!not )(?<!never )(?<!none )(?<!neither )\bworked\b|\bmitigat\w+"
     r"|(?<!n't )(?<!not )\bwork(?:s|ing|ed)? (?:\w+ )?(?:fine|well|properly)\b"
@@ -175,6 +184,8 @@ _NOT_YET = regex(
     r"|\bwithout (?:us(?:e|ing)|a|any)\b"
     r"|\binstead of (?:the |a |an |using )"
 )
+_REPRODUCES = regex(r"(?i)\b(?:replicat|reproduc)\w+")
+"""What is made small so that others can run it is no remedy that was tried."""
 _OF_THESE = regex(
     r"(?i)\b(?:tried|did|done|used|followed|applied|implemented) (?:\w+ )?(?:that|this|it|both|these|those"
     r"|them|all|your|the (?:suggest|solution|fix|above)\w*)\b"
@@ -263,7 +274,7 @@ def _told(sentence: str) -> _Told:
     if not (named or stated or these or changed_nothing or _YES.match(sentence)):
         return _Told((), (), False, False)
     well, others = bool(_WELL.search(sentence)), bool(_FROM_OTHERS.search(sentence))
-    if well or others or _NOT_YET.search(sentence):
+    if well or others or _REPRODUCES.search(sentence) or _NOT_YET.search(sentence):
         return _Told(named, stated, False, well)
     no_change = _NO_CHANGE.search(sentence)
     of_these = _YES.match(sentence) or changed_nothing or (these and no_change)

@@ -7,7 +7,7 @@ from tfmemlens.readers.oom.rules import LineRule
 PLATFORM = LineRule(
     r"(?P<value>WSL2|\bWSL\b|microsoft-standard|\b[Tt]egra\b|(?<![A-Za-z0-9_])"
     r"(?i:jetson|jeston)(?![A-Za-z0-9_])|name: (?:Orin|Xavier|NVIDIA Tegra)"
-    r"|\b(?:[Tt]he|my|a) [Nn]ano\b|(?<![/.\w])(?i:raspberry ?pi|raspbian)\b(?!\.)|\bRPi ?\d?\b)",
+    r"|\b(?:[Tt]he|my|a) [Nn]ano\b|(?<![/.\w])(?i:raspberry ?pi|raspbian)\b(?!\.\w)|\bRPi ?\d?\b)",
     "Linux host 5.15.90.1-microsoft-standard-WSL2",
     "device: 0, name: NVIDIA Tegra X1, pci bus id: 0000:00:00.0, compute capability: 5.3",
     "Windows WSL",
@@ -17,6 +17,43 @@ PLATFORM = LineRule(
     "My device is a Raspberry Pi 4 with 2 GB",
     needs=("wsl", "microsoft-standard", "tegra", "jetson", "jeston", "orin", "xavier", "nano", "rasp", "rpi"),
 )
+MACHINE = LineRule(
+    r"(?i)\b[tmcgp]\d[a-z]{0,2}\.(?:nano|micro|small|medium|\d?x?large)\b"
+    r"|\b(?:f1-micro|g1-small|e2-(?:micro|small|medium)|[en][12]-standard-\d)\b"
+    r"|\b(?:free|hobby|basic|eco|standard-1x|\d{3,4} ?MB) (?:\w+ )?dynos?\b"
+    r"|\bdynos?\b[^.;\n]{0,30}?\b\d{3,4} ?MB\b"
+    r"|\b(?:raspberry ?pi|rpi|pi) ?(?:[23]|zero)\b|\bpi ?3 ?(?:model )?[ab]\b",
+    "the notebook runs on a t2.small of EC2",
+    "a free dyno of Heroku",
+    "the dyno has 512 MB",
+    "on my Pi Zero",
+    "a VM of type e2-micro",
+    needs=(
+        ".nano",
+        ".micro",
+        ".small",
+        ".medium",
+        "large",
+        "-micro",
+        "-small",
+        "-medium",
+        "-standard-",
+        "dyno",
+        "pi",
+    ),
+)
+"""A machine whose RAM its name tells."""
+LITTLE_RAM = LineRule(
+    r"(?i)(?<![\w.-])(?:[1-4]|[0-3]\.\d) ?G[i]?B?(?: of)? (?:(?:system|host|DDR\d) )?RAM\b"
+    r"|(?<![\w.-])(?:256|512|768) ?M[i]?B?(?: of)? (?:(?:system|host|DDR\d) )?RAM\b"
+    r"|(?<!GPU )(?<!V)\bRAM ?(?::|=|is|of) ?[1-4](?:\.\d)? ?G[i]?[Bo]?\b",
+    "a laptop with 2 GB of RAM",
+    "it has 512MB RAM",
+    "RAM: 4GB",
+    needs=("ram",),
+)
+"""RAM of a machine that is little, as figures state it."""
+MACHINES = {"a machine named": MACHINE, "little RAM stated": LITTLE_RAM}
 _NAMES = (
     (("microsoft", "wsl"), "WSL2"),
     (("jetson", "jeston", "tegra", "name: ", "the nano", "my nano", "a nano"), "Jetson"),

@@ -124,6 +124,7 @@ MUCH_MEMORY = LineRule(
 KILLED_IN_WORDS = LineRule(
     r"(?i)\b(?:system|OS|server|cluster|kernel|linux|node|machine|box|scheduler|slurm)(?: \([^)\n]{1,20}\))?"
     r" kill(?:s|ed)? (?:this|the|my|it|our)\b"
+    r"|(?<!not )(?<!n't )(?<!never )\bkilled by (?:the )?(?:OS|operating system|system|kernel|linux)\b"
     r"|\^C\b[^.\n]{0,20}\b(?:not (?:from|by) me|not mine|by itself|on its own)\b"
     r"|\b(?:did not|didn't|never) (?:press|type|hit|send)\w* (?:any |the )?\^C\b"
     r"|(?<!not )(?<!n't )(?<!never )(?<!without )\b(?:gets?|got|getting) (?:(?:just|always|then|simply) )?"
@@ -221,7 +222,7 @@ RANKS = LineRule(
 """Several processes of one program run side by side."""
 SMALLER_HELPS = LineRule(
     r"(?i)\b(?:reduc\w+|lower\w*|decreas\w+|smaller|halv\w+)\b[^.\n]{0,20}\bbatch[- _]?sizes?\b[^.\n]{0,60}"
-    r"(?<!would )(?<!should )(?<!could )(?<!might )(?<!may )(?<!will )"
+    r"(?<!would )(?<!should )(?<!could )(?<!might )(?<!may )(?<!will )(?<!nothing )(?<!none )(?<!never )"
     r"\b(?:works?|worked|fine|stops?|disappear\w*|goes away|gone|solve[sd]?|runs?|no (?:error|problem))\b"
     r"|\b(?:reduc|lower|decreas|chang)\w*\b[^.\n]{0,12}\bbatch(?:[- _]?size)?\b[^.\n]{0,10}"
     r"\bfrom \d{1,5} to \d{1,5}\b[^.\n]{0,60}\b(?:works?|worked|fine|disappear\w*|gone|solve[sd]?|runs?"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tfmemlens.readers.oom.growing_sizes import WITH_A_SIZE
 from tfmemlens.readers.oom.jax_programs import JAX_PROGRAMS
+from tfmemlens.readers.oom.platforms import MACHINES
 from tfmemlens.readers.oom.prose import PROSE
 from tfmemlens.readers.oom.questions import QUESTIONS
 from tfmemlens.readers.oom.rules import LineRule
@@ -226,7 +227,7 @@ _IN_OTHER_LANGUAGES = "|".join(
 SHORT = LineRule(
     r"(?i)(?<!\bno )(?<!without )(?<!avoid )(?<!prevent )(?:(?<![A-Za-z_])OOM(?:s|ing|ed)?(?![A-Za-z_])"
     r"(?!-kill\w* (?:was|were|is|did|has)(?: not|n't)\b)"
-    r"|\bout[- ]of[- ]memory\b"
+    r"|\bout[- ]of[- ](?:memory|RAM)\b"
     r"|(?<!\.)(?<!except )(?<!import )(?<![A-Za-z_])resource ?exhaust(?:ed|ion) ?error(?![A-Za-z_])"
     r"|\bresource ?exhausted\b|\bresource exhaustion\b"
     r"|\blimit(?:ing|ed)(?: factor)? (?:is|by) (?:\w{1,12} ){0,3}(?:RAM|memory|VRAM)\b"
@@ -843,6 +844,7 @@ PURPOSES = {
     **PROSE,
     **TOLD_BESIDES,
     **NAMED_MEMORIES,
+    **MACHINES,
     **TOLD_OF_JAX,
     **TOLD_OF_XLA,
     **TOLD_OF_RUNS,

@@ -575,7 +575,29 @@ SCORES_IN_CODE = LineRule(
     needs="einsum",
 )
 """Code makes attention scores whole."""
+STORED_BACKWARD = LineRule(
+    r"(?i)\b(?:reverse[- ]mode|backwards?(?: pass)?|back-?prop\w*|autodiff\w*|(?:the|a) gradients?"
+    r"|differentiation)\b[^.;\n]{0,60}?\b(?:store|keep|save|hold|retain)s?\b[^.;\n]{0,30}"
+    r"\b(?:intermediate|activations?|residuals?|all (?:the )?(?:steps|values|iterations|results))\b",
+    "reverse mode keeps every intermediate result",
+    "the backward pass has to store all the intermediate values",
+    needs=("reverse", "backward", "backprop", "back-prop", "autodiff", "gradient", "differentiation"),
+)
+"""Its writer knows that the backward pass stores what the forward one makes."""
+SAMPLED_IN_PARTS = LineRule(
+    r"(?i)\bpost_warmup_state\b(?! ?\()"
+    r"|\b(?:implement\w*|add(?:ed|ing)|tried|us(?:e|ed|ing)) (?:\w+ )?batching\b"
+    r"|\b(?:samples?|sampling|draws?|runs?|MCMC) (?:\w+ ){0,2}?in (?:several |small |\d+ )?"
+    r"(?:batches|parts|chunks)\b",
+    "I have implemented batching of the chains",
+    "it samples in 4 batches",
+    "going on from mcmc.post_warmup_state",
+    needs=("post_warmup", "batch", "parts", "chunks"),
+)
+"""Draws that are made in parts already."""
 TOLD_OF_JAX = {
+    "jax: stored by the backward pass": STORED_BACKWARD,
+    "jax: sampling in parts": SAMPLED_IN_PARTS,
     "jax: scores in code": SCORES_IN_CODE,
     "works with a setting": WORKS_WITH,
     "jax: a full guide": FULL_GUIDE,
