@@ -107,3 +107,17 @@ def test_draws_that_are_made_in_parts_are_brought_to_the_host() -> None:
     )
     assert "the draws of the part before" in report.verdict
     assert report.actions[0].remedy.slug == "draws-to-the-host"
+
+
+def test_a_hosted_service_is_full_of_host_ram_and_may_get_more() -> None:
+    report = _explained("On Heroku my Keras app runs out of memory when the TensorFlow model is loaded.")
+    assert "host RAM" in report.verdict
+    assert "container-limit" in [each.remedy.slug for each in report.actions]
+
+
+def test_a_release_that_changed_from_one_to_another_is_a_move() -> None:
+    report = _explained(
+        "GPU memory changed from TF 1.3.0 to 1.4.0.\n"
+        "TensorFlow runs out of GPU memory with 1.4.0 when running code that runs fine on version 1.3.0."
+    )
+    assert "tensorflow 1.3.0 works, unlike 1.4.0" in report.verdict

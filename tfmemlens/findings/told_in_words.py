@@ -132,6 +132,12 @@ _LIMIT_OF_A_CONTAINER = Remedy(
     "docker stats --no-stream   # then: docker run --memory=16g ...",
     slug="container-limit",
 )
+_OF_A_SERVICE = Remedy(
+    "give the service more memory: its limit counts the program, the libraries it imports, the model and"
+    " every worker, and there is no swap; else one worker, TensorFlow Lite or ONNX instead of TensorFlow",
+    "gcloud run services update NAME --memory=4Gi --concurrency=1   # Heroku: heroku ps:type standard-2x",
+    slug="container-limit",
+)
 _NOTHING_LOGGED = "the kernel's log in vain"
 _OF_RAM = (
     "much memory in words",
@@ -268,6 +274,7 @@ def check(case: Case) -> Iterator[Finding]:
             *((_OF_ANOTHER_ERROR,) if another_error(told) and not grows else ()),
             *((differs.remedy,) if differs else ()),
             *((little.remedy,) if little and grows is None else ()),
+            *((_OF_A_SERVICE,) if where == HOST and told.shows("on a hosted service") else ()),
             *_beside_a_difference(
                 differs is not None and (grows is None or (said is not None and differs.beside is not None)),
                 _after_the_holder(

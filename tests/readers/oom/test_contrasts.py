@@ -154,3 +154,21 @@ def test_what_ended_it_says_more_than_where_it_does_not_happen():
 )
 def test_a_symptom_is_no_cause(text, cause):
     assert any(name.startswith(CAUSED_BY) for name in _told(text)) is cause
+
+
+def test_what_a_program_is_for_is_not_left_out():
+    told = _told("But if I use model.predict it throws an OOM error.")
+    assert not any(name.startswith(FINE_WITHOUT) for name in told)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If I split the rows into pieces the error does not occur.",
+        "I do not see this when the scale is a plain number.",
+        "If I pass a plain number instead I do not observe this behaviour.",
+        "Using the other loader doesn't grow.",
+    ],
+)
+def test_where_it_is_not_seen_is_told(text):
+    assert f"{NOT_THERE}{text}" in _told("RAM grows with each epoch.", text)

@@ -100,6 +100,8 @@ def whose(case: Case, line: Line) -> str:
         return DEVICE if named == DEVICE and not host else UNSAID
     if told.shows("fails on the GPU alone"):
         return DEVICE
+    if told.shows("on a hosted service") and not (device or told.shows("a GPU named")):
+        return HOST
     if told.shows("host RAM in words") and not told.shows("device memory in words"):
         return HOST
     if told.shows("growing in words") and not device and any(_RSS.search(each.text) for each in told.code):

@@ -117,6 +117,10 @@ _STATED = {
         rf"(?i)(?:\b(?:no|nothing|not|without)\b|n't\b)[^.;]{{0,60}}{_LOGS}"
         rf"|{_LOGS}[^.;]{{0,40}}(?:\b(?:no|nothing|not|clean)\b|n't\b)"
     ),
+    "recomputing in vain": regex(
+        r"(?i)\b(?:remat|jax\.checkpoint|gradient checkpointing|checkpointing)\b[^.;\n]{0,40}?"
+        r"\b(?:(?:does|do|did)(?:n't| not)|never) (?:\w+ ){0,2}?(?:save|reduce|decrease|lower|help)\b"
+    ),
     "a graph of another thread": regex(r"(?i)\bnot an element of (?:this|the) graph\b"),
     "blocks in vain": regex(
         r"(?i)\b(?:batch_size|chunk\w*|blocks?|batching)\b[^.;\n]{0,50}?"

@@ -22,7 +22,7 @@ differ.
 """
 _HOW = regex(
     r"(?i)\b(?:if|when(?:ever)?|with(?:out)?|using|once|under|version|set(?:ting)?"
-    r"|uses?|used|run(?:ning)? (?:on|in)|train(?:ing)? on)\b"
+    r"|uses?|used|(?:chang|switch)(?:e|ed|ing)? (?:\w+ )?to|run(?:ning)? (?:on|in)|train(?:ing)? on)\b"
     r"(?! (?:problems?|issues?|errors?|failures?|any|out of memory|(?:an? )?OOM)\b) ?[^\s,;.]"
 )
 """That a side says how it was run."""
@@ -46,7 +46,7 @@ _MEMORY = regex(
     r"(?i)\bOOM\w*|\bmemory\b|\bV?RAM\b|\bleak\w*|exhaust\w*|\bkill\w*|\bcrash\w*|\bfail\w*|\bgrow\w*"
     r"|\bincreas\w*|\bdie[sd]?\b|\brun(?:s|ning)? out\b|\bran out\b"
 )
-_DOUBT = regex(r"(?i)\?|\bwonder|\b(?:should|would|could|might|may|must|will|can I|expect\w*)\b")
+_DOUBT = regex(r"(?i)\?|\bwonder|\b(?:should|would|could|might|may|must|can I|expect\w*)\b")
 _POINTS_BACK = regex(r"(?i)\A\W*(?:and )?(?:then|this|that|it|here|now|but (?:this|that|it|then))\b")
 _INSTEAD = regex(
     r"(?i)\b(?P<fails>(?:using|with|use) (?!\w+ing\b)[^,;.?!]{2,60}),? (?:instead of|rather than)"

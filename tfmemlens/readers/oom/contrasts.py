@@ -231,6 +231,8 @@ _NOT_THERE = regex(
     r"(?=[^.;?!]{0,60}\b(?:when|with|on|if|in|using|for|under|while|after|before)\b)"
     rf"|{_NOT_SEEN}(?=[^.;?!]{{0,60}}\b(?:when|with|on|if|in|using|for|under|while)\b)"
     rf"|\b(?:if|when) (?:i|we) (?:[^.;?!]|\.(?=\w)){{3,80}} {_NOT_SEEN}"
+    r"|\b(?:if|when) (?:i|we) (?:[^.;?!]|\.(?=\w)){5,90} (?:the|this|that) (?:error|problem|issue|leak|crash)"
+    r" (?:(?:does|did)(?: not|n['\u2019]?t)|never) (?:occur|happen|appear|exist)\b"
     r"|\b(?:with|using) (?:[^,;.?!]|\.(?=\w)){2,60} (?:do(?:es)? ?n['\u2019]?t|do(?:es)? not|never)"
     r" (?:increase|grow|leak|rise)\b"
     r"|\b(?:with|using) [^,;.?!]{2,40}(?:\([^)]{1,20}\) )?instead of [^,;.?!]{2,60}?"
@@ -647,12 +649,16 @@ _OF_A_BATCH = regex(r"(?i)(?<=\w) (?:a )?(?:mini)?batch(?:[ _]?sizes?)? (?:of )?
 
 
 def _without(sentence: str) -> str | None:
-    found = (pattern.search(sentence) for pattern in _SAYS_WITHOUT)
-    for match in filter(None, found):
+    for pattern in _SAYS_WITHOUT:
+        match = pattern.search(sentence)
+        if match is None:
+            continue
         thing = _OF_A_BATCH.sub("", _ARTICLE.sub("", match["thing"].strip(" `'\"")))
         rest = sentence[: match.start()] + " " + sentence[match.end("thing") :]
         fine = _ONLY_WITH.search(sentence) or _OFF.search(sentence) or _WORKS.search(rest)
         fine = fine or _TRAINS.match(rest)
+        if pattern is _FAILS_WITH and _NEEDED.search(thing):
+            continue
         nothing = _NO_THING.match(thing) and not (_POINTS.match(thing) or _LINE_THAT.match(thing))
         if fine and not (nothing or _VAIN.search(rest) or _BUT_WRONG.search(rest)):
             return thing
@@ -665,6 +671,8 @@ _TRAINS = regex(
     r"(?:trains|runs)\W*\Z"
 )
 """`Without X it trains.`, and nothing more."""
+_NEEDED = regex(r"(?i)\b(?:predict|fit|train|evaluate|inference)\b")
+"""What a program is for: `if I use predict it fails` asks nobody to leave it out."""
 _POINTS = regex(r"(?i)\A(?:this|that|these|those) (?:line|call|list|part|step|statement|code|layer)s?\Z")
 _LINE_THAT = regex(
     r"(?i)\b(?P<thing>(?:line|call|list|part|step|statement|code|layer)s? (?:that|which|where|with|of)\b"

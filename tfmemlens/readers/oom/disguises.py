@@ -240,7 +240,7 @@ KILLED = LineRule(
     r"|Runtime exited with error: signal: killed|(?i:exit code):? +137\b"
     r"|(?:tried |\A\W*)to allocate more memory than is available|crashed after using all available RAM"
     r"|low on resource: memory\b|exceeded (?:job |step )?memory limit"
-    r"|[Mm]emory limit of \S+ \S+ exceeded|gone over memory limit of"
+    r"|[Mm]emory limit of \S+(?: \S+)? exceeded|gone over memory limit of"
     r"|TERM_MEMLIMIT|job killed: (?:v?mem|pmem)\b|killed by YARN for exceeding memory|running low on memory\."
     r"|Killed /\S+ due to memory|sending SIG(?:TERM|KILL) to process .* badness"
     r"|task \d+: Out Of Memory|Memory quota (?:vastly )?exceeded|0xC0000017|-1073741801\b|3221225495\b"
@@ -287,6 +287,7 @@ KILLED = LineRule(
     "Container killed by YARN for exceeding memory limits. 5.5 GB of 5.5 GB physical memory used.",
     "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.",
     "Memory limit of 512 MiB exceeded with 527 MiB used.",
+    "Memory limit of 2048M exceeded with 2126M used.",
     "heroku[web.1]: Error R15 (Memory quota vastly exceeded)",
     "    exitcode  : -9 (pid: 4242)",
     "Process finished with exit code -1073741801 (0xC0000017)",

@@ -53,7 +53,16 @@ LITTLE_RAM = LineRule(
     needs=("ram",),
 )
 """RAM of a machine that is little, as figures state it."""
-MACHINES = {"a machine named": MACHINE, "little RAM stated": LITTLE_RAM}
+HOSTED = LineRule(
+    r"\b[Cc]loud ?[Rr]un\b|\bApp ?Engine\b|\bCloud Functions?\b|\b(?:AWS )?Lambda function\b|\bAWS Lambda\b"
+    r"|(?i:\bheroku\b)|\bStreamlit (?:Cloud|Sharing)\b|\b[Pp]ython ?[Aa]nywhere\b|\bAzure Functions?\b"
+    r"|\bElastic Beanstalk\b",
+    "Error on GCP's CloudRun",
+    "I deploy it to Heroku",
+    needs=("run", "engine", "function", "lambda", "heroku", "streamlit", "anywhere", "beanstalk"),
+)
+"""A service that runs programs in little RAM, without a GPU, and ends what takes more."""
+MACHINES = {"a machine named": MACHINE, "little RAM stated": LITTLE_RAM, "on a hosted service": HOSTED}
 _NAMES = (
     (("microsoft", "wsl"), "WSL2"),
     (("jetson", "jeston", "tegra", "name: ", "the nano", "my nano", "a nano"), "Jetson"),

@@ -183,10 +183,11 @@ FINE_ON_CPU = LineRule(
 )
 """The text says that the same is well on the CPU."""
 USING_JAX = LineRule(
-    r"\bimport jax\b|\bimport jax\.|\bfrom jax\b|\bjnp\.\w|\bjax\.(?:device_put|jit|random|devices|numpy)\b",
+    r"\bimport jax\b|\bimport jax\.|\bfrom jax\b|\bjnp\.\w|\bjax\.(?:device_put|jit|random|devices|numpy)\b"
+    r"|\bnn\.remat\b|\bjax\.(?:checkpoint|remat|grad|vmap|lax)\b",
     "import jax, torch",
     "params = jax.device_put(params)",
-    needs=("jax", "jnp."),
+    needs=("jax", "jnp.", "nn.remat"),
 )
 SELDOM = LineRule(
     r"\bif \(?\w{1,40}(?: \+ 1\)?)? ?% ?\w{1,40} ?==",
