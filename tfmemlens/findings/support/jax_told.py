@@ -864,12 +864,17 @@ def _room(told: Surroundings) -> int:
     return max(sizes, default=_USUAL_BYTES)
 
 
+_RUNS_WITH = regex(r"(?i)\b(?:capable of|able to|can|works?|worked|fits?|runs? fine)\b[^.;\n]{0,60}\Z")
+
+
 def _batch_of_each(case: Case) -> Grower | None:
     """The batch of one device, which is the whole batch divided by the devices."""
     line = case.capture.surroundings.shows("jax: batch of a device")
     match = _EACH.search(line.text) if line else None
     if line is None or match is None or int(match["each"]) < _LEAST_EACH:
         return None
+    if _RUNS_WITH.search(line.text, 0, match.start("each")):
+        return None  # that many run, on another machine
     each = int(match["each"])
     smaller = Remedy(
         f"lower it ({each} -> {max(each // 8, 1)}): it is the batch of one device, and all of them together"
