@@ -179,8 +179,8 @@ def _tests(case: Case) -> Iterator[tuple[str, Line, tuple[Remedy, ...]]]:
     if both := case.capture.surroundings.shows("Keras 3 after Keras 2"):
         says = f"{both.place} compares Keras 3 with Keras 2, which compiled no step with XLA by itself"
         yield says, both, () if case.capture.surroundings.setting("jit_compile") else (_AS_IN_KERAS_2,)
-    if framework_of(case) is None and case.moments and (both := compared(case)):
-        yield both.said, both.line, (both.remedy,)
+    if framework_of(case) is None and case.moments and (ways := compared(case)):
+        yield ways.said, ways.line, (ways.remedy,)
     if framework_of(case) != TENSORFLOW:
         return
     if not case.moments or case.capture.surroundings.works_in:

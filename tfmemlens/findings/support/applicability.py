@@ -345,6 +345,10 @@ TABLE: dict[str, Applicability] = {
         _OF_JAX, done="donate_argnums=.*", not_in=frozenset({"Keras", "NumPyro", "PyMC"})
     ),
     "fewer-draws": Applicability(_OF_JAX),
+    "draws-to-the-host": Applicability(_OF_JAX),
+    "load-once": _TENSORFLOW_CODE,
+    "few-threads": _TENSORFLOW_CODE,
+    "implicit-gradient": Applicability(_OF_JAX),
     "thin-draws": Applicability(_OF_JAX),
     "fewer-programs": Applicability(_OF_JAX),
     "more-memory-maps": Applicability(devices=_HOST, shell=True),
