@@ -369,7 +369,9 @@ def compared(case: Case) -> Contrast | None:
     """The two ways to run it that the text compares. None where a known thing tells them apart."""
     told = case.capture.surroundings
     both = told.compared
-    if both is None or told.works_in or contrasted(case) or isolated(case):
+    if both is None or told.works_in or told.shows("jax: jit ends it"):
+        return None
+    if contrasted(case) or isolated(case):
         return None
     if (aside := without(case)) and aside[0].lower().strip("`@ ") not in _COMPILATION:
         return None

@@ -19,7 +19,8 @@ _STATED = regex(
 )
 _OF_A_GPU = regex(
     r"(?i)\b(?:GPU|VRAM|video|graphics|card|GTX|RTX|Tesla|Titan|Quadro|[KPVTA]\d{2,4}\w?)\b|\b(?:free|left"
-    r"|available|use[sd]?|using|takes?|needs?|consum\w*|fills?|more than|less than|up to)\b"
+    r"|available|use[sd]?|using|takes?|needs?|consum\w*|fills?|more than|less than|up to|about|around"
+    r"|each|every|per|process\w*|workers?|jobs?)\b"
 )
 """What the RAM of a line may be of, or what is not all of it."""
 _NOT_THIS = regex(r"(?i)\b(?:works?|worked|runs|fine|upgrad\w*|instead|other|switch\w*|mov(?:ed|ing))\b")

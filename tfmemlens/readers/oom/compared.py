@@ -47,6 +47,8 @@ _MEMORY = regex(
     r"|\bincreas\w*|\bdie[sd]?\b|\brun(?:s|ning)? out\b|\bran out\b"
 )
 _DOUBT = regex(r"(?i)\?|\bwonder|\b(?:should|would|could|might|may|must|can I|expect\w*)\b")
+_OF_A_PROGRAM = regex(r"\berrors_impl\b|\bOOM when allocating\b|\bshape ?\[|\bTraceback\b|Error:")
+"""What a program prints is no way to run it."""
 _POINTS_BACK = regex(r"(?i)\A\W*(?:and )?(?:then|this|that|it|here|now|but (?:this|that|it|then))\b")
 _INSTEAD = regex(
     r"(?i)\b(?P<fails>(?:using|with|use) (?!\w+ing\b)[^,;.?!]{2,60}),? (?:instead of|rather than)"
@@ -92,7 +94,7 @@ class Comparisons:
         """Read a sentence, with its clauses and whether each fails."""
         self._number += 1
         before, self._before = self._before, None
-        if _is_a_title(line) or _DOUBT.search(sentence):
+        if _is_a_title(line) or _OF_A_PROGRAM.search(sentence) or _DOUBT.search(sentence):
             return
         parts = list(_parts(sentence, clauses))
         if not parts:
@@ -174,7 +176,7 @@ def _comparable(good: _Side, bad: _Side) -> bool:
         return False
     if _STAGE.search(bad.words) and not _STAGE.search(good.words):
         return False
-    if _BATCH.search(good.words) and _BATCH.search(bad.words) and not _ANOTHER.search(bad.words):
+    if _BATCH.search(good.words) and not _ANOTHER.search(bad.words):
         return False
     both = _HOW.search(good.words) and _HOW.search(bad.words)
     other = _ANOTHER.search(bad.words) or _ANOTHER.search(good.words)
