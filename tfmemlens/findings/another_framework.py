@@ -47,10 +47,12 @@ _TOOLS = {
 }
 _WITHOUT_A_POOL = ("JCuda", "PyCUDA", "Numba")
 """What asks the driver for each buffer: others fill the GPU as likely as the program."""
-_NOT_ON_THE_GPU = ("Java", "JavaScript", "OpenCV")
+_TENSTORRENT = "Tenstorrent's runtime"
+_NOT_ON_THE_GPU = ("Java", "JavaScript", "OpenCV", _TENSTORRENT)
 _A_COMPILER = "a compiler was killed"
 _PREPARE = "could not prepare the model"
 _TOO_LATE = "came after TensorFlow had started the GPU"
+_UNFINISHED = "did not finish a command buffer"
 _IN_32_BITS = "where 32 bits hold it"
 _OF_A_SOLVER = "a solver of differential equations"
 _HELP = {
@@ -59,6 +61,14 @@ _HELP = {
         " that is published, and build nothing",
         "bazel build --jobs=2 ...   # JAX's build.py: --bazel_options=--jobs=2; make -j2; MAX_JOBS=2",
         slug="fewer-jobs",
+    ),
+    _UNFINISHED: Remedy(
+        "learn whether it is a matter of size: run it with a batch of 1 and fewer channels, with Activity"
+        " Monitor open (its RAM is the GPU's, too, and one that swaps is slow), and once on the CPU. Where"
+        " the small run goes well, make each step smaller; where it fails as well, take another release of"
+        " the plug-in for Metal, with the release of the framework that it names",
+        "JAX_PLATFORMS=cpu python train.py   # TensorFlow: tf.config.set_visible_devices([], 'GPU')",
+        slug="smaller-input",
     ),
     "file that it was to write": Remedy(
         "see whether the folder exists and may be written to, its disk has room, and how many files the"
@@ -505,7 +515,13 @@ def _kind(what: str) -> str:
 
 
 _A_SERVER = "the server did not start"
-_UNSAID = ("could not be started on the GPU", "did not reach a barrier", OF_A_HEARTBEAT, _TOO_LATE)
+_UNSAID = (
+    _UNFINISHED,
+    "could not be started on the GPU",
+    "did not reach a barrier",
+    OF_A_HEARTBEAT,
+    _TOO_LATE,
+)
 """Failures of which memory may still be the reason."""
 _ON_CHIP = "shared memory than one core"
 _NO_SETTING = (
@@ -734,7 +750,11 @@ def _tensorflow_beside(case: Case, name: str, line: Line) -> Iterator[Line]:
 
 
 def _beside(case: Case, name: str, line: Line) -> str:
-    """Who holds the GPU, where TensorFlow runs in the same program or something else in the same process."""
+    """Who holds the GPU, where TensorFlow runs in the same program or something else in the same process; of
+    a device in banks, how much of it was asked for.
+    """
+    if name == _TENSTORRENT:
+        return _of_banks(line)
     others, own = _held_by_others(line), _of_this_process(line)
     size = human(own or (others[0] if others else 0))
     if beside := next(_tensorflow_beside(case, name, line), None):
@@ -748,6 +768,25 @@ def _beside(case: Case, name: str, line: Line) -> str:
             f" program uses it ({uses.place}), else another process's"
         )
     return f"; {size} of the GPU are held by this very process, and not by {name}" if own else ""
+
+
+_BANKS = regex(
+    r"allocate (?P<all>\d{1,15}) B (?P<kind>DRAM|L1)\w* buffer across (?P<banks>\d{1,5}) banks, where each"
+    r" bank needs to store (?P<each>\d{1,15}) B(?:, but bank size is (?:only )?(?P<bank>\d{1,15}) B)?"
+)
+
+
+def _of_banks(line: Line) -> str:
+    """What a buffer that is spread over a device's banks needs, and what they have."""
+    match = _BANKS.search(line.text)
+    if match is None or not match["bank"]:
+        return ""
+    each, bank, banks = int(match["each"]), int(match["bank"]), int(match["banks"])
+    left = "more than one has" if each > bank else "so most of it was in use, or what was free lay in pieces"
+    return (
+        f". It asked for a buffer of {human(int(match['all']))}, {human(each)} in each of {banks} banks of"
+        f" {human(bank)} ({match['kind']}, {human(banks * bank)} in all): {left}"
+    )
 
 
 def _jax_beside(case: Case, name: str, line: Line) -> Line | None:
@@ -859,6 +898,12 @@ def _keeps_graphs(case: Case) -> bool:
 
 _OF_PHYSICAL = regex(r"physicalBytes \(|maxPhysicalBytes")
 _HEAPS = {
+    _TENSTORRENT: Remedy(
+        "let the device hold less: weights and activations in bfloat16, a smaller batch, shorter sequences,"
+        " an optimizer with fewer slots, or arrays sharded over several chips. Settings of JAX's pool for"
+        " GPUs (XLA_PYTHON_CLIENT_*) do nothing there",
+        slug="smaller-model",
+    ),
     "JavaScript": Remedy(
         "give JavaScript's heap more (unless told otherwise it takes some 2 to 4 GB, whatever RAM there is),"
         " and load large models from files or URLs rather than from strings within the program",

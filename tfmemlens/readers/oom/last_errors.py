@@ -67,7 +67,8 @@ ENDS = {
         needs=("error", "exception", "exit", "interrupt", "died"),
     ),
     "JavaScript": LineRule(
-        r"\A\s*(?:Uncaught (?:\(in promise\) )?|\(node:\d+\) )(?:Unhandled|[A-Z])\w*|\A\s*Error: \S",
+        r"\A\s*(?:Uncaught (?:\(in promise\) )?|\(node:\d+\) )(?:Unhandled|[A-Z])\w*"
+        r"|\A\s*Error: .{0,200}(?:WebGL|shader|texture|\b[\w-]+\.[cm]?js\b|[Tt]ensor\.dispose|tfjs)",
         "Uncaught (in promise) Error: Failed to compile fragment shader.",
         "Error: Requested texture size [20000x4096] greater than WebGL maximum",
         needs=("uncaught", "error: ", "unhandled"),
@@ -85,6 +86,11 @@ ENDS = {
         "worker 2 exited with code 1",
         "Process finished with exit code 1",
         needs=("exit", "non-zero", "died with"),
+    ),
+    "a program that does not say its name": LineRule(
+        r"\A\s*Error: \S",
+        "Error: The device was lost before the result was read",
+        needs="Error: ",
     ),
     "an error of a logger": LineRule(
         r"\A(?:\S+ ){0,4}\[?(?:ERROR|FATAL|CRITICAL)\b[\]:|]? .{8}|\b(?:ERROR|FATAL|CRITICAL): \S",

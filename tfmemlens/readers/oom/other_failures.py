@@ -602,6 +602,14 @@ ELSEWHERE = {
         "UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats):",
         needs="heartbeat",
     ),
+    "Apple's GPU did not finish a command buffer in the time that macOS gives it, and this line does not say"
+    " why": LineRule(
+        r"kIOGPUCommandBufferCallbackError(?:Timeout|Hang|ImpactingInteractivity)\b"
+        r"|\bCaused GPU (?:Timeout|Hang) Error\b|MTLCommandBufferErrorDomain.{0,400}Code=2\b",
+        "\tCaused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTimeout)",
+        "Caused GPU Hang Error (00000003:kIOGPUCommandBufferCallbackErrorHang)",
+        needs=("commandbuffer", "caused gpu"),
+    ),
     "a kernel could not be started on the GPU, and this line does not say why": LineRule(
         r"(?i)\bfunction failed to launch\b|\bfailed to launch (?:the )?(?:(?:CUDA|ROCm|HIP|GPU) )?kernel\b"
         r"(?!.*(?:out[_ ]of[_ ]memory))",
