@@ -81,6 +81,7 @@ from tfmemlens.findings.support.host_ram.pinned import (
     MORE_PINNED,
     OF_THE_DRIVER,
     OF_THE_POOL,
+    asks_for_less,
     is_dump,
     is_pinned,
     is_pool_of_jax,
@@ -301,7 +302,7 @@ def _why_refused(case: Case, moment: Moment, pinned: bool) -> str:
             f"JAX runs ahead of Python, so an earlier call asked{asked}{kind}; this line only"
             " waits for its result"
         )
-    elif _JIT_SESSION in said:
+    elif _NEW_CODE.search(said):
         because = (
             "the compiler found no room for a new program's code: as a rule many programs are kept, one"
             " for each new shape or function, and the system's limit of memory maps is met before its RAM"
@@ -348,6 +349,7 @@ def _why_refused(case: Case, moment: Moment, pinned: bool) -> str:
                 " the driver or the GPU's context is in a bad state (an error above, a sleep of the"
                 " machine), or the GPU is full"
             )
+        because += asks_for_less(case, moment)
         if grows := case.capture.surroundings.shows("growing in words"):
             because += f"; {grows.place} says that RAM grows"
         if (shown := contrasted(case)) and grows:
@@ -385,7 +387,10 @@ def _ruled_out(case: Case, moment: Moment) -> tuple[str, ...]:
 _IN_PARTS = ("in-blocks", "in-pieces", "smaller-batch", "reduce-parts")
 _BY_STEPS = ("compare-shapes", "what-runs-then", "keep-numbers", "find-the-growth")
 """Advice for what grows from step to step."""
-_JIT_SESSION = "JIT session error"
+_NEW_CODE = regex(
+    r"JIT session error|LLVM compilation error|releaseMappedMemory failed|Failed to materialize symbols"
+)
+"""Words of LLVM where it gets no memory for the code of a program that it just compiled for the CPU."""
 _FEWER_PROGRAMS = (
     Remedy(
         "let fewer programs be compiled: pad inputs (graphs, sequences) to a few sizes, and make jitted"
@@ -463,7 +468,7 @@ def _fewer_loader_workers(case: Case) -> Remedy:
 def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     assert moment.request
     failed = moment.request.failed
-    if _JIT_SESSION in said:
+    if _NEW_CODE.search(said):
         yield from _FEWER_PROGRAMS
         return
     if remedies.has_a_wrong_size(moment.request):

@@ -423,7 +423,8 @@ def _told_by(stream: _Stream) -> tuple[int, int]:
     """
     told = stream.surroundings
     others = (told.elsewhere, told.foreign, told.without_figures, told.startup, told.crash, told.kernel_died)
-    return len(stream.sentences.finished), sum(1 for other in others if other)
+    programs = sum(1 for program in stream.compiler.finished if program.size or program.buffers)
+    return len(stream.sentences.finished) + programs, sum(1 for other in others if other)
 
 
 def _program_of(streams: list[_Stream]) -> Callable[[], Program]:
@@ -578,7 +579,8 @@ def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str |
     )
     messages = [line.text for incident in incidents for line in incident.tellings]
     messages += [line.text for program in programs for line in program.tellings]
-    apart = frameworks.is_built_for_jax(origin for stream in streams for origin in stream.origins)
+    origins = [origin for stream in streams for origin in stream.origins]
+    apart = frameworks.is_built_for_jax(origins)
     on_a_tpu = any(incident.request.kind is RequestKind.TPU for incident in incidents) or any(
         "on a TPU" in stream.surroundings.purposes for stream in streams
     )
@@ -595,7 +597,14 @@ def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str |
     allocated = any(
         one.request.kind is RequestKind.TENSOR or one.state.limit for one in incidents if not one.compiler
     )
-    return "xla" if first.compiler and not allocated else frameworks.TENSORFLOW
+    if not mentions and _of_a_driver_alone(incidents) and frameworks.is_built_inside(origins):
+        return frameworks.OTHER
+    return frameworks.OTHER if first.compiler and not allocated else frameworks.TENSORFLOW
+
+
+def _of_a_driver_alone(incidents: tuple[Incident, ...]) -> bool:
+    """Whether all that failed is what the driver or the machine refused, which any program may ask for."""
+    return all(one.request.kind in (RequestKind.HOST, RequestKind.DRIVER) for one in incidents)
 
 
 def _with_stated(era: Era, stated: Era) -> Era:

@@ -98,7 +98,11 @@ _QUOTE = regex(
 _STAMP = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: "
 GLOG = regex(rf"\s*(?:{_STAMP})?(?P<level>[IWEF]) +(?:\d+ )?(?P<origin>[^\s\]]+\.(?:cc|h|cpp|cu|mm)):\d+\] ?")
 _DATED = regex(r"\b(?P<month>20[12]\d-(?:0[1-9]|1[0-2]))-\d\d \d\d:\d\d:\d\d\.\d+: [IWEF] ")
-ABSL = regex(r"\s*(?P<level>[IWEF])\d{4} \d\d:\d\d:\d{2,11}\.\d+ +\d+ (?P<origin>[^\s\]]+):\d+\] ?")
+ABSL = regex(r"\s*(?P<level>[IWEF])(?P<day>\d{4}) \d\d:\d\d:\d{2,11}\.\d+ +\d+ (?P<origin>[^\s\]]+):\d+\] ?")
+STARTED, _BEFORE_IT_STARTED = "absl:", "0000"
+"""What the name of a file is marked with, where Abseil's logger was started and prints the day: jaxlib starts
+it, TensorFlow does not (`E0000 00:00:1731`).
+"""
 _FAST = regex(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}: [IWEF] (\S+\.cc):\d+\] ")
 _RANK = regex(
     r"\s*(?:\[(?P<mpi>\d+,\d+)\]<std(?:err|out)>:\s?|(?:\d+)?\(?(?P<ray>[A-Za-z_][\w.:-]*,? pid=\d+(?:,"
@@ -117,6 +121,7 @@ _SHIPPER = regex(
     r" )?\[?(?:INFO|WARNING|WARN|ERROR|CRITICAL|DEBUG|FATAL|E|I|W)\]?(?: -)?[: ]\s?"
     r"|(?:INFO|WARNING|ERROR|CRITICAL|DEBUG|FATAL):[\w.-]*:\s?"  # logging.basicConfig
     r"|\[(?:INFO|WARNING|WARN|ERROR|CRITICAL|DEBUG|FATAL)\]:?\s"
+    r"|(?:INFO|WARNING|ERROR|CRITICAL|DEBUG) \d\d-\d\d \d\d:\d\d:\d\d \[[\w./-]{1,80}:\d+\] ?"  # vLLM
     r"|[IWEF]\d{4} \d\d:\d\d:\d\d(?:\.\d+)? +\d+ [\w./-]+\.py:\d+\] ?"  # absl for Python
     r"|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d [\w.-]+ [\w./-]+(?:\[\d+\])?: "  # syslog
     r"|\d\d:\d\d:\d\d(?:[.,]\d+)?:? (?=\S)"
@@ -513,6 +518,9 @@ def strip_prefixes(text: str) -> tuple[str, str, str]:
             rank = rank or next((value for value in match.groups() if value), "")
         elif match := GLOG.match(text) or ABSL.match(text):
             origin = match["origin"] if not match["origin"].endswith(".py") else ""
+            day = match.groupdict().get("day", _BEFORE_IT_STARTED)
+            if origin and day != _BEFORE_IT_STARTED:
+                origin = f"{STARTED}{origin}"
         else:
             match = _SHIPPER.match(text)
         if not match or not match.end():

@@ -123,7 +123,7 @@ _TORCH_XLA = regex(
     r"|RuntimeError: Bad StatusOr access: |\bPJRT_DEVICE ?=|\bXLA_USE_(?:BF16|SPMD) ?=|\bXRT_TPU_CONFIG\b"
     r"|(?i:\bpytorch[ -]xla\b|\bpytorch on (?:a |the )?(?:Cloud )?TPUs?\b)"
 )
-_TENSORFLOW_IN_WORDS = regex(r"\b[Tt]ensor[Ff]low\b(?![/.])|\b[Kk]eras\b")
+_TENSORFLOW_IN_WORDS = regex(r"\b[Tt]ensor[Ff]low\b(?!/|\.\w)|\b[Kk]eras\b")
 _OTHER = regex(r"\bEXLA\b|\(exla \d|\bReactant\b|\.jl:\d")
 _TENSORFLOW = regex(
     r"Error recorded from (?:training|evaluation|prediction)_loop|keras/src/backend/tensorflow/"
@@ -181,8 +181,15 @@ def _named(text: str) -> str | None:
     return PYTORCH if _PYTORCH.search(text) else None
 
 
-_BUILT_APART = regex(r"external/(?:org_tensorflow/tensorflow/compiler/xla|xla/xla|tsl/tsl)/")
-"""Where jaxlib's build has XLA; TensorFlow has it at `tensorflow/compiler/xla` or `external/local_xla`."""
+_BUILT_APART = regex(
+    r"external/(?:org_tensorflow/tensorflow/compiler/xla|xla/xla|tsl/tsl)/"
+    r"|\babsl:(?:gpu_cudamallocasync_allocator|bfc_allocator|pjrt_\w+|hlo_\w+|se_gpu_\w+|gpu_executable"
+    r"|cuda_executor|cuda_driver|execution_engine|contiguous_section_memory_manager|buffer_\w+)\.cc"
+)
+"""Where jaxlib's build has XLA, and what its logger, which was started, names of it; TensorFlow has it at
+`tensorflow/compiler/xla` or `external/local_xla`.
+"""
+_BUILT_INSIDE = "external/org_tensorflow/"
 
 
 def is_built_for_jax(origins: Iterable[str]) -> bool:
@@ -191,6 +198,13 @@ def is_built_for_jax(origins: Iterable[str]) -> bool:
     """
     named = " ".join(origins)
     return "tensorflow_serving" not in named and bool(_BUILT_APART.search(named))
+
+
+def is_built_inside(origins: Iterable[str]) -> bool:
+    """Whether the files that log lines name belong to a program that was built with TensorFlow as a part:
+    jaxlib before 2023, TensorFlow Serving and others.
+    """
+    return any(origin.startswith(_BUILT_INSIDE) for origin in origins)
 
 
 def likeliest(mentions: Counter[str], messages: Iterable[str], *, on_a_tpu: bool = False) -> str | None:

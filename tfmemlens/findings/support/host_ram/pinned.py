@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.host_ram.pipeline import named_buffers
@@ -18,6 +19,26 @@ LADDER = (
     "Pinned memory is host RAM that the system may not move, so the GPU is in use. After a refusal TensorFlow"
     " may ask for less; by itself such a line need not end the run."
 )
+
+
+_ASKED = regex(r"\b(?:alloc|size:) ?(?P<bytes>\d{4,15})\b")
+_A_TENTH_LESS = (0.89, 0.91)
+
+
+def asks_for_less(case: Case, moment: Moment) -> str:
+    """That each refusal is followed by a request of a tenth less, where the text shows no other end."""
+    lines = moment.incident.tellings if moment.incident else ()
+    asked = [int(match["bytes"]) for line in lines if (match := _ASKED.search(line.text))]
+    sizes = list(dict.fromkeys(asked))
+    low, high = _A_TENTH_LESS
+    falls = len(sizes) > 1 and all(low < two / one < high for one, two in pairwise(sizes))
+    told = case.capture.surroundings
+    if not falls or len(case.moments) > 1 or told.ends or told.crash:
+        return ""
+    return (
+        "; each refusal is followed by a request of a tenth less, and once one has room the run goes on: only"
+        " what stands below the last of these lines tells whether it failed"
+    )
 
 
 def is_dump(moment: Moment) -> bool:
