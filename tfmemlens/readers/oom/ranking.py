@@ -6,7 +6,7 @@ from collections import Counter
 
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.patterns import regex
-from tfmemlens.readers.oom.same_failure import IncidentDraft, is_title
+from tfmemlens.readers.oom.same_failure import IncidentDraft, heads_the_text, is_title
 from tfmemlens.values import replace
 
 
@@ -90,6 +90,9 @@ def merge_ranks(incidents: list[tuple[Incident, IncidentDraft]]) -> list[tuple[I
             result.append((incident, draft))
             continue
         known, first = result[index]
+        if _is_heading_of_ranks(known, first):
+            result[index] = (incident, draft)
+            continue
         result[index] = (
             replace(
                 known, occurrences=known.occurrences + incident.occurrences, ranks=(*known.ranks, draft.rank)
@@ -97,3 +100,9 @@ def merge_ranks(incidents: list[tuple[Incident, IncidentDraft]]) -> list[tuple[I
             first,
         )
     return result
+
+
+def _is_heading_of_ranks(incident: Incident, draft: IncidentDraft) -> bool:
+    """Whether only the heading above a log tells of it, which has no stamp of a rank and no size."""
+    alone = not draft.rank and incident.request.size is None and incident.first is not None
+    return alone and incident.occurrences == 1 and heads_the_text(incident.first)

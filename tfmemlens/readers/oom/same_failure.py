@@ -303,11 +303,14 @@ _OF_A_LOG = regex(
     r"|[A-Z]+_[A-Z_]+\b|(?i:resource exhausted|error|fatal|failed|out of memory)\b"
 )
 """How the first line of a log, of a traceback or of a message begins."""
+_LABEL = regex(r"\s*(?:\[(?i:bug|issue|question|help|usage|performance|support|feature request)\][:\s-]*)+")
+"""What trackers put before a heading: `[Bug]: `."""
 
 
 def heads_the_text(line: Line) -> bool:
     """Whether a line is the heading of a post, with its mark or without: the first line of all, and prose."""
-    first = line.number == 1 and " " in line.text and not _OF_A_LOG.match(line.text)
+    said = _LABEL.sub("", line.text, count=1)
+    first = line.number == 1 and " " in said and not _OF_A_LOG.match(said)
     return is_title(line) or first
 
 

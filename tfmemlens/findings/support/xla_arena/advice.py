@@ -105,6 +105,14 @@ _WHOLE_MESSAGE = Remedy(
 )
 
 
+_THE_LOG_AROUND = Remedy(
+    "explain the whole log: lines above this one say how much of the device the pool could take and what was"
+    " in use, and the traceback below it which call asked",
+    "python train.py 2> train.log; tfmemlens explain train.log",
+    slug="read-the-log",
+)
+
+
 def remedies_of(
     case: Case, moment: Moment, compiler: CompilerMemory, buffers: Buffers | None
 ) -> Iterator[Remedy]:
@@ -298,10 +306,14 @@ def _needed(moment: Moment) -> Size | None:
 
 def _more_for_an_op(needed: Size | None) -> Remedy:
     """A larger limit for each op, the next power of two that holds what is needed."""
-    kib = 1 << (max(-(-needed.high // KIB), 1) - 1).bit_length() if needed else 32768
+    kib = (
+        f"{1 << (max(-(-needed.high // KIB), 1) - 1).bit_length()}   #"
+        if needed
+        else "...   # more than now;"
+    )
     return Remedy(
         _FOR_EACH_OP,
-        f"export LIBTPU_INIT_ARGS=--xla_tpu_scoped_vmem_limit_kib={kib}   # before the TPU is first used",
+        f"export LIBTPU_INIT_ARGS=--xla_tpu_scoped_vmem_limit_kib={kib} before the TPU is first used",
         slug="larger-vmem",
     )
 
@@ -413,15 +425,36 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
         )
         yield from remedies.offered(case, moment, "smaller-batch") or (remedies.LESS_AT_ONCE,)
         return
+    occupied = moment.incident.state.occupied if moment.incident else None
+    others = not told.shows("on a TPU") and (occupied is None or occupied < facts.FULL)
+    if others and _is_one_sentence(case, moment):
+        yield _WHO_HOLDS_IT
+        yield _THE_LOG_AROUND
+        return
     yield Remedy(
         "find what keeps arrays alive (a list of losses or outputs, old weights, a second model): a"
         " profile names the lines that made them",
         code_snippets.profile_memory(case.api),
         slug="record-a-step",
     )
-    occupied = moment.incident.state.occupied if moment.incident else None
-    if not told.shows("on a TPU") and (occupied is None or occupied < facts.FULL):
+    if others:
         yield Remedy("see whether another process holds the device", "nvidia-smi", slug="see-device-users")
+
+
+_WHO_HOLDS_IT = Remedy(
+    "see who holds the device before the program starts and while it runs: another process may, or"
+    " TensorFlow, where this one reads data with it (`tf.config.set_visible_devices([], 'GPU')` keeps it"
+    " off)",
+    "nvidia-smi",
+    slug="see-device-users",
+)
+
+
+def _is_one_sentence(case: Case, moment: Moment) -> bool:
+    """Whether the text quotes the message alone: neither figures, nor a traceback, nor code."""
+    told, failed = case.capture.surroundings, moment.request.failed if moment.request else None
+    figures = moment.incident is not None and moment.incident.state.occupied is not None
+    return not (figures or failed is None or failed.frames or failed.source or told.code or told.stores)
 
 
 def _without_the_closure(name: str) -> tuple[Remedy, ...]:
