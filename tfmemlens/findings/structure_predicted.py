@@ -121,7 +121,11 @@ def check(case: Case) -> Iterator[Finding]:
                 *((_WITHOUT_UNIFIED,) if refused and _on_wsl(case) else ()),
                 _WITHOUT_THE_GPU if small else FEWER_RESIDUES,
                 *((_ROOM_FOR_UNIFIED,) if refused and not _on_wsl(case) else ()),
-                *(() if no_gpu or unified or refused else (with_host_ram(need, device_limit(case, moment)),)),
+                *(
+                    ()
+                    if no_gpu or unified or refused or _needs_many_gpus(moment)
+                    else (with_host_ram(need, device_limit(case, moment)),)
+                ),
                 SMALLER_ALIGNMENT,
             ),
             moment=index,
@@ -137,6 +141,11 @@ def _of_a_program(request: Request) -> bool:
 def _beyond_the_gpu(case: Case, moment: Moment) -> str:
     """That the whole program, whose last part alone was refused, has no room on this GPU."""
     compiler, limit = moment.incident.compiler if moment.incident else None, device_limit(case, moment)
+    if compiler and compiler.reduced_to and compiler.goal:
+        return (
+            f"; the whole program needs {human(compiler.reduced_to.bytes)}, and the compiler's goal was"
+            f" {human(compiler.goal.bytes)}"
+        )
     whole = compiler.section("total") if compiler else None
     if whole is None or limit is None or whole.low <= limit.high:
         return ""
@@ -144,6 +153,18 @@ def _beyond_the_gpu(case: Case, moment: Moment) -> str:
         f"; the whole program takes {human(whole.bytes)}, more than the {human(limit.bytes)} of this GPU:"
         " it says nothing of the installation"
     )
+
+
+_MANY = 8
+"""So many times the GPU no host's RAM extends it in a time that anybody waits."""
+
+
+def _needs_many_gpus(moment: Moment) -> bool:
+    """Whether the compiler found the program to need many times what there is."""
+    compiler = moment.incident.compiler if moment.incident else None
+    if compiler is None or compiler.reduced_to is None or compiler.goal is None:
+        return False
+    return compiler.reduced_to.bytes > _MANY * compiler.goal.bytes
 
 
 def _of_the_cap(case: Case, unified: object) -> str:

@@ -11,13 +11,14 @@ says.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.rows import failures
 from tfmemlens.knowledge.tpu_tiles import padded_dimension
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.incident import CompilerMemory, PaddedBuffer
+from tfmemlens.model.incident import CompilerMemory, PaddedBuffer, PrintedConvolution
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.units import MIB, human, human_size, percent
 
@@ -78,7 +79,7 @@ def _of_padding(compiler: CompilerMemory, moment: Moment, index: int) -> Finding
             )
             for buffer in named
         ),
-        remedies=tuple(_remedies(listed, lost)),
+        remedies=tuple(_remedies(listed, lost, compiler.convolution)),
         moment=index,
     )
 
@@ -96,7 +97,37 @@ _HARDLY = 1.25
 """A buffer that grows by less is not the one to change."""
 
 
-def _remedies(listed: list[PaddedBuffer], lost: int) -> Iterator[Remedy]:
+_LANES, _OF_IMAGES = 128, 4
+_SPACE_TO_DEPTH = (
+    "x.reshape(n, h // 8, 8, w // 8, 8, c).transpose(0, 1, 3, 2, 4, 5).reshape(n, h // 8, w // 8, 64 * c)"
+)
+
+
+def _of_channels(made: PrintedConvolution) -> Remedy | None:
+    """Of a convolution with few channels, which a TPU pads to a tile's longer side."""
+    few = min(made.channels, made.filters)
+    if few > _LANES // 2:
+        return None
+    whole = math.prod(made.sizes) // made.channels * _LANES
+    width = next((width for width in (2, 4) if made.buffer.may_be(whole * width)), None)
+    shown = f": {human(whole * width)} is just what its result takes so" if width else ""
+    alone = "" if width else "most likely "
+    return Remedy(
+        f"the largest buffer of the list is a convolution's over {format_shape(made.sizes)}, with"
+        f" {made.channels} channels in and {made.filters} out: {alone}channels are padded to {_LANES}{shown}."
+        " Give it more channels and fewer positions (space to depth: a block of neighbours becomes channels),"
+        " or cut it into tiles, or compute this layer on the CPU",
+        _SPACE_TO_DEPTH if len(made.sizes) == _OF_IMAGES else None,
+        slug="aligned-shapes",
+    )
+
+
+def _remedies(
+    listed: list[PaddedBuffer], lost: int, made: PrintedConvolution | None = None
+) -> Iterator[Remedy]:
+    if not listed and made and (of_channels := _of_channels(made)):
+        yield of_channels
+        return
     if not listed or _factor(listed[0]) < _HARDLY:
         yield Remedy(
             "find the tensors that are padded, which the part of the list at hand does not name: a last"

@@ -230,6 +230,18 @@ class PaddedBuffer:
 
 
 @dataclass(frozen=True, slots=True)
+class PrintedConvolution:
+    """A convolution that made a buffer, by the parameters in its name."""
+
+    sizes: tuple[int, ...]
+    """Of what it goes over."""
+    channels: int
+    """Of what it goes over."""
+    filters: int
+    buffer: Size
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramValue:
     """Where a large value of a compiled program comes from, beyond its name."""
 
@@ -296,6 +308,8 @@ class CompilerMemory:
     """Sizes that stand twice in a shape of such a kernel."""
     padded_together: PaddedBuffer | None = None
     """All temporaries together, where the listing says what padding to tiles makes of them."""
+    convolution: PrintedConvolution | None = None
+    """Of the largest buffer, where the operation's name has its parameters."""
 
     def section(self, *names: str) -> Size | None:
         """The size stated for one purpose, whichever of its names the input uses."""

@@ -115,10 +115,7 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
         return MadeByLine(
             f"the model is loaded whole: it has {weights.text}, {human(weights.bytes)} in float32, whatever"
             f" the batch{_on_one_core(case, moment, weights)}",
-            (
-                *((_HALVED_IN_HOST_RAM,) if _OF_COMPUTATION.search(loads.text) else ()),
-                *_narrow_or_sharded(case, _beyond_half(case, moment, weights)),
-            ),
+            _halved_or_sharded(case, moment, weights, loads),
             Basis.SHAPE,
             loads,
             weights.bytes,
@@ -298,7 +295,7 @@ _WITHOUT_RANDOM_WEIGHTS = Remedy(
 )
 
 
-_OF_COMPUTATION = regex(r"\bFlax\w*\.from_pretrained\([^\n]*\bdtype\s*=")
+_OF_COMPUTATION = regex(r"\bFlax\w*(?:\.from_pretrained)?\([^\n]*\bdtype\s*=")
 _HALVED_IN_HOST_RAM = Remedy(
     "load them in host RAM, turn them to 16 bits there, and put them on the GPU then: `dtype` of"
     " Transformers' Flax models is that of the computation, and the weights are made and read in float32",
@@ -404,6 +401,22 @@ def _beyond_half(case: Case, moment: Moment, weights: StatedWeights) -> bool:
 _MOST_IN_16_BITS = 0.75
 
 
+_NARROWED_ON_THE_HOST = Remedy(
+    "load the weights on the CPU, and move them in bfloat16, half of them, to the device",
+    "with jax.default_device(jax.devices('cpu')[0]): params = load()   # then w.astype(jnp.bfloat16) of each,"
+    " and jax.device_put(params, jax.devices()[0])",
+    slug="narrow-weights",
+)
+
+
+def _halved_or_sharded(case: Case, moment: Moment, weights: StatedWeights, loads: Line) -> tuple[Remedy, ...]:
+    """The same, of a line whose type is only that of the computation, with what halves the weights."""
+    ways = _narrow_or_sharded(case, _beyond_half(case, moment, weights))
+    if not _OF_COMPUTATION.search(loads.text):
+        return ways
+    return (_HALVED_IN_HOST_RAM, *(each for each in ways if each.slug != _NARROWED_ON_THE_HOST.slug))
+
+
 def _narrow_or_sharded(case: Case, shard_first: bool = False) -> tuple[Remedy, ...]:
     """What lets a model be loaded that is larger than the device."""
     keras = case.api.library == "Keras"
@@ -412,11 +425,11 @@ def _narrow_or_sharded(case: Case, shard_first: bool = False) -> tuple[Remedy, .
     narrow, shard = (
         Remedy(
             "load the weights in bfloat16: half of them",
-            "keras.config.set_dtype_policy('bfloat16')   # before the model is built"
-            if keras
-            else "params = jax.tree.map(lambda w: w.astype(jnp.bfloat16), params)   # on the host",
+            "keras.config.set_dtype_policy('bfloat16')   # before the model is built",
             slug="narrow-weights",
-        ),
+        )
+        if keras
+        else _NARROWED_ON_THE_HOST,
         Remedy(
             "shard the weights over several devices before they are loaded",
             "keras.distribution.set_distribution(keras.distribution.ModelParallel(layout_map=...))"

@@ -408,14 +408,14 @@ def loaded_by(frames: Sequence[Frame], text: str | None) -> MadeByLine | None:
         "weights are being loaded: they are as large whatever the batch",
         (
             Remedy(
-                "load them in 16 bits: half of them",
-                "params = jax.tree.map(lambda w: w.astype(jnp.bfloat16), params)   # on the host, before they"
-                " are copied",
+                "load them on the host, in 16 bits: half of them; and copy those",
+                "with jax.default_device(jax.devices('cpu')[0]): params = load()   # then"
+                " w.astype(jnp.bfloat16) of each",
                 slug="narrow-weights",
             ),
             Remedy(
-                "load them on the host, and place each array sharded over the devices",
-                "with jax.default_device(jax.devices('cpu')[0]): params = load()",
+                "or place each array sharded over the devices",
+                "params = jax.device_put(params, shardings)",
                 slug="shard-arguments",
             ),
         ),

@@ -43,8 +43,20 @@ def of_a_library(told: Surroundings) -> tuple[str, Line] | None:
     return (found["name"], line) if line and found and found["name"] not in _FRAMEWORKS else None
 
 
+_FOLDS = regex(r"(?i)\balphafold[ _-]?3|\balphafold3|\baf3\b")
+_OF_ALPHAFOLD = Remedy(
+    "the kernel is most likely AlphaFold 3's own attention, whose blocks are made for GPUs with more memory"
+    " on the chip: let XLA compute it, which is slower and gives the same",
+    "python run_alphafold.py --flash_attention_implementation=xla ...",
+    slug="another-implementation",
+)
+
+
 def another_of_the_library(told: Surroundings) -> Remedy | None:
     """What its user can do, who did not write the kernel."""
+    folds = told.shows("structure prediction")
+    if folds and _FOLDS.search(folds.text):
+        return _OF_ALPHAFOLD
     found = of_a_library(told)
     if found is None:
         return None

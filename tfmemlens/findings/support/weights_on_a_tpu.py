@@ -15,7 +15,7 @@ from tfmemlens.knowledge.device_names import TPU
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import CompilerMemory, FailedRequest, RequestKind
-from tfmemlens.units import GIB, human
+from tfmemlens.units import GIB, Size, human
 
 _SMALLEST = 16 * GIB
 """What a core or chip has of v3, v5e and others, where the text does not say."""
@@ -51,9 +51,15 @@ def too_heavy(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWei
     return weights if weights.bytes > (known[1] if known else _SMALLEST) else None
 
 
+def _given(compiler: CompilerMemory) -> Size | None:
+    """What a program is given; older runtimes print 0 B of all of them, which says nothing."""
+    given = compiler.section("arguments", "parameter")
+    return given if given and given.bytes else None
+
+
 def is_shared(compiler: CompilerMemory) -> bool:
     """Whether what a program is given is a small part of the device: weights and state are sharded then."""
-    given = compiler.section("arguments", "parameter")
+    given = _given(compiler)
     return bool(given and compiler.capacity and given.bytes < compiler.capacity.bytes // _MUCH_GIVEN)
 
 
@@ -62,7 +68,7 @@ def given_less(compiler: CompilerMemory, weights: StatedWeights) -> bool:
     of the bits, shared by eight: then these are no arguments of this program. Or less than half of the
     device, and of the weights in eight bits: then they are shared already, and are not what is too much.
     """
-    given = compiler.section("arguments", "parameter")
+    given = _given(compiler)
     if is_shared(compiler):
         return True  # it leaves most of the device to the program
     if given is None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.allocation import Allocation
-from tfmemlens.model.incident import CompilerMemory, PaddedBuffer, RequestKind
+from tfmemlens.model.incident import CompilerMemory, PaddedBuffer, PrintedConvolution, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import numpy_dtype
 from tfmemlens.patterns import regex
@@ -331,6 +331,8 @@ SPILLS = "register spill slots"
 _SPILLS = regex(r"spill slots")
 _PRINTED_PARAMETERS = regex(r"\[(?:\\n|\s)*\w+=.*\Z", re.DOTALL)
 """Older JAX prints a primitive with its parameters: `concatenate[dimension=0]`."""
+_LAID_OUT = regex(r"\b(?P<side>lhs|rhs)_(?P<what>spec|shape)=\((?P<sizes>\d{1,9}(?:, ?\d{1,9}){2,6})\)")
+"""Of a convolution the axes (samples or outputs, features, then the rest) and sizes of both operands."""
 
 
 @dataclass
@@ -349,6 +351,21 @@ class XlaBuffer:
     parameter: bool = False
     unpadded: Size | None = None
     kind: str | None = None
+
+    @property
+    def convolution(self) -> PrintedConvolution | None:
+        """The convolution whose parameters stand in the operation's name, as older JAX prints them."""
+        found = {
+            (match["side"], match["what"]): tuple(int(size) for size in match["sizes"].split(","))
+            for match in _LAID_OUT.finditer(self.name or "")
+        }
+        keys = [(side, what) for side in ("lhs", "rhs") for what in ("spec", "shape")]
+        if any(key not in found for key in keys):
+            return None
+        axes, sizes, of_kernel, kernel = (found[key] for key in keys)
+        if sorted(axes) != list(range(len(sizes))) or sorted(of_kernel) != list(range(len(kernel))):
+            return None
+        return PrintedConvolution(sizes, sizes[axes[1]], kernel[of_kernel[0]], self.size)
 
     def allocation(self) -> Allocation:
         """The buffer as a row of the table."""
@@ -465,6 +482,7 @@ class Executable:
             free=self.free,
             tried=self.tuned.line if self.tuned else None,
             squares=self.squares,
+            convolution=max(self.buffers, key=lambda b: b.size.bytes).convolution if self.buffers else None,
         )
 
 

@@ -15,10 +15,11 @@ WEATHER = LineRule(
     needs=("graphcast", "gencast", "weathernext", "neuralgcm"),
 )
 MONTE_CARLO = LineRule(
-    r"(?i)\bnetket\b|\bnk\.(?:vqs|driver|sampler|hilbert|VMC)\b|\bMCState\(",
+    r"(?i)\bnetket\b|\bnk\.(?:vqs|driver|sampler|hilbert|VMC)\b|\bMCState\(|\bexpect_and_(?:grad|forces)\b",
     "vs = nk.vqs.MCState(sampler, model, n_samples=4096)",
     'File "site-packages/netket/vqs/mc/mc_state/state.py", line 404, in expect',
-    needs=("netket", "nk.", "mcstate"),
+    "`expect_and_grad` needs far more memory than `expect`",
+    needs=("netket", "nk.", "mcstate", "expect_and"),
 )
 MOLECULES = LineRule(
     r"(?i)\bneighbou?r_?(?:list_?)?fn\b|\bneighbou?r_list\(|\bjax[-_]md\b[^\n]{0,80}\bneighbou?r"

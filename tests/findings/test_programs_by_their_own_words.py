@@ -1,0 +1,110 @@
+"""What a text shows of its program by the program's own words: models, calls, what an op is given."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.pages import explained, first, offered
+
+ALLOCATOR = (
+    "2024-02-03 10:20:30.123456: W external/tsl/tsl/framework/bfc_allocator.cc:485] Allocator (GPU_0_bfc) ran"
+    " out of memory trying to allocate {} (rounded to {})requested by op \n"
+)
+REMAT = (
+    "2024-02-03 10:20:00.123456: W external/xla/xla/service/hlo_rematerialization.cc:2194] Can't reduce"
+    " memory use below 30.00GiB (32212254720 bytes) by rematerialization; only reduced to {}\n"
+)
+LARGE = ALLOCATOR.format("50.00GiB", 53687091200)
+
+
+@pytest.mark.parametrize(
+    ("name", "folds"),
+    [("model_2_multimer_v3_pred_1", True), ("model_4_ptm_pred_0", True), ("model_2_b", False)],
+)
+def test_alphafolds_models_have_names_of_their_own(name: str, folds: bool) -> None:
+    assert ("predicts a protein's structure" in explained(f"Running {name}, JAX\n{LARGE}").verdict) is folds
+
+
+@pytest.mark.parametrize(
+    ("reduced", "unified"), [("1.00TiB (1099511627776 bytes)", False), ("60.00GiB (64424509440 bytes)", True)]
+)
+def test_no_host_extends_a_gpu_many_times(reduced: str, unified: bool) -> None:
+    text = f"Running model_1_pred_0\n{REMAT.format(reduced)}{LARGE}"
+    assert ("unified-memory" in offered(text)) is unified
+    assert f"the whole program needs {reduced.partition(' ')[0][:4]}" in explained(text).verdict
+
+
+def test_a_call_of_netkets_names_its_program() -> None:
+    text = f"`expect_and_grad` of my state fails.\n{ALLOCATOR.format('900.00GiB', 966367641600)}"
+    assert "variational Monte Carlo" in explained(text).verdict
+    assert offered(text)[0] == "chunks-of-samples"
+
+
+SHARED = "RESOURCE_EXHAUSTED: Shared memory size limit exceeded: requested 81920, available: 65536\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "switch"), [("AlphaFold 3.0.1", True), ("alphafold3", True), ("AlphaFold 2", False)]
+)
+def test_alphafold_3_has_a_switch_for_its_kernel(name: str, switch: bool) -> None:
+    text = f"{name} with JAX 0.8\n{SHARED}"
+    assert ("--flash_attention_implementation=xla" in first(text)) is switch
+    codes = " ".join(action.remedy.code or "" for action in explained(text).actions)
+    assert ("triton_gemm" in codes) is not switch
+
+
+PADDED = """JAX on a TPU
+Total hbm usage >= 9.00G:
+    reserved        530.00M
+    program           8.50G
+    arguments            0B
+
+Output size 0B; shares 0B with arguments.
+
+Program hbm requirement 8.50G:
+    HLO temp          8.50G (1.5% utilization: Unpadded (128.00M) Padded (8.50G), 0.0% fragmentation (0B))
+
+  Largest program allocations in hbm:
+
+  1. Size: {size}
+     Operator: op_type="conv_general_dilated" op_name="jit(conv)/conv_general_dilated[\\n  \
+dimension_numbers=ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), \
+out_spec=(0, 3, 1, 2))\\n  lhs_shape=(16, 1024, 1024, {channels})\\n  rhs_shape=(3, 3, {channels}, {filters})\\n]"
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "channels", "filters", "told"),
+    [
+        ("8.00G", 2, 1, "8.00 GiB is just what its result takes so"),
+        ("6.00G", 2, 1, "most likely channels are padded to 128"),
+        ("8.00G", 256, 128, ""),
+    ],
+)
+def test_a_convolution_with_few_channels_is_what_is_padded(
+    size: str, channels: int, filters: int, told: str
+) -> None:
+    said = first(PADDED.format(size=size, channels=channels, filters=filters))
+    assert ("[16,1024,1024,2]" in said) is bool(told)
+    assert told in said
+
+
+@pytest.mark.parametrize(("given", "heavy"), [("0B", True), ("500.00M", False)])
+def test_arguments_of_0_bytes_say_nothing_of_the_weights(given: str, heavy: bool) -> None:
+    text = f"I train a LLaMA model with 7B params on a v2-8.\n{PADDED.partition('Program hbm')[0]}"
+    text = text.replace("arguments            0B", f"arguments        {given}")
+    assert ("most likely weights fill it" in explained(text).verdict) is heavy
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_weights_are_cast_where_they_have_room(stated: bool) -> None:
+    dtype = ", dtype=jnp.bfloat16" if stated else ""
+    text = (
+        f'RTX 2060 6GB\npipe = FlaxWhisperPipline("openai/whisper-large-v2"{dtype})\n'
+        + ALLOCATOR.format("5.0KiB", 5120)
+        + "XlaRuntimeError                Traceback (most recent call last)\nCell In[3], line 9\n"
+        f'----> 9 pipe = FlaxWhisperPipline("openai/whisper-large-v2"{dtype})\n'
+    )
+    assert "jax.default_device(jax.devices('cpu')[0])" in first(text)
+    assert ("is that of the computation" in first(text)) is stated
+    assert ("narrow-weights" in offered(text)) is not stated
