@@ -69,7 +69,8 @@ Program hbm requirement 8.50G:
   1. Size: {size}
      Operator: op_type="conv_general_dilated" op_name="jit(conv)/conv_general_dilated[\\n  \
 dimension_numbers=ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), \
-out_spec=(0, 3, 1, 2))\\n  lhs_shape=(16, 1024, 1024, {channels})\\n  rhs_shape=(3, 3, {channels}, {filters})\\n]"
+out_spec=(0, 3, 1, 2))\\n  lhs_shape=(16, 1024, 1024, {channels})\\n  \
+rhs_shape=(3, 3, {channels}, {filters})\\n]"
 """
 
 
@@ -108,3 +109,64 @@ def test_weights_are_cast_where_they_have_room(stated: bool) -> None:
     assert "jax.default_device(jax.devices('cpu')[0])" in first(text)
     assert ("is that of the computation" in first(text)) is stated
     assert ("narrow-weights" in offered(text)) is not stated
+
+
+ASKED = "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9663676416 bytes.\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "works"),
+    [
+        ("I do NOT have this issue when using version 0.13.2 or below", True),
+        ("It does not see that error with numpyro 0.13.2", True),
+        ("I have this issue when using version 0.13.2", False),
+    ],
+)
+def test_a_release_without_the_issue_works(said: str, works: bool) -> None:
+    text = f"Memory issue after updating to numpyro version 0.13.5\n{said}.\n{ASKED}"
+    assert (offered(text)[0] == "release-that-works") is works
+
+
+FULL = "RESOURCE_EXHAUSTED: Attempting to allocate 200.00M. That was not possible. There are 100.00M free.\n"
+
+
+@pytest.mark.parametrize(
+    ("trained", "told"),
+    [
+        (
+            "I train on a v2-8. The same works on a v3-8.",
+            "a TPU v2 has 8 GiB, and one core of a TPU v3 has 16",
+        ),
+        ("I train on a v2-8. The same works on a v2-32.", ""),
+    ],
+)
+def test_two_tpus_that_differ_are_told_apart(trained: str, told: str) -> None:
+    verdict = explained(f"{trained}\n{FULL}").verdict
+    assert told in verdict and ("TPU v3" in verdict) is bool(told)
+
+
+HBM = "RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used 90.00G of 30.00G hbm. Exceeded hbm"
+
+
+@pytest.mark.parametrize(("run", "grid"), [("--grid-x 512 --grid-y 512", True), ("--rows 512", False)])
+def test_a_program_on_a_grid_has_no_sequences(run: str, grid: bool) -> None:
+    text = f"julia ocean.jl {run}\nERROR: LoadError: {HBM} capacity by 60.00G.\n"
+    said = " ".join(action.remedy.text for action in explained(text).actions)
+    assert ("take a coarser grid" in said) is grid
+    assert ("shorter sequences" in said) is not grid
+
+
+@pytest.mark.parametrize("device", ["CPU", "GPU"])
+def test_the_cpu_has_no_pool_to_set(device: str) -> None:
+    said = "I run it CPU-only." if device == "CPU" else "I use one GPU."
+    text = (
+        f"{said} XLA_PYTHON_CLIENT_ALLOCATOR=platform changes nothing in JAX:\nResource exhausted: Failed to"
+        " allocate request for 800.00MiB (838860800B) on device ordinal 0\n"
+    )
+    assert ("on the CPU there is no such pool" in explained(text).verdict) is (device == "CPU")
+
+
+@pytest.mark.parametrize(("trains", "blocks"), [("", False), ("We train a model with its gradient.\n", True)])
+def test_blocks_are_computed_again_where_something_is_trained(trains: str, blocks: bool) -> None:
+    text = f"OOM at compilation with JAX on a TPU v4\n{trains}"
+    assert ("recompute-some" in offered(text)) is blocks

@@ -193,7 +193,7 @@ def check(case: Case) -> Iterator[Finding]:
                 "this is XLA's pool of pinned host RAM, 64 GB unless it is told otherwise, and neither the"
                 " GPU's memory nor all of the machine's RAM"
             )
-        because += shared_with_the_gpu(case)
+        because += shared_with_the_gpu(case) + _without_a_pool(case, moment)
         restores = pinned_for_a_restore(moment)
         if restores:
             because += "; it was to hold what a checkpoint restores, before any batch"
@@ -212,6 +212,23 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=_ruled_out(case, moment),
         )
+
+
+_OF_THE_POOL = (
+    "XLA_PYTHON_CLIENT_ALLOCATOR",
+    "XLA_PYTHON_CLIENT_PREALLOCATE",
+    "XLA_PYTHON_CLIENT_MEM_FRACTION",
+)
+
+
+def _without_a_pool(case: Case, moment: Moment) -> str:
+    """That a setting of the text is of JAX's pool for GPUs, as a clause, where the program ran on the CPU."""
+    device = moment.request.failed.device if moment.request else None
+    told = case.capture.surroundings
+    line = next((found[1] for name in _OF_THE_POOL if (found := told.setting(name))), None)
+    if line is None or "CPU" not in (device or ""):
+        return ""
+    return f"; what {line.place} sets is of JAX's pool for GPUs, and on the CPU there is no such pool"
 
 
 def _why_killed(case: Case, moment: Moment, said: str) -> str:

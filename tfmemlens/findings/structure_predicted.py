@@ -89,7 +89,7 @@ def check(case: Case) -> Iterator[Finding]:
         return
     unified = told.setting("TF_FORCE_UNIFIED_MEMORY")
     for index, moment, request in list(requests(case))[:1]:
-        need = request.needed_bytes
+        need = request.needed_bytes or _listed(moment)
         refused = told.shows("unified memory refused")
         elsewhere = on_host(moment) and not _of_a_program(request)
         if need is None or elsewhere or (need < _LEAST_BYTES and not refused):
@@ -131,6 +131,13 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=_OF_TRAINING,
         )
+
+
+def _listed(moment: Moment) -> int | None:
+    """The largest buffer of a list, where what stood above it is missing: so much was needed at least."""
+    compiler = moment.incident.compiler if moment.incident else None
+    sizes = moment.attribution.table.size_bytes if compiler and compiler.cut else ()
+    return max((int(size) for size in sizes), default=None)
 
 
 def _of_a_program(request: Request) -> bool:

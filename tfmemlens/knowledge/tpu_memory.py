@@ -50,6 +50,12 @@ def named(text: str) -> tuple[str, int] | None:
     return name, _SIZES[name] * GIB
 
 
+def all_named(text: str) -> dict[str, int]:
+    """All generations that a text names, and the bytes of one device of each, in its order."""
+    names = dict.fromkeys(_generation(match) for match in _NAMED.finditer(text))
+    return {name: _SIZES[name] * GIB for name in names if name in _SIZES}
+
+
 def _generation(match: re.Match[str]) -> str:
     name = next(group for group in match.groups() if group).lower()
     name = name if not name[0].isdigit() else f"v{name}"

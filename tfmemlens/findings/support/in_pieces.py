@@ -79,6 +79,13 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
         return Remedy(text, slug="in-pieces")
     elif of_a_program(moment) and (whole := _not_partitioned(case, failed)):
         return whole
+    elif of_a_program(moment) and (grid := case.capture.surroundings.shows("program: on a grid")):
+        text = (
+            f"{where} runs a program on a grid ({grid.place}) that needs this: take a coarser grid (half as"
+            f" many cells along each of three sides is an eighth), so that {_part(case, moment)} is left, or"
+            " spread it over more devices along one side"
+        )
+        return Remedy(text, slug="in-pieces")
     elif of_a_program(moment):
         text = (
             f"{where} runs a program that needs this: give it {_part(case, moment)} at a time"

@@ -279,6 +279,18 @@ _SEE_THE_PLAN = Remedy(
     "print(jax.jit(step).lower(state, batch).compile().memory_analysis())   # on a device where it fits",
     slug="see-the-plan",
 )
+_SEE_ITS_PLAN = Remedy(
+    "see what is planned, and for what: temporaries shrink with less work in one call, arguments and results"
+    " with smaller arrays; shapes are known without compiling",
+    "print(jax.eval_shape(f, *arguments)); print(jax.jit(f).lower(*arguments).compile().memory_analysis())",
+    slug="see-the-plan",
+)
+_WORK_IN_PARTS = Remedy(
+    "where a loop of Python is unrolled in it, all turns may be planned side by side: compile one turn, and"
+    " call it from Python, or let lax.scan or lax.map run them one after the other",
+    "ys = jax.lax.map(one_turn, xs)",
+    slug="roll-loops",
+)
 _MICRO_BATCHES = Remedy(
     "where the batch must stay: go through it in micro-batches with lax.scan, and add their gradients up; and"
     " donate the state (donate_argnums)",
@@ -360,6 +372,15 @@ _FIRST_ROWS = (
         " library makes): JAX keeps each of these programs",
         (_JIT_ROUND_IT,),
         grows=True,
+    ),
+    _Told(
+        "jax: OOM at compilation",
+        "what the compiler plans for the program (arguments, results, temporaries), and not the compiler's"
+        " own memory",
+        (_SEE_ITS_PLAN, _WORK_IN_PARTS),
+        beside=("on a TPU", "a GPU named", "device memory in words"),
+        unless=("host RAM in words", "killed in words", "training", "jax: a gradient"),
+        grows=False,
     ),
     _Told(
         "jax: OOM at compilation",

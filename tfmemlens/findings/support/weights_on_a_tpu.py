@@ -110,6 +110,20 @@ def of_the_named_tpu(case: Case, moment: Moment, compiler: CompilerMemory) -> st
     return f"; {has(known)}" if _on_a_tpu(case, moment, failed) else ""
 
 
+def beside_another(case: Case, said: str) -> str:
+    """What one device of each of two TPUs has that the text names, as a clause, where they differ: so a
+    program that fits one may not fit the other, whatever else is alike. What was `said` stands before it.
+    """
+    told, own = case.capture.surroundings, generation(case)
+    lines = filter(None, map(told.shows, ("using this TPU", "naming a TPU")))
+    named = {name: size for line in lines for name, size in tpu_memory.all_named(line.text).items()}
+    others = [(name, size) for name, size in named.items() if own and size != own[1]]
+    if own is None or not others:
+        return ""
+    first = "" if has(own) in said else f"{has(own)}, and "
+    return f"; {first}{has(others[0])}"
+
+
 def has(known: tuple[str, int]) -> str:
     """What one device of a generation has."""
     one = "core" if known[0] in ("v2", "v3") else "device"

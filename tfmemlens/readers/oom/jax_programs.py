@@ -60,11 +60,14 @@ AFTER_DRAWS = LineRule(
 )
 GRID = LineRule(
     r"(?i)\bjax[-_]?(?:cfd|fluids|fem|fdtd)\b|\bphi ?flow\b|\bfdtdx\b|\bxlb\b|\blattice[- ]boltzmann\b"
-    r"|\bnavier[- ]stokes\b|\bparticle[- ]mesh\b|\bpmwd\b|\b(?:fluid|plasma|wave|climate|ocean) (?:solver"
-    r"|simulat\w+|model)\b",
+    r"|\bnavier[- ]stokes\b|\boceananigans\b|\b(?:latitude|tripolar|rectilinear)\w*grid\b|--grid-[xyz]\b"
+    r"|\bparticle[- ]mesh\b|\bpmwd\b|\b(?:fluid|plasma|wave|climate|ocean) (?:solver|simulat\w+|model)\b",
     "I run a lattice Boltzmann solver on 512 x 512 x 512 cells",
     "from jax_cfd.base import grids",
+    "julia simulate.jl --grid-x 512 --grid-y 512",
     needs=(
+        "oceananigans",
+        "grid",
         "jax",
         "phi",
         "fdtdx",

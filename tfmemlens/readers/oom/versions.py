@@ -22,14 +22,16 @@ _GOOD = (
     r"(?:fine|ok(?:ay)?|good|stable|flat)"
     r"|(?:has|had|shows?) no (?:\w+ )?(?:leak|problem|issue|such)|do(?:es)? not (?:leak|grow|happen|occur)"
     r"|did(?: not|n't) (?:leak|grow|happen|occur)|doesn't (?:leak|grow|happen|occur)"
+    r"|do(?:es)?(?: not|n't) (?:have|see|get|show) (?:this|that|the) (?:problem|issue|error|leak)"
     r"|(?:solve[sd]?|fix(?:es|ed)?|help(?:s|ed)|avoid(?:s|ed)?))\b"
 )
 _NOT = r"(?<!not )(?<!n't )(?<!never )"
 PACKAGE = LineRule(
-    rf"(?i)(?<![\w./-])(?P<name>{_NAMES})(?:[*`]{{0,2}} ?(?:version |release )?[=:v(@ ]{{1,4}}v?)"
+    rf"(?i)(?<![\w./-])(?P<name>{_NAMES})(?:[*`]{{0,2}} ?(?:version|release)?[=:v(@ ]{{1,4}}v?)"
     rf"(?P<release>{_RELEASE})\b",
     "orbax-checkpoint: 0.11.19",
     "with jax 0.4.35 it leaks",
+    "after updating to numpyro version 0.14.1",
     needs=(
         "tensorflow", "tf-nightly", "tf_nightly", "keras", "jax", "flax", "optax", "orbax", "numpyro",
         "torch-xla", "torch_xla", "libtpu", "equinox", "haiku", "brax", "mujoco", "tensorstore", "numpy",
@@ -56,6 +58,7 @@ WORKING = LineRule(
     rf" {_NOT}(?:compiles|fits|passes|succeeds|trains|runs (?:fine|through|well)|works"
     r"|(?:is|stays|has an?) (?:\w+ )?(?:constant|flat|stable))\b",
     "With 1.14 no problem",
+    "I do not have this issue when using version 2.0.1 or below",
     "TLDR; version 0.11.8 works, latest is leaking",
     "it runs fine, works with jax 0.4.28",
     "Downgrading to jaxlib 0.4.16 solves it",

@@ -22,7 +22,7 @@ from tfmemlens.findings.support.which_memory import ram_beside_hbm
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.capture import NEEDED_IN_WORDS
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.incident import CompilerMemory
+from tfmemlens.model.incident import CompilerMemory, RequestKind
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, Size, human, human_size
 
@@ -38,7 +38,13 @@ def because(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
         evaluating_program(case, moment.request) if framework_of(case) == JAX and moment.request else None
     )
     told += ram_beside_hbm(case) if _is_of_hbm(moment) else ""
+    told += weights_on_a_tpu.beside_another(case, told) if _is_of_a_tpus_hbm(moment) else ""
     return f"it is the evaluation (`{program[0]}`), no training step; {told}" if program else told
+
+
+def _is_of_a_tpus_hbm(moment: Moment) -> bool:
+    failed = moment.request.failed if moment.request else None
+    return failed is not None and failed.kind is RequestKind.TPU and failed.allocator in (None, "hbm")
 
 
 def _is_of_hbm(moment: Moment) -> bool:
