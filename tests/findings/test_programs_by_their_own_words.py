@@ -170,3 +170,100 @@ def test_the_cpu_has_no_pool_to_set(device: str) -> None:
 def test_blocks_are_computed_again_where_something_is_trained(trains: str, blocks: bool) -> None:
     text = f"OOM at compilation with JAX on a TPU v4\n{trains}"
     assert ("recompute-some" in offered(text)) is blocks
+
+
+LOADED = (
+    "XlaRuntimeError: RESOURCE_EXHAUSTED: Error loading program 'jit_step': Attempting to reserve 20.00G at"
+    " the bottom of memory. That was not possible. There are {} free, 0B reserved, and {} reservable.\n"
+)
+
+
+@pytest.mark.parametrize(("free", "told"), [("100.00M", False), ("8.00G", True)])
+def test_what_is_left_beside_others_is_not_all_that_a_program_may_have(free: str, told: bool) -> None:
+    page = explained("JAX on a TPU\n" + LOADED.format(free, free))
+    said = " ".join(action.remedy.text for action in page.actions)
+    assert ("room for" in said) is told
+    assert "a size is a mistake" not in said
+
+
+CPU = "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating {} bytes.\n"
+
+
+@pytest.mark.parametrize(
+    ("side", "more", "square"), [(70_001, 0, True), (70_001, 64, False), (20_001, 0, False)]
+)
+def test_a_square_of_rows_on_the_cpu(side: int, more: int, square: bool) -> None:
+    text = "It fits a function with a Matern kernel.\n" + CPU.format(8 * side * side + more)
+    assert (f"{side:,} x {side:,} in float64" in explained(text).verdict) is square
+    assert ("subsampling" in offered(text)) is square
+
+
+SPARSE = (
+    "RESOURCE_EXHAUSTED: TPU TensorCore Hbm usage: {}, SparseCore Hbm usage {}, exceeding available bytes:"
+    " 90.00G\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("tensor", "sparse", "told"), [("20.00G", "80.00G", True), ("80.00G", "20.00G", False)]
+)
+def test_embeddings_fill_the_core_that_looks_them_up(tensor: str, sparse: str, told: bool) -> None:
+    text = SPARSE.format(tensor, sparse)
+    assert ("SparseCore's, which looks up embeddings" in explained(text).verdict) is told
+    assert (offered(text)[0] == "shard-arguments") is told
+
+
+SOFT = (
+    "2024-02-03 10:20:30.123456: W external/tsl/tsl/framework/bfc_allocator.cc:291] Allocator (GPU_0_bfc) ran"
+    " out of memory trying to allocate {} with freed_by_count=0. The caller indicates that this is not a"
+    " failure, but this may mean that there could be performance gains if more memory were available.\n"
+)
+
+
+@pytest.mark.parametrize(("size", "beyond"), [("400.00GiB", True), ("4.00GiB", False)])
+def test_a_warning_of_more_than_any_device_has(size: str, beyond: bool) -> None:
+    text = f"The GPU memory grows with my cost function and it runs out of memory.\n{SOFT.format(size)}"
+    assert ("more than any device has" in explained(text).verdict) is beyond
+    assert ("in-blocks" in offered(text)[:1]) is beyond
+
+
+UNIFIED = (
+    "2023-02-03 10:20:30.123456: E cuda_driver.cc:767] failed to alloc {} bytes unified memory; result: {}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "lack"),
+    [
+        ("CUDA_ERROR_OUT_OF_MEMORY: out of memory", True),
+        ("CUDA_ERROR_INVALID_VALUE: invalid argument", False),
+    ],
+)
+def test_unified_memory_may_be_refused_for_no_lack_of_it(error: str, lack: bool) -> None:
+    text = "JAX with TF_FORCE_UNIFIED_MEMORY=1\n" + UNIFIED.format(40000000000, error)
+    assert ("which is no lack of memory" in explained(text).verdict) is not lack
+    assert lack or offered(text) == ["room-for-unified-memory"]
+
+
+def test_keypoint_moseq_has_settings_of_its_own() -> None:
+    text = "Fitting the full model with Keypoint Moseq fails.\n" + ASKED
+    assert offered(text)[:2] == ["fewer-steps-at-once", "in-blocks"]
+    assert explained(text).case.capture.source.framework == "jax"
+
+
+@pytest.mark.parametrize(
+    ("name", "alone"), [("jit(_normal)/jit(main)/erf_inv", True), ("jit(step)/erf", False)]
+)
+def test_random_numbers_that_are_drawn_by_themselves(name: str, alone: bool) -> None:
+    text = PADDED.partition("  1. Size")[0] + (
+        f'  1. Size: 8.00G\n     Operator: op_name="{name}" source_file="/a/site-packages/flax/core/scope.py"'
+        " source_line=9\n     Shape: f32[16777216,2]{1,0:T(8,128)}\n     Unpadded size: 128.00M\n"
+        "     Extra memory due to padding: 7.88G (64.0x expansion)\n     Allocation type: HLO temp\n"
+        "     ==========================\n"
+    )
+    assert ("it is `jax.random` by itself" in first(text)) is alone
+
+
+def test_what_runs_late_is_looked_for_where_it_ran_well_for_long() -> None:
+    text = f"JAX fails after several hours of training.\n{ASKED}"
+    assert offered(text)[0] == "what-runs-then"

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import jax_lines, use_of_pairs
-from tfmemlens.findings.support.rows import device_limit, lists_buffers, requests
+from tfmemlens.findings.support.rows import device_limit, lists_buffers, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.stated_sizes import (
     LEAST_SQUARE_SIDE,
@@ -28,14 +28,14 @@ from tfmemlens.findings.support.xla_arena.facts import LARGEST_DEVICE
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
-from tfmemlens.units import square_side
+from tfmemlens.units import GIB, square_side
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the request"
 
 
 def check(case: Case) -> Iterator[Finding]:
-    if framework_of(case) != JAX:
+    if framework_of(case) not in (JAX, None):
         return
     from tfmemlens.findings.support.jax_computed import is_unmeant_square  # reads trees
 
@@ -51,17 +51,19 @@ def check(case: Case) -> Iterator[Finding]:
         if stated and made and not jax_lines.is_of_draws(made):
             continue  # the line says what it makes
         square = stated[:2] if stated else _square(need)
-        if square is None or (stated is None and need <= (limit.high if limit else LARGEST_DEVICE)):
+        on_cpu = on_host(moment) and "CPU" in (request.failed.device or "")
+        most = _MUCH_ON_THE_HOST if on_cpu else LARGEST_DEVICE
+        if square is None or (stated is None and need <= (limit.high if limit else most)):
             continue
         side, dtype = square[0], square[1]
-        if dtype == "float64" and framework_of(case) == JAX and not _has_64_bits(case):
+        if dtype == "float64" and not (on_cpu or _has_64_bits(case)):
             dtype = TWICE
         if is_unmeant_square(case, side):
             continue  # failing-line-of-jax names its line
         exact = "to the byte" if _square(need) == square else "but for a thousandth"
         where = f" ({stated[2].place} states {side:,})" if stated else ""
         fit = use_of_pairs.rows_that_fit(side, need, limit.bytes) if limit and limit.bytes else None
-        meant = stated is not None and use_of_pairs.are_meant(case)
+        meant = use_of_pairs.are_meant(case)
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"the request is {side:,} x {side:,} values in {dtype}, {exact}{where}",
@@ -78,6 +80,10 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=use_of_pairs.OF_ROWS if stated and use_of_pairs.is_factorised(case) else (),
         )
+
+
+_MUCH_ON_THE_HOST = 32 * GIB
+"""So much at once is no part of what a program on the CPU usually holds."""
 
 
 def _has_64_bits(case: Case) -> bool:

@@ -76,6 +76,7 @@ from tfmemlens.findings.support.which_memory import (
     ram_beside_hbm,
     whose,
 )
+from tfmemlens.findings.support.xla_arena.facts import LARGEST_DEVICE
 from tfmemlens.model.capture import (
     LIBRARY_FRAME,
     OWN_FRAME,
@@ -763,7 +764,23 @@ def _quoted(told: Surroundings) -> str:
     if not told.soft_warnings:
         return "no message of it"
     largest = max(told.soft_warnings, key=lambda warning: warning.size.bytes)
-    return f"only a warning: {human_size(largest.size)} found no room at once ({largest.line.place})"
+    beyond = ", more than any device has" if largest.size.low > LARGEST_DEVICE else ""
+    what = f"only a warning: {human_size(largest.size)} found no room at once ({largest.line.place})"
+    return f"{what}{beyond}"
+
+
+def _asks_beyond_all(told: Surroundings) -> bool:
+    """Whether a warning that is quoted tells of a request that no device could serve."""
+    return any(warning.size.low > LARGEST_DEVICE for warning in told.soft_warnings)
+
+
+_OF_ALL_PAIRS = Remedy(
+    "no device has so much, so most likely it is an array over all pairs of rows: take fewer rows, a form"
+    " that makes no such array, or the library's own option for parts of them (a batch size), and see that"
+    " it is heeded; shapes are known without running",
+    "print(jax.eval_shape(f, *arguments))",
+    slug="in-blocks",
+)
 
 
 def _of_the_pool(case: Case) -> str:
@@ -809,6 +826,9 @@ def _remedies(
     case: Case, told: Surroundings, line: Line, grows: Line | None, likely: Grower | None
 ) -> Iterator[Remedy]:
     """What helps in general, beside what is most likely; the message is asked for where one may stand."""
+    if framework_of(case) in (JAX, None) and _asks_beyond_all(told):
+        yield from (_OF_ALL_PAIRS, _message_wanted(told))
+        return
     where = whose(case, line)
     host = where == HOST
     if host and only_killed(line) and grows is None and told.shows(_NOTHING_LOGGED):

@@ -20,7 +20,9 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import CompilerMemory, PaddedBuffer, PrintedConvolution
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, human_size, percent
+from tfmemlens.values import replace
 
 BASIS = Basis.MEASURED
 EXPLAINS = "the padding"
@@ -81,6 +83,7 @@ def _of_padding(compiler: CompilerMemory, moment: Moment, index: int) -> Finding
         ),
         remedies=tuple(_remedies(listed, lost, compiler.convolution)),
         moment=index,
+        rules_out=("smaller-batch", "draw-less") if _DRAWS.match(worst.label) else (),
     )
 
 
@@ -93,6 +96,14 @@ def _factor(buffer: PaddedBuffer) -> float:
     return buffer.size.bytes / max(buffer.unpadded.bytes, 1)
 
 
+_DRAWS = regex(r"p?jit\((?:_?normal\w*|_?uniform|_?truncated_normal|_?gumbel|_?random_bits|_?bernoulli)\)")
+"""A program that makes random numbers and nothing else, as `jax.random.normal` is outside of jit."""
+_DRAWN_ELSEWHERE = Remedy(
+    "it is `jax.random` by itself, which draws in pairs (most likely a large initial weight): make the"
+    " weights on the CPU and move them, or in one jitted function with all that follows",
+    "with jax.default_device(jax.devices('cpu')[0]): params = model.init(key, x)",
+    slug="aligned-shapes",
+)
 _HARDLY = 1.25
 """A buffer that grows by less is not the one to change."""
 
@@ -136,6 +147,9 @@ def _remedies(
         )
         return
     worst = listed[0]
+    if _DRAWS.match(worst.label):
+        yield replace(_DRAWN_ELSEWHERE, saves_bytes=lost, certainty=Certainty.BOUND)
+        return
     alike = -sum(_gained(buffer) for buffer in listed)
     beyond = lost - alike
     text = _of_the_dimension(worst)

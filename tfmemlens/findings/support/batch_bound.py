@@ -154,7 +154,7 @@ def _of_program(compiler: CompilerMemory) -> BatchBound | None:
     return BatchBound((limit.bytes - fixed) / taken, taken, limit.bytes - fixed, fixed, False, divisor, True)
 
 
-_LARGE_BYTES = GIB
+_LARGE_BYTES, _TIMES_WHAT_WAS_FREE = GIB, 16
 
 
 def _of_what_was_free(moment: Moment, compiler: CompilerMemory) -> BatchBound | None:
@@ -162,6 +162,8 @@ def _of_what_was_free(moment: Moment, compiler: CompilerMemory) -> BatchBound | 
     asked, free = moment.request.needed_bytes if moment.request else None, compiler.free
     if asked is None or free is None or not free.bytes or asked <= max(free.bytes, _LARGE_BYTES):
         return None
+    if asked > _TIMES_WHAT_WAS_FREE * free.bytes:
+        return None  # the rest of the device is held by others, which this program is no part of
     return BatchBound(free.bytes / asked, asked, free.bytes, 0, False, _OF_A_PROGRAM, True)
 
 

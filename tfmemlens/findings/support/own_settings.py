@@ -108,6 +108,28 @@ PROGRAMS = (
         ),
     ),
     SetProgram(
+        "program: keypoints",
+        "a fit of Keypoint-MoSeq's",
+        "all recordings are filtered and resampled at once, so it grows with the frames of all of them, and"
+        " more where messages are passed in parallel",
+        (
+            Remedy(
+                "let messages be passed one after the other, which takes several times less and is slower",
+                "kpms.fit_model(..., parallel_message_passing=False)",
+                slug="fewer-steps-at-once",
+            ),
+            Remedy(
+                "or let recordings be gone through in parts",
+                "from jax_moseq.utils import set_mixed_map_iters; set_mixed_map_iters(4)   # at the top",
+                slug="in-blocks",
+            ),
+            Remedy(
+                "or fit a part of the recordings first, and apply the model to the others", slug="subsampling"
+            ),
+        ),
+        not_of_it=tuple(each for each in _OF_CODE if each != "in-blocks"),
+    ),
+    SetProgram(
         "program: molecules",
         "a neighbour list of JAX MD's",
         "without a cell list it begins with every particle against every other, rows x rows, whatever the"

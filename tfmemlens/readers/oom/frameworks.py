@@ -106,6 +106,7 @@ _MENTIONS = Words(
     "etKet",
     "oseq",
     "oSeq",
+    "kpms",
     "ynamax",
     "flowMC",
     "jitted",
@@ -144,8 +145,8 @@ _JAX = regex(
     r"|\b(?:[Bb]rax|MJX|mjx|[Tt]rax|MaxText|[Mm]axtext)\b(?!\.js)|\bJax\b(?!['\u2019])"
     r"|\b(?:jaxline|jaxopt|[Bb]lackjax|BlackJAX|NumPyro|[Dd]iffrax|[Jj]raph|[Cc]hex|[Oo]rbax|paxml"
     r"|t5x|penzai|[Ee]asy[Dd]e[Ll])\b|\bfrom jax|\bjax\.experimental\b|\b[Pp]allas\b"
-    r"|\b(?:[Ll]evanter|haliax|[Kk]auldron|[Nn]et[Kk]et|[Kk]eypoint[-_][Mm]o[Ss]eq|[Dd]ynamax|flowMC|GPJax"
-    r"|[Gg]raph[Cc]ast)\b"
+    r"|\b(?:[Ll]evanter|haliax|[Kk]auldron|[Nn]et[Kk]et|[Kk]eypoint[-_ ][Mm]o[Ss]eq|kpms"
+    r"|[Dd]ynamax|flowMC|GPJax|[Gg]raph[Cc]ast)\b"
     r"|\b(?:[Aa]lpha|[Cc]olab|[Ll]ocal_?[Cc]olab)[Ff]old\w*|\b(?:mpi4jax|MPI4JAX)"
     r"|\b[Dd]reamer[Vv]3\b|\b[Mm]ultinerf\b",
 )

@@ -109,7 +109,14 @@ TRAINER = LineRule(
     "per_device_batch_size=2 steps=10 remat_policy=minimal",
     needs=("axtext", "per_device_batch_size"),
 )
+KEYPOINTS = LineRule(
+    r"(?i)\bkeypoint[-_ ]moseq\b|\bkpms\b|\bjax[-_]moseq\b",
+    "model = kpms.fit_model(model, data, metadata, project_dir)[0]",
+    "Fitting with Keypoint MoSeq",
+    needs=("moseq", "kpms"),
+)
 JAX_PROGRAMS = {
+    "program: keypoints": KEYPOINTS,
     "made whole by the partitioner": MADE_WHOLE,
     "program: weather": WEATHER,
     "program: quantum Monte Carlo": MONTE_CARLO,

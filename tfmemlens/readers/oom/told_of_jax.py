@@ -33,11 +33,12 @@ DERIVATIVE_MATRIX = LineRule(
 """A matrix of derivatives is wanted whole."""
 KERNEL_MATRIX = LineRule(
     r"(?i)\b(?:kernel|gram|covariance|similarity|distance|affinity|cost) matri(?:x|ces)\b|\bexact GPs?\b"
-    r"|\bgaussian process\w*\b|\bpairwise (?:distances?|differences?|kernel|similarit\w+)\b|\ball pairs\b",
+    r"|\bgaussian process\w*\b|\bpairwise (?:distances?|differences?|kernel|similarit\w+)\b|\ball pairs\b"
+    r"|\bmatern(?:\d\d)?\b|\bcov(?:ariance)?_func\w*\b|\bn_landmarks\b",
     "OOM when computing the kernel matrix",
     "an exact GP with 60000 points",
     "pairwise distances of 50k points",
-    needs=("matri", "exact gp", "gaussian process", "pairwise", "all pairs"),
+    needs=("matri", "exact gp", "gaussian process", "pairwise", "all pairs", "matern", "_func", "n_landm"),
 )
 """A matrix over all pairs of points."""
 BROADCAST_PAIRS = LineRule(

@@ -1,4 +1,6 @@
-"""A std::bad_alloc that no lack of RAM explains: what is known to throw it with most of the RAM free."""
+"""A std::bad_alloc that no lack of RAM explains: what is known to throw it with most of the RAM free; and
+unified memory that the driver refuses for another reason.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 
@@ -51,11 +54,33 @@ def no_lack(case: Case, moment: Moment) -> NoLack | None:
     """What most likely threw it; None where RAM is the better guess."""
     failed = moment.request.failed if moment.request else None
     told = case.capture.surroundings
-    if failed is None or failed.line is None or "bad_alloc" not in failed.line.text:
+    if failed is None or failed.line is None:
+        return None
+    if refused := _UNIFIED.search(failed.line.text):
+        return _of_unified_memory(refused["error"], failed.line)
+    if "bad_alloc" not in failed.line.text:
         return None
     if failed.size or told.large_host_requests or told.shows("growing in words"):
         return None
     return _of_the_release(case, moment)
+
+
+_UNIFIED = regex(r"bytes unified memory; result: (?P<error>CUDA_ERROR_(?!OUT_OF_MEMORY\b)[A-Z_]{4,40})")
+
+
+def _of_unified_memory(error: str, line: Line) -> NoLack:
+    return NoLack(
+        f"The GPU's driver refused unified memory ({error}), which is no lack of memory",
+        "as a rule so much of it cannot be had there at all: a part of a GPU, a virtual one, an old driver,"
+        " WSL2",
+        Remedy(
+            "switch unified memory off: what fits the GPU goes through without it; for more take a machine"
+            " whose GPU is whole, with a newer driver",
+            "unset TF_FORCE_UNIFIED_MEMORY; export XLA_PYTHON_CLIENT_MEM_FRACTION=.95   # in the script, too",
+            slug="room-for-unified-memory",
+        ),
+        line,
+    )
 
 
 def _of_the_release(case: Case, moment: Moment) -> NoLack | None:

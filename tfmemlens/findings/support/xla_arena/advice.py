@@ -105,6 +105,12 @@ _WHOLE_MESSAGE = Remedy(
 )
 
 
+_FEWER_LOOKUPS = Remedy(
+    "shard the embedding tables over more devices, make them narrower or shorter, or let a step look up less"
+    " (a smaller batch, a lower limit of ids of a row); XLA can look tables up one after the other",
+    "export LIBTPU_INIT_ARGS=--xla_sc_num_serialized_tables_to_optimize_hbm=...",
+    slug="shard-arguments",
+)
 _THE_LOG_AROUND = Remedy(
     "explain the whole log: lines above this one say how much of the device the pool could take and what was"
     " in use, and the traceback below it which call asked",
@@ -119,6 +125,9 @@ def remedies_of(
     """What makes the request smaller, or leaves room for it, best first."""
     if space := facts.on_chip(moment):
         yield from _of_a_small_memory(case, moment, space)
+        return
+    if facts.mostly_sparse_core(compiler):
+        yield _FEWER_LOOKUPS
         return
     if facts.in_host_space(moment):
         yield from (_OFFLOAD_LESS, *remedies.offered(case, moment, "smaller-batch"))
@@ -540,7 +549,7 @@ def _of_the_program(
         yield from program_account.smaller_arguments(case, moment, compiler)
     if buffers and (not of_arguments or buffers.again or facts.are_much(buffers, compiler)):
         yield from _of_buffers(case, moment, buffers)
-    if undecided and told.shows("failing late"):
+    if not line and told.shows("failing late"):
         yield _WHAT_RUNS_THEN
     if not (of_arguments or line or buffers) and told.shows("environments"):
         yield _FEWER_ENVIRONMENTS

@@ -160,6 +160,8 @@ def _on_device(case: Case, moment: Moment, compiler: CompilerMemory) -> str:
     has = f"the device has {human_size(compiler.capacity)}, {facts.over(compiler)} too little"
     if program_account.undonated(compiler):
         return f"{has}; {program_account.of_undonated(compiler)}"
+    if sparse := facts.mostly_sparse_core(compiler):
+        return f"{has}; {human_size(sparse)} of it are SparseCore's, which looks up embeddings"
     heavy = facts.heavy_to_train(case, moment, compiler)
     if not program_account.mostly_arguments(compiler):
         weights = None if weights_on_a_tpu.too_heavy(case, moment, compiler) else heavy

@@ -60,6 +60,12 @@ _CALLS = regex(r"(?:PartitionedCall|\bcluster_\d|XlaRun|XlaLaunch|_XlaCompile)")
 _OF_TENSORFLOW = ((4, "float32"), (2, "16 bits"))
 
 
+def mostly_sparse_core(compiler: CompilerMemory) -> Size | None:
+    """What of a program SparseCore takes, where that is most of it."""
+    sparse, tensor = compiler.section("SparseCore"), compiler.section("TensorCore")
+    return sparse if sparse and tensor and sparse.bytes > tensor.bytes else None
+
+
 def on_chip(moment: Moment) -> str | None:
     """The name of a TPU core's own small memory, where that ran out rather than HBM."""
     space = moment.request.failed.allocator if moment.request else None
