@@ -56,3 +56,26 @@ def test_requests_that_shrink_by_a_tenth_need_not_end_the_run(
 ) -> None:
     log = "".join(PINNED.format(at, INSIDE, size) for at, size in enumerate(sizes))
     assert ("a tenth less" in explained(log + after).verdict) is open_end
+
+
+FULL = (
+    "10:20:30.123 [info] XLA backend allocating 10000000000 bytes on device 0 for BFCAllocator.\n"
+    "10:20:31.456 [error] Execution of replica 0 failed: RESOURCE_EXHAUSTED: Out of memory while trying to"
+    " allocate 200000000 bytes.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "framework"),
+    [
+        ("The fine_tuning.livemd fails.", "xla"),
+        ("I run it with Elixir 1.17.", "xla"),
+        ("I run it with Bumblebee.", "xla"),
+        ("I run it with JAX.", "jax"),
+    ],
+)
+def test_elixirs_programs_are_no_python(said: str, framework: str) -> None:
+    page = explained(f"{said}\n{FULL}")
+    assert page.case.capture.source.framework == framework
+    first = page.case.moments[0].request
+    assert first and first.failed.line and first.failed.line.text.startswith("Execution of replica")

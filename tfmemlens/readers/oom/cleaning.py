@@ -120,7 +120,7 @@ _SHIPPER = regex(
     # Python logging, Airflow
     r" )?\[?(?:INFO|WARNING|WARN|ERROR|CRITICAL|DEBUG|FATAL|E|I|W)\]?(?: -)?[: ]\s?"
     r"|(?:INFO|WARNING|ERROR|CRITICAL|DEBUG|FATAL):[\w.-]*:\s?"  # logging.basicConfig
-    r"|\[(?:INFO|WARNING|WARN|ERROR|CRITICAL|DEBUG|FATAL)\]:?\s"
+    r"|\[(?:INFO|WARNING|WARN|ERROR|CRITICAL|DEBUG|FATAL|info|notice|warning|error|debug)\]:?\s"
     r"|(?:INFO|WARNING|ERROR|CRITICAL|DEBUG) \d\d-\d\d \d\d:\d\d:\d\d \[[\w./-]{1,80}:\d+\] ?"  # vLLM
     r"|[IWEF]\d{4} \d\d:\d\d:\d\d(?:\.\d+)? +\d+ [\w./-]+\.py:\d+\] ?"  # absl for Python
     r"|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d [\w.-]+ [\w./-]+(?:\[\d+\])?: "  # syslog

@@ -61,6 +61,10 @@ _MENTIONS = Words(
     "replica",
     "CompiledMemory",
     "EXLA",
+    "ivebook",
+    "livemd",
+    "Elixir",
+    "Bumblebee",
     "exla",
     "Reactant",
     ".jl:",
@@ -125,7 +129,9 @@ _TORCH_XLA = regex(
     r"|(?i:\bpytorch[ -]xla\b|\bpytorch on (?:a |the )?(?:Cloud )?TPUs?\b)"
 )
 _TENSORFLOW_IN_WORDS = regex(r"\b[Tt]ensor[Ff]low\b(?!/|\.\w)|\b[Kk]eras\b")
-_OTHER = regex(r"\bEXLA\b|\(exla \d|\bReactant\b|\.jl:\d")
+_OTHER = regex(
+    r"\bEXLA\b|\(exla \d|\bReactant\b|\.jl:\d|\b[Ll]ivebook\b|\.livemd\b|\bElixir \d|\bBumblebee\b"
+)
 _TENSORFLOW = regex(
     r"Error recorded from (?:training|evaluation|prediction)_loop|keras/src/backend/tensorflow/"
     r"|\berrors_impl\.(?:ResourceExhausted|Internal)Error|\[Op:__inference_"

@@ -463,7 +463,9 @@ def _is_one_sentence(case: Case, moment: Moment) -> bool:
     """Whether the text quotes the message alone: neither figures, nor a traceback, nor code."""
     told, failed = case.capture.surroundings, moment.request.failed if moment.request else None
     figures = moment.incident is not None and moment.incident.state.occupied is not None
-    return not (figures or failed is None or failed.frames or failed.source or told.code or told.stores)
+    lists = lists_buffers(moment) or told.devices
+    quoted = failed is None or failed.frames or failed.source or told.code or told.stores
+    return not (figures or lists or quoted)
 
 
 def _without_the_closure(name: str) -> tuple[Remedy, ...]:
