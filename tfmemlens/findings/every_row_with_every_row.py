@@ -2,9 +2,10 @@
 
 What it means: `[n,1]` combined with `[n]` gives `[n,n]`, without an error: a column of labels against a flat
 prediction is enough. With some 100,000 rows that is more than any device holds.
-When it fires: a request of JAX's beyond the device (or any device, where none is known), without a list of
-buffers, is n x n values to the byte, with an n of 16,384 or more that can hardly be chance; or the text
-states an n whose square is the request but for a thousandth, which is what else the program needs.
+When it fires: a request of JAX's beyond the device (or any device, where none is known; on the CPU of 32 GiB
+or more), without a list of buffers, is n x n values to the byte, with an n of 16,384 or more that can hardly
+be chance; or the text states an n whose square is the request but for a thousandth, which is what else the
+program needs.
 What to do: print the shapes of what is combined, and drop the axis of length 1. Where pairs are meant, go
 through them in blocks; a Gaussian process takes fewer rows or an approximation.
 """

@@ -104,5 +104,6 @@ def merge_ranks(incidents: list[tuple[Incident, IncidentDraft]]) -> list[tuple[I
 
 def _is_heading_of_ranks(incident: Incident, draft: IncidentDraft) -> bool:
     """Whether only the heading above a log tells of it, which has no stamp of a rank and no size."""
-    alone = not draft.rank and incident.request.size is None and incident.first is not None
-    return alone and incident.occurrences == 1 and heads_the_text(incident.first)
+    first, said_once = incident.first, incident.occurrences == 1
+    alone = not draft.rank and incident.request.size is None and said_once
+    return alone and first is not None and heads_the_text(first)
