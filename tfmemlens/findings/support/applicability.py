@@ -176,6 +176,7 @@ TABLE: dict[str, Applicability] = {
     "save-in-parts": Applicability(shell=True),
     "newer-release": _ANYWHERE,
     "op-on-the-cpu": _ANYWHERE,
+    "another-implementation": Applicability(_OF_JAX),
     "reload-the-driver": Applicability(shell=True),
     "other-plugin": Applicability(_TENSORFLOW),
     "train-on-the-cpu": Applicability(_TENSORFLOW),

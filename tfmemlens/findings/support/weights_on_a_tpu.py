@@ -111,13 +111,13 @@ def of_the_named_tpu(case: Case, moment: Moment, compiler: CompilerMemory) -> st
 
 
 def beside_another(case: Case, said: str) -> str:
-    """What one device of each of two TPUs has that the text names, as a clause, where they differ: so a
-    program that fits one may not fit the other, whatever else is alike. What was `said` stands before it.
+    """What one device of each of two TPUs has that the text names, as a clause, where the other has more: a
+    program that fits that one may not fit this, whatever else is alike. What was `said` stands before it.
     """
     told, own = case.capture.surroundings, generation(case)
     lines = filter(None, map(told.shows, ("using this TPU", "naming a TPU")))
     named = {name: size for line in lines for name, size in tpu_memory.all_named(line.text).items()}
-    others = [(name, size) for name, size in named.items() if own and size != own[1]]
+    others = [(name, size) for name, size in named.items() if own and size > own[1]]
     if own is None or not others:
         return ""
     first = "" if has(own) in said else f"{has(own)}, and "
