@@ -76,7 +76,9 @@ def check(case: Case) -> Iterator[Finding]:
                 *((Evidence("the number of rows", stated[2]),) if stated else ()),
             ),
             remedies=tuple(
-                use_of_pairs.of_meant_pairs(case, side, fit) if meant else _remedies(case, side, stated, fit)
+                use_of_pairs.of_meant_pairs(case, side, need, fit)
+                if meant
+                else _remedies(case, side, need if stated else None, fit)
             ),
             moment=index,
             rules_out=use_of_pairs.OF_ROWS if stated and use_of_pairs.is_factorised(case) else (),
@@ -105,9 +107,9 @@ def _square(need: int) -> tuple[int, str] | None:
     return found[0] if side >= LEAST_SQUARE_SIDE and odd_part(side) >= SQUARE_TELLING else None
 
 
-def _remedies(case: Case, side: int, stated: object, fit: int | None) -> Iterator[Remedy]:
+def _remedies(case: Case, side: int, stated: int | None, fit: int | None) -> Iterator[Remedy]:
     """Where nobody says that pairs are meant: what is quickly looked at, and what helps if they
-    are.
+    are; with fewer rows where the text states their number, whose pairs need `stated` bytes.
     """
     numpyro = case.api.library == "NumPyro"
     where = " (of NumPyro: each site, its plate, and `obs`)" if numpyro else ""
@@ -128,4 +130,4 @@ def _remedies(case: Case, side: int, stated: object, fit: int | None) -> Iterato
         slug="in-blocks",
     )
     if stated:
-        yield use_of_pairs.fewer_rows(side, fit)
+        yield use_of_pairs.fewer_rows(side, fit, stated)

@@ -11,6 +11,7 @@ from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.patterns import regex
+from tfmemlens.units import GIB, human
 
 _FACTORISED = regex(
     r"\bMultivariateNormal\(|\bcholesky\(|\bcho_(?:factor|solve)\(|\bGaussianProcess\(|\bgpjax\b|\btinygp\b"
@@ -20,6 +21,8 @@ _RANKED = regex(r"\b(?:approx_max_k|approx_min_k|top_k|argpartition|argsort|argm
 OF_ROWS = ("in-blocks", "in-pieces", "smaller-batch", "gradient-accumulation", "compile-the-call")
 """What makes no covariance smaller that is factorised."""
 _PART = 6
+_USUAL_BYTES = 16 * GIB
+"""What a device has where the text names none."""
 _ROUND = 1000
 
 
@@ -56,26 +59,29 @@ def rows_that_fit(side: int, need: int, room: int) -> int:
     return int(side * math.sqrt(room / 2 / need))
 
 
-def fewer_rows(side: int, fit: int | None = None) -> Remedy:
+def fewer_rows(side: int, fit: int | None = None, need: int | None = None) -> Remedy:
     """What a Gaussian process takes instead of all pairs of its rows; no more than fit, where that is
-    known.
+    known, else than a usual device holds of them, where they need so much.
     """
     few = max(side // _PART // _ROUND * _ROUND, min(side // 2, _ROUND))
+    if fit is None and need:
+        fit = rows_that_fit(side, need, _USUAL_BYTES)
     if fit is not None and 0 < fit < few:
         few = fit // _ROUND * _ROUND or fit
+    takes = f" (all pairs of {few:,} take {human(need * few**2 // side**2)})" if need else ""
     return Remedy(
         f"an exact Gaussian process or kernel method needs all pairs of its {side:,} rows, whatever the"
         " batch: take a part of the rows, inducing points, or a low-rank approximation (Nystrom, random"
-        " features); half of the rows take a quarter",
+        f" features); half of the rows take a quarter{takes}",
         f"few = jax.random.choice(key, {side}, ({few},), replace=False)\nx, y = x[few], y[few]",
         slug="subsampling",
     )
 
 
-def of_meant_pairs(case: Case, side: int, fit: int | None = None) -> Iterator[Remedy]:
+def of_meant_pairs(case: Case, side: int, need: int, fit: int | None = None) -> Iterator[Remedy]:
     """Where every row with every row is meant: what its use allows, both where nothing tells the use."""
     if not is_ranked(case):
-        yield fewer_rows(side, fit)
+        yield fewer_rows(side, fit, need)
     if not is_factorised(case):
         yield Remedy(
             "distances, or a sum over the rows: go through them in blocks, and reduce each block at once",
