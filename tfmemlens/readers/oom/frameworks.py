@@ -119,6 +119,10 @@ _MENTIONS = Words(
     "reamer",
     "ultinerf",
     "aphCast",
+    "ptimistix",
+    "ineax",
+    "inygp",
+    "lashbax",
 )
 """What a line must hold to be looked at closely."""
 _TORCH_XLA = regex(
@@ -140,19 +144,21 @@ _TENSORFLOW = regex(
     r"|\bcluster_\d+(?:_\d+)?/xla_run\b|\bjit_compile\b|\bintel[_-]extension[_-]for[_-]tensorflow\b"
 )
 _JAX = regex(
-    r"\bjax(?:lib|_src|3d)?(?:[./\\ :,_'\")\[=<>~-]|\Z)|\b[Ff]lax\b|_flax(?:_|\b)|JaxRuntimeError"
+    r"\bjax(?:lib|_src|3d)?(?:[./\\ :,_'`\")\[=<>~-]|\Z)|\b[Ff]lax\b|_flax(?:_|\b)|JaxRuntimeError"
     r"|\bp(?:map|jit)(?:ped"
     r"|\b)|\bjit\("
     r"|\bxla_bridge\.py\b|\bUnable to initialize backend '|\bjitted (?:function|step|update|loop|code)s?\b"
     r"|of a replicated computation|Execution of replica \d+ failed|CompiledMemoryStats|\boptax\b"
     r"|\bjit_(?!compile\b)\w"
     r"|XLA_PYTHON_CLIENT|\bxla_force_host_platform_device_count"
+    r"|\blax\.(?:scan|map|while_loop|fori_loop|cond|switch)\b"
     r"|\bneural_tangents\b|\bhaiku\b|\b(?:jnp|eqx)\.\w|\bequinox\b|\bnumpyro\b|\bJAX\b"
     r"|\b(?:[Bb]rax|MJX|mjx|[Tt]rax|MaxText|[Mm]axtext)\b(?!\.js)|\bJax\b(?!['\u2019])"
     r"|\b(?:jaxline|jaxopt|[Bb]lackjax|BlackJAX|NumPyro|[Dd]iffrax|[Jj]raph|[Cc]hex|[Oo]rbax|paxml"
     r"|t5x|penzai|[Ee]asy[Dd]e[Ll])\b|\bfrom jax|\bjax\.experimental\b|\b[Pp]allas\b"
     r"|\b(?:[Ll]evanter|haliax|[Kk]auldron|[Nn]et[Kk]et|[Kk]eypoint[-_ ][Mm]o[Ss]eq|kpms"
-    r"|[Dd]ynamax|flowMC|GPJax|[Gg]raph[Cc]ast)\b"
+    r"|[Dd]ynamax|flowMC|GPJax|[Gg]raph[Cc]ast|[Oo]ptimistix|[Ll]ineax|JAXNS|jaxns|JAXopt|jax-md"
+    r"|[Ff]lashbax|[Tt]inygp)\b"
     r"|\b(?:[Aa]lpha|[Cc]olab|[Ll]ocal_?[Cc]olab)[Ff]old\w*|\b(?:mpi4jax|MPI4JAX)"
     r"|\b[Dd]reamer[Vv]3\b|\b[Mm]ultinerf\b",
 )

@@ -1,7 +1,7 @@
 """Memory that grows with a size, and not with time: more layers, samples or particles need more.
 
 `As we increase the number of layers, the memory increases` tells of no leak; `memory grows with the number of
-epochs` does.
+epochs` does. What *scales* with the number of iterations that a call is asked for is made for all of them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ WITH_A_SIZE = (
     r"(?:\b(?:as|when|if|while) (?:we|i|you|one)? ?(?:increas|rais|add)\w* (?:the )?"
     rf"(?:\w+ )?[`'\"]?{_SIZE}"
     r"|\b(?:scal|grow|increas|ris|linear|quadratic)\w* (?:\w+ ){0,3}?(?:with|in|by) (?:the |an? )?"
-    rf"(?:\w+ )?[`'\"]?{_SIZE})"
+    rf"(?:\w+ )?[`'\"]?{_SIZE}"
+    r"|\bscal\w* (?:\w+ ){0,2}?(?:with|in) (?:the |an? )?(?:total )?(?:number|amount|count) of"
+    r" (?:\w+ )?(?:steps|iterations|draws)\b)"
 )
 """Growth with a size, inside a sentence."""
 GROWING_WITH_A_SIZE = LineRule(
     rf"(?i)\A(?=[^\n]*(?:\bmemory\b|\bRAM\b|\balloc|\bbuffers?\b))[^\n]*?{WITH_A_SIZE}",
     "As we increase the number of layers, the number of buffers stays, and the memory increases",
     'the memory seems to be scaling almost linearly with "num_samples"',
+    "the memory that it asks for scales with the number of iterations",
     needs=("increas", "scal", "grow", "ris", "rais", "add", "linear", "quadratic"),
 )
 """The text says that memory grows with a size."""

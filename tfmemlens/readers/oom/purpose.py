@@ -77,10 +77,12 @@ EXPLAINING = LineRule(
 SAMPLING = LineRule(
     r"\bmcmc\.run\(|\bsample_chain\(|\bNUTS\b|\bHMC\b|\bMCMC\b|\bnum(?:ber)?_warmup\b"
     r"|\bsample: {1,3}\d{1,3}%"
-    r"|\b(?:numpyro|blackjax)\b[^.\n]{0,20}\b(?:samplers?|models?|chains?)\b|\bposterior (?:samples|draws)\b",
+    r"|\b(?:numpyro|blackjax)\b[^.\n]{0,20}\b(?:samplers?|models?|chains?)\b|\bposterior (?:samples|draws)\b"
+    r"|\b[Nn]ested[- ][Ss]ampl(?:ing|er)\b|\bNestedSampler\b",
     "mcmc.run(key, X, y)",
     "using either the numpyro or blackjax samplers",
     "|num_samples | num_warmup | chain method |",
+    "I run nested sampling in a loop",
     "sample: 100%|##########| 2000/2000 [02:36<00:00, 7 steps of size 1.1e-02. acc. prob=0.85]",
     needs=(
         "mcmc",
@@ -93,6 +95,7 @@ SAMPLING = LineRule(
         "numpyro",
         "blackjax",
         "posterior",
+        "nested",
     ),
 )
 STEPPING = LineRule(
@@ -418,7 +421,7 @@ GROWING = LineRule(
 )
 """The text says in words that memory grows."""
 VECTORISING = LineRule(
-    r"(?i)\b(?:jax\.|nested |eqx\.)?`?(?:filter_)?vmap",
+    r"(?i)(?<![\w.])(?:jax\.|nested |eqx\.)?`?(?:filter_)?(?<!nn\.)(?<!nnx\.)vmap",
     "a function that, if `vmap`ed, runs out of memory",
     "nested vmaps make large intermediate arrays",
     needs=("vmap",),
@@ -659,8 +662,12 @@ WITHOUT_GPU = LineRule(
     r"GPUs?\b(?! (?:memory|is|was|are|were|usage|util\w*|process\w*))"
     r"|\btensorflow[-_]cpu\b|\bcpu[- ]only\b"
     r"|\b(?:train\w*|runs?|running|comput\w+)\b[^.\n]{0,20} on (?:the |my |a )?CPU\b(?! (?:and|or)\b)"
-    r"|\b(?:in|with) (?:the )?CPU[- ]mode\b",
+    r"|\b(?:in|with) (?:the )?CPU[- ]mode\b|\bJAX_PLATFORM(?:S|_NAME)\b[\"'\]]{0,2} ?[=,] ?[\"']?cpu\b"
+    r"|\bjax_platform(?:s|_name)['\"], ?['\"]cpu\b|\A\W*CPU\W*\Z",
     "My laptop has no GPU, 16 GB RAM",
+    'JAX_PLATFORMS="cpu" python train.py',
+    "os.environ['JAX_PLATFORM_NAME'] = 'cpu'",
+    "CPU",
     "on a machine without a GPU",
     "tensorflow-cpu==2.11.0",
     "Tensorflow is running in cpu mode",

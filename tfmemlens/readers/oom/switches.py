@@ -533,6 +533,14 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
+        "clear_caches",
+        LineRule(
+            r"\A\s*(?P<value>jax\.clear_(?:caches|backends))\(\)",
+            "    jax.clear_caches()",
+            needs="clear_",
+        ),
+    ),
+    (
         "recompute",
         LineRule(
             r"\b(?P<value>(?:jax|nn|hk|eqx|keras|ops|linen|flax)\.(?:checkpoint|remat)|(?:tf|layers"
@@ -620,7 +628,7 @@ _WORDS = Words(
     "name: Orin", "name: Xavier",
     " nano", " Nano", "aspb", "RPi", "HIP_", "hip", "MIOpen", "ROCm", "rocm",
     "FORCE_UNI", "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
-    "arallel_size", "arallel-size", "tp-size", "tp_size", "arallelism=",
+    "arallel_size", "arallel-size", "tp-size", "tp_size", "arallelism=", "clear_c", "clear_b",
 )  # fmt: skip
 """What a line must hold to be looked at closely."""
 

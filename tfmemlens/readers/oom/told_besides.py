@@ -484,6 +484,8 @@ KERAS_3_AFTER_2 = LineRule(
 MORE_THAN_EXPECTED = LineRule(
     r"(?i)\b(?:more|higher|larger|much) (?:\w+ ){0,3}?(?:memory|VRAM)(?: \w+){0,2} than (?:\w+ )?"
     r"(?:expected|needed|necessary|stated|documented|claimed|reported|the (?:paper|readme|docs?))"
+    r"|\b(?:memory|VRAM) (?:cost|usage|consumption|use|footprint) is (?:\w+ )?"
+    r"(?:unexpected(?:ly)?|surprising(?:ly)?|unusually|abnormally) (?:high|large|big)\b"
     rf"|\b(?:tak(?:e|es|ing)|us(?:e|es)|consum(?:e|es|ing)|occup(?:y|ies)|reserv(?:e|es)|allocat(?:e|es))\b"
     rf"[^.\n]{{0,30}}?\b(?:so much|{_FIGURE} ?/ ?{_FIGURE})[^.\n]{{0,20}}?\b{_DEVICE_MEMORY}"
     rf"|\b{_DEVICE_MEMORY}[^.\n]{{0,40}}?\b{_FIGURE}[^.\n]{{0,20}}\b(?:when|upon|just|only|after|at|by)"
@@ -495,6 +497,7 @@ MORE_THAN_EXPECTED = LineRule(
     r"\b[5-9]\d ?% of (?:(?:the|my|its|all) )?(?:total |available )?(?:GPU(?:'s)? memory|VRAM)\b"
     rf"|\b{_DEVICE_MEMORY}[^.\n]{{0,20}}\b(?:is|are) (?:\w+ )?(?:bigger|larger|higher|more) than\b",
     "it takes more GPU memory than expected",
+    "The memory cost of the inference: memory usage is unexpectedly high",
     "LoRA finetuning requires more memory than expected",
     "Why does the sampler take so much GPU memory?",
     "A simple MLP is taking 11GB/16GB in GPU RAM",
@@ -503,7 +506,7 @@ MORE_THAN_EXPECTED = LineRule(
     "GPU memory is at 30 GB after just importing the module",
     "training consistently uses around 70% of the GPU memory",
     "the vram is bigger than that of the other version",
-    needs=("than ", "gpu", "vram", "video", "nvidia-smi"),
+    needs=("than ", "gpu", "vram", "video", "nvidia-smi", "unexpected", "surprising", "unusual", "abnormal"),
 )
 """The text compares what is taken with what should be."""
 REFUSED_WORKSPACE = LineRule(

@@ -596,9 +596,61 @@ SAMPLED_IN_PARTS = LineRule(
     needs=("post_warmup", "batch", "parts", "chunks"),
 )
 """Draws that are made in parts already."""
+MORE_THAN = LineRule(
+    r"(?i)\b(?:more|higher|larger|greater|twice|double|triple|\d{1,3}(?:\.\d)? ?x|times)"
+    r" (?:(?:as|much|more|the|GPU|peak|device|CPU|host) ){0,3}memory\b[^.\n]{0,60}?\bthan\b"
+    r"(?!\W+expected)|\b(?:memory|VRAM)\b (?:\w+ ){0,4}(?:more|higher|larger|bigger|greater) than\b"
+    r"(?! (?:expected|needed|necessary|(?:my|the) (?:GPU|card|machine)|available|I have|it (?:has|should)))",
+    "nn.scan leads to much higher memory usage than a loop that is unrolled",
+    "the step with nnx.jit consumes twice memory than its plain form",
+    "its GPU memory usage is significantly larger than that of PyTorch",
+    needs=("memory", "vram"),
+)
+"""One form of a program takes more memory than another."""
+DONATING = LineRule(
+    r"(?i)\bdonat(?:e|es|ed|ing|ion)\b|\bdonate_arg(?:num|name)s\b",
+    "step = jax.jit(step, donate_argnums=0)",
+    "does a jitted loop know to donate its buffer?",
+    needs="donat",
+)
+FIGURES_COMPARED = LineRule(
+    r"(?i)\bpeak (?:memory|usage)\b[^\n]{0,12}?\d[\d.,]* ?[KMG]i?B\b",
+    "- jitted loop = peak memory: 2765.12 MiB, increment: 2290.14 MiB",
+    needs="peak",
+)
+AT_A_STAGE = LineRule(
+    r"(?i)\b(?:spikes?|jumps?|peaks?|OOM\w*|killed|dies|crash\w*)\b[^.\n]{0,60}?"
+    r"\b(?P<stage>(?:upon|when|once|as soon as|right after) (?:(?:it|the \w+|sampling|training)"
+    r" (?:has |is )?)?(?:reach|finish|hit|end|collect|conver[st]|summar|return|terminat|complet|done\b)"
+    r"[^.,;\n]{0,60})",
+    "Spike in memory and OOM kill upon reaching the last sample",
+    "It is killed once sampling has finished",
+    needs=("upon", "when", "once", "as soon", "right after"),
+)
+"""When it happens, in its writer's words."""
+STACKED = LineRule(
+    r"(?i)\b(?:lax\.scan|scan)\b[^.\n]{0,40}\b(?:stack(?:s|ed|ing)?|collects?|returns? (?:a |the )?"
+    r"(?:huge|big|large|whole|full))\b"
+    r"|\bscan\b[^.\n]{0,40}\b(?:per|each|every)[- ]step (?:history|outputs?|states?)\b",
+    "`lax.scan` stacks positions and fields of every step",
+    "a scan that returns a huge array",
+    needs="scan",
+)
+"""What a scan gives back of each step is stacked."""
+COMPLEXITY = LineRule(
+    r"(?i)\b(?:space|memory) complexity\b",
+    "the gradient has no constant space complexity",
+    needs="complexity",
+)
 TOLD_OF_JAX = {
     "jax: stored by the backward pass": STORED_BACKWARD,
     "jax: sampling in parts": SAMPLED_IN_PARTS,
+    "jax: more memory than": MORE_THAN,
+    "jax: donation in words": DONATING,
+    "jax: figures compared": FIGURES_COMPARED,
+    "jax: complexity of memory": COMPLEXITY,
+    "jax: stacked by a scan": STACKED,
+    "ended at a stage": AT_A_STAGE,
     "jax: scores in code": SCORES_IN_CODE,
     "works with a setting": WORKS_WITH,
     "jax: a full guide": FULL_GUIDE,
