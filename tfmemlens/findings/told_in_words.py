@@ -73,6 +73,7 @@ from tfmemlens.findings.support.which_memory import (
     how_to_tell,
     named_by,
     only_killed,
+    only_of_a_leak,
     ram_beside_hbm,
     whose,
 )
@@ -183,8 +184,8 @@ def caches(told: Surroundings, line: Line | None, grows: Line | None = None) -> 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     said, grows = told.shows("running short") or _in_other_words(told), told.shows("growing in words")
-    if grows and said and (_OF_LEAKS.match(said.text) or only_killed(said)):
-        said = None  # a title that speaks of a leak says the same
+    if grows and said and (only_of_a_leak(said) or only_killed(said)):
+        said = None  # what speaks of a leak says the same
     likely = told_mechanism(case)
     stays = likely or told.shows("reloading models") or situation(case).program == "C++"
     line = said or grows or (told.shows("kept in words") if stays else None)
@@ -274,6 +275,7 @@ def check(case: Case) -> Iterator[Finding]:
             *((ended[0],) if ended else ()),
             *((_OF_ANOTHER_ERROR,) if another_error(told) and not grows else ()),
             *((differs.remedy,) if differs else ()),
+            *((_LESS_OF_THE_SQUARE,) if cause and _OF_A_SQUARE.search(cause[0]) else ()),
             *((little.remedy,) if little and grows is None else ()),
             *((_OF_A_SERVICE,) if where == HOST and told.shows("on a hosted service") else ()),
             *_beside_a_difference(
@@ -584,7 +586,6 @@ def _of_readings(told: Surroundings) -> str:
     )
 
 
-_OF_LEAKS = regex(r"(?i)\A\s*#(?!.*\b(?:OOM|out of)\b).*\bleak")
 _SENTENCE = regex(r"(?<=[.!?])\s+|\s{3,}")
 _AMOUNT = regex(r"(?i)\d ?(?:[KMGT]i?B?\b|%|(?:giga|mega)bytes?\b)")
 _LONGEST_QUOTE = 110
@@ -822,6 +823,20 @@ def _of_torch_xla(case: Case, host: bool, grows: Line | None) -> Iterator[Remedy
         yield from steps_of_torch_xla.remedies(case, grows is not None, of_host=host)
 
 
+def _ran_out(told: Surroundings, grows: Line | None) -> bool:
+    """Whether the words tell that memory ran out, and not only of a leak."""
+    short = told.shows("running short")
+    return short is not None and not (grows and only_of_a_leak(short))
+
+
+_OF_A_SQUARE = regex(r"(?i)\bO\(\w{1,3}(?:\^|\*\*)2|\bquadratic|\bsquare\b")
+_LESS_OF_THE_SQUARE = Remedy(
+    "lower what it grows with the square of: half of it takes a quarter. Where the words name a condition or"
+    " a setting on which it depends, try the other side of that first",
+    slug="less-of-the-square",
+)
+
+
 def _remedies(
     case: Case, told: Surroundings, line: Line, grows: Line | None, likely: Grower | None
 ) -> Iterator[Remedy]:
@@ -847,9 +862,7 @@ def _remedies(
         yield _message_wanted(told)
         return
     if likely:
-        if told.shows("running short") and not (
-            told.shows("taking the whole GPU") or told.shows("on a phone")
-        ):
+        if _ran_out(told, grows) and not (told.shows("taking the whole GPU") or told.shows("on a phone")):
             yield _message_wanted(told)
             if host:
                 yield _KERNEL_LOG
@@ -873,7 +886,7 @@ def _remedies(
     helps = advice(case, host, grows, of_device=where == DEVICE)
     yield from (each for each in helps if not (of_a_file and each.slug == "map-the-file"))
     stays = line == told.shows("kept in words")
-    failed = (grows is None and not stays) or told.shows("running short") or told.shows("ended in words")
+    failed = (grows is None and not stays) or _ran_out(told, grows) or told.shows("ended in words")
     if (
         failed
         and not (only_killed(line) or _of_readings(told))

@@ -438,7 +438,7 @@ def most_likely(case: Case, found: Grower, known: Contrast | None) -> str:
 def stated_cause(case: Case) -> tuple[str, Line] | None:
     """The sentence that names the cause itself: `the root cause is that ...`, and its line."""
     told = _in_own_words(case, CAUSED_BY)
-    return (_short(told[0]), told[1]) if told else None
+    return (_short(told[0], _LONG), told[1]) if told else None
 
 
 def _in_own_words(case: Case, begins: str) -> tuple[str, Line] | None:

@@ -73,6 +73,17 @@ def only_killed(line: Line) -> bool:
     return bool(_KILLED.search(line.text)) and not RAN_OUT.search(without_denials(line.text))
 
 
+_OF_A_LEAK = regex(r"(?i)\bleak")
+_ENDS_IN_IT = regex(
+    r"(?i)\bOOM|\bout of\b|exhaust|\bcrash|\bkill|\bfull\b|\berror|\bfail|\bdie[sd]?\b|\bno (?:more )?memory"
+)
+
+
+def only_of_a_leak(line: Line) -> bool:
+    """Whether the line speaks of a leak, and of no end that it brought."""
+    return bool(_OF_A_LEAK.search(line.text)) and not _ENDS_IN_IT.search(line.text)
+
+
 def whose(case: Case, line: Line) -> str:
     """Which memory the line speaks of, else the whole text. An exception that is shown but cut may be of any:
     no writer knows it for host RAM but by `MemoryError`.

@@ -185,7 +185,9 @@ _FIXED = regex(
     r"|workaround) (?:\w+ )?(?:fixe[sd]|solve[sd]|resolve[sd]|helped)\b"
     r"|\b(?:this|that|it|which|\w+ing (?:(?!, ?(?:i|we|what) )[^!?;]){1,80}?) (?<!\bis )(?<!\bare )"
     r"(?<!\bwas )(?<!\bbe )(?<!\bnothing )(?<!\bnone )(?<!\bneither )(?<!\bnever )(?<!\bhardly )(?<!\bnot )"
-    r"(?:fixed|solved|resolved|did the trick|helped)\b"
+    r"(?<!\ba )(?<!\ban )(?<!\bthe )(?<!\bof )(?<!\bfor )(?<!\bany )(?<!\beach )(?<!\bat )(?<!\bto )"
+    r"(?:fixed(?! (?:points?|sizes?|shapes?|lengths?|numbers?|seeds?|steps?|values?|batch\w*)\b)|solved"
+    r"|resolved|did the trick|helped)\b"
     r"|\bable to (?:\w+ )?(?:reduc|avoid|prevent|lower|run|train|keep)\w*\b[^.]{0,60}? by (?:not )?\w+ing\b"
     r"|\b(?:using|calling|setting|replacing) [^,;]{1,80}? (?:can |does )?(?:avoid|prevent)(?:s|ed)?\b"
     r"[^.]{0,30}\b(?:leak|memory|OOM)"
@@ -277,8 +279,12 @@ _NO_SUSPECT = regex(
     r" (?:has|have|had|is|leaks?|keeps?)"
     r"|leak\w*(?: \w+)? (?:in|of|by|from) (?:jax|tensorflow|tf|keras|xla))\b"
     r"|\bleak(?:s|ing|age)?\b(?! (?:in|from|of|by|at|comes|is in) (?:my|our|the|this|that|\w+\())"
+    r"|(?:\bnot|\bnever|n't|\bnor) (?:\w+ ){0,3}?(?:de-?allocat|free[ds]?\b|freeing|releas|garbage|collect"
+    r"|clean|clear|delet|let go)"
 )
-"""What tells no part of a program: that memory runs out, that something leaks, what would help."""
+"""What tells no part of a program: that memory runs out, that something leaks or is not freed, what would
+help.
+"""
 _ASKS = regex(
     r"(?i)\bwhat (?:was|is) (?:the|your) (?:solution|fix)\b"
     r"|\b(?:find|found|know|have|got) (?:an?y? |the )?(?:\w+ )?(?:solution|fix|workaround)s?\b"
@@ -320,6 +326,8 @@ _CAUSED = regex(
 _HAS_CAUSED = regex(
     r"(?i)\b(?:it|this|that|problem|issue|error|leak|crash) (?:had|has) (?:something )?to do with \w"
     r"|\bcaused this (?:\w+ )?(?:error|issue|problem|crash|oom|leak)\b"
+    r"|\b(?:due to|because(?: of)?|since|as) [^.;?]{4,160}\bmemory\b[^.;?]{0,60}"
+    r"\b(?:becomes?|scales?|grows?|goes|is|then needs) (?:\w+ ){0,2}?(?:O\(|quadratic|N\^2)"
 )
 """The same where a `not` may be a part of the cause."""
 _NOT_FIXED = regex(
@@ -601,7 +609,17 @@ def _names_a_cause(sentence: str) -> bool:
     """Whether a clause names the cause, and neither doubts it nor says that memory is short."""
     if _OF_SHORTAGE.search(sentence):
         return False
-    return any(not _NOT_FIXED.search(clause) and _CAUSED.search(clause) for clause in _PARTED.split(sentence))
+    return any(
+        not (_NOT_FIXED.search(clause) or _OF_A_SYMPTOM.search(clause)) and _CAUSED.search(clause)
+        for clause in _PARTED.split(sentence)
+    )
+
+
+_OF_A_SYMPTOM = regex(
+    r"(?i)\b(?:problem|issue|trouble) is that (?:\w+ ){1,6}?(?:leak|run(?:s|ning)? out|out of memory|OOM"
+    r"|(?:memory|RAM|usage) (?:\w+ ){0,3}?(?:grow|increas|ris|fill|explod))"
+)
+"""What is to be explained: `my problem is that something leaks`."""
 
 
 _PARTED = regex(r"[,;](?!\d)")
