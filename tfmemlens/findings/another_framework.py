@@ -55,6 +55,7 @@ _TOO_LATE = "came after TensorFlow had started the GPU"
 _UNFINISHED = "did not finish a command buffer"
 _IN_32_BITS = "where 32 bits hold it"
 _OF_A_SOLVER = "a solver of differential equations"
+_OF_THREADS = "no further thread"
 _HELP = {
     _A_COMPILER: Remedy(
         "let fewer compilers run at once (each may take 2 GB and more), or add swap; or install the wheel"
@@ -115,12 +116,18 @@ _HELP = {
         "ulimit -n 65535",
         slug="more-open-files",
     ),
+    "Ray had no disk left": Remedy(
+        "let Ray's objects lie on a disk with room, or keep fewer of them: what is put into its store stays,"
+        " first in RAM and then on disk, as long as a reference to it is held",
+        "df -h /tmp/ray; ray memory   # then: ray.init(_temp_dir='/scratch/ray'); del old_refs",
+        slug="room-for-files",
+    ),
     "disk was full": Remedy(
         "free the disk, or write elsewhere; keep fewer checkpoints",
         "df -h .   # tf.train.CheckpointManager(ckpt, folder, max_to_keep=3)",
         slug="room-for-files",
     ),
-    "no further thread": Remedy(
+    _OF_THREADS: Remedy(
         "run fewer threads and processes (workers of the input pipeline, jobs on the same machine), or raise"
         " the limit: of the user, and of the container's processes; now and then host RAM is what is missing",
         "ulimit -u; cat /sys/fs/cgroup/pids.max",
@@ -366,6 +373,7 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(
                 *((ended[0],) if ended else ()),
                 *((BUILD_ONCE,) if _grew(case, what, line) else ()),
+                *((_COMPILED_ONCE,) if _OF_THREADS in what and "LLVM" in line.text else ()),
                 *(_smaller_blocks(case) if _ON_CHIP in what else ()),
                 *(after_a_silence(line) if OF_A_HEARTBEAT in what else ()),
                 *((_NO_SHAPE,) if _PREPARE in what and _OF_NO_SHAPE.search(line.text) else ()),
@@ -393,6 +401,13 @@ def _without_consequences(told: Sequence[tuple[str, Line]]) -> Iterator[tuple[st
             yield what, line
 
 
+_COMPILED_ONCE = Remedy(
+    "LLVM is the compiler: see whether something is compiled at each step, which is slow and takes threads"
+    " each time (a jitted function that is defined anew inside another, a new lambda or shape); nothing"
+    " should be after the first steps",
+    "jax.config.update('jax_log_compiles', True)   # then jit the outer function, once",
+    slug="compile-once",
+)
 _OF_NO_SHAPE = regex(r"(?i)dim\w*\b[^\n]{0,40}? != \d \(0 != \d\)")
 _NO_SHAPE = Remedy(
     "the op's input has 0 dimensions where it needs more: the converter was given no shape for it. Convert"

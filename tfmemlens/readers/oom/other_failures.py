@@ -330,20 +330,30 @@ ELSEWHERE = {
         " exists ('/tmp/cache_0.lockfile').",
         needs="caching iterator",
     ),
+    "Ray had no disk left to spill its objects to": LineRule(
+        r"\bOutOfDiskError\b|\bfile_system_monitor\.cc\b[^\n]{0,80}over 95% full"
+        r"|(?i:\bray\b[^.\n]{0,40}\bspill\w*\b[^.\n]{0,20}\b(?:out of dis[ck]|dis[ck] full|no space)\b)",
+        "ray.exceptions.OutOfDiskError: Local disk is full",
+        "Ray spills until it is out of disk",
+        needs=("outofdisk", "out of dis", "file_system_monitor", "disk full", "disc full", "no space"),
+    ),
     "the disk was full": LineRule(
         r"(?<!posix_fallocate failed : )No space left on device(?!: '/dev/shm/)"
         r"|(?i:\b(?:runs?|ran|running) (?:\w+ )?out of (?:disk|disc|hard drive|storage)\b)"
+        r"|(?i:(?<!spill )\bout[- ]of[- ]dis[ck](?: space)? (?:error|exception|failure|problem)s?\b)"
         r"|low on resource: ephemeral-storage|local ephemeral storage limit"
         r"|ephemeral local storage usage exceeds|EmptyDir volume \S{1,80} exceeds the limit",
         "ResourceExhaustedError: /logs/model.ckpt-1000.tempstate; No space left on device",
         "the machine quickly runs out of storage",
+        "it ends with an out of disk error after an hour",
         "The node was low on resource: ephemeral-storage. Container trainer was using 52428800Ki",
         "Pod ephemeral local storage usage exceeds the total limit of containers 20Gi.",
         'Usage of EmptyDir volume "cache" exceeds the limit "8Gi".',
         needs=(
             "no space",
-            "out of disk",
-            "out of disc",
+            "out of dis",
+            "out-of-dis",
+            "outofdisk",
             "out of hard",
             "out of storage",
             "ephemeral",
@@ -644,7 +654,7 @@ STARTUP = {
         needs=("cuinit", "no nvidia gpu"),
     ),
     "JAX found no accelerator that it can use, so it runs on the CPU": LineRule(
-        r"[Ff]alling back to cpu\b|falling back to CPU\b|Unable to initialize backend '(?:cuda|rocm|gpu)'"
+        r"[Ff]alling back to cpu\b|falling back to CPU\b|Unable to initialize backend '(?:cuda|gpu)'"
         r"|CUDA backend failed to initialize",
         "An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling"
         " back to cpu.",
