@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from tfmemlens.findings import processes_on_one_device
 from tfmemlens.findings.support import code_snippets, part_for_jax, remedies
+from tfmemlens.findings.support.board import JETSON, board
 from tfmemlens.findings.support.jax_told import OFF_THE_GPU
 from tfmemlens.findings.support.libraries import library_of, of_handle
 from tfmemlens.findings.support.own_tasks import share_one
@@ -355,6 +356,14 @@ def _another_reason(case: Case, library: str, handle: bool) -> _Reason | None:
             " is the cause, rather than memory",
             Evidence("versions are named", line),
         )
+    if small := _small_program(case):
+        on_board = board(case)
+        return _Reason(
+            f"{library} could not start in a program that makes hardly anything ({small.place}):"
+            f" {_NO_MATCH}, or another process holds the device",
+            Evidence("the program", small),
+            remedy=_OF_A_JETSON if on_board and on_board[0] == JETSON else None,
+        )
     if setting := _room_is_left(case):
         name, value, line = setting
         return _Reason(
@@ -363,6 +372,32 @@ def _another_reason(case: Case, library: str, handle: bool) -> _Reason | None:
             Evidence("room is left for it", line),
         )
     return None
+
+
+_MOST_STATEMENTS, _LARGE = 4, 1000
+_OF_A_JETSON = Remedy(
+    "a Jetson's GPU is part of its board, and wheels of CUDA's libraries that pip brings are mostly built for"
+    " cards: take a JAX that is built for this JetPack, and let it find JetPack's own CUDA",
+    "pip list | grep nvidia   # of pip; JetPack's: dpkg -l | grep -E 'cuda|cudnn|cusolver'",
+    slug="build-for-this-board",
+)
+
+
+def _small_program(case: Case) -> Line | None:
+    """The line of a quoted program of JAX that is nothing but imports and a call of small arrays."""
+    told = case.capture.surroundings
+    if framework_of(case) != JAX or not told.shows("using JAX"):
+        return None
+    import ast  # only where there is code
+
+    program = list(told.program())
+    nodes = [node for each in program for node in each.nodes]
+    figures = [each.value for each in nodes if isinstance(each, ast.Constant) and isinstance(each.value, int)]
+    calls = [each for each in program if not isinstance(each.node, ast.Import | ast.ImportFrom)]
+    simple = all(isinstance(each.node, ast.Expr | ast.Assign) for each in calls)
+    if not calls or not simple or len(program) > _MOST_STATEMENTS or max(figures, default=_LARGE) >= _LARGE:
+        return None
+    return calls[-1].line_of(calls[-1].node)
 
 
 def _room_is_left(case: Case) -> tuple[str, str, Line] | None:
