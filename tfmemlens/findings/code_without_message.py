@@ -5,7 +5,8 @@ large: an array that a jitted function captures, a matrix of derivatives, what a
 whole before it is sharded.
 When it fires: no message was found, a line of the text speaks of memory that ran out, and the quoted code
 imports or calls JAX and shows one of these. Where words only say that memory is much, a derivative whose
-passes are counted by the shapes of the code, or the gradient of a scan.
+passes are counted by the shapes of the code, a captured array that states its size, or the gradient of a
+scan.
 What to do: what the construct asks for; the message of the failure would tell how much was requested.
 """
 
@@ -31,6 +32,7 @@ def check(case: Case) -> Iterator[Finding]:
         return
     said = told.shows("running short")
     from tfmemlens.findings.support.jax_program import (  # reads trees
+        captured_by_program,
         derivatives_by_program,
         made_by_program,
         stacked_by_program,
@@ -44,8 +46,12 @@ def check(case: Case) -> Iterator[Finding]:
         counted = derivatives_by_program(told)
         if counted and (counted.explains or 0) >= _LEAST_BYTES:
             said, made, weak = line, counted, True
+        elif counted is None and (held := captured_by_program(told, _LEAST_BYTES)):
+            said, made, weak = line, held, True
         elif counted is None and (kept := stacked_by_program(told, within=True)):
             said, made, weak = line, kept, True
+    if made and told.setting("clear_caches") and any(each.slug == "start-anew" for each in made.remedies):
+        made = None  # the programs that it compiles are dropped
     if said is None or made is None:
         return
     both = compared(case)

@@ -259,6 +259,8 @@ def _why_killed(case: Case, moment: Moment, said: str) -> str:
         because += f"; {last_large(case).rpartition('; ')[2]}, while steps ran"
     if large := one_large(case, moment):
         because += large.words
+    if (at := case.capture.surroundings.shows("ended at a stage")) and (stage := _STAGE.search(at.text)):
+        because += f'; {at.place} says when: "{stage[0].strip()}"'
     line = being_saved(case, moment)
     if line and framework_of(case) == TORCH_XLA:
         because += (
@@ -304,6 +306,9 @@ def _why_killed(case: Case, moment: Moment, said: str) -> str:
     elif shown := of_its_data(case) or in_the_code(case, moment):
         because += f"; most likely {shown.what}"
     return because
+
+
+_STAGE = regex(r"(?i)\b(?:upon|when|once|as soon as|right after) [^.,;\n]{3,80}")
 
 
 def _why_refused(case: Case, moment: Moment, pinned: bool) -> str:

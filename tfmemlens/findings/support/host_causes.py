@@ -231,6 +231,38 @@ _INTO_SHARDS = Remedy(
 )
 
 
+_READS = regex(
+    r"(?i)\A[^(=]{0,80}\b(?:restor|load)(?:e|es|ed|ing)\b[^(=\n]{0,40}\b(?:checkpoints?|weights|params)\b"
+)
+
+
+def _being_read(case: Case) -> Iterator[Grower]:
+    """Weights that were being read when the process was killed, as the title or its log says, where no step
+    follows.
+    """
+    told = case.capture.surroundings
+    line = told.shows("jax: restoring")
+    if framework_of(case) != JAX or line is None or not _READS.search(line.text):
+        return
+    if told.steps or told.progress or told.shows("training") or told.shows("saving in words"):
+        return
+    yield Grower(
+        f"what reading the weights takes ({line.place}): as they lie in the file and as the program wants"
+        " them, for a moment both",
+        line,
+        (_ROOM_TO_READ,),
+    )
+
+
+_ROOM_TO_READ = Remedy(
+    "compare the checkpoint's size with the RAM that is free: reading it may take two to three times as much"
+    " (the file's arrays, their conversion, a state that is made first). A machine with more RAM or swap for"
+    " this part, or a smaller checkpoint, is what helps one who did not write the program",
+    "free -g; du -sh CHECKPOINT   # of Hugging Face: ~/.cache/huggingface/hub",
+    slug="room-to-read",
+)
+
+
 def _of_ray(case: Case) -> Iterator[Grower]:
     """The worker that Ray lists first, with most RAM, where it killed for the node's."""
     line = case.capture.surroundings.shows("a worker's RAM")
@@ -359,4 +391,5 @@ _CAUSES: tuple[Callable[[Case], Iterator[Grower]], ...] = (
     _of_its_settings,
     loader_workers,
     _told,
+    _being_read,
 )

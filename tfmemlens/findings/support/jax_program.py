@@ -77,6 +77,26 @@ _FLOAT = 4
 _LEAST_PART = 0.1
 
 
+def captured_by_program(told: Surroundings, least: int) -> MadeByLine | None:
+    """An array of so many bytes that a compiled function uses without being given it."""
+    program = list(told.program())
+    made = _captured(program)
+    name = made.what.partition("the array `")[2].partition("`")[0] if made else ""
+    stated = (
+        _stated_elements(node.value)
+        for _, node in _nodes(program, ast.Assign)
+        if isinstance(node.value, ast.Call) and name in map(last_name, node.targets)
+    )
+    return made if _FLOAT * max(stated, default=0) >= least else None
+
+
+def _stated_elements(call: ast.Call) -> int:
+    """The product of the sizes that a call of an array states in figures."""
+    shapes = [each for each in call.args if isinstance(each, ast.Tuple)]
+    sizes = [part.value for each in shapes for part in each.elts if isinstance(part, ast.Constant)]
+    return math.prod(each for each in sizes if isinstance(each, int)) if sizes else 0
+
+
 def derivatives_by_program(told: Surroundings) -> MadeByLine | None:
     """What the program's Hessian or Jacobian makes; None without one."""
     return _derivative(list(told.program()))

@@ -359,6 +359,17 @@ _JIT_THE_STEP = Remedy(
     "@jax.jit\ndef step(weights, opt_state, x, y): ...   # value_and_grad and optimizer.update inside",
     slug="compile-once",
 )
+_FEWER_STEPS_KEPT = Remedy(
+    "let the scan give back only what is looked at: nothing, a sum in its carry, or one state of every many"
+    " steps, by a scan within a scan",
+    "_, kept = jax.lax.scan(lambda s, xs: (jax.lax.scan(step, s, xs)[0],) * 2, state, blocks_of_xs)",
+    slug="fewer-saved",
+)
+_TO_THE_HOST = Remedy(
+    "or run the steps in several calls, and take what each gives off the device before the next",
+    "for i, part in enumerate(parts): state, ys = run(state, part); np.save(f'{i}.npy', ys)",
+    slug="in-pieces",
+)
 _FIRST_ROWS = (
     _Told(
         "jax: stored by the backward pass",
@@ -409,6 +420,12 @@ _FIRST_ROWS = (
         "a program for each",
         "the programs of functions that are made and compiled anew: JAX keeps each, with its constants",
         (_ONE_PROGRAM, _DROP_EACH),
+    ),
+    _Told(
+        "jax: stacked by a scan",
+        "what a scan gives back of each of its steps, stacked over all of them",
+        (_FEWER_STEPS_KEPT, _TO_THE_HOST),
+        grows=False,
     ),
     _Told("jax: closed over", "an array that the jitted function closes over", (AS_ARGUMENT,), grows=False),
     _Told(
@@ -715,6 +732,8 @@ def _of_rows(case: Case, rows: tuple[_Told, ...]) -> Iterator[Grower]:
             continue
         if row.fact == _DERIVATIVES and _REVERSE.search(line.text):
             row = replace(row, what=_ONE_FOR_EACH_OUTPUT, remedies=(_FORWARD, *row.remedies))
+        if row.fact == _DERIVATIVES and _SOLVES.search(line.text):
+            row = replace(row, what=_OF_A_SOLVER, remedies=(_MATRIX_FREE, _NO_JACOBIAN))
         if row.fact == _BROADCAST and not _OVER_FEATURES.search(line.text):
             row = replace(row, what=_PAIRS, remedies=(_PAIRS_IN_BLOCKS, _FEWER_POINTS))
         if row.fact == _BUFFER:
@@ -728,6 +747,25 @@ _REVERSE = regex(r"\bjacrev\(")
 _ONE_FOR_EACH_OUTPUT = (
     "one backward pass for each number of the result, all at once, as jacrev does: outputs x outputs numbers"
     " for its unit vectors alone"
+)
+_SOLVES = regex(
+    r"(?i)\b(?:root[- _]?find\w*|find_root|Newton|Dogleg|Levenberg\w*|Gauss[- ]?Newton|least[- _]squares"
+    r"|implicit (?:solver|step)s?|Kvaerno\d|ImplicitEuler)\b"
+)
+_OF_A_SOLVER = (
+    "the solver's Jacobian, unknowns x unknowns: a step of Newton's kind makes it whole, unless its linear"
+    " solver asks for products with it alone"
+)
+_MATRIX_FREE = Remedy(
+    "give the solver an iterative linear solver, which needs the Jacobian's product with a vector only (one"
+    " jvp each), or a preconditioned one where it converges slowly",
+    "optx.Newton(rtol=1e-5, atol=1e-5, linear_solver=lx.GMRES(rtol=1e-3, atol=1e-3))   # Optimistix, Lineax",
+    slug="hessian-products",
+)
+_NO_JACOBIAN = Remedy(
+    "or take a method that has no Jacobian: a fixed-point iteration (with Anderson's acceleration), or one"
+    " that keeps few vectors (limited-memory BFGS)",
+    slug="no-jacobian",
 )
 _FORWARD = Remedy(
     "where the function has fewer inputs than outputs, go forward: one pass for each input",
@@ -805,6 +843,33 @@ def _takes_all(case: Case) -> Grower | None:
         line,
         (_GROW,),
     )
+
+
+_ADAPTS = regex(r"\b(?:window|pathfinder|chees|meads)_adaptation\(")
+
+
+def _adaptation(case: Case) -> Grower | None:
+    """What BlackJAX's adaptation stacks of each of its steps, whether it is looked at or not."""
+    told = case.capture.surroundings
+    code = code_lines(told)
+    line = next((each for each in code if _ADAPTS.search(each.text)), None)
+    if line is None or any("adaptation_info_fn" in each.text for each in code):
+        return None
+    if told.shows("growing in words") and not told.shows("growing with a size"):
+        return None
+    what = (
+        f"what the adaptation gives back of each of its steps ({line.place}): position, gradient and more,"
+        " stacked over all steps, also where the result is thrown away"
+    )
+    return Grower(what, line, (_NOTHING_OF_STEPS,))
+
+
+_NOTHING_OF_STEPS = Remedy(
+    "let it give back nothing of its steps (newer BlackJAX), or take fewer steps at a time; a loop of your"
+    " own that keeps the last state alone does as well",
+    "window_adaptation(..., adaptation_info_fn=get_filter_adapt_info_fn())   # of blackjax.adaptation.base",
+    slug="return-less",
+)
 
 
 def _weights(case: Case) -> Grower | None:
@@ -920,5 +985,10 @@ def _remat_wanted(case: Case) -> Grower | None:
     return Grower(what, line, (_RECOMPUTE, _SHORTER))
 
 
-_OF_SETTINGS: tuple[Callable[[Case], Grower | None], ...] = (_capped, _takes_all, _lifted_without_jit)
+_OF_SETTINGS: tuple[Callable[[Case], Grower | None], ...] = (
+    _capped,
+    _takes_all,
+    _lifted_without_jit,
+    _adaptation,
+)
 _OF_SIZES: tuple[Callable[[Case], Grower | None], ...] = (_batch_of_each, _remat_wanted, _weights, _matrix)

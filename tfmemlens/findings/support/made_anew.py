@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TypeGuard
 
 from tfmemlens.findings.support.grower import Grower
@@ -78,7 +79,8 @@ class Anew:
 
     kind: str
     """`function`, `body` (of a loop of XLA), `static` (an argument), `instance` (of a class whose methods are
-    compiled for each), `shape`, `weights`, `loader`, `arrays`.
+    compiled for each), `shape`, `weights`, `loader`, `arrays`, `eager` (a library's call outside of jit, with
+    a lambda).
     """
     line: Line
     loop: Line
@@ -111,6 +113,11 @@ class _Finder:
         for _, call in trees:
             if isinstance(call, ast.Call) and last_name(call.func) in _COMPILES:
                 self._jitted |= _names(call.args)
+        self._within_jit = {
+            name
+            for each in self._jitted & self._functions.keys()
+            for name in _names(self._functions[each][1].body)
+        }
         self._static = dict(_static_arguments(node for _, node in trees))
         self._compiling = {
             node.name: method
@@ -214,8 +221,20 @@ class _Finder:
             yield Anew(kind, line, turn.line, f"{name}.{method}", _uses(turn.loop, node))
         elif self._compiles_what_it_gets(at, node) and _is_given_anew(node, turn.inside):
             yield Anew("body", line, turn.line, dotted(node.func))
+        elif self._is_left_outside(node, turn):
+            yield Anew("eager", line, turn.line, turn.called[-1])
         elif isinstance(node.func, ast.Name) and len(turn.called) < _DEEPEST:
             yield from self._called(node.func.id, turn)
+
+    def _is_left_outside(self, call: ast.Call, turn: _Turn) -> bool:
+        """Whether a library gets a lambda here, in a function that the program calls within jit elsewhere and
+        here outside of it.
+        """
+        given = [*call.args, *(word.value for word in call.keywords)]
+        outside = bool(turn.called) and turn.called[-1] in self._within_jit
+        return (
+            outside and _root(call.func) not in _KNOWN and any(isinstance(each, ast.Lambda) for each in given)
+        )
 
     def _called(self, name: str, turn: _Turn) -> Iterator[Anew]:
         """What a function of the program makes in each of its calls."""
@@ -459,6 +478,7 @@ def _calls_are_known(nodes: Sequence[ast.AST]) -> bool:
         for name in _names([target])
     }
     made = {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    made -= _objects_of_others(nodes, defined.keys() | jitted)
 
     def known(part: ast.AST, depth: int = 0) -> bool:
         for call in (each for each in ast.walk(part) if isinstance(each, ast.Call)):
@@ -474,6 +494,18 @@ def _calls_are_known(nodes: Sequence[ast.AST]) -> bool:
 
     loops = (each for each in nodes if isinstance(each, ast.For | ast.While))
     return all(known(part) for loop in loops for part in loop.body)
+
+
+def _objects_of_others(nodes: Sequence[ast.AST], own: AbstractSet[str]) -> set[str]:
+    """Names that are given what a library made: its methods may compile."""
+    return {
+        name
+        for each in nodes
+        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call)
+        if _root(each.value.func) not in _KNOWN | own
+        for target in each.targets
+        for name in _names([target])
+    }
 
 
 def _words(node: ast.AST) -> set[str]:
@@ -493,7 +525,7 @@ def _root(node: ast.AST) -> str:
 def growers(case: Case) -> Iterator[Grower]:
     """The same in words, with what helps, for the framework that runs it."""
     kinds = {
-        JAX: ("arrays", "static", "instance", "function", "body", "shape", "weights"),
+        JAX: ("arrays", "static", "instance", "function", "body", "shape", "weights", "eager"),
         TORCH_XLA: ("loader",),
     }.get(framework_of(case) or "", ())
     program = case.capture.surroundings.program()
@@ -504,8 +536,10 @@ def growers(case: Case) -> Iterator[Grower]:
         found = list(told_to_repeat(program, grows))
     for kind in kinds:
         for each in (one for one in found if one.kind == kind):
-            if kind == "shape" and not grows:
+            if kind in ("shape", "eager") and not grows:
                 continue
+            if told.setting("clear_caches") and kind not in ("arrays", "weights", "loader"):
+                continue  # the programs that it compiles are dropped
             yield Grower(_in_words(each), each.line, _remedies(each), sure=kind in _SHOWN)
 
 
@@ -571,6 +605,11 @@ def _in_words(made: Anew) -> str:
             f"{made.line.place} gives `{made.name}` another function in {of_loop}: outside of jit each is"
             " compiled, and its program stays"
         )
+    if made.kind == "eager":
+        return (
+            f"what {of_loop} traces anew: `{made.name}` runs outside of jit there, and {made.line.place}"
+            " gives the library another lambda each time, so that what it compiles with it is compiled again"
+        )
     return (
         f"{made.line.place} makes and compiles another function in {of_loop}, which keeps what it closes"
         " over: its program stays as long as the function, in early releases of JAX until the end"
@@ -595,6 +634,8 @@ def _remedies(made: Anew) -> tuple[Remedy, ...]:
         return (_FEW_SHAPES, _CLEAR_SHAPES)
     if made.kind == "body":
         return (_one_body(made), _CLEAR)
+    if made.kind == "eager":
+        return (_jitted_once(made), _CLEAR)
     return (_above_the_loop(made), _CLEAR)
 
 
@@ -614,6 +655,14 @@ def _above_the_loop(made: Anew) -> Remedy:
     return Remedy(
         f"make the function once, above the loop on {made.loop.place}{given}",
         f"{code}   # above the loop" if fits else None,
+        slug="compile-once",
+    )
+
+
+def _jitted_once(made: Anew) -> Remedy:
+    return Remedy(
+        f"put what the turn computes with `{made.name}` into one jitted function above the loop on"
+        f" {made.loop.place}, and give it what changes as arguments: it is traced once then, lambda and all",
         slug="compile-once",
     )
 

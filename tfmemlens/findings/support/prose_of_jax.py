@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.layout_maps import SHARDED_BY_NAME
 from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.findings.support.which_memory import only_of_a_leak
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -131,6 +132,22 @@ def fits_without_draws(told: Surroundings) -> bool:
     return told.shows("fitting a distribution") is not None and told.shows("drawing chains") is None
 
 
+def grows_from_run_to_run(told: Surroundings) -> bool:
+    """Whether memory grows, and the text tells of several runs, or does not show that there is only one."""
+    if told.shows("growing in words") is None or told.shows("growing with a size"):
+        return False
+    short = told.shows("running short")
+    return any(map(told.shows, _SEVERAL_RUNS)) or short is None or only_of_a_leak(short)
+
+
+_SEVERAL_RUNS = (
+    "many runs before",
+    "models in a loop",
+    "failing late",
+    *(f"again at each {unit}" for unit in ("call", "run", "model", "trial", "fold")),
+)
+
+
 def of_constructs(case: Case) -> Iterator[Remedy]:
     """What helps, the most particular first; code only where the program is JAX's."""
     jax = framework_of(case) == JAX
@@ -161,7 +178,7 @@ def _named(case: Case, jax: bool) -> Iterator[Remedy]:
     samples = (case.api.library == "NumPyro" or told.shows("sampling")) and not late
     samples = samples and not fits_without_draws(told)
     if samples:
-        yield SAMPLER_MADE_ONCE if told.shows("growing in words") else FEWER_DRAWS
+        yield SAMPLER_MADE_ONCE if grows_from_run_to_run(told) else FEWER_DRAWS
     grows = told.shows("growing in words")
     if grows is None or told.shows("running short") not in (None, grows):
         yield from _of_one_call(told, jax)
