@@ -356,6 +356,13 @@ def _another_reason(case: Case, library: str, handle: bool) -> _Reason | None:
             " is the cause, rather than memory",
             Evidence("versions are named", line),
         )
+    if setting := _room_is_left(case):
+        name, value, line = setting
+        return _Reason(
+            f"{library} could not start although {name}={value} ({line.place}) leaves room outside"
+            f" {framework_name(case)}'s pool: {_NO_MATCH}",
+            Evidence("room is left for it", line),
+        )
     if small := _small_program(case):
         on_board = board(case)
         return _Reason(
@@ -364,17 +371,11 @@ def _another_reason(case: Case, library: str, handle: bool) -> _Reason | None:
             Evidence("the program", small),
             remedy=_OF_A_JETSON if on_board and on_board[0] == JETSON else None,
         )
-    if setting := _room_is_left(case):
-        name, value, line = setting
-        return _Reason(
-            f"{library} could not start although {name}={value} ({line.place}) leaves room outside"
-            f" {framework_name(case)}'s pool: {_NO_MATCH}",
-            Evidence("room is left for it", line),
-        )
     return None
 
 
 _MOST_STATEMENTS, _LARGE = 4, 1000
+_MODULES = frozenset({"jax", "jnp", "np", "numpy", "print"})
 _OF_A_JETSON = Remedy(
     "a Jetson's GPU is part of its board, and wheels of CUDA's libraries that pip brings are mostly built for"
     " cards: take a JAX that is built for this JetPack, and let it find JetPack's own CUDA",
@@ -393,9 +394,13 @@ def _small_program(case: Case) -> Line | None:
     program = list(told.program())
     nodes = [node for each in program for node in each.nodes]
     figures = [each.value for each in nodes if isinstance(each, ast.Constant) and isinstance(each.value, int)]
+    names = [each for each in nodes if isinstance(each, ast.Name)]
+    known = _MODULES | {each.id for each in names if isinstance(each.ctx, ast.Store)}
     calls = [each for each in program if not isinstance(each.node, ast.Import | ast.ImportFrom)]
     simple = all(isinstance(each.node, ast.Expr | ast.Assign) for each in calls)
-    if not calls or not simple or len(program) > _MOST_STATEMENTS or max(figures, default=_LARGE) >= _LARGE:
+    if not calls or not simple or len(program) > _MOST_STATEMENTS or not {each.id for each in names} <= known:
+        return None
+    if max(figures, default=_LARGE) >= _LARGE:
         return None
     return calls[-1].line_of(calls[-1].node)
 

@@ -393,7 +393,7 @@ TABLE: dict[str, Applicability] = {
     "no-jacobian": Applicability(_OF_JAX),
     "less-of-the-square": _ANYWHERE,
     "room-to-read": _ANYWHERE,
-    "build-for-this-board": Applicability(_OF_JAX, shell=True),
+    "build-for-this-board": Applicability(_OF_JAX),
     "clear-the-exception": _ANYWHERE,
     "one-shape-of-jax": Applicability(_OF_JAX),
     "without-random-weights": Applicability(_OF_JAX),
