@@ -256,6 +256,10 @@ CASES: dict[str, tuple[str, str]] = {
         "max_workspace_size_bytes=(1 << 33)\nDefaultLogger runtime.cpp (24) - Cuda Error in allocate: 2\n",
         "max_workspace_size_bytes=(1 << 33)\nDefaultLogger runtime.cpp (24) - Cuda Error in allocate: 3\n",
     ),
+    "memory-in-question": (
+        "import jax\nThe step with nnx.jit consumes twice memory than the plain one.",
+        "import jax\nThe step with nnx.jit takes twice the time of the plain one.",
+    ),
     "code-without-message": (
         "import jax\nh = jax.hessian(loss)(w)\nthis ends with an OOM\n",
         "import jax\nh = jax.grad(loss)(w)\nthis ends with an OOM\n",

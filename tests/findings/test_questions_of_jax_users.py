@@ -238,3 +238,36 @@ def test_when_it_was_killed_is_quoted() -> None:
     said = "jax: memory spikes and it is OOM killed upon reaching the last sample\nKilled\n"
     assert 'says when: "upon reaching the last sample"' in explained(said).verdict
     assert "says when" not in explained("jax: it is killed on my machine\nKilled\n").verdict
+
+
+def test_what_the_writer_names_as_the_cause_decides_what_helps() -> None:
+    said = "About flax\nThe OOM is caused by storing the metrics of each step in a list on the device.\n"
+    assert "results that a container keeps on the device (line 2)" in explained(said).verdict
+    assert offered(said)[0] == "keep-numbers"
+    other = "About flax\nThe OOM is caused by the large images.\n"
+    assert "container" not in explained(other).verdict
+
+
+def test_programs_that_fill_memory_are_compiled_once() -> None:
+    said = "With jax the compiled functions take up much memory until it runs out of memory.\n"
+    assert offered(said)[0] == "compile-once"
+    assert "compile-once" not in offered("With jax the compiled function runs out of memory.\n")
+
+
+@pytest.mark.parametrize(
+    "said", ["Is there a way to monitor memory in jax?", "How can I measure jax memory?"]
+)
+def test_how_to_measure_is_answered(said: str) -> None:
+    assert "asks how to measure" in explained(f"{said}\n").verdict
+    assert "peak_bytes_in_use" in first(f"{said}\n")
+
+
+def test_gpu_memory_stays_a_gpus_where_a_worker_is_told_to_use_the_cpu() -> None:
+    text = 'About jax\nEach worker depletes the available GPU memory.\nos.environ["JAX_PLATFORMS"] = "cpu"\n'
+    assert "a device's memory" in explained(text).verdict
+    assert "host RAM" in explained(text.replace("GPU memory", "memory")).verdict
+
+
+def test_processes_on_the_same_gpu_are_told() -> None:
+    text = "About jax\nAll processes try to use the same gpu, which ends in OOM errors.\n"
+    assert "several processes on one GPU" in explained(text.replace("try to use", "are using")).verdict

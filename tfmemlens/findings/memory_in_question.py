@@ -59,6 +59,17 @@ _NESTED = Remedy(
     "jax.lax.scan(jax.checkpoint(block_of_steps), state, blocks)   # each block a scan of its own",
     slug="recompute-some",
 )
+_MEASURE = Remedy(
+    "read what JAX's pool has in use, now and at its peak (a GPU, a TPU): nvidia-smi shows the pool, full or"
+    " empty; who holds it is in a device memory profile",
+    "jax.local_devices()[0].memory_stats()['peak_bytes_in_use']   # jax.profiler.save_device_memory_profile",
+    slug="see-real-use",
+)
+_PLAN_FIRST = Remedy(
+    "or ask the compiler before anything runs: arguments, results and temporaries of one call",
+    "print(jax.jit(f).lower(*args).compile().memory_analysis())",
+    slug="see-the-plan",
+)
 _OF_MEMORY = regex(r"(?i)\b(?:memory|V?RAM|HBM|[GM]i?B)\b")
 
 
@@ -84,6 +95,9 @@ def check(case: Case) -> Iterator[Finding]:
         )
         again = (_NESTED,) if told.shows("jax: recomputing") else STEPS_AGAIN[:1]
         yield _finding(what, loop, *again, *STEPS_AGAIN[1:])
+    elif line := told.shows("jax: asks how to measure"):
+        what = f"{line.place} asks how to measure what a program takes"
+        yield _finding(what, line, _MEASURE, _PLAN_FIRST)
     elif (buffer := told.shows("learning from a buffer")) and at_issue:
         what = f"most likely the replay buffer ({buffer.place}), which is made whole before the first step"
         yield _finding(what, buffer, smaller_replay(told))

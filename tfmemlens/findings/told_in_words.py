@@ -40,6 +40,7 @@ from tfmemlens.findings.support.contrasted import (
 )
 from tfmemlens.findings.support.grounds import Guess, claim, unknown
 from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.jax_told import of_the_named_cause
 from tfmemlens.findings.support.last_line import WHY_SILENT, quoted, speaks_of_memory
 from tfmemlens.findings.support.pool_of_jax import told_of_the_pool
 from tfmemlens.findings.support.program_lines import code_lines
@@ -187,6 +188,8 @@ def check(case: Case) -> Iterator[Finding]:
     if grows and said and (only_of_a_leak(said) or only_killed(said)):
         said = None  # what speaks of a leak says the same
     likely = told_mechanism(case)
+    if likely is None and (named := stated_cause(case)):
+        likely = of_the_named_cause(case, named[1])
     stays = likely or told.shows("reloading models") or situation(case).program == "C++"
     line = said or grows or (told.shows("kept in words") if stays else None)
     if line is None and told.shows("after an OOM"):

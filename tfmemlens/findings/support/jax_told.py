@@ -23,7 +23,7 @@ from tfmemlens.findings.support.prose_of_jax import (
     fits_without_draws,
 )
 from tfmemlens.findings.support.residues import FEWER_RESIDUES, with_host_ram
-from tfmemlens.findings.support.situation import JAX
+from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.stated_weights import (
     STATED_MATRIX,
     StatedWeights,
@@ -427,6 +427,12 @@ _FIRST_ROWS = (
         (_FEWER_STEPS_KEPT, _TO_THE_HOST),
         grows=False,
     ),
+    _Told(
+        "jax: programs take memory",
+        "programs that are compiled anew, and kept",
+        (COMPILED_ONCE, _DROP_PROGRAMS),
+        unless=("jax: closed over", "many shapes", "jax: new shapes"),
+    ),
     _Told("jax: closed over", "an array that the jitted function closes over", (AS_ARGUMENT,), grows=False),
     _Told(
         "jax: closed over",
@@ -669,6 +675,32 @@ def anew_while_it_grows(case: Case) -> Iterator[Grower]:
     told = case.capture.surroundings
     if _grows(told) and told.program():
         yield from made_anew(case)
+
+
+def of_the_named_cause(case: Case, line: Line) -> Grower | None:
+    """The row that the line tells of in which the writer names the cause, whether memory grows or not: the
+    writer's word goes first.
+    """
+    told = case.capture.surroundings
+    rows = (each for each in (*_FIRST_ROWS, *_ROWS) if each.fact in _MAY_BE_NAMED)
+    row = next((each for each in rows if told.shows(each.fact) == line), None)
+    if row is None or framework_of(case) != JAX:
+        return None
+    return Grower(f"{row.what} ({line.place})", line, row.remedies, sure=True, fact=row.fact)
+
+
+_MAY_BE_NAMED = frozenset(
+    {
+        "jax: values kept",
+        "jax: stacked by a scan",
+        "jax: programs take memory",
+        "jax: recompiling",
+        "jax: static arguments",
+        "jax: new shapes",
+        "jax: closed over",
+    }
+)
+"""What a writer may name as the cause in one sentence."""
 
 
 def _grows(told: Surroundings) -> bool:

@@ -73,6 +73,7 @@ def only_killed(line: Line) -> bool:
     return bool(_KILLED.search(line.text)) and not RAN_OUT.search(without_denials(line.text))
 
 
+_GPU_MEMORY = regex(r"(?i)\bGPU(?:'s)? (?:memory|RAM)\b|\bVRAM\b|\bHBM\b")
 _OF_A_LEAK = regex(r"(?i)\bleak")
 _ENDS_IN_IT = regex(
     r"(?i)\bOOM|\bout of\b|exhaust|\bcrash|\bkill|\bfull\b|\berror|\bfail|\bdie[sd]?\b|\bno (?:more )?memory"
@@ -98,7 +99,8 @@ def whose(case: Case, line: Line) -> str:
         return HOST
     if least_bytes(line.text) and not _HOST.search(line.text):
         return DEVICE
-    if told.shows("raising MemoryError") or only_killed(line) or without_gpu(case):
+    of_a_gpu = _GPU_MEMORY.search(line.text) and not _HOST.search(line.text)
+    if told.shows("raising MemoryError") or only_killed(line) or (without_gpu(case) and not of_a_gpu):
         return HOST
     killed = told.shows("killed in words") and not told.shows("raising an exception")
     if killed and not (_DEVICE.search(line.text) or told.shows("device memory in words")):

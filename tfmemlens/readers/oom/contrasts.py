@@ -313,7 +313,8 @@ _OWN_CLAUSE = regex(r"(?i)[,;:] ?(?:(?:which|and|but|so|then) )?(?:i|we) (?:have
 """A clause of its own: what the clauses before it deny says nothing of it."""
 _WONDERS = regex(r"(?i)\bwonder|\b(?:could|can|may|might|would|should) (?:be|have been)\b")
 _CAUSED = regex(
-    r"(?i)\broot cause(?::| is| was)|\bit turn(?:s|ed) out (?:that )?\w+ \w"
+    r"(?i)\broot cause(?: (?:of|for|behind) (?:the |my )?\w+)?(?::| is| was| (?:seems|appears) to be)"
+    r"|\bit turn(?:s|ed) out (?:that )?\w+ \w"
     r"|\b(?:which|that|this) (?:causes?|caused|leads? to|led to|results? in) (?:an? |the |my )?(?:\w+ )?"
     r"(?:OOM|out[- ]of[- ]memory|memory leak)\b"
     r"|\breali[sz]ed (?:that )?(?:I|we|it|my|our|the \w+) (?:was|were|had|did|forgot|am|is)\b"

@@ -119,6 +119,8 @@ _MENTIONS = Words(
     "reamer",
     "ultinerf",
     "aphCast",
+    "nk.",
+    "expect_and_grad",
     "ptimistix",
     "ineax",
     "inygp",
@@ -144,7 +146,7 @@ _TENSORFLOW = regex(
     r"|\bcluster_\d+(?:_\d+)?/xla_run\b|\bjit_compile\b|\bintel[_-]extension[_-]for[_-]tensorflow\b"
 )
 _JAX = regex(
-    r"\bjax(?:lib|_src|3d)?(?:[./\\ :,_'`\")\[=<>~-]|\Z)|\b[Ff]lax\b|_flax(?:_|\b)|JaxRuntimeError"
+    r"\bjax(?:lib|_src|3d)?(?:[./\\ :,_'`\")\[=<>~?!;-]|\Z)|\b[Ff]lax\b|_flax(?:_|\b)|JaxRuntimeError"
     r"|\bp(?:map|jit)(?:ped"
     r"|\b)|\bjit\("
     r"|\bxla_bridge\.py\b|\bUnable to initialize backend '|\bjitted (?:function|step|update|loop|code)s?\b"
@@ -152,6 +154,7 @@ _JAX = regex(
     r"|\bjit_(?!compile\b)\w"
     r"|XLA_PYTHON_CLIENT|\bxla_force_host_platform_device_count"
     r"|\blax\.(?:scan|map|while_loop|fori_loop|cond|switch)\b"
+    r"|\bnk\.(?:operator|vqs|VMC|Vmc|driver|sampler|optimizer|models|hilbert|graph)\b|\bexpect_and_grad\b"
     r"|\bneural_tangents\b|\bhaiku\b|\b(?:jnp|eqx)\.\w|\bequinox\b|\bnumpyro\b|\bJAX\b"
     r"|\b(?:[Bb]rax|MJX|mjx|[Tt]rax|MaxText|[Mm]axtext)\b(?!\.js)|\bJax\b(?!['\u2019])"
     r"|\b(?:jaxline|jaxopt|[Bb]lackjax|BlackJAX|NumPyro|[Dd]iffrax|[Jj]raph|[Cc]hex|[Oo]rbax|paxml"

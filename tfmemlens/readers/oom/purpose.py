@@ -707,6 +707,8 @@ SHARING = LineRule(
     r"(?:[\w()-]{1,24} ){0,3}?\(?(?:apps?|applications?|games?|simulators?|simulations?|environments?"
     r"|editor|Unity"
     r"|Unreal|AirSim|CARLA|browser)\)? (?:is|are) (?:also )?(?:running|open|started)\b"
+    r"|\b(?:all|every|each)(?: of the)? process(?:es)?\b[^.!?]{0,30}\b(?:us(?:e|es|ing)|tak(?:e|es|ing)|on)"
+    r" the same (?:GPU|card|device)\b"
     r"|\b(?:another|a second|the other) (?:[\w-]{1,20} ){0,2}"
     r"(?:notebook|kernel|process|training|job|run|script)\b"
     r"[^.!?]{0,60}\b(?:same|this|the) (?:[\w-]{1,20} )?(?:GPU|card|device)\b"
@@ -728,6 +730,7 @@ SHARING = LineRule(
     "I have two Jupyter notebooks open on the same RTX 3090.",
     "we run four training processes on one GPU",
     "Another process uses the same GPU.",
+    "all processes try to use the same gpu",
     "If I have another notebook open which has used tensorflow",
     "for s in 0 1 2 3; do python train.py --seed $s & done",
     "scores = Parallel(n_jobs=4)(delayed(fit)(f) for f in folds)",

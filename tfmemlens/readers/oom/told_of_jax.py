@@ -637,6 +637,22 @@ STACKED = LineRule(
     needs="scan",
 )
 """What a scan gives back of each step is stacked."""
+COMPILED_TAKE = LineRule(
+    r"(?i)\b(?:compiled|jitted) (?:functions?|programs?|code|kernels|executables)\b[^.\n]{0,30}"
+    r"\b(?:take|fill|occupy|consume|eat|use|stay|remain|kept|keep)s?\b[^.\n]{0,40}\b(?:memory|RAM)\b"
+    r"|\baccumulat\w+ (?:\w+ ){0,2}(?:compil\w+|executables|programs)\b",
+    "the compiled functions take up a significant chunk of memory",
+    "the process accumulates XLA compilation memory",
+    needs=("compil", "jitted", "accumulat"),
+)
+"""Programs that are compiled fill memory, as the writer found."""
+HOW_TO_MEASURE = LineRule(
+    r"(?i)\b(?:ways?|how|methods?|possible|tools?)\b[^.?\n]{0,30}\b(?:to|can|do|for)\b[^.?\n]{0,20}"
+    r"\b(?:monitor|measur|trac[ek]|profil|know|determin|find out|estimat)\w*\b[^.?\n]{0,30}\bmemory\b",
+    "Is there a way to monitor memory usage programmatically in jax?",
+    "Is there a more direct way to know how much memory is required?",
+    needs="memory",
+)
 COMPLEXITY = LineRule(
     r"(?i)\b(?:space|memory) complexity\b",
     "the gradient has no constant space complexity",
@@ -650,6 +666,8 @@ TOLD_OF_JAX = {
     "jax: figures compared": FIGURES_COMPARED,
     "jax: complexity of memory": COMPLEXITY,
     "jax: stacked by a scan": STACKED,
+    "jax: programs take memory": COMPILED_TAKE,
+    "jax: asks how to measure": HOW_TO_MEASURE,
     "ended at a stage": AT_A_STAGE,
     "jax: scores in code": SCORES_IN_CODE,
     "works with a setting": WORKS_WITH,
