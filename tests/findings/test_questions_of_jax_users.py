@@ -271,3 +271,12 @@ def test_gpu_memory_stays_a_gpus_where_a_worker_is_told_to_use_the_cpu() -> None
 def test_processes_on_the_same_gpu_are_told() -> None:
     text = "About jax\nAll processes try to use the same gpu, which ends in OOM errors.\n"
     assert "several processes on one GPU" in explained(text.replace("try to use", "are using")).verdict
+
+
+def test_what_leaks_is_called_more_than_once() -> None:
+    code = "from functools import partial\nfrom jax import lax\nf = {}\n_, ys = lax.scan(f, carry, inputs)\n"
+    leaks = "# A memory leak with lax.scan\n" + code
+    assert (
+        "in each call (line 1 tells of a leak)" in explained(leaks.format("partial(step, weights)")).verdict
+    )
+    assert "in each call" not in explained(leaks.format("step")).verdict

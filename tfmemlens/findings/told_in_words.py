@@ -188,8 +188,8 @@ def check(case: Case) -> Iterator[Finding]:
     if grows and said and (only_of_a_leak(said) or only_killed(said)):
         said = None  # what speaks of a leak says the same
     likely = told_mechanism(case)
-    if likely is None and (named := stated_cause(case)):
-        likely = of_the_named_cause(case, named[1])
+    if likely is None and (stated := stated_cause(case)):
+        likely = of_the_named_cause(case, stated[1])
     stays = likely or told.shows("reloading models") or situation(case).program == "C++"
     line = said or grows or (told.shows("kept in words") if stays else None)
     if line is None and told.shows("after an OOM"):

@@ -532,7 +532,8 @@ def growers(case: Case) -> Iterator[Grower]:
     found = list(made_anew(program)) if kinds and program else []
     told = case.capture.surroundings
     grows = told.shows("growing in words") or told.shows("failing late")
-    if not found and grows and program and _REPEATED.search(grows.text) and "body" in kinds:
+    again = grows and (_REPEATED.search(grows.text) or _LEAKS.search(grows.text))
+    if not found and grows and again and program and "body" in kinds:
         found = list(told_to_repeat(program, grows))
     for kind in kinds:
         for each in (one for one in found if one.kind == kind):
@@ -544,6 +545,8 @@ def growers(case: Case) -> Iterator[Grower]:
 
 
 _REPEATED = regex(r"(?i)\brepeated\w*\b|\bloops?\b|\b(?:each|every) (?:call|time|iteration|step|run)\b")
+_LEAKS = regex(r"(?i)\bleak(?:s|ing|age)?\b")
+"""What leaks is called more than once."""
 _SHOWN = ("arrays", "static", "instance", "body")
 """What JAX keeps whatever holds the functions: runs of our own showed it."""
 
@@ -569,7 +572,8 @@ _NEWER_LOADER = Remedy(
 def _in_words(made: Anew) -> str:
     of_loop = f"each turn of the loop on {made.loop.place}"
     if not _LOOPS.match(made.loop.text):
-        of_loop = f"each call ({made.loop.place} tells of a loop)"
+        tells = "loop" if _REPEATED.search(made.loop.text) else "leak"
+        of_loop = f"each call ({made.loop.place} tells of a {tells})"
     if made.kind == "arrays":
         return (
             f"`{made.name}` ({made.line.place}), which keeps all arrays that are alive, those of earlier"
@@ -718,8 +722,11 @@ _CODE_OF_ONE_BODY = {
 
 def _one_body(made: Anew) -> Remedy:
     code = _CODE_OF_ONE_BODY.get(made.name.rpartition(".")[2])
+    where = f"above the loop on {made.loop.place}"
+    if not _LOOPS.match(made.loop.text):
+        where = "outside of what is called again"
     return Remedy(
-        f"define that function once, above the loop on {made.loop.place}, and give it what changes as"
+        f"define that function once, {where}, and give it what changes as"
         " arguments instead of closing over it; or jit the function around it",
         code.format(name=made.name) if code else None,
         slug="compile-once",
