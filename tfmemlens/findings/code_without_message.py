@@ -15,12 +15,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.contrasted import compared
+from tfmemlens.findings.support.which_memory import only_of_a_leak
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import GIB
 
 BASIS = Basis.NAME
 _COMPILED_ANEW = ("jax: recompiling", "many shapes")
+_GROW = ("start-anew", "one-shape-of-jax", "pass-as-argument")
+"""What helps against what is compiled again and again, or kept by a program."""
 _LEAST_BYTES = GIB // 4
 """What is counted, and so explains memory that is only said to be much."""
 EXPLAINS = "no bytes: no message says how much was requested"
@@ -50,6 +53,8 @@ def check(case: Case) -> Iterator[Finding]:
             said, made, weak = line, held, True
         elif counted is None and (kept := stacked_by_program(told, within=True)):
             said, made, weak = line, kept, True
+    if made and said and only_of_a_leak(said) and not any(each.slug in _GROW for each in made.remedies):
+        made = None  # what one call makes explains no leak
     if made and told.setting("clear_caches") and any(each.slug == "start-anew" for each in made.remedies):
         made = None  # the programs that it compiles are dropped
     if said is None or made is None:
