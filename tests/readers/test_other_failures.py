@@ -505,3 +505,39 @@ def test_words_round_a_log_of_one_container_do_not_hide_its_failure() -> None:
     told = read(f"It is fine on the machine itself:\n\n{failed}\n\nAny idea?")
     assert told.surroundings.elsewhere
     assert not read("trainer-1  | epoch 3\n\nAny idea?").surroundings.elsewhere
+
+
+SUPERVISED = (
+    "heroku[web.1]: Error R10 (Boot timeout) -> Web process failed to bind to $PORT within 60 seconds",
+    "  Normal   Killing    3m5s   kubelet  Container app failed liveness probe, will be restarted",
+    "[2024-05-01 10:00:31 +0000] [7] [CRITICAL] WORKER TIMEOUT (pid:9)",
+    "slurmstepd: error: *** JOB 4711 ON node01 CANCELLED AT 2024-03-01T10:11:12 DUE TO TIME LIMIT ***",
+)
+ENDED = "Worker (pid:9) was sent SIGKILL! Perhaps out of memory?\nProcess exited with status 137\n"
+
+
+@pytest.mark.parametrize("reason", SUPERVISED)
+def test_who_says_why_it_ended_a_process_is_believed(reason: str) -> None:
+    report = pipeline.explain(f"Using TensorFlow backend.\n{reason}\n{ENDED}")
+    assert "no lack of memory" in report.verdict.lower()
+    assert not report.case.moments
+
+
+@pytest.mark.parametrize("reason", SUPERVISED)
+@pytest.mark.parametrize(
+    "memory",
+    [
+        "heroku[web.1]: Error R15 (Memory quota vastly exceeded)",
+        "    Reason: OOMKilled",
+        "We ran out of RAM.",
+    ],
+)
+def test_a_lack_of_memory_that_is_told_beside_it_goes_before(reason: str, memory: str) -> None:
+    capture = read(f"{memory}\n{reason}\n{ENDED}")
+    assert capture.incidents
+    assert not capture.surroundings.elsewhere
+
+
+def test_a_guess_of_the_server_names_no_reason() -> None:
+    report = pipeline.explain(f"Using TensorFlow backend.\n{ENDED}")
+    assert "most likely" in report.verdict

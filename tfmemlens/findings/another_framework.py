@@ -93,6 +93,30 @@ _HELP = {
         "quota -s; du -sh *   # tf.train.CheckpointManager(ckpt, folder, max_to_keep=3)",
         slug="room-for-files",
     ),
+    "opened no port": Remedy(
+        "let the server listen on the port that the platform gives it, on all addresses, and load the model"
+        " after that, or make what it imports and loads smaller, so that it is ready in time",
+        "gunicorn --bind 0.0.0.0:$PORT app:app   # app.run(host='0.0.0.0', port=int(os.environ['PORT']))",
+        slug="listen-in-time",
+    ),
+    "did not answer a probe": Remedy(
+        "give it time: a startup probe for as long as its model loads, and a liveness probe with a longer"
+        " timeout and more failures, since a server that computes answers late. Where it then ends as"
+        " OOMKilled, it is memory after all",
+        "startupProbe: {failureThreshold: 60, periodSeconds: 10}   # livenessProbe: timeoutSeconds: 10",
+        slug="listen-in-time",
+    ),
+    "ended a worker itself": Remedy(
+        "give it a longer timeout, load the model before requests come, and start few workers: each loads its"
+        " own model, and where they fill the RAM the machine swaps and gets as slow",
+        "gunicorn --timeout 300 --workers 1 --threads 4 app:app   # meanwhile: free -h",
+        slug="listen-in-time",
+    ),
+    "its time was over": Remedy(
+        "ask for more time, or save checkpoints and go on from the last one in the next job",
+        "sbatch --time=24:00:00 job.sh",
+        slug="more-time",
+    ),
     "ran different programs": Remedy(
         "let every process call the same jitted functions in the same order, as often: the same number of"
         " batches on each host, and no step, evaluation or save that only one process runs",

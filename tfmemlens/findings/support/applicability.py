@@ -436,6 +436,8 @@ TABLE: dict[str, Applicability] = {
     "fewer-edges": _ANYWHERE,
     "more-ram": _ANYWHERE,
     "room-for-files": _ANYWHERE,
+    "listen-in-time": _ANYWHERE,
+    "more-time": _ANYWHERE,
     "more-open-files": _ANYWHERE,
     "sparse-product": _TENSORFLOW_CODE,
     "raise-own-limit": Applicability(devices=_ON_GPU),

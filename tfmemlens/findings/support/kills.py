@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from tfmemlens.knowledge.kill_words import names_memory
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 
-_FOR_MEMORY = regex(
-    r"(?i:out.of.me|oom[-_ ]?kill|memory (?:limit|quota|budget|pressure|used)|due to memory"
-    r"|more memory than|available ram|low on (?:memory|resource: memory)"
-    r"|over memory|exceeding memory|memlimit|badness|killed: v?p?mem)"
-    r"|0xC0000017|1073741801"
-)
 _KILLED = regex(
     r"(?i:\bkilled\b|\bkill\b|oom[-_]?kill|\bout_of_me|sigkill|sigterm|memlimit"
     r"|memory (?:limit|quota|budget)|max memory used)"
@@ -78,7 +73,7 @@ def was_killed(moment: Moment) -> bool:
 
 def surely_for_memory(moment: Moment) -> bool:
     """Whether the message names memory as the reason: an exit status alone does not."""
-    return was_killed(moment) and bool(_FOR_MEMORY.search(_message(moment)))
+    return was_killed(moment) and names_memory(_message(moment))
 
 
 def told_for_memory(case: Case) -> Line | None:

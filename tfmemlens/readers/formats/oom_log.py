@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
+from tfmemlens.knowledge.kill_words import is_a_guess, names_memory
 from tfmemlens.model.capture import Capture, DeviceInfo, Hints, Holds, HostUse, Source
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.model.line import UNREAD, Line, ReadNote
@@ -35,7 +36,7 @@ from tfmemlens.readers.oom.incidents import incident, version_text
 from tfmemlens.readers.oom.last_errors import LastErrors
 from tfmemlens.readers.oom.line_profile import LineProfile
 from tfmemlens.readers.oom.named_devices import named
-from tfmemlens.readers.oom.other_failures import CUDNN_VERSION
+from tfmemlens.readers.oom.other_failures import BY_A_SUPERVISOR, CUDNN_VERSION
 from tfmemlens.readers.oom.ranking import merge_ranks, order
 from tfmemlens.readers.oom.repeats import Repeats
 from tfmemlens.readers.oom.report import ReportCollector
@@ -299,7 +300,18 @@ class _Stream:
             parts, key=lambda part: (first_line(part).number, _RANK_OF_PART[type(part).__name__])
         ):
             joiner.take(part)
-        return [draft for draft in joiner.finish() if not self._went_on_without(draft)]
+        drafts = [draft for draft in joiner.finish() if not self._went_on_without(draft)]
+        reasons = BY_A_SUPERVISOR & set(self.surroundings.elsewhere)
+        if not reasons:
+            return drafts
+        others = [draft for draft in drafts if not _only_ended(draft)]
+        told = filter(None, map(self.surroundings.purposes.get, _OF_MEMORY))
+        if others or any(not is_a_guess(line.text) for line in told):
+            for reason in reasons:
+                del self.surroundings.elsewhere[reason]  # as likely for lack of memory: it swaps, and is slow
+            return drafts
+        self.disguises.finished.clear()
+        return []
 
     def _told_without_message(self) -> None:
         """Take what stands for a message where there is none: a tensor in words, the exception's name."""
@@ -327,6 +339,18 @@ class _Stream:
             return False
         self.surroundings.refusals += [(part.size, part.line) for part in refused if part.size]
         return True
+
+
+_OF_MEMORY = ("running short", "growing in words", "much memory in words")
+"""What the prose says of memory, by its facts' names."""
+
+
+def _only_ended(draft: IncidentDraft) -> bool:
+    """Whether it is a process that was ended from outside, by words that name no memory as the reason."""
+    parts = draft.disguises
+    if draft.tellings or draft.dumps or draft.executables or not parts:
+        return False
+    return all(part.what == "killed" and not names_memory(part.line.text) for part in parts)
 
 
 _ON_DEVICES = (RequestKind.XLA, RequestKind.TPU, RequestKind.DUMP)

@@ -226,6 +226,18 @@ WITHOUT_FIGURES = {
 }
 """Memory that ran out where no report of TensorFlow, JAX or XLA says more: what ran out, by its message."""
 
+NO_PORT = "the platform ended the program itself, since it opened no port in time ($PORT)"
+FAILED_PROBE = (
+    "Kubernetes ended the container itself, since it did not answer a probe in time: it was still loading, or"
+    " busy"
+)
+NO_ANSWER = (
+    "the web server ended a worker itself, since that did not answer in time: loading a model or one request"
+    " took longer than its timeout"
+)
+OUT_OF_TIME = "the batch system ended the job itself, since its time was over"
+BY_A_SUPERVISOR = frozenset((NO_PORT, FAILED_PROBE, NO_ANSWER, OUT_OF_TIME))
+"""Ends with SIGKILL or status 137 whose reason the text states, and which is no lack of memory."""
 CUDNN_VERSION = "cuDNN's version is not the one that this TensorFlow or JAX was built for"
 ELSEWHERE = {
     "the hosts of a job ran different programs, or the same ones in another order, and a chip"
@@ -619,6 +631,30 @@ ELSEWHERE = {
         "\tCaused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTimeout)",
         "Caused GPU Hang Error (00000003:kIOGPUCommandBufferCallbackErrorHang)",
         needs=("commandbuffer", "caused gpu"),
+    ),
+    NO_PORT: LineRule(
+        r"\bError R1(?:0 \(Boot timeout|1 \(Bad bind)\)|\bfailed to bind to \$PORT within \d+ seconds\b",
+        "heroku[web.1]: Error R10 (Boot timeout) -> Web process failed to bind to $PORT within 60 seconds",
+        needs=("boot timeout", "bind"),
+    ),
+    FAILED_PROBE: LineRule(
+        r"\bfailed (?:liveness|startup) probe, will be (?:restarted|killed)"
+        r"|\bKilling container with \S{1,80}:.{0,80}\b(?:liveness|startup) probe",
+        "Normal   Killing    3m5s  kubelet  Container serving failed liveness probe, will be restarted",
+        needs=("probe",),
+    ),
+    NO_ANSWER: LineRule(
+        r"\bWORKER TIMEOUT \(pid: ?\d{1,8}\)",
+        "[2024-01-19 00:48:31 +0000] [2973] [CRITICAL] WORKER TIMEOUT (pid:2976)",
+        needs="WORKER TIMEOUT",
+    ),
+    OUT_OF_TIME: LineRule(
+        r"\bCANCELLED AT \S{1,40} DUE TO TIME LIMIT\b|\bTERM_RUNLIMIT\b"
+        r"|\bjob killed: walltime \d+ exceeded limit\b",
+        "slurmstepd: error: *** JOB 4711 ON node01 CANCELLED AT 2024-03-01T10:11:12 DUE TO TIME LIMIT ***",
+        "TERM_RUNLIMIT: job killed after reaching LSF run time limit.",
+        "PBS: job killed: walltime 86437 exceeded limit 86400",
+        needs=("time limit", "term_runlimit", "walltime"),
     ),
     "a kernel could not be started on the GPU, and this line does not say why": LineRule(
         r"(?i)\bfunction failed to launch\b|\bfailed to launch (?:the )?(?:(?:CUDA|ROCm|HIP|GPU) )?kernel\b"
