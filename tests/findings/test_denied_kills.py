@@ -119,3 +119,39 @@ def test_a_tpu_s_own_memory_is_the_full_one_where_it_is_named(text: str, device:
     verdict = pipeline.explain(f"I train with torch_xla on a TPU.\n{text}\n").verdict
     assert ("a device's memory" in verdict) is device
     assert ("host RAM" in verdict) is not device
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u5df2\u6740\u6b7b",
+        "train.sh: \u884c 4: 71220 \u5df2\u6740\u6b7b               python train.py",
+        "Get\xf6tet",
+        "Tu\xe9",
+        "\u7a0b\u5e8f\u88abkilled",
+        "\u8fdb\u7a0b\u88ab\u7cfb\u7edf\u6740\u6b7b\u4e86",
+        "el proceso es matado sin aviso",
+        "o script foi morto",
+        "der Prozess wird einfach gekillt",
+        "le processus est tu\xe9",
+        "\u043f\u0440\u043e\u0446\u0435\u0441\u0441 \u0443\u0431\u0438\u0432\u0430\u0435\u0442\u0441\u044f",
+        "\u5b66\u7fd2\u4e2d\u306bkill\u3055\u308c\u307e\u3059",
+    ],
+)
+def test_a_kill_is_one_in_other_languages(text: str) -> None:
+    assert killed(text)
+    assert "killed" in pipeline.explain(f"Using TensorFlow backend.\n{text}\n").verdict
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the word Tu\xe9 stands in a sentence of its own language",
+        "Morto is the name of our model",
+        "\u88ab\u5206\u914d\u7684\u5f20\u91cf",
+        "el proceso es lento",
+        "der Prozess wird gestartet",
+    ],
+)
+def test_other_words_of_these_languages_are_no_kill(text: str) -> None:
+    assert not killed(text)

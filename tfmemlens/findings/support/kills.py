@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tfmemlens.knowledge.kill_words import names_memory
+import re
+
+from tfmemlens.knowledge.kill_words import SHELLS_LINE, names_memory
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
@@ -14,6 +16,8 @@ _KILLED = regex(
     r"|low on resource: memory|\b137\b|signal 9\b|(?:status|code) (?:-9|247)\b|exitcode *[:=] *-9\b"
     r"|task \d+: Out Of Memory"
     r"|DataLoader worker \(pid|than is available|all available RAM|0xC0000017|1073741801"
+    rf"|{SHELLS_LINE}",
+    re.MULTILINE,
 )
 
 

@@ -12,6 +12,7 @@ from tfmemlens.findings.support.situation import (
 )
 from tfmemlens.knowledge.denials import without_denials
 from tfmemlens.knowledge.gpu_memory import least_bytes
+from tfmemlens.knowledge.kill_words import IN_OTHER_LANGUAGES
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.line import Line
@@ -24,6 +25,7 @@ _HOST = regex(
     r"|\b(?:PC|computer|machine|server|laptop)(?:'s)? (?:memory|RAM)\b|\bnot (?:the "
     r"|my )?GPU(?:'s)? memory\b|\bcontainer\b|\bkilled?\b"
     r"|\u8fd0\u884c\u5185\u5b58"
+    rf"|{IN_OTHER_LANGUAGES}"
 )
 _DEVICE = regex(
     r"(?i)(?<!\bnot )(?<!\bnot the )(?<!\bnot my )\bGPUs?\b|\bVRAM\b|\bCUDA(?:\b|_OUT_OF)|\bTPUs?\b"
@@ -40,13 +42,13 @@ _HBM_FULL = regex(
     r"|\b(?:exceed\w*|r[au]ns? out of|out of|exhaust\w*)\b[^.?!\n]{0,24}\bHBM\b"
 )
 """A TPU's own memory is named as the full one, whatever else is said of the host's."""
-_KILLED = regex(r"(?i)\bkilled\b")
+_KILLED = regex(rf"(?i)\bkilled\b|{IN_OTHER_LANGUAGES}")
 _RSS = regex(r"\bru_maxrss\b|\bmemory_(?:full_)?info\(\)|\bVmRSS\b|\bmemory_usage\(")
 """How a program measures its own host RAM."""
 RAN_OUT = regex(
     r"(?i)\bOOM|\bout of\b|exhaust|deplet|\bfull\b|\bfills?\b|\bto zero\b|insufficient|\benough\b|\bleak"
     r"|\btoo much\b|\bshort(?:age)? of\b|\bmemory (?:error|issue|problem)|\beat(?:s|ing)? up\b"
-    r"|\bgrow|\bincreas"
+    r"|\bgrow|\bincreas|\u6ea2\u51fa|\u4e0d\u8db3|\u4e0d\u591f|\u4e0a\u5347|\u589e\u957f|\u589e\u52a0"
 )
 CACHE = regex(
     r"(?i)(?:(?<!_)\bcache\((?P<file>[^()\n]{0,80})\)|\bdata ?set(?:\.| (?:memory )?)cache\b(?!\()"

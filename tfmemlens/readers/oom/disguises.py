@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 
+from tfmemlens.knowledge.kill_words import SHELLS_LINE, SHELLS_WORDS
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import numpy_dtype
@@ -250,7 +251,8 @@ KILLED = LineRule(
     r"|\d.{0,80}(?:\.{3}|\u2026) ?Killed\s*\Z"
     r"|DataLoader worker \(pid(?:\(s\))? [\d, ]{1,60}\) (?:is killed by signal: Killed|exited unexpectedly)"
     r"|\A(?:\[\d+\] +\d+"
-    r" +|# )?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z|\A\s{1,12}Killed\s*\Z",
+    r" +|# )?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z|\A\s{1,12}Killed\s*\Z"
+    rf"|{SHELLS_LINE}",
     "Out of memory: Kill process 8123 (python3) score 891",
     "exited with exit code 137",
     "the container exits with code 137",
@@ -268,6 +270,9 @@ KILLED = LineRule(
     "Killed: 9",
     "# Killed",
     "    Killed",
+    "\u5df2\u6740\u6b7b",
+    "train.sh: \u884c 4: 71220 \u5df2\u6740\u6b7b               python train.py",
+    "Get\xf6tet",
     "subprocess.CalledProcessError: Command 'make_examples' returned non-zero exit status 247.",
     "./train.sh: line 26:  6499 Killed                  python train.py",
     "worker 3: 71220 Killed                  PYTHONPATH=. python -m train",
@@ -315,6 +320,7 @@ KILLED = LineRule(
         "0xc0000017",
         "-1073741801",
         "3221225495",
+        *map(str.lower, SHELLS_WORDS),
     ),
 )
 

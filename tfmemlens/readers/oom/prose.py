@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfmemlens.knowledge.kill_words import IN_OTHER_LANGUAGES, WORDS_OF_THEM
 from tfmemlens.readers.oom.rules import LineRule
 
 WARNED = LineRule(
@@ -140,6 +141,7 @@ KILLED_IN_WORDS = LineRule(
     r"|\bterminated (?:due to|because of) (?:an? )?memory (?:issue|pressure|limit)"
     r"|\b(?:pods?|containers?)\b[^.\n]{0,30}?\b(?:gets?|got|is|are|was|were|being)"
     r" (?:\w+ )?(?:restarted|evicted)\b|\b(?:kubernetes|docker|k8s) (?:\w+ )?(?:restarts|evicts) (?:it|the)\b"
+    rf"|(?i:{IN_OTHER_LANGUAGES})"
     r"|(?<!\bno )(?<!\bnot )\b(?:serving|server|pod|container|process|training|script|job|kernel|app"
     r"|conversion) killed\b"
     r"(?! by (?:me|the user))",
@@ -155,7 +157,10 @@ KILLED_IN_WORDS = LineRule(
     "and then the system kills this task",
     "I get Killed when running python train.py",
     "where the pod gets restarted by kubernetes",
-    needs=("kill", "terminated", "restart", "evict", "^c"),
+    "\u8bad\u7ec3\u5230\u4e00\u534a\u7a0b\u5e8f\u88abkilled",
+    "el proceso es matado sin aviso",
+    "der Prozess wird einfach get\xf6tet",
+    needs=("kill", "terminated", "restart", "evict", "^c", *WORDS_OF_THEM),
 )
 """The text says that the program was killed."""
 IN_A_LOOP = LineRule(

@@ -346,6 +346,27 @@ _ASKED = (
 )
 """`to see whether its memory increases`: nobody says that it does."""
 _SEES_NONE = r"(?:n't|\bnot?) (?:see|find|notice|observe|have|think)\b[^.,;\n]{0,40}\bleak"
+_GROWS_IN_OTHER_LANGUAGES = "|".join(
+    (
+        r"(?:\u5185\u5b58|\u663e\u5b58)[^\u3002,\uff0c.\n]{0,14}(?:\u6301\u7eed|\u4e0d\u65ad|\u4e00\u76f4"
+        r"|\u9010\u6e10|\u6162\u6162|\u8d8a\u6765\u8d8a)[^\u3002,\uff0c.\n]{0,6}(?:\u589e|\u5347|\u6da8"
+        r"|\u5927|\u9ad8|\u591a)",
+        r"\u5185\u5b58(?:\u6cc4\u6f0f|\u6cc4\u9732|\u6d29\u6f0f)",
+        r"\u30e1\u30e2\u30ea ?(?:\u30ea\u30fc\u30af|\u304c(?:\u5897\u3048|\u5897\u52a0)"
+        r"|\u4f7f\u7528(?:\u91cf|\u7387)\u304c(?:\u5897|\u4e0a\u304c|\u3069\u3093\u3069\u3093))",
+        r"\uba54\ubaa8\ub9ac ?(?:\ub204\uc218|[^.\n]{0,12}(?:\uc99d\uac00|\ub298\uc5b4))",
+        r"\b(?:fuga|fugas|vazamento|perdita) (?:de|di) mem[o\xf3]ria\b|\bfuites? (?:de )?m\xe9moire\b"
+        r"|\bSpeicherl(?:eck|\xfccke)",
+        r"\bmem[o\xf3]ria\b(?: RAM)?[^.\n]{0,24}\b(?:crece|cresce|aumenta|aumentando|sube|sobe|creciendo"
+        r"|crescendo)\b",
+        r"\bm\xe9moire\b[^.\n]{0,24}\b(?:augmente|cro\xeet|grimpe)\b"
+        r"|\b\w{0,10}speicher\w{0,10}\b[^.\n]{0,24}\b(?:w\xe4chst|steigt|nimmt (?:\w+ )?zu|l\xe4uft voll)\b",
+        r"\b\u0443\u0442\u0435\u0447\u043a\w{1,2} \u043f\u0430\u043c\u044f\u0442\u0438\b"
+        r"|\b\u043f\u0430\u043c\u044f\u0442\w{1,2}\b[^.\n]{0,24}\b(?:\u0440\u0430\u0441\u0442[\u0435\u0451]"
+        r"\u0442|\u0443\u0432\u0435\u043b\u0438\u0447\u0438\u0432\u0430\u0435\u0442\u0441\u044f"
+        r"|\u0442\u0435\u0447\u0451\u0442|\u0442\u0435\u0447\u0435\u0442)\b",
+    )
+)
 GROWING = LineRule(
     rf"(?i)\A(?![^\n]*{_ASKED})(?![^\n]*{WITH_A_SIZE})(?![^\n]*{_SEES_NONE})[^\n]*?(?:"
     r"\b(?:V?RAM|memory)\b(?! requirement)[^.?\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)"
@@ -354,6 +375,7 @@ GROWING = LineRule(
     r"|\bmemory leak|\b(?:unbounded|unlimited|constant|continu\w+|stead(?:y|ily)|endless|linear|slow) "
     r"(?:(?!set_)\w{1,12} ){0,2}(?:RAM|memory)(?: usage)? (?:growth|increase)\b"
     r"|\bleak(?:s|ing)? (?:\w{1,12} )?memory\b|\u5185\u5b58(?:\u66b4\u6da8|\u4e00\u76f4|\u4e0d\u65ad)"
+    rf"|{_GROWS_IN_OTHER_LANGUAGES}"
     r"|\b(?:increase|growth|rise) (?:in|of) (?:the )?(?:\w{1,12} )?(?:RAM|memory)\b"
     r"|\b(?:RAM|memory)\b[^.\n]{0,50}\b(?:goes up|going up|adds up|piles up|never (?:freed|released)"
     r"|(?:not|isn't|is not|can ?not|can't|cannot) be(?:ing)? (?:freed|released)|not (?:freed|released))\b"
@@ -406,13 +428,16 @@ GROWING = LineRule(
     "With every epoch more RAM is taken",
     "could it be a memory accumulation?",
     "\u8fd0\u884c\u5185\u5b58\u66b4\u6da8",
+    "\u5185\u5b58\u5229\u7528\u7387\u6301\u7eed\u4e0a\u5347",
+    "la memoria RAM aumenta en cada \xe9poca",
+    "der Arbeitsspeicher l\xe4uft voll",
     needs=(
         "ram",
         "memory",
         "leak",
         "up in",
         "up on",
-        "\u5185\u5b58",
+        *_WORDS_FOR_MEMORY,
         "and bigger",
         "and larger",
         "rss",
