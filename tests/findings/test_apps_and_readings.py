@@ -51,6 +51,12 @@ def test_addresses_are_no_memory() -> None:
     assert "451.10 MiB (RES)" in found.headline
 
 
+@pytest.mark.parametrize("words", ["", "Virtual memory leak with tensorflow.", "VIRT grows with each model."])
+def test_growth_of_addresses_is_none_of_memory(words: str) -> None:
+    (found,) = explained(f"{words}\n{TOP}").findings
+    assert found.rule == "what-tools-show" and "64.70 GiB of VIRT (line 4)" in found.headline
+
+
 def test_a_context_of_cuda_is_no_tensor() -> None:
     found = explained(f"{SMI}Is this normal, or am I missing something?").findings[0]
     assert found.rule == "what-tools-show" and "before any tensor" in found.headline
@@ -59,7 +65,6 @@ def test_a_context_of_cuda_is_no_tensor() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        TOP,
         f"{TOP.replace('64.696g', '1.2g')}Is this normal?",
         f"{TOP}It is killed for memory. Is this normal?",
         f"{TOP}RAM grows with each step. Is this normal?",

@@ -170,6 +170,10 @@ def test_memory_belongs_to_a_device_above_it() -> None:
     assert [each.name for each in nvidia_smi._devices([Line(1, told), Line(2, told)])] == ["1"]
 
 
+def test_the_ram_that_a_system_tells_of_is_no_gpu() -> None:
+    assert not nvidia_smi._devices([Line(1, "Memory: 578MiB / 1820MiB")])
+
+
 def test_of_two_tables_that_say_the_same_the_last_counts() -> None:
     for first, second, line in ((0, 0, 9), (1, 0, 2), (1, 1, 9)):
         lines = [

@@ -25,6 +25,7 @@ from tfmemlens.findings import (
     named_growth,
     process_left_behind,
     processes_on_one_device,
+    what_tools_show,
     whole_pool_at_start,
 )
 from tfmemlens.findings.soft_warnings_only import empty_result
@@ -100,6 +101,7 @@ _MORE_PARTICULAR = (
     named_growth,
     process_left_behind,
     processes_on_one_device,
+    what_tools_show,
 )
 """Rules that say more of such a text."""
 _ADD_THE_MESSAGE = Remedy(

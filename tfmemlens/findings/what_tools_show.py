@@ -3,8 +3,8 @@
 What it means: `top` has VIRT, the addresses that a process reserved (CUDA takes tens of gigabytes of them),
 and RES, what is in RAM. `nvidia-smi` counts CUDA's context and the code of its libraries, some hundred MiB of
 each process, which lie outside of TensorFlow's pool.
-When it fires: the text tells of no failure and of no growth, asks whether that is normal, and a row of `top`
-has far more VIRT than RES, or a table shows next to nothing in use.
+When it fires: the text tells of no failure and of no growth (but of virtual memory), and a row of `top` has
+far more VIRT than RES; or it asks whether that is normal, and a table shows next to nothing in use.
 What to do: nothing; what it costs, and how to do without.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
-from tfmemlens.model.capture import DeviceUse
+from tfmemlens.model.capture import DeviceUse, Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -76,6 +76,10 @@ def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     if case.moments or told.foreign or told.elsewhere or told.without_figures or told.crash:
         return
+    reserved = _reserved(told)
+    if reserved and all(map(_IN_ADDRESSES.search, _failing(told))):
+        yield reserved
+        return
     whole = told.shows("taking the whole GPU") and not told.shows("a GPU unused")
     if whole or any(map(told.shows, _FAILS)) or told.raised or told.kernel_died or told.soft_warnings:
         return
@@ -115,16 +119,7 @@ def check(case: Case) -> Iterator[Finding]:
         return
     if told.shows("asked: normal") is None:
         return
-    row = told.shows("a row of top")
-    sizes = _of_top(row) if row else None
-    if row and sizes and sizes[0] >= max(_TIMES * sizes[1], _MUCH):
-        yield _finding(
-            f"no failure is told: {human(sizes[0])} of VIRT ({row.place}) are addresses that the process"
-            f" reserved, most of them CUDA's; in RAM are {human(sizes[1])} (RES)",
-            row,
-            _RESIDENT,
-        )
-    elif use := next(filter(_is_a_context, told.device_uses), None):
+    if use := next(filter(_is_a_context, told.device_uses), None):
         assert use.used and use.total
         yield _finding(
             f"no failure is told: {human(use.used.bytes)} of {human(use.total.bytes)} ({use.line.place}) are"
@@ -133,6 +128,30 @@ def check(case: Case) -> Iterator[Finding]:
             use.line,
             _HIDE,
         )
+
+
+def _reserved(told: Surroundings) -> Finding | None:
+    """Of a row of `top` with far more addresses than memory."""
+    row = told.shows("a row of top")
+    sizes = _of_top(row) if row else None
+    if row is None or sizes is None or sizes[0] < max(_TIMES * sizes[1], _MUCH):
+        return None
+    return _finding(
+        f"no failure is told: {human(sizes[0])} of VIRT ({row.place}) are addresses that the process"
+        f" reserved, most of them CUDA's; in RAM are {human(sizes[1])} (RES)",
+        row,
+        _RESIDENT,
+    )
+
+
+def _failing(told: Surroundings) -> Iterator[str]:
+    """The lines that tell of a failure or of growth."""
+    others = (told.raised, told.kernel_died, *(each.line for each in told.soft_warnings))
+    return (line.text for line in (*map(told.shows, _FAILS), *others) if line)
+
+
+_IN_ADDRESSES = regex(r"(?i)\bvirtual (?:memory|size|address)|\bVIRT\b|\bVSZ\b")
+"""Words of addresses alone: what grows there is no memory."""
 
 
 def _of_an_unused(case: Case, line: Line) -> Iterator[Finding]:

@@ -74,7 +74,7 @@ QUERY = LineRule(
 )
 """The command names the columns of rows that have no heading."""
 INLINE = LineRule(
-    r"(?<![\d.])(?P<used>\d{1,7}) ?MiB ?/ ?(?P<total>\d{2,7}) ?MiB\b",
+    r"(?<![\d.])(?<!\bMemory: )(?<!\bRAM: )(?<!\bSwap: )(?P<used>\d{1,7}) ?MiB ?/ ?(?P<total>\d{2,7}) ?MiB\b",
     "nvidia-smi says 10989MiB / 11019MiB for GPU 0.",
     needs="MiB",
 )
