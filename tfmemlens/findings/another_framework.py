@@ -19,6 +19,7 @@ from tfmemlens.findings.support import code_snippets, kernel_blocks, part_for_ja
 from tfmemlens.findings.support.contrasted import ended_by, without
 from tfmemlens.findings.support.heartbeats import OF_A_HEARTBEAT, after_a_silence, who_was_silent
 from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.findings.support.read_whole import read_whole
 from tfmemlens.findings.support.remedies import BUILD_ONCE, FIND_THE_NAN
 from tfmemlens.findings.support.rows import shortened
 from tfmemlens.findings.support.situation import (
@@ -1096,6 +1097,13 @@ _ONE_PROCESS = Remedy(
 )
 
 
+_AS_A_SCRIPT = Remedy(
+    "run the same code as a script: its last lines, or the kernel's log, say which",
+    "jupyter nbconvert --to script notebook.ipynb; python notebook.py; dmesg -T | tail",
+    slug="as-a-script",
+)
+
+
 def _kernel_died(case: Case) -> Iterator[Finding]:
     """The notebook only sees that its process is gone."""
     line = case.capture.surroundings.kernel_died
@@ -1121,6 +1129,17 @@ def _kernel_died(case: Case) -> Iterator[Finding]:
         return
     if line is None or case.capture.surroundings.crash:
         return
+    if whole := read_whole(case):
+        yield Finding(
+            severity=Severity.FACTOR,
+            headline=(
+                "no out-of-memory message: the notebook's kernel died, and the notebook cannot say why; most"
+                f" likely host RAM ran out, for {whole.what}"
+            ),
+            evidence=(Evidence("the message", line), Evidence("what is read", whole.line)),
+            remedies=(*whole.remedies, _AS_A_SCRIPT),
+        )
+        return
     little = small_machine(case)
     often = " host RAM ran out, else a library crashed"
     likely = f"most likely host RAM ran out: {little.said}" if little else ""
@@ -1134,14 +1153,7 @@ def _kernel_died(case: Case) -> Iterator[Finding]:
             Evidence("the message", line),
             *((Evidence("the machine", little.line),) if little else ()),
         ),
-        remedies=(
-            Remedy(
-                "run the same code as a script: its last lines, or the kernel's log, say which",
-                "jupyter nbconvert --to script notebook.ipynb; python notebook.py; dmesg -T | tail",
-                slug="as-a-script",
-            ),
-            *((little.remedy,) if little else ()),
-        ),
+        remedies=(_AS_A_SCRIPT, *((little.remedy,) if little else ())),
     )
 
 

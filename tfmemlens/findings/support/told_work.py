@@ -9,6 +9,7 @@ from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.program_lines import code_lines, reads_a_batch
 from tfmemlens.findings.support.prose_advice import VOLUMES, from_the_stated
+from tfmemlens.findings.support.read_whole import read_whole
 from tfmemlens.findings.support.situation import without_gpu
 from tfmemlens.findings.support.told_again import DATA_IN_PARTS, FEWER_SAMPLES, SMALLER_REPLAY
 from tfmemlens.findings.support.tool_settings import Tool, tool
@@ -383,6 +384,8 @@ def told_work(case: Case) -> Iterator[Grower]:
             now_and_then,
             (_WHAT_IS_FREE,),
         )
+    if of_host and not of_device and not (told_more and board(case)) and (whole := read_whole(case)):
+        yield whole
     for work in WORK:
         line = told.shows(work.facts[0])
         if line is None or not all(map(told.shows, work.facts)):

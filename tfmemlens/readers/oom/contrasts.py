@@ -317,6 +317,8 @@ _CAUSED = regex(
     r"|\bit turn(?:s|ed) out (?:that )?\w+ \w"
     r"|\b(?:which|that|this) (?:causes?|caused|leads? to|led to|results? in) (?:an? |the |my )?(?:\w+ )?"
     r"(?:OOM|out[- ]of[- ]memory|memory leak)\b"
+    r"|\b(?:thus|hence|therefore) (?:it )?(?:hits?|exceeds?|reach(?:es)?|fills?) (?:the |my "
+    r"|all )?(?:memory|RAM)\b"
     r"|\breali[sz]ed (?:that )?(?:I|we|it|my|our|the \w+) (?:was|were|had|did|forgot|am|is)\b"
     r"|\b(?:problem|issue|cause|reason|culprit|leak|error|oom) "
     r"(?:is|was|seems to be|turn(?:s|ed) out to be|comes from|came from)"
@@ -610,6 +612,8 @@ def _names_a_cause(sentence: str) -> bool:
     """Whether a clause names the cause, and neither doubts it nor says that memory is short."""
     if _OF_SHORTAGE.search(sentence):
         return False
+    if _DEMANDS.search(sentence) and not _NAMES_MEMORY.search(sentence):
+        return False  # what something asks for, and no cause
     return any(
         not (_NOT_FIXED.search(clause) or _OF_A_SYMPTOM.search(clause)) and _CAUSED.search(clause)
         for clause in _PARTED.split(sentence)
@@ -621,6 +625,12 @@ _OF_A_SYMPTOM = regex(
     r"|(?:memory|RAM|usage) (?:\w+ ){0,3}?(?:grow|increas|ris|fill|explod))"
 )
 """What is to be explained: `my problem is that something leaks`."""
+
+
+_DEMANDS = regex(
+    r"(?i)\bis that \w[^,;]{0,40}\b(?:must|should|needs? to|has to|have to|requires?|expects?)\b"
+)
+_NAMES_MEMORY = regex(r"(?i)\bmemory\b|\bRAM\b|\bOOM\b|\bGPUs?\b|\bload|\bkeep|\bkept\b|\bcop(?:y|ies)")
 
 
 _PARTED = regex(r"[,;](?!\d)")

@@ -277,7 +277,7 @@ ROWS = (
     TensorFlowIdiom(
         "data-set-as-list",
         regex(
-            r"\blist\(\s*(?P<what>\w{0,30}(?:ds|dataset|loader|generator|gen"
+            r"\blist\(\s*(?P<what>(?:self\.)?\w{0,30}(?:ds|dataset|loader|generator|gen"
             r"|reader)\w{0,30})(?:\.as_numpy_iterator\(\))?\s*\)"
             r"|\[\s*\w{1,40}(?:\.numpy\(\))? for [\w, ]{1,40} in"
             r" (?P<looped>\w{0,30}(?:ds|dataset|loader|generator))\b"
@@ -286,7 +286,7 @@ ROWS = (
         (Agreement.LINE, Agreement.RAM),
         "the line makes a list of the whole data set{at}: every element stays in memory",
         (CodeChange("one-batch-at-a-time", "go through the data set batch by batch, and keep none of it"),),
-        ("batches = list(train_ds.as_numpy_iterator())", "data = [x.numpy() for x, _ in val_ds]"),
+        ("batches = list(self.train_ds.as_numpy_iterator())", "data = [x.numpy() for x, _ in val_ds]"),
         ("names = list(files)", "for x in ds:"),
         keeps=True,
         least_bytes=0,
