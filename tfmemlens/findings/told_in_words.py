@@ -867,7 +867,11 @@ def _remedies(
         yield _message_wanted(told)
         return
     if likely:
-        if _ran_out(told, grows) and not (told.shows("taking the whole GPU") or told.shows("on a phone")):
+        if _ran_out(told, grows) and not (
+            told.shows("taking the whole GPU")
+            or told.shows("on a phone")
+            or situation(case).program in JAVASCRIPT
+        ):
             yield _message_wanted(told)
             if host:
                 yield _KERNEL_LOG

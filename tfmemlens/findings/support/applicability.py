@@ -94,7 +94,7 @@ class Applicability:
 
     def runs_code(self, run: Situation) -> bool:
         """Whether its code runs there; of an unknown framework it must run in all."""
-        if run.program:
+        if run.program or run.in_r:
             return self.shell
         return self.code == _ALL if run.framework is None else run.framework in self.code
 
@@ -191,6 +191,7 @@ TABLE: dict[str, Applicability] = {
     "record-a-step": Applicability(code=_NAMED, python=True),
     "list-tensors": Applicability(_TENSORFLOW, since=(1, 5), devices=_WITH_BFC, python=True),
     "dump-file": Applicability(_TENSORFLOW, since=(2, 1), devices=_WITH_BFC, shell=True),
+    "dispose": Applicability(program=frozenset({"Node", "TensorFlow.js"}), shell=True),
     "tidy": Applicability(program=frozenset({"Node", "TensorFlow.js"}), shell=True),
     "shard-the-data": _TENSORFLOW_CODE,
     "room-beside-the-heap": Applicability(program=frozenset({"Java"})),

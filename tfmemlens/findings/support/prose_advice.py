@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, own_gpu, remedies
 from tfmemlens.findings.support.board import board, what_helps
+from tfmemlens.findings.support.brace_code import made_above
 from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
 from tfmemlens.findings.support.contrasted import DATA_ON_THE_HOST
 from tfmemlens.findings.support.program_lines import code_lines
@@ -495,7 +496,7 @@ def _of_javascript(case: Case, grows: Line | None) -> Iterator[Remedy]:
         return
     fits = told.shows("fitting") is not None
     if grows and not fits and told.shows("tidying"):
-        yield from (_COUNT_TENSORS, _NEWER_TFJS, _LOAD_ONCE)
+        yield from (_COUNT_TENSORS, _NEWER_TFJS, *(() if made_above(case) else (_LOAD_ONCE,)))
         return
     yield from (remedies.TIDY, _COUNT_TENSORS, _NEWER_TFJS) if fits else (remedies.TIDY, _LOAD_ONCE)
 

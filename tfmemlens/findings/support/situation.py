@@ -47,6 +47,8 @@ class Situation:
     """Whether its user starts and configures the program, and did not write it."""
     ruled_out: frozenset[str] = frozenset()
     """Slugs of remedies that the text says cannot help."""
+    in_r: bool = False
+    """Whether the program is R's, which runs Python's Keras: words are for it, and Python's code is not."""
 
     @property
     def program(self) -> str | None:
@@ -78,7 +80,13 @@ def situation(case: Case, moment: Moment | None = None) -> Situation:
         case.api.library,
         case.capture.surroundings.shows("using a tool") is not None,
         ruled_out(case),
+        in_r(case),
     )
+
+
+def in_r(case: Case) -> bool:
+    """Whether the text quotes code of R or names its tools."""
+    return case.capture.surroundings.shows("code of R") is not None
 
 
 def framework_of(case: Case) -> str | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, whole_arrays
-from tfmemlens.findings.support.contrasted import contrasted, first_of, without
+from tfmemlens.findings.support.brace_code import again_and_again
+from tfmemlens.findings.support.contrasted import contrasted, first_of, told_to_grow, without
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.host_causes import FEWER_WORKERS, on_the_host
 from tfmemlens.findings.support.jacobians import by_the_code
@@ -147,6 +148,8 @@ def told_mechanism(case: Case) -> Grower | None:
 def told_mechanisms(case: Case) -> Iterator[Grower]:
     """The same with what else the words tell, behind it."""
     yield from _long_samples(case)
+    if told_to_grow(case):
+        yield from again_and_again(case)
     if shown := contrasted(case):
         yield shown
     if situation(case).program:

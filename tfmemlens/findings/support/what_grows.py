@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support.brace_code import again_and_again
 from tfmemlens.findings.support.contrasted import first_of
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.kept_code import kept
@@ -115,7 +116,7 @@ def grower(case: Case) -> Grower | None:
     """The most particular that the text names; None where it names none."""
     if framework_of(case) != TENSORFLOW or situation(case).program:
         return None
-    return first_of(case, _growers(case))
+    return next(again_and_again(case), None) or first_of(case, _growers(case))
 
 
 def _growers(case: Case) -> Iterator[Grower]:

@@ -43,7 +43,7 @@ _HBM_FULL = regex(
 )
 """A TPU's own memory is named as the full one, whatever else is said of the host's."""
 _KILLED = regex(rf"(?i)\bkilled\b|{IN_OTHER_LANGUAGES}")
-_RSS = regex(r"\bru_maxrss\b|\bmemory_(?:full_)?info\(\)|\bVmRSS\b|\bmemory_usage\(")
+_RSS = regex(r"\bru_maxrss\b|\bmemory_(?:full_)?info\(\)|\bVmRSS\b|\bmemory_usage\(|\bfree -[bkmgh]\b")
 """How a program measures its own host RAM."""
 RAN_OUT = regex(
     r"(?i)\bOOM|\bout of\b|exhaust|deplet|\bfull\b|\bfills?\b|\bto zero\b|insufficient|\benough\b|\bleak"

@@ -37,6 +37,7 @@ _CODE = regex(
     r"|\A\s*[A-Za-z_]\w{1,40}(?:\.\w{1,40}){0,3}: ?[\w\"'\[-]\S{0,60}\s*\Z"
     r"|\A\s*(?:el)?if [^:%]{1,80}%[^:]{1,80}:\s*(?:#.*)?\Z"
     r"|\A\s*for (?!example\b|instance\b|details\b)\w{1,40}(?:, ?\w{1,40}){0,5} in [\w.\[\]]{1,60}:\s*\Z"
+    r"|\A\s*(?:for|while) ?\([^\n]{1,80}\) ?\{\s*\Z"
 )
 
 _NAMED = regex(

@@ -992,7 +992,17 @@ IN_A_CONTAINER = LineRule(
     needs=("docker", "singularity", "podman", "apptainer", "container"),
 )
 """The program runs in a container, which may have a limit of its own."""
+CODE_OF_R = LineRule(
+    r"\blibrary\((?:keras\w{0,2}|tensorflow|reticulate|tfdatasets)\)|\bkeras3?::\w|\bk_clear_session\("
+    r"|%>% ?(?:layer_\w|compile\(|fit\w{0,10}\()|<- ?(?:keras_model|load_model_|layer_)\w*\(|\breticulate::",
+    "library(keras)",
+    "model <- keras::load_model_hdf5(path)",
+    "  model %>% fit(x, y)",
+    needs=("library(", "keras::", "keras3::", "k_clear_session", "%>%", "<-", "reticulate"),
+)
+"""Code of R, whose packages run Python's Keras."""
 TOLD_BESIDES = {
+    "code of R": CODE_OF_R,
     "in a container": IN_A_CONTAINER,
     "a limit at its most": AT_ITS_MOST,
     "slowing in words": SLOWS,
