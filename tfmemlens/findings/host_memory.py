@@ -74,6 +74,7 @@ from tfmemlens.findings.support.host_ram.limits import (
     room_for_cuda,
     shared_with_the_gpu,
 )
+from tfmemlens.findings.support.host_ram.logged import logged
 from tfmemlens.findings.support.host_ram.new_array import made_by_a_line
 from tfmemlens.findings.support.host_ram.no_lack import OTHER_SERVER, no_lack, refused_a_server
 from tfmemlens.findings.support.host_ram.pinned import (
@@ -179,7 +180,9 @@ def check(case: Case) -> Iterator[Finding]:
             _why_killed(case, moment, said) if was_killed(moment) else _why_refused(case, moment, pinned)
         )
         because = because or f"this is {what}, not GPU memory"
-        if kept := experiences(case, moment):
+        if listed := logged(failed):
+            because += f"; {listed.words}"
+        elif kept := experiences(case, moment):
             because += f"; {kept.words}"
         if bug := no_lack(case, moment):
             because = bug.words
@@ -505,7 +508,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if bug := no_lack(case, moment):
         yield bug.remedy
         return
-    if kept := experiences(case, moment):
+    if listed := logged(failed):
+        yield listed.remedy
+    elif kept := experiences(case, moment):
         yield kept.remedy
         if kept.shown:
             return

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings import copies_of_workers
 from tfmemlens.findings.support.contrasted import difference, most_likely, what_ended_it
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.rows import on_host, requests
@@ -35,6 +36,8 @@ def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     if told.foreign or told.without_figures or told.elsewhere:
         return
+    if not told.shows("growing in words") and any(True for _ in copies_of_workers.check(case)):
+        return  # processes side by side, and no models one after another
     anew = told.shows("retracing in words") or told.shows("data sets made anew")
     in_words = not case.moments and (anew or any(map(told.shows, _ONE_AFTER_ANOTHER)))
     said = told.shows("growing in words") or (_ran_out(told) if in_words else None)

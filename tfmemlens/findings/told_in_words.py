@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings import (
     code_without_message,
+    copies_of_workers,
     machine_restarts,
     memory_of_an_app,
     named_growth,
@@ -96,6 +97,7 @@ EXPLAINS = "no bytes: no message says how much was requested"
 
 _MORE_PARTICULAR = (
     code_without_message,
+    copies_of_workers,
     machine_restarts,
     memory_of_an_app,
     named_growth,

@@ -438,6 +438,7 @@ TABLE: dict[str, Applicability] = {
     "more-ram": _ANYWHERE,
     "room-for-files": _ANYWHERE,
     "listen-in-time": _ANYWHERE,
+    "one-that-serves": _IN_TENSORFLOW,
     "more-time": _ANYWHERE,
     "more-open-files": _ANYWHERE,
     "sparse-product": _TENSORFLOW_CODE,

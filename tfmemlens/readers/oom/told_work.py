@@ -256,12 +256,15 @@ OBSERVATION_SHAPE = LineRule(
 )
 """The shape of what is observed at one step."""
 WORKERS_OF_A_SERVER = LineRule(
-    r"(?i)\b(?:gunicorn|uvicorn|uwsgi|hypercorn|waitress|celery)\b[^\n]{0,80}\bworkers?\b"
+    r"(?i)\b(?:gunicorn|uvicorn|uwsgi|hypercorn|waitress|celery)\b[^\n]{0,80}(?<![a-z_])workers?\b"
+    r"|\b\d{1,3} (?:gunicorn|uvicorn|uwsgi|celery) (?:worker )?processes\b"
     r"|\bworkers?\b[^.\n]{0,60}\b(?:gunicorn|uvicorn|uwsgi|hypercorn|celery)\b"
     r"|\bgunicorn\b[^\n]{0,80} -w ?\d",
     "gunicorn --workers 4 app:app",
     "workers of gunicorn get killed",
-    needs=("worker", "gunicorn"),
+    "there are 4 uwsgi processes",
+    "gunicorn with 10workers",
+    needs=("worker", "gunicorn", "processes"),
 )
 """A web server that starts the program several times."""
 HELD_BY_EARLIER = LineRule(
