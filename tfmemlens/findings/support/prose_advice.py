@@ -194,6 +194,13 @@ _OWN_PROCESS = Remedy(
     "with multiprocessing.get_context('spawn').Pool(1, maxtasksperchild=1) as pool: pool.map(train, each, 1)",
     slug="own-process",
 )
+_OWN_PROCESS_TO_PREDICT = Remedy(
+    "predict in a process of its own, which ends after a part of the work: its end frees everything, whatever"
+    " it is that stays",
+    "with multiprocessing.get_context('spawn').Pool(1, maxtasksperchild=10) as pool: pool.map(predict, part"
+    "s)",
+    slug="own-process",
+)
 _SMALLER_EVALUATION = Remedy(
     "evaluate in batches that fit: evaluate, predict and validation have a batch of their own, and a whole"
     " array given to model(x) is one batch",
@@ -592,10 +599,20 @@ def _smaller_model(case: Case) -> Remedy:
     )
 
 
+_PREDICTS = regex(r"\.predict\w{0,10}\(|\btraining ?= ?False\b|\bload_(?:model|weights)\(")
+_FITS = regex(r"\.fit\w{0,10}\(|\.train_on_batch\(|\bGradientTape\b|\bminimize\(|\bapply_gradients\(")
+
+
+def _only_predicts(case: Case) -> bool:
+    """Whether the quoted code runs a model and trains none."""
+    code = list(code_lines(case.capture.surroundings))
+    return any(_PREDICTS.search(each.text) for each in code) and not any(_FITS.search(e.text) for e in code)
+
+
 def _of_tensorflow(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
     told = case.capture.surroundings
     if told.shows("models in a loop") or (grows and told.shows("clearing the session")):
-        yield _OWN_PROCESS
+        yield _OWN_PROCESS_TO_PREDICT if _only_predicts(case) else _OWN_PROCESS
     if told.shows("several ranks"):
         yield from (SHARD_THE_DATA,) if of_host else own_gpu.one_for_each(case)
     if told.shows("failing in evaluation") and not of_host:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tfmemlens.findings.support import code_snippets
@@ -195,6 +196,40 @@ def _growers(case: Case) -> Iterator[Grower]:
         )
     yield from _shuffling(told)
     yield from told_epochs(case)
+    yield from _given_a_model(case)
+
+
+def _given_a_model(case: Case) -> Iterator[Grower]:
+    """A tf.function that takes a model as an argument, where the text names nothing else."""
+    code = sorted(code_lines(case.capture.surroundings), key=lambda each: each.number)
+    for decorator, line in pairwise(code):
+        match = _TAKES_A_MODEL.match(line.text) if _TRACED.match(decorator.text) else None
+        if match:
+            name = match["name"]
+            yield Grower(
+                f"what `{name}` ({line.place}) keeps of its calls: a tf.function that is given the model"
+                " makes another graph for each model object, and for each new shape of what else it is given",
+                line,
+                (_count_traces(name), _SHAPES_ALIKE),
+            )
+            return
+
+
+_TRACED = regex(r"\A\s*@tf\.function\s*(?:\(\s*\))?\s*(?:#.*)?\Z")
+_TAKES_A_MODEL = regex(
+    r"\A\s*def (?P<name>\w{1,40})\((?:self, ?)?(?:\w{0,20}_)?(?:model|net|network)\w{0,10}\s*[,:)]"
+)
+
+
+def _count_traces(name: str) -> Remedy:
+    return Remedy(
+        "load the model once, and see whether the number of traces rises from call to call: where it does, "
+        "give"
+        " the inputs one signature, its first size open; where it stays and memory, too, what is left is"
+        " TensorFlow's own pool, which goes when the process ends",
+        f"print({name}.experimental_get_tracing_count())   # TF 2.3+; @tf.function(reduce_retracing=True)",
+        slug="one-signature",
+    )
 
 
 def _shuffling(told: Surroundings) -> Iterator[Grower]:
