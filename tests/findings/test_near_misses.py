@@ -319,6 +319,10 @@ CASES: dict[str, tuple[str, str]] = {
         " 2147483648)requested by op"
         " c\nStats: \nLimit:    5304745984\nInUse:    5294259712\nMaxInUse: 5294259712\n",
     ),
+    "copies-of-workers": (
+        "High memory usage with celery workers and Keras\nHow can they share a model that takes much RAM?\n",
+        "Slow answers with celery workers and Keras\nHow can they share a model, which takes long?\n",
+    ),
     "crops-of-boxes": (oom("100,800,800,1", "masks/CropAndResize"), oom("100,800,800,1", "masks/Conv2D")),
     "dense-embedding-gradient": (
         oom("200000,128", "gradients/words/embedding_lookup_grad/UnsortedSegmentSum"),

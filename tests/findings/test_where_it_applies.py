@@ -279,7 +279,7 @@ OF_A_SHELL = {
     "larger-message", "other-allocator", "larger-heap", "more-memory-maps", "more-pinned-memory",
     "more-ram-for-wsl", "pool-for-unified-memory", "raise-host-limit", "save-in-parts",
     "see-device-users", "smaller-files",
-    "smaller-alignment", "smaller-cache-part", "smaller-examples", "smaller-requests", "tidy",
+    "smaller-alignment", "smaller-cache-part", "smaller-examples", "smaller-requests", "tidy", "dispose",
     "tidy-textures", "who-ended-it", "reload-the-driver",
     "raise-container-limit", "read-the-kernel-log", "small-pool-in-cpp", "end-what-is-left",
     "end-the-suspended", "cap-the-power", "log-the-hardware",
