@@ -120,7 +120,7 @@ def test_a_graph_that_no_step_ends(said: str, named: bool) -> None:
     ("said", "planned"),
     [
         (
-            "I get an OOM at compilation, about 1 GB over, on a v3-8, with a python loop over blocks in flax",
+            "jit of jax.value_and_grad(loss) gets an OOM at compilation, about 1 GB over, on a v3-8, in flax",
             True,
         ),
         (
