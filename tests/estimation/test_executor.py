@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfmemlens.estimation.graph_step.executor import Executor
-from tfmemlens.estimation.graph_step.rewriting import _pushed_down
+from tfmemlens.estimation.graph_step.rewriting import _pushed_down, ordered
 from tfmemlens.estimation.graph_step.tokens import Memory, Token
 from tfmemlens.knowledge.bfc import Pool
 from tfmemlens.model.graph import Graph, Node
@@ -113,3 +113,14 @@ def test_constant_sides_that_are_pushed_together_keep_their_number() -> None:
     changed = _pushed_down(dict(nodes), Graph(nodes))
     assert changed["inner"].attributes["value"] == Constant((), "int32", (10,))
     assert changed["outer"].inputs == ("inner", "rows")
+
+
+def test_a_session_visits_readers_as_the_graph_lists_them_a_function_by_name() -> None:
+    nodes = [FEED, exp("b", "x"), exp("a", "x")]
+    for producer, order in (
+        ("1.15.5", ["x", "b", "a"]),
+        ("2.11.0", ["x", "a", "b"]),
+        (None, ["x", "a", "b"]),
+    ):
+        graph = Graph({node.name: node for node in nodes}, producer=producer)
+        assert [node.name for node in ordered(graph)] == order

@@ -11,7 +11,10 @@ from itertools import accumulate, chain
 
 from tfmemlens.model.lazy_nodes import LazyNodes, NodeColumns
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass, field
+
+_VERSION = regex(r"(\d+)\.(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,12 @@ class Graph:
 
     def __len__(self) -> int:
         return len(self.nodes)
+
+    @property
+    def version(self) -> tuple[int, ...]:
+        """The first two numbers of the TensorFlow that made it, none where that is not known."""
+        match = _VERSION.match(self.producer or "")
+        return (int(match[1]), int(match[2])) if match else ()
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes.values())

@@ -14,6 +14,7 @@ from tfmemlens.estimation.graph_step.captured_variables import check, effects, i
 from tfmemlens.estimation.graph_step.executor import NOT_FOLLOWED
 from tfmemlens.estimation.graph_step.inlining import inlined
 from tfmemlens.estimation.graph_step.kernels import is_known
+from tfmemlens.estimation.graph_step.rewriting import is_ordered
 from tfmemlens.estimation.graph_step.session import candidates, first_region, of_graph, reached, resolved
 from tfmemlens.estimation.needed_limit import (
     LIMIT_NOTE,
@@ -75,7 +76,7 @@ def capture(
     remarks: list[str] = []
     unknown: dict[str, int] = {}
 
-    pool = RecordedPool(first_region(graph.producer))
+    pool = RecordedPool(first_region(graph.version))
     further = _further_threads(settings)
 
     def walked(
@@ -84,6 +85,7 @@ def capture(
         recording: RecordedPool | None = None,
         old_blocks: Sequence[int] = (),
         seed: int | None = None,
+        late: bool = False,
     ) -> Timeline:
         """With one node at a time, or with several for as long as the seed has it."""
         return of_graph(
@@ -92,7 +94,7 @@ def capture(
             threads=settings.threads or 1, optimized=recorded, held_inputs=held, variant=variant,
             notes=remarks, unknown=unknown, onednn=onednn, pool=recording,
             samples=settings.samples, old_blocks=old_blocks,
-            workers=1 if seed is None else 1 + further, chance=Random(seed),
+            workers=1 if seed is None else 1 + further, chance=Random(seed), late=late,
         )  # fmt: skip
 
     timeline = alone = walked(0, recording=pool)
@@ -101,7 +103,11 @@ def capture(
         small = len(alone.executions.node) <= _MAX_REORDERED_NODES
         timeline = _middle([walked(0, seed=seed) for seed in range(_SEEDS if small else 1)])
     pasts, loose = _further_pasts(alone, pool, walked)
-    others = _error_share(timeline, lambda variant: walked(variant, seed=variant if further else None))
+    others = _error_share(
+        timeline,
+        lambda variant, late: walked(variant, seed=variant if further else None, late=late),
+        1 if is_ordered(graph) and not further else _ORDERS,
+    )
     share = max(others, RECORDED_ERROR_SHARE if recorded else 0.0, loose)
     share = min(share + _THREAD_ERROR * further, 1.0)
     lower = None
@@ -192,11 +198,14 @@ def _plain(graph: Graph, fetches: Sequence[str], recorded: bool) -> tuple[Graph,
     return flat, list(names)
 
 
-def _error_share(timeline: Timeline, walked: Callable[[int], Timeline]) -> float:
-    """How far the peak is from that of other orders in which TensorFlow may visit the readers of a tensor."""
+def _error_share(timeline: Timeline, walked: Callable[[int, bool], Timeline], orders: int) -> float:
+    """How far the peak is from that of other orders in which TensorFlow may visit the readers of a tensor,
+    and from that of a step after many others.
+    """
     if len(timeline.executions.node) > _MAX_REORDERED_NODES:
         return ONE_ORDER_ERROR_SHARE
-    others = [walked(variant).peak_bytes for variant in range(1, _ORDERS)]
+    others = [walked(variant, False).peak_bytes for variant in range(1, orders)]
+    others.append(walked(0, True).peak_bytes)
     return min(
         max(MIN_ERROR_SHARE, *(round(abs(other / max(timeline.peak_bytes, 1) - 1), 3) for other in others)),
         1.0,

@@ -6,17 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tfmemlens.knowledge.ops.cheap_runs import RUNS, cheap_bytes
 from tfmemlens.knowledge.ops.table import op
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.values import dataclass, field
-
-_RUNS_TO_CHEAP = 95
-"""A kernel that does not say that it is quick begins with a high cost estimate, a tenth of which each run
-replaces by what it took. 0.9 ** 95 x kInitialCostEstimateCycles (1e8) is below kOpIsExpensiveThresholdCycles
-(5000): in a long loop what is quick counts as cheap from then on.
-"""
-_QUICK_BYTES = 4096
-"""What a kernel may read and write in so few cycles."""
 
 
 @dataclass(slots=True)
@@ -41,11 +34,13 @@ class Item:
     runs: int = 0
     bytes: int = 0
     """Read and written by the last run."""
+    cheap_bytes: int = 0
+    """Up to as many it gets cheap."""
 
     @property
     def is_expensive(self) -> bool:
         """Whether the executor takes it for expensive by now."""
-        return self.expensive and (self.runs < _RUNS_TO_CHEAP or self.bytes > _QUICK_BYTES)
+        return self.expensive and (self.runs < RUNS or self.bytes > self.cheap_bytes)
 
     @property
     def ports(self) -> int:
@@ -74,7 +69,12 @@ def compiled(graph: Graph, fetches: Iterable[str]) -> list[Item]:
     for name in names:
         node = graph.nodes[name]
         data = sum(not reference.startswith("^") for reference in node.inputs)
-        items.append(Item(node, data, len(node.inputs) - data, expensive=not op(node.op).quick))
+        items.append(
+            Item(
+                node, data, len(node.inputs) - data, expensive=not op(node.op).quick,
+                cheap_bytes=cheap_bytes(node.op, graph.version),
+            )
+        )  # fmt: skip
     for index, item in enumerate(items):
         slot = 0
         for reference in item.node.inputs:

@@ -29,6 +29,8 @@ _DIVISIONS = frozenset(("Div", "RealDiv"))
 _FAMILIES = (frozenset(("Add", "AddV2")), frozenset(("Mul", *_DIVISIONS)))
 """Ops through which a constant is pushed down."""
 _MAX_BYTES = 10 * MIB
+_FUNCTIONS = (2, 0)
+"""From this version on steps are functions, of whose nodes the order is lost."""
 _KEYS: tuple[Callable[[str], tuple[int, str]], ...] = (
     lambda name: (0, name),
     lambda name: (crc32(name.encode()), name),
@@ -39,8 +41,8 @@ _KEYS: tuple[Callable[[str], tuple[int, str]], ...] = (
 
 
 def rewritten(graph: Graph, fetches: Sequence[str], feeds: Feeds, variant: int = 0) -> Graph:
-    """The graph as the executor would get it. TensorFlow keeps readers in sets, so their order differs from
-    run to run: `variant` is one of them.
+    """The graph as the executor would get it. TensorFlow keeps a function's readers in sets, so their order
+    differs from run to run: `variant` is one of them.
     """
     graph = folded(graph, fetches, feeds)
     fetched = {split_reference(name)[0] for name in fetches}
@@ -224,9 +226,14 @@ def _has_effect(node: Node) -> bool:
     return op(node.op).effect or "Apply" in node.op or not is_known(node.op)
 
 
+def is_ordered(graph: Graph) -> bool:
+    """Whether it is a session's, whose nodes keep the order in which the program made them."""
+    return () < graph.version < _FUNCTIONS
+
+
 def ordered(graph: Graph, variant: int = 0) -> Graph:
-    """Breadth first from the roots, as grappler's TopologicalSort, which takes readers in no order; a loop's
-    NextIteration does not hold up its Merge.
+    """Breadth first from the roots, as grappler's TopologicalSort, which takes a function's readers in no
+    order; a loop's NextIteration does not hold up its Merge.
     """
-    order = topological_order(graph, _KEYS[variant % len(_KEYS)])
+    order = topological_order(graph, None if is_ordered(graph) else _KEYS[variant % len(_KEYS)])
     return Graph({node.name: node for node in order}, graph.functions, graph.producer)

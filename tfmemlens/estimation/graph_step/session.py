@@ -4,7 +4,6 @@ through until it repeats, the last one is the answer.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from random import Random
 
@@ -29,7 +28,7 @@ from tfmemlens.values import replace
 
 Shape = tuple["int | None", ...]
 ALLOCATOR = {"cpu": "bfc_cpu_allocator_for_gpu", "gpu": "GPU_0_bfc"}
-_STEPS = 3
+_STEPS = 4
 _FIRST_OF_KERAS_3 = (2, 16)
 _INPUTS = roles.PLACEHOLDERS | {"_Arg"}
 _KERAS_TARGET = regex(r"_targets?(?:_\d+)?\Z")
@@ -59,6 +58,7 @@ def of_graph(
     old_blocks: Sequence[int] = (),
     workers: int = 1,
     chance: Random | None = None,
+    late: bool = False,
 ) -> Timeline:
     """The predicted timeline of one step that computes `fetches` (node names, as in Session.run).
 
@@ -71,15 +71,13 @@ def of_graph(
     as the graph's TensorFlow does if none is given. `samples`: `held_inputs` are cut from arrays of so many
     samples, which `fit` copied, and it has further batches ready. `old_blocks`: what the program allocated
     before its variables and gave back after them. `workers`: so many nodes run at once, for as long as
-    `chance` lets them.
+    `chance` lets them. `late`: the step after many others, when all kernels that may count as cheap do.
     Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
     graph, names = inlined(graph, resolved(graph, fetches), calls_stay=optimized)
     graph = unchained(graph) if optimized else graph
-    wide = widened(_version(graph.producer) >= _FIRST_OF_KERAS_3, device)
-    memory = Memory(
-        pool or Pool(first_region_bytes=first_region(graph.producer)), onednn=onednn, widened=wide
-    )
+    wide = widened(graph.version >= _FIRST_OF_KERAS_3, device)
+    memory = Memory(pool or Pool(first_region_bytes=first_region(graph.version)), onednn=onednn, widened=wide)
     old = [memory.pool.allocate(size) for size in old_blocks]
     feeds = _Feeds(batch, shapes or {})
     variables: dict[str, Variable] = {}
@@ -101,8 +99,10 @@ def of_graph(
             if item.node.op in _INPUTS:
                 feeds.hold_arrays(item.node, samples or 0, batch or 1)
     begun = row = baseline = 0
-    for _ in range(steps):
+    for left in reversed(range(steps)):
         begun, row, baseline = memory.clock, len(memory.rows), memory.pool.in_use_bytes
+        if late and not left:
+            executor.age()
         executor.step()
     if unknown is not None:
         unknown.update(executor.unknown)
@@ -112,14 +112,9 @@ def of_graph(
     )
 
 
-def first_region(version: str | None) -> int:
+def first_region(version: tuple[int, ...]) -> int:
     """Bytes of a growing pool's first region: pools began with 1 MiB up to TensorFlow 2.3."""
-    return MIB if (0,) < _version(version) < (2, 4) else FIRST_REGION_BYTES
-
-
-def _version(told: str | None) -> tuple[int, ...]:
-    match = re.match(r"(\d+)\.(\d+)", told or "")
-    return (int(match[1]), int(match[2])) if match else ()
+    return MIB if () < version < (2, 4) else FIRST_REGION_BYTES
 
 
 class _Feeds:
