@@ -21,6 +21,8 @@ os.environ["TF_CPU_ALLOCATOR_USE_BFC"] = "1"
 os.environ.setdefault("TF_CPU_BFC_MEM_LIMIT_IN_MB", "3000")  # a case's own limit reaches its process so
 import numpy as np
 import predictions_fifteenth_graphs_run
+import predictions_fortieth_graphs_run
+import predictions_fortyfirst_graphs_run
 import predictions_fourteenth_graphs_run
 import predictions_seventh_graphs_run
 import predictions_thirteenth_graphs_run
@@ -273,6 +275,8 @@ def step_of(case):
         predictions_thirtyseventh_graphs_run,
         predictions_thirtyeighth_graphs_run,
         predictions_thirtyninth_graphs_run,
+        predictions_fortieth_graphs_run,
+        predictions_fortyfirst_graphs_run,
     )
     model = case["model"]
     make = globals().get(model) or next(getattr(each, model) for each in graphs if hasattr(each, model))
