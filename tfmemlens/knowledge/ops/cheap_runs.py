@@ -1,9 +1,10 @@
 """Which kernels the executor counts as cheap once it has seen them run, so that they run at once.
 
-Each kernel begins with an estimate of 1e8 cycles, a tenth of which each run replaces by what it took; below
-a threshold it is cheap (kOpIsExpensiveThresholdCycles: 5000 in 1.15, 8000 in newer ones). That happens in
-loops, and late in a training. How many bytes a kernel may read and write in so few cycles was measured on a CPU of 2.5 GHz with 1.15, 2.4,
-2.11 and 2.21: a body with the kernel beside a large product, of which the executor's log tells the first.
+Each kernel begins with an estimate of 1e8 cycles, a tenth of which each run replaces by what it took;
+below a threshold it is cheap (kOpIsExpensiveThresholdCycles: 5000 in 1.15, 8000 in newer ones). That
+happens in loops, and late in a training. How many bytes a kernel may read and write in so few cycles was
+measured on a CPU of 2.5 GHz with 1.15, 2.4, 2.11 and 2.21: a body with the kernel beside a large product,
+of which the executor's log tells the first.
 """
 
 from __future__ import annotations
