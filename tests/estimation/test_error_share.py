@@ -88,7 +88,7 @@ def test_up_to_a_quarter_of_the_layers_may_be_unknown(lenet: PredictedStep) -> N
 
 def test_a_graph_whose_orders_agree_keeps_a_tenth() -> None:
     step = timeline(row("a", 100, 0, 1), ran=(("a", 0, 1),))
-    assert graph_capture._error_share(step, lambda variant: step) == 0.10
+    assert graph_capture._error_share(step, lambda variant, late: step, 5) == 0.10
 
 
 @pytest.mark.parametrize(
@@ -101,10 +101,20 @@ def test_no_more_than_three_further_threads_are_walked(threads: int, device: str
 def test_the_order_that_is_farthest_off_decides() -> None:
     step = timeline(row("a", 100, 0, 1), ran=(("a", 0, 1),))
 
-    def walked(variant: int) -> Timeline:
+    def walked(variant: int, late: bool) -> Timeline:
         return timeline(row("a", 80 if variant == 1 else 100, 0, 1))
 
-    assert graph_capture._error_share(step, walked) == pytest.approx(0.2)
+    assert graph_capture._error_share(step, walked, 5) == pytest.approx(0.2)
+    assert graph_capture._error_share(step, walked, 1) == 0.10  # a session's order is known
+
+
+def test_a_step_after_many_others_widens_the_bar() -> None:
+    step = timeline(row("a", 100, 0, 1), ran=(("a", 0, 1),))
+
+    def walked(variant: int, late: bool) -> Timeline:
+        return timeline(row("a", 117 if late and variant == 0 else 100, 0, 1))
+
+    assert graph_capture._error_share(step, walked, 1) == pytest.approx(0.17)
 
 
 def test_a_graph_of_very_many_nodes_is_walked_once() -> None:
@@ -113,7 +123,7 @@ def test_a_graph_of_very_many_nodes_is_walked_once() -> None:
         row("a", 100, 0, 1),
         ran=tuple((f"n{index}", 0.0, 1.0) for index in range(graph_capture._MAX_REORDERED_NODES + 1)),
     )
-    assert graph_capture._error_share(many, lambda variant: pytest.fail("walked")) == 0.15
+    assert graph_capture._error_share(many, lambda variant, late: pytest.fail("walked"), 5) == 0.15
 
 
 def test_other_pasts_of_the_allocator_widen_a_traced_step_by_what_they_add() -> None:

@@ -124,3 +124,44 @@ def test_a_session_visits_readers_as_the_graph_lists_them_a_function_by_name() -
     ):
         graph = Graph({node.name: node for node in nodes}, producer=producer)
         assert [node.name for node in ordered(graph)] == order
+
+
+def test_a_control_trigger_runs_behind_a_branch_that_is_not_taken() -> None:
+    """What waits for it is not dead: the counter of a loop that pushes in one branch."""
+    nodes = [
+        FEED,
+        number("pred", 0),
+        SPLIT,
+        exp("dead", "split:1"),
+        Node("trigger", "ControlTrigger", ("^dead",)),
+        Node("after", "Exp", ("x", "^trigger"), attributes={"T": "float32"}),
+        exp("b", "after"),
+    ]
+    executor = Executor(
+        Graph({node.name: node for node in nodes}),
+        Memory(Pool()),
+        ("b",),
+        lambda _: [Token((4,), "float32")],
+        {},
+    )
+    executor.step()
+    assert executor.fetched and not executor.fetched[0].dead
+
+
+def test_in_a_long_training_every_small_kernel_is_cheap() -> None:
+    """An expensive one waits for it then: of two readers the last went on before."""
+    nodes = [FEED, Node("same", "Identity", ("x",)), exp("a", "same"), Node("b", "MatMul", ("same", "same"))]
+    executor = Executor(
+        Graph({node.name: node for node in nodes}),
+        Memory(Pool()),
+        ("a", "b"),
+        lambda _: [Token((4, 4), "float32")],
+        {},
+    )
+    orders = []
+    for late in (False, True):
+        if late:
+            executor.age()
+        executor.step()
+        orders.append([name for name in executor.order if name in ("a", "b")])
+    assert orders == [["b", "a"], ["a", "b"]]

@@ -155,18 +155,24 @@ def test_what_reads_and_writes_of_a_handle_tell() -> None:
 
 
 def test_an_unknown_condition_holds_a_few_times() -> None:
-    walker: Any = Made(iterations={}, notes=[])
+    """In each iteration of a loop alike, whatever ran before; a branch is taken."""
+    graph = Graph({"c": Node("c", "LoopCond"), "p": Node("p", "Less")})
+    walker: Any = Made(graph=graph, turns={"known": 20}, guessed={}, notes=[])
     walker._note = lambda text: walker.notes.append(text)
 
-    def side(name: str, *values: int) -> int:
-        call: Any = Made(values=lambda port: values, node=Made(name=name))
+    def side(condition: str, frame: str, iteration: int, *values: int) -> int:
+        walker.turn = Made(name=frame), iteration
+        call: Any = Made(values=lambda port: values, node=Node("s", "Switch", ("x", condition)))
         return executor.Executor._predicate(walker, call)
 
-    few = executor._UNKNOWN_ITERATIONS
-    assert [side("s") for _ in range(few + 1)] == [1] * few + [0]
-    assert (side("s", 1), side("s", 0)) == (1, 0)
-    assert side("t") == 1 and walker.iterations == {"s": few + 1, "t": 1}
-    assert len(walker.notes) == 1
+    few = executor._UNKNOWN_TURNS
+    assert [side("c", "new", each) for each in (0, few - 1, few)] == [1, 1, 0]
+    assert [side("c", "known", each) for each in (few, 19, 20)] == [1, 1, 0]
+    assert (side("c", "new", 0, 0), side("c", "new", few, 1)) == (0, 1)
+    assert side("p", "new", few + 1) == 1
+    assert walker.guessed == {"new": "s", "known": "s"} and len(walker.notes) == 1
+    executor.Executor.tell_guesses(walker)
+    assert "20 times" in walker.notes[1] and walker.notes[2].startswith(executor.TURNS_UNKNOWN)
 
 
 def test_what_a_graph_says_of_an_input() -> None:

@@ -317,6 +317,8 @@ def test_malformed(node: ShapeContext) -> None:
         (site("NotEqual", (VECTOR, VECTOR), ((1, 2), (2,)), dtype="int32"), [(1, 0)]),
         (site("LogicalAnd", (VECTOR, VECTOR), ((1, 1, 0), (1, 0, 0)), dtype="bool"), [(1, 0, 0)]),
         (site("LogicalOr", (VECTOR, VECTOR), ((1, 1, 0), (1, 0, 0)), dtype="bool"), [(1, 1, 0)]),
+        (site("LogicalNot", (VECTOR,), ((1, 0, None),), dtype="bool"), [(0, 1, None)]),
+        (site("LogicalNot", (VECTOR,), (None,), dtype="bool"), [None]),
         (site("Range", (VECTOR,) * 3, ((0,), (64,), (1,))), [tuple(range(64))]),
         (site("Range", (VECTOR,) * 3, ((0,), (65,), (1,))), [None]),
         (site("Fill", (VECTOR, ()), ((64,), (3,))), [(3,) * 64]),

@@ -11,7 +11,7 @@ from tfmemlens.errors import Unpredictable, UsageError
 from tfmemlens.estimation.allocator_pasts import FEW_PASTS, old_blocks, pasts_to_try
 from tfmemlens.estimation.conditions import GPU_NOTE, ONEDNN_ERROR, check_no_xla, gpu_shares, settled
 from tfmemlens.estimation.graph_step.captured_variables import check, effects, is_function, with_variables
-from tfmemlens.estimation.graph_step.executor import NOT_FOLLOWED
+from tfmemlens.estimation.graph_step.executor import NOT_FOLLOWED, TURNS_UNKNOWN
 from tfmemlens.estimation.graph_step.inlining import inlined
 from tfmemlens.estimation.graph_step.kernels import is_known
 from tfmemlens.estimation.graph_step.rewriting import is_ordered
@@ -183,9 +183,11 @@ def _check_what_is_known(graph: Graph, unknown: Mapping[str, int], bar_bytes: in
 
 
 def _check_end(remarks: Sequence[str]) -> None:
-    """Raises Unpredictable where a step was not followed to its end: its peak may not have come yet."""
+    """Raises Unpredictable where a step was not followed to its end, since its peak may not have come yet,
+    and where it is not known how often a loop runs.
+    """
     for remark in remarks:
-        if remark.startswith(NOT_FOLLOWED):
+        if remark.startswith((NOT_FOLLOWED, TURNS_UNKNOWN)):
             raise Unpredictable(f"the graph cannot be predicted: {remark}", _TRACE_IT)
 
 

@@ -19,6 +19,7 @@ from tfmemlens.estimation.graph_step import overlap
 from tfmemlens.estimation.graph_step.compiled import Edge, Item, compiled
 from tfmemlens.estimation.graph_step.frames import LoopFrame, Tagged
 from tfmemlens.estimation.graph_step.kernels import KernelCall, UnknownShapeError, guessed, is_known, run
+from tfmemlens.estimation.graph_step.kernels.stacks import Array
 from tfmemlens.estimation.graph_step.resources import Variables
 from tfmemlens.estimation.graph_step.tokens import DEAD, LARGEST_BYTES, Memory, Token, TokenBuffer, Variable
 from tfmemlens.knowledge.ops import cheap_runs, roles
@@ -33,13 +34,15 @@ _UPDATED_IN_PLACE = ("Apply", "SparseApply", "Scatter")
 _MAKING = frozenset(("ScatterNd", "ScatterNdNonAliasingAdd"))
 """Named like updates, but they make a tensor."""
 _TURNING = roles.ENTERS | roles.EXITS | roles.NEXTS | {"LoopCond"}
+_RUNNING_DEAD = roles.MERGES | {"ControlTrigger"}
+"""What runs although an input is dead."""
 _FED = roles.FEEDS | roles.RECEIVES
 _OWN = (
     _TURNING | _FED | roles.SWITCHES | roles.MERGES | roles.ALL_VARIABLES | roles.ASSIGNS | roles.COUNTS
     | roles.CONSTANTS
 )  # fmt: skip
 _MAX_ITERATIONS = 100_000
-_UNKNOWN_ITERATIONS = 8
+_UNKNOWN_TURNS = 8
 
 
 def _updates(op: str) -> bool:
@@ -57,6 +60,7 @@ class _Running(NamedTuple):
 
 
 NOT_FOLLOWED = "the step could not be followed to its end"
+TURNS_UNKNOWN = "it is not known how often a loop runs, that at"
 
 
 @dataclass
@@ -84,6 +88,7 @@ class Executor:
         self.resources = Variables(self.memory, self.variables)
         self.constants: dict[str, Any] = {}
         self.kept = {split_reference(name)[0] for name in self.fetches if not name.startswith("^")}
+        self.turns: dict[str, int] = {}
         self.entries = Counter(
             str(item.node.attributes.get("frame_name")) for item in self.items if item.node.op in roles.ENTERS
         )
@@ -113,13 +118,13 @@ class Executor:
     def step(self) -> None:
         """Run once."""
         self.order = []
+        self.guessed: dict[str, str] = {}
         self.state: dict[str, Any] = {}
         self.frames: dict[tuple[str, int, int], LoopFrame] = {}
         root = LoopFrame("")
         self.root = root
         self.queue: deque[Tagged] = deque()
         self.fetched: list[Token] = []
-        self.iterations: dict[str, int] = {}
         roots = [
             Tagged(index, root, 0)
             for index, item in enumerate(self.items)
@@ -210,9 +215,10 @@ class Executor:
         index, frame, iteration = tagged
         item = self.items[index]
         slots, is_dead = frame.take(index, iteration)
+        self.turn = frame, iteration
         op = item.node.op
         self.order.append(item.node.name)
-        if is_dead and op not in roles.MERGES:
+        if is_dead and op not in _RUNNING_DEAD:
             return _Running(slots, [], [], [], True)
         inputs = (
             [slots[slot] for slot in sorted(slots)]
@@ -309,20 +315,34 @@ class Executor:
             self.notes.append(text)
 
     def _predicate(self, call: KernelCall) -> int:
-        """Which side of a Switch: known values decide; an unknown loop condition holds a few times, another
-        one is taken to be true.
+        """Which side of a Switch: known values decide. An unknown loop condition holds as often as the arrays
+        that the loop had in the step before have elements, another one is taken to be true.
         """
         known = call.values(1)
         if known:
             return int(bool(known[0]))
-        name = call.node.name
-        self.iterations[name] = self.iterations.get(name, 0) + 1
-        if not any(note.startswith("the condition of") for note in self.notes):
-            self._note(
-                f"the condition of {name} is not known: a loop is taken to run {_UNKNOWN_ITERATIONS} times, a"
-                " branch to be taken"
-            )
-        return int(self.iterations[name] <= _UNKNOWN_ITERATIONS)
+        condition = split_reference(call.node.inputs[1])[0]
+        if self.graph.op_of(condition) != "LoopCond":
+            self._note(f"the condition of {call.node.name} is not known: the branch is taken to be taken")
+            return 1
+        frame, iteration = self.turn
+        self.guessed[frame.name] = call.node.name
+        return int(iteration < self.turns.get(frame.name, _UNKNOWN_TURNS))
+
+    def tell_guesses(self) -> None:
+        """Note of each loop whose condition was not known how often it was taken to run."""
+        for frame, node in sorted(self.guessed.items()):
+            turns = self.turns.get(frame)
+            known = f"{TURNS_UNKNOWN} {node}"
+            if turns:
+                known = f"the loop at {node} is taken to run {turns} times, as its longest array has elements"
+            self._note(known)
+
+    def _count_turns(self, frame: LoopFrame) -> None:
+        """A loop is over: the next step knows how many elements its arrays have."""
+        arrays = [token.resource for _, token in frame.constants if isinstance(token.resource, Array)]
+        if frame.name not in self.turns and any(array.size > _UNKNOWN_TURNS for array in arrays):
+            self.turns[frame.name] = max(array.size for array in arrays)
 
     def _propagate(
         self, index: int, frame: LoopFrame, iteration: int, outputs: list[Token], is_dead: bool
@@ -373,6 +393,7 @@ class Executor:
                     self.memory.release(token.buffer)
             if frame.finished > frame.reached:
                 frame.over = True
+                self._count_turns(frame)
                 for _, token in frame.constants:
                     self.memory.release(token.buffer)
                 self._forget(frame)

@@ -104,6 +104,7 @@ def of_graph(
         if late and not left:
             executor.age()
         executor.step()
+    executor.tell_guesses()
     if unknown is not None:
         unknown.update(executor.unknown)
     place = "/job:localhost/replica:0/task:0/device:" + ("GPU:0" if device == "gpu" else "CPU:0")

@@ -102,6 +102,12 @@ def computed(site: ShapeContext) -> list[Dims | None]:
     ]
 
 
+def negated(site: ShapeContext) -> list[Dims | None]:
+    """What is true where the operand is not."""
+    value = site.value(0)
+    return [None if value is None else tuple(None if each is None else int(not each) for each in value)]
+
+
 def _is_real(site: ShapeContext) -> bool:
     return any((each.dtype or "").startswith(("float", "bfloat")) for each in site.inputs)
 

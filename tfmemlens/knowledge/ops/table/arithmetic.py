@@ -59,8 +59,15 @@ OPS = {
     ),
     "IdentityN": Op(elementwise.each, output=Output.PASSED, layout=Layout.FOLLOWING, quick=True),
     **each(
-        "IsFinite IsInf IsNan LogicalNot",
+        "IsFinite IsInf IsNan",
         Op(elementwise.same, dtypes=("bool",), output=Output.OVERWRITTEN, layout=Layout.FOLLOWING),
+    ),
+    "LogicalNot": Op(
+        elementwise.same,
+        values=values.negated,
+        dtypes=("bool",),
+        output=Output.OVERWRITTEN,
+        layout=Layout.FOLLOWING,
     ),
     **each(
         "OnesLike ZerosLike",
