@@ -138,6 +138,8 @@ def test_images(node: ShapeContext, shapes: list[Shape]) -> None:
         (site("Sum", ((2, 3, 5), (2,)), keep_dims=True), [(None, None, None)]),
         (site("ArgMax", ((2, 3, 5), VECTOR), (None, (1,))), [(2, 5)]),
         (site("SoftmaxCrossEntropyWithLogits", ((4, 9), (4, 9))), [(4,), (4, 9)]),
+        (site("CTCLoss", ((120, 28, 40), (9, 2), (9,), (28,))), [(28,), (120, 28, 40)]),
+        (site("CTCLoss", (None, (9, 2), (9,), (28,))), [None, None]),
         (site("L2Loss", ((4, 9),)), [()]),
         (site("Einsum", ((2, 3), (3, 5)), equation="ab,bc->ca"), [(5, 2)]),
         (site("Einsum", ((2, 3), (3, 5)), equation="ab,bc->cza"), [(5, 1, 2)]),

@@ -65,6 +65,12 @@ def cross_entropy(site: ShapeContext) -> list[Shape]:
     return [None if logits is None else logits[:1], logits]
 
 
+def ctc_loss(site: ShapeContext) -> list[Shape]:
+    """A loss for each sequence and a gradient for each of its steps: logits are [time, batch, classes]."""
+    logits = site.shape(0)
+    return [None if logits is None else (side_of(logits, 1),), logits]
+
+
 def scalar(site: ShapeContext) -> list[Shape]:
     """One number."""
     del site

@@ -23,7 +23,7 @@ OPS = {
         "BatchMatMul BatchMatMulV2 BatchMatMulV3",
         Op(products.batch_matmul, layout=Layout.REARRANGING, batch=Batch.ROWS_AND_COLUMNS),
     ),
-    "CTCLoss": Op(layout=Layout.LOSS, outputs=("loss", "gradient")),
+    **each("CTCLoss CTCLossV2", Op(products.ctc_loss, layout=Layout.LOSS, outputs=("loss", "gradient"))),
     "Einsum": Op(products.einsum, layout=Layout.REARRANGING),
     "EuclideanNorm": Op(products.reduce, batch=Batch.REDUCED),
     "L2Loss": Op(products.scalar, layout=Layout.LOSS, batch=Batch.NEVER),
