@@ -86,6 +86,23 @@ def test_up_to_a_quarter_of_the_layers_may_be_unknown(lenet: PredictedStep) -> N
     assert error_shares(blinded(lenet, layers // 4 + 1), SETTINGS) is None
 
 
+def test_what_unknown_layers_make_need_not_be_kept(lenet: PredictedStep) -> None:
+    """The lower end leaves out all of it that is alive at the peak, the upper one a share by their number."""
+    peak = lenet.timeline.peak_bytes
+    table, alive = lenet.timeline.table, lenet.timeline.alive_after(lenet.timeline.peak_index)
+    made = {}
+    for index in alive:
+        layer = (table.node[index] or "").rpartition("/")[0]
+        made[layer] = made.get(layer, 0) + table.size_bytes[index]
+    heaviest = max((name for name in made if name in dict(lenet.network.walk())), key=lambda name: made[name])
+    guess = replace(lenet, step=replace(lenet.step, unknown=[heaviest]))
+    known, shares = error_shares(lenet, SETTINGS), error_shares(guess, SETTINGS)
+    assert known and shares and keras_capture._kept_by_guess(lenet) == 0
+    share = 0.5 / len(list(lenet.network.walk()))
+    assert shares[0] == pytest.approx(known[0] + max(made[heaviest] / peak, share))
+    assert shares[1] == pytest.approx(known[1] + share)
+
+
 def test_a_graph_whose_orders_agree_keeps_a_tenth() -> None:
     step = timeline(row("a", 100, 0, 1), ran=(("a", 0, 1),))
     assert graph_capture._error_share(step, lambda variant, late: step, 5) == 0.10

@@ -301,13 +301,31 @@ def _unknown_bytes(predicted: PredictedStep) -> dict[str, int]:
     """Layers whose ops are not known, with the bytes of what they make: inside they may well hold as much
     again.
     """
-    unknown = {*predicted.step.unknown, *predicted.step.not_understood}
-    unknown |= {path for path, layer in predicted.network.walk() if layer.problem}
+    unknown = _unknown_layers(predicted)
     return {
         path: sum(kind.bytes or 0 for call in layer.calls for kind in call.outputs)
         for path, layer in predicted.network.walk()
         if path in unknown
     }
+
+
+def _unknown_layers(predicted: PredictedStep) -> set[str]:
+    problems = {path for path, layer in predicted.network.walk() if layer.problem}
+    return {*predicted.step.unknown, *predicted.step.not_understood, *problems}
+
+
+def _kept_by_guess(predicted: PredictedStep) -> float:
+    """The share of the peak that layers make whose ops are not known: they need not keep it."""
+    timeline, unknown = predicted.timeline, _unknown_layers(predicted)
+    if not unknown:
+        return 0.0
+    table = timeline.table
+    made = sum(
+        table.size_bytes[index]
+        for index in timeline.alive_after(timeline.peak_index)
+        if (table.node[index] or "").rpartition("/")[0] in unknown
+    )
+    return made / max(timeline.peak_bytes, 1)
 
 
 def error_shares(predicted: PredictedStep, settings: StepSettings) -> tuple[float, float] | None:
@@ -326,7 +344,8 @@ def error_shares(predicted: PredictedStep, settings: StepSettings) -> tuple[floa
     unknown = len({*predicted.step.unknown, *predicted.step.not_understood}) + len(blind)
     guessed = 0.5 * unknown / max(len(layers), 1)
     peak = max(predicted.timeline.peak_bytes, 1)
-    below = 1 - (1 - error_below) * predicted.low_bytes / peak + guessed
+    kept = max(guessed, _kept_by_guess(predicted))
+    below = 1 - (1 - error_below) * predicted.low_bytes / peak + kept
     above = (1 + error_above) * predicted.high_bytes / peak - 1 + guessed
     return min(below, _MAX_SHARE), min(above, _MAX_SHARE)
 
