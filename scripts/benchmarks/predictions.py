@@ -1750,6 +1750,7 @@ def predicted(case: Case, folder: Path, python: str) -> dict[str, Any]:
     command += ["--fetch", "train_op"] if case["version"] == "1.15" else []
     command += ["--batch", str(case["batch"]), "--threads", str(case["threads"]), "--json"]
     command.append("--onednn" if case["onednn"] else "--no-onednn")
+    command += ["--jit"] if case.get("jit") and case["version"] == "2.11" else []  # its file does not say it
     if case["version"] != "1.15":
         command += ["--samples", str(STEPS * case["batch"])]
     if case.get("sequence"):
