@@ -56,7 +56,7 @@ def check(case: Case) -> Iterator[Finding]:
         return
     if told.shows("running short") or told.shows("growing in words"):
         return
-    no_pool = told.shows("without a GPU") or _takes_as_needed(told)
+    no_pool = told.shows("without a GPU") or pool_of_jax.takes_as_needed(told)
     no_pool = no_pool if framework_of(case) == JAX else None
     if line is None and (more := told.shows("more than expected")) and not no_pool:
         yield _more_than_expected(case, more)
@@ -77,12 +77,6 @@ def check(case: Case) -> Iterator[Finding]:
         slug="growth",
     )
     yield _no_failure(what, line, grow)
-
-
-def _takes_as_needed(told: Surroundings) -> Line | None:
-    """The line that has JAX take memory as needed already."""
-    stated = told.setting("XLA_PYTHON_CLIENT_PREALLOCATE")
-    return stated[1] if stated and stated[0].lower() in ("false", "0") else None
 
 
 def at_import(case: Case) -> Line | None:

@@ -24,6 +24,7 @@ LARGER_POOL = Remedy(
 )
 USUAL = 0.75
 """What JAX takes unless it is told otherwise; releases before 2023 took 90 %."""
+_IN_VAIN = "a part for JAX in vain"
 _STARTS = regex(r"\A[$\s]*(?:\w+=\S+ )*(?:python3?|uv run|srun|torchrun) ")
 _NUMBER = regex(r"\A(?:\d{1,4}(?:\.\d{0,6})?|\.\d{1,6})\Z")
 
@@ -50,9 +51,13 @@ class Part(NamedTuple):
 
 
 def every(told: Surroundings) -> Iterator[Part]:
-    """All that the text states, in its order."""
+    """All that the text states, in its order; not a part below the usual that its writer tried against a
+    failure that was there before.
+    """
     for name, value, line in told.settings:
-        if name == VARIABLE and _NUMBER.match(value) and float(value) > 0:
+        if name != VARIABLE or not _NUMBER.match(value) or float(value) <= 0:
+            continue
+        if float(value) >= USUAL or line != told.shows(_IN_VAIN):
             yield Part(float(value), value, line)
 
 

@@ -58,11 +58,19 @@ def told_of_the_pool(case: Case) -> Line | None:
     in_vain, takes = told.shows("jax: a setting in vain"), told.shows("taking the whole GPU")
     named = any(name.startswith(_VARIABLE) for name, _, _ in told.settings) or in_vain
     line = in_vain or takes or told.shows("jax: preallocating")
+    if line is None and takes_as_needed(told) and not what_is_wrong(told):
+        return None  # what is seen in use is no pool's
     if line is None and named and (much := told.shows("much memory in words")):
         line = None if _FAILED.search(much.text) or _OF_THE_HOST.search(much.text) else much
     line = line or (None if told.raised else _as_large_as_a_pool(told) or _told_as_a_part(told))
     before = [each for each in _failures(told) if line and each.number <= line.number]
     return None if before else line
+
+
+def takes_as_needed(told: Surroundings) -> Line | None:
+    """The line that has JAX take memory as needed already."""
+    stated = told.setting("XLA_PYTHON_CLIENT_PREALLOCATE")
+    return stated[1] if stated and stated[0].lower() in ("false", "0") else None
 
 
 _OF_A_POOL = ((0.74, 0.785), (0.895, 0.93))

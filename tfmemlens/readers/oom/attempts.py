@@ -38,6 +38,7 @@ _ACTIONS = {
     ),
     "growth in vain": r"\b(?:allow|memory)[_ ]growth\b",
     "a fraction in vain": r"\bgpu[_ ]memory[_ ]fraction\b|\bmemory_limit\b",
+    "a part for JAX in vain": r"\bXLA_(?:PYTHON_)?CLIENT_MEM_FRACTION\b",
     "clearing in vain": r"\bclear_?session\b|\breset_default_graph\b|\bclearing (?:the )?sessions?\b",
     "collecting in vain": r"\bgc\.collect\b|\bgarbage[- ]collect\w*|\bcalling gc\b",
     "deleting in vain": r"\bdel(?:et\w+)? (?:the )?(?:model|dataset|variable|session)|\bdel \w+",
@@ -199,7 +200,11 @@ _IT_CHANGED_NOTHING = regex(
     r"(?i)\A\W*(?:@\S+ )?(?:this|that|it|both|these|none)\b(?: of \w+)? (?:(?:do|does|did)(?:n't| not)|never)"
     r" (?:\w+ ){0,2}(?:help|work|solve|fix|change)"
 )
-_LIST = regex(r"(?i)\b(?:i|we|have|also|already|what)\b[^.!?]{0,40}\btried\b[^.!?]{0,40}:\W*\Z")
+_LIST = regex(
+    r"(?i)\b(?:i|we|have|also|already|what|and)\b[^.!?]{0,40}\btried\b[^.!?]{0,40}:\W*\Z"
+    r"|\btried the (?:following|suggestions?|solutions?|steps|fixes)\b[^.!?]{0,80}:\W*\Z"
+    r"|\b(?:things|what) (?:that )?(?:i|we)(?:'ve| have)? (?:already )?tried\b[^.!?]{0,40}:?\W*\Z"
+)
 _YES = regex(r"(?i)\A\W*yes\W*\Z")
 _LONGEST, _LONGEST_SENTENCE, _MOST_LINES, _NEAR, _LONGEST_LIST, _REMEMBERED = 1500, 500, 400, 8, 10, 2048
 """Letters of a line and of a sentence, lines that are read, lines within which `that` finds what it means,

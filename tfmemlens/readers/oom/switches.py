@@ -32,7 +32,7 @@ _HELD_OUT = r"\b(?:va|val|val_\w+|\w+_val|valid\w*|dev|dev_\w+|test\w*|eval\w*)\
 _TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "none", "null", "disabled")
 
 
-def _variable(name: str, example: str, value: str = r"[\w.]+") -> LineRule:
+def _variable(name: str, example: str, value: str = r"[\w.]*\w") -> LineRule:
     return LineRule(rf"\b{name}{_TO}(?P<value>{value})", example, needs=name)
 
 
@@ -670,6 +670,8 @@ def settings(text: str) -> Iterator[tuple[str, str]]:
     text, works = as_setting(text), False
     for name, rule in _SWITCHES.likely(text):
         shown = rule.search(text)
+        if shown and name in _PARTS and _ANOTHER_VALUE.match(text, shown.end()):
+            continue  # a list of what was tried, and not what the failing run has
         if shown and (rule in (PLATFORM, PROGRAM) or not _ADVICE.search(text, 0, shown.start())):
             works = works or name == "working_batch"
             if name in ("batch_size", "failed_batch") and works:
@@ -678,6 +680,13 @@ def settings(text: str) -> Iterator[tuple[str, str]]:
             yield name, given if name in _NUMBERS else _value(given or "True")
 
 
+_PARTS = ("XLA_PYTHON_CLIENT_MEM_FRACTION", "per_process_gpu_memory_fraction")
+_ANOTHER_VALUE = regex(
+    r"(?i)[`'\")]{0,3}(?:\s?[,/]\s?(?:(?:and|or) )?|\s(?:and|or|then|to) )(?:also |then |even |with "
+    r"|to ){0,2}"
+    r"[`'\"]?(?:\d?\.\d|\w+ (?:other|lower|smaller|different) values)"
+)
+"""`to .20, .50`, `.3 and .5`: a part of the GPU is given several values, one after another."""
 _ASKS = regex(
     r"\A[>$#\s]*(?:In \[\d{1,4}\]: )?(?:print\()?"
     r"(?:Sys\.getenv\(|os\.(?:environ(?:\.get)?[\[(]|getenv\()|echo \$)"
