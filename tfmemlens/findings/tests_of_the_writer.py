@@ -24,6 +24,7 @@ from tfmemlens.findings.support.contrasted import (
 )
 from tfmemlens.findings.support.prose_advice import OF_APPLE
 from tfmemlens.findings.support.rise_with import rise_with
+from tfmemlens.findings.support.rows import on_host
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -104,6 +105,10 @@ def _of_xla(case: Case) -> Iterator[Finding]:
     if case.moments and (with_adam := case.capture.surroundings.shows("fails with Adam")):
         yield from _of_the_optimizer(case, with_adam)
         return
+    several = case.capture.surroundings.shows("fails with several GPUs")
+    if several and case.moments and framework_of(case) == JAX and not on_host(case.moments[0]):
+        yield _of_several_devices(case, several)
+        return
     aside = without(case)
     if aside is None and case.moments and (both := compared(case)):
         yield Finding(
@@ -136,6 +141,51 @@ def _of_xla(case: Case) -> Iterator[Finding]:
             "tell-which",
         ),
     )
+
+
+def _of_several_devices(case: Case, line: Line) -> Finding:
+    """It runs on one device and fails on several: what is not sharded lies on each of them whole."""
+    told, request = case.capture.surroundings, case.moments[0].request
+    factored = told.shows("jax: a factorization")
+    says = f"it runs on one device and fails on several ({line.place})"
+    if factored:
+        because = f"{says}, so most likely each of them is given the whole: XLA cannot cut a factorization"
+        because += f" ({factored.place}) into parts, and gathers its batch on every device"
+    else:
+        because = f"{says}, and more of them give no more room for what lies on each whole"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=because,
+        because=because,
+        explains=request.needed_bytes if request else None,
+        evidence=(Evidence("what the text says", line),),
+        remedies=(_FACTOR_EACH_SHARD, _SEE_GATHERED) if factored else (_SHARD_STATE, _SEE_GATHERED),
+        moment=0,
+        rules_out=("smaller-batch", "in-pieces") if factored else (),
+    )
+
+
+_FACTOR_EACH_SHARD = Remedy(
+    "let each device factor the matrices that it holds: inside shard_map the call sees its own part alone,"
+    " and"
+    " nothing is gathered (one matrix that no device can hold needs another algorithm)",
+    "f = jax.shard_map(jnp.linalg.svd, mesh=mesh, in_specs=P('d'), out_specs=P('d'))"
+    "   # older: jax.experimental.shard_map",
+    slug="factor-each-shard",
+)
+_SHARD_STATE = Remedy(
+    "shard weights and optimizer state over the devices (FSDP; an option of most trainers, as openpi's"
+    " fsdp_devices): pmap, and a jit of arrays that are not sharded, keep all of them on each, and a batch"
+    " that is stated for one device may be meant for all, or for each",
+    "params = jax.device_put(params, NamedSharding(jax.make_mesh((n,), ('d',)), P('d')))",
+    slug="shard-arguments",
+)
+_SEE_GATHERED = Remedy(
+    "see what each device gets: arguments and temporary buffers of one of them, and whether something is"
+    " gathered",
+    "c = jax.jit(f).lower(*args).compile(); print(c.memory_analysis(), 'all-gather' in c.as_text())",
+    slug="see-the-plan",
+)
 
 
 def _of_the_optimizer(case: Case, line: Line) -> Iterator[Finding]:

@@ -211,12 +211,13 @@ def has_one_card(case: Case) -> bool:
     told = case.capture.surroundings
     if len(told.named_devices) != 1 or len(told.devices) > 1 or len(told.device_uses) > 1:
         return False
-    several = told.shows("several GPUs named") or told.shows("sharding") or told.shows("on a TPU")
+    several = any(map(told.shows, _OF_SEVERAL))
     named = told.named_devices[0]
     alone = named.line is not None and bool(_ONE_CARD.search(named.line.text))
     return not several and (alone or is_for_games(named.model))
 
 
+_OF_SEVERAL = ("several GPUs named", "fails with several GPUs", "sharding", "on a TPU")
 _ONE_CARD = regex(
     r"(?i)\b(?:one|single|my(?: only)?|only an?) (?:[\w-]{1,12} ){0,3}(?:GPU|card)\b(?!s)"
     r"|\b(?:one|single) (?:[\w-]{1,12} ){0,2}(?:[AHVP]100|[TL]4|A10G?|A40|H200|RTX|GTX)\b(?!s)"

@@ -87,6 +87,16 @@ PAIRS_IN_WORDS = LineRule(
     ),
 )
 """Those who combine every row with every other speak so."""
+FACTORIZATION = LineRule(
+    r"(?i)\b(?:matrix |matrices )?(?:factori[sz]ations?|decompositions?)\b"
+    r"|\b(?:linalg\.|lax\.linalg\.)(?:svd|qr|cholesky|eigh?|lu|slogdet|det|inv|solve)\b"
+    r"|`(?:svd|qr|cholesky|eigh?|lu|slogdet)`",
+    "Matrix factorization on two devices",
+    "u, s, vt = jnp.linalg.svd(blocks)",
+    "`qr` and `eigh` do the same",
+    needs=("factori", "decomposition", "linalg", "svd", "qr", "cholesky", "eigh", "lu`", "slogdet"),
+)
+"""A matrix is factored, which XLA has one call for."""
 KEPT_VALUES = LineRule(
     r"(?i)\b(?:append|stor|keep|collect|sav|accumulat)(?:s|e|es|ed|ing|ping)?\b[^.\n]{0,50}"
     r"\b(?:loss|losses|metrics?|results?|outputs?|grads?|gradients?|states?|params|samples|trajector\w+"
@@ -704,6 +714,7 @@ TOLD_OF_JAX = {
     "jax: a matrix of pairs": KERNEL_MATRIX,
     "jax: pairs by broadcasting": BROADCAST_PAIRS,
     "jax: pairs in words": PAIRS_IN_WORDS,
+    "jax: a factorization": FACTORIZATION,
     "jax: values kept": KEPT_VALUES,
     "jax: static arguments": STATIC,
     "jax: new shapes": NEW_SHAPES,
