@@ -67,7 +67,7 @@ def first(text: str) -> Remedy:
         ("GPU memory is at 30 GB after just importing the module", "more than expected"),
         ("GPU memory is at 30 GB", None),
         ("I use a GPU with 16 GB of memory", None),
-        ("Finetuning takes 44 GB of GPU memory", None),
+        ("Finetuning takes 44 GB of GPU memory", "a need in words"),
     ],
 )
 def test_what_a_line_tells(text: str, told: str | None) -> None:

@@ -155,7 +155,7 @@ _JAX = regex(
     r"|XLA_PYTHON_CLIENT|\bxla_force_host_platform_device_count"
     r"|\blax\.(?:scan|map|while_loop|fori_loop|cond|switch)\b"
     r"|\bnk\.(?:operator|vqs|VMC|Vmc|driver|sampler|optimizer|models|hilbert|graph)\b|\bexpect_and_grad\b"
-    r"|\bneural_tangents\b|\bhaiku\b|\b(?:jnp|eqx)\.\w|\bequinox\b|\bnumpyro\b|\bJAX\b"
+    r"|\bjax_[a-z]\w{2,20}|\bneural_tangents\b|\bhaiku\b|\b(?:jnp|eqx)\.\w|\bequinox\b|\bnumpyro\b|\bJAX\b"
     r"|\b(?:[Bb]rax|MJX|mjx|[Tt]rax|MaxText|[Mm]axtext)\b(?!\.js)|\bJax\b(?!['\u2019])"
     r"|\b(?:jaxline|jaxopt|[Bb]lackjax|BlackJAX|NumPyro|[Dd]iffrax|[Jj]raph|[Cc]hex|[Oo]rbax|paxml"
     r"|t5x|penzai|[Ee]asy[Dd]e[Ll])\b|\bfrom jax|\bjax\.experimental\b|\b[Pp]allas\b"

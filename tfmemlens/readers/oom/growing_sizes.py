@@ -23,7 +23,12 @@ WITH_A_SIZE = (
     r"|\b(?:scal|grow|increas|ris|linear|quadratic)\w* (?:\w+ ){0,3}?(?:with|in|by) (?:the |an? )?"
     rf"(?:\w+ )?[`'\"]?{_SIZE}"
     r"|\bscal\w* (?:\w+ ){0,2}?(?:with|in) (?:the |an? )?(?:total )?(?:number|amount|count) of"
-    r" (?:\w+ )?(?:steps|iterations|draws)\b)"
+    r" (?:\w+ )?(?:steps|iterations|draws)\b"
+    r"|\b(?:scal|grow|increas|ris)\w* (?:\w+ly )?(?:with|in|as|like) [`'\"$(]?(?-i:[A-HJ-Z]|[a-hj-z])"
+    r"(?:\b|(?=[_^*]))(?! \w)"
+    rf"|\bfor (?:very )?(?:large|larger|big|bigger|high|higher"
+    rf"|increasing) {_OF_TIME}[`'\"$]?\w{{1,20}}[`'\"$]?,?"
+    r" (?=(?:\w+ ){0,3}(?:memory|RAM|usage|it)\b)(?:\w+ ){0,6}?(?:grow|increas|ris|explod|blow)\w*)"
 )
 """Growth with a size, inside a sentence."""
 GROWING_WITH_A_SIZE = LineRule(

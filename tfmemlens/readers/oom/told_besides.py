@@ -4,6 +4,7 @@ and what it was doing.
 
 from __future__ import annotations
 
+from tfmemlens.model.capture import NEED_IN_WORDS
 from tfmemlens.readers.oom.account import MEMORY_OF_A_NODE
 from tfmemlens.readers.oom.growing_sizes import GROWING_WITH_A_SIZE
 from tfmemlens.readers.oom.rules import LineRule
@@ -413,6 +414,21 @@ BEFORE_ANY_STEP = LineRule(
     needs=("before", "never get"),
 )
 """It happens before anything is computed in steps."""
+NEEDS_IN_WORDS = LineRule(
+    r"(?i)\A(?![^\n]*\b(?:at least|minimum|recommend\w*|requirements?|documentation|should (?:need|take"
+    r"|use))\b)"
+    r"[^\n]*?\b(?:needs?|requires?|requiring|takes?|uses?|using|consum(?:es|ing)|allocates?)"
+    r" (?:(?:about|around|roughly|approximately|approx\.?|nearly|almost|up|to|over|more|than|some|only|of|a"
+    r"|whopping"
+    r"|total|memory) |[~>\u2248] ?){0,4}\d{1,5}(?:\.\d{1,2})? ?[GT]i?B?\b"
+    r"(?=[^.\n]{0,24}\b(?:memory|RAM|VRAM|HBM)\b)(?! ?(?:GPU(?! (?:memory|RAM))|card|machine|of (?:disk"
+    r"|data|storage)))",
+    "it requires 16TB of memory",
+    "I need ~50Gb of memory to calculate it",
+    "which needs 50GB GPU memory",
+    needs=("need", "requir", "take", "use", "using", "consum", "allocate"),
+)
+"""The text says how much memory something needs."""
 FITS_NO_MORE = LineRule(
     r"(?i)(?:\bno longer|\bnot|n['\u2019]t) fits? (?:in(?:to|side)? |on(?:to)? )?(?:the |a |my |one |our )?"
     r"(?:\d{1,4} ?G(?:i?B)?\b|(?:GPU|card|device|memory|HBM|V?RAM)\b)",
@@ -1030,6 +1046,7 @@ TOLD_BESIDES = {
     "one device used": ONE_DEVICE_USED,
     "unified memory refused": UNIFIED_REFUSED,
     "growing with a size": GROWING_WITH_A_SIZE,
+    NEED_IN_WORDS: NEEDS_IN_WORDS,
     "after an OOM": HINT,
     "failing when run again": RERUN,
     "dying while it starts": AT_START,
