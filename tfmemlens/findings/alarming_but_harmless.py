@@ -83,6 +83,20 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("the warning", line),),
             remedies=(_WHERE_IT_STANDS,) if _hangs(case) else (),
         )
+    asked = case.capture.surroundings.shows("warned of large requests")
+    if asked and not large and _only_wonders(case, asked):
+        yield Finding(
+            severity=Severity.NOTE,
+            headline=(
+                f"no failure is told: what {asked.place} names is a warning, printed before TensorFlow asks"
+                f" the"
+                " host for more than a tenth of its RAM at once, and gets it; it sets no limit, nothing of it"
+                " can be raised, and results stay as they are"
+            ),
+            evidence=(Evidence("the warning", asked),),
+            remedies=(_SEE_THE_END,),
+        )
+        return
     if not (large or _something_else(case)):
         startup = case.capture.surroundings.startup
         if startup and ended_after(case.capture.surroundings, startup[0][1]):
@@ -154,6 +168,32 @@ def _hangs(case: Case) -> str:
     if hangs is None:
         return ""
     return f"; it does not explain why the program hangs ({hangs.place}), and nothing here says that it ended"
+
+
+_SEE_THE_END = Remedy(
+    "go on if it runs; where it ends after the warning, the kernel's log says whether RAM was the reason, and"
+    " a smaller batch or data that are read in parts ask for less at once",
+    "dmesg -T | grep -i -E 'killed process|out of memory'",
+    slug="read-the-kernel-log",
+)
+
+
+def _only_wonders(case: Case, asked: Line) -> bool:
+    """Whether the text tells of nothing but the warning: no line says that memory runs out, or of an end."""
+    told = case.capture.surroundings
+    if _something_else(case) or told.raised or told.shows("ended in words") or told.shows("killed in words"):
+        return False
+    lines = filter(None, map(told.shows, _OF_A_LACK))
+    return all(line == asked for line in lines)
+
+
+_OF_A_LACK = (
+    "running short",
+    "growing in words",
+    "much memory in words",
+    "kept in words",
+    "hanging in words",
+)
 
 
 def _something_else(case: Case) -> bool:

@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings import (
+    alarming_but_harmless,
     code_without_message,
     copies_of_workers,
     machine_restarts,
@@ -83,6 +84,7 @@ from tfmemlens.findings.support.which_memory import (
 from tfmemlens.findings.support.xla_arena.facts import LARGEST_DEVICE
 from tfmemlens.model.capture import (
     LIBRARY_FRAME,
+    NEED_IN_WORDS,
     OWN_FRAME,
     Surroundings,
 )
@@ -188,7 +190,7 @@ def caches(told: Surroundings, line: Line | None, grows: Line | None = None) -> 
 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
-    said, grows = told.shows("running short") or _in_other_words(told), told.shows("growing in words")
+    said, grows = told.shows("running short") or _in_other_words(case), told.shows("growing in words")
     if grows and said and (only_of_a_leak(said) or only_killed(said)):
         said = None  # what speaks of a leak says the same
     likely = told_mechanism(case)
@@ -251,6 +253,7 @@ def check(case: Case) -> Iterator[Finding]:
     names = "" if figures else named_by(case, line, where)
     little = small_machine(case) if where == HOST and not on_board else None
     sure = likely and (claimed is None or claimed.sure)
+    of_board = _of_the_board(on_board[0]) if on_board and grows is None else ""
     unsaid = "" if sure or cause or ended or on_board else how_to_tell(case, line, where)
     yield Finding(
         severity=Severity.FACTOR,
@@ -258,7 +261,7 @@ def check(case: Case) -> Iterator[Finding]:
             f"the text says {what} ({line.place}{_with_figures(line)}{names})"
             f"{figures},"
             f" and quotes {_quoted(told)}"
-            f"{_of_the_board(on_board[0]) if on_board else _of_the_table(case) or _of_the_pool(case)}"
+            f"{of_board or _of_the_table(case) or _of_the_pool(case)}"
             f"{_of_readings(told)}{of_the_traceback(told)}"
             f"{ram_beside_hbm(case) if told.shows('on a TPU') and where == DEVICE else ''}"
             f"{when}{'; ' + little.said if little else ''}{_of_no_leak(told, line)}"
@@ -282,6 +285,7 @@ def check(case: Case) -> Iterator[Finding]:
             *((ended[0],) if ended else ()),
             *((_OF_ANOTHER_ERROR,) if another_error(told) and not grows else ()),
             *((differs.remedy,) if differs else ()),
+            *((_NUMPY_FUNCTION,) if cause and _OF_PY_FUNCTION.search(cause[0]) else ()),
             *((_LESS_OF_THE_SQUARE,) if cause and _OF_A_SQUARE.search(cause[0]) else ()),
             *((little.remedy,) if little and grows is None else ()),
             *((_OF_A_SERVICE,) if where == HOST and told.shows("on a hosted service") else ()),
@@ -550,10 +554,22 @@ def _with_a_size(case: Case, line: Line) -> Finding:
         severity=Severity.FACTOR if full else Severity.NOTE,
         headline=f"{says} grows with a size ({line.place}), which is no leak{ends}",
         evidence=(Evidence("what the text says", line), *((Evidence("it ends", full),) if full else ())),
-        remedies=(_SCAN_LAYERS,) if loop else (),
+        remedies=(_SCAN_LAYERS,) if loop else _at_two_sizes(case),
     )
 
 
+def _at_two_sizes(case: Case) -> tuple[Remedy, ...]:
+    """How to see what grows with a size, of a program whose compiler plans its memory."""
+    return (_TWO_SIZES,) if framework_of(case) == JAX and not situation(case).program else ()
+
+
+_TWO_SIZES = Remedy(
+    "compile it at two sizes, and compare what the compiler plans: where temporaries grow faster than what is"
+    " given and returned, look in the jaxpr for arrays that have the size twice (results of a scan that are"
+    " stacked, what a gradient keeps of each turn, both branches of a cond under vmap)",
+    "print(jax.jit(f).lower(x).compile().memory_analysis()); print(jax.make_jaxpr(f)(x))",
+    slug="see-the-plan",
+)
 _OVER_LAYERS = regex(r"(?i)\blayers\b")
 _SCAN_LAYERS = Remedy(
     "let one loop of XLA go over the layers, and compute each again in the backward pass: their temporary"
@@ -694,7 +710,7 @@ def spoken(case: Case) -> tuple[Line, str] | None:
     something else in the text tells more.
     """
     told = case.capture.surroundings
-    line = told.shows("running short") or _in_other_words(told)
+    line = told.shows("running short") or _in_other_words(case)
     if line is None or told.shows("growing in words") or not _alone(case, line):
         return None
     return line, whose(case, line)
@@ -707,6 +723,8 @@ def _alone(case: Case, line: Line) -> bool:
         return False
     if told.refusals or "CUDA_ERROR" in line.text or told_of_the_pool(case):
         return False  # a log's words, and no failure's
+    if told.shows("warned of large requests") and any(True for _ in alarming_but_harmless.check(case)):
+        return False
     if whole_pool_at_start.by_a_server(case) or whole_pool_at_start.at_import(case):
         return False
     if whole_pool_at_start.before_and_after(case):
@@ -719,26 +737,48 @@ def _is_profile(moment: Moment) -> bool:
     return moment.request is not None and moment.request.failed.kind.name == "PROFILE"
 
 
+_COMPARED = regex(r"(?i)\b(?:increased|higher|larger) (?:\w+ ){0,3}(?:memory|RAM)\b")
+"""More than in another way to run it, and no growth over time."""
+
+
 def _did_what(told: Surroundings, said: Line | None, grows: Line | None) -> str:
     """What the words say of the memory: no more than they do."""
     if grows is not None and said in (None, grows):
         return "grows"
     if said is None:
         return "is not given back"
+    if grows is not None and told.shows("running short") and not _COMPARED.search(grows.text):
+        return f"grows ({grows.place}) until it runs out"
     return "ran out" if told.shows("running short") else "is full or much used"
 
 
-def _in_other_words(told: Surroundings) -> Line | None:
+def _in_other_words(case: Case) -> Line | None:
     """A line that says no more than that memory is full or much used, or that the program was killed: asked
     where no other line says it, and no exception tells another end.
     """
+    told = case.capture.surroundings
     if told.shows("raising an exception") or told.shows("growing in words"):
         return None
     if told.shows("taking the whole GPU") or told.shows("more than expected"):
         return None  # as TensorFlow and JAX do when they start
-    return told.shows("much memory in words") or told.shows("killed in words")
+    killed, much = told.shows("killed in words"), told.shows("much memory in words")
+    if much and not killed and _is_only_a_need(case, much):
+        return None
+    return much or killed
 
 
+def _is_only_a_need(case: Case, much: Line) -> bool:
+    """Whether the line tells how much a program of JAX needs, and of no failure."""
+    told = case.capture.surroundings
+    if framework_of(case) != JAX or told.shows(NEED_IN_WORDS) != much or told.shows("ended in words"):
+        return False
+    return _FAILS.search(much.text) is None
+
+
+_FAILS = regex(
+    r"(?i)\b(?:OOM|crash|kill|fail|freez|froze|hang|error|swap|full\b|exhaust|enough|too much|eats?\b"
+    r"|run(?:s|ning)? out)"
+)
 _FIGURES = regex(
     r"(?i)\balloc\w+ (?:about |another |~ ?)?(?P<asked>\d[\d.,]* ?[GMT]i?B)\b"
     r"|\bUsed (?P<used>\d[\d.]*[GM]) of (?P<room>\d[\d.]*[GM])\b"
@@ -836,12 +876,27 @@ def _ran_out(told: Surroundings, grows: Line | None) -> bool:
     return short is not None and not (grows and only_of_a_leak(short))
 
 
+_OF_PY_FUNCTION = regex(r"\bpy_function\b")
+_NUMPY_FUNCTION = Remedy(
+    "put tf.numpy_function in its place, through which no gradient goes: py_function keeps what a gradient"
+    " would"
+    " need of its calls, and every function that is given to it as long as its graph lives; compare RAM"
+    " after some"
+    " hundred batches",
+    "y = tf.numpy_function(f, [x], tf.float32)   # f gets NumPy arrays, not tensors",
+    slug="without-py-function",
+)
 _OF_A_SQUARE = regex(r"(?i)\bO\(\w{1,3}(?:\^|\*\*)2|\bquadratic|\bsquare\b")
 _LESS_OF_THE_SQUARE = Remedy(
     "lower what it grows with the square of: half of it takes a quarter. Where the words name a condition or"
     " a setting on which it depends, try the other side of that first",
     slug="less-of-the-square",
 )
+
+
+def _ends_in_a_kill(told: Surroundings) -> bool:
+    """Whether words say that the process was killed, which leaves no message."""
+    return told.shows("killed in words") is not None and told.raised is None
 
 
 def _remedies(
@@ -900,7 +955,7 @@ def _remedies(
     failed = (grows is None and not stays) or _ran_out(told, grows) or told.shows("ended in words")
     if (
         failed
-        and not (only_killed(line) or _of_readings(told))
+        and not (only_killed(line) or _of_readings(told) or (grows and _ends_in_a_kill(told)))
         and situation(case).program not in (*JAVASCRIPT, "C#")
     ):
         yield _message_wanted(told)

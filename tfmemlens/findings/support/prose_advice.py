@@ -325,7 +325,8 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
         return
     if program == "TensorFlow Serving":
         yield from (remedies.smaller_requests(case), _ONE_BATCH_AT_A_TIME)
-    if on_board := board(case):
+    on_board = board(case)
+    if on_board and not grows:
         yield from what_helps(on_board[0])
     if told.shows("saving in words"):
         bounded = framework_of(case) == JAX and told.shows("saving")

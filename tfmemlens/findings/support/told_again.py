@@ -335,9 +335,43 @@ def _predicts(case: Case, line: Line) -> Grower:
     told = case.capture.surroundings
     if once := _predicts_once(told):
         return once
+    if called := _called_directly(case):
+        what = f"`{called.text.strip()}` ({called.place}) is run again and again"
+        return Grower(what, called, (_COMPILED_ONCE, OWN_PROCESS_FOR_PARTS))
     what = f"predict is called again and again ({line.place}), and each call makes its own data set or graph"
     more = (OWN_PROCESS,) if told.shows("predicting a batch in vain") else ()
     return Grower(what, line, (*_calls(case, told), *more, *_newer(case)))
+
+
+_PREDICTS = regex(r"\.predict\w{0,10}\(")
+_CALLS_A_MODEL = regex(
+    r"\A\s*(?:[\w., ]{1,40} ?= ?)?(?:self\.)?(?:\w{0,20}(?:model|net|network|detector|detect_fn|infer\w*"
+    r"|classifier"
+    r"|embed\w*|encoder))\([^=\n]{1,60}\)\s*(?:#.*)?\Z"
+)
+
+
+def _called_directly(case: Case) -> Line | None:
+    """The line that calls a model itself, where no line calls predict."""
+    lines = list(code_lines(case.capture.surroundings))
+    if any(_PREDICTS.search(each.text) for each in lines):
+        return None
+    return next((each for each in lines if _CALLS_A_MODEL.match(each.text)), None)
+
+
+_COMPILED_ONCE = Remedy(
+    "give it tensors of one shape and type, and count how often it is traced: each new shape (images of many"
+    " sizes) and each Python number makes another graph, which stays. Resize or pad to a few sizes;"
+    " clear_session()"
+    " frees no model that is loaded, and what it made",
+    "x = tf.image.resize_with_pad(img, 320, 320)[tf.newaxis]   # the model's own input size",
+    slug="one-signature",
+)
+OWN_PROCESS_FOR_PARTS = replace(
+    OWN_PROCESS,
+    text="where it still grows at one shape, let a process of its own do a part of the work and end, which"
+    " frees everything, and compare a newer TensorFlow",
+)
 
 
 def _predicts_once(told: Surroundings) -> Grower | None:

@@ -55,7 +55,7 @@ _OF_HOST = regex(
 )
 _GROWTH = regex(
     r"(?i)\b(?:grow(?:s|ing|n)?|multipl(?:y|ies|ied)|(?<!memory )(?<!memory_)growth"
-    r"|(?<!\bi )(?<!\bwe )(?<!\byou )increas(?:e|es|ed|ing)"
+    r"|(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bbe )increas(?:e|es|ed|ing)"
     r"(?! (?:the |my |our )?(?:\w+ )?(?:swap\w*|heap|limits?|quota|batch|shm))"
     r"|ris(?:e|es|ing)|climb(?:s|ing)?|accumulat(?:e|es|ed|ing|ion)"
     r"|balloon(?:s|ing)?|soar(?:s|ing)?|leak(?:s|y|ed|ing|age)?|creep(?:s|ing)?|explod(?:e|es|ing)"

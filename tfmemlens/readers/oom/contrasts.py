@@ -44,6 +44,7 @@ _FAILS = regex(
     r"(?i)\bOOM\w*|\bout[- ]of[- ](?:\w+ )?memory\b|\bmemory ?errors?\b|\bmemory leaks?\b"
     r"|\bleak(?:s|ing|ed)?\b|resource[ _]?exhausted|\b(?:fail|crash|hang|freez)(?:s|es|ed|ing)?\b|\bkilled\b"
     r"|\b(?:run|runs|ran) out\b|\bcan(?:'t|not| not)\b|\bcould(?:n't| not)\b|\bunable\b"
+    r"|\boverflow(?:s|ed)?\b"
     r"|\b(?:go(?:es|ing)?|went) up\b|\b(?:do|does|did)(?:n't| not) (?:work|fit|run)\b"
     r"|\b(?:grow|increas|ris|climb)(?:s|es|ing)?\b"
     r"|\berrors?\b|\b(?:larger and larger|more and more|bigger and bigger|higher and higher)\b"
@@ -55,7 +56,7 @@ _WELL = (
 _WORKS = regex(
     r"(?i)\b(?:works?|worked|working|fits?|(?:runs?|running|ran)(?! out)|trains?|trained) (?:\w+ ){0,2}?"
     rf"{_WELL}\b|\b(?:is|are|was|it's|everything(?:'s)?) (?:\w+ ){{0,2}}?{_WELL}\b|\bstable\b|\bconstant\b"
-    r"|(?<!n't )(?<!not )\b(?:works?|worked|fits?)\b|\bsuccessful\w*"
+    r"|(?<!n't )(?<!not )(?<![.\w])(?:works?|worked|fits?)\b(?!\()|\bsuccessful\w*"
     r"|\beverything (?:also |then |just )?(?:trains|runs)\b"
     r"(?! (?:out|into|very|only|until|for (?:a|one|some)|slow\w*)\b)"
     r"|\b(?:uses|used|takes|took|needs|needed) (?:just|only|merely|less than|under|<)"
@@ -88,11 +89,14 @@ _SAMPLES = (
     r"(?:\w+ )?(?:images?|volumes?|frames?|pictures?|inputs?|tiles?|sequences?|files?|videos?|scans?|songs?"
     r"|documents?)\b"
 )
+_MODEL = r"(?:[AHLPTV]\d{2,3}|[1-5]0[5-9]0(?: ?ti)?)s?"
+"""A GPU's model: `A100`, `4090s`."""
 _SIDES = {
     "fails with several GPUs": (
-        r"\b(?:single|one|1|a)[- ](?:\w+ )?(?:GPU|device|card|core)\b|\b(?:GPU_COUNT|num_gpus) ?=+ ?1\b",
-        r"\b(?:multiple|multi|several|two|both|four|eight|many|all|more|[2-9]|[1-9]\d)[- ]?(?:\w+ )?"
-        r"(?:GPUs?|devices|cards|cores)\b|\bGPU_COUNT ?(?:>|=+ ?[2-9])|\b\w*Strategy\b",
+        rf"\b(?:single|one|1|a)[- ](?:[\w-]+ ){{0,2}}?(?:GPU|device|card|core|{_MODEL})\b|\b(?:GPU_COUNT"
+        rf"|num_gpus) ?=+ ?1\b",
+        rf"\b(?:multiple|multi|several|two|both|three|four|eight|many|all|more|[2-9]|[1-9]\d)[- ]?(?:\w+ )?"
+        rf"(?:GPUs?|devices|cards|cores|{_MODEL})\b|\bGPU_COUNT ?(?:>|=+ ?[2-9])|\b\w*Strategy\b",
     ),
     "fails with larger samples": (
         rf"\b(?:small(?:er)?|tiny|low[- ]res\w*|short(?:er)?|reduced) {_SAMPLES}",
@@ -164,6 +168,12 @@ _NO_THING = regex(
     r"|knowing)s?\b|\A(?:any|chang|touch|modif|giv|tell|gett|do|writ|finish|los|blow|fill|exceed|overflow"
     r"|exhaust|kill|crash)(?:ing)?\b"
 )
+_AVOIDED_BY = (
+    r"\b(?:can|could) be (?:\w+ly )?(?:avoided|fixed|solved|resolved|prevented|mitigated|worked around)"
+    r" (?:\w+ly )?by (?!(?:any|the same|no)\b)\w+ing (?:the |a )?[`'\"]?(?:\w+[._(]\w|\w+\(|\w+=)"
+)
+_AVOIDED = regex(f"(?i){_AVOIDED_BY}")
+"""`this could be avoided by adding tf.f()`: code, which its writer found, and no wish."""
 _FIXED = regex(
     r"(?i)(?<!\ba )(?<!\bthe )(?<!\ban )\b(?:(?:fix|solv|resolv)ed"
     r"|(?:(?<=able to )|(?<=managed to ))(?:fix|(?:re)?solve)"
@@ -194,6 +204,7 @@ _FIXED = regex(
     r"|\b(?:seems|seemed|appears) to (?:have )?(?:fix|(?:re)?solve)[ed]{0,2} (?:it|this|that"
     r"|(?:the|my) (?:problem|issue|error|leak))\b"
     r"|\u5c31\u597d\u4e86|\u89e3\u51b3\u4e86\Z"
+    rf"|{_AVOIDED_BY}"
 )
 _CHANGING = (
     r"(?:reduc|lower|decreas|sett|us|switch|add|remov|disabl|enabl|upgrad|downgrad|updat|chang|increas|limit"
@@ -317,8 +328,13 @@ _CAUSED = regex(
     r"|\bit turn(?:s|ed) out (?:that )?\w+ \w"
     r"|\b(?:which|that|this) (?:causes?|caused|leads? to|led to|results? in) (?:an? |the |my )?(?:\w+ )?"
     r"(?:OOM|out[- ]of[- ]memory|memory leak)\b"
+    r"|\b(?:using|calling|the use of) (?:[^,;.?!]|\.(?=\w)){2,110}? (?:causes?|caused|leads? to|results? in)"
+    r" (?:an? |the |my )?(?:\([^()]{1,20}\) )?(?:\w+ ){0,2}?(?:memory leaks?|leaks?|OOM"
+    r"|out[- ]of[- ]memory)\b"
     r"|\b(?:thus|hence|therefore) (?:it )?(?:hits?|exceeds?|reach(?:es)?|fills?) (?:the |my "
     r"|all )?(?:memory|RAM)\b"
+    r"|\b(?:traced|tracked|narrowed) (?:it|this|(?:the|my) (?:\w+ )?(?:problem|issue|cause|culprit|leak"
+    r"|OOM)) (?:down |back )?to (?=\S)"
     r"|\breali[sz]ed (?:that )?(?:I|we|it|my|our|the \w+) (?:was|were|had|did|forgot|am|is)\b"
     r"|\b(?:problem|issue|cause|reason|culprit|leak|error|oom) "
     r"(?:is|was|seems to be|turn(?:s|ed) out to be|comes from|came from)"
@@ -559,7 +575,8 @@ class _Told(NamedTuple):
 
 @lru_cache(_REMEMBERED)
 def _told(sentence: str) -> _Told:
-    in_doubt = "?" in sentence or _WONDERS.search(sentence) or _OF_ANOTHER.search(sentence)
+    wonders = _WONDERS.search(sentence) and not _AVOIDED.search(sentence)
+    in_doubt = "?" in sentence or wonders or _OF_ANOTHER.search(sentence)
     fixed = "" if in_doubt else _from_its_clause(sentence, _FIXED)
     without = _without(sentence)
     works = "" if in_doubt or fixed or without else _from_its_clause(sentence, _WORKS_SO)
@@ -640,7 +657,7 @@ def _from_its_clause(sentence: str, pattern: re.Pattern[str]) -> str:
     """What the sentence says from the clause on in which the pattern stands undenied: of a long sentence what
     came before is left out, unless the clause speaks of it.
     """
-    sentence = _ADDRESSED.sub("", sentence)
+    sentence = _FOUND_THAT.sub("", _ADDRESSED.sub("", sentence))
     for match in () if _NO_WAY.search(sentence) else pattern.finditer(sentence):
         before = sentence[: match.start()]
         if _NOT_FIXED.search(before) and not _OWN_CLAUSE.search(before):
@@ -670,6 +687,8 @@ _NO_WAY = regex(
 )
 """What its writer says of it: an end that is none for him."""
 _ADDRESSED = regex(r"\A\W*(?:@[\w-]{1,40}[:,]? )+")
+_FOUND_THAT = regex(r"\A(?:(?!\b(?:not|never|if)\b|n't\b)[^.,;?]){0,60}\bI (?:have )?found (?:out )?that ")
+"""How a sentence begins that goes on with what was found."""
 _QUOTED = 100
 """Letters of a sentence that is quoted whole."""
 _OF_BEFORE = regex(r"(?i)\W*(?:and |so |but )?(?:this|that|it|which|then)\b")

@@ -6,7 +6,7 @@ from tfmemlens.knowledge.kill_words import IN_OTHER_LANGUAGES, WORDS_OF_THEM
 from tfmemlens.readers.oom.rules import LineRule
 
 WARNED = LineRule(
-    r"exceeds \d+% of (?:the )?(?:free )?system memory|tcmalloc: +large alloc \d{9,} bytes",
+    r"exceeds? \d+ ?%? of (?:the )?(?:free )?system memory|tcmalloc: +large alloc \d{9,} bytes",
     'it stops with "Allocation exceeds 10% of system memory"',
     "tcmalloc: large alloc 4800004096 bytes == 0x99a00000 @  0x7fb5f9f8c1e7 0x50ac25",
     needs=("system memory", "large alloc"),

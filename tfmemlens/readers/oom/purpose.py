@@ -267,6 +267,9 @@ SHORT = LineRule(
     r" ?G(?:i?B)? of (?:my|the|its) \d{1,4}\b[^.\n]{0,60}\b(?:gone|freez\w+|froze|dies|died|crash\w*"
     r"|disappear\w*|vanish\w*)\b"
     r"|\b(?:terminated|ended|stopped|aborted|fails?|failed) because of (?:a lack of |low |the )?memory\b"
+    r"|\b(?:fails?|failed|crash(?:es|ed)?|dies|died|aborts?) (?:\w+ ){0,3}?(?:try(?:ing)?|attempting"
+    r"|tries)? ?(?:to )?"
+    r"(?:allocat\w{1,3}|reserv\w{1,3}) (?:an? )?\d[\d.,]* ?[GMT]i?B\b"
     r"|\bmemory shortage\b|\berror:? allocat\w{1,4} (?:\w{1,12} )?memory\b"
     r"|\b(?:can ?not|can't|could not|couldn't|unable to|fail(?:s|ed)? to) alloc\w+ (?:\w{1,12} ){0,2}memory\b"
     r"|\bmemory (?:allocation )?(?:errors?|blow\w{0,8}|explo\w{0,8}|leaks?)\b|\bleak(?:s|ing)? memory\b)"
@@ -307,7 +310,8 @@ SHORT = LineRule(
     "se queda sin memoria",
     "line 3: 8 killed python",
     "it consumes a lot of RAM and gets killed",
-    needs=("oom", "memory", "resource", "ram", "killed", *_WORDS_FOR_MEMORY),
+    "it fails while trying to allocate 10gb",
+    needs=("oom", "memory", "resource", "ram", "killed", "alloc", *_WORDS_FOR_MEMORY),
 )
 """The text says in words that memory ran out."""
 ON_A_TPU = LineRule(

@@ -20,6 +20,10 @@ POOLING = LineRule(
     r"|\b(?:split|divide|distribute|spread)s? (?:the|my|a|one|this) (?:\w+ )?model\b"
     rf"[^?.]{{0,30}}\b{_OF_GPUS}\b"
     rf"|\b(?:use|using|have) (?:the )?(?:memory|VRAM) of {_TWO}{_OF_GPUS}"
+    rf"|\b(?:allocate|use|take|put|spill|spread|move)\b[^?.]{{0,40}}\b(?:on|to|from|of) (?:the "
+    rf"|my )?other {_OF_GPUS}\b"
+    rf"|\b(?:allocate|use|take|put|spill|spread|move)\b[^?.]{{0,40}}\b(?:on|to|from|of) (?:the "
+    rf"|my )?other GPU cards?\b"
     r"|\bsees? (?:them|both) as (?:one|a single)\b[^?.]{0,30}\bmemory\b)",
     "Will the memory of both cards add up to 22 GB?",
     "Can I combine the memory of two GPUs for one model?",
