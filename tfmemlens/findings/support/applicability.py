@@ -316,7 +316,7 @@ TABLE: dict[str, Applicability] = {
     "integer-labels": Applicability(code=_OF_JAX),
     "short-side-first": _ANYWHERE,
     "reduced-svd": _ANYWHERE,
-    "factor-each-shard": _ANYWHERE,
+    "factor-each-shard": Applicability(_OF_JAX),
     "tensorflow-off-the-gpu": Applicability(_OF_JAX, devices=_ON_GPU),
     "drop-references": Applicability(code=_OF_JAX),
     "default-algorithm": Applicability(_OF_JAX, devices=_ON_GPU),
