@@ -83,8 +83,7 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("the warning", line),),
             remedies=(_WHERE_IT_STANDS,) if _hangs(case) else (),
         )
-    asked = case.capture.surroundings.shows("warned of large requests")
-    if asked and not large and _only_wonders(case, asked):
+    if asked := of_a_warning_alone(case):
         yield Finding(
             severity=Severity.NOTE,
             headline=(
@@ -176,6 +175,13 @@ _SEE_THE_END = Remedy(
     "dmesg -T | grep -i -E 'killed process|out of memory'",
     slug="read-the-kernel-log",
 )
+
+
+def of_a_warning_alone(case: Case) -> Line | None:
+    """The line that names TensorFlow's warning in words, where the text tells of nothing else."""
+    told = case.capture.surroundings
+    asked = None if told.large_host_requests or case.moments else told.shows("warned of large requests")
+    return asked if asked and _only_wonders(case, asked) else None
 
 
 def _only_wonders(case: Case, asked: Line) -> bool:

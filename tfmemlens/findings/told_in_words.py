@@ -723,7 +723,7 @@ def _alone(case: Case, line: Line) -> bool:
         return False
     if told.refusals or "CUDA_ERROR" in line.text or told_of_the_pool(case):
         return False  # a log's words, and no failure's
-    if told.shows("warned of large requests") and any(True for _ in alarming_but_harmless.check(case)):
+    if alarming_but_harmless.of_a_warning_alone(case):
         return False
     if whole_pool_at_start.by_a_server(case) or whole_pool_at_start.at_import(case):
         return False
