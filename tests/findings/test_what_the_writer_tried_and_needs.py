@@ -136,3 +136,22 @@ def test_a_model_that_is_called_itself_is_not_told_to_be() -> None:
 def test_other_gpus_do_not_lend_their_memory() -> None:
     text = "TensorFlow runs out of memory. Why can it not allocate the rest on the other GPU cards?"
     assert "memory does not add up" in pipeline.explain(f"{text}\n").verdict
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [("Does that mean I should use a GPU to train?", True), ("I should use a GPU to train.", False)],
+)
+def test_whether_a_gpu_is_wanted_is_answered(asked: str, answered: bool) -> None:
+    said = [finding.headline for finding in _explained(_FULL, asked).findings]
+    assert any("computed on the CPU there" in each for each in said) is answered
+
+
+@pytest.mark.parametrize(
+    ("tried", "once"),
+    [("I tried to reduce the batch size, it did not help.", True), ("The batch size is 8.", False)],
+)
+def test_what_no_smaller_batch_changes_is_read_once(tried: str, once: bool) -> None:
+    text = f"TensorFlow 2.3\nEpoch 1/5\n1/845 [....] - ETA: 3:00\nKilled\nIt eats all RAM.\n{tried}\n"
+    texts = [action.remedy.text for action in pipeline.explain(text).actions]
+    assert any("a smaller batch changed nothing" in each for each in texts) is once

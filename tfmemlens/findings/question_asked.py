@@ -19,7 +19,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
-from tfmemlens.units import human
+from tfmemlens.units import GIB, human
 from tfmemlens.values import replace
 
 BASIS = Basis.NAME
@@ -70,6 +70,8 @@ def check(case: Case) -> Iterator[Finding]:
         yield from _pooling(case, line)
     if framework_of(case) in (JAX, TORCH_XLA) and moment and _of_a_device(moment):
         yield from _of_xla(case, moment)
+    if (line := told.shows("asked: a GPU")) and moment and framework_of(case) == JAX and on_host(moment):
+        yield _answer(line, _of_the_cpu(moment), _SEE_DEVICES)
     if (line := told.shows("asked: fragmentation")) and moment and (said := _in_pieces(moment)):
         yield _answer(line, said)
     if (line := told.shows("asked: Java's heap")) and moment and _of_a_device(moment):
@@ -112,6 +114,28 @@ def check(case: Case) -> Iterator[Finding]:
             "no: a tensor of the GPU has to lie in the GPU's own memory. Host RAM (on Windows also `shared"
             " GPU memory`) does not add to it, whatever there is",
         )
+
+
+def _of_the_cpu(moment: Moment) -> str:
+    """What the CPU's message says of a GPU."""
+    need = moment.request.needed_bytes if moment.request else None
+    fits = ""
+    if need and need > _USUAL_GPU:
+        fits = (
+            f"; {human(need)} in one piece are more than most GPUs have, so it has to ask for less there, too"
+        )
+    return (
+        "that JAX most likely computed on the CPU there, whose words the message has: where the machine has a"
+        f" GPU, this is a jaxlib without CUDA, or a driver that it did not find{fits}"
+    )
+
+
+_USUAL_GPU = 24 * GIB
+_SEE_DEVICES = Remedy(
+    "see what JAX computes on, and install its build for CUDA where a GPU is missing",
+    "python -c 'import jax; print(jax.devices())'   # pip install -U 'jax[cuda12]'",
+    slug="check-the-device",
+)
 
 
 def _of_xla(case: Case, moment: Moment) -> Iterator[Finding]:

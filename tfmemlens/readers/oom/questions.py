@@ -186,7 +186,16 @@ IS_NORMAL = LineRule(
     needs=("?", "normal", "usual"),
 )
 """Whether what a tool shows is a trouble at all."""
+ANOTHER_DEVICE = LineRule(
+    r"(?i)(?=[^?\n]{0,300}\?)\b(?:should|must|need to|have to|shall|do) (?:I |we |one |you )?(?:\w+ ){0,2}?"
+    r"(?:use|run|train|be run)\b[^?.\n]{0,30}\b(?:GPU|TPU)s?\b",
+    "Does that mean I should use a GPU to train?",
+    "Do I need to run it on a GPU/TPU?",
+    needs=("gpu", "tpu"),
+)
+"""Whether a GPU is what the program wants."""
 QUESTIONS = {
+    "asked: a GPU": ANOTHER_DEVICE,
     "asked: normal": IS_NORMAL,
     "asked: several devices": SUMMED,
     "asked: the pool": OWN_POOL,

@@ -64,6 +64,16 @@ def less_in_the_pipeline(case: Case, unless: str = "") -> Iterator[Remedy]:
         return
     if named_buffers(case) == "worker processes" and told.shows("worker processes"):
         return  # said in other words
+    vain = told.shows("a smaller batch in vain") or told.shows("any batch alike")
+    if vain and not (told.pipeline_buffers or told.shows("an input pipeline") or told.code):
+        yield Remedy(
+            f"a smaller batch changed nothing ({vain.place}), so most likely it is what is read or made once,"
+            " whatever the batch: the set as a whole, a copy of it that is shuffled or converted. Read a part"
+            " first, then slices of the files, and shuffle indices instead of arrays",
+            "order = np.random.permutation(n)   # x = file['data'][np.sort(order[i:i + batch])]",
+            slug="map-the-file",
+        )
+        return
     if told.shows("an input pipeline") or told.pipeline_buffers or len(told.code) < _A_PROGRAM:
         text = f"{unless}shrink what the input pipeline holds: {named_buffers(case)}"
         yield Remedy(text, slug="smaller-pipeline")
