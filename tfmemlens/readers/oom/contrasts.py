@@ -44,7 +44,7 @@ _FAILS = regex(
     r"(?i)\bOOM\w*|\bout[- ]of[- ](?:\w+ )?memory\b|\bmemory ?errors?\b|\bmemory leaks?\b"
     r"|\bleak(?:s|ing|ed)?\b|resource[ _]?exhausted|\b(?:fail|crash|hang|freez)(?:s|es|ed|ing)?\b|\bkilled\b"
     r"|\b(?:run|runs|ran) out\b|\bcan(?:'t|not| not)\b|\bcould(?:n't| not)\b|\bunable\b"
-    r"|\boverflow(?:s|ed)?\b"
+    r"|(?<!stack )\boverflow(?:s|ed)?\b"
     r"|\b(?:go(?:es|ing)?|went) up\b|\b(?:do|does|did)(?:n't| not) (?:work|fit|run)\b"
     r"|\b(?:grow|increas|ris|climb)(?:s|es|ing)?\b"
     r"|\berrors?\b|\b(?:larger and larger|more and more|bigger and bigger|higher and higher)\b"
