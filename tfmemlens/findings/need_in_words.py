@@ -74,7 +74,8 @@ _SAME_AGAIN = regex(
     r"(?i)\b(?:second|later|next|subsequent|further) (?:call|run|time|evaluation)s?\b[^.\n]{0,40}\bsame\b"
 )
 _WHERE = regex(
-    r"(?i)\b(?:memory|RAM|usage|it)\b[^.\n]{0,40}?\b(?:most|mostly|jump\w*|increas\w*|growth|grows|peaks?|rises?)\b"
+    r"(?i)\b(?:memory|RAM|usage|it)\b[^.\n]{0,40}?\b(?:most|mostly|jump\w*|increas\w*|growth|grows|peaks?"
+    r"|rises?)\b"
     r"[^.\n]{0,16}?\b(?:after|in|at|during|inside"
     r"|when calling) [`'\"](?P<name>[A-Za-z_][\w.]{3,40})(?:\(\))?[`'\"]"
 )
