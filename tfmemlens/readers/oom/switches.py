@@ -6,6 +6,7 @@ Advice is no setting: TensorFlow's own hint names a variable that is not set.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -677,7 +678,18 @@ def settings(text: str) -> Iterator[tuple[str, str]]:
             if name in ("batch_size", "failed_batch") and works:
                 continue  # the line says that another batch than the run's goes well
             given = shown["value"] if name not in _NUMBERS else next(filter(None, shown.groups()), "")
-            yield name, given if name in _NUMBERS else _value(given or "True")
+            yield name, _product(text, shown, given) if name in _NUMBERS else _value(given or "True")
+
+
+_FACTORS = regex(r"(?: ?\* ?\d{1,6}){1,4}\b(?![.\w*])")
+
+
+def _product(text: str, shown: re.Match[str], given: str) -> str:
+    """The number that a setting is given, which code may write as a product: `batch = 12*12`."""
+    group = shown.lastgroup or "value"
+    rest = _FACTORS.match(text, shown.end(group)) if shown[group] == given and given.isdigit() else None
+    factors = map(int, rest[0].replace("*", " ").split()) if rest else ()
+    return str(math.prod(factors, start=int(given))) if rest else given
 
 
 _PARTS = ("XLA_PYTHON_CLIENT_MEM_FRACTION", "per_process_gpu_memory_fraction")
