@@ -125,3 +125,26 @@ def test_code_that_may_be_large_is_a_guess_beside_a_comparison() -> None:
     assert report.actions[0].remedy.slug == "what-differs"
     assert "compares decides" in report.verdict
     assert "most likely all rows" not in report.verdict
+
+
+CAN_NOT_BE_SET = (
+    "By the way I was getting a `RuntimeError: Devices cannot be changed any more` error. So I added the"
+    " lines below to `main.py` and it solved the issue.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        (CAN_NOT_BE_SET, False),
+        (CAN_NOT_BE_SET.replace("Devices cannot be changed any more", "Out of memory"), True),
+        ("I added the lines below to `main.py` and it solved the issue.\n", True),
+    ],
+)
+def test_what_ended_another_error_is_no_cure(text: str, ended: bool) -> None:
+    failed = (
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+    )
+    told = pipeline.explain(f"{failed} 9437184 bytes.\n\n{text}")
+    advice = " ".join(remedy.text for finding in told.findings for remedy in finding.remedies)
+    assert ("says ended it" in advice) is ended

@@ -318,6 +318,20 @@ _BACK = regex(
 """It was ended before, and not for good."""
 _OF_ANOTHER = regex(r"(?i)\b(?:a different|another|an unrelated)\b[^.]{0,30}\b(?:issue|problem|error)\b")
 """What is said of another trouble ends none of this one."""
+_NAMES_AN_ERROR = regex(
+    r"(?i:\b(?:i|we) (?:was|were|am|are|got|get|had|have|kept|met|faced|saw)\b)"
+    r"[^.!?\n]{0,40}\b(?P<error>[A-Z]\w{1,40}(?:Error|Exception)\b[^\n]{0,200})"
+)
+_OF_MEMORY = regex(r"(?i)memory|\bOOMs?\b|RESOURCE_?\s?EXHAUSTED|\bRAM\b|\balloc|\bleak")
+
+
+def _of_another_error(text: str, fixed: str) -> bool:
+    """Whether a line of prose names an error that is none of memory, before it says what ended it."""
+    before = text.partition(fixed)[0]
+    match = _NAMES_AN_ERROR.search(before) or _NAMES_AN_ERROR.search(fixed)
+    return match is not None and not _OF_MEMORY.search(match["error"])
+
+
 _NEXT_TURNS = 12
 """Lines within which a question is answered."""
 _OWN_CLAUSE = regex(r"(?i)[,;:] ?(?:(?:which|and|but|so|then) )?(?:i|we) (?:have |finally )?\Z")
@@ -480,7 +494,8 @@ class ContrastCollector:
         told = _told(sentence)
         self._comparisons.take(sentence, told.clauses, line)
         short = self._code if len(line.text) <= _SHORT else None
-        self._quote(ENDED_BY, told.fixed, short.text if short else told.fixed, short or line)
+        fixed = "" if told.fixed and _of_another_error(line.text, told.fixed) else told.fixed
+        self._quote(ENDED_BY, fixed, short.text if short else fixed, short or line)
         self._quote(CAUSED_BY, told.caused, sentence, line)
         answered = told.did and 0 < line.number - self._asked <= _NEXT_TURNS and self._asked
         if told.works or answered:
