@@ -981,7 +981,11 @@ def _crash(case: Case) -> Iterator[Finding]:
     if crash and _OF_BOOKS.search(crash.text) and not told.elsewhere:
         yield _of_books(crash)
     elif crash and not (
-        told.elsewhere or told.without_figures or below_a_message or any(ended_after_a_warning.check(case))
+        told.elsewhere
+        or told.without_figures
+        or below_a_message
+        or told.shows("scratch of cuFFT")
+        or any(ended_after_a_warning.check(case))
     ):
         ended = ended_by(case)
         full = told.shows("device memory in words")

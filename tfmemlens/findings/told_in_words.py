@@ -210,6 +210,8 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("the last figure", told.host_readings[-1][1]),),
             remedies=(_COMPILED_CALL,) if direct else (),
         )
+    if line is not None and line == told.shows("scratch of cuFFT"):
+        return  # the program's own message, which says what ran out
     if line is None or not _alone(case, line) or _only_an_error(told, line) or goes_on(told, line):
         return
     if grows is None and guessed_beside_a_crash(told, line):

@@ -10,7 +10,7 @@ from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.program_lines import code_lines, reads_a_batch
 from tfmemlens.findings.support.prose_advice import VOLUMES, from_the_stated
 from tfmemlens.findings.support.read_whole import read_whole
-from tfmemlens.findings.support.situation import without_gpu
+from tfmemlens.findings.support.situation import JAX, framework_of, without_gpu
 from tfmemlens.findings.support.told_again import DATA_IN_PARTS, FEWER_SAMPLES, SMALLER_REPLAY
 from tfmemlens.findings.support.tool_settings import Tool, tool
 from tfmemlens.findings.support.what_grows import THREADS
@@ -392,6 +392,8 @@ def told_work(case: Case) -> Iterator[Grower]:
             continue
         if work.facts[0] == "replaying" and told.shows("a small replay buffer"):
             continue
+        if work.facts[0] == "sampling" and framework_of(case) == JAX:
+            continue  # the chains of NumPyro and BlackJAX trace nothing of the kernel
         if work.facts[0] in _IN_CODE_ALONE and reads_a_batch(line, code_lines(told)):
             continue
         slowly = told.shows("failing late") and work.facts[0] in _FILLS_SLOWLY
