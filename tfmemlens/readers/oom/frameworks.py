@@ -64,6 +64,9 @@ _MENTIONS = Words(
     "ivebook",
     "livemd",
     "Elixir",
+    "iex",
+    "Mix.",
+    "Nx.",
     "Bumblebee",
     "exla",
     "Reactant",
@@ -137,6 +140,7 @@ _TORCH_XLA = regex(
 _TENSORFLOW_IN_WORDS = regex(r"\b[Tt]ensor[Ff]low\b(?!/|\.\w)|\b[Kk]eras\b")
 _OTHER = regex(
     r"\bEXLA\b|\(exla \d|\bReactant\b|\.jl:\d|\b[Ll]ivebook\b|\.livemd\b|\bElixir \d|\bBumblebee\b"
+    r"|\biex\b|\bMix\.install\b|\bNx\.(?:Serving|Defn|Tensor|default_backend)\b"
 )
 _TENSORFLOW = regex(
     r"Error recorded from (?:training|evaluation|prediction)_loop|keras/src/backend/tensorflow/"
