@@ -173,3 +173,26 @@ def test_a_tensor_larger_than_the_device_shrinks_to_the_batch_of_a_traced_step()
     first = found.remedies[0]
     assert first.text == f"{of_traced(TRACED, 32)}; this tensor then takes 544.00 MiB"
     assert first.saves_bytes == 480 * MIB
+
+
+WARNED = (
+    "2025-01-01 10:00:00.0: W external/xla/xla/hlo/transforms/simplifiers/hlo_rematerialization.cc:3021] Can't"
+    " reduce memory use below 10.00GiB (10737418240 bytes) by rematerialization; only reduced to 12.00GiB"
+    " (12884901888 bytes), down from 40.00GiB (42949672960 bytes) originally\n"
+)
+ASKED = (
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+    " {size} bytes.\n"
+)
+
+
+def test_a_program_that_asks_for_more_than_its_compiler_reckoned_needs_that() -> None:
+    told = pipeline.explain(WARNED + ASKED.format(size=39 << 30))
+    assert "reckoned with 12.00 GiB" in told.verdict and "in one piece all the same" in told.verdict
+    advice = " ".join(remedy.text for finding in told.findings for remedy in finding.remedies)
+    assert "all it needs is 39.00 GiB now" in advice and "12.00 GiB now" not in advice
+
+
+def test_a_request_below_what_the_compiler_reckoned_leaves_its_figure() -> None:
+    told = pipeline.explain(WARNED + ASKED.format(size=11 << 30))
+    assert "even after rematerialisation it needs 12.00 GiB" in told.verdict

@@ -110,7 +110,7 @@ def _beside_the_fact(moment: Moment, what: str) -> str:
     """
     compiler = moment.incident.compiler if moment.incident else None
     given = compiler.arguments_and_results if compiler else None
-    fact = facts.short_of_its_goal(compiler) if compiler and not given else None
+    fact = facts.short_of_its_goal(moment, compiler) if compiler and not given else None
     return f"{fact}; {what}" if fact and what.startswith("most likely ") else what
 
 

@@ -17,7 +17,14 @@ import math
 
 from tfmemlens.findings.support.kept import records_gradients
 from tfmemlens.findings.support.own_constant import batch_parts
-from tfmemlens.findings.support.rows import device_limit, has_backward, held, index_of, of_a_program
+from tfmemlens.findings.support.rows import (
+    after_rematerialisation,
+    device_limit,
+    has_backward,
+    held,
+    index_of,
+    of_a_program,
+)
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.findings.support.taped import keeps_one_pass
 from tfmemlens.knowledge.convolution import col_buffer_of
@@ -108,7 +115,7 @@ def batch_bound(case: Case, moment: Moment) -> BatchBound | None:
 def _bound(case: Case, moment: Moment) -> BatchBound | None:
     compiler = moment.incident.compiler if moment.incident else None
     if moment.request and compiler is not None:
-        return _of_program(compiler) or _of_what_was_free(moment, compiler) or _of_arena(case, moment)
+        return _of_program(moment, compiler) or _of_what_was_free(moment, compiler) or _of_arena(case, moment)
     if moment.request and moment.request.failed.compiled:
         return _beside_what_is_in_use(case, moment)
     request, limit = moment.request, device_limit(case, moment)
@@ -139,11 +146,12 @@ def _is_in_its_first_step(case: Case, moment: Moment) -> bool:
     return not slots and records_gradients(case.capture.surroundings.program())
 
 
-def _of_program(compiler: CompilerMemory) -> BatchBound | None:
+def _of_program(moment: Moment, compiler: CompilerMemory) -> BatchBound | None:
     """Where the compiler says what the program needs and what there is."""
     needed, limit = compiler.needed, compiler.capacity
-    if needed is None and compiler.reduced_to and compiler.goal and compiler.goal.bytes > 0:
-        needed, limit = compiler.reduced_to, compiler.goal
+    reduced = after_rematerialisation(moment)
+    if needed is None and reduced and compiler.goal and compiler.goal.bytes > 0:
+        needed, limit = reduced, compiler.goal
     if needed is None or limit is None or not limit.bytes or needed.bytes <= limit.bytes:
         return None
     temporaries = compiler.temporaries

@@ -360,6 +360,17 @@ def of_a_program(moment: Moment) -> bool:
     )
 
 
+def after_rematerialisation(moment: Moment) -> Size | None:
+    """What a program needs that XLA could not make small enough: what its warning says, or what the program
+    then asked for in one piece, where that is more.
+    """
+    compiler = moment.incident.compiler if moment.incident else None
+    if compiler is None or compiler.reduced_to is None:
+        return None
+    asked = moment.request.failed.size if moment.request else None
+    return asked if asked and asked.low > compiler.reduced_to.high else compiler.reduced_to
+
+
 def is_buffer(moment: Moment) -> bool:
     """Whether a TPU could not place one array, rather than a program."""
     line = moment.request.failed.line if moment.request else None

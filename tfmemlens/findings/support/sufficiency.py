@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfmemlens.findings.support.rows import device_limit, has_backward, held, is_fragmented
+from tfmemlens.findings.support.rows import (
+    after_rematerialisation,
+    device_limit,
+    has_backward,
+    held,
+    is_fragmented,
+)
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Action, Enough, Finding, Remedy
@@ -36,7 +42,7 @@ def shortfall(case: Case, moment: Moment) -> Shortfall | None:
     if request is None or is_fragmented(moment.balance):
         return None
     compiler = moment.incident.compiler if moment.incident else None
-    if compiler is not None and (of_program := _of_program(compiler)):
+    if compiler is not None and (of_program := _of_program(moment, compiler)):
         return of_program
     need, limit = request.needed_bytes, device_limit(case, moment)
     if need is None:
@@ -55,14 +61,15 @@ def shortfall(case: Case, moment: Moment) -> Shortfall | None:
     return _between(taken, limit, taken.bytes, _more_to_come(case, moment))
 
 
-def _of_program(compiler: CompilerMemory) -> Shortfall | None:
+def _of_program(moment: Moment, compiler: CompilerMemory) -> Shortfall | None:
     """Of a compiled program the compiler's own figures: all of its memory is known before it runs."""
     if compiler.needed and compiler.capacity:
         if compiler.excess:
             return Shortfall(compiler.excess, compiler.needed.bytes, to_come=False)
         return _between(compiler.needed, compiler.capacity, compiler.needed.bytes)
-    if compiler.reduced_to and compiler.goal and compiler.goal.bytes > 0:
-        return _between(compiler.reduced_to, compiler.goal, compiler.reduced_to.bytes)
+    reduced = after_rematerialisation(moment)
+    if reduced and compiler.goal and compiler.goal.bytes > 0:
+        return _between(reduced, compiler.goal, reduced.bytes)
     return None
 
 

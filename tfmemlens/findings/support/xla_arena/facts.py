@@ -8,7 +8,13 @@ import re
 from tfmemlens.findings.support import program_account, weights_on_a_tpu
 from tfmemlens.findings.support.main_buffers import Buffers
 from tfmemlens.findings.support.phase import other_than_training
-from tfmemlens.findings.support.rows import device_limit, lists_buffers, of_a_program, rows
+from tfmemlens.findings.support.rows import (
+    after_rematerialisation,
+    device_limit,
+    lists_buffers,
+    of_a_program,
+    rows,
+)
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
@@ -337,10 +343,18 @@ def is_arena(compiler: CompilerMemory, size: Size | None) -> bool:
     return is_part(compiler.temporaries, size)
 
 
-def short_of_its_goal(compiler: CompilerMemory) -> str | None:
-    """What the compiler says that a program needs against what it tried to need."""
+def short_of_its_goal(moment: Moment, compiler: CompilerMemory) -> str | None:
+    """What the compiler says that a program needs against what it tried to need. A program that asks for
+    more than it says was laid out otherwise than it reckoned.
+    """
     if compiler.reduced_to is None or compiler.goal is None or not compiler.goal.bytes > 0:
         return None
+    if after_rematerialisation(moment) != compiler.reduced_to:
+        return (
+            f"the compiler reckoned with {human_size(compiler.reduced_to)} after rematerialisation (its goal"
+            f" was {human_size(compiler.goal)}), and the program asks for more than that in one piece all the"
+            " same"
+        )
     return (
         f"even after rematerialisation it needs {human_size(compiler.reduced_to)}, and"
         f" {human_size(compiler.goal)} was the compiler's goal"
@@ -411,7 +425,7 @@ def larger_pool_may_do(case: Case, moment: Moment, compiler: CompilerMemory) -> 
         return False  # a larger part leaves others less
     pool, device = compiler.goal or moment.balance.limit, device_limit(case, moment)
     asked = moment.request.failed.size if moment.request else None
-    needed = compiler.reduced_to or program_account.whole(compiler) or asked
+    needed = after_rematerialisation(moment) or program_account.whole(compiler) or asked
     if needed is None or not (pool or device):
         return False
     kept = moment.balance.in_use
