@@ -28,7 +28,9 @@ WITH_A_SIZE = (
     r"(?:\b|(?=[_^*]))(?! \w)"
     rf"|\bfor (?:very )?(?:large|larger|big|bigger|high|higher"
     rf"|increasing) {_OF_TIME}[`'\"$]?\w{{1,20}}[`'\"$]?,?"
-    r" (?=(?:\w+ ){0,3}(?:memory|RAM|usage|it)\b)(?:\w+ ){0,6}?(?:grow|increas|ris|explod|blow)\w*)"
+    r" (?=(?:\w+ ){0,3}(?:memory|RAM|usage|it)\b)(?:\w+ ){0,6}?(?:grow|increas|ris|explod|blow)\w*"
+    rf"|\b(?:for|with) (?P<first>\d{{1,6}}) (?P<thing>{_OF_TIME}[a-z]\w{{1,20}})\b[^\n]{{0,40}}?\d ?[GM]i?B\b"
+    r"[^\n]{0,40}?\b(?:for|with) (?!(?P=first)\b)\d{1,6} (?:of them|(?P=thing))\b[^\n]{0,30}?\d ?[GM]i?B\b)"
 )
 """Growth with a size, inside a sentence."""
 GROWING_WITH_A_SIZE = LineRule(
@@ -36,6 +38,7 @@ GROWING_WITH_A_SIZE = LineRule(
     "As we increase the number of layers, the number of buffers stays, and the memory increases",
     'the memory seems to be scaling almost linearly with "num_samples"',
     "the memory that it asks for scales with the number of iterations",
-    needs=("increas", "scal", "grow", "ris", "rais", "add", "linear", "quadratic"),
+    "Much RAM is needed: for 8 actors around 30GB, for 4 actors about 16GB",
+    needs=("increas", "scal", "grow", "ris", "rais", "add", "linear", "quadratic", "gb", "gib", "mb", "mib"),
 )
 """The text says that memory grows with a size."""
