@@ -112,6 +112,14 @@ def _of_each(total: int, many: int) -> int | None:
     return each if not rest and each in sold else None
 
 
+_WANTED = regex(
+    r"(?i)\b(?:need|require|buy|get|recommend\w*|suggest|consider|upgrade to|rent)\b[^.!?\n]{0,40}?"
+    r"\b(?:\w+-\w+ |better |bigger |larger |newer |more powerful |stronger |higher )?(?:GPU|card)\b"
+    r"[^!?\n]{0,20}\Z"
+)
+"""What stands before a GPU that is advised, and is nobody's yet: `you need a better GPU (e.g. `."""
+
+
 def named(line: Line) -> DeviceInfo | None:
     """The GPU that a sentence names, with its memory."""
     text = line.text
@@ -137,6 +145,9 @@ def named(line: Line) -> DeviceInfo | None:
     if beyond and ((match and match["size"]) or int(stated or 0) % (most_of_model or 1) == 0):
         stated = None  # the machine's RAM, or that of several cards
     gigabytes = int(stated) if stated else (_IN_LAPTOPS if in_laptop else _GIGABYTES).get(model or "")
+    named_at = match or card
+    if named_at and _WANTED.search(text, 0, named_at.start()):
+        return None
     if match is None and stated and (several := _SEVERAL.search(text)):
         gigabytes = _of_each(
             int(stated), _SPELLED_NUMBERS.get(several["many"].lower()) or int(several["many"])
