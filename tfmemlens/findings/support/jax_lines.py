@@ -35,7 +35,7 @@ from tfmemlens.findings.support.rows import (
     waits_for_another,
 )
 from tfmemlens.findings.support.stated_sizes import Product, as_product, stated_square
-from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
+from tfmemlens.findings.support.stated_weights import StatedWeights, weights_of_the_failed
 from tfmemlens.findings.support.tried_kernels import names_of
 from tfmemlens.knowledge.vocabularies import VOCABULARIES
 from tfmemlens.model.capture import Surroundings
@@ -100,7 +100,7 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
             made = replace(
                 made, remedies=tuple(each for each in made.remedies if each.slug != _IN_FLOAT32.slug)
             )
-    weights = stated_weights(told)
+    weights = weights_of_the_failed(case, moment)
     if weights is None or need is None:
         return made or _of_loading(case, moment, weights)
     if made:
@@ -259,8 +259,11 @@ _LOADER = regex(r"\bfrom_(?:pretrained|preset)\(|\bFlax\w{1,40}Pipe?line\(")
 def _loader(case: Case, moment: Moment) -> Line | None:
     """The line that loads a model, where no other line of the user's is told to have failed."""
     text = moment.request.failed.source_text if moment.request else None
-    lines = (line for line in case.capture.surroundings.code if _LOADER.search(line.text))
-    return next(lines, None) if not text or _LOADER.search(text) else None
+    lines = [line for line in case.capture.surroundings.code if _LOADER.search(line.text)]
+    failed = moment.request.failed.line if moment.request and len(case.moments) > 1 else None
+    above = [line for line in lines if failed and line.number <= failed.number]
+    last = above[-1] if above else next(iter(lines), None)
+    return last if not text or _LOADER.search(text) else None
 
 
 def _sharded(told: Surroundings, loads: Line) -> bool:

@@ -5,6 +5,7 @@ model`, `gemma_2b_en`; else how many a model of that name is known to have.
 from __future__ import annotations
 
 from tfmemlens.model.capture import WEIGHTS_BY_NAME, Surroundings
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, human
@@ -55,8 +56,18 @@ class StatedWeights:
         )
 
 
-def stated_weights(told: Surroundings) -> StatedWeights | None:
-    """The largest number of weights that the text states; None where it states none."""
+def weights_of_the_failed(case: Case, moment: Moment) -> StatedWeights | None:
+    """The same of the model that failed: where the text tells of several failures, the one that it names
+    last before this one.
+    """
+    failed = moment.request.failed if moment.request and len(case.moments) > 1 else None
+    return stated_weights(case.capture.surroundings, failed.line if failed else None)
+
+
+def stated_weights(told: Surroundings, failed: Line | None = None) -> StatedWeights | None:
+    """The largest number of weights that the text states; None where it states none. Of several models the
+    one nearest above the line that failed, where that is given.
+    """
     stated = [
         StatedWeights(each.sizes[0], False, each.line)
         for each in told.sizes
@@ -64,11 +75,14 @@ def stated_weights(told: Surroundings) -> StatedWeights | None:
     ]
     if told.parameters and told.parameters[0] >= _LEAST:
         return StatedWeights(told.parameters[0], True, told.parameters[1])
-    known = (
+    known = [
         StatedWeights(each.sizes[0], False, each.line)
         for each in told.sizes
         if each.name == WEIGHTS_BY_NAME and each.sizes[0] >= _LEAST
-    )
+    ]
+    above = [each for each in stated or known if failed and each.line.number <= failed.number]
+    if above:
+        return max(above, key=lambda each: (each.line.number, each.count))
     return max(stated or known, key=lambda each: each.count, default=None)
 
 

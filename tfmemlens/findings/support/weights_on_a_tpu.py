@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.situation import TENSORFLOW, TORCH_XLA, framework_of, situation
-from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
+from tfmemlens.findings.support.stated_weights import StatedWeights, weights_of_the_failed
 from tfmemlens.knowledge import tpu_memory
 from tfmemlens.knowledge.device_names import TPU
 from tfmemlens.model.case import Case, Moment
@@ -35,8 +35,8 @@ def too_heavy(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWei
     """The stated weights, where one device of a TPU cannot hold them in float32; of a program that states
     what the device has, not in 16 bits either.
     """
-    weights = stated_weights(case.capture.surroundings)
     failed = moment.request.failed if moment.request else None
+    weights = weights_of_the_failed(case, moment)
     if weights is None or failed is None or not _on_a_tpu(case, moment, failed):
         return None
     if (

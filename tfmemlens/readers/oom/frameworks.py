@@ -20,6 +20,11 @@ NOBODYS = "nobody's"
 PYTORCH = "pytorch"
 """What `mention` says of PyTorch without XLA: who also says TPU, or has a message of XLA's, runs both."""
 
+KERAS = "keras"
+"""What `mention` says of Keras's model libraries, which run on several frameworks: of these JAX alone has
+errors of XLA's in Python.
+"""
+
 TENSORFLOW_IN_WORDS = "tensorflow in words"
 """What `mention` says of a name that stands in any text: it only speaks against PyTorch."""
 _MENTIONS = Words(
@@ -170,6 +175,7 @@ _JAX = regex(
     r"|\b[Dd]reamer[Vv]3\b|\b[Mm]ultinerf\b",
 )
 _PYTORCH = regex(r"\b(?:[Pp]y[Tt]orch|import torch|torch\.\w)")
+_KERAS = regex(r"\bkeras_(?:nlp|hub)\b")
 _NOBODY = regex(r"XlaRuntimeError|Failed to load in-memory CUBIN")
 """Words that show XLA without its caller, which may be JAX, TensorFlow or PyTorch/XLA."""
 
@@ -198,6 +204,8 @@ def _named(text: str) -> str | None:
         return NOBODYS
     if _TENSORFLOW_IN_WORDS.search(text):
         return TENSORFLOW_IN_WORDS
+    if _KERAS.search(text):
+        return KERAS
     return PYTORCH if _PYTORCH.search(text) else None
 
 
@@ -237,6 +245,8 @@ def likeliest(mentions: Counter[str], messages: Iterable[str], *, on_a_tpu: bool
     if mentions[TORCH_XLA]:
         return TORCH_XLA
     named = next((framework for framework in (OTHER, TENSORFLOW, JAX) if mentions[framework]), None)
+    if named is None and mentions[KERAS] and "XlaRuntimeError" in said:
+        return JAX
     if named is None and on_a_tpu and mentions[PYTORCH] and not mentions[TENSORFLOW_IN_WORDS]:
         return TORCH_XLA
     return named or (OTHER if mentions[NOBODYS] else None)

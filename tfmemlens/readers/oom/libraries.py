@@ -10,10 +10,11 @@ from tfmemlens.readers.oom.rules import LineRule
 LIBRARIES = {
     "Keras": LineRule(
         r"keras[/\\]src[/\\]|KERAS_BACKEND['\"\])]*\s*[=:,]\s*['\"]?jax|Using JAX backend"
-        r"|\bkeras\.(?:layers|Model)\b",
+        r"|\bkeras\.(?:layers|Model)\b|\bkeras_(?:nlp|hub)\.\w",
         'File "site-packages/keras/src/backend/jax/trainer.py", line 406, in fit',
         'os.environ["KERAS_BACKEND"] = "jax"',
         "Using JAX backend.",
+        "model = keras_hub.models.GemmaCausalLM.from_preset('gemma2_2b_en')",
         needs=("keras", "jax backend"),
     ),
     "NumPyro": LineRule(
