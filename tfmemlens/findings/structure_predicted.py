@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import part_for_jax
+from tfmemlens.findings.support.host_ram.no_lack import ROOM_FOR_UNIFIED, WITHOUT_UNIFIED, on_wsl
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES
 from tfmemlens.findings.support.residues import FEWER_RESIDUES, SMALLER_ALIGNMENT, with_host_ram
 from tfmemlens.findings.support.rows import device_limit, on_host, requests
@@ -44,23 +45,6 @@ _OF_TRAINING = (
 """What a user of such a program has no hand in."""
 _LEAST_BYTES = MIB
 """A request of less may have found the device full of anything, another process's memory first of all."""
-_ROOM_FOR_UNIFIED = Remedy(
-    "see what is free beside it: unified memory takes host RAM for what the GPU has no room for, up to"
-    " XLA_PYTHON_CLIENT_MEM_FRACTION times the GPU, and this machine (or its container) had no more to give,"
-    " or another process held it",
-    "free -h; nvidia-smi",
-    slug="room-for-unified-memory",
-)
-
-
-_WITHOUT_UNIFIED = Remedy(
-    "switch unified memory off: on WSL2 no more of it can be had than the GPU has, whatever RAM there is, so"
-    " the driver refuses several times the GPU at once. What fits the GPU goes through without it; for longer"
-    " inputs take native Linux",
-    "unset TF_FORCE_UNIFIED_MEMORY; export XLA_PYTHON_CLIENT_MEM_FRACTION=.95   # where the script sets them",
-    slug="room-for-unified-memory",
-)
-
 
 _WITHOUT_THE_GPU = Remedy(
     "predict one short chain on the CPU, which is slow: if that ends well, all is installed; for work take a"
@@ -76,10 +60,6 @@ def _small_gpu(told: Surroundings) -> DeviceUse | None:
     uses = [use for use in told.device_uses if use.total]
     most = max(uses, key=lambda use: use.total.bytes if use.total else 0, default=None)
     return most if most and most.total and most.total.bytes <= _SMALL_GPU else None
-
-
-def _on_wsl(case: Case) -> bool:
-    return (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -118,9 +98,9 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             remedies=(
                 *(advice.more_unified(case, moment) if unified and not refused else ()),
-                *((_WITHOUT_UNIFIED,) if refused and _on_wsl(case) else ()),
+                *((WITHOUT_UNIFIED,) if refused and on_wsl(case) else ()),
                 _WITHOUT_THE_GPU if small else FEWER_RESIDUES,
-                *((_ROOM_FOR_UNIFIED,) if refused and not _on_wsl(case) else ()),
+                *((ROOM_FOR_UNIFIED,) if refused and not on_wsl(case) else ()),
                 *(
                     ()
                     if no_gpu or unified or refused or _needs_many_gpus(moment)

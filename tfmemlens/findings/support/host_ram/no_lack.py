@@ -9,6 +9,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.units import human
 from tfmemlens.values import dataclass
 
 
@@ -58,6 +59,8 @@ def no_lack(case: Case, moment: Moment) -> NoLack | None:
         return None
     if refused := _UNIFIED.search(failed.line.text):
         return _of_unified_memory(refused["error"], failed.line)
+    if short := _UNIFIED_SHORT.search(failed.line.text):
+        return _short_of_unified_memory(case, int(short["bytes"]), failed.line)
     if "bad_alloc" not in failed.line.text:
         return None
     if failed.size or told.large_host_requests or told.shows("growing in words"):
@@ -79,6 +82,44 @@ def _of_unified_memory(error: str, line: Line) -> NoLack:
             "unset TF_FORCE_UNIFIED_MEMORY; export XLA_PYTHON_CLIENT_MEM_FRACTION=.95   # in the script, too",
             slug="room-for-unified-memory",
         ),
+        line,
+    )
+
+
+_UNIFIED_SHORT = regex(
+    r"failed to alloc(?:ate)? (?P<bytes>\d{1,18}) bytes unified memory; result: CUDA_ERROR_OUT_OF_MEMORY"
+)
+WITHOUT_UNIFIED = Remedy(
+    "switch unified memory off: on WSL2 no more of it can be had than the GPU has, whatever RAM there is, so"
+    " the driver refuses several times the GPU at once. What fits the GPU goes through without it; for longer"
+    " inputs take native Linux",
+    "unset TF_FORCE_UNIFIED_MEMORY; export XLA_PYTHON_CLIENT_MEM_FRACTION=.95   # where the script sets them",
+    slug="room-for-unified-memory",
+)
+ROOM_FOR_UNIFIED = Remedy(
+    "see what is free beside it: unified memory takes host RAM for what the GPU has no room for, up to"
+    " XLA_PYTHON_CLIENT_MEM_FRACTION times the GPU, and this machine (or its container) had no more to give,"
+    " or another process held it",
+    "free -h; nvidia-smi",
+    slug="room-for-unified-memory",
+)
+
+
+def on_wsl(case: Case) -> bool:
+    """Whether the text shows Windows' Linux, whose driver gives less than others."""
+    return (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2"
+
+
+def _short_of_unified_memory(case: Case, size: int, line: Line) -> NoLack:
+    """XLA's pool grows in large steps, and takes nine tenths where it is refused: the line alone tells of no
+    failure.
+    """
+    return NoLack(
+        f"The GPU's driver refused {human(size)} of unified memory (the GPU's, and host RAM for what it has"
+        " no room for)",
+        "XLA then asks for nine tenths of it, and so on: the program goes on if one of these is granted, so"
+        " that only an error below these lines is a failure",
+        WITHOUT_UNIFIED if on_wsl(case) else ROOM_FOR_UNIFIED,
         line,
     )
 
