@@ -176,9 +176,9 @@ def test_a_tensor_larger_than_the_device_shrinks_to_the_batch_of_a_traced_step()
 
 
 WARNED = (
-    "2025-01-01 10:00:00.0: W external/xla/xla/hlo/transforms/simplifiers/hlo_rematerialization.cc:3021] Can't"
-    " reduce memory use below 10.00GiB (10737418240 bytes) by rematerialization; only reduced to 12.00GiB"
-    " (12884901888 bytes), down from 40.00GiB (42949672960 bytes) originally\n"
+    "2025-01-01 10:00:00.0: W external/xla/xla/hlo/transforms/simplifiers/hlo_rematerialization.cc:3021]"
+    " Can't reduce memory use below 10.00GiB (10737418240 bytes) by rematerialization; only reduced to"
+    " 12.00GiB (12884901888 bytes), down from 40.00GiB (42949672960 bytes) originally\n"
 )
 ASKED = (
     "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
@@ -196,3 +196,17 @@ def test_a_program_that_asks_for_more_than_its_compiler_reckoned_needs_that() ->
 def test_a_request_below_what_the_compiler_reckoned_leaves_its_figure() -> None:
     told = pipeline.explain(WARNED + ASKED.format(size=11 << 30))
     assert "even after rematerialisation it needs 12.00 GiB" in told.verdict
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("Can this configuration be used for training on a V100?\n", True),
+        ("Can this configuration be used on a V100?\n", False),
+        ("remat_policy=full\nCan this configuration be used for training on a V100?\n", False),
+    ],
+)
+def test_words_of_a_training_bring_its_remedy_as_a_guess(words: str, told: bool) -> None:
+    report = pipeline.explain(words + WARNED + ASKED.format(size=11 << 30))
+    advice = [remedy.text for finding in report.findings for remedy in finding.remedies]
+    assert any(text.startswith("if it is the training step") for text in advice) is told

@@ -563,6 +563,8 @@ def _of_the_program(
         yield without_batch
     elif not (of_arguments or line or new) and (buffers is None or buffers.batch):
         again = ("recompute",) if buffers is None or buffers.recompute else ()
+        if _may_train(case, moment) and facts.short_of_its_goal(moment, compiler) and not buffers:
+            yield _IF_IT_TRAINS
         yield from remedies.offered(case, moment, "smaller-batch", *again)
     if not undonated and donatable:
         yield program_account.donate(case, compiler)
@@ -581,6 +583,22 @@ def _of_the_program(
     if not lists_buffers(moment) and not line:
         yield remedies.name_the_buffers()
     yield WITHOUT_XLA
+
+
+_IF_IT_TRAINS = Remedy(
+    "if it is the training step: let the backward pass compute what is in its layers (blocks, message or time"
+    " steps) once more instead of keeping it, and compute in bfloat16",
+    "layer = jax.checkpoint(layer)   # Flax: nn.remat; Haiku: hk.remat",
+    slug="recompute-some",
+)
+
+
+def _may_train(case: Case, moment: Moment) -> bool:
+    """Whether words alone say that the program trains, and neither code nor a program's name."""
+    told = case.capture.surroundings
+    if framework_of(case) != JAX or situation(case, moment).training is not None:
+        return False
+    return told.shows("training in words") is not None and told.setting("recompute") is None
 
 
 def _in_parts_without_a_batch(case: Case, moment: Moment) -> Remedy | None:
