@@ -908,7 +908,7 @@ def _weights(case: Case) -> Grower | None:
     """Weights that a device has no room for, by the number that the text states."""
     told = case.capture.surroundings
     weights = stated_weights(told)
-    if weights is None or told.shows("growing in words"):
+    if weights is None or told.shows("growing in words") or told.shows("saving in words"):
         return None
     trains, room = told.shows("training") or told.shows("jax: a gradient"), _room(told)
     needs = weights.trained_bytes if trains else weights.bytes // 2

@@ -365,7 +365,8 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
     if program or grows or helps or (framework_of(case) != TENSORFLOW and not of_host):
         return
     if of_host:
-        yield data_in_parts(case)
+        late = of_xla and told.shows("failing late") and not told.shows("large data")
+        yield from () if late else (data_in_parts(case),)  # data that are read once are in RAM by then
     elif told.shows("large data") and not told.shows("a smaller batch helps"):
         data = DATA_ON_THE_HOST[TENSORFLOW] if of_device else data_in_parts(case)
         yield replace(data, code=None)

@@ -127,6 +127,16 @@ _LEFT_OR_LATER = Remedy(
 )
 
 
+_RAM_LEFT_OR_LATER = replace(
+    _LEFT_OR_LATER,
+    text="it ran well for a while: print the RAM of the process at each step, and before and after each"
+    " evaluation and checkpoint. Where it rises from step to step, something is kept (lists of results,"
+    " programs compiled anew, an input pipeline); where it jumps, what runs there needs a copy, or makes its"
+    " input anew each time",
+    code="print(step, psutil.Process().memory_info().rss >> 20, 'MiB')",
+)
+
+
 def fits_without_draws(told: Surroundings) -> bool:
     """Whether a distribution is fitted by an optimizer, and no chains are drawn."""
     return told.shows("fitting a distribution") is not None and told.shows("drawing chains") is None
@@ -170,7 +180,7 @@ def _named(case: Case, jax: bool) -> Iterator[Remedy]:
         if told.shows("many runs before"):
             yield _START_ANEW
         elif not told.shows("saving in words"):
-            yield _LEFT_OR_LATER
+            yield _RAM_LEFT_OR_LATER if told.shows("host RAM in words") else _LEFT_OR_LATER
     if (told.shows("many shapes") or told.shows("many sizes")) and jax:
         yield FEWER_SHAPES
     if told.shows("jitting again") and jax and told.shows("growing in words"):

@@ -540,7 +540,8 @@ LATE = LineRule(
     r"(?:of running|of training|iterations?|steps|runs?|trials|epochs|episodes|batches|models|calls"
     r"|evaluations|these|them|fits)\b"
     r"|\b(?:happens|occurs|crash\w*|fails) (?:\w+ )?after (?:several )?(?:hours|days)\b"
-    r"|\bafter (?:the )?(?:a few|several|some|many|(?:[2-9]|[1-9]\d{1,6})(?: ?(?:-|to|or) ?\d{1,7})?)"
+    r"|\bafter (?:the )?(?:(?:about|around|roughly|approximately) |~ ?)?(?:a few|several|some|many"
+    r"|(?:[2-9]|[1-9]\d{1,6}|\d{1,3}(?:\.\d)?k)(?: ?(?:-|\u2013|to|or) ?\d{1,7}k?)?)"
     r" (?:full |good )?(?:epochs?|batches|steps|iterations)\b(?![^.\n]{0,20}\b(?:accuracy|loss"
     r"|converge\w*)\b)"
     r"|\b(?:on|at) (?:(?:some|the|about) ){0,2}(?:[1-9]\d{1,6}(?:th|st|nd|rd)?|hundredths?|thousandths?)"
@@ -567,6 +568,7 @@ LATE = LineRule(
     "works ~40 steps then:",
     "This dies at the third call with out of memory",
     "it runs out of memory after about 40 iterations",
+    "it dies after about 2K - 3K steps",
     "I observe an OOM error after a few hundred of these",
     "the OOM happens usually after hours of running",
     needs=(
