@@ -11,7 +11,7 @@ from tfmemlens import pipeline
     ("text", "size"),
     [
         (
-            "The RAM usage explodes with several actors: for 8 actors I need 30GB RAM, for 4 actors 16GB.",
+            "The RAM usage explodes: for 8 actors I need 30GB RAM, for 4 actors 16GB.",
             True,
         ),
         ("The RAM usage explodes: after 8 epochs I need 30GB RAM.", False),
