@@ -563,7 +563,7 @@ def _of_the_program(
         yield without_batch
     elif not (of_arguments or line or new) and (buffers is None or buffers.batch):
         again = ("recompute",) if buffers is None or buffers.recompute else ()
-        if _may_train(case, moment) and facts.short_of_its_goal(moment, compiler) and not buffers:
+        if not buffers and _may_train(case, moment) and _is_far_from_its_goal(compiler):
             yield _IF_IT_TRAINS
         yield from remedies.offered(case, moment, "smaller-batch", *again)
     if not undonated and donatable:
@@ -591,6 +591,16 @@ _IF_IT_TRAINS = Remedy(
     "layer = jax.checkpoint(layer)   # Flax: nn.remat; Haiku: hk.remat",
     slug="recompute-some",
 )
+
+
+_FAR_FROM_A_GOAL = 2
+"""So many times its goal a program is by what it computes, and hardly by a pool that is too small."""
+
+
+def _is_far_from_its_goal(compiler: CompilerMemory) -> bool:
+    """Whether XLA could not make the program nearly small enough."""
+    reduced, goal = compiler.reduced_to, compiler.goal
+    return bool(reduced and goal and reduced.bytes > _FAR_FROM_A_GOAL * goal.bytes > 0)
 
 
 def _may_train(case: Case, moment: Moment) -> bool:
