@@ -110,7 +110,7 @@ REDUCED = (
 
 
 @pytest.mark.parametrize(
-    ("need", "part"), [(6.00, "half"), (10.02, "an eighth"), (4.20, "half"), (None, "half")]
+    ("need", "part"), [(9.00, "an eighth"), (10.02, "an eighth"), (4.20, "an eighth"), (None, "half")]
 )
 def test_a_call_is_told_what_part_has_room(need: float | None, part: str) -> None:
     warned = REDUCED.format(need=need, bytes=int(need * 2**30)) if need else ""

@@ -68,7 +68,7 @@ def test_a_dump_below_the_compilers_warning_is_of_its_program() -> None:
     )
     told = explained(warned + failed)
     assert told.verdict.startswith(
-        "A compiled program could not allocate 14.00 GiB: the compiler reckoned with 12.00 GiB after"
+        "A compiled program could not allocate 14.00 GiB: even after rematerialisation it needs 12.00 GiB"
     )
     assert "even after" not in explained(failed + warned).verdict
 

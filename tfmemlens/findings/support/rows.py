@@ -362,13 +362,17 @@ def of_a_program(moment: Moment) -> bool:
 
 def after_rematerialisation(moment: Moment) -> Size | None:
     """What a program needs that XLA could not make small enough: what its warning says, or what the program
-    then asked for in one piece, where that is more.
+    then asked for in one piece, where that is much more: a little is what the blocks' places cost.
     """
     compiler = moment.incident.compiler if moment.incident else None
     if compiler is None or compiler.reduced_to is None:
         return None
     asked = moment.request.failed.size if moment.request else None
-    return asked if asked and asked.low > compiler.reduced_to.high else compiler.reduced_to
+    more = asked is not None and asked.low > _MUCH_MORE * compiler.reduced_to.high
+    return asked if more else compiler.reduced_to
+
+
+_MUCH_MORE = 1.25
 
 
 def is_buffer(moment: Moment) -> bool:
