@@ -19,7 +19,7 @@ from tfmemlens.findings.support.traceback_place import in_short
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
-from tfmemlens.units import human_size
+from tfmemlens.units import Size, human_size
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
@@ -74,6 +74,10 @@ def check(case: Case) -> Iterator[Finding]:
     if large:
         size, line = max(large, key=lambda request: request[0].bytes)
         times = f" (the largest of {len(large)})" if len(large) > 1 else ""
+        helps = case.capture.surroundings.shows("more RAM helps")
+        if helps:
+            yield _of_a_full_machine(line, size, helps)
+            return
         yield Finding(
             severity=Severity.NOTE,
             headline=(
@@ -140,6 +144,32 @@ def _ended(case: Case, end: tuple[str, Line]) -> Finding:
     )
 
 
+def _of_a_full_machine(line: Line, size: Size, helps: Line) -> Finding:
+    """The text says that the program ran once more RAM was free: so it was short of it."""
+    return Finding(
+        severity=Severity.FACTOR,
+        headline=(
+            f"no failure by itself: {ended_after_a_warning.who_tells(line)} that it asked the host for"
+            f" {human_size(size)} at once, and got it; the 10 % are no limit, only when it warns;"
+            f" {helps.place} says that it ran once more RAM was free, so most likely what came after did not"
+            " fit into the little that was left"
+        ),
+        evidence=(Evidence("the warning", line), Evidence("more RAM helps", helps)),
+        remedies=(_SEE_WHAT_IS_LEFT, _WHO_TOOK_IT),
+    )
+
+
+_SEE_WHAT_IS_LEFT = Remedy(
+    "keep that RAM free, and see what is left while it runs: a model, its data and their copies come after"
+    " the request that is warned of",
+    "free -h   # the column `available`, not `free`",
+    slug="watch-ram",
+)
+_WHO_TOOK_IT = Remedy(
+    "where it does not start, see how it ended: killed, its exit status is 137, and the kernel's log says so",
+    "echo $?; dmesg -T | grep -i -E 'killed process|out of memory'",
+    slug="read-the-kernel-log",
+)
 _CLOSE_TENSORS = Remedy(
     "keep fewer tensors at a time: close each when its values are used, or keep only what is needed of it"
     " (a smaller type, a file that is mapped); Java's garbage collector sees nothing of native memory",

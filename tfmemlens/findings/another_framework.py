@@ -147,9 +147,15 @@ _HELP = {
         "df -h /tmp/ray; ray memory   # then: ray.init(_temp_dir='/scratch/ray'); del old_refs",
         slug="room-for-files",
     ),
+    "or its inodes": Remedy(
+        "see whether the file system of that path has room and inodes left, and how many files the process"
+        " may open; delete what earlier runs left there, or let it write elsewhere (tfdbg: dump_root=)",
+        "df -h /tmp; df -i /tmp; ulimit -n",
+        slug="room-for-files",
+    ),
     "disk was full": Remedy(
         "free the disk, or write elsewhere; keep fewer checkpoints",
-        "df -h .   # tf.train.CheckpointManager(ckpt, folder, max_to_keep=3)",
+        "df -h   # which is full? CheckpointManager(..., max_to_keep=3)",
         slug="room-for-files",
     ),
     _OF_THREADS: Remedy(

@@ -24,6 +24,7 @@ from tfmemlens.findings.support.traceback_place import of_the_node
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import human
 
@@ -64,6 +65,9 @@ def check(case: Case) -> Iterator[Finding]:
             or incident is None
         ):
             continue
+        if framework == TENSORFLOW and failed.line and (writes := _writes_a_file(case, failed.line)):
+            yield _of_a_file(failed.line, writes, index)
+            continue
         told = incident.state.limit or incident.state.in_use or incident.chunks or incident.size_classes
         if told or len(moment.attribution.table) or (failed.line and "failed to alloc" in failed.line.text):
             continue
@@ -93,6 +97,39 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+_SAYS_NOTHING = regex(r"(?i)\bresource[ _]?exhausted(?:error)?:?\s*\Z")
+
+
+def _writes_a_file(case: Case, message: Line) -> Line | None:
+    """The frame below a message without words that writes a file."""
+    writes = case.capture.surroundings.shows("writing a file")
+    if writes is None or not _SAYS_NOTHING.search(message.text):
+        return None
+    return writes
+
+
+def _of_a_file(message: Line, writes: Line, index: int) -> Finding:
+    """The error that TensorFlow raises for files, too: a disk, a quota, open files."""
+    what = (
+        "the message says nothing, and the traceback writes a file"
+        f" ({writes.place}): TensorFlow raises the same error where a disk, its inodes or a quota are full,"
+        " or too many files are open, so it need not be memory"
+    )
+    return Finding(
+        severity=Severity.FACTOR,
+        headline=what,
+        evidence=(Evidence("the message", message), Evidence("writes a file", writes)),
+        remedies=(_SEE_THE_DISK, _REST),
+        moment=index,
+    )
+
+
+_SEE_THE_DISK = Remedy(
+    "see first whether the file system that it writes to has room and inodes left, and how many files it may"
+    " open; a smaller batch changes nothing there",
+    "df -h; df -i; ulimit -n",
+    slug="room-for-files",
+)
 _NO_BATCH = ("a batch of one", "any batch alike", "a smaller batch in vain")
 """What the text says of its batch, where no shape says more."""
 _SHUFFLES = regex(r"(?i)\bshuffl(?:e|ing)\b")

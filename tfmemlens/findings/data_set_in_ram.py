@@ -219,6 +219,8 @@ def _stated_sets(case: Case) -> Iterator[StatedSet]:
         elif len(sample) > 1 and _is_sample(sample) and (match := _COUNT.search(stated.line.text)):
             text = stated.line.text
             count = _number(match["count"], (match["unit"] or "").lower())
+            if count in sample:
+                continue  # the array of all of them
             if len(sample) == 2 and match["what"].lower() not in _FLAT:
                 sample = (*sample, 1 if _GREY.search(text) else _RGB)
             if count >= _LEAST_SAMPLES:

@@ -81,9 +81,34 @@ def _of_board(case: Case) -> tuple[Remedy, ...]:
     return what_helps(named[0]) if named else ()
 
 
+_BEFORE_THE_DATA = regex(
+    r"(?i)\bbefore (?:any |the |my )?(?:data\w*|input|images?)\b[^.]{0,12}\b(?:loaded|read|used)\b"
+    r"|\b(?:creating|starting) (?:an? |the )?(?:tensorflow )?session\b"
+    r"|\b(?:while|when) (?:it is |it |I |we )?load(?:ing|s)? (?:the |my |a )?model\b"
+)
+_LIMIT_OF_A_CONTAINER = Remedy(
+    "see whether the container has a limit of its own, which counts whatever RAM the machine has (Docker"
+    " Desktop gives a few GB), and raise it",
+    "docker stats --no-stream   # then: docker run --memory=8g ...",
+    slug="container-limit",
+)
+_ROOM_FOR_THE_MODEL = Remedy(
+    "give it more RAM, or a smaller model: it ends where the model is made, before any data; its weights are"
+    " there several times then (the file as read, the graph with them as constants, the variables)",
+    "free -h; du -sh model/   # several times the model's size must be free",
+    slug="more-ram",
+)
+
+
 def _remedies(case: Case, large: tuple[Size, Line] | None) -> Iterator[Remedy]:
     told = case.capture.surroundings
-    if large and _of_what(case, large[0].bytes):
+    ended = told.shows("ended in words")
+    starts = ended is not None and _BEFORE_THE_DATA.search(ended.text)
+    if told.shows("in a container"):
+        yield _LIMIT_OF_A_CONTAINER
+    if starts:
+        yield _ROOM_FOR_THE_MODEL
+    elif large and _of_what(case, large[0].bytes):
         yield _FILES if as_images(large[0].bytes, told.sizes) else DATA_IN_PARTS
     elif told.shows("training"):
         yield Remedy(

@@ -57,6 +57,11 @@ _WATCH = Remedy(
 )
 
 
+_BACK_IN_RAM = (
+    "host RAM of a model comes back for certain only with the end of the process: del, gc.collect() and"
+    " clear_session() free what nothing else holds (a library, a graph, a compiled function may), and of what"
+    " is freed malloc keeps a part for the process"
+)
 _BACK_FROM_JAX = (
     "memory of a GPU comes back from JAX only with the end of the process: arrays that are deleted, and"
     " programs that clear_caches() or clear_backends() drop, leave it with JAX's pool, full or empty, for the"
@@ -85,6 +90,11 @@ def check(case: Case) -> Iterator[Finding]:
         sure = (
             closed is not None and kind in (None, RequestKind.DRIVER) and not told.shows("host RAM in words")
         )
+        of_ram = told.shows("host RAM named") and not (told.shows("a GPU named") or moment)
+        if sure and of_ram:
+            answer = _answer(line, _BACK_IN_RAM, _CHILD)
+            yield replace(answer, severity=Severity.CAUSE, because=_BACK_IN_RAM, headline=_BACK_IN_RAM)
+        sure = sure and not of_ram
         if sure or (moment and _of_a_device(moment)):
             answer = _answer(line, f"that it comes back {_AT_THE_END}", _CHILD)
             why = f"memory of a GPU comes back {_AT_THE_END}"

@@ -255,7 +255,7 @@ def check(case: Case) -> Iterator[Finding]:
     names = "" if figures else named_by(case, line, where)
     little = small_machine(case) if where == HOST and not on_board else None
     sure = likely and (claimed is None or claimed.sure)
-    of_board = _of_the_board(on_board[0]) if on_board and grows is None else ""
+    of_board = _of_the_board(on_board[0], grows) if on_board else ""
     unsaid = "" if sure or cause or ended or on_board else how_to_tell(case, line, where)
     yield Finding(
         severity=Severity.FACTOR,
@@ -844,10 +844,10 @@ def _of_the_pool(case: Case) -> str:
     )
 
 
-def _of_the_board(name: str) -> str:
-    """What is known of the machine, whatever the message."""
+def _of_the_board(name: str, grows: Line | None) -> str:
+    """What is known of the machine, whatever the message; a small RAM is no reason why memory grows."""
     if name == RASPBERRY_PI:
-        return "; the RAM of this board is small"
+        return "" if grows else "; the RAM of this board is small"
     return f"; CPU and GPU of this board ({name}) share one RAM"
 
 

@@ -10,6 +10,15 @@ from tfmemlens.model.line import Line
 JETSON, RASPBERRY_PI = "Jetson", "Raspberry Pi"
 
 
+ADD_SWAP = Remedy(
+    "or add swap on a fast disk, which holds what the CPU does not use just then (slow, and hard on"
+    " an SD card)",
+    "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo"
+    " swapon /swapfile",
+    slug="add-swap",
+)
+
+
 def board(case: Case) -> tuple[str, Line | None] | None:
     """Which board the program runs on, with the line that says so; None of other machines."""
     told = case.capture.surroundings
@@ -42,11 +51,5 @@ def what_helps(name: str, converts: bool = False) -> tuple[Remedy, ...]:
             else f"run a smaller model: {other}a net made for such boards",
             slug="smaller-model",
         ),
-        Remedy(
-            "or add swap on a fast disk, which holds what the CPU does not use just then (slow, and hard on"
-            " an SD card)",
-            "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo"
-            " swapon /swapfile",
-            slug="add-swap",
-        ),
+        ADD_SWAP,
     )

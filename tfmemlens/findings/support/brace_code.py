@@ -124,13 +124,29 @@ def _loops(code: Sequence[Line]) -> Iterator[tuple[Line, list[Line]]]:
 
 
 def _below(code: Sequence[Line], at: int) -> list[Line]:
-    """The lines that are indented by more than this one, up to the first that is not."""
+    """The lines that are indented by more than this one, up to the first that is not; where a block is opened
+    and nothing is indented, those that follow closely.
+    """
     found: list[Line] = []
+    flat = _opens_flat(code, at)
     for line in code[at + 1 :]:
-        if line.text.strip() and _indent(line) <= _indent(code[at]):
+        if flat and line.number > (found[-1] if found else code[at]).number + _FEW_BETWEEN:
+            break
+        if not flat and line.text.strip() and _indent(line) <= _indent(code[at]):
             break
         found.append(line)
     return found
+
+
+_FEW_BETWEEN = 2
+"""Lines from one of code to the next: one between them may be a bracket, or nothing that is known as code."""
+
+
+def _opens_flat(code: Sequence[Line], at: int) -> bool:
+    """Whether a block begins here whose lines are not indented."""
+    after = code[at + 1] if at + 1 < len(code) else None
+    opens = code[at].text.rstrip().endswith("{")
+    return opens and after is not None and _indent(after) == _indent(code[at])
 
 
 def _indent(line: Line) -> int:

@@ -10,7 +10,12 @@ from tfmemlens.findings.support import steps_of_torch_xla
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
-from tfmemlens.findings.support.told_again import OF_FUNCTIONS, WITHOUT_CACHE
+from tfmemlens.findings.support.told_again import (
+    DIRECT_CALL,
+    OF_FUNCTIONS,
+    RESTARTED,
+    WITHOUT_CACHE,
+)
 from tfmemlens.model.capture import CAUSED_BY, CHANGED, ENDED_BY, FINE_WITHOUT, ISOLATED, NOT_THERE, SUSPECTED
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -256,6 +261,11 @@ def _leave_out(case: Case, thing: str, line: Line) -> Grower:
             slug="keep-numbers",
         )
         return Grower(f"what a list keeps by {what}", code, (host,))
+    if _PREDICTS.search(thing):
+        what = (
+            f"{_named(thing)}, since it is fine without it ({line.place}): each call of predict makes its own"
+        )
+        return Grower(f"{what} data set", line, (DIRECT_CALL, RESTARTED))
     less = Remedy(
         f"leave out {_named(thing)}, or let it do less (smaller, fewer at once, more seldom): the text says"
         " that it is fine without it",
@@ -267,6 +277,9 @@ def _leave_out(case: Case, thing: str, line: Line) -> Grower:
     if _OF_NUMBERS.match(thing):
         known = (replace(_IN_PARTS, text=f"{_IN_PARTS.text}: with `{thing}` XLA makes it whole"),)
     return Grower(f"{_named(thing)}, since it is fine without it ({line.place})", line, known)
+
+
+_PREDICTS = regex(r"\.predict(?:_generator)?\(")
 
 
 def _named(thing: str) -> str:

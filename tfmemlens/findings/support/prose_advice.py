@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, own_gpu, remedies
-from tfmemlens.findings.support.board import board, what_helps
+from tfmemlens.findings.support.board import ADD_SWAP, board, what_helps
 from tfmemlens.findings.support.brace_code import made_above
 from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
 from tfmemlens.findings.support.contrasted import DATA_ON_THE_HOST
@@ -141,6 +141,21 @@ OF_NATIVE = {
             slug="close-models",
         ),
     ),
+    "Dart": (
+        Remedy(
+            "make the interpreter once, when the app starts, and use that one for all calls: one that is made"
+            " for each leaves a part behind, whatever close() gives back (buffers of its delegate, the mapped"
+            " file of the model)",
+            "interpreter = await Interpreter.fromAsset(model);   // once; close() with the app",
+            slug="make-once",
+        ),
+        Remedy(
+            "where one interpreter grows, too, try without a delegate and a newer release of the plugin, and"
+            " see which of them it is",
+            "flutter pub upgrade tflite_flutter",
+            slug="newer-release",
+        ),
+    ),
     "C++": (
         Remedy(
             "make the session once, and let outputs of Run go before the next. A session that is made must be"
@@ -151,6 +166,13 @@ OF_NATIVE = {
         ),
     ),
 }
+_POOL_OF_A_PROCESS = Remedy(
+    "that alone is no leak: TensorFlow keeps the GPU's memory in its pool until the process ends, and uses it"
+    " again until then, whatever is disposed of. Let a child process do the GPU's work and end, or let the"
+    " pool grow as needed",
+    "TF_FORCE_GPU_ALLOW_GROWTH=true   # in the environment, before the program starts",
+    slug="end-the-process",
+)
 _POOL_IN_CPP = Remedy(
     "that alone is no leak: a session's end leaves the GPU's memory with TensorFlow's pool until the process"
     " ends. Let a child process do the GPU's work and end, or keep the pool small: growth, or a part of the"
@@ -302,6 +324,9 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
     if program == "C++" and told.shows("kept in words") and not (grows or of_host):
         yield _POOL_IN_CPP
         return
+    if program in ("C#", "Java") and told.shows("kept in words") and not (grows or of_host):
+        yield _POOL_OF_A_PROCESS
+        return
     if program in OF_NATIVE and grows:
         close, once = (*OF_NATIVE[program], None)[:2]
         loads = _loaded_for_a_call(told)
@@ -326,6 +351,11 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
     if program == "TensorFlow Serving":
         yield from (remedies.smaller_requests(case), _ONE_BATCH_AT_A_TIME)
     on_board = board(case)
+    if not grows and _fails_in_the_install(told):
+        yield _WITHOUT_THE_CACHE
+        if on_board:
+            yield ADD_SWAP
+        return
     if on_board and not grows:
         yield from what_helps(on_board[0])
     if told.shows("saving in words"):
@@ -380,6 +410,26 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
         yield from_the_stated(case, _in_options(_SMALLER_BATCH) if of_tool else _SMALLER_BATCH)
     elif not (on_board or told.shows("failing in evaluation") or told.shows("several ranks")):
         yield from_the_stated(case, _IF_IT_TRAINS)
+
+
+_INSTALLS = regex(
+    r"(?i)\binstall(?:ing|ation|s|ed)?\b(?! (?:on|in|with|from|via)\b)[^.\n]{0,40}"
+    r"\b(?:tensorflow|keras|jax|torch|pip)\b"
+)
+_WITHOUT_THE_CACHE = Remedy(
+    "install without pip's cache, for which pip holds the whole package in RAM; on such machines take the"
+    " small package that runs models only, where that is enough",
+    "pip install --no-cache-dir tensorflow   # models in TensorFlow Lite only: pip install tflite-runtime",
+    slug="install-without-cache",
+)
+
+
+def _fails_in_the_install(told: Surroundings) -> bool:
+    """Whether what fails is the installation: its own line says so, and none tells of a training."""
+    short = told.shows("running short") or told.shows("killed in words")
+    if short is None or told.shows("training") or told.shows("fitting"):
+        return False
+    return _INSTALLS.search(short.text) is not None
 
 
 _LOOP = regex(r"\s*(?:for|while)\b")
@@ -613,11 +663,12 @@ def _only_predicts(case: Case) -> bool:
 
 def _of_tensorflow(case: Case, of_host: bool, grows: Line | None) -> Iterator[Remedy]:
     told = case.capture.surroundings
-    if told.shows("models in a loop") or (grows and told.shows("clearing the session")):
+    of_models = told.shows("models in a loop") and not told.shows("one model again")
+    if of_models or (grows and told.shows("clearing the session")):
         yield _OWN_PROCESS_TO_PREDICT if _only_predicts(case) else _OWN_PROCESS
     if told.shows("several ranks"):
         yield from (SHARD_THE_DATA,) if of_host else own_gpu.one_for_each(case)
-    if told.shows("failing in evaluation") and not of_host:
+    if told.shows("failing in evaluation") and not (of_host or grows):
         yield _SMALLER_EVALUATION
     if small_pool(case) and not of_host:
         yield Remedy(

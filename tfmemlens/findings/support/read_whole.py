@@ -33,6 +33,25 @@ _IN_UINT8 = Remedy(
 )
 
 
+_H5 = r"(?:h5\w{0,12}|hf\w{0,8}|hdf\w{0,10}|\w{1,16}_(?:h5|hdf5?)|f|fh)"
+_OF_HDF5 = regex(
+    rf"\b(?P<what>{_H5}\[['\"][\w/ -]{{1,40}}['\"]\])(?:\[(?::|\.\.\.|\(\))\]|\.value\b)"
+    rf"|\bnp\.(?:array|asarray)\(\s*(?P<given>{_H5}"
+    r"(?:\.get\(['\"][\w/ -]{1,40}['\"]\)|\[['\"][\w/ -]{1,40}['\"]\]))"
+)
+"""A data set of an HDF5 file, all of it: `f['images'][:]`, `np.array(hf.get('x'))`."""
+
+
+def _slice_of(dataset: str) -> Remedy:
+    return Remedy(
+        "leave it in the file, and read the rows of one batch at a time: the data set of h5py is sliced like"
+        " an array. No parts and no second file are needed for that; shuffle the order of batches, and keep"
+        " each slice in one piece",
+        f"x = {dataset}[i:i + 32]   # in a Sequence's __getitem__, or a generator that fit gets",
+        slug="map-the-file",
+    )
+
+
 def read_whole(case: Case) -> Grower | None:
     """The first line that does; None where the code shows none."""
     if framework_of(case) != TENSORFLOW:
@@ -43,6 +62,11 @@ def read_whole(case: Case) -> Grower | None:
             again = ", again for each batch that is asked for" if reads_a_batch(line, code) else ""
             what = f"the list that {line.place} makes of the whole data set{again}"
             return Grower(what, line, (_THE_SET_ITSELF,), sure=True)
+        match = _OF_HDF5.search(line.text)
+        if match and not reads_a_batch(line, code):
+            dataset = match["what"] or match["given"]
+            what = f"`{dataset}` ({line.place}), which is read as a whole into one array"
+            return Grower(what, line, (_slice_of(dataset), _IN_UINT8), sure=True)
         match = _CONVERTED.search(line.text)
         if match and not reads_a_batch(line, code):
             made = f"`{match['what']}`" if match["what"] else f"`{match['call']}(...)`"

@@ -14,9 +14,19 @@ from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import human
+from tfmemlens.units import GIB, human
 from tfmemlens.values import replace
 
+DIRECT_CALL = Remedy(
+    "call the model itself for one batch: no data set is made then",
+    "y = model(x, training=False)   # TF 2; TF 1: model.predict_on_batch(x)",
+    slug="direct-call",
+)
+RESTARTED = Remedy(
+    "where it grows still, predict in a process that is started anew after some hundred calls",
+    "with multiprocessing.get_context('spawn').Pool(1, maxtasksperchild=500) as pool: pool.map(predict, x)",
+    slug="own-process",
+)
 ONE_AFTER_ANOTHER = ("trial", "fold", "loaded model", "request", "episode", "model")
 """What ends well by itself: where a later one runs out, something stayed of those before."""
 _CLEAR = Remedy(
@@ -178,10 +188,17 @@ def told_again(case: Case) -> Iterator[Grower]:
     grows = told.shows("growing in words") or told.shows("kept in words")
     if (line := told.shows("before training")) and grows and not told.shows("failing late"):
         yield _before(case, line)
+    if grows and (once := _given_a_generator(grows)):
+        yield once
     for unit, answer in _ANSWERS.items():
         line = told.shows(f"again at each {unit}")
+        if unit == "trial" and not told.shows("searching") and any(map(told.shows, _OF_A_CALL)):
+            continue  # a try, and none of a tuner
         if line and (grows or unit in ONE_AFTER_ANOTHER or told.shows("failing late")):
             yield answer(case, line)
+
+
+_OF_A_CALL = tuple(f"again at each {unit}" for unit in ("prediction", "request", "episode"))
 
 
 def told_epochs(case: Case) -> Iterator[Grower]:
@@ -289,11 +306,11 @@ def _loads(case: Case, line: Line) -> Grower:
             f"; what fails when it is loaded once ({other.place}) is no lack of memory: TensorFlow 1 gives"
             " each thread a graph of its own"
         )
-        return Grower(what, line, (_ONE_GRAPH, _ONE_THREAD))
+        return Grower(what, line, (_GRAPH_OF_THE_SERVER, _ONE_THREAD))
     return Grower(what, line, (LOAD_ONCE, _CLEAR, OWN_PROCESS))
 
 
-_ONE_GRAPH = Remedy(
+_GRAPH_OF_THE_SERVER = Remedy(
     "keep the models global, made once, and use them in each request under the graph and the session that"
     " they were made in: in TensorFlow 1 a server's thread has another default graph",
     "graph = tf.get_default_graph(); session = K.get_session()   # then, in the handler: with"
@@ -333,8 +350,10 @@ _FEW_THREADS = Remedy(
 
 def _predicts(case: Case, line: Line) -> Grower:
     told = case.capture.surroundings
-    if once := _predicts_once(told):
+    if once := _predicts_once(told) or _given_a_generator(line):
         return once
+    if several := _several_calls(case, line):
+        return several
     if called := _called_directly(case):
         what = f"`{called.text.strip()}` ({called.place}) is run again and again"
         return Grower(what, called, (_COMPILED_ONCE, OWN_PROCESS_FOR_PARTS))
@@ -387,6 +406,97 @@ def _predicts_once(told: Surroundings) -> Grower | None:
     return Grower(f"{what} them when the last is done", line, (_WRITE_PARTS, _LESS_RETURNED))
 
 
+_ONE_CALL = regex(r"\bpredict_generator\b")
+_IN_TURNS = regex(
+    r"(?i)\bloops?\b|\b(?:each|every|per|consecutive|repeated(?:ly)?|successive) (?:\w+ )?(?:call|time|run"
+    r"|predict\w*|invocation)|\bagain\b|\bmultiple times\b|\bcalls\b|\bafter (?:each|every)\b"
+)
+_NUMBER_OF = regex(
+    r"(?i)\b(?P<many>\d[\d,.]{0,8}|(?:one|two|three|four|five|six|eight|ten|twenty|fifty) (?=thousand))"
+    r"(?P<thousand> ?(?:thousand|k)\b)? ?(?P<what>pictures|images|samples|files|photos|frames|rows)\b"
+    r"[^.!?\d]{0,40}?(?P<size>\d{1,4}(?:\.\d{1,2})?) ?(?:GB|GiB|G|gigabytes)\b"
+)
+_WORDS_OF_NUMBERS = {
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "eight": 8,
+    "ten": 10,
+    "twenty": 20,
+    "fifty": 50,
+}
+
+
+def _given_a_generator(line: Line) -> Grower | None:
+    """What the one call keeps that is given a whole generator, where no word tells of several."""
+    if not _ONE_CALL.search(line.text) or _IN_TURNS.search(line.text):
+        return None
+    what = (
+        f"what one call of `predict_generator` keeps ({line.place}): the outputs of all batches, in host RAM,"
+        f" until it returns them as one array{_of_each(line.text)}"
+    )
+    return Grower(what, line, (_PART_BY_PART, _LESS_RETURNED))
+
+
+def _of_each(text: str) -> str:
+    """What that makes for each sample, where the text states the memory after so many."""
+    match = _NUMBER_OF.search(text)
+    if match is None:
+        return ""
+    said = match["many"].strip().lower()
+    digits = said.replace(",", "").replace(".", "")
+    many = _WORDS_OF_NUMBERS.get(said) or (int(digits) if digits.isdigit() else 0)
+    many *= 1000 if match["thousand"] or said in _WORDS_OF_NUMBERS else 1
+    if many < _FEWEST:
+        return ""
+    each = float(match["size"]) * GIB / many
+    return f" (by the text's figures about {human(round(each))} for each of {many:,} {match['what']})"
+
+
+_FEWEST = 100
+_PART_BY_PART = Remedy(
+    "predict one batch at a time, and write each result to a file before the next, as small as it may be (the"
+    " class of each pixel as uint8 instead of scores as float32)",
+    "for i, x in enumerate(batches): np.save(f'{i}.npy', model.predict_on_batch(x).argmax(-1).astype('u1'))",
+    slug="predict-in-pieces",
+)
+_OF_KERAS = regex(
+    r"\b(?P<name>fit(?:_generator)?|train_on_batch|test_on_batch|predict_on_batch|predict|evaluate)\b"
+)
+_TRAINING_CALLS = ("fit", "fit_generator", "train_on_batch")
+
+
+def _several_calls(case: Case, line: Line) -> Grower | None:
+    """Several of Keras's methods that a sentence names at once: which of them it is the words do not say."""
+    names = list(dict.fromkeys(match["name"] for match in _OF_KERAS.finditer(line.text)))
+    trains = any(name in _TRAINING_CALLS for name in names)
+    if len(names) < _LEAST_METHODS or not trains:
+        return None
+    what = (
+        f"each call in the loop leaves something behind ({line.place} names {', '.join(names)}, and not"
+        " which): the data set that it makes, or a graph for each new shape or new model"
+    )
+    return Grower(what, line, (_WHICH_CALL, _ALIKE_CALLS, *_newer(case)))
+
+
+_LEAST_METHODS = 3
+_WHICH_CALL = Remedy(
+    "print the RAM before and after each of these calls for a hundred turns: the call that adds to it is the"
+    " one to change",
+    "print('predict', psutil.Process().memory_info().rss >> 20, 'MiB')",
+    slug="find-what-grows",
+)
+_ALIKE_CALLS = Remedy(
+    "make and compile the model once, above the loop, give all calls arrays of one shape and type, and for"
+    " single batches call what makes no data set: train_on_batch, and the model itself",
+    "y = model(x, training=False); model.train_on_batch(x, y)   # TF 2",
+    slug="build-once",
+)
+
+
 _WRITE_PARTS = Remedy(
     "predict a part of the data at a time, and write each result to a file before the next: whatever a"
     " callback does with them, predict keeps the outputs of the call",
@@ -413,11 +523,22 @@ def _calls(case: Case, told: Surroundings) -> Iterator[Remedy]:
     if not told.shows("predicting a batch in vain"):
         yield Remedy(
             "call the model itself for one batch: no data set is made then",
-            "model.predict_on_batch(x)" if case.api.is_tf1 else "y = model(x, training=False)   # TF 2",
+            "model.predict_on_batch(x)" if _of_graphs(case) else "y = model(x, training=False)   # TF 2",
             slug="direct-call",
         )
+    if told.shows("one input after another") or told.shows("again at each request"):
+        return
     alone = told.shows("predicting a batch in vain")
     yield replace(_ALL_AT_ONCE, text=_ALL_AT_ONCE.text.removeprefix("or ")) if alone else _ALL_AT_ONCE
+
+
+_DEFAULT_GRAPH = regex(r"(?<!v1\.)\bget_default_graph\(|\btf\.Session\(|\bK\.get_session\(")
+
+
+def _of_graphs(case: Case) -> bool:
+    """Whether it is TensorFlow 1, by its version or by what the code calls."""
+    lines = case.capture.surroundings.code
+    return case.api.is_tf1 or any(_DEFAULT_GRAPH.search(each.text) for each in lines)
 
 
 def _newer(case: Case) -> Iterator[Remedy]:
@@ -430,10 +551,14 @@ def _newer(case: Case) -> Iterator[Remedy]:
 def _episodes(case: Case, line: Line) -> Grower:
     told = case.capture.surroundings
     what = (
-        f"what an episode does at each step ({line.place}): predict, which makes a data set at each call, and"
-        " a replay buffer that fills until its capacity"
+        f"what an episode does at each step ({line.place}): predict and fit, which make a data set at each"
+        " call"
     )
-    return Grower(what, line, (*list(_calls(case, told))[:1], SMALLER_REPLAY, NOT_KEPT))
+    if told.shows("replaying") and not told.shows("a small replay buffer"):
+        what += ", and a replay buffer that fills until its capacity"
+        return Grower(what, line, (*list(_calls(case, told))[:1], smaller_replay(told), NOT_KEPT))
+    what += ", or lists of states, rewards and losses that are never emptied"
+    return Grower(what, line, (*list(_calls(case, told))[:1], NOT_KEPT, *_newer(case)))
 
 
 _OF_A_LOOP = regex(r"(?i)\b(?:whole|entire)\b[^.]{0,30}\b(?:training|loop|process|epoch)|\bloop function\b")

@@ -138,6 +138,15 @@ _TO_THE_END = Remedy(
 )
 
 
+_RAM_TO_THE_END = Remedy(
+    "see whether it rises when the same is done again: where it does not, it is no leak, and the process uses"
+    " that RAM again. What must come back for others comes back with the end of a process: do this part in one"
+    " of its own",
+    "with multiprocessing.get_context('spawn').Pool(1) as pool: pool.apply(train, args)",
+    slug="end-the-process",
+)
+
+
 def told_mechanism(case: Case) -> Grower | None:
     """What the text shows by what works beside what fails, else the most particular that the words tell of
     JAX, or of TensorFlow in Python; None where they tell none.
@@ -316,11 +325,19 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
     line = told.shows("kept in words")
     if growing and line and growing.number != line.number:
         line = None  # told of growth elsewhere: what is kept is no pool
-    if line and not any(told.shows(f"again at each {unit}") for unit in _UNITS):
+    again = any(told.shows(f"again at each {unit}") for unit in _UNITS)
+    if line and not again and told.shows("host RAM in words") and not told.shows("device memory in words"):
+        yield Grower(
+            f"what something still refers to, or what malloc keeps for the process ({line.place} says that it"
+            " is not given back)",
+            line,
+            (_RAM_TO_THE_END,),
+        )
+    elif line and not again:
         yield Grower(
             f"the pool of TensorFlow's own ({line.place} says that it is not given back)",
             line,
-            (_TO_THE_END,),
+            (replace(_TO_THE_END, code=None) if situation(case).program else _TO_THE_END,),
         )
     if not device and told.shows("code for sessions"):
         yield from adding_ops(case)

@@ -14,6 +14,7 @@ from tfmemlens.findings.support.situation import JAX, framework_of, without_gpu
 from tfmemlens.findings.support.told_again import DATA_IN_PARTS, FEWER_SAMPLES, SMALLER_REPLAY
 from tfmemlens.findings.support.tool_settings import Tool, tool
 from tfmemlens.findings.support.what_grows import THREADS
+from tfmemlens.findings.support.which_memory import read_as_one_array
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.patterns import regex
@@ -266,6 +267,12 @@ WORK = (
         (DATA_IN_PARTS, _UINT8),
     ),
     Work(
+        ("loaded whole in words",),
+        "the whole data set, which is loaded into RAM at once",
+        HOST,
+        (DATA_IN_PARTS, _UINT8),
+    ),
+    Work(
         ("an array of all samples",),
         "all samples in one array, beside the list or the array that it is made from",
         HOST,
@@ -348,6 +355,7 @@ _SAY_MORE = (
     "several ranks",
     "a smaller batch helps",
     "taking the whole GPU",
+    "kept in words",
 )
 """Facts that say more of why than the work does."""
 _FILLS_SLOWLY = ("a persistent tape", "replaying")
@@ -376,6 +384,7 @@ def told_work(case: Case) -> Iterator[Grower]:
     said = told.shows("running short") or told.shows("much memory in words")
     killed = said is not None and _KILLED.search(said.text) is not None
     of_host = killed or any(map(told.shows, _OF_RAM)) or without_gpu(case)
+    of_host = of_host or (said is not None and read_as_one_array(case, said))
     of_device = told.shows("device memory in words") is not None and not of_host
     now_and_then = told.shows("failing now and then")
     if now_and_then and of_host and not told_more:

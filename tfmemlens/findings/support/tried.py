@@ -156,6 +156,8 @@ _IN_WORDS = {
     "accumulating in vain": "gradient accumulation",
     "blocks in vain": "smaller blocks",
 }
+_IN_R = {"gc.collect()": "gc()", "clear_session()": "k_clear_session()", "del": "rm()"}
+"""What users of R call them."""
 _MOST_NAMED = 3
 
 
@@ -163,8 +165,9 @@ def told_tried(case: Case) -> str:
     """What the text says was tried, or is done already, as a clause; empty where it says of nothing."""
     told = case.capture.surroundings
     helps = told.shows("a smaller batch helps")
+    in_r = told.shows("code of R") is not None
     named = [
-        f"{words} ({line.place})"
+        f"{_IN_R.get(words, words) if in_r else words} ({line.place})"
         for fact, words in _IN_WORDS.items()
         if (line := told.shows(fact)) and not (helps and "batch" in words)
     ]

@@ -136,6 +136,7 @@ def _growers(case: Case) -> Iterator[Grower]:
             line,
             (_OTHER_DELEGATE, _DELEGATE_ANEW),
         )
+    yield from _left_out(case)
     yield from _of_code(case)
     if line := told.shows("calibrating"):
         yield Grower(
@@ -199,6 +200,45 @@ def _growers(case: Case) -> Iterator[Grower]:
     yield from _given_a_model(case)
 
 
+def _left_out(case: Case) -> Iterator[Grower]:
+    """The lines that the writer left out for a test, quoted right below what says so."""
+    told = case.capture.surroundings
+    line = told.shows("lines left out")
+    if line is None:
+        return
+    below = sorted(code_lines(told), key=lambda each: each.number)
+    near = range(line.number + 1, line.number + _NEAR_BELOW + 1)
+    below = [each for each in below if each.number in near and _CALL.match(each.text)]
+    if not below:
+        return
+    calls = ", ".join(f"`{match['call']}`" for each in below[:3] if (match := _CALL.match(each.text)))
+    where = below[0].place if len(below) == 1 else f"lines {below[0].number} to {below[-1].number}"
+    of_lite = any(_INTERPRETER.search(each.text) for each in below)
+    yield Grower(
+        f"one of the calls that {line.place} leaves out for a test ({calls or 'the code'}, {where})",
+        below[0],
+        ((_ONE_LINE_AT_A_TIME, _NEWER_RUNTIME) if of_lite else (_ONE_LINE_AT_A_TIME,)),
+        True,
+    )
+
+
+_NEAR_BELOW = 8
+_CALL = regex(r"\A\s*(?:[\w.]{1,30}(?:, ?\w{1,30}){0,3} ?= ?)?(?P<call>[A-Za-z_][\w.]{1,40})\(")
+_INTERPRETER = regex(r"\binterpreter\b")
+_ONE_LINE_AT_A_TIME = Remedy(
+    "put them back one at a time, and print the RAM: the first with which it rises again is the one",
+    "print(psutil.Process().memory_info().rss >> 20, 'MiB')",
+    slug="leave-out-in-turn",
+)
+_NEWER_RUNTIME = Remedy(
+    "where it is invoke(), try another release of the runtime (tflite_runtime, and a delegate's own library,"
+    " as libedgetpu); where it is an input or an output, keep copies (get_tensor), and no views of the"
+    " interpreter's memory (tensor()), and one interpreter for all frames",
+    "pip install -U tflite-runtime   # Coral: sudo apt-get install --only-upgrade libedgetpu1-std",
+    slug="newer-release",
+)
+
+
 def _given_a_model(case: Case) -> Iterator[Grower]:
     """A tf.function that takes a model as an argument, where the text names nothing else."""
     code = sorted(code_lines(case.capture.surroundings), key=lambda each: each.number)
@@ -260,6 +300,7 @@ def _of_code(case: Case) -> Iterator[Grower]:
     from tfmemlens.findings.support.made_in_loops import model_loops, predicting_loops
 
     yield from loaded_by_handlers(case)
+    yield from _run_by_handlers(case)
     yield from loaded_in_loops(case)
     yield from _given_objects(case)
     for loop in model_loops(told.program()):
@@ -424,6 +465,53 @@ def loaded_by_handlers(case: Case) -> Iterator[Grower]:
     for line, call in loading_handlers(case.capture.surroundings.program()):
         what = f"`{call}` ({line.place}), which the handler calls for each request: each model stays"
         yield Grower(what, line, (LOAD_ONCE, _OWN_PROCESS), True)
+
+
+def _run_by_handlers(case: Case) -> Iterator[Grower]:
+    """A session that is made once, of which a server's handler runs what is there: no op is added."""
+    code = sorted(code_lines(case.capture.surroundings), key=lambda each: each.number)
+    made = next(((match["name"], each) for each in code if (match := _SESSION.match(each.text))), None)
+    route = next((each for each in code if _ROUTE.match(each.text)), None)
+    if made is None or route is None:
+        return
+    name, session = made
+    inside = [each for each in code if each.number > route.number and each.text[:1] in " \t"]
+    runs = next((each for each in inside if f"{name}.run(" in each.text), None)
+    if runs is None or any(_MAKES_OPS.search(each.text) for each in inside):
+        return
+    yield Grower(
+        f"no op of the graph: `{name}` and its graph are made once ({session.place}), and the handler only"
+        f" runs what is there (`{name}.run`, {runs.place}); what each thread of the server keeps, or malloc,"
+        " is left",
+        runs,
+        (_PROVE_THE_GRAPH, _FEW_THREADS, _LESS_OF_MALLOC),
+        True,
+    )
+
+
+_SESSION = regex(
+    r"\A(?P<name>[A-Za-z_]\w{0,30}) ?= ?(?:tf|tensorflow)\.(?:compat\.v1\.)?(?:Interactive)?Session\("
+)
+_ROUTE = regex(r"\A\s*@\w{1,30}\.(?:route|get|post|websocket)\(")
+_MAKES_OPS = regex(
+    r"\btf\.(?!get_default_graph|Session\b|errors|logging)\w|\bload\w*\(\s*[^)]*(?:model|\.pb)|\bSaver\("
+)
+_PROVE_THE_GRAPH = Remedy(
+    "freeze the graph after the session is made: what still adds an op raises an error that names its line."
+    " Where none does, print the RAM after each hundred requests of one shape: what levels off is no leak",
+    "sess.graph.finalize(); print(psutil.Process().memory_info().rss >> 20, 'MiB')",
+    slug="ops-once",
+)
+_FEW_THREADS = Remedy(
+    "let a fixed number of threads answer, and start the process anew after some hundred requests",
+    "gunicorn --workers 1 --threads 4 --max-requests 500 app:app",
+    slug="few-threads",
+)
+_LESS_OF_MALLOC = Remedy(
+    "give malloc fewer pools, or take another one: glibc's has one for each thread, and gives little back",
+    "MALLOC_ARENA_MAX=2 python app.py   # or: LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
+    slug="another-malloc",
+)
 
 
 def loaded_in_loops(case: Case) -> Iterator[Grower]:

@@ -28,7 +28,8 @@ _HOST = regex(
     rf"|{IN_OTHER_LANGUAGES}"
 )
 _DEVICE = regex(
-    r"(?i)(?<!\bnot )(?<!\bnot the )(?<!\bnot my )\bGPUs?\b|\bVRAM\b|\bCUDA(?:\b|_OUT_OF)|\bTPUs?\b"
+    r"(?i)(?<!\bnot )(?<!\bnot the )(?<!\bnot my )(?<!\bnot on )(?<!\bnot on the )(?<!\bnot in the )\bGPUs?\b"
+    r"|\bVRAM\b|\bCUDA(?:\b|_OUT_OF)|\bTPUs?\b"
     r"|\bHBM\b|\bdevices?\b|\u663e\u5b58"
 )
 _BOTH = regex(
@@ -97,7 +98,7 @@ def whose(case: Case, line: Line) -> str:
         return HOST if any(map(told.shows, _OF_THE_HOST)) else UNSAID
     if _HBM_FULL.search(line.text):
         return DEVICE
-    if loaded_by_each(case):
+    if loaded_by_each(case) or read_as_one_array(case, line):
         return HOST
     if least_bytes(line.text) and not _HOST.search(line.text):
         return DEVICE
@@ -149,6 +150,25 @@ def loaded_by_each(case: Case) -> Line | None:
         return None
     short = told.shows("running short")
     return None if _OF_THE_CHIP.search(f"{line.text} {short.text if short else ''}") else line
+
+
+_READS_DATA = regex(
+    r"(?i)\b(?:read|load)(?:s|ing)?\b(?: \w+){0,3}? (?:data\w*|files?|images|pictures|arrays?)\b"
+)
+
+
+def read_as_one_array(case: Case, line: Line) -> bool:
+    """Whether it fails where data are read, which quoted code reads into one array of NumPy's: of RAM."""
+    told = case.capture.surroundings
+    if told.shows("an array of all samples") is None or told.shows("device memory in words"):
+        return False
+    array = told.shows("an array of all samples")
+    reads = _READS_DATA.search(line.text) or (array and _OF_A_FILE.search(array.text))
+    return bool(reads) and not _DEVICE.search(line.text)
+
+
+_OF_A_FILE = regex(r"['\"]\]\[(?::|\.\.\.|\(\))\]|\barray\(\s*\w{1,20}(?:\.get\(|\[['\"])")
+"""All of a data set of an HDF5 file, as an array: it lies in RAM."""
 
 
 _OF_THE_HOST = ("host RAM in words", "host RAM named", "killed in words")

@@ -35,7 +35,8 @@ _MEMORY = regex(
 )
 _OF_DEVICE = regex(
     r"(?i)\u663e\u5b58|\bvram\b"
-    r"|\bvideo (?:memory|ram)\b|(?<!\bnot )(?<!\bnot the )(?<!\bnot my )\bGPUs?(?:'s)?\b|\bcuda\b"
+    r"|\bvideo (?:memory|ram)\b|(?<!\bnot )(?<!\bnot the )(?<!\bnot my )(?<!\bnot on )"
+    r"(?<!\bnot on the )(?<!\bnot in the )\bGPUs?(?:'s)?\b|\bcuda\b"
     r"|\bwebgl\b|\bgraphics? (?:card|memory)\b"
     r"|\bgrafik\w{0,12}"
 )
@@ -58,6 +59,7 @@ _GROWTH = regex(
     r"|(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bbe )increas(?:e|es|ed|ing)"
     r"(?! (?:the |my |our )?(?:\w+ )?(?:swap\w*|heap|limits?|quota|batch|shm))"
     r"|ris(?:e|es|ing)|climb(?:s|ing)?|accumulat(?:e|es|ed|ing|ion)"
+    r"|(?:doubl|tripl)(?:es|ed|ing)(?= (?:\w+ )?(?:after|with|at|in|on) (?:each|every)\b)"
     r"|balloon(?:s|ing)?|soar(?:s|ing)?|leak(?:s|y|ed|ing|age)?|creep(?:s|ing)?|explod(?:e|es|ing)"
     r"|(?:go(?:es|ing)?|add(?:s|ing)?|pil(?:es|ing)|build(?:s|ing)?|shoot(?:s|ing)?) up|more and more"
     r"|more(?= (?:memory|RAM)\b[^.]{0,12}\b(?:after|with|at|in) (?:each|every)\b)"
@@ -66,6 +68,7 @@ _GROWTH = regex(
     r"|w\u00e4chst|steigt|immer mehr|crece|cresce|aumenta|augmente)\b|\b(?:wird"
     r"|braucht) mehr (?=\w{0,12}speicher)"
     r"|\u589e\u957f|\u589e\u52a0|\u4e0a\u5347|\u4e0a\u6da8|\u66b4\u6da8"
+    r"|\u5728\u6da8|\u72c2\u6da8|\u98d9\u5347|\u6301\u7eed\u6da8|\u4e00\u76f4\u6da8"
     r"|\u6cc4[\u6f0f\u9732]|\u8d8a\u6765\u8d8a"
     r"|\u5897\u3048|\u5897\u52a0|\u30ea\u30fc\u30af|\uc99d\uac00|\ub204\uc218"
 )
@@ -101,6 +104,8 @@ _KEPT = regex(
     r"|(?:\bnot|n't|\bnever) (?:give|hand)s? (?:\w+ ){0,6}back\b"
     r"|\bhow (?:to|can i|do i) (?:\w+ )?(?:release|free|clear)\b"
     r"|\b(?:stays?|remains?) (?:full|allocated|occupied|in use|reserved)\b"
+    r"|\b(?:finish|end|complet|don|ov|clos|train)\w{1,3}\b[^.]{0,30}\b(?:memory|RAM)\b[^.]{0,12}\bstill"
+    r" (?:be |is |are |remains? |stays? )?(?:full|allocated|occupied|in use|reserved|taken|used)\b"
 )
 _BUFFER_KEPT = regex(rf"(?i)\bbuffers?\b[^.]{{0,20}}(?:{_KEPT.pattern[4:]})")
 _DENIED = regex(
@@ -191,7 +196,7 @@ _UNITS = {
         r"\w*(?:sess|session|runner)[\w.]*\.run\b(?:\( ?-?\w* ?\))?"
         r"|(?:creat|clos|open)\w*(?: \w+){0,2} sessions?|session (?:clos|creat)\w*"
     ),
-    "prediction": r"[\w.]*predict(?:ion|ions|ing|s|_on_batch)?(?:\(\))?|inferences?",
+    "prediction": r"[\w.]*predict(?:ion|ions|ing|s|_on_batch|_generator)?(?:\(\))?|inferences?",
     "call of a function": r"calls?[^.]{0,20} tf\.? ?functions?|tf\.functions?",
     "epoch": r"epochs?",
     "step": r"iterations?|(?:training )?steps?|batch(?:es)?(?![-_ ]?size)",
@@ -209,6 +214,7 @@ _WITHOUT_BLANKS = {
     ),
     "prediction": (
         r"\u5faa\u73af[^\u3002]{0,12}(?:predict|\u9884\u6d4b|\u63a8\u7406)"
+        r"|(?:\u9884\u6d4b|\u63a8\u7406|\u8bc6\u522b)(?:\u7684)?(?:\u65f6|\u8fc7\u7a0b|\u9636\u6bb5)"
         r"|\u591a\u6b21(?:\u8c03\u7528)? ?(?:predict|\u9884\u6d4b)"
         r"|\ubc18\ubcf5[^.]{0,12}(?:predict|\uc608\uce21)"
     ),
@@ -464,6 +470,8 @@ _LIKE_PROSE = regex(r"[A-Za-z]{2,} [a-z]{2,}|\bleak|#|[\u3040-\u30ff\u4e00-\u9ff
 
 
 def _repeats(unit: str, sentence: str, titled: bool) -> bool:
+    if unit == "model" and _ONE_MODEL.search(sentence):
+        return False
     named = _IN_TITLES.get(unit) if titled else None
     if named and named.search(sentence):
         return True
@@ -475,6 +483,10 @@ def _repeats(unit: str, sentence: str, titled: bool) -> bool:
     return not (at_once or _OF_TRAINING.search(match[0]) or _TRAINING_GOES_ON.match(sentence, match.end()))
 
 
+_ONE_MODEL = regex(
+    r"(?i)\b(?:the|one and the|a) (?:very )?(?:same|single|one) (?:\w+ )?model\b(?! (?:type|class|archi))"
+)
+"""That is trained again and again, and none that is made anew."""
 _MADE = ("data set", "model", "loaded model")
 _ONCE = regex(r"(?i)\bonce\b(?! (?:per|for|in|an?) )|\b(?:before|above|outside(?: of)?) (?:the|my) loop\b")
 """What is made so is not made again."""

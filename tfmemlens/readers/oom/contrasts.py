@@ -189,6 +189,9 @@ _FIXED = regex(
     r"|the (?:problem|issue|error|leak) (?:is|was|has) (?:now )?(?:gone|solved|fixed|disappeared))\b"
     r"|\b\w{2,20}ing (?:[^.;]|\.(?=\w)){2,80}\b(?:and|then) (?:it|that|this) (?:(?:was|is|got) (?:resolved"
     r"|solved|fixed)|works?|worked)\b(?!-)"
+    r"|\b(?:add|sett|us|call|chang|switch|remov|disabl|updat|upgrad|downgrad|reduc|lower|decreas|mov)ing"
+    r" (?:(?!batch)(?:[^.;]|\.(?=\w))){2,80}\band (?:it|that|this) (?:has |fully )?(?:solved"
+    r"|fixed|resolved) (?:the|my|this|it)\b"
     r"|\b(?:the|my|a) (?:fix|solution|workaround|remedy) (?:is|was|for me (?:is|was))\b"
     r"|\b(?:this|that|the|your|his) (?:[\w.]+ ){0,2}?(?:update|upgrade|version|release|patch|commit"
     r"|change|fix|PR"
@@ -432,6 +435,8 @@ class ContrastCollector:
         """The sentence that a line left open, which one that begins small goes on with, and its number."""
         self._code: Line | None = None
         """The last line of code, which a short `that solved it` is about."""
+        self._above: Line | None = None
+        """The same, of those that are code alone, which `if I remove it` is about."""
         self._read = self._number = self._asked = 0
         self._comparisons = Comparisons()
 
@@ -441,6 +446,8 @@ class ContrastCollector:
         self._comparisons.read(line, _of_a_head(text))
         if _CODE.search(text):
             self._code = line
+            if not _PROSE.search(text):
+                self._above = line
             self._note_switches(text)
         if self._read > _MOST_LINES or len(text) > _LONGEST or not _WORDS.search(text):
             return
@@ -512,6 +519,8 @@ class ContrastCollector:
         if told.each_its_own:
             self._facts.setdefault("each process holds its own", line)
         above = self._code if self._code and 0 <= line.number - self._code.number <= _ABOVE else None
+        if told.without and _PRONOUN.match(told.without):
+            above = self._above if self._above and 0 < line.number - self._above.number <= _ABOVE else None
         meant = _meant(told.without, self._before, above) if told.without else ""
         if meant and not self.thing:
             self.thing = meant, line
@@ -655,6 +664,9 @@ def _names_a_cause(sentence: str) -> bool:
 _OF_A_SYMPTOM = regex(
     r"(?i)\b(?:problem|issue|trouble) is that (?:\w+ ){1,6}?(?:leak|run(?:s|ning)? out|out of memory|OOM"
     r"|(?:memory|RAM|usage) (?:\w+ ){0,3}?(?:grow|increas|ris|fill|explod))"
+    r"|\b(?:problem|issue|trouble|question|error) is that (?:it|this|that|everything|the (?:code|program"
+    r"|model|training|script|process)) (?:\w+ ){0,2}?(?:works?|worked|runs?|ran|trains?|happens?|occurs?"
+    r"|crash\w*|fails?|stops?|dies|hangs?|gets? killed)\b"
 )
 """What is to be explained: `my problem is that something leaks`."""
 
@@ -725,7 +737,8 @@ def _without(sentence: str) -> str | None:
         fine = fine or _TRAINS.match(rest)
         if pattern is _FAILS_WITH and _NEEDED.search(thing):
             continue
-        nothing = _NO_THING.match(thing) and not (_POINTS.match(thing) or _LINE_THAT.match(thing))
+        known = _POINTS.match(thing) or _LINE_THAT.match(thing) or _PRONOUN.match(thing)
+        nothing = _NO_THING.match(thing) and not known
         if fine and not (nothing or _VAIN.search(rest) or _BUT_WRONG.search(rest)):
             return thing
     return None
@@ -740,6 +753,8 @@ _TRAINS = regex(
 _NEEDED = regex(r"(?i)\b(?:predict|fit|train|evaluate|inference)\b")
 """What a program is for: `if I use predict it fails` asks nobody to leave it out."""
 _POINTS = regex(r"(?i)\A(?:this|that|these|those) (?:line|call|list|part|step|statement|code|layer)s?\Z")
+_PRONOUN = regex(r"(?i)\Ait\Z")
+"""What `if I remove it` removes: the line of code just above, where one is there."""
 _LINE_THAT = regex(
     r"(?i)\b(?P<thing>(?:line|call|list|part|step|statement|code|layer)s? (?:that|which|where|with|of)\b"
     r"[^.,;:]{3,60}?)(?= (?:it|there|memory|the (?:GPU|RAM|memory|process|program))\b|[.,;:]|\Z)"
@@ -754,6 +769,8 @@ def _meant(thing: str, before: str, code: Line | None) -> str:
     """What `this line` is: the line that the sentence before it describes, else the code just above; empty
     where neither is there.
     """
+    if _PRONOUN.match(thing):
+        return code.text.strip() if code else ""
     if not _POINTS.match(thing):
         return thing
     if described := _LINE_THAT.search(before):

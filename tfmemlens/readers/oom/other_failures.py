@@ -350,12 +350,27 @@ ELSEWHERE = {
         needs=("outofdisk", "out of dis", "file_system_monitor", "disk full", "disc full", "no space"),
     ),
     "the disk was full": LineRule(
-        r"(?<!posix_fallocate failed : )No space left on device(?!: '/dev/shm/)"
+        r"(?<!posix_fallocate failed : )"
+        r"(?i:\bno (?:more )?space left on (?:the |this |my )?(?:device|disk|drive))"
+        r"(?!: '/dev/shm/)"
+        r"|(?i:\b(?:dis[ck]|hard drive|partition|volume|file ?system) (?:is|was|got|became) (?:\w+ )?full\b)"
+        r"|(?i:\br[ua]n(?:s|ning)? out of (?:\d+ ?[GT]B of )?(?:(?:disk|storage|free|drive) )?space\b)"
+        r"|(?i:\bnot enough (?:free )?(?:dis[ck]|storage) space\b|\binsufficient dis[ck] space\b)"
+        r"|Auf dem Ger\u00e4t ist kein Speicherplatz mehr verf\u00fcgbar|Aucun espace disponible sur le"
+        r" p\u00e9riph\u00e9rique|No queda espacio en el dispositivo|N\u00e3o h\u00e1 espa\u00e7o"
+        r" dispon\u00edvel no dispositivo"
+        r"|\u8bbe\u5907\u4e0a\u6ca1\u6709\u7a7a\u95f4|\u78c1\u76d8\u7a7a\u95f4\u4e0d\u8db3"
+        r"|\u041d\u0430 \u0443\u0441\u0442\u0440\u043e\u0439\u0441\u0442\u0432\u0435"
+        r" \u043d\u0435 \u043e\u0441\u0442\u0430\u043b\u043e\u0441\u044c"
         r"|(?i:\b(?:runs?|ran|running) (?:\w+ )?out of (?:disk|disc|hard drive|storage)\b)"
         r"|(?i:(?<!spill )\bout[- ]of[- ]dis[ck](?: space)? (?:error|exception|failure|problem)s?\b)"
         r"|low on resource: ephemeral-storage|local ephemeral storage limit"
         r"|ephemeral local storage usage exceeds|EmptyDir volume \S{1,80} exceeds the limit",
         "ResourceExhaustedError: /logs/model.ckpt-1000.tempstate; No space left on device",
+        "could not install: no space left on the device",
+        "the disk was full after two checkpoints",
+        "OSError: [Errno 28] Auf dem Ger\u00e4t ist kein Speicherplatz mehr verf\u00fcgbar",
+        "\u78c1\u76d8\u7a7a\u95f4\u4e0d\u8db3",
         "the machine quickly runs out of storage",
         "it ends with an out of disk error after an hour",
         "The node was low on resource: ephemeral-storage. Container trainer was using 52428800Ki",
@@ -363,6 +378,20 @@ ELSEWHERE = {
         'Usage of EmptyDir volume "cache" exceeds the limit "8Gi".',
         needs=(
             "no space",
+            "no more space",
+            " full",
+            "disk space",
+            "disc space",
+            "storage space",
+            "of space",
+            "free space",
+            "drive space",
+            "speicherplatz",
+            "aucun espace",
+            "queda espacio",
+            "no dispositivo",
+            "\u7a7a\u95f4",
+            "\u043e\u0441\u0442\u0430\u043b\u043e\u0441\u044c",
             "out of dis",
             "out-of-dis",
             "outofdisk",
@@ -390,6 +419,13 @@ ELSEWHERE = {
         "tensorflow.python.framework.errors_impl.ResourceExhaustedError: out/train/cats_train_00002-of-00004",
         "ResourceExhaustedError: /data/run/train.tfrecords",
         needs=("exhaustederror: ", "exhausted: "),
+    ),
+    "a file could not be opened for writing: the disk or its inodes were full, or the process had as many"
+    " open as it may have": LineRule(
+        r"\bNew(?:Writable|Appendable)File\([^\n]{0,60}(?i:\bresource[ _]ex\w{4,10}): ?"
+        r"(?:[A-Z]:|~|\.{1,2})?[/\\]\w",
+        "Non-OK-status: env->NewWritableFile(path, &f) status: Resource exhausted: /tmp/dump_1/relu_0",
+        needs="File(",
     ),
     "a message between processes was larger than gRPC's limit": LineRule(
         r"(?:Received|Sent) message larger than max",
@@ -778,7 +814,8 @@ KERNEL_DIED = LineRule(
     r"|\bkernel ?[^\n]{0,60}\u5d29\u6e83|\u5185\u6838\u5d29\u6e83"
     r"|\b(?:[Jj]upyter|[Nn]otebook|[Mm]y|[Tt]he|[Pp]ython|IPython)(?:'s)? kernel"
     r" (?:(?:keeps?|always|just|then) )?"
-    r"(?:dies|dying|died|restart(?:s|ed|ing)|crash(?:es|ed|ing))\b|session crashed for an unknown reason",
+    r"(?:dies|dying|died|restart(?:s|ed|ing)|crash(?:es|ed|ing))\b|session crashed for an unknown reason"
+    r"|\b[Rr]untime (?:[Dd]ies|died|crashe[sd])\b",
     "The kernel appears to have died. It will restart automatically.",
     "The Kernel crashed while executing code in the current cell or a previous cell.",
     "nbclient.exceptions.DeadKernelError: Kernel died",
@@ -788,6 +825,6 @@ KERNEL_DIED = LineRule(
     "Your session crashed for an unknown reason.",
     "\u4e4b\u540e kernel \u5c31\u5d29\u6e83\u4e86",
     "[I 10:11:12.123 NotebookApp] KernelRestarter: restarting kernel (1/5), keep random ports",
-    needs=("kernel", "for an unknown reason"),
+    needs=("kernel", "for an unknown reason", "untime "),
 )
 """A notebook's process ended, and the notebook does not know why."""

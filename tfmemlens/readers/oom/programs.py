@@ -18,6 +18,8 @@ PROGRAM = LineRule(
     r"|\b[Tt]ensor[Ff]low\.js\b|@tensorflow/tfjs(?!-node)\b|\btf\.memory\(\)|\b(?i:webgl)\b"
     r"|\bChrome(?:'s)? (?:GPU process|task manager)\b"
     r"|\btfjs(?:-core|-layers)?\b(?!-node)|\bTensorFlowSharp\b|\bTensor[Ff]low\.NET\b|\bKeras\.NET\b"
+    r"|\btflite_flutter\w*|\b[Ff]lutter\b|\bmvn (?:clean|install|package|test|verify)\b"
+    r"|\busing (?:static )?Tensorflow\b(?= ?[.;])"
     r"|\bTensorflow\.(?:Eager|Contexts|Binding)\.\w|\bTF(?:Tensor|Session)\b)",
     "\tat org.tensorflow.Session.run(Session.java:830)",
     "pods that run TF Java code",
@@ -35,6 +37,9 @@ PROGRAM = LineRule(
     "TensorFlowSharp in a C# service",
     "   at Tensorflow.Eager.EagerRunner.TFE_Execute(Context ctx)",
     "Chrome's GPU process crashes",
+    "in the Flutter app it opens and closes an interpreter",
+    "run mvn clean install",
+    "using static Tensorflow.Binding;",
     needs=(
         "org.tensor",
         "savedmodelb",
@@ -70,6 +75,9 @@ PROGRAM = LineRule(
         "flow.net",
         "keras.net",
         "tensorflow.",
+        "using ",
+        "mvn ",
+        "flutter",
         "tftensor",
         "tfsession",
     ),
@@ -96,9 +104,11 @@ _NAMES = (
             "ai.djl.",
             "djl",
             "deep java library",
+            "mvn ",
         ),
         "Java",
     ),
+    (("tflite_flutter", "flutter"), "Dart"),
     (("tfjs-node",), "Node"),
     (("tensorflow.js", "@tensorflow/tfjs", "tfjs", "tf.memory", "webgl", "chrome"), "TensorFlow.js"),
     (
@@ -140,6 +150,8 @@ _NAMES = (
             "tensorflow.eager",
             "tensorflow.contexts",
             "tensorflow.binding",
+            "using tensorflow",
+            "using static tensorflow",
             "tftensor",
             "tfsession",
         ),

@@ -142,6 +142,8 @@ KILLED_IN_WORDS = LineRule(
     r"|\b(?:pods?|containers?)\b[^.\n]{0,30}?\b(?:gets?|got|is|are|was|were|being)"
     r" (?:\w+ )?(?:restarted|evicted)\b|\b(?:kubernetes|docker|k8s) (?:\w+ )?(?:restarts|evicts) (?:it|the)\b"
     rf"|(?i:{IN_OTHER_LANGUAGES})"
+    r"|(?<!\bnot )\b(?:is|was|gets?|got|being) [\"'`\u201c]{1,3}killed[\"'`\u201d]{1,3}"
+    r"(?! by (?:me|the user))"
     r"|(?<!\bno )(?<!\bnot )\b(?:serving|server|pod|container|process|training|script|job|kernel|app"
     r"|conversion) killed\b"
     r"(?! by (?:me|the user))",

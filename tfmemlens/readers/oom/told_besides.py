@@ -360,10 +360,20 @@ LARGEST_LIMIT = LineRule(
 """The text says that no larger limit is to be had."""
 CONVERTING = LineRule(
     r"\bTFLiteConverter\b|\btflite_convert\b|\btoco_from_protos\b|\btf2onnx\b|\btensorflowjs_converter\b"
-    r"|\bfreeze_graph\b",
+    r"|\bfreeze_graph\b|\bonnx2tf\b|\bopenvino2tensorflow\b|tf2tflite",
     "converter = tf.lite.TFLiteConverter.from_saved_model(folder)",
     "python -m tf2onnx.convert --saved-model folder --output model.onnx",
-    needs=("tfliteconverter", "tflite_convert", "toco_from", "tf2onnx", "tensorflowjs_conv", "freeze_graph"),
+    needs=(
+        "tfliteconverter",
+        "tflite_convert",
+        "toco_from",
+        "tf2onnx",
+        "tensorflowjs_conv",
+        "freeze_graph",
+        "onnx2tf",
+        "openvino2tensor",
+        "tf2tflite",
+    ),
 )
 """A trained model is brought into another form."""
 LIBRARY_FAILED = LineRule(
@@ -1002,22 +1012,87 @@ AT_ITS_MOST = LineRule(
 """A limit of host RAM cannot be raised."""
 IN_A_CONTAINER = LineRule(
     r"(?i)\b(?:in|inside|within|with|using|on|through) (?:an? |the |my |nvidia[- ]?)*(?:docker|singularity"
-    r"|podman|apptainer|container)\b|\bdocker (?:container|run|exec)\b",
+    r"|podman|apptainer|container)\b|\bdocker (?:container|run|exec)\b|\bdockeri[sz]ed\b",
     "I run it in a docker",
     "the script runs inside my docker container",
     needs=("docker", "singularity", "podman", "apptainer", "container"),
 )
 """The program runs in a container, which may have a limit of its own."""
 CODE_OF_R = LineRule(
-    r"\blibrary\((?:keras\w{0,2}|tensorflow|reticulate|tfdatasets)\)|\bkeras3?::\w|\bk_clear_session\("
+    r"\blibrary\((?:keras\w{0,2}|tensorflow|reticulate|tfdatasets)\)|\bkeras3?::\w|\bk_clear_session\b"
+    r"|\bR Keras\b|\b[Kk]eras (?:in|for|with) R\b|\bRStudio\b"
     r"|%>% ?(?:layer_\w|compile\(|fit\w{0,10}\()|<- ?(?:keras_model|load_model_|layer_)\w*\(|\breticulate::",
     "library(keras)",
     "model <- keras::load_model_hdf5(path)",
     "  model %>% fit(x, y)",
-    needs=("library(", "keras::", "keras3::", "k_clear_session", "%>%", "<-", "reticulate"),
+    needs=(
+        "library(",
+        "keras::",
+        "keras3::",
+        "k_clear_session",
+        "%>%",
+        "<-",
+        "reticulate",
+        "keras",
+        "rstudio",
+    ),
 )
 """Code of R, whose packages run Python's Keras."""
+ONE_AFTER_ANOTHER = LineRule(
+    r"(?i)\bq[- _]?learning\b|\breinforcement\b|\bepisodes?\b|\b(?:dqn|ddpg|ppo|a[23]c|sarsa)\b|\bwebcam\b"
+    r"|\b(?:camera|video|audio|live) (?:stream|feed)s?\b|\bstreaming\b|\breal[- ]?time\b"
+    r"|\bframe by frame\b|\bself[- ]?play\b|\bMCTS\b|\benv\.step\(",
+    "as one does in deep q-learning",
+    "I read frames from a webcam",
+    needs=(
+        "learning", "reinforcement", "episode", "dqn", "ddpg", "ppo", "a2c", "a3c", "sarsa", "webcam",
+        "stream", "feed", "real", "frame", "play", "mcts", "env.step",
+    ),
+)  # fmt: skip
+"""Each input comes when the one before was answered, so that there is no batch of all."""
+LINES_LEFT_OUT = LineRule(
+    r"(?i)\b(?:when|if|after|once|by|side) (?:I |we )?(?:when I )?(?:comment(?:ed|ing)?|remov(?:e|ed|ing)"
+    r"|disabl(?:e|ed|ing)|tak(?:e|ing) out|leav(?:e|ing) out|skip(?:ped|ping)?)(?: out)?"
+    r" (?:the |this |these |out )?(?:(?:following|next|below) )?(?:lines?|calls?|code|part)\b[^.\n]{0,40}"
+    r"(?::|\.{2,3}|\u2026)\s*\Z",
+    "it is flat when I comment out the following lines...",
+    "after removing this line:",
+    needs=("comment", "remov", "disabl", "out", "skip"),
+)
+"""The writer's own test: without the lines below it does not happen."""
+WRITES_A_FILE = LineRule(
+    r"\A\s*File \"[^\"\n]*(?:event_file_writer|summary[/\\]writer|tensorboard[/\\]writer|training[/\\]saver"
+    r"|checkpoint\w*|file_io)\.py\", line|\b(?:file_)?writer\.(?:flush|add_event|add_summary|write)\("
+    r"|\bsaver\.save\(|\.save_weights\(|\bwrite_graph\(",
+    "    self.writer.flush()",
+    'File "site-packages/tensorflow/python/training/saver.py", line 1253, in save',
+    needs=("writer", "saver", "checkpoint", "file_io", "save_weights", "write_graph"),
+)
+"""A frame or a line that writes a file: a log for TensorBoard, a checkpoint."""
+ONE_MODEL_AGAIN = LineRule(
+    r"(?i)\b(?:the|one and the) (?:very )?same (?:\w+ )?model\b(?! (?:type|class|archi))"
+    r"[^.\n]{0,40}\bloops?\b",
+    "training the same model in a loop on several generators",
+    needs="model",
+)
+"""One model is trained again and again, and none is made anew."""
+MORE_RAM_HELPS = LineRule(
+    r"(?i)\b(?:allocat|gave|giv|add|free|assign|increas|upgrad|rais)\w*\b[^.\n]{0,30}"
+    r"\b(?:more|additional|extra|\d+ ?GB?)\b[^.\n]{0,30}\b(?:memory|RAM|swap)\b"
+    r"(?! (?:and|but) (?:it |the \w+ )?still)[^.\n]{0,30}?\b(?:then|and|so|after that|now)\b,?"
+    r" (?:the |my |it |that )?(?:\w+ )?(?:started|works?|worked|runs|ran|finished|trains|trained"
+    r"|succeeded|went through)\b(?! out\b)",
+    "We allocated more free memory (1 GB), then the process started.",
+    "I added 8 GB of RAM and it works",
+    needs=("memory", "ram", "swap"),
+)
+"""The text says that it goes well with more RAM."""
 TOLD_BESIDES = {
+    "more RAM helps": MORE_RAM_HELPS,
+    "one model again": ONE_MODEL_AGAIN,
+    "writing a file": WRITES_A_FILE,
+    "one input after another": ONE_AFTER_ANOTHER,
+    "lines left out": LINES_LEFT_OUT,
     "code of R": CODE_OF_R,
     "in a container": IN_A_CONTAINER,
     "a limit at its most": AT_ITS_MOST,

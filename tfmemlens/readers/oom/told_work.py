@@ -15,20 +15,28 @@ _SAMPLES = (
 _SAMPLES_IN_WORDS = (
     r"(?:images|pictures|photos|frames|videos|files|samples|data|data ?set|im[\u00e1a]genes|imagens|bilder)"
 )
+_H5_FILE = (
+    r"(?:h5\w{0,12}|hf\w{0,8}|hdf\w{0,10}|f|fh|file\w{0,8}|\w{1,16}_(?:h5|hdf5?)|db|data_?(?:set|file)?)"
+)
+"""How a file of HDF5 is called in code."""
 ARRAY_OF_ALL = LineRule(
     rf"\bnp\.(?:zeros|empty|ones)\(\s*(?:shape\s*=\s*)?[(\[]\s*{_MANY}\s*,\s*[\w.]{{1,30}}\s*,"
     rf"|\bnp\.(?:array|asarray|stack|vstack|concatenate)\(\s*[(\[]?\s*{_SAMPLES}\b"
     r"|\bnp\.(?:append|vstack)\(\s*[(\[]?\s*\w{1,30}\s*,"
     r"|\bnp\.load\(\s*(?![^)\n]{0,80}\bmmap_mode)|\bh5py\b[^\n]{0,40}\[:\]"
     r"|\bFile\([^)\n]{1,80}\)\[[^\]\n]{1,40}\]\[:\]"
+    rf"|\b{_H5_FILE}\[['\"][\w/ -]{{1,40}}['\"]\](?:\[(?::|\.\.\.|\(\))\]|\.value\b)"
+    rf"|\bnp\.(?:array|asarray)\(\s*{_H5_FILE}(?:\.get\(|\[['\"])"
     r"|\.append\(\s*(?:\w{1,20}\.)?img_to_array\(",
     "X = np.zeros((len(files), 256, 256, 3))",
     'images = np.array(images, dtype="float") / 255.0',
     "x = np.vstack((x, img))",
     "x = np.load('x_train.npy')",
     "I load a 6 GB h5 file with h5py [:]",
+    "X_train = h5f['images'][:]",
+    "features = np.array(hf.get('image_features'))",
     "    data.append(img_to_array(image))",
-    needs=("np.", "h5py", "file(", "img_to_array"),
+    needs=("np.", "h5py", "file(", "img_to_array", "][:]", "][...]", "][()]", "].value"),
 )
 """Code that puts all samples into one array or list."""
 ARRAY_IN_WORDS = LineRule(
@@ -45,6 +53,17 @@ ARRAY_IN_WORDS = LineRule(
     needs=("array", "list", "matrix"),
 )
 """The text says that all samples are put into one array or list."""
+WHOLE_IN_WORDS = LineRule(
+    r"(?i)(?<!without )(?<!instead of )(?<!avoid )(?<!not )(?<!n't )(?<!rather than )"
+    r"\b(?:load|read|stor|hold|keep|cach)(?:s|es|ed|ing)?\b(?: \w+){0,2}?"
+    r" (?:whole|entire|complete|full|all)\b(?: \w+){0,2}?"
+    r" (?:data ?sets?|data|images|files?|h5|hdf5|corpus|arrays?)\b(?: \w+){0,2}? (?:in ?to|in)\b"
+    r"(?: \w+){0,2}? (?:memory|RAM)\b",
+    "it loads the whole dataset into memory regardless of its size",
+    "The generator reads all images into RAM",
+    needs=("memory", "ram"),
+)
+"""The text says that all data are loaded into RAM."""
 _CLASSES = r"(?:vocab\w*|n_?words|num_?words|tokens?|symbols|[1-9]\d{3,7}|[1-9]\d{0,2}_\d{3})"
 QUEUES = LineRule(
     r"\btf\.train\.(?:shuffle_)?batch(?:_join)?\(|\bmin_after_dequeue\b|\bRandomShuffleQueue\(",
@@ -119,11 +138,13 @@ CONVERTING_IN_WORDS = LineRule(
     r"(?i)\bconver(?:t|ts|ted|ting|sion)\b[^.\n]{0,60}\b(?:tf-?lite|tensorflow lite|onnx|coreml|tensorrt"
     r"|TF-?TRT|frozen"
     r"|saved ?model|tfjs)\b|\brepresentative_data|\btflite_convert\b"
+    r"|\b(?:tf-?lite|onnx|coreml|saved ?model|tfjs) (?:export|conver(?:sion|ter))\b|tf2tflite"
+    r"|\bexport(?:ing|ed)?\b[^.\n]{0,40}\b(?:to|as|in) (?:an? )?(?:tf-?lite|onnx|coreml|saved ?model)\b"
     r"|\bpost[- ]training (?:\w+ )?quanti[sz]ation\b",
     "Converting a SavedModel to TFLite crashes",
     "converter.representative_dataset = representative_dataset",
     "# tflite_convert on EfficientDet: Killed",
-    needs=("conver", "representative_data", "post-training", "post training"),
+    needs=("conver", "representative_data", "post-training", "post training", "export", "tf2tflite"),
 )
 """The text says that a trained model is brought into another form."""
 CALIBRATING = LineRule(
@@ -337,6 +358,7 @@ TOLD_WORK = {
     "training in words": TRAINING_IN_WORDS,
     "an error of Python's": PYTHON_ERROR,
     "an array of all samples": ARRAY_OF_ALL,
+    "loaded whole in words": WHOLE_IN_WORDS,
     "an array in words": ARRAY_IN_WORDS,
     "queueing samples": QUEUES,
     "of images": OF_IMAGES,
