@@ -183,8 +183,8 @@ def test_an_exhausted_resource_may_be_a_disk() -> None:
 
 def test_a_warning_beside_more_ram_that_helped() -> None:
     text = (
-        "W tensorflow/core/framework/cpu_allocator_impl.cc:81] Allocation of 44089200 exceeds 10% of free system"
-        " memory.\n{}"
+        "W tensorflow/core/framework/cpu_allocator_impl.cc:81] Allocation of 44089200 exceeds 10% of"
+        " free system memory.\n{}"
     )
     helped = text.format("We gave the server 2 GB more memory, then training started.")
     assert "line 2 says that it ran once more RAM was free" in explained(helped).verdict
@@ -197,5 +197,8 @@ def test_a_try_is_no_trial_of_a_tuner() -> None:
 
 
 def test_what_is_asked_of_ram_is_answered_for_ram() -> None:
-    text = "How to free the RAM of a tensorflow model? I tried del model and clear_session()."
+    text = (
+        "tensorflow: how to remove a loaded model from RAM?\nIs there a way to clear memory then? I tried:\n"
+        "1) clear_session()\n2) del model"
+    )
     assert "Host RAM of a model comes back for certain only" in explained(text).verdict

@@ -188,7 +188,7 @@ def told_again(case: Case) -> Iterator[Grower]:
     grows = told.shows("growing in words") or told.shows("kept in words")
     if (line := told.shows("before training")) and grows and not told.shows("failing late"):
         yield _before(case, line)
-    if grows and (once := _given_a_generator(grows)):
+    if grows and (once := _given_a_generator(told, grows)):
         yield once
     for unit, answer in _ANSWERS.items():
         line = told.shows(f"again at each {unit}")
@@ -350,7 +350,7 @@ _FEW_THREADS = Remedy(
 
 def _predicts(case: Case, line: Line) -> Grower:
     told = case.capture.surroundings
-    if once := _predicts_once(told) or _given_a_generator(line):
+    if once := _predicts_once(told) or _given_a_generator(told, line):
         return once
     if several := _several_calls(case, line):
         return several
@@ -411,6 +411,7 @@ _IN_TURNS = regex(
     r"(?i)\bloops?\b|\b(?:each|every|per|consecutive|repeated(?:ly)?|successive) (?:\w+ )?(?:call|time|run"
     r"|predict\w*|invocation)|\bagain\b|\bmultiple times\b|\bcalls\b|\bafter (?:each|every)\b"
 )
+_FITS = regex(r"(?i)\bfit(?:_generator)?\b|\btrain")
 _NUMBER_OF = regex(
     r"(?i)\b(?P<many>\d[\d,.]{0,8}|(?:one|two|three|four|five|six|eight|ten|twenty|fifty) (?=thousand))"
     r"(?P<thousand> ?(?:thousand|k)\b)? ?(?P<what>pictures|images|samples|files|photos|frames|rows)\b"
@@ -430,9 +431,15 @@ _WORDS_OF_NUMBERS = {
 }
 
 
-def _given_a_generator(line: Line) -> Grower | None:
-    """What the one call keeps that is given a whole generator, where no word tells of several."""
-    if not _ONE_CALL.search(line.text) or _IN_TURNS.search(line.text):
+def _given_a_generator(told: Surroundings, said: Line) -> Grower | None:
+    """What the one call keeps that is given a whole generator, where no word tells of several, or of a
+    training that grows as well.
+    """
+    lines = [each for each in (told.shows("again at each prediction"), said) if each]
+    if any(_IN_TURNS.search(each.text) or _FITS.search(each.text) for each in lines):
+        return None
+    line = next((each for each in lines if _ONE_CALL.search(each.text)), None)
+    if line is None:
         return None
     what = (
         f"what one call of `predict_generator` keeps ({line.place}): the outputs of all batches, in host RAM,"

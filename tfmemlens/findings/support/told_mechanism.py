@@ -140,8 +140,8 @@ _TO_THE_END = Remedy(
 
 _RAM_TO_THE_END = Remedy(
     "see whether it rises when the same is done again: where it does not, it is no leak, and the process uses"
-    " that RAM again. What must come back for others comes back with the end of a process: do this part in one"
-    " of its own",
+    " that RAM again. What must come back for others comes back with the end of a process: do this part in"
+    " one of its own",
     "with multiprocessing.get_context('spawn').Pool(1) as pool: pool.apply(train, args)",
     slug="end-the-process",
 )
