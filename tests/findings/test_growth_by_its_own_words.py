@@ -202,3 +202,28 @@ def test_what_is_asked_of_ram_is_answered_for_ram() -> None:
         "1) clear_session()\n2) del model"
     )
     assert "Host RAM of a model comes back for certain only" in explained(text).verdict
+
+
+DIRECT = """tensorflow: memory grows linearly when predicting in a loop.
+net = hub.load("https://tfhub.dev/x")
+for path in paths:
+    y = net(read(path))
+"""
+
+
+def test_a_model_that_is_called_itself_has_no_predict() -> None:
+    assert "`net`, which is called directly (line 4)" in explained(DIRECT).verdict
+    assert "direct-call" not in slugs(DIRECT)
+    assert "which is called directly" not in explained(DIRECT.replace("net(", "net.predict(")).verdict
+
+
+def test_a_replay_buffer_that_must_stay_keeps_its_length() -> None:
+    text = "tensorflow: the replay buffer of my DQN does not fit into memory."
+    stays = f"{text}\nI can't reduce the replay buffer size."
+    assert any("store each frame once" in each.remedy.text for each in explained(stays).actions)
+    assert not any("store each frame once" in each.remedy.text for each in explained(text).actions)
+
+
+def test_what_a_program_runs_in_is_not_left_out() -> None:
+    text = "keras runs out of RAM with it; the same jobs run fine without gunicorn."
+    assert "leave-it-out" not in slugs(text)

@@ -144,6 +144,13 @@ SMALLER_REPLAY = Remedy(
 )
 
 
+FRAMES_ONCE = Remedy(
+    "keep its length, and store each frame once, as uint8: stacks of frames, and the next observation, are"
+    " put together when a batch is drawn (84x84 as uint8 are 7 kB a step, two stacks of four 56 kB); what still"
+    " does not fit goes into a file that is mapped",
+    "frames = np.lib.format.open_memmap('frames.npy', 'w+', np.uint8, (1_000_000, 84, 84))",
+    slug="smaller-replay",
+)
 _CAPACITY = regex(
     r"\b(?P<name>\w*(?:capacity|size))['\"]?\s{0,8}[:=]\s{0,8}(?P<value>\d[\d_]{3,11}|1e[4-8])\b"
 )
@@ -156,6 +163,8 @@ _SIZE = regex(r"\d{1,4}")
 
 def smaller_replay(told: Surroundings) -> Remedy:
     """The same by the name and the number that the text states, with its bytes where it states a shape."""
+    if told.shows("a buffer that must stay"):
+        return FRAMES_ONCE
     line, states = told.shows("replay capacity"), told.shows("observation shape")
     match = _CAPACITY.search(line.text) if line else None
     if line is None or match is None:
@@ -352,7 +361,7 @@ def _predicts(case: Case, line: Line) -> Grower:
     told = case.capture.surroundings
     if once := _predicts_once(told) or _given_a_generator(told, line):
         return once
-    if several := _several_calls(case, line):
+    if several := _several_calls(case, line) or _called_directly(case):
         return several
     if called := _called_directly(case):
         what = f"`{called.text.strip()}` ({called.place}) is run again and again"
@@ -489,6 +498,35 @@ def _several_calls(case: Case, line: Line) -> Grower | None:
     return Grower(what, line, (_WHICH_CALL, _ALIKE_CALLS, *_newer(case)))
 
 
+_LOADED = regex(
+    r"\A\s*(?P<name>[A-Za-z_]\w{0,30}) ?= ?(?:hub\.load|tf\.saved_model\.load"
+    r"|(?:\w{1,20}\.){0,3}load_model)\("
+)
+
+
+def _called_directly(case: Case) -> Grower | None:
+    """A loaded model that the quoted code calls itself, and whose predict it does not."""
+    code = code_lines(case.capture.surroundings)
+    if any(".predict" in each.text for each in code):
+        return None
+    names = [match["name"] for each in code if (match := _LOADED.match(each.text))]
+    for name in names:
+        call = next((each for each in code if re.search(rf"= ?{name}\(", each.text)), None)
+        if call:
+            what = (
+                f"what each new shape of its input adds to `{name}`, which is called directly ({call.place}):"
+                " another graph, a plan and buffers of its own, or what malloc keeps of them"
+            )
+            return Grower(what, call, (_INPUTS_ALIKE, RESTARTED, *_newer(case)))
+    return None
+
+
+_INPUTS_ALIKE = Remedy(
+    "give it inputs of one size for two hundred calls, and print the RAM: where it stays flat, resize or pad"
+    " all to one size, or to a few",
+    "x = tf.image.resize_with_pad(x, 640, 640); print(psutil.Process().memory_info().rss >> 20)",
+    slug="constant-shapes",
+)
 _LEAST_METHODS = 3
 _WHICH_CALL = Remedy(
     "print the RAM before and after each of these calls for a hundred turns: the call that adds to it is the"

@@ -11,7 +11,12 @@ from tfmemlens.findings.support.program_lines import code_lines, reads_a_batch
 from tfmemlens.findings.support.prose_advice import VOLUMES, from_the_stated
 from tfmemlens.findings.support.read_whole import read_whole
 from tfmemlens.findings.support.situation import JAX, framework_of, without_gpu
-from tfmemlens.findings.support.told_again import DATA_IN_PARTS, FEWER_SAMPLES, SMALLER_REPLAY
+from tfmemlens.findings.support.told_again import (
+    DATA_IN_PARTS,
+    FEWER_SAMPLES,
+    FRAMES_ONCE,
+    SMALLER_REPLAY,
+)
 from tfmemlens.findings.support.tool_settings import Tool, tool
 from tfmemlens.findings.support.what_grows import THREADS
 from tfmemlens.findings.support.which_memory import read_as_one_array
@@ -414,6 +419,8 @@ def told_work(case: Case) -> Iterator[Grower]:
         if not of_host and work.facts[0] in _IN_CODE_ALONE and line != said:
             continue
         remedies = tuple(_by_settings(case, from_the_stated(case, each)) for each in work.remedies)
+        if work.facts[0] == "replaying" and told.shows("a buffer that must stay"):
+            remedies = (FRAMES_ONCE,)
         yield Grower(f"{work.what} ({line.place})", line, remedies, fact=work.facts[0])
     if not told_more and not (of_host and told.shows("failing now and then")):
         yield from _of_settings(case, of_host)

@@ -195,6 +195,7 @@ _UNITS = {
     "run of a session": (
         r"\w*(?:sess|session|runner)[\w.]*\.run\b(?:\( ?-?\w* ?\))?"
         r"|(?:creat|clos|open)\w*(?: \w+){0,2} sessions?|session (?:clos|creat)\w*"
+        r"|graphs? (?:is|are|gets?|being) (?:\w+ )?(?:created|built|made|rebuilt|imported|loaded)"
     ),
     "prediction": r"[\w.]*predict(?:ion|ions|ing|s|_on_batch|_generator)?(?:\(\))?|inferences?",
     "call of a function": r"calls?[^.]{0,20} tf\.? ?functions?|tf\.functions?",

@@ -1069,6 +1069,14 @@ WRITES_A_FILE = LineRule(
     needs=("writer", "saver", "checkpoint", "file_io", "save_weights", "write_graph"),
 )
 """A frame or a line that writes a file: a log for TensorBoard, a checkpoint."""
+BUFFER_STAYS = LineRule(
+    r"(?i)\b(?:can(?:not|'t| not)|do not want to|don't want to|must not|unable to|not able to) (?:\w+ )?"
+    r"(?:decreas|reduc|lower|shrink|chang|limit)\w* (?:the |my |its )?(?:size of (?:the |my )?)?"
+    r"(?:replay|buffer|memory buffer)\b",
+    "I can't decrease the replay buffer size",
+    needs=("replay", "buffer"),
+)
+"""The text says that the buffer of experiences has to keep its length."""
 ONE_MODEL_AGAIN = LineRule(
     r"(?i)\b(?:the|one and the) (?:very )?same (?:\w+ )?model\b(?! (?:type|class|archi))"
     r"[^.\n]{0,40}\bloops?\b",
@@ -1090,6 +1098,7 @@ MORE_RAM_HELPS = LineRule(
 TOLD_BESIDES = {
     "more RAM helps": MORE_RAM_HELPS,
     "one model again": ONE_MODEL_AGAIN,
+    "a buffer that must stay": BUFFER_STAYS,
     "writing a file": WRITES_A_FILE,
     "one input after another": ONE_AFTER_ANOTHER,
     "lines left out": LINES_LEFT_OUT,
