@@ -146,8 +146,8 @@ SMALLER_REPLAY = Remedy(
 
 FRAMES_ONCE = Remedy(
     "keep its length, and store each frame once, as uint8: stacks of frames, and the next observation, are"
-    " put together when a batch is drawn (84x84 as uint8 are 7 kB a step, two stacks of four 56 kB); what still"
-    " does not fit goes into a file that is mapped",
+    " put together when a batch is drawn (84x84 as uint8 are 7 kB a step, two stacks of four 56 kB); what"
+    " still does not fit goes into a file that is mapped",
     "frames = np.lib.format.open_memmap('frames.npy', 'w+', np.uint8, (1_000_000, 84, 84))",
     slug="smaller-replay",
 )
