@@ -156,7 +156,8 @@ def without(case: Case) -> tuple[str, Line] | None:
 
 _WHERE_IT_RUNS = regex(
     r"(?i)\bhorovod|\bhvd\b|\bmpi|strategy|\bdistribut|\bmulti[- ]?(?:gpu|worker|node)|\bdocker|\bslurm"
-    r"|\bgunicorn|\bu?wsgi|\buvicorn|\bcelery|\bflask\b|\bcuda\b|\bg?pus?\Z|\bjupyter|\bnotebook|\bspark\b|\bray\b"
+    r"|\bgunicorn|\bu?wsgi|\buvicorn|\bcelery|\bflask\b|\bcuda\b|\bg?pus?\Z|\bjupyter|\bnotebook"
+    r"|\bspark\b|\bray\b"
 )
 """What a program runs on or in: to leave it out is no remedy for one who needs it."""
 
