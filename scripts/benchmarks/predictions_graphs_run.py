@@ -23,6 +23,8 @@ import numpy as np
 import predictions_fifteenth_graphs_run
 import predictions_fortieth_graphs_run
 import predictions_fortyfirst_graphs_run
+import predictions_fortysecond_graphs_run
+import predictions_fortythird_graphs_run
 import predictions_fourteenth_graphs_run
 import predictions_seventh_graphs_run
 import predictions_thirteenth_graphs_run
@@ -277,6 +279,8 @@ def step_of(case):
         predictions_thirtyninth_graphs_run,
         predictions_fortieth_graphs_run,
         predictions_fortyfirst_graphs_run,
+        predictions_fortysecond_graphs_run,
+        predictions_fortythird_graphs_run,
     )
     model = case["model"]
     make = globals().get(model) or next(getattr(each, model) for each in graphs if hasattr(each, model))

@@ -30,12 +30,14 @@ import predictions_eighth_run
 import predictions_eighteenth_run
 import predictions_eleventh_run
 import predictions_fortieth_run
+import predictions_fortysecond_run
 import predictions_nineteenth_run
 import predictions_ninth_run
 import predictions_tenth_run
 import predictions_fifteenth_run
 import predictions_fifth_run
 import predictions_fortyfirst_run
+import predictions_fortythird_run
 import predictions_fourteenth_run
 import predictions_fourth_run
 import predictions_seventh_live_run
@@ -584,6 +586,8 @@ def built(case):
         predictions_thirtyninth_run,
         predictions_fortieth_run,
         predictions_fortyfirst_run,
+        predictions_fortysecond_run,
+        predictions_fortythird_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
