@@ -250,6 +250,14 @@ _HELP = {
     "driver is too old": Remedy(
         "update the GPU's driver, or install a build for an older CUDA", slug="matching-driver"
     ),
+    "CUDA showed JAX no GPU": Remedy(
+        "see whether the driver works where the program runs: nvidia-smi on the machine, then in the"
+        " container or virtual machine. A container is given GPUs at its start (--gpus all, --nv), a virtual"
+        " machine by passthrough; a driver that was just updated, or nvidia-uvm that is not loaded, need a"
+        " restart",
+        "nvidia-smi; echo $CUDA_VISIBLE_DEVICES; ls -l /dev/nvidia*   # docker run --gpus all ...",
+        slug="matching-driver",
+    ),
     "are of different releases": Remedy(
         "restart the machine: after an update of the driver the old one runs on until then. If they still"
         " differ, remove what is left of the other release, so that one libcuda is there",

@@ -572,6 +572,12 @@ ELSEWHERE = {
         " for CUDA runtime version",
         needs=("driver version", "ptx_version"),
     ),
+    "CUDA showed JAX no GPU: its driver does not work in this machine or container, or all GPUs are"
+    " hidden": LineRule(
+        r"\bFAILED_PRECONDITION: No visible GPU devices",
+        "jaxlib.xla_extension.XlaRuntimeError: FAILED_PRECONDITION: No visible GPU devices.",
+        needs="No visible GPU",
+    ),
     "the GPU's driver in the system's kernel and the driver's library are of different releases, so that no"
     " GPU can be used": LineRule(
         r"\bkernel version [\d.]{3,20} does not match DSO version [\d.]{3,20}"
