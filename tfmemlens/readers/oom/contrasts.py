@@ -655,10 +655,22 @@ def _names_a_cause(sentence: str) -> bool:
         return False
     if _DEMANDS.search(sentence) and not _NAMES_MEMORY.search(sentence):
         return False  # what something asks for, and no cause
+    if _OF_WHAT_STANDS_BEFORE.match(sentence) or _SUPPOSED.search(sentence):
+        return False
     return any(
         not (_NOT_FIXED.search(clause) or _OF_A_SYMPTOM.search(clause)) and _CAUSED.search(clause)
         for clause in _PARTED.split(sentence)
     )
+
+
+_SUPPOSED = regex(r"(?i)\b(?:makes? (?:us|me) (?:think|believe|suspect)|some sort of)\b")
+_OF_WHAT_STANDS_BEFORE = regex(
+    r"(?i)\A\W*(?:(?:over time|eventually|finally|sometimes|in the end|at some point|often|as a result|so|and"
+    r"|then|usually|after (?:a while|some time)),? )*(?:this|that|it|which)"
+    r" (?:(?:then|often|eventually|usually|sometimes|finally) )?"
+    r"(?:causes?|caused|leads? to|led to|results? in)\b"
+)
+"""A sentence that says what follows from the one before it."""
 
 
 _OF_A_SYMPTOM = regex(
