@@ -25,6 +25,10 @@ PARTIAL = (
     "from functools import partial\nfor k in range(10):\n    fx = partial(body, p)\n"
     "    c, _ = lax.scan(fx, c, xs)\n"
 )
+OF_A_LIBRARY = "cost = qml.QNode(circuit, dev)\nfor k in range(10):\n    g = jax.grad(cost)(p)\n"
+OF_A_LIBRARY_ONCE = "cost = qml.QNode(circuit, dev)\nderive = jax.jit(jax.grad(cost))\nfor k in range(10):\n    g = derive(p)\n"
+HESSIAN = "f = jax.jit(loss)\nfor k in range(10):\n    h = jax.hessian(f)(x)\n"
+HESSIAN_ONCE = "f = jax.jit(jax.hessian(loss))\nfor k in range(10):\n    h = f(x)\n"
 OF_GRAD = "for k in range(10):\n    y = jax.lax.map(jax.grad(loss), xs)\n"
 STATIC = (
     "@partial(jax.jit, static_argnames='n')\ndef f(x, n):\n    return x * n\n"
@@ -77,6 +81,8 @@ def explained(code: str, says: str = GROWS) -> Report:
         (COUNTED_STATIC, "line 13 gives `f` another value of a static argument", "compile-once"),
         (LOADS, "line 9 reads weights in each turn of the loop on line 8", "make-once"),
         (LOADS_EACH, "line 9 reads weights in each turn", "own-process"),
+        (OF_A_LIBRARY, "line 10 takes the derivative of a library's function", "compile-once"),
+        (HESSIAN, "line 10 takes the second derivative of a jitted function", "compile-once"),
         (LIVE, "`bs` (line 10), which keeps all arrays that are alive", "keep-numbers"),
     ],
 )
@@ -100,6 +106,8 @@ def test_what_each_turn_makes_is_named_with_its_line(code: str, said: str, slugs
         STATIC_SHAPE,
         FIXED_STATIC,
         TRACED_ONE,
+        OF_A_LIBRARY_ONCE,
+        HESSIAN_ONCE,
         LOADED_ONCE,
     ],
 )
@@ -108,6 +116,7 @@ def test_what_is_made_once_is_not_blamed(code: str) -> None:
     assert (
         "another" not in report.verdict
         and "reads weights" not in report.verdict
+        and "derivative" not in report.verdict
         and "keeps all arrays" not in report.verdict
     )
     assert all("make once" not in each.remedy.text for each in report.actions)

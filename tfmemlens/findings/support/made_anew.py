@@ -66,6 +66,7 @@ _MAKERS = frozenset(
     | {"permutation", "truncated_normal", "categorical", "choice"}
 )
 _OF_JAX = frozenset({"jnp", "jax", "random", "jr", "jrandom", "lax"})
+_DERIVATIVES = frozenset({"grad", "value_and_grad", "jacfwd", "jacrev", "jacobian", "hessian"})
 _LIVE = frozenset({"live_arrays", "live_buffers"})
 _LOADS = frozenset({"from_pretrained", "restore_checkpoint", "load_checkpoint", "from_bytes"})
 _REMEMBERS = frozenset({"cache", "lru_cache"})
@@ -80,7 +81,8 @@ class Anew:
     kind: str
     """`function`, `body` (of a loop of XLA), `static` (an argument), `instance` (of a class whose methods are
     compiled for each), `shape`, `weights`, `loader`, `arrays`, `eager` (a library's call outside of jit, with
-    a lambda).
+    a lambda), `derivative` (of a library's function, outside of jit),
+    `second` (derivative of a jitted function, outside of jit).
     """
     line: Line
     loop: Line
@@ -118,7 +120,14 @@ class _Finder:
             for each in self._jitted & self._functions.keys()
             for name in _names(self._functions[each][1].body)
         }
-        self._static = dict(_static_arguments(node for _, node in trees))
+        nodes = [node for _, node in trees]
+        self._compiled = {name for name, (_, node) in self._functions.items() if _is_traced(node)} | {
+            last_name(node.targets[0])
+            for node in nodes
+            if isinstance(node, ast.Assign) and _compiles(node.value)
+        }
+        self._others = _objects_of_others(nodes, self._functions.keys() | self._jitted)
+        self._static = dict(_static_arguments(nodes))
         self._compiling = {
             node.name: method
             for _, node in trees
@@ -221,6 +230,10 @@ class _Finder:
             yield Anew(kind, line, turn.line, f"{name}.{method}", _uses(turn.loop, node))
         elif self._compiles_what_it_gets(at, node) and _is_given_anew(node, turn.inside):
             yield Anew("body", line, turn.line, dotted(node.func))
+        elif name in _DERIVATIVES and self._others & _names(node.args[:1]):
+            yield Anew("derivative", line, turn.line, dotted(node.func))
+        elif name == "hessian" and self._compiled & _names(node.args[:1]):
+            yield Anew("second", line, turn.line, dotted(node.func))
         elif self._is_left_outside(node, turn):
             yield Anew("eager", line, turn.line, turn.called[-1])
         elif isinstance(node.func, ast.Name) and len(turn.called) < _DEEPEST:
@@ -465,7 +478,9 @@ _DEEPEST = 4
 
 
 def _calls_are_known(nodes: Sequence[ast.AST]) -> bool:
-    """Whether the loops call nothing but JAX, jitted functions and functions of the text that do the same."""
+    """Whether the loops call nothing but JAX, jitted functions and functions of the text that do the same,
+    and give JAX no function that a library made.
+    """
     defined = {each.name: each for each in nodes if isinstance(each, ast.FunctionDef)}
     jitted = {
         name for name, each in defined.items() if any(_COMPILES & _words(one) for one in each.decorator_list)
@@ -478,11 +493,14 @@ def _calls_are_known(nodes: Sequence[ast.AST]) -> bool:
         for name in _names([target])
     }
     made = {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-    made -= _objects_of_others(nodes, defined.keys() | jitted)
+    others = _objects_of_others(nodes, defined.keys() | jitted)
+    made -= others
 
     def known(part: ast.AST, depth: int = 0) -> bool:
         for call in (each for each in ast.walk(part) if isinstance(each, ast.Call)):
             root = _root(call.func)
+            if root in _KNOWN and others & {each.id for each in call.args if isinstance(each, ast.Name)}:
+                return False
             method = isinstance(call.func, ast.Attribute) and root in made and root not in defined
             if root in _KNOWN or root in jitted or method:
                 continue
@@ -525,7 +543,7 @@ def _root(node: ast.AST) -> str:
 def growers(case: Case) -> Iterator[Grower]:
     """The same in words, with what helps, for the framework that runs it."""
     kinds = {
-        JAX: ("arrays", "static", "instance", "function", "body", "shape", "weights", "eager"),
+        JAX: ("arrays", "static", "instance", "function", "body", "shape", "weights", *_TRACED_ANEW),
         TORCH_XLA: ("loader",),
     }.get(framework_of(case) or "", ())
     program = case.capture.surroundings.program()
@@ -537,13 +555,15 @@ def growers(case: Case) -> Iterator[Grower]:
         found = list(told_to_repeat(program, grows))
     for kind in kinds:
         for each in (one for one in found if one.kind == kind):
-            if kind in ("shape", "eager") and not grows:
+            if kind in _ONLY_WHILE_IT_GROWS and not grows:
                 continue
             if told.setting("clear_caches") and kind not in ("arrays", "weights", "loader"):
                 continue  # the programs that it compiles are dropped
             yield Grower(_in_words(each), each.line, _remedies(each), sure=kind in _SHOWN)
 
 
+_TRACED_ANEW = ("eager", "derivative", "second")
+_ONLY_WHILE_IT_GROWS = ("shape", *_TRACED_ANEW)
 _REPEATED = regex(r"(?i)\brepeated\w*\b|\bloops?\b|\b(?:each|every) (?:call|time|iteration|step|run)\b")
 _LEAKS = regex(r"(?i)\bleak(?:s|ing|age)?\b")
 """What leaks is called more than once."""
@@ -614,6 +634,18 @@ def _in_words(made: Anew) -> str:
             f"what {of_loop} traces anew: `{made.name}` runs outside of jit there, and {made.line.place}"
             " gives the library another lambda each time, so that what it compiles with it is compiled again"
         )
+    if made.kind == "derivative":
+        return (
+            f"what {of_loop} traces anew: {made.line.place} takes the derivative of a library's function"
+            " outside of jit, and what the library compiles on the way (solvers, loops of XLA), with a"
+            " function of its own each time, stays"
+        )
+    if made.kind == "second":
+        return (
+            f"what {of_loop} traces anew: {made.line.place} takes the second derivative of a jitted function"
+            " outside of jit, and some releases of JAX compile what they trace for it in each call, and keep"
+            " it"
+        )
     return (
         f"{made.line.place} makes and compiles another function in {of_loop}, which keeps what it closes"
         " over: its program stays as long as the function, in early releases of JAX until the end"
@@ -640,6 +672,10 @@ def _remedies(made: Anew) -> tuple[Remedy, ...]:
         return (_one_body(made), _CLEAR)
     if made.kind == "eager":
         return (_jitted_once(made), _CLEAR)
+    if made.kind == "second":
+        return (_jitted_derivative(made),)
+    if made.kind == "derivative":
+        return (_jitted_derivative(made), _SEE_WHAT_IS_COMPILED)
     return (_above_the_loop(made), _CLEAR)
 
 
@@ -669,6 +705,23 @@ def _jitted_once(made: Anew) -> Remedy:
         f" {made.loop.place}, and give it what changes as arguments: it is traced once then, lambda and all",
         slug="compile-once",
     )
+
+
+def _jitted_derivative(made: Anew) -> Remedy:
+    return Remedy(
+        f"jit the derivative once, above the loop on {made.loop.place}, and call that in each turn, with what"
+        " changes as arguments: it is traced and compiled once then",
+        f"derivative = jax.jit({made.name}(f))   # above the loop; then derivative(params)",
+        slug="compile-once",
+    )
+
+
+_SEE_WHAT_IS_COMPILED = Remedy(
+    "where the library cannot be jitted: see whether something is compiled in each turn, and drop the"
+    " programs now and then",
+    "jax.config.update('jax_log_compiles', True)   # jax.clear_caches() after every hundred turns",
+    slug="start-anew",
+)
 
 
 def _one_instance(made: Anew) -> Remedy:

@@ -257,6 +257,14 @@ SAVE_IN_PARTS = Remedy(
     "dmesg -T | grep -i -E 'killed process|out of memory'",
     slug="save-in-parts",
 )
+_WHAT_A_SAVE_LEAVES = Remedy(
+    "print the RAM of the process before and after each save: to be written, a checkpoint is copied to host"
+    " RAM, and what stays of it is held by a save that has not ended, by the library, or by malloc. Let each"
+    " save end before training goes on, save less often, and compare with the library's newest release and"
+    " with another malloc",
+    "print(psutil.Process().memory_info().rss >> 20, 'MiB')   # LD_PRELOAD=libtcmalloc.so.4 python train.py",
+    slug="save-in-parts",
+)
 BOUND_THE_SAVE = Remedy(
     "bound how much Orbax has in flight: a save copies arrays to the host, and its writer copies them again,"
     " all at once unless it is told a limit (save_concurrent_gb; MaxText: checkpoint_storage_concurrent_gb)",
@@ -359,6 +367,9 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
     if on_board and not grows:
         yield from what_helps(on_board[0])
     if told.shows("saving in words"):
+        if grows and of_host:
+            yield _WHAT_A_SAVE_LEAVES
+            return
         bounded = framework_of(case) == JAX and told.shows("saving")
         yield from (BOUND_THE_SAVE, SAVE_IN_PARTS) if bounded else (SAVE_IN_PARTS,)
         return
@@ -607,18 +618,19 @@ def _stay_with_a_release(told: Surroundings) -> Remedy | None:
     if line is None:
         return None
     return Remedy(
-        "the quoted loop compiles nothing anew and keeps no result, so most likely the library keeps"
-        f" something since that release ({line.place}): stay with one under which memory stays flat, or take"
-        " the newest, and report the other",
+        "no line of the quoted loop makes a function anew or keeps a result, so most likely the library"
+        f" keeps something since that release ({line.place}): stay with one under which memory stays flat,"
+        " or take the newest, and report the other",
         "pip install -U jax jaxlib   # or pin the one before: both of one release",
         slug="newer-release",
     )
 
 
 _ANOTHER_JAX = Remedy(
-    "the quoted loop compiles nothing anew and keeps no result, so the library may keep something: run the"
-    " same loop with another release of jax and jaxlib, an older and the newest, and compare",
-    "pip install -U jax jaxlib",
+    "no line of the quoted loop makes a function anew or keeps a result, so JAX or a library may keep"
+    " something: see whether anything is compiled after the first turns, and run the same loop with another"
+    " release of jax and jaxlib, an older and the newest",
+    "JAX_LOG_COMPILES=1 python loop.py   # then: pip install -U jax jaxlib",
     slug="newer-release",
 )
 
