@@ -27,6 +27,7 @@ from tfmemlens.findings import (
     named_growth,
     process_left_behind,
     processes_on_one_device,
+    program_of_pytorch,
     what_tools_show,
     whole_pool_at_start,
 )
@@ -105,6 +106,7 @@ _MORE_PARTICULAR = (
     named_growth,
     process_left_behind,
     processes_on_one_device,
+    program_of_pytorch,
     what_tools_show,
 )
 """Rules that say more of such a text."""
@@ -747,6 +749,8 @@ def _did_what(told: Surroundings, said: Line | None, grows: Line | None) -> str:
     """What the words say of the memory: no more than they do."""
     if grows is not None and said in (None, grows):
         return "grows"
+    if grows is not None and said is not None and told.shows("running short") and only_of_a_leak(grows):
+        return "grows until it runs out"
     if said is None:
         return "is not given back"
     if grows is not None and told.shows("running short") and not _COMPARED.search(grows.text):

@@ -193,6 +193,8 @@ FINE_WITHOUT, ENDED_BY, CAUSED_BY = "fine without ", "said to end it: ", "said t
 NOT_THERE, CHANGED, SUSPECTED = "said not to happen: ", "said to have changed: ", "suspected: "
 ISOLATED = "fails with another value than "
 """How purposes begin that go on in the text's own words."""
+PYTORCH_ALONE = "a program of PyTorch's alone"
+"""The purpose of code that imports PyTorch, beside no other framework."""
 OWN_FRAME, LIBRARY_FRAME = "a frame of its own", "a frame of a library"
 """The last frames of a traceback: of the program, and of a library."""
 NEEDED_IN_WORDS = "jax: needed in words"

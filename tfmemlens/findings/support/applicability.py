@@ -187,6 +187,7 @@ TABLE: dict[str, Applicability] = {
     # Of logs: what would tell more.
     "read-the-log": _ANYWHERE,
     "find-what-grows": _ANYWHERE,
+    "other-framework": _ANYWHERE,
     "read-with-log": _ANYWHERE,
     "record-a-step": Applicability(code=_NAMED, python=True),
     "list-tensors": Applicability(_TENSORFLOW, since=(1, 5), devices=_WITH_BFC, python=True),
@@ -385,6 +386,7 @@ TABLE: dict[str, Applicability] = {
     "fewer-steps-at-once": Applicability(_OF_JAX),
     "chunks-of-samples": Applicability(_OF_JAX),
     "cell-list": Applicability(_OF_JAX),
+    "neighbour-list": Applicability(_OF_JAX),
     "list-on-the-host": Applicability(_OF_JAX),
     "smaller-cache-part": Applicability(_OF_JAX | {TORCH_XLA}, shell=True),
     "fewer-checkpoints": Applicability(_OF_JAX),

@@ -12,6 +12,7 @@ from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_of_jax import (
     ALL_DEVICES,
+    CELL_LIST,
     COMPILED_ONCE,
     FEWER_DRAWS,
     FEWER_ENVIRONMENTS,
@@ -131,6 +132,18 @@ _FEWER_TRAINED = Remedy(
     " more of each",
     "optax.adafactor(1e-3)   # instead of optax.adamw",
     slug="less-optimizer-state",
+)
+_WEIGHTS_IN_16_BITS = Remedy(
+    "read the weights in 16 bits, and compute in them, by the library's own option: half of what 32 bits"
+    " take",
+    "model = FlaxModel.from_pretrained(name, dtype=jnp.bfloat16); params = model.to_bf16(model.params)",
+    slug="in-16-bits",
+)
+_LESS_IN_A_CALL = Remedy(
+    "give one call less: a smaller batch, shorter inputs. How full nvidia-smi shows the GPU says little of"
+    " that, since JAX reserves most of it at its start",
+    "print(jax.local_devices()[0].memory_stats()['peak_bytes_in_use'] >> 20, 'MiB')",
+    slug="smaller-batch",
 )
 _DONATE = Remedy(
     "give the old state's memory to the new one: without donation both are there during the update",
@@ -499,6 +512,7 @@ _ROWS = (
         "jax: nodes and edges",
         "features that are gathered for every edge of the whole graph",
         (_SAMPLED_NEIGHBOURS, _EDGES_IN_PARTS),
+        unless=("jax: particles",),
         grows=False,
     ),
     _Told(
@@ -619,6 +633,13 @@ _ROWS = (
         (_LESS_ATTENTION, _SHORTER),
         beside=("long sequences",),
         unless=("fused attention used",),
+        grows=False,
+    ),
+    _Told(
+        "jax: loading a model",
+        "the weights as they are read, in 32 bits unless something else is set, and what one call computes",
+        (_WEIGHTS_IN_16_BITS, _LESS_IN_A_CALL),
+        unless=("training", "jax: a gradient", "several GPUs named", "on a TPU"),
         grows=False,
     ),
     _Told(
@@ -1007,6 +1028,54 @@ _LEAST_EACH = 16
 _EACH = regex(r"(?i)\bper[_ -]?(?:device|core|gpu|replica)\w{0,20}?batch\D{0,12}(?P<each>\d{1,6})\b")
 
 
+def _particles(case: Case) -> Grower | None:
+    """Particles of which each is compared with each, where no neighbour list is used or none is made by
+    cells.
+    """
+    told = case.capture.surroundings
+    line = told.shows("jax: particles")
+    if line is None or told.shows("growing in words"):
+        return None
+    counted = told.shows("jax: number of particles")
+    number = _particles_in(counted) if counted else None
+    pairs = "every pair of particles"
+    if number and number * number * 4 >= GIB:
+        pairs += f" ({number:,} x {number:,} numbers of 32 bits are {human(number * number * 4)})"
+    what = (
+        f"what is made for {pairs}, as without a neighbour list, or while one is made without cells"
+        f" ({line.place})"
+    )
+    of_the_list = told.shows("program: molecules") or _MAKES_A_LIST.search(line.text)
+    return Grower(what, line, (CELL_LIST, _LISTED_PAIRS) if of_the_list else (_LISTED_PAIRS, CELL_LIST))
+
+
+_MAKES_A_LIST = regex(
+    r"(?i)\bneighbou?r[-_ ]?lists?\b[^.\n]{0,20}\b(?:generat|allocat|creat|buil[dt]|comput|made)"
+    r"|\b(?:generat|allocat|creat|build|comput|mak)\w* (?:of )?(?:a |the )?neighbou?r[-_ ]?lists?\b"
+)
+_NUMBER = regex(
+    r"(?i)(?P<number>\d{1,3}(?:,\d{3})+|\d{1,8}(?:\.\d)?) ?(?P<unit>k|M|million|thousand)?[ -](?:\w+ )?"
+    r"(?:atoms?|particles?|nodes|bodies|beads)\b|(?:atoms|particles) ?(?:=|:|is) ?(?P<stated>[\d,]{3,11})"
+)
+_TIMES = {"k": 1000, "thousand": 1000, "m": 1000_000, "million": 1000_000}
+
+
+def _particles_in(line: Line) -> int | None:
+    match = _NUMBER.search(line.text)
+    if match is None:
+        return None
+    number = float((match["number"] or match["stated"]).replace(",", ""))
+    return int(number * _TIMES.get((match["unit"] or "").lower(), 1))
+
+
+_LISTED_PAIRS = Remedy(
+    "see that the energy that is simulated is the one for neighbour lists, and is given the list in each"
+    " step: the plain one goes through all pairs, whether a list is made or not",
+    "energy.lennard_jones_neighbor_list(...); energy_fn(R, neighbor=nbrs); print(nbrs.idx.shape)",
+    slug="neighbour-list",
+)
+
+
 def _remat_wanted(case: Case) -> Grower | None:
     """Someone asks for rematerialisation, or for longer sequences than fit."""
     told = case.capture.surroundings
@@ -1023,4 +1092,10 @@ _OF_SETTINGS: tuple[Callable[[Case], Grower | None], ...] = (
     _lifted_without_jit,
     _adaptation,
 )
-_OF_SIZES: tuple[Callable[[Case], Grower | None], ...] = (_batch_of_each, _remat_wanted, _weights, _matrix)
+_OF_SIZES: tuple[Callable[[Case], Grower | None], ...] = (
+    _batch_of_each,
+    _remat_wanted,
+    _weights,
+    _matrix,
+    _particles,
+)

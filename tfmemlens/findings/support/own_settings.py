@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.prose_of_jax import FEWER_ENVIRONMENTS
+from tfmemlens.findings.support.prose_of_jax import CELL_LIST, FEWER_ENVIRONMENTS
 from tfmemlens.findings.support.servers import A_SERVER, flags_of, lower_than_set
 from tfmemlens.findings.support.stated_sizes import stated_number
 from tfmemlens.model.case import Case
@@ -135,13 +135,7 @@ PROGRAMS = (
         "without a cell list it begins with every particle against every other, rows x rows, whatever the"
         " cutoff",
         (
-            Remedy(
-                "see that a cell list is used: the box (in the units of the positions) must have at least"
-                " three cutoffs on each side, `disable_cell_list` be False; a smaller cutoff or"
-                " `dr_threshold` makes cells that fit",
-                "print(box_size / (r_cutoff + dr_threshold))   # 3 or more, in each direction",
-                slug="cell-list",
-            ),
+            CELL_LIST,
             Remedy(
                 "or make the list outside of JAX, on the CPU, and give its pairs to the energy function",
                 slug="list-on-the-host",

@@ -12,6 +12,7 @@ from tfmemlens.findings.support.which_memory import only_of_a_leak
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
+from tfmemlens.patterns import regex
 from tfmemlens.values import replace
 
 IN_BLOCKS = Remedy(
@@ -84,6 +85,12 @@ FEWER_ENVIRONMENTS = Remedy(
     "run fewer environments at once, or fewer steps of them between updates",
     slug="fewer-environments",
 )
+CELL_LIST = Remedy(
+    "see that a cell list is used: the box (in the units of the positions) must have at least three cutoffs"
+    " on each side, `disable_cell_list` be False; a smaller cutoff or `dr_threshold` makes cells that fit",
+    "print(box_size / (r_cutoff + dr_threshold))   # 3 or more, in each direction",
+    slug="cell-list",
+)
 CLEARED = Remedy(
     "a notebook keeps the last exception, and its frames keep their arrays: clear it, or catch the error",
     "import gc, sys; sys.last_traceback = sys.last_value = None; gc.collect()",
@@ -135,6 +142,8 @@ _RAM_LEFT_OR_LATER = replace(
     " input anew each time",
     code="print(step, psutil.Process().memory_info().rss >> 20, 'MiB')",
 )
+_LEAK = regex(r"(?i)\bleak")
+"""Memory that one step needs and gives back is no leak."""
 
 
 def fits_without_draws(told: Surroundings) -> bool:
@@ -190,7 +199,7 @@ def _named(case: Case, jax: bool) -> Iterator[Remedy]:
     if samples:
         yield SAMPLER_MADE_ONCE if grows_from_run_to_run(told) else FEWER_DRAWS
     grows = told.shows("growing in words")
-    if grows is None or told.shows("running short") not in (None, grows):
+    if grows is None or (told.shows("running short") not in (None, grows) and not _LEAK.search(grows.text)):
         yield from _of_one_call(told, jax)
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation, without_gpu
 from tfmemlens.knowledge.device_names import CPU, kind_of_device
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 
 _RAM = "print(step, psutil.Process().memory_info().rss >> 20, 'MiB')"
 _OF_JAX = "print(step, jax.local_devices()[0].memory_stats()['bytes_in_use'] >> 20, 'MiB')"
+_OF_BOTH = (
+    "print(step, psutil.Process().memory_info().rss >> 20, 'MiB', jax.local_devices()[0].memory_stats())"
+)
 _OF_TENSORFLOW = "print(step, tf.config.experimental.get_memory_info('GPU:0')['current'] >> 20, 'MiB')"
 
 
@@ -35,6 +38,8 @@ def find_what_grows(case: Case, of_host: bool) -> Remedy:
     of_device = bool(case.moments or told.shows("device memory in words")) and not of_host
     code = device_memory(case) if of_device else _RAM
     what = "the memory in use" if of_device else "the RAM of the process"
+    if framework_of(case) == JAX and not (of_host or of_device or without_gpu(case)):
+        code, what = _OF_BOTH, "the RAM of the process, and what a GPU's allocator counts,"
     trains = (told.shows("training") is not None or bool(case.moments)) and not situation(case).program
     parts = ": checkpoints, callbacks, lists of results, models made in a loop" if trains else ""
     return Remedy(

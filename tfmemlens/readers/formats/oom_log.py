@@ -13,7 +13,16 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from tfmemlens.knowledge.kill_words import is_a_guess, names_memory
-from tfmemlens.model.capture import Capture, DeviceInfo, Hints, Holds, HostUse, Source
+from tfmemlens.model.capture import (
+    PYTORCH_ALONE,
+    Capture,
+    DeviceInfo,
+    Hints,
+    Holds,
+    HostUse,
+    Source,
+    Surroundings,
+)
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.model.line import UNREAD, Line, ReadNote
 from tfmemlens.model.program import Program
@@ -394,7 +403,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
         ),
         incidents=incidents,
         surroundings=replace(
-            surroundings.value(soft, ranks),
+            _of_one_framework(surroundings.value(soft, ranks), incidents, streams),
             session=any(stream.sentences.session for stream in streams),
             on_one_device=_on_one_device(streams),
             host_uses=host_uses,
@@ -624,6 +633,16 @@ def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str |
     if not mentions and _of_a_driver_alone(incidents) and frameworks.is_built_inside(origins):
         return frameworks.OTHER
     return frameworks.OTHER if first.compiler and not allocated else frameworks.TENSORFLOW
+
+
+def _of_one_framework(
+    told: Surroundings, incidents: tuple[Incident, ...], streams: list[_Stream]
+) -> Surroundings:
+    """The same, which shows a program of PyTorch's only where nothing in the text is of another framework."""
+    named = {framework for stream in streams for framework in stream.mentions}
+    if not incidents and named <= {frameworks.PYTORCH}:
+        return told
+    return replace(told, purposes=tuple(each for each in told.purposes if each[0] != PYTORCH_ALONE))
 
 
 def _of_a_driver_alone(incidents: tuple[Incident, ...]) -> bool:

@@ -84,7 +84,8 @@ _SHORTAGE = regex(
     r"|\u4e0d\u8db3|\u4e0d\u591f|\u6ea2\u51fa|\u8017\u5c3d|\u7206|\ubd80\uc871"
 )
 _FULL = regex(
-    r"(?i)\b(?:exhaustion|se llena|est[a\u00e1] llena|full|fill(?:s|ed|ing)?(?: up)?|exceed(?:s|ed)?"
+    r"(?i)\b(?:exhaustion|se llena|est[a\u00e1] llena|full"
+    r"|(?<!could )(?<!would )(?<!might )fill(?:s|ed|ing)?(?: up)?|exceed(?:s|ed)?"
     r"|blow(?:s|ing|n)? up|too much"
     r"|(?:take|use|consume|eat|hog)(?:s|n|d|ing)? (?:up )?(?:all|the whole|whole|everything|the entire))\b"
     r"|\b(?:9\d|100) ?%|% ?(?:9\d|100)\b"

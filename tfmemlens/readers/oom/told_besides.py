@@ -4,7 +4,7 @@ and what it was doing.
 
 from __future__ import annotations
 
-from tfmemlens.model.capture import NEED_IN_WORDS
+from tfmemlens.model.capture import NEED_IN_WORDS, PYTORCH_ALONE
 from tfmemlens.readers.oom.account import MEMORY_OF_A_NODE
 from tfmemlens.readers.oom.growing_sizes import GROWING_WITH_A_SIZE
 from tfmemlens.readers.oom.rules import LineRule
@@ -616,6 +616,14 @@ STEPPED_BY_A_TRAINER = LineRule(
     needs=("lightning", "pl.trainer", "accelerat", "trainer", "run_", "xla_spawn", "vllm"),
 )
 """A library runs the loop of PyTorch, and ends its steps."""
+CODE_OF_PYTORCH = LineRule(
+    r"\A\s*(?:>>> )?(?:import (?:torch|gpytorch|pytorch_lightning)\b"
+    r"|from (?:torch|gpytorch)(?:\.\w+)* import\b)",
+    "import torch",
+    "from torch.utils.data import DataLoader",
+    needs="torch",
+)
+"""The program is PyTorch's, where nothing in the text is of another framework."""
 SEVERAL_CORES = LineRule(
     r"(?i)\b(?:tpu_cores|nprocs|num_cores|num_processes)\s*=\s*(?:[2-9]|[1-9]\d)\b|\bxmp\.spawn\("
     r"|\b(?:[2-9]|[1-9]\d|two|four|eight) (?:TPU )?(?:cores|processes|procs)\b"
@@ -1129,6 +1137,7 @@ TOLD_BESIDES = {
     "asked in words": ASKED_IN_WORDS,
     "one device used": ONE_DEVICE_USED,
     "unified memory refused": UNIFIED_REFUSED,
+    PYTORCH_ALONE: CODE_OF_PYTORCH,
     "growing with a size": GROWING_WITH_A_SIZE,
     NEED_IN_WORDS: NEEDS_IN_WORDS,
     "after an OOM": HINT,

@@ -183,6 +183,14 @@ RESTORING = LineRule(
     needs=("restor", "load", "initiali", "read", "from_pretrained", "model.init("),
 )
 """Weights are read or made."""
+LOADING_A_MODEL = LineRule(
+    r"(?i)\A(?!.*(?:checkpoint|orbax|train ?state|shard|restor))[^\n]*?(?:\bload(?:s|ed|ing)?\b[^.\n]{0,50}"
+    r"\b(?:pre-?trained|models?)\b|\bfrom_pretrained\b)",
+    "Loading the medium model gives out of memory",
+    "FlaxBertModel.from_pretrained('bert-base-cased')",
+    needs=("load", "from_pretrained"),
+)
+"""A model that somebody trained is read, to be used."""
 DATA_ON_DEVICE = LineRule(
     r"(?i)\breplay[- ]?buffer\b|\b(?:whole|entire|full|complete|all (?:of )?(?:the|my)) (?:\w+ ){0,2}"
     r"(?:data ?set|data|training set|images)\b|\bdata ?set\b[^.\n]{0,50}\b(?:as|in|to|into|on|onto)"
@@ -354,6 +362,23 @@ ALL_EDGES = LineRule(
     "Our graph has 3M nodes and 120M edges",
     needs=("nodes", "edges"),
 )
+PARTICLES = LineRule(
+    r"(?i)\bjax[-_ ]?md\b|\bmolecular dynamics\b|\bneighbou?r[-_ ]?lists?\b|\bneighbou?r_(?:list_)?fn\b",
+    "I use JAX MD to simulate 30k particles",
+    "Out of memory when the neighbor list is made",
+    needs=("jax", "molecular", "neighbo"),
+)
+"""Particles are simulated, which may act on one another."""
+PARTICLE_COUNT = LineRule(
+    r"(?i)(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d{3,8}|\d{1,4}(?:\.\d)? ?(?:k|M|million|thousand))"
+    r"[ -](?:\w+ )?(?:atoms?|particles?|nodes|bodies|beads)\b"
+    r"|(?:#|\bnumber) ?(?:of )?(?:atoms|particles) ?(?:=|:|is) ?(?:\d{1,3}(?:,\d{3})+|\d{3,8})\b",
+    "a solvated system of 40k atoms",
+    "just 60,000 particles",
+    "a larger system (# atoms = 25000)",
+    needs=("atom", "particle", "nodes", "bodies", "beads"),
+)
+"""How many there are."""
 UNROLLED = LineRule(
     r"(?i)\bunroll\w*\b|\bpython (?:for[- ])?loop\b|\bfor[- ]loop (?:over|of)\b"
     r"|\A\s+for \w+ in range\([1-9][\d_]{2,8}\):",
@@ -705,6 +730,8 @@ TOLD_OF_JAX = {
     "jax: before sharding": BEFORE_SHARDING,
     "jax: joined to itself": JOINED_TO_ITSELF,
     "jax: accumulating": ACCUMULATING,
+    "jax: particles": PARTICLES,
+    "jax: number of particles": PARTICLE_COUNT,
     "jax: nodes and edges": ALL_EDGES,
     "jax: unrolled": UNROLLED,
     "a cell for each step": CELLS,
@@ -723,6 +750,7 @@ TOLD_OF_JAX = {
     "one model wrapped": WRAPPED_MODEL,
     "jax: compiled at many steps": COMPILED_AT_STEPS,
     "jax: restoring": RESTORING,
+    "jax: loading a model": LOADING_A_MODEL,
     "jax: data on the device": DATA_ON_DEVICE,
     "jax: twice": TWICE,
     "jax: 64 bits": DOUBLE_PRECISION,

@@ -565,7 +565,10 @@ def _of_the_program(
         again = ("recompute",) if buffers is None or buffers.recompute else ()
         if not buffers and _may_train(case, moment) and _is_far_from_its_goal(compiler):
             yield _IF_IT_TRAINS
-        yield from remedies.offered(case, moment, "smaller-batch", *again)
+        smaller = tuple(remedies.offered(case, moment, "smaller-batch", *again))
+        yield from smaller
+        if not smaller and framework_of(case) == JAX and lists_buffers(moment) and not buffers:
+            yield _AN_AXIS_IN_PARTS
     if not undonated and donatable:
         yield program_account.donate(case, compiler)
     if framework_of(case) == TORCH_XLA and program_account.donatable_bytes(compiler):
@@ -609,6 +612,14 @@ def _may_train(case: Case, moment: Moment) -> bool:
     if framework_of(case) != JAX or situation(case, moment).training is not None:
         return False
     return told.shows("training in words") is not None and told.setting("recompute") is None
+
+
+_AN_AXIS_IN_PARTS = Remedy(
+    "go through one axis of the largest buffer in parts, where vmap or broadcasting makes all of it at once:"
+    " a tenth at a time takes a tenth; 32 bits (complex64) take half of 64",
+    "y = jax.lax.map(f, xs, batch_size=10)   # in the place of jax.vmap(f)(xs)",
+    slug="in-blocks",
+)
 
 
 def _in_parts_without_a_batch(case: Case, moment: Moment) -> Remedy | None:

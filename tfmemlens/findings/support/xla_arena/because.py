@@ -23,6 +23,7 @@ from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.capture import NEEDED_IN_WORDS
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import CompilerMemory, RequestKind
+from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, Size, human, human_size
 
@@ -395,12 +396,28 @@ def _unknown(case: Case, moment: Moment) -> str:
     return unknown
 
 
+def _of_what_is_listed(case: Case, moment: Moment, compiler: CompilerMemory) -> str | None:
+    """The largest of the buffers that were pasted without the sentence above them."""
+    row = next(iter(rows(moment)), None)
+    if row is None or _size(moment) or compiler.needed or compiler.cut or not row.allocation.shape:
+        return None
+    if main_buffers(moment, framework_of(case)):
+        return None
+    of = row.allocation
+    made = f", made by `{of.node}`" if of.node else ""
+    return (
+        f"its largest listed buffer is {of.dtype or 'an array'} {format_shape(of.shape)},"
+        f" {human(of.size_bytes)}{made}"
+    )
+
+
 _ANSWERS: tuple[Callable[[Case, Moment, CompilerMemory], str | None], ...] = (
     _of_the_compiler,
     _beyond_a_capacity,
     _of_weights,
     _of_what_was_free,
     _of_a_full_device,
+    _of_what_is_listed,
     _of_its_parts,
     _of_the_code,
 )
