@@ -26,7 +26,10 @@ PARTIAL = (
     "    c, _ = lax.scan(fx, c, xs)\n"
 )
 OF_A_LIBRARY = "cost = qml.QNode(circuit, dev)\nfor k in range(10):\n    g = jax.grad(cost)(p)\n"
-OF_A_LIBRARY_ONCE = "cost = qml.QNode(circuit, dev)\nderive = jax.jit(jax.grad(cost))\nfor k in range(10):\n    g = derive(p)\n"
+OF_A_LIBRARY_ONCE = (
+    "cost = qml.QNode(circuit, dev)\nderive = jax.jit(jax.grad(cost))\n"
+    "for k in range(10):\n    g = derive(p)\n"
+)
 HESSIAN = "f = jax.jit(loss)\nfor k in range(10):\n    h = jax.hessian(f)(x)\n"
 HESSIAN_ONCE = "f = jax.jit(jax.hessian(loss))\nfor k in range(10):\n    h = f(x)\n"
 OF_GRAD = "for k in range(10):\n    y = jax.lax.map(jax.grad(loss), xs)\n"
