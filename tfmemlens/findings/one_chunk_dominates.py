@@ -177,7 +177,9 @@ def _of_a_dump(case: Case, index: int, moment: Moment, chunk: Allocation) -> Ite
         return
     size, in_use = human(chunk.size_bytes), moment.balance.in_use
     of_all = percent(chunk.size_bytes, all_in_use(moment))
-    what = f"one block of {size}, one tensor, holds {of_all} of what is in use"
+    in_part = in_use is None and limit is None
+    whole = "the blocks of this part of a dump" if in_part else "what is in use"
+    what = f"one block of {size}, one tensor, holds {of_all} of {whole}"
     free = limit.bytes - in_use.bytes if limit and in_use else 0
     if limit and _A_LOT * limit.bytes <= free < chunk.size_bytes:
         what += (

@@ -37,13 +37,17 @@ def holders(incident: Incident) -> AllocationTable:
 
 
 def chunk_sizes(incident: Incident) -> Counter[int]:
-    """How many in-use chunks of each size the dump knows."""
-    if incident.size_classes:
-        return Counter({entry.size_bytes: entry.count for entry in incident.size_classes})
+    """How many in-use chunks of each size the dump knows: by its summary, or by its list where the summary
+    was cut and holds less.
+    """
+    summed = Counter({entry.size_bytes: entry.count for entry in incident.size_classes})
     chunks = incident.chunks
     if chunks is None:
-        return Counter()
-    return Counter(size for size, used in zip(chunks.size_bytes, chunks.in_use, strict=True) if used)
+        return summed
+    listed = Counter(size for size, used in zip(chunks.size_bytes, chunks.in_use, strict=True) if used)
+    of_summary = sum(entry.count * entry.size_bytes for entry in incident.size_classes)
+    of_list = sum(size * count for size, count in listed.items())
+    return listed if of_list > of_summary else summed
 
 
 def _sharpen(row: Allocation, exact: Counter[int]) -> Allocation:
