@@ -74,7 +74,7 @@ def _says_nothing(text: str | None, named: object) -> bool:
 
 
 def _like_a_weight(rows: int, units: int, batch: int | None) -> bool:
-    if units < _LEAST_UNITS or rows < _LEAST_ROWS or rows == batch or rows < units:
+    if units < _LEAST_UNITS or rows < _LEAST_ROWS or rows == batch or rows <= units:
         return False
     if batch and batch > 1 and not rows % batch and rows // batch <= _STEPS:
         return False  # a batch of positions
