@@ -269,7 +269,12 @@ class Joiner:
 
     def _drop_bare_title(self) -> None:
         """A heading that names no tensor, above a post that tells what was asked for, tells of that."""
-        if len(self.drafts) > 1 and _is_bare_title(self.drafts[0]) and any(map(_says_more, self.drafts[1:])):
+        title, below = next(iter(self.drafts), None), self.drafts[1:]
+        if title is None or not _is_bare_title(title):
+            return
+        if title.disguises:  # no dump above it is its own
+            below = [each for each in below if _begins(each) > title.disguises[0].line.number]
+        if any(map(_says_more, below)):
             del self.drafts[0]
 
     def _join_log_below(self) -> None:
@@ -318,12 +323,22 @@ def _is_bare_title(draft: IncidentDraft) -> bool:
     """Whether the first line alone tells of a failure, and neither tensor nor node nor allocator. (The marks
     before a message are no part of its line.)
     """
-    alone = draft.tellings and not (draft.dumps or draft.blocks or draft.executables or draft.disguises)
-    return bool(alone) and all(
+    if draft.dumps or draft.blocks or draft.executables:
+        return False
+    if draft.disguises:
+        alone = not draft.tellings and not any(part.op or part.node or part.shape for part in draft.disguises)
+        return alone and all(is_title(part.line) or part.line.number <= 1 for part in draft.disguises)
+    return bool(draft.tellings) and all(
         (is_title(telling.line) or telling.line.number <= 1)
         and not (telling.shape or telling.node or telling.allocator)
         for telling in draft.tellings
     )
+
+
+def _begins(draft: IncidentDraft) -> int:
+    """The number of the first line that tells of a failure."""
+    parts: list[Part] = [*draft.tellings, *draft.dumps, *draft.executables, *draft.disguises]
+    return min((first_line(part).number for part in parts), default=0)
 
 
 def _says_more(draft: IncidentDraft) -> bool:
