@@ -9,7 +9,7 @@ PROGRAM = LineRule(
     r"|\bSpring ?[Bb]oot\b|\bai\.djl\.|\bDJL\b|\bDeep Java Library\b"
     r"|\.runner\(\)\.(?:feed|fetch|addTarget)\(|\bTensors?\.create\((?:new |\w+[,)])"
     r"|\bT(?:Float(?:16|32|64)|Int(?:32|64)|Uint8|String|Bool)\.(?:tensorOf|scalarOf|vectorOf)\("
-    r"|\btfjs-node|\btensorflow_model_server|\breticulate::|\bsession->Run\("
+    r"|\btfjs-node|\btensorflow_model_server|\breticulate::|\bsession->Run\(|\bTF_CHECK_OK\("
     r"|\bNewSession\(|(?<!tf\.)\bSessionOptions\b|\b_?session_?->(?:Create|Close)\("
     r"|(?<![.\w])TF_(?:SessionRun|NewSession|LoadSessionFromSavedModel)\b(?!\+| ?\(\))"
     r"|\blibtensorflow[-_](?:cpu|gpu)\b"
@@ -31,6 +31,7 @@ PROGRAM = LineRule(
     "C API: TF_SessionRun takes the process down",
     "libtensorflow-cpu-windows 2.4.0, called from our program",
     'status = session->Run({{"input:0", img}}, {"out:0"}, {}, &outputs);',
+    "TF_CHECK_OK(session.Run({{x, values}}, {out}, &outputs));",
     "Successfully loaded servable version {name: ocr version: 7}",
     "docker run --gpus all tensorflow/serving:2.6.0-gpu",
     "a request to TFServing fails",
@@ -57,6 +58,7 @@ PROGRAM = LineRule(
         "reticulate",
         "session->",
         "session_->",
+        "tf_check_ok",
         "newsession",
         "sessionoptions",
         "tf_sessionrun",
@@ -130,6 +132,7 @@ _NAMES = (
     (
         (
             "session->",
+            "tf_check_ok(",
             "_session->",
             "session_->",
             "_session_->",

@@ -619,7 +619,7 @@ _WORDS = Words(
     "Device(", "call first", "org.tens", "Sharp", "low.NET", "Keras.NET", "Tensorflow.", "TFTensor",
     "TFSession",
     "tfjs", "low.js", "WebGL", "webGL", "webgl", "Chrome", "tf.memory(",
-    "tensorflow_mod", "ModelServer", "low_serving", "servable",
+    "TF_CHECK", "tensorflow_mod", "ModelServer", "low_serving", "servable",
     "TFServing", "TF Serving", "tf-serving", "w/serving:", "ow-serving", "ow Serving", "ow serving",
     "reticulate", "->Run(", "SavedModelB", ".runner()", "ensor.create(", "ensors.create(",
     ".tensorOf(", ".scalarOf(", ".vectorOf(", "TF Java", "TF-Java", "ow Java", "ow-java", "ow java",
