@@ -46,6 +46,12 @@ _FEWER = Remedy(
 )
 
 
+_FEW_GRAPHS = Remedy(
+    "put fewer graphs into a batch, a few at first: their edges and nodes become the rows of one large graph",
+    slug="smaller-graph-batch",
+)
+
+
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         graph, shape = rows_of_a_graph(request, case.capture.surroundings), request.failed.shape
@@ -57,10 +63,12 @@ def check(case: Case) -> Iterator[Finding]:
         of_edges = _has_a_row_for_each_edge(request, graph)
         what = _ROWS[of_edges]
         named = f" (`{graph.stated.text.strip()}`, {graph.stated.place})" if graph.stated else ""
+        several = case.capture.surroundings.shows("several graphs") if not graph.stated else None
+        of_what = f"all graphs of a batch ({several.place} has several)" if several else "the whole graph"
         because = (
-            f"{'most likely ' if graph.likely else ''}a graph network makes a row for each {what} of the"
-            f" whole graph at once, {rows:,} rows{named}{_each(need, rows, explained)}; there is no batch to"
-            " halve"
+            f"{'most likely ' if graph.likely else ''}a graph network makes a row for each {what} of"
+            f" {of_what} at once, {rows:,} rows{named}{_each(need, rows, explained)}"
+            f"{'' if several else '; there is no batch to halve'}"
         )
         yield Finding(
             severity=Severity.CAUSE,
@@ -76,18 +84,26 @@ def check(case: Case) -> Iterator[Finding]:
                     for argument in request.failed.arguments[:2]
                 ),
             ),
-            remedies=(
-                (_FEWER, SAMPLE)
-                if graph.likely
-                else (
-                    *(() if _of_both_ends(case) else _of_edges(explained, of_edges)),
-                    SAMPLE,
-                    *_in_pieces(of_edges is True),
-                )
-            ),
+            remedies=tuple(_remedies(case, graph, explained, of_edges, several=several is not None)),
             moment=index,
             rules_out=("constant-shapes", "large-tensors-first", "smaller-batch"),
         )
+
+
+def _remedies(
+    case: Case, graph: GraphRows, need: int, of_edges: bool | None, *, several: bool
+) -> Iterator[Remedy]:
+    """What helps where all rows are of one graph, or of those that are put together in a batch."""
+    if several:
+        yield _FEW_GRAPHS
+    if graph.likely:
+        yield _FEWER
+    elif not _of_both_ends(case):
+        yield from _of_edges(need, of_edges)
+    if not several:
+        yield SAMPLE
+    if not graph.likely:
+        yield from _in_pieces(of_edges is True)
 
 
 def _each(need: int, rows: int, explained: int) -> str:

@@ -558,6 +558,25 @@ GRAPH_NETWORK = LineRule(
     needs=("gnn", "graph", "message"),
 )
 """The text speaks of a network on graphs."""
+EMPTY_ARRAY = LineRule(
+    r"Incompatible shapes: (?:\[(?:\d+,)*0(?:,\d+)*\] vs\. \[[\d,]*\]"
+    r"|\[[\d,]*\] vs\. \[(?:\d+,)*0(?:,\d+)*\])",
+    "InvalidArgumentError: Incompatible shapes: [32] vs. [0]",
+    "Invalid argument: Incompatible shapes: [0,3] vs. [16,3]",
+    needs="Incompatible shapes",
+)
+"""An error of shapes, one of which has no rows."""
+SEVERAL_GRAPHS = LineRule(
+    r"(?i)\b(?:sets?|lists?|batch(?:es)?|number|thousands|hundreds|collection|dozens) of (?:\w+ ){0,2}"
+    r"graphs\b"
+    r"|(?<![\d.])[1-9][\d,]{1,8}k? (?:[a-z]+ ){0,2}graphs\b|\bgraphs,? each\b|\beach graph\b"
+    r"|\bgraphs per batch\b",
+    "I have a training set of graphs, each with 300 nodes",
+    "with 5000 graphs it needs 80 GB",
+    "each graph has some 2000 edges",
+    needs="graph",
+)
+"""The data are many graphs, of which several go through the network at once."""
 WHOLE_FEED = LineRule(
     r"\b(?:eval|run)\([^\n]{0,80}\{[^}\n]{0,60}\b(?:test|valid\w*|eval)(?:_set)?[._]"
     r"(?:images|x|X|data|inputs|set)"
@@ -1158,6 +1177,8 @@ TOLD_BESIDES = {
     "a row of top": ROW_OF_TOP,
     "feeding a whole set": WHOLE_FEED,
     "graph network": GRAPH_NETWORK,
+    "several graphs": SEVERAL_GRAPHS,
+    "an empty array": EMPTY_ARRAY,
     "a workspace beyond its limit": REFUSED_WORKSPACE,
     "memory free beside a library": FREE_BESIDE,
     "a batch of one": BATCH_OF_ONE,
