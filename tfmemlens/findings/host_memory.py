@@ -142,7 +142,7 @@ from tfmemlens.findings.support.told_again import (
 from tfmemlens.findings.support.watching import find_what_grows
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import human_size
@@ -320,7 +320,9 @@ def _why_refused(case: Case, moment: Moment, pinned: bool) -> str:
     failed = moment.request.failed
     said = failed.line.text if failed.line else ""
     because = ""
-    if waits_for_another(moment):
+    if died := _client_that_died(case, failed):
+        because = f"{died.place} says that it is the client that fails, and not the server"
+    elif waits_for_another(moment):
         asked = f" for {human_size(failed.size)}" if failed.size else ""
         kind = ", most likely of host RAM" if words_of_a_client(case, moment) else ""
         because = (
@@ -507,6 +509,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         return
     if bug := no_lack(case, moment):
         yield bug.remedy
+        return
+    if _client_that_died(case, failed):
+        yield from _OF_A_CLIENT
         return
     if listed := logged(failed):
         yield listed.remedy
@@ -735,6 +740,23 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield remedies.smaller_requests(case)
     if "bad_alloc" in said and not serving:
         yield from _SLABS
+
+
+def _client_that_died(case: Case, failed: FailedRequest) -> Line | None:
+    """The line that says that it was the client of a server which got no host RAM."""
+    said = failed.line.text if failed.line else ""
+    serving = situation(case).program == "TensorFlow Serving"
+    return case.capture.surroundings.shows("the client died") if serving and "bad_alloc" in said else None
+
+
+_OF_A_CLIENT = (
+    Remedy(
+        "look at the client's process: how much RAM it holds as it builds the request, and its limit (cgroup,"
+        " ulimit -v); the server's log says whether the request came there at all",
+        slug="watch-the-client",
+    ),
+    Remedy("send fewer examples in a request, several requests for a large batch", slug="smaller-requests"),
+)
 
 
 def _of_a_server(case: Case) -> Iterator[Remedy]:

@@ -54,6 +54,16 @@ MANY_SERVED = LineRule(
     ),
 )  # fmt: skip
 """Much was asked of a server at once."""
+CLIENT_DIED = LineRule(
+    r"(?i)\b(?:OOM|error|exception|crash\w*|bad_alloc|failure)\b[^.\n]{0,40}\b(?:on|in|at|by|from)"
+    r" (?:the |my |our )?client\b(?!'s| requests?)"
+    r"|\bclient (?:process |program |side |itself )?(?:crash|die[sd]|abort|ran out|runs out"
+    r"|(?:is|was) killed)",
+    "the failure is seen on the client, when it sends 300 rows",
+    "our client crashes, and the server goes on",
+    needs="client",
+)
+"""The process that sends requests is the one that died."""
 RELEASE = LineRule(
     r"(?i)(?:\bserving|\bmodel ?server)\b[^\d\n]{0,40}(?<![\d.])v?[12]\.\d{1,2}(?:\.\d{1,2})?(?![\d.]*\d)",
     "docker run tensorflow/serving:2.8.2",
@@ -67,4 +77,5 @@ TOLD_OF_SERVERS = {
     "an empty result": EMPTY_RESULT,
     "a served call": SERVED,
     "many served calls": MANY_SERVED,
+    "the client died": CLIENT_DIED,
 }
