@@ -26,7 +26,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB, Size, human, human_size, percent
+from tfmemlens.units import GIB, MIB, Size, human, human_size, percent
 
 BASIS = Basis.MEASURED
 EXPLAINS = "what TensorFlow could not get of the device"
@@ -441,11 +441,15 @@ def _as_a_library_says(case: Case) -> tuple[int, str] | None:
     return int(match["total"]), f"; {human(int(match['free']))} was free in the end ({line.place})"
 
 
+_OF_NO_GPU = 256 * MIB
+"""No GPU of its own memory that TensorFlow runs on has so little."""
+
+
 def _small_share(
     device: DeviceInfo, settings: Mapping[str, str], stated: tuple[int, str] | None = None
 ) -> tuple[int, Evidence] | None:
     """TensorFlow got little of the device when it made it: less than 40 % of what the log, another line or
-    the GPU's name says it has, and no setting says so.
+    the GPU's name says it has, or next to nothing of one whose size is not known, and no setting says so.
     """
     if device.limit is None or "per_process_gpu_memory_fraction" in settings or "memory_limit" in settings:
         return None
@@ -454,6 +458,12 @@ def _small_share(
     known = stated[0] if stated else least_bytes(device.model) or 0
     whole = device.total.bytes if device.total else known
     got = device.limit.bytes
+    if not whole and device.model and 0 < got < _OF_NO_GPU:
+        return got, Evidence(
+            f"TensorFlow got only {human(got)} of this GPU ({device.model}): the rest was taken before it"
+            " started",
+            device.line,
+        )
     if not 0 < got < 0.4 * whole:
         return None
     has = human(whole) if device.total or stated else f"{whole // GIB} GiB or more"

@@ -96,7 +96,25 @@ def _meaning(case: Case, failed: FailedRequest) -> str | None:
         alive = _ALIVE.search(failed.line.text) if failed.line else None
         how_many = f" ({int(alive['graphs']):,} are alive in the process)" if alive else ""
         return f"the driver had no memory left for one more CUDA graph of a compiled program{how_many}"
-    return _MEANING.get(failed.kind)
+    return _beside_room(case, failed) or _MEANING.get(failed.kind)
+
+
+_ROOM = 0.8
+"""Share of the pool that is in use at most, where its room is worth naming."""
+
+
+def _beside_room(case: Case, failed: FailedRequest) -> str:
+    """What a refused copy means where the map of the pool shows that much of it is free."""
+    if failed.kind is not RequestKind.COPY or failed.shape is not None or failed.size:
+        return ""
+    states = (moment.incident.state for moment in case.moments if moment.incident and moment.request)
+    used = next((state.occupied for state in states if state.occupied is not None), None)
+    if used is None or used > _ROOM:
+        return ""
+    return (
+        f"a tensor to be copied to the device found no room, although only about {round(100 * used)} % of the"
+        " pool was in use: most likely it is larger than the rest, as a whole array is"
+    )
 
 
 def _of_code(case: Case, failed: FailedRequest) -> bool:

@@ -32,7 +32,7 @@ from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB, human
+from tfmemlens.units import MIB, human, human_size
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes"
@@ -93,6 +93,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f"{'; ' if known else ''}the GPU's own memory ran out, and `{use.what}` ({use.line.place})"
             )
             known += " shows the machine's RAM"
+        known = known or _refused_by_the_driver(moment)
         what = f"{known}; {_NOT_KNOWN}" if known else _NOT_KNOWN
         yield Finding(
             severity=Severity.FACTOR,
@@ -106,7 +107,7 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
             remedies=tuple(_remedies(case, moment)),
-            rules_out=("smaller-batch",) if _draws(request) or _windows(request) else (),
+            rules_out=_ruled_out(case, request),
             moment=index,
         )
 
@@ -129,6 +130,18 @@ _SEE_THE_GPU = Remedy(
     "nvidia-smi   # then: CUDA_VISIBLE_DEVICES=-1 before the command computes on the CPU",
     slug="see-device-users",
 )
+
+
+def _refused_by_the_driver(moment: Moment) -> str:
+    """What refused regions tell, the smallest of which any device has room for, unless it is full."""
+    refused = moment.incident.driver_failures if moment.incident else ()
+    size, line = min(refused, key=lambda each: each[0].bytes, default=(None, None))
+    if size is None or line is None or size.bytes >= _LARGE_BYTES:
+        return ""
+    return (
+        f"the driver refused even {human_size(size)} more ({line.place}): the GPU itself was full, by this"
+        " process's pool or by another process"
+    )
 
 
 def _is_lone_tensor(request: Request) -> bool:
@@ -279,6 +292,22 @@ _BLOCKS = Remedy(
 )
 
 
+_SPARSE = Remedy(
+    "if its rows are the nodes of a graph, keep the graph sparse, where only edges count: give the layers the"
+    " adjacency as a SparseTensor, and make no array of it before (todense, toarray)",
+    "a = tf.sparse.reorder(tf.SparseTensor(edges, weights, (n, n)))   # libraries: scipy.sparse.csr_matrix",
+    slug="sparse-product",
+)
+_NO_BATCH = 20_000
+"""So many rows on both sides are no batch against itself."""
+
+
+def _ruled_out(case: Case, request: Request) -> tuple[str, ...]:
+    """What changes nothing of draws, windows, and very many rows against each other."""
+    pairs = _pairs(request) >= _NO_BATCH and _has_no_batch(case, request)
+    return ("smaller-batch", "gradient-accumulation") if pairs or _draws(request) or _windows(request) else ()
+
+
 class _Vocabulary(NamedTuple):
     """A last dimension that the text calls a vocabulary's size."""
 
@@ -425,6 +454,8 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         yield _DRAW_IN_PARTS
         return
     if _pairs(moment.request):
+        if situation(case, moment).training and _has_no_batch(case, moment.request):
+            yield _SPARSE
         yield _BLOCKS
     owner = moment.request.owner
     full = finds_a_full_device(case, moment)

@@ -73,8 +73,10 @@ COPY = LineRule(
     needs="Failed copying input tensor",
 )
 DST = LineRule(
-    rf"(?:Error copying tensor to device: (?P<device>{DEVICE})\. )?Dst tensor is not initialized",
+    rf"(?:Error copying tensor to device: (?P<device>{DEVICE})\. |(?P<op>_EagerConst): )?Dst tensor is not"
+    r" initialized",
     "InternalError: Dst tensor is not initialized.",
+    "_EagerConst: Dst tensor is not initialized",
     "RuntimeError: Error copying tensor to device: /job:localhost/replica:0/task:0/device:GPU:0. Dst tensor"
     " is not initialized.",
     needs="Dst tensor is not initialized",
@@ -233,9 +235,9 @@ _NONE = regex(r"(?i)\A(?:er|ed|s)?[`'\"]?\s?[:= ]\s?['\"]?(?:false|no|0)\b")
 KILLED = LineRule(
     r"oom[-_]kill|\b(?:was )?OOM[- ]killed\b"
     r"|Out of memory: Kill(?:ed)? process|(?:exit(?:ed with)? (?:code|status):? "
-    r"|exit(?:s|ed)? with (?:(?:exit )?(?:code|status):? )?"
+    r"|exit(?:s|ed)? with (?:(?:exit )?(?:status code|code|status):? )?"
     r"|exited with code"
-    r" |status |exitcode *[:=] *)(?:137|-9)\b|non-zero exit (?:status|code) 247\b|OOMKilled|SIGKILL"
+    r" |status |exitcode *[:=] *)(?:137|-9|247)\b|OOMKilled|SIGKILL"
     r"|(?:terminated (?:by|due to)|died (?:with|by|from|of)|exited(?: on| with| by)?|killed by|was sent)"
     r" signal 9\b|[Cc]group out of memory: Kill"
     r"|Runtime exited with error: signal: killed|(?i:exit code):? +137\b"
@@ -256,6 +258,7 @@ KILLED = LineRule(
     "Out of memory: Kill process 8123 (python3) score 891",
     "exited with exit code 137",
     "the container exits with code 137",
+    "trial 3: worker 2 exit with status code 247",
     "docker run --memory 8g ... exits with 137 while the buffer fills",
     "2000 6.2 GB | 4000 11.9 GB ... Killed",
     "[1] [WARNING] Worker with pid 9 was terminated due to signal 9",
@@ -483,7 +486,9 @@ class IndirectFailureCollector:
 
     def _words(self, text: str, line: Line) -> IndirectFailure | None:
         if match := DST.search(text):
-            return IndirectFailure(line, kind=RequestKind.COPY, what="copy", device=match["device"])
+            return IndirectFailure(
+                line, kind=RequestKind.COPY, what="copy", device=match["device"], op=match["op"]
+            )
         if LAUNCH.search(text):
             return IndirectFailure(line, kind=RequestKind.DRIVER, what="kernel launch")
         if match := PROFILING.search(text):
