@@ -122,6 +122,10 @@ _TOOLS = (
         "`train_patch_size` of the Config",
         tiles="`n_tiles=(2, 4, 4)` of predict_instances, one number for each axis",
     ),
+    Tool(
+        "CSBDeep",
+        tiles="a larger `n_tiles` (of `predict`, or in the program's settings), one number for each axis",
+    ),
 )
 _APPLIED = (
     Tool(

@@ -65,11 +65,17 @@ RETINANET = LineRule(
     needs=("retinanet",),
 )
 STARDIST = LineRule(
-    r"(?i)\bstar-?dist|\bn_tiles\b",
+    r"(?i)\bstar-?dist|\bpredict_instances(?:_big)?\b",
     "I train a StarDist model in 3D",
     "model.predict_instances(x, n_tiles=(1, 4, 4))",
-    needs=("stardist", "star-dist", "n_tiles"),
+    needs=("stardist", "star-dist", "predict_instances"),
 )
+CSB_DEEP = LineRule(
+    r"(?i)\bn_tiles\b|\bcsb-?deep\b|\bcryo-?care\b",
+    "restored = model.predict(volume, axes='ZYX', n_tiles=(1, 4, 4))",
+    needs=("n_tiles", "csb", "cryo"),
+)
+"""The base of StarDist, CARE, Noise2Void and cryoCARE, which all cut what they predict in the same tiles."""
 RASA = LineRule(
     r"(?i)\brasa\b|\bDIETClassifier\b|\bTEDPolicy\b",
     "When running rasa train with 30,000 examples",
@@ -155,5 +161,6 @@ TOOLS = {
     "tool: DeepLab": DEEPLAB,
     "tool: keras-retinanet": RETINANET,
     "tool: StarDist": STARDIST,
+    "tool: CSBDeep": CSB_DEEP,
 }
 """What is used, and how a line tells it."""
