@@ -130,3 +130,43 @@ def test_a_gpu_of_unknown_size_has_more_than_next_to_nothing() -> None:
 @pytest.mark.parametrize("end", ["exit with status code 247", "exited with code 247"])
 def test_the_status_of_a_kill_is_known_in_eight_bits(end: str) -> None:
     assert found(f"Process 4 {end}", "host-memory")
+
+
+JETSON = (
+    "on a Jetson Nano\nW tensorflow/core/framework/op_kernel.cc:1401] OP_REQUIRES failed at {} :"
+    " Resource exhausted: "
+)
+REFUSED = "OOM when allocating tensor with shape[4,32,240,320] and type float on GPU:0 by allocator GPU_0_bfc"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "slug"),
+    [("conv_grad_input_ops.cc:1069", "train-elsewhere"), ("conv_ops.cc:693", "smaller-model")],
+)
+def test_a_board_that_trains_is_not_told_to_convert_its_model(kernel: str, slug: str) -> None:
+    told = found(JETSON.format(kernel) + REFUSED, "shared-memory-board")[0]
+    assert told.remedies[1].slug == slug
+
+
+def test_a_refused_process_of_a_program_that_leaks() -> None:
+    told = found("Our program is leaking memory.\nOSError: [Errno 12] Cannot allocate memory", "host-memory")[
+        0
+    ]
+    assert "line 1 says that it grows" in told.because
+    plain = found("We start it twice.\nOSError: [Errno 12] Cannot allocate memory", "host-memory")[0]
+    assert "grows" not in plain.because
+
+
+def test_a_hint_and_a_verdict_are_no_two_ways_to_run_it() -> None:
+    text = (
+        "OOM when allocating tensor with shape[64,512,512] and type float\n"
+        "Hint: If you want to see a list of allocated tensors when OOM happens, add"
+        " report_tensor_allocations_upon_oom to RunOptions for current allocation info.\n\n"
+        "It is an OOM error and not a problem of our layer.\n"
+    )
+    assert found(text, "tests-of-the-writer") == []
+
+
+def test_a_question_about_the_batch_sets_none() -> None:
+    told = explained("Do you use a batch size 5000?\n" + REFUSED).case.capture.surroundings
+    assert told.setting("batch_size") is None

@@ -399,6 +399,9 @@ def _why_refused(case: Case, moment: Moment, pinned: bool) -> str:
             because += f"; one sample was being read (`{frame.name}`)"
         if evaluated := case.capture.surroundings.evaluating:
             because = f"it was in an evaluation ({evaluated.place}), beside what the training holds"
+        grows = case.capture.surroundings.shows("growing in words")
+        if grows and not (failed.size or made or frame or evaluated) and not is_of_a_restore(grows):
+            because += f"; {grows.place} says that it grows: a larger limit only delays the end"
     return because
 
 
@@ -570,7 +573,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield MORE_PINNED
     elif waits_for_another(moment):
         yield WAIT_FOR_EACH_CALL
-    elif "bad_alloc" in said and grows:
+    elif grows and ("bad_alloc" in said or "Errno 12]" in said):
         yield from of_growth(case)
     else:
         unexplained = not grows and _no_gpu_shown(case, moment, said)

@@ -16,7 +16,7 @@ from tfmemlens.findings.support.rows import failures, on_host
 from tfmemlens.findings.support.weights import finds_a_full_device
 from tfmemlens.knowledge.gpu_memory import shares_ram
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
-from tfmemlens.model.attribution import Kind
+from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.units import GIB, human_size
@@ -52,9 +52,16 @@ def check(case: Case) -> Iterator[Finding]:
             because=because,
             explains=explains,
             evidence=(Evidence(f"the device is {name}", line),),
-            remedies=what_helps(name),
+            remedies=what_helps(name, trains=_trains(moment)),
             moment=index,
         )
+
+
+def _trains(moment: Moment) -> bool:
+    """Whether it failed on the way back or in an update, as its op or its C++ kernel shows."""
+    request = moment.request
+    of_gradients = request is not None and "_grad_" in (request.failed.kernel or "")
+    return of_gradients or (request is not None and request.owner.phase in (Phase.GRADIENT, Phase.OPTIMIZER))
 
 
 def _is_weight(moment: Moment) -> bool:

@@ -17,6 +17,11 @@ ADD_SWAP = Remedy(
     " swapon /swapfile",
     slug="add-swap",
 )
+_TRAIN_ELSEWHERE = Remedy(
+    "train on another machine, and let the board run the trained model: a step keeps the outputs of all"
+    " layers for the gradients; here only a batch of 1, smaller inputs or a smaller net can fit",
+    slug="train-elsewhere",
+)
 
 
 def board(case: Case) -> tuple[str, Line | None] | None:
@@ -29,12 +34,14 @@ def board(case: Case) -> tuple[str, Line | None] | None:
     return stated if stated and stated[0] in (JETSON, RASPBERRY_PI) else None
 
 
-def what_helps(name: str, converts: bool = False) -> tuple[Remedy, ...]:
+def what_helps(name: str, converts: bool = False, trains: bool = False) -> tuple[Remedy, ...]:
     """The board's own remedies: its RAM is small, and all programs take from it. A conversion with TensorRT
-    that fails is no way to a smaller model.
+    that fails is no way to a smaller model, and none helps who trains.
     """
     small = name == RASPBERRY_PI
     other = "" if converts else "convert it with TensorRT in float16, or "
+    if trains:
+        return (*what_helps(name)[:1], _TRAIN_ELSEWHERE, *what_helps(name)[2:])
     return (
         Remedy(
             "free RAM before the program starts: run without a desktop, close browsers and other programs,"

@@ -23,6 +23,7 @@ behind a bare name is a tuple's, and what follows it no value: `(batch_size, 128
 _ADVICE = regex(
     r"\A\s*#(?!SBATCH |PBS |BSUB )"
     r"|(?<!\bI )\btry\b"
+    r"|\b(?:do|did|have) you\b"
     r"|\b(?:consider|maybe|perhaps|should|could|can|might|recommend\w*|suggest\w*|instead of)\b"
     r"|variable ['\"]?\Z"
     r"|\bdef (?:fit|evaluate|predict|train|test)(?:_generator|_loop|_on_batch)?\(self\b",
