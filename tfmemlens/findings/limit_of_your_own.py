@@ -13,6 +13,7 @@ less.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import part_for_jax, remedies
@@ -274,6 +275,9 @@ def _share(text: str) -> float:
         return 0.0
 
 
+_FLOAT_BYTES = 4
+
+
 def _unmeasured(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
     """Where no allocator tells its limit: what the setting states is all that there is."""
     told, request = case.capture.surroundings, moment.request
@@ -297,6 +301,9 @@ def _unmeasured(case: Case, moment: Moment, index: int) -> Iterator[Finding]:
     need = request.needed_bytes
     if not room and told.setting("memory_limit"):
         return
+    as_float32 = _FLOAT_BYTES * math.prod(size or 0 for size in request.failed.shape or (0,))
+    if 0 < (_named(case) or 0) < (need or as_float32):
+        return  # no part of the GPU holds it
     because = f"the program lets TensorFlow have only {has} (`{name}`, {line.place})"
     if need and room:
         because += f", and this request alone is {human(need)}"

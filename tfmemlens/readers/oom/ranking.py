@@ -6,7 +6,7 @@ from collections import Counter
 
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.patterns import regex
-from tfmemlens.readers.oom.same_failure import IncidentDraft, heads_the_text, is_title
+from tfmemlens.readers.oom.same_failure import IncidentDraft, heads_the_text
 from tfmemlens.values import replace
 
 
@@ -54,7 +54,8 @@ def _is_title(draft: IncidentDraft) -> bool:
     """Whether only the heading of a post tells of a failure: the log below it says more, of this one or the
     next.
     """
-    return bool(draft.tellings) and not draft.dumps and all(is_title(each.line) for each in draft.tellings)
+    alone = bool(draft.tellings) and not draft.dumps
+    return alone and all(heads_the_text(each.line) for each in draft.tellings)
 
 
 def _last_story(incidents: list[tuple[Incident, IncidentDraft]]) -> int:
