@@ -170,3 +170,27 @@ def test_a_hint_and_a_verdict_are_no_two_ways_to_run_it() -> None:
 def test_a_question_about_the_batch_sets_none() -> None:
     told = explained("Do you use a batch size 5000?\n" + REFUSED).case.capture.surroundings
     assert told.setting("batch_size") is None
+
+
+def test_a_log_comes_before_the_heading_that_names_another_tensor() -> None:
+    text = (
+        "Our server fails with OOM when allocating tensor with shape[1024]\n"
+        "Stats:\nLimit:                  4000000000\nInUse:                  3999990000\n"
+        "MaxInUse:               3999990000\nNumAllocs:                    9000\n"
+        "MaxAllocSize:            200000000\n"
+        "W tensorflow/core/common_runtime/bfc_allocator.cc:275] " + 100 * "*" + "\n"
+        "W tensorflow/core/framework/op_kernel.cc:1273] OP_REQUIRES failed at cwise_ops_common.cc:70 :"
+        " Resource exhausted: OOM when allocating tensor with shape[1,200,100,8] and type float on"
+        " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n"
+    )
+    request = explained(text).case.moments[0].request
+    assert request is not None and request.failed.shape == (1, 200, 100, 8)
+
+
+@pytest.mark.parametrize(("rows", "own"), [("30000,16,90,90", False), ("300,16,90,90", True)])
+def test_a_request_above_the_whole_gpu_is_no_matter_of_a_part(rows: str, own: bool) -> None:
+    text = (
+        "on a GPU card with 8GB of memory\nconfig.gpu_options.per_process_gpu_memory_fraction = 0.3\n"
+        f"Resource exhausted: OOM when allocating tensor with shape[{rows}]"
+    )
+    assert bool(found(text, "limit-of-your-own")) is own
