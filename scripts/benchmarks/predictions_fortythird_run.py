@@ -354,8 +354,8 @@ def sleighs(case):
     names = ["letter%d" % i for i in range(5)]
     outs = [L.Dense(36, activation="softmax", name=n)(L.Dense(64, activation="relu")(x)) for n in names]
     return keras.Model(side, outs), {
-        "losses": {n: "sparse_categorical_crossentropy" for n in names},
-        "outs": {n: 36 for n in names},
+        "losses": dict.fromkeys(names, "sparse_categorical_crossentropy"),
+        "outs": dict.fromkeys(names, 36),
         "metrics": {n: ["accuracy"] for n in names},
     }
 

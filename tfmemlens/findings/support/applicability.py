@@ -173,6 +173,7 @@ TABLE: dict[str, Applicability] = {
     "fewer-entries": Applicability(devices=_HOST),
     "narrow-array": Applicability(devices=_HOST),
     "more-ram-for-wsl": Applicability(devices=_HOST, shell=True),
+    "install-without-cache": Applicability(shell=True),
     "read-the-kernel-log": Applicability(devices=_HOST, done="platform=Windows", shell=True),
     "save-in-parts": Applicability(shell=True),
     "newer-release": _ANYWHERE,

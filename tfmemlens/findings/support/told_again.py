@@ -361,7 +361,7 @@ def _predicts(case: Case, line: Line) -> Grower:
     told = case.capture.surroundings
     if once := _predicts_once(told) or _given_a_generator(told, line):
         return once
-    if several := _several_calls(case, line) or _called_directly(case):
+    if several := _several_calls(case, line) or _loaded_and_called(case):
         return several
     if called := _called_directly(case):
         what = f"`{called.text.strip()}` ({called.place}) is run again and again"
@@ -504,7 +504,7 @@ _LOADED = regex(
 )
 
 
-def _called_directly(case: Case) -> Grower | None:
+def _loaded_and_called(case: Case) -> Grower | None:
     """A loaded model that the quoted code calls itself, and whose predict it does not."""
     code = code_lines(case.capture.surroundings)
     if any(".predict" in each.text for each in code):
