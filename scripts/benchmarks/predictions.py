@@ -1967,7 +1967,7 @@ def limit(results: dict[str, Any], out: Path, pythons: dict[str, str], until: st
             known[name] = found["ran"]
             _write(out, results)
             print(case["key"], name, known[name], flush=True)
-            if found["ran"]:
+            if found["ran"] or "arrays_bytes" not in found:  # a session is fed, and holds none
                 break
             high += found["arrays_bytes"]
 
