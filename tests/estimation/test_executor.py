@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tfmemlens.estimation.graph_step.executor import Executor
+from tfmemlens.estimation.graph_step.folding import _merged
 from tfmemlens.estimation.graph_step.rewriting import _pushed_down, ordered
 from tfmemlens.estimation.graph_step.tokens import Memory, Token
 from tfmemlens.knowledge.bfc import Pool
@@ -165,3 +166,29 @@ def test_in_a_long_training_every_small_kernel_is_cheap() -> None:
         executor.step()
         orders.append([name for name in executor.order if name in ("a", "b")])
     assert orders == [["b", "a"], ["a", "b"]]
+
+
+def zeros(name: str, *inputs: str) -> Node:
+    return Node(name, "Const", inputs, attributes={"value": Constant((4,), "float32"), "dtype": "float32"})
+
+
+def test_zeros_of_two_loops_stay_apart() -> None:
+    """Each waits for an iteration of its own loop: one for both would wait for ever in the other."""
+    made = _merged(Graph({name: zeros(name) for name in ("a/zeros", "b/zeros")}))
+    apart = _merged(Graph({name: zeros(name, f"^{name[0]}/turn") for name in ("a/zeros", "b/zeros")}))
+    assert (len(made), len(apart)) == (1, 2)
+
+
+def test_an_unknown_bound_is_not_reached_in_a_loop() -> None:
+    """`cond(time >= length, copy, call_cell)` of dynamic_rnn calls the cell."""
+    nodes = [
+        Node("past", "GreaterEqual", ("time", "length")),
+        Node("before", "Less", ("time", "length")),
+        Node("all", "All", ("past", "axes")),
+        Node("going_on", "LogicalNot", ("all",)),
+        Node("ending", "LogicalNot", ("before",)),
+    ]
+    graph = Graph({node.name: node for node in nodes})
+    executor = Executor(graph, Memory(Pool()), (), lambda _: [], {})
+    likely = {name: executor._likely(name) for name in graph.nodes}
+    assert likely == {"past": 0, "before": 1, "all": 0, "going_on": 1, "ending": 0}

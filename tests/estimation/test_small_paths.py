@@ -161,7 +161,7 @@ def test_an_unknown_condition_holds_a_few_times() -> None:
     walker._note = lambda text: walker.notes.append(text)
 
     def side(condition: str, frame: str, iteration: int, *values: int) -> int:
-        walker.turn = Made(name=frame), iteration
+        walker.turn = Made(name=frame, parent=None), iteration
         call: Any = Made(values=lambda port: values, node=Node("s", "Switch", ("x", condition)))
         return executor.Executor._predicate(walker, call)
 

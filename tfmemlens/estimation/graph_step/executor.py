@@ -43,6 +43,9 @@ _OWN = (
 )  # fmt: skip
 _MAX_ITERATIONS = 100_000
 _UNKNOWN_TURNS = 8
+_BEYOND = ("Greater", "GreaterEqual")
+_HANDED_ON = ("All", "Any", "Identity", "Reshape", "Squeeze", "Switch", "Enter")
+_MOST_STEPS_BACK = 8
 
 
 def _updates(op: str) -> bool:
@@ -322,12 +325,29 @@ class Executor:
         if known:
             return int(bool(known[0]))
         condition = split_reference(call.node.inputs[1])[0]
-        if self.graph.op_of(condition) != "LoopCond":
-            self._note(f"the condition of {call.node.name} is not known: the branch is taken to be taken")
-            return 1
         frame, iteration = self.turn
+        if self.graph.op_of(condition) != "LoopCond":
+            side = self._likely(condition) if frame.parent is not None else 1
+            chosen = "true" if side else "false"
+            self._note(f"the condition of {call.node.name} is not known: it is taken to be {chosen}")
+            return side
         self.guessed[frame.name] = call.node.name
         return int(iteration < self.turns.get(frame.name, _UNKNOWN_TURNS))
+
+    def _likely(self, name: str) -> int:
+        """Whether an unknown condition in a loop's body holds: its counter has not reached a bound, such as
+        the length of a sequence.
+        """
+        for _ in range(_MOST_STEPS_BACK):
+            op, inputs = self.graph.op_of(name), self.graph.inputs_of(name)
+            if op in _BEYOND:
+                return 0
+            if op == "LogicalNot":
+                return 1 - self._likely(split_reference(inputs[0])[0])
+            if op not in _HANDED_ON or not inputs:
+                break
+            name = split_reference(inputs[0])[0]
+        return 1
 
     def tell_guesses(self) -> None:
         """Note of each loop whose condition was not known how often it was taken to run."""

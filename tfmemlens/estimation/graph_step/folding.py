@@ -183,14 +183,17 @@ def _moved(reference: str, moved: Mapping[str, str], nodes: Mapping[str, Node]) 
 
 
 def _merged(graph: Graph) -> Graph:
-    """Zeros of one shape that stand beside one variable (`_class`), or beside none, are one constant."""
+    """Zeros of one shape that stand beside one variable (`_class`), or beside none, and wait for the same (an
+    iteration of one loop), are one constant.
+    """
     same: dict[tuple[object, ...], str] = {}
     renamed: dict[str, str] = {}
     for name in sorted(graph.nodes):
         node = graph.nodes[name]
         value = node.attributes.get("value")
         if node.op == "Const" and _ZEROS.search(name) and isinstance(value, Constant):
-            kept = same.setdefault((value.shape, value.dtype, node.attributes.get("_class")), name)
+            alike = (value.shape, value.dtype, node.attributes.get("_class"), node.inputs)
+            kept = same.setdefault(alike, name)
             if kept != name:
                 renamed[name] = kept
     nodes = {
