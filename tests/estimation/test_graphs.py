@@ -10,13 +10,15 @@ import pytest
 
 from tests.conftest import SAMPLES
 from tfmemlens.cli.main import main
-from tfmemlens.errors import UsageError
+from tfmemlens.errors import Unpredictable, UsageError
+from tfmemlens.estimation.graph_step import capture as graph_capture
 from tfmemlens.estimation.graph_step.session import candidates, of_graph
 from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.tensor import Constant
 from tfmemlens.readers.formats.graph_file import read_graph
 from tfmemlens.use_cases.estimate import estimate_graph
+from tfmemlens.values import replace
 
 STEPS = SAMPLES / "fit"
 GRAPHS = sorted(STEPS.glob("*.meta.gz"))
@@ -206,3 +208,30 @@ def test_the_gradient_of_a_reduction_keeps_the_shape(axis: int) -> None:
     shapes = {row.node: row.shape for row in timeline.table}
     assert shapes["cast"] == (4, 20, 32)
     assert timeline.peak_bytes < 10 * 4 * 20 * 32 * 4
+
+
+def _of_segments(ids: str, op: str = "UnsortedSegmentSum") -> Graph:
+    nodes = [
+        Node("owner", "Placeholder", attributes={"shape": (None,), "dtype": "int32"}),
+        Node("rows", "Placeholder", attributes={"shape": (None, 8), "dtype": "float32"}),
+        Node("flat", "Reshape", ("owner", "to")),
+        Node("made", "Unique", ("owner",)),
+        Node("sums", op, ("rows", ids, "count")),
+    ]
+    return Graph({node.name: node for node in nodes})
+
+
+@pytest.mark.parametrize("op", ["UnsortedSegmentSum", "SegmentMean"])
+def test_a_graph_of_rows_that_belong_to_samples_has_no_one_batch(op: str) -> None:
+    """Atoms of molecules: 18 to each sample were taken for one, and a step of 120 MiB told as 6."""
+    with pytest.raises(Unpredictable, match="owner tells sums"):
+        graph_capture._check_one_batch(_of_segments("flat", op), ["rows", "sums"])
+
+
+def test_near_misses_of_rows_that_belong_to_samples() -> None:
+    graph_capture._check_one_batch(_of_segments("made"), ["sums"])
+    graph_capture._check_one_batch(_of_segments("flat", "GatherV2"), ["sums"])
+    gradient = replace(_of_segments("flat").nodes["sums"], name="gradients/sums")
+    graph_capture._check_one_batch(
+        Graph({**_of_segments("flat").nodes, gradient.name: gradient}), [gradient.name]
+    )

@@ -27,7 +27,7 @@ from tfmemlens.knowledge.bfc import Call, RecordedPool
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.knowledge.ops.table import Output, those
 from tfmemlens.model.capture import Capture, Hints, Source
-from tfmemlens.model.graph import Graph
+from tfmemlens.model.graph import Graph, split_reference
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.timeline import Timeline
@@ -243,6 +243,36 @@ def _check(graph: Graph, fetches: Sequence[str]) -> None:
             "export the function of one step, without the loop round it",
         )
     check(graph, names)
+    _check_one_batch(graph, names)
+
+
+_SEGMENTED = ("SegmentMax", "SegmentMean", "SegmentMin", "SegmentSum")
+_SAME_ELEMENTS = ("Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StridedSlice")
+
+
+def _check_one_batch(graph: Graph, names: Sequence[str]) -> None:
+    """Raises Unpredictable where an input says to which sample each row belongs: rows are then more than
+    samples, and how many each open size stands for is not known.
+    """
+    for name in names:
+        node = graph.nodes[name]
+        if not node.op.removeprefix("Unsorted").startswith(_SEGMENTED) or name.startswith("gradients"):
+            continue
+        source = graph.nodes.get(split_reference(node.inputs[1])[0])
+        while source is not None and source.op in _SAME_ELEMENTS:
+            source = graph.nodes.get(split_reference(source.inputs[0])[0])
+        shape = source.attributes.get("shape") if source is not None else None
+        if (
+            source is not None
+            and source.op in roles.PLACEHOLDERS
+            and isinstance(shape, tuple)
+            and None in shape
+        ):
+            raise Unpredictable(
+                f"the graph cannot be predicted: {source.name} tells {name} to which sample or node each row"
+                " belongs, so the open sizes of its inputs are not one batch",
+                _TRACE_IT,
+            )
 
 
 def _default(graph: Graph, settings: StepSettings) -> list[str]:
