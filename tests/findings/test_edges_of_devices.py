@@ -92,7 +92,7 @@ def test_what_tensorflow_logged_of_its_device(
         ("Tesla T4", 559, ("memory_limit",), None),
         ("Tesla T4", 559, ("per_process_gpu_memory_fraction",), None),
         ("Orin", 1, (), None),
-        ("a GPU of next year", 1, (), None),
+        ("a GPU of next year", 26, (), None),
         (None, 1, (), None),
     ],
 )

@@ -358,7 +358,7 @@ def test_weights_that_one_device_cannot_hold(
     bytes_: int, capacity: int | None, heavy: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stated: Any = Made(bytes=bytes_, text="7B")
-    monkeypatch.setattr(on_a_tpu, "stated_weights", lambda told: stated)
+    monkeypatch.setattr(on_a_tpu, "weights_of_the_failed", lambda case_, moment_: stated)
     monkeypatch.setattr(on_a_tpu, "framework_of", lambda case_: "jax")
 
     def found(**facts: Any) -> Any:

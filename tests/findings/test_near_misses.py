@@ -256,6 +256,20 @@ CASES: dict[str, tuple[str, str]] = {
         "max_workspace_size_bytes=(1 << 33)\nDefaultLogger runtime.cpp (24) - Cuda Error in allocate: 2\n",
         "max_workspace_size_bytes=(1 << 33)\nDefaultLogger runtime.cpp (24) - Cuda Error in allocate: 3\n",
     ),
+    "an-empty-array": (
+        "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.50GiB.\n"
+        "Incompatible shapes: [3] vs. [0]\n",
+        "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.50GiB.\n"
+        "Incompatible shapes: [3] vs. [9]\n",
+    ),
+    "need-in-words": (
+        "import jax\nWith this release it requires 16TB of memory.\n",
+        "import jax\nWith this release it requires 16 devices.\n",
+    ),
+    "program-of-pytorch": (
+        "It runs out of memory with 40000 points.\n\nimport torch\nx = 1\n",
+        "It runs out of memory with 40000 points.\n\nimport torch\nimport jax\nx = 1\n",
+    ),
     "memory-in-question": (
         "import jax\nThe step with nnx.jit consumes twice memory than the plain one.",
         "import jax\nThe step with nnx.jit takes twice the time of the plain one.",
@@ -541,11 +555,13 @@ CASES: dict[str, tuple[str, str]] = {
         dump(512, 1000, 700) + oom("64,256,256,32") + report("600.00MiB from net/a/Relu"),
     ),
     "outputs-by-size": tuple(
-        dump(15, 255, 255).replace(
+        dump(15, 255, 255)
+        .replace(
             f"1 Chunks of size {255 * MIB} totalling 255.00MiB",
             f"7 Chunks of size {first * MIB} totalling {7 * first}.00MiB\n"
             f"1 Chunks of size {15 * MIB} totalling 15.00MiB",
         )
+        .replace(f"InUse at 7f0000000000 of size {255 * MIB} next 1\n", "")
         + oom("2,96,160,128")
         for first in (30, 31)
     ),

@@ -344,8 +344,8 @@ def test_what_is_no_killed_compiler_is_none(line: str) -> None:
     [
         ("/tmp/tempfile-node3-12", "df -h /tmp"),
         ("/var/tmp/xla_dump.12.ptx", "df -h /var/tmp"),
-        ("/home/me/ckpt/model.ckpt-12.tempstate99", "df -h ."),
-        ("/tmp/checkpoints/step_100", "df -h ."),
+        ("/home/me/ckpt/model.ckpt-12.tempstate99", "df -h   # which is full?"),
+        ("/tmp/checkpoints/step_100", "df -h   # which is full?"),
     ],
 )
 def test_a_full_disk_is_that_of_the_path(path: str, code: str) -> None:

@@ -26,6 +26,7 @@ from tfmemlens.findings.support.rows import (
 from tfmemlens.findings.support.situation import BUILT_IN, TENSORFLOW, situation
 from tfmemlens.knowledge.device_names import CPU
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
+from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -143,7 +144,7 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
     yield from (users, *less) if of_a_weight or one or constant else (*less, users)
 
 
-_OF_NO_BATCH = ("Const", "VarHandleOp", "VariableV2", "Variable")
+_OF_NO_BATCH = roles.CONSTANTS | roles.VARIABLES
 _OF_THE_MODEL = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
 ASSIGNS = regex(r"(?:\S*/)?assign_op\b")
 """The C++ source of the op that gives a variable its first value, before any batch."""

@@ -176,7 +176,7 @@ class WorkingRelease:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ComparedWays:
     """Two ways to run it that the text compares, in its own words: one that works and one that fails."""
 
     works: str
@@ -217,7 +217,7 @@ class Surroundings:
     host_uses: tuple[HostUse, ...] = ()
     """What tools say of the host's RAM."""
     works_in: WorkingRelease | None = None
-    compared: Comparison | None = None
+    compared: ComparedWays | None = None
     soft_warnings: tuple[SoftWarning, ...] = ()
     refusals: tuple[tuple[Size, Line], ...] = ()
     """What the driver refused to the pool of a run that went on without it."""

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tfmemlens.model.capture import Comparison
+from tfmemlens.model.capture import ComparedWays
 from tfmemlens.model.line import Line
 from tfmemlens.readers.oom.contrasts import ContrastCollector
 
 
-def _compared(*lines: str) -> Comparison | None:
+def _compared(*lines: str) -> ComparedWays | None:
     collector = ContrastCollector()
     for number, text in enumerate(lines, 1):
         collector.observe(Line(number, text))

@@ -246,20 +246,16 @@ def _check(graph: Graph, fetches: Sequence[str]) -> None:
     _check_one_batch(graph, names)
 
 
-_SEGMENTED = ("SegmentMax", "SegmentMean", "SegmentMin", "SegmentSum")
-_SAME_ELEMENTS = ("Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StridedSlice")
-
-
 def _check_one_batch(graph: Graph, names: Sequence[str]) -> None:
     """Raises Unpredictable where an input says to which sample each row belongs: rows are then more than
     samples, and how many each open size stands for is not known.
     """
     for name in names:
         node = graph.nodes[name]
-        if not node.op.removeprefix("Unsorted").startswith(_SEGMENTED) or name.startswith("gradients"):
+        if node.op not in roles.SEGMENT_SUMS or name.startswith("gradients"):
             continue
         source = graph.nodes.get(split_reference(node.inputs[1])[0])
-        while source is not None and source.op in _SAME_ELEMENTS:
+        while source is not None and source.op in roles.SAME_ELEMENTS:
             source = graph.nodes.get(split_reference(source.inputs[0])[0])
         shape = source.attributes.get("shape") if source is not None else None
         if (

@@ -44,7 +44,6 @@ _OWN = (
 _MAX_ITERATIONS = 100_000
 _UNKNOWN_TURNS = 8
 _BEYOND = ("Greater", "GreaterEqual")
-_HANDED_ON = ("All", "Any", "Identity", "Reshape", "Squeeze", "Switch", "Enter")
 _MOST_STEPS_BACK = 8
 
 
@@ -344,7 +343,7 @@ class Executor:
                 return 0
             if op == "LogicalNot":
                 return 1 - self._likely(split_reference(inputs[0])[0])
-            if op not in _HANDED_ON or not inputs:
+            if op not in roles.PASSING_CONDITIONS or not inputs:
                 break
             name = split_reference(inputs[0])[0]
         return 1

@@ -85,6 +85,15 @@ ENTERS, EXITS, MERGES, SWITCHES, NEXTS = (
     frozenset((name, f"Ref{name}")) for name in ("Enter", "Exit", "Merge", "Switch", "NextIteration")
 )
 CONTROL = ENTERS | EXITS | MERGES | SWITCHES | NEXTS
+SEGMENT_SUMS = _named(
+    "SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum UnsortedSegmentMax UnsortedSegmentMin"
+    " UnsortedSegmentProd UnsortedSegmentSum"
+)
+"""Their second input says to which row of the result each row belongs."""
+SAME_ELEMENTS = _named("Cast ExpandDims Identity Reshape Squeeze StridedSlice")
+"""Ids that pass through them are the same, or some of them."""
+PASSING_CONDITIONS = _named("All Any Enter Identity Reshape Squeeze Switch")
+"""A condition behind them is that of the first input."""
 CALLS = _named("PartitionedCall StatefulPartitionedCall")
 LOOPS = _named("While StatelessWhile")
 BRANCHES = _named("If StatelessIf")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tfmemlens.model.capture import Comparison
+from tfmemlens.model.capture import ComparedWays
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.values import replace
@@ -81,7 +81,7 @@ class Comparisons:
     """Looks for two sides, sentence by sentence."""
 
     def __init__(self) -> None:
-        self.found: Comparison | None = None
+        self.found: ComparedWays | None = None
         self._sides: list[_Side] = []
         self._number = 0
         self._before: tuple[str, Line] | None = None
@@ -106,7 +106,7 @@ class Comparisons:
             self._compare(side)
             self._sides = [*self._sides[1 - _KEPT :], side]
             if fails and (instead := _INSTEAD.search(words)) and self.found is None:
-                self.found = Comparison(f"with {instead['works']}", line, instead["fails"], line)
+                self.found = ComparedWays(f"with {instead['works']}", line, instead["fails"], line)
 
     def read(self, line: Line, fails: bool | None) -> None:
         """Read a line that may be code, or stand above some: `fails` says how that went."""
@@ -120,7 +120,7 @@ class Comparisons:
             if self._open:
                 code.append(line)
 
-    def value(self) -> Comparison | None:
+    def value(self) -> ComparedWays | None:
         """What differs, of words or of code."""
         works = next((each for each in self._blocks if not each[0].fails and each[1]), None)
         fails = next((each for each in self._blocks if each[0].fails and each[1]), None)
@@ -132,7 +132,7 @@ class Comparisons:
             return self.found
         if self.found and self.found.works_line != works[0].line:
             return replace(self.found, code=differ[0])
-        return Comparison(works[0].words, works[0].line, fails[0].words, fails[0].line, code=differ[0])
+        return ComparedWays(works[0].words, works[0].line, fails[0].words, fails[0].line, code=differ[0])
 
     def _compare(self, side: _Side) -> None:
         if self.found is not None:
@@ -143,7 +143,7 @@ class Comparisons:
             good, bad = (other, side) if side.fails else (side, other)
             if _comparable(good, bad):
                 larger = _larger(good.words, bad.words)
-                self.found = Comparison(good.words, good.line, bad.words, bad.line, larger)
+                self.found = ComparedWays(good.words, good.line, bad.words, bad.line, larger)
                 return
 
 

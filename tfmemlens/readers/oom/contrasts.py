@@ -21,7 +21,7 @@ from tfmemlens.model.capture import (
     ISOLATED,
     NOT_THERE,
     SUSPECTED,
-    Comparison,
+    ComparedWays,
 )
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -465,7 +465,7 @@ class ContrastCollector:
         ends = text.rstrip().endswith((".", "!", "?", ":"))
         self._open = ("" if ends or len(sentences[-1]) > _LONGEST_START else sentences[-1], line.number)
 
-    def compared(self) -> Comparison | None:
+    def compared(self) -> ComparedWays | None:
         """Two ways to run it, of which one works and one fails."""
         return self._comparisons.value()
 

@@ -619,6 +619,7 @@ _WORDS = Words(
     "amp", "jnp.", "dtype=torch.",
     "Device(", "call first", "org.tens", "Sharp", "low.NET", "Keras.NET", "Tensorflow.", "TFTensor",
     "TFSession",
+    "mvn ", "lutter",
     "tfjs", "low.js", "WebGL", "webGL", "webgl", "Chrome", "tf.memory(",
     "TF_CHECK", "tensorflow_mod", "ModelServer", "low_serving", "servable",
     "TFServing", "TF Serving", "tf-serving", "w/serving:", "ow-serving", "ow Serving", "ow serving",

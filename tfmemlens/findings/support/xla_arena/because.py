@@ -401,7 +401,7 @@ def _of_what_is_listed(case: Case, moment: Moment, compiler: CompilerMemory) -> 
     row = next(iter(rows(moment)), None)
     if row is None or _size(moment) or compiler.needed or compiler.cut or not row.allocation.shape:
         return None
-    if main_buffers(moment, framework_of(case)):
+    if main_buffers(moment, framework_of(case)) or _by_the_text(case, moment):
         return None
     of = row.allocation
     made = f", made by `{of.node}`" if of.node else ""
