@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tfmemlens.estimation.graph_step.executor import Executor
 from tfmemlens.estimation.graph_step.folding import _merged
 from tfmemlens.estimation.graph_step.rewriting import _pushed_down, ordered
@@ -192,3 +194,9 @@ def test_an_unknown_bound_is_not_reached_in_a_loop() -> None:
     executor = Executor(graph, Memory(Pool()), (), lambda _: [], {})
     likely = {name: executor._likely(name) for name in graph.nodes}
     assert likely == {"past": 0, "before": 1, "all": 0, "going_on": 1, "ending": 0}
+
+
+@pytest.mark.parametrize("inputs", [(), ("not",)])
+def test_a_negation_of_nothing_and_of_itself_is_taken_to_hold(inputs: tuple[str, ...]) -> None:
+    node = Node("not", "LogicalNot", inputs)
+    assert Executor(Graph({"not": node}), Memory(Pool()), (), lambda _: [], {})._likely("not") == 1

@@ -235,3 +235,14 @@ def test_near_misses_of_rows_that_belong_to_samples() -> None:
     graph_capture._check_one_batch(
         Graph({**_of_segments("flat").nodes, gradient.name: gradient}), [gradient.name]
     )
+
+
+@pytest.mark.parametrize("inputs", [("rows",), ("rows", "round"), ("rows", "bare")])
+def test_segments_of_a_damaged_graph_end_no_walk(inputs: tuple[str, ...]) -> None:
+    """Ids that are missing, that read themselves, and that come from nothing."""
+    nodes = [
+        Node("round", "Reshape", ("round",)),
+        Node("bare", "Reshape"),
+        Node("sums", "SegmentSum", inputs),
+    ]
+    graph_capture._check_one_batch(Graph({node.name: node for node in nodes}), ["sums"])

@@ -1159,13 +1159,13 @@ def _kernel_died(case: Case) -> Iterator[Finding]:
         )
         return
     little = small_machine(case)
-    often = " host RAM ran out, else a library crashed"
-    likely = f"most likely host RAM ran out: {little.said}" if little else ""
+    why = "often host RAM ran out, else a library crashed"
+    if little:
+        why = f"most likely host RAM ran out: {little.said}"
     yield Finding(
         severity=Severity.FACTOR if little else Severity.NOTE,
         headline=(
-            "no out-of-memory message: the notebook's kernel died, and the notebook cannot say why; "
-            f"{likely or f'often{often}'}"
+            f"no out-of-memory message: the notebook's kernel died, and the notebook cannot say why; {why}"
         ),
         evidence=(
             Evidence("the message", line),

@@ -25,9 +25,10 @@ from tfmemlens.estimation.needed_limit import (
 )
 from tfmemlens.knowledge.bfc import Call, RecordedPool
 from tfmemlens.knowledge.ops import roles
+from tfmemlens.knowledge.ops.origin import behind
 from tfmemlens.knowledge.ops.table import Output, those
 from tfmemlens.model.capture import Capture, Hints, Source
-from tfmemlens.model.graph import Graph, split_reference
+from tfmemlens.model.graph import Graph
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.timeline import Timeline
@@ -251,19 +252,14 @@ def _check_one_batch(graph: Graph, names: Sequence[str]) -> None:
     samples, and how many each open size stands for is not known.
     """
     for name in names:
-        node = graph.nodes[name]
-        if node.op not in roles.SEGMENT_SUMS or name.startswith("gradients"):
+        if graph.op_of(name) not in roles.SEGMENT_SUMS or name.startswith("gradients"):
             continue
-        source = graph.nodes.get(split_reference(node.inputs[1])[0])
-        while source is not None and source.op in roles.SAME_ELEMENTS:
-            source = graph.nodes.get(split_reference(source.inputs[0])[0])
-        shape = source.attributes.get("shape") if source is not None else None
-        if (
-            source is not None
-            and source.op in roles.PLACEHOLDERS
-            and isinstance(shape, tuple)
-            and None in shape
-        ):
+        ids = graph.sources_of(name)[1:2]
+        if not ids:
+            continue
+        source = graph.nodes.get(behind(ids[0], graph, roles.SAME_ELEMENTS))
+        shape = source.attributes.get("shape") if source and source.op in roles.PLACEHOLDERS else None
+        if source and isinstance(shape, tuple) and None in shape:
             raise Unpredictable(
                 f"the graph cannot be predicted: {source.name} tells {name} to which sample or node each row"
                 " belongs, so the open sizes of its inputs are not one batch",

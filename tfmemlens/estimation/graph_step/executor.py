@@ -23,6 +23,7 @@ from tfmemlens.estimation.graph_step.kernels.stacks import Array
 from tfmemlens.estimation.graph_step.resources import Variables
 from tfmemlens.estimation.graph_step.tokens import DEAD, LARGEST_BYTES, Memory, Token, TokenBuffer, Variable
 from tfmemlens.knowledge.ops import cheap_runs, roles
+from tfmemlens.knowledge.ops.origin import behind
 from tfmemlens.model.allocation import PERSISTENT
 from tfmemlens.model.graph import Graph, Node, split_reference
 from tfmemlens.units import human
@@ -44,7 +45,7 @@ _OWN = (
 _MAX_ITERATIONS = 100_000
 _UNKNOWN_TURNS = 8
 _BEYOND = ("Greater", "GreaterEqual")
-_MOST_STEPS_BACK = 8
+_MOST_NEGATIONS = 8
 
 
 def _updates(op: str) -> bool:
@@ -337,16 +338,16 @@ class Executor:
         """Whether an unknown condition in a loop's body holds: its counter has not reached a bound, such as
         the length of a sequence.
         """
-        for _ in range(_MOST_STEPS_BACK):
-            op, inputs = self.graph.op_of(name), self.graph.inputs_of(name)
+        holds = True
+        for _ in range(_MOST_NEGATIONS):
+            name = behind(name, self.graph, roles.PASSING_CONDITIONS)
+            op, sources = self.graph.op_of(name), self.graph.sources_of(name)
             if op in _BEYOND:
-                return 0
-            if op == "LogicalNot":
-                return 1 - self._likely(split_reference(inputs[0])[0])
-            if op not in roles.PASSING_CONDITIONS or not inputs:
+                return int(not holds)
+            if op != "LogicalNot" or not sources:
                 break
-            name = split_reference(inputs[0])[0]
-        return 1
+            holds, name = not holds, sources[0]
+        return int(holds)
 
     def tell_guesses(self) -> None:
         """Note of each loop whose condition was not known how often it was taken to run."""

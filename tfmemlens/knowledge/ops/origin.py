@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.model.graph import Graph, split_reference
 
@@ -17,11 +19,18 @@ def source_of(name: str, graph: Graph | None) -> str:
         return name
     from tfmemlens.knowledge.ops.table import passes_on
 
+    return _behind(name, graph, lambda op: op not in _SOURCES and (passes_on(op) or op in _CONVERTING))
+
+
+def behind(name: str, graph: Graph, ops: Collection[str]) -> str:
+    """The node from which a value comes through these ops, by their first inputs."""
+    return _behind(name, graph, lambda op: op in ops)
+
+
+def _behind(name: str, graph: Graph, passes: Callable[[str], bool]) -> str:
     for _ in range(_MAX_STEPS):
         op, inputs = graph.op_of(name), graph.inputs_of(name)
-        if op is None or op in _SOURCES or not inputs:
-            return name
-        if not passes_on(op) and op not in _CONVERTING:
+        if op is None or not inputs or not passes(op):
             return name
         name = split_reference(inputs[0])[0]
     return name
