@@ -90,10 +90,9 @@ def at_import(case: Case) -> Line | None:
     if not (told.shows("GPU memory named") or told.shows("a GPU named") or told.named_devices):
         return None
     short = told.shows("running short")
-    return None if short and (short.number != line.number or _FAILURE.search(short.text)) else line
+    return None if short and (short.number != line.number or pool_of_jax.FAILING.search(short.text)) else line
 
 
-_FAILURE = regex(r"(?i)\bOOM|\bout of\b|exhaust|\berror|\bcrash|\bkill|\bfail|\binsufficient")
 _OF_A_GPU = regex(r"(?<![\w.])(?P<size>\d{1,3}(?:\.\d{1,2})?) ?(?:GB|GiB|G)\b")
 _PARTS = ((0.70, 0.80, "75 % of it, as JAX takes"), (0.85, 1.0, "nearly all of it, as TensorFlow takes"))
 """What a framework takes of a GPU at its start, by the part that is taken."""

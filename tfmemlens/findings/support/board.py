@@ -10,11 +10,14 @@ from tfmemlens.model.line import Line
 JETSON, RASPBERRY_PI = "Jetson", "Raspberry Pi"
 
 
+MAKE_SWAP = (
+    "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo"
+    " swapon /swapfile"
+)
 ADD_SWAP = Remedy(
     "or add swap on a fast disk, which holds what the CPU does not use just then (slow, and hard on"
     " an SD card)",
-    "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo"
-    " swapon /swapfile",
+    MAKE_SWAP,
     slug="add-swap",
 )
 _TRAIN_ELSEWHERE = Remedy(

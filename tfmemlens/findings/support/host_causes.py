@@ -205,9 +205,7 @@ _SAID = ("growing in words", "running short", "killed in words", "host RAM in wo
 def _restored(case: Case) -> Iterator[Grower]:
     """A checkpoint that each process reads whole before anything is spread over devices."""
     told = case.capture.surroundings
-    lines = filter(
-        None, map(told.shows, ("growing in words", "running short", "killed in words", "host RAM in words"))
-    )
+    lines = filter(None, map(told.shows, _SAID))
     line = next((each for each in lines if _RESTORES.search(each.text)), None)
     if (
         framework_of(case) == JAX

@@ -24,7 +24,7 @@ _IMPORTS = regex(r"\A\s*(?:import|from) (?:jax|flax|haiku|optax|equinox|numpyro|
 _SETS = regex(r"\A[^#]*\bos\.(?:environ|putenv)\b[^#]*\bXLA_PYTHON_CLIENT_")
 _TIMES = 10
 """From here on a value was meant as per cent; a smaller one may be some times the GPU (unified memory)."""
-_FAILED = regex(r"(?i)\bOOM|\bout of\b|exhaust|\berror|\bcrash|\bkill|\bfail|\binsufficient")
+FAILING = regex(r"(?i)\bOOM|\bout of\b|exhaust|\berror|\bcrash|\bkill|\bfail|\binsufficient")
 
 _OF_THE_HOST = regex(r"(?i)\b(?:host|CPU|system|main) (?:RAM|memory)\b|\bRAM\b")
 
@@ -61,7 +61,7 @@ def told_of_the_pool(case: Case) -> Line | None:
     if line is None and takes_as_needed(told) and not what_is_wrong(told):
         return None  # what is seen in use is no pool's
     if line is None and named and (much := told.shows("much memory in words")):
-        line = None if _FAILED.search(much.text) or _OF_THE_HOST.search(much.text) else much
+        line = None if FAILING.search(much.text) or _OF_THE_HOST.search(much.text) else much
     line = line or (None if told.raised else _as_large_as_a_pool(told) or _told_as_a_part(told))
     before = [each for each in _failures(told) if line and each.number <= line.number]
     return None if before else line
@@ -122,7 +122,7 @@ _HALF, _LEAST_GPU = 0.25, 8
 def _failures(told: Surroundings) -> Iterator[Line]:
     for name in ("running short", "growing in words", "killed in words"):
         line = told.shows(name)
-        if line and (name != "running short" or _FAILED.search(line.text)):
+        if line and (name != "running short" or FAILING.search(line.text)):
             yield line
 
 

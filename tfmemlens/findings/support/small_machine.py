@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfmemlens.findings.support.board import MAKE_SWAP
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.knowledge.machine_memory import machine
 from tfmemlens.model.case import Case
@@ -47,8 +48,7 @@ class SmallMachine:
         return Remedy(
             f"take a machine with more RAM: {self.said}, and TensorFlow or JAX alone takes some hundred MB of"
             " it before a model is built; else add swap on a fast disk, which is slow, and a smaller model",
-            "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile"
-            " && sudo swapon /swapfile",
+            MAKE_SWAP,
             slug="more-ram",
         )
 

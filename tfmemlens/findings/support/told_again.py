@@ -412,7 +412,7 @@ def _predicts_once(told: Surroundings) -> Grower | None:
     if line is None:
         return None
     what = f"what `{call}` returns ({line.place}): it keeps the outputs of all batches in host RAM, and joins"
-    return Grower(f"{what} them when the last is done", line, (_WRITE_PARTS, _LESS_RETURNED))
+    return Grower(f"{what} them when the last is done", line, (_WRITE_PARTS, LESS_RETURNED))
 
 
 _ONE_CALL = regex(r"\bpredict_generator\b")
@@ -454,7 +454,7 @@ def _given_a_generator(told: Surroundings, said: Line) -> Grower | None:
         f"what one call of `predict_generator` keeps ({line.place}): the outputs of all batches, in host RAM,"
         f" until it returns them as one array{_of_each(line.text)}"
     )
-    return Grower(what, line, (_PART_BY_PART, _LESS_RETURNED))
+    return Grower(what, line, (_PART_BY_PART, LESS_RETURNED))
 
 
 def _of_each(text: str) -> str:
@@ -548,7 +548,7 @@ _WRITE_PARTS = Remedy(
     "for i in range(0, batches, 64): np.save(f'part{i}.npy', model.predict(ds.skip(i).take(64)))",
     slug="predict-in-pieces",
 )
-_LESS_RETURNED = Remedy(
+LESS_RETURNED = Remedy(
     "or let the model return less: what is computed from its outputs (argmax, a score) inside the model",
     slug="smaller-output",
 )

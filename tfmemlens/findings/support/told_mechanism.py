@@ -20,6 +20,7 @@ from tfmemlens.findings.support.jax_told import (
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.told_again import (
     DATA_IN_PARTS,
+    LESS_RETURNED,
     ONE_AFTER_ANOTHER,
     SHUFFLE_NAMES,
     SMALLER_SHUFFLE,
@@ -47,10 +48,6 @@ _IN_PIECES = Remedy(
     "for i in range(0, len(x), 64): np.save(f'part{i}.npy', model.predict(x[i:i + 64], batch_size=4))",
     slug="predict-in-pieces",
 )
-_FEWER_RESULTS = Remedy(
-    "or let the model return less: what is computed from its outputs (argmax, a score) inside the model",
-    slug="smaller-output",
-)
 _BATCHES_TO_FIT = Remedy(
     "give fit batches rather than arrays: a keras.utils.Sequence, or a data set from a generator, which take"
     " pieces of the array that is there (from_tensor_slices makes the same copy); or compare TensorFlow 2.2"
@@ -63,7 +60,7 @@ OF_JOINED_OUTPUTS = (
         _IN_PIECES,
         code="for i, x in enumerate(batches): np.save(f'part{i}.npy', model.predict_on_batch(x))",
     ),
-    _FEWER_RESULTS,
+    LESS_RETURNED,
 )
 _EVALUATE_IN_BATCHES = Remedy(
     "give the evaluation a batch of its own, no larger than that of the training",
@@ -309,7 +306,7 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
             if name == "evaluating" and not (_trains(told) or _EVALUATES.search(line.text)):
                 what, remedies = (
                     "one batch of the inference, or results that are kept",
-                    (_IN_PARTS, _FEWER_RESULTS),
+                    (_IN_PARTS, LESS_RETURNED),
                 )
             if name == "evaluating" and _trains(told) and told.shows("a smaller evaluation batch in vain"):
                 what, remedies = _BESIDE_THE_TRAINING, (_EVALUATE_APART,)
@@ -483,7 +480,7 @@ _OF_CIRCUMSTANCES: dict[str, tuple[str, tuple[Remedy, ...]]] = {
     ),
     "joining predictions": (
         "the results of all batches, which predict joins into one array at its end",
-        (_IN_PIECES, _FEWER_RESULTS),
+        (_IN_PIECES, LESS_RETURNED),
     ),
     "evaluating a whole set": (
         "a whole set that is evaluated at once, which is a far larger batch than that of the training",
