@@ -11,6 +11,7 @@ import pytest
 from tests.builders import row, timeline
 from tests.models import document
 from tfmemlens.estimation.allocator_pasts import old_blocks, pasts_to_try
+from tfmemlens.estimation.error_bar import drawn_in
 from tfmemlens.estimation.graph_step import capture as graph_capture
 from tfmemlens.estimation.keras_step import capture as keras_capture
 from tfmemlens.estimation.keras_step import prediction
@@ -21,8 +22,10 @@ from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.timeline import Timeline
 from tfmemlens.readers.keras_models._documents import network_of
 from tfmemlens.units import MIB
+from tfmemlens.use_cases.estimate import estimate_graph
 
 SETTINGS = StepSettings(4, "sgd", device="cpu")
+UNET = "sample_traces/fit/1.15-unet.meta.gz"
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +108,7 @@ def test_what_unknown_layers_make_need_not_be_kept(lenet: PredictedStep) -> None
 
 def test_a_graph_whose_orders_agree_keeps_a_tenth() -> None:
     step = timeline(row("a", 100, 0, 1), ran=(("a", 0, 1),))
-    assert graph_capture._error_share(step, lambda variant, late: step, 5) == 0.10
+    assert graph_capture._error_shares(step, lambda variant, late: step, 5) == (0.10, 0.10)
 
 
 @pytest.mark.parametrize(
@@ -121,8 +124,8 @@ def test_the_order_that_is_farthest_off_decides() -> None:
     def walked(variant: int, late: bool) -> Timeline:
         return timeline(row("a", 80 if variant == 1 else 100, 0, 1))
 
-    assert graph_capture._error_share(step, walked, 5) == pytest.approx(0.2)
-    assert graph_capture._error_share(step, walked, 1) == 0.10  # a session's order is known
+    assert graph_capture._error_shares(step, walked, 5) == pytest.approx((0.2, 0.10))
+    assert graph_capture._error_shares(step, walked, 1) == (0.10, 0.10)  # a session's order is known
 
 
 def test_a_step_after_many_others_widens_the_bar() -> None:
@@ -131,7 +134,7 @@ def test_a_step_after_many_others_widens_the_bar() -> None:
     def walked(variant: int, late: bool) -> Timeline:
         return timeline(row("a", 117 if late and variant == 0 else 100, 0, 1))
 
-    assert graph_capture._error_share(step, walked, 1) == pytest.approx(0.17)
+    assert graph_capture._error_shares(step, walked, 1) == pytest.approx((0.10, 0.17))
 
 
 def test_a_graph_of_very_many_nodes_is_walked_once() -> None:
@@ -140,7 +143,8 @@ def test_a_graph_of_very_many_nodes_is_walked_once() -> None:
         row("a", 100, 0, 1),
         ran=tuple((f"n{index}", 0.0, 1.0) for index in range(graph_capture._MAX_REORDERED_NODES + 1)),
     )
-    assert graph_capture._error_share(many, lambda variant, late: pytest.fail("walked"), 5) == 0.15
+    shares = graph_capture._error_shares(many, lambda variant, late: pytest.fail("walked"), 5)
+    assert shares == (0.15, 0.15)
 
 
 def test_other_pasts_of_the_allocator_widen_a_traced_step_by_what_they_add() -> None:
@@ -194,6 +198,42 @@ def test_the_bar_leaves_out_a_fifth_of_the_ways_above_the_likely_one(
     settings = replace(SETTINGS, threads=1, workers=1, onednn=False)
     monkeypatch.setattr(keras_capture, "predict", lambda *_: ways(lenet, 1, 1.5))
     (timeline,) = keras_capture.capture(lenet.network, settings).timelines
-    assert timeline.error_share == pytest.approx(1.11 * 1.5 - 1 - 0.2 * 1.11 * 0.5, abs=0.001)
+    below, above = 1 - 0.93, 1.11 * 1.5 - 1 - 0.2 * 1.11 * 0.5
+    assert (timeline.lower_error_share, timeline.error_share) == pytest.approx(
+        drawn_in(below, above), abs=0.001
+    )
     assert timeline.needed_limit is not None
     assert timeline.needed_limit.high_bytes >= 1.66 * timeline.peak_bytes
+
+
+@pytest.mark.parametrize(
+    ("found", "kept"),
+    [
+        ((0.10, 0.15), (0.10, 0.15)),
+        ((0.10, 0.30), (0.10, 0.30)),  # two fifths in all: as wide as a narrow one may be
+        ((0.24, 0.24), (0.20, 0.20)),
+        ((0.18, 0.30), (0.15, 0.25)),
+        ((0.40, 0.60), (0.308, 0.462)),
+    ],
+)
+def test_a_wide_bar_is_drawn_in_at_both_ends_and_a_narrow_one_stays(
+    found: tuple[float, float], kept: tuple[float, float]
+) -> None:
+    assert drawn_in(*found) == pytest.approx(kept)
+
+
+@pytest.mark.parametrize(("more", "above"), [(0.0, 0.10), (0.15, 0.10), (0.28, 0.14)])
+def test_a_graphs_bar_reaches_up_for_half_of_what_pasts_add_and_its_limit_for_all(
+    more: float, above: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Downwards it reaches as far as other orders do."""
+    limits: list[float] = []
+    monkeypatch.setattr(graph_capture, "_further_pasts", lambda *_: ([], more))
+    monkeypatch.setattr(graph_capture, "_error_shares", lambda *_: (0.12, 0.10))
+    monkeypatch.setattr(
+        graph_capture, "needed_limit", lambda calls, peak, share, *_, **__: limits.append(share)
+    )
+    settings = StepSettings(2, threads=1, workers=1, onednn=False)
+    (timeline,) = estimate_graph(UNET, settings, ["Adam"]).timelines
+    assert (timeline.lower_error_share, timeline.error_share) == pytest.approx((0.12, above))
+    assert limits == pytest.approx([max(0.12, more)])

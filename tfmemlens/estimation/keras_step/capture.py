@@ -16,6 +16,7 @@ from tfmemlens.estimation.conditions import (
     gpu_shares,
     settled,
 )
+from tfmemlens.estimation.error_bar import drawn_in
 from tfmemlens.estimation.keras_step.layer_summaries import summaries
 from tfmemlens.estimation.keras_step.losses import NOT_OF_THE_OUTPUT, losses_of
 from tfmemlens.estimation.keras_step.lowering.sequence import gates_at_once
@@ -100,8 +101,8 @@ def capture(
     lower, share = _widened(network, predicted, chosen, shares) if shares else (None, None)
     likely = shares and sum(shares) / 2
     needed = _needed_limit(predicted, chosen, share, likely) if needs_limit else None
-    if share is not None and chosen.device == "cpu":
-        share -= _unused_share(predicted)
+    if shares and chosen.device == "cpu":
+        lower, share = _drawn_in(network, predicted, chosen, shares)
     timeline = replace(predicted.timeline, error_share=share, lower_error_share=lower, needed_limit=needed)
     return Capture(
         Source(network.path or network.name, (network.dialect,), "tensorflow", None),
@@ -156,6 +157,20 @@ def _widened(
     unsteady = _PARTLY_SUMMED * _partly_summed_bytes(predicted) / peak
     below, above = _lower_share(network, predicted, chosen, shares[0]), shares[1] + _loose_share(predicted)
     return min(below + unsteady, _MAX_SHARE_BELOW), min(above + unsteady, _MAX_SHARE_BELOW)
+
+
+def _drawn_in(
+    network: Network, predicted: PredictedStep, chosen: StepSettings, shares: tuple[float, float]
+) -> tuple[float, float]:
+    """The same for a bar, which need not reach as far as what a limit is found with: what may or may not be
+    there is held whole, and what many ways of the step add up to is drawn in.
+    """
+    unused = _unused_share(predicted)
+    if chosen.onednn is not None and not _unknown_layers(predicted):
+        below, above = drawn_in(shares[0], shares[1] - unused)
+        return _widened(network, predicted, chosen, (below, above))
+    lower, share = _widened(network, predicted, chosen, shares)
+    return lower, share - unused
 
 
 def _unused_share(predicted: PredictedStep) -> float:
