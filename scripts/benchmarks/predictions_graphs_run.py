@@ -24,6 +24,8 @@ import predictions_fifteenth_graphs_run
 import predictions_fortieth_graphs_run
 import predictions_fortyfirst_graphs_run
 import predictions_fortysecond_graphs_run
+import predictions_fortyfifth_graphs_run
+import predictions_fortyfourth_graphs_run
 import predictions_fortythird_graphs_run
 import predictions_fourteenth_graphs_run
 import predictions_seventh_graphs_run
@@ -281,6 +283,8 @@ def step_of(case):
         predictions_fortyfirst_graphs_run,
         predictions_fortysecond_graphs_run,
         predictions_fortythird_graphs_run,
+        predictions_fortyfourth_graphs_run,
+        predictions_fortyfifth_graphs_run,
     )
     model = case["model"]
     make = globals().get(model) or next(getattr(each, model) for each in graphs if hasattr(each, model))

@@ -37,6 +37,8 @@ import predictions_tenth_run
 import predictions_fifteenth_run
 import predictions_fifth_run
 import predictions_fortyfirst_run
+import predictions_fortyfifth_run
+import predictions_fortyfourth_run
 import predictions_fortythird_run
 import predictions_fourteenth_run
 import predictions_fourth_run
@@ -588,6 +590,8 @@ def built(case):
         predictions_fortyfirst_run,
         predictions_fortysecond_run,
         predictions_fortythird_run,
+        predictions_fortyfourth_run,
+        predictions_fortyfifth_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
