@@ -225,15 +225,32 @@ def _of_segments(ids: str, op: str = "UnsortedSegmentSum") -> Graph:
 def test_a_graph_of_rows_that_belong_to_samples_has_no_one_batch(op: str) -> None:
     """Atoms of molecules: 18 to each sample were taken for one, and a step of 120 MiB told as 6."""
     with pytest.raises(Unpredictable, match="owner tells sums"):
-        graph_capture._check_one_batch(_of_segments("flat", op), ["rows", "sums"])
+        graph_capture._check_one_batch(_of_segments("flat", op), ["rows", "sums"], {})
+
+
+def test_rows_that_belong_to_samples_are_predicted_where_all_sizes_are_said() -> None:
+    """The hint says how: with the first size in front, which is none of the batch."""
+    graph = _of_segments("flat")
+    with pytest.raises(Unpredictable) as refused:
+        graph_capture._check_one_batch(graph, ["sums"], {})
+    assert "--input-shape owner=N --input-shape rows=Nx8" in str(refused.value.hint)
+    shapes = graph_capture._shapes(graph, StepSettings(4, inputs={"owner": (72,), "rows": (72, 8)}))
+    assert shapes == {"owner": (72,), "rows": (72, 8)}
+    graph_capture._check_one_batch(graph, ["sums"], shapes)
+
+
+def test_one_size_fewer_than_an_input_has_stands_behind_the_batch() -> None:
+    graph = _of_segments("flat")
+    assert graph_capture._shapes(graph, StepSettings(4, inputs={"rows": (8,)})) == {"rows": (4, 8)}
+    assert graph_capture._shapes(graph, StepSettings(4, inputs={"": (72, 8)})) == {}
 
 
 def test_near_misses_of_rows_that_belong_to_samples() -> None:
-    graph_capture._check_one_batch(_of_segments("made"), ["sums"])
-    graph_capture._check_one_batch(_of_segments("flat", "GatherV2"), ["sums"])
+    graph_capture._check_one_batch(_of_segments("made"), ["sums"], {})
+    graph_capture._check_one_batch(_of_segments("flat", "GatherV2"), ["sums"], {})
     gradient = replace(_of_segments("flat").nodes["sums"], name="gradients/sums")
     graph_capture._check_one_batch(
-        Graph({**_of_segments("flat").nodes, gradient.name: gradient}), [gradient.name]
+        Graph({**_of_segments("flat").nodes, gradient.name: gradient}), [gradient.name], {}
     )
 
 
@@ -245,4 +262,4 @@ def test_segments_of_a_damaged_graph_end_no_walk(inputs: tuple[str, ...]) -> Non
         Node("bare", "Reshape"),
         Node("sums", "SegmentSum", inputs),
     ]
-    graph_capture._check_one_batch(Graph({node.name: node for node in nodes}), ["sums"])
+    graph_capture._check_one_batch(Graph({node.name: node for node in nodes}), ["sums"], {})

@@ -42,7 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="224x224x3",
-        help="sizes of the input without the batch; NAME=SIZES for one of several, repeatable",
+        help=(
+            "sizes of the input without the batch; NAME=SIZES for one of several, repeatable; in a graph also"
+            " with its first size, where that is not the batch"
+        ),
     )
     parser.add_argument(
         "--sequence",

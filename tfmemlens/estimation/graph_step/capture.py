@@ -29,7 +29,7 @@ from tfmemlens.knowledge.ops import roles
 from tfmemlens.knowledge.ops.origin import behind
 from tfmemlens.knowledge.ops.table import Output, those
 from tfmemlens.model.capture import Capture, Hints, Source
-from tfmemlens.model.graph import Graph
+from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.model.timeline import Timeline
@@ -80,7 +80,7 @@ def capture(
     graph = with_variables(graph)
     chosen = chosen or (effects(graph) if held and settings.training else []) or _default(graph, settings)
     shapes = _shapes(graph, settings)
-    _check(graph, chosen)
+    _check(graph, chosen, shapes)
     remarks: list[str] = []
     unknown: dict[str, int] = {}
 
@@ -246,7 +246,7 @@ def _further_pasts(
     return pasts, min(highest / max(timeline.peak_bytes, 1) - 1, 1.0)
 
 
-def _check(graph: Graph, fetches: Sequence[str]) -> None:
+def _check(graph: Graph, fetches: Sequence[str], shapes: Mapping[str, Sequence[int | None]]) -> None:
     """Raises UsageError where the step is inside an op that is not followed."""
     names = reached(graph, fetches)
     loops = [name for name in names if graph.nodes[name].op in _DATASET_LOOPS]
@@ -257,27 +257,41 @@ def _check(graph: Graph, fetches: Sequence[str]) -> None:
             "export the function of one step, without the loop round it",
         )
     check(graph, names)
-    _check_one_batch(graph, names)
+    _check_one_batch(graph, names, shapes)
 
 
-def _check_one_batch(graph: Graph, names: Sequence[str]) -> None:
-    """Raises Unpredictable where an input says to which sample each row belongs: rows are then more than
-    samples, and how many each open size stands for is not known.
+def _check_one_batch(graph: Graph, names: Sequence[str], shapes: Mapping[str, Sequence[int | None]]) -> None:
+    """Raises Unpredictable where an input whose sizes nobody states says to which sample each row belongs:
+    rows are then more than samples, and how many each open size stands for is not known.
     """
     for name in names:
         if graph.op_of(name) not in roles.SEGMENT_SUMS or name.startswith("gradients"):
             continue
         ids = graph.sources_of(name)[1:2]
-        if not ids:
-            continue
-        source = graph.nodes.get(behind(ids[0], graph, roles.SAME_ELEMENTS))
-        shape = source.attributes.get("shape") if source and source.op in roles.PLACEHOLDERS else None
-        if source and isinstance(shape, tuple) and None in shape:
+        source = graph.nodes.get(behind(ids[0], graph, roles.SAME_ELEMENTS)) if ids else None
+        if source and source.op in roles.PLACEHOLDERS and _is_open(source) and source.name not in shapes:
             raise Unpredictable(
                 f"the graph cannot be predicted: {source.name} tells {name} to which sample or node each row"
                 " belongs, so the open sizes of its inputs are not one batch",
-                _TRACE_IT,
+                _say_all_sizes(graph),
             )
+
+
+def _is_open(node: Node) -> bool:
+    return None in _sizes_of(node)
+
+
+def _sizes_of(node: Node) -> tuple[int | None, ...]:
+    shape = node.attributes.get("shape")
+    return shape if isinstance(shape, tuple) else ()
+
+
+def _say_all_sizes(graph: Graph) -> str:
+    """A hint with the inputs whose first size is open, as the option would have them."""
+    inputs = [node for node in graph if node.op in roles.PLACEHOLDERS and _sizes_of(node)[:1] == (None,)]
+    sizes = ["x".join("N" if size is None else str(size) for size in _sizes_of(node)) for node in inputs]
+    words = [f"--input-shape {node.name}={each}" for node, each in zip(inputs, sizes, strict=True)]
+    return f"say all sizes of each that is not the batch, the first one too: {' '.join(words)}"
 
 
 def _default(graph: Graph, settings: StepSettings) -> list[str]:
@@ -313,7 +327,8 @@ def has_open_batch(graph: Graph) -> bool:
 
 def _shapes(graph: Graph, settings: StepSettings) -> Mapping[str, tuple[int | None, ...]]:
     """The sizes the user gives, by the names of the graph's inputs; a size without a name is for every input
-    that leaves something open.
+    that leaves something open. As many as the named input has are all of it, one fewer stand behind the
+    batch.
     """
     shapes: dict[str, tuple[int | None, ...]] = {}
     inputs = [node for node in graph if node.op in roles.PLACEHOLDERS | {"_Arg"}]
@@ -329,7 +344,8 @@ def _shapes(graph: Graph, settings: StepSettings) -> Mapping[str, tuple[int | No
             if node.name == name or (
                 not name and is_open and node.attributes.get("dtype") not in ("bool", "resource")
             ):
-                shapes[node.name] = (settings.batch, *sizes)
+                whole = bool(name) and isinstance(shape, tuple) and len(shape) == len(sizes)
+                shapes[node.name] = tuple(sizes) if whole else (settings.batch, *sizes)
     return shapes
 
 
