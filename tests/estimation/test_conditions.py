@@ -12,7 +12,6 @@ from tfmemlens.api import Explanation
 from tfmemlens.errors import Unpredictable
 from tfmemlens.estimation import conditions
 from tfmemlens.estimation.keras_step.capture import capture
-from tfmemlens.estimation.keras_step.lowering._context import volume_bytes
 from tfmemlens.estimation.keras_step.tape import Tape
 from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution
 from tfmemlens.model.attribution import Kind
@@ -124,7 +123,7 @@ def test_volumes_fill_the_cache_and_none_are_unrolled_beyond_25_times_the_tensor
         tape.source(name, shape, "float32", Kind.INPUT)
         for name, shape in (("x", (2, 10, 10, 10, 8)), ("kernel", (3, 3, 3, 8, 16)))
     )
-    found = volume_bytes(unrolled, l3_bytes, x.shape, kernel.shape, (2, 8, 8, 8, 16))
+    found = unrolled.volume_gradient_bytes(l3_bytes, x.shape, kernel.shape, (2, 8, 8, 8, 16))
     assert found == volumes * 512 * 216 * 4
 
 

@@ -16,6 +16,7 @@ from tfmemlens.knowledge.bfc import Pool
 from tfmemlens.model.allocation import PERSISTENT, TEMPORARY
 from tfmemlens.model.graph import Node
 from tfmemlens.model.tensor import Constant, TensorType
+from tfmemlens.units import MIB
 
 Dims = tuple[int, ...]
 
@@ -23,8 +24,8 @@ Dims = tuple[int, ...]
 class Bench:
     """One memory in which calls run one after another."""
 
-    def __init__(self, onednn: bool = False) -> None:
-        self.memory = Memory(Pool(), onednn=onednn)
+    def __init__(self, onednn: bool = False, l3_bytes: int | None = None) -> None:
+        self.memory = Memory(Pool(), onednn=onednn, l3_bytes=l3_bytes)
         self.state: dict[str, Any] = {}
         self.inputs: tuple[Token, ...] = ()
         self.scratch: list[int] = []
@@ -255,6 +256,17 @@ CASES = [
          ["new: float32 3x3x16x32"], [], T="float32", onednn=True),
     case("Conv2DBackpropInput", [number(8, 32, 32, 16), t(3, 3, 16, 32), t(8, 32, 32, 32)],
          ["new: float32 8x32x32x16"], [], T="float32", onednn=True),
+    # 384 MiB of L3 cache: as TensorFlow 1.15 was seen to ask for
+    case("Conv3DBackpropFilterV2", [t(8, 12, 28, 28, 48), number(3, 1, 1, 48, 48), t(8, 12, 28, 28, 48)],
+         ["new: float32 3x1x1x48x48"], [303_464_448], T="float32", l3_bytes=384 * MIB),
+    case("Conv3DBackpropInputV2", [number(8, 12, 28, 28, 48), t(3, 1, 1, 48, 48), t(8, 12, 28, 28, 48)],
+         ["new: float32 8x12x28x28x48"], [303_464_448], T="float32", l3_bytes=384 * MIB),
+    case("Conv3DBackpropInputV2", [number(1, 12, 28, 28, 48), t(3, 1, 1, 48, 48), t(1, 12, 28, 28, 48)],
+         ["new: float32 1x12x28x28x48"], [5_419_008], T="float32"),
+    case("Conv3DBackpropFilterV2", [t(1, 8, 8, 8, 2), number(3, 3, 3, 2, 2), t(1, 8, 8, 8, 2)],
+         ["new: float32 3x3x3x2x2"], [], T="float32"),
+    case("Conv3DBackpropFilterV2", [t(8, 12, 28, 28, 48), number(3, 1, 1, 48, 48), t(8, 12, 28, 28, 48)],
+         ["new: float32 3x1x1x48x48"], [], T="float32", onednn=True),
     case("Einsum", [t(2, 3, 4), t(2, 4, 5)], ["new: float32 2x3x5"], equation="bij,bjk->bik", T="float32"),
     case("Einsum", [t(2, 3, 4), t(2, 5, 4)], ["new: float32 2x3x5"], equation="bij, bkj -> bik", T="float32"),
     case("Einsum", [t(2, 3, 4, 5), t(2, 6, 4, 5)], ["new: float32 2x4x3x6"], [480, 960],
@@ -292,7 +304,7 @@ CASES = [
 def test_what_a_kernel_makes(
     op: str, inputs: Sequence[Any], made: list[str], scratch: list[int], more: dict[str, Any]
 ) -> None:
-    bench = Bench(onednn=more.pop("onednn", False) if "onednn" in more else False)
+    bench = Bench(more.pop("onednn", False), more.pop("l3_bytes", None))
     tokens = [
         each if isinstance(each, Token) else bench.tensor(*each[0], dtype=each[1], holders=each[2])
         for each in inputs

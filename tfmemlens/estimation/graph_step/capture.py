@@ -100,7 +100,7 @@ def capture(
             graph, chosen, settings.batch, shapes=shapes, device=settings.device,
             limit_bytes=settings.limit_bytes,
             threads=settings.threads or 1, optimized=recorded, held_inputs=held, variant=variant,
-            notes=remarks, unknown=unknown, onednn=onednn, pool=recording,
+            notes=remarks, unknown=unknown, onednn=onednn, l3_bytes=settings.l3_bytes, pool=recording,
             samples=settings.samples, old_blocks=old_blocks,
             workers=1 if seed is None else 1 + further, chance=Random(seed), late=late,
         )  # fmt: skip

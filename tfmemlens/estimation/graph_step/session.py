@@ -53,6 +53,7 @@ def of_graph(
     notes: list[str] | None = None,
     unknown: dict[str, int] | None = None,
     onednn: bool = False,
+    l3_bytes: int | None = None,
     pool: Pool | None = None,
     samples: int | None = None,
     old_blocks: Sequence[int] = (),
@@ -72,12 +73,14 @@ def of_graph(
     samples, which `fit` copied, and it has further batches ready. `old_blocks`: what the program allocated
     before its variables and gave back after them. `workers`: so many nodes run at once, for as long as
     `chance` lets them. `late`: the step after many others, when all kernels that may count as cheap do.
+    `l3_bytes`: the processor's cache, which Conv3D's gradients fill.
     Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
     graph, names = inlined(graph, resolved(graph, fetches), calls_stay=optimized)
     graph = unchained(graph) if optimized else graph
     wide = widened(graph.version >= _FIRST_OF_KERAS_3, device)
-    memory = Memory(pool or Pool(first_region_bytes=first_region(graph.version)), onednn=onednn, widened=wide)
+    pool = pool or Pool(first_region_bytes=first_region(graph.version))
+    memory = Memory(pool, onednn=onednn, l3_bytes=l3_bytes, widened=wide)
     old = [memory.pool.allocate(size) for size in old_blocks]
     feeds = _Feeds(batch, shapes or {})
     variables: dict[str, Variable] = {}

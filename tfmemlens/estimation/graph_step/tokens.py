@@ -78,6 +78,8 @@ class Memory:
     clock: int = 0
     onednn: bool = False
     """Whether oneDNN computes convolutions, which book no patches then."""
+    l3_bytes: int | None = None
+    """The L3 cache of the processor, which gradients of convolutions of volumes fill; None: a usual one."""
     widened: frozenset[str] = frozenset()
     """Types whose products of matrices are computed in float32 copies."""
 

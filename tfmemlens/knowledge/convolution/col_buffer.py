@@ -7,6 +7,7 @@ After conv_grad_filter_ops.cc, conv_grad_input_ops.{cc,h} and conv_grad_ops_3d.c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from tfmemlens.knowledge.convolution.sizes import patch, positions
@@ -24,6 +25,10 @@ L2_BYTES = 256 * KIB
 """Work per thread from which BackpropInput computes image by image (`l2_cache_size`)."""
 USUAL_L3_BYTES = 32 * MIB
 """Assumed where the processor's L3 cache, which Conv3D's gradients fill, is not known."""
+MAX_OVERHEAD = 25
+"""Conv3D's gradients fall back to Eigen above this multiple of their tensors
+(`kMaxTempAllocationOverhead`).
+"""
 MANY_THREADS = 60
 """More threads than this an op hardly has: with as many, image by image is sure."""
 
@@ -77,15 +82,23 @@ class UnrolledConvolution:
         """The buffer of Conv2DBackpropInput."""
         return self.images_of_input_gradient(batch, threads) * self.image_bytes
 
+    def volume_gradient_bytes(self, l3_bytes: int | None, *shapes: Sequence[int]) -> int:
+        """The buffer of a Conv3D's gradient: as many volumes as fill the L3 cache (None: a usual one), and
+        none where that is more than so many times its tensors, which have these `shapes`.
+        """
+        size = self.images_filling(l3_bytes or USUAL_L3_BYTES) * self.image_bytes
+        tensors = sum(map(math.prod, shapes))
+        return size if size // self.item_bytes // max(tensors, 1) <= MAX_OVERHEAD else 0
+
 
 def of_shapes(
     kernel: Sequence[int], gradient: Sequence[int], data_format: str = "NHWC", item_bytes: int = 4
 ) -> UnrolledConvolution:
-    """From the kernel [height, width, input channels, output channels] and the shape of the gradient that
-    comes in (a convolution's output).
+    """From the kernel [height, width, input channels, output channels], in 3-D with its depth in front, and
+    the shape of the gradient that comes in (a convolution's output).
     """
-    height, width = gradient[2:4] if data_format == "NCHW" else gradient[1:3]
-    return UnrolledConvolution(height * width, kernel[0] * kernel[1] * kernel[2], kernel[3], item_bytes)
+    space = gradient[2:] if data_format.startswith("NC") else gradient[1:-1]
+    return UnrolledConvolution(math.prod(space), math.prod(kernel[:-1]), kernel[-1], item_bytes)
 
 
 def of_convolution(conv: Convolution) -> UnrolledConvolution:

@@ -9,7 +9,12 @@ from __future__ import annotations
 
 import math
 
-from tfmemlens.knowledge.convolution.col_buffer import TARGET_TEXT, USUAL_L3_BYTES, of_convolution
+from tfmemlens.knowledge.convolution.col_buffer import (
+    MAX_OVERHEAD,
+    TARGET_TEXT,
+    USUAL_L3_BYTES,
+    of_convolution,
+)
 from tfmemlens.knowledge.convolution.sizes import output_shape, padding_of, patch, positions
 from tfmemlens.model.convolution import Convolution, ConvolutionSetting, Need
 from tfmemlens.model.finding import Certainty
@@ -17,10 +22,6 @@ from tfmemlens.model.tensor import format_shape
 from tfmemlens.units import human
 from tfmemlens.values import replace
 
-MAX_OVERHEAD = 25
-"""Conv3D's gradients fall back to Eigen above this multiple of their tensors
-(`kMaxTempAllocationOverhead`).
-"""
 FIRST_3D_BUFFER = (1, 12)
 """First version whose Conv3D gradients use a col_buffer (measured: 1.10 and 1.11 pad and shuffle instead,
 1.12 and 1.13 have it).

@@ -12,6 +12,7 @@ from tfmemlens.knowledge.half_products import float32_bytes
 from tfmemlens.knowledge.ops.shapes import matrices, side_of
 from tfmemlens.knowledge.ops.shapes.products import labels
 from tfmemlens.knowledge.ops.table import those
+from tfmemlens.model.tensor import ITEM_BYTES
 
 
 def float32_copies(call: KernelCall, result: Token) -> None:
@@ -48,6 +49,29 @@ def _filter_gradient(call: KernelCall) -> list[Token]:
     shape = (cost.images_of_filter_gradient(), cost.positions, cost.patch)
     if not call.memory.onednn:
         call.temporary(shape, size_bytes=cost.filter_gradient_bytes())
+    return [result]
+
+
+@kernel("Conv3DBackpropInputV2", "Conv3DBackpropFilterV2")
+def _volume_gradient(call: KernelCall) -> list[Token]:
+    """Both unroll as many volumes as fill the L3 cache; the input's unrolls one where the batch is one."""
+    result = call.fresh(call.result())
+    if call.memory.onednn:
+        return [result]
+    of_input = call.node.op == "Conv3DBackpropInputV2"
+    gradient = call.input(2).shape
+    image, filters = (result.shape, call.input(1).shape) if of_input else (call.input(0).shape, result.shape)
+    if not len(image) == len(filters) == len(gradient) == 5:
+        raise MalformedNode(f"its filters are {list(filters)}, its gradient {list(gradient)}")
+    cost = of_shapes(
+        filters, gradient, str(call.attribute("data_format", "NDHWC")), ITEM_BYTES.get(result.dtype, 4)
+    )
+    size = cost.volume_gradient_bytes(call.memory.l3_bytes, image, filters, gradient)
+    if size and of_input and side_of(gradient, 0) == 1:
+        size = cost.image_bytes
+    volumes = size // max(cost.image_bytes, 1)
+    if volumes:
+        call.temporary((volumes, cost.positions, cost.patch), size_bytes=size)
     return [result]
 
 

@@ -11,8 +11,7 @@ from tfmemlens.errors import NotUnderstood
 from tfmemlens.estimation.keras_step import op_costs
 from tfmemlens.estimation.keras_step.tape import Sizes, Tape, TapeValue
 from tfmemlens.estimation.keras_step.update_order import as_text
-from tfmemlens.knowledge.convolution.col_buffer import USUAL_L3_BYTES, UnrolledConvolution
-from tfmemlens.knowledge.convolution.cpu_backward import MAX_OVERHEAD
+from tfmemlens.knowledge.convolution.col_buffer import UnrolledConvolution
 from tfmemlens.knowledge.half_products import HALVES
 from tfmemlens.model.network import LayerSpec
 from tfmemlens.model.tensor import ITEM_BYTES, TensorType
@@ -375,15 +374,6 @@ def matmul(tape: Tape, x: TapeValue, kernel: TapeValue, shape: Sizes, per_sample
     return made
 
 
-def volume_bytes(unrolled: UnrolledConvolution, l3_bytes: int | None, *shapes: Sizes) -> int:
-    """The buffer of a Conv3D's gradient: as many volumes as fill the cache, and none where that is more than
-    so many times its tensors, which have these `shapes`.
-    """
-    size = unrolled.images_filling(l3_bytes or USUAL_L3_BYTES) * unrolled.image_bytes
-    tensors = sum(map(math.prod, shapes))
-    return size if size // unrolled.item_bytes // max(tensors, 1) <= MAX_OVERHEAD else 0
-
-
 def _is_early(tape: Tape, weight: TapeValue) -> bool:
     """Whether, in `fit`, a weight is among the first, whose updates Grappler comes to before those of layers
     nearer to the inputs.
@@ -516,7 +506,7 @@ def convolve(
     own_kernels = job.device == "cpu" and not job.onednn
     buffers = unrolled if own_kernels and op == "Conv2D" else None
     volumes = (
-        volume_bytes(unrolled, job.l3_bytes, x.shape, kernel.shape, shape)
+        unrolled.volume_gradient_bytes(job.l3_bytes, x.shape, kernel.shape, shape)
         if own_kernels and op == "Conv3D"
         else 0
     )

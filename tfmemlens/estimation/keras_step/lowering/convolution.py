@@ -18,7 +18,6 @@ from tfmemlens.estimation.keras_step.lowering._context import (
     place_of,
     reduce_mean,
     sizes_of_filter,
-    volume_bytes,
 )
 from tfmemlens.estimation.keras_step.lowering.core import concatenate
 from tfmemlens.estimation.keras_step.tape import Sizes, Tape, TapeValue
@@ -93,7 +92,7 @@ def _transposed(job: LoweringContext) -> list[TapeValue]:
             unrolled.filter_gradient_bytes(),
         )
         if op == "Conv3D":
-            scratch = volume_bytes(unrolled, job.l3_bytes, shape, kernel.shape, x.shape)
+            scratch = unrolled.volume_gradient_bytes(job.l3_bytes, shape, kernel.shape, x.shape)
             forward = unrolled.image_bytes if scratch and x.shape[0] == 1 else scratch
     flops = 2.0 * x.shape[0] * positions * patch * channels * op_costs.PRODUCT
     made = tape.op(f"{op}BackpropInput", [x, kernel], shape, temporary=forward, work=flops)
