@@ -15,6 +15,8 @@ from tfmemlens.model.capture import DeviceInfo, DeviceProcess, DeviceUse
 from tfmemlens.model.case import Api, Balance, FrontEnd, Moment
 from tfmemlens.model.finding import Finding, Severity
 from tfmemlens.model.incident import AllocatorState, Incident, RequestKind
+from tfmemlens.model.report import Report
+from tfmemlens.renderers.terminal import _balance
 from tfmemlens.units import Size
 from tfmemlens.values import replace
 
@@ -34,14 +36,15 @@ def failed(
     facts = {"kind": books.pop("kind", RequestKind.TENSOR), "allocator": books.pop("allocator", "GPU_0_bfc")}
     request = asked(size=None, **facts)
     failure = replace(request.failed, size=size(need))
-    sizes = {name: size(value) for name, value in books.items()}
+    sizes: Any = {name: size(value) for name, value in books.items()}
     refused = tuple((exactly(int(each * GIB) // 100), at(7)) for each in drivers)
     told = Incident(
         failure, state=AllocatorState(lines=(("in_use", at(5)), ("limit", at(6)))), driver_failures=refused
     )
-    return held(
-        request=replace(request, failed=failure), books=Balance(**sizes), incident=told if incident else None
-    )
+    asked_for = failure.size.bytes if failure.size else None
+    rest = sizes["limit"].bytes - sizes["pool"].bytes if {"limit", "pool"} <= set(sizes) else None
+    balance = Balance(**sizes, requested=asked_for, growable=None if rest is None else exactly(rest))
+    return held(request=replace(request, failed=failure), books=balance, incident=told if incident else None)
 
 
 def device(
@@ -518,3 +521,31 @@ def test_several_ranks_that_fail_with_an_empty_pool_share_a_gpu() -> None:
     assert alone.actions[0].remedy.slug == "see-device-users"
     full = pipeline.explain(text.replace(almost, "*" * 100))
     assert "share a GPU" not in full.verdict
+
+
+STATISTICS = (
+    "2020-06-03 08:01:02.100000: I tensorflow/core/common_runtime/bfc_allocator.cc:923]"
+    " total_region_allocated_bytes_: {pool} memory_limit_: {limit} available bytes: {rest}"
+    " curr_region_allocation_bytes_: 4294967296\n"
+    "2020-06-03 08:01:02.100100: I tensorflow/core/common_runtime/bfc_allocator.cc:929] Stats: \n"
+    "Limit:                  {limit}\nInUse:                  {used}\nMaxInUse:               {used}\n\n"
+    "2020-06-03 08:01:02.100500: W tensorflow/core/framework/op_kernel.cc:1651] OP_REQUIRES failed at"
+    " conv_ops.cc:500 : Resource exhausted: OOM when allocating tensor with shape[8,64,256,256] and type"
+    " float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n"
+)
+
+
+def pool_of(pool: int, limit: int, used: int) -> Report:
+    """What is told of a pool, its limit and what is in use, all in MiB; 128 MiB were asked for."""
+    text = STATISTICS.format(pool=pool * MIB, limit=limit * MIB, rest=(limit - pool) * MIB, used=used * MIB)
+    return pipeline.explain(text)
+
+
+def test_a_pool_that_was_refused_its_next_region_shows_who_holds_the_device() -> None:
+    refused = pool_of(2100, 4600, 2000)
+    assert "was refused its next region" in refused.verdict
+    assert refused.actions[0].remedy.slug == "see-device-users"
+    assert _balance.free(refused.case.moments[0]) == ("never got from the device", "2.44 GiB")
+    grown = pool_of(4500, 4600, 4450)
+    assert "was refused its next region" not in grown.verdict
+    assert _balance.free(grown.case.moments[0]) == ("free", "150.00 MiB")

@@ -26,7 +26,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB, MIB, Size, human, human_size, percent
+from tfmemlens.units import GIB, MIB, human, human_size, percent
 
 BASIS = Basis.MEASURED
 EXPLAINS = "what TensorFlow could not get of the device"
@@ -348,7 +348,8 @@ def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
                 incident.state.line_of("limit") if incident else None,
             ),
         )
-    if incident and books.pool and books.limit and _could_have_grown(books.pool, books.limit, moment):
+    of_pool = moment.request is not None and moment.request.failed.kind in _OF_THE_POOL
+    if incident and books.pool and books.limit and books.refused and of_pool:
         yield (
             books.limit.bytes - books.pool.bytes,
             Evidence(
@@ -473,13 +474,3 @@ def _small_share(
         f" started{free}",
         device.line,
     )
-
-
-def _could_have_grown(pool: Size, limit: Size, moment: Moment) -> bool:
-    """Whether the limit left room for the request beside the whole pool: BFC then asks the driver for a
-    region of that size at least, and fails only where the driver refuses.
-    """
-    failed = moment.request.failed if moment.request else None
-    if failed is None or failed.size is None or failed.kind not in _OF_THE_POOL:
-        return False
-    return pool.high + failed.size.high < 0.95 * limit.low

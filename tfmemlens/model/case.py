@@ -27,6 +27,9 @@ from tfmemlens.model.what_if import (
 from tfmemlens.units import Size
 from tfmemlens.values import dataclass, field
 
+_WELL_WITHIN = 0.95
+"""Of a limit: so far regions may be rounded."""
+
 
 @dataclass(frozen=True, slots=True)
 class Balance:
@@ -71,6 +74,15 @@ class Balance:
         if self.free is None:
             return self.room
         return self.free + (self.growable or NOTHING)
+
+    @property
+    def refused(self) -> Size | None:
+        """What the limit leaves beside the whole pool, where that has room for the request: BFC then asks
+        the driver for a region of that size at least, and fails only where the driver refuses.
+        """
+        if self.limit is None or self.pool is None or self.requested is None:
+            return None
+        return self.growable if self.pool.high + self.requested < _WELL_WITHIN * self.limit.low else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,13 +52,21 @@ def page(moment: Moment, view: View) -> list[str]:
     rows = [(part.letter, part.name, part.size, part.share) for part in parts(moment)]
     if books.available and books.available.bytes:
         letter = "" if limit_is_far(moment) else "·"
-        rows.append((letter, "free", human_size(books.available), ""))
+        rows.append((letter, *free(moment), ""))
     facts = figures(moment)
     return (
         lines
         + columns(rows, frozenset({2, 3}))
         + (paragraph(", ".join(facts), view.width, "  ") if facts else [])
     )
+
+
+def free(moment: Moment) -> tuple[str, str]:
+    """What the empty rest of the bar is, and its bytes: of a pool that could not grow most is not free."""
+    books = moment.balance
+    if books.refused and books.free is not None and books.refused.bytes > books.free.bytes:
+        return "never got from the device", human_size(books.refused)
+    return "free", human_size(books.available) if books.available and books.available.bytes else ""
 
 
 def bar(moment: Moment, view: View) -> list[str]:

@@ -30,7 +30,7 @@ from tfmemlens.renderers.terminal._blocks import (
     styled,
 )
 from tfmemlens.renderers.view import View
-from tfmemlens.units import human, human_size, percent
+from tfmemlens.units import human, percent
 
 ROWS = 23
 """Lines of a terminal that nobody made larger, less the prompt below the page: its title stays in sight."""
@@ -367,12 +367,12 @@ _Cell = tuple[str, "Kind | None"]
 
 def _legend(moment: Moment, view: View) -> str:
     """The letters of the bar with their bytes, as shares would be of another whole: the largest first."""
-    books, parts = moment.balance, sorted(_balance.parts(moment), key=lambda part: -part.bytes)
+    parts = sorted(_balance.parts(moment), key=lambda part: -part.bytes)
     named = zip(parts, _balance.names(parts), strict=True)
     short = [(f"{part.letter} {name}", part.kind) for part, name in named]
     whole = [(f"{name} {part.size}", kind) for (name, kind), part in zip(short, parts, strict=True)]
-    rest = None if _balance.limit_is_far(moment) else books.available
-    free = human_size(rest) if rest and rest.bytes else ""
+    name, size = _balance.free(moment)
+    free = f"· {name} {size}" if size and not _balance.limit_is_far(moment) else ""
     fitting = (each for each in _legends(whole, short, free) if _width(*each) < view.width)
     gap, cells = next(fitting, ("", whole[:1]))
     drawn = [styled(text[:1], _balance.style(kind), view.color) + text[1:] for text, kind in cells]
@@ -384,7 +384,7 @@ def _legends(whole: list[_Cell], short: list[_Cell], free: str) -> Iterator[tupl
     the smaller ones, without these.
     """
     if free:
-        yield "   ", [*whole, (f"· free {free}", None)]
+        yield "   ", [*whole, (free, None)]
     yield "   ", whole
     for kept in range(len(whole) - 1, 0, -1):
         yield "  ", [*whole[:kept], *short[kept:]]
