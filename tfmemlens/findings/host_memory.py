@@ -81,13 +81,13 @@ from tfmemlens.findings.support.host_ram.pinned import (
     LADDER,
     MORE_PINNED,
     OF_THE_DRIVER,
-    OF_THE_POOL,
     asks_for_less,
-    is_dump,
     is_pinned,
     is_pool_of_jax,
+    is_pool_of_tensorflow,
     pinned_for_a_restore,
     remedies_of_pinned,
+    remedies_of_the_pool,
 )
 from tfmemlens.findings.support.host_ram.pipeline import (
     at_a_stage,
@@ -186,11 +186,13 @@ def check(case: Case) -> Iterator[Finding]:
             because += f"; {kept.words}"
         if bug := no_lack(case, moment):
             because = bug.words
-        of_pool = pinned and is_dump(moment)
+        of_pool = is_pool_of_tensorflow(moment)
         if of_pool:
             because = (
                 "this is TensorFlow's pool of pinned host RAM, which the GPU copies from, and no GPU's memory"
             )
+        if of_pool and failed.kind is RequestKind.TENSOR:  # the verdict says which memory it is
+            because = "what is fed, fetched, swapped out of loops or computed on the CPU for the GPU fills it"
         if is_pool_of_jax(failed):
             because = (
                 "this is XLA's pool of pinned host RAM, 64 GB unless it is told otherwise, and neither the"
@@ -446,8 +448,8 @@ def _explained(request: Request, of_host: bool) -> int | None:
 def _all_remedies(case: Case, moment: Moment, pinned: bool, said: str) -> Iterator[Remedy]:
     if moment.request and is_pool_of_jax(moment.request.failed):
         yield MORE_PINNED
-    elif pinned and is_dump(moment):
-        yield from OF_THE_POOL
+    elif moment.request and is_pool_of_tensorflow(moment):
+        yield from remedies_of_the_pool(moment.request.failed)
     elif pinned and driver_at_fault(moment):
         yield from OF_THE_DRIVER
     elif pinned:

@@ -522,7 +522,7 @@ def _on_its_device(incident: Incident, streams: list[_Stream]) -> Incident:
     """
     request = incident.request
     told = {what: line for stream in streams for what, line in stream.surroundings.purposes.items()}
-    if request.kind is RequestKind.DUMP and _is_pool_of_the_host(incident, told):
+    if request.kind in _OF_A_POOL and _is_pool_of_the_host(incident, told):
         named = _OF_THE_HOST.search(told[_NAMED].text) if _NAMED in told else None
         return replace(incident, request=replace(request, allocator=named[0] if named else _HOST_POOL))
     if (pool := _POOL_OF_A_GPU.match(request.allocator or "")) and "CPU" in (request.device or ""):
@@ -567,13 +567,15 @@ _POOL_OF_A_GPU = regex(r"GPU_(?P<number>\d{1,3})_bfc\Z")
 _STREAM_EXECUTOR = "pjrt_stream_executor_client"
 _OF_THE_HOST = regex(r"\b(?:cuda|gpu)_host_bfc\b")
 _NAMED = "naming the host's pool"
+_OF_A_POOL = (RequestKind.DUMP, RequestKind.TENSOR)
 _HOST_POOL, _ITS_LIMIT = "gpu_host_bfc", 1 << 36
 """What TensorFlow gives its pool of pinned host memory at most, and no device has just so much."""
 
 
 def _is_pool_of_the_host(incident: Incident, told: Mapping[str, Line]) -> bool:
-    """Whether a dump that names no allocator is of pinned host memory, by the text's words or its limit."""
-    if incident.request.allocator is not None or "naming a device's pool" in told:
+    """Whether a failure without an allocator is of pinned host memory, by the text's words or its limit."""
+    request = incident.request
+    if request.allocator is not None or "GPU" in (request.device or "") or "naming a device's pool" in told:
         return False
     limit = incident.state.limit
     return _NAMED in told or (limit is not None and limit.bytes == _ITS_LIMIT)

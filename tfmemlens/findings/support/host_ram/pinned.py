@@ -82,18 +82,29 @@ MORE_PINNED = Remedy(
     "export XLA_PJRT_GPU_HOST_MEMORY_LIMIT_GB=128",
     slug="more-pinned-memory",
 )
-OF_THE_POOL = (
-    Remedy(
-        "let less lie in it at once: what is fed, fetched or computed on the CPU for the GPU goes through it,"
-        " so take smaller pieces of the large tensors that the dump lists",
-        slug="smaller-pipeline",
-    ),
-    Remedy(
-        "or give it more, where the machine has the RAM: TensorFlow sets its limit by itself",
-        "export TF_GPU_HOST_MEM_LIMIT_IN_MB=131072   # and TF_CUDA_HOST_MEM_LIMIT_IN_MB for old releases",
-        slug="larger-host-pool",
-    ),
+_LESS_IN_THE_POOL = Remedy(
+    "let less lie in it at once: what is fed, fetched or computed on the CPU for the GPU goes through it,"
+    " so take smaller pieces of the large tensors that the dump lists",
+    slug="smaller-pipeline",
 )
+_NAMES_OF_ITS_LIMIT = ("TF_GPU_HOST_MEM_LIMIT_IN_MB", "TF_CUDA_HOST_MEM_LIMIT_IN_MB")
+
+
+def is_pool_of_tensorflow(moment: Moment) -> bool:
+    """Whether TensorFlow's own pool of pinned memory refused it, as a dump or its limit shows."""
+    failed = moment.request.failed if moment.request else None
+    if failed is None or not is_pinned(failed):
+        return False
+    return is_dump(moment) or bool(moment.balance.limit and moment.balance.limit.bytes)
+
+
+def remedies_of_the_pool(failed: FailedRequest) -> tuple[Remedy, ...]:
+    """Less in TensorFlow's pool of pinned memory, or more of it by the name that its limit has there."""
+    new, old = _NAMES_OF_ITS_LIMIT
+    of_old = (failed.allocator or "").startswith("cuda")
+    code = f"export {old}=131072" if of_old else f"export {new}=131072   # and {old} for old releases"
+    more = "or give it more, where the machine has the RAM: TensorFlow sets its limit by itself"
+    return _LESS_IN_THE_POOL, Remedy(more, code, slug="larger-host-pool")
 
 
 def is_pool_of_jax(failed: FailedRequest) -> bool:
