@@ -116,6 +116,8 @@ def test_what_was_not_solved_is_no_remedy():
     [
         "This does not happen when using other optimisers, such as Adam.",
         "The problem did not occur with TensorFlow 2.3.",
+        "The problem did not occur before version 2.3.",
+        "This does not happen with Adam, but it crashes with another optimizer.",
         "It never happens on Linux.",
         "Memory leak doesn't appear if I call model.fit instead.",
     ],
@@ -132,6 +134,9 @@ def test_where_it_does_not_happen_is_told(text):
         "Why does it not happen on Linux?",
         "The problem does not occur.",
         "I hope that this does happen with Adam.",
+        "Now it fails in another way: it ends with an std::bad_alloc that didn't happen before.",
+        "On the CPU this error does not happen, but it crashes with a different message.",
+        "I changed the optimizer to Adam, and this did not occur before.",
     ],
 )
 def test_what_tells_no_place_where_it_is_well(text):

@@ -247,7 +247,7 @@ _NOT_THERE = regex(
     r" (?:(?:does|did|do)(?:n['\u2019]?t| not)|never) (?:seem to )?(?:happen|occur|appear|show up|arise)s?\b"
     r"(?! (?:every|always|often|immediately|right away|at (?:first|once)|all the time"
     r"|in the (?:first|beginning)|again|any ?more))"
-    r"(?=[^.;?!]{0,60}\b(?:when|with|on|if|in|using|for|under|while|after|before)\b)"
+    r"(?=[^.;?!]{0,60}\b(?:when|with|on|if|in|using|for|under|while|after|before(?= \w))\b)"
     r"|\A\W*(?:and |but )?(?:in|with|on|under|using|for) [^.;,?!]{3,60},? (?:the |this |that )?(?:memory )?"
     r"(?:leak\w*|problem|issue|error|OOM|growth|it) (?:(?:does|did)(?: not|n['\u2019]?t)|never)"
     r" (?:seem to )?(?:happen|occur|appear|exist)\b"
@@ -607,7 +607,8 @@ def _told(sentence: str) -> _Told:
     fixed = "" if in_doubt else _from_its_clause(sentence, _FIXED)
     without = _without(sentence)
     works = "" if in_doubt or fixed or without else _from_its_clause(sentence, _WORKS_SO)
-    elsewhere = "" if "?" in sentence or fixed or works or without else _from_its_clause(sentence, _NOT_THERE)
+    nowhere = "?" in sentence or fixed or works or without or _FAILS_OTHERWISE.search(sentence)
+    elsewhere = "" if nowhere else _from_its_clause(sentence, _NOT_THERE)
     caused = not (in_doubt or _RAN_OUT.search(sentence)) and (
         _HAS_CAUSED.search(sentence) or _names_a_cause(sentence)
     )
@@ -723,6 +724,11 @@ _BUT_NOT_THIS = regex(
     r"|\bbut\b[^.]{0,40}\bstill (?:leak|grow|fail|crash|happen|get|have|run)\w*"
 )
 """It ended something else, or for a while."""
+_FAILS_OTHERWISE = regex(
+    r"(?i)\b(?:crash|fail|die|break)(?:e?s|e?d)?\b(?: now)? (?:in|with) (?:another|an? (?:\w+ )?"
+    r"(?:new|other|different)) (?:way|manner|fashion|error|message|exception)\b"
+)
+"""It fails there as well: only its message is another."""
 _NO_WAY = regex(
     r"(?i)\b(?:is|was|are)(?:n't| not)(?: really| quite)? (?:ideal|an option|acceptable|feasible|practical"
     r"|possible|what (?:I|we) want)\b|\b(?:far from|less than) ideal\b"
